@@ -1,0 +1,29 @@
+# A thin front door: each target is a line or two over the same CMake presets that an editor uses.
+.PHONY: demo test build bench format lint clean
+
+build:
+	scripts/setup.sh core
+	cmake --preset release -DZEROLOSS_BUILD_TESTS=OFF
+	cmake --build --preset release
+
+demo: build
+	build/release/bin/zeroloss certify digits
+
+test:
+	scripts/setup.sh full
+	cmake --preset release -DZEROLOSS_BUILD_TESTS=ON
+	cmake --build --preset release
+	ctest --preset release
+
+bench: build
+	bench/run.sh
+
+format:
+	git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
+
+lint:
+	cmake --preset dev
+	git ls-files 'src/*.cpp' 'apps/*.cpp' | xargs clang-tidy -p build/dev --quiet
+
+clean:
+	rm -rf build

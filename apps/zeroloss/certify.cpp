@@ -1,0 +1,104 @@
+#include "zeroloss/shallow/certify.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "certify_output.hpp"
+#include "command.hpp"
+#include "data_options.hpp"
+#include "zeroloss/core/run.hpp"
+#include "zeroloss/kernel/activation.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+struct Options {
+  std::string source, out;
+  ReadOptions read;
+  CertifyOptions certify;
+  std::vector<std::string> require;
+  bool no_normalize = false, json = false;
+};
+
+// Whether `property` (conflict-free, certified, lambda_min>=x) holds of the result.
+bool holds(const std::string& property, const CertifyResult& result) {
+  if (property == "conflict-free") return result.conflicts.empty();
+  if (property == "certified") return result.outcome == "verified";
+  constexpr std::string_view kBound = "lambda_min>=";
+  return result.lambda_min_verified && *result.lambda_min_verified >= std::stod(property.substr(kBound.size()));
+}
+
+std::string check_property(const std::string& property) {
+  constexpr std::string_view kBound = "lambda_min>=";
+  if (property == "conflict-free" || property == "certified") return "";
+  if (property.rfind(kBound, 0) == 0) {
+    const std::string number = property.substr(kBound.size());
+    char* end = nullptr;
+    const double value = std::strtod(number.c_str(), &end);
+    if (!number.empty() && *end == '\0' && std::isfinite(value)) return "";
+  }
+  return fmt::format("'{}' is not a property of certify; take conflict-free, certified or lambda_min>=x", property);
+}
+
+void run(const Options& options, Session& session) {
+  auto settings = options.certify;
+  settings.normalize = !options.no_normalize;
+  settings.seed = options.read.seed;
+  auto progress = session.progress();
+  std::optional<RunFolder> folder;
+  if (!options.out.empty()) folder.emplace(options.out);
+
+  progress.stage("reading " + options.source);
+  const Dataset data = read_dataset(options.source, options.read);
+  const CertifyResult result = certify(data, settings, progress);
+
+  if (folder) write_run(*folder, data, settings, result, session.arguments);
+  if (options.json)
+    fmt::print("{}\n", certify_json(data, settings, result));
+  else
+    fmt::print("{}", certify_text(data, settings, result));
+  for (const auto& property : options.require)
+    if (!holds(property, result)) {
+      fmt::print(stderr, "zeroloss: required property does not hold: {}\n", property);
+      session.exit_code = kRequirementFailed;
+    }
+}
+
+}  // namespace
+
+void add_certify(CLI::App& app, Session& session) {
+  auto* command = app.add_subcommand(
+      "certify", "Can a wide network fit this data, how wide, with what step, and which samples stand in the way?");
+  auto options = std::make_shared<Options>();
+  auto& o = *options;
+  o.read.cache = session.cache;
+  command->add_option("data", o.source, "A file, a folder, or a name such as digits or sphere:n=100,d=20")->required();
+  add_read_options(*command, o.read);
+  command->add_option("--activation", o.certify.activation, "Activation of the hidden units")
+      ->check(CLI::IsMember(activation_names()))
+      ->capture_default_str();
+  command->add_flag("--center", o.certify.center, "Subtract the mean point before normalising");
+  command->add_flag("--no-normalize", o.no_normalize, "Expect rows of length 1 instead of dividing by their length");
+  command->add_option("--failure-probability", o.certify.failure_probability, "Allowed for the a-priori guarantees, in (0, 1)")
+      ->capture_default_str();
+  command->add_option("--accuracy", o.certify.accuracy, "Relative misfit that step counts refer to, in (0, 1)")
+      ->capture_default_str();
+  command->add_option("--width", o.certify.width, "Hidden units of a given network; 0 asks for the sufficient width")
+      ->capture_default_str();
+  command->add_option("--step", o.certify.step, "Step of the forecast; 0 takes 1.5/lambda_max")->capture_default_str();
+  command->add_flag("--all-bounds", o.certify.all_bounds,
+                    "More lower bounds, all of them proven: lambda~ and r = 0, 2, 3 (about three times the work)");
+  command->add_flag("--spectrum", o.certify.spectrum, "All eigenvalues (8 n^2 bytes)");
+  command->add_option("--require", o.require, "Exit with 1 unless this holds: conflict-free, certified or lambda_min>=x")
+      ->check(CLI::Validator(check_property, "PROPERTY"));
+  command->add_option("--out", o.out, "Write a run folder: manifest, result, figures");
+  command->add_flag("--json", o.json, "Print one JSON object");
+  command->callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace zeroloss::app

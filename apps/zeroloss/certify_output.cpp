@@ -1,0 +1,316 @@
+#include "certify_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "zeroloss/core/chart.hpp"
+#include "zeroloss/version.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// ---- text -------------------------------------------------------------------------------------------------------
+
+std::string rate_text(double rate) { return rate < 1e-3 ? fmt::format("1 - {:.1e}", rate) : fmt::format("{:.6g}", 1 - rate); }
+
+std::string optional_text(const std::optional<double>& value) { return value ? short_number(*value) : ""; }
+
+std::string count(std::size_t value, const char* one, const char* many) {
+  return fmt::format("{} {}", with_commas(static_cast<long long>(value)), value == 1 ? one : many);
+}
+
+std::string heading(const Dataset& data, const CertifyResult& r) {
+  std::string text = fmt::format("{}: {} points, {} features", data.name, with_commas(r.n), with_commas(r.d));
+  if (r.task == Task::none) text += ", no labels";
+  if (r.task == Task::regression) text += fmt::format(", target {}", data.target_name);
+  if (r.task == Task::classification) {
+    text += fmt::format(", {} classes", r.class_names.size());
+    if (r.class_names.size() <= 12) text += fmt::format(" ({})", fmt::join(r.class_names, ", "));
+  }
+  if (data.label_treatment != "given") text += fmt::format("; labels: {}", data.label_treatment);
+  return text + "\n\n";
+}
+
+std::string sample_text(const Sample& s) {
+  return s.label.empty() ? fmt::format("{}", s.record) : fmt::format("{} ({})", s.record, s.label);
+}
+
+std::string facts(const CertifyResult& r) {
+  Table table({"lambda_min, lambda_max", fmt::format("{:.8g}, {:.8g}", r.lambda_min, r.lambda_max)});
+  table.add({"lost to rounding", fmt::format("{:.2g}", r.rounding_loss)});
+  table.add({"separation delta", fmt::format("{:.4g}", r.separation)});
+  if (r.near_pairs > 0) table.add({"near pairs (< 1.42e-3)", with_commas(r.near_pairs)});
+  if (!r.duplicates.empty())
+    table.add({"duplicates", fmt::format("{}; {} distinct points", count(r.duplicates.size(), "group", "groups"),
+                                         with_commas(r.n_distinct))});
+  if (!r.antipodal.empty()) table.add({"antipodal", count(r.antipodal.size(), "pair", "pairs")});
+  if (r.ridge > 0) table.add({"ridge", fmt::format("{:.2g} (H is numerically singular)", r.ridge)});
+  if (!r.complexity.empty()) {
+    const auto mean = [](const std::vector<double>& v) {
+      double sum = 0;
+      for (const double x : v) sum += x;
+      return sum / static_cast<double>(v.size());
+    };
+    table.add({"complexity of the labels", fmt::format("{:.3g} (shuffled: {:.3g})", mean(r.complexity), mean(r.complexity_shuffled))});
+  }
+  if (r.leave_one_out_error)
+    table.add({"leave-one-out error", r.task == Task::classification
+                                          ? fmt::format("{:.2f} %", 100 * *r.leave_one_out_error)
+                                          : fmt::format("{:.3g} of the targets' spread", *r.leave_one_out_error)});
+  return table.text();
+}
+
+std::string guarantee_table(const CertifyResult& r) {
+  Table table({"guarantee", "lambda from", "width", "step", "misfit a step", "steps", "fails with", ""});
+  bool any = false;
+  std::vector<std::pair<std::string, std::string>> excluded;  // reason -> theorems
+  for (const auto& g : r.guarantees) {
+    if (g.width || g.holds) {
+      any = true;
+      table.add({g.theorem, g.lambda_from + (g.verified ? "" : " *"), optional_text(g.width), optional_text(g.step),
+                 g.rate ? rate_text(*g.rate) : "", optional_text(g.steps), optional_text(g.failure_probability),
+                 g.holds ? g.reason : "no: " + g.reason});
+      continue;
+    }
+    const auto same = std::find_if(excluded.begin(), excluded.end(), [&](const auto& e) { return e.first == g.reason; });
+    if (same == excluded.end()) excluded.emplace_back(g.reason, g.theorem);
+    else same->second += "; " + g.theorem;
+  }
+  std::string text;
+  if (any) {
+    text += table.text();
+    if (std::any_of(r.guarantees.begin(), r.guarantees.end(), [](const auto& g) { return g.width && !g.verified; }))
+      text += "* computed, not verified\n";
+  }
+  for (const auto& [reason, theorems] : excluded) text += fmt::format("not {}: {}\n", theorems, reason);
+  return text;
+}
+
+std::string forecast_text(const Forecast& f) {
+  const std::string reached =
+      std::isinf(f.steps_to_accuracy)
+          ? (f.step < f.stable_step ? std::string("is not reached within 1e15 steps") : std::string("is never reached: unstable"))
+          : fmt::format("after {} steps", short_number(f.steps_to_accuracy));
+  return fmt::format("forecast at infinite width: misfit {:.3g} {} of {:.4g} (stable below {:.4g}; {})\n", f.accuracy, reached,
+                     f.step, f.stable_step, f.method);
+}
+
+std::string suspect_table(const CertifyResult& r) {
+  constexpr std::size_t kShown = 10;
+  Table table({"sample", "label", "predicted", "score"});
+  for (std::size_t i = 0; i < std::min(kShown, r.suspects.size()); ++i) {
+    const auto& s = r.suspects[i];
+    table.add({fmt::format("{}", s.sample.record), s.sample.label, s.predicted, fmt::format("{:.2f}", s.score)});
+  }
+  std::string text = "labels that look wrong (closed-form leave-one-out)\n" + table.text("  ");
+  if (r.suspects.size() > kShown) text += fmt::format("  and {} more (--json lists all)\n", r.suspects.size() - kShown);
+  return text;
+}
+
+std::string group_lines(const std::vector<std::vector<Sample>>& groups, const char* title) {
+  constexpr std::size_t kShown = 5;
+  std::string text = std::string(title) + "\n";
+  for (std::size_t g = 0; g < std::min(kShown, groups.size()); ++g) {
+    std::vector<std::string> names;
+    for (const auto& s : groups[g]) names.push_back(sample_text(s));
+    const std::size_t all = names.size();
+    names.resize(std::min<std::size_t>(all, 8));
+    text += fmt::format("  {}{}\n", fmt::join(names, ", "), all > 8 ? fmt::format(" and {} more", all - 8) : "");
+  }
+  if (groups.size() > kShown) text += fmt::format("  and {} more groups (--json lists all)\n", groups.size() - kShown);
+  return text;
+}
+
+// ---- JSON -------------------------------------------------------------------------------------------------------
+
+Json sample_json(const Sample& s) {
+  return {{"sample", s.record}, {"label", s.label.empty() ? Json() : Json(s.label)}};
+}
+
+Json pair_json(const SamplePair& p) {
+  return {{"samples", {p.first.record, p.second.record}},
+          {"labels", {sample_json(p.first)["label"], sample_json(p.second)["label"]}},
+          {"distance", p.distance},
+          {"antipodal", p.antipodal}};
+}
+
+template <class T, class F>
+Json list(const std::vector<T>& values, const F& to_json) {
+  Json array = Json::array();
+  for (const auto& value : values) array.push_back(to_json(value));
+  return array;
+}
+
+template <class T>
+Json nullable(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json guarantee_json(const Guarantee& g) {
+  return {{"theorem", g.theorem},
+          {"lambda_from", g.lambda_from},
+          {"verified", g.verified},
+          {"holds", g.holds},
+          {"width", nullable(g.width)},
+          {"step", nullable(g.step)},
+          {"rate", nullable(g.rate)},
+          {"steps", nullable(g.steps)},
+          {"failure_probability", nullable(g.failure_probability)},
+          {"reason", g.reason.empty() ? Json() : Json(g.reason)}};
+}
+
+Json forecast_json(const Forecast& f) {
+  return {{"method", f.method},
+          {"step", f.step},
+          {"stable_step", f.stable_step},
+          {"accuracy", f.accuracy},
+          {"steps_to_accuracy", f.steps_to_accuracy},
+          {"start_misfit", f.start_misfit},
+          {"at_step", f.at_step},
+          {"misfit", f.misfit},
+          {"standard_error", f.standard_error}};
+}
+
+Json task_json(Task task) {
+  if (task == Task::none) return nullptr;
+  return task == Task::regression ? "regression" : "classification";
+}
+
+Json options_json(const CertifyOptions& o) {
+  return {{"activation", o.activation},
+          {"center", o.center},
+          {"normalize", o.normalize},
+          {"failure_probability", o.failure_probability},
+          {"accuracy", o.accuracy},
+          {"width", o.width},
+          {"step", o.step},
+          {"all_bounds", o.all_bounds},
+          {"spectrum", o.spectrum},
+          {"seed", o.seed}};
+}
+
+Json result_json(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
+  const bool labelled = r.task != Task::none;
+  const auto groups = [](const auto& all) {
+    return list(all, [](const auto& group) { return list(group, sample_json); });
+  };
+  return {{"data", data.name},
+          {"digest", data.digest},
+          {"options", options_json(options)},
+          {"conclusion", r.conclusion},
+          {"outcome", r.outcome},
+          {"reason", r.reason.empty() ? Json() : Json(r.reason)},
+          {"n", r.n},
+          {"d", r.d},
+          {"n_distinct", r.n_distinct},
+          {"task", task_json(r.task)},
+          {"classes", r.task == Task::classification ? Json(r.class_names) : Json()},
+          {"labels", labelled ? Json(data.label_treatment) : Json()},
+          {"lambda_min", r.lambda_min},
+          {"lambda_min_verified", nullable(r.lambda_min_verified)},
+          {"rounding_loss", r.rounding_loss},
+          {"lambda_max", r.lambda_max},
+          {"ridge", r.ridge},
+          {"norm_X", r.norm_X},
+          {"separation", r.separation},
+          {"near_pairs", r.near_pairs},
+          {"closest", list(r.closest, pair_json)},
+          {"duplicates", groups(r.duplicates)},
+          {"conflicts", labelled ? groups(r.conflicts) : Json()},
+          {"antipodal", list(r.antipodal, pair_json)},
+          {"bottleneck", list(r.bottleneck, [](const Bottleneck& b) {
+             Json json = sample_json(b.sample);
+             json["weight"] = b.weight;
+             return json;
+           })},
+          {"complexity", labelled ? Json(r.complexity) : Json()},
+          {"complexity_shuffled", labelled ? Json(r.complexity_shuffled) : Json()},
+          {"leave_one_out_error", nullable(r.leave_one_out_error)},
+          {"suspects", labelled ? list(r.suspects,
+                                       [](const Suspect& s) {
+                                         Json json = sample_json(s.sample);
+                                         json["predicted"] = s.predicted;
+                                         json["score"] = s.score;
+                                         return json;
+                                       })
+                                : Json()},
+          {"guarantees", list(r.guarantees, guarantee_json)},
+          {"forecast", r.forecast ? forecast_json(*r.forecast) : Json()},
+          {"spectrum", options.spectrum ? Json(r.spectrum) : Json()},
+          {"seconds", r.seconds},
+          {"peak_bytes", r.peak_bytes}};
+}
+
+std::string now() {
+  const std::time_t time = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&time));
+  return text;
+}
+
+}  // namespace
+
+std::string certify_text(const Dataset& data, const CertifyOptions&, const CertifyResult& r) {
+  std::string text = heading(data, r) + r.conclusion + "\n\n" + facts(r) + "\n" + guarantee_table(r);
+  if (r.forecast) text += forecast_text(*r.forecast);
+  if (!r.conflicts.empty()) text += "\n" + group_lines(r.conflicts, "equal points with different labels");
+  if (!r.suspects.empty()) text += "\n" + suspect_table(r);
+  text += fmt::format("\n{:.1f} s, {:.2f} GB\n", r.seconds, r.peak_bytes / 1e9);
+  return text;
+}
+
+std::string certify_json(const Dataset& data, const CertifyOptions& options, const CertifyResult& result) {
+  return result_json(data, options, result).dump(1);
+}
+
+void write_run(RunFolder& folder, const Dataset& data, const CertifyOptions& options, const CertifyResult& r,
+               const std::vector<std::string>& arguments) {
+  folder.write("result.json", result_json(data, options, r).dump(1) + "\n");
+  if (r.forecast) {
+    const auto& f = *r.forecast;
+    std::string csv = "step,misfit,standard_error\n";
+    for (std::size_t i = 0; i < f.at_step.size(); ++i)
+      csv += fmt::format("{:.17g},{:.17g},{:.17g}\n", f.at_step[i], f.misfit[i], f.standard_error[i]);
+    folder.write("forecast.csv", csv);
+    folder.write("forecast.vl.json",
+                 line_chart(fmt::format("Forecast of gradient descent on {} (infinite width, step {:.3g})", data.name, f.step),
+                            {"step", true}, {"misfit relative to the start", true},
+                            {{"forecast", f.at_step, f.misfit, f.standard_error}}));
+  }
+  std::vector<Bar> widths;
+  for (const auto& g : r.guarantees)
+    if (g.width)
+      widths.push_back({fmt::format("{}, {}", g.theorem, g.lambda_from), g.verified ? "lambda verified" : "lambda computed", *g.width});
+  if (!widths.empty())
+    folder.write("widths.vl.json",
+                 dot_chart(fmt::format("Sufficient width for {} ({})", data.name, r.activation), {"hidden units", true}, widths));
+  if (!r.spectrum.empty()) {
+    Curve curve{"eigenvalues", {}, r.spectrum, {}};
+    for (std::size_t i = 0; i < r.spectrum.size(); ++i) curve.x.push_back(static_cast<double>(r.spectrum.size() - i));
+    folder.write("spectrum.vl.json", line_chart(fmt::format("Spectrum of Sigma on {}", data.name), {"rank", true},
+                                                {"eigenvalue", true}, {curve}));
+  }
+  folder.write("manifest.json",
+               Json{{"command", arguments},
+                    {"kind", "certify"},
+                    {"version", ZEROLOSS_VERSION},
+                    {"options", options_json(options)},
+                    {"data", {{"name", data.name}, {"digest_sha256", data.digest}, {"labels", data.label_treatment}}},
+                    {"seed", options.seed},
+                    {"machine", Json::parse(machine_json())},
+                    {"finished", now()},
+                    {"seconds", r.seconds},
+                    {"peak_bytes", r.peak_bytes}}
+                       .dump(1) +
+                   "\n");
+  folder.finish();
+}
+
+}  // namespace zeroloss::app

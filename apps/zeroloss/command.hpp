@@ -1,0 +1,45 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "zeroloss/core/progress.hpp"
+
+/// What the subcommands share: one short file each, that parses options, calls one library function and prints.
+namespace zeroloss::app {
+
+/// Exit codes of the command.
+enum Exit { kDone = 0, kRequirementFailed = 1, kBadUsage = 2, kMissing = 3, kInterrupted = 130 };
+
+/// The process as a subcommand sees it. Only main.cpp reads the environment.
+struct Session {
+  std::vector<std::string> arguments;  ///< the command line, for the manifest
+  std::string cache;                   ///< default of --cache: XDG_CACHE_HOME/zeroloss
+  bool quiet = false;                  ///< --quiet: no progress
+  bool colour = false;                 ///< stdout is a terminal and NO_COLOR is not set
+  int exit_code = kDone;
+
+  Progress progress() const;  ///< a bar on stderr if that is a terminal and not quiet; stops on Ctrl-C
+};
+
+/// Each adds one subcommand whose callback does the work and sets session.exit_code.
+void add_certify(CLI::App& app, Session& session);
+void add_data(CLI::App& app, Session& session);
+void add_info(CLI::App& app, Session& session);
+
+/// An aligned table: header, then rows; numbers flush right. Columns are two spaces apart.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header);
+  void add(std::vector<std::string> row);
+  std::string text(const std::string& indent = "") const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string with_commas(long long value);  ///< 1234567 -> "1,234,567"
+std::string short_number(double value);    ///< 4 significant digits, exponent only where it helps: "2.1e+19", "0.0131"
+
+}  // namespace zeroloss::app

@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+
+/// Which BLAS and LAPACK this process runs, and how it shares the processor with our own threads.
+namespace zeroloss {
+
+struct BlasInfo {
+  std::string library;    ///< "OpenBLAS 0.3.21 ...", or "unknown" for a library that does not tell
+  std::string kernel;     ///< "SkylakeX", "Haswell", ..; "unknown"
+  std::string threading;  ///< serial | pthreads | OpenMP | unknown
+  std::string warning;    ///< empty, or why products run slower than this processor allows, and what to do
+};
+BlasInfo blas_info();
+
+/// Threads that parallel loops use (OpenMP's maximum).
+int thread_count();
+
+/// Vector instructions in use by the library's own kernels ("AVX3_SPR", "AVX2", ..).
+std::string simd_target();
+
+/// While one of these lives, BLAS calls made from several of our threads at once each run on one thread. An OpenMP BLAS
+/// does so by itself inside a parallel region; one with a thread pool of its own must be told.
+class SerialBlas {
+ public:
+  SerialBlas();
+  ~SerialBlas();
+  SerialBlas(const SerialBlas&) = delete;
+  SerialBlas& operator=(const SerialBlas&) = delete;
+
+ private:
+  int threads_before_ = 0;
+};
+
+}  // namespace zeroloss

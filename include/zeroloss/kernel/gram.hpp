@@ -1,0 +1,56 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "zeroloss/kernel/dual.hpp"
+#include "zeroloss/kernel/packed.hpp"
+
+/// Gram kernels of n unit vectors: K_ij = k(<x_i, x_j>), only the lower half, in n(n+1)/2 numbers.
+namespace zeroloss {
+
+/// A kernel on the sphere: k(rho) = f_hat(rho), or rho f_hat(rho) where `times_rho`.
+struct Kernel {
+  std::string name;
+  Dual dual;
+  bool times_rho = false;
+
+  double operator()(double rho) const { return (times_rho ? rho : 1.0) * dual(rho); }
+  double at_angle(double theta) const;
+  double slope() const { return times_rho ? dual.slope : dual.plain_slope; }  ///< sup |k'| over [-1, 1]
+};
+
+Kernel sigma(const Activation& activation);           ///< Sigma = rho h(rho): J J^T at infinite width
+Kernel sigma_features(const Activation& activation);  ///< Sigma~ = h~(rho): phi phi^T at infinite width
+Kernel power(int r);                                  ///< G^{odot r}, r >= 1
+
+/// Two points and their distance, ||x_i - x_j||, or ||x_i + x_j|| for an antipodal pair.
+struct Pair {
+  Index i = 0, j = 0;      ///< rows of X, i > j
+  double distance = 0;
+  bool antipodal = false;  ///< x_i is near -x_j
+};
+
+template <class T>
+struct Gram {
+  Packed<T> K;
+  double entry_error = 0;     ///< proven bound of ||K - exact||_F for the exactly normalised rows (double; theory 2); infinite for float
+  std::vector<Pair> closest;  ///< the 16 closest pairs up to sign, nearest first
+  Index near_pairs = 0;       ///< pairs with 1 - |rho| <= 1e-6 (distance <= 1.42e-3), evaluated from the vectors themselves
+};
+
+/// K for the rows of X, n x d, unit length to the accuracy of normalize_rows. Tiles of fixed size, one thread a tile:
+/// dgemm into K, then the entries in place, so the result does not depend on the number of threads.
+/// Error of an entry: (gamma_d + 7 u) sup |k'| + that of the dual activation; close pairs of relu, where k' is
+/// unbounded, are recomputed from theta = 2 atan2(||x - y||, ||x + y||). Cost n^2 d / 2 multiply-adds.
+/// Throws ResourceError if K does not fit, Interrupted when cancelled.
+template <class T>
+Gram<T> gram(const Rows<T>& X, const Kernel& kernel, Progress& progress);
+
+extern template Gram<double> gram(const Rows<double>&, const Kernel&, Progress&);
+extern template Gram<float> gram(const Rows<float>&, const Kernel&, Progress&);
+
+/// The same into memory that is there already (n x n packed), to hold one kernel at a time.
+template <class T>
+void gram_into(Gram<T>& result, const Rows<T>& X, const Kernel& kernel, Progress& progress);
+
+}  // namespace zeroloss

@@ -1,0 +1,91 @@
+#pragma once
+#include <functional>
+
+#include "zeroloss/kernel/gram.hpp"
+
+/// Eigenvalues of Gram kernels, and proven lower bounds of the smallest one.
+namespace zeroloss {
+
+/// V -> A V for a symmetric positive semidefinite A on R^n and n x b blocks V.
+using Operator = std::function<Matrix(const Matrix&)>;
+
+/// What k block Lanczos steps know of A, seen from the columns of a start block: Ritz values, the largest one's vector, and
+/// for every start column s the quadrature s^T f(A) s = sum_i weights(i, s) f(values(i)), exact for polynomials of degree 2k - 1
+/// (Golub and Meurant, Matrices, Moments and Quadrature, ch. 6).
+struct BlockLanczos {
+  Vector values;        ///< ascending
+  Matrix weights;       ///< one row a value, one column a start vector; >= 0, columns sum to ||s||^2
+  Vector vector;        ///< unit Ritz vector of the largest value
+  double residual = 0;  ///< ||A vector - value vector|| / value
+  Index iterations = 0;
+};
+
+/// Block Lanczos with full reorthogonalisation: at least `least` steps, then until the residual of the largest value is
+/// below `tolerance` (its square bounds the relative error of the value), an invariant subspace is reached or `most` steps are done.
+/// Dependent start columns are fine. Scratch: n b k doubles.
+BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index least, Index most, double tolerance);
+
+/// A seeded random n x min(n, 8) start block, for when only the extreme eigenvalue is wanted.
+Matrix random_block(Index n);
+
+struct EigenPair {
+  double value = 0;
+  Vector vector;         ///< unit length
+  double residual = 0;   ///< relative, of the operator that Lanczos ran on
+  Index iterations = 0;
+};
+
+EigenPair largest_eigenpair(const Packed<double>& K, Progress& progress);
+
+/// The smallest eigenvalue of L L^T - shift I: Lanczos on the inverse. Accurate to about u lambda_max.
+EigenPair smallest_eigenpair(const Packed<double>& L, double shift, Progress& progress);
+
+/// The operators A = K and A = (L L^T)^-1, which report each product to `progress`.
+Operator multiply_by(const Packed<double>& K, Progress& progress);
+Operator divide_by(const Packed<double>& L, Progress& progress);
+
+/// What a completed floating-point Cholesky factorisation of the n x n matrix fl(K - s I) may be wrong by:
+/// lambda_min(K) > s - loss. trace and largest are those of fl(K - s I)'s diagonal (theory 2, step 1).
+double cholesky_loss(double n, double trace, double largest);
+
+/// A statement about lambda_min of the exact kernel that holds in exact arithmetic.
+struct VerifiedBound {
+  bool holds = false;
+  double lambda_min = 0;  ///< if holds: lambda_min >= this > 0, rounding and entry errors included
+  double loss = 0;        ///< what rounding costs: Cholesky's loss plus the Frobenius norm of the entry errors
+  int factorizations = 0; ///< spent on the proof
+};
+
+/// Proves lambda_min(exact kernel) >= s - loss for s = lambda_hat - max(1e-7 lambda_hat, loss/10), doubling the gap until Cholesky
+/// completes. Builds the kernel anew in `work` (and destroys it). Where lambda_hat does not exceed the loss nothing is factored and holds is
+/// false. A kernel whose dual activation is only estimated (a user's function) is never verified.
+VerifiedBound verify_lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, double lambda_hat,
+                                Progress& progress);
+
+/// The kernel's Cholesky factor, in `work`, in place of the kernel: of K + ridge I with the smallest ridge of 0, 4 b, 64 b, .. (b the loss) for
+/// which it completes. Returns the ridge.
+double factor_with_ridge(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, Progress& progress);
+
+struct LambdaMin {
+  EigenPair lowest;          ///< computed: lowest.value may be within +-loss of 0, even negative
+  double ridge = 0;          ///< that was added to compute it; 0 unless K is numerically singular
+  VerifiedBound verified;
+};
+
+/// lambda_min of one kernel, computed and proven. Two Cholesky factorisations, 8 n (n + 1)/2 bytes.
+LambdaMin lambda_min(const RowMatrix& X, const Kernel& kernel, Progress& progress);
+
+/// All n eigenvalues, ascending, through LAPACK's dsyevd: 8 n^2 bytes, 4/3 n^3 multiply-adds, error of order n u lambda_max.
+Vector eigenvalues(const Packed<double>& K);
+
+/// Eigenvalues and orthonormal eigenvectors (columns) of K; 16 n^2 bytes and more time.
+struct Eigensystem {
+  Vector values;
+  Matrix vectors;
+};
+Eigensystem eigensystem(const Packed<double>& K);
+
+/// A proven upper bound of the spectral norm of the exactly normalised rows, within about 1e-6 of it. Forms the smaller of X^T X and X X^T.
+double spectral_norm_bound(const RowMatrix& X);
+
+}  // namespace zeroloss

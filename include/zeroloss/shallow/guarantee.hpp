@@ -1,0 +1,66 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zeroloss/kernel/activation.hpp"
+
+/// What the theorems promise before anything is trained: sufficient width, step, rate (theory 3).
+namespace zeroloss {
+
+/// One lower bound of lambda(X) = lambda_min(Sigma), with where it comes from.
+struct LambdaSource {
+  std::string name;  ///< "lambda_min", "mu_1^2 lambda_min(G o G)", ..
+  double value = 0;  ///< <= 0: the row says that the condition lambda > 0 fails
+  bool verified = false;
+};
+
+/// The numbers of a data set of unit rows that the theorems need. Every bound of lambda is at most B^2.
+struct GuaranteeInput {
+  double n = 0;       ///< points, >= 1
+  double d = 0;       ///< features, >= 1
+  double norm_X = 0;  ///< ||X||, spectral, rounded up
+  double norm_y = 0;  ///< ||y|| of the worst class (largest); 0 without labels
+  bool has_labels = true;
+  std::vector<LambdaSource> lambdas;            ///< bounds of lambda(X); at least one
+  std::optional<LambdaSource> lambda_product;   ///< lambda_min(G o G), for Theorems 2.1, 2.3 and 2.6
+  std::optional<LambdaSource> lambda_features;  ///< lambda~(X) = lambda_min(Sigma~), for Theorem 3.2
+  double mu_phi = 0;                            ///< mu_1(phi') = E[g phi'(g)], rounded towards 0
+  double separation = 0;             ///< delta (theory 2), rounded down; infinite for a single point
+  bool separation_verified = false;  ///< delta is a proven lower bound
+};
+
+struct GuaranteeOptions {
+  double failure_probability = 0.01;  ///< p, in (0, 1): of each event whose probability a theorem leaves free
+  double accuracy = 1e-3;             ///< relative misfit to be reached, in (0, 1): `steps` counts to it
+  double width = 0;  ///< hidden units of a given network; 0 = none given: `holds` ignores the width
+};
+
+/// One theorem applied to one data set. Numbers are doubles rounded in the safe direction (width and steps
+/// up, step and rate down, by some 1e-14 relative); widths reach 1e40, and one beyond 1.8e308 is infinite.
+struct Guarantee {
+  std::string theorem = {};      ///< "Du et al. 2018, Thm 4.1", ..
+  std::string lambda_from = {};  ///< which bound of lambda; empty where the theorem does not apply to phi
+  bool verified = false;         ///< lambda is a verified bound
+  /// Every condition but the width is met and the stated failure probability is < 1; with options.width also
+  /// width >= the sufficient one.
+  bool holds = false;
+  std::optional<double> width = {};  ///< sufficient hidden units: this many or any larger number, odd or even
+  std::optional<double> step = {};   ///< largest step eta that the theorem allows (flow: none)
+  /// ||r|| shrinks at least by the factor (1 - rate) a step of this size (flow: exp(-rate t); SGD: its root
+  /// mean square over the event).
+  std::optional<double> rate = {};
+  std::optional<double> steps = {};  ///< steps (flow: time) until ||r_k|| <= accuracy ||r_0||
+  /// Of the whole statement: [DZPS] p; [OS] smooth 1/n + p, relu 2/n + p, SGD 1/n + 2p.
+  std::optional<double> failure_probability = {};
+  std::string reason = {};  ///< why it fails and by how much, then why an entry is missing; empty if neither
+};
+
+/// Every row of theory 3, in its order: [DZPS] 3.1, 4.1, [OS] 6.2, 2.1, 6.3, 2.3, 2.5, 2.6, 3.2. The general
+/// theorems (3.1, 4.1, 6.2, 6.3) have one row for each of input.lambdas; a theorem that does not apply to phi
+/// has one row, with the reason. Thm 3.2 has no explicit constant and never holds.
+/// Throws std::invalid_argument for options or inputs out of range.
+std::vector<Guarantee> guarantees(const Activation& activation, const GuaranteeInput& input,
+                                  const GuaranteeOptions& options = {});
+
+}  // namespace zeroloss

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Installs what is missing on Debian and its relatives; elsewhere prints the names.
+#   scripts/setup.sh core    what the library and the command need
+#   scripts/setup.sh full    core, and what the tests need
+set -euo pipefail
+
+core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-openmp-dev libhwy-dev librandom123-dev libcli11-dev
+  libfmt-dev nlohmann-json3-dev libcsv-dev libzip-dev libarchive-dev zlib1g-dev libcurl4-openssl-dev libssl-dev)
+full=("${core[@]}" libgtest-dev python3)
+
+case "${1:-}" in
+  core) packages=("${core[@]}") ;;
+  full) packages=("${full[@]}") ;;
+  *) echo "usage: scripts/setup.sh core|full" >&2; exit 2 ;;
+esac
+
+if ! command -v apt-get >/dev/null; then
+  echo "setup: no apt-get here. Install the equivalents of these Debian packages:" >&2
+  printf '  %s\n' "${packages[@]}" >&2
+  exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}\n' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
+
+echo "setup: installing ${missing[*]}"
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
+export DEBIAN_FRONTEND=noninteractive
+install=("${as_root[@]}" apt-get install -y --no-install-recommends -qq "${missing[@]}")
+"${install[@]}" >/dev/null 2>&1 || { "${as_root[@]}" apt-get update -qq && "${install[@]}" >/dev/null; }

@@ -1,0 +1,79 @@
+#include "zeroloss/core/blas.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <hwy/targets.h>
+#include <omp.h>
+
+#include <bit>
+
+namespace zeroloss {
+namespace {
+
+// OpenBLAS answers questions that the BLAS interface has no words for. Other libraries do not have these symbols.
+template <class Function>
+Function* symbol(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+// Bits of the vectors that a kernel of OpenBLAS was written for; 0 if unknown.
+int vector_bits(const std::string& kernel) {
+  for (const char* name : {"SkylakeX", "Cooperlake", "SapphireRapids"})
+    if (kernel == name) return 512;
+  for (const char* name : {"Haswell", "Zen", "Excavator", "Sandybridge", "Bulldozer", "Piledriver", "Steamroller"})
+    if (kernel == name) return 256;
+  for (const char* name : {"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Atom", "Barcelona", "Bobcat",
+                           "Athlon", "Opteron", "Opteron_SSE3", "Northwood", "Katmai", "Generic"})
+    if (kernel == name) return 128;
+  return 0;
+}
+
+int processor_vector_bits() {
+  const auto targets = hwy::SupportedTargets();
+  if (targets & (HWY_AVX3 | HWY_AVX3_DL)) return 512;
+  return targets & HWY_AVX2 ? 256 : 128;
+}
+
+}  // namespace
+
+BlasInfo blas_info() {
+  BlasInfo info{"unknown", "unknown", "unknown", ""};
+  auto* config = symbol<char*()>("openblas_get_config");
+  if (config == nullptr) return info;
+  info.library = config();
+  if (auto* kernel = symbol<char*()>("openblas_get_corename")) info.kernel = kernel();
+  if (auto* threading = symbol<int()>("openblas_get_parallel")) {
+    constexpr const char* kNames[] = {"serial", "pthreads", "OpenMP"};
+    info.threading = kNames[threading() & 3];
+  }
+  const int kernel_bits = vector_bits(info.kernel), processor_bits = processor_vector_bits();
+  if (kernel_bits != 0 && kernel_bits < processor_bits)
+    info.warning = fmt::format(
+        "OpenBLAS runs its {} kernels ({}-bit vectors) on a processor with {}-bit vectors: it does not know this "
+        "processor. Set OPENBLAS_CORETYPE={} or install a newer OpenBLAS.",
+        info.kernel, kernel_bits, processor_bits, processor_bits == 512 ? "SkylakeX" : "Haswell");
+  return info;
+}
+
+int thread_count() { return omp_get_max_threads(); }
+
+std::string simd_target() {
+  const auto targets = hwy::SupportedTargets() & HWY_TARGETS;
+  return hwy::TargetName(std::int64_t{1} << std::countr_zero(static_cast<std::uint64_t>(targets)));
+}
+
+SerialBlas::SerialBlas() {
+  auto* threading = symbol<int()>("openblas_get_parallel");
+  auto* threads = symbol<int()>("openblas_get_num_threads");
+  auto* set_threads = symbol<void(int)>("openblas_set_num_threads");
+  constexpr int kOwnPool = 1;
+  if (threading == nullptr || threads == nullptr || set_threads == nullptr || threading() != kOwnPool) return;
+  threads_before_ = threads();
+  set_threads(1);
+}
+
+SerialBlas::~SerialBlas() {
+  if (threads_before_ > 0) symbol<void(int)>("openblas_set_num_threads")(threads_before_);
+}
+
+}  // namespace zeroloss

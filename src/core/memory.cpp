@@ -1,0 +1,57 @@
+#include "zeroloss/core/memory.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+namespace {
+
+// The first number of a file, or `missing`.
+std::int64_t number_in(const char* path, std::int64_t missing) {
+  std::ifstream in(path);
+  std::int64_t value = 0;
+  return in >> value ? value : missing;
+}
+
+}  // namespace
+
+std::int64_t available_memory_bytes() {
+  constexpr auto kUnknown = std::numeric_limits<std::int64_t>::max();
+  std::int64_t available = kUnknown;
+  std::ifstream in("/proc/meminfo");
+  for (std::string key, unit; in >> key;) {
+    std::int64_t kib = 0;
+    if (key == "MemAvailable:" && in >> kib) available = kib * 1024;
+    std::getline(in, unit);
+  }
+  const auto limit = number_in("/sys/fs/cgroup/memory.max", kUnknown);
+  const auto used = number_in("/sys/fs/cgroup/memory.current", 0);
+  if (limit != kUnknown) available = std::min(available, std::max<std::int64_t>(0, limit - used));
+  return available;
+}
+
+std::int64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::string format_bytes(double bytes) {
+  if (bytes < 1e6) return fmt::format("{:.1f} kB", bytes / 1e3);
+  if (bytes < 1e9) return fmt::format("{:.1f} MB", bytes / 1e6);
+  return fmt::format("{:.1f} GB", bytes / 1e9);
+}
+
+void require_memory(double bytes, const std::string& what, const std::string& hint) {
+  const auto available = static_cast<double>(available_memory_bytes());
+  if (bytes > available)
+    throw ResourceError(fmt::format("{} needs {}, {} free; {}", what, format_bytes(bytes), format_bytes(available), hint));
+}
+
+}  // namespace zeroloss

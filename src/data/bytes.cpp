@@ -1,0 +1,130 @@
+#include "data/bytes.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+
+bool ByteReader::fill() {
+  begin_ = 0;
+  end_ = read_(buffer_.data(), buffer_.size());
+  return end_ > 0;
+}
+
+std::size_t ByteReader::read(void* to, std::size_t count) {
+  std::size_t done = 0;
+  while (done < count && (begin_ < end_ || fill())) {
+    const std::size_t part = std::min(count - done, end_ - begin_);
+    std::memcpy(static_cast<char*>(to) + done, buffer_.data() + begin_, part);
+    begin_ += part;
+    done += part;
+  }
+  return done;
+}
+
+std::uint64_t ByteReader::skip(std::uint64_t count) {
+  std::uint64_t done = 0;
+  while (done < count && (begin_ < end_ || fill())) {
+    const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(count - done, end_ - begin_));
+    begin_ += part;
+    done += part;
+  }
+  return done;
+}
+
+bool ByteReader::line(std::string& text) {
+  text.clear();
+  while (begin_ < end_ || fill()) {
+    const char* first = buffer_.data() + begin_;
+    const char* last = buffer_.data() + end_;
+    if (!text.empty() && text.back() == '\r') {
+      if (*first == '\n') {
+        text += '\n';
+        ++begin_;
+      }
+      return true;
+    }
+    const char* stop = std::find_if(first, last, [](char c) { return c == '\n' || c == '\r'; });
+    if (stop != last) ++stop;
+    text.append(first, stop);
+    begin_ += static_cast<std::size_t>(stop - first);
+    if (text.back() == '\n') return true;
+  }
+  return !text.empty();
+}
+
+std::uint64_t Bytes::size() const {
+  return known_size ? *known_size : open().skip(std::numeric_limits<std::uint64_t>::max());
+}
+
+namespace {
+
+ByteReader open_file(const std::string& path) {
+  const std::shared_ptr<gzFile_s> file(gzopen(path.c_str(), "rb"), [](gzFile f) {
+    if (f != nullptr) gzclose(f);
+  });
+  if (!file) throw DataError(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  gzbuffer(file.get(), 1 << 17);
+  return ByteReader([path, file](void* to, std::size_t count) {
+    const int got = gzread(file.get(), to, static_cast<unsigned>(count));
+    int status = Z_OK;
+    const char* message = gzerror(file.get(), &status);
+    if (status == Z_BUF_ERROR)
+      throw DataError(fmt::format("{}: truncated gzip file: it ends after {} bytes of content, before its end mark; "
+                                  "copy or download it again",
+                                  path, gztell(file.get())));
+    if (status == Z_ERRNO) throw DataError(fmt::format("{}: reading failed: {}", path, std::strerror(errno)));
+    if (got < 0 || status != Z_OK) throw DataError(fmt::format("{}: damaged gzip file: {}", path, message));
+    return static_cast<std::size_t>(got);
+  });
+}
+
+}  // namespace
+
+Bytes file_bytes(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const auto status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) throw DataError(path + ": no such file");
+  if (fs::is_directory(status)) throw DataError(path + ": is a folder; expected a file");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw DataError(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  char magic[2] = {};
+  in.read(magic, 2);
+  Bytes bytes{path, [path] { return open_file(path); }, std::nullopt};
+  if (std::memcmp(magic, "\x1f\x8b", 2) != 0 && fs::is_regular_file(status)) bytes.known_size = fs::file_size(path);
+  return bytes;
+}
+
+Bytes gzip_bytes(std::string name, std::string_view gzip) {
+  const auto open = [name, gzip] {
+    const std::shared_ptr<z_stream> stream(new z_stream{}, [](z_stream* z) {
+      inflateEnd(z);
+      delete z;
+    });
+    stream->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));  // zlib's input is not const
+    stream->avail_in = static_cast<uInt>(gzip.size());
+    if (inflateInit2(stream.get(), 16 + MAX_WBITS) != Z_OK) throw ResourceError("zlib: inflateInit2 failed: no memory");
+    return ByteReader([name, stream](void* to, std::size_t count) {
+      stream->next_out = static_cast<Bytef*>(to);
+      stream->avail_out = static_cast<uInt>(count);
+      const int status = inflate(stream.get(), Z_NO_FLUSH);
+      const std::size_t got = count - stream->avail_out;
+      if (status != Z_OK && status != Z_STREAM_END && got == 0)
+        throw DataError(fmt::format("{}: damaged gzip data: zlib status {}", name, status));
+      return got;
+    });
+  };
+  return {name, open, std::nullopt};
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,95 @@
+#include "zeroloss/data/fetch.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "data/download.hpp"
+#include "data/embedded.hpp"
+#include "zeroloss/core/digest.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_there(const KnownFile& file, const fs::path& folder) {
+  if (!file.unpacks_to.empty()) return fs::is_directory(folder / file.unpacks_to);
+  const fs::path path = folder / file.name;
+  return fs::is_regular_file(path) && fs::file_size(path) == file.bytes;
+}
+
+void check_space(const KnownFile& file, const fs::path& folder) {
+  const std::uint64_t needed = file.unpacks_to.empty() ? file.bytes : 3 * file.bytes;  // archive and content
+  const std::uint64_t free = fs::space(folder).available;
+  if (free < needed)
+    throw ResourceError(fmt::format("{}: needs {:.1f} MB, {} has {:.1f} MB free; choose another folder with --cache", file.name,
+                                    needed / 1e6, folder.string(), free / 1e6));
+}
+
+/// Removes `path` if it is not the file that was promised.
+void check_digest(const KnownFile& file, const fs::path& path) {
+  const std::string found = sha256_file(path);
+  if (found == file.sha256) return;
+  fs::remove(path);
+  throw DataError(fmt::format("{}: SHA-256 is {}, expected {}; the file was removed, get it again", path.string(), found, file.sha256));
+}
+
+}  // namespace
+
+std::vector<KnownSet> known_sets(std::string_view text) {
+  try {
+    std::vector<KnownSet> sets;
+    for (const auto& entry : nlohmann::json::parse(text).at("sets")) {
+      KnownSet set{.name = entry.at("name"), .description = entry.at("description"), .n = entry.at("n"), .n_test = entry.at("n_test"),
+                   .d = entry.at("d"), .classes = entry.at("classes"), .files = {}, .licence = entry.at("licence"),
+                   .citation = entry.at("citation")};
+      for (const auto& item : entry.at("files")) {
+        KnownFile file{.name = item.at("name"), .urls = {}, .sha256 = item.at("sha256"), .bytes = item.at("bytes"),
+                       .unpacks_to = item.value("unpacks_to", "")};
+        for (const std::string mirror : entry.at("mirrors")) file.urls.push_back(mirror + file.name);
+        set.files.push_back(std::move(file));
+      }
+      sets.push_back(std::move(set));
+    }
+    return sets;
+  } catch (const nlohmann::json::exception& error) {
+    throw DataError(fmt::format("table of known data sets: {}", error.what()));
+  }
+}
+
+const std::vector<KnownSet>& known_sets() {
+  static const std::vector<KnownSet> sets = known_sets(embedded::sources_json);
+  return sets;
+}
+
+bool is_cached(const KnownSet& set, const std::string& cache) {
+  const fs::path folder = fs::path(cache) / set.name;
+  return std::ranges::all_of(set.files, [&](const KnownFile& file) { return is_there(file, folder); });
+}
+
+void fetch(const KnownSet& set, const std::string& cache, Progress& progress, const FetchOptions& options) {
+  if (cache.empty()) throw std::invalid_argument("fetch: cache must name a folder; got ''");
+  const fs::path folder = fs::path(cache) / set.name;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw ResourceError(fmt::format("{}: cannot be created: {}; choose another folder with --cache", folder.string(), error.message()));
+  for (const KnownFile& file : set.files) {
+    const fs::path path = folder / file.name;
+    if (is_there(file, folder)) {
+      if (file.unpacks_to.empty()) check_digest(file, path);
+      continue;
+    }
+    check_space(file, folder);
+    if (!fs::exists(path)) download(file, path, progress, options);
+    check_digest(file, path);
+    if (file.unpacks_to.empty()) continue;
+    unpack(path, file.unpacks_to, progress);
+    fs::remove(path);
+  }
+  progress.finish();
+}
+
+}  // namespace zeroloss

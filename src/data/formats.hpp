@@ -1,0 +1,21 @@
+#pragma once
+#include <string>
+
+#include "data/bytes.hpp"
+#include "zeroloss/data/readers.hpp"
+
+/// One function for each format. All throw DataError for anything wrong with the data.
+namespace zeroloss {
+
+Source read_csv(const Bytes& bytes, const std::string& target);  ///< target as in ReadOptions
+Source read_npy(const Bytes& bytes);
+Source read_npz(const std::string& path);
+Source read_idx(const std::string& path);  ///< with the labels file beside it, if there is one
+
+/// A folder of CIFAR-10, CIFAR-100 or MNIST files; `split` is train or test.
+Source read_folder(const std::string& path, const std::string& split);
+
+/// SHA-256 of the bytes of these files, one after the other.
+std::string digest_of(const std::vector<std::string>& paths);
+
+}  // namespace zeroloss

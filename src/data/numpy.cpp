@@ -1,0 +1,217 @@
+#include <fmt/format.h>
+#include <zip.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <regex>
+
+#include "data/formats.hpp"
+#include "data/records.hpp"
+#include "zeroloss/core/error.hpp"
+
+/// npy files and npz archives: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+namespace zeroloss {
+namespace {
+
+struct Array {
+  Block block;       ///< n x d; d is the product of all sizes but the first
+  char kind = 'f';   ///< NumPy's letter: f i u b, U and S for text
+  std::vector<std::int64_t> shape;
+
+  std::string shape_text() const {
+    return shape.size() == 1 ? fmt::format("({},)", shape[0]) : fmt::format("({})", fmt::join(shape, ", "));
+  }
+};
+
+/// The type as NumPy writes it: byte order, letter, size.
+void set_type(Array& array, const std::string& descr) {
+  const std::string& name = array.block.bytes.name;
+  std::smatch part;
+  static const std::regex kType("([<>|=])([a-zA-Z])([0-9]{0,9})");
+  const bool understood = std::regex_match(descr, part, kType);
+  const char kind = understood ? part[2].str()[0] : '?';
+  const int size = understood && part[3].length() > 0 ? std::stoi(part[3]) : 0;
+  const bool real = kind == 'f' && (size == 4 || size == 8);
+  const bool integer = (kind == 'i' || kind == 'u') && (size == 1 || size == 2 || size == 4 || size == 8);
+  const bool truth = kind == 'b' && size == 1;
+  const bool text = (kind == 'U' || kind == 'S') && size < (1 << 20);
+  if (!real && !integer && !truth && !text)
+    throw DataError(fmt::format("{}: element type '{}'; expected f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1{}", name, descr,
+                                kind == 'O' ? " (save text with dtype=str, not object)" : ""));
+  array.kind = kind;
+  const bool big_endian = part[1] == ">";
+  if (text) {  // characters are the numbers: 4 bytes each for U, 1 for S
+    array.block.d = size_product({array.block.d, size}, name);
+    array.block.element = {Element::Kind::unsigned_integer, kind == 'U' ? 4 : 1, big_endian};
+    return;
+  }
+  using Kind = Element::Kind;
+  array.block.element = {real ? Kind::real : kind == 'i' ? Kind::signed_integer : Kind::unsigned_integer, size, big_endian};
+}
+
+Array read_header(const Bytes& bytes) {
+  constexpr std::size_t kLongestHeader = 10'000;  // NumPy's own limit
+  const auto damaged = [&](const std::string& what) { return DataError(fmt::format("{}: {}", bytes.name, what)); };
+  ByteReader reader = bytes.open();
+  unsigned char start[8] = {};
+  const std::size_t got = reader.read(start, sizeof start);
+  if (std::memcmp(start, "\x93NUMPY", std::min<std::size_t>(got, 6)) != 0 || got == 0)
+    throw damaged("not an npy file: expected it to begin with \\x93NUMPY");
+  if (got < sizeof start) throw damaged(fmt::format("truncated: found {} bytes, expected a header", got));
+  if (start[6] < 1 || start[6] > 3) throw damaged(fmt::format("npy version {}; expected 1, 2 or 3", start[6]));
+  unsigned char length_bytes[4] = {};
+  const std::size_t width = start[6] == 1 ? 2 : 4;
+  std::size_t length = 0;
+  const bool complete = reader.read(length_bytes, width) == width;
+  for (std::size_t i = width; i-- > 0;) length = length << 8 | length_bytes[i];
+  if (length > kLongestHeader) throw damaged(fmt::format("header of {} bytes; expected at most {}", length, kLongestHeader));
+  std::string header(length, '\0');
+  if (!complete || reader.read(header.data(), length) != length) throw damaged("truncated: it ends inside the header");
+
+  std::smatch descr, order, shape;
+  static const std::regex kDescr("['\"]descr['\"]\\s*:\\s*['\"]([^'\"]*)['\"]");
+  static const std::regex kOrder("['\"]fortran_order['\"]\\s*:\\s*(True|False)");
+  static const std::regex kShape("['\"]shape['\"]\\s*:\\s*\\(([0-9L,\\s]*)\\)");
+  if (!std::regex_search(header, descr, kDescr))
+    throw damaged("structured element type; expected numbers, as in array.astype(float)");
+  if (!std::regex_search(header, order, kOrder) || !std::regex_search(header, shape, kShape))
+    throw damaged("damaged header: expected 'fortran_order' and 'shape'");
+  Array array;
+  const std::string sizes = shape[1];
+  static const std::regex kSize("[0-9]+");
+  for (std::sregex_iterator i(sizes.begin(), sizes.end(), kSize), end; i != end; ++i) {
+    if (i->length() > 18) throw damaged(fmt::format("impossible size {} in its header; the file is damaged", i->str()));
+    array.shape.push_back(std::stoll(i->str()));
+  }
+  array.block.bytes = bytes;
+  array.block.header = 8 + width + length;
+  array.block.n = array.shape.empty() ? 1 : array.shape[0];
+  array.block.d = array.shape.empty() ? 1 : size_product({array.shape.begin() + 1, array.shape.end()}, bytes.name);
+  array.block.column_order = order[1] == "True" && array.shape.size() > 1;
+  set_type(array, descr[1]);
+  return array;
+}
+
+/// Points from an array of two or more dimensions.
+Source points_of(const Array& array) {
+  const std::string& name = array.block.bytes.name;
+  if (array.shape.size() < 2)
+    throw DataError(fmt::format("{}: X must be 2-d, one point a row; found shape {}", name, array.shape_text()));
+  if (array.kind == 'U' || array.kind == 'S') throw DataError(name + ": X holds text; expected numbers");
+  if (array.block.column_order && array.shape.size() > 2)
+    throw DataError(fmt::format("{}: Fortran order with shape {}; save it with numpy.ascontiguousarray", name, array.shape_text()));
+  array.block.check_size();
+  Source source;
+  source.n = array.block.n;
+  source.d = array.block.d;
+  source.points = [block = array.block](const std::vector<Index>& records) { return read_rows({block}, records); };
+  return source;
+}
+
+void append_utf8(std::string& text, std::uint32_t code) {
+  const auto more = [&](int shift) { text += static_cast<char>(0x80 | (code >> shift & 0x3F)); };
+  if (code < 0x80) {
+    text += static_cast<char>(code);
+  } else if (code < 0x800) {
+    text += static_cast<char>(0xC0 | code >> 6);
+    more(0);
+  } else if (code < 0x10000) {
+    text += static_cast<char>(0xE0 | code >> 12);
+    more(6), more(0);
+  } else {
+    text += static_cast<char>(0xF0 | (code >> 18 & 7));
+    more(12), more(6), more(0);
+  }
+}
+
+void set_targets(Source& source, const Array& array) {
+  const std::string& name = array.block.bytes.name;
+  const bool column = array.shape.size() == 2 && array.shape[1] == 1;
+  if (array.shape.size() != 1 && !column)
+    throw DataError(fmt::format("{}: y must be 1-d; found shape {}", name, array.shape_text()));
+  if (array.block.n != source.n)
+    throw DataError(fmt::format("{}: y has {} values, but X has {} points", name, array.block.n, source.n));
+  array.block.check_size();
+  const std::vector<double> numbers = read_all(array.block);
+  source.target_name = "array 'y'";
+  if (array.kind != 'U' && array.kind != 'S') {
+    source.numbers = numbers;
+    return;
+  }
+  const Index width = array.block.d;
+  for (Index i = 0; i < source.n; ++i) {
+    std::string text;
+    for (Index j = 0; j < width; ++j)
+      if (const auto code = static_cast<std::uint32_t>(numbers[static_cast<std::size_t>(i * width + j)]); code != 0) {
+        if (array.kind == 'U') append_utf8(text, code);
+        else text += static_cast<char>(code);
+      }
+    source.texts.push_back(std::move(text));
+  }
+}
+
+using Archive = std::shared_ptr<zip_t>;
+
+Archive open_archive(const std::string& path) {
+  file_bytes(path);  // says what is wrong if it cannot be read
+  int status = 0;
+  Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &status), [](zip_t* z) {
+    if (z != nullptr) zip_discard(z);
+  });
+  if (archive) return archive;
+  zip_error_t error;
+  zip_error_init_with_code(&error, status);
+  const std::string reason = zip_error_strerror(&error);
+  zip_error_fini(&error);
+  throw DataError(fmt::format("{}: not an npz archive, or a truncated one: {}", path, reason));
+}
+
+Bytes entry_bytes(const Archive& archive, const std::string& path, zip_int64_t index, const std::string& array) {
+  const std::string name = fmt::format("{}: array '{}'", path, array);
+  const auto open = [archive, name, index] {
+    const std::shared_ptr<zip_file_t> file(zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(index), 0), [](zip_file_t* f) {
+      if (f != nullptr) zip_fclose(f);
+    });
+    if (!file) throw DataError(fmt::format("{}: {}", name, zip_strerror(archive.get())));
+    return ByteReader([file, name](void* to, std::size_t count) {
+      const zip_int64_t got = zip_fread(file.get(), to, count);
+      if (got < 0) throw DataError(fmt::format("{}: damaged: {}", name, zip_file_strerror(file.get())));
+      return static_cast<std::size_t>(got);
+    });
+  };
+  return {name, open, std::nullopt};
+}
+
+}  // namespace
+
+Source read_npy(const Bytes& bytes) { return points_of(read_header(bytes)); }
+
+Source read_npz(const std::string& path) {
+  const Archive archive = open_archive(path);
+  std::vector<std::pair<std::string, Array>> arrays;
+  for (zip_int64_t i = 0; i < zip_get_num_entries(archive.get(), 0); ++i) {
+    std::string name = zip_get_name(archive.get(), static_cast<zip_uint64_t>(i), 0);
+    if (!name.ends_with(".npy")) continue;
+    name.resize(name.size() - 4);
+    arrays.emplace_back(name, read_header(entry_bytes(archive, path, i, name)));
+  }
+  const auto find = [&](const auto& matches) {
+    const auto found = std::ranges::find_if(arrays, matches);
+    return found == arrays.end() ? nullptr : &*found;
+  };
+  const auto is_table = [](const auto& entry) { return entry.second.shape.size() == 2 && entry.first != "y"; };
+  const auto* X = find([](const auto& entry) { return entry.first == "X"; });
+  if (X == nullptr && std::ranges::count_if(arrays, is_table) == 1) X = find(is_table);
+  if (X == nullptr) {
+    std::vector<std::string> found;
+    for (const auto& [name, array] : arrays) found.push_back(fmt::format("{} {}", name, array.shape_text()));
+    throw DataError(fmt::format("{}: no array 'X' and not exactly one 2-d array; found {}", path,
+                                found.empty() ? "no arrays" : fmt::format("{}", fmt::join(found, ", "))));
+  }
+  Source source = points_of(X->second);
+  if (const auto* y = find([](const auto& entry) { return entry.first == "y"; })) set_targets(source, y->second);
+  return source;
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,212 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/random.hpp"
+#include "zeroloss/data/readers.hpp"
+
+namespace zeroloss {
+namespace {
+
+template <class T>
+const T& at(const std::vector<T>& values, Index i) {
+  return values[static_cast<std::size_t>(i)];
+}
+
+/// The class of every record, and the sorted names of the classes.
+struct Classes {
+  std::vector<std::string> names;
+  std::vector<Index> of;
+};
+
+template <class T>
+Classes classes_of(const std::vector<T>& values) {
+  const std::set<T> sorted(values.begin(), values.end());
+  const std::vector<T> order(sorted.begin(), sorted.end());
+  Classes classes;
+  for (const T& value : order) classes.names.push_back(fmt::format("{}", value));
+  for (const T& value : values) classes.of.push_back(std::ranges::lower_bound(order, value) - order.begin());
+  return classes;
+}
+
+Task task_of(const Source& source, const ReadOptions& options) {
+  if (source.numbers.empty() && source.texts.empty()) {
+    if (options.task != "auto") throw DataError(fmt::format("{}: has no targets, so its task cannot be {}", source.name, options.task));
+    return Task::none;
+  }
+  if (options.task == "classification") return Task::classification;
+  if (options.task == "regression") {
+    if (source.texts.empty()) return Task::regression;
+    throw DataError(fmt::format("{}: {} holds text (record 0: '{}'); a regression target must be numbers", source.name,
+                                source.target_name, source.texts.front()));
+  }
+  if (source.task != Task::none) return source.task;
+  if (!source.texts.empty()) return Task::classification;
+  const double most = std::max(20.0, std::sqrt(static_cast<double>(source.n)));
+  std::set<double> distinct;
+  for (const double y : source.numbers) {
+    distinct.insert(y);
+    if (y != std::floor(y) || static_cast<double>(distinct.size()) > most) return Task::regression;
+  }
+  return Task::classification;
+}
+
+void check_finite(const Source& source) {
+  for (std::size_t i = 0; i < source.numbers.size(); ++i)
+    if (!std::isfinite(source.numbers[i]))
+      throw DataError(fmt::format("{}: record {}: target {} is not finite", source.name, i, source.numbers[i]));
+}
+
+/// Records whose class is asked for.
+std::vector<Index> records_of(const Source& source, const Classes& classes, const ReadOptions& options) {
+  std::vector<bool> wanted(classes.names.size());
+  for (const std::string& name : options.classes) {
+    const auto found = std::ranges::find(classes.names, name);
+    if (found == classes.names.end())
+      throw DataError(fmt::format("{}: no class '{}'; its classes are {}", source.name, name, fmt::join(classes.names, ", ")));
+    wanted[static_cast<std::size_t>(found - classes.names.begin())] = true;
+  }
+  std::vector<Index> records;
+  for (Index i = 0; i < source.n; ++i)
+    if (wanted[static_cast<std::size_t>(at(classes.of, i))]) records.push_back(i);
+  return records;
+}
+
+/// Fisher-Yates as far as needed: the first n become a random subset in random order.
+void shuffle_first(std::vector<Index>& records, Index n, std::uint64_t seed) {
+  Random random(seed, Stream::shuffle);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+    std::swap(records[i], records[i + random.below(records.size() - i)]);
+}
+
+/// p of "noise:p"; -1 for "given" and "random".
+double noise_of(const std::string& labels) {
+  if (labels == "given" || labels == "random") return -1;
+  double p = -1;
+  if (labels.starts_with("noise:")) {
+    const char* end = labels.data() + labels.size();
+    const auto result = std::from_chars(labels.data() + 6, end, p);
+    if (result.ec == std::errc{} && result.ptr == end && p >= 0 && p <= 1) return p;
+  }
+  throw std::invalid_argument(fmt::format("read_dataset: labels must be given, random or noise:p with p in [0, 1]; got '{}'", labels));
+}
+
+void treat_labels(Dataset& data, const ReadOptions& options) {
+  const double p = noise_of(options.labels);
+  if (options.labels == "given") return;
+  if (data.task == Task::none) throw DataError(fmt::format("{}: has no labels to make {}", data.name, options.labels));
+  const auto n = static_cast<std::uint64_t>(data.n()), c = static_cast<std::uint64_t>(data.classes());
+  data.label_treatment = options.labels;
+  if (options.labels == "random") {
+    Random random(options.seed, Stream::labels);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (data.task == Task::classification) data.y(static_cast<Index>(i)) = static_cast<double>(random.below(c));
+      else std::swap(data.y(static_cast<Index>(i)), data.y(static_cast<Index>(i + random.below(n - i))));
+    }
+    return;
+  }
+  Random random(options.seed, Stream::noise);
+  const Vector given = data.y;
+  for (std::uint64_t i = 0; i < n; ++i) {
+    if (random.uniform() >= p) continue;
+    double& y = data.y(static_cast<Index>(i));
+    if (data.task == Task::classification) {
+      const std::uint64_t other = random.below(c - 1);
+      y = static_cast<double>(other + (other >= static_cast<std::uint64_t>(y) ? 1 : 0));
+    } else if (n > 1) {
+      const std::uint64_t other = random.below(n - 1);
+      y = given(static_cast<Index>(other + (other >= i ? 1 : 0)));
+    }
+  }
+}
+
+/// The targets of the records kept; classes that no point has any more are dropped.
+void set_targets(Dataset& data, const Source& source, const Classes& classes) {
+  if (data.task == Task::none) return;
+  data.y.resize(static_cast<Index>(data.records.size()));
+  if (data.task == Task::regression) {
+    for (Index i = 0; i < data.y.size(); ++i) data.y(i) = at(source.numbers, at(data.records, i));
+    return;
+  }
+  std::vector<Index> index(classes.names.size(), -1);
+  for (const Index record : data.records) index[static_cast<std::size_t>(at(classes.of, record))] = 0;
+  for (std::size_t k = 0; k < index.size(); ++k) {
+    if (index[k] < 0) continue;
+    index[k] = data.classes();
+    data.class_names.push_back(classes.names[k]);
+  }
+  if (data.classes() < 2)
+    throw DataError(fmt::format("{}: all of the {} points kept have class '{}'; classification needs two classes: keep more points "
+                                "or use shuffle",
+                                data.name, data.records.size(), data.class_names.front()));
+  for (Index i = 0; i < data.y.size(); ++i) data.y(i) = static_cast<double>(at(index, at(classes.of, at(data.records, i))));
+}
+
+void check_options(const ReadOptions& options) {
+  if (options.task != "auto" && options.task != "regression" && options.task != "classification")
+    throw std::invalid_argument(fmt::format("read_dataset: task must be auto, regression or classification; got '{}'", options.task));
+  if (options.n < 0) throw std::invalid_argument(fmt::format("read_dataset: n must be >= 1, or 0 for all; got {}", options.n));
+  Random(options.seed, Stream::shuffle);  // checks the seed
+  noise_of(options.labels);
+}
+
+}  // namespace
+
+Dataset select(const Source& source, const ReadOptions& options) {
+  check_options(options);
+  if (source.n < 1 || source.d < 1)
+    throw DataError(fmt::format("{}: {} records of {} numbers; expected at least one of each", source.name, source.n, source.d));
+  check_finite(source);
+  Dataset data;
+  data.name = source.name;
+  data.task = task_of(source, options);
+  data.digest = source.digest;
+  data.feature_names = source.feature_names;
+  data.target_name = source.target_name;
+  Classes classes;
+  if (data.task == Task::classification) classes = source.texts.empty() ? classes_of(source.numbers) : classes_of(source.texts);
+  std::vector<Index>& records = data.records;
+  if (options.classes.empty()) {
+    records.resize(static_cast<std::size_t>(source.n));
+    std::iota(records.begin(), records.end(), Index{0});
+  } else if (data.task == Task::classification) {
+    records = records_of(source, classes, options);
+  } else {
+    throw DataError(fmt::format("{}: classes {} were asked for, but {}", source.name, fmt::join(options.classes, ", "),
+                                data.task == Task::none ? "it has no targets" : "its target is a number; set task to classification"));
+  }
+  const auto found = static_cast<Index>(records.size());
+  if (options.n > found)
+    throw DataError(fmt::format("{}: n = {} points were asked for, but there are {}{}", source.name, options.n, found,
+                                options.classes.empty() ? "" : fmt::format(" of the classes {}", fmt::join(options.classes, ", "))));
+  const Index n = options.n == 0 ? found : options.n;
+  if (options.shuffle) shuffle_first(records, n, options.seed);
+  records.resize(static_cast<std::size_t>(n));
+  set_targets(data, source, classes);
+  treat_labels(data, options);
+  check_memory(source, n);
+  data.X = source.points(records);
+  check_dataset(data);
+  return data;
+}
+
+void check_memory(const Source& source, Index n) {
+  const double needed = 8.0 * static_cast<double>(n) * static_cast<double>(source.d);
+  const double here = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed > here)
+    throw ResourceError(fmt::format("{}: {} points of {} numbers need {:.1f} GB, this machine has {:.1f} GB; keep fewer points with n",
+                                    source.name, n, source.d, needed / 1e9, here / 1e9));
+}
+
+std::function<RowMatrix(const std::vector<Index>&)> rows_of(RowMatrix X) {
+  return [X = std::move(X)](const std::vector<Index>& records) { return RowMatrix(X(records, Eigen::all)); };
+}
+
+}  // namespace zeroloss

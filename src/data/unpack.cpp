@@ -1,0 +1,86 @@
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "data/download.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Removed with its content when it goes out of scope.
+struct TemporaryFolder {
+  fs::path path;
+  explicit TemporaryFolder(const fs::path& where) : path(where) { fs::create_directories(path); }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+};
+
+/// Why an entry must not be unpacked; "" if it may.
+std::string danger(archive_entry* entry, const fs::path& name) {
+  if (archive_entry_hardlink(entry) != nullptr || archive_entry_filetype(entry) == AE_IFLNK) return "is a link";
+  if (archive_entry_filetype(entry) != AE_IFREG && archive_entry_filetype(entry) != AE_IFDIR) return "is neither file nor folder";
+  if (name.empty() || name.is_absolute()) return "has an absolute path or none";
+  if (std::ranges::find(name, "..") != name.end()) return "leads out of its folder";
+  return {};
+}
+
+void write_file(archive* reader, const fs::path& path, Progress& progress) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (descriptor < 0) throw ResourceError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
+  const int status = archive_read_data_into_fd(reader, descriptor);
+  const int closed = close(descriptor);
+  if (status != ARCHIVE_OK && archive_errno(reader) == ENOSPC) throw ResourceError(path.string() + ": no space left on the disk");
+  if (status != ARCHIVE_OK) throw DataError(fmt::format("{}: damaged archive: {}", path.string(), archive_error_string(reader)));
+  if (closed != 0) throw ResourceError(fmt::format("{}: writing failed: {}", path.string(), std::strerror(errno)));
+  progress.advance(static_cast<double>(fs::file_size(path)));
+}
+
+}  // namespace
+
+void unpack(const fs::path& path, const std::string& kept, Progress& progress) {
+  const TemporaryFolder folder(path.string() + fmt::format(".{}.unpacking", getpid()));
+  progress.stage("unpacking " + path.filename().string());
+  const std::unique_ptr<archive, decltype(&archive_read_free)> reader(archive_read_new(), archive_read_free);
+  archive_read_support_format_tar(reader.get());
+  archive_read_support_filter_gzip(reader.get());
+  const auto refuse = [&](const std::string& what) {
+    fs::remove(path);
+    return DataError(fmt::format("{}: {}; the archive was removed", path.string(), what));
+  };
+  if (archive_read_open_filename(reader.get(), path.c_str(), 1 << 16) != ARCHIVE_OK)
+    throw refuse(fmt::format("not a tar.gz archive: {}", archive_error_string(reader.get())));
+  archive_entry* entry = nullptr;
+  int status = ARCHIVE_OK;
+  while ((status = archive_read_next_header(reader.get(), &entry)) == ARCHIVE_OK) {
+    const char* text = archive_entry_pathname(entry);
+    const fs::path name = text == nullptr ? "" : text;
+    if (const std::string reason = danger(entry, name); !reason.empty())
+      throw refuse(fmt::format("entry '{}' {}", name.string(), reason));
+    const fs::path target = folder.path / name;
+    if (archive_entry_filetype(entry) == AE_IFDIR) {
+      fs::create_directories(target);
+      continue;
+    }
+    fs::create_directories(target.parent_path());
+    write_file(reader.get(), target, progress);
+  }
+  if (status != ARCHIVE_EOF) throw refuse(fmt::format("damaged archive: {}", archive_error_string(reader.get())));
+  if (!fs::is_directory(folder.path / kept)) throw refuse(fmt::format("holds no folder '{}'", kept));
+  fs::rename(folder.path / kept, path.parent_path() / kept);
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,20 @@
+#pragma once
+#include <cstddef>
+
+#include "zeroloss/kernel/gram.hpp"
+
+/// The kernel's entries from inner products, vectorised for the processor at hand.
+namespace zeroloss::entries {
+
+/// max |values[i]|, 0 for none. NaN is not expected.
+template <class T>
+T largest(const T* values, std::size_t count);
+
+/// Replaces every rho by k(rho), rho clamped to [-1, 1]. Within dual.error of the exact value for double.
+template <class T>
+void map(const Kernel& kernel, T* values, std::size_t count);
+
+/// sum of 1/(1 - rho^2), what relu's entry error is made of; entries with 1 - |rho| <= cut count as 0.
+double singular_sum(const double* values, std::size_t count, double cut);
+
+}  // namespace zeroloss::entries

@@ -1,0 +1,256 @@
+#include "zeroloss/kernel/gram.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <type_traits>
+
+#include "core/lapack.hpp"
+#include "kernel/entries.hpp"
+#include "zeroloss/core/blas.hpp"
+
+namespace zeroloss {
+namespace {
+
+constexpr Index kTile = 512;          // rows and columns of a tile: 2 MB of doubles, about one L2 cache
+constexpr Index kTilesAtOnce = 64;    // between two progress reports
+constexpr std::size_t kClosest = 16;  // pairs kept
+constexpr double kNear = 1e-6;        // 1 - |rho| of a near pair
+constexpr double u = 0x1p-53;
+
+struct Tile {
+  Index i, i_end, j, j_end;  // rows and columns of the lower triangle
+};
+
+// Tiles that never cross from A11 or A21 into A22, so that each lies in one stride of the packed array.
+std::vector<Tile> tiles(Index n, Index n1) {
+  std::vector<Index> cuts;
+  for (Index i = 0; i < n1; i += kTile) cuts.push_back(i);
+  for (Index i = n1; i < n; i += kTile) cuts.push_back(i);
+  cuts.push_back(n);
+  std::vector<Tile> list;
+  for (std::size_t b = 0; b + 1 < cuts.size(); ++b)
+    for (std::size_t a = b; a + 1 < cuts.size(); ++a)
+      list.push_back({cuts[a], cuts[a + 1], cuts[b], cuts[b + 1]});
+  return list;
+}
+
+struct Candidate {
+  double closeness;  // |rho|
+  Index i, j;
+  bool operator<(const Candidate& other) const {  // a total order: the 16 closest do not depend on threads
+    if (closeness != other.closeness) return closeness > other.closeness;
+    return i != other.i ? i < other.i : j < other.j;
+  }
+};
+
+// What one thread gathers over its tiles.
+template <class T>
+struct Tally {
+  std::vector<Candidate> closest;  // a heap, the farthest on top
+  Index near_pairs = 0;
+  double singular_sum = 0;
+  std::vector<T> buffer;  // a diagonal tile
+
+  double bar() const { return closest.size() < kClosest ? -1 : closest.front().closeness; }
+  void offer(const Candidate& candidate) {
+    if (closest.size() == kClosest) {
+      if (!(candidate < closest.front())) return;
+      std::pop_heap(closest.begin(), closest.end());
+      closest.pop_back();
+    }
+    closest.push_back(candidate);
+    std::push_heap(closest.begin(), closest.end());
+  }
+};
+
+struct Distances {
+  double apart, across;  // ||x - y||, ||x + y||
+};
+
+// Summed in long double: relative error below 4 u for any d up to 2^9, growing as d 2^-64.
+template <class T>
+Distances distances(const Rows<T>& X, Index i, Index j) {
+  long double apart = 0, across = 0;
+  for (Index k = 0; k < X.cols(); ++k) {
+    const long double a = X(i, k), b = X(j, k);
+    apart += (a - b) * (a - b);
+    across += (a + b) * (a + b);
+  }
+  return {static_cast<double>(std::sqrt(apart)), static_cast<double>(std::sqrt(across))};
+}
+
+template <class T>
+class Builder {
+ public:
+  Builder(const Rows<T>& X, const Kernel& kernel, Packed<T>& K)
+      : X_(X), kernel_(kernel), K_(K), singular_(std::isinf(kernel.slope())), at_one_(static_cast<T>(kernel(1))) {}
+
+  void build(const Tile& t, Tally<T>& tally) const {
+    const Index d = X_.cols(), rows = t.i_end - t.i, columns = t.j_end - t.j, n1 = K_.n1();
+    const T* xi = X_.data() + t.i * d;
+    const T* xj = X_.data() + t.j * d;
+    const bool corner = t.j >= n1, diagonal = t.i == t.j;
+    T* products = diagonal ? tally.buffer.data() : corner ? K_.corner_row(t.i) + (t.j - n1) : K_.column(t.j) + t.i;
+    const Index stride = diagonal ? kTile : K_.stride();
+    if (corner)  // runs along j are contiguous
+      lapack::gemm('T', 'N', columns, rows, d, T{1}, xj, d, xi, d, T{0}, products, stride);
+    else  // runs along i are
+      lapack::gemm('T', 'N', rows, columns, d, T{1}, xi, d, xj, d, T{0}, products, stride);
+
+    if (corner) {
+      for (Index i = t.i; i < t.i_end; ++i) {
+        const Index count = std::min(t.j_end, i) - t.j;
+        T* run = K_.corner_row(i) + (t.j - n1);
+        if (diagonal) std::copy_n(products + (i - t.i) * stride, count, run);
+        finish(run, count, i, t.j, tally);
+      }
+    } else {
+      for (Index j = t.j; j < t.j_end; ++j) {
+        const Index first = std::max(t.i, j + 1), count = t.i_end - first;
+        T* run = K_.column(j) + first;
+        if (diagonal) std::copy_n(products + (j - t.j) * stride + (first - t.i), count, run);
+        finish(run, count, j, first, tally);
+      }
+    }
+    if (diagonal)
+      for (Index i = t.i; i < t.i_end; ++i) K_(i, i) = at_one_;  // <x, x> = 1 exactly
+  }
+
+ private:
+  // One run of inner products <x_fixed, x_start>, <x_fixed, x_start+1>, .. becomes kernel entries.
+  void finish(T* run, Index count, Index fixed, Index start, Tally<T>& tally) const {
+    if (count <= 0) return;
+    const auto size = static_cast<std::size_t>(count);
+    const double most = entries::largest(run, size);
+    const bool any_near = most >= 1 - kNear;
+    std::vector<Index> recompute;
+    if (any_near || most >= tally.bar()) {
+      for (Index q = 0; q < count; ++q) {
+        const double closeness = std::abs(static_cast<double>(run[q]));
+        if (closeness >= tally.bar()) tally.offer({closeness, std::max(fixed, start + q), std::min(fixed, start + q)});
+        if (closeness < 1 - kNear) continue;
+        ++tally.near_pairs;
+        if (singular_) recompute.push_back(q);
+      }
+    }
+    if constexpr (std::is_same_v<T, double>)
+      if (singular_) tally.singular_sum += entries::singular_sum(run, size, kNear);
+    entries::map(kernel_, run, size);
+    for (const Index q : recompute) {
+      const auto [apart, across] = distances(X_, fixed, start + q);
+      run[q] = static_cast<T>(kernel_.at_angle(2 * std::atan2(apart, across)));
+    }
+  }
+
+  const Rows<T>& X_;
+  const Kernel& kernel_;
+  Packed<T>& K_;
+  bool singular_;
+  T at_one_;
+};
+
+// Theory 2, step 2. delta bounds |fl(rho) - rho|: rows within 3 u + d 2^-64 of the exactly normalised ones, a dot
+// product of any order, and underflow. The factor 1 + 2^-20 covers the rounding of this evaluation itself.
+double entry_error(const Kernel& kernel, double n, double d, double near_pairs, double singular_sum) {
+  const double row = 3 * u + d * 0x1p-64;
+  const double delta = d * u / (1 - d * u) + 2.01 * row + d * 0x1p-1020;
+  // The vectorised evaluation: the dual's own error, doubled for powers of rho^2 in place of rho, and 4 ulp of asin and the products around it.
+  const double evaluation = n * (2 * kernel.dual.error + 16 * u * std::max(1.0, std::abs(kernel(1))));
+  double bound = 0;
+  if (std::isfinite(kernel.slope())) {
+    bound = n * delta * kernel.slope() + evaluation;
+  } else {
+    // relu's rho h: |k'| <= 1/2 + 1/(2 pi sqrt(1 - rho^2)), taken at the far end of [rho - delta, rho + delta].
+    const double widen = 1 / std::sqrt(1 - 2.1 * delta / kNear);
+    const double far = delta * (n / 2 + widen * std::sqrt(2 * singular_sum) / (2 * std::numbers::pi));
+    const double theta = 2.1 * row + 30 * u;  // of a near pair's angle; |dk/dtheta| <= 1/2 + 1/(2 pi) < 0.66
+    bound = far + std::sqrt(2 * near_pairs) * 0.66 * theta + evaluation;
+  }
+  return bound * (1 + 0x1p-20);
+}
+
+}  // namespace
+
+double Kernel::at_angle(double theta) const { return (times_rho ? std::cos(theta) : 1.0) * dual.at_angle(theta); }
+
+Kernel sigma(const Activation& activation) {
+  return {"Sigma(" + activation.name + ")", dual_activation(activation, true), true};
+}
+
+Kernel sigma_features(const Activation& activation) {
+  return {"Sigma~(" + activation.name + ")", dual_activation(activation, false), false};
+}
+
+Kernel power(int r) {
+  if (r < 1) throw std::invalid_argument("power: r must be >= 1; got " + std::to_string(r));
+  Dual dual;
+  dual.coefficients.assign(static_cast<std::size_t>(r) + 1, 0.0);
+  dual.coefficients.back() = 1;
+  dual.error = 2.1 * r * u;
+  dual.slope = r + 1;
+  dual.plain_slope = r;
+  return {"G^" + std::to_string(r), dual, false};
+}
+
+template <class T>
+void gram_into(Gram<T>& result, const Rows<T>& X, const Kernel& kernel, Progress& progress) {
+  const Index n = X.rows(), d = X.cols();
+  if (n < 1 || d < 1) throw std::invalid_argument("gram: X needs at least one row and one column");
+  if (!X.allFinite()) throw std::invalid_argument("gram: X has values that are not finite");
+  if (result.K.n() != n) throw std::invalid_argument("gram_into: the packed matrix has another size than X");
+  const auto list = tiles(n, result.K.n1());
+  const Builder<T> builder(X, kernel, result.K);
+  std::vector<Tally<T>> tallies(static_cast<std::size_t>(thread_count()));
+  for (auto& tally : tallies) tally.buffer.resize(static_cast<std::size_t>(kTile * kTile));
+
+  progress.stage("kernel " + kernel.name, static_cast<double>(list.size()));
+  for (std::size_t begin = 0; begin < list.size(); begin += kTilesAtOnce) {
+    const std::size_t end = std::min(list.size(), begin + kTilesAtOnce);
+    const SerialBlas serial;
+#pragma omp parallel for schedule(dynamic)
+    for (std::size_t t = begin; t < end; ++t)
+      builder.build(list[t], tallies[static_cast<std::size_t>(omp_get_thread_num())]);
+    progress.advance(static_cast<double>(end - begin));
+  }
+  progress.finish();
+
+  std::vector<Candidate> closest;
+  double singular_sum = 0;
+  result.near_pairs = 0;
+  for (const auto& tally : tallies) {
+    closest.insert(closest.end(), tally.closest.begin(), tally.closest.end());
+    singular_sum += tally.singular_sum;
+    result.near_pairs += tally.near_pairs;
+  }
+  std::sort(closest.begin(), closest.end());
+  closest.resize(std::min(closest.size(), kClosest));
+  result.closest.clear();
+  for (const auto& c : closest) {
+    const auto [apart, across] = distances(X, c.i, c.j);
+    result.closest.push_back({c.i, c.j, std::min(apart, across), across < apart});
+  }
+  std::stable_sort(result.closest.begin(), result.closest.end(),
+                   [](const Pair& a, const Pair& b) { return a.distance < b.distance; });
+  result.entry_error = std::is_same_v<T, double>
+                           ? entry_error(kernel, static_cast<double>(n), static_cast<double>(d),
+                                         static_cast<double>(result.near_pairs), singular_sum)
+                           : std::numeric_limits<double>::infinity();
+}
+
+template <class T>
+Gram<T> gram(const Rows<T>& X, const Kernel& kernel, Progress& progress) {
+  Gram<T> result{Packed<T>(X.rows()), 0, {}, 0};
+  gram_into(result, X, kernel, progress);
+  return result;
+}
+
+template Gram<double> gram(const Rows<double>&, const Kernel&, Progress&);
+template Gram<float> gram(const Rows<float>&, const Kernel&, Progress&);
+template void gram_into(Gram<double>&, const Rows<double>&, const Kernel&, Progress&);
+template void gram_into(Gram<float>&, const Rows<float>&, const Kernel&, Progress&);
+
+}  // namespace zeroloss

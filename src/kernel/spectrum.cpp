@@ -1,0 +1,248 @@
+#include "zeroloss/kernel/spectrum.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
+
+#include "core/lapack.hpp"
+#include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/random.hpp"
+
+// Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Sums of positive terms carry a factor
+// 1 + 2^-30 in place of directed rounding; their own relative error is below n u < 2^-30 for any n that fits.
+namespace zeroloss {
+namespace {
+
+constexpr double u = 0x1p-53;
+constexpr double kUp = 1 + 0x1p-30;
+
+double gamma(double k) { return k * u / (1 - k * u); }
+
+}  // namespace
+
+BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index least, Index most, double tolerance) {
+  const Index n = start.rows();
+  Matrix basis(n, 0), T(0, 0), first, block = start;
+  BlockLanczos result;
+  double scale = start.norm();  // below 1e-14 of it a direction is rounding
+  for (Index step = 1;; ++step) {
+    // Orthonormal columns for the part of `block` outside the basis: block = Q R. Twice is enough, as with Gram-Schmidt.
+    Matrix Q = block, R = Matrix::Identity(block.cols(), block.cols());
+    for (int twice = 0; twice < 2; ++twice) {
+      Q -= basis * (basis.transpose() * Q);
+      Eigen::ColPivHouseholderQR<Matrix> qr(Q);
+      const double floor = twice == 0 ? 1e-14 * scale : 0.5;
+      Index rank = 0;
+      while (rank < std::min(Q.rows(), Q.cols()) && std::abs(qr.matrixR()(rank, rank)) > floor) ++rank;
+      Matrix upper = qr.matrixR().topRows(rank).template triangularView<Eigen::Upper>();
+      R = (upper * qr.colsPermutation().inverse() * R).eval();
+      Q = qr.householderQ() * Matrix::Identity(n, rank);
+    }
+    if (step == 1) first = R;
+    const Index old = basis.cols(), width = Q.cols();
+    const bool exhausted = width == 0;
+
+    if (exhausted || (step > least && result.residual <= tolerance) || step > most) {
+      result.vector = basis * result.vector;
+      result.vector.normalize();
+      if (exhausted) result.residual = 0;
+      return result;
+    }
+
+    basis.conservativeResize(Eigen::NoChange, old + width);
+    basis.rightCols(width) = Q;
+    block = apply(Q);
+    T.conservativeResize(old + width, old + width);
+    T.rightCols(width) = basis.transpose() * block;
+    T.bottomLeftCorner(width, old) = T.topRightCorner(old, width).transpose();
+
+    const Eigen::SelfAdjointEigenSolver<Matrix> ritz(T);
+    result.values = ritz.eigenvalues();
+    result.weights = (ritz.eigenvectors().topRows(first.rows()).transpose() * first).cwiseAbs2();
+    result.vector = ritz.eigenvectors().rightCols(1);
+    result.iterations = step;
+    scale = result.values.tail(1).value();
+    const Matrix outside = block - basis * T.rightCols(width);
+    result.residual = (outside * result.vector.tail(width)).norm() / std::abs(scale);
+  }
+}
+
+Matrix random_block(Index n) {
+  Matrix block(n, std::min<Index>(n, 8));
+  Random(0, Stream::start).fill_normal(block);
+  return block;
+}
+
+Operator multiply_by(const Packed<double>& K, Progress& progress) {
+  return [&](const Matrix& V) {
+    progress.advance(1);
+    return product(K, V);
+  };
+}
+
+Operator divide_by(const Packed<double>& L, Progress& progress) {
+  return [&](const Matrix& V) {
+    progress.advance(1);
+    Matrix W = V;
+    solve(L, W);
+    return W;
+  };
+}
+
+namespace {
+
+constexpr double kTolerance = 1e-7;  // of a residual: 1e-14 of the value, divided by its relative gap
+constexpr Index kSteps = 200;
+
+EigenPair extreme(const Operator& apply, Index n) {
+  auto lanczos = block_lanczos(apply, random_block(n), 1, kSteps, kTolerance);
+  return {lanczos.values.tail(1).value(), std::move(lanczos.vector), lanczos.residual, lanczos.iterations};
+}
+
+}  // namespace
+
+EigenPair largest_eigenpair(const Packed<double>& K, Progress& progress) {
+  progress.stage("largest eigenvalue");
+  auto pair = extreme(multiply_by(K, progress), K.n());
+  progress.finish();
+  return pair;
+}
+
+EigenPair smallest_eigenpair(const Packed<double>& L, double shift, Progress& progress) {
+  progress.stage("smallest eigenvalue");
+  auto pair = extreme(divide_by(L, progress), L.n());
+  progress.finish();
+  pair.value = 1 / pair.value - shift;
+  return pair;
+}
+
+double cholesky_loss(double n, double trace, double largest) {
+  const double k = n + 3;  // the theory needs n + 1; two spare roundings an entry
+  const double rounding = gamma(k) / (1 - gamma(k)) * trace + u * largest;
+  const double underflow = 4 * n * (2 * (n + 3) + largest) * 0x1p-1022;
+  return (rounding + underflow) * kUp;
+}
+
+VerifiedBound verify_lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, double lambda_hat,
+                                Progress& progress) {
+  const auto n = static_cast<double>(X.rows());
+  const double diagonal = std::abs(kernel(1));  // every K_ii
+  VerifiedBound bound;
+  bound.loss = (cholesky_loss(n, n * diagonal * kUp, diagonal) + work.entry_error) * kUp;
+  if (!kernel.dual.verified) return bound;
+  for (double gap = std::max(1e-7 * lambda_hat, bound.loss / 10);; gap *= 2) {
+    const double s = lambda_hat - gap;
+    const double proven = (s - bound.loss) * (1 - 4 * u);
+    if (!(proven > 0)) return bound;
+    gram_into(work, X, kernel, progress);
+    shift_diagonal(work.K, -s);
+    progress.stage("proof by Cholesky factorisation", n * n * n / 6);
+    const bool completed = factor(work.K, progress);
+    progress.finish();
+    ++bound.factorizations;
+    if (!completed) continue;
+    bound.holds = true;
+    bound.lambda_min = proven;
+    return bound;
+  }
+}
+
+double factor_with_ridge(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, Progress& progress) {
+  const auto n = static_cast<double>(X.rows());
+  const double diagonal = std::abs(kernel(1));
+  const double loss = cholesky_loss(n, n * diagonal, diagonal);
+  for (double ridge = 0;; ridge = ridge == 0 ? 4 * loss : 16 * ridge) {
+    if (ridge > 0) {
+      gram_into(work, X, kernel, progress);
+      shift_diagonal(work.K, ridge);
+    }
+    progress.stage("Cholesky factorisation", n * n * n / 6);
+    const bool completed = factor(work.K, progress);
+    progress.finish();
+    if (completed) return ridge;
+    if (ridge > n * diagonal) throw std::runtime_error("the kernel " + kernel.name + " is not positive semidefinite");
+  }
+}
+
+LambdaMin lambda_min(const RowMatrix& X, const Kernel& kernel, Progress& progress) {
+  auto work = gram(X, kernel, progress);
+  LambdaMin result;
+  result.ridge = factor_with_ridge(work, X, kernel, progress);
+  result.lowest = smallest_eigenpair(work.K, result.ridge, progress);
+  result.verified = verify_lambda_min(work, X, kernel, result.lowest.value, progress);
+  return result;
+}
+
+namespace {
+
+// The lower triangle of K as a full column-major matrix; the upper one is not set.
+Matrix unpacked(const Packed<double>& K) {
+  const auto n = static_cast<double>(K.n());
+  require_memory(8 * n * n, "the full spectrum", "leave it out, or use fewer points");
+  Matrix full(K.n(), K.n());
+  for (Index j = 0; j < K.n(); ++j)
+    for (Index i = j; i < K.n(); ++i) full(i, j) = K(i, j);
+  return full;
+}
+
+Vector decompose(Matrix& A, char job) {
+  const int n = lapack::size(A.rows()), query = -1;
+  Vector values(A.rows());
+  double size = 0;
+  int int_size = 0, info = 0;
+  dsyevd_(&job, "L", &n, A.data(), &n, values.data(), &size, &query, &int_size, &query, &info);
+  std::vector<double> scratch(static_cast<std::size_t>(size));
+  std::vector<int> int_scratch(static_cast<std::size_t>(int_size));
+  const int scratch_size = static_cast<int>(scratch.size()), int_scratch_size = static_cast<int>(int_scratch.size());
+  dsyevd_(&job, "L", &n, A.data(), &n, values.data(), scratch.data(), &scratch_size, int_scratch.data(),
+          &int_scratch_size, &info);
+  if (info != 0) throw std::runtime_error("LAPACK dsyevd failed with info " + std::to_string(info));
+  return values;
+}
+
+}  // namespace
+
+Vector eigenvalues(const Packed<double>& K) {
+  Matrix A = unpacked(K);
+  return decompose(A, 'N');
+}
+
+Eigensystem eigensystem(const Packed<double>& K) {
+  Eigensystem system{{}, unpacked(K)};
+  system.values = decompose(system.vectors, 'V');
+  return system;
+}
+
+double spectral_norm_bound(const RowMatrix& X) {
+  if (!X.allFinite()) throw std::invalid_argument("spectral_norm_bound: X has values that are not finite");
+  const Index n = X.rows(), d = X.cols();
+  const Index side = std::min(n, d), inner = std::max(n, d);
+  const double squares = X.squaredNorm() * kUp;  // ||X||_F^2
+  require_memory(8.0 * static_cast<double>(side) * static_cast<double>(side), "the spectral norm of X", "use fewer points");
+  Matrix C(side, side);  // X^T X or X X^T; X is row-major, so it is X^T to BLAS
+  lapack::syrk('L', d <= n ? 'N' : 'T', side, inner, 1.0, X.data(), d, 0.0, C.data(), side);
+  const auto top = extreme(
+      [&](const Matrix& V) {
+        Matrix W(side, V.cols());
+        lapack::symm('L', side, V.cols(), C.data(), side, V.data(), side, 0.0, W.data(), side);
+        return W;
+      },
+      side);
+  // lambda_max(exact) <= s + Cholesky's loss on s I - C + the error of C + that of the rows.
+  const Vector diagonal = C.diagonal();
+  for (double gap = 1e-7;; gap *= 4) {
+    const double s = top.value * (1 + gap) + 2 * u * squares;
+    Matrix A = -C;
+    A.diagonal() = (s - diagonal.array()).matrix();
+    if (lapack::potrf('L', side, A.data(), side) != 0 || !A.diagonal().allFinite()) continue;
+    const auto sides = static_cast<double>(side), inners = static_cast<double>(inner);
+    const double loss = cholesky_loss(sides, sides * s, s);
+    const double product_error = gamma(inners) * squares + inners * sides * 0x1p-1022;
+    const double row_error = (3 * u + static_cast<double>(d) * 0x1p-64) * std::sqrt(squares);
+    return (std::sqrt(s + loss + product_error) + row_error) * kUp;
+  }
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,407 @@
+#include "zeroloss/shallow/certify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/random.hpp"
+#include "zeroloss/kernel/separation.hpp"
+
+namespace zeroloss {
+namespace {
+
+constexpr Index kExactForecast = 3000;  // points up to which all eigenvalues are computed
+constexpr Index kProbes = 32;
+constexpr Index kLanczosSteps = 10;     // of a block with one column a class and a probe
+constexpr std::size_t kBottleneck = 6;
+
+void check(const CertifyOptions& options) {
+  const auto probability = [](double value) { return value > 0 && value < 1; };
+  if (!probability(options.failure_probability))
+    throw std::invalid_argument(
+        fmt::format("certify: failure_probability must be in (0, 1); got {}", options.failure_probability));
+  if (!probability(options.accuracy))
+    throw std::invalid_argument(fmt::format("certify: accuracy must be in (0, 1); got {}", options.accuracy));
+  if (!(options.width >= 0 && std::isfinite(options.width)))
+    throw std::invalid_argument(fmt::format("certify: width must be >= 1, or 0 for none; got {}", options.width));
+  if (!(options.step >= 0 && std::isfinite(options.step)))
+    throw std::invalid_argument(fmt::format("certify: step must be > 0, or 0 for auto; got {}", options.step));
+}
+
+// Unit rows, as the options say.
+Dataset prepare(const Dataset& data, const CertifyOptions& options) {
+  check_dataset(data);
+  Dataset unit = data;
+  if (options.center) center(unit);
+  if (!options.normalize)
+    for (Index i = 0; i < unit.n(); ++i)
+      if (const double length = unit.X.row(i).norm(); !(std::abs(length - 1) <= 1e-12))
+        throw DataError(fmt::format("{}: record {} has length {:.17g}; without normalisation every row must have length 1",
+                                    unit.name, unit.records[static_cast<std::size_t>(i)], length));
+  normalize_rows(unit);
+  return unit;
+}
+
+Sample sample(const Dataset& data, Index i) {
+  Sample named{data.records[static_cast<std::size_t>(i)], ""};
+  if (data.task == Task::classification) named.label = data.class_names[static_cast<std::size_t>(data.y(i))];
+  if (data.task == Task::regression) named.label = fmt::format("{:.6g}", data.y(i));
+  return named;
+}
+
+SamplePair sample_pair(const Dataset& data, const Pair& pair) {
+  const auto [i, j] = std::minmax(pair.i, pair.j);
+  return {sample(data, i), sample(data, j), pair.distance, pair.antipodal};
+}
+
+// Keeps the given rows, which are ascending, in place.
+void keep(Dataset& data, const std::vector<Index>& rows) {
+  const auto count = static_cast<Index>(rows.size());
+  if (count == data.n()) return;
+  for (Index i = 0; i < count; ++i) {
+    const Index from = rows[static_cast<std::size_t>(i)];
+    data.X.row(i) = data.X.row(from);
+    data.records[static_cast<std::size_t>(i)] = data.records[static_cast<std::size_t>(from)];
+    if (data.task != Task::none) data.y(i) = data.y(from);
+  }
+  data.X.conservativeResize(count, Eigen::NoChange);
+  data.records.resize(rows.size());
+  if (data.task != Task::none) data.y.conservativeResize(count);
+}
+
+// Equal rows become one; what coincides is recorded. Returns why lambda_min is exactly 0 on the distinct points, or "".
+std::string merge_coincidences(Dataset& data, const Activation& phi, CertifyResult& result) {
+  const auto found = coincidences(data.X);
+  for (const auto& group : found.groups) {
+    std::vector<Sample> samples;
+    for (const Index i : group) samples.push_back(sample(data, i));
+    const bool agree = data.task == Task::none || std::all_of(group.begin(), group.end(), [&](Index i) {
+                         return data.y(i) == data.y(group.front());
+                       });
+    (agree ? result.duplicates : result.conflicts).push_back(std::move(samples));
+  }
+  for (const auto& [i, j] : found.antipodal) {
+    const double distance = (data.X.row(i) + data.X.row(j)).norm();
+    result.antipodal.push_back(sample_pair(data, {i, j, distance, true}));
+  }
+  const Index rank = antipodal_rank(data.X, found.antipodal);
+  const auto pairs = static_cast<Index>(found.antipodal.size());
+  keep(data, found.distinct);
+
+  const Index n = data.n(), d = data.d();
+  if (pairs > 0 && phi.dphi_parity != Parity::none)
+    return fmt::format("samples {} and {} are antipodal, and the derivative of {} is {}: their gradients are parallel",
+                       result.antipodal[0].first.record, result.antipodal[0].second.record, phi.name,
+                       phi.dphi_parity == Parity::even ? "even" : "odd");
+  if (phi.name == "relu" && pairs > rank)
+    return fmt::format("{} antipodal pairs span {} dimensions: their relu gradients are linearly dependent", pairs, rank);
+  if (phi.name == "quadratic" && n > d * (d + 1) / 2)
+    return fmt::format("the quadratic kernel has rank at most d(d+1)/2 = {} < {} points", d * (d + 1) / 2, n);
+  return "";
+}
+
+void require_kernel_memory(Index n) {
+  const double scratch = 400.0 * 8.0 * static_cast<double>(n);  // Lanczos basis, strips of the inverse
+  const double needed = 1.05 * Packed<double>::bytes(n) + scratch;
+  const auto available = static_cast<double>(available_memory_bytes());
+  const auto fits = static_cast<Index>(std::sqrt(available / 8 / 0.55)) / 1000 * 1000;
+  require_memory(needed, fmt::format("the kernel of {} points", n), fmt::format("try --n {}", std::max<Index>(fits, 100)));
+}
+
+std::vector<Bottleneck> bottleneck(const Dataset& data, const Vector& eigenvector) {
+  std::vector<Index> order(static_cast<std::size_t>(data.n()));
+  std::iota(order.begin(), order.end(), Index{0});
+  const std::size_t count = std::min(kBottleneck, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), [&](Index a, Index b) {
+    return std::abs(eigenvector(a)) > std::abs(eigenvector(b));
+  });
+  std::vector<Bottleneck> samples;
+  for (std::size_t q = 0; q < count; ++q)
+    samples.push_back({sample(data, order[q]), eigenvector(order[q]) * eigenvector(order[q])});
+  return samples;
+}
+
+// lambda_min(G^{o r}): computed with one factorisation, or proven with two. The kernel's memory is reused.
+LambdaSource power_bound(Gram<double>& work, const RowMatrix& X, int r, bool prove, Progress& progress) {
+  const Kernel kernel = power(r);
+  gram_into(work, X, kernel, progress);
+  const double ridge = factor_with_ridge(work, X, kernel, progress);
+  const double value = smallest_eigenpair(work.K, ridge, progress).value;
+  if (prove)
+    if (const auto bound = verify_lambda_min(work, X, kernel, value, progress); bound.holds)
+      return {"", bound.lambda_min, true};
+  const double loss = cholesky_loss(static_cast<double>(X.rows()), static_cast<double>(X.rows()), 1);
+  return {"", value > loss ? value : 0, false};
+}
+
+LambdaSource scaled(const LambdaSource& source, double mu, std::string name, bool tabulated) {
+  return {std::move(name), source.value * mu * mu * (1 - 1e-14), source.verified && tabulated};
+}
+
+// Classification: the leave-one-out winner differs from the label. Regression: a residual beyond 6 x 1.4826 x MAD.
+void judge_labels(const Dataset& data, const Matrix& Y, const Matrix& predicted, CertifyResult& result) {
+  const Index n = data.n();
+  std::vector<Suspect> suspects;
+  if (data.task == Task::classification) {
+    const bool two = Y.cols() == 1;
+    for (Index i = 0; i < n; ++i) {
+      const auto label = static_cast<Index>(data.y(i));
+      Index winner = 0;
+      if (two) winner = predicted(i, 0) >= 0 ? 1 : 0;
+      else predicted.row(i).maxCoeff(&winner);
+      if (winner == label) continue;
+      const double score = two ? 2 * std::abs(predicted(i, 0)) : predicted(i, winner) - predicted(i, label);
+      suspects.push_back({sample(data, i), data.class_names[static_cast<std::size_t>(winner)], score});
+    }
+    result.leave_one_out_error = static_cast<double>(suspects.size()) / static_cast<double>(n);
+  } else {
+    const Vector residual = Y.col(0) - predicted.col(0);
+    std::vector<double> size(residual.data(), residual.data() + n);
+    const auto median = [](std::vector<double> values) {
+      std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+      return values[values.size() / 2];
+    };
+    const double center = median(size);
+    for (double& value : size) value = std::abs(value - center);
+    const double threshold = 6 * 1.4826 * median(size);
+    for (Index i = 0; i < n; ++i)
+      if (threshold > 0 && std::abs(residual(i)) > threshold)
+        suspects.push_back({sample(data, i), fmt::format("{:.6g}", predicted(i, 0)), std::abs(residual(i)) / threshold});
+    const double spread = (Y.array() - Y.mean()).matrix().norm();
+    result.leave_one_out_error = residual.norm() / (spread > 0 ? spread : 1);
+  }
+  std::sort(suspects.begin(), suspects.end(), [](const Suspect& a, const Suspect& b) {
+    return a.score != b.score ? a.score > b.score : a.sample.record < b.sample.record;
+  });
+  result.suspects = std::move(suspects);
+}
+
+std::vector<double> numbers(const Vector& values) { return {values.data(), values.data() + values.size()}; }
+
+Matrix shuffled(const Matrix& Y, std::uint64_t seed) {
+  Random random(seed, Stream::shuffle);
+  Matrix rows = Y;
+  for (Index i = rows.rows() - 1; i > 0; --i)
+    rows.row(i).swap(rows.row(static_cast<Index>(random.below(static_cast<std::uint64_t>(i) + 1))));
+  return rows;
+}
+
+// The kernel once built: extreme eigenvalues, forecast, complexity, leave-one-out. One factorisation and one inverse.
+void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi, const Kernel& kernel,
+                  const CertifyOptions& options, Progress& progress, CertifyResult& result) {
+  const Index n = data.n();
+  const bool labelled = data.task != Task::none;
+  const bool exact = n <= kExactForecast;
+  const Matrix Y = labelled ? targets(data) : Matrix(n, 0);
+  const double trace_features = static_cast<double>(n) * sigma_features(phi)(1);
+  SpectralMeasure early, late;
+  Matrix start;
+
+  if (labelled && exact) {
+    const auto features = gram(data.X, sigma_features(phi), progress);
+    progress.stage("all eigenvalues");
+    early = late = spectral_measure(work.K, features.K, Y);
+    result.lambda_max = early.values.tail(1).value();
+    if (options.spectrum) result.spectrum = numbers(early.values);
+  } else {
+    if (labelled) {
+      start.resize(n, Y.cols() + kProbes);
+      start << Y, output_probes(data.X, phi, kProbes, options.seed);
+      progress.stage("forecast: large eigenvalues");
+      const auto lanczos = block_lanczos(multiply_by(work.K, progress), start, kLanczosSteps, 4 * kLanczosSteps, 1e-6);
+      early = spectral_measure(lanczos, Y.cols());
+      result.lambda_max = lanczos.values.tail(1).value();
+    } else {
+      result.lambda_max = largest_eigenpair(work.K, progress).value;
+    }
+    if (options.spectrum) {
+      progress.stage("all eigenvalues");
+      result.spectrum = numbers(eigenvalues(work.K));
+    }
+  }
+
+  result.ridge = factor_with_ridge(work, data.X, kernel, progress);
+  const auto lowest = smallest_eigenpair(work.K, result.ridge, progress);
+  result.lambda_min = lowest.value;
+  result.bottleneck = bottleneck(data, lowest.vector);
+  if (!labelled) return;
+
+  if (!exact) {
+    progress.stage("forecast: small eigenvalues");
+    auto lanczos = block_lanczos(divide_by(work.K, progress), start, kLanczosSteps, kLanczosSteps, 0);
+    lanczos.values = (lanczos.values.cwiseInverse().array() - result.ridge).matrix();
+    late = spectral_measure(lanczos, Y.cols());
+    start.resize(0, 0);
+  }
+  result.forecast = forecast(early, late, Y.cols(), trace_features, options.step, options.accuracy);
+  result.forecast->method = exact ? "eigendecomposition" : fmt::format("Lanczos, {} probes", kProbes);
+
+  Matrix both(n, 2 * Y.cols());
+  both << Y, shuffled(Y, options.seed);
+  Matrix inverse = both;
+  solve(work.K, inverse);
+  const Vector all = complexity(both, inverse);
+  result.complexity = numbers(all.head(Y.cols()));
+  result.complexity_shuffled = numbers(all.tail(Y.cols()));
+
+  const auto size = static_cast<double>(n);
+  progress.stage("leave-one-out", size * size * size / 3);
+  const Vector diagonal = inverse_diagonal(work.K, progress);
+  judge_labels(data, Y, leave_one_out(Y, inverse.leftCols(Y.cols()), diagonal), result);
+}
+
+// Largest ||y|| over the networks that are trained, one a class.
+double worst_norm(const Dataset& data) {
+  if (data.task == Task::none) return 0;
+  return std::sqrt(targets(data).colwise().squaredNorm().maxCoeff());
+}
+
+GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Activation& phi,
+                               const CertifyOptions& options, bool vanishes, Progress& progress, CertifyResult& result) {
+  const auto n = static_cast<double>(data.n());
+  const bool conflict = !result.conflicts.empty();
+  GuaranteeInput input;
+  input.n = n;
+  input.d = static_cast<double>(data.d());
+  input.norm_X = result.norm_X = spectral_norm_bound(data.X);
+  input.has_labels = data.task != Task::none;
+  input.norm_y = worst_norm(data);
+  const auto slopes = hermite(phi, true);
+  const auto values = hermite(phi, false);
+  input.mu_phi = std::abs(slopes.mu[1]) * (1 - 1e-14);
+  input.separation = conflict ? 0 : result.separation * (1 - 1e-14);
+  input.separation_verified = true;
+
+  const bool proven = result.lambda_min_verified.has_value();
+  const double lambda = proven ? *result.lambda_min_verified : vanishes ? 0 : std::max(0.0, result.lambda_min - result.rounding_loss);
+  input.lambdas.push_back({"lambda_min", conflict ? 0 : lambda, proven});
+
+  // mu_r(phi')^2 lambda_min(G^{o r+1}); G^{o q} has rank at most (d + q - 1 choose q), so some vanish without computing.
+  const auto vanishing = [&](int q) {
+    double rank = 1;
+    for (int i = 0; i < q; ++i) rank *= (input.d + i) / (i + 1);
+    return conflict || rank < n - 0.5;
+  };
+  const auto bound = [&](int q) {
+    return vanishing(q) ? LambdaSource{"", 0, true} : power_bound(work, data.X, q, options.all_bounds, progress);
+  };
+  const auto square = bound(2);
+  input.lambda_product = square;
+  input.lambda_product->name = "lambda_min(G o G)";
+  const auto label = [](int r) { return fmt::format("mu_{}^2 lambda_min(G^{})", r, r + 1); };
+  if (options.all_bounds) {
+    input.lambdas.push_back(scaled(bound(1), slopes.mu[0], label(0), phi.tabulated));
+    for (const int r : {2, 3})
+      if (slopes.mu[static_cast<std::size_t>(r)] != 0)
+        input.lambdas.push_back(scaled(bound(r + 1), slopes.mu[static_cast<std::size_t>(r)], label(r), phi.tabulated));
+    const auto features = sigma_features(phi);
+    gram_into(work, data.X, features, progress);
+    const double ridge = factor_with_ridge(work, data.X, features, progress);
+    const double value = smallest_eigenpair(work.K, ridge, progress).value;
+    const auto verified = verify_lambda_min(work, data.X, features, value, progress);
+    input.lambda_features = LambdaSource{"lambda_min(Sigma~)", verified.holds ? verified.lambda_min : 0, verified.holds};
+  } else {
+    input.lambda_features = scaled(square, values.mu[2], "mu_2(phi)^2 lambda_min(G o G)", phi.tabulated);
+  }
+  return input;
+}
+
+std::string describe(const Sample& s) {
+  return s.label.empty() ? fmt::format("{}", s.record) : fmt::format("{} (label {})", s.record, s.label);
+}
+
+void conclude(CertifyResult& result, const std::string& vanishes) {
+  const auto held_down = [&] {
+    const auto& b = result.bottleneck;
+    if (b.size() < 2) return std::string();
+    std::string distance;
+    for (const auto& pair : result.closest)
+      if ((pair.first.record == b[0].sample.record && pair.second.record == b[1].sample.record) ||
+          (pair.first.record == b[1].sample.record && pair.second.record == b[0].sample.record))
+        distance = fmt::format(", distance {:.3g}", pair.distance);
+    return fmt::format("\nIt is held down most by samples {} and {}{}.", describe(b[0].sample), describe(b[1].sample),
+                       distance);
+  };
+  if (!result.conflicts.empty()) {
+    const auto& group = result.conflicts.front();
+    const auto other = std::find_if(group.begin(), group.end(), [&](const Sample& s) { return s.label != group.front().label; });
+    result.outcome = "impossible";
+    result.reason = fmt::format("samples {} and {} are the same point with different labels", describe(group.front()),
+                                describe(*other));
+    result.conclusion = fmt::format("No network can fit these labels: {}{}.", result.reason,
+                                    result.conflicts.size() > 1
+                                        ? fmt::format(" (and {} more such groups)", result.conflicts.size() - 1)
+                                        : "");
+  } else if (!vanishes.empty()) {
+    result.outcome = "zero";
+    result.reason = vanishes;
+    result.conclusion = fmt::format(
+        "lambda_min is exactly 0 for {}: {}.\nThe theorems do not apply; these labels may still be fitted, but not every labelling can be certified.",
+        result.activation, vanishes);
+  } else if (result.lambda_min_verified) {
+    result.outcome = "verified";
+    result.conclusion = fmt::format(
+        "Any labels on these points can be fitted to zero loss by a wide enough {} network:\n"
+        "lambda_min >= {:.6g} (verified, rounding included).{}",
+        result.activation, *result.lambda_min_verified, held_down());
+  } else {
+    result.outcome = "not verified";
+    result.reason = fmt::format("lambda_min is computed as {:.3g}, and rounding may account for {:.3g} of it",
+                                result.lambda_min, result.rounding_loss);
+    result.conclusion = fmt::format("Not certified in double precision: {}.{}", result.reason, held_down());
+  }
+}
+
+}  // namespace
+
+CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progress& progress) {
+  const auto began = std::chrono::steady_clock::now();
+  check(options);
+  const Activation& phi = activation(options.activation);
+  CertifyResult result;
+  result.n = data.n();
+  result.d = data.d();
+  result.task = data.task;
+  result.class_names = data.class_names;
+  result.activation = phi.name;
+
+  progress.stage("preparing the points");
+  Dataset points = prepare(data, options);
+  const std::string vanishes = merge_coincidences(points, phi, result);
+  result.n_distinct = points.n();
+  require_kernel_memory(points.n());
+
+  const Kernel kernel = sigma(phi);
+  auto work = gram(points.X, kernel, progress);
+  for (const auto& pair : work.closest) result.closest.push_back(sample_pair(points, pair));
+  result.separation = work.closest.empty() ? std::numeric_limits<double>::infinity() : work.closest.front().distance;
+  result.near_pairs = work.near_pairs;
+  study_kernel(work, points, phi, kernel, options, progress, result);
+
+  const auto verified = verify_lambda_min(work, points.X, kernel, vanishes.empty() ? result.lambda_min : 0, progress);
+  result.rounding_loss = verified.loss;
+  if (verified.holds) result.lambda_min_verified = verified.lambda_min;
+  if (!vanishes.empty()) result.lambda_min = 0;
+
+  const auto input = guarantee_input(work, points, phi, options, !vanishes.empty(), progress, result);
+  result.guarantees =
+      guarantees(phi, input, {options.failure_probability, options.accuracy, options.width});
+  conclude(result, vanishes);
+  progress.finish();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  result.peak_bytes = static_cast<double>(peak_memory_bytes());
+  return result;
+}
+
+CertifyResult certify(const Dataset& data, const CertifyOptions& options) {
+  Progress silent;
+  return certify(data, options, silent);
+}
+
+}  // namespace zeroloss
