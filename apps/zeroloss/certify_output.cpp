@@ -6,6 +6,7 @@
 #include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "command.hpp"
 #include "zeroloss/core/chart.hpp"
@@ -18,7 +19,11 @@ using Json = nlohmann::ordered_json;
 
 // ---- text -------------------------------------------------------------------------------------------------------
 
-std::string rate_text(double rate) { return rate < 1e-3 ? fmt::format("1 - {:.1e}", rate) : fmt::format("{:.6g}", 1 - rate); }
+std::string rate_text(const Guarantee& g) {
+  if (!g.rate) return "";
+  if (g.flow) return fmt::format("exp(-{:.1e} t)", *g.rate);
+  return *g.rate < 1e-3 ? fmt::format("1 - {:.1e}", *g.rate) : fmt::format("{:.6g}", 1 - *g.rate);
+}
 
 std::string optional_text(const std::optional<double>& value) { return value ? short_number(*value) : ""; }
 
@@ -43,52 +48,56 @@ std::string sample_text(const Sample& s) {
 }
 
 std::string facts(const CertifyResult& r) {
-  Table table({"lambda_min, lambda_max", fmt::format("{:.8g}, {:.8g}", r.lambda_min, r.lambda_max)});
-  table.add({"lost to rounding", fmt::format("{:.2g}", r.rounding_loss)});
-  table.add({"separation delta", fmt::format("{:.4g}", r.separation)});
-  if (r.near_pairs > 0) table.add({"near pairs (< 1.42e-3)", with_commas(r.near_pairs)});
+  std::string text;
+  const auto fact = [&](const char* name, const std::string& value) { text += fmt::format("{:<26}{}\n", name, value); };
+  const auto mean = [](const std::vector<double>& v) {
+    return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
+  };
+  fact("lambda_min, lambda_max", fmt::format("{:.8g}, {:.8g}", r.lambda_min, r.lambda_max));
+  fact("lost to rounding", fmt::format("{:.2g}", r.rounding_loss));
+  fact("separation delta", fmt::format("{:.4g}", r.separation));
+  if (r.near_pairs > 0) fact("pairs closer than 1.42e-3", with_commas(r.near_pairs));
   if (!r.duplicates.empty())
-    table.add({"duplicates", fmt::format("{}; {} distinct points", count(r.duplicates.size(), "group", "groups"),
-                                         with_commas(r.n_distinct))});
-  if (!r.antipodal.empty()) table.add({"antipodal", count(r.antipodal.size(), "pair", "pairs")});
-  if (r.ridge > 0) table.add({"ridge", fmt::format("{:.2g} (H is numerically singular)", r.ridge)});
-  if (!r.complexity.empty()) {
-    const auto mean = [](const std::vector<double>& v) {
-      double sum = 0;
-      for (const double x : v) sum += x;
-      return sum / static_cast<double>(v.size());
-    };
-    table.add({"complexity of the labels", fmt::format("{:.3g} (shuffled: {:.3g})", mean(r.complexity), mean(r.complexity_shuffled))});
-  }
+    fact("duplicates", fmt::format("{}; {} distinct points", count(r.duplicates.size(), "group", "groups"),
+                                   with_commas(r.n_distinct)));
+  if (!r.antipodal.empty()) fact("antipodal", count(r.antipodal.size(), "pair", "pairs"));
+  if (r.ridge > 0) fact("ridge", fmt::format("{:.2g} (the kernel is numerically singular)", r.ridge));
+  if (!r.complexity.empty())
+    fact("complexity of the labels",
+         fmt::format("{:.3g} (in random order: {:.3g})", mean(r.complexity), mean(r.complexity_shuffled)));
   if (r.leave_one_out_error)
-    table.add({"leave-one-out error", r.task == Task::classification
-                                          ? fmt::format("{:.2f} %", 100 * *r.leave_one_out_error)
-                                          : fmt::format("{:.3g} of the targets' spread", *r.leave_one_out_error)});
-  return table.text();
+    fact("leave-one-out error", r.task == Task::classification
+                                    ? fmt::format("{:.2f} %", 100 * *r.leave_one_out_error)
+                                    : fmt::format("{:.3g} of the targets' spread", *r.leave_one_out_error));
+  return text;
+}
+
+// "Du et al. 2018, Thm 3.1" and "Du et al. 2018, Thm 4.1" -> "Du et al. 2018, Thm 3.1, 4.1".
+void append_theorem(std::string& list, const std::string& theorem) {
+  const auto number = theorem.rfind(' ');
+  if (list.empty()) list = theorem;
+  else if (list.find(theorem.substr(0, number)) != std::string::npos) list += "," + theorem.substr(number);
+  else list += "; " + theorem;
 }
 
 std::string guarantee_table(const CertifyResult& r) {
-  Table table({"guarantee", "lambda from", "width", "step", "misfit a step", "steps", "fails with", ""});
-  bool any = false;
+  Table table({"guarantee", "lambda from", "width", "step", "rate a step", "steps", "fails with", ""});
   std::vector<std::pair<std::string, std::string>> excluded;  // reason -> theorems
+  bool computed = false;
   for (const auto& g : r.guarantees) {
     if (g.width || g.holds) {
-      any = true;
+      computed |= !g.verified;
       table.add({g.theorem, g.lambda_from + (g.verified ? "" : " *"), optional_text(g.width), optional_text(g.step),
-                 g.rate ? rate_text(*g.rate) : "", optional_text(g.steps), optional_text(g.failure_probability),
+                 rate_text(g), optional_text(g.steps), optional_text(g.failure_probability),
                  g.holds ? g.reason : "no: " + g.reason});
       continue;
     }
-    const auto same = std::find_if(excluded.begin(), excluded.end(), [&](const auto& e) { return e.first == g.reason; });
-    if (same == excluded.end()) excluded.emplace_back(g.reason, g.theorem);
-    else same->second += "; " + g.theorem;
+    auto same = std::find_if(excluded.begin(), excluded.end(), [&](const auto& e) { return e.first == g.reason; });
+    if (same == excluded.end()) same = excluded.insert(excluded.end(), {g.reason, ""});
+    append_theorem(same->second, g.theorem);
   }
-  std::string text;
-  if (any) {
-    text += table.text();
-    if (std::any_of(r.guarantees.begin(), r.guarantees.end(), [](const auto& g) { return g.width && !g.verified; }))
-      text += "* computed, not verified\n";
-  }
+  std::string text = table.rows() > 0 ? table.text() : "";
+  if (computed) text += "* computed, not verified\n";
   for (const auto& [reason, theorems] : excluded) text += fmt::format("not {}: {}\n", theorems, reason);
   return text;
 }
@@ -230,6 +239,7 @@ Json result_json(const Dataset& data, const CertifyOptions& options, const Certi
              json["weight"] = b.weight;
              return json;
            })},
+          {"bottleneck_distance", r.bottleneck_distance},
           {"complexity", labelled ? Json(r.complexity) : Json()},
           {"complexity_shuffled", labelled ? Json(r.complexity_shuffled) : Json()},
           {"leave_one_out_error", nullable(r.leave_one_out_error)},

@@ -33,6 +33,7 @@ class Table {
  public:
   explicit Table(std::vector<std::string> header);
   void add(std::vector<std::string> row);
+  std::size_t rows() const { return rows_.size() - 1; }  ///< without the header
   std::string text(const std::string& indent = "") const;
 
  private:

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
@@ -26,28 +28,41 @@ std::string some(const std::vector<Index>& values) {
   if (values.empty()) return "none";
   const auto shown = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(values.size()), 10);
   const std::string list = fmt::format("{}", fmt::join(values.begin(), values.begin() + shown, ", "));
-  return static_cast<std::size_t>(shown) == values.size() ? list : fmt::format("{}, ... ({} in all)", list, values.size());
+  return static_cast<std::size_t>(shown) == values.size()
+             ? list
+             : fmt::format("{}, ... ({} in all)", list, values.size());
 }
 
 void list(const Arguments& arguments) {
   if (arguments.json) {
     nlohmann::json sets = nlohmann::json::array();
     for (const KnownSet& set : known_sets())
-      sets.push_back({{"name", set.name}, {"description", set.description}, {"n", set.n}, {"n_test", set.n_test}, {"d", set.d},
-                      {"classes", set.classes}, {"licence", set.licence}, {"citation", set.citation},
+      sets.push_back({{"name", set.name},
+                      {"description", set.description},
+                      {"n", set.n},
+                      {"n_test", set.n_test},
+                      {"d", set.d},
+                      {"classes", set.classes},
+                      {"licence", set.licence},
+                      {"citation", set.citation},
                       {"in_cache", is_cached(set, arguments.read.cache)}});
-    fmt::print("{}\n", nlohmann::json{{"sets", sets}, {"cache", arguments.read.cache}, {"included", {"digits"}},
-                                      {"generators", {"sphere:n=..,d=..[,y=normal|sign|none][,seed=..]"}}}.dump());
+    fmt::print("{}\n", nlohmann::json{{"sets", sets},
+                                      {"cache", arguments.read.cache},
+                                      {"included", {"digits"}},
+                                      {"generators", {"sphere:n=..,d=..[,y=normal|sign|none][,seed=..]"}}}
+                           .dump());
     return;
   }
   Table table({"name", "points", "features", "classes", "there", "what"});
-  table.add({"digits", with_commas(1797), "64", "10", "yes", "handwritten digits, 8x8 pixels 0..16 (included)"});
+  table.add(
+      {"digits", with_commas(1797), "64", "10", "yes", "handwritten digits, 8x8 pixels 0..16 (included)"});
   for (const KnownSet& set : known_sets())
     table.add({set.name, with_commas(set.n), with_commas(set.d), with_commas(set.classes),
                is_cached(set, arguments.read.cache) ? "yes" : "no", set.description});
-  fmt::print("{}\nGenerated: sphere:n=..,d=..[,y=normal|sign|none][,seed=..], points uniform on the unit sphere\n"
-             "Download with: zeroloss data get NAME   (into {})\n",
-             table.text(), arguments.read.cache);
+  fmt::print(
+      "{}\nGenerated: sphere:n=..,d=..[,y=normal|sign|none][,seed=..], points uniform on the unit sphere\n"
+      "Download with: zeroloss data get NAME   (into {})\n",
+      table.text(), arguments.read.cache);
 }
 
 nlohmann::json to_json(const Dataset& data, const Summary& summary) {
@@ -59,11 +74,20 @@ nlohmann::json to_json(const Dataset& data, const Summary& summary) {
   }
   if (data.task == Task::regression) targets = {summary.target_least, summary.target_greatest};
   const bool labelled = data.task != Task::none;
-  return {{"name", data.name}, {"points", data.n()}, {"features", data.d()}, {"task", name_of(data.task)},
-          {"target", labelled ? nlohmann::json(data.target_name) : nullptr}, {"labels", data.label_treatment},
-          {"classes", classes}, {"range", {summary.least, summary.greatest}}, {"target_range", targets},
-          {"constant_columns", summary.constant_columns}, {"zero_rows", summary.zero_rows}, {"duplicates", summary.duplicates},
-          {"conflicts", labelled ? nlohmann::json(summary.conflicts) : nullptr}, {"sha256", data.digest}};
+  return {{"name", data.name},
+          {"points", data.n()},
+          {"features", data.d()},
+          {"task", name_of(data.task)},
+          {"target", labelled ? nlohmann::json(data.target_name) : nullptr},
+          {"labels", data.label_treatment},
+          {"classes", classes},
+          {"range", {summary.least, summary.greatest}},
+          {"target_range", targets},
+          {"constant_columns", summary.constant_columns},
+          {"zero_rows", summary.zero_rows},
+          {"duplicates", summary.duplicates},
+          {"conflicts", labelled ? nlohmann::json(summary.conflicts) : nullptr},
+          {"sha256", data.digest}};
 }
 
 void info(const Arguments& arguments) {
@@ -79,12 +103,15 @@ void info(const Arguments& arguments) {
   if (data.task != Task::none) line("target", data.target_name);
   if (data.label_treatment != "given") line("labels", data.label_treatment);
   if (data.task == Task::regression)
-    line("target values", fmt::format("{} to {}", short_number(summary.target_least), short_number(summary.target_greatest)));
+    line("target values",
+         fmt::format("{} to {}", short_number(summary.target_least), short_number(summary.target_greatest)));
   line("values", fmt::format("{} to {}", short_number(summary.least), short_number(summary.greatest)));
   line("constant columns", some(summary.constant_columns));
   line("zero rows", some(summary.zero_rows));
-  line("duplicates", with_commas(summary.duplicates) +
-                         (summary.conflicts > 0 ? fmt::format(", {} of them with another target", with_commas(summary.conflicts)) : ""));
+  line("duplicates", with_commas(summary.duplicates) + (summary.conflicts > 0
+                                                            ? fmt::format(", {} of them with another target",
+                                                                          with_commas(summary.conflicts))
+                                                            : ""));
   line("SHA-256", data.digest);
   if (data.task != Task::classification) return;
   Table table({"class", "points"});
@@ -101,9 +128,11 @@ void get(const Arguments& arguments, Session& session) {
   fetch(*set, arguments.read.cache, progress, arguments.fetch);
   const std::string folder = arguments.read.cache + "/" + set->name;
   if (arguments.json)
-    fmt::print("{}\n", nlohmann::json{{"name", set->name}, {"folder", folder}, {"downloaded", !was_there}}.dump());
+    fmt::print("{}\n",
+               nlohmann::json{{"name", set->name}, {"folder", folder}, {"downloaded", !was_there}}.dump());
   else
-    fmt::print("{} {} {}\ncite: {}\nlicence: {}\n", set->name, was_there ? "was already in" : "is now in", folder, set->citation, set->licence);
+    fmt::print("{} {} {}\ncite: {}\nlicence: {}\n", set->name, was_there ? "was already in" : "is now in",
+               folder, set->citation, set->licence);
 }
 
 }  // namespace
@@ -120,18 +149,29 @@ void add_data(CLI::App& app, Session& session) {
     return command;
   };
   const auto add_cache = [&](CLI::App* command) {
-    command->add_option("--cache", arguments->read.cache, "folder of downloaded data sets [XDG_CACHE_HOME/zeroloss]")->type_name("FOLDER");
+    command
+        ->add_option("--cache", arguments->read.cache,
+                     "folder of downloaded data sets [XDG_CACHE_HOME/zeroloss]")
+        ->type_name("FOLDER");
   };
-  add_cache(add("list", "Show the known data sets and generators", [](const Arguments& a, Session&) { list(a); }));
+  add_cache(
+      add("list", "Show the known data sets and generators", [](const Arguments& a, Session&) { list(a); }));
   CLI::App* described = add("info", "Describe DATA: shape, task, classes, ranges, duplicates, digest",
                             [](const Arguments& a, Session&) { info(a); });
-  described->add_option("DATA", arguments->name, "a csv, npy, npz or idx file, a folder, or a name from `zeroloss data list`")->required();
+  described
+      ->add_option("DATA", arguments->name,
+                   "a csv, npy, npz or idx file, a folder, or a name from `zeroloss data list`")
+      ->required();
   add_read_options(*described, arguments->read);
-  CLI::App* wanted = add("get", "Download a data set into the cache and verify it", [](const Arguments& a, Session& s) { get(a, s); });
+  CLI::App* wanted = add("get", "Download a data set into the cache and verify it",
+                         [](const Arguments& a, Session& s) { get(a, s); });
   std::vector<std::string> names;
   for (const KnownSet& set : known_sets()) names.push_back(set.name);
-  wanted->add_option("NAME", arguments->name, fmt::format("{}", fmt::join(names, ", ")))->required()->check(CLI::IsMember(names));
-  wanted->add_option("--mirror", arguments->fetch.mirror, "base URL tried before the usual ones [none]")->type_name("URL");
+  wanted->add_option("NAME", arguments->name, fmt::format("{}", fmt::join(names, ", ")))
+      ->required()
+      ->check(CLI::IsMember(names));
+  wanted->add_option("--mirror", arguments->fetch.mirror, "base URL tried before the usual ones [none]")
+      ->type_name("URL");
   add_cache(wanted);
 }
 

@@ -58,18 +58,18 @@ void write_file(const fs::path& path, std::string_view content) {
     done += static_cast<std::size_t>(count);
   }
   if (fsync(descriptor) != 0) give_up("flushing");
+  if (rename(temporary.c_str(), path.c_str()) != 0) give_up("renaming");
   close(descriptor);
-  if (rename(temporary.c_str(), path.c_str()) != 0) fail(path, "renaming");
 }
 
 RunFolder::RunFolder(fs::path path, bool resume) : path_(std::move(path)), partial_(path_) {
   if (path_.filename().empty()) partial_ = path_ = path_.parent_path();  // a trailing slash
   if (path_.empty()) throw std::invalid_argument("--out: the run folder needs a name");
   partial_ += ".partial";
-  if (fs::exists(path_))
-    throw std::invalid_argument(fmt::format("{} exists already; choose another --out or remove it", path_.string()));
   std::error_code error;
-  if (fs::exists(partial_) && !fs::is_empty(partial_, error) && !resume)
+  if (fs::exists(path_, error))
+    throw std::invalid_argument(fmt::format("{} exists already; choose another --out or remove it", path_.string()));
+  if (fs::exists(partial_, error) && !fs::is_empty(partial_, error) && !resume)
     throw std::invalid_argument(
         fmt::format("{} holds an unfinished run; continue it with --resume, or remove it", partial_.string()));
   fs::create_directories(partial_, error);

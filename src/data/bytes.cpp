@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 
 #include "zeroloss/core/error.hpp"
@@ -79,9 +80,10 @@ ByteReader open_file(const std::string& path) {
     int status = Z_OK;
     const char* message = gzerror(file.get(), &status);
     if (status == Z_BUF_ERROR)
-      throw DataError(fmt::format("{}: truncated gzip file: it ends after {} bytes of content, before its end mark; "
-                                  "copy or download it again",
-                                  path, gztell(file.get())));
+      throw DataError(
+          fmt::format("{}: truncated gzip file: it ends after {} bytes of content, before its end mark; "
+                      "copy or download it again",
+                      path, gztell(file.get())));
     if (status == Z_ERRNO) throw DataError(fmt::format("{}: reading failed: {}", path, std::strerror(errno)));
     if (got < 0 || status != Z_OK) throw DataError(fmt::format("{}: damaged gzip file: {}", path, message));
     return static_cast<std::size_t>(got);
@@ -101,7 +103,8 @@ Bytes file_bytes(const std::string& path) {
   char magic[2] = {};
   in.read(magic, 2);
   Bytes bytes{path, [path] { return open_file(path); }, std::nullopt};
-  if (std::memcmp(magic, "\x1f\x8b", 2) != 0 && fs::is_regular_file(status)) bytes.known_size = fs::file_size(path);
+  if (std::memcmp(magic, "\x1f\x8b", 2) != 0 && fs::is_regular_file(status))
+    bytes.known_size = fs::file_size(path);
   return bytes;
 }
 
@@ -113,7 +116,8 @@ Bytes gzip_bytes(std::string name, std::string_view gzip) {
     });
     stream->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));  // zlib's input is not const
     stream->avail_in = static_cast<uInt>(gzip.size());
-    if (inflateInit2(stream.get(), 16 + MAX_WBITS) != Z_OK) throw ResourceError("zlib: inflateInit2 failed: no memory");
+    if (inflateInit2(stream.get(), 16 + MAX_WBITS) != Z_OK)
+      throw ResourceError("zlib: inflateInit2 failed: no memory");
     return ByteReader([name, stream](void* to, std::size_t count) {
       stream->next_out = static_cast<Bytef*>(to);
       stream->avail_out = static_cast<uInt>(count);

@@ -12,12 +12,13 @@ namespace zeroloss {
 /// One pass over a stream of bytes.
 class ByteReader {
  public:
-  using Read = std::function<std::size_t(void* to, std::size_t count)>;  ///< fewer than `count` only at the end
+  using Read =
+      std::function<std::size_t(void* to, std::size_t count)>;  ///< fewer than `count` only at the end
   explicit ByteReader(Read read) : read_(std::move(read)) {}
 
   std::size_t read(void* to, std::size_t count);  ///< returns how many there were
   std::uint64_t skip(std::uint64_t count);        ///< returns how many there were
-  bool line(std::string& text);                   ///< the next line with its end (\n, \r\n or \r); false at the end
+  bool line(std::string& text);  ///< the next line with its end (\n, \r\n or \r); false at the end
 
  private:
   bool fill();
@@ -29,15 +30,15 @@ class ByteReader {
 
 /// A stream that can be read from its start as often as needed.
 struct Bytes {
-  std::string name;                         ///< for messages
+  std::string name;  ///< for messages
   std::function<ByteReader()> open;
   std::optional<std::uint64_t> known_size;  ///< absent where only reading to the end tells (gzip, zip)
 
   std::uint64_t size() const;  ///< reads to the end if need be, so that a damaged archive is found here
 };
 
-/// A file, gunzipped if its content is gzip. DataError if it is missing, is a folder or cannot be read; reading throws
-/// DataError when the gzip data is cut short or damaged.
+/// A file, gunzipped if its content is gzip. DataError if it is missing, is a folder or cannot be read;
+/// reading throws DataError when the gzip data is cut short or damaged.
 Bytes file_bytes(const std::string& path);
 
 /// gzip data in memory, which must outlive the result.

@@ -17,7 +17,8 @@ namespace {
 
 std::string lower(std::string_view text) {
   std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(result, result.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return result;
 }
 
@@ -39,7 +40,8 @@ std::optional<Number> number(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   Number result;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result.value);
-  if (text.empty() || end != text.data() + text.size() || error == std::errc::invalid_argument) return std::nullopt;
+  if (text.empty() || end != text.data() + text.size() || error == std::errc::invalid_argument)
+    return std::nullopt;
   result.in_range = error == std::errc{};
   return result;
 }
@@ -84,7 +86,9 @@ class Records {
   std::exception_ptr failure;  ///< exceptions must not pass through libcsv
 
  private:
-  [[noreturn]] void fail(const std::string& what) const { throw DataError(fmt::format("{}: line {}: {}", name_, line, what)); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw DataError(fmt::format("{}: line {}: {}", name_, line, what));
+  }
   std::string column(std::size_t j) const {
     return has_header_ ? fmt::format("column {} ('{}')", j, columns_[j]) : fmt::format("column {}", j);
   }
@@ -101,11 +105,13 @@ class Records {
 };
 
 void Records::begin() {
-  has_header_ = std::ranges::any_of(fields_, [](const auto& text) { return !number(text) && !missing(text); });
+  has_header_ =
+      std::ranges::any_of(fields_, [](const auto& text) { return !number(text) && !missing(text); });
   columns_ = fields_;
   for (std::string& column : columns_) column = trim(column);
   choose_target();
-  if (columns_.size() == 1 && target_column_) fail("found only the target column; expected feature columns too");
+  if (columns_.size() == 1 && target_column_)
+    fail("found only the target column; expected feature columns too");
   if (!has_header_) add();
 }
 
@@ -113,11 +119,14 @@ void Records::choose_target() {
   if (target_ == "none") return;
   if (has_header_) {
     for (const char* usual : {"label", "target", "class", "y"}) {
-      const auto matches = [&](const std::string& c) { return target_.empty() ? lower(c) == usual : c == target_; };
+      const auto matches = [&](const std::string& c) {
+        return target_.empty() ? lower(c) == usual : c == target_;
+      };
       const auto found = std::ranges::find_if(columns_, matches);
       if (found == columns_.end()) continue;
       if (std::find_if(found + 1, columns_.end(), matches) != columns_.end())
-        fail(fmt::format("more than one column is called '{}'; give the target by its 0-based index", *found));
+        fail(
+            fmt::format("more than one column is called '{}'; give the target by its 0-based index", *found));
       target_column_ = static_cast<std::size_t>(found - columns_.begin());
       return;
     }
@@ -127,19 +136,23 @@ void Records::choose_target() {
   const auto [end, error] = std::from_chars(target_.data(), target_.data() + target_.size(), index);
   if (error != std::errc{} || end != target_.data() + target_.size() || index >= columns_.size()) {
     const std::string names = has_header_ ? fmt::format(": {}", fmt::join(columns_, ", ")) : " and no header";
-    throw DataError(fmt::format("{}: no target column '{}'; expected a name or a 0-based index; the file has {} columns{}",
-                                name_, target_, columns_.size(), names));
+    throw DataError(fmt::format(
+        "{}: no target column '{}'; expected a name or a 0-based index; the file has {} columns{}", name_,
+        target_, columns_.size(), names));
   }
   target_column_ = index;
 }
 
 double Records::feature(std::size_t j) const {
   const std::string& text = fields_[j];
-  if (missing(text)) fail(fmt::format("{}: missing value '{}'; fill it in or remove the record", column(j), text));
+  if (missing(text))
+    fail(fmt::format("{}: missing value '{}'; fill it in or remove the record", column(j), text));
   const auto parsed = number(text);
   if (!parsed) fail(fmt::format("{}: found text '{}', expected a number", column(j), text));
-  if (!parsed->in_range) fail(fmt::format("{}: '{}' is outside the range of double precision", column(j), text));
-  if (!std::isfinite(parsed->value)) fail(fmt::format("{}: '{}' is not finite; expected a finite number", column(j), text));
+  if (!parsed->in_range)
+    fail(fmt::format("{}: '{}' is outside the range of double precision", column(j), text));
+  if (!std::isfinite(parsed->value))
+    fail(fmt::format("{}: '{}' is not finite; expected a finite number", column(j), text));
   return parsed->value;
 }
 
@@ -151,7 +164,8 @@ void Records::add() {
       values_.push_back(feature(j));
       continue;
     }
-    if (missing(fields_[j])) fail(fmt::format("{}: missing target '{}'; fill it in or remove the record", column(j), fields_[j]));
+    if (missing(fields_[j]))
+      fail(fmt::format("{}: missing target '{}'; fill it in or remove the record", column(j), fields_[j]));
     if (number(fields_[j])) feature(j);  // a number must be one that can be used
     texts_.emplace_back(trim(fields_[j]));
   }
@@ -166,7 +180,8 @@ Source Records::source() && {
   if (target_column_) {
     source.target_name = column(*target_column_);
     if (std::ranges::all_of(texts_, [](const auto& text) { return number(text).has_value(); }))
-      std::ranges::transform(texts_, std::back_inserter(source.numbers), [](const auto& text) { return number(text)->value; });
+      std::ranges::transform(texts_, std::back_inserter(source.numbers),
+                             [](const auto& text) { return number(text)->value; });
     else
       source.texts = std::move(texts_);
   }
@@ -212,10 +227,11 @@ Source read_csv(const Bytes& bytes, const std::string& target) {
   const auto check = [&](bool parsed) {
     if (records.failure) std::rethrow_exception(records.failure);
     if (parsed) return;
-    throw DataError(fmt::format("{}: line {}: {}; expected quotes around a whole field, \"\" for a quote inside it",
-                                bytes.name, records.line,
-                                csv_error(&parser) == CSV_EPARSE ? "a quote is out of place or not closed"
-                                                                 : csv_strerror(csv_error(&parser))));
+    throw DataError(
+        fmt::format("{}: line {}: {}; expected quotes around a whole field, \"\" for a quote inside it",
+                    bytes.name, records.line,
+                    csv_error(&parser) == CSV_EPARSE ? "a quote is out of place or not closed"
+                                                     : csv_strerror(csv_error(&parser))));
   };
   ByteReader reader = bytes.open();
   std::string text;

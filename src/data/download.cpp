@@ -23,8 +23,10 @@ namespace fs = std::filesystem;
 /// The .part file, locked against a second download of the same file.
 class Part {
  public:
-  explicit Part(const fs::path& path) : path_(path), descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-    if (descriptor_ < 0) throw ResourceError(fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(errno)));
+  explicit Part(const fs::path& path)
+      : path_(path), descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    if (descriptor_ < 0)
+      throw ResourceError(fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(errno)));
     if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
     close(descriptor_);
     throw BackendError(path_.string() + ": another process is downloading it; wait for it to end");
@@ -35,7 +37,8 @@ class Part {
 
   std::uint64_t size() const { return static_cast<std::uint64_t>(lseek(descriptor_, 0, SEEK_END)); }
   void clear() {
-    if (ftruncate(descriptor_, 0) != 0) throw ResourceError(fmt::format("{}: cannot be emptied: {}", path_.string(), std::strerror(errno)));
+    if (ftruncate(descriptor_, 0) != 0)
+      throw ResourceError(fmt::format("{}: cannot be emptied: {}", path_.string(), std::strerror(errno)));
   }
   void append(const char* bytes, std::size_t count) {
     lseek(descriptor_, 0, SEEK_END);
@@ -43,7 +46,8 @@ class Part {
       const ssize_t written = write(descriptor_, bytes, count);
       if (written < 0 && errno == EINTR) continue;
       if (written < 0)
-        throw ResourceError(fmt::format("{}: writing failed: {}; free some space and run again to continue", path_.string(), std::strerror(errno)));
+        throw ResourceError(fmt::format("{}: writing failed: {}; free some space and run again to continue",
+                                        path_.string(), std::strerror(errno)));
       bytes += written;
       count -= static_cast<std::size_t>(written);
     }
@@ -55,7 +59,8 @@ class Part {
   int descriptor_;
 };
 
-/// One transfer as libcurl's callbacks see it. Exceptions must not pass through libcurl: they wait in `failure`.
+/// One transfer as libcurl's callbacks see it. Exceptions must not pass through libcurl: they wait in
+/// `failure`.
 struct Transfer {
   CURL* curl;
   const KnownFile& file;
@@ -99,7 +104,8 @@ int on_tick(void* data, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
 }
 
 /// Continues the part from one URL; returns "" or what went wrong.
-std::string attempt(const std::string& url, const KnownFile& file, Part& part, Progress& progress, const FetchOptions& options) {
+std::string attempt(const std::string& url, const KnownFile& file, Part& part, Progress& progress,
+                    const FetchOptions& options) {
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(), curl_easy_cleanup);
   if (started != CURLE_OK || !curl) throw BackendError("libcurl cannot start: curl_easy_init failed");
@@ -136,8 +142,11 @@ std::string attempt(const std::string& url, const KnownFile& file, Part& part, P
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
   if (status == 416) part.clear();  // the part is no beginning of that file
   if (code == CURLE_HTTP_RETURNED_ERROR) return fmt::format("{}: HTTP status {}", url, status);
-  if (code != CURLE_OK) return fmt::format("{}: {} (libcurl status {})", url, *message ? message : curl_easy_strerror(code), static_cast<int>(code));
-  if (part.size() != file.bytes) return fmt::format("{}: found {} bytes, expected {}", url, part.size(), file.bytes);
+  if (code != CURLE_OK)
+    return fmt::format("{}: {} (libcurl status {})", url, *message ? message : curl_easy_strerror(code),
+                       static_cast<int>(code));
+  if (part.size() != file.bytes)
+    return fmt::format("{}: found {} bytes, expected {}", url, part.size(), file.bytes);
   return {};
 }
 

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "data/download.hpp"
 #include "data/embedded.hpp"
@@ -25,8 +27,9 @@ void check_space(const KnownFile& file, const fs::path& folder) {
   const std::uint64_t needed = file.unpacks_to.empty() ? file.bytes : 3 * file.bytes;  // archive and content
   const std::uint64_t free = fs::space(folder).available;
   if (free < needed)
-    throw ResourceError(fmt::format("{}: needs {:.1f} MB, {} has {:.1f} MB free; choose another folder with --cache", file.name,
-                                    needed / 1e6, folder.string(), free / 1e6));
+    throw ResourceError(
+        fmt::format("{}: needs {:.1f} MB, {} has {:.1f} MB free; choose another folder with --cache",
+                    file.name, needed / 1e6, folder.string(), free / 1e6));
 }
 
 /// Removes `path` if it is not the file that was promised.
@@ -34,7 +37,8 @@ void check_digest(const KnownFile& file, const fs::path& path) {
   const std::string found = sha256_file(path);
   if (found == file.sha256) return;
   fs::remove(path);
-  throw DataError(fmt::format("{}: SHA-256 is {}, expected {}; the file was removed, get it again", path.string(), found, file.sha256));
+  throw DataError(fmt::format("{}: SHA-256 is {}, expected {}; the file was removed, get it again",
+                              path.string(), found, file.sha256));
 }
 
 }  // namespace
@@ -42,14 +46,25 @@ void check_digest(const KnownFile& file, const fs::path& path) {
 std::vector<KnownSet> known_sets(std::string_view text) {
   try {
     std::vector<KnownSet> sets;
-    for (const auto& entry : nlohmann::json::parse(text).at("sets")) {
-      KnownSet set{.name = entry.at("name"), .description = entry.at("description"), .n = entry.at("n"), .n_test = entry.at("n_test"),
-                   .d = entry.at("d"), .classes = entry.at("classes"), .files = {}, .licence = entry.at("licence"),
+    const auto table = nlohmann::json::parse(text);
+    for (const auto& entry : table.at("sets")) {
+      KnownSet set{.name = entry.at("name"),
+                   .description = entry.at("description"),
+                   .n = entry.at("n"),
+                   .n_test = entry.at("n_test"),
+                   .d = entry.at("d"),
+                   .classes = entry.at("classes"),
+                   .files = {},
+                   .licence = entry.at("licence"),
                    .citation = entry.at("citation")};
       for (const auto& item : entry.at("files")) {
-        KnownFile file{.name = item.at("name"), .urls = {}, .sha256 = item.at("sha256"), .bytes = item.at("bytes"),
+        KnownFile file{.name = item.at("name"),
+                       .urls = {},
+                       .sha256 = item.at("sha256"),
+                       .bytes = item.at("bytes"),
                        .unpacks_to = item.value("unpacks_to", "")};
-        for (const std::string mirror : entry.at("mirrors")) file.urls.push_back(mirror + file.name);
+        for (const auto& mirror : entry.at("mirrors"))
+          file.urls.push_back(mirror.get<std::string>() + file.name);
         set.files.push_back(std::move(file));
       }
       sets.push_back(std::move(set));
@@ -75,7 +90,9 @@ void fetch(const KnownSet& set, const std::string& cache, Progress& progress, co
   const fs::path folder = fs::path(cache) / set.name;
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw ResourceError(fmt::format("{}: cannot be created: {}; choose another folder with --cache", folder.string(), error.message()));
+  if (error)
+    throw ResourceError(fmt::format("{}: cannot be created: {}; choose another folder with --cache",
+                                    folder.string(), error.message()));
   for (const KnownFile& file : set.files) {
     const fs::path path = folder / file.name;
     if (is_there(file, folder)) {

@@ -35,8 +35,8 @@ std::vector<std::string> class_names(const fs::path& path, int classes) {
   }
   const bool distinct = std::set(names.begin(), names.end()).size() == names.size();
   if (!names.empty() && (names.size() != static_cast<std::size_t>(classes) || !distinct))
-    throw DataError(fmt::format("{}: found {} class names{}; expected {} different ones", path.string(), names.size(),
-                                distinct ? "" : ", some of them twice", classes));
+    throw DataError(fmt::format("{}: found {} class names{}; expected {} different ones", path.string(),
+                                names.size(), distinct ? "" : ", some of them twice", classes));
   return names;
 }
 
@@ -53,8 +53,9 @@ Source read_cifar(const fs::path& folder, const Cifar& cifar) {
     const std::uint64_t size = block.bytes.size();
     block.n = static_cast<Index>(size / static_cast<std::uint64_t>(record));
     if (size % static_cast<std::uint64_t>(record) != 0 || size == 0)
-      throw DataError(fmt::format("{}: truncated: found {} bytes, expected a multiple of {} (label and pixels of a record)",
-                                  path, size, record));
+      throw DataError(fmt::format(
+          "{}: truncated: found {} bytes, expected a multiple of {} (label and pixels of a record)", path,
+          size, record));
     ByteReader reader = block.bytes.open();
     for (Index i = 0; i < block.n; ++i) {
       unsigned char labels[2] = {};
@@ -62,9 +63,12 @@ Source read_cifar(const fs::path& folder, const Cifar& cifar) {
       reader.skip(kPixels);
       const int label = labels[cifar.label_bytes - 1];
       if (label >= cifar.classes)
-        throw DataError(fmt::format("{}: record {}: label {}; expected 0 to {}", path, i, label, cifar.classes - 1));
-      if (names.empty()) source.numbers.push_back(label);
-      else source.texts.push_back(names[static_cast<std::size_t>(label)]);
+        throw DataError(
+            fmt::format("{}: record {}: label {}; expected 0 to {}", path, i, label, cifar.classes - 1));
+      if (names.empty())
+        source.numbers.push_back(label);
+      else
+        source.texts.push_back(names[static_cast<std::size_t>(label)]);
     }
     source.n += block.n;
     blocks.push_back(std::move(block));
@@ -73,7 +77,9 @@ Source read_cifar(const fs::path& folder, const Cifar& cifar) {
   source.task = Task::classification;
   source.target_name = cifar.classes == 100 ? "fine labels" : "labels";
   source.digest = digest_of(paths);
-  source.points = [blocks = std::move(blocks)](const std::vector<Index>& records) { return read_rows(blocks, records); };
+  source.points = [blocks = std::move(blocks)](const std::vector<Index>& records) {
+    return read_rows(blocks, records);
+  };
   return source;
 }
 
@@ -87,7 +93,8 @@ Source read_folder(const std::string& path, const std::string& split) {
     if (train) {
       cifar.files = {"data_batch_1.bin"};
       for (int k = 2; k <= 5; ++k)
-        if (const std::string next = fmt::format("data_batch_{}.bin", k); fs::exists(folder / next)) cifar.files.push_back(next);
+        if (const std::string next = fmt::format("data_batch_{}.bin", k); fs::exists(folder / next))
+          cifar.files.push_back(next);
     }
     return read_cifar(folder, cifar);
   }
@@ -101,9 +108,10 @@ Source read_folder(const std::string& path, const std::string& split) {
       };
       if (fs::exists(images(train ? "train" : "t10k"))) return read_idx(images(train ? "train" : "t10k"));
     }
-  throw DataError(fmt::format("{}: no {} files known here; expected data_batch_1.bin (CIFAR-10), train.bin and test.bin "
-                              "(CIFAR-100) or {}-images-idx3-ubyte[.gz] (MNIST)",
-                              path, split, train ? "train" : "t10k"));
+  throw DataError(
+      fmt::format("{}: no {} files known here; expected data_batch_1.bin (CIFAR-10), train.bin and test.bin "
+                  "(CIFAR-100) or {}-images-idx3-ubyte[.gz] (MNIST)",
+                  path, split, train ? "train" : "t10k"));
 }
 
 std::string digest_of(const std::vector<std::string>& paths) {

@@ -22,25 +22,40 @@ Idx open_idx(const std::string& path) {
   const std::size_t got = reader.read(magic, sizeof magic);
   using Kind = Element::Kind;
   switch (magic[2]) {
-    case 0x08: idx.block.element = {Kind::unsigned_integer, 1, true}; break;
-    case 0x09: idx.block.element = {Kind::signed_integer, 1, true}; break;
-    case 0x0B: idx.block.element = {Kind::signed_integer, 2, true}; break;
-    case 0x0C: idx.block.element = {Kind::signed_integer, 4, true}; break;
-    case 0x0D: idx.block.element = {Kind::real, 4, true}; break;
-    case 0x0E: idx.block.element = {Kind::real, 8, true}; break;
-    default: magic[0] = 1;
+    case 0x08:
+      idx.block.element = {Kind::unsigned_integer, 1, true};
+      break;
+    case 0x09:
+      idx.block.element = {Kind::signed_integer, 1, true};
+      break;
+    case 0x0B:
+      idx.block.element = {Kind::signed_integer, 2, true};
+      break;
+    case 0x0C:
+      idx.block.element = {Kind::signed_integer, 4, true};
+      break;
+    case 0x0D:
+      idx.block.element = {Kind::real, 4, true};
+      break;
+    case 0x0E:
+      idx.block.element = {Kind::real, 8, true};
+      break;
+    default:
+      magic[0] = 1;
   }
   if (got < sizeof magic && magic[0] == 0 && magic[1] == 0)
     throw DataError(fmt::format("{}: truncated: found {} bytes, expected an idx header", path, got));
   if (got < sizeof magic || magic[0] != 0 || magic[1] != 0 || magic[3] == 0)
-    throw DataError(fmt::format("{}: not an idx file: expected it to begin with 0, 0, a type (8, 9, 11 to 14) and a number "
-                                "of dimensions",
-                                path));
+    throw DataError(fmt::format(
+        "{}: not an idx file: expected it to begin with 0, 0, a type (8, 9, 11 to 14) and a number "
+        "of dimensions",
+        path));
   idx.dimensions = magic[3];
   std::vector<std::int64_t> sizes;
   for (int k = 0; k < idx.dimensions; ++k) {
     unsigned char word[4] = {};
-    if (reader.read(word, sizeof word) != sizeof word) throw DataError(path + ": truncated: it ends inside the idx header");
+    if (reader.read(word, sizeof word) != sizeof word)
+      throw DataError(path + ": truncated: it ends inside the idx header");
     sizes.push_back(std::int64_t{word[0]} << 24 | word[1] << 16 | word[2] << 8 | word[3]);
   }
   idx.block.header = 4 + 4 * sizes.size();
@@ -50,7 +65,8 @@ Idx open_idx(const std::string& path) {
   return idx;
 }
 
-/// "train-images-idx3-ubyte.gz" -> "train-labels-idx1-ubyte.gz", with or without .gz; "" if there is no such file.
+/// "train-images-idx3-ubyte.gz" -> "train-labels-idx1-ubyte.gz", with or without .gz; "" if there is no such
+/// file.
 std::string labels_path(const std::filesystem::path& images) {
   std::string name = images.filename();
   const std::size_t word = name.find("images");
@@ -68,11 +84,15 @@ std::string labels_path(const std::filesystem::path& images) {
 Source read_idx(const std::string& path) {
   const Idx images = open_idx(path);
   if (images.dimensions < 2)
-    throw DataError(path + ": has one dimension, so it holds labels; give the images file, its labels are found beside it");
+    throw DataError(
+        path +
+        ": has one dimension, so it holds labels; give the images file, its labels are found beside it");
   Source source;
   source.n = images.block.n;
   source.d = images.block.d;
-  source.points = [block = images.block](const std::vector<Index>& records) { return read_rows({block}, records); };
+  source.points = [block = images.block](const std::vector<Index>& records) {
+    return read_rows({block}, records);
+  };
   const std::string beside = labels_path(path);
   if (beside.empty()) {
     source.digest = digest_of({path});
@@ -80,9 +100,11 @@ Source read_idx(const std::string& path) {
   }
   const Idx labels = open_idx(beside);
   if (labels.dimensions != 1)
-    throw DataError(fmt::format("{}: has {} dimensions; expected 1, a label for each image", beside, labels.dimensions));
+    throw DataError(
+        fmt::format("{}: has {} dimensions; expected 1, a label for each image", beside, labels.dimensions));
   if (labels.block.n != source.n)
-    throw DataError(fmt::format("{}: {} labels, but {} has {} images", beside, labels.block.n, path, source.n));
+    throw DataError(
+        fmt::format("{}: {} labels, but {} has {} images", beside, labels.block.n, path, source.n));
   source.numbers = read_all(labels.block);
   source.task = Task::classification;
   source.target_name = "labels file " + std::filesystem::path(beside).filename().string();

@@ -15,8 +15,8 @@ namespace zeroloss {
 namespace {
 
 struct Array {
-  Block block;       ///< n x d; d is the product of all sizes but the first
-  char kind = 'f';   ///< NumPy's letter: f i u b, U and S for text
+  Block block;      ///< n x d; d is the product of all sizes but the first
+  char kind = 'f';  ///< NumPy's letter: f i u b, U and S for text
   std::vector<std::int64_t> shape;
 
   std::string shape_text() const {
@@ -37,8 +37,8 @@ void set_type(Array& array, const std::string& descr) {
   const bool truth = kind == 'b' && size == 1;
   const bool text = (kind == 'U' || kind == 'S') && size < (1 << 20);
   if (!real && !integer && !truth && !text)
-    throw DataError(fmt::format("{}: element type '{}'; expected f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1{}", name, descr,
-                                kind == 'O' ? " (save text with dtype=str, not object)" : ""));
+    throw DataError(fmt::format("{}: element type '{}'; expected f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1{}", name,
+                                descr, kind == 'O' ? " (save text with dtype=str, not object)" : ""));
   array.kind = kind;
   const bool big_endian = part[1] == ">";
   if (text) {  // characters are the numbers: 4 bytes each for U, 1 for S
@@ -47,27 +47,35 @@ void set_type(Array& array, const std::string& descr) {
     return;
   }
   using Kind = Element::Kind;
-  array.block.element = {real ? Kind::real : kind == 'i' ? Kind::signed_integer : Kind::unsigned_integer, size, big_endian};
+  array.block.element = {real          ? Kind::real
+                         : kind == 'i' ? Kind::signed_integer
+                                       : Kind::unsigned_integer,
+                         size, big_endian};
 }
 
 Array read_header(const Bytes& bytes) {
   constexpr std::size_t kLongestHeader = 10'000;  // NumPy's own limit
-  const auto damaged = [&](const std::string& what) { return DataError(fmt::format("{}: {}", bytes.name, what)); };
+  const auto damaged = [&](const std::string& what) {
+    return DataError(fmt::format("{}: {}", bytes.name, what));
+  };
   ByteReader reader = bytes.open();
   unsigned char start[8] = {};
   const std::size_t got = reader.read(start, sizeof start);
   if (std::memcmp(start, "\x93NUMPY", std::min<std::size_t>(got, 6)) != 0 || got == 0)
     throw damaged("not an npy file: expected it to begin with \\x93NUMPY");
   if (got < sizeof start) throw damaged(fmt::format("truncated: found {} bytes, expected a header", got));
-  if (start[6] < 1 || start[6] > 3) throw damaged(fmt::format("npy version {}; expected 1, 2 or 3", start[6]));
+  if (start[6] < 1 || start[6] > 3)
+    throw damaged(fmt::format("npy version {}; expected 1, 2 or 3", start[6]));
   unsigned char length_bytes[4] = {};
   const std::size_t width = start[6] == 1 ? 2 : 4;
   std::size_t length = 0;
   const bool complete = reader.read(length_bytes, width) == width;
   for (std::size_t i = width; i-- > 0;) length = length << 8 | length_bytes[i];
-  if (length > kLongestHeader) throw damaged(fmt::format("header of {} bytes; expected at most {}", length, kLongestHeader));
+  if (length > kLongestHeader)
+    throw damaged(fmt::format("header of {} bytes; expected at most {}", length, kLongestHeader));
   std::string header(length, '\0');
-  if (!complete || reader.read(header.data(), length) != length) throw damaged("truncated: it ends inside the header");
+  if (!complete || reader.read(header.data(), length) != length)
+    throw damaged("truncated: it ends inside the header");
 
   std::smatch descr, order, shape;
   static const std::regex kDescr("['\"]descr['\"]\\s*:\\s*['\"]([^'\"]*)['\"]");
@@ -81,13 +89,15 @@ Array read_header(const Bytes& bytes) {
   const std::string sizes = shape[1];
   static const std::regex kSize("[0-9]+");
   for (std::sregex_iterator i(sizes.begin(), sizes.end(), kSize), end; i != end; ++i) {
-    if (i->length() > 18) throw damaged(fmt::format("impossible size {} in its header; the file is damaged", i->str()));
+    if (i->length() > 18)
+      throw damaged(fmt::format("impossible size {} in its header; the file is damaged", i->str()));
     array.shape.push_back(std::stoll(i->str()));
   }
   array.block.bytes = bytes;
   array.block.header = 8 + width + length;
   array.block.n = array.shape.empty() ? 1 : array.shape[0];
-  array.block.d = array.shape.empty() ? 1 : size_product({array.shape.begin() + 1, array.shape.end()}, bytes.name);
+  array.block.d =
+      array.shape.empty() ? 1 : size_product({array.shape.begin() + 1, array.shape.end()}, bytes.name);
   array.block.column_order = order[1] == "True" && array.shape.size() > 1;
   set_type(array, descr[1]);
   return array;
@@ -97,15 +107,19 @@ Array read_header(const Bytes& bytes) {
 Source points_of(const Array& array) {
   const std::string& name = array.block.bytes.name;
   if (array.shape.size() < 2)
-    throw DataError(fmt::format("{}: X must be 2-d, one point a row; found shape {}", name, array.shape_text()));
+    throw DataError(
+        fmt::format("{}: X must be 2-d, one point a row; found shape {}", name, array.shape_text()));
   if (array.kind == 'U' || array.kind == 'S') throw DataError(name + ": X holds text; expected numbers");
   if (array.block.column_order && array.shape.size() > 2)
-    throw DataError(fmt::format("{}: Fortran order with shape {}; save it with numpy.ascontiguousarray", name, array.shape_text()));
+    throw DataError(fmt::format("{}: Fortran order with shape {}; save it with numpy.ascontiguousarray", name,
+                                array.shape_text()));
   array.block.check_size();
   Source source;
   source.n = array.block.n;
   source.d = array.block.d;
-  source.points = [block = array.block](const std::vector<Index>& records) { return read_rows({block}, records); };
+  source.points = [block = array.block](const std::vector<Index>& records) {
+    return read_rows({block}, records);
+  };
   return source;
 }
 
@@ -143,9 +157,12 @@ void set_targets(Source& source, const Array& array) {
   for (Index i = 0; i < source.n; ++i) {
     std::string text;
     for (Index j = 0; j < width; ++j)
-      if (const auto code = static_cast<std::uint32_t>(numbers[static_cast<std::size_t>(i * width + j)]); code != 0) {
-        if (array.kind == 'U') append_utf8(text, code);
-        else text += static_cast<char>(code);
+      if (const auto code = static_cast<std::uint32_t>(numbers[static_cast<std::size_t>(i * width + j)]);
+          code != 0) {
+        if (array.kind == 'U')
+          append_utf8(text, code);
+        else
+          text += static_cast<char>(code);
       }
     source.texts.push_back(std::move(text));
   }
@@ -167,12 +184,14 @@ Archive open_archive(const std::string& path) {
   throw DataError(fmt::format("{}: not an npz archive, or a truncated one: {}", path, reason));
 }
 
-Bytes entry_bytes(const Archive& archive, const std::string& path, zip_int64_t index, const std::string& array) {
+Bytes entry_bytes(const Archive& archive, const std::string& path, zip_int64_t index,
+                  const std::string& array) {
   const std::string name = fmt::format("{}: array '{}'", path, array);
   const auto open = [archive, name, index] {
-    const std::shared_ptr<zip_file_t> file(zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(index), 0), [](zip_file_t* f) {
-      if (f != nullptr) zip_fclose(f);
-    });
+    const std::shared_ptr<zip_file_t> file(
+        zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(index), 0), [](zip_file_t* f) {
+          if (f != nullptr) zip_fclose(f);
+        });
     if (!file) throw DataError(fmt::format("{}: {}", name, zip_strerror(archive.get())));
     return ByteReader([file, name](void* to, std::size_t count) {
       const zip_int64_t got = zip_fread(file.get(), to, count);
@@ -200,7 +219,9 @@ Source read_npz(const std::string& path) {
     const auto found = std::ranges::find_if(arrays, matches);
     return found == arrays.end() ? nullptr : &*found;
   };
-  const auto is_table = [](const auto& entry) { return entry.second.shape.size() == 2 && entry.first != "y"; };
+  const auto is_table = [](const auto& entry) {
+    return entry.second.shape.size() == 2 && entry.first != "y";
+  };
   const auto* X = find([](const auto& entry) { return entry.first == "X"; });
   if (X == nullptr && std::ranges::count_if(arrays, is_table) == 1) X = find(is_table);
   if (X == nullptr) {
@@ -210,7 +231,8 @@ Source read_npz(const std::string& path) {
                                 found.empty() ? "no arrays" : fmt::format("{}", fmt::join(found, ", "))));
   }
   Source source = points_of(X->second);
-  if (const auto* y = find([](const auto& entry) { return entry.first == "y"; })) set_targets(source, y->second);
+  if (const auto* y = find([](const auto& entry) { return entry.first == "y"; }))
+    set_targets(source, y->second);
   return source;
 }
 

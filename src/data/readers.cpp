@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
@@ -24,7 +25,8 @@ enum class Format { csv, npy, npz, idx };
 /// By the name; by the first bytes if the name says nothing.
 Format format_of(const std::string& path) {
   std::string name = fs::path(path).filename();
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (name.ends_with(".npy")) return Format::npy;
   if (name.ends_with(".npz")) return Format::npz;
   if (name.ends_with(".gz")) name.resize(name.size() - 3);
@@ -36,20 +38,36 @@ Format format_of(const std::string& path) {
   if (std::memcmp(start, "PK\x03\x04", 4) == 0) return Format::npz;
   if (count >= 4 && start[0] == 0 && start[1] == 0 && start[2] >= 8 && start[2] <= 14) return Format::idx;
   if (std::find(start, start + count, '\0') == start + count) return Format::csv;
-  throw DataError(path + ": its format is not known; expected csv, csv.gz, npy, npz, idx, idx.gz or a folder of CIFAR or MNIST files");
+  throw DataError(path +
+                  ": its format is not known; expected csv, csv.gz, npy, npz, idx, idx.gz or a folder of "
+                  "CIFAR or MNIST files");
+}
+
+void check_no_column(const std::string& source, const ReadOptions& options) {
+  if (options.target.empty() || options.target == "none") return;
+  throw std::invalid_argument(fmt::format(
+      "read_dataset: target '{}' names a csv column, but {} is not a csv file", options.target, source));
 }
 
 Source open_file(const std::string& path, const ReadOptions& options) {
   const Format format = format_of(path);
-  if (format != Format::csv && !options.target.empty() && options.target != "none")
-    throw std::invalid_argument(fmt::format("read_dataset: target '{}' names a csv column, but {} is not a csv file", options.target, path));
-  if (options.split == "test") throw DataError(path + ": has no test split; only folders and named sets have");
+  if (format != Format::csv) check_no_column(path, options);
+  if (options.split == "test")
+    throw DataError(path + ": has no test split; only folders and named sets have");
   Source source;
   switch (format) {
-    case Format::csv: source = read_csv(file_bytes(path), options.target); break;
-    case Format::npy: source = read_npy(file_bytes(path)); break;
-    case Format::npz: source = read_npz(path); break;
-    case Format::idx: source = read_idx(path); break;
+    case Format::csv:
+      source = read_csv(file_bytes(path), options.target);
+      break;
+    case Format::npy:
+      source = read_npy(file_bytes(path));
+      break;
+    case Format::npz:
+      source = read_npz(path);
+      break;
+    case Format::idx:
+      source = read_idx(path);
+      break;
   }
   if (source.digest.empty()) source.digest = sha256_file(path);
   return source;
@@ -62,21 +80,30 @@ Source open_digits(const ReadOptions& options) {
   return source;
 }
 
+Source open_generated(const std::string& text, const ReadOptions& options) {
+  if (options.split == "test") throw DataError(text + ": has no test split; use another seed");
+  return generate(text, options.seed);
+}
+
 Source open_known(const KnownSet& set, const ReadOptions& options) {
-  if (options.cache.empty()) throw std::invalid_argument(fmt::format("read_dataset: {} needs a cache folder", set.name));
+  if (options.cache.empty())
+    throw std::invalid_argument(fmt::format("read_dataset: {} needs a cache folder", set.name));
   if (!is_cached(set, options.cache))
-    throw DataError(fmt::format("{}: is not in {}; get it with: zeroloss data get {}", set.name, options.cache, set.name));
+    throw DataError(fmt::format("{}: is not in {}; get it with: zeroloss data get {}", set.name,
+                                options.cache, set.name));
   return read_folder(fs::path(options.cache) / set.name, options.split);
 }
 
 Source open_source(const std::string& source, const ReadOptions& options) {
   if (source == "digits") return open_digits(options);
-  if (source.starts_with("sphere:")) return generate(source, options.seed);
+  if (fs::is_regular_file(source)) return open_file(source, options);
+  check_no_column(source, options);
+  if (source.starts_with("sphere:")) return open_generated(source, options);
   for (const KnownSet& set : known_sets())
     if (source == set.name) return open_known(set, options);
   if (fs::is_directory(source)) return read_folder(source, options.split);
-  if (fs::exists(source)) return open_file(source, options);
-  throw DataError(fmt::format("'{}': no such file or folder, and not a known name; known are {}", source, fmt::join(known_names(), ", ")));
+  throw DataError(fmt::format("'{}': no such file or folder, and not a known name; known are {}", source,
+                              fmt::join(known_names(), ", ")));
 }
 
 }  // namespace
@@ -90,7 +117,8 @@ std::vector<std::string> known_names() {
 
 Dataset read_dataset(const std::string& name, const ReadOptions& options) {
   if (options.split != "train" && options.split != "test")
-    throw std::invalid_argument(fmt::format("read_dataset: split must be train or test; got '{}'", options.split));
+    throw std::invalid_argument(
+        fmt::format("read_dataset: split must be train or test; got '{}'", options.split));
   Source source = open_source(name, options);
   source.name = name;
   if (options.target == "none") {

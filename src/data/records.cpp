@@ -25,18 +25,21 @@ Word load(const unsigned char* from, bool big_endian) {
 template <class Word, class As>
 void decode_as(const Element& element, const unsigned char* from, Index count, double* to) {
   for (Index i = 0; i < count; ++i)
-    to[i] = static_cast<double>(std::bit_cast<As>(load<Word>(from + i * Index{sizeof(Word)}, element.big_endian)));
+    to[i] = static_cast<double>(
+        std::bit_cast<As>(load<Word>(from + i * Index{sizeof(Word)}, element.big_endian)));
 }
 
 void read_exactly(ByteReader& reader, const std::string& name, std::vector<unsigned char>& to) {
-  if (reader.read(to.data(), to.size()) != to.size()) throw DataError(name + ": truncated: it became shorter while read");
+  if (reader.read(to.data(), to.size()) != to.size())
+    throw DataError(name + ": truncated: it became shorter while read");
 }
 
 void skip_exactly(ByteReader& reader, const std::string& name, std::uint64_t count) {
   if (reader.skip(count) != count) throw DataError(name + ": truncated: it became shorter while read");
 }
 
-/// The wanted records of one block: [first, last) of `order` index `records`; record numbers count from `offset`.
+/// The wanted records of one block: [first, last) of `order` index `records`; record numbers count from
+/// `offset`.
 struct Wanted {
   const std::vector<Index>& records;
   const Index* first;
@@ -83,10 +86,14 @@ void Element::decode(const unsigned char* from, Index count, double* to) const {
     return decode_as<std::uint64_t, double>(*this, from, count, to);
   }
   switch (size) {
-    case 1: return as_integer(std::uint8_t{});
-    case 2: return as_integer(std::uint16_t{});
-    case 4: return as_integer(std::uint32_t{});
-    default: return as_integer(std::uint64_t{});
+    case 1:
+      return as_integer(std::uint8_t{});
+    case 2:
+      return as_integer(std::uint16_t{});
+    case 4:
+      return as_integer(std::uint32_t{});
+    default:
+      return as_integer(std::uint64_t{});
   }
 }
 
@@ -95,8 +102,9 @@ void Block::check_size() const {
       size_product({n, size_product({d, element.size}, bytes.name) + prefix}, bytes.name));
   const std::uint64_t found = bytes.size(), expected = header + records;
   if (found == expected) return;
-  throw DataError(fmt::format("{}: {}: found {} bytes, expected {} ({} records of {} numbers); copy or download it again",
-                              bytes.name, found < expected ? "truncated" : "too long", found, expected, n, d));
+  throw DataError(
+      fmt::format("{}: {}: found {} bytes, expected {} ({} records of {} numbers); copy or download it again",
+                  bytes.name, found < expected ? "truncated" : "too long", found, expected, n, d));
 }
 
 RowMatrix read_rows(const std::vector<Block>& blocks, const std::vector<Index>& records) {
@@ -108,9 +116,11 @@ RowMatrix read_rows(const std::vector<Block>& blocks, const std::vector<Index>& 
   const Index* const end = order.data() + order.size();
   Index offset = 0;
   for (const Block& block : blocks) {
-    const Index* last = std::find_if(
-        first, end, [&](Index place) { return records[static_cast<std::size_t>(place)] >= offset + block.n; });
-    if (first != last) (block.column_order ? read_columns : read_records)(block, {records, first, last, offset}, X);
+    const Index* last = std::find_if(first, end, [&](Index place) {
+      return records[static_cast<std::size_t>(place)] >= offset + block.n;
+    });
+    if (first != last)
+      (block.column_order ? read_columns : read_records)(block, {records, first, last, offset}, X);
     first = last;
     offset += block.n;
   }
@@ -128,7 +138,8 @@ Index size_product(const std::vector<std::int64_t>& sizes, const std::string& na
   std::int64_t product = 1;
   for (const std::int64_t size : sizes)
     if (size < 0 || __builtin_mul_overflow(product, size, &product) || product > (std::int64_t{1} << 60))
-      throw DataError(fmt::format("{}: impossible sizes {} in its header; the file is damaged", name, fmt::join(sizes, " x ")));
+      throw DataError(fmt::format("{}: impossible sizes {} in its header; the file is damaged", name,
+                                  fmt::join(sizes, " x ")));
   return product;
 }
 

@@ -18,8 +18,8 @@ struct Element {
   void decode(const unsigned char* from, Index count, double* to) const;
 };
 
-/// `header` bytes, then n records, each `prefix` bytes and d numbers. In column order the numbers of a column follow
-/// each other instead, and there is no prefix.
+/// `header` bytes, then n records, each `prefix` bytes and d numbers. In column order the numbers of a column
+/// follow each other instead, and there is no prefix.
 struct Block {
   Bytes bytes;
   std::uint64_t header = 0;

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -9,6 +8,7 @@
 #include <stdexcept>
 
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/data/readers.hpp"
 
@@ -38,14 +38,15 @@ Classes classes_of(const std::vector<T>& values) {
 
 Task task_of(const Source& source, const ReadOptions& options) {
   if (source.numbers.empty() && source.texts.empty()) {
-    if (options.task != "auto") throw DataError(fmt::format("{}: has no targets, so its task cannot be {}", source.name, options.task));
+    if (options.task != "auto")
+      throw DataError(fmt::format("{}: has no targets, so its task cannot be {}", source.name, options.task));
     return Task::none;
   }
   if (options.task == "classification") return Task::classification;
   if (options.task == "regression") {
     if (source.texts.empty()) return Task::regression;
-    throw DataError(fmt::format("{}: {} holds text (record 0: '{}'); a regression target must be numbers", source.name,
-                                source.target_name, source.texts.front()));
+    throw DataError(fmt::format("{}: {} holds text (record 0: '{}'); a regression target must be numbers",
+                                source.name, source.target_name, source.texts.front()));
   }
   if (source.task != Task::none) return source.task;
   if (!source.texts.empty()) return Task::classification;
@@ -61,7 +62,8 @@ Task task_of(const Source& source, const ReadOptions& options) {
 void check_finite(const Source& source) {
   for (std::size_t i = 0; i < source.numbers.size(); ++i)
     if (!std::isfinite(source.numbers[i]))
-      throw DataError(fmt::format("{}: record {}: target {} is not finite", source.name, i, source.numbers[i]));
+      throw DataError(
+          fmt::format("{}: record {}: target {} is not finite", source.name, i, source.numbers[i]));
 }
 
 /// Records whose class is asked for.
@@ -70,7 +72,8 @@ std::vector<Index> records_of(const Source& source, const Classes& classes, cons
   for (const std::string& name : options.classes) {
     const auto found = std::ranges::find(classes.names, name);
     if (found == classes.names.end())
-      throw DataError(fmt::format("{}: no class '{}'; its classes are {}", source.name, name, fmt::join(classes.names, ", ")));
+      throw DataError(fmt::format("{}: no class '{}'; its classes are {}", source.name, name,
+                                  fmt::join(classes.names, ", ")));
     wanted[static_cast<std::size_t>(found - classes.names.begin())] = true;
   }
   std::vector<Index> records;
@@ -95,20 +98,24 @@ double noise_of(const std::string& labels) {
     const auto result = std::from_chars(labels.data() + 6, end, p);
     if (result.ec == std::errc{} && result.ptr == end && p >= 0 && p <= 1) return p;
   }
-  throw std::invalid_argument(fmt::format("read_dataset: labels must be given, random or noise:p with p in [0, 1]; got '{}'", labels));
+  throw std::invalid_argument(fmt::format(
+      "read_dataset: labels must be given, random or noise:p with p in [0, 1]; got '{}'", labels));
 }
 
 void treat_labels(Dataset& data, const ReadOptions& options) {
   const double p = noise_of(options.labels);
   if (options.labels == "given") return;
-  if (data.task == Task::none) throw DataError(fmt::format("{}: has no labels to make {}", data.name, options.labels));
-  const auto n = static_cast<std::uint64_t>(data.n()), c = static_cast<std::uint64_t>(data.classes());
+  if (data.task == Task::none)
+    throw DataError(fmt::format("{}: has no labels to make {}", data.name, options.labels));
+  const auto n = static_cast<std::uint64_t>(data.y.size()), c = static_cast<std::uint64_t>(data.classes());
   data.label_treatment = options.labels;
   if (options.labels == "random") {
     Random random(options.seed, Stream::labels);
     for (std::uint64_t i = 0; i < n; ++i) {
-      if (data.task == Task::classification) data.y(static_cast<Index>(i)) = static_cast<double>(random.below(c));
-      else std::swap(data.y(static_cast<Index>(i)), data.y(static_cast<Index>(i + random.below(n - i))));
+      if (data.task == Task::classification)
+        data.y(static_cast<Index>(i)) = static_cast<double>(random.below(c));
+      else
+        std::swap(data.y(static_cast<Index>(i)), data.y(static_cast<Index>(i + random.below(n - i))));
     }
     return;
   }
@@ -143,16 +150,20 @@ void set_targets(Dataset& data, const Source& source, const Classes& classes) {
     data.class_names.push_back(classes.names[k]);
   }
   if (data.classes() < 2)
-    throw DataError(fmt::format("{}: all of the {} points kept have class '{}'; classification needs two classes: keep more points "
-                                "or use shuffle",
-                                data.name, data.records.size(), data.class_names.front()));
-  for (Index i = 0; i < data.y.size(); ++i) data.y(i) = static_cast<double>(at(index, at(classes.of, at(data.records, i))));
+    throw DataError(fmt::format(
+        "{}: all of the {} points kept have class '{}'; classification needs two classes: keep more points "
+        "or use shuffle",
+        data.name, data.records.size(), data.class_names.front()));
+  for (Index i = 0; i < data.y.size(); ++i)
+    data.y(i) = static_cast<double>(at(index, at(classes.of, at(data.records, i))));
 }
 
 void check_options(const ReadOptions& options) {
   if (options.task != "auto" && options.task != "regression" && options.task != "classification")
-    throw std::invalid_argument(fmt::format("read_dataset: task must be auto, regression or classification; got '{}'", options.task));
-  if (options.n < 0) throw std::invalid_argument(fmt::format("read_dataset: n must be >= 1, or 0 for all; got {}", options.n));
+    throw std::invalid_argument(
+        fmt::format("read_dataset: task must be auto, regression or classification; got '{}'", options.task));
+  if (options.n < 0)
+    throw std::invalid_argument(fmt::format("read_dataset: n must be >= 1, or 0 for all; got {}", options.n));
   Random(options.seed, Stream::shuffle);  // checks the seed
   noise_of(options.labels);
 }
@@ -162,7 +173,8 @@ void check_options(const ReadOptions& options) {
 Dataset select(const Source& source, const ReadOptions& options) {
   check_options(options);
   if (source.n < 1 || source.d < 1)
-    throw DataError(fmt::format("{}: {} records of {} numbers; expected at least one of each", source.name, source.n, source.d));
+    throw DataError(fmt::format("{}: {} records of {} numbers; expected at least one of each", source.name,
+                                source.n, source.d));
   check_finite(source);
   Dataset data;
   data.name = source.name;
@@ -171,7 +183,8 @@ Dataset select(const Source& source, const ReadOptions& options) {
   data.feature_names = source.feature_names;
   data.target_name = source.target_name;
   Classes classes;
-  if (data.task == Task::classification) classes = source.texts.empty() ? classes_of(source.numbers) : classes_of(source.texts);
+  if (data.task == Task::classification)
+    classes = source.texts.empty() ? classes_of(source.numbers) : classes_of(source.texts);
   std::vector<Index>& records = data.records;
   if (options.classes.empty()) {
     records.resize(static_cast<std::size_t>(source.n));
@@ -179,30 +192,27 @@ Dataset select(const Source& source, const ReadOptions& options) {
   } else if (data.task == Task::classification) {
     records = records_of(source, classes, options);
   } else {
-    throw DataError(fmt::format("{}: classes {} were asked for, but {}", source.name, fmt::join(options.classes, ", "),
-                                data.task == Task::none ? "it has no targets" : "its target is a number; set task to classification"));
+    throw DataError(
+        fmt::format("{}: classes {} were asked for, but {}", source.name, fmt::join(options.classes, ", "),
+                    data.task == Task::none ? "it has no targets"
+                                            : "its target is a number; set task to classification"));
   }
   const auto found = static_cast<Index>(records.size());
   if (options.n > found)
-    throw DataError(fmt::format("{}: n = {} points were asked for, but there are {}{}", source.name, options.n, found,
-                                options.classes.empty() ? "" : fmt::format(" of the classes {}", fmt::join(options.classes, ", "))));
+    throw DataError(fmt::format(
+        "{}: n = {} points were asked for, but there are {}{}", source.name, options.n, found,
+        options.classes.empty() ? "" : fmt::format(" of the classes {}", fmt::join(options.classes, ", "))));
   const Index n = options.n == 0 ? found : options.n;
   if (options.shuffle) shuffle_first(records, n, options.seed);
   records.resize(static_cast<std::size_t>(n));
   set_targets(data, source, classes);
   treat_labels(data, options);
-  check_memory(source, n);
+  require_memory(8.0 * static_cast<double>(n) * static_cast<double>(source.d),
+                 fmt::format("{}: {} points of {} numbers", source.name, n, source.d),
+                 "keep fewer points with n");
   data.X = source.points(records);
   check_dataset(data);
   return data;
-}
-
-void check_memory(const Source& source, Index n) {
-  const double needed = 8.0 * static_cast<double>(n) * static_cast<double>(source.d);
-  const double here = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (needed > here)
-    throw ResourceError(fmt::format("{}: {} points of {} numbers need {:.1f} GB, this machine has {:.1f} GB; keep fewer points with n",
-                                    source.name, n, source.d, needed / 1e9, here / 1e9));
 }
 
 std::function<RowMatrix(const std::vector<Index>&)> rows_of(RowMatrix X) {

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 
 #include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
@@ -18,8 +19,9 @@ struct Sphere {
 };
 
 [[noreturn]] void fail(const std::string& text, const std::string& what) {
-  throw std::invalid_argument(
-      fmt::format("'{}': {}; expected sphere:n=..,d=..[,y=normal|sign|none][,seed=..], as in sphere:n=100,d=20", text, what));
+  throw std::invalid_argument(fmt::format(
+      "'{}': {}; expected sphere:n=..,d=..[,y=normal|sign|none][,seed=..], as in sphere:n=100,d=20", text,
+      what));
 }
 
 Sphere parse(const std::string& text, std::uint64_t seed) {
@@ -37,7 +39,10 @@ Sphere parse(const std::string& text, std::uint64_t seed) {
       sphere.y = value;
       continue;
     }
-    std::int64_t* number = key == "n" ? &sphere.n : key == "d" ? &sphere.d : key == "seed" ? &sphere.seed : nullptr;
+    std::int64_t* number = key == "n"      ? &sphere.n
+                           : key == "d"    ? &sphere.d
+                           : key == "seed" ? &sphere.seed
+                                           : nullptr;
     if (number == nullptr) fail(text, fmt::format("unknown part '{}'", item));
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), *number);
     const std::int64_t least = key == "seed" ? 0 : 1;
@@ -46,7 +51,8 @@ Sphere parse(const std::string& text, std::uint64_t seed) {
   }
   if (sphere.n == 0) fail(text, "n is missing");
   if (sphere.d == 0) fail(text, "d is missing");
-  if (sphere.seed >= (std::int64_t{1} << 53)) fail(text, fmt::format("seed must be below 2^53; got {}", sphere.seed));
+  if (sphere.seed >= (std::int64_t{1} << 53))
+    fail(text, fmt::format("seed must be below 2^53; got {}", sphere.seed));
   return sphere;
 }
 
@@ -59,7 +65,8 @@ Source generate(const std::string& text, std::uint64_t seed) {
   source.name = text;
   source.n = sphere.n;
   source.d = sphere.d;
-  check_memory(source, source.n);
+  require_memory(8.0 * static_cast<double>(sphere.n) * static_cast<double>(sphere.d), text,
+                 "take a smaller n");
   RowMatrix X(sphere.n, sphere.d);
   for (Index i = 0; i < sphere.n; ++i) {
     Random random(own_seed, Stream::points, static_cast<std::uint64_t>(i));

@@ -31,8 +31,10 @@ struct TemporaryFolder {
 
 /// Why an entry must not be unpacked; "" if it may.
 std::string danger(archive_entry* entry, const fs::path& name) {
-  if (archive_entry_hardlink(entry) != nullptr || archive_entry_filetype(entry) == AE_IFLNK) return "is a link";
-  if (archive_entry_filetype(entry) != AE_IFREG && archive_entry_filetype(entry) != AE_IFDIR) return "is neither file nor folder";
+  if (archive_entry_hardlink(entry) != nullptr || archive_entry_filetype(entry) == AE_IFLNK)
+    return "is a link";
+  if (archive_entry_filetype(entry) != AE_IFREG && archive_entry_filetype(entry) != AE_IFDIR)
+    return "is neither file nor folder";
   if (name.empty() || name.is_absolute()) return "has an absolute path or none";
   if (std::ranges::find(name, "..") != name.end()) return "leads out of its folder";
   return {};
@@ -40,12 +42,16 @@ std::string danger(archive_entry* entry, const fs::path& name) {
 
 void write_file(archive* reader, const fs::path& path, Progress& progress) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (descriptor < 0) throw ResourceError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
+  if (descriptor < 0)
+    throw ResourceError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
   const int status = archive_read_data_into_fd(reader, descriptor);
   const int closed = close(descriptor);
-  if (status != ARCHIVE_OK && archive_errno(reader) == ENOSPC) throw ResourceError(path.string() + ": no space left on the disk");
-  if (status != ARCHIVE_OK) throw DataError(fmt::format("{}: damaged archive: {}", path.string(), archive_error_string(reader)));
-  if (closed != 0) throw ResourceError(fmt::format("{}: writing failed: {}", path.string(), std::strerror(errno)));
+  if (status != ARCHIVE_OK && archive_errno(reader) == ENOSPC)
+    throw ResourceError(path.string() + ": no space left on the disk");
+  if (status != ARCHIVE_OK)
+    throw DataError(fmt::format("{}: damaged archive: {}", path.string(), archive_error_string(reader)));
+  if (closed != 0)
+    throw ResourceError(fmt::format("{}: writing failed: {}", path.string(), std::strerror(errno)));
   progress.advance(static_cast<double>(fs::file_size(path)));
 }
 
@@ -78,7 +84,8 @@ void unpack(const fs::path& path, const std::string& kept, Progress& progress) {
     fs::create_directories(target.parent_path());
     write_file(reader.get(), target, progress);
   }
-  if (status != ARCHIVE_EOF) throw refuse(fmt::format("damaged archive: {}", archive_error_string(reader.get())));
+  if (status != ARCHIVE_EOF)
+    throw refuse(fmt::format("damaged archive: {}", archive_error_string(reader.get())));
   if (!fs::is_directory(folder.path / kept)) throw refuse(fmt::format("holds no folder '{}'", kept));
   fs::rename(folder.path / kept, path.parent_path() / kept);
 }

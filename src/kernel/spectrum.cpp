@@ -1,10 +1,10 @@
 #include "zeroloss/kernel/spectrum.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "core/lapack.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -22,51 +22,91 @@ double gamma(double k) { return k * u / (1 - k * u); }
 
 }  // namespace
 
+namespace {
+
+// Columns found so far, block by block: appending never copies what is there.
+class Basis {
+ public:
+  Index columns() const { return columns_; }
+  void append(Matrix block) {
+    columns_ += block.cols();
+    blocks_.push_back(std::move(block));
+  }
+  Matrix transposed_times(const Matrix& V) const {
+    Matrix R(columns_, V.cols());
+    Index row = 0;
+    for (const auto& block : blocks_) {
+      R.middleRows(row, block.cols()) = block.transpose() * V;
+      row += block.cols();
+    }
+    return R;
+  }
+  void subtract_from(Matrix& V, const Matrix& coefficients) const {
+    Index row = 0;
+    for (const auto& block : blocks_) {
+      V -= block * coefficients.middleRows(row, block.cols());
+      row += block.cols();
+    }
+  }
+
+ private:
+  std::vector<Matrix> blocks_;
+  Index columns_ = 0;
+};
+
+struct Orthonormal {
+  Matrix Q, R;  // block = Q R + a part inside the basis + rounding
+};
+
+// Orthonormal columns for the part of `block` outside the basis, in two rounds, since one loses digits where little
+// is outside. Directions shorter than `floor` are dropped.
+Orthonormal orthonormalize(Matrix Q, const Basis& basis, double floor) {
+  Matrix R = Matrix::Identity(Q.cols(), Q.cols());
+  for (const double least : {floor, 0.5}) {
+    basis.subtract_from(Q, basis.transposed_times(Q));
+    const Eigen::ColPivHouseholderQR<Matrix> qr(Q);
+    Index rank = 0;
+    while (rank < std::min(Q.rows(), Q.cols()) && std::abs(qr.matrixR()(rank, rank)) > least) ++rank;
+    const Matrix upper = qr.matrixR().topRows(rank).template triangularView<Eigen::Upper>();
+    R = (upper * qr.colsPermutation().inverse() * R).eval();
+    Q = qr.householderQ() * Matrix::Identity(Q.rows(), rank);
+  }
+  return {std::move(Q), std::move(R)};
+}
+
+}  // namespace
+
 BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index least, Index most, double tolerance) {
-  const Index n = start.rows();
-  Matrix basis(n, 0), T(0, 0), first, block = start;
+  constexpr double kRounding = 1e-14;  // of the operator's norm: what is smaller is no direction
+  Basis basis;
+  auto [Q, first] = orthonormalize(start, basis, kRounding * start.norm());
+  Matrix T(0, 0);
   BlockLanczos result;
-  double scale = start.norm();  // below 1e-14 of it a direction is rounding
-  for (Index step = 1;; ++step) {
-    // Orthonormal columns for the part of `block` outside the basis: block = Q R. Twice is enough, as with Gram-Schmidt.
-    Matrix Q = block, R = Matrix::Identity(block.cols(), block.cols());
-    for (int twice = 0; twice < 2; ++twice) {
-      Q -= basis * (basis.transpose() * Q);
-      Eigen::ColPivHouseholderQR<Matrix> qr(Q);
-      const double floor = twice == 0 ? 1e-14 * scale : 0.5;
-      Index rank = 0;
-      while (rank < std::min(Q.rows(), Q.cols()) && std::abs(qr.matrixR()(rank, rank)) > floor) ++rank;
-      Matrix upper = qr.matrixR().topRows(rank).template triangularView<Eigen::Upper>();
-      R = (upper * qr.colsPermutation().inverse() * R).eval();
-      Q = qr.householderQ() * Matrix::Identity(n, rank);
-    }
-    if (step == 1) first = R;
-    const Index old = basis.cols(), width = Q.cols();
-    const bool exhausted = width == 0;
-
-    if (exhausted || (step > least && result.residual <= tolerance) || step > most) {
-      result.vector = basis * result.vector;
-      result.vector.normalize();
-      if (exhausted) result.residual = 0;
-      return result;
-    }
-
-    basis.conservativeResize(Eigen::NoChange, old + width);
-    basis.rightCols(width) = Q;
-    block = apply(Q);
+  Vector combination;  // of the basis: the largest Ritz value's vector
+  while (Q.cols() > 0 && result.iterations < most) {
+    const Index old = basis.columns(), width = Q.cols();
+    Matrix block = apply(Q);
+    basis.append(std::move(Q));
     T.conservativeResize(old + width, old + width);
-    T.rightCols(width) = basis.transpose() * block;
+    T.rightCols(width) = basis.transposed_times(block);
     T.bottomLeftCorner(width, old) = T.topRightCorner(old, width).transpose();
 
     const Eigen::SelfAdjointEigenSolver<Matrix> ritz(T);
+    const double top = ritz.eigenvalues()(old + width - 1);
+    combination = ritz.eigenvectors().rightCols(1);
     result.values = ritz.eigenvalues();
     result.weights = (ritz.eigenvectors().topRows(first.rows()).transpose() * first).cwiseAbs2();
-    result.vector = ritz.eigenvectors().rightCols(1);
-    result.iterations = step;
-    scale = result.values.tail(1).value();
-    const Matrix outside = block - basis * T.rightCols(width);
-    result.residual = (outside * result.vector.tail(width)).norm() / std::abs(scale);
+    ++result.iterations;
+
+    basis.subtract_from(block, T.rightCols(width));
+    result.residual = (block * combination.tail(width)).norm() / std::abs(top);
+    if (result.iterations >= least && result.residual <= tolerance) break;
+    Q = orthonormalize(std::move(block), basis, kRounding * std::abs(top)).Q;
   }
+  Matrix vector = Matrix::Zero(start.rows(), 1);
+  basis.subtract_from(vector, combination);
+  result.vector = -vector.normalized();
+  return result;
 }
 
 Matrix random_block(Index n) {

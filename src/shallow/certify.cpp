@@ -114,17 +114,19 @@ void require_kernel_memory(Index n) {
   require_memory(needed, fmt::format("the kernel of {} points", n), fmt::format("try --n {}", std::max<Index>(fits, 100)));
 }
 
-std::vector<Bottleneck> bottleneck(const Dataset& data, const Vector& eigenvector) {
+// The eigenvector of lambda_min sits on the samples that hold it down.
+void find_bottleneck(const Dataset& data, const Vector& eigenvector, CertifyResult& result) {
   std::vector<Index> order(static_cast<std::size_t>(data.n()));
   std::iota(order.begin(), order.end(), Index{0});
   const std::size_t count = std::min(kBottleneck, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), [&](Index a, Index b) {
     return std::abs(eigenvector(a)) > std::abs(eigenvector(b));
   });
-  std::vector<Bottleneck> samples;
   for (std::size_t q = 0; q < count; ++q)
-    samples.push_back({sample(data, order[q]), eigenvector(order[q]) * eigenvector(order[q])});
-  return samples;
+    result.bottleneck.push_back({sample(data, order[q]), eigenvector(order[q]) * eigenvector(order[q])});
+  if (count < 2) return;
+  const auto first = data.X.row(order[0]), second = data.X.row(order[1]);
+  result.bottleneck_distance = std::min((first - second).norm(), (first + second).norm());
 }
 
 // lambda_min(G^{o r}): computed with one factorisation, or proven with two. The kernel's memory is reused.
@@ -229,7 +231,7 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi
   result.ridge = factor_with_ridge(work, data.X, kernel, progress);
   const auto lowest = smallest_eigenpair(work.K, result.ridge, progress);
   result.lambda_min = lowest.value;
-  result.bottleneck = bottleneck(data, lowest.vector);
+  find_bottleneck(data, lowest.vector, result);
   if (!labelled) return;
 
   if (!exact) {
@@ -320,13 +322,8 @@ void conclude(CertifyResult& result, const std::string& vanishes) {
   const auto held_down = [&] {
     const auto& b = result.bottleneck;
     if (b.size() < 2) return std::string();
-    std::string distance;
-    for (const auto& pair : result.closest)
-      if ((pair.first.record == b[0].sample.record && pair.second.record == b[1].sample.record) ||
-          (pair.first.record == b[1].sample.record && pair.second.record == b[0].sample.record))
-        distance = fmt::format(", distance {:.3g}", pair.distance);
-    return fmt::format("\nIt is held down most by samples {} and {}{}.", describe(b[0].sample), describe(b[1].sample),
-                       distance);
+    return fmt::format("\nIt is held down most by samples {} and {}, distance {:.3g}.", describe(b[0].sample),
+                       describe(b[1].sample), result.bottleneck_distance);
   };
   if (!result.conflicts.empty()) {
     const auto& group = result.conflicts.front();

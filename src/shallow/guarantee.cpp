@@ -51,6 +51,7 @@ void ntk_width(Guarantee& row, const Setting& s, double lambda, double excess) {
 }
 
 void gradient_flow(Guarantee& row, const Setting& s, double lambda) {
+  row.flow = true;
   ntk_width(row, s, lambda, 32);
   row.rate = lambda / 2;
   row.steps = up(-std::log(s.options.accuracy) / *row.rate);

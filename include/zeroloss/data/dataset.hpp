@@ -13,16 +13,16 @@ enum class Task { none, regression, classification };
 
 /// n points with their targets. Made by read_dataset, or by hand from arrays.
 struct Dataset {
-  RowMatrix X;                             ///< n x d, finite, as read (not yet centred or normalised)
-  Vector y;                                ///< n numbers (regression) or class indices 0..c-1; empty if Task::none
+  RowMatrix X;  ///< n x d, finite, as read (not yet centred or normalised)
+  Vector y;     ///< n numbers (regression) or class indices 0..c-1; empty if Task::none
   Task task = Task::none;
-  std::vector<std::string> class_names;    ///< c names, sorted (numbers by value); empty unless classification
-  std::vector<Index> records;              ///< 0-based record of each point in its source
-  std::string name;                        ///< what the user called it: a path or a name
-  std::string digest;                      ///< SHA-256 (hex) of the bytes of the source
+  std::vector<std::string> class_names;  ///< c names, sorted (numbers by value); empty unless classification
+  std::vector<Index> records;            ///< 0-based record of each point in its source
+  std::string name;                      ///< what the user called it: a path or a name
+  std::string digest;                    ///< SHA-256 (hex) of the bytes of the source
   std::vector<std::string> feature_names;  ///< d names, or empty
-  std::string target_name;                 ///< where y came from ("column 'label'", "labels file ..."); empty if none
-  std::string label_treatment = "given";   ///< given | random | noise:p
+  std::string target_name;  ///< where y came from ("column 'label'", "labels file ..."); empty if none
+  std::string label_treatment = "given";  ///< given | random | noise:p
 
   Index n() const { return X.rows(); }
   Index d() const { return X.cols(); }
@@ -31,35 +31,38 @@ struct Dataset {
 
 /// What to read, and what of it to keep.
 struct ReadOptions {
-  std::string target;                ///< csv: name or 0-based index of the target column; "" = label, target, class or y if present; "none" = no target
-  std::string task = "auto";         ///< auto | regression | classification
-  std::string split = "train";       ///< train | test, for folders and named sets that have both
-  Index n = 0;                       ///< keep the first n points; 0 = all
-  bool shuffle = false;              ///< keep a random subset of n points, in random order, instead of the first n
-  std::vector<std::string> classes;  ///< keep only these classes (by name); empty = all. Applied before n
-  std::string labels = "given";      ///< given | random (uniform classes; regression: permuted) | noise:p (each label replaced with probability p by another one)
-  std::uint64_t seed = 0;            ///< of shuffle, random labels and generated data; [0, 2^53)
-  std::string cache;                 ///< folder where downloaded sets live; needed for mnist, cifar10, cifar100 only
+  std::string target{};  ///< csv: name or 0-based index of the target column; "" = label, target, class or y
+                         ///< if present; "none" = no target
+  std::string task = "auto";    ///< auto | regression | classification
+  std::string split = "train";  ///< train | test, for folders and named sets that have both
+  Index n = 0;                  ///< keep the first n points; 0 = all
+  bool shuffle = false;         ///< keep a random subset of n points, in random order, instead of the first n
+  std::vector<std::string> classes{};  ///< keep only these classes (by name); empty = all. Applied before n
+  std::string labels = "given";  ///< given | random (uniform classes; regression: permuted) | noise:p (each
+                                 ///< label replaced with probability p by another one)
+  std::uint64_t seed = 0;        ///< of shuffle, random labels and generated data; [0, 2^53)
+  std::string cache{};  ///< folder where downloaded sets live; needed for mnist, cifar10, cifar100 only
 };
 
-/// Reads `source`: a path (csv, csv.gz, npy, npz, idx or MNIST's *-ubyte with or without .gz, a CIFAR binary folder) or a name
-/// (digits, mnist, cifar10, cifar100, sphere:n=..,d=..[,y=normal|sign|none][,seed=..]).
+/// Reads `source`: a path (csv, csv.gz, npy, npz, idx or MNIST's *-ubyte with or without .gz, a CIFAR binary
+/// folder) or a name (digits, mnist, cifar10, cifar100, sphere:n=..,d=..[,y=normal|sign|none][,seed=..]).
 /// Throws DataError for anything wrong with the data, std::invalid_argument for a wrong option.
 Dataset read_dataset(const std::string& source, const ReadOptions& options = {});
 
-/// Throws DataError unless the data set is usable: n >= 1, d >= 1, finite values, sizes that agree, classes in range.
+/// Throws DataError unless the data set is usable: n >= 1, d >= 1, finite values, sizes that agree, classes
+/// in range.
 void check_dataset(const Dataset& data);
 
 /// Subtracts the mean point from every row, in place.
 void center(Dataset& data);
 
-/// Divides every row by its Euclidean norm, in place; each entry is then within 3 u relative of the exact quotient
-/// (u = 2^-53; entries below 2^-1022 excepted). Throws DataError naming the records of zero rows.
+/// Divides every row by its Euclidean norm, in place; each entry is then within 3 u relative of the exact
+/// quotient (u = 2^-53; entries below 2^-1022 excepted). Throws DataError naming the records of zero rows.
 void normalize_rows(Dataset& data);
 
 /// The targets as columns: regression n x 1; two classes n x 1 with -1 (first class) and +1;
-/// c > 2 classes n x c with +1 for the point's class and -1 elsewhere. Throws std::invalid_argument for Task::none;
-/// DataError if classification has fewer than two classes.
+/// c > 2 classes n x c with +1 for the point's class and -1 elsewhere. Throws std::invalid_argument for
+/// Task::none; DataError if classification has fewer than two classes.
 Matrix targets(const Dataset& data);
 
 }  // namespace zeroloss

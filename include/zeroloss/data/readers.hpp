@@ -5,32 +5,32 @@
 
 #include "zeroloss/data/dataset.hpp"
 
-/// The step between a format and a Dataset: choosing the task, the classes and the points. A new format is a function
-/// that returns a Source.
+/// The step between a format and a Dataset: choosing the task, the classes and the points. A new format is a
+/// function that returns a Source.
 namespace zeroloss {
 
-/// An opened source: all its targets, and a way to decode the points that are wanted, so that the others never are.
+/// An opened source: all its targets, and a way to decode the points that are wanted, so that the others
+/// never are.
 struct Source {
   std::string name;    ///< what the user called it
   Index n = 0, d = 0;  ///< records in the source and numbers in each
-  std::function<RowMatrix(const std::vector<Index>& records)> points;  ///< the points of these records, in this order
-  std::vector<double> numbers;                                         ///< n targets as numbers, or
-  std::vector<std::string> texts;                                      ///< n targets as text; both empty: no targets
-  Task task = Task::none;                                              ///< what "auto" means; none: told from the values
-  std::string target_name, digest;                                     ///< as in Dataset
-  std::vector<std::string> feature_names;                              ///< d names, or empty
+  std::function<RowMatrix(const std::vector<Index>& records)>
+      points;                              ///< the points of these records, in this order
+  std::vector<double> numbers;             ///< n targets as numbers, or
+  std::vector<std::string> texts;          ///< n targets as text; both empty: no targets
+  Task task = Task::none;                  ///< what "auto" means; none: told from the values
+  std::string target_name, digest;         ///< as in Dataset
+  std::vector<std::string> feature_names;  ///< d names, or empty
 };
 
 /// The Source of points that are in memory already.
 std::function<RowMatrix(const std::vector<Index>&)> rows_of(RowMatrix X);
 
-/// Throws ResourceError if n points of the source as doubles are more than the memory of this machine.
-void check_memory(const Source& source, Index n);
-
-/// Applies task, classes, shuffle, n and labels of the options, in this order; the classes are those of the points
-/// kept. Task auto: text = classes; integers with at most max(20, sqrt(source.n)) distinct values = classes; other
-/// numbers = regression. Throws std::invalid_argument for an option out of its range and DataError where the source
-/// cannot satisfy it (unknown class, fewer than n points, a single class left, text as regression target).
+/// Applies task, classes, shuffle, n and labels of the options, in this order; the classes are those of the
+/// points kept. Task auto: text = classes; integers with at most max(20, sqrt(source.n)) distinct values =
+/// classes; other numbers = regression. Throws std::invalid_argument for an option out of its range and
+/// DataError where the source cannot satisfy it (unknown class, fewer than n points, a single class left,
+/// text as regression target); ResourceError if the points kept do not fit into memory.
 Dataset select(const Source& source, const ReadOptions& options);
 
 /// The names that read_dataset knows beside paths: "digits", "mnist", ..., "sphere:n=..,d=..".

@@ -20,7 +20,7 @@ struct BlockLanczos {
   Index iterations = 0;
 };
 
-/// Block Lanczos with full reorthogonalisation: at least `least` steps, then until the residual of the largest value is
+/// Block Lanczos with full reorthogonalisation: at least `least` >= 1 steps, then until the residual of the largest value is
 /// below `tolerance` (its square bounds the relative error of the value), an invariant subspace is reached or `most` steps are done.
 /// Dependent start columns are fine. Scratch: n b k doubles.
 BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index least, Index most, double tolerance);

@@ -67,6 +67,7 @@ struct CertifyResult {
   double ridge = 0;                           ///< added to H for what needs its inverse; 0 unless H is numerically singular
   double norm_X = 0;                          ///< ||X||, proven upper bound
   std::vector<Bottleneck> bottleneck;         ///< largest weights first, at most 6
+  double bottleneck_distance = 0;             ///< between the first two of them, up to sign; 0 if there is one point
   std::vector<double> spectrum;               ///< all eigenvalues, ascending, if asked for
 
   double separation = 0;                          ///< delta: min over pairs of distinct points, up to sign

@@ -42,6 +42,7 @@ struct Guarantee {
   std::string theorem = {};      ///< "Du et al. 2018, Thm 4.1", ..
   std::string lambda_from = {};  ///< which bound of lambda; empty where the theorem does not apply to phi
   bool verified = false;         ///< lambda is a verified bound
+  bool flow = false;             ///< continuous time: no step; `rate` and `steps` are per unit of time
   /// Every condition but the width is met and the stated failure probability is < 1; with options.width also
   /// width >= the sufficient one.
   bool holds = false;

@@ -1,0 +1,187 @@
+#include <gtest/gtest.h>
+
+#include "support/temp_folder.hpp"
+#include "zeroloss/core/digest.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/random.hpp"
+#include "zeroloss/data/dataset.hpp"
+
+namespace zeroloss {
+namespace {
+
+class Csv : public test::TempFolder {
+ protected:
+  Dataset read(const std::string& text, const ReadOptions& options = {}) {
+    return read_dataset(write("t.csv", text), options);
+  }
+};
+
+TEST_F(Csv, ReadsNumbersWithoutHeader) {
+  const Dataset data = read("1,2.5\n-3,1e5\n");
+  EXPECT_EQ(data.X, (RowMatrix{{1, 2.5}, {-3, 1e5}}));
+  EXPECT_EQ(data.task, Task::none);
+  EXPECT_EQ(data.y.size(), 0);
+  EXPECT_TRUE(data.feature_names.empty());
+  EXPECT_TRUE(data.target_name.empty());
+  EXPECT_EQ(data.records, (std::vector<Index>{0, 1}));
+  EXPECT_EQ(data.digest, sha256("1,2.5\n-3,1e5\n"));
+  EXPECT_EQ(data.name, path("t.csv"));
+  EXPECT_EQ(data.label_treatment, "given");
+}
+
+TEST_F(Csv, ReadsEveryWayToWriteANumber) {
+  EXPECT_EQ(read(" +1 ,\"2\", .5\t,-1E-3,007\n").X, (RowMatrix{{1, 2, 0.5, -1e-3, 7}}));
+}
+
+TEST_F(Csv, ReadsEveryLineEndingAndTheByteOrderMark) {
+  const RowMatrix expected{{1, 2}, {3, 4}};
+  for (const std::string text : {"1,2\n3,4\n", "1,2\r\n3,4\r\n", "1,2\n3,4", "1,2\r3,4\r",
+                                 "\xEF\xBB\xBF"
+                                 "1,2\n3,4\n",
+                                 "\n1,2\n\n3,4\n\n"})
+    EXPECT_EQ(read(text).X, expected) << text;
+  EXPECT_EQ(read("\xEF\xBB\xBF"
+                 "a,b\n1,2\n")
+                .feature_names,
+            (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(Csv, FindsTheSeparator) {
+  const RowMatrix expected{{1, 2}, {3, 4}};
+  EXPECT_EQ(read("1;2\n3;4\n").X, expected);
+  EXPECT_EQ(read("1\t2\n3\t4\n").X, expected);
+  EXPECT_EQ(read("\"a,b,c,d\";e\n1;2\n3;4\n").X, expected) << "separators inside quotes do not count";
+  EXPECT_EQ(read("5\n6\n").X, (RowMatrix{{5}, {6}}));
+}
+
+TEST_F(Csv, TakesTheUsualTargetNames) {
+  for (const std::string name : {"label", "target", "class", "y", "LABEL", "Y"}) {
+    const Dataset data = read("a," + name + ",b\n1,0,2\n3,1,4\n");
+    EXPECT_EQ(data.X, (RowMatrix{{1, 2}, {3, 4}}));
+    EXPECT_EQ(data.y, (Vector{{0, 1}}));
+    EXPECT_EQ(data.feature_names, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(data.target_name, "column 1 ('" + name + "')");
+  }
+  EXPECT_EQ(read("labels,yes\n1,2\n").task, Task::none) << "only exact names count";
+  EXPECT_EQ(read("y,label\n5,0\n6,1\n").target_name, "column 1 ('label')");
+}
+
+TEST_F(Csv, TakesTheTargetByNameOrIndex) {
+  const std::string text = "a,b,label\n1,2,0\n3,4,1\n";
+  EXPECT_EQ(read(text, {.target = "a"}).y, (Vector{{0, 1}})) << "class indices of 1 and 3";
+  EXPECT_EQ(read(text, {.target = "1"}).X, (RowMatrix{{1, 0}, {3, 1}}));
+  EXPECT_EQ(read(text, {.target = "none"}).X, (RowMatrix{{1, 2, 0}, {3, 4, 1}}));
+  EXPECT_EQ(read("1,2\n3,4\n", {.target = "0"}).class_names, (std::vector<std::string>{"1", "3"}));
+  EXPECT_EQ(read("1,0\n5,6\n7,8\n", {.target = "1", .task = "regression"}).y, (Vector{{0, 6, 8}}));
+}
+
+TEST_F(Csv, ReadsTextClasses) {
+  const Dataset data =
+      read("x,species\n1,\"set, \"\"osa\"\"\"\n2,virginica\n3, virginica \n", {.target = "species"});
+  EXPECT_EQ(data.class_names, (std::vector<std::string>{"set, \"osa\"", "virginica"}));
+  EXPECT_EQ(data.y, (Vector{{0, 1, 1}}));
+  EXPECT_EQ(data.task, Task::classification);
+}
+
+TEST_F(Csv, ReadsGzip) {
+  const Dataset data = read_dataset(write_gz("t.csv.gz", "a,y\n1,0.5\n2,1.5\n"));
+  EXPECT_EQ(data.X, (RowMatrix{{1}, {2}}));
+  EXPECT_EQ(data.y, (Vector{{0.5, 1.5}}));
+  EXPECT_EQ(data.digest, sha256_file(path("t.csv.gz")));
+}
+
+TEST_F(Csv, ReadsTextFilesOfAnyName) {
+  EXPECT_EQ(read_dataset(write("table.txt", "1,2\n3,4\n")).X, (RowMatrix{{1, 2}, {3, 4}}));
+  EXPECT_EQ(read_dataset(write("iris.DATA", "1 ;2\n")).X, (RowMatrix{{1, 2}}));
+}
+
+TEST_F(Csv, NamesMissingValuesByLineAndColumn) {
+  for (const std::string value : {"", "NA", "nan", "NaN", " ", "\"\""})
+    EXPECT_MESSAGE(DataError, read("a,b\n1,2\n3," + value + "\n"), "t.csv", "line 3", "column 1 ('b')",
+                   "missing");
+  EXPECT_MESSAGE(DataError, read("1,2\n,4\n"), "line 2", "column 0", "missing");
+  EXPECT_MESSAGE(DataError, read("a,y\n1,0\n2,NA\n"), "line 3", "column 1 ('y')", "missing target");
+  EXPECT_MESSAGE(DataError, read("1,,3\n1,2,3\n"), "line 1", "column 1", "missing");
+}
+
+TEST_F(Csv, NamesWhatIsNotANumber) {
+  EXPECT_MESSAGE(DataError, read("a,b\n1,2\n3,four\n"), "line 3", "column 1 ('b')", "text 'four'",
+                 "expected a number");
+  for (const std::string text : {"1.2.3", "0x10", "+-1", "1,5x", "--1", "1e", "+"})
+    EXPECT_MESSAGE(DataError, read("a\n1\n\"" + text + "\"\n"), "line 3", "text '" + text + "'");
+  for (const std::string value : {"inf", "-inf", "Infinity"})
+    EXPECT_MESSAGE(DataError, read("a,b\n1," + value + "\n"), "line 2", "column 1 ('b')", "not finite");
+  EXPECT_MESSAGE(DataError, read("a,b\n1,1e999\n"), "line 2", "'1e999'", "range");
+  EXPECT_MESSAGE(DataError, read("a,y\n1,0.5\n1,inf\n"), "line 3", "not finite");
+}
+
+TEST_F(Csv, NamesRaggedRecords) {
+  EXPECT_MESSAGE(DataError, read("1,2\n3\n"), "line 2", "found 1 fields", "expected 2");
+  EXPECT_MESSAGE(DataError, read("a,b\n1,2\n3,4,5\n"), "line 3", "found 3 fields", "expected 2");
+}
+
+TEST_F(Csv, CountsPhysicalLines) {
+  EXPECT_MESSAGE(DataError, read("\"a\nb\",y\n1,2\nx,3\n"), "line 4", "text 'x'");
+  EXPECT_MESSAGE(DataError, read("y,\"a\r\nb\r\nc\"\r\n\"0\n\",1\r\nx,\"2\n\n\"\r\nz,\"w\n\"\r\n"), "line 9",
+                 "text 'w");
+  EXPECT_MESSAGE(DataError, read("1,2\n\n\n3,x\n"), "line 4", "text 'x'");
+  EXPECT_MESSAGE(DataError, read("1,2\r3,4\r5,x\r"), "line 3", "text 'x'");
+}
+
+TEST_F(Csv, NamesQuotesOutOfPlace) {
+  EXPECT_MESSAGE(DataError, read("a,b\n1,\"2\n3,4\n"), "line 2", "quote");
+  EXPECT_MESSAGE(DataError, read("a,b\n1,2\"3\n"), "line 2", "quote");
+  EXPECT_MESSAGE(DataError, read("a,b\n\"1\"2,3\n"), "line 2", "quote");
+}
+
+TEST_F(Csv, NamesEmptyFiles) {
+  EXPECT_MESSAGE(DataError, read(""), "t.csv", "is empty");
+  EXPECT_MESSAGE(DataError, read("\n\n"), "is empty");
+  EXPECT_MESSAGE(DataError, read("a,b\n"), "header", "no records");
+  EXPECT_MESSAGE(DataError, read("y\n1\n2\n"), "only the target column");
+  EXPECT_MESSAGE(DataError,
+                 read("\xFF\xFE"
+                      "1\n"),
+                 "UTF-16");
+}
+
+TEST_F(Csv, NamesDamagedGzip) {
+  std::string rows;
+  for (int i = 0; i < 5000; ++i) rows += std::to_string(i * 7919 % 10007) + "," + std::to_string(i) + "\n";
+  const std::string whole = content(write_gz("t.csv.gz", rows));
+  write("cut.csv.gz", whole.substr(0, whole.size() / 2));
+  EXPECT_MESSAGE(DataError, read_dataset(path("cut.csv.gz")), "cut.csv.gz", "truncated gzip");
+  write("cut.csv.gz", whole.substr(0, whole.size() - 4));
+  EXPECT_MESSAGE(DataError, read_dataset(path("cut.csv.gz")), "truncated gzip");
+  std::string flipped = whole;
+  flipped[flipped.size() - 6] ^= 1;
+  write("bad.csv.gz", flipped);
+  EXPECT_MESSAGE(DataError, read_dataset(path("bad.csv.gz")), "damaged gzip");
+}
+
+TEST_F(Csv, NamesWrongTargets) {
+  EXPECT_MESSAGE(DataError, read("a,b\n1,2\n", {.target = "c"}), "'c'", "a, b", "2 columns");
+  EXPECT_MESSAGE(DataError, read("1,2\n", {.target = "2"}), "'2'", "2 columns", "no header");
+  EXPECT_MESSAGE(DataError, read("1,2\n", {.target = "-1"}), "'-1'");
+  EXPECT_MESSAGE(DataError, read("y,Y\n1,2\n"), "more than one column is called 'y'");
+  EXPECT_MESSAGE(DataError, read("a,a\n1,2\n", {.target = "a"}), "more than one column is called 'a'");
+}
+
+TEST_F(Csv, RoundTripsRandomMatrices) {
+  for (std::uint64_t trial = 0; trial < 20; ++trial) {
+    Random random(trial, Stream::points);
+    RowMatrix X(static_cast<Index>(1 + random.below(30)), static_cast<Index>(1 + random.below(12)));
+    for (double& x : X.reshaped()) x = random.normal() * std::pow(10, random.uniform() * 600 - 300);
+    std::string text;
+    for (Index i = 0; i < X.rows(); ++i)
+      for (Index j = 0; j < X.cols(); ++j) {
+        char number[32];
+        snprintf(number, sizeof number, "%.17g%c", X(i, j), j + 1 < X.cols() ? ',' : '\n');
+        text += number;
+      }
+    EXPECT_EQ(read(text).X, X) << trial;
+  }
+}
+
+}  // namespace
+}  // namespace zeroloss

@@ -1,0 +1,141 @@
+#include "zeroloss/data/dataset.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support/temp_folder.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/random.hpp"
+
+namespace zeroloss {
+namespace {
+
+Dataset points(RowMatrix X) {
+  Dataset data;
+  data.X = std::move(X);
+  data.name = "table";
+  return data;
+}
+
+Dataset labelled(Vector y, std::vector<std::string> names) {
+  Dataset data = points(RowMatrix::Ones(y.size(), 2));
+  data.y = std::move(y);
+  data.class_names = std::move(names);
+  data.task = Task::classification;
+  return data;
+}
+
+TEST(CheckDataset, AcceptsWhatIsUsable) {
+  EXPECT_NO_THROW(check_dataset(points(RowMatrix::Ones(1, 1))));
+  EXPECT_NO_THROW(check_dataset(labelled(Vector{{0, 1, 1}}, {"a", "b"})));
+}
+
+TEST(CheckDataset, NamesWhatIsWrong) {
+  EXPECT_MESSAGE(DataError, check_dataset(points(RowMatrix(0, 3))), "0 points of 3 numbers");
+  EXPECT_MESSAGE(DataError, check_dataset(points(RowMatrix(3, 0))), "3 points of 0 numbers");
+  Dataset data = points(RowMatrix::Ones(3, 2));
+  data.X(2, 1) = std::nan("");
+  data.records = {5, 7, 9};
+  EXPECT_MESSAGE(DataError, check_dataset(data), "table", "record 9", "column 1", "nan", "finite");
+  data.X(2, 1) = 1;
+  data.records.pop_back();
+  EXPECT_MESSAGE(DataError, check_dataset(data), "2 record numbers for 3 points");
+  data.records.clear();
+  data.feature_names = {"a"};
+  EXPECT_MESSAGE(DataError, check_dataset(data), "1 feature names for 2 features");
+  data.feature_names.clear();
+  data.y = Vector::Ones(3);
+  EXPECT_MESSAGE(DataError, check_dataset(data), "3 targets, but no task");
+  data.task = Task::regression;
+  data.y(1) = std::numeric_limits<double>::infinity();
+  EXPECT_MESSAGE(DataError, check_dataset(data), "record 1", "target inf");
+  data.y = Vector::Ones(2);
+  EXPECT_MESSAGE(DataError, check_dataset(data), "2 targets for 3 points");
+  EXPECT_MESSAGE(DataError, check_dataset(labelled(Vector{{0, 2}}, {"a", "b"})), "record 1", "class index 2",
+                 "0 to 1");
+  EXPECT_MESSAGE(DataError, check_dataset(labelled(Vector{{0.5, 1}}, {"a", "b"})), "record 0",
+                 "class index 0.5");
+  EXPECT_MESSAGE(DataError, check_dataset(labelled(Vector{{-1, 1}}, {"a", "b"})), "class index -1");
+}
+
+TEST(Center, SubtractsTheMeanPoint) {
+  Dataset data = points(RowMatrix{{1, 10}, {3, 20}});
+  center(data);
+  EXPECT_EQ(data.X, (RowMatrix{{-1, -5}, {1, 5}}));
+}
+
+TEST(Center, SurvivesHugeEntries) {
+  Dataset data = points(RowMatrix{{1.5e308}, {1.5e308}, {1.5e308}});
+  center(data);
+  EXPECT_EQ(data.X, RowMatrix::Zero(3, 1));
+}
+
+TEST(NormalizeRows, IsExactOnPythagoreanRows) {
+  Dataset data = points(RowMatrix{{3, 4}, {-6e300, 8e300}, {3e-300, 4e-300}});
+  normalize_rows(data);
+  EXPECT_TRUE(data.X.isApprox(RowMatrix{{0.6, 0.8}, {-0.6, 0.8}, {0.6, 0.8}}, 1e-16)) << data.X;
+}
+
+// The reference norm: long double, Kahan summation, good to about 2^-63.
+long double reference_norm(const double* row, Index d) {
+  long double sum = 0, low = 0;
+  for (Index j = 0; j < d; ++j) {
+    const long double term = static_cast<long double>(row[j]) * row[j] - low;
+    const long double next = sum + term;
+    low = (next - sum) - term;
+    sum = next;
+  }
+  return std::sqrt(sum);
+}
+
+TEST(NormalizeRows, KeepsItsErrorBoundOverTheRangeOfDoubles) {
+  for (const double scale : {1.0, 1e-300, 1e300, 1e-3, 1e150, 1e-160})
+    for (const Index d : {1, 2, 63, 128, 129, 3072}) {
+      Random random(static_cast<std::uint64_t>(d), Stream::points);
+      RowMatrix X(7, d);
+      for (double& x : X.reshaped()) x = scale * random.normal();
+      Dataset data = points(X);
+      normalize_rows(data);
+      const long double bound = 3 * 0x1p-53L;
+      for (Index i = 0; i < X.rows(); ++i) {
+        const long double length = reference_norm(X.row(i).data(), d);
+        for (Index j = 0; j < d; ++j) {
+          const long double exact = X(i, j) / length;
+          ASSERT_LE(std::abs(data.X(i, j) - exact), bound * std::abs(exact)) << scale << " " << d;
+        }
+      }
+    }
+}
+
+TEST(NormalizeRows, NamesTheFirstTenZeroRowsAndCountsThem) {
+  Dataset data = points(RowMatrix::Zero(12, 3));
+  EXPECT_MESSAGE(DataError, normalize_rows(data), "table", "12 zero rows",
+                 "records 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...");
+  data = points(RowMatrix{{1, 0}, {0, -0.0}});
+  data.records = {4, 8};
+  EXPECT_MESSAGE(DataError, normalize_rows(data), "1 zero row ", "record 8;");
+  EXPECT_EQ(data.X(0, 0), 1) << "nothing is changed before the check";
+}
+
+TEST(Targets, AreOneColumnForRegressionAndForTwoClasses) {
+  Dataset data = points(RowMatrix::Ones(2, 1));
+  data.task = Task::regression;
+  data.y = Vector{{0.5, -3}};
+  EXPECT_EQ(targets(data), Matrix(Vector{{0.5, -3}}));
+  EXPECT_EQ(targets(labelled(Vector{{0, 1, 0}}, {"a", "b"})), Matrix(Vector{{-1, 1, -1}}));
+}
+
+TEST(Targets, AreOneVersusRestForMoreClasses) {
+  const Matrix expected{{-1, -1, 1}, {1, -1, -1}, {-1, 1, -1}};
+  EXPECT_EQ(targets(labelled(Vector{{2, 0, 1}}, {"a", "b", "c"})), expected);
+}
+
+TEST(Targets, NeedATaskAndTwoClasses) {
+  EXPECT_MESSAGE(std::invalid_argument, targets(points(RowMatrix::Ones(2, 1))), "no targets");
+  EXPECT_MESSAGE(DataError, targets(labelled(Vector{{0, 0}}, {"a"})), "1 classes", "at least two");
+}
+
+}  // namespace
+}  // namespace zeroloss

@@ -1,0 +1,172 @@
+#include <gtest/gtest.h>
+#include <zip.h>
+
+#include <cstring>
+
+#include "support/temp_folder.hpp"
+#include "zeroloss/core/digest.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/random.hpp"
+#include "zeroloss/data/dataset.hpp"
+
+namespace zeroloss {
+namespace {
+
+/// Files made by NumPy with make_files.py.
+std::string numpy_file(const std::string& name) { return std::string(ZEROLOSS_TEST_FILES) + "/" + name; }
+
+std::string header(const std::string& dictionary) {
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(dictionary.size()) + '\0' + dictionary;
+}
+
+std::string npy(const RowMatrix& X) {
+  const std::string bytes(reinterpret_cast<const char*>(X.data()),
+                          static_cast<std::size_t>(X.size()) * sizeof(double));
+  return header("{'descr': '<f8', 'fortran_order': False, 'shape': (" + std::to_string(X.rows()) + ", " +
+                std::to_string(X.cols()) + "), }") +
+         bytes;
+}
+
+class Npy : public test::TempFolder {
+ protected:
+  Dataset read(const std::string& bytes, const ReadOptions& options = {}) {
+    return read_dataset(write("t.npy", bytes), options);
+  }
+  void archive(const std::string& name, const std::vector<std::pair<std::string, std::string>>& entries) {
+    int status = 0;
+    zip_t* zip = zip_open(path(name).c_str(), ZIP_CREATE | ZIP_TRUNCATE, &status);
+    for (const auto& [entry, bytes] : entries)
+      zip_file_add(zip, entry.c_str(), zip_source_buffer(zip, bytes.data(), bytes.size(), 0), 0);
+    ASSERT_EQ(zip_close(zip), 0);
+  }
+};
+
+TEST_F(Npy, ReadsEveryElementTypeAsNumPyWritesIt) {
+  const RowMatrix base{{0, 1}, {2, 3}, {4, 5}};
+  const RowMatrix lower = (base.array() - 1).matrix(), parity{{0, 1}, {0, 1}, {0, 1}};
+  for (const std::string type : {"f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"})
+    for (const std::string order : {"le", "be"}) {
+      if (order == "be" && type.ends_with('1')) continue;
+      const RowMatrix expected = type[0] == 'f'   ? RowMatrix(lower / 2)
+                                 : type[0] == 'i' ? lower
+                                 : type[0] == 'u' ? base
+                                                  : parity;
+      EXPECT_EQ(read_dataset(numpy_file(type + "_" + order + ".npy")).X, expected) << type << order;
+    }
+  EXPECT_EQ(read_dataset(numpy_file("f8_le_fortran.npy")).X, lower / 2);
+  EXPECT_EQ(read_dataset(numpy_file("i2_be_fortran.npy")).X, lower);
+}
+
+TEST_F(Npy, ReadsEveryVersionAndFlattens) {
+  for (const char* name : {"version1.npy", "version2.npy", "version3.npy"})
+    EXPECT_EQ(read_dataset(numpy_file(name)).X, (RowMatrix{{-0.5, 0}, {0.5, 1}, {1.5, 2}})) << name;
+  EXPECT_EQ(read_dataset(numpy_file("cube.npy")).X, (RowMatrix{{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}}));
+}
+
+TEST_F(Npy, DescribesItsSource) {
+  const Dataset data = read_dataset(numpy_file("f8_le.npy"));
+  EXPECT_EQ(data.task, Task::none);
+  EXPECT_EQ(data.digest, sha256_file(numpy_file("f8_le.npy")));
+  EXPECT_EQ(data.records, (std::vector<Index>{0, 1, 2}));
+  EXPECT_MESSAGE(std::invalid_argument, read_dataset(numpy_file("f8_le.npy"), {.target = "a"}), "'a'",
+                 "not a csv");
+}
+
+TEST_F(Npy, ReadsOnlyWhatIsWanted) {
+  const RowMatrix X = RowMatrix::Random(50, 3);
+  const Dataset some = read(npy(X), {.n = 20, .shuffle = true, .seed = 3});
+  for (Index i = 0; i < 20; ++i) EXPECT_EQ(some.X.row(i), X.row(some.records[static_cast<std::size_t>(i)]));
+  EXPECT_EQ(read(npy(X), {.n = 2}).X, X.topRows(2));
+}
+
+TEST_F(Npy, RefusesWhatItCannotRepresent) {
+  EXPECT_MESSAGE(DataError, read_dataset(numpy_file("vector.npy")), "X must be 2-d", "(3,)");
+  EXPECT_MESSAGE(DataError, read_dataset(numpy_file("half.npy")), "'<f2'", "expected f4");
+  EXPECT_MESSAGE(DataError, read_dataset(numpy_file("object.npy")), "'|O'", "dtype=str");
+  EXPECT_MESSAGE(DataError, read_dataset(numpy_file("structured.npy")), "structured");
+  EXPECT_MESSAGE(DataError, read_dataset(numpy_file("text.npy")), "X holds text");
+  EXPECT_MESSAGE(DataError, read_dataset(numpy_file("nan.npy")), "record 1", "column 1", "nan");
+}
+
+TEST_F(Npy, NamesDamage) {
+  const std::string good = npy(RowMatrix::Ones(3, 2));
+  EXPECT_MESSAGE(DataError, read(good.substr(0, good.size() - 1)), "t.npy", "truncated", "expected",
+                 std::to_string(good.size()), "found " + std::to_string(good.size() - 1));
+  EXPECT_MESSAGE(DataError, read(good + "x"), "too long");
+  EXPECT_MESSAGE(DataError, read("NUMPY"), "not an npy file");
+  EXPECT_MESSAGE(DataError, read(""), "not an npy file");
+  EXPECT_MESSAGE(DataError, read("\x93NUM"), "truncated");
+  EXPECT_MESSAGE(DataError, read(good.substr(0, 30)), "truncated", "header");
+  EXPECT_MESSAGE(DataError, read(good.substr(0, 9)), "truncated", "header");
+  EXPECT_MESSAGE(DataError, read(std::string("\x93NUMPY\x09\x00", 8) + good), "version 9");
+  EXPECT_MESSAGE(DataError, read(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12)), "4294967295 bytes");
+}
+
+TEST_F(Npy, NeverTrustsSizesInItsHeader) {
+  const auto with_shape = [](const std::string& shape) {
+    return header("{'descr': '<f8', 'fortran_order': False, 'shape': (" + shape + "), }") + "12345678";
+  };
+  EXPECT_MESSAGE(DataError, read(with_shape("1000000000000, 3")), "truncated");
+  EXPECT_MESSAGE(DataError, read(with_shape("4611686018427387904, 8")), "impossible size");
+  EXPECT_MESSAGE(DataError, read(with_shape("4000000000, 4000000000")), "impossible sizes");
+  EXPECT_MESSAGE(DataError, read(with_shape("99999999999999999999, 1")), "impossible size");
+  EXPECT_MESSAGE(DataError, read(header("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3), }")),
+                 "0 records of 3");
+  EXPECT_MESSAGE(DataError, read(header("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 0), }")),
+                 "3 records of 0");
+  EXPECT_MESSAGE(DataError, read(header("{'descr': '<f8'}")), "damaged header");
+}
+
+TEST_F(Npy, RoundTripsRandomMatricesAloneAndInArchives) {
+  for (std::uint64_t trial = 0; trial < 20; ++trial) {
+    Random random(trial, Stream::points);
+    RowMatrix X(static_cast<Index>(1 + random.below(40)), static_cast<Index>(1 + random.below(40)));
+    for (double& x : X.reshaped()) x = random.normal();
+    EXPECT_EQ(read(npy(X)).X, X);
+    archive("t.npz", {{"X.npy", npy(X)}, {"readme.txt", "not an array"}});
+    EXPECT_EQ(read_dataset(path("t.npz")).X, X);
+  }
+}
+
+TEST_F(Npy, ReadsArchives) {
+  const RowMatrix X{{-0.5, 0}, {0.5, 1}, {1.5, 2}};
+  const Dataset numbers = read_dataset(numpy_file("numbers.npz"));
+  EXPECT_EQ(numbers.X, X);
+  EXPECT_EQ(numbers.y, (Vector{{0.25, 1.5, -2}}));
+  EXPECT_EQ(numbers.task, Task::regression);
+  EXPECT_EQ(numbers.target_name, "array 'y'");
+  EXPECT_EQ(numbers.digest, sha256_file(numpy_file("numbers.npz")));
+  EXPECT_EQ(read_dataset(numpy_file("unicode.npz")).class_names,
+            (std::vector<std::string>{"chat", "zèbre", "日本"}));
+  EXPECT_EQ(read_dataset(numpy_file("unicode.npz")).y, (Vector{{1, 0, 2}}));
+  EXPECT_EQ(read_dataset(numpy_file("unicode_be.npz")).y, (Vector{{1, 0, 1}}));
+  EXPECT_EQ(read_dataset(numpy_file("bytes.npz")).class_names, (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(read_dataset(numpy_file("column_y.npz")).y, (Vector{{0, 1, 0}}));
+  EXPECT_EQ(read_dataset(numpy_file("only_table.npz")).X, X);
+  EXPECT_EQ(read_dataset(numpy_file("numbers.npz"), {.target = "none"}).task, Task::none);
+}
+
+TEST_F(Npy, NamesWhatIsWrongWithAnArchive) {
+  EXPECT_MESSAGE(DataError, read_dataset(numpy_file("two_tables.npz")), "no array 'X'", "a (3, 2), b (3, 2)");
+  EXPECT_MESSAGE(DataError, read_dataset(numpy_file("short_y.npz")), "2 values", "3 points");
+  EXPECT_MESSAGE(DataError, read_dataset(numpy_file("wide_y.npz")), "y must be 1-d", "(3, 2)");
+  EXPECT_MESSAGE(DataError, read_dataset(write("bad.npz", "PK\x03\x04 nothing")), "bad.npz",
+                 "not an npz archive");
+  const std::string whole = content(numpy_file("numbers.npz"));
+  EXPECT_MESSAGE(DataError, read_dataset(write("cut.npz", whole.substr(0, whole.size() / 2))), "truncated");
+  archive("none.npz", {{"readme.txt", "nothing here"}});
+  EXPECT_MESSAGE(DataError, read_dataset(path("none.npz")), "no arrays");
+  const std::string good = npy(RowMatrix::Ones(3, 2));
+  archive("short.npz", {{"X.npy", good.substr(0, good.size() - 8)}});
+  EXPECT_MESSAGE(DataError, read_dataset(path("short.npz")), "array 'X'", "truncated");
+}
+
+TEST_F(Npy, IsKnownByItsFirstBytes) {
+  EXPECT_EQ(read_dataset(write("array.bin", npy(RowMatrix::Ones(1, 2)))).X, RowMatrix::Ones(1, 2));
+  EXPECT_EQ(read_dataset(write("archive.bin", content(numpy_file("numbers.npz")))).n(), 3);
+  EXPECT_MESSAGE(DataError, read_dataset(write("what.bin", std::string("\0\1\2", 3))), "what.bin",
+                 "format is not known", "csv");
+}
+
+}  // namespace
+}  // namespace zeroloss

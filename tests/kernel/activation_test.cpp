@@ -1,0 +1,152 @@
+#include "zeroloss/kernel/activation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "oracle_rows.hpp"
+
+namespace zeroloss {
+namespace {
+
+const double kUnit = std::ldexp(1, -53);
+const double kMax = std::numeric_limits<double>::max();
+const double kInf = std::numeric_limits<double>::infinity();
+
+TEST(Activation, HasEightNames) {
+  const std::vector<std::string> names{"relu", "softplus", "tanh", "sigmoid",
+                                       "erf",  "gelu",     "silu", "quadratic"};
+  EXPECT_EQ(activation_names(), names);
+  for (const std::string& name : names) {
+    EXPECT_EQ(activation(name).name, name);
+    EXPECT_TRUE(activation(name).tabulated);
+    EXPECT_EQ(activation(name).smooth(), name != "relu");
+    EXPECT_EQ(bool(activation(name).d2phi), name != "relu");
+  }
+}
+
+TEST(Activation, UnknownNameListsTheKnownOnes) {
+  try {
+    activation("Relu");
+    FAIL();
+  } catch (const std::invalid_argument& e) {
+    const std::string message = e.what();
+    EXPECT_NE(message.find("\"Relu\""), std::string::npos);
+    for (const std::string& name : activation_names())
+      EXPECT_NE(message.find(name), std::string::npos) << message;
+  }
+}
+
+/// 8 u of the value; 4 u absolute covers what cancels beside the zeros of gelu' and silu' (|value| < 0.25)
+/// and of their second derivatives; 2^-1062 where an intermediate is below the normal doubles.
+double allowed(const std::string& name, int order, double exact) {
+  const bool cancels =
+      order > 0 && (name == "gelu" || name == "silu") && std::abs(exact) < 0.25 && std::abs(exact) > 1e-3;
+  return 8 * kUnit * std::abs(exact) + (cancels ? 4 * kUnit : 0) + std::ldexp(1, -1062);
+}
+
+TEST(Activation, AgreesWithTheOracle) {
+  int checked = 0;
+  for (const auto& row : oracle_rows("activation_oracle.csv")) {
+    const Activation& a = activation(row[0]);
+    const double z = std::strtod(row[1].c_str(), nullptr);
+    int order = 0;
+    for (const auto& f : {a.phi, a.dphi, a.d2phi}) {
+      const std::string& field = row[2 + order];
+      if (f && !field.empty()) {
+        const double exact = std::strtod(field.c_str(), nullptr), value = f(z);
+        if (value != exact) {  // also where both are infinite
+          EXPECT_NEAR(value, exact, allowed(a.name, order, exact))
+              << a.name << " order " << order << " at " << z;
+        }
+        ++checked;
+      }
+      ++order;
+    }
+  }
+  EXPECT_EQ(checked, (8 * 3 - 1) * 55);
+}
+
+TEST(Activation, HasItsLimitsAtInfinity) {
+  for (const std::string& name : activation_names()) {
+    const Activation& a = activation(name);
+    for (double z : {-kInf, -kMax, kMax, kInf}) {
+      EXPECT_FALSE(std::isnan(a.phi(z))) << name << z;
+      EXPECT_FALSE(std::isnan(a.dphi(z))) << name << z;
+      EXPECT_FALSE(a.d2phi && std::isnan(a.d2phi(z))) << name << z;
+    }
+    EXPECT_EQ(a.dphi(-0.0), a.dphi(0.0));
+    if (name != "relu") {
+      EXPECT_TRUE(std::isnan(a.phi(std::nan("")))) << name;
+    }
+  }
+  for (const char* name : {"relu", "softplus", "gelu", "silu"}) {
+    EXPECT_EQ(activation(name).phi(kInf), kInf);
+    EXPECT_EQ(activation(name).phi(1e308), 1e308);
+    EXPECT_EQ(activation(name).phi(-kInf), 0);
+    EXPECT_EQ(activation(name).dphi(-kInf), 0);
+    EXPECT_EQ(activation(name).dphi(kInf), 1);
+  }
+  EXPECT_EQ(activation("softplus").phi(-740), std::exp(-740.0));
+  EXPECT_EQ(activation("softplus").phi(-800), 0);
+  EXPECT_EQ(activation("relu").dphi(0), 1);
+}
+
+/// Central differences err by h^2/6 times the next derivative but one (below 8 for all of these) and by 8 u/h
+/// of the function's size; z and z +- h are exact.
+TEST(Activation, DerivativesMatchDifferences) {
+  const double h = std::ldexp(1, -17);
+  for (const std::string& name : activation_names()) {
+    const Activation& a = activation(name);
+    for (double z = -12; z <= 12; z += 0.125) {
+      if (name == "relu" && z == 0) continue;
+      const double size = std::max({1.0, std::abs(a.phi(z + h)), std::abs(a.phi(z - h))});
+      const double tolerance = h * h * 8 / 6 + 8 * kUnit * size / h;
+      EXPECT_NEAR((a.phi(z + h) - a.phi(z - h)) / (2 * h), a.dphi(z), tolerance) << name << z;
+      if (a.d2phi) {
+        EXPECT_NEAR((a.dphi(z + h) - a.dphi(z - h)) / (2 * h), a.d2phi(z), tolerance * size) << name << z;
+      }
+    }
+  }
+}
+
+TEST(Activation, BoundsAreSuprema) {
+  for (const std::string& name : activation_names()) {
+    const Activation& a = activation(name);
+    double slope = 0, curvature = 0;
+    for (int k = -50 * 4096; k <= 50 * 4096; ++k) {
+      const double z = k / 4096.0;
+      slope = std::max(slope, std::abs(a.dphi(z)));
+      if (a.d2phi) curvature = std::max(curvature, std::abs(a.d2phi(z)));
+    }
+    if (name != "quadratic") {
+      EXPECT_LE(slope, a.B * (1 + 8 * kUnit)) << name;
+      EXPECT_GE(slope, a.B - 1e-6) << name;
+    }
+    if (name != "relu") {
+      EXPECT_LE(curvature, a.M * (1 + 8 * kUnit)) << name;
+      EXPECT_GE(curvature, a.M - 1e-6) << name;
+    }
+  }
+  EXPECT_EQ(activation("quadratic").B, kInf);
+  EXPECT_EQ(activation("relu").M, kInf);
+  EXPECT_NEAR(activation("tanh").M, 4 / (3 * std::sqrt(3)), 2 * kUnit);
+  EXPECT_NEAR(activation("sigmoid").M, 1 / (6 * std::sqrt(3)), kUnit);
+  EXPECT_NEAR(activation("gelu").M, 2 / std::sqrt(2 * M_PI), 2 * kUnit);
+}
+
+TEST(Activation, ParityOfTheDerivativeIsAsStated) {
+  for (const std::string& name : activation_names()) {
+    const Activation& a = activation(name);
+    bool even = true, odd = true;
+    for (double z : {0.1, 0.7, 1.9, 3.0}) {
+      even = even && a.dphi(z) == a.dphi(-z);
+      odd = odd && a.dphi(z) == -a.dphi(-z);
+    }
+    EXPECT_EQ(a.dphi_parity, even ? Parity::even : odd ? Parity::odd : Parity::none) << name;
+  }
+}
+
+}  // namespace
+}  // namespace zeroloss

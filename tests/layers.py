@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Who may include whom: core <- data <- kernel <- shallow, and no sibling includes another. `layers.py SOURCE_TREE`
+prints every include that breaks the rule and exits with 1 if there is one."""
+import re
+import sys
+from pathlib import Path
+
+ALLOWED = {
+    "core": {"core"},
+    "data": {"core", "data"},
+    "kernel": {"core", "data", "kernel"},
+    "shallow": {"core", "data", "kernel", "shallow"},
+    "linear": {"core", "data", "kernel", "linear"},
+    "memorize": {"core", "data", "kernel", "memorize"},
+    "conv": {"core", "data", "conv"},
+}
+GENERATED = {"zeroloss/version.hpp"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def sources(folder):
+    return sorted(p for p in folder.rglob("*") if p.suffix in {".hpp", ".cpp", ".inc"})
+
+
+def includes(file):
+    return INCLUDE.findall(file.read_text(encoding="utf-8"))
+
+
+def check_layer(root, file, folder, public):
+    """Includes of a file of the library. `folder` is the one of the seven it lies in."""
+    for bracket, name in includes(file):
+        ours = name.startswith("zeroloss/")
+        if bracket == "<" and not ours:
+            if public and re.search(r"[./]", name) and not name.startswith("Eigen/"):
+                yield f"<{name}>: a public header includes the standard library, Eigen and zeroloss only"
+            continue
+        if name in GENERATED:
+            continue
+        header = root / "include" / name if ours else root / "src" / name
+        if not header.is_file():  # as of src: beside the file, or "folder/name.hpp"
+            header = file.parent / name
+        if not header.is_file():
+            yield f'"{name}": no such file in include/ or src/'
+            continue
+        if public and not ours:
+            yield f'"{name}": a public header includes a private one'
+        layer = header.relative_to(root / ("include/zeroloss" if ours else "src")).parts[0]
+        if layer not in ALLOWED[folder]:
+            yield f'"{name}": {folder} may include {", ".join(sorted(ALLOWED[folder]))} only'
+
+
+def check_app(root, file):
+    """Apps use public headers and their own."""
+    for bracket, name in includes(file):
+        if bracket == '"' and not name.startswith("zeroloss/") and not (file.parent / name).is_file():
+            yield f'"{name}": an app includes public headers and its own only'
+
+
+def problems(root):
+    for place, public in ((root / "include" / "zeroloss", True), (root / "src", False)):
+        for file in sources(place):
+            folder = file.relative_to(place).parts[0]
+            if folder not in ALLOWED:
+                yield file, f"the folder {folder} has no place in the order of layers"
+                continue
+            for problem in check_layer(root, file, folder, public):
+                yield file, problem
+    for file in sources(root / "apps"):
+        for problem in check_app(root, file):
+            yield file, problem
+
+
+def main():
+    root = Path(sys.argv[1]).resolve()
+    found = list(problems(root))
+    for file, problem in found:
+        print(f"{file.relative_to(root)}: {problem}")
+    if not sources(root / "include") or not sources(root / "src"):
+        found.append((root, "nothing to check"))
+        print(f"{root}: nothing to check")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
