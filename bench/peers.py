@@ -7,6 +7,7 @@ all cores, compiled and warm, several ways of writing the same thing.
     lambda_min eigh|cholesky           numpy: its fastest Gram matrix, then its smallest eigenvalue by scipy
     entries float32|float64 FILE M     M x M entries at evenly spaced points, as raw doubles
     difference FILE FILE               numpy: the largest difference between two such files
+    shape                              numpy: n and d
     info                               versions and BLAS
 
 peers.py sphere FILE N: writes N points of the unit sphere of R^784 to a .npy file.
@@ -67,14 +68,9 @@ class Numpy:
 
     def in_place(self, X):
         """The same without temporary matrices."""
-        rho = X @ X.T
-        np.clip(rho, -1, 1, out=rho)
-        h = np.arcsin(rho)
-        h *= 0.5 / math.pi
-        h += 0.25
-        rho *= h
-        np.fill_diagonal(rho, 0.5)
-        return rho
+        K = self.finish(X @ X.T)
+        np.fill_diagonal(K, 0.5)
+        return K
 
     def tiles(self, X):
         """In place, in tiles that fit the cache, a thread a core, the lower half only: what zeroloss does, in numpy."""
@@ -82,15 +78,16 @@ class Numpy:
         K = np.empty((n, n), X.dtype)
         starts = range(0, n, TILE)
 
-        def tile(i, j):
-            K[i : i + TILE, j : j + TILE] = self.in_place(X[i : i + TILE]) if i == j else self.off_diagonal(X, i, j)
+        def tile(at):
+            rows, columns = (slice(start, start + TILE) for start in at)
+            K[rows, columns] = self.finish(X[rows] @ X[columns].T)
 
         with self.threadpoolctl.threadpool_limits(1), concurrent.futures.ThreadPoolExecutor(CORES) as pool:
-            list(pool.map(lambda at: tile(*at), [(i, j) for i in starts for j in starts if j <= i]))
+            list(pool.map(tile, [(i, j) for i in starts for j in starts if j <= i]))
+        np.fill_diagonal(K, 0.5)
         return K
 
-    def off_diagonal(self, X, i, j):
-        rho = X[i : i + TILE] @ X[j : j + TILE].T
+    def finish(self, rho):
         np.clip(rho, -1, 1, out=rho)
         h = np.arcsin(rho)
         h *= 0.5 / math.pi
@@ -138,23 +135,31 @@ class NeuralTangents:
 
         # Its experimental part imports tensorflow, hundreds of megabytes that take no part here.
         sys.modules["neural_tangents.experimental"] = types.ModuleType("experimental")
+        import jax.experimental
         import neural_tangents
         from neural_tangents import stax
 
-        jax.config.update("jax_enable_x64", True)
+        self.jax = jax
         self.versions = {"jax": jax.__version__, "neural-tangents": neural_tangents.__version__, "devices": str(jax.devices())}
         self.d = X.shape[1]  # the library divides inner products by d
-        self.X = {dtype: jax.numpy.asarray(X, dtype) for dtype in ("float64", "float32")}
+        self.X = {}
+        for dtype in ("float64", "float32"):
+            with self.precision(dtype):
+                self.X[dtype] = jax.numpy.asarray(X, dtype)
         hidden = stax.Dense(1, W_std=1, b_std=None), stax.Relu()
         readout = stax.Dense(1, W_std=1, b_std=None)
         kernels = {"layer": stax.serial(*hidden)[2], "network": stax.serial(*hidden, readout)[2]}
         self.kernels = {name: jax.jit(lambda a, k=kernel: k(a, None, "ntk")) for name, kernel in kernels.items()}
 
+    def precision(self, dtype):
+        return self.jax.experimental.enable_x64(dtype == "float64")
+
     def gram(self, dtype, variant):
-        return timed(lambda: self.kernels[variant](self.X[dtype]).block_until_ready())
+        with self.precision(dtype):
+            return timed(lambda: self.kernels[variant](self.X[dtype]).block_until_ready())
 
     def entries(self, dtype):
-        return np.asarray(self.kernels["layer"](self.X[dtype])) * self.d
+        return np.asarray(self.gram(dtype, "layer")[1]) * self.d
 
     def info(self):
         return self.versions
@@ -176,6 +181,9 @@ def answer(peer, words):
             return {"written": True}
         case ["difference", a, b]:
             return {"largest": float(np.abs(np.fromfile(a) - np.fromfile(b)).max())}
+        case ["shape"]:
+            n, d = peer.X["float64"].shape
+            return {"n": n, "d": d}
         case ["info"]:
             return peer.info()
     sys.exit(f"peers: not a measurement: {' '.join(words)}")

@@ -4,7 +4,7 @@
 #   scripts/setup.sh full    core, and what the tests need
 set -euo pipefail
 
-core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-openmp-dev libhwy-dev librandom123-dev libcli11-dev
+core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev libhwy-dev librandom123-dev libcli11-dev
   libfmt-dev nlohmann-json3-dev libcsv-dev libzip-dev libarchive-dev zlib1g-dev libcurl4-openssl-dev libssl-dev)
 full=("${core[@]}" libgtest-dev python3)
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <map>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -25,23 +25,25 @@ struct Options {
   bool no_normalize = false, json = false;
 };
 
+// The x of "lambda_min>=x"; nothing if `property` is not of this form.
+std::optional<double> least_lambda(const std::string& property) {
+  constexpr std::string_view kBound = "lambda_min>=";
+  if (property.rfind(kBound, 0) != 0 || property.size() == kBound.size()) return {};
+  char* end = nullptr;
+  const double value = std::strtod(property.c_str() + kBound.size(), &end);
+  if (*end != '\0' || !std::isfinite(value)) return {};
+  return value;
+}
+
 // Whether `property` (conflict-free, certified, lambda_min>=x) holds of the result.
 bool holds(const std::string& property, const CertifyResult& result) {
   if (property == "conflict-free") return result.conflicts.empty();
   if (property == "certified") return result.outcome == "verified";
-  constexpr std::string_view kBound = "lambda_min>=";
-  return result.lambda_min_verified && *result.lambda_min_verified >= std::stod(property.substr(kBound.size()));
+  return result.lambda_min_verified && *result.lambda_min_verified >= *least_lambda(property);
 }
 
 std::string check_property(const std::string& property) {
-  constexpr std::string_view kBound = "lambda_min>=";
-  if (property == "conflict-free" || property == "certified") return "";
-  if (property.rfind(kBound, 0) == 0) {
-    const std::string number = property.substr(kBound.size());
-    char* end = nullptr;
-    const double value = std::strtod(number.c_str(), &end);
-    if (!number.empty() && *end == '\0' && std::isfinite(value)) return "";
-  }
+  if (property == "conflict-free" || property == "certified" || least_lambda(property)) return "";
   return fmt::format("'{}' is not a property of certify; take conflict-free, certified or lambda_min>=x", property);
 }
 
@@ -82,8 +84,8 @@ void add_certify(CLI::App& app, Session& session) {
   command->add_option("--activation", o.certify.activation, "Activation of the hidden units")
       ->check(CLI::IsMember(activation_names()))
       ->capture_default_str();
-  command->add_flag("--center", o.certify.center, "Subtract the mean point before normalising");
-  command->add_flag("--no-normalize", o.no_normalize, "Expect rows of length 1 instead of dividing by their length");
+  command->add_flag("--center", o.certify.center, "Subtract the mean point before normalising [off]");
+  command->add_flag("--no-normalize", o.no_normalize, "Expect rows of length 1 instead of dividing by their length [off]");
   command->add_option("--failure-probability", o.certify.failure_probability, "Allowed for the a-priori guarantees, in (0, 1)")
       ->capture_default_str();
   command->add_option("--accuracy", o.certify.accuracy, "Relative misfit that step counts refer to, in (0, 1)")
@@ -92,12 +94,13 @@ void add_certify(CLI::App& app, Session& session) {
       ->capture_default_str();
   command->add_option("--step", o.certify.step, "Step of the forecast; 0 takes 1.5/lambda_max")->capture_default_str();
   command->add_flag("--all-bounds", o.certify.all_bounds,
-                    "More lower bounds, all of them proven: lambda~ and r = 0, 2, 3 (about three times the work)");
-  command->add_flag("--spectrum", o.certify.spectrum, "All eigenvalues (8 n^2 bytes)");
-  command->add_option("--require", o.require, "Exit with 1 unless this holds: conflict-free, certified or lambda_min>=x")
-      ->check(CLI::Validator(check_property, "PROPERTY"));
-  command->add_option("--out", o.out, "Write a run folder: manifest, result, figures");
-  command->add_flag("--json", o.json, "Print one JSON object");
+                    "More lower bounds, all of them proven: lambda~ and r = 0, 2, 3 (about three times the work) [off]");
+  command->add_flag("--spectrum", o.certify.spectrum, "All eigenvalues (8 n^2 bytes) [off]");
+  command->add_option("--require", o.require, "Exit with 1 unless this holds: conflict-free, certified or lambda_min>=x [none]")
+      ->check(CLI::Validator(check_property, "PROPERTY"))
+      ->allow_extra_args(false);
+  command->add_option("--out", o.out, "Write a run folder: manifest, result, figures [none]");
+  command->add_flag("--json", o.json, "Print one JSON object [off]");
   command->callback([options, &session] { run(*options, session); });
 }
 

@@ -17,6 +17,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Names that are not UTF-8 come out with replacement characters.
+std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
+
 // ---- text -------------------------------------------------------------------------------------------------------
 
 std::string rate_text(const Guarantee& g) {
@@ -277,12 +280,12 @@ std::string certify_text(const Dataset& data, const CertifyOptions&, const Certi
 }
 
 std::string certify_json(const Dataset& data, const CertifyOptions& options, const CertifyResult& result) {
-  return result_json(data, options, result).dump(1);
+  return dump(result_json(data, options, result));
 }
 
 void write_run(RunFolder& folder, const Dataset& data, const CertifyOptions& options, const CertifyResult& r,
                const std::vector<std::string>& arguments) {
-  folder.write("result.json", result_json(data, options, r).dump(1) + "\n");
+  folder.write("result.json", dump(result_json(data, options, r)) + "\n");
   if (r.forecast) {
     const auto& f = *r.forecast;
     std::string csv = "step,misfit,standard_error\n";
@@ -307,19 +310,17 @@ void write_run(RunFolder& folder, const Dataset& data, const CertifyOptions& opt
     folder.write("spectrum.vl.json", line_chart(fmt::format("Spectrum of Sigma on {}", data.name), {"rank", true},
                                                 {"eigenvalue", true}, {curve}));
   }
-  folder.write("manifest.json",
-               Json{{"command", arguments},
-                    {"kind", "certify"},
-                    {"version", ZEROLOSS_VERSION},
-                    {"options", options_json(options)},
-                    {"data", {{"name", data.name}, {"digest_sha256", data.digest}, {"labels", data.label_treatment}}},
-                    {"seed", options.seed},
-                    {"machine", Json::parse(machine_json())},
-                    {"finished", now()},
-                    {"seconds", r.seconds},
-                    {"peak_bytes", r.peak_bytes}}
-                       .dump(1) +
-                   "\n");
+  const Json manifest{{"command", arguments},
+                      {"kind", "certify"},
+                      {"version", ZEROLOSS_VERSION},
+                      {"options", options_json(options)},
+                      {"data", {{"name", data.name}, {"digest_sha256", data.digest}, {"labels", data.label_treatment}}},
+                      {"seed", options.seed},
+                      {"machine", Json::parse(machine_json())},
+                      {"finished", now()},
+                      {"seconds", r.seconds},
+                      {"peak_bytes", r.peak_bytes}};
+  folder.write("manifest.json", dump(manifest) + "\n");
   folder.finish();
 }
 

@@ -25,7 +25,8 @@ void add_read_options(CLI::App& app, ReadOptions& options) {
   add("--classes", options.classes,
       "keep only these classes, by name: a comma separated list of two or more [all]")
       ->type_name("A,B,...")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   add("--labels", options.labels,
       "given, random, or noise:p: each label replaced by another with probability p in [0, 1] [given]")
       ->type_name("LABELS");

@@ -12,7 +12,7 @@ namespace zeroloss::app {
 void add_info(CLI::App& app, Session&) {
   auto* command = app.add_subcommand("info", "Version, processor features and BLAS in use, and what is slow about them");
   auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Print one JSON object");
+  command->add_flag("--json", *json, "Print one JSON object [off]");
   command->callback([json] {
     const auto blas = blas_info();
     auto machine = nlohmann::ordered_json::parse(machine_json());

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <new>
+#include <sstream>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -28,6 +29,40 @@ int report(const char* message, int code) {
   return code;
 }
 
+// The options of the chosen subcommand as TOML, defaults included; those without a value are left out.
+std::string config_text(const CLI::App& app) {
+  std::string chosen;
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    chosen += at->get_name() + ".";
+  }
+  std::istringstream lines(app.config_to_str(true, false));
+  std::string text;
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind(chosen, 0) == 0 && !line.ends_with("=\"\"")) text += line + "\n";
+  return text;
+}
+
+// Parses the command line, runs the subcommand and turns what it throws into an exit code and a message.
+int run(CLI::App& app, const Session& session, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    return session.exit_code;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kBadUsage;
+  } catch (const zeroloss::Interrupted&) {
+    return report("interrupted; nothing was written", kInterrupted);
+  } catch (const zeroloss::DataError& error) {
+    return report(error.what(), kBadUsage);
+  } catch (const std::invalid_argument& error) {
+    return report(error.what(), kBadUsage);
+  } catch (const std::bad_alloc&) {
+    return report("out of memory; try fewer points (--n)", kMissing);
+  } catch (const std::exception& error) {  // ResourceError, BackendError, a system call that failed
+    return report(error.what(), kMissing);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -39,10 +74,11 @@ int main(int argc, char** argv) {
 
   CLI::App app("zeroloss: neural networks that reach zero training loss, and the proof that they do", "zeroloss");
   app.set_version_flag("--version", "zeroloss " ZEROLOSS_VERSION, "Print the version and exit");
-  app.set_config("--config", "", "Read options from a TOML file, as --print-config prints it")->check(CLI::ExistingFile);
+  app.set_config("--config", "", "Read options from a TOML file, as --print-config prints it [none]")->check(CLI::ExistingFile);
+  app.allow_config_extras(CLI::config_extras_mode::error);
   bool print_config = false;
-  app.add_flag("--print-config", print_config, "Print the options in use as TOML and exit")->configurable(false);
-  app.add_flag("--quiet", session.quiet, "Show no progress");
+  app.add_flag("--print-config", print_config, "Print the options in use as TOML and exit [off]")->configurable(false);
+  app.add_flag("--quiet", session.quiet, "Show no progress [off]");
   app.require_subcommand(1);
   app.fallthrough();
   app.get_formatter()->column_width(34);
@@ -51,27 +87,13 @@ int main(int argc, char** argv) {
   add_info(app, session);
   app.parse_complete_callback([&] {
     if (!print_config) return;
-    std::cout << app.config_to_str(true, false);
+    std::cout << config_text(app);
     throw CLI::Success();
   });
 
-  try {
-    app.parse(argc, argv);
-    if (std::fflush(stdout) != 0) return report("writing the answer failed: is the disk full?", kMissing);
-    return session.exit_code;
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kBadUsage;
-  } catch (const zeroloss::Interrupted&) {
-    return report("interrupted; nothing was written", kInterrupted);
-  } catch (const zeroloss::DataError& error) {
-    return report(error.what(), kBadUsage);
-  } catch (const std::invalid_argument& error) {
-    return report(error.what(), kBadUsage);
-  } catch (const zeroloss::ResourceError& error) {
-    return report(error.what(), kMissing);
-  } catch (const zeroloss::BackendError& error) {
-    return report(error.what(), kMissing);
-  } catch (const std::bad_alloc&) {
-    return report("out of memory; try fewer points (--n)", kMissing);
-  }
+  const int code = run(app, session, argc, argv);
+  std::cout.flush();
+  if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && code != kMissing)
+    return report("writing the answer failed: is the disk full?", kMissing);
+  return code;
 }

@@ -23,6 +23,9 @@ Json channel(const std::string& field, const Axis& axis) {
   return encoding;
 }
 
+// Names that are not UTF-8 come out with replacement characters.
+std::string text(const Json& spec) { return spec.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
 bool drawable(double value, const Axis& axis) { return std::isfinite(value) && (!axis.log || value > 0); }
 
 }  // namespace
@@ -53,7 +56,7 @@ std::string line_chart(const std::string& title, const Axis& x, const Axis& y, c
   spec["data"] = {{"values", values}};
   spec["encoding"] = {{"x", channel("x", x)}, {"color", colour}};
   spec["layer"] = layers;
-  return spec.dump(1) + "\n";
+  return text(spec);
 }
 
 std::string dot_chart(const std::string& title, const Axis& value, const std::vector<Bar>& bars) {
@@ -73,7 +76,7 @@ std::string dot_chart(const std::string& title, const Axis& value, const std::ve
       {"y",
        {{"field", "name"}, {"type", "nominal"}, {"sort", nullptr}, {"title", nullptr}, {"axis", {{"labelLimit", 360}, {"grid", true}}}}}};
   if (groups) spec["encoding"]["color"] = {{"field", "group"}, {"type", "nominal"}, {"title", nullptr}};
-  return spec.dump(1) + "\n";
+  return text(spec);
 }
 
 }  // namespace zeroloss

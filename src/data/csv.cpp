@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "data/formats.hpp"
 #include "zeroloss/core/error.hpp"
@@ -70,13 +71,20 @@ class Records {
 
   void field(std::string_view text) { fields_.emplace_back(text); }
 
+  /// The first record waits for the second: whether it is a header shows only beside it.
   void end_record() {
-    if (columns_.empty()) {
-      begin();
+    if (first_.empty()) {
+      first_ = std::move(fields_);
+      first_line_ = line;
     } else {
+      if (columns_.empty()) begin();
       add();
     }
     fields_.clear();
+  }
+
+  void end_file() {
+    if (!first_.empty() && columns_.empty()) begin();
   }
 
   bool between() const { return fields_.empty(); }
@@ -98,21 +106,32 @@ class Records {
   double feature(std::size_t j) const;
 
   std::string name_, target_;
-  std::vector<std::string> fields_, columns_, texts_;
+  std::vector<std::string> fields_, first_, columns_, texts_;
+  std::size_t first_line_ = 0;
   std::vector<double> values_;
   bool has_header_ = false;
   std::optional<std::size_t> target_column_;
 };
 
+// A header is a first record with text where the second has a number, or, where it stands alone, with any text: so
+// the first record of a file without a header is not lost because its class is a word.
 void Records::begin() {
-  has_header_ =
-      std::ranges::any_of(fields_, [](const auto& text) { return !number(text) && !missing(text); });
-  columns_ = fields_;
+  const auto text = [](const std::string& field) { return !number(field) && !missing(field); };
+  const bool alone = fields_.empty();
+  for (std::size_t j = 0; j < first_.size(); ++j)
+    has_header_ |= text(first_[j]) && (alone || j >= fields_.size() || !text(fields_[j]));
+  columns_ = first_;
   for (std::string& column : columns_) column = trim(column);
+  const std::size_t second_line = std::exchange(line, first_line_);
   choose_target();
   if (columns_.size() == 1 && target_column_)
     fail("found only the target column; expected feature columns too");
-  if (!has_header_) add();
+  if (!has_header_) {
+    fields_.swap(first_);
+    add();
+    fields_.swap(first_);
+  }
+  line = second_line;
 }
 
 void Records::choose_target() {
@@ -148,7 +167,9 @@ double Records::feature(std::size_t j) const {
   if (missing(text))
     fail(fmt::format("{}: missing value '{}'; fill it in or remove the record", column(j), text));
   const auto parsed = number(text);
-  if (!parsed) fail(fmt::format("{}: found text '{}', expected a number", column(j), text));
+  if (!parsed)
+    fail(fmt::format("{}: found text '{}', expected a number (if this column is the target, say --target {})", column(j),
+                     text, j));
   if (!parsed->in_range)
     fail(fmt::format("{}: '{}' is outside the range of double precision", column(j), text));
   if (!std::isfinite(parsed->value))
@@ -251,6 +272,7 @@ Source read_csv(const Bytes& bytes, const std::string& target) {
     check(csv_parse(&parser, rest.data(), rest.size(), on_field, on_record, &records) == rest.size());
   }
   check(csv_fini(&parser, on_field, on_record, &records) == 0);
+  records.end_file();
   return std::move(records).source();
 }
 

@@ -69,6 +69,7 @@ Orthonormal orthonormalize(Matrix Q, const Basis& basis, double floor) {
     while (rank < std::min(Q.rows(), Q.cols()) && std::abs(qr.matrixR()(rank, rank)) > least) ++rank;
     const Matrix upper = qr.matrixR().topRows(rank).template triangularView<Eigen::Upper>();
     R = (upper * qr.colsPermutation().inverse() * R).eval();
+    if (rank == 0) return {Matrix(Q.rows(), 0), std::move(R)};
     Q = qr.householderQ() * Matrix::Identity(Q.rows(), rank);
   }
   return {std::move(Q), std::move(R)};

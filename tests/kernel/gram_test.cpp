@@ -1,0 +1,171 @@
+#include "zeroloss/kernel/gram.hpp"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "support/points.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+namespace {
+
+using namespace test;
+
+using Long = long double;
+
+// Sigma of the exactly normalised rows, entry by entry in long double (64-bit mantissa): the oracle.
+Long exact_rho(const RowMatrix& X, Index i, Index j) {
+  Long dot = 0, a = 0, b = 0;
+  for (Index k = 0; k < X.cols(); ++k) {
+    dot += static_cast<Long>(X(i, k)) * X(j, k);
+    a += static_cast<Long>(X(i, k)) * X(i, k);
+    b += static_cast<Long>(X(j, k)) * X(j, k);
+  }
+  return i == j ? 1 : dot / std::sqrt(a * b);
+}
+
+Long relu_sigma(const RowMatrix& X, Index i, Index j) {
+  Long apart = 0, across = 0, a = 0, b = 0;
+  for (Index k = 0; k < X.cols(); ++k) {
+    a += static_cast<Long>(X(i, k)) * X(i, k);
+    b += static_cast<Long>(X(j, k)) * X(j, k);
+  }
+  a = std::sqrt(a);
+  b = std::sqrt(b);
+  for (Index k = 0; k < X.cols(); ++k) {
+    const Long s = X(i, k) / a, t = X(j, k) / b;
+    apart += (s - t) * (s - t);
+    across += (s + t) * (s + t);
+  }
+  const Long theta = i == j ? 0 : 2 * std::atan2(std::sqrt(apart), std::sqrt(across));
+  return std::cos(theta) * (std::numbers::pi_v<Long> - theta) / (2 * std::numbers::pi_v<Long>);
+}
+
+TEST(Gram, MatchesTheDefinitionWithinItsOwnBound) {
+  Progress progress;
+  const Kernel kernel = sigma(activation("relu"));
+  for (const auto& [n, d] : {std::pair<Index, Index>{1, 1}, {2, 1}, {3, 2}, {17, 5}, {64, 64}, {100, 3}, {513, 7}, {1030, 4}}) {
+    const RowMatrix X = sphere(n, d);
+    const auto result = gram(X, kernel, progress);
+    Long squares = 0;
+    for (Index j = 0; j < n; ++j)
+      for (Index i = j; i < n; ++i) {
+        const Long error = result.K(i, j) - relu_sigma(X, i, j);
+        squares += (i == j ? 1 : 2) * error * error;
+      }
+    EXPECT_LE(std::sqrt(squares), result.entry_error) << n << " x " << d;
+    EXPECT_LE(result.entry_error, 1e-10 * static_cast<double>(n)) << n << " x " << d;
+  }
+}
+
+TEST(Gram, EveryActivationMatchesItsKernelWithinTheBound) {
+  Progress progress;
+  const RowMatrix X = sphere(60, 9);
+  for (const auto& name : activation_names())
+    for (const Kernel& kernel : {sigma(activation(name)), sigma_features(activation(name)), power(3)}) {
+      const auto result = gram(X, kernel, progress);
+      double squares = 0;
+      for (Index j = 0; j < 60; ++j)
+        for (Index i = j; i < 60; ++i) {
+          const double rho = static_cast<double>(exact_rho(X, i, j));
+          const double error = result.K(i, j) - kernel(rho);
+          squares += (i == j ? 1 : 2) * error * error;
+        }
+      // The reference itself rounds: one u of rho and the scalar dual's error.
+      const double slack = 60 * (2 * kernel.dual.error + 4 * 0x1p-53 * (std::isfinite(kernel.slope()) ? kernel.slope() : 4));
+      EXPECT_LE(std::sqrt(squares), result.entry_error + slack) << kernel.name;
+    }
+}
+
+// relu's derivative is singular at rho = +-1: pairs at distances 1e-2 .. 1e-15, and their antipodes.
+TEST(Gram, ClosePairsKeepFullAccuracy) {
+  Progress progress;
+  RowMatrix X(40, 6);
+  const RowMatrix base = sphere(2, 6);
+  for (Index i = 0; i < 20; ++i) {
+    const double distance = std::pow(10.0, -0.75 * static_cast<double>(i) - 1);
+    const Eigen::RowVectorXd orthogonal = base.row(1) - base.row(1).dot(base.row(0)) * base.row(0);
+    X.row(2 * i) = (base.row(0) + distance * orthogonal.normalized()).normalized();
+    X.row(2 * i + 1) = -X.row(2 * i) * (i % 2 == 0 ? 1 : -1);
+    if (i % 2 == 1) X.row(2 * i + 1) = sphere(1, 6, static_cast<std::uint64_t>(100 + i)).row(0);
+  }
+  const auto result = gram(X, sigma(activation("relu")), progress);
+  EXPECT_GT(result.near_pairs, 20);
+  Long squares = 0, worst = 0;
+  for (Index j = 0; j < 40; ++j)
+    for (Index i = j; i < 40; ++i) {
+      const Long error = std::abs(result.K(i, j) - relu_sigma(X, i, j));
+      worst = std::max(worst, error);
+      squares += (i == j ? 1 : 2) * error * error;
+    }
+  EXPECT_LE(std::sqrt(squares), result.entry_error);
+  EXPECT_LE(worst, 2e-13);
+  EXPECT_LE(result.entry_error, 4e-12);
+}
+
+TEST(Gram, DoesNotDependOnThreads) {
+  Progress progress;
+  const RowMatrix X = sphere(1500, 20);
+  const Kernel kernel = sigma(activation("gelu"));
+  const auto many = gram(X, kernel, progress);
+  omp_set_num_threads(1);
+  const auto one = gram(X, kernel, progress);
+  omp_set_num_threads(omp_get_num_procs());
+  EXPECT_EQ(dense(many.K), dense(one.K));
+  ASSERT_EQ(many.closest.size(), one.closest.size());
+  for (std::size_t p = 0; p < one.closest.size(); ++p) EXPECT_EQ(many.closest[p].i, one.closest[p].i);
+}
+
+TEST(Gram, ClosestPairsAreThose) {
+  Progress progress;
+  const RowMatrix X = sphere(700, 6);
+  std::vector<double> distances;
+  for (Index j = 0; j < 700; ++j)
+    for (Index i = j + 1; i < 700; ++i)
+      distances.push_back(std::min((X.row(i) - X.row(j)).norm(), (X.row(i) + X.row(j)).norm()));
+  std::sort(distances.begin(), distances.end());
+  const auto result = gram(X, power(1), progress);
+  ASSERT_EQ(result.closest.size(), 16u);
+  for (std::size_t p = 0; p < 16; ++p) {
+    const auto& pair = result.closest[p];
+    EXPECT_NEAR(pair.distance, distances[p], 1e-15);
+    EXPECT_NEAR((X.row(pair.i) + (pair.antipodal ? 1 : -1) * X.row(pair.j)).norm(), distances[p], 1e-15);
+  }
+}
+
+TEST(Gram, FloatMatchesDouble) {
+  Progress progress;
+  const RowMatrix X = sphere(600, 30);
+  const Rows<float> Y = X.cast<float>();
+  for (const auto& name : activation_names()) {
+    const Kernel kernel = sigma(activation(name));
+    const auto single = gram(Y, kernel, progress);
+    const auto twice = gram(X, kernel, progress);
+    // rho is off by (d + 2) 2^-24 and is multiplied by the slope; Horner adds its terms. relu's slope: rho stays below 0.95 here.
+    const double slope = std::isfinite(kernel.slope()) ? kernel.slope() : 1.1;
+    const double terms = static_cast<double>(kernel.dual.coefficients.size());
+    EXPECT_LE((dense(single.K).cast<double>() - dense(twice.K)).lpNorm<Eigen::Infinity>() / 600,
+              ((30 + 4) * slope + 2 * terms + 16) * 0x1p-24)
+        << name;
+    EXPECT_TRUE(std::isinf(single.entry_error));
+  }
+}
+
+TEST(Gram, BadInput) {
+  Progress progress;
+  const Kernel kernel = power(1);
+  EXPECT_THROW(gram(RowMatrix(0, 3), kernel, progress), std::invalid_argument);
+  EXPECT_THROW(gram(RowMatrix(3, 0), kernel, progress), std::invalid_argument);
+  RowMatrix X = sphere(3, 2);
+  X(1, 1) = std::nan("");
+  EXPECT_THROW(gram(X, kernel, progress), std::invalid_argument);
+  std::atomic<bool> cancel{true};
+  Progress stopped({}, &cancel);
+  EXPECT_THROW(gram(sphere(3, 2), kernel, stopped), Interrupted);
+}
+
+}  // namespace
+}  // namespace zeroloss

@@ -1,0 +1,140 @@
+#include "zeroloss/kernel/packed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <set>
+
+#include "support/points.hpp"
+#include "zeroloss/core/error.hpp"
+
+extern "C" int dpftrf_(const char*, const char*, const int*, double*, int*);
+
+namespace zeroloss {
+namespace {
+
+using namespace test;
+
+// Odd and even, below and above the block of 512 columns.
+const Index kSizes[] = {1, 2, 3, 4, 5, 8, 31, 64, 257, 511, 1024, 1031, 1100};
+
+Matrix positive(Index n, std::uint64_t seed = 1) {
+  Matrix A(n, n);
+  Random(seed, Stream::points).fill_normal(A);
+  return Matrix(A * A.transpose()) / static_cast<double>(n) + Matrix::Identity(n, n);
+}
+
+Matrix random(Index n, Index m) {
+  Matrix V(n, m);
+  Random(2, Stream::points).fill_normal(V);
+  return V;
+}
+
+TEST(Packed, EveryEntryHasItsOwnPlaceAndNoneIsWasted) {
+  for (const Index n : {1, 2, 3, 4, 7, 10}) {
+    Packed<double> A(n);
+    std::set<const double*> places;
+    for (Index j = 0; j < n; ++j)
+      for (Index i = j; i < n; ++i) places.insert(&A(i, j));
+    EXPECT_EQ(static_cast<Index>(places.size()), n * (n + 1) / 2);
+    EXPECT_EQ(*places.begin(), A.data());
+    EXPECT_EQ(*places.rbegin() - *places.begin() + 1, n * (n + 1) / 2);
+    EXPECT_EQ(Packed<double>::bytes(n), 8.0 * static_cast<double>(places.size()));
+  }
+}
+
+TEST(Packed, IsLapacksRectangularFullPackedFormat) {
+  for (const Index n : {1, 2, 3, 6, 7, 40, 41}) {
+    auto ours = pack(positive(n)), lapacks = pack(positive(n));
+    const int size = static_cast<int>(n);
+    int info = -1;
+    dpftrf_("N", "L", &size, const_cast<double*>(lapacks.data()), &info);
+    ASSERT_EQ(info, 0);
+    Progress progress;
+    ASSERT_TRUE(factor(ours, progress));
+    for (Index i = 0; i < n * (n + 1) / 2; ++i) ASSERT_NEAR(ours.data()[i], lapacks.data()[i], 1e-13) << n;
+  }
+}
+
+TEST(Packed, FactorTimesItsTransposeIsTheMatrix) {
+  for (const Index n : kSizes) {
+    const Matrix A = positive(n);
+    auto L = pack(A);
+    Progress progress;
+    ASSERT_TRUE(factor(L, progress));
+    const Matrix full = dense(L).triangularView<Eigen::Lower>();
+    // Backward error of Cholesky: gamma_{n+1} |L||L^T|, whose norm is at most gamma_{n+1} trace(A).
+    EXPECT_LE((full * full.transpose() - A).norm(), static_cast<double>(n + 3) * 0x1p-53 * A.trace()) << n;
+  }
+}
+
+TEST(Packed, ProductAndSolves) {
+  for (const Index n : kSizes)
+    for (const Index m : {1, 3}) {
+      const Matrix A = positive(n), V = random(n, m);
+      auto packed = pack(A);
+      EXPECT_LE((product(packed, V) - A * V).norm(), 1e-13 * A.norm() * V.norm()) << n;
+      Progress progress;
+      ASSERT_TRUE(factor(packed, progress));
+      Matrix B = V;
+      solve(packed, B);
+      EXPECT_LE((A * B - V).norm(), 1e-12 * V.norm()) << n;
+      Matrix C = V;
+      solve_forward(packed, C);
+      solve_backward(packed, C);
+      EXPECT_EQ(B, C);
+      const Matrix full = dense(packed).triangularView<Eigen::Lower>();
+      Matrix D = V;
+      solve_forward(packed, D);
+      EXPECT_LE((full * D - V).norm(), 1e-12 * V.norm());
+    }
+}
+
+TEST(Packed, InverseDiagonal) {
+  for (const Index n : kSizes) {
+    const Matrix A = positive(n);
+    auto L = pack(A);
+    Progress progress;
+    ASSERT_TRUE(factor(L, progress));
+    const Vector expected = A.llt().solve(Matrix::Identity(n, n)).diagonal();
+    EXPECT_LE((inverse_diagonal(L, progress) - expected).lpNorm<Eigen::Infinity>(), 1e-13) << n;
+  }
+}
+
+TEST(Packed, ShiftChangesTheDiagonalOnly) {
+  const Matrix A = positive(9);
+  auto packed = pack(A);
+  shift_diagonal(packed, -0.25);
+  EXPECT_EQ(dense(packed), A - 0.25 * Matrix::Identity(9, 9));
+}
+
+// A pivot that is zero, negative, NaN or infinite ends the factorisation, wherever it stands.
+TEST(Packed, FactorRefusesWhatIsNotPositiveDefinite) {
+  Progress progress;
+  for (const Index n : {1, 2, 5, 600, 1101})
+    for (const Index bad : {Index{0}, n / 2, n - 1})
+      for (const double pivot : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
+        auto A = pack(Matrix::Identity(n, n));
+        A(bad, bad) = pivot;
+        EXPECT_FALSE(factor(A, progress)) << n << " " << bad << " " << pivot;
+      }
+}
+
+TEST(Packed, CancelsBetweenBlocks) {
+  std::atomic<bool> cancel{true};
+  Progress progress({}, &cancel);
+  auto A = pack(positive(600));
+  EXPECT_THROW(factor(A, progress), Interrupted);
+}
+
+TEST(Packed, AsksForMemoryBeforeTakingIt) {
+  try {
+    Packed<double> huge(20'000'000);
+    FAIL();
+  } catch (const ResourceError& error) {
+    EXPECT_NE(std::string(error.what()).find("needs 1600000.1 GB"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace zeroloss

@@ -1,0 +1,277 @@
+#include "zeroloss/shallow/certify.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "support/points.hpp"
+#include "support/shared_data.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+namespace {
+
+using namespace test;
+
+Dataset dataset(RowMatrix X) {
+  Dataset data;
+  data.X = std::move(X);
+  data.records.resize(static_cast<std::size_t>(data.n()));
+  std::iota(data.records.begin(), data.records.end(), Index{0});
+  data.name = "test";
+  return data;
+}
+
+Dataset regression(RowMatrix X) {
+  Dataset data = dataset(std::move(X));
+  data.task = Task::regression;
+  data.y = Vector::LinSpaced(data.n(), -1, 2);
+  return data;
+}
+
+Dataset classes(RowMatrix X, Index count) {
+  Dataset data = dataset(std::move(X));
+  data.task = Task::classification;
+  data.y.resize(data.n());
+  for (Index i = 0; i < data.n(); ++i) data.y(i) = static_cast<double>(i % count);
+  for (Index c = 0; c < count; ++c) data.class_names.push_back("class" + std::to_string(c));
+  return data;
+}
+
+TEST(Certify, DigitsAgreeWithScipy) {
+  std::ifstream file(ZEROLOSS_TEST_DIR "/shallow/data/certify_oracle.json");
+  const auto answers = nlohmann::json::parse(file);
+  ASSERT_EQ(answers.size(), 4u);
+  for (const auto& expected : answers) {
+    const auto data = read_dataset("digits", {.classes = expected["classes"]});
+    const auto found = certify(data, {.activation = expected["activation"]});
+    const double error = 1e-12 * expected["lambda_max"].get<double>();  // LAPACK's own: some n u lambda_max
+    EXPECT_EQ(found.n, expected["n"]);
+    EXPECT_NEAR(found.lambda_min, expected["lambda_min"], error);
+    EXPECT_NEAR(found.lambda_max, expected["lambda_max"], error);
+    EXPECT_NEAR(found.separation, expected["separation"], 1e-7);
+    ASSERT_TRUE(found.lambda_min_verified);
+    EXPECT_LE(*found.lambda_min_verified, expected["lambda_min"].get<double>() + error);
+    EXPECT_GE(*found.lambda_min_verified, expected["lambda_min"].get<double>() * (1 - 1e-5));
+    ASSERT_EQ(found.complexity.size(), expected["complexity"].size());
+    for (std::size_t c = 0; c < found.complexity.size(); ++c)
+      EXPECT_NEAR(found.complexity[c], expected["complexity"][c], 1e-8);
+    std::vector<Index> suspects;
+    for (const auto& s : found.suspects) suspects.push_back(s.sample.record);
+    std::sort(suspects.begin(), suspects.end());
+    EXPECT_EQ(suspects, expected["suspects"].get<std::vector<Index>>());
+    EXPECT_EQ(found.outcome, "verified");
+  }
+}
+
+// Above 3,000 points the forecast comes from Lanczos; everything else must not notice.
+TEST(Certify, SlowMnistLargeAgreesWithItsParts) {
+  const auto folder = shared_data();
+  if (folder.empty()) GTEST_SKIP() << "no MNIST here";
+  const auto data = read_dataset((folder / "mnist/train-images-idx3-ubyte.gz").string(), {.n = 3500});
+  const auto found = certify(data);
+  ASSERT_TRUE(found.lambda_min_verified);
+  EXPECT_LE(*found.lambda_min_verified, found.lambda_min);
+  EXPECT_GE(*found.lambda_min_verified, found.lambda_min * (1 - 1e-6));
+  ASSERT_TRUE(found.forecast);
+  EXPECT_EQ(found.forecast->method, "Lanczos, 32 probes");
+  EXPECT_NEAR(found.forecast->stable_step, 2 / found.lambda_max, 1e-9);
+  EXPECT_NEAR(found.forecast->misfit[0], 1, 5 * found.forecast->standard_error[0]);
+  EXPECT_TRUE(std::is_sorted(found.forecast->misfit.rbegin(), found.forecast->misfit.rend()));
+}
+
+TEST(Certify, RowLengthsAndOrderDoNotMatter) {
+  const RowMatrix X = sphere(60, 20);
+  const auto plain = certify(regression(X));
+  Dataset moved = regression(X);
+  for (Index i = 0; i < 30; ++i) {
+    moved.X.row(i).swap(moved.X.row(59 - i));
+    std::swap(moved.y(i), moved.y(59 - i));
+  }
+  for (Index i = 0; i < 60; ++i) moved.X.row(i) *= std::pow(10.0, static_cast<double>(i % 7) * 40 - 120);
+  const auto other = certify(moved);
+  EXPECT_NEAR(other.lambda_min, plain.lambda_min, 1e-13);
+  EXPECT_NEAR(other.lambda_max, plain.lambda_max, 1e-13 * plain.lambda_max);
+  EXPECT_NEAR(*other.leave_one_out_error, *plain.leave_one_out_error, 1e-9);
+  EXPECT_NEAR(other.forecast->steps_to_accuracy, plain.forecast->steps_to_accuracy, 1);
+  EXPECT_EQ(other.bottleneck[0].sample.record, 59 - plain.bottleneck[0].sample.record);
+}
+
+TEST(Certify, EqualPointsWithEqualLabelsAreMerged) {
+  Dataset data = classes(sphere(12, 8), 2);
+  data.X.row(7) = 3 * data.X.row(1);  // records 1 and 7: both class1
+  const auto found = certify(data);
+  EXPECT_EQ(found.outcome, "verified");
+  EXPECT_EQ(found.n, 12);
+  EXPECT_EQ(found.n_distinct, 11);
+  ASSERT_EQ(found.duplicates.size(), 1u);
+  EXPECT_EQ(found.duplicates[0][1].record, 7);
+  EXPECT_TRUE(found.conflicts.empty());
+}
+
+TEST(Certify, EqualPointsWithDifferentLabelsAreImpossible) {
+  Dataset data = classes(sphere(12, 8), 2);
+  data.X.row(6) = 3 * data.X.row(1);
+  const auto found = certify(data);
+  EXPECT_EQ(found.outcome, "impossible");
+  ASSERT_EQ(found.conflicts.size(), 1u);
+  EXPECT_EQ(found.conflicts[0][0].label, "class1");
+  EXPECT_EQ(found.conflicts[0][1].label, "class0");
+  EXPECT_NE(found.conclusion.find("samples 1 (label class1) and 6 (label class0)"), std::string::npos) << found.conclusion;
+  for (const auto& g : found.guarantees) EXPECT_FALSE(g.holds) << g.theorem;
+}
+
+TEST(Certify, AntipodalPairsVanishForEvenDerivativesOnly) {
+  Dataset data = classes(sphere(12, 8), 2);
+  data.X.row(6) = -data.X.row(1);
+  for (const char* phi : {"tanh", "erf", "sigmoid", "quadratic"}) {
+    const auto found = certify(data, {.activation = phi});
+    EXPECT_EQ(found.outcome, "zero") << phi;
+    EXPECT_EQ(found.lambda_min, 0) << phi;
+    EXPECT_FALSE(found.lambda_min_verified) << phi;
+    EXPECT_NE(found.reason.find("samples 1 and 6 are antipodal"), std::string::npos) << found.reason;
+  }
+  for (const char* phi : {"relu", "softplus", "gelu", "silu"}) {
+    const auto found = certify(data, {.activation = phi});
+    EXPECT_EQ(found.outcome, "verified") << phi;
+    ASSERT_EQ(found.antipodal.size(), 1u);
+    EXPECT_TRUE(found.antipodal[0].antipodal);
+  }
+}
+
+TEST(Certify, ThreeAntipodalPairsInThePlaneVanishForRelu) {
+  const RowMatrix base = sphere(3, 2);
+  RowMatrix X(6, 2);
+  X << base, -base;
+  const auto found = certify(classes(X, 2), {.activation = "relu"});
+  EXPECT_EQ(found.outcome, "zero");
+  EXPECT_NE(found.reason.find("3 antipodal pairs span 2 dimensions"), std::string::npos) << found.reason;
+  RowMatrix two(4, 2);
+  two << base.topRows(2), -base.topRows(2);
+  EXPECT_EQ(certify(classes(two, 2)).outcome, "verified");
+}
+
+TEST(Certify, QuadraticHasRankAtMostDTimesDPlusOneOverTwo) {
+  EXPECT_EQ(certify(classes(sphere(10, 4), 2), {.activation = "quadratic"}).outcome, "verified");
+  const auto found = certify(classes(sphere(11, 4), 2), {.activation = "quadratic"});
+  EXPECT_EQ(found.outcome, "zero");
+  EXPECT_NE(found.reason.find("10 < 11"), std::string::npos) << found.reason;
+}
+
+TEST(Certify, TooSmallForDoubleIsNotCertifiedAndSaysByHowMuch) {
+  const auto found = certify(classes(sphere(200, 3), 2), {.activation = "softplus"});
+  EXPECT_EQ(found.outcome, "not verified");
+  EXPECT_FALSE(found.lambda_min_verified);
+  EXPECT_GT(found.rounding_loss, std::abs(found.lambda_min));
+  EXPECT_NE(found.conclusion.find("Not certified in double precision"), std::string::npos);
+  for (const auto& g : found.guarantees) EXPECT_FALSE(g.holds && g.verified && g.lambda_from == "lambda_min");
+}
+
+TEST(Certify, WithoutLabelsTheLabelPartsAreLeftOut) {
+  const auto found = certify(dataset(sphere(20, 6)));
+  EXPECT_EQ(found.outcome, "verified");
+  EXPECT_FALSE(found.forecast);
+  EXPECT_FALSE(found.leave_one_out_error);
+  EXPECT_TRUE(found.complexity.empty());
+  EXPECT_TRUE(found.suspects.empty());
+}
+
+TEST(Certify, SmallestDataSets) {
+  for (const auto& [n, d] : {std::pair<Index, Index>{1, 1}, {1, 5}, {2, 1}, {2, 2}, {3, 2}}) {
+    const auto found = certify(regression(sphere(n, d)));
+    EXPECT_FALSE(found.conclusion.empty()) << n << d;
+    if (n == 1) {
+      EXPECT_EQ(found.outcome, "verified");
+      EXPECT_NEAR(found.lambda_min, 0.5, 1e-15);  // Sigma = (1/2)
+      EXPECT_TRUE(std::isinf(found.separation));
+    }
+  }
+}
+
+// A flipped label among points of two tight clusters is the one that leave-one-out names.
+TEST(Certify, AFlippedLabelIsSuspected) {
+  RowMatrix X(40, 10);
+  const RowMatrix noise = sphere(40, 10);
+  for (Index i = 0; i < 40; ++i) {
+    X.row(i) = 0.2 * noise.row(i);
+    X(i, i % 2) += 1;
+  }
+  Dataset data = classes(X, 2);
+  data.y(5) = 0;
+  const auto found = certify(data);
+  ASSERT_EQ(found.suspects.size(), 1u);
+  EXPECT_EQ(found.suspects[0].sample.record, 5);
+  EXPECT_EQ(found.suspects[0].sample.label, "class0");
+  EXPECT_EQ(found.suspects[0].predicted, "class1");
+  EXPECT_NEAR(*found.leave_one_out_error, 1.0 / 40, 1e-15);
+  EXPECT_LT(found.complexity[0], found.complexity_shuffled[0]);
+}
+
+TEST(Certify, AnOutlierOfARegressionIsSuspected) {
+  Dataset data = regression(sphere(60, 4));
+  for (Index i = 0; i < 60; ++i) data.y(i) = data.X.row(i).sum();
+  data.y(17) += 30;
+  const auto found = certify(data);
+  ASSERT_FALSE(found.suspects.empty());
+  EXPECT_EQ(found.suspects[0].sample.record, 17);
+}
+
+TEST(Certify, AllBoundsAreProvenAndBelowLambda) {
+  const auto found = certify(classes(sphere(40, 12), 2), {.activation = "softplus", .all_bounds = true});
+  std::size_t sources = 0;
+  for (const auto& g : found.guarantees) {
+    if (g.lambda_from.empty() || !g.width) continue;
+    ++sources;
+    EXPECT_TRUE(g.verified) << g.theorem << " " << g.lambda_from;
+  }
+  EXPECT_GE(sources, 4u);
+}
+
+TEST(Certify, SpectrumOnRequest) {
+  const auto found = certify(dataset(sphere(30, 9)), {.spectrum = true});
+  ASSERT_EQ(found.spectrum.size(), 30u);
+  EXPECT_NEAR(found.spectrum.front(), found.lambda_min, 1e-13);
+  EXPECT_NEAR(found.spectrum.back(), found.lambda_max, 1e-12);
+  EXPECT_NEAR(std::accumulate(found.spectrum.begin(), found.spectrum.end(), 0.0), 15, 1e-12);  // trace of Sigma
+}
+
+TEST(Certify, BadOptionsAndData) {
+  const Dataset data = classes(sphere(6, 3), 2);
+  for (const double bad : {0.0, 1.0, -1.0, 2.0, std::nan("")}) {
+    EXPECT_THROW(certify(data, {.failure_probability = bad}), std::invalid_argument);
+    EXPECT_THROW(certify(data, {.accuracy = bad}), std::invalid_argument);
+  }
+  EXPECT_THROW(certify(data, {.width = -1}), std::invalid_argument);
+  EXPECT_THROW(certify(data, {.step = -1}), std::invalid_argument);
+  EXPECT_THROW(certify(data, {.activation = "swish"}), std::invalid_argument);
+  Dataset zero = data;
+  zero.X.row(4).setZero();
+  EXPECT_THROW(certify(zero), DataError);
+  Dataset nan = data;
+  nan.X(2, 1) = std::nan("");
+  EXPECT_THROW(certify(nan), DataError);
+  Dataset longer = data;
+  longer.X.row(3) *= 1 + 1e-9;
+  EXPECT_THROW(certify(longer, {.normalize = false}), DataError);
+  EXPECT_NO_THROW(certify(data, {.normalize = false}));
+  std::atomic<bool> cancel{true};
+  Progress stopped({}, &cancel);
+  EXPECT_THROW(certify(data, {}, stopped), Interrupted);
+}
+
+TEST(Certify, CenteringSubtractsTheMeanPoint) {
+  Dataset data = regression(sphere(25, 5));
+  data.X.rowwise() += Eigen::RowVectorXd::Constant(5, 10);
+  const auto centred = certify(data, {.center = true}), plain = certify(data);
+  EXPECT_GT(centred.lambda_min, 10 * plain.lambda_min);  // points no longer bunch together
+  Dataset by_hand = data;
+  center(by_hand);
+  EXPECT_NEAR(certify(by_hand).lambda_min, centred.lambda_min, 1e-14);
+}
+
+}  // namespace
+}  // namespace zeroloss
