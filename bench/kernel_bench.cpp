@@ -1,12 +1,13 @@
-/// kernel_bench DATA N: reads one measurement a line from stdin, runs it once, answers with one JSON line on stdout. bench/run.py
-/// asks it and the peers in turn. The clock covers the library call with its allocations, not the reading of the data.
+/// kernel_bench DATA N: reads one measurement a line from stdin, runs it once, answers with one JSON line on
+/// stdout. bench/run.py asks it and the peers in turn. The clock covers the library call with its
+/// allocations, not the reading of the data.
 ///
 ///     gram float32|float64             Sigma(relu)
 ///     products float32|float64         G = X X^T alone, through the same code
 ///     lambda_min                       of Sigma(relu), with the proof
 ///     cholesky                         of Sigma(relu), without building it
 ///     gemm float32|float64 SIZE        C = A B, square: the rate this machine reaches
-///     entries float32|float64 FILE M   writes M x M entries of Sigma(relu), at evenly spaced points, as raw doubles
+///     entries float32|float64 FILE M   writes M x M entries of Sigma(relu), evenly spaced, as raw doubles
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -46,7 +47,8 @@ Json time_lambda_min(const RowMatrix& X, const Kernel& kernel) {
   return {{"seconds", time},
           {"lambda_min", answer.lowest.value},
           {"verified", answer.verified.holds ? Json(answer.verified.lambda_min) : Json()},
-          {"factorizations", 1 + answer.verified.factorizations}};
+          {"factorizations", 1 + answer.verified.factorizations},
+          {"lanczos_steps", answer.lowest.iterations}};
 }
 
 Json time_cholesky(const RowMatrix& X, const Kernel& kernel) {

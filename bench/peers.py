@@ -1,11 +1,11 @@
 """peers.py PEER DATA N: the peers' side of kernel_bench, one measurement a line from stdin, one JSON line back.
 
-PEER is numpy or neural-tangents, DATA an idx file of images (.gz or not) or a .npy file. Each peer runs at its best settings:
-all cores, compiled and warm, several ways of writing the same thing.
+PEER is numpy or neural-tangents, DATA an idx file of images (.gz or not) or a .npy file. Each peer runs at its best
+settings: all cores, compiled and warm, several ways of writing the same thing.
 
     gram float32|float64 VARIANT       the same Sigma(relu), n x n: rho (1/4 + asin(rho)/(2 pi)), rho = X X^T
     lambda_min eigh|cholesky           numpy: its fastest Gram matrix, then its smallest eigenvalue by scipy
-    entries float32|float64 FILE M     M x M entries at evenly spaced points, as raw doubles
+    entries float32|float64 FILE M     writes M x M entries, evenly spaced, as raw doubles
     difference FILE FILE               numpy: the largest difference between two such files
     shape                              numpy: n and d
     info                               versions and BLAS
@@ -109,7 +109,8 @@ class Numpy:
             if method == "eigh":
                 return linalg.eigh(K, lower=False, eigvals_only=True, subset_by_index=[0, 0], **fast)[0]
             factor = linalg.cho_factor(K, lower=False, **fast)
-            solve = sparse.LinearOperator(K.shape, lambda b: linalg.cho_solve(factor, b, check_finite=False), dtype=K.dtype)
+            inverse = lambda b: linalg.cho_solve(factor, b, check_finite=False)
+            solve = sparse.LinearOperator(K.shape, inverse, dtype=K.dtype)
             start = np.random.default_rng(0).standard_normal(len(K))
             return 1 / sparse.eigsh(solve, k=1, tol=1e-7, v0=start, return_eigenvectors=False)[0]
 
@@ -121,7 +122,8 @@ class Numpy:
         return {
             "numpy": np.__version__,
             "scipy": self.scipy.__version__,
-            "blas": sorted({f"{b['internal_api']} {b['version']} {b.get('architecture')} {b['num_threads']} threads" for b in blas}),
+            "blas": sorted({f"{b['internal_api']} {b['version']} {b.get('architecture')}" for b in blas}),
+            "threads": CORES,
         }
 
 
@@ -140,7 +142,8 @@ class NeuralTangents:
         from neural_tangents import stax
 
         self.jax = jax
-        self.versions = {"jax": jax.__version__, "neural-tangents": neural_tangents.__version__, "devices": str(jax.devices())}
+        versions = {"jax": jax.__version__, "neural-tangents": neural_tangents.__version__}
+        self.versions = versions | {"devices": str(jax.devices())}
         self.d = X.shape[1]  # the library divides inner products by d
         self.X = {}
         for dtype in ("float64", "float32"):

@@ -1,7 +1,7 @@
-"""Runs zeroloss and its peers in turn, checks that they agree, writes bench/results/: <date>-<processor>.json and table.md.
+"""Runs zeroloss and its peers in turn, checks that they agree, writes bench/results/<date>-<processor>.json and table.md.
 
-Every program is started once and then asked for one measurement at a time (kernel_bench.cpp and peers.py say how), so that
-a round goes ours, peer, ours, peer, .. and whatever else the machine does falls on all alike. Standard library only.
+Every program is started once and then asked for one measurement at a time (kernel_bench.cpp and peers.py say how), so
+that rounds go ours, peer, ours, peer, .. and whatever else the machine does falls on all alike. Standard library only.
 """
 import argparse
 import contextlib
@@ -27,7 +27,8 @@ class Program:
     """A program that answers lines with JSON lines."""
 
     def __init__(self, *command):
-        self.process = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self.process = subprocess.Popen([str(c) for c in command], **pipes)
 
     def ask(self, *words):
         self.process.stdin.write(" ".join(str(w) for w in words) + "\n")
@@ -110,7 +111,7 @@ def measure(options, data, folder):
     command = options.bin / "zeroloss"
 
     with Program(bench, data, n) as ours, Program(*peer("numpy")) as numpy, Program(*peer("neural-tangents")) as tangents:
-        machine = json.loads(subprocess.run([command, "info", "--json"], capture_output=True, text=True, check=True).stdout)
+        machine = json.loads(subprocess.run([command, "info", "--json"], stdout=subprocess.PIPE, check=True).stdout)
         machine |= {"cores": len(os.sched_getaffinity(0)), "processor": processor()}
         d = numpy.ask("shape")["d"]
         peers = {"numpy": numpy.ask("info"), "neural-tangents": tangents.ask("info")}
@@ -133,7 +134,8 @@ def measure(options, data, folder):
             for name, program in {"zeroloss": ours, "numpy": numpy, "neural-tangents": tangents}.items():
                 files[f"{t} {name}"] = folder / f"{t}-{name}"
                 program.ask("entries", t, files[f"{t} {name}"], m)
-        differences = {who: numpy.ask("difference", path, files["float64 numpy"])["largest"] for who, path in files.items()}
+        exact = files["float64 numpy"]
+        differences = {who: numpy.ask("difference", path, exact)["largest"] for who, path in files.items()}
 
     with Program(bench, data, n) as ours, Program(*peer("numpy")) as eigh, Program(*peer("numpy")) as cholesky:
         slow = {
@@ -160,11 +162,12 @@ def agreement(found):
     answers, differences = found["answers"], found["differences"]
     ours, command = answers["lambda_min zeroloss"][0], answers["certify zeroloss"][0]
     exact = answers["lambda_min numpy eigh"][0]["lambda_min"]
+    expert = answers["lambda_min numpy cholesky"][0]["lambda_min"]
     relative = lambda value: abs(value / exact - 1)
     below = lambda bound: float("inf") if bound is None or bound > exact else relative(bound)
     return [
         ("lambda_min, zeroloss and scipy eigh, relative", relative(ours["lambda_min"]), 1e-9),
-        ("lambda_min, scipy Cholesky + Lanczos and scipy eigh, relative", relative(answers["lambda_min numpy cholesky"][0]["lambda_min"]), 1e-9),
+        ("lambda_min, scipy Cholesky + Lanczos and scipy eigh, relative", relative(expert), 1e-9),
         ("lambda_min, `zeroloss certify` and scipy eigh, relative", relative(command["lambda_min"]), 1e-9),
         ("verified bound below scipy eigh, relative", below(ours["verified"]), 1e-6),
         ("verified bound of `zeroloss certify` below scipy eigh, relative", below(command["lambda_min_verified"]), 1e-6),
@@ -198,42 +201,51 @@ def table(found, checks):
         if not best.endswith("plain"):
             rows.append(versus(f"Gram matrix, {t}", ours, best, f"numpy, its best ({ways[best.split()[-1]]})"))
         rows.append(versus(f"Gram matrix, {t}", ours, tangents, "neural-tangents"))
-        rows.append((f"inner products' share of it, {t}", f"{100 * seconds(f'products {t} zeroloss') / seconds(ours):.0f} %", "", ""))
-    lowest = "lambda_min; ours with its proof"
-    rows.append(versus(lowest, "lambda_min zeroloss", "lambda_min numpy eigh", "numpy + scipy eigh"))
-    rows.append(versus(lowest, "lambda_min zeroloss", "lambda_min numpy cholesky", "numpy + scipy Cholesky, Lanczos"))
-    rows.append(versus("all of `zeroloss certify`; peer: lambda_min alone", "certify zeroloss", "lambda_min numpy eigh", "numpy + scipy eigh"))
+        share = seconds(f"products {t} zeroloss") / seconds(ours)
+        rows.append((f"inner products' share of it, {t}", f"{100 * share:.0f} %", "", ""))
+    eigh, expert = "lambda_min numpy eigh", "lambda_min numpy cholesky"
+    lowest, all_of_it = "lambda_min; ours with its proof", "all of `zeroloss certify`; peer: lambda_min alone"
+    rows.append(versus(lowest, "lambda_min zeroloss", eigh, "numpy + scipy eigh"))
+    rows.append(versus(lowest, "lambda_min zeroloss", expert, "numpy + scipy Cholesky, Lanczos"))
+    rows.append(versus(all_of_it, "certify zeroloss", eigh, "numpy + scipy eigh"))
     gigabytes = lambda b: f"{b / 1e9:.2f} GB"
-    peak, peer_peak = max(a["peak_bytes"] for a in answers["certify zeroloss"]), found["peaks"]["lambda_min numpy eigh"]
+    peak, peer_peak = max(a["peak_bytes"] for a in answers["certify zeroloss"]), found["peaks"][eigh]
     limit = 1.3 * 4 * n * (n + 1) + 16 * n * d
-    rows.append(("peak memory of the same", f"{gigabytes(peak)} (aim: below {gigabytes(limit)})", f"numpy + scipy eigh: {gigabytes(peer_peak)}", f"{peer_peak / peak:.1f}x"))
+    rows.append(("peak memory of the same", f"{gigabytes(peak)} (aim: below {gigabytes(limit)})",
+                 f"numpy + scipy eigh: {gigabytes(peer_peak)}", f"{peer_peak / peak:.1f}x"))
 
-    peaks = {t: 2 * GEMM**3 / seconds(f"gemm {t}") / 1e9 for t in DTYPES}
-    def rate(what, gigaflops, t):
-        of = "dgemm" if t == "float64" else "sgemm"
-        return what, f"{gigaflops:.0f} GF/s", f"{of}, {GEMM} x {GEMM}: {peaks[t]:.0f} GF/s", f"{100 * gigaflops / peaks[t]:.0f} %"
-    rows.append(rate("Cholesky factorisation, packed", n**3 / 3 / seconds("cholesky zeroloss") / 1e9, "float64"))
+    def rate(what, operations, name, t):
+        ours, peak = operations / seconds(name) / 1e9, 2 * GEMM**3 / seconds(f"gemm {t}") / 1e9
+        gemm = f"{'dgemm' if t == 'float64' else 'sgemm'} of {GEMM} x {GEMM}: {peak:.0f} GF/s"
+        return what, f"{ours:.1f} GF/s", gemm, f"{100 * ours / peak:.0f} %"
+
+    rows.append(rate("Cholesky factorisation, packed", n**3 / 3, "cholesky zeroloss", "float64"))
     for t in DTYPES:
-        rows.append(rate(f"inner products of the Gram matrix, {t}", n * (n + 1) * d / seconds(f"products {t} zeroloss") / 1e9, t))
+        rows.append(rate(f"inner products of the Gram matrix, {t}", n * (n + 1) * d, f"products {t} zeroloss", t))
 
-    lines = [f"{found['source']}, n = {n:,}, d = {d}. {found['machine']['processor']}, {found['machine']['cores']} cores, "
-             f"BLAS kernel {found['machine']['blas_kernel']}. {found['date']}, zeroloss {found['revision'] or found['machine']['version']}; "
-             f"{found['rounds']} rounds, {found['slow_rounds']} for lambda_min and certify: median (least to most).", "",
-             "| what | zeroloss | peer | ratio |", "|---|---|---|---|"]
+    machine = found["machine"]
+    lines = [
+        f"{found['source']}, n = {n:,}, d = {d}. {machine['processor']}, {machine['cores']} cores, BLAS kernel "
+        f"{machine['blas_kernel']}. {found['date']}, zeroloss {found['revision'] or machine['version']}; "
+        f"{found['rounds']} rounds, {found['slow_rounds']} for lambda_min and certify: median (least to most).",
+        "", "| what | zeroloss | peer | ratio |", "|---|---|---|---|",
+    ]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     lines += ["", "| agreement | largest difference | limit | |", "|---|---|---|---|"]
-    lines += [f"| {what} | {number:.1e} | {limit:.0e} | {'yes' if number < limit else '**no**'} |" for what, number, limit in checks]
+    for what, number, limit in checks:
+        lines.append(f"| {what} | {number:.1e} | {limit:.0e} | {'yes' if number < limit else '**no**'} |")
     return "\n".join(lines) + "\n"
 
 
 def points(options, folder):
     """(the file to read, what it is)"""
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "zeroloss/mnist/train-images-idx3-ubyte.gz"
-    data = options.data or (str(cache) if cache.exists() else "sphere")
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    stored = cache / "zeroloss/mnist/train-images-idx3-ubyte.gz"
+    data = options.data or (str(stored) if stored.exists() else "sphere")
     if data != "sphere":
         return data, "MNIST" if "idx3-ubyte" in data else pathlib.Path(data).name
     if not options.data:
-        print(f"run: no {cache} (zeroloss data get mnist): random points on the sphere instead", file=sys.stderr)
+        print(f"run: no {stored} (zeroloss data get mnist): random points on the sphere instead", file=sys.stderr)
     data = str(folder / "sphere.npy")
     subprocess.run([options.env / "numpy/bin/python", HERE / "peers.py", "sphere", data, str(options.n)], check=True)
     return data, "random points on the sphere"
@@ -252,7 +264,7 @@ def main():
 
     busy = busy_share()
     if busy > 0.1:
-        print(f"run: other programs use {100 * busy:.0f} % of the processors: these times are no good for publishing", file=sys.stderr)
+        print(f"run: others use {100 * busy:.0f} % of the processors: these times are no good for publishing", file=sys.stderr)
     with tempfile.TemporaryDirectory() as temporary:
         data, source = points(options, pathlib.Path(temporary))
         found = {"date": datetime.date.today().isoformat(), "revision": revision(), "source": source, "n": options.n,

@@ -44,7 +44,8 @@ bool holds(const std::string& property, const CertifyResult& result) {
 
 std::string check_property(const std::string& property) {
   if (property == "conflict-free" || property == "certified" || least_lambda(property)) return "";
-  return fmt::format("'{}' is not a property of certify; take conflict-free, certified or lambda_min>=x", property);
+  return fmt::format("'{}' is not a property of certify; take conflict-free, certified or lambda_min>=x",
+                     property);
 }
 
 void run(const Options& options, Session& session) {
@@ -75,28 +76,40 @@ void run(const Options& options, Session& session) {
 
 void add_certify(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand(
-      "certify", "Can a wide network fit this data, how wide, with what step, and which samples stand in the way?");
+      "certify",
+      "Can a wide network fit this data, how wide, with what step, and which samples stand in the way?");
   auto options = std::make_shared<Options>();
   auto& o = *options;
   o.read.cache = session.cache;
-  command->add_option("data", o.source, "A file, a folder, or a name such as digits or sphere:n=100,d=20")->required();
+  command->add_option("data", o.source, "A file, a folder, or a name such as digits or sphere:n=100,d=20")
+      ->required();
   add_read_options(*command, o.read);
   command->add_option("--activation", o.certify.activation, "Activation of the hidden units")
       ->check(CLI::IsMember(activation_names()))
       ->capture_default_str();
   command->add_flag("--center", o.certify.center, "Subtract the mean point before normalising [off]");
-  command->add_flag("--no-normalize", o.no_normalize, "Expect rows of length 1 instead of dividing by their length [off]");
-  command->add_option("--failure-probability", o.certify.failure_probability, "Allowed for the a-priori guarantees, in (0, 1)")
+  command->add_flag("--no-normalize", o.no_normalize,
+                    "Expect rows of length 1 instead of dividing by their length [off]");
+  command
+      ->add_option("--failure-probability", o.certify.failure_probability,
+                   "Allowed for the a-priori guarantees, in (0, 1)")
       ->capture_default_str();
-  command->add_option("--accuracy", o.certify.accuracy, "Relative misfit that step counts refer to, in (0, 1)")
+  command
+      ->add_option("--accuracy", o.certify.accuracy, "Relative misfit that step counts refer to, in (0, 1)")
       ->capture_default_str();
-  command->add_option("--width", o.certify.width, "Hidden units of a given network; 0 asks for the sufficient width")
+  command
+      ->add_option("--width", o.certify.width,
+                   "Hidden units of a given network; 0 asks for the sufficient width")
       ->capture_default_str();
-  command->add_option("--step", o.certify.step, "Step of the forecast; 0 takes 1.5/lambda_max")->capture_default_str();
-  command->add_flag("--all-bounds", o.certify.all_bounds,
-                    "More lower bounds, all of them proven: lambda~ and r = 0, 2, 3 (about three times the work) [off]");
+  command->add_option("--step", o.certify.step, "Step of the forecast; 0 takes 1.5/lambda_max")
+      ->capture_default_str();
+  command->add_flag(
+      "--all-bounds", o.certify.all_bounds,
+      "More lower bounds, all of them proven: lambda~ and r = 0, 2, 3 (about three times the work) [off]");
   command->add_flag("--spectrum", o.certify.spectrum, "All eigenvalues (8 n^2 bytes) [off]");
-  command->add_option("--require", o.require, "Exit with 1 unless this holds: conflict-free, certified or lambda_min>=x [none]")
+  command
+      ->add_option("--require", o.require,
+                   "Exit with 1 unless this holds: conflict-free, certified or lambda_min>=x [none]")
       ->check(CLI::Validator(check_property, "PROPERTY"))
       ->allow_extra_args(false);
   command->add_option("--out", o.out, "Write a run folder: manifest, result, figures [none]");

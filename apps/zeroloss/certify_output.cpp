@@ -20,7 +20,8 @@ using Json = nlohmann::ordered_json;
 // Names that are not UTF-8 come out with replacement characters.
 std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
 
-// ---- text -------------------------------------------------------------------------------------------------------
+// ---- text
+// -------------------------------------------------------------------------------------------------------
 
 std::string rate_text(const Guarantee& g) {
   if (!g.rate) return "";
@@ -52,7 +53,9 @@ std::string sample_text(const Sample& s) {
 
 std::string facts(const CertifyResult& r) {
   std::string text;
-  const auto fact = [&](const char* name, const std::string& value) { text += fmt::format("{:<26}{}\n", name, value); };
+  const auto fact = [&](const char* name, const std::string& value) {
+    text += fmt::format("{:<26}{}\n", name, value);
+  };
   const auto mean = [](const std::vector<double>& v) {
     return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
   };
@@ -78,9 +81,12 @@ std::string facts(const CertifyResult& r) {
 // "Du et al. 2018, Thm 3.1" and "Du et al. 2018, Thm 4.1" -> "Du et al. 2018, Thm 3.1, 4.1".
 void append_theorem(std::string& list, const std::string& theorem) {
   const auto number = theorem.rfind(' ');
-  if (list.empty()) list = theorem;
-  else if (list.find(theorem.substr(0, number)) != std::string::npos) list += "," + theorem.substr(number);
-  else list += "; " + theorem;
+  if (list.empty())
+    list = theorem;
+  else if (list.find(theorem.substr(0, number)) != std::string::npos)
+    list += "," + theorem.substr(number);
+  else
+    list += "; " + theorem;
 }
 
 std::string guarantee_table(const CertifyResult& r) {
@@ -90,12 +96,13 @@ std::string guarantee_table(const CertifyResult& r) {
   for (const auto& g : r.guarantees) {
     if (g.width || g.holds) {
       computed |= !g.verified;
-      table.add({g.theorem, g.lambda_from + (g.verified ? "" : " *"), optional_text(g.width), optional_text(g.step),
-                 rate_text(g), optional_text(g.steps), optional_text(g.failure_probability),
-                 g.holds ? g.reason : "no: " + g.reason});
+      table.add({g.theorem, g.lambda_from + (g.verified ? "" : " *"), optional_text(g.width),
+                 optional_text(g.step), rate_text(g), optional_text(g.steps),
+                 optional_text(g.failure_probability), g.holds ? g.reason : "no: " + g.reason});
       continue;
     }
-    auto same = std::find_if(excluded.begin(), excluded.end(), [&](const auto& e) { return e.first == g.reason; });
+    auto same =
+        std::find_if(excluded.begin(), excluded.end(), [&](const auto& e) { return e.first == g.reason; });
     if (same == excluded.end()) same = excluded.insert(excluded.end(), {g.reason, ""});
     append_theorem(same->second, g.theorem);
   }
@@ -106,12 +113,12 @@ std::string guarantee_table(const CertifyResult& r) {
 }
 
 std::string forecast_text(const Forecast& f) {
-  const std::string reached =
-      std::isinf(f.steps_to_accuracy)
-          ? (f.step < f.stable_step ? std::string("is not reached within 1e15 steps") : std::string("is never reached: unstable"))
-          : fmt::format("after {} steps", short_number(f.steps_to_accuracy));
-  return fmt::format("forecast at infinite width: misfit {:.3g} {} of {:.4g} (stable below {:.4g}; {})\n", f.accuracy, reached,
-                     f.step, f.stable_step, f.method);
+  const std::string reached = std::isinf(f.steps_to_accuracy)
+                                  ? (f.step < f.stable_step ? std::string("is not reached within 1e15 steps")
+                                                            : std::string("is never reached: unstable"))
+                                  : fmt::format("after {} steps", short_number(f.steps_to_accuracy));
+  return fmt::format("forecast at infinite width: misfit {:.3g} {} of {:.4g} (stable below {:.4g}; {})\n",
+                     f.accuracy, reached, f.step, f.stable_step, f.method);
 }
 
 std::string suspect_table(const CertifyResult& r) {
@@ -119,10 +126,12 @@ std::string suspect_table(const CertifyResult& r) {
   Table table({"sample", "label", "predicted", "score"});
   for (std::size_t i = 0; i < std::min(kShown, r.suspects.size()); ++i) {
     const auto& s = r.suspects[i];
-    table.add({fmt::format("{}", s.sample.record), s.sample.label, s.predicted, fmt::format("{:.2f}", s.score)});
+    table.add(
+        {fmt::format("{}", s.sample.record), s.sample.label, s.predicted, fmt::format("{:.2f}", s.score)});
   }
   std::string text = "labels that look wrong (closed-form leave-one-out)\n" + table.text("  ");
-  if (r.suspects.size() > kShown) text += fmt::format("  and {} more (--json lists all)\n", r.suspects.size() - kShown);
+  if (r.suspects.size() > kShown)
+    text += fmt::format("  and {} more (--json lists all)\n", r.suspects.size() - kShown);
   return text;
 }
 
@@ -134,13 +143,16 @@ std::string group_lines(const std::vector<std::vector<Sample>>& groups, const ch
     for (const auto& s : groups[g]) names.push_back(sample_text(s));
     const std::size_t all = names.size();
     names.resize(std::min<std::size_t>(all, 8));
-    text += fmt::format("  {}{}\n", fmt::join(names, ", "), all > 8 ? fmt::format(" and {} more", all - 8) : "");
+    text +=
+        fmt::format("  {}{}\n", fmt::join(names, ", "), all > 8 ? fmt::format(" and {} more", all - 8) : "");
   }
-  if (groups.size() > kShown) text += fmt::format("  and {} more groups (--json lists all)\n", groups.size() - kShown);
+  if (groups.size() > kShown)
+    text += fmt::format("  and {} more groups (--json lists all)\n", groups.size() - kShown);
   return text;
 }
 
-// ---- JSON -------------------------------------------------------------------------------------------------------
+// ---- JSON
+// -------------------------------------------------------------------------------------------------------
 
 Json sample_json(const Sample& s) {
   return {{"sample", s.record}, {"label", s.label.empty() ? Json() : Json(s.label)}};
@@ -237,11 +249,12 @@ Json result_json(const Dataset& data, const CertifyOptions& options, const Certi
           {"duplicates", groups(r.duplicates)},
           {"conflicts", labelled ? groups(r.conflicts) : Json()},
           {"antipodal", list(r.antipodal, pair_json)},
-          {"bottleneck", list(r.bottleneck, [](const Bottleneck& b) {
-             Json json = sample_json(b.sample);
-             json["weight"] = b.weight;
-             return json;
-           })},
+          {"bottleneck", list(r.bottleneck,
+                              [](const Bottleneck& b) {
+                                Json json = sample_json(b.sample);
+                                json["weight"] = b.weight;
+                                return json;
+                              })},
           {"bottleneck_distance", r.bottleneck_distance},
           {"complexity", labelled ? Json(r.complexity) : Json()},
           {"complexity_shuffled", labelled ? Json(r.complexity_shuffled) : Json()},
@@ -293,33 +306,38 @@ void write_run(RunFolder& folder, const Dataset& data, const CertifyOptions& opt
       csv += fmt::format("{:.17g},{:.17g},{:.17g}\n", f.at_step[i], f.misfit[i], f.standard_error[i]);
     folder.write("forecast.csv", csv);
     folder.write("forecast.vl.json",
-                 line_chart(fmt::format("Forecast of gradient descent on {} (infinite width, step {:.3g})", data.name, f.step),
+                 line_chart(fmt::format("Forecast of gradient descent on {} (infinite width, step {:.3g})",
+                                        data.name, f.step),
                             {"step", true}, {"misfit relative to the start", true},
                             {{"forecast", f.at_step, f.misfit, f.standard_error}}));
   }
   std::vector<Bar> widths;
   for (const auto& g : r.guarantees)
     if (g.width)
-      widths.push_back({fmt::format("{}, {}", g.theorem, g.lambda_from), g.verified ? "lambda verified" : "lambda computed", *g.width});
+      widths.push_back({fmt::format("{}, {}", g.theorem, g.lambda_from),
+                        g.verified ? "lambda verified" : "lambda computed", *g.width});
   if (!widths.empty())
     folder.write("widths.vl.json",
-                 dot_chart(fmt::format("Sufficient width for {} ({})", data.name, r.activation), {"hidden units", true}, widths));
+                 dot_chart(fmt::format("Sufficient width for {} ({})", data.name, r.activation),
+                           {"hidden units", true}, widths));
   if (!r.spectrum.empty()) {
     Curve curve{"eigenvalues", {}, r.spectrum, {}};
-    for (std::size_t i = 0; i < r.spectrum.size(); ++i) curve.x.push_back(static_cast<double>(r.spectrum.size() - i));
-    folder.write("spectrum.vl.json", line_chart(fmt::format("Spectrum of Sigma on {}", data.name), {"rank", true},
-                                                {"eigenvalue", true}, {curve}));
+    for (std::size_t i = 0; i < r.spectrum.size(); ++i)
+      curve.x.push_back(static_cast<double>(r.spectrum.size() - i));
+    folder.write("spectrum.vl.json", line_chart(fmt::format("Spectrum of Sigma on {}", data.name),
+                                                {"rank", true}, {"eigenvalue", true}, {curve}));
   }
-  const Json manifest{{"command", arguments},
-                      {"kind", "certify"},
-                      {"version", ZEROLOSS_VERSION},
-                      {"options", options_json(options)},
-                      {"data", {{"name", data.name}, {"digest_sha256", data.digest}, {"labels", data.label_treatment}}},
-                      {"seed", options.seed},
-                      {"machine", Json::parse(machine_json())},
-                      {"finished", now()},
-                      {"seconds", r.seconds},
-                      {"peak_bytes", r.peak_bytes}};
+  const Json manifest{
+      {"command", arguments},
+      {"kind", "certify"},
+      {"version", ZEROLOSS_VERSION},
+      {"options", options_json(options)},
+      {"data", {{"name", data.name}, {"digest_sha256", data.digest}, {"labels", data.label_treatment}}},
+      {"seed", options.seed},
+      {"machine", Json::parse(machine_json())},
+      {"finished", now()},
+      {"seconds", r.seconds},
+      {"peak_bytes", r.peak_bytes}};
   folder.write("manifest.json", dump(manifest) + "\n");
   folder.finish();
 }

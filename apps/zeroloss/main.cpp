@@ -1,12 +1,12 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <new>
 #include <sstream>
-#include <unistd.h>
-
-#include <fmt/format.h>
 
 #include "command.hpp"
 #include "zeroloss/core/error.hpp"
@@ -48,6 +48,12 @@ int run(CLI::App& app, const Session& session, int argc, char** argv) {
   try {
     app.parse(argc, argv);
     return session.exit_code;
+  } catch (const CLI::RequiredError& error) {
+    if (app.get_subcommands().empty() && !app.remaining().empty())
+      return report(fmt::format("'{}' is not a subcommand; see --help", app.remaining().front()).c_str(),
+                    kBadUsage);
+    app.exit(error);
+    return kBadUsage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kBadUsage;
   } catch (const zeroloss::Interrupted&) {
@@ -72,12 +78,15 @@ int main(int argc, char** argv) {
   session.colour = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   std::signal(SIGPIPE, SIG_IGN);
 
-  CLI::App app("zeroloss: neural networks that reach zero training loss, and the proof that they do", "zeroloss");
+  CLI::App app("zeroloss: neural networks that reach zero training loss, and the proof that they do",
+               "zeroloss");
   app.set_version_flag("--version", "zeroloss " ZEROLOSS_VERSION, "Print the version and exit");
-  app.set_config("--config", "", "Read options from a TOML file, as --print-config prints it [none]")->check(CLI::ExistingFile);
+  app.set_config("--config", "", "Read options from a TOML file, as --print-config prints it [none]")
+      ->check(CLI::ExistingFile);
   app.allow_config_extras(CLI::config_extras_mode::error);
   bool print_config = false;
-  app.add_flag("--print-config", print_config, "Print the options in use as TOML and exit [off]")->configurable(false);
+  app.add_flag("--print-config", print_config, "Print the options in use as TOML and exit [off]")
+      ->configurable(false);
   app.add_flag("--quiet", session.quiet, "Show no progress [off]");
   app.require_subcommand(1);
   app.fallthrough();

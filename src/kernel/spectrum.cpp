@@ -1,9 +1,9 @@
 #include "zeroloss/kernel/spectrum.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "core/lapack.hpp"
@@ -20,9 +20,21 @@ constexpr double kUp = 1 + 0x1p-30;
 
 double gamma(double k) { return k * u / (1 - k * u); }
 
-}  // namespace
-
-namespace {
+// Ascending eigenvalues of the symmetric matrix in A's lower triangle; job 'V' leaves the eigenvectors in A.
+Vector decompose(Matrix& A, char job) {
+  const int n = lapack::size(A.rows()), query = -1;
+  Vector values(A.rows());
+  double size = 0;
+  int int_size = 0, info = 0;
+  dsyevd_(&job, "L", &n, A.data(), &n, values.data(), &size, &query, &int_size, &query, &info);
+  std::vector<double> scratch(static_cast<std::size_t>(size));
+  std::vector<int> int_scratch(static_cast<std::size_t>(int_size));
+  const int scratch_size = static_cast<int>(scratch.size()), int_scratch_size = static_cast<int>(int_scratch.size());
+  dsyevd_(&job, "L", &n, A.data(), &n, values.data(), scratch.data(), &scratch_size, int_scratch.data(),
+          &int_scratch_size, &info);
+  if (info != 0) throw std::runtime_error("LAPACK dsyevd failed with info " + std::to_string(info));
+  return values;
+}
 
 // Columns found so far, block by block: appending never copies what is there.
 class Basis {
@@ -81,31 +93,35 @@ BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index lea
   constexpr double kRounding = 1e-14;  // of the operator's norm: what is smaller is no direction
   Basis basis;
   auto [Q, first] = orthonormalize(start, basis, kRounding * start.norm());
-  Matrix T(0, 0);
+  if (Q.cols() == 0) throw std::invalid_argument("block_lanczos: the start block is zero");
+  Matrix T(0, 0), ritz;
   BlockLanczos result;
-  Vector combination;  // of the basis: the largest Ritz value's vector
-  while (Q.cols() > 0 && result.iterations < most) {
+  Index next_look = least;
+  double top = 0;
+  while (Q.cols() > 0) {
     const Index old = basis.columns(), width = Q.cols();
     Matrix block = apply(Q);
     basis.append(std::move(Q));
     T.conservativeResize(old + width, old + width);
     T.rightCols(width) = basis.transposed_times(block);
     T.bottomLeftCorner(width, old) = T.topRightCorner(old, width).transpose();
-
-    const Eigen::SelfAdjointEigenSolver<Matrix> ritz(T);
-    const double top = ritz.eigenvalues()(old + width - 1);
-    combination = ritz.eigenvectors().rightCols(1);
-    result.values = ritz.eigenvalues();
-    result.weights = (ritz.eigenvectors().topRows(first.rows()).transpose() * first).cwiseAbs2();
+    basis.subtract_from(block, T.rightCols(width));
     ++result.iterations;
 
-    basis.subtract_from(block, T.rightCols(width));
-    result.residual = (block * combination.tail(width)).norm() / std::abs(top);
-    if (result.iterations >= least && result.residual <= tolerance) break;
-    Q = orthonormalize(std::move(block), basis, kRounding * std::abs(top)).Q;
+    // Eigenvalues of T cost its side cubed, so they are looked at every sixth part of the way only.
+    Q = orthonormalize(block, basis, kRounding * T.diagonal().maxCoeff()).Q;
+    if (result.iterations < std::min(next_look, most) && Q.cols() > 0) continue;
+    next_look = result.iterations + 1 + result.iterations / 6;
+    ritz = T;
+    result.values = decompose(ritz, 'V');
+    const double before = std::exchange(top, result.values.tail(1).value());
+    result.residual = (block * ritz.bottomRightCorner(width, 1)).norm() / std::abs(top);
+    const bool settled = std::abs(top - before) <= tolerance * top || result.residual * result.residual <= 1e-3 * tolerance;
+    if (settled || result.iterations >= most) break;
   }
+  result.weights = (ritz.topRows(first.rows()).transpose() * first).cwiseAbs2();
   Matrix vector = Matrix::Zero(start.rows(), 1);
-  basis.subtract_from(vector, combination);
+  basis.subtract_from(vector, ritz.rightCols(1));
   result.vector = -vector.normalized();
   return result;
 }
@@ -134,7 +150,7 @@ Operator divide_by(const Packed<double>& L, Progress& progress) {
 
 namespace {
 
-constexpr double kTolerance = 1e-7;  // of a residual: 1e-14 of the value, divided by its relative gap
+constexpr double kTolerance = 1e-11;
 constexpr Index kSteps = 200;
 
 EigenPair extreme(const Operator& apply, Index n) {
@@ -226,21 +242,6 @@ Matrix unpacked(const Packed<double>& K) {
   for (Index j = 0; j < K.n(); ++j)
     for (Index i = j; i < K.n(); ++i) full(i, j) = K(i, j);
   return full;
-}
-
-Vector decompose(Matrix& A, char job) {
-  const int n = lapack::size(A.rows()), query = -1;
-  Vector values(A.rows());
-  double size = 0;
-  int int_size = 0, info = 0;
-  dsyevd_(&job, "L", &n, A.data(), &n, values.data(), &size, &query, &int_size, &query, &info);
-  std::vector<double> scratch(static_cast<std::size_t>(size));
-  std::vector<int> int_scratch(static_cast<std::size_t>(int_size));
-  const int scratch_size = static_cast<int>(scratch.size()), int_scratch_size = static_cast<int>(int_scratch.size());
-  dsyevd_(&job, "L", &n, A.data(), &n, values.data(), scratch.data(), &scratch_size, int_scratch.data(),
-          &int_scratch_size, &info);
-  if (info != 0) throw std::runtime_error("LAPACK dsyevd failed with info " + std::to_string(info));
-  return values;
 }
 
 }  // namespace

@@ -216,7 +216,7 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi
       start.resize(n, Y.cols() + kProbes);
       start << Y, output_probes(data.X, phi, kProbes, options.seed);
       progress.stage("forecast: large eigenvalues");
-      const auto lanczos = block_lanczos(multiply_by(work.K, progress), start, kLanczosSteps, 4 * kLanczosSteps, 1e-6);
+      const auto lanczos = block_lanczos(multiply_by(work.K, progress), start, kLanczosSteps, 4 * kLanczosSteps, 1e-11);
       early = spectral_measure(lanczos, Y.cols());
       result.lambda_max = lanczos.values.tail(1).value();
     } else {

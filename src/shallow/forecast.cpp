@@ -63,7 +63,7 @@ Matrix output_probes(const RowMatrix& X, const Activation& activation, Index cou
     Vector v(kProbeWidth);
     for (Index j = 0; j < kProbeWidth; ++j) v(j) = random.below(2) == 0 ? 0.125 : -0.125;  // +-1/sqrt(64)
     Matrix Z = X * W;
-#pragma omp parallel for
+#pragma omp parallel for if (n >= 1000)
     for (Index j = 0; j < kProbeWidth; ++j)
       for (Index i = 0; i < n; ++i) Z(i, j) = activation.phi(Z(i, j));
     outputs.col(p) = Z * v;

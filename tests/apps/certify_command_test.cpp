@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::json;
 using Arguments = std::vector<std::string>;
 
-class Certify : public TempFolder {};
+class CertifyCommand : public TempFolder {};
 
 Json certify_json(Arguments arguments) {
   arguments.insert(arguments.begin(), "certify");
@@ -33,11 +33,41 @@ std::set<std::string> keys(const Json& object) {
   return names;
 }
 
-const std::set<std::string> kKeys{
-    "data", "digest", "options", "conclusion", "outcome", "reason", "n", "d", "n_distinct", "task", "classes", "labels",
-    "lambda_min", "lambda_min_verified", "rounding_loss", "lambda_max", "ridge", "norm_X", "separation", "near_pairs", "closest",
-    "duplicates", "conflicts", "antipodal", "bottleneck", "bottleneck_distance", "complexity", "complexity_shuffled", "leave_one_out_error",
-    "suspects", "guarantees", "forecast", "spectrum", "seconds", "peak_bytes"};
+const std::set<std::string> kKeys{"data",
+                                  "digest",
+                                  "options",
+                                  "conclusion",
+                                  "outcome",
+                                  "reason",
+                                  "n",
+                                  "d",
+                                  "n_distinct",
+                                  "task",
+                                  "classes",
+                                  "labels",
+                                  "lambda_min",
+                                  "lambda_min_verified",
+                                  "rounding_loss",
+                                  "lambda_max",
+                                  "ridge",
+                                  "norm_X",
+                                  "separation",
+                                  "near_pairs",
+                                  "closest",
+                                  "duplicates",
+                                  "conflicts",
+                                  "antipodal",
+                                  "bottleneck",
+                                  "bottleneck_distance",
+                                  "complexity",
+                                  "complexity_shuffled",
+                                  "leave_one_out_error",
+                                  "suspects",
+                                  "guarantees",
+                                  "forecast",
+                                  "spectrum",
+                                  "seconds",
+                                  "peak_bytes"};
 
 testing::AssertionResult has_keys(const Json& object, const std::set<std::string>& expected) {
   for (const auto& key : expected)
@@ -45,21 +75,23 @@ testing::AssertionResult has_keys(const Json& object, const std::set<std::string
   return testing::AssertionSuccess();
 }
 
-TEST_F(Certify, PrintsTheConclusionFirst) {
+TEST_F(CertifyCommand, PrintsTheConclusionFirst) {
   const Outcome outcome = zeroloss({"certify", "digits", "--n", "400"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
   const std::string start =
       "digits: 400 points, 64 features, 10 classes (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)\n\n"
-      "Any labels on these points can be fitted to zero loss by a wide enough relu network:\nlambda_min >= 0.0";
+      "Any labels on these points can be fitted to zero loss by a wide enough relu network:\nlambda_min >= "
+      "0.0";
   EXPECT_EQ(outcome.out.substr(0, start.size()), start);
-  for (const char* part : {"It is held down most by samples", "guarantee", "Du et al. 2018", "Oymak & Soltanolkotabi 2019",
-                           "forecast at infinite width: misfit 0.001 after", "leave-one-out error"})
+  for (const char* part :
+       {"It is held down most by samples", "guarantee", "Du et al. 2018", "Oymak & Soltanolkotabi 2019",
+        "forecast at infinite width: misfit 0.001 after", "leave-one-out error"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
   EXPECT_EQ(outcome.out.find('\033'), std::string::npos);
 }
 
-TEST_F(Certify, SlowAllDigits) {
+TEST_F(CertifyCommand, SlowAllDigits) {
   const Json answer = certify_json({"digits"});
   EXPECT_EQ(answer.at("n"), 1797);
   EXPECT_EQ(answer.at("outcome"), "verified");
@@ -67,7 +99,7 @@ TEST_F(Certify, SlowAllDigits) {
   EXPECT_GT(answer.at("suspects").size(), 0u);
 }
 
-TEST_F(Certify, JsonHasEveryKey) {
+TEST_F(CertifyCommand, JsonHasEveryKey) {
   const Json answer = certify_json({"digits", "--n", "100", "--spectrum", "--all-bounds", "--width", "1e9"});
   EXPECT_TRUE(has_keys(answer, kKeys));
   for (const auto& key : kKeys) {
@@ -82,7 +114,8 @@ TEST_F(Certify, JsonHasEveryKey) {
   EXPECT_EQ(answer.at("complexity").size(), 10u);
   EXPECT_EQ(answer.at("spectrum").size(), 100u);
   EXPECT_EQ(answer.at("options").at("width"), 1e9);
-  const double verified = answer.at("lambda_min_verified"), computed = answer.at("lambda_min"), largest = answer.at("lambda_max");
+  const double verified = answer.at("lambda_min_verified"), computed = answer.at("lambda_min"),
+               largest = answer.at("lambda_max");
   EXPECT_GT(verified, 0);
   EXPECT_LE(verified, computed);
   EXPECT_LT(computed, largest);
@@ -90,33 +123,36 @@ TEST_F(Certify, JsonHasEveryKey) {
   EXPECT_NEAR(answer.at("spectrum").back(), largest, 1e-12 * largest);
   ASSERT_GT(answer.at("guarantees").size(), 0u);
   for (const Json& guarantee : answer.at("guarantees"))
-    EXPECT_EQ(keys(guarantee), (std::set<std::string>{"theorem", "lambda_from", "verified", "holds", "width", "step", "rate",
-                                                      "steps", "failure_probability", "reason"}));
+    EXPECT_EQ(keys(guarantee),
+              (std::set<std::string>{"theorem", "lambda_from", "verified", "holds", "width", "step", "rate",
+                                     "steps", "failure_probability", "reason"}));
   EXPECT_EQ(keys(answer.at("bottleneck").at(0)), (std::set<std::string>{"sample", "label", "weight"}));
   EXPECT_GE(answer.at("seconds").get<double>(), 0);
   EXPECT_GT(answer.at("peak_bytes").get<double>(), 0);
 }
 
-TEST_F(Certify, WithoutLabelsWhatDependsOnThemIsNull) {
+TEST_F(CertifyCommand, WithoutLabelsWhatDependsOnThemIsNull) {
   const Json answer = certify_json({"sphere:n=30,d=5,y=none"});
   EXPECT_TRUE(has_keys(answer, kKeys));
   EXPECT_EQ(answer.at("outcome"), "verified");
-  for (const char* key : {"task", "classes", "labels", "conflicts", "complexity", "complexity_shuffled", "leave_one_out_error",
-                          "suspects", "forecast"})
+  for (const char* key : {"task", "classes", "labels", "conflicts", "complexity", "complexity_shuffled",
+                          "leave_one_out_error", "suspects", "forecast"})
     EXPECT_TRUE(answer.at(key).is_null()) << key;
   const Outcome text = zeroloss({"certify", "sphere:n=30,d=5,y=none"});
   EXPECT_EQ(text.exit_code, 0);
   EXPECT_NE(text.out.find("30 points, 5 features, no labels"), std::string::npos);
 }
 
-TEST_F(Certify, NumbersAreTheSameWithAndWithoutLabels) {
+TEST_F(CertifyCommand, NumbersAreTheSameWithAndWithoutLabels) {
   const Json with = certify_json({"sphere:n=30,d=5"}), without = certify_json({"sphere:n=30,d=5,y=none"});
   EXPECT_EQ(with.at("task"), "regression");
-  EXPECT_NEAR(with.at("lambda_min"), without.at("lambda_min").get<double>(), 1e-12 * with.at("lambda_max").get<double>());
+  EXPECT_NEAR(with.at("lambda_min"), without.at("lambda_min").get<double>(),
+              1e-12 * with.at("lambda_max").get<double>());
 }
 
-TEST_F(Certify, WritesARunFolderOnce) {
-  const Arguments arguments{"certify", "digits", "--classes", "3,8", "--n", "80", "--seed", "4", "--spectrum", "--json", "--out", path("run")};
+TEST_F(CertifyCommand, WritesARunFolderOnce) {
+  const Arguments arguments{"certify", "digits", "--classes",  "3,8",    "--n",   "80",
+                            "--seed",  "4",      "--spectrum", "--json", "--out", path("run")};
   const Outcome outcome = zeroloss(arguments);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto file = [&](const std::string& name) { return content(folder / "run" / name); };
@@ -130,7 +166,8 @@ TEST_F(Certify, WritesARunFolderOnce) {
   Arguments command = manifest.at("command").get<Arguments>();
   command.erase(command.begin());
   EXPECT_EQ(command, arguments);
-  for (const char* key : {"options", "machine", "finished", "seconds", "peak_bytes"}) EXPECT_TRUE(manifest.contains(key)) << key;
+  for (const char* key : {"options", "machine", "finished", "seconds", "peak_bytes"})
+    EXPECT_TRUE(manifest.contains(key)) << key;
 
   for (const char* name : {"forecast.vl.json", "widths.vl.json", "spectrum.vl.json"}) {
     const Json chart = Json::parse(file(name));
@@ -139,7 +176,7 @@ TEST_F(Certify, WritesARunFolderOnce) {
   }
   const std::string header = "step,misfit,standard_error\n", csv = file("forecast.csv");
   EXPECT_EQ(csv.substr(0, header.size()), header);
-  const auto& steps = Json::parse(outcome.out).at("forecast").at("at_step");
+  const Json steps = Json::parse(outcome.out).at("forecast").at("at_step");
   EXPECT_EQ(static_cast<std::size_t>(std::count(csv.begin(), csv.end(), '\n')), steps.size() + 1);
 
   const Outcome again = zeroloss(arguments);
@@ -149,7 +186,7 @@ TEST_F(Certify, WritesARunFolderOnce) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
 }
 
-TEST_F(Certify, ARunThatCannotBeWrittenIsAMissingResource) {
+TEST_F(CertifyCommand, ARunThatCannotBeWrittenIsAMissingResource) {
   const Outcome outcome = zeroloss({"certify", "sphere:n=10,d=3", "--out", write("file", "x") + "/run"});
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_EQ(outcome.out, "");
@@ -160,7 +197,7 @@ int require(const std::string& property, const std::string& data = "sphere:n=30,
   return zeroloss({"certify", data, "--require", property}).exit_code;
 }
 
-TEST_F(Certify, ARequiredPropertyDecidesTheExitCode) {
+TEST_F(CertifyCommand, ARequiredPropertyDecidesTheExitCode) {
   EXPECT_EQ(require("certified"), 0);
   EXPECT_EQ(require("conflict-free"), 0);
   EXPECT_EQ(require("conflict-free", "sphere:n=30,d=5,y=none"), 0);
@@ -170,20 +207,21 @@ TEST_F(Certify, ARequiredPropertyDecidesTheExitCode) {
   EXPECT_EQ(require("lambda_min>=-1"), 0);
 }
 
-TEST_F(Certify, AFailedRequirementStillAnswers) {
-  const Outcome outcome = zeroloss({"certify", "sphere:n=30,d=5", "--json", "--require", "lambda_min>=9", "--require", "certified"});
+TEST_F(CertifyCommand, AFailedRequirementStillAnswers) {
+  const Outcome outcome = zeroloss(
+      {"certify", "sphere:n=30,d=5", "--json", "--require", "lambda_min>=9", "--require", "certified"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err, "zeroloss: required property does not hold: lambda_min>=9\n");
   EXPECT_EQ(Json::parse(outcome.out).at("outcome"), "verified");
 }
 
-TEST_F(Certify, TheRequiredBoundIsTheVerifiedOne) {
+TEST_F(CertifyCommand, TheRequiredBoundIsTheVerifiedOne) {
   const Json answer = certify_json({"sphere:n=30,d=5"});
   EXPECT_LT(answer.at("lambda_min_verified").get<double>(), answer.at("lambda_min").get<double>());
   EXPECT_EQ(require("lambda_min>=" + answer.at("lambda_min").dump()), 1);
 }
 
-TEST_F(Certify, EveryActivationAnswers) {
+TEST_F(CertifyCommand, EveryActivationAnswers) {
   for (const std::string name : {"relu", "softplus", "tanh", "sigmoid", "erf", "gelu", "silu", "quadratic"}) {
     const Json answer = certify_json({"sphere:n=12,d=6", "--activation", name});
     EXPECT_EQ(answer.at("outcome"), "verified") << name;

@@ -32,7 +32,8 @@ TEST_F(OddData, EqualPointsWithEqualLabelsAreMerged) {
   EXPECT_EQ(found.at("n_distinct"), 3);
   EXPECT_EQ(found.at("outcome"), "verified");
   EXPECT_EQ(found.at("conflicts"), Json::array());
-  EXPECT_EQ(found.at("duplicates"), Json::parse(R"([[{"sample":0,"label":"yes"},{"sample":2,"label":"yes"}]])"));
+  EXPECT_EQ(found.at("duplicates"),
+            Json::parse(R"([[{"sample":0,"label":"yes"},{"sample":2,"label":"yes"}]])"));
   EXPECT_NE(certify(csv).out.find("1 group; 3 distinct points"), std::string::npos);
 }
 
@@ -40,12 +41,14 @@ TEST_F(OddData, EqualPointsWithDifferentLabelsCannotBeFitted) {
   const std::string csv = "a,b,label\n1,0,yes\n0,1,no\n2,0,no\n3,1,no\n";
   const Json found = answer(csv);
   EXPECT_EQ(found.at("outcome"), "impossible");
-  EXPECT_EQ(found.at("conflicts"), Json::parse(R"([[{"sample":0,"label":"yes"},{"sample":2,"label":"no"}]])"));
+  EXPECT_EQ(found.at("conflicts"),
+            Json::parse(R"([[{"sample":0,"label":"yes"},{"sample":2,"label":"no"}]])"));
   for (const Json& guarantee : found.at("guarantees")) EXPECT_EQ(guarantee.at("holds"), false) << guarantee;
 
   const Outcome outcome = certify(csv, {"--require", "conflict-free"});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_NE(outcome.out.find("No network can fit these labels: samples 0 (label yes) and 2 (label no)"), std::string::npos)
+  EXPECT_NE(outcome.out.find("No network can fit these labels: samples 0 (label yes) and 2 (label no)"),
+            std::string::npos)
       << outcome.out;
   EXPECT_EQ(certify(csv, {"--require", "certified"}).exit_code, 1);
 }

@@ -41,7 +41,8 @@ TEST(Blas, NamesTheVectorInstructions) {
   EXPECT_NE(simd_target(), "Unknown");
 }
 
-// With a thread pool of its own OpenBLAS runs one thread while a SerialBlas lives, and as many as before afterwards.
+// With a thread pool of its own OpenBLAS runs one thread while a SerialBlas lives, and as many as before
+// afterwards.
 TEST(Blas, SerialBlasIsUndone) {
   const auto count = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "openblas_get_num_threads"));
   if (count == nullptr) GTEST_SKIP() << "another BLAS is loaded";

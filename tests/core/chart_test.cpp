@@ -9,22 +9,26 @@ namespace zeroloss {
 namespace {
 
 using Json = nlohmann::json;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN(),
+                 kInf = std::numeric_limits<double>::infinity();
 
 Json values(const std::string& chart) { return Json::parse(chart).at("data").at("values"); }
 
 TEST(LineChart, IsAVegaLiteSpecificationWithItsData) {
-  const Json spec = Json::parse(line_chart("A \"title\"\n", {"step", true}, {"misfit"}, {{"a", {1, 2}, {0.5, 0.25}, {}}}));
+  const Json spec =
+      Json::parse(line_chart("A \"title\"\n", {"step", true}, {"misfit"}, {{"a", {1, 2}, {0.5, 0.25}, {}}}));
   EXPECT_EQ(spec.at("$schema"), "https://vega.github.io/schema/vega-lite/v5.json");
   EXPECT_EQ(spec.at("title").at("text"), "A \"title\"\n");
-  EXPECT_EQ(spec.at("data").at("values"), Json::parse(R"([{"curve":"a","x":1,"y":0.5},{"curve":"a","x":2,"y":0.25}])"));
+  EXPECT_EQ(spec.at("data").at("values"),
+            Json::parse(R"([{"curve":"a","x":1,"y":0.5},{"curve":"a","x":2,"y":0.25}])"));
   EXPECT_EQ(spec.at("encoding").at("x").at("title"), "step");
   EXPECT_EQ(spec.at("encoding").at("x").at("scale").at("type"), "log");
   EXPECT_FALSE(spec.at("layer").at(0).at("encoding").at("y").at("scale").contains("type"));
 }
 
 TEST(LineChart, LeavesOutPointsThatAreNotFinite) {
-  const Json points = values(line_chart("", {"x"}, {"y"}, {{"a", {0, 1, 2, kNan, -kInf, 5}, {0, kNan, kInf, 3, 4, -5}, {}}}));
+  const Json points =
+      values(line_chart("", {"x"}, {"y"}, {{"a", {0, 1, 2, kNan, -kInf, 5}, {0, kNan, kInf, 3, 4, -5}, {}}}));
   ASSERT_EQ(points.size(), 2u);
   EXPECT_EQ(points[0].at("x"), 0);
   EXPECT_EQ(points[1].at("y"), -5);
@@ -54,17 +58,22 @@ TEST(LineChart, NamesItsCurvesOnlyIfThereAreSeveral) {
   EXPECT_FALSE(colour({{"a", {1}, {1}, {}}, {"b", {1}, {2}, {}}}).contains("legend"));
 }
 
-TEST(LineChart, OfNothingIsAnEmptyChart) { EXPECT_EQ(values(line_chart("", {"x"}, {"y"}, {})), Json::array()); }
+TEST(LineChart, OfNothingIsAnEmptyChart) {
+  EXPECT_EQ(values(line_chart("", {"x"}, {"y"}, {})), Json::array());
+}
 
 TEST(DotChart, KeepsTheOrderAndLeavesOutWhatCannotBeShown) {
   const std::vector<Bar> bars{{"z", "g", 2}, {"none", "g", 0}, {"a", "h", 1}, {"nan", "h", kNan}};
   const Json points = values(dot_chart("widths", {"units", true}, bars));
-  EXPECT_EQ(points, Json::parse(R"([{"name":"z","group":"g","value":2},{"name":"a","group":"h","value":1}])"));
+  EXPECT_EQ(points,
+            Json::parse(R"([{"name":"z","group":"g","value":2},{"name":"a","group":"h","value":1}])"));
   EXPECT_EQ(values(dot_chart("widths", {"units"}, bars)).size(), 3u);
 }
 
 TEST(DotChart, ColoursGroupsOnlyIfThereAreAny) {
-  const auto encoding = [](const std::string& group) { return Json::parse(dot_chart("", {"v"}, {{"a", group, 1}})).at("encoding"); };
+  const auto encoding = [](const std::string& group) {
+    return Json::parse(dot_chart("", {"v"}, {{"a", group, 1}})).at("encoding");
+  };
   EXPECT_TRUE(encoding("g").contains("color"));
   EXPECT_FALSE(encoding("").contains("color"));
   EXPECT_TRUE(encoding("").at("y").at("sort").is_null());

@@ -26,7 +26,8 @@ TEST_F(Digest, OfAStreamDoesNotDependOnItsPieces) {
   const std::string letters(1'000'000, 'a');
   for (const std::size_t piece : {1u, 63u, 64u, 65u, 1'000'000u}) {
     Sha256 digest;
-    for (std::size_t i = 0; i < letters.size(); i += piece) digest.update(letters.data() + i, std::min(piece, letters.size() - i));
+    for (std::size_t i = 0; i < letters.size(); i += piece)
+      digest.update(letters.data() + i, std::min(piece, letters.size() - i));
     EXPECT_EQ(digest.hex(), kMillion) << piece;
   }
 }

@@ -29,7 +29,8 @@ TEST(Memory, PeakHoldsWhatWasTouched) {
 
 TEST(Memory, SaysWhatIsNeededWhatIsFreeAndWhatToTry) {
   EXPECT_NO_THROW(require_memory(0, "nothing", ""));
-  const auto message = test::message_of<ResourceError>([] { require_memory(1.5e20, "the kernel of 9 points", "try --n 5"); });
+  const auto message =
+      test::message_of<ResourceError>([] { require_memory(1.5e20, "the kernel of 9 points", "try --n 5"); });
   EXPECT_EQ(message.rfind("the kernel of 9 points needs 150000000000.0 GB, ", 0), 0u) << message;
   EXPECT_NE(message.find(" free; try --n 5"), std::string::npos) << message;
 }

@@ -101,8 +101,10 @@ TEST_F(Run, LeavesWhatWasWrittenToBeResumed) {
 
 TEST_F(Run, FailsWhereItCannotBeCreated) {
   write("file", "x");
-  EXPECT_MESSAGE(ResourceError, RunFolder(folder / "file" / "run"), "run.partial", "cannot be created", "Not a directory");
-  EXPECT_MESSAGE(ResourceError, RunFolder(folder / std::string(300, 'n')), "cannot be created", "File name too long");
+  EXPECT_MESSAGE(ResourceError, RunFolder(folder / "file" / "run"), "run.partial", "cannot be created",
+                 "Not a directory");
+  EXPECT_MESSAGE(ResourceError, RunFolder(folder / std::string(300, 'n')), "cannot be created",
+                 "File name too long");
   if (geteuid() == 0) return;  // root may write anywhere
   fs::permissions(folder, fs::perms::owner_write, fs::perm_options::remove);
   EXPECT_MESSAGE(ResourceError, RunFolder{run}, "cannot be created", "Permission denied");
@@ -130,15 +132,16 @@ TEST_F(Run, AFullDiskLeavesTheOldFileAndNoRest) {
   write_file(path("a"), "old");
   {
     const FullDisk disk(4096);
-    EXPECT_MESSAGE(ResourceError, write_file(path("a"), std::string(100'000, 'x')), path("a"), "writing failed",
-                   "File too large");
+    EXPECT_MESSAGE(ResourceError, write_file(path("a"), std::string(100'000, 'x')), path("a"),
+                   "writing failed", "File too large");
   }
   EXPECT_EQ(content(path("a")), "old");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
 }
 
 TEST_F(Run, WriteNamesWhatItCannotCreateOrReplace) {
-  EXPECT_MESSAGE(ResourceError, write_file(folder / "absent" / "a", "x"), "absent/a", "creating failed", "No such file");
+  EXPECT_MESSAGE(ResourceError, write_file(folder / "absent" / "a", "x"), "absent/a", "creating failed",
+                 "No such file");
   fs::create_directory(folder / "taken");
   EXPECT_MESSAGE(ResourceError, write_file(folder / "taken", "x"), "taken", "renaming failed");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);

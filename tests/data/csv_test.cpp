@@ -134,6 +134,18 @@ TEST_F(Csv, NamesQuotesOutOfPlace) {
   EXPECT_MESSAGE(DataError, read("a,b\n\"1\"2,3\n"), "line 2", "quote");
 }
 
+TEST_F(Csv, AWordInTheFirstRecordIsNotAHeaderWhereTheSecondHasOneToo) {
+  const Dataset iris = read("5.1,3.5,setosa\n4.9,3.0,setosa\n7.0,3.2,virginica\n", {.target = "2"});
+  EXPECT_EQ(iris.n(), 3);
+  EXPECT_EQ(iris.class_names, (std::vector<std::string>{"setosa", "virginica"}));
+  EXPECT_EQ(iris.X(0, 0), 5.1);
+  EXPECT_TRUE(iris.feature_names.empty());
+  const Dataset named = read("a,b,kind\n4.9,3.0,setosa\n7.0,3.2,virginica\n", {.target = "kind"});
+  EXPECT_EQ(named.n(), 2);
+  EXPECT_MESSAGE(DataError, read("5.1,x\n4.9,y\n"), "line 1", "column 1", "--target 1");
+  EXPECT_MESSAGE(DataError, read("1,2,a\n3,b\n", {.target = "2"}), "line 2", "2 fields", "3");
+}
+
 TEST_F(Csv, NamesEmptyFiles) {
   EXPECT_MESSAGE(DataError, read(""), "t.csv", "is empty");
   EXPECT_MESSAGE(DataError, read("\n\n"), "is empty");

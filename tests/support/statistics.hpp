@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-/// Statistics with the scale that a test compares them with. Seeds are fixed: a test either always passes or never does.
+/// Statistics with the scale that a test compares them with. Seeds are fixed: a test either always passes or
+/// never does.
 namespace zeroloss::test {
 
 /// A deviation of more than this many standard errors happens once in 10^7 true hypotheses.
@@ -34,7 +35,8 @@ inline Estimate correlation(const std::vector<double>& a, const std::vector<doub
   return {ab / std::sqrt(aa * bb), 1 / std::sqrt(static_cast<double>(a.size()))};
 }
 
-/// sqrt(n) times the Kolmogorov-Smirnov distance to a continuous distribution function. Its tail is 2 exp(-2 t^2).
+/// sqrt(n) times the Kolmogorov-Smirnov distance to a continuous distribution function. Its tail is 2 exp(-2
+/// t^2).
 template <class Cdf>
 double kolmogorov_smirnov(std::vector<double> sample, Cdf cdf) {
   std::sort(sample.begin(), sample.end());

@@ -28,14 +28,15 @@ Ends make_terminal() {
   winsize size{};
   size.ws_col = 80;
   size.ws_row = 24;
-  if (openpty(&ends.read, &ends.write, nullptr, nullptr, &size) != 0) throw std::runtime_error("openpty failed");
+  if (openpty(&ends.read, &ends.write, nullptr, nullptr, &size) != 0)
+    throw std::runtime_error("openpty failed");
   fcntl(ends.read, F_SETFD, FD_CLOEXEC);
   fcntl(ends.write, F_SETFD, FD_CLOEXEC);
   return ends;
 }
 
-[[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments, const RunOptions& options,
-                         int out, int err) {
+[[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments,
+                         const RunOptions& options, int out, int err) {
   const int in = open("/dev/null", O_RDONLY);
   if (!options.out_file.empty()) out = open(options.out_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   dup2(in, STDIN_FILENO);
@@ -61,7 +62,8 @@ bool drain(int descriptor, std::string& text) {
 
 }  // namespace
 
-Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const RunOptions& options) {
+Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
+                    const RunOptions& options) {
   const Ends out = make_pipe(), err = options.terminal ? make_terminal() : make_pipe();
   const pid_t process = fork();
   if (process < 0) throw std::runtime_error("fork failed");

@@ -16,11 +16,13 @@ struct RunOptions {
   std::string folder{};                    ///< where it runs; empty = here
   std::string out_file{};                  ///< stdout goes there and is not captured
   bool terminal = false;                   ///< stderr is a terminal of 80 columns
-  std::function<bool(const Outcome&)> interrupt_when{};  ///< asked every few ms with what was written so far; one SIGINT once true
+  std::function<bool(const Outcome&)>
+      interrupt_when{};  ///< asked every few ms with what was written so far; one SIGINT once true
 };
 
 /// Runs a program found in PATH or by its path, with nothing on stdin, to its end.
-Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const RunOptions& options = {});
+Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
+                    const RunOptions& options = {});
 
 /// Runs the zeroloss command.
 inline Outcome zeroloss(const std::vector<std::string>& arguments, const RunOptions& options = {}) {

@@ -20,9 +20,9 @@ struct BlockLanczos {
   Index iterations = 0;
 };
 
-/// Block Lanczos with full reorthogonalisation: at least `least` >= 1 steps, then until the residual of the largest value is
-/// below `tolerance` (its square bounds the relative error of the value), an invariant subspace is reached or `most` steps are done.
-/// Dependent start columns are fine. Scratch: n b k doubles.
+/// Block Lanczos with full reorthogonalisation: at least `least` >= 1 steps, then until the largest value has settled: its change over
+/// the last sixth of the steps is at most `tolerance` of it, or its residual squared (which over the relative gap bounds its error) at most
+/// 1e-3 tolerance; or an invariant subspace is reached, or `most` steps are done. Dependent start columns are fine. Scratch: n b k doubles.
 BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index least, Index most, double tolerance);
 
 /// A seeded random n x min(n, 8) start block, for when only the extreme eigenvalue is wanted.
