@@ -13,7 +13,7 @@
 namespace zeroloss {
 namespace {
 
-constexpr Index kBlock = 512;   // columns factored at a time
+constexpr Index kBlock = 1024;   // columns factored at a time
 constexpr Index kStrip = 256;   // columns of the inverse formed at a time
 
 // The four pieces that RFP is made of, as column-major matrices with leading dimension `stride`.

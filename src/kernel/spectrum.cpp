@@ -1,6 +1,6 @@
 #include "zeroloss/kernel/spectrum.hpp"
 
-#include <Eigen/QR>
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -17,6 +17,7 @@ namespace {
 
 constexpr double u = 0x1p-53;
 constexpr double kUp = 1 + 0x1p-30;
+constexpr Index kBlockColumns = 8;
 
 double gamma(double k) { return k * u / (1 - k * u); }
 
@@ -70,19 +71,27 @@ struct Orthonormal {
   Matrix Q, R;  // block = Q R + a part inside the basis + rounding
 };
 
-// Orthonormal columns for the part of `block` outside the basis, in two rounds, since one loses digits where little
-// is outside. Directions shorter than `floor` are dropped.
+// Orthonormal columns for the part of `block` outside the basis, from the eigenvectors of its scaled Gram matrix
+// (Stathopoulos and Wu, SIAM J. Sci. Comput. 23, 2002): products of tall matrices only. Two rounds, since the first
+// loses digits where little is outside. Columns shorter than `floor` and directions within 1e-6 of dependence are dropped.
 Orthonormal orthonormalize(Matrix Q, const Basis& basis, double floor) {
   Matrix R = Matrix::Identity(Q.cols(), Q.cols());
-  for (const double least : {floor, 0.5}) {
+  for (const double least : {1e-12, 0.25}) {
     basis.subtract_from(Q, basis.transposed_times(Q));
-    const Eigen::ColPivHouseholderQR<Matrix> qr(Q);
-    Index rank = 0;
-    while (rank < std::min(Q.rows(), Q.cols()) && std::abs(qr.matrixR()(rank, rank)) > least) ++rank;
-    const Matrix upper = qr.matrixR().topRows(rank).template triangularView<Eigen::Upper>();
-    R = (upper * qr.colsPermutation().inverse() * R).eval();
-    if (rank == 0) return {Matrix(Q.rows(), 0), std::move(R)};
-    Q = qr.householderQ() * Matrix::Identity(Q.rows(), rank);
+    Vector scale = Q.colwise().norm().transpose();
+    for (double& s : scale) s = s > floor ? 1 / s : 0;
+    const Matrix scaled = Q * scale.asDiagonal();
+    const Eigen::SelfAdjointEigenSolver<Matrix> gram(scaled.transpose() * scaled);
+    const Index rank = (gram.eigenvalues().array() > least).count();
+    if (rank == 0) return {Matrix(Q.rows(), 0), Matrix(0, R.cols())};
+    const Matrix directions = gram.eigenvectors().rightCols(rank) *
+                              gram.eigenvalues().tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
+    const Matrix lengths = scale.unaryExpr([](double s) { return s > 0 ? 1 / s : 0; });
+    R = (gram.eigenvalues().tail(rank).cwiseSqrt().asDiagonal() * gram.eigenvectors().rightCols(rank).transpose() *
+         lengths.col(0).asDiagonal() * R)
+            .eval();
+    Q = scaled * directions;
+    floor = 0;
   }
   return {std::move(Q), std::move(R)};
 }
@@ -108,26 +117,26 @@ BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index lea
     basis.subtract_from(block, T.rightCols(width));
     ++result.iterations;
 
-    // Eigenvalues of T cost its side cubed, so they are looked at every sixth part of the way only.
+    // Eigenvalues of T cost its side cubed, so they are looked at every eighth part of the way only.
     Q = orthonormalize(block, basis, kRounding * T.diagonal().maxCoeff()).Q;
     if (result.iterations < std::min(next_look, most) && Q.cols() > 0) continue;
-    next_look = result.iterations + 1 + result.iterations / 6;
+    next_look = result.iterations + 1 + result.iterations / 8;
     ritz = T;
     result.values = decompose(ritz, 'V');
     const double before = std::exchange(top, result.values.tail(1).value());
     result.residual = (block * ritz.bottomRightCorner(width, 1)).norm() / std::abs(top);
-    const bool settled = std::abs(top - before) <= tolerance * top || result.residual * result.residual <= 1e-3 * tolerance;
+    const bool settled = std::abs(top - before) <= tolerance * top || result.residual * result.residual <= 0.1 * tolerance;
     if (settled || result.iterations >= most) break;
   }
   result.weights = (ritz.topRows(first.rows()).transpose() * first).cwiseAbs2();
-  Matrix vector = Matrix::Zero(start.rows(), 1);
-  basis.subtract_from(vector, ritz.rightCols(1));
-  result.vector = -vector.normalized();
+  result.vectors = Matrix::Zero(start.rows(), std::min(kBlockColumns, T.cols()));
+  basis.subtract_from(result.vectors, -ritz.rightCols(result.vectors.cols()).rowwise().reverse());
+  result.vectors.colwise().normalize();
   return result;
 }
 
 Matrix random_block(Index n) {
-  Matrix block(n, std::min<Index>(n, 8));
+  Matrix block(n, std::min(n, kBlockColumns));
   Random(0, Stream::start).fill_normal(block);
   return block;
 }
@@ -150,26 +159,29 @@ Operator divide_by(const Packed<double>& L, Progress& progress) {
 
 namespace {
 
-constexpr double kTolerance = 1e-11;
-constexpr Index kSteps = 200;
-
-EigenPair extreme(const Operator& apply, Index n) {
-  auto lanczos = block_lanczos(apply, random_block(n), 1, kSteps, kTolerance);
-  return {lanczos.values.tail(1).value(), std::move(lanczos.vector), lanczos.residual, lanczos.iterations};
+EigenPair extreme(const Operator& apply, const Matrix& start) {
+  constexpr double kTolerance = 1e-11;
+  constexpr Index kSteps = 200;
+  const auto lanczos = block_lanczos(apply, start, 1, kSteps, kTolerance);
+  return {lanczos.values.tail(1).value(), lanczos.vectors.col(0), lanczos.residual, lanczos.iterations};
 }
 
 }  // namespace
 
 EigenPair largest_eigenpair(const Packed<double>& K, Progress& progress) {
   progress.stage("largest eigenvalue");
-  auto pair = extreme(multiply_by(K, progress), K.n());
+  auto pair = extreme(multiply_by(K, progress), random_block(K.n()));
   progress.finish();
   return pair;
 }
 
 EigenPair smallest_eigenpair(const Packed<double>& L, double shift, Progress& progress) {
+  return smallest_eigenpair(L, shift, random_block(L.n()), progress);
+}
+
+EigenPair smallest_eigenpair(const Packed<double>& L, double shift, const Matrix& start, Progress& progress) {
   progress.stage("smallest eigenvalue");
-  auto pair = extreme(divide_by(L, progress), L.n());
+  auto pair = extreme(divide_by(L, progress), start);
   progress.finish();
   pair.value = 1 / pair.value - shift;
   return pair;
@@ -271,7 +283,7 @@ double spectral_norm_bound(const RowMatrix& X) {
         lapack::symm('L', side, V.cols(), C.data(), side, V.data(), side, 0.0, W.data(), side);
         return W;
       },
-      side);
+      random_block(side));
   // lambda_max(exact) <= s + Cholesky's loss on s I - C + the error of C + that of the rows.
   const Vector diagonal = C.diagonal();
   for (double gap = 1e-7;; gap *= 4) {

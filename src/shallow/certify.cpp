@@ -18,7 +18,8 @@ namespace {
 
 constexpr Index kExactForecast = 3000;  // points up to which all eigenvalues are computed
 constexpr Index kProbes = 32;
-constexpr Index kLanczosSteps = 10;     // of a block with one column a class and a probe
+constexpr Index kLanczosSteps = 8;      // at least, of a block with a column for each class and probe
+constexpr double kSettled = 1e-11;      // relative accuracy of the extreme eigenvalues
 constexpr std::size_t kBottleneck = 6;
 
 void check(const CertifyOptions& options) {
@@ -215,8 +216,8 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi
     if (labelled) {
       start.resize(n, Y.cols() + kProbes);
       start << Y, output_probes(data.X, phi, kProbes, options.seed);
-      progress.stage("forecast: large eigenvalues");
-      const auto lanczos = block_lanczos(multiply_by(work.K, progress), start, kLanczosSteps, 4 * kLanczosSteps, 1e-11);
+      progress.stage("large eigenvalues");
+      const auto lanczos = block_lanczos(multiply_by(work.K, progress), start, kLanczosSteps, 20 * kLanczosSteps, kSettled);
       early = spectral_measure(lanczos, Y.cols());
       result.lambda_max = lanczos.values.tail(1).value();
     } else {
@@ -229,18 +230,19 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi
   }
 
   result.ridge = factor_with_ridge(work, data.X, kernel, progress);
-  const auto lowest = smallest_eigenpair(work.K, result.ridge, progress);
-  result.lambda_min = lowest.value;
-  find_bottleneck(data, lowest.vector, result);
-  if (!labelled) return;
-
-  if (!exact) {
-    progress.stage("forecast: small eigenvalues");
+  if (start.cols() == 0) {
+    start = random_block(n);
+  } else {
+    progress.stage("small eigenvalues");
     auto lanczos = block_lanczos(divide_by(work.K, progress), start, kLanczosSteps, kLanczosSteps, 0);
     lanczos.values = (lanczos.values.cwiseInverse().array() - result.ridge).matrix();
     late = spectral_measure(lanczos, Y.cols());
-    start.resize(0, 0);
+    start = lanczos.vectors;
   }
+  const auto lowest = smallest_eigenpair(work.K, result.ridge, start, progress);
+  result.lambda_min = lowest.value;
+  find_bottleneck(data, lowest.vector, result);
+  if (!labelled) return;
   result.forecast = forecast(early, late, Y.cols(), trace_features, options.step, options.accuracy);
   result.forecast->method = exact ? "eigendecomposition" : fmt::format("Lanczos, {} probes", kProbes);
 

@@ -25,7 +25,8 @@ struct Misfit {
   double standard_error;  // of it
 };
 
-Misfit misfit_after(double k, const SpectralMeasure& measure, double eta, double classes) {
+// tr(P Sigma~ P) is a ratio estimate: the probes' mean of ||P u||^2 over their mean of ||u||^2, times tr Sigma~. It is exact at the start.
+Misfit misfit_after(double k, const SpectralMeasure& measure, double eta, double classes, double trace_features) {
   const Index probes = measure.outputs.cols();
   double labels = 0;
   Vector outputs = Vector::Zero(probes);
@@ -34,9 +35,12 @@ Misfit misfit_after(double k, const SpectralMeasure& measure, double eta, double
     labels += measure.labels(i) * shrink;
     outputs += measure.outputs.row(i).transpose() * shrink;
   }
-  const double mean = outputs.mean();
-  const double variance = probes > 1 ? (outputs.array() - mean).square().sum() / static_cast<double>(probes - 1) : 0;
-  return {labels + classes * mean, classes * std::sqrt(variance / static_cast<double>(probes))};
+  const Vector start = measure.outputs.colwise().sum().transpose();
+  const double ratio = outputs.sum() / start.sum();
+  const double spread = (outputs - ratio * start).squaredNorm();
+  const auto count = static_cast<double>(probes);
+  const double error = probes > 1 ? std::sqrt(spread * count / (count - 1)) / start.sum() : 0;
+  return {labels + classes * trace_features * ratio, classes * trace_features * error};
 }
 
 }  // namespace
@@ -85,7 +89,7 @@ Forecast forecast(const SpectralMeasure& early, const SpectralMeasure& late, Ind
   result.start_misfit = labels > 0 ? std::sqrt(start / labels) : std::numeric_limits<double>::infinity();
 
   const auto at = [&](double k) {
-    auto misfit = misfit_after(k, k < turn ? early : late, result.step, static_cast<double>(classes));
+    auto misfit = misfit_after(k, k < turn ? early : late, result.step, static_cast<double>(classes), trace_features);
     const double relative = std::sqrt(std::max(0.0, misfit.squared) / start);
     return Misfit{relative, relative > 0 ? misfit.standard_error / (2 * start * relative) : 0};
   };

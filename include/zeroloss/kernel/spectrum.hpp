@@ -9,20 +9,20 @@ namespace zeroloss {
 /// V -> A V for a symmetric positive semidefinite A on R^n and n x b blocks V.
 using Operator = std::function<Matrix(const Matrix&)>;
 
-/// What k block Lanczos steps know of A, seen from the columns of a start block: Ritz values, the largest one's vector, and
+/// What k block Lanczos steps know of A, seen from the columns of a start block: Ritz values, the largest ones' vectors, and
 /// for every start column s the quadrature s^T f(A) s = sum_i weights(i, s) f(values(i)), exact for polynomials of degree 2k - 1
 /// (Golub and Meurant, Matrices, Moments and Quadrature, ch. 6).
 struct BlockLanczos {
   Vector values;        ///< ascending
   Matrix weights;       ///< one row a value, one column a start vector; >= 0, columns sum to ||s||^2
-  Vector vector;        ///< unit Ritz vector of the largest value
-  double residual = 0;  ///< ||A vector - value vector|| / value
+  Matrix vectors;       ///< unit Ritz vectors of the largest values, at most 8, largest first
+  double residual = 0;  ///< ||A vector - value vector|| / value of the first
   Index iterations = 0;
 };
 
 /// Block Lanczos with full reorthogonalisation: at least `least` >= 1 steps, then until the largest value has settled: its change over
-/// the last sixth of the steps is at most `tolerance` of it, or its residual squared (which over the relative gap bounds its error) at most
-/// 1e-3 tolerance; or an invariant subspace is reached, or `most` steps are done. Dependent start columns are fine. Scratch: n b k doubles.
+/// the last eighth of the steps is at most `tolerance` of it, or its residual squared (which over the relative gap bounds its error) at most
+/// 0.1 tolerance; or an invariant subspace is reached, or `most` steps are done. Dependent start columns are fine. Scratch: n b k doubles.
 BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index least, Index most, double tolerance);
 
 /// A seeded random n x min(n, 8) start block, for when only the extreme eigenvalue is wanted.
@@ -38,7 +38,9 @@ struct EigenPair {
 EigenPair largest_eigenpair(const Packed<double>& K, Progress& progress);
 
 /// The smallest eigenvalue of L L^T - shift I: Lanczos on the inverse. Accurate to about u lambda_max.
+/// `start` may hold approximate eigenvectors, from which it takes fewer steps.
 EigenPair smallest_eigenpair(const Packed<double>& L, double shift, Progress& progress);
+EigenPair smallest_eigenpair(const Packed<double>& L, double shift, const Matrix& start, Progress& progress);
 
 /// The operators A = K and A = (L L^T)^-1, which report each product to `progress`.
 Operator multiply_by(const Packed<double>& K, Progress& progress);
