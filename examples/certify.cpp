@@ -7,7 +7,7 @@ int main(int argc, char** argv) {
   const auto answer = zeroloss::certify(data, {.activation = "relu"});
   std::printf("%s\n", answer.conclusion.c_str());
   for (const auto& suspect : answer.suspects)
-    std::printf("sample %td: label %s, but its neighbours say %s\n", suspect.sample.record, suspect.sample.label.c_str(),
-                suspect.predicted.c_str());
+    std::printf("sample %td: label %s, but its neighbours say %s\n", suspect.sample.record,
+                suspect.sample.label.c_str(), suspect.predicted.c_str());
   return answer.lambda_min_verified ? 0 : 1;
 }

@@ -18,7 +18,7 @@ namespace zeroloss::app {
 namespace {
 
 struct Options {
-  std::string source, out;
+  std::string source, out, step = "auto";
   ReadOptions read;
   CertifyOptions certify;
   std::vector<std::string> require;
@@ -48,10 +48,19 @@ std::string check_property(const std::string& property) {
                      property);
 }
 
+// "auto" or a positive number.
+std::string check_step(const std::string& step) {
+  char* end = nullptr;
+  const double value = std::strtod(step.c_str(), &end);
+  if (step == "auto" || (*end == '\0' && value > 0 && std::isfinite(value))) return "";
+  return fmt::format("'{}' is not a step; take auto or a number > 0", step);
+}
+
 void run(const Options& options, Session& session) {
   auto settings = options.certify;
   settings.normalize = !options.no_normalize;
   settings.seed = options.read.seed;
+  settings.step = options.step == "auto" ? 0 : std::strtod(options.step.c_str(), nullptr);
   auto progress = session.progress();
   std::optional<RunFolder> folder;
   if (!options.out.empty()) folder.emplace(options.out);
@@ -101,7 +110,8 @@ void add_certify(CLI::App& app, Session& session) {
       ->add_option("--width", o.certify.width,
                    "Hidden units of a given network; 0 asks for the sufficient width")
       ->capture_default_str();
-  command->add_option("--step", o.certify.step, "Step of the forecast; 0 takes 1.5/lambda_max")
+  command->add_option("--step", o.step, "Step of the forecast: a number, or auto for 1.5/lambda_max")
+      ->check(CLI::Validator(check_step, "NUMBER|auto"))
       ->capture_default_str();
   command->add_flag(
       "--all-bounds", o.certify.all_bounds,

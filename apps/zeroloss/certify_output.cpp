@@ -17,9 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Names that are not UTF-8 come out with replacement characters.
-std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
-
 // ---- text
 // -------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <nlohmann/json.hpp>
 
 namespace zeroloss::app {
 namespace {
@@ -59,7 +60,8 @@ bool numeric(const std::string& cell) {
 
 // Columns on the terminal: UTF-8 continuation bytes take none.
 std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 }  // namespace
@@ -99,9 +101,14 @@ std::string Table::text(const std::string& indent) const {
   return out;
 }
 
+std::string dump(const nlohmann::ordered_json& json) {
+  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 std::string with_commas(long long value) {
   std::string digits = std::to_string(value < 0 ? -value : value);
-  for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), ",");
+  for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3)
+    digits.insert(static_cast<std::size_t>(i), ",");
   return (value < 0 ? "-" : "") + digits;
 }
 

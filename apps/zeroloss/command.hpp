@@ -1,12 +1,14 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "zeroloss/core/progress.hpp"
 
-/// What the subcommands share: one short file each, that parses options, calls one library function and prints.
+/// What the subcommands share: one short file each, that parses options, calls one library function and
+/// prints.
 namespace zeroloss::app {
 
 /// Exit codes of the command.
@@ -17,7 +19,6 @@ struct Session {
   std::vector<std::string> arguments;  ///< the command line, for the manifest
   std::string cache;                   ///< default of --cache: XDG_CACHE_HOME/zeroloss
   bool quiet = false;                  ///< --quiet: no progress
-  bool colour = false;                 ///< stdout is a terminal and NO_COLOR is not set
   int exit_code = kDone;
 
   Progress progress() const;  ///< a bar on stderr if that is a terminal and not quiet; stops on Ctrl-C
@@ -40,7 +41,11 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// JSON as text, one key a line. What is not UTF-8 (file names, labels) has its bad bytes replaced.
+std::string dump(const nlohmann::ordered_json& json);
+
 std::string with_commas(long long value);  ///< 1234567 -> "1,234,567"
-std::string short_number(double value);    ///< 4 significant digits, exponent only where it helps: "2.1e+19", "0.0131"
+std::string short_number(
+    double value);  ///< 4 significant digits, exponent only where it helps: "2.1e+19", "0.0131"
 
 }  // namespace zeroloss::app

@@ -35,7 +35,7 @@ std::string some(const std::vector<Index>& values) {
 
 void list(const Arguments& arguments) {
   if (arguments.json) {
-    nlohmann::json sets = nlohmann::json::array();
+    nlohmann::ordered_json sets = nlohmann::ordered_json::array();
     for (const KnownSet& set : known_sets())
       sets.push_back({{"name", set.name},
                       {"description", set.description},
@@ -46,11 +46,10 @@ void list(const Arguments& arguments) {
                       {"licence", set.licence},
                       {"citation", set.citation},
                       {"in_cache", is_cached(set, arguments.read.cache)}});
-    fmt::print("{}\n", nlohmann::json{{"sets", sets},
-                                      {"cache", arguments.read.cache},
-                                      {"included", {"digits"}},
-                                      {"generators", {"sphere:n=..,d=..[,y=normal|sign|none][,seed=..]"}}}
-                           .dump());
+    fmt::print("{}\n", dump({{"sets", sets},
+                             {"cache", arguments.read.cache},
+                             {"included", {"digits"}},
+                             {"generators", {"sphere:n=..,d=..[,y=normal|sign|none][,seed=..]"}}}));
     return;
   }
   Table table({"name", "points", "features", "classes", "there", "what"});
@@ -65,10 +64,10 @@ void list(const Arguments& arguments) {
       table.text(), arguments.read.cache);
 }
 
-nlohmann::json to_json(const Dataset& data, const Summary& summary) {
-  nlohmann::json classes = nullptr, targets = nullptr;
+nlohmann::ordered_json to_json(const Dataset& data, const Summary& summary) {
+  nlohmann::ordered_json classes = nullptr, targets = nullptr;
   if (data.task == Task::classification) {
-    classes = nlohmann::json::array();
+    classes = nlohmann::ordered_json::array();
     for (std::size_t k = 0; k < data.class_names.size(); ++k)
       classes.push_back({{"name", data.class_names[k]}, {"points", summary.class_counts[k]}});
   }
@@ -78,7 +77,7 @@ nlohmann::json to_json(const Dataset& data, const Summary& summary) {
           {"points", data.n()},
           {"features", data.d()},
           {"task", name_of(data.task)},
-          {"target", labelled ? nlohmann::json(data.target_name) : nullptr},
+          {"target", labelled ? nlohmann::ordered_json(data.target_name) : nullptr},
           {"labels", data.label_treatment},
           {"classes", classes},
           {"range", {summary.least, summary.greatest}},
@@ -86,7 +85,7 @@ nlohmann::json to_json(const Dataset& data, const Summary& summary) {
           {"constant_columns", summary.constant_columns},
           {"zero_rows", summary.zero_rows},
           {"duplicates", summary.duplicates},
-          {"conflicts", labelled ? nlohmann::json(summary.conflicts) : nullptr},
+          {"conflicts", labelled ? nlohmann::ordered_json(summary.conflicts) : nullptr},
           {"sha256", data.digest}};
 }
 
@@ -94,7 +93,7 @@ void info(const Arguments& arguments) {
   const Dataset data = read_dataset(arguments.name, arguments.read);
   const Summary summary = summarize(data);
   if (arguments.json) {
-    fmt::print("{}\n", to_json(data, summary).dump());
+    fmt::print("{}\n", dump(to_json(data, summary)));
     return;
   }
   fmt::print("{}: {} points, {} features, {}\n\n", data.name, with_commas(data.n()), with_commas(data.d()),
@@ -128,8 +127,7 @@ void get(const Arguments& arguments, Session& session) {
   fetch(*set, arguments.read.cache, progress, arguments.fetch);
   const std::string folder = arguments.read.cache + "/" + set->name;
   if (arguments.json)
-    fmt::print("{}\n",
-               nlohmann::json{{"name", set->name}, {"folder", folder}, {"downloaded", !was_there}}.dump());
+    fmt::print("{}\n", dump({{"name", set->name}, {"folder", folder}, {"downloaded", !was_there}}));
   else
     fmt::print("{} {} {}\ncite: {}\nlicence: {}\n", set->name, was_there ? "was already in" : "is now in",
                folder, set->citation, set->licence);

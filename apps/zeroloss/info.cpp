@@ -10,7 +10,8 @@
 namespace zeroloss::app {
 
 void add_info(CLI::App& app, Session&) {
-  auto* command = app.add_subcommand("info", "Version, processor features and BLAS in use, and what is slow about them");
+  auto* command =
+      app.add_subcommand("info", "Version, processor features and BLAS in use, and what is slow about them");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print one JSON object [off]");
   command->callback([json] {
@@ -20,7 +21,7 @@ void add_info(CLI::App& app, Session&) {
       nlohmann::ordered_json all{{"version", ZEROLOSS_VERSION}};
       all.update(machine);
       all["warning"] = blas.warning.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(blas.warning);
-      fmt::print("{}\n", all.dump(1));
+      fmt::print("{}\n", dump(all));
       return;
     }
     fmt::print("zeroloss {}\n\n", ZEROLOSS_VERSION);
@@ -30,7 +31,9 @@ void add_info(CLI::App& app, Session&) {
     table.add({"BLAS", blas.library});
     table.add({"BLAS kernel", blas.kernel});
     table.add({"BLAS threading", blas.threading});
-    table.add({"memory free", fmt::format("{:.1f} GB", machine["memory_available_bytes"].get<double>() / 1e9)});
+    table.add(
+        {"memory free", fmt::format("{:.1f} GB", machine["memory_available_bytes"].get<double>() / 1e9)});
+    table.add({"optional parts", "none in this version"});
     table.add({"compiler", machine["compiler"].get<std::string>()});
     fmt::print("{}", table.text());
     if (!blas.warning.empty()) fmt::print("\nwarning: {}\n", blas.warning);

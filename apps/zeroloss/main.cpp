@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
@@ -75,7 +74,6 @@ int main(int argc, char** argv) {
   Session session;
   session.arguments.assign(argv, argv + argc);
   session.cache = default_cache();
-  session.colour = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   std::signal(SIGPIPE, SIG_IGN);
 
   CLI::App app("zeroloss: neural networks that reach zero training loss, and the proof that they do",

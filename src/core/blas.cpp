@@ -10,7 +10,8 @@
 namespace zeroloss {
 namespace {
 
-// OpenBLAS answers questions that the BLAS interface has no words for. Other libraries do not have these symbols.
+// OpenBLAS answers questions that the BLAS interface has no words for. Other libraries do not have these
+// symbols.
 template <class Function>
 Function* symbol(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
@@ -20,10 +21,11 @@ Function* symbol(const char* name) {
 int vector_bits(const std::string& kernel) {
   for (const char* name : {"SkylakeX", "Cooperlake", "SapphireRapids"})
     if (kernel == name) return 512;
-  for (const char* name : {"Haswell", "Zen", "Excavator", "Sandybridge", "Bulldozer", "Piledriver", "Steamroller"})
+  for (const char* name :
+       {"Haswell", "Zen", "Excavator", "Sandybridge", "Bulldozer", "Piledriver", "Steamroller"})
     if (kernel == name) return 256;
-  for (const char* name : {"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Atom", "Barcelona", "Bobcat",
-                           "Athlon", "Opteron", "Opteron_SSE3", "Northwood", "Katmai", "Generic"})
+  for (const char* name : {"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Atom", "Barcelona",
+                           "Bobcat", "Athlon", "Opteron", "Opteron_SSE3", "Northwood", "Katmai", "Generic"})
     if (kernel == name) return 128;
   return 0;
 }
@@ -49,7 +51,8 @@ BlasInfo blas_info() {
   const int kernel_bits = vector_bits(info.kernel), processor_bits = processor_vector_bits();
   if (kernel_bits != 0 && kernel_bits < processor_bits)
     info.warning = fmt::format(
-        "OpenBLAS runs its {} kernels ({}-bit vectors) on a processor with {}-bit vectors: it does not know this "
+        "OpenBLAS runs its {} kernels ({}-bit vectors) on a processor with {}-bit vectors: it does not know "
+        "this "
         "processor. Set OPENBLAS_CORETYPE={} or install a newer OpenBLAS.",
         info.kernel, kernel_bits, processor_bits, processor_bits == 512 ? "SkylakeX" : "Haswell");
   return info;

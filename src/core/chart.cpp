@@ -30,7 +30,8 @@ bool drawable(double value, const Axis& axis) { return std::isfinite(value) && (
 
 }  // namespace
 
-std::string line_chart(const std::string& title, const Axis& x, const Axis& y, const std::vector<Curve>& curves) {
+std::string line_chart(const std::string& title, const Axis& x, const Axis& y,
+                       const std::vector<Curve>& curves) {
   Json values = Json::array();
   bool bands = false;
   for (const auto& curve : curves)
@@ -71,10 +72,13 @@ std::string dot_chart(const std::string& title, const Axis& value, const std::ve
   spec["height"] = {{"step", 26}};
   spec["data"] = {{"values", values}};
   spec["mark"] = {{"type", "point"}, {"filled", true}, {"size", 90}, {"tooltip", true}};
-  spec["encoding"] = {
-      {"x", channel("value", value)},
-      {"y",
-       {{"field", "name"}, {"type", "nominal"}, {"sort", nullptr}, {"title", nullptr}, {"axis", {{"labelLimit", 360}, {"grid", true}}}}}};
+  spec["encoding"] = {{"x", channel("value", value)},
+                      {"y",
+                       {{"field", "name"},
+                        {"type", "nominal"},
+                        {"sort", nullptr},
+                        {"title", nullptr},
+                        {"axis", {{"labelLimit", 360}, {"grid", true}}}}}};
   if (groups) spec["encoding"]["color"] = {{"field", "group"}, {"type", "nominal"}, {"title", nullptr}};
   return text(spec);
 }

@@ -25,9 +25,7 @@ Sha256::~Sha256() = default;
 Sha256::Sha256(Sha256&&) noexcept = default;
 Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 
-void Sha256::update(const void* bytes, std::size_t count) {
-  EVP_DigestUpdate(state_->context, bytes, count);
-}
+void Sha256::update(const void* bytes, std::size_t count) { EVP_DigestUpdate(state_->context, bytes, count); }
 
 std::string Sha256::hex() {
   unsigned char digest[EVP_MAX_MD_SIZE];

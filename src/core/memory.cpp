@@ -51,7 +51,8 @@ std::string format_bytes(double bytes) {
 void require_memory(double bytes, const std::string& what, const std::string& hint) {
   const auto available = static_cast<double>(available_memory_bytes());
   if (bytes > available)
-    throw ResourceError(fmt::format("{} needs {}, {} free; {}", what, format_bytes(bytes), format_bytes(available), hint));
+    throw ResourceError(
+        fmt::format("{} needs {}, {} free; {}", what, format_bytes(bytes), format_bytes(available), hint));
 }
 
 }  // namespace zeroloss

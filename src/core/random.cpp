@@ -12,7 +12,8 @@ namespace zeroloss {
 Random::Random(std::uint64_t seed, Stream stream, std::uint64_t index) {
   if (seed >= (std::uint64_t{1} << 53))
     throw std::invalid_argument("seed must be below 2^53; got " + std::to_string(seed));
-  // The key is the seed. Its 11 free high bits hold the stream; the upper half of the counter holds the index.
+  // The key is the seed. Its 11 free high bits hold the stream; the upper half of the counter holds the
+  // index.
   key_ = {static_cast<std::uint32_t>(seed),
           static_cast<std::uint32_t>(seed >> 32) | (static_cast<std::uint32_t>(stream) << 21)};
   counter_ = {0, 0, static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32)};

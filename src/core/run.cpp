@@ -25,7 +25,8 @@ namespace {
 
 void flush_folder(const fs::path& folder) {
   const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY);
-  if (descriptor < 0) return;  // some file systems have no handle for folders; the files themselves are flushed
+  if (descriptor < 0)
+    return;  // some file systems have no handle for folders; the files themselves are flushed
   fsync(descriptor);
   close(descriptor);
 }
@@ -68,12 +69,14 @@ RunFolder::RunFolder(fs::path path, bool resume) : path_(std::move(path)), parti
   partial_ += ".partial";
   std::error_code error;
   if (fs::exists(path_, error))
-    throw std::invalid_argument(fmt::format("{} exists already; choose another --out or remove it", path_.string()));
-  if (fs::exists(partial_, error) && !fs::is_empty(partial_, error) && !resume)
     throw std::invalid_argument(
-        fmt::format("{} holds an unfinished run; continue it with --resume, or remove it", partial_.string()));
+        fmt::format("{} exists already; choose another --out or remove it", path_.string()));
+  if (fs::exists(partial_, error) && !fs::is_empty(partial_, error) && !resume)
+    throw std::invalid_argument(fmt::format(
+        "{} holds an unfinished run; continue it with --resume, or remove it", partial_.string()));
   fs::create_directories(partial_, error);
-  if (error) throw ResourceError(fmt::format("{}: cannot be created: {}", partial_.string(), error.message()));
+  if (error)
+    throw ResourceError(fmt::format("{}: cannot be created: {}", partial_.string(), error.message()));
   if (access(partial_.c_str(), W_OK) != 0) fail(partial_, "writing into it");
 }
 
@@ -82,7 +85,9 @@ RunFolder::~RunFolder() {
   if (fs::is_empty(partial_, ignored)) fs::remove(partial_, ignored);
 }
 
-void RunFolder::write(const std::string& name, std::string_view content) { write_file(partial_ / name, content); }
+void RunFolder::write(const std::string& name, std::string_view content) {
+  write_file(partial_ / name, content);
+}
 
 void RunFolder::finish() {
   flush_folder(partial_);

@@ -113,8 +113,8 @@ class Records {
   std::optional<std::size_t> target_column_;
 };
 
-// A header is a first record with text where the second has a number, or, where it stands alone, with any text: so
-// the first record of a file without a header is not lost because its class is a word.
+// A header is a first record with text where the second has a number, or, where it stands alone, with any
+// text: so the first record of a file without a header is not lost because its class is a word.
 void Records::begin() {
   const auto text = [](const std::string& field) { return !number(field) && !missing(field); };
   const bool alone = fields_.empty();
@@ -168,8 +168,8 @@ double Records::feature(std::size_t j) const {
     fail(fmt::format("{}: missing value '{}'; fill it in or remove the record", column(j), text));
   const auto parsed = number(text);
   if (!parsed)
-    fail(fmt::format("{}: found text '{}', expected a number (if this column is the target, say --target {})", column(j),
-                     text, j));
+    fail(fmt::format("{}: found text '{}', expected a number (if this column is the target, say --target {})",
+                     column(j), text, j));
   if (!parsed->in_range)
     fail(fmt::format("{}: '{}' is outside the range of double precision", column(j), text));
   if (!std::isfinite(parsed->value))

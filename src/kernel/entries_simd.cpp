@@ -1,21 +1,21 @@
-#include "kernel/entries.hpp"
-
 #include <algorithm>
 #include <numbers>
 #include <vector>
 
+#include "kernel/entries.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernel/entries_simd.cpp"
+#include <hwy/contrib/math/math-inl.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-
-#include <hwy/contrib/math/math-inl.h>
 
 #ifndef ZEROLOSS_ENTRIES_ONCE
 #define ZEROLOSS_ENTRIES_ONCE
 namespace zeroloss::entries {
 
-// rho^factors times a polynomial in rho, or in rho^2 where every coefficient sits at one parity (half the work).
+// rho^factors times a polynomial in rho, or in rho^2 where every coefficient sits at one parity (half the
+// work).
 template <class T>
 struct Polynomial {
   std::vector<T> coefficients;  // ascending
@@ -31,7 +31,8 @@ Polynomial<T> polynomial(const Kernel& kernel) {
   Polynomial<T> p;
   p.squared = !(any[0] && any[1]);
   const bool odd = any[1] && !any[0];
-  for (std::size_t r = odd; r < full.size(); r += p.squared ? 2 : 1) p.coefficients.push_back(static_cast<T>(full[r]));
+  for (std::size_t r = odd; r < full.size(); r += p.squared ? 2 : 1)
+    p.coefficients.push_back(static_cast<T>(full[r]));
   if (p.coefficients.empty()) p.coefficients.push_back(0);
   p.factors = static_cast<int>(odd) + static_cast<int>(kernel.times_rho);
   return p;
@@ -50,7 +51,8 @@ V clamp_to_unit(D d, V rho) {
   return hn::Max(hn::Set(d, T{-1}), hn::Min(hn::Set(d, T{1}), rho));
 }
 
-// values <- f(values), four vectors at a time to hide the latency of long chains. f takes (d, a, b, c, e) by reference.
+// values <- f(values), four vectors at a time to hide the latency of long chains. f takes (d, a, b, c, e) by
+// reference.
 template <class T, class F>
 void transform(T* values, std::size_t count, const F& f) {
   const hn::ScalableTag<T> d;
@@ -115,13 +117,15 @@ void map_polynomial(const Kernel& kernel, T* values, std::size_t count) {
 template <class T>
 void Map(const Kernel& kernel, T* values, std::size_t count) {
   using std::numbers::pi;
-  const auto times = [&](auto rho, auto value) HWY_ATTR { return kernel.times_rho ? hn::Mul(rho, value) : value; };
+  const auto times = [&](auto rho, auto value)
+                         HWY_ATTR { return kernel.times_rho ? hn::Mul(rho, value) : value; };
   switch (kernel.dual.form) {
     case DualForm::polynomial:
       return map_polynomial(kernel, values, count);
     case DualForm::relu_derivative:  // h = 1/4 + asin(rho)/(2 pi)
       return transform_each(values, count, [&](auto d, auto rho) HWY_ATTR {
-        const auto h = hn::MulAdd(hn::Asin(d, rho), hn::Set(d, static_cast<T>(0.5 / pi)), hn::Set(d, T{0.25}));
+        const auto h =
+            hn::MulAdd(hn::Asin(d, rho), hn::Set(d, static_cast<T>(0.5 / pi)), hn::Set(d, T{0.25}));
         return times(rho, h);
       });
     case DualForm::relu:  // h~ = (sqrt(1 - rho^2) + rho (pi/2 + asin(rho)))/(2 pi)

@@ -87,14 +87,20 @@ template <class T>
 class Builder {
  public:
   Builder(const Rows<T>& X, const Kernel& kernel, Packed<T>& K)
-      : X_(X), kernel_(kernel), K_(K), singular_(std::isinf(kernel.slope())), at_one_(static_cast<T>(kernel(1))) {}
+      : X_(X),
+        kernel_(kernel),
+        K_(K),
+        singular_(std::isinf(kernel.slope())),
+        at_one_(static_cast<T>(kernel(1))) {}
 
   void build(const Tile& t, Tally<T>& tally) const {
     const Index d = X_.cols(), rows = t.i_end - t.i, columns = t.j_end - t.j, n1 = K_.n1();
     const T* xi = X_.data() + t.i * d;
     const T* xj = X_.data() + t.j * d;
     const bool corner = t.j >= n1, diagonal = t.i == t.j;
-    T* products = diagonal ? tally.buffer.data() : corner ? K_.corner_row(t.i) + (t.j - n1) : K_.column(t.j) + t.i;
+    T* products = diagonal ? tally.buffer.data()
+                  : corner ? K_.corner_row(t.i) + (t.j - n1)
+                           : K_.column(t.j) + t.i;
     const Index stride = diagonal ? kTile : K_.stride();
     if (corner)  // runs along j are contiguous
       lapack::gemm('T', 'N', columns, rows, d, T{1}, xj, d, xi, d, T{0}, products, stride);
@@ -131,7 +137,8 @@ class Builder {
     if (any_near || most >= tally.bar()) {
       for (Index q = 0; q < count; ++q) {
         const double closeness = std::abs(static_cast<double>(run[q]));
-        if (closeness >= tally.bar()) tally.offer({closeness, std::max(fixed, start + q), std::min(fixed, start + q)});
+        if (closeness >= tally.bar())
+          tally.offer({closeness, std::max(fixed, start + q), std::min(fixed, start + q)});
         if (closeness < 1 - kNear) continue;
         ++tally.near_pairs;
         if (singular_) recompute.push_back(q);
@@ -153,18 +160,21 @@ class Builder {
   T at_one_;
 };
 
-// Theory 2, step 2. delta bounds |fl(rho) - rho|: rows within 3 u + d 2^-64 of the exactly normalised ones, a dot
-// product of any order, and underflow. The factor 1 + 2^-20 covers the rounding of this evaluation itself.
+// Theory 2, step 2. delta bounds |fl(rho) - rho|: rows within 3 u + d 2^-64 of the exactly normalised ones, a
+// dot product of any order, and underflow. The factor 1 + 2^-20 covers the rounding of this evaluation
+// itself.
 double entry_error(const Kernel& kernel, double n, double d, double near_pairs, double singular_sum) {
   const double row = 3 * u + d * 0x1p-64;
   const double delta = d * u / (1 - d * u) + 2.01 * row + d * 0x1p-1020;
-  // The vectorised evaluation: the dual's own error, doubled for powers of rho^2 in place of rho, and 4 ulp of asin and the products around it.
+  // The vectorised evaluation: the dual's own error, doubled for powers of rho^2 in place of rho, and 4 ulp
+  // of asin and the products around it.
   const double evaluation = n * (2 * kernel.dual.error + 16 * u * std::max(1.0, std::abs(kernel(1))));
   double bound = 0;
   if (std::isfinite(kernel.slope())) {
     bound = n * delta * kernel.slope() + evaluation;
   } else {
-    // relu's rho h: |k'| <= 1/2 + 1/(2 pi sqrt(1 - rho^2)), taken at the far end of [rho - delta, rho + delta].
+    // relu's rho h: |k'| <= 1/2 + 1/(2 pi sqrt(1 - rho^2)), taken at the far end of [rho - delta, rho +
+    // delta].
     const double widen = 1 / std::sqrt(1 - 2.1 * delta / kNear);
     const double far = delta * (n / 2 + widen * std::sqrt(2 * singular_sum) / (2 * std::numbers::pi));
     const double theta = 2.1 * row + 30 * u;  // of a near pair's angle; |dk/dtheta| <= 1/2 + 1/(2 pi) < 0.66
@@ -175,7 +185,9 @@ double entry_error(const Kernel& kernel, double n, double d, double near_pairs, 
 
 }  // namespace
 
-double Kernel::at_angle(double theta) const { return (times_rho ? std::cos(theta) : 1.0) * dual.at_angle(theta); }
+double Kernel::at_angle(double theta) const {
+  return (times_rho ? std::cos(theta) : 1.0) * dual.at_angle(theta);
+}
 
 Kernel sigma(const Activation& activation) {
   return {"Sigma(" + activation.name + ")", dual_activation(activation, true), true};

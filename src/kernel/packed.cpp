@@ -13,7 +13,7 @@
 namespace zeroloss {
 namespace {
 
-constexpr Index kBlock = 1024;   // columns factored at a time
+constexpr Index kBlock = 1024;  // columns factored at a time
 constexpr Index kStrip = 256;   // columns of the inverse formed at a time
 
 // The four pieces that RFP is made of, as column-major matrices with leading dimension `stride`.
@@ -27,7 +27,8 @@ bool positive(double pivot) { return pivot > 0 && std::isfinite(pivot); }
 
 template <class T>
 Packed<T>::Packed(Index n) : n_(n) {
-  require_memory(bytes(n), "a packed " + std::to_string(n) + " x " + std::to_string(n) + " matrix", "use fewer points");
+  require_memory(bytes(n), "a packed " + std::to_string(n) + " x " + std::to_string(n) + " matrix",
+                 "use fewer points");
   constexpr std::size_t kHuge = std::size_t{1} << 21;
   const std::size_t count = static_cast<std::size_t>(n) * (static_cast<std::size_t>(n) + 1) / 2 * sizeof(T);
   const bool huge = count >= 8 * kHuge;
@@ -64,11 +65,12 @@ bool factor(Packed<double>& A, Progress& progress) {
   const Index n = A.n(), n1 = A.n1(), n2 = A.n2(), ld = A.stride();
   const auto flops = [](double rows, double columns, double depth) { return rows * columns * depth; };
 
-  // The trapezoid [A11; A21], n x n1, a block column at a time. Row and column indices are those of the matrix.
+  // The trapezoid [A11; A21], n x n1, a block column at a time. Row and column indices are those of the
+  // matrix.
   for (Index j = 0; j < n1; j += kBlock) {
     const Index w = std::min(kBlock, n1 - j), below = n - j - w;
     double* block = A.column(j) + j;
-    const double* left = A.column(0) + j;  // rows j.. of the finished columns
+    const double* left = A.column(0) + j;                      // rows j.. of the finished columns
     lapack::syrk('L', 'N', w, j, -1, left, ld, 1, block, ld);  // above the block's diagonal lies the corner
     lapack::gemm('N', 'T', below, w, j, -1, left + w, ld, left, ld, 1, block + w, ld);
     if (lapack::potrf('L', w, block, ld) != 0) return false;
@@ -79,7 +81,8 @@ bool factor(Packed<double>& A, Progress& progress) {
   }
   if (n2 == 0) return true;
 
-  // The corner A22 -= A21 A21^T, stored as its upper triangle U: row block by row block of U, so that it can be stopped.
+  // The corner A22 -= A21 A21^T, stored as its upper triangle U: row block by row block of U, so that it can
+  // be stopped.
   double* corner = A.corner_row(n1);
   const double* left = A.column(0) + n1;
   for (Index j = 0; j < n2; j += kBlock) {

@@ -36,13 +36,16 @@ Coincidences coincidences(const RowMatrix& X) {
   Coincidences result;
   std::size_t first = 0;
   for (const Index i : order) {
-    while (first < representatives.size() && projection(i) - projection(representatives[first]) > window) ++first;
+    while (first < representatives.size() && projection(i) - projection(representatives[first]) > window)
+      ++first;
     Index equal = -1;
     std::vector<Index> opposite;
     for (std::size_t r = first; r < representatives.size() && equal < 0; ++r) {
       const Index j = representatives[r];
-      if ((X.row(i) - X.row(j)).norm() <= kEqual) equal = j;
-      else if ((X.row(i) + X.row(j)).norm() <= kEqual) opposite.push_back(j);
+      if ((X.row(i) - X.row(j)).norm() <= kEqual)
+        equal = j;
+      else if ((X.row(i) + X.row(j)).norm() <= kEqual)
+        opposite.push_back(j);
     }
     representative[static_cast<std::size_t>(i)] = equal < 0 ? i : equal;
     if (equal >= 0) continue;
@@ -69,7 +72,8 @@ Index antipodal_rank(const RowMatrix& X, const std::vector<std::pair<Index, Inde
   const auto pairs = static_cast<Index>(antipodal.size());
   if (pairs > X.cols()) return X.cols();
   Matrix points(X.cols(), pairs);
-  for (Index p = 0; p < pairs; ++p) points.col(p) = X.row(antipodal[static_cast<std::size_t>(p)].first).transpose();
+  for (Index p = 0; p < pairs; ++p)
+    points.col(p) = X.row(antipodal[static_cast<std::size_t>(p)].first).transpose();
   return pairs == 0 ? 0 : Eigen::ColPivHouseholderQR<Matrix>(points).rank();
 }
 

@@ -10,8 +10,9 @@
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
 
-// Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Sums of positive terms carry a factor
-// 1 + 2^-30 in place of directed rounding; their own relative error is below n u < 2^-30 for any n that fits.
+// Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Sums of positive terms
+// carry a factor 1 + 2^-30 in place of directed rounding; their own relative error is below n u < 2^-30 for
+// any n that fits.
 namespace zeroloss {
 namespace {
 
@@ -30,7 +31,8 @@ Vector decompose(Matrix& A, char job) {
   dsyevd_(&job, "L", &n, A.data(), &n, values.data(), &size, &query, &int_size, &query, &info);
   std::vector<double> scratch(static_cast<std::size_t>(size));
   std::vector<int> int_scratch(static_cast<std::size_t>(int_size));
-  const int scratch_size = static_cast<int>(scratch.size()), int_scratch_size = static_cast<int>(int_scratch.size());
+  const int scratch_size = static_cast<int>(scratch.size()),
+            int_scratch_size = static_cast<int>(int_scratch.size());
   dsyevd_(&job, "L", &n, A.data(), &n, values.data(), scratch.data(), &scratch_size, int_scratch.data(),
           &int_scratch_size, &info);
   if (info != 0) throw std::runtime_error("LAPACK dsyevd failed with info " + std::to_string(info));
@@ -71,9 +73,10 @@ struct Orthonormal {
   Matrix Q, R;  // block = Q R + a part inside the basis + rounding
 };
 
-// Orthonormal columns for the part of `block` outside the basis, from the eigenvectors of its scaled Gram matrix
-// (Stathopoulos and Wu, SIAM J. Sci. Comput. 23, 2002): products of tall matrices only. Two rounds, since the first
-// loses digits where little is outside. Columns shorter than `floor` and directions within 1e-6 of dependence are dropped.
+// Orthonormal columns for the part of `block` outside the basis, from the eigenvectors of its scaled Gram
+// matrix (Stathopoulos and Wu, SIAM J. Sci. Comput. 23, 2002): products of tall matrices only. Two rounds,
+// since the first loses digits where little is outside. Columns shorter than `floor` and directions within
+// 1e-6 of dependence are dropped.
 Orthonormal orthonormalize(Matrix Q, const Basis& basis, double floor) {
   Matrix R = Matrix::Identity(Q.cols(), Q.cols());
   for (const double least : {1e-12, 0.25}) {
@@ -87,8 +90,8 @@ Orthonormal orthonormalize(Matrix Q, const Basis& basis, double floor) {
     const Matrix directions = gram.eigenvectors().rightCols(rank) *
                               gram.eigenvalues().tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
     const Matrix lengths = scale.unaryExpr([](double s) { return s > 0 ? 1 / s : 0; });
-    R = (gram.eigenvalues().tail(rank).cwiseSqrt().asDiagonal() * gram.eigenvectors().rightCols(rank).transpose() *
-         lengths.col(0).asDiagonal() * R)
+    R = (gram.eigenvalues().tail(rank).cwiseSqrt().asDiagonal() *
+         gram.eigenvectors().rightCols(rank).transpose() * lengths.col(0).asDiagonal() * R)
             .eval();
     Q = scaled * directions;
     floor = 0;
@@ -98,7 +101,8 @@ Orthonormal orthonormalize(Matrix Q, const Basis& basis, double floor) {
 
 }  // namespace
 
-BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index least, Index most, double tolerance) {
+BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index least, Index most,
+                           double tolerance) {
   constexpr double kRounding = 1e-14;  // of the operator's norm: what is smaller is no direction
   Basis basis;
   auto [Q, first] = orthonormalize(start, basis, kRounding * start.norm());
@@ -125,7 +129,8 @@ BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index lea
     result.values = decompose(ritz, 'V');
     const double before = std::exchange(top, result.values.tail(1).value());
     result.residual = (block * ritz.bottomRightCorner(width, 1)).norm() / std::abs(top);
-    const bool settled = std::abs(top - before) <= tolerance * top || result.residual * result.residual <= 0.1 * tolerance;
+    const bool settled =
+        std::abs(top - before) <= tolerance * top || result.residual * result.residual <= 0.1 * tolerance;
     if (settled || result.iterations >= most) break;
   }
   result.weights = (ritz.topRows(first.rows()).transpose() * first).cwiseAbs2();
@@ -194,8 +199,8 @@ double cholesky_loss(double n, double trace, double largest) {
   return (rounding + underflow) * kUp;
 }
 
-VerifiedBound verify_lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, double lambda_hat,
-                                Progress& progress) {
+VerifiedBound verify_lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel,
+                                double lambda_hat, Progress& progress) {
   const auto n = static_cast<double>(X.rows());
   const double diagonal = std::abs(kernel(1));  // every K_ii
   VerifiedBound bound;
@@ -231,7 +236,8 @@ double factor_with_ridge(Gram<double>& work, const RowMatrix& X, const Kernel& k
     const bool completed = factor(work.K, progress);
     progress.finish();
     if (completed) return ridge;
-    if (ridge > n * diagonal) throw std::runtime_error("the kernel " + kernel.name + " is not positive semidefinite");
+    if (ridge > n * diagonal)
+      throw std::runtime_error("the kernel " + kernel.name + " is not positive semidefinite");
   }
 }
 
@@ -274,7 +280,8 @@ double spectral_norm_bound(const RowMatrix& X) {
   const Index n = X.rows(), d = X.cols();
   const Index side = std::min(n, d), inner = std::max(n, d);
   const double squares = X.squaredNorm() * kUp;  // ||X||_F^2
-  require_memory(8.0 * static_cast<double>(side) * static_cast<double>(side), "the spectral norm of X", "use fewer points");
+  require_memory(8.0 * static_cast<double>(side) * static_cast<double>(side), "the spectral norm of X",
+                 "use fewer points");
   Matrix C(side, side);  // X^T X or X X^T; X is row-major, so it is X^T to BLAS
   lapack::syrk('L', d <= n ? 'N' : 'T', side, inner, 1.0, X.data(), d, 0.0, C.data(), side);
   const auto top = extreme(

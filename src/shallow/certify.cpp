@@ -18,8 +18,8 @@ namespace {
 
 constexpr Index kExactForecast = 3000;  // points up to which all eigenvalues are computed
 constexpr Index kProbes = 32;
-constexpr Index kLanczosSteps = 8;      // at least, of a block with a column for each class and probe
-constexpr double kSettled = 1e-11;      // relative accuracy of the extreme eigenvalues
+constexpr Index kLanczosSteps = 8;  // at least, of a block with a column for each class and probe
+constexpr double kSettled = 1e-11;  // relative accuracy of the extreme eigenvalues
 constexpr std::size_t kBottleneck = 6;
 
 void check(const CertifyOptions& options) {
@@ -30,9 +30,11 @@ void check(const CertifyOptions& options) {
   if (!probability(options.accuracy))
     throw std::invalid_argument(fmt::format("certify: accuracy must be in (0, 1); got {}", options.accuracy));
   if (!(options.width >= 0 && std::isfinite(options.width)))
-    throw std::invalid_argument(fmt::format("certify: width must be >= 1, or 0 for none; got {}", options.width));
+    throw std::invalid_argument(
+        fmt::format("certify: width must be >= 1, or 0 for none; got {}", options.width));
   if (!(options.step >= 0 && std::isfinite(options.step)))
-    throw std::invalid_argument(fmt::format("certify: step must be > 0, or 0 for auto; got {}", options.step));
+    throw std::invalid_argument(
+        fmt::format("certify: step must be > 0, or 0 for auto; got {}", options.step));
 }
 
 // Unit rows, as the options say.
@@ -43,17 +45,11 @@ Dataset prepare(const Dataset& data, const CertifyOptions& options) {
   if (!options.normalize)
     for (Index i = 0; i < unit.n(); ++i)
       if (const double length = unit.X.row(i).norm(); !(std::abs(length - 1) <= 1e-12))
-        throw DataError(fmt::format("{}: record {} has length {:.17g}; without normalisation every row must have length 1",
-                                    unit.name, unit.records[static_cast<std::size_t>(i)], length));
+        throw DataError(fmt::format(
+            "{}: record {} has length {:.17g}; without normalisation every row must have length 1", unit.name,
+            unit.records[static_cast<std::size_t>(i)], length));
   normalize_rows(unit);
   return unit;
-}
-
-Sample sample(const Dataset& data, Index i) {
-  Sample named{data.records[static_cast<std::size_t>(i)], ""};
-  if (data.task == Task::classification) named.label = data.class_names[static_cast<std::size_t>(data.y(i))];
-  if (data.task == Task::regression) named.label = fmt::format("{:.6g}", data.y(i));
-  return named;
 }
 
 SamplePair sample_pair(const Dataset& data, const Pair& pair) {
@@ -76,7 +72,8 @@ void keep(Dataset& data, const std::vector<Index>& rows) {
   if (data.task != Task::none) data.y.conservativeResize(count);
 }
 
-// Equal rows become one; what coincides is recorded. Returns why lambda_min is exactly 0 on the distinct points, or "".
+// Equal rows become one; what coincides is recorded. Returns why lambda_min is exactly 0 on the distinct
+// points, or "".
 std::string merge_coincidences(Dataset& data, const Activation& phi, CertifyResult& result) {
   const auto found = coincidences(data.X);
   for (const auto& group : found.groups) {
@@ -97,11 +94,13 @@ std::string merge_coincidences(Dataset& data, const Activation& phi, CertifyResu
 
   const Index n = data.n(), d = data.d();
   if (pairs > 0 && phi.dphi_parity != Parity::none)
-    return fmt::format("samples {} and {} are antipodal, and the derivative of {} is {}: their gradients are parallel",
-                       result.antipodal[0].first.record, result.antipodal[0].second.record, phi.name,
-                       phi.dphi_parity == Parity::even ? "even" : "odd");
+    return fmt::format(
+        "samples {} and {} are antipodal, and the derivative of {} is {}: their gradients are parallel",
+        result.antipodal[0].first.record, result.antipodal[0].second.record, phi.name,
+        phi.dphi_parity == Parity::even ? "even" : "odd");
   if (phi.name == "relu" && pairs > rank)
-    return fmt::format("{} antipodal pairs span {} dimensions: their relu gradients are linearly dependent", pairs, rank);
+    return fmt::format("{} antipodal pairs span {} dimensions: their relu gradients are linearly dependent",
+                       pairs, rank);
   if (phi.name == "quadratic" && n > d * (d + 1) / 2)
     return fmt::format("the quadratic kernel has rank at most d(d+1)/2 = {} < {} points", d * (d + 1) / 2, n);
   return "";
@@ -112,7 +111,8 @@ void require_kernel_memory(Index n) {
   const double needed = 1.05 * Packed<double>::bytes(n) + scratch;
   const auto available = static_cast<double>(available_memory_bytes());
   const auto fits = static_cast<Index>(std::sqrt(available / 8 / 0.55)) / 1000 * 1000;
-  require_memory(needed, fmt::format("the kernel of {} points", n), fmt::format("try --n {}", std::max<Index>(fits, 100)));
+  require_memory(needed, fmt::format("the kernel of {} points", n),
+                 fmt::format("try --n {}", std::max<Index>(fits, 100)));
 }
 
 // The eigenvector of lambda_min sits on the samples that hold it down.
@@ -120,9 +120,8 @@ void find_bottleneck(const Dataset& data, const Vector& eigenvector, CertifyResu
   std::vector<Index> order(static_cast<std::size_t>(data.n()));
   std::iota(order.begin(), order.end(), Index{0});
   const std::size_t count = std::min(kBottleneck, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), [&](Index a, Index b) {
-    return std::abs(eigenvector(a)) > std::abs(eigenvector(b));
-  });
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [&](Index a, Index b) { return std::abs(eigenvector(a)) > std::abs(eigenvector(b)); });
   for (std::size_t q = 0; q < count; ++q)
     result.bottleneck.push_back({sample(data, order[q]), eigenvector(order[q]) * eigenvector(order[q])});
   if (count < 2) return;
@@ -147,44 +146,6 @@ LambdaSource scaled(const LambdaSource& source, double mu, std::string name, boo
   return {std::move(name), source.value * mu * mu * (1 - 1e-14), source.verified && tabulated};
 }
 
-// Classification: the leave-one-out winner differs from the label. Regression: a residual beyond 6 x 1.4826 x MAD.
-void judge_labels(const Dataset& data, const Matrix& Y, const Matrix& predicted, CertifyResult& result) {
-  const Index n = data.n();
-  std::vector<Suspect> suspects;
-  if (data.task == Task::classification) {
-    const bool two = Y.cols() == 1;
-    for (Index i = 0; i < n; ++i) {
-      const auto label = static_cast<Index>(data.y(i));
-      Index winner = 0;
-      if (two) winner = predicted(i, 0) >= 0 ? 1 : 0;
-      else predicted.row(i).maxCoeff(&winner);
-      if (winner == label) continue;
-      const double score = two ? 2 * std::abs(predicted(i, 0)) : predicted(i, winner) - predicted(i, label);
-      suspects.push_back({sample(data, i), data.class_names[static_cast<std::size_t>(winner)], score});
-    }
-    result.leave_one_out_error = static_cast<double>(suspects.size()) / static_cast<double>(n);
-  } else {
-    const Vector residual = Y.col(0) - predicted.col(0);
-    std::vector<double> size(residual.data(), residual.data() + n);
-    const auto median = [](std::vector<double> values) {
-      std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-      return values[values.size() / 2];
-    };
-    const double center = median(size);
-    for (double& value : size) value = std::abs(value - center);
-    const double threshold = 6 * 1.4826 * median(size);
-    for (Index i = 0; i < n; ++i)
-      if (threshold > 0 && std::abs(residual(i)) > threshold)
-        suspects.push_back({sample(data, i), fmt::format("{:.6g}", predicted(i, 0)), std::abs(residual(i)) / threshold});
-    const double spread = (Y.array() - Y.mean()).matrix().norm();
-    result.leave_one_out_error = residual.norm() / (spread > 0 ? spread : 1);
-  }
-  std::sort(suspects.begin(), suspects.end(), [](const Suspect& a, const Suspect& b) {
-    return a.score != b.score ? a.score > b.score : a.sample.record < b.sample.record;
-  });
-  result.suspects = std::move(suspects);
-}
-
 std::vector<double> numbers(const Vector& values) { return {values.data(), values.data() + values.size()}; }
 
 Matrix shuffled(const Matrix& Y, std::uint64_t seed) {
@@ -195,7 +156,8 @@ Matrix shuffled(const Matrix& Y, std::uint64_t seed) {
   return rows;
 }
 
-// The kernel once built: extreme eigenvalues, forecast, complexity, leave-one-out. One factorisation and one inverse.
+// The kernel once built: extreme eigenvalues, forecast, complexity, leave-one-out. One factorisation and one
+// inverse.
 void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi, const Kernel& kernel,
                   const CertifyOptions& options, Progress& progress, CertifyResult& result) {
   const Index n = data.n();
@@ -217,7 +179,8 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi
       start.resize(n, Y.cols() + kProbes);
       start << Y, output_probes(data.X, phi, kProbes, options.seed);
       progress.stage("large eigenvalues");
-      const auto lanczos = block_lanczos(multiply_by(work.K, progress), start, kLanczosSteps, 20 * kLanczosSteps, kSettled);
+      const auto lanczos =
+          block_lanczos(multiply_by(work.K, progress), start, kLanczosSteps, 20 * kLanczosSteps, kSettled);
       early = spectral_measure(lanczos, Y.cols());
       result.lambda_max = lanczos.values.tail(1).value();
     } else {
@@ -257,7 +220,9 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi
   const auto size = static_cast<double>(n);
   progress.stage("leave-one-out", size * size * size / 3);
   const Vector diagonal = inverse_diagonal(work.K, progress);
-  judge_labels(data, Y, leave_one_out(Y, inverse.leftCols(Y.cols()), diagonal), result);
+  auto verdict = judge_labels(data, Y, leave_one_out(Y, inverse.leftCols(Y.cols()), diagonal));
+  result.leave_one_out_error = verdict.error;
+  result.suspects = std::move(verdict.suspects);
 }
 
 // Largest ||y|| over the networks that are trained, one a class.
@@ -267,7 +232,8 @@ double worst_norm(const Dataset& data) {
 }
 
 GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Activation& phi,
-                               const CertifyOptions& options, bool vanishes, Progress& progress, CertifyResult& result) {
+                               const CertifyOptions& options, bool vanishes, Progress& progress,
+                               CertifyResult& result) {
   const auto n = static_cast<double>(data.n());
   const bool conflict = !result.conflicts.empty();
   GuaranteeInput input;
@@ -283,17 +249,21 @@ GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Ac
   input.separation_verified = true;
 
   const bool proven = result.lambda_min_verified.has_value();
-  const double lambda = proven ? *result.lambda_min_verified : vanishes ? 0 : std::max(0.0, result.lambda_min - result.rounding_loss);
+  const double lambda = proven     ? *result.lambda_min_verified
+                        : vanishes ? 0
+                                   : std::max(0.0, result.lambda_min - result.rounding_loss);
   input.lambdas.push_back({"lambda_min", conflict ? 0 : lambda, proven});
 
-  // mu_r(phi')^2 lambda_min(G^{o r+1}); G^{o q} has rank at most (d + q - 1 choose q), so some vanish without computing.
+  // mu_r(phi')^2 lambda_min(G^{o r+1}); G^{o q} has rank at most (d + q - 1 choose q), so some vanish without
+  // computing.
   const auto vanishing = [&](int q) {
     double rank = 1;
     for (int i = 0; i < q; ++i) rank *= (input.d + i) / (i + 1);
     return conflict || rank < n - 0.5;
   };
   const auto bound = [&](int q) {
-    return vanishing(q) ? LambdaSource{"", 0, true} : power_bound(work, data.X, q, options.all_bounds, progress);
+    return vanishing(q) ? LambdaSource{"", 0, true}
+                        : power_bound(work, data.X, q, options.all_bounds, progress);
   };
   const auto square = bound(2);
   input.lambda_product = square;
@@ -303,13 +273,15 @@ GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Ac
     input.lambdas.push_back(scaled(bound(1), slopes.mu[0], label(0), phi.tabulated));
     for (const int r : {2, 3})
       if (slopes.mu[static_cast<std::size_t>(r)] != 0)
-        input.lambdas.push_back(scaled(bound(r + 1), slopes.mu[static_cast<std::size_t>(r)], label(r), phi.tabulated));
+        input.lambdas.push_back(
+            scaled(bound(r + 1), slopes.mu[static_cast<std::size_t>(r)], label(r), phi.tabulated));
     const auto features = sigma_features(phi);
     gram_into(work, data.X, features, progress);
     const double ridge = factor_with_ridge(work, data.X, features, progress);
     const double value = smallest_eigenpair(work.K, ridge, progress).value;
     const auto verified = verify_lambda_min(work, data.X, features, value, progress);
-    input.lambda_features = LambdaSource{"lambda_min(Sigma~)", verified.holds ? verified.lambda_min : 0, verified.holds};
+    input.lambda_features =
+        LambdaSource{"lambda_min(Sigma~)", verified.holds ? verified.lambda_min : 0, verified.holds};
   } else {
     input.lambda_features = scaled(square, values.mu[2], "mu_2(phi)^2 lambda_min(G o G)", phi.tabulated);
   }
@@ -329,19 +301,22 @@ void conclude(CertifyResult& result, const std::string& vanishes) {
   };
   if (!result.conflicts.empty()) {
     const auto& group = result.conflicts.front();
-    const auto other = std::find_if(group.begin(), group.end(), [&](const Sample& s) { return s.label != group.front().label; });
+    const auto other = std::find_if(group.begin(), group.end(),
+                                    [&](const Sample& s) { return s.label != group.front().label; });
     result.outcome = "impossible";
-    result.reason = fmt::format("samples {} and {} are the same point with different labels", describe(group.front()),
-                                describe(*other));
-    result.conclusion = fmt::format("No network can fit these labels: {}{}.", result.reason,
-                                    result.conflicts.size() > 1
-                                        ? fmt::format(" (and {} more such groups)", result.conflicts.size() - 1)
-                                        : "");
+    result.reason =
+        fmt::format("samples {} and {} are the same point to the last digit, with different labels",
+                    describe(group.front()), describe(*other));
+    result.conclusion = fmt::format(
+        "No network can fit these labels: {}{}.", result.reason,
+        result.conflicts.size() > 1 ? fmt::format(" (and {} more such groups)", result.conflicts.size() - 1)
+                                    : "");
   } else if (!vanishes.empty()) {
     result.outcome = "zero";
     result.reason = vanishes;
     result.conclusion = fmt::format(
-        "lambda_min is exactly 0 for {}: {}.\nThe theorems do not apply; these labels may still be fitted, but not every labelling can be certified.",
+        "lambda_min vanishes for {}: {}.\n"
+        "No theorem here applies. These labels may still be fitted, but not all labels can be certified.",
         result.activation, vanishes);
   } else if (result.lambda_min_verified) {
     result.outcome = "verified";
@@ -379,18 +354,19 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   const Kernel kernel = sigma(phi);
   auto work = gram(points.X, kernel, progress);
   for (const auto& pair : work.closest) result.closest.push_back(sample_pair(points, pair));
-  result.separation = work.closest.empty() ? std::numeric_limits<double>::infinity() : work.closest.front().distance;
+  result.separation =
+      work.closest.empty() ? std::numeric_limits<double>::infinity() : work.closest.front().distance;
   result.near_pairs = work.near_pairs;
   study_kernel(work, points, phi, kernel, options, progress, result);
 
-  const auto verified = verify_lambda_min(work, points.X, kernel, vanishes.empty() ? result.lambda_min : 0, progress);
+  const auto verified =
+      verify_lambda_min(work, points.X, kernel, vanishes.empty() ? result.lambda_min : 0, progress);
   result.rounding_loss = verified.loss;
   if (verified.holds) result.lambda_min_verified = verified.lambda_min;
   if (!vanishes.empty()) result.lambda_min = 0;
 
   const auto input = guarantee_input(work, points, phi, options, !vanishes.empty(), progress, result);
-  result.guarantees =
-      guarantees(phi, input, {options.failure_probability, options.accuracy, options.width});
+  result.guarantees = guarantees(phi, input, {options.failure_probability, options.accuracy, options.width});
   conclude(result, vanishes);
   progress.finish();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

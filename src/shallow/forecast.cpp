@@ -25,8 +25,10 @@ struct Misfit {
   double standard_error;  // of it
 };
 
-// tr(P Sigma~ P) is a ratio estimate: the probes' mean of ||P u||^2 over their mean of ||u||^2, times tr Sigma~. It is exact at the start.
-Misfit misfit_after(double k, const SpectralMeasure& measure, double eta, double classes, double trace_features) {
+// tr(P Sigma~ P) is a ratio estimate: the probes' mean of ||P u||^2 over their mean of ||u||^2, times tr
+// Sigma~. It is exact at the start.
+Misfit misfit_after(double k, const SpectralMeasure& measure, double eta, double classes,
+                    double trace_features) {
   const Index probes = measure.outputs.cols();
   double labels = 0;
   Vector outputs = Vector::Zero(probes);
@@ -75,8 +77,8 @@ Matrix output_probes(const RowMatrix& X, const Activation& activation, Index cou
   return outputs;
 }
 
-Forecast forecast(const SpectralMeasure& early, const SpectralMeasure& late, Index classes, double trace_features,
-                  double step, double accuracy) {
+Forecast forecast(const SpectralMeasure& early, const SpectralMeasure& late, Index classes,
+                  double trace_features, double step, double accuracy) {
   const double lambda_max = early.values.maxCoeff();
   const double lambda_min = std::max(late.values.minCoeff(), 1e-300);
   Forecast result;
@@ -89,7 +91,8 @@ Forecast forecast(const SpectralMeasure& early, const SpectralMeasure& late, Ind
   result.start_misfit = labels > 0 ? std::sqrt(start / labels) : std::numeric_limits<double>::infinity();
 
   const auto at = [&](double k) {
-    auto misfit = misfit_after(k, k < turn ? early : late, result.step, static_cast<double>(classes), trace_features);
+    auto misfit =
+        misfit_after(k, k < turn ? early : late, result.step, static_cast<double>(classes), trace_features);
     const double relative = std::sqrt(std::max(0.0, misfit.squared) / start);
     return Misfit{relative, relative > 0 ? misfit.standard_error / (2 * start * relative) : 0};
   };

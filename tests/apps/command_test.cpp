@@ -50,7 +50,7 @@ TEST_F(Command, RefusesOptionsOutOfRange) {
                       "failure_probability must be in (0, 1); got 0"));
   EXPECT_TRUE(refuses({"certify", points, "--width", "-5"}, "width must be >= 1, or 0 for none; got -5"));
   EXPECT_TRUE(refuses({"certify", points, "--width", "nan"}, "width must be >= 1"));
-  EXPECT_TRUE(refuses({"certify", points, "--step", "-1"}, "step must be > 0, or 0 for auto; got -1"));
+  EXPECT_TRUE(refuses({"certify", points, "--step", "-1"}, "'-1' is not a step; take auto or a number > 0"));
   EXPECT_TRUE(refuses({"certify", points, "--n", "11"}, "11"));
   EXPECT_TRUE(refuses({"certify", points, "--n", "-1"}, "--n"));
 }

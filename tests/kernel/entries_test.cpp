@@ -17,8 +17,8 @@ std::vector<double> points(std::size_t count) {
   return rho;
 }
 
-// Every kernel, every remainder of the vector length, against the scalar evaluation. Twice the dual's own bound and 16 u is what gram()
-// charges for the vectorised one.
+// Every kernel, every remainder of the vector length, against the scalar evaluation. Twice the dual's own
+// bound and 16 u is what gram() charges for the vectorised one.
 TEST(Entries, AgreeWithTheScalarKernelWithinTheChargedError) {
   for (const auto& name : activation_names())
     for (const Kernel& kernel : {sigma(activation(name)), sigma_features(activation(name))})
@@ -43,7 +43,8 @@ TEST(Entries, FloatAgreesToFloatPrecision) {
       const double exact = kernel(static_cast<double>(static_cast<float>(rho[i])));
       // Horner in N terms and one rounding of every coefficient: (2 N + 8) units of the largest value.
       const double terms = static_cast<double>(kernel.dual.coefficients.size());
-      ASSERT_NEAR(values[i], exact, (2 * terms + 16) * 0x1p-24 * std::max(1.0, std::abs(kernel(1)))) << kernel.name;
+      ASSERT_NEAR(values[i], exact, (2 * terms + 16) * 0x1p-24 * std::max(1.0, std::abs(kernel(1))))
+          << kernel.name;
     }
   }
 }

@@ -47,7 +47,8 @@ Long relu_sigma(const RowMatrix& X, Index i, Index j) {
 TEST(Gram, MatchesTheDefinitionWithinItsOwnBound) {
   Progress progress;
   const Kernel kernel = sigma(activation("relu"));
-  for (const auto& [n, d] : {std::pair<Index, Index>{1, 1}, {2, 1}, {3, 2}, {17, 5}, {64, 64}, {100, 3}, {513, 7}, {1030, 4}}) {
+  for (const auto& [n, d] :
+       {std::pair<Index, Index>{1, 1}, {2, 1}, {3, 2}, {17, 5}, {64, 64}, {100, 3}, {513, 7}, {1030, 4}}) {
     const RowMatrix X = sphere(n, d);
     const auto result = gram(X, kernel, progress);
     Long squares = 0;
@@ -75,7 +76,8 @@ TEST(Gram, EveryActivationMatchesItsKernelWithinTheBound) {
           squares += (i == j ? 1 : 2) * error * error;
         }
       // The reference itself rounds: one u of rho and the scalar dual's error.
-      const double slack = 60 * (2 * kernel.dual.error + 4 * 0x1p-53 * (std::isfinite(kernel.slope()) ? kernel.slope() : 4));
+      const double slack =
+          60 * (2 * kernel.dual.error + 4 * 0x1p-53 * (std::isfinite(kernel.slope()) ? kernel.slope() : 4));
       EXPECT_LE(std::sqrt(squares), result.entry_error + slack) << kernel.name;
     }
 }
@@ -144,7 +146,8 @@ TEST(Gram, FloatMatchesDouble) {
     const Kernel kernel = sigma(activation(name));
     const auto single = gram(Y, kernel, progress);
     const auto twice = gram(X, kernel, progress);
-    // rho is off by (d + 2) 2^-24 and is multiplied by the slope; Horner adds its terms. relu's slope: rho stays below 0.95 here.
+    // rho is off by (d + 2) 2^-24 and is multiplied by the slope; Horner adds its terms. relu's slope: rho
+    // stays below 0.95 here.
     const double slope = std::isfinite(kernel.slope()) ? kernel.slope() : 1.1;
     const double terms = static_cast<double>(kernel.dual.coefficients.size());
     EXPECT_LE((dense(single.K).cast<double>() - dense(twice.K)).lpNorm<Eigen::Infinity>() / 600,

@@ -31,7 +31,9 @@ TEST(BlockLanczos, FindsTheLargestEigenpair) {
     const Matrix A = Q * values.asDiagonal() * Q.transpose();
     const auto found = block_lanczos(times(A), random_block(n), 1, 200, 1e-14);
     EXPECT_NEAR(found.values.tail(1).value(), static_cast<double>(n), 1e-11 * static_cast<double>(n)) << n;
-    EXPECT_LE((A * found.vectors.col(0) - static_cast<double>(n) * found.vectors.col(0)).norm(), 1e-6 * static_cast<double>(n)) << n;
+    EXPECT_LE((A * found.vectors.col(0) - static_cast<double>(n) * found.vectors.col(0)).norm(),
+              1e-6 * static_cast<double>(n))
+        << n;
     EXPECT_NEAR(found.vectors.col(0).norm(), 1, 1e-14);
   }
 }
@@ -48,7 +50,8 @@ TEST(BlockLanczos, QuadratureIsExactForLowPowers) {
   for (int k = 0; k <= 7; ++k) {
     const Vector expected = start.cwiseProduct(power).colwise().sum().transpose();
     const Vector quadrature = found.weights.transpose() * found.values.array().pow(k).matrix();
-    EXPECT_LE((quadrature - expected).lpNorm<Eigen::Infinity>(), 1e-11 * expected.lpNorm<Eigen::Infinity>()) << k;
+    EXPECT_LE((quadrature - expected).lpNorm<Eigen::Infinity>(), 1e-11 * expected.lpNorm<Eigen::Infinity>())
+        << k;
     power = (A * power).eval();
   }
 }
@@ -66,7 +69,8 @@ TEST(BlockLanczos, DependentStartColumnsAndInvariantSubspaces) {
   EXPECT_NEAR(found.values.tail(1).value(), 4, 1e-13);
   EXPECT_LE(found.iterations, 4);
   const Vector norms = found.weights.colwise().sum().transpose();
-  for (Index c = 0; c < 4; ++c) EXPECT_NEAR(norms(c), start.col(c).squaredNorm(), 1e-12 * start.squaredNorm());
+  for (Index c = 0; c < 4; ++c)
+    EXPECT_NEAR(norms(c), start.col(c).squaredNorm(), 1e-12 * start.squaredNorm());
 }
 
 TEST(Spectrum, ExtremesAgreeWithDenseEigenvalues) {
@@ -90,7 +94,8 @@ TEST(Spectrum, ExtremesAgreeWithDenseEigenvalues) {
   }
 }
 
-// The bound must lie below the exact value and be tight; the reference is a dense eigenvalue, itself accurate to n u lambda_max.
+// The bound must lie below the exact value and be tight; the reference is a dense eigenvalue, itself accurate
+// to n u lambda_max.
 TEST(Spectrum, VerifiedBoundHoldsAndIsTight) {
   Progress progress;
   for (const auto& name : {"relu", "erf", "gelu", "quadratic"})
@@ -99,15 +104,18 @@ TEST(Spectrum, VerifiedBoundHoldsAndIsTight) {
       const auto found = lambda_min(X, sigma(activation(name)), progress);
       auto work = gram(X, sigma(activation(name)), progress);
       const Vector reference = eigenvalues(work.K);
-      const double error = 4 * static_cast<double>(n) * 0x1p-52 * reference.tail(1).value() + work.entry_error;
+      const double error =
+          4 * static_cast<double>(n) * 0x1p-52 * reference.tail(1).value() + work.entry_error;
       ASSERT_TRUE(found.verified.holds) << name << n;
       EXPECT_LE(found.verified.lambda_min, reference(0) + error) << name << " " << n;
-      EXPECT_GE(found.verified.lambda_min, reference(0) * (1 - 2e-7) - 2 * found.verified.loss - error) << name << " " << n;
+      EXPECT_GE(found.verified.lambda_min, reference(0) * (1 - 2e-7) - 2 * found.verified.loss - error)
+          << name << " " << n;
       EXPECT_EQ(found.verified.factorizations, 1);
     }
 }
 
-// Matrices whose smallest eigenvalue is known exactly: K = diag(blocks [[1, c], [c, 1]]) for two equal points has lambda_min = 0.
+// Matrices whose smallest eigenvalue is known exactly: K = diag(blocks [[1, c], [c, 1]]) for two equal points
+// has lambda_min = 0.
 TEST(Spectrum, NeverCertifiesASingularKernel) {
   Progress progress;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
@@ -150,7 +158,8 @@ TEST(Spectrum, CholeskyLossFollowsTheFormula) {
 }
 
 TEST(Spectrum, NormBoundIsAboveAndTight) {
-  for (const auto& [n, d] : {std::pair<Index, Index>{1, 1}, {1, 50}, {50, 1}, {30, 30}, {200, 20}, {20, 200}}) {
+  for (const auto& [n, d] :
+       {std::pair<Index, Index>{1, 1}, {1, 50}, {50, 1}, {30, 30}, {200, 20}, {20, 200}}) {
     const RowMatrix X = sphere(n, d);
     const double norm = Eigen::JacobiSVD<Matrix>(X).singularValues()(0);
     EXPECT_GE(spectral_norm_bound(X), norm * (1 - 1e-14)) << n << " " << d;

@@ -121,7 +121,8 @@ TEST(Certify, EqualPointsWithDifferentLabelsAreImpossible) {
   ASSERT_EQ(found.conflicts.size(), 1u);
   EXPECT_EQ(found.conflicts[0][0].label, "class1");
   EXPECT_EQ(found.conflicts[0][1].label, "class0");
-  EXPECT_NE(found.conclusion.find("samples 1 (label class1) and 6 (label class0)"), std::string::npos) << found.conclusion;
+  EXPECT_NE(found.conclusion.find("samples 1 (label class1) and 6 (label class0)"), std::string::npos)
+      << found.conclusion;
   for (const auto& g : found.guarantees) EXPECT_FALSE(g.holds) << g.theorem;
 }
 
@@ -236,7 +237,8 @@ TEST(Certify, SpectrumOnRequest) {
   ASSERT_EQ(found.spectrum.size(), 30u);
   EXPECT_NEAR(found.spectrum.front(), found.lambda_min, 1e-13);
   EXPECT_NEAR(found.spectrum.back(), found.lambda_max, 1e-12);
-  EXPECT_NEAR(std::accumulate(found.spectrum.begin(), found.spectrum.end(), 0.0), 15, 1e-12);  // trace of Sigma
+  EXPECT_NEAR(std::accumulate(found.spectrum.begin(), found.spectrum.end(), 0.0), 15,
+              1e-12);  // trace of Sigma
 }
 
 TEST(Certify, BadOptionsAndData) {

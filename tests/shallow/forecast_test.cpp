@@ -44,9 +44,11 @@ TEST(Forecast, IsTheFormulaWithMatrixPowers) {
       const auto f = forecast(measure, measure, 3, c.features.trace(), 0, 1e-3);
       EXPECT_NEAR(f.step, 1.5 / measure.values.maxCoeff(), 1e-15);
       EXPECT_NEAR(f.stable_step, 2 / measure.values.maxCoeff(), 1e-15);
-      EXPECT_NEAR(f.start_misfit, std::sqrt((c.Y.squaredNorm() + 3 * c.features.trace()) / c.Y.squaredNorm()), 1e-12);
+      EXPECT_NEAR(f.start_misfit, std::sqrt((c.Y.squaredNorm() + 3 * c.features.trace()) / c.Y.squaredNorm()),
+                  1e-12);
       for (std::size_t i = 0; i < f.at_step.size() && f.at_step[i] <= 200; ++i)
-        EXPECT_NEAR(f.misfit[i], expected_misfit(c, f.step, static_cast<int>(f.at_step[i])), 1e-12) << phi << n;
+        EXPECT_NEAR(f.misfit[i], expected_misfit(c, f.step, static_cast<int>(f.at_step[i])), 1e-12)
+            << phi << n;
     }
 }
 
@@ -59,11 +61,13 @@ TEST(Forecast, StepsToAccuracyIsTheFirstStepThatReachesIt) {
     EXPECT_LE(expected_misfit(c, 0.05, k), accuracy * (1 + 1e-12));
     EXPECT_GT(expected_misfit(c, 0.05, k - 1), accuracy);
   }
-  const auto unstable = forecast(measure, measure, 1, c.features.trace(), 2.01 / measure.values.maxCoeff(), 1e-3);
+  const auto unstable =
+      forecast(measure, measure, 1, c.features.trace(), 2.01 / measure.values.maxCoeff(), 1e-3);
   EXPECT_TRUE(std::isinf(unstable.steps_to_accuracy));
 }
 
-// Lanczos on H early and on H^-1 late, with random probes: within 5 standard errors of the exact curve, or 1e-3 of it.
+// Lanczos on H early and on H^-1 late, with random probes: within 5 standard errors of the exact curve, or
+// 1e-3 of it.
 TEST(Forecast, LanczosAgreesWithAllEigenvalues) {
   Progress progress;
   const Case c = make(600, 12, 2, "relu");
@@ -83,7 +87,8 @@ TEST(Forecast, LanczosAgreesWithAllEigenvalues) {
 
   EXPECT_NEAR(estimate.step, exact.step, 1e-9 * exact.step);
   for (std::size_t i = 0; i < std::min(exact.misfit.size(), estimate.misfit.size()); ++i) {
-    EXPECT_NEAR(estimate.misfit[i], exact.misfit[i], 5 * estimate.standard_error[i] + 1e-3 * exact.misfit[i]) << exact.at_step[i];
+    EXPECT_NEAR(estimate.misfit[i], exact.misfit[i], 5 * estimate.standard_error[i] + 1e-3 * exact.misfit[i])
+        << exact.at_step[i];
     if (exact.misfit[i] > 1e-6) {
       EXPECT_GT(estimate.standard_error[i], 0);
       EXPECT_LT(estimate.standard_error[i], 0.1 * exact.misfit[i]) << exact.at_step[i];
@@ -91,7 +96,8 @@ TEST(Forecast, LanczosAgreesWithAllEigenvalues) {
   }
 }
 
-// E[u u^T] = Sigma~ for any width: sample covariance of N probes against it, each entry within 5 of its standard errors.
+// E[u u^T] = Sigma~ for any width: sample covariance of N probes against it, each entry within 5 of its
+// standard errors.
 TEST(Forecast, ProbesHaveTheFeatureKernelAsCovariance) {
   constexpr Index kCount = 4000;
   for (const char* phi : {"relu", "softplus"}) {
@@ -110,7 +116,8 @@ TEST(Forecast, ProbesHaveTheFeatureKernelAsCovariance) {
 TEST(Forecast, ProbesDependOnTheSeedOnly) {
   const RowMatrix X = sphere(10, 3);
   EXPECT_EQ(output_probes(X, activation("relu"), 3, 1), output_probes(X, activation("relu"), 3, 1));
-  EXPECT_EQ(output_probes(X, activation("relu"), 3, 1), output_probes(X, activation("relu"), 5, 1).leftCols(3));
+  EXPECT_EQ(output_probes(X, activation("relu"), 3, 1),
+            output_probes(X, activation("relu"), 5, 1).leftCols(3));
   EXPECT_NE(output_probes(X, activation("relu"), 3, 1), output_probes(X, activation("relu"), 3, 2));
 }
 

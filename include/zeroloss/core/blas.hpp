@@ -18,8 +18,8 @@ int thread_count();
 /// Vector instructions in use by the library's own kernels ("AVX3_SPR", "AVX2", ..).
 std::string simd_target();
 
-/// While one of these lives, BLAS calls made from several of our threads at once each run on one thread. An OpenMP BLAS
-/// does so by itself inside a parallel region; one with a thread pool of its own must be told.
+/// While one of these lives, BLAS calls made from several of our threads at once each run on one thread. An
+/// OpenMP BLAS does so by itself inside a parallel region; one with a thread pool of its own must be told.
 class SerialBlas {
  public:
   SerialBlas();

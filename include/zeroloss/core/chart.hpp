@@ -16,8 +16,10 @@ struct Curve {
   std::vector<double> x, y, band;
 };
 
-/// Curves over a common pair of axes. Points that are not finite, or not positive on a log axis, are left out.
-std::string line_chart(const std::string& title, const Axis& x, const Axis& y, const std::vector<Curve>& curves);
+/// Curves over a common pair of axes. Points that are not finite, or not positive on a log axis, are left
+/// out.
+std::string line_chart(const std::string& title, const Axis& x, const Axis& y,
+                       const std::vector<Curve>& curves);
 
 struct Bar {
   std::string name, group;

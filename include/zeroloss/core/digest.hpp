@@ -23,7 +23,7 @@ class Sha256 {
   std::unique_ptr<State> state_;
 };
 
-std::string sha256(std::string_view bytes);           ///< of one string
-std::string sha256_file(const std::string& path);     ///< of a file; DataError if it cannot be read
+std::string sha256(std::string_view bytes);        ///< of one string
+std::string sha256_file(const std::string& path);  ///< of a file; DataError if it cannot be read
 
 }  // namespace zeroloss

@@ -2,12 +2,13 @@
 #include <stdexcept>
 #include <string>
 
-/// What the library throws. A wrong argument is std::invalid_argument ("certify: accuracy must be in (0, 1); got 2"),
-/// thrown before any work. A numerical outcome ("not certified", "diverged") is never an exception but a value.
+/// What the library throws. A wrong argument is std::invalid_argument ("certify: accuracy must be in (0, 1);
+/// got 2"), thrown before any work. A numerical outcome ("not certified", "diverged") is never an exception
+/// but a value.
 namespace zeroloss {
 
-/// Bad data: the message names the file, the line or record and the column, what was found and what was expected.
-/// Nothing half-read is ever returned.
+/// Bad data: the message names the file, the line or record and the column, what was found and what was
+/// expected. Nothing half-read is ever returned.
 struct DataError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -9,18 +9,18 @@ namespace zeroloss {
 
 /// One report: a stage, how far it is, and what that says about the time left.
 struct ProgressReport {
-  std::string stage;    ///< "kernel", "Cholesky factorisation", ...
-  double done = 0;      ///< in units of the stage, 0..total
-  double total = 0;     ///< 0 if not known
-  double elapsed_s = 0; ///< since the stage began
-  double rate = 0;      ///< done per second
-  double left_s = -1;   ///< estimated seconds left in the stage; -1 if not known
+  std::string stage;     ///< "kernel", "Cholesky factorisation", ...
+  double done = 0;       ///< in units of the stage, 0..total
+  double total = 0;      ///< 0 if not known
+  double elapsed_s = 0;  ///< since the stage began
+  double rate = 0;       ///< done per second
+  double left_s = -1;    ///< estimated seconds left in the stage; -1 if not known
   bool finished = false;
 };
 
-/// Passed by reference through every long function. A default one is silent and never cancels. The sink is called
-/// from the thread that does the work, at most every `interval_s` seconds and at the end of each stage. The flag may be
-/// set from a signal handler or another thread.
+/// Passed by reference through every long function. A default one is silent and never cancels. The sink is
+/// called from the thread that does the work, at most every `interval_s` seconds and at the end of each
+/// stage. The flag may be set from a signal handler or another thread.
 class Progress {
  public:
   using Sink = std::function<void(const ProgressReport&)>;
@@ -31,7 +31,7 @@ class Progress {
   void advance(double amount);                     ///< adds to `done`; throws Interrupted once cancelled
   void finish();                                   ///< ends the last stage
   bool cancelled() const { return cancel_ != nullptr && cancel_->load(std::memory_order_relaxed); }
-  void check() const;                              ///< throws Interrupted once cancelled
+  void check() const;  ///< throws Interrupted once cancelled
 
  private:
   using Clock = std::chrono::steady_clock;

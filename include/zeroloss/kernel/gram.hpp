@@ -25,7 +25,7 @@ Kernel power(int r);                                  ///< G^{odot r}, r >= 1
 
 /// Two points and their distance, ||x_i - x_j||, or ||x_i + x_j|| for an antipodal pair.
 struct Pair {
-  Index i = 0, j = 0;      ///< rows of X, i > j
+  Index i = 0, j = 0;  ///< rows of X, i > j
   double distance = 0;
   bool antipodal = false;  ///< x_i is near -x_j
 };
@@ -33,15 +33,17 @@ struct Pair {
 template <class T>
 struct Gram {
   Packed<T> K;
-  double entry_error = 0;     ///< proven bound of ||K - exact||_F for the exactly normalised rows (double; theory 2); infinite for float
+  double entry_error = 0;     ///< proven bound of ||K - exact||_F for the exactly normalised rows (double;
+                              ///< theory 2); infinite for float
   std::vector<Pair> closest;  ///< the 16 closest pairs up to sign, nearest first
-  Index near_pairs = 0;       ///< pairs with 1 - |rho| <= 1e-6 (distance <= 1.42e-3), evaluated from the vectors themselves
+  Index near_pairs =
+      0;  ///< pairs with 1 - |rho| <= 1e-6 (distance <= 1.42e-3), evaluated from the vectors themselves
 };
 
-/// K for the rows of X, n x d, unit length to the accuracy of normalize_rows. Tiles of fixed size, one thread a tile:
-/// dgemm into K, then the entries in place, so the result does not depend on the number of threads.
-/// Error of an entry: (gamma_d + 7 u) sup |k'| + that of the dual activation; close pairs of relu, where k' is
-/// unbounded, are recomputed from theta = 2 atan2(||x - y||, ||x + y||). Cost n^2 d / 2 multiply-adds.
+/// K for the rows of X, n x d, unit length to the accuracy of normalize_rows. Tiles of fixed size, one thread
+/// a tile: dgemm into K, then the entries in place, so the result does not depend on the number of threads.
+/// Error of an entry: (gamma_d + 7 u) sup |k'| + that of the dual activation; close pairs of relu, where k'
+/// is unbounded, are recomputed from theta = 2 atan2(||x - y||, ||x + y||). Cost n^2 d / 2 multiply-adds.
 /// Throws ResourceError if K does not fit, Interrupted when cancelled.
 template <class T>
 Gram<T> gram(const Rows<T>& X, const Kernel& kernel, Progress& progress);

@@ -5,22 +5,26 @@
 #include "zeroloss/core/matrix.hpp"
 #include "zeroloss/core/progress.hpp"
 
-/// A symmetric or lower triangular n x n matrix in n(n+1)/2 numbers, factored and multiplied at the speed of full ones.
+/// A symmetric or lower triangular n x n matrix in n(n+1)/2 numbers, factored and multiplied at the speed of
+/// full ones.
 namespace zeroloss {
 
-/// Rectangular full packed storage (LAPACK's RFP, TRANSR = 'N', UPLO = 'L'; Gustavson et al., ACM TOMS 37, 2010). The
-/// first n1 = ceil(n/2) columns of the lower triangle stand as they are in a column-major array; the remaining triangle
-/// A22 fills the free upper corner of that array, transposed. Allocated, not initialised; offsets are 64-bit, so n is not limited to 65,535.
+/// Rectangular full packed storage (LAPACK's RFP, TRANSR = 'N', UPLO = 'L'; Gustavson et al., ACM TOMS 37,
+/// 2010). The first n1 = ceil(n/2) columns of the lower triangle stand as they are in a column-major array;
+/// the remaining triangle A22 fills the free upper corner of that array, transposed. Allocated, not
+/// initialised; offsets are 64-bit, so n is not limited to 65,535.
 template <class T>
 class Packed {
  public:
   explicit Packed(Index n);  ///< throws ResourceError if the memory is not there
 
   Index n() const { return n_; }
-  Index n1() const { return n_ - n_ / 2; }       ///< size of A11
-  Index n2() const { return n_ / 2; }            ///< size of A22
-  Index stride() const { return n_ | 1; }        ///< leading dimension: n (odd n) or n + 1 (even n)
-  static double bytes(Index n) { return sizeof(T) * 0.5 * static_cast<double>(n) * static_cast<double>(n + 1); }
+  Index n1() const { return n_ - n_ / 2; }  ///< size of A11
+  Index n2() const { return n_ / 2; }       ///< size of A22
+  Index stride() const { return n_ | 1; }   ///< leading dimension: n (odd n) or n + 1 (even n)
+  static double bytes(Index n) {
+    return sizeof(T) * 0.5 * static_cast<double>(n) * static_cast<double>(n + 1);
+  }
 
   /// Column j < n1 of the lower triangle: entry (i, j), i >= j, at column(j)[i].
   T* column(Index j) { return values_.get() + j * stride() + (n_ % 2 == 0 ? 1 : 0); }
@@ -53,8 +57,9 @@ Matrix product(const Packed<double>& A, const Matrix& V);
 /// Adds `shift` to the diagonal, each entry rounded once.
 void shift_diagonal(Packed<double>& A, double shift);
 
-/// Replaces A by its Cholesky factor L, A = L L^T: blocked left-looking dgemm, dpotrf and dtrsm, n^3/3 multiply-adds. Returns false,
-/// with A destroyed, if a pivot is not positive and finite. Cancellable between blocks.
+/// Replaces A by its Cholesky factor L, A = L L^T: blocked left-looking dgemm, dpotrf and dtrsm, n^3/3
+/// multiply-adds. Returns false, with A destroyed, if a pivot is not positive and finite. Cancellable between
+/// blocks.
 bool factor(Packed<double>& A, Progress& progress);
 
 /// B = L^-1 B (forward) or L^-T B (backward), in place; `solve` does both: (L L^T)^-1 B. Cost n^2 m each.
@@ -62,7 +67,8 @@ void solve_forward(const Packed<double>& L, Eigen::Ref<Matrix> B);
 void solve_backward(const Packed<double>& L, Eigen::Ref<Matrix> B);
 void solve(const Packed<double>& L, Eigen::Ref<Matrix> B);
 
-/// The diagonal of (L L^T)^-1: squared column norms of L^-1, formed a strip of columns at a time. n^3/3 multiply-adds, 256 n doubles of scratch.
+/// The diagonal of (L L^T)^-1: squared column norms of L^-1, formed a strip of columns at a time. n^3/3
+/// multiply-adds, 256 n doubles of scratch.
 Vector inverse_diagonal(const Packed<double>& L, Progress& progress);
 
 }  // namespace zeroloss

@@ -9,9 +9,9 @@ namespace zeroloss {
 /// V -> A V for a symmetric positive semidefinite A on R^n and n x b blocks V.
 using Operator = std::function<Matrix(const Matrix&)>;
 
-/// What k block Lanczos steps know of A, seen from the columns of a start block: Ritz values, the largest ones' vectors, and
-/// for every start column s the quadrature s^T f(A) s = sum_i weights(i, s) f(values(i)), exact for polynomials of degree 2k - 1
-/// (Golub and Meurant, Matrices, Moments and Quadrature, ch. 6).
+/// What k block Lanczos steps know of A, seen from the columns of a start block: Ritz values, the largest
+/// ones' vectors, and for every start column s the quadrature s^T f(A) s = sum_i weights(i, s) f(values(i)),
+/// exact for polynomials of degree 2k - 1 (Golub and Meurant, Matrices, Moments and Quadrature, ch. 6).
 struct BlockLanczos {
   Vector values;        ///< ascending
   Matrix weights;       ///< one row a value, one column a start vector; >= 0, columns sum to ||s||^2
@@ -20,18 +20,20 @@ struct BlockLanczos {
   Index iterations = 0;
 };
 
-/// Block Lanczos with full reorthogonalisation: at least `least` >= 1 steps, then until the largest value has settled: its change over
-/// the last eighth of the steps is at most `tolerance` of it, or its residual squared (which over the relative gap bounds its error) at most
-/// 0.1 tolerance; or an invariant subspace is reached, or `most` steps are done. Dependent start columns are fine. Scratch: n b k doubles.
-BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index least, Index most, double tolerance);
+/// Block Lanczos with full reorthogonalisation: at least `least` >= 1 steps, then until the largest value has
+/// settled: its change over the last eighth of the steps is at most `tolerance` of it, or its residual
+/// squared (which over the relative gap bounds its error) at most 0.1 tolerance; or an invariant subspace is
+/// reached, or `most` steps are done. Dependent start columns are fine. Scratch: n b k doubles.
+BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index least, Index most,
+                           double tolerance);
 
 /// A seeded random n x min(n, 8) start block, for when only the extreme eigenvalue is wanted.
 Matrix random_block(Index n);
 
 struct EigenPair {
   double value = 0;
-  Vector vector;         ///< unit length
-  double residual = 0;   ///< relative, of the operator that Lanczos ran on
+  Vector vector;        ///< unit length
+  double residual = 0;  ///< relative, of the operator that Lanczos ran on
   Index iterations = 0;
 };
 
@@ -54,30 +56,32 @@ double cholesky_loss(double n, double trace, double largest);
 struct VerifiedBound {
   bool holds = false;
   double lambda_min = 0;  ///< if holds: lambda_min >= this > 0, rounding and entry errors included
-  double loss = 0;        ///< what rounding costs: Cholesky's loss plus the Frobenius norm of the entry errors
-  int factorizations = 0; ///< spent on the proof
+  double loss = 0;  ///< what rounding costs: Cholesky's loss plus the Frobenius norm of the entry errors
+  int factorizations = 0;  ///< spent on the proof
 };
 
-/// Proves lambda_min(exact kernel) >= s - loss for s = lambda_hat - max(1e-7 lambda_hat, loss/10), doubling the gap until Cholesky
-/// completes. Builds the kernel anew in `work` (and destroys it). Where lambda_hat does not exceed the loss nothing is factored and holds is
-/// false. A kernel whose dual activation is only estimated (a user's function) is never verified.
-VerifiedBound verify_lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, double lambda_hat,
-                                Progress& progress);
+/// Proves lambda_min(exact kernel) >= s - loss for s = lambda_hat - max(1e-7 lambda_hat, loss/10), doubling
+/// the gap until Cholesky completes. Builds the kernel anew in `work` (and destroys it). Where lambda_hat
+/// does not exceed the loss nothing is factored and holds is false. A kernel whose dual activation is only
+/// estimated (a user's function) is never verified.
+VerifiedBound verify_lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel,
+                                double lambda_hat, Progress& progress);
 
-/// The kernel's Cholesky factor, in `work`, in place of the kernel: of K + ridge I with the smallest ridge of 0, 4 b, 64 b, .. (b the loss) for
-/// which it completes. Returns the ridge.
+/// The kernel's Cholesky factor, in `work`, in place of the kernel: of K + ridge I with the smallest ridge of
+/// 0, 4 b, 64 b, .. (b the loss) for which it completes. Returns the ridge.
 double factor_with_ridge(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, Progress& progress);
 
 struct LambdaMin {
-  EigenPair lowest;          ///< computed: lowest.value may be within +-loss of 0, even negative
-  double ridge = 0;          ///< that was added to compute it; 0 unless K is numerically singular
+  EigenPair lowest;  ///< computed: lowest.value may be within +-loss of 0, even negative
+  double ridge = 0;  ///< that was added to compute it; 0 unless K is numerically singular
   VerifiedBound verified;
 };
 
 /// lambda_min of one kernel, computed and proven. Two Cholesky factorisations, 8 n (n + 1)/2 bytes.
 LambdaMin lambda_min(const RowMatrix& X, const Kernel& kernel, Progress& progress);
 
-/// All n eigenvalues, ascending, through LAPACK's dsyevd: 8 n^2 bytes, 4/3 n^3 multiply-adds, error of order n u lambda_max.
+/// All n eigenvalues, ascending, through LAPACK's dsyevd: 8 n^2 bytes, 4/3 n^3 multiply-adds, error of order
+/// n u lambda_max.
 Vector eigenvalues(const Packed<double>& K);
 
 /// Eigenvalues and orthonormal eigenvectors (columns) of K; 16 n^2 bytes and more time.
@@ -87,7 +91,8 @@ struct Eigensystem {
 };
 Eigensystem eigensystem(const Packed<double>& K);
 
-/// A proven upper bound of the spectral norm of the exactly normalised rows, within about 1e-6 of it. Forms the smaller of X^T X and X X^T.
+/// A proven upper bound of the spectral norm of the exactly normalised rows, within about 1e-6 of it. Forms
+/// the smaller of X^T X and X X^T.
 double spectral_norm_bound(const RowMatrix& X);
 
 }  // namespace zeroloss

@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "zeroloss/data/dataset.hpp"
+
+/// Labels that the other samples contradict.
+namespace zeroloss {
+
+/// Samples are named by `record`, their 0-based number in the source.
+struct Sample {
+  Index record = 0;
+  std::string label;  ///< class name or number; empty without labels
+};
+
+Sample sample(const Dataset& data, Index i);
+
+struct Suspect {
+  Sample sample;
+  std::string predicted;  ///< class, or the number predicted
+  double score = 0;  ///< classification: the predicted class's output less the label's; regression: |residual|/threshold
+};
+
+struct LabelVerdict {
+  std::vector<Suspect> suspects;  ///< worst first
+  double error = 0;  ///< fraction misclassified; regression: ||residual|| over the targets' distance from their mean
+};
+
+/// What leave-one-out predictions (n x c, beside targets Y) say of the labels. Classification: suspects are those whose
+/// largest output is not the label's. Regression: those whose |residual| exceeds 6 x 1.4826 x the median absolute
+/// deviation of the residuals.
+LabelVerdict judge_labels(const Dataset& data, const Matrix& Y, const Matrix& predicted);
+
+}  // namespace zeroloss
