@@ -113,9 +113,12 @@ Forecast forecast(const SpectralMeasure& early, const SpectralMeasure& late, Ind
   };
   record(0);
   const double last = std::min(kForever, 10 * std::max(1.0, result.steps_to_accuracy));
-  for (double decade = 1; decade <= last; decade *= 10)
-    for (const double k : {1.0, 2.0, 5.0})
-      if (decade * k <= last) record(decade * k);
+  double before = 0;
+  for (int tenth = 0; before < last; ++tenth) {
+    const double k = std::min(last, std::round(std::pow(10.0, tenth / 10.0)));
+    if (k > before) record(k);
+    before = std::max(before, k);
+  }
   return result;
 }
 

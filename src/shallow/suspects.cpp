@@ -20,8 +20,10 @@ LabelVerdict judge_classes(const Dataset& data, const Matrix& predicted) {
   for (Index i = 0; i < data.n(); ++i) {
     const auto label = static_cast<Index>(data.y(i));
     Index winner = 0;
-    if (two) winner = predicted(i, 0) >= 0 ? 1 : 0;
-    else predicted.row(i).maxCoeff(&winner);
+    if (two)
+      winner = predicted(i, 0) >= 0 ? 1 : 0;
+    else
+      predicted.row(i).maxCoeff(&winner);
     if (winner == label) continue;
     const double score = two ? 2 * std::abs(predicted(i, 0)) : predicted(i, winner) - predicted(i, label);
     verdict.suspects.push_back({sample(data, i), data.class_names[static_cast<std::size_t>(winner)], score});

@@ -32,7 +32,7 @@ Matrix output_probes(const RowMatrix& X, const Activation& activation, Index cou
 struct Forecast {
   double step = 0;              ///< eta of the forecast
   double stable_step = 0;       ///< gradient descent is stable below 2/lambda_max
-  std::vector<double> at_step;  ///< 0, then 1, 2, 5, 10, .. steps
+  std::vector<double> at_step;  ///< 0, then ten a decade, to ten times steps_to_accuracy
   std::vector<double> misfit;   ///< expected misfit there, relative to the start: sqrt(E||r_k||^2/E||r_0||^2)
   std::vector<double> standard_error;  ///< of misfit, from the probes; 0 if exact
   double start_misfit = 0;  ///< sqrt(E||r_0||^2)/||Y||: expected misfit at the start relative to the labels

@@ -18,17 +18,20 @@ Sample sample(const Dataset& data, Index i);
 struct Suspect {
   Sample sample;
   std::string predicted;  ///< class, or the number predicted
-  double score = 0;  ///< classification: the predicted class's output less the label's; regression: |residual|/threshold
+  /// Classification: the predicted class's output less the label's; regression: |residual| over the
+  /// threshold.
+  double score = 0;
 };
 
 struct LabelVerdict {
   std::vector<Suspect> suspects;  ///< worst first
-  double error = 0;  ///< fraction misclassified; regression: ||residual|| over the targets' distance from their mean
+  /// Fraction misclassified; regression: ||residual|| over the targets' distance from their mean.
+  double error = 0;
 };
 
-/// What leave-one-out predictions (n x c, beside targets Y) say of the labels. Classification: suspects are those whose
-/// largest output is not the label's. Regression: those whose |residual| exceeds 6 x 1.4826 x the median absolute
-/// deviation of the residuals.
+/// What leave-one-out predictions (n x c, beside targets Y) say of the labels. Classification: suspects are
+/// those whose largest output is not the label's. Regression: those whose |residual| exceeds 6 x 1.4826 x the
+/// median absolute deviation of the residuals.
 LabelVerdict judge_labels(const Dataset& data, const Matrix& Y, const Matrix& predicted);
 
 }  // namespace zeroloss
