@@ -4,11 +4,14 @@
 
 #include "kernel/entries.hpp"
 
+// foreach_target includes this file once for each instruction set, before anything of Highway's.
+// clang-format off
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernel/entries_simd.cpp"
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include <hwy/contrib/math/math-inl.h>
+// clang-format on
 
 #ifndef ZEROLOSS_ENTRIES_ONCE
 #define ZEROLOSS_ENTRIES_ONCE
