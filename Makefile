@@ -15,13 +15,16 @@ test:
 	cmake --build --preset release
 	ctest --preset release
 
-bench: build
+bench:
+	scripts/setup.sh bench
 	bench/run.sh
 
 format:
+	scripts/setup.sh lint
 	git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
 
 lint:
+	scripts/setup.sh lint
 	cmake --preset dev
 	git ls-files 'src/*.cpp' 'apps/*.cpp' | xargs clang-tidy -p build/dev --quiet
 

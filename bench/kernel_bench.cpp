@@ -2,11 +2,14 @@
 /// stdout. bench/run.py asks it and the peers in turn. The clock covers the library call with its
 /// allocations, not the reading of the data.
 ///
+// clang-format off
 ///     gram float32|float64             Sigma(relu)
-///     products float32|float64         G = X X^T alone, through the same code, and Sigma(relu), both in
-///     memory in use lambda_min                       of Sigma(relu), with the proof cholesky of Sigma(relu),
-///     without building it gemm float32|float64 SIZE        C = A B, square: the rate this machine reaches
-///     entries float32|float64 FILE M   writes M x M entries of Sigma(relu), evenly spaced, as raw doubles
+///     products float32|float64         G = X X^T, then Sigma(relu), through the same code in memory in use
+///     lambda_min                       of Sigma(relu), with the proof
+///     cholesky                         of Sigma(relu), without building it
+///     gemm float32|float64 SIZE        C = A B, square: the rate this machine reaches
+///     entries float32|float64 FILE M   M x M entries of Sigma(relu), evenly spaced, as raw doubles
+// clang-format on
 #include <chrono>
 #include <fstream>
 #include <iostream>

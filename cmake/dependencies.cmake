@@ -1,11 +1,11 @@
-# What the library is built from. Everything is a package of the distribution: scripts/setup.sh installs it.
+# What the library links to: packages of the distribution, which scripts/setup.sh installs. Included by the build and, for
+# a static library, by the installed package.
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(OpenMP REQUIRED)
 find_package(BLAS REQUIRED)
 find_package(LAPACK REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(CLI11 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(CURL REQUIRED)
 find_package(LibArchive REQUIRED)
@@ -14,8 +14,6 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(libhwy REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 find_library(ZEROLOSS_CSV_LIBRARY csv REQUIRED)
-find_path(ZEROLOSS_CSV_INCLUDE csv.h REQUIRED)
-find_path(ZEROLOSS_RANDOM123_INCLUDE Random123/philox.h REQUIRED)
 
 set(ZEROLOSS_PRIVATE_LIBRARIES
   OpenMP::OpenMP_CXX LAPACK::LAPACK BLAS::BLAS fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB CURL::libcurl

@@ -2,16 +2,23 @@
 # Installs what is missing on Debian and its relatives; elsewhere prints the names.
 #   scripts/setup.sh core    what the library and the command need
 #   scripts/setup.sh full    core, and what the tests need
+#   scripts/setup.sh bench   core, and what the peers of the benchmarks need
+#   scripts/setup.sh lint    full, and the formatter and linter
 set -euo pipefail
 
 core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev libhwy-dev librandom123-dev libcli11-dev
-  libfmt-dev nlohmann-json3-dev libcsv-dev libzip-dev libarchive-dev zlib1g-dev libcurl4-openssl-dev libssl-dev)
+  libfmt-dev nlohmann-json3-dev libcsv-dev libzip-dev libarchive-dev zlib1g-dev libcurl4-openssl-dev libssl-dev
+  ca-certificates)
 full=("${core[@]}" libgtest-dev python3)
+bench=("${core[@]}" python3 python3-venv)
+lint=("${full[@]}" clang-format clang-tidy libomp-dev)
 
 case "${1:-}" in
   core) packages=("${core[@]}") ;;
   full) packages=("${full[@]}") ;;
-  *) echo "usage: scripts/setup.sh core|full" >&2; exit 2 ;;
+  bench) packages=("${bench[@]}") ;;
+  lint) packages=("${lint[@]}") ;;
+  *) echo "usage: scripts/setup.sh core|full|bench|lint" >&2; exit 2 ;;
 esac
 
 if ! command -v apt-get >/dev/null; then

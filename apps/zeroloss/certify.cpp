@@ -69,13 +69,14 @@ void run(const Options& options, Session& session) {
   const Dataset data = read_dataset(options.source, options.read);
   const CertifyResult result = certify(data, settings, progress);
 
-  if (folder) write_run(*folder, data, settings, result, session.arguments);
+  if (folder) write_run(*folder, data, options.read, settings, result, session.arguments);
   if (options.json)
     fmt::print("{}\n", certify_json(data, settings, result));
   else
     fmt::print("{}", certify_text(data, settings, result));
   for (const auto& property : options.require)
     if (!holds(property, result)) {
+      std::fflush(stdout);
       fmt::print(stderr, "zeroloss: required property does not hold: {}\n", property);
       session.exit_code = kRequirementFailed;
     }
@@ -116,7 +117,8 @@ void add_certify(CLI::App& app, Session& session) {
   command->add_flag(
       "--all-bounds", o.certify.all_bounds,
       "More lower bounds, all of them proven: lambda~ and r = 0, 2, 3 (about three times the work) [off]");
-  command->add_flag("--spectrum", o.certify.spectrum, "All eigenvalues (8 n^2 bytes) [off]");
+  command->add_flag("--spectrum", o.certify.spectrum,
+                    "All eigenvalues, in --json and --out (8 n^2 bytes) [off]");
   command
       ->add_option("--require", o.require,
                    "Exit with 1 unless this holds: conflict-free, certified or lambda_min>=x [none]")

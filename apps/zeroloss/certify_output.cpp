@@ -10,6 +10,7 @@
 
 #include "command.hpp"
 #include "zeroloss/core/chart.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/version.hpp"
 
 namespace zeroloss::app {
@@ -17,30 +18,34 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// ---- text
-// -------------------------------------------------------------------------------------------------------
+// ---- text ----
 
 std::string rate_text(const Guarantee& g) {
   if (!g.rate) return "";
-  if (g.flow) return fmt::format("exp(-{:.1e} t)", *g.rate);
-  return *g.rate < 1e-3 ? fmt::format("1 - {:.1e}", *g.rate) : fmt::format("{:.6g}", 1 - *g.rate);
+  if (g.flow) return fmt::format("exp(-{} t)", decimal(*g.rate, 2, Rounding::down));
+  return *g.rate < 1e-3 ? "1 - " + decimal(*g.rate, 2, Rounding::down)
+                        : decimal(1 - *g.rate, 6, Rounding::up);
 }
 
-std::string optional_text(const std::optional<double>& value) { return value ? short_number(*value) : ""; }
-
-std::string count(std::size_t value, const char* one, const char* many) {
-  return fmt::format("{} {}", with_commas(static_cast<long long>(value)), value == 1 ? one : many);
+std::string bound_text(const std::optional<double>& value, Rounding rounding) {
+  return value ? short_number(*value, rounding) : "";
 }
 
-std::string heading(const Dataset& data, const CertifyResult& r) {
-  std::string text = fmt::format("{}: {} points, {} features", data.name, with_commas(r.n), with_commas(r.d));
-  if (r.task == Task::none) text += ", no labels";
+std::string count(Index value, const char* one, const char* many) {
+  return fmt::format("{} {}", with_commas(value), value == 1 ? one : many);
+}
+
+std::string heading(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
+  std::string text =
+      fmt::format("{}: {}, {}", data.name, count(r.n, "point", "points"), count(r.d, "feature", "features"));
+  if (r.task == Task::none) text += ", no labels (a table's are named by --target)";
   if (r.task == Task::regression) text += fmt::format(", target {}", data.target_name);
   if (r.task == Task::classification) {
     text += fmt::format(", {} classes", r.class_names.size());
     if (r.class_names.size() <= 12) text += fmt::format(" ({})", fmt::join(r.class_names, ", "));
   }
   if (data.label_treatment != "given") text += fmt::format("; labels: {}", data.label_treatment);
+  if (options.normalize) text += options.center ? "; centred, rows of unit length" : "; rows of unit length";
   return text + "\n\n";
 }
 
@@ -61,9 +66,10 @@ std::string facts(const CertifyResult& r) {
   fact("separation delta", fmt::format("{:.4g}", r.separation));
   if (r.near_pairs > 0) fact("pairs closer than 1.42e-3", with_commas(r.near_pairs));
   if (!r.duplicates.empty())
-    fact("duplicates", fmt::format("{}; {} distinct points", count(r.duplicates.size(), "group", "groups"),
-                                   with_commas(r.n_distinct)));
-  if (!r.antipodal.empty()) fact("antipodal", count(r.antipodal.size(), "pair", "pairs"));
+    fact("duplicates",
+         fmt::format("{}; {} distinct points", count(std::ssize(r.duplicates), "group", "groups"),
+                     with_commas(r.n_distinct)));
+  if (!r.antipodal.empty()) fact("antipodal", count(std::ssize(r.antipodal), "pair", "pairs"));
   if (r.ridge > 0) fact("ridge", fmt::format("{:.2g} (the kernel is numerically singular)", r.ridge));
   if (!r.complexity.empty())
     fact("complexity of the labels",
@@ -93,9 +99,9 @@ std::string guarantee_table(const CertifyResult& r) {
   for (const auto& g : r.guarantees) {
     if (g.width || g.holds) {
       computed |= !g.verified;
-      table.add({g.theorem, g.lambda_from + (g.verified ? "" : " *"), optional_text(g.width),
-                 optional_text(g.step), rate_text(g), optional_text(g.steps),
-                 optional_text(g.failure_probability), g.holds ? g.reason : "no: " + g.reason});
+      table.add({g.theorem, g.lambda_from + (g.verified ? "" : " *"), bound_text(g.width, Rounding::up),
+                 bound_text(g.step, Rounding::down), rate_text(g), bound_text(g.steps, Rounding::up),
+                 bound_text(g.failure_probability, Rounding::up), g.holds ? g.reason : "no: " + g.reason});
       continue;
     }
     auto same =
@@ -148,8 +154,7 @@ std::string group_lines(const std::vector<std::vector<Sample>>& groups, const ch
   return text;
 }
 
-// ---- JSON
-// -------------------------------------------------------------------------------------------------------
+// ---- JSON ----
 
 Json sample_json(const Sample& s) {
   return {{"sample", s.record}, {"label", s.label.empty() ? Json() : Json(s.label)}};
@@ -178,6 +183,7 @@ Json guarantee_json(const Guarantee& g) {
   return {{"theorem", g.theorem},
           {"lambda_from", g.lambda_from},
           {"verified", g.verified},
+          {"flow", g.flow},
           {"holds", g.holds},
           {"width", nullable(g.width)},
           {"step", nullable(g.step)},
@@ -211,7 +217,7 @@ Json options_json(const CertifyOptions& o) {
           {"failure_probability", o.failure_probability},
           {"accuracy", o.accuracy},
           {"width", o.width},
-          {"step", o.step},
+          {"step", o.step > 0 ? Json(o.step) : Json("auto")},
           {"all_bounds", o.all_bounds},
           {"spectrum", o.spectrum},
           {"seed", o.seed}};
@@ -271,6 +277,13 @@ Json result_json(const Dataset& data, const CertifyOptions& options, const Certi
           {"peak_bytes", r.peak_bytes}};
 }
 
+Json data_json(const Dataset& data, const ReadOptions& o) {
+  return {{"name", data.name},    {"digest", data.digest}, {"target", o.target},
+          {"task", o.task},       {"split", o.split},      {"n", o.n},
+          {"shuffle", o.shuffle}, {"classes", o.classes},  {"labels", o.labels},
+          {"seed", o.seed}};
+}
+
 std::string now() {
   const std::time_t time = std::time(nullptr);
   char text[32];
@@ -280,8 +293,8 @@ std::string now() {
 
 }  // namespace
 
-std::string certify_text(const Dataset& data, const CertifyOptions&, const CertifyResult& r) {
-  std::string text = heading(data, r) + r.conclusion + "\n\n" + facts(r) + "\n" + guarantee_table(r);
+std::string certify_text(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
+  std::string text = heading(data, options, r) + r.conclusion + "\n\n" + facts(r) + "\n" + guarantee_table(r);
   if (r.forecast) text += forecast_text(*r.forecast);
   if (!r.conflicts.empty()) text += "\n" + group_lines(r.conflicts, "equal points with different labels");
   if (!r.suspects.empty()) text += "\n" + suspect_table(r);
@@ -293,8 +306,8 @@ std::string certify_json(const Dataset& data, const CertifyOptions& options, con
   return dump(result_json(data, options, result));
 }
 
-void write_run(RunFolder& folder, const Dataset& data, const CertifyOptions& options, const CertifyResult& r,
-               const std::vector<std::string>& arguments) {
+void write_run(RunFolder& folder, const Dataset& data, const ReadOptions& read, const CertifyOptions& options,
+               const CertifyResult& r, const std::vector<std::string>& arguments) {
   folder.write("result.json", dump(result_json(data, options, r)) + "\n");
   if (r.forecast) {
     const auto& f = *r.forecast;
@@ -324,17 +337,15 @@ void write_run(RunFolder& folder, const Dataset& data, const CertifyOptions& opt
     folder.write("spectrum.vl.json", line_chart(fmt::format("Spectrum of Sigma on {}", data.name),
                                                 {"rank", true}, {"eigenvalue", true}, {curve}));
   }
-  const Json manifest{
-      {"command", arguments},
-      {"kind", "certify"},
-      {"version", ZEROLOSS_VERSION},
-      {"options", options_json(options)},
-      {"data", {{"name", data.name}, {"digest_sha256", data.digest}, {"labels", data.label_treatment}}},
-      {"seed", options.seed},
-      {"machine", Json::parse(machine_json())},
-      {"finished", now()},
-      {"seconds", r.seconds},
-      {"peak_bytes", r.peak_bytes}};
+  const Json manifest{{"command", arguments},
+                      {"kind", "certify"},
+                      {"version", ZEROLOSS_VERSION},
+                      {"options", options_json(options)},
+                      {"data", data_json(data, read)},
+                      {"machine", Json::parse(machine_json())},
+                      {"finished", now()},
+                      {"seconds", r.seconds},
+                      {"peak_bytes", r.peak_bytes}};
   folder.write("manifest.json", dump(manifest) + "\n");
   folder.finish();
 }

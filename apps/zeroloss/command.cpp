@@ -112,12 +112,12 @@ std::string with_commas(long long value) {
   return (value < 0 ? "-" : "") + digits;
 }
 
-std::string short_number(double value) {
-  if (!std::isfinite(value)) return fmt::format("{}", value);
+std::string short_number(double value, Rounding rounding) {
   const double size = std::abs(value);
-  if (size != 0 && (size >= 1e6 || size < 1e-4)) return fmt::format("{:.1e}", value);
+  if (!std::isfinite(value) || (size != 0 && (size >= 1e6 || size < 1e-4)))
+    return decimal(value, 2, rounding);
   if (value == std::floor(value)) return with_commas(static_cast<long long>(value));
-  return fmt::format("{:.4g}", value);
+  return decimal(value, 4, rounding);
 }
 
 }  // namespace zeroloss::app

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "zeroloss/core/progress.hpp"
+#include "zeroloss/core/text.hpp"
 
 /// What the subcommands share: one short file each, that parses options, calls one library function and
 /// prints.
@@ -45,7 +46,7 @@ class Table {
 std::string dump(const nlohmann::ordered_json& json);
 
 std::string with_commas(long long value);  ///< 1234567 -> "1,234,567"
-std::string short_number(
-    double value);  ///< 4 significant digits, exponent only where it helps: "2.1e+19", "0.0131"
+/// 4 significant digits, 2 with an exponent where that helps: "2.1e+19", "0.0131", "43,433".
+std::string short_number(double value, Rounding rounding = Rounding::nearest);
 
 }  // namespace zeroloss::app

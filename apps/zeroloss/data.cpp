@@ -73,10 +73,10 @@ nlohmann::ordered_json to_json(const Dataset& data, const Summary& summary) {
   }
   if (data.task == Task::regression) targets = {summary.target_least, summary.target_greatest};
   const bool labelled = data.task != Task::none;
-  return {{"name", data.name},
-          {"points", data.n()},
-          {"features", data.d()},
-          {"task", name_of(data.task)},
+  return {{"data", data.name},
+          {"n", data.n()},
+          {"d", data.d()},
+          {"task", labelled ? nlohmann::ordered_json(name_of(data.task)) : nullptr},
           {"target", labelled ? nlohmann::ordered_json(data.target_name) : nullptr},
           {"labels", data.label_treatment},
           {"classes", classes},
@@ -86,7 +86,7 @@ nlohmann::ordered_json to_json(const Dataset& data, const Summary& summary) {
           {"zero_rows", summary.zero_rows},
           {"duplicates", summary.duplicates},
           {"conflicts", labelled ? nlohmann::ordered_json(summary.conflicts) : nullptr},
-          {"sha256", data.digest}};
+          {"digest", data.digest}};
 }
 
 void info(const Arguments& arguments) {

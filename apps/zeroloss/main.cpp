@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -56,7 +57,7 @@ int run(CLI::App& app, const Session& session, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kBadUsage;
   } catch (const zeroloss::Interrupted&) {
-    return report("interrupted; nothing was written", kInterrupted);
+    return report("interrupted", kInterrupted);
   } catch (const zeroloss::DataError& error) {
     return report(error.what(), kBadUsage);
   } catch (const std::invalid_argument& error) {
@@ -86,6 +87,9 @@ int main(int argc, char** argv) {
   app.add_flag("--print-config", print_config, "Print the options in use as TOML and exit [off]")
       ->configurable(false);
   app.add_flag("--quiet", session.quiet, "Show no progress [off]");
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return fmt::format("zeroloss: {}; see --help\n", error.what());
+  });
   app.require_subcommand(1);
   app.fallthrough();
   app.get_formatter()->column_width(34);
@@ -100,7 +104,9 @@ int main(int argc, char** argv) {
 
   const int code = run(app, session, argc, argv);
   std::cout.flush();
-  if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && code != kMissing)
-    return report("writing the answer failed: is the disk full?", kMissing);
-  return code;
+  errno = 0;
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (written || errno == EPIPE || code == kMissing)
+    return code;  // who reads a pipe may stop when he has enough
+  return report("writing the answer failed: is the disk full?", kMissing);
 }

@@ -51,9 +51,8 @@ BlasInfo blas_info() {
   const int kernel_bits = vector_bits(info.kernel), processor_bits = processor_vector_bits();
   if (kernel_bits != 0 && kernel_bits < processor_bits)
     info.warning = fmt::format(
-        "OpenBLAS runs its {} kernels ({}-bit vectors) on a processor with {}-bit vectors: it does not know "
-        "this "
-        "processor. Set OPENBLAS_CORETYPE={} or install a newer OpenBLAS.",
+        "OpenBLAS runs its {} kernels ({}-bit vectors) on a processor with {}-bit vectors, which it does not "
+        "know. Set OPENBLAS_CORETYPE={} or install a newer OpenBLAS.",
         info.kernel, kernel_bits, processor_bits, processor_bits == 512 ? "SkylakeX" : "Haswell");
   return info;
 }

@@ -63,7 +63,7 @@ void write_file(const fs::path& path, std::string_view content) {
   close(descriptor);
 }
 
-RunFolder::RunFolder(fs::path path, bool resume) : path_(std::move(path)), partial_(path_) {
+RunFolder::RunFolder(fs::path path) : path_(std::move(path)), partial_(path_) {
   if (path_.filename().empty()) partial_ = path_ = path_.parent_path();  // a trailing slash
   if (path_.empty()) throw std::invalid_argument("--out: the run folder needs a name");
   partial_ += ".partial";
@@ -71,9 +71,9 @@ RunFolder::RunFolder(fs::path path, bool resume) : path_(std::move(path)), parti
   if (fs::exists(path_, error))
     throw std::invalid_argument(
         fmt::format("{} exists already; choose another --out or remove it", path_.string()));
-  if (fs::exists(partial_, error) && !fs::is_empty(partial_, error) && !resume)
-    throw std::invalid_argument(fmt::format(
-        "{} holds an unfinished run; continue it with --resume, or remove it", partial_.string()));
+  if (fs::exists(partial_, error) && !fs::is_empty(partial_, error))
+    throw std::invalid_argument(
+        fmt::format("{} holds an unfinished run; remove it, or choose another name", partial_.string()));
   fs::create_directories(partial_, error);
   if (error)
     throw ResourceError(fmt::format("{}: cannot be created: {}", partial_.string(), error.message()));

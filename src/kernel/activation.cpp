@@ -78,8 +78,8 @@ double erf_of(double z) { return std::erf(z); }
 
 const std::array<Activation, 8>& all() {
   static const std::array<Activation, 8> activations{{
-      {"relu", relu, drelu, {}, 1, kInf, Parity::none, true},
-      {"softplus", softplus, sigmoid, dsigmoid, 1, 0.25, Parity::none, true},
+      {"relu", relu, drelu, {}, 1, kInf, Parity::constant_plus_odd, true},
+      {"softplus", softplus, sigmoid, dsigmoid, 1, 0.25, Parity::constant_plus_odd, true},
       // M = 4/(3 sqrt 3) at tanh z = 1/sqrt 3
       {"tanh", tanh_of, dtanh, d2tanh, 1, 0.769800358919501, Parity::even, true},
       // M = 1/(6 sqrt 3)
@@ -87,9 +87,9 @@ const std::array<Activation, 8>& all() {
       // B = 2/sqrt pi at 0; M = 2 sqrt(2/(pi e)) at z = 1/sqrt 2
       {"erf", erf_of, derf, d2erf, 1.1283791670955128, 0.9678828980765735, Parity::even, true},
       // B = Phi(sqrt 2) + sqrt 2 density(sqrt 2); M = sqrt(2/pi) at 0
-      {"gelu", gelu, dgelu, d2gelu, 1.128904145185155, 0.7978845608028654, Parity::none, true},
+      {"gelu", gelu, dgelu, d2gelu, 1.128904145185155, 0.7978845608028654, Parity::constant_plus_odd, true},
       // B where z tanh(z/2) = 2, at z = 2.39935728051546766783; M = 1/2 at 0
-      {"silu", silu, dsilu, d2silu, 1.099839320128867, 0.5, Parity::none, true},
+      {"silu", silu, dsilu, d2silu, 1.099839320128867, 0.5, Parity::constant_plus_odd, true},
       {"quadratic", quadratic, identity, one, kInf, 1, Parity::odd, true},
   }};
   return activations;

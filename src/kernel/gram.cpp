@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 #include <type_traits>
+#include <utility>
 
 #include "core/lapack.hpp"
 #include "kernel/entries.hpp"
@@ -39,10 +40,10 @@ std::vector<Tile> tiles(Index n, Index n1) {
 }
 
 struct Candidate {
-  double closeness;  // |rho|
+  double distance;  // up to sign
   Index i, j;
   bool operator<(const Candidate& other) const {  // a total order: the 16 closest do not depend on threads
-    if (closeness != other.closeness) return closeness > other.closeness;
+    if (distance != other.distance) return distance < other.distance;
     return i != other.i ? i < other.i : j < other.j;
   }
 };
@@ -55,7 +56,12 @@ struct Tally {
   double singular_sum = 0;
   std::vector<T> buffer;  // a diagonal tile
 
-  double bar() const { return closest.size() < kClosest ? -1 : closest.front().closeness; }
+  // |rho| from which on a pair may belong to the closest.
+  double bar() const {
+    if (closest.size() < kClosest) return -1;
+    const double reach = closest.front().distance;
+    return 1 - reach * reach / 2;
+  }
   void offer(const Candidate& candidate) {
     if (closest.size() == kClosest) {
       if (!(candidate < closest.front())) return;
@@ -131,26 +137,25 @@ class Builder {
   void finish(T* run, Index count, Index fixed, Index start, Tally<T>& tally) const {
     if (count <= 0) return;
     const auto size = static_cast<std::size_t>(count);
-    const double most = entries::largest(run, size);
-    const bool any_near = most >= 1 - kNear;
-    std::vector<Index> recompute;
-    if (any_near || most >= tally.bar()) {
+    std::vector<std::pair<Index, double>> recomputed;
+    if (entries::largest(run, size) >= std::min(1 - kNear, tally.bar())) {
       for (Index q = 0; q < count; ++q) {
         const double closeness = std::abs(static_cast<double>(run[q]));
-        if (closeness >= tally.bar())
-          tally.offer({closeness, std::max(fixed, start + q), std::min(fixed, start + q)});
-        if (closeness < 1 - kNear) continue;
+        const Index i = std::max(fixed, start + q), j = std::min(fixed, start + q);
+        if (closeness < 1 - kNear) {
+          if (closeness >= tally.bar()) tally.offer({std::sqrt(2 - 2 * closeness), i, j});
+          continue;
+        }
+        const auto [apart, across] = distances(X_, i, j);
+        tally.offer({std::min(apart, across), i, j});
         ++tally.near_pairs;
-        if (singular_) recompute.push_back(q);
+        if (singular_) recomputed.emplace_back(q, kernel_.at_angle(2 * std::atan2(apart, across)));
       }
     }
     if constexpr (std::is_same_v<T, double>)
       if (singular_) tally.singular_sum += entries::singular_sum(run, size, kNear);
     entries::map(kernel_, run, size);
-    for (const Index q : recompute) {
-      const auto [apart, across] = distances(X_, fixed, start + q);
-      run[q] = static_cast<T>(kernel_.at_angle(2 * std::atan2(apart, across)));
-    }
+    for (const auto& [q, entry] : recomputed) run[q] = static_cast<T>(entry);
   }
 
   const Rows<T>& X_;
@@ -163,9 +168,11 @@ class Builder {
 // Theory 2, step 2. delta bounds |fl(rho) - rho|: rows within 3 u + d 2^-64 of the exactly normalised ones, a
 // dot product of any order, and underflow. The factor 1 + 2^-20 covers the rounding of this evaluation
 // itself.
+double row_error(double d) { return 3 * u + d * 0x1p-64; }
+double product_error(double d) { return d * u / (1 - d * u) + 2.01 * row_error(d) + d * 0x1p-1020; }
+
 double entry_error(const Kernel& kernel, double n, double d, double near_pairs, double singular_sum) {
-  const double row = 3 * u + d * 0x1p-64;
-  const double delta = d * u / (1 - d * u) + 2.01 * row + d * 0x1p-1020;
+  const double row = row_error(d), delta = product_error(d);
   // The vectorised evaluation: the dual's own error, doubled for powers of rho^2 in place of rho, and 4 ulp
   // of asin and the products around it.
   const double evaluation = n * (2 * kernel.dual.error + 16 * u * std::max(1.0, std::abs(kernel(1))));
@@ -181,6 +188,13 @@ double entry_error(const Kernel& kernel, double n, double d, double near_pairs, 
     bound = far + std::sqrt(2 * near_pairs) * 0.66 * theta + evaluation;
   }
   return bound * (1 + 0x1p-20);
+}
+
+// Near pairs were measured on the vectors, so the least of them counts as measured; all other pairs are known
+// through rho.
+double separation_bound(double least, bool near, double d) {
+  if (near) return std::max(0.0, least * (1 - 8 * u) - 2.1 * row_error(d));
+  return std::sqrt(std::max(0.0, least * least - 4 * product_error(d))) * (1 - 8 * u);
 }
 
 }  // namespace
@@ -247,6 +261,11 @@ void gram_into(Gram<T>& result, const Rows<T>& X, const Kernel& kernel, Progress
   }
   std::stable_sort(result.closest.begin(), result.closest.end(),
                    [](const Pair& a, const Pair& b) { return a.distance < b.distance; });
+  const auto width = static_cast<double>(d);
+  result.separation = result.closest.empty() ? std::numeric_limits<double>::infinity()
+                      : std::is_same_v<T, double>
+                          ? separation_bound(result.closest.front().distance, result.near_pairs > 0, width)
+                          : 0;
   result.entry_error = std::is_same_v<T, double>
                            ? entry_error(kernel, static_cast<double>(n), static_cast<double>(d),
                                          static_cast<double>(result.near_pairs), singular_sum)
@@ -255,7 +274,7 @@ void gram_into(Gram<T>& result, const Rows<T>& X, const Kernel& kernel, Progress
 
 template <class T>
 Gram<T> gram(const Rows<T>& X, const Kernel& kernel, Progress& progress) {
-  Gram<T> result{Packed<T>(X.rows()), 0, {}, 0};
+  Gram<T> result{Packed<T>(X.rows())};
   gram_into(result, X, kernel, progress);
   return result;
 }

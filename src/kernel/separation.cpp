@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "zeroloss/core/random.hpp"
 
@@ -68,13 +69,19 @@ Coincidences coincidences(const RowMatrix& X) {
   return result;
 }
 
-Index antipodal_rank(const RowMatrix& X, const std::vector<std::pair<Index, Index>>& antipodal) {
-  const auto pairs = static_cast<Index>(antipodal.size());
-  if (pairs > X.cols()) return X.cols();
-  Matrix points(X.cols(), pairs);
-  for (Index p = 0; p < pairs; ++p)
-    points.col(p) = X.row(antipodal[static_cast<std::size_t>(p)].first).transpose();
-  return pairs == 0 ? 0 : Eigen::ColPivHouseholderQR<Matrix>(points).rank();
+Index dependent_pairs(const RowMatrix& X, const std::vector<std::pair<Index, Index>>& antipodal) {
+  std::vector<Index> points;  // one of each pair; a point counts in one pair only
+  std::set<Index> used;
+  for (const auto& [i, j] : antipodal)
+    if (!used.contains(i) && !used.contains(j)) {
+      points.push_back(i);
+      used.insert({i, j});
+    }
+  const auto pairs = static_cast<Index>(points.size());
+  if (pairs > X.cols()) return pairs - X.cols();
+  if (pairs == 0) return 0;
+  const Matrix columns = X(points, Eigen::all).transpose();
+  return pairs - Eigen::ColPivHouseholderQR<Matrix>(columns).rank();
 }
 
 }  // namespace zeroloss

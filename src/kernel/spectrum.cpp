@@ -25,6 +25,8 @@ double gamma(double k) { return k * u / (1 - k * u); }
 // Ascending eigenvalues of the symmetric matrix in A's lower triangle; job 'V' leaves the eigenvectors in A.
 Vector decompose(Matrix& A, char job) {
   const int n = lapack::size(A.rows()), query = -1;
+  if (job == 'V' && n > 30'000)
+    throw std::invalid_argument("eigensystem: LAPACK's dsyevd takes at most 30,000 rows");
   Vector values(A.rows());
   double size = 0;
   int int_size = 0, info = 0;
@@ -105,7 +107,10 @@ BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index lea
                            double tolerance) {
   constexpr double kRounding = 1e-14;  // of the operator's norm: what is smaller is no direction
   Basis basis;
-  auto [Q, first] = orthonormalize(start, basis, kRounding * start.norm());
+  // Start columns are scaled to length 1: a long one must not pass the short ones off as rounding.
+  const Vector length = start.colwise().norm().transpose();
+  const Vector scale = length.unaryExpr([](double s) { return s > 0 ? 1 / s : 0; });
+  auto [Q, first] = orthonormalize(start * scale.asDiagonal(), basis, kRounding);
   if (Q.cols() == 0) throw std::invalid_argument("block_lanczos: the start block is zero");
   Matrix T(0, 0), ritz;
   BlockLanczos result;
@@ -133,7 +138,7 @@ BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index lea
         std::abs(top - before) <= tolerance * top || result.residual * result.residual <= 0.1 * tolerance;
     if (settled || result.iterations >= most) break;
   }
-  result.weights = (ritz.topRows(first.rows()).transpose() * first).cwiseAbs2();
+  result.weights = (ritz.topRows(first.rows()).transpose() * first * length.asDiagonal()).cwiseAbs2();
   result.vectors = Matrix::Zero(start.rows(), std::min(kBlockColumns, T.cols()));
   basis.subtract_from(result.vectors, -ritz.rightCols(result.vectors.cols()).rowwise().reverse());
   result.vectors.colwise().normalize();
@@ -278,9 +283,12 @@ Eigensystem eigensystem(const Packed<double>& K) {
 double spectral_norm_bound(const RowMatrix& X) {
   if (!X.allFinite()) throw std::invalid_argument("spectral_norm_bound: X has values that are not finite");
   const Index n = X.rows(), d = X.cols();
+  if (X.isZero(0)) return 0;
   const Index side = std::min(n, d), inner = std::max(n, d);
   const double squares = X.squaredNorm() * kUp;  // ||X||_F^2
-  require_memory(8.0 * static_cast<double>(side) * static_cast<double>(side), "the spectral norm of X",
+  if (!(squares < 1e300 && squares > 1e-290))
+    throw std::invalid_argument("spectral_norm_bound: rows should have length 1");
+  require_memory(16.0 * static_cast<double>(side) * static_cast<double>(side), "the spectral norm of X",
                  "use fewer points");
   Matrix C(side, side);  // X^T X or X X^T; X is row-major, so it is X^T to BLAS
   lapack::syrk('L', d <= n ? 'N' : 'T', side, inner, 1.0, X.data(), d, 0.0, C.data(), side);

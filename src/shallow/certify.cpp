@@ -11,6 +11,7 @@
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/kernel/separation.hpp"
 
 namespace zeroloss {
@@ -41,6 +42,10 @@ void check(const CertifyOptions& options) {
 Dataset prepare(const Dataset& data, const CertifyOptions& options) {
   check_dataset(data);
   Dataset unit = data;
+  if (unit.records.empty()) {  // made by hand: rows are their own records
+    unit.records.resize(static_cast<std::size_t>(unit.n()));
+    std::iota(unit.records.begin(), unit.records.end(), Index{0});
+  }
   if (options.center) center(unit);
   if (!options.normalize)
     for (Index i = 0; i < unit.n(); ++i)
@@ -88,26 +93,27 @@ std::string merge_coincidences(Dataset& data, const Activation& phi, CertifyResu
     const double distance = (data.X.row(i) + data.X.row(j)).norm();
     result.antipodal.push_back(sample_pair(data, {i, j, distance, true}));
   }
-  const Index rank = antipodal_rank(data.X, found.antipodal);
-  const auto pairs = static_cast<Index>(found.antipodal.size());
+  const Index dependent = dependent_pairs(data.X, found.antipodal);
   keep(data, found.distinct);
 
   const Index n = data.n(), d = data.d();
-  if (pairs > 0 && phi.dphi_parity != Parity::none)
+  const bool even = phi.dphi_parity == Parity::even, odd = phi.dphi_parity == Parity::odd;
+  if (!result.antipodal.empty() && (even || odd))
     return fmt::format(
         "samples {} and {} are antipodal, and the derivative of {} is {}: their gradients are parallel",
-        result.antipodal[0].first.record, result.antipodal[0].second.record, phi.name,
-        phi.dphi_parity == Parity::even ? "even" : "odd");
-  if (phi.name == "relu" && pairs > rank)
-    return fmt::format("{} antipodal pairs span {} dimensions: their relu gradients are linearly dependent",
-                       pairs, rank);
+        result.antipodal[0].first.record, result.antipodal[0].second.record, phi.name, even ? "even" : "odd");
+  if (phi.dphi_parity == Parity::constant_plus_odd && dependent > 0)
+    return fmt::format("among {} antipodal pairs, {} depend linearly on the others: so do their {} gradients",
+                       result.antipodal.size(), dependent, phi.name);
   if (phi.name == "quadratic" && n > d * (d + 1) / 2)
     return fmt::format("the quadratic kernel has rank at most d(d+1)/2 = {} < {} points", d * (d + 1) / 2, n);
   return "";
 }
 
-void require_kernel_memory(Index n) {
-  const double scratch = 400.0 * 8.0 * static_cast<double>(n);  // Lanczos basis, strips of the inverse
+void require_kernel_memory(Index n, Index classes) {
+  // Twice the least Lanczos basis, and the strips of the inverse.
+  const auto columns = static_cast<double>(2 * kLanczosSteps * (classes + kProbes) + 256);
+  const double scratch = 8 * columns * static_cast<double>(n);
   const double needed = 1.05 * Packed<double>::bytes(n) + scratch;
   const auto available = static_cast<double>(available_memory_bytes());
   const auto fits = static_cast<Index>(std::sqrt(available / 8 / 0.55)) / 1000 * 1000;
@@ -161,7 +167,7 @@ Matrix shuffled(const Matrix& Y, std::uint64_t seed) {
 void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi, const Kernel& kernel,
                   const CertifyOptions& options, Progress& progress, CertifyResult& result) {
   const Index n = data.n();
-  const bool labelled = data.task != Task::none;
+  const bool labelled = data.task != Task::none && result.conflicts.empty();
   const bool exact = n <= kExactForecast;
   const Matrix Y = labelled ? targets(data) : Matrix(n, 0);
   const double trace_features = static_cast<double>(n) * sigma_features(phi)(1);
@@ -180,7 +186,7 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi
       start << Y, output_probes(data.X, phi, kProbes, options.seed);
       progress.stage("large eigenvalues");
       const auto lanczos =
-          block_lanczos(multiply_by(work.K, progress), start, kLanczosSteps, 20 * kLanczosSteps, kSettled);
+          block_lanczos(multiply_by(work.K, progress), start, kLanczosSteps, 2 * kLanczosSteps, kSettled);
       early = spectral_measure(lanczos, Y.cols());
       result.lambda_max = lanczos.values.tail(1).value();
     } else {
@@ -225,10 +231,11 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi
   result.suspects = std::move(verdict.suspects);
 }
 
-// Largest ||y|| over the networks that are trained, one a class.
-double worst_norm(const Dataset& data) {
-  if (data.task == Task::none) return 0;
-  return std::sqrt(targets(data).colwise().squaredNorm().maxCoeff());
+// Largest ||y|| over the networks that are trained, one a class; rounded up.
+double worst_norm(const Matrix& Y) {
+  double norm = 0;
+  for (Index c = 0; c < Y.cols(); ++c) norm = std::max(norm, Y.col(c).stableNorm());
+  return norm * (1 + static_cast<double>(Y.rows() + 8) * 0x1p-53);
 }
 
 GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Activation& phi,
@@ -241,18 +248,23 @@ GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Ac
   input.d = static_cast<double>(data.d());
   input.norm_X = result.norm_X = spectral_norm_bound(data.X);
   input.has_labels = data.task != Task::none;
-  input.norm_y = worst_norm(data);
+  if (input.has_labels) {
+    const Matrix Y = targets(data);
+    input.norm_y = worst_norm(Y);
+    input.networks = static_cast<double>(Y.cols());
+  }
   const auto slopes = hermite(phi, true);
   const auto values = hermite(phi, false);
   input.mu_phi = std::abs(slopes.mu[1]) * (1 - 1e-14);
-  input.separation = conflict ? 0 : result.separation * (1 - 1e-14);
+  input.separation = conflict || vanishes ? 0 : work.separation;  // the same points in every kernel
   input.separation_verified = true;
 
   const bool proven = result.lambda_min_verified.has_value();
   const double lambda = proven     ? *result.lambda_min_verified
                         : vanishes ? 0
                                    : std::max(0.0, result.lambda_min - result.rounding_loss);
-  input.lambdas.push_back({"lambda_min", conflict ? 0 : lambda, proven});
+  input.lambdas.push_back(
+      {conflict ? "lambda_min of equal points" : "lambda_min", conflict ? 0 : lambda, proven});
 
   // mu_r(phi')^2 lambda_min(G^{o r+1}); G^{o q} has rank at most (d + q - 1 choose q), so some vanish without
   // computing.
@@ -271,10 +283,10 @@ GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Ac
   const auto label = [](int r) { return fmt::format("mu_{}^2 lambda_min(G^{})", r, r + 1); };
   if (options.all_bounds) {
     input.lambdas.push_back(scaled(bound(1), slopes.mu[0], label(0), phi.tabulated));
-    for (const int r : {2, 3})
-      if (slopes.mu[static_cast<std::size_t>(r)] != 0)
+    for (const std::size_t r : {2u, 3u})
+      if (r < slopes.mu.size() && slopes.mu[r] != 0)
         input.lambdas.push_back(
-            scaled(bound(r + 1), slopes.mu[static_cast<std::size_t>(r)], label(r), phi.tabulated));
+            scaled(bound(static_cast<int>(r) + 1), slopes.mu[r], label(static_cast<int>(r)), phi.tabulated));
     const auto features = sigma_features(phi);
     gram_into(work, data.X, features, progress);
     const double ridge = factor_with_ridge(work, data.X, features, progress);
@@ -305,25 +317,26 @@ void conclude(CertifyResult& result, const std::string& vanishes) {
                                     [&](const Sample& s) { return s.label != group.front().label; });
     result.outcome = "impossible";
     result.reason =
-        fmt::format("samples {} and {} are the same point to the last digit, with different labels",
+        fmt::format("samples {} and {} are the same point, up to rounding, but their labels differ",
                     describe(group.front()), describe(*other));
     result.conclusion = fmt::format(
-        "No network can fit these labels: {}{}.", result.reason,
+        "No network can fit these labels on points divided by their length:\n{}{}.", result.reason,
         result.conflicts.size() > 1 ? fmt::format(" (and {} more such groups)", result.conflicts.size() - 1)
                                     : "");
   } else if (!vanishes.empty()) {
     result.outcome = "zero";
     result.reason = vanishes;
     result.conclusion = fmt::format(
-        "lambda_min vanishes for {}: {}.\n"
+        "lambda_min vanishes, up to rounding, for {}: {}.\n"
         "No theorem here applies. These labels may still be fitted, but not all labels can be certified.",
         result.activation, vanishes);
   } else if (result.lambda_min_verified) {
     result.outcome = "verified";
     result.conclusion = fmt::format(
-        "Any labels on these points can be fitted to zero loss by a wide enough {} network:\n"
-        "lambda_min >= {:.6g} (verified, rounding included).{}",
-        result.activation, *result.lambda_min_verified, held_down());
+        "Any labels on these {}points can be fitted to zero loss by a wide enough {} network:\n"
+        "lambda_min >= {} (verified, rounding included).{}",
+        result.n_distinct < result.n ? fmt::format("{} distinct ", result.n_distinct) : "", result.activation,
+        decimal(*result.lambda_min_verified, 6, Rounding::down), held_down());
   } else {
     result.outcome = "not verified";
     result.reason = fmt::format("lambda_min is computed as {:.3g}, and rounding may account for {:.3g} of it",
@@ -349,7 +362,7 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   Dataset points = prepare(data, options);
   const std::string vanishes = merge_coincidences(points, phi, result);
   result.n_distinct = points.n();
-  require_kernel_memory(points.n());
+  require_kernel_memory(points.n(), std::max<Index>(points.classes(), 1));
 
   const Kernel kernel = sigma(phi);
   auto work = gram(points.X, kernel, progress);
@@ -359,8 +372,8 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   result.near_pairs = work.near_pairs;
   study_kernel(work, points, phi, kernel, options, progress, result);
 
-  const auto verified =
-      verify_lambda_min(work, points.X, kernel, vanishes.empty() ? result.lambda_min : 0, progress);
+  const bool hopeless = !vanishes.empty() || !result.conflicts.empty();
+  const auto verified = verify_lambda_min(work, points.X, kernel, hopeless ? 0 : result.lambda_min, progress);
   result.rounding_loss = verified.loss;
   if (verified.holds) result.lambda_min_verified = verified.lambda_min;
   if (!vanishes.empty()) result.lambda_min = 0;

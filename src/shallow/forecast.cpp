@@ -34,11 +34,12 @@ Misfit misfit_after(double k, const SpectralMeasure& measure, double eta, double
   Vector outputs = Vector::Zero(probes);
   for (Index i = 0; i < measure.values.size(); ++i) {
     const double shrink = contraction(eta, measure.values(i), k);
-    labels += measure.labels(i) * shrink;
-    outputs += measure.outputs.row(i).transpose() * shrink;
+    if (measure.labels(i) > 0) labels += measure.labels(i) * shrink;  // 0 weights: shrink may be infinite
+    for (Index p = 0; p < probes; ++p)
+      if (measure.outputs(i, p) > 0) outputs(p) += measure.outputs(i, p) * shrink;
   }
   const Vector start = measure.outputs.colwise().sum().transpose();
-  const double ratio = outputs.sum() / start.sum();
+  const double ratio = start.sum() > 0 ? outputs.sum() / start.sum() : 0;
   const double spread = (outputs - ratio * start).squaredNorm();
   const auto count = static_cast<double>(probes);
   const double error = probes > 1 ? std::sqrt(spread * count / (count - 1)) / start.sum() : 0;
@@ -93,7 +94,7 @@ Forecast forecast(const SpectralMeasure& early, const SpectralMeasure& late, Ind
   const auto at = [&](double k) {
     auto misfit =
         misfit_after(k, k < turn ? early : late, result.step, static_cast<double>(classes), trace_features);
-    const double relative = std::sqrt(std::max(0.0, misfit.squared) / start);
+    const double relative = std::sqrt(misfit.squared / start);
     return Misfit{relative, relative > 0 ? misfit.standard_error / (2 * start * relative) : 0};
   };
   constexpr double kForever = 1e15;

@@ -195,6 +195,7 @@ Guarantee apply(const Theorem& theorem, const Setting& s, const LambdaSource& la
     return row;
   }
   theorem.state(row, s, lambda.value);
+  if (s.input.networks > 1) row.failure_probability = up(s.input.networks * *row.failure_probability);
   row.holds = true;
   if (const double width = s.options.width; width > 0 && !(row.width && width >= *row.width)) {
     row.holds = false;
@@ -245,6 +246,7 @@ void check(const GuaranteeInput& input, const GuaranteeOptions& options) {
   require(width >= 0 && width < infinity, "width must be >= 0 and finite", width);
   require(input.n >= 1 && input.n < infinity, "n must be >= 1", input.n);
   require(input.d >= 1 && input.d < infinity, "d must be >= 1", input.d);
+  require(input.networks >= 1 && input.networks < infinity, "networks must be >= 1", input.networks);
   require(input.norm_X > 0 && input.norm_X < infinity, "norm_X must be positive", input.norm_X);
   require(input.norm_y >= 0 && input.norm_y < infinity, "norm_y must be >= 0", input.norm_y);
   require(input.separation >= 0, "separation must be >= 0", input.separation);
@@ -256,7 +258,9 @@ void check(const GuaranteeInput& input, const GuaranteeOptions& options) {
 std::vector<Guarantee> guarantees(const Activation& activation, const GuaranteeInput& input,
                                   const GuaranteeOptions& options) {
   check(input, options);
-  const Setting setting{activation, input, options};
+  GuaranteeOptions each = options;  // of the networks may fail with its share of p
+  each.failure_probability /= input.networks;
+  const Setting setting{activation, input, each};
   std::vector<Guarantee> rows;
   for (const Theorem& theorem : theorems) {
     const std::vector<LambdaSource> sources = bounds(theorem.bound, setting);

@@ -43,8 +43,8 @@ LabelVerdict judge_numbers(const Dataset& data, const Matrix& Y, const Matrix& p
     if (threshold > 0 && std::abs(residual(i)) > threshold)
       verdict.suspects.push_back(
           {sample(data, i), fmt::format("{:.6g}", predicted(i, 0)), std::abs(residual(i)) / threshold});
-  const double spread = (Y.array() - Y.mean()).matrix().norm();
-  verdict.error = residual.norm() / (spread > 0 ? spread : 1);
+  const bool constant = Y.maxCoeff() == Y.minCoeff();
+  verdict.error = residual.norm() / (constant ? 1 : (Y.array() - Y.mean()).matrix().norm());
   return verdict;
 }
 
@@ -53,7 +53,7 @@ LabelVerdict judge_numbers(const Dataset& data, const Matrix& Y, const Matrix& p
 Sample sample(const Dataset& data, Index i) {
   Sample named{data.records[static_cast<std::size_t>(i)], ""};
   if (data.task == Task::classification) named.label = data.class_names[static_cast<std::size_t>(data.y(i))];
-  if (data.task == Task::regression) named.label = fmt::format("{:.6g}", data.y(i));
+  if (data.task == Task::regression) named.label = fmt::format("{}", data.y(i));  // all digits
   return named;
 }
 

@@ -80,7 +80,7 @@ TEST_F(CertifyCommand, PrintsTheConclusionFirst) {
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
   const std::string start =
-      "digits: 400 points, 64 features, 10 classes (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)\n\n"
+      "digits: 400 points, 64 features, 10 classes (0, 1, 2, 3, 4, 5, 6, 7, 8, 9); rows of unit length\n\n"
       "Any labels on these points can be fitted to zero loss by a wide enough relu network:\nlambda_min >= "
       "0.0";
   EXPECT_EQ(outcome.out.substr(0, start.size()), start);
@@ -124,8 +124,8 @@ TEST_F(CertifyCommand, JsonHasEveryKey) {
   ASSERT_GT(answer.at("guarantees").size(), 0u);
   for (const Json& guarantee : answer.at("guarantees"))
     EXPECT_EQ(keys(guarantee),
-              (std::set<std::string>{"theorem", "lambda_from", "verified", "holds", "width", "step", "rate",
-                                     "steps", "failure_probability", "reason"}));
+              (std::set<std::string>{"theorem", "lambda_from", "verified", "flow", "holds", "width", "step",
+                                     "rate", "steps", "failure_probability", "reason"}));
   EXPECT_EQ(keys(answer.at("bottleneck").at(0)), (std::set<std::string>{"sample", "label", "weight"}));
   EXPECT_GE(answer.at("seconds").get<double>(), 0);
   EXPECT_GT(answer.at("peak_bytes").get<double>(), 0);
@@ -161,8 +161,8 @@ TEST_F(CertifyCommand, WritesARunFolderOnce) {
   const Json manifest = Json::parse(file("manifest.json"));
   EXPECT_EQ(manifest.at("kind"), "certify");
   EXPECT_EQ(manifest.at("version"), ZEROLOSS_VERSION);
-  EXPECT_EQ(manifest.at("seed"), 4);
-  EXPECT_EQ(manifest.at("data").at("digest_sha256"), sha256_file(ZEROLOSS_SOURCE_DIR "/data/digits.csv.gz"));
+  EXPECT_EQ(manifest.at("options").at("seed"), 4);
+  EXPECT_EQ(manifest.at("data").at("digest"), sha256_file(ZEROLOSS_SOURCE_DIR "/data/digits.csv.gz"));
   Arguments command = manifest.at("command").get<Arguments>();
   command.erase(command.begin());
   EXPECT_EQ(command, arguments);

@@ -47,7 +47,8 @@ TEST_F(OddData, EqualPointsWithDifferentLabelsCannotBeFitted) {
 
   const Outcome outcome = certify(csv, {"--require", "conflict-free"});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_NE(outcome.out.find("No network can fit these labels: samples 0 (label yes) and 2 (label no)"),
+  EXPECT_NE(outcome.out.find("No network can fit these labels on points divided by their length:\n"
+                             "samples 0 (label yes) and 2 (label no)"),
             std::string::npos)
       << outcome.out;
   EXPECT_EQ(certify(csv, {"--require", "certified"}).exit_code, 1);

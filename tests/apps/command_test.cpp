@@ -52,7 +52,7 @@ TEST_F(Command, RefusesOptionsOutOfRange) {
   EXPECT_TRUE(refuses({"certify", points, "--width", "nan"}, "width must be >= 1"));
   EXPECT_TRUE(refuses({"certify", points, "--step", "-1"}, "'-1' is not a step; take auto or a number > 0"));
   EXPECT_TRUE(refuses({"certify", points, "--n", "11"}, "11"));
-  EXPECT_TRUE(refuses({"certify", points, "--n", "-1"}, "--n"));
+  EXPECT_TRUE(refuses({"certify", points, "--n", "-1"}, "n must be >= 1"));
 }
 
 TEST_F(Command, RefusesPropertiesItDoesNotKnow) {
@@ -198,7 +198,7 @@ TEST_F(Command, CtrlCLeavesNoFolder) {
                                    {.environment = {"OMP_NUM_THREADS=1"}, .interrupt_when = started});
   EXPECT_EQ(outcome.exit_code, 130);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(outcome.err, "zeroloss: interrupted; nothing was written\n");
+  EXPECT_EQ(outcome.err, "zeroloss: interrupted\n");
   EXPECT_TRUE(empty());
 }
 

@@ -64,13 +64,10 @@ TEST_F(Run, RefusesWhatExists) {
   EXPECT_MESSAGE(std::invalid_argument, RunFolder(write("file", "x")), "exists already");
 }
 
-TEST_F(Run, RefusesTheWorkOfAnotherUnlessItResumes) {
+TEST_F(Run, RefusesTheWorkOfAnother) {
   write("run.partial/checkpoint", "old");
-  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run), "run.partial holds an unfinished run", "--resume");
+  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run), "run.partial holds an unfinished run", "remove it");
   EXPECT_EQ(content(partial / "checkpoint"), "old");
-  RunFolder work(run, true);
-  work.finish();
-  EXPECT_EQ(content(run / "checkpoint"), "old");
 }
 
 TEST_F(Run, TakesOverAnEmptyPartial) {
@@ -93,7 +90,7 @@ TEST_F(Run, LeavesNothingIfNothingWasWritten) {
   EXPECT_TRUE(fs::is_empty(folder));
 }
 
-TEST_F(Run, LeavesWhatWasWrittenToBeResumed) {
+TEST_F(Run, LeavesWhatWasWritten) {
   { RunFolder(run).write("checkpoint", "half"); }
   EXPECT_EQ(content(partial / "checkpoint"), "half");
   EXPECT_FALSE(fs::exists(run));

@@ -144,7 +144,7 @@ TEST(Activation, ParityOfTheDerivativeIsAsStated) {
       even = even && a.dphi(z) == a.dphi(-z);
       odd = odd && a.dphi(z) == -a.dphi(-z);
     }
-    EXPECT_EQ(a.dphi_parity, even ? Parity::even : odd ? Parity::odd : Parity::none) << name;
+    EXPECT_EQ(a.dphi_parity, even ? Parity::even : odd ? Parity::odd : Parity::constant_plus_odd) << name;
   }
 }
 

@@ -72,15 +72,23 @@ TEST(Separation, AgreesWithComparingAllPairs) {
   }
 }
 
-TEST(Separation, RankOfAntipodalPairs) {
+TEST(Separation, DependentAntipodalPairs) {
   const RowMatrix base = sphere(3, 2);
   RowMatrix X(6, 2);
   X << base, -base;
   const auto found = coincidences(X);
   ASSERT_EQ(found.antipodal.size(), 3u);
-  EXPECT_EQ(antipodal_rank(X, found.antipodal), 2);
-  EXPECT_EQ(antipodal_rank(X, {{0, 3}, {1, 4}}), 2);
-  EXPECT_EQ(antipodal_rank(X, {}), 0);
+  EXPECT_EQ(dependent_pairs(X, found.antipodal), 1);
+  EXPECT_EQ(dependent_pairs(X, {{0, 3}, {1, 4}}), 0);
+  EXPECT_EQ(dependent_pairs(X, {}), 0);
+}
+
+// Two partners of one point, 12 u apart, are not two pairs.
+TEST(Separation, APointCountsInOnePairOnly) {
+  RowMatrix X(3, 2);
+  const double e = 6 * 0x1p-53;
+  X << 0.6, 0.8, -0.6 - 0.8 * e, -0.8 + 0.6 * e, -0.6 + 0.8 * e, -0.8 - 0.6 * e;
+  EXPECT_EQ(dependent_pairs(X, {{0, 1}, {0, 2}}), 0);
 }
 
 }  // namespace

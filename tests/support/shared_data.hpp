@@ -4,14 +4,10 @@
 
 namespace zeroloss::test {
 
-/// A folder with data sets that do not ship (mnist/, cifar-10/): the environment variable
-/// ZEROLOSS_SHARED_DATA, else the compile definition ZEROLOSS_SHARED_DATA_DIR; empty if it is not a folder,
-/// and then tests that need it are skipped.
+/// A folder with data sets that do not ship (mnist/), from the environment variable ZEROLOSS_SHARED_DATA;
+/// empty if it is not a folder, and then tests that need it are skipped.
 inline std::filesystem::path shared_data() {
   std::filesystem::path folder;
-#ifdef ZEROLOSS_SHARED_DATA_DIR
-  folder = ZEROLOSS_SHARED_DATA_DIR;
-#endif
   if (const char* place = std::getenv("ZEROLOSS_SHARED_DATA")) folder = place;
   return std::filesystem::is_directory(folder) ? folder : std::filesystem::path{};
 }

@@ -3,7 +3,7 @@
 #include <string>
 
 /// What the library throws. A wrong argument is std::invalid_argument ("certify: accuracy must be in (0, 1);
-/// got 2"), thrown before any work. A numerical outcome ("not certified", "diverged") is never an exception
+/// got 2"), thrown before any work. A numerical outcome ("not verified") is never an exception
 /// but a value.
 namespace zeroloss {
 

@@ -11,11 +11,10 @@ namespace zeroloss {
 class RunFolder {
  public:
   /// Creates PATH.partial. Throws std::invalid_argument if PATH exists, or PATH.partial with something in it
-  /// unless `resume` (an empty one is nobody's work and is taken over); ResourceError if it cannot be
-  /// created.
-  explicit RunFolder(std::filesystem::path path, bool resume = false);
+  /// (an empty one is nobody's work and is taken over); ResourceError if it cannot be created.
+  explicit RunFolder(std::filesystem::path path);
 
-  /// Removes PATH.partial if nothing was written into it; otherwise leaves it, to be resumed.
+  /// Removes PATH.partial if nothing was written into it; otherwise leaves it.
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;

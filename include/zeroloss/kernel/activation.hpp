@@ -8,7 +8,8 @@
 /// The activations phi of the two-layer network, with the constants that the theorems ask for.
 namespace zeroloss {
 
-enum class Parity { none, even, odd };
+/// constant_plus_odd: phi'(z) + phi'(-z) is constant.
+enum class Parity { none, even, odd, constant_plus_odd };
 
 /// phi with its derivatives and suprema. A user's own function is one of these, filled in by hand: phi, dphi,
 /// B, M are required (d2phi is not); it stays `tabulated = false`: results say "computed, not verified".
@@ -19,8 +20,10 @@ struct Activation {
   std::function<double(double)> d2phi;                 ///< empty where phi'' does not exist (relu)
   double B = std::numeric_limits<double>::infinity();  ///< sup |phi'|, rounded up; infinite for quadratic
   double M = std::numeric_limits<double>::infinity();  ///< sup |phi''|, rounded up; infinite for relu
-  Parity dphi_parity = Parity::none;  ///< even or odd phi': antipodal points then give lambda = 0
-  bool tabulated = false;             ///< Hermite coefficients come from a table with a proven error
+  /// Of phi' (relu's but at 0). Even or odd: antipodal points give lambda = 0. Constant plus odd: linearly
+  /// dependent sets of antipodal pairs do.
+  Parity dphi_parity = Parity::none;
+  bool tabulated = false;  ///< Hermite coefficients come from a table with a proven error
 
   bool smooth() const { return M < std::numeric_limits<double>::infinity(); }
 };

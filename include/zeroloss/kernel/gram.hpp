@@ -33,11 +33,14 @@ struct Pair {
 template <class T>
 struct Gram {
   Packed<T> K;
-  double entry_error = 0;     ///< proven bound of ||K - exact||_F for the exactly normalised rows (double;
-                              ///< theory 2); infinite for float
-  std::vector<Pair> closest;  ///< the 16 closest pairs up to sign, nearest first
-  Index near_pairs =
-      0;  ///< pairs with 1 - |rho| <= 1e-6 (distance <= 1.42e-3), evaluated from the vectors themselves
+  /// Proven bound of ||K - exact||_F for the exactly normalised rows (theory 3); infinite for float.
+  double entry_error = 0;
+  /// The 16 closest pairs up to sign, nearest first.
+  std::vector<Pair> closest = {};
+  /// Pairs with 1 - |rho| <= 1e-6 (distance <= 1.42e-3), measured on the vectors themselves.
+  Index near_pairs = 0;
+  /// Proven lower bound of delta, the least distance up to sign; infinite for one row, 0 for float.
+  double separation = 0;
 };
 
 /// K for the rows of X, n x d, unit length to the accuracy of normalize_rows. Tiles of fixed size, one thread

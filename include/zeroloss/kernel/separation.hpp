@@ -17,9 +17,10 @@ struct Coincidences {
 /// Finds them by sorting a random projection: O(n d + n log n) unless many rows coincide.
 Coincidences coincidences(const RowMatrix& X);
 
-/// Rank of the antipodal pairs' points: relu's lambda_min is 0 when it is below the number of pairs, since
-/// each pair contributes the constant function w -> x. Column-pivoted QR with Eigen's default threshold; not
-/// computed (d returned) when there are more pairs than features.
-Index antipodal_rank(const RowMatrix& X, const std::vector<std::pair<Index, Index>>& antipodal);
+/// By how many the antipodal pairs (a point counted in one pair only) exceed the rank of their points: at
+/// least that where there are more pairs than features. Where phi' is a constant plus an odd function, each
+/// pair contributes the constant function w -> x, so lambda_min is 0 if this is positive. Column-pivoted QR
+/// with Eigen's default threshold.
+Index dependent_pairs(const RowMatrix& X, const std::vector<std::pair<Index, Index>>& antipodal);
 
 }  // namespace zeroloss

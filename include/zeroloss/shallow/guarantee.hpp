@@ -17,10 +17,11 @@ struct LambdaSource {
 
 /// The numbers of a data set of unit rows that the theorems need. Every bound of lambda is at most B^2.
 struct GuaranteeInput {
-  double n = 0;       ///< points, >= 1
-  double d = 0;       ///< features, >= 1
-  double norm_X = 0;  ///< ||X||, spectral, rounded up
-  double norm_y = 0;  ///< ||y|| of the worst class (largest); 0 without labels
+  double n = 0;         ///< points, >= 1
+  double d = 0;         ///< features, >= 1
+  double norm_X = 0;    ///< ||X||, spectral, rounded up
+  double norm_y = 0;    ///< ||y|| of the worst class (largest); 0 without labels
+  double networks = 1;  ///< trained independently, one a class: their failures add up
   bool has_labels = true;
   std::vector<LambdaSource> lambdas;            ///< bounds of lambda(X); at least one
   std::optional<LambdaSource> lambda_product;   ///< lambda_min(G o G), for Theorems 2.1, 2.3 and 2.6

@@ -25,7 +25,8 @@ struct Suspect {
 
 struct LabelVerdict {
   std::vector<Suspect> suspects;  ///< worst first
-  /// Fraction misclassified; regression: ||residual|| over the targets' distance from their mean.
+  /// Fraction misclassified; regression: ||residual|| over the targets' distance from their mean (1 if all
+  /// are equal).
   double error = 0;
 };
 

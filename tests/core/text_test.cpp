@@ -1,0 +1,40 @@
+#include "zeroloss/core/text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "zeroloss/core/random.hpp"
+
+namespace zeroloss {
+namespace {
+
+TEST(Text, RoundsAsAsked) {
+  EXPECT_EQ(decimal(0.0601209678548, 6, Rounding::down), "0.0601209");
+  EXPECT_EQ(decimal(0.0601209678548, 6), "0.060121");
+  EXPECT_EQ(decimal(5.637e18, 2, Rounding::up), "5.7e+18");
+  EXPECT_EQ(decimal(5.637e18, 2, Rounding::down), "5.6e+18");
+  EXPECT_EQ(decimal(9.99e-7, 2, Rounding::up), "1e-06");
+  EXPECT_EQ(decimal(1e-6, 2, Rounding::down), "1e-06");
+  EXPECT_EQ(decimal(-1.26, 2, Rounding::up), "-1.2");
+  EXPECT_EQ(decimal(0, 3, Rounding::up), "0");
+  EXPECT_EQ(decimal(HUGE_VAL, 3, Rounding::down), "inf");
+}
+
+TEST(Text, IsOnTheAskedSideAndWithinOneUnit) {
+  Random random(1, Stream::points);
+  for (int trial = 0; trial < 20000; ++trial) {
+    const double x = std::pow(10.0, 600 * random.uniform() - 300) * (random.below(2) == 0 ? 1 : -1);
+    const int digits = 1 + static_cast<int>(random.below(8));
+    const double down = std::strtod(decimal(x, digits, Rounding::down).c_str(), nullptr);
+    const double up = std::strtod(decimal(x, digits, Rounding::up).c_str(), nullptr);
+    const double unit = std::pow(10.0, std::floor(std::log10(std::abs(x))) + 1 - digits);
+    ASSERT_LE(down, x);
+    ASSERT_GE(up, x);
+    ASSERT_LE(up - down, unit * 1.001);
+  }
+}
+
+}  // namespace
+}  // namespace zeroloss
