@@ -108,7 +108,7 @@ Bytes file_bytes(const std::string& path) {
   return bytes;
 }
 
-Bytes gzip_bytes(std::string name, std::string_view gzip) {
+Bytes gzip_bytes(const std::string& name, std::string_view gzip) {
   const auto open = [name, gzip] {
     const std::shared_ptr<z_stream> stream(new z_stream{}, [](z_stream* z) {
       inflateEnd(z);

@@ -42,6 +42,6 @@ struct Bytes {
 Bytes file_bytes(const std::string& path);
 
 /// gzip data in memory, which must outlive the result.
-Bytes gzip_bytes(std::string name, std::string_view gzip);
+Bytes gzip_bytes(const std::string& name, std::string_view gzip);
 
 }  // namespace zeroloss

@@ -116,6 +116,7 @@ void solve_backward(const Packed<double>& L, Eigen::Ref<Matrix> B) {
   lapack::trsm('L', 'L', 'T', n1, m, lower11(L), ld, B.data(), ldb);
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): a Ref is a reference already
 void solve(const Packed<double>& L, Eigen::Ref<Matrix> B) {
   solve_forward(L, B);
   solve_backward(L, B);
