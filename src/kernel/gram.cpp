@@ -165,8 +165,8 @@ class Builder {
   T at_one_;
 };
 
-// Theory 2, step 2. delta bounds |fl(rho) - rho|: rows within 3 u + d 2^-64 of the exactly normalised ones, a
-// dot product of any order, and underflow. The factor 1 + 2^-20 covers the rounding of this evaluation
+// Theory 3, entries. delta bounds |fl(rho) - rho|: rows within 3 u + d 2^-64 of the exactly normalised ones,
+// a dot product of any order, and underflow. The factor 1 + 2^-20 covers the rounding of this evaluation
 // itself.
 double row_error(double d) { return 3 * u + d * 0x1p-64; }
 double product_error(double d) { return d * u / (1 - d * u) + 2.01 * row_error(d) + d * 0x1p-1020; }

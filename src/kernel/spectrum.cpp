@@ -246,13 +246,19 @@ double factor_with_ridge(Gram<double>& work, const RowMatrix& X, const Kernel& k
   }
 }
 
-LambdaMin lambda_min(const RowMatrix& X, const Kernel& kernel, Progress& progress) {
-  auto work = gram(X, kernel, progress);
+LambdaMin lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, bool prove,
+                     Progress& progress) {
+  gram_into(work, X, kernel, progress);
   LambdaMin result;
   result.ridge = factor_with_ridge(work, X, kernel, progress);
   result.lowest = smallest_eigenpair(work.K, result.ridge, progress);
-  result.verified = verify_lambda_min(work, X, kernel, result.lowest.value, progress);
+  if (prove) result.verified = verify_lambda_min(work, X, kernel, result.lowest.value, progress);
   return result;
+}
+
+LambdaMin lambda_min(const RowMatrix& X, const Kernel& kernel, Progress& progress) {
+  Gram<double> work{Packed<double>(X.rows())};
+  return lambda_min(work, X, kernel, true, progress);
 }
 
 namespace {

@@ -77,7 +77,7 @@ void keep(Dataset& data, const std::vector<Index>& rows) {
   if (data.task != Task::none) data.y.conservativeResize(count);
 }
 
-// Equal rows become one; what coincides is recorded. Returns why lambda_min is exactly 0 on the distinct
+// Equal rows become one; what coincides is recorded. Returns why lambda_min vanishes on the distinct
 // points, or "".
 std::string merge_coincidences(Dataset& data, const Activation& phi, CertifyResult& result) {
   const auto found = coincidences(data.X);
@@ -137,15 +137,10 @@ void find_bottleneck(const Dataset& data, const Vector& eigenvector, CertifyResu
 
 // lambda_min(G^{o r}): computed with one factorisation, or proven with two. The kernel's memory is reused.
 LambdaSource power_bound(Gram<double>& work, const RowMatrix& X, int r, bool prove, Progress& progress) {
-  const Kernel kernel = power(r);
-  gram_into(work, X, kernel, progress);
-  const double ridge = factor_with_ridge(work, X, kernel, progress);
-  const double value = smallest_eigenpair(work.K, ridge, progress).value;
-  if (prove)
-    if (const auto bound = verify_lambda_min(work, X, kernel, value, progress); bound.holds)
-      return {"", bound.lambda_min, true};
+  const auto found = lambda_min(work, X, power(r), prove, progress);
+  if (found.verified.holds) return {"", found.verified.lambda_min, true};
   const double loss = cholesky_loss(static_cast<double>(X.rows()), static_cast<double>(X.rows()), 1);
-  return {"", value > loss ? value : 0, false};
+  return {"", found.lowest.value > loss ? found.lowest.value : 0, false};
 }
 
 LambdaSource scaled(const LambdaSource& source, double mu, std::string name, bool tabulated) {
@@ -287,11 +282,7 @@ GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Ac
       if (r < slopes.mu.size() && slopes.mu[r] != 0)
         input.lambdas.push_back(
             scaled(bound(static_cast<int>(r) + 1), slopes.mu[r], label(static_cast<int>(r)), phi.tabulated));
-    const auto features = sigma_features(phi);
-    gram_into(work, data.X, features, progress);
-    const double ridge = factor_with_ridge(work, data.X, features, progress);
-    const double value = smallest_eigenpair(work.K, ridge, progress).value;
-    const auto verified = verify_lambda_min(work, data.X, features, value, progress);
+    const auto verified = lambda_min(work, data.X, sigma_features(phi), true, progress).verified;
     input.lambda_features =
         LambdaSource{"lambda_min(Sigma~)", verified.holds ? verified.lambda_min : 0, verified.holds};
   } else {

@@ -80,6 +80,10 @@ struct LambdaMin {
 /// lambda_min of one kernel, computed and proven. Two Cholesky factorisations, 8 n (n + 1)/2 bytes.
 LambdaMin lambda_min(const RowMatrix& X, const Kernel& kernel, Progress& progress);
 
+/// The same in memory that is there already; without `prove` one factorisation, and `verified` is left empty.
+LambdaMin lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, bool prove,
+                     Progress& progress);
+
 /// All n eigenvalues, ascending, through LAPACK's dsyevd: 8 n^2 bytes, 4/3 n^3 multiply-adds, error of order
 /// n u lambda_max.
 Vector eigenvalues(const Packed<double>& K);
