@@ -10,6 +10,8 @@ find_package(ZLIB REQUIRED)
 find_package(CURL REQUIRED)
 find_package(LibArchive REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(Protobuf REQUIRED)
+find_package(ONNX REQUIRED)  # its target links protobuf::libprotobuf and carries ONNX_NAMESPACE and ONNX_ML
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libhwy REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
@@ -17,5 +19,5 @@ find_library(ZEROLOSS_CSV_LIBRARY csv REQUIRED)
 
 set(ZEROLOSS_PRIVATE_LIBRARIES
   OpenMP::OpenMP_CXX LAPACK::LAPACK BLAS::BLAS fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB CURL::libcurl
-  LibArchive::LibArchive OpenSSL::Crypto PkgConfig::libhwy PkgConfig::libzip ${ZEROLOSS_CSV_LIBRARY}
-  ${CMAKE_DL_LIBS})
+  LibArchive::LibArchive OpenSSL::Crypto PkgConfig::libhwy PkgConfig::libzip onnx
+  ${ZEROLOSS_CSV_LIBRARY} ${CMAKE_DL_LIBS})

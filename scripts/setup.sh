@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Installs what is missing on Debian and its relatives; elsewhere prints the names.
 #   scripts/setup.sh core    what the library and the command need
-#   scripts/setup.sh full    core, and what the tests need
+#   scripts/setup.sh full    core, and what the tests need, with a Python environment in build/python
 #   scripts/setup.sh bench   core, and what the peers of the benchmarks need
 #   scripts/setup.sh lint    full, and the formatter and linter
 set -euo pipefail
 
 core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev libhwy-dev librandom123-dev libcli11-dev
   libfmt-dev nlohmann-json3-dev libcsv-dev libzip-dev libarchive-dev zlib1g-dev libcurl4-openssl-dev libssl-dev
-  ca-certificates)
-full=("${core[@]}" libgtest-dev python3)
+  libboost-dev libonnx-dev libprotobuf-dev protobuf-compiler ca-certificates)
+full=("${core[@]}" libgtest-dev python3 python3-venv)
 bench=("${core[@]}" python3 python3-venv)
 lint=("${full[@]}" clang-format clang-tidy libomp-dev)
 
@@ -31,11 +31,25 @@ missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}\n' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
 done
-if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "setup: installing ${missing[*]}"
+  as_root=()
+  if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
+  export DEBIAN_FRONTEND=noninteractive
+  install=("${as_root[@]}" apt-get install -y --no-install-recommends -qq "${missing[@]}")
+  "${install[@]}" >/dev/null 2>&1 || { "${as_root[@]}" apt-get update -qq && "${install[@]}" >/dev/null; }
+fi
 
-echo "setup: installing ${missing[*]}"
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
-export DEBIAN_FRONTEND=noninteractive
-install=("${as_root[@]}" apt-get install -y --no-install-recommends -qq "${missing[@]}")
-"${install[@]}" >/dev/null 2>&1 || { "${as_root[@]}" apt-get update -qq && "${install[@]}" >/dev/null; }
+if [ "$1" != full ]; then exit 0; fi
+
+# Debian's own Python first: one that shadows it in PATH need not have venv.
+cd "$(dirname "$0")/.."
+env=build/python
+if cmp -s tests/requirements.txt "$env/requirements.txt"; then exit 0; fi
+echo "setup: Python packages of the tests in $env"
+python=/usr/bin/python3
+"$python" -c 'import ensurepip, venv' 2>/dev/null || python=python3
+rm -rf "$env"
+"$python" -m venv "$env"
+"$env/bin/pip" install --quiet --disable-pip-version-check -r tests/requirements.txt
+cp tests/requirements.txt "$env/requirements.txt"  # last: says that the environment is complete

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "command.hpp"
+#include "report.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/text.hpp"
-#include "zeroloss/version.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -29,24 +28,6 @@ std::string rate_text(const Guarantee& g) {
 
 std::string bound_text(const std::optional<double>& value, Rounding rounding) {
   return value ? short_number(*value, rounding) : "";
-}
-
-std::string count(Index value, const char* one, const char* many) {
-  return fmt::format("{} {}", with_commas(value), value == 1 ? one : many);
-}
-
-std::string heading(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
-  std::string text =
-      fmt::format("{}: {}, {}", data.name, count(r.n, "point", "points"), count(r.d, "feature", "features"));
-  if (r.task == Task::none) text += ", no labels (a table's are named by --target)";
-  if (r.task == Task::regression) text += fmt::format(", target {}", data.target_name);
-  if (r.task == Task::classification) {
-    text += fmt::format(", {} classes", r.class_names.size());
-    if (r.class_names.size() <= 12) text += fmt::format(" ({})", fmt::join(r.class_names, ", "));
-  }
-  if (data.label_treatment != "given") text += fmt::format("; labels: {}", data.label_treatment);
-  if (options.normalize) text += options.center ? "; centred, rows of unit length" : "; rows of unit length";
-  return text + "\n\n";
 }
 
 std::string sample_text(const Sample& s) {
@@ -277,24 +258,11 @@ Json result_json(const Dataset& data, const CertifyOptions& options, const Certi
           {"peak_bytes", r.peak_bytes}};
 }
 
-Json data_json(const Dataset& data, const ReadOptions& o) {
-  return {{"name", data.name},    {"digest", data.digest}, {"target", o.target},
-          {"task", o.task},       {"split", o.split},      {"n", o.n},
-          {"shuffle", o.shuffle}, {"classes", o.classes},  {"labels", o.labels},
-          {"seed", o.seed}};
-}
-
-std::string now() {
-  const std::time_t time = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&time));
-  return text;
-}
-
 }  // namespace
 
 std::string certify_text(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
-  std::string text = heading(data, options, r) + r.conclusion + "\n\n" + facts(r) + "\n" + guarantee_table(r);
+  std::string text = heading(data, options.normalize, options.center) + "\n\n" + r.conclusion + "\n\n" +
+                     facts(r) + "\n" + guarantee_table(r);
   if (r.forecast) text += forecast_text(*r.forecast);
   if (!r.conflicts.empty()) text += "\n" + group_lines(r.conflicts, "equal points with different labels");
   if (!r.suspects.empty()) text += "\n" + suspect_table(r);
@@ -337,16 +305,7 @@ void write_run(RunFolder& folder, const Dataset& data, const ReadOptions& read, 
     folder.write("spectrum.vl.json", line_chart(fmt::format("Spectrum of Sigma on {}", data.name),
                                                 {"rank", true}, {"eigenvalue", true}, {curve}));
   }
-  const Json manifest{{"command", arguments},
-                      {"kind", "certify"},
-                      {"version", ZEROLOSS_VERSION},
-                      {"options", options_json(options)},
-                      {"data", data_json(data, read)},
-                      {"machine", Json::parse(machine_json())},
-                      {"finished", now()},
-                      {"seconds", r.seconds},
-                      {"peak_bytes", r.peak_bytes}};
-  folder.write("manifest.json", dump(manifest) + "\n");
+  folder.write("manifest.json", manifest("certify", arguments, options_json(options), data, read, r.seconds));
   folder.finish();
 }
 

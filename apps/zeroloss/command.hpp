@@ -28,7 +28,10 @@ struct Session {
 /// Each adds one subcommand whose callback does the work and sets session.exit_code.
 void add_certify(CLI::App& app, Session& session);
 void add_data(CLI::App& app, Session& session);
+void add_export(CLI::App& app, Session& session);
+void add_fit(CLI::App& app, Session& session);
 void add_info(CLI::App& app, Session& session);
+void add_predict(CLI::App& app, Session& session);
 
 /// An aligned table: header, then rows; numbers flush right. Columns are two spaces apart.
 class Table {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -9,6 +10,7 @@
 #include <sstream>
 
 #include "command.hpp"
+#include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/version.hpp"
 
@@ -22,6 +24,16 @@ std::string default_cache() {
     return std::string(cache) + "/zeroloss";
   const char* home = std::getenv("HOME");
   return std::string(home != nullptr ? home : ".") + "/.cache/zeroloss";
+}
+
+// OpenBLAS chooses its kernels while it is loaded, from a table of processors; a newer one gets kernels
+// several times too slow. Then the program starts again with the kernels that its vector instructions allow.
+void restart_with_better_kernels(char** argv) {
+  constexpr const char* kVariable = "OPENBLAS_CORETYPE";
+  const std::string better = zeroloss::blas_info().better_kernel;
+  if (better.empty() || std::getenv(kVariable) != nullptr) return;
+  if (setenv(kVariable, better.c_str(), 0) == 0) execv("/proc/self/exe", argv);
+  // It returns only where that is not possible: slower, but right.
 }
 
 int report(const char* message, int code) {
@@ -72,6 +84,7 @@ int run(CLI::App& app, const Session& session, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  restart_with_better_kernels(argv);
   Session session;
   session.arguments.assign(argv, argv + argc);
   session.cache = default_cache();
@@ -94,6 +107,9 @@ int main(int argc, char** argv) {
   app.fallthrough();
   app.get_formatter()->column_width(34);
   add_certify(app, session);
+  add_fit(app, session);
+  add_predict(app, session);
+  add_export(app, session);
   add_data(app, session);
   add_info(app, session);
   app.parse_complete_callback([&] {

@@ -39,7 +39,7 @@ int processor_vector_bits() {
 }  // namespace
 
 BlasInfo blas_info() {
-  BlasInfo info{"unknown", "unknown", "unknown", ""};
+  BlasInfo info{"unknown", "unknown", "unknown", "", ""};
   auto* config = symbol<char*()>("openblas_get_config");
   if (config == nullptr) return info;
   info.library = config();
@@ -49,11 +49,12 @@ BlasInfo blas_info() {
     info.threading = kNames[threading() & 3];
   }
   const int kernel_bits = vector_bits(info.kernel), processor_bits = processor_vector_bits();
-  if (kernel_bits != 0 && kernel_bits < processor_bits)
-    info.warning = fmt::format(
-        "OpenBLAS runs its {} kernels ({}-bit vectors) on a processor with {}-bit vectors, which it does not "
-        "know. Set OPENBLAS_CORETYPE={} or install a newer OpenBLAS.",
-        info.kernel, kernel_bits, processor_bits, processor_bits == 512 ? "SkylakeX" : "Haswell");
+  if (kernel_bits == 0 || kernel_bits >= processor_bits) return info;
+  info.better_kernel = processor_bits == 512 ? "SkylakeX" : "Haswell";
+  info.warning = fmt::format(
+      "OpenBLAS runs its {} kernels ({}-bit vectors) on a processor with {}-bit vectors, which it does not "
+      "know. Set OPENBLAS_CORETYPE={} or install a newer OpenBLAS.",
+      info.kernel, kernel_bits, processor_bits, info.better_kernel);
   return info;
 }
 

@@ -40,7 +40,9 @@ std::string processor() {
 
 }  // namespace
 
-void write_file(const fs::path& path, std::string_view content) {
+void write_file(const fs::path& path, std::string_view content) { write_file(path, std::span(&content, 1)); }
+
+void write_file(const fs::path& path, std::span<const std::string_view> pieces) {
   fs::path temporary = path;
   temporary += ".tmp";
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -52,18 +54,19 @@ void write_file(const fs::path& path, std::string_view content) {
     errno = reason;
     fail(path, action);
   };
-  for (std::size_t done = 0; done < content.size();) {
-    const ssize_t count = ::write(descriptor, content.data() + done, content.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) give_up("writing");
-    done += static_cast<std::size_t>(count);
-  }
+  for (std::string_view rest : pieces)
+    while (!rest.empty()) {
+      const ssize_t count = ::write(descriptor, rest.data(), rest.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) give_up("writing");
+      rest.remove_prefix(static_cast<std::size_t>(count));
+    }
   if (fsync(descriptor) != 0) give_up("flushing");
   if (rename(temporary.c_str(), path.c_str()) != 0) give_up("renaming");
   close(descriptor);
 }
 
-RunFolder::RunFolder(fs::path path) : path_(std::move(path)), partial_(path_) {
+RunFolder::RunFolder(fs::path path, bool resume) : path_(std::move(path)), partial_(path_) {
   if (path_.filename().empty()) partial_ = path_ = path_.parent_path();  // a trailing slash
   if (path_.empty()) throw std::invalid_argument("--out: the run folder needs a name");
   partial_ += ".partial";
@@ -71,9 +74,9 @@ RunFolder::RunFolder(fs::path path) : path_(std::move(path)), partial_(path_) {
   if (fs::exists(path_, error))
     throw std::invalid_argument(
         fmt::format("{} exists already; choose another --out or remove it", path_.string()));
-  if (fs::exists(partial_, error) && !fs::is_empty(partial_, error))
-    throw std::invalid_argument(
-        fmt::format("{} holds an unfinished run; remove it, or choose another name", partial_.string()));
+  if (!resume && fs::exists(partial_, error) && !fs::is_empty(partial_, error))
+    throw std::invalid_argument(fmt::format(
+        "{} holds an unfinished run; resume it, remove it, or choose another name", partial_.string()));
   fs::create_directories(partial_, error);
   if (error)
     throw ResourceError(fmt::format("{}: cannot be created: {}", partial_.string(), error.message()));
@@ -87,6 +90,11 @@ RunFolder::~RunFolder() {
 
 void RunFolder::write(const std::string& name, std::string_view content) {
   write_file(partial_ / name, content);
+}
+
+void RunFolder::remove(const std::string& name) {
+  std::error_code ignored;
+  fs::remove(partial_ / name, ignored);
 }
 
 void RunFolder::finish() {

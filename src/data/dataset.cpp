@@ -74,7 +74,7 @@ void check_dataset(const Dataset& data) {
   check_targets(data);
 }
 
-void center(Dataset& data) {
+Vector center(Dataset& data) {
   std::vector<long double> mean(static_cast<std::size_t>(data.d()));
   for (Index i = 0; i < data.n(); ++i)
     for (Index j = 0; j < data.d(); ++j) mean[static_cast<std::size_t>(j)] += data.X(i, j);
@@ -82,6 +82,9 @@ void center(Dataset& data) {
   for (Index i = 0; i < data.n(); ++i)
     for (Index j = 0; j < data.d(); ++j)
       data.X(i, j) = static_cast<double>(data.X(i, j) - mean[static_cast<std::size_t>(j)]);
+  Vector rounded(data.d());
+  for (Index j = 0; j < data.d(); ++j) rounded(j) = static_cast<double>(mean[static_cast<std::size_t>(j)]);
+  return rounded;
 }
 
 void normalize_rows(Dataset& data) {

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "shallow/prepare.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
@@ -38,43 +39,9 @@ void check(const CertifyOptions& options) {
         fmt::format("certify: step must be > 0, or 0 for auto; got {}", options.step));
 }
 
-// Unit rows, as the options say.
-Dataset prepare(const Dataset& data, const CertifyOptions& options) {
-  check_dataset(data);
-  Dataset unit = data;
-  if (unit.records.empty()) {  // made by hand: rows are their own records
-    unit.records.resize(static_cast<std::size_t>(unit.n()));
-    std::iota(unit.records.begin(), unit.records.end(), Index{0});
-  }
-  if (options.center) center(unit);
-  if (!options.normalize)
-    for (Index i = 0; i < unit.n(); ++i)
-      if (const double length = unit.X.row(i).norm(); !(std::abs(length - 1) <= 1e-12))
-        throw DataError(fmt::format(
-            "{}: record {} has length {:.17g}; without normalisation every row must have length 1", unit.name,
-            unit.records[static_cast<std::size_t>(i)], length));
-  normalize_rows(unit);
-  return unit;
-}
-
 SamplePair sample_pair(const Dataset& data, const Pair& pair) {
   const auto [i, j] = std::minmax(pair.i, pair.j);
   return {sample(data, i), sample(data, j), pair.distance, pair.antipodal};
-}
-
-// Keeps the given rows, which are ascending, in place.
-void keep(Dataset& data, const std::vector<Index>& rows) {
-  const auto count = static_cast<Index>(rows.size());
-  if (count == data.n()) return;
-  for (Index i = 0; i < count; ++i) {
-    const Index from = rows[static_cast<std::size_t>(i)];
-    data.X.row(i) = data.X.row(from);
-    data.records[static_cast<std::size_t>(i)] = data.records[static_cast<std::size_t>(from)];
-    if (data.task != Task::none) data.y(i) = data.y(from);
-  }
-  data.X.conservativeResize(count, Eigen::NoChange);
-  data.records.resize(rows.size());
-  if (data.task != Task::none) data.y.conservativeResize(count);
 }
 
 // Equal rows become one; what coincides is recorded. Returns why lambda_min vanishes on the distinct
@@ -226,13 +193,6 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi
   result.suspects = std::move(verdict.suspects);
 }
 
-// Largest ||y|| over the networks that are trained, one a class; rounded up.
-double worst_norm(const Matrix& Y) {
-  double norm = 0;
-  for (Index c = 0; c < Y.cols(); ++c) norm = std::max(norm, Y.col(c).stableNorm());
-  return norm * (1 + static_cast<double>(Y.rows() + 8) * 0x1p-53);
-}
-
 GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Activation& phi,
                                const CertifyOptions& options, bool vanishes, Progress& progress,
                                CertifyResult& result) {
@@ -245,7 +205,7 @@ GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Ac
   input.has_labels = data.task != Task::none;
   if (input.has_labels) {
     const Matrix Y = targets(data);
-    input.norm_y = worst_norm(Y);
+    for (Index c = 0; c < Y.cols(); ++c) input.norm_y = std::max(input.norm_y, norm_above(Y.col(c)));
     input.networks = static_cast<double>(Y.cols());
   }
   const auto slopes = hermite(phi, true);
@@ -350,7 +310,7 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   result.activation = phi.name;
 
   progress.stage("preparing the points");
-  Dataset points = prepare(data, options);
+  Dataset points = unit_points(data, options.center, options.normalize);
   const std::string vanishes = merge_coincidences(points, phi, result);
   result.n_distinct = points.n();
   require_kernel_memory(points.n(), std::max<Index>(points.classes(), 1));

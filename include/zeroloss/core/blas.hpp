@@ -9,6 +9,7 @@ struct BlasInfo {
   std::string kernel;     ///< "SkylakeX", "Haswell", ..; "unknown"
   std::string threading;  ///< serial | pthreads | OpenMP | unknown
   std::string warning;    ///< empty, or why products run slower than this processor allows, and what to do
+  std::string better_kernel;  ///< then also the kernel that OPENBLAS_CORETYPE should name
 };
 BlasInfo blas_info();
 

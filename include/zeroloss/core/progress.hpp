@@ -32,6 +32,8 @@ class Progress {
   void finish();                                   ///< ends the last stage
   bool cancelled() const { return cancel_ != nullptr && cancel_->load(std::memory_order_relaxed); }
   void check() const;  ///< throws Interrupted once cancelled
+  /// Cancelled with this one, but reports nothing: for work inside a stage.
+  Progress silent() const { return Progress({}, cancel_); }
 
  private:
   using Clock = std::chrono::steady_clock;

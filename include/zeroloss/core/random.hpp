@@ -9,7 +9,17 @@
 namespace zeroloss {
 
 /// What a stream is for. Every purpose has numbers of its own, so adding one draw never shifts another.
-enum class Stream : std::uint32_t { points = 1, targets, labels, noise, shuffle, probes, weights, start };
+enum class Stream : std::uint32_t {
+  points = 1,
+  targets,
+  labels,
+  noise,
+  shuffle,
+  probes,
+  weights,
+  start,
+  signs
+};
 
 /// One stream of Philox4x32-10 (Salmon et al., SC 2011). Seeds lie in [0, 2^53); `index` tells apart the
 /// members of a family (class 3 of ten, trial 17, ...). Throws std::invalid_argument for a larger seed.

@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,8 +12,9 @@ namespace zeroloss {
 class RunFolder {
  public:
   /// Creates PATH.partial. Throws std::invalid_argument if PATH exists, or PATH.partial with something in it
-  /// (an empty one is nobody's work and is taken over); ResourceError if it cannot be created.
-  explicit RunFolder(std::filesystem::path path);
+  /// (an empty one is nobody's work and is taken over) unless `resume`; ResourceError if it cannot be
+  /// created.
+  explicit RunFolder(std::filesystem::path path, bool resume = false);
 
   /// Removes PATH.partial if nothing was written into it; otherwise leaves it.
   ~RunFolder();
@@ -26,6 +28,9 @@ class RunFolder {
   /// ResourceError with the system's reason (disk full, ..); a file of that name from before is then intact.
   void write(const std::string& name, std::string_view content);
 
+  /// Removes a file of the folder, if it is there.
+  void remove(const std::string& name);
+
   /// Flushes and renames PATH.partial to PATH. Throws ResourceError if that fails; nothing is lost then.
   void finish();
 
@@ -35,6 +40,9 @@ class RunFolder {
 
 /// One file written whole or not at all, as RunFolder::write does.
 void write_file(const std::filesystem::path& path, std::string_view content);
+
+/// The same for pieces that follow one another, without putting them together first.
+void write_file(const std::filesystem::path& path, std::span<const std::string_view> pieces);
 
 /// What manifest.json says about where a run happened: host processor, memory, threads, BLAS, versions; one
 /// JSON object.

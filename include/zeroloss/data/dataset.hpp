@@ -53,8 +53,8 @@ Dataset read_dataset(const std::string& source, const ReadOptions& options = {})
 /// in range.
 void check_dataset(const Dataset& data);
 
-/// Subtracts the mean point from every row, in place.
-void center(Dataset& data);
+/// Subtracts the mean point from every row, in place; returns it, rounded to double.
+Vector center(Dataset& data);
 
 /// Divides every row by its Euclidean norm, in place; each entry is then within 3 u relative of the exact
 /// quotient (u = 2^-53; entries below 2^-1022 excepted). Throws DataError naming the records of zero rows.

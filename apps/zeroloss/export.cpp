@@ -1,0 +1,34 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "command.hpp"
+#include "zeroloss/shallow/model.hpp"
+
+namespace zeroloss::app {
+
+void add_export(CLI::App& app, Session&) {
+  struct Options {
+    std::string model, file;
+  };
+  auto* command = app.add_subcommand("export", "Write a trained network as ONNX, for other programs to run");
+  auto options = std::make_shared<Options>();
+  command
+      ->add_option("model", options->model,
+                   "A .safetensors file, or a run folder that holds model.safetensors")
+      ->required();
+  command->add_option("file", options->file, "Where to write; a file of that name is replaced")
+      ->required()
+      ->type_name("FILE.onnx");
+  command->callback([options] {
+    std::string source = options->model;
+    if (std::filesystem::is_directory(source)) source = std::filesystem::path(source) / "model.safetensors";
+    const Network network = load_model(source);
+    export_onnx(options->file, network, read_metadata(source));
+    fmt::print("{}: x [batch, {}] {} -> y [batch, {}]{}\n", options->file, network.d(), network.precision,
+               network.outputs.size(), network.task == Task::classification ? ", label [batch] int64" : "");
+  });
+}
+
+}  // namespace zeroloss::app

@@ -1,0 +1,286 @@
+#include "fit_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "report.hpp"
+#include "zeroloss/core/chart.hpp"
+#include "zeroloss/core/text.hpp"
+#include "zeroloss/shallow/model.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string above(double x) { return decimal(x, 2, Rounding::up); }
+std::string below(double x) { return decimal(x, 2, Rounding::down); }
+
+// ---- text ----
+
+std::string proof_text(const FitOptions& options, const FitResult& r) {
+  const Certificate& c = r.certificate;
+  const bool several = r.outputs.size() > 1;
+  if (!c.holds) return c.reason.empty() ? "" : fmt::format("not certified: {}\n", c.reason);
+  const char* who = several ? "of every class " : "";
+  if (options.optimizer == "output_layer")
+    return fmt::format(
+        "proved, rounding included: output weights {}within {} of these, with these hidden weights, fit "
+        "exactly\n",
+        who, above(c.radius));
+  std::string text = fmt::format(
+      "proved, rounding included: hidden weights {}within {} of these, with these output weights, fit "
+      "exactly\n",
+      who, above(c.radius));
+  if (c.kind == "descent")
+    text += fmt::format("and gradient descent from here with any step up to {} converges to such weights{}\n",
+                        below(c.step),
+                        r.step > c.step ? fmt::format(" (the run's own step was {:.3g})", r.step) : "");
+  else
+    text += fmt::format("(that gradient descent reaches them is not proved: {})\n", c.reason);
+  return text;
+}
+
+std::string class_table(const FitResult& r) {
+  Table table(
+      {"class", "status", "steps", "misfit", "proved", "within", "margin", "lambda_min(JJ')", "seconds"});
+  for (const OutputResult& o : r.outputs)
+    table.add({o.label, name(o.status), with_commas(o.steps), fmt::format("{:.2g}", o.relative_misfit),
+               o.certificate.kind, o.certificate.holds ? above(o.certificate.radius) : "",
+               o.certificate.margin > 0 ? below(o.certificate.margin) : "", below(o.certificate.lambda_min),
+               fmt::format("{:.1f}", o.seconds)});
+  return table.text();
+}
+
+std::string facts(const FitOptions& o, const FitResult& r) {
+  std::string text;
+  const auto fact = [&](const char* what, const std::string& value) {
+    text += fmt::format("{:<26}{}\n", what, value);
+  };
+  fact("network", fmt::format("{}, {} hidden units{}, {} scaling, {}", o.activation, with_commas(o.width),
+                              r.outputs.size() > 1 ? " for each class" : "", o.scaling, o.precision));
+  fact("training", fmt::format("{}{}, computed in the space of {}", o.optimizer,
+                               r.step > 0 ? fmt::format(" with step {:.4g}", r.step) : "",
+                               r.space == "gram" ? "outputs (X X^T)" : "weights"));
+  if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));
+  fact("relative misfit", above(r.relative_misfit));
+  if (r.certificate.lambda_min > 0 && r.outputs.size() == 1)
+    fact(o.optimizer == "output_layer" ? "lambda_min(Phi Phi^T) >=" : "lambda_min(J J^T) >=",
+         decimal(r.certificate.lambda_min, 4, Rounding::down));
+  if (r.certificate.margin > 0)
+    fact("margin of the proof", fmt::format("{} (above 1 it holds)", below(r.certificate.margin)));
+  if (o.optimizer != "output_layer") {
+    fact("farthest neuron moved", fmt::format("{:.3g}", r.max_distance));
+    fact("signs flipped", fmt::format("{:.3g} %", 100 * r.flipped_fraction));
+  }
+  return text;
+}
+
+std::string theory_text(const FitResult& r) {
+  const OutputResult& first = r.outputs.front();
+  const TheoremBeside& t = first.theorem;
+  std::string text;
+  if (!first.curve.empty() && first.curve.back().forecast)
+    text += fmt::format("forecast at infinite width: misfit {:.2g} at step {}\n",
+                        *first.curve.back().forecast, with_commas(first.curve.back().step));
+  if (t.theorem.empty()) return text + fmt::format("{}\n", t.reason);
+  text += t.holds ? fmt::format("{} holds, but for probability {}", t.theorem, above(t.failure_probability))
+                  : fmt::format("{} does not hold: {}", t.theorem, t.reason);
+  return text + "\n";
+}
+
+// ---- JSON ----
+
+template <class T>
+Json nullable(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json certificate_json(const Certificate& c) {
+  return {{"kind", c.kind},
+          {"holds", c.holds},
+          {"radius", c.holds ? Json(c.radius) : Json()},
+          {"margin", c.margin},
+          {"misfit", c.misfit},
+          {"lambda_min", c.lambda_min},
+          {"norm_J", c.norm_J},
+          {"step", c.kind == "descent" ? Json(c.step) : Json()},
+          {"rate", c.kind == "descent" ? Json(c.rate) : Json()},
+          {"kinks", c.kinks},
+          {"kink_bound", c.kink_bound},
+          {"reason", c.reason.empty() ? Json() : Json(c.reason)}};
+}
+
+Json theorem_json(const TheoremBeside& t) {
+  return {{"theorem", t.theorem.empty() ? Json() : Json(t.theorem)},
+          {"holds", t.holds},
+          {"step", t.step > 0 ? Json(t.step) : Json()},
+          {"width", t.width > 0 ? Json(t.width) : Json()},
+          {"failure_probability", t.failure_probability},
+          {"reason", t.reason.empty() ? Json() : Json(t.reason)}};
+}
+
+Json step_json(double step) { return step > 0 ? Json(step) : Json(); }
+
+Json output_json(const OutputResult& o) {
+  return {{"label", o.label.empty() ? Json() : Json(o.label)},
+          {"status", name(o.status)},
+          {"reason", o.reason.empty() ? Json() : Json(o.reason)},
+          {"steps", o.steps},
+          {"step", step_json(o.step)},
+          {"relative_misfit", o.relative_misfit},
+          {"certificate", certificate_json(o.certificate)},
+          {"certified_at", nullable(o.certified_at)},
+          {"theorem", theorem_json(o.theorem)},
+          {"seconds", o.seconds}};
+}
+
+Json result_json(const Dataset& data, const FitOptions& options, const FitResult& r) {
+  Json conflicts = Json::array(), outputs = Json::array();
+  for (const auto& group : r.conflicts) {
+    Json samples = Json::array();
+    for (const Sample& s : group) samples.push_back({{"record", s.record}, {"label", s.label}});
+    conflicts.push_back(samples);
+  }
+  for (const OutputResult& o : r.outputs) outputs.push_back(output_json(o));
+  return {{"data", data.name},
+          {"digest", data.digest},
+          {"labels", data.label_treatment},
+          {"options", fit_options_json(options)},
+          {"conclusion", r.conclusion},
+          {"status", name(r.status)},
+          {"n", r.n},
+          {"d", r.d},
+          {"n_distinct", r.n_distinct},
+          {"conflicts", conflicts},
+          {"steps", r.steps},
+          {"step", step_json(r.step)},
+          {"relative_misfit", r.relative_misfit},
+          {"certificate", certificate_json(r.certificate)},
+          {"certified_at", nullable(r.certified_at)},
+          {"max_distance", r.max_distance},
+          {"flipped_fraction", r.flipped_fraction},
+          {"per_class", outputs},
+          {"forecast_missing", r.forecast_missing.empty() ? Json() : Json(r.forecast_missing)},
+          {"space", r.space},
+          {"seconds", r.seconds}};
+}
+
+// ---- files ----
+
+std::string metrics_csv(const FitResult& r) {
+  std::string csv =
+      "output,step,time,relative_misfit,max_distance,distance,path_length,flipped_fraction,lambda_min,"
+      "forecast,"
+      "bound_misfit,bound_max_distance,bound_distance,bound_path_length\n";
+  const auto cell = [](const std::optional<double>& x) { return x ? fmt::format(",{}", *x) : ","; };
+  for (std::size_t c = 0; c < r.outputs.size(); ++c)
+    for (const CurvePoint& p : r.outputs[c].curve) {
+      csv += fmt::format("{},{},{},{},{},{},{},{}", c, p.step, p.time, p.relative_misfit, p.max_distance,
+                         p.distance, p.path_length, p.flipped_fraction);
+      for (const auto& x : {p.lambda_min, p.forecast, p.bound_misfit, p.bound_max_distance, p.bound_distance,
+                            p.bound_path_length})
+        csv += cell(x);
+      csv += "\n";
+    }
+  return csv;
+}
+
+// Root mean square over outputs of what `value` says of each, at every step that one of them recorded; an
+// output that has ended, or says nothing, keeps its last value.
+template <class Value>
+Curve mean_curve(const std::string& name, const FitResult& r, const Value& value) {
+  std::vector<Index> steps;
+  for (const OutputResult& o : r.outputs)
+    for (const CurvePoint& p : o.curve) steps.push_back(p.step);
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  Curve curve{name, {}, {}, {}};
+  for (const Index step : steps) {
+    double squares = 0;
+    bool known = true;
+    for (const OutputResult& o : r.outputs) {
+      const auto next = std::upper_bound(o.curve.begin(), o.curve.end(), step,
+                                         [](Index s, const CurvePoint& p) { return s < p.step; });
+      const std::optional<double> y = next == o.curve.begin() ? std::nullopt : value(*std::prev(next));
+      known = known && y.has_value();
+      if (known) squares += *y * *y;
+    }
+    if (!known) continue;
+    curve.x.push_back(static_cast<double>(step));
+    curve.y.push_back(std::sqrt(squares / static_cast<double>(r.outputs.size())));
+  }
+  return curve;
+}
+
+std::string curve_figure(const Dataset& data, const FitOptions& options, const FitResult& r) {
+  std::vector<Curve> curves;
+  curves.push_back(
+      mean_curve("measured", r, [](const CurvePoint& p) { return std::optional(p.relative_misfit); }));
+  auto forecast = mean_curve("forecast (infinite width)", r, [](const CurvePoint& p) { return p.forecast; });
+  if (!forecast.x.empty()) curves.push_back(std::move(forecast));
+  if (const std::string& theorem = r.outputs.front().theorem.theorem; !theorem.empty()) {
+    auto bound = mean_curve("bound of " + theorem.substr(theorem.rfind(", ") + 2), r,
+                            [](const CurvePoint& p) { return p.bound_misfit; });
+    if (!bound.x.empty()) curves.push_back(std::move(bound));
+  }
+  return line_chart(fmt::format("{}: {}, {} hidden units, {}", data.name, options.activation,
+                                with_commas(options.width), options.optimizer),
+                    {"step", true}, {"relative misfit", true}, curves);
+}
+
+}  // namespace
+
+Json fit_options_json(const FitOptions& o) {
+  return {{"activation", o.activation},
+          {"width", o.width},
+          {"scaling", o.scaling},
+          {"optimizer", o.optimizer},
+          {"step", o.step},
+          {"batch", o.batch},
+          {"precision", o.precision},
+          {"max_steps", o.max_steps},
+          {"tolerance", o.tolerance},
+          {"stop", o.stop},
+          {"certify_every", o.certify_every},
+          {"record_every", o.record_every},
+          {"flow_tolerance", o.flow_tolerance},
+          {"space", o.space},
+          {"polish", o.polish},
+          {"center", o.center},
+          {"normalize", o.normalize},
+          {"failure_probability", o.failure_probability},
+          {"seed", o.seed}};
+}
+
+std::string fit_text(const Dataset& data, const FitOptions& options, const FitResult& r) {
+  std::string text = heading(data, options.normalize, options.center) + "\n\n" + r.conclusion + "\n" +
+                     proof_text(options, r) + "\n";
+  if (r.outputs.size() > 1) text += class_table(r) + "\n";
+  text += facts(options, r) + theory_text(r);
+  if (options.polish && r.status != Status::interrupted)
+    text += r.polished ? "polished.safetensors holds the exact solution, rounded to double\n"
+                       : "there is no polished network: existence is not proved for every output\n";
+  return text + fmt::format("\n{:.1f} s\n", r.seconds);
+}
+
+std::string fit_json(const Dataset& data, const FitOptions& options, const FitResult& result) {
+  return dump(result_json(data, options, result));
+}
+
+void write_fit(RunFolder& folder, const Dataset& data, const FitOptions& options, const FitResult& r) {
+  folder.write("result.json", fit_json(data, options, r) + "\n");
+  folder.write("metrics.csv", metrics_csv(r));
+  if (r.status == Status::interrupted) return;
+  const Metadata extra{
+      {"options", fit_options_json(options).dump()}, {"data", data.name}, {"digest", data.digest}};
+  save_model(folder.partial() / "model.safetensors", r.network, extra);
+  if (options.polish && r.polished) save_model(folder.partial() / "polished.safetensors", *r.polished, extra);
+  folder.write("curve.vl.json", curve_figure(data, options, r));
+}
+
+}  // namespace zeroloss::app

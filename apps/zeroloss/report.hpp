@@ -1,0 +1,23 @@
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "zeroloss/data/dataset.hpp"
+
+/// What the answers of several subcommands have in common.
+namespace zeroloss::app {
+
+/// "1 point", "1,797 points".
+std::string count(Index value, const char* one, const char* many);
+
+/// One line on the data as it is used: "digits: 357 points, 64 features, 2 classes (3, 8); rows of unit
+/// length".
+std::string heading(const Dataset& data, bool normalize, bool center);
+
+/// manifest.json: the command line, options, version, data with its digest, machine, time.
+std::string manifest(const char* kind, const std::vector<std::string>& arguments,
+                     const nlohmann::ordered_json& options, const Dataset& data, const ReadOptions& read,
+                     double seconds);
+
+}  // namespace zeroloss::app

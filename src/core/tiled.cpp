@@ -1,0 +1,92 @@
+#include "core/tiled.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <vector>
+
+#include "core/lapack.hpp"
+#include "zeroloss/core/blas.hpp"
+
+namespace zeroloss::tiled {
+namespace {
+
+constexpr Index kTile = 256;    // side of a tile of a matrix
+constexpr Index kColumns = 64;  // of a right-hand side that one thread solves for
+
+Index tiles(Index n) { return (n + kTile - 1) / kTile; }
+Index begin(Index tile) { return tile * kTile; }
+Index length(Index tile, Index n) { return std::min(kTile, n - tile * kTile); }
+
+void substitute(char trans, const Matrix& L, Eigen::Ref<Matrix> B) {
+  const SerialBlas serial;
+  const Index n = L.rows(), chunks = (B.cols() + kColumns - 1) / kColumns;
+#pragma omp parallel for schedule(dynamic)
+  for (Index chunk = 0; chunk < chunks; ++chunk) {
+    const Index first = chunk * kColumns;
+    lapack::trsm('L', 'L', trans, n, std::min(kColumns, B.cols() - first), L.data(), L.outerStride(),
+                 B.data() + first * B.outerStride(), B.outerStride());
+  }
+}
+
+}  // namespace
+
+void product_with_transpose(const Matrix& A, Matrix& C) {
+  const SerialBlas serial;
+  const Index n = A.rows(), k = A.cols(), side = tiles(n);
+  if (C.rows() != n || C.cols() != n) C.resize(n, n);
+#pragma omp parallel for schedule(dynamic)
+  for (Index pair = 0; pair < side * side; ++pair) {
+    const Index row = pair % side, column = pair / side;
+    if (row < column) continue;
+    const double *left = A.data() + begin(row), *right = A.data() + begin(column);
+    double* tile = C.data() + begin(column) * n + begin(row);
+    if (row == column)
+      lapack::syrk('L', 'N', length(row, n), k, 1.0, left, n, 0.0, tile, n);
+    else
+      lapack::gemm('N', 'T', length(row, n), length(column, n), k, 1.0, left, n, right, n, 0.0, tile, n);
+  }
+}
+
+bool factor(Matrix& A, Progress& progress) {
+  const SerialBlas serial;
+  const Index n = A.rows(), side = tiles(n), stride = A.outerStride();
+  const auto at = [&](Index row, Index column) { return A.data() + begin(column) * stride + begin(row); };
+  for (Index k = 0; k < side; ++k) {  // column k of tiles: less what is left of it, then divided by its root
+    const Index width = length(k, n), done = begin(k);
+#pragma omp parallel for schedule(dynamic)
+    for (Index i = k; i < side; ++i) {
+      if (done == 0) continue;
+      if (i == k)
+        lapack::syrk('L', 'N', width, done, -1.0, at(k, 0), stride, 1.0, at(k, k), stride);
+      else
+        lapack::gemm('N', 'T', length(i, n), width, done, -1.0, at(i, 0), stride, at(k, 0), stride, 1.0,
+                     at(i, k), stride);
+    }
+    if (lapack::potrf('L', width, at(k, k), stride) != 0) return false;
+    for (Index j = done; j < done + width; ++j)
+      if (!std::isfinite(A(j, j))) return false;
+#pragma omp parallel for schedule(dynamic)
+    for (Index i = k + 1; i < side; ++i)
+      lapack::trsm('R', 'L', 'T', length(i, n), width, at(k, k), stride, at(i, k), stride);
+    progress.check();
+  }
+  return true;
+}
+
+void solve_forward(const Matrix& L, Eigen::Ref<Matrix> B) { substitute('N', L, B); }
+void solve_backward(const Matrix& L, Eigen::Ref<Matrix> B) { substitute('T', L, B); }
+void solve(const Matrix& L, Eigen::Ref<Matrix> B) {
+  solve_forward(L, B);
+  solve_backward(L, B);
+}
+
+Matrix product(const Matrix& A, const Matrix& V) {
+  const SerialBlas serial;
+  Matrix W(V.rows(), V.cols());
+  lapack::symm('L', V.rows(), V.cols(), A.data(), A.outerStride(), V.data(), V.rows(), 0.0, W.data(),
+               W.rows());
+  return W;
+}
+
+}  // namespace zeroloss::tiled

@@ -1,0 +1,306 @@
+#include "zeroloss/shallow/model.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/onnx.hpp"
+#include "zeroloss/kernel/activation.hpp"
+
+namespace zeroloss {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kKind = "two_layer";
+constexpr const char* kVersion = "1";
+constexpr std::array<const char*, 3> kTasks{"none", "regression", "classification"};
+
+bool is_utf8(std::string_view text) {
+  try {
+    (void)Json(text).dump();
+    return true;
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
+/// What is wrong with a network; empty if nothing is.
+std::string problem(const Network& network) {
+  const auto& outputs = network.outputs;
+  const auto one_of = [](const std::string& value, const std::vector<std::string>& known) {
+    return std::ranges::find(known, value) != known.end();
+  };
+  if (!one_of(network.activation, activation_names()))
+    return fmt::format("unknown activation '{}'; expected {}", network.activation,
+                       fmt::join(activation_names(), ", "));
+  if (!one_of(network.scaling, {"ntk", "balanced"}))
+    return fmt::format("unknown scaling '{}'; expected ntk or balanced", network.scaling);
+  if (!one_of(network.precision, {"float32", "float64"}))
+    return fmt::format("unknown precision '{}'; expected float32 or float64", network.precision);
+  if (outputs.empty() || outputs.front().W.size() == 0) return "a network without weights";
+  for (const auto& [W, v] : outputs) {
+    if (W.rows() != network.width() || W.cols() != network.d() || v.size() != network.width())
+      return "outputs of different sizes";
+    if (!W.allFinite() || !v.allFinite()) return "weights that are not finite";
+  }
+  if (network.mean.size() != 0 && network.mean.size() != network.d())
+    return fmt::format("mean of {} values; expected {}", network.mean.size(), network.d());
+  if (!network.mean.allFinite()) return "a mean that is not finite";
+
+  const auto& names = network.class_names;
+  const bool classes = network.task == Task::classification;
+  if (classes ? names.size() < 2 : !names.empty())
+    return fmt::format("{} class names for the task {}", names.size(),
+                       kTasks[static_cast<std::size_t>(network.task)]);
+  std::set<std::string> distinct;
+  for (const std::string& name : names)
+    if (!distinct.insert(utf8(name)).second) return fmt::format("two classes called '{}'", name);
+  const std::size_t expected = classes && names.size() > 2 ? names.size() : 1;
+  if (network.task != Task::none && outputs.size() != expected)
+    return fmt::format("{} outputs; expected {} for the task", outputs.size(), expected);
+  return {};
+}
+
+Metadata metadata_of(const Network& network, const Metadata& extra) {
+  Json names = Json::array();
+  for (const std::string& name : network.class_names) names.push_back(utf8(name));
+  Metadata metadata{{"kind", kKind},
+                    {"format_version", kVersion},
+                    {"activation", network.activation},
+                    {"scaling", network.scaling},
+                    {"precision", network.precision},
+                    {"task", kTasks[static_cast<std::size_t>(network.task)]},
+                    {"class_names", names.dump()},
+                    {"normalize", network.normalize ? "true" : "false"}};
+  for (const auto& [key, value] : extra) metadata.try_emplace(utf8(key), utf8(value));
+  return metadata;
+}
+
+void check(const char* who, const Network& network) {
+  if (const std::string what = problem(network); !what.empty())
+    throw std::invalid_argument(fmt::format("{}: {}", who, what));
+}
+
+// ---- loading ----
+
+/// The parts of one file, each checked when it is asked for.
+class Parts {
+ public:
+  explicit Parts(const std::filesystem::path& path) : name_(path.string()), file_(read_tensors(path)) {}
+
+  DataError damaged(const std::string& what) const { return DataError(fmt::format("{}: {}", name_, what)); }
+
+  std::string text(const char* key) const {
+    const auto found = file_.metadata.find(key);
+    if (found == file_.metadata.end())
+      throw damaged(fmt::format("not a model of zeroloss: no '{}' in its metadata", key));
+    return found->second;
+  }
+
+  /// The place of a metadata's value among those known.
+  std::size_t choice(const char* key, const std::vector<std::string>& known) const {
+    const std::string value = text(key);
+    const auto found = std::ranges::find(known, value);
+    if (found == known.end())
+      throw damaged(fmt::format("{} '{}'; expected {}", key, value, fmt::join(known, ", ")));
+    return static_cast<std::size_t>(found - known.begin());
+  }
+
+  std::vector<std::string> class_names() const {
+    const Json names = Json::parse(text("class_names"), nullptr, false);
+    if (!names.is_array() || !std::ranges::all_of(names, [](const Json& name) { return name.is_string(); }))
+      throw damaged("class_names is not a JSON list of texts");
+    return names.get<std::vector<std::string>>();
+  }
+
+  const Tensor& tensor(const char* key, Dtype dtype, std::size_t sizes) const {
+    const Tensor* found = file_.find(key);
+    if (found == nullptr) throw damaged(fmt::format("no tensor '{}'", key));
+    if (found->dtype != dtype || found->shape.size() != sizes || found->size() == 0)
+      throw damaged(fmt::format("tensor '{}' is {} of shape [{}]; expected {} with {} sizes >= 1", key,
+                                dtype_name(found->dtype), fmt::join(found->shape, ", "), dtype_name(dtype),
+                                sizes));
+    return *found;
+  }
+
+  bool has(const char* key) const { return file_.find(key) != nullptr; }
+
+ private:
+  std::string name_;
+  TensorFile file_;
+};
+
+template <class T>
+std::vector<TwoLayer> outputs_of(const Parts& parts) {
+  const Tensor& W = parts.tensor("W", dtype_of<T>(), 3);
+  const Tensor& v = parts.tensor("v", dtype_of<T>(), 2);
+  const Index c = W.shape[0], m = W.shape[1], d = W.shape[2];
+  if (v.shape != std::vector<Index>{c, m})
+    throw parts.damaged(fmt::format("W has shape [{}], v [{}]; expected [outputs, m, d] and [outputs, m]",
+                                    fmt::join(W.shape, ", "), fmt::join(v.shape, ", ")));
+  std::vector<TwoLayer> outputs;
+  for (Index k = 0; k < c; ++k)
+    outputs.push_back(
+        {Eigen::Map<const Rows<T>>(W.data<T>() + k * m * d, m, d).template cast<double>(),
+         Eigen::Map<const Eigen::Vector<T, Eigen::Dynamic>>(v.data<T>() + k * m, m).template cast<double>()});
+  return outputs;
+}
+
+// ---- saving ----
+
+/// The numbers of all outputs as T's, one matrix or vector (`part`) after another, each transposed if asked
+/// for.
+template <class T, class Part>
+std::vector<T> gather(const Network& network, Part TwoLayer::*part, bool transposed = false) {
+  std::vector<T> numbers;
+  numbers.reserve(network.outputs.size() * static_cast<std::size_t>((network.outputs.front().*part).size()));
+  for (const TwoLayer& output : network.outputs) {
+    const Rows<T> rows = transposed ? Rows<T>((output.*part).transpose().template cast<T>())
+                                    : Rows<T>((output.*part).template cast<T>());
+    numbers.insert(numbers.end(), rows.data(), rows.data() + rows.size());
+  }
+  return numbers;
+}
+
+// ---- ONNX ----
+
+std::string activate(OnnxModel& model, const std::string& name, const std::string& z, Dtype dtype) {
+  const auto node = [&](const char* op, const std::vector<std::string>& inputs) {
+    return model.node(op, inputs);
+  };
+  const auto number = [&](double value) { return model.scalar(value, dtype); };
+  const auto erf = [&](const std::string& x) {
+    if (dtype == Dtype::f32) return node("Erf", {x});
+    const std::string single = model.node("Cast", {x}, {{"to", Dtype::f32}});
+    return model.node("Cast", {node("Erf", {single})}, {{"to", dtype}});
+  };
+  if (name == "relu") return node("Relu", {z});
+  if (name == "tanh") return node("Tanh", {z});
+  if (name == "sigmoid") return node("Sigmoid", {z});
+  if (name == "erf") return erf(z);
+  if (name == "silu") return node("Mul", {z, node("Sigmoid", {z})});
+  if (name == "quadratic") return node("Mul", {node("Mul", {z, z}), number(0.5)});
+  if (name == "gelu") {
+    const std::string twice_cdf = node("Add", {erf(node("Mul", {z, number(std::sqrt(0.5))})), number(1)});
+    return node("Mul", {node("Mul", {z, number(0.5)}), twice_cdf});
+  }
+  if (dtype == Dtype::f32) return node("Softplus", {z});
+  const std::string decay = node("Exp", {node("Neg", {node("Abs", {z})})});
+  return node("Add", {node("Relu", {z}), node("Log", {node("Add", {decay, number(1)})})});
+}
+
+template <class T>
+OnnxModel graph_of(const Network& network) {
+  constexpr Dtype dtype = dtype_of<T>();
+  const Index c = std::ssize(network.outputs), m = network.width(), d = network.d();
+  OnnxModel model(kKind);
+  const auto constant = [&](const char* name, const std::vector<Index>& shape, const auto& numbers) {
+    return model.constant(view_of(name, shape, numbers.data()));
+  };
+  std::string x = model.input("x", dtype, {-1, d});
+  if (network.mean.size() > 0) {
+    const Eigen::Vector<T, Eigen::Dynamic> mean = network.mean.cast<T>();
+    x = model.node("Sub", {x, constant("mean", {d}, mean)}, {}, "centred");
+  }
+  if (network.normalize) {
+    const std::vector<std::int64_t> features{1};
+    const std::string length = model.node("ReduceL2", {x}, {{"axes", features}, {"keepdims", 1}}, "length");
+    x = model.node("Div", {x, length}, {}, "normalised");
+  }
+  const std::string W = constant("W", {c, d, m}, gather<T>(network, &TwoLayer::W, true));
+  const std::string v = constant("v", {c, m, 1}, gather<T>(network, &TwoLayer::v));
+  const std::string z = model.node("MatMul", {x, W}, {}, "z");  // [c, batch, m]
+  const std::string sums = model.node("MatMul", {activate(model, network.activation, z, dtype), v});
+  const std::string columns = model.node("Squeeze", {sums, model.axes({2})});
+  const std::string y = model.node("Transpose", {columns}, {}, "y");
+  model.output(y, dtype, {-1, c});
+  if (network.task != Task::classification) return model;
+
+  if (c == 1) {
+    const std::string second = model.node("GreaterOrEqual", {y, model.scalar(0, dtype)});
+    model.node("Cast", {model.node("Squeeze", {second, model.axes({1})})}, {{"to", Dtype::i64}}, "label");
+  } else {
+    model.node("ArgMax", {y}, {{"axis", 1}, {"keepdims", 0}}, "label");
+  }
+  model.output("label", Dtype::i64, {-1});
+  return model;
+}
+
+}  // namespace
+
+void save_model(const std::filesystem::path& path, const Network& network, const Metadata& extra) {
+  check("save_model", network);
+  const Index c = std::ssize(network.outputs), m = network.width(), d = network.d();
+  std::vector<TensorView> tensors;
+  std::vector<float> W, v;
+  if (network.precision == "float32") {
+    W = gather<float>(network, &TwoLayer::W);
+    v = gather<float>(network, &TwoLayer::v);
+    tensors = {view_of("W", {c, m, d}, W.data()), view_of("v", {c, m}, v.data())};
+  } else {
+    tensors = {{"W", Dtype::f64, {c, m, d}, {}}, {"v", Dtype::f64, {c, m}, {}}};
+    for (const TwoLayer& output : network.outputs) {
+      tensors[0].pieces.push_back(output.W.data());
+      tensors[1].pieces.push_back(output.v.data());
+    }
+  }
+  if (network.mean.size() > 0) tensors.push_back(view_of("mean", {d}, network.mean.data()));
+  write_tensors(path, tensors, metadata_of(network, extra));
+}
+
+Network load_model(const std::filesystem::path& path) {
+  const Parts parts(path);
+  parts.choice("kind", {kKind});
+  parts.choice("format_version", {kVersion});
+  Network network;
+  network.activation = parts.text("activation");
+  network.scaling = parts.text("scaling");
+  const bool single = parts.choice("precision", {"float64", "float32"}) == 1;
+  network.precision = single ? "float32" : "float64";
+  network.task = static_cast<Task>(parts.choice("task", {kTasks.begin(), kTasks.end()}));
+  network.class_names = parts.class_names();
+  network.normalize = parts.choice("normalize", {"false", "true"}) == 1;
+  network.outputs = single ? outputs_of<float>(parts) : outputs_of<double>(parts);
+  if (parts.has("mean")) {
+    const Tensor& mean = parts.tensor("mean", Dtype::f64, 1);
+    network.mean = Eigen::Map<const Vector>(mean.data<double>(), mean.size());
+  }
+  if (const std::string what = problem(network); !what.empty()) throw parts.damaged(what);
+  return network;
+}
+
+void export_onnx(const std::filesystem::path& path, const Network& network, const Metadata& extra) {
+  check("export_onnx", network);
+  const bool single = network.precision == "float32";
+  OnnxModel model = single ? graph_of<float>(network) : graph_of<double>(network);
+  Metadata metadata = metadata_of(network, extra);
+  if (!single && (network.activation == "erf" || network.activation == "gelu"))
+    metadata["erf_precision"] = "float32";
+  model.metadata(metadata);
+  model.write(path);
+}
+
+std::string utf8(std::string_view text) {
+  if (is_utf8(text)) return std::string(text);
+  std::string result;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x80) {
+      result += c;
+    } else {
+      result += static_cast<char>(0xC0 | code >> 6);
+      result += static_cast<char>(0x80 | (code & 0x3F));
+    }
+  }
+  return result;
+}
+
+}  // namespace zeroloss

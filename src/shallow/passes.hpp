@@ -1,0 +1,38 @@
+#pragma once
+#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/kernel/activation.hpp"
+
+/// The elementwise passes of a training step over one tile of neurons, vectorised. A tile is n x width,
+/// column by column without gaps: column j holds neuron j's numbers at all n points. T is float or double. No
+/// pointer needs an alignment; n, width, count >= 0. One thread. NaN in, NaN out: a diverged run is seen as
+/// such. Results do not depend on the vector length: f_i <- fma(v_j, phi(Z_ij), f_i) for one j after the
+/// other, and sums over all entries are taken in a fixed order. Processors without fused multiply-add differ
+/// by rounding.
+namespace zeroloss::passes {
+
+enum class Phi { relu, softplus, tanh, sigmoid, erf, gelu, silu, quadratic };
+Phi kind(const Activation& activation);  ///< throws std::invalid_argument for a user's function
+
+/// values <- phi(values) or phi'(values). Maximum error: see the table in the .cpp; tested over the range.
+template <class T>
+void map(Phi phi, bool derivative, T* values, Index count);
+
+/// f_i += sum_j v_j phi(Z_ij).
+template <class T>
+void outputs(Phi phi, const T* Z, Index n, Index width, const T* v, T* f);
+
+/// S_ij = c_i phi'(Z_ij), where S may be Z; where `sum` is not null also sum_ij += S_ij.
+template <class T>
+void coefficients(Phi phi, const T* Z, Index n, Index width, const T* c, T* S, T* sum);
+
+/// A step in Gram space, P = G S known: Z_ij -= v_j P_ij, then f_i += sum_j v_j phi(Z_ij).
+/// Returns sum_j v_j^2 sum_i S_ij P_ij (of one step: the squared length of the weights' move), in double:
+/// each column's products go into 16 partial sums by i mod 16, these are added in pairs, columns in order.
+template <class T>
+double advance(Phi phi, const T* S, const T* P, Index n, Index width, const T* v, T* Z, T* f);
+
+/// The same for relu, where S_ij = c_i [Z_ij >= 0] needs no memory of its own: `sum_ij += S_ij` as well.
+template <class T>
+double advance_relu(const T* c, const T* P, Index n, Index width, const T* v, T* Z, T* f, T* sum);
+
+}  // namespace zeroloss::passes

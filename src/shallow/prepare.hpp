@@ -1,0 +1,20 @@
+#pragma once
+#include <vector>
+
+#include "zeroloss/data/dataset.hpp"
+
+/// What certify and fit do to a data set before they look at it.
+namespace zeroloss {
+
+/// Rows of unit length, centred first if asked for; `records` filled in. Throws DataError for bad data and,
+/// without normalisation, for a row whose length is off 1 by more than 1e-12. `mean` receives what was
+/// subtracted.
+Dataset unit_points(const Dataset& data, bool center, bool normalize, Vector* mean = nullptr);
+
+/// Keeps the given rows, which are ascending, in place.
+void keep(Dataset& data, const std::vector<Index>& rows);
+
+/// ||y||, rounded up.
+double norm_above(const Vector& y);
+
+}  // namespace zeroloss

@@ -1,0 +1,239 @@
+#include "shallow/train.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+namespace {
+
+// Whether the curve has a point at this step: all up to 20, then 20 a decade, or every so many.
+bool recorded(Index step, Index every) {
+  if (every > 0) return step % every == 0;
+  constexpr double kDecade = 20;
+  const auto bin = [](Index k) { return std::floor(kDecade * std::log10(static_cast<double>(k))); };
+  return step <= 20 || bin(step) > bin(step - 1);
+}
+
+// One output on its way.
+class Training {
+ public:
+  Training(const Run& run, Index index, const std::string& label, RunState& state, Checkpoint& checkpoint,
+           Progress& progress)
+      : run_(run),
+        options_(run.options),
+        index_(index),
+        y_(run.Y.col(index)),
+        start_(draw({options_.width, run.X.cols(), options_.scaling, options_.precision, run.X.rows(),
+                     y_.norm(), options_.seed, static_cast<std::uint64_t>(index)})),
+        problem_{run.X, y_, start_, run.activation},
+        unit_(y_.norm() > 0 ? y_.norm() : 1),
+        expectation_(run.theory, run.activation, options_, run.X, y_, run.Y.cols()),
+        state_(state),
+        checkpoint_(checkpoint),
+        progress_(progress) {
+    optimizer_ = options_.precision == "float32" ? make<float>(run.points32) : make<double>(run.points64);
+    start_misfit_ = misfit();
+    expectation_.begin(start_.v.squaredNorm(), optimizer_->f() - y_, result_.step);
+    result_.label = label;
+    result_.theorem = expectation_.theorem();
+    if (state.current) resume(*state.current);
+  }
+
+  void run() {
+    const auto stage =
+        run_.Y.cols() == 1 ? "training" : fmt::format("training {} of {}", index_ + 1, run_.Y.cols());
+    progress_.stage(stage, static_cast<double>(options_.max_steps));
+    try {
+      progress_.advance(static_cast<double>(result_.steps));
+      while (!look()) step();
+    } catch (const Interrupted&) {  // between two steps, or before the certificate of one
+      state_.current = snapshot();
+      checkpoint_.save(state_);
+      state_.current->network = optimizer_->network();
+      OutputResult& result = state_.current->result;
+      result.status = Status::interrupted;
+      result.relative_misfit = misfit();
+      result.certificate = {};
+      return;
+    }
+    const TwoLayer final = optimizer_->network();
+    result_.relative_misfit = (outputs(final, run_.activation, run_.X) - y_).norm() / unit_;
+    state_.current.reset();
+    state_.finished.push_back({result_, final, polished_, {}, 0, 0});
+    checkpoint_.save(state_);
+  }
+
+ private:
+  template <class T>
+  std::unique_ptr<Optimizer> make(const Points<T>& points) {
+    const std::string& kind = options_.optimizer;
+    if constexpr (std::is_same_v<T, double>) {
+      if (kind == "gauss_newton") return gauss_newton(points, problem_, run_.space);
+      if (kind == "flow") return gradient_flow(points, problem_, options_.flow_tolerance);
+      if (kind == "output_layer") return output_layer(problem_);
+    }
+    result_.step = chosen_step(points);
+    if (kind == "gd") return gradient_descent(points, problem_, run_.space, result_.step);
+    return stochastic_descent(points, problem_, result_.step, options_.batch, options_.seed,
+                              static_cast<std::uint64_t>(index_));
+  }
+
+  template <class T>
+  double chosen_step(const Points<T>& points) const {
+    if (options_.step == "auto")
+      return auto_step(Trainer<T>(points, start_, run_.activation, run_.space), problem_, options_);
+    if (options_.step != "theorem") return std::strtod(options_.step.c_str(), nullptr);
+    const TheoremBeside& theorem = expectation_.theorem();
+    if (!(theorem.step > 0))
+      throw std::invalid_argument(fmt::format("fit: step theorem: {}", theorem.reason));
+    return theorem.step;
+  }
+
+  double misfit() const { return (optimizer_->f() - y_).norm() / unit_; }
+
+  // Passes over the data; steps that see all of it are one each.
+  Index passes() const {
+    return options_.optimizer == "sgd" ? result_.steps * options_.batch / y_.size() : result_.steps;
+  }
+
+  // Measures and decides; true if the output is finished.
+  bool look() {
+    double now = misfit();
+    if (now <= options_.tolerance && !settled_) {
+      optimizer_->refresh();  // f is kept by updates: is it true of the weights?
+      now = misfit();
+      settled_ = now <= options_.tolerance;
+    }
+    bool finished = true;
+    if (!std::isfinite(now) || now > kDiverged * start_misfit_) {
+      result_.status = Status::diverged;
+      result_.reason = fmt::format("the misfit grew from {:.3g} to {:.3g}", start_misfit_, now);
+    } else if (now <= options_.tolerance && options_.stop == "tolerance") {
+      result_.status = Status::converged;
+    } else if (stuck_ || result_.steps >= options_.max_steps) {
+      result_.status = now <= options_.tolerance ? Status::converged : Status::budget_spent;
+      if (result_.status == Status::budget_spent)
+        result_.reason =
+            stuck_ ? "no step makes progress any more" : fmt::format("{} steps are done", options_.max_steps);
+    } else {
+      finished = false;
+    }
+    // A certificate is asked for on the schedule, at the end, and, to stop at one, each time the misfit has
+    // fallen tenfold below the tolerance.
+    const bool scheduled = options_.certify_every > 0 && passes() >= next_certificate_;
+    const bool settled = options_.stop == "certificate" && now <= next_misfit_;
+    const bool certify = (scheduled || settled || finished) &&
+                         (result_.steps != certified_step_ || (finished && options_.polish));
+    if (result_.status == Status::diverged)
+      result_.certificate = {};
+    else if (certify)
+      prove(options_.polish && finished);
+    if (scheduled) next_certificate_ = passes() + options_.certify_every - passes() % options_.certify_every;
+    if (settled) next_misfit_ = now / 10;
+    if (certified_step_ == result_.steps && result_.certificate.holds &&
+        (finished || options_.stop == "certificate")) {
+      result_.status = Status::certified;
+      finished = true;
+    }
+    if (certify || finished || recorded(result_.steps, options_.record_every)) record();
+    return finished;
+  }
+
+  void prove(bool polish) {
+    Progress silent = progress_.silent();
+    try {
+      auto proof = optimizer_->certify(problem_, polish, silent);
+      result_.certificate = std::move(proof.certificate);
+      polished_ = std::move(proof.polished);
+    } catch (const ResourceError& error) {
+      result_.certificate = {};
+      result_.certificate.reason = error.what();
+    }
+    certified_step_ = result_.steps;
+    if (result_.certificate.holds && !result_.certified_at) result_.certified_at = result_.steps;
+  }
+
+  void record() {
+    if (!result_.curve.empty() && result_.curve.back().step == result_.steps) return;
+    const Travel travel = optimizer_->travel();
+    CurvePoint point{result_.steps,          optimizer_->time, misfit(),
+                     travel.max_distance,    travel.distance,  optimizer_->path_length,
+                     travel.flipped_fraction};
+    if (certified_step_ == result_.steps) point.lambda_min = result_.certificate.lambda_min;
+    expectation_.complete(point);
+    result_.curve.push_back(point);
+  }
+
+  void step() {
+    Index most = options_.max_steps - result_.steps;
+    if (options_.optimizer ==
+        "sgd")  // which measures after several steps only: not across a point of the curve
+      for (Index k = 1; k < most; ++k)
+        if (recorded(result_.steps + k, options_.record_every)) most = k;
+    const Index taken = optimizer_->advance(result_.steps, most, progress_);
+    stuck_ = taken == 0;
+    settled_ = false;
+    result_.steps += taken;
+    if (checkpoint_.due()) {
+      state_.current = snapshot();
+      checkpoint_.save(state_);
+      state_.current.reset();
+    }
+    progress_.advance(static_cast<double>(taken));
+  }
+
+  OutputState snapshot() const {
+    OutputState state{result_, {}, {}, optimizer_->snapshot(), optimizer_->path_length, optimizer_->time};
+    state.snapshot["schedule"] = Eigen::Vector3d(static_cast<double>(next_certificate_), next_misfit_,
+                                                 static_cast<double>(certified_step_));
+    return state;
+  }
+
+  void resume(const OutputState& from) {
+    result_ = from.result;
+    optimizer_->restore(from.snapshot);
+    optimizer_->path_length = from.path_length;
+    optimizer_->time = from.time;
+    const Matrix& schedule = from.snapshot.at("schedule");
+    next_certificate_ = static_cast<Index>(schedule(0));
+    next_misfit_ = schedule(1);
+    certified_step_ = static_cast<Index>(schedule(2));
+    state_.current.reset();
+  }
+
+  static constexpr double kDiverged = 1000;
+
+  const Run& run_;
+  const FitOptions& options_;
+  Index index_;
+  Vector y_;
+  TwoLayer start_, polished_;
+  Problem problem_;
+  double unit_;
+  Expectation expectation_;
+  RunState& state_;
+  Checkpoint& checkpoint_;
+  Progress& progress_;
+  std::unique_ptr<Optimizer> optimizer_;
+  OutputResult result_;
+  double start_misfit_ = 0;
+  Index next_certificate_ = 0, certified_step_ = -1;
+  double next_misfit_ = options_.tolerance;
+  bool settled_ = false, stuck_ = false;
+};
+
+}  // namespace
+
+void train_output(const Run& run, Index index, const std::string& label, RunState& state,
+                  Checkpoint& checkpoint, Progress& progress) {
+  const auto began = std::chrono::steady_clock::now();
+  Training(run, index, label, state, checkpoint, progress).run();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  (state.current ? *state.current : state.finished.back()).result.seconds += seconds.count();
+}
+
+}  // namespace zeroloss

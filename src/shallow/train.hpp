@@ -1,0 +1,25 @@
+#pragma once
+#include "shallow/checkpoint.hpp"
+#include "shallow/expectation.hpp"
+
+/// The training loop: steps, records, certificates, stops and checkpoints of one output.
+namespace zeroloss {
+
+/// What all outputs of a run share.
+struct Run {
+  const FitOptions& options;  ///< checked, with `tolerance` and `space` filled in
+  const Activation& activation;
+  const RowMatrix& X;  ///< unit rows
+  const Matrix& Y;     ///< a column an output
+  Space space;
+  PointTheory theory;
+  Points<double> points64 = {};  ///< one of the two, by precision
+  Points<float> points32 = {};
+};
+
+/// Trains output `index`, from `state.current` if there is one, and appends it to state.finished. Leaves it
+/// in state.current, with status interrupted, once `progress` is cancelled.
+void train_output(const Run& run, Index index, const std::string& label, RunState& state,
+                  Checkpoint& checkpoint, Progress& progress);
+
+}  // namespace zeroloss
