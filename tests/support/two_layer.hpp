@@ -1,0 +1,68 @@
+#pragma once
+#include <Eigen/SVD>
+#include <cmath>
+#include <string>
+
+#include "support/points.hpp"
+#include "zeroloss/kernel/activation.hpp"
+#include "zeroloss/shallow/network.hpp"
+
+/// Two-layer networks written down plainly, for tests.
+namespace zeroloss::test {
+
+using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
+
+inline Vector normals(Index n, std::uint64_t seed = 1) {
+  Random random(seed, Stream::labels);
+  Vector y(n);
+  for (double& value : y) value = random.normal();
+  return y;
+}
+
+struct Problem {
+  RowMatrix X;
+  Vector y;
+  TwoLayer network;
+  Activation phi;
+
+  Matrix Z() const { return X * network.W.transpose(); }
+  Matrix D() const {
+    return Z().unaryExpr([&](double z) { return phi.dphi(z); });
+  }
+  Vector f() const {
+    return Z().unaryExpr([&](double z) { return phi.phi(z); }) * network.v;
+  }
+  Vector r() const { return f() - y; }
+  void step(double eta) {
+    const Matrix S = r().asDiagonal() * D() * network.v.asDiagonal();
+    network.W -= eta * (S.transpose() * X);
+  }
+
+  /// J, n x m d, columns neuron by neuron; by the network's weights or others.
+  LongMatrix jacobian(const RowMatrix& W) const {
+    const Index d = X.cols();
+    LongMatrix J(X.rows(), W.size());
+    for (Index i = 0; i < X.rows(); ++i)
+      for (Index j = 0; j < W.rows(); ++j)
+        J.row(i).segment(j * d, d) =
+            (X.row(i) * (phi.dphi(X.row(i).dot(W.row(j))) * network.v(j))).cast<long double>();
+    return J;
+  }
+  LongMatrix jacobian() const { return jacobian(network.W); }
+};
+
+/// n points of the unit sphere of R^d with independent N(0, 1) targets.
+inline Problem problem(const std::string& phi, Index n, Index d, Index m, std::uint64_t seed = 1,
+                       const std::string& scaling = "balanced") {
+  const Vector y = normals(n, seed);
+  return {sphere(n, d, seed), y,
+          draw({.width = m, .d = d, .scaling = scaling, .n = n, .norm_y = y.norm(), .seed = seed}),
+          activation(phi)};
+}
+
+inline Vector singular_values(const LongMatrix& A) {
+  return Eigen::JacobiSVD<LongMatrix>(A).singularValues().cast<double>();
+}
+
+}  // namespace zeroloss::test
