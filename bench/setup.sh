@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Virtual environments of the peers, in ${ZEROLOSS_BENCH_ENV:-build/bench-env}: numpy + scipy, and neural-tangents.
+# bench/setup.sh [PEER..]: virtual environments of the peers, in ${ZEROLOSS_BENCH_ENV:-build/bench-env}.
+#   PEER  numpy (with scipy), neural-tangents, torch (5 GB: PyPI's brings CUDA's libraries) [numpy neural-tangents]
 # ${PYTHON:-python3} has to be 3.11 or 3.12: the newest neural-tangents, 0.6.5, needs a jax of mid-2024.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -7,7 +8,12 @@ env=${ZEROLOSS_BENCH_ENV:-build/bench-env}
 
 new() { rm -rf "${env:?}/$1" && "${PYTHON:-python3}" -m venv "$env/$1"; }
 install() { "$env/$1/bin/pip" install --quiet --disable-pip-version-check "${@:2}"; }
-missing() {  # a name, unless that environment was completed with this file as it is now
+peers=" ${*:-numpy neural-tangents} "
+for peer in $peers; do
+  [[ " numpy neural-tangents torch " == *" $peer "* ]] || { echo "setup: no peer is called $peer" >&2; exit 2; }
+done
+missing() {  # a name, if that peer is wanted and its environment was not completed with this file as it is now
+  [[ $peers == *" $1 "* ]] || return 1
   [ "$env/$1/complete" -nt bench/setup.sh ] && return 1
   echo "setup: $1 in $env"
 }
@@ -25,4 +31,10 @@ if missing neural-tangents; then
   # Alone: it asks for tensorflow, which only its experimental part uses (see peers.py).
   install neural-tangents --no-deps neural-tangents==0.6.5
   touch "$env/neural-tangents/complete"
+fi
+
+if missing torch; then
+  new torch
+  install torch torch==2.15.0 numpy==2.4.6
+  touch "$env/torch/complete"
 fi
