@@ -27,6 +27,8 @@ std::string proof_text(const FitOptions& options, const FitResult& r) {
   const bool several = r.outputs.size() > 1;
   if (!c.holds) return c.reason.empty() ? "" : fmt::format("not certified: {}\n", c.reason);
   const char* who = several ? "of every class " : "";
+  double longest = 0;
+  for (const OutputResult& output : r.outputs) longest = std::max(longest, output.step);
   if (options.optimizer == "output_layer")
     return fmt::format(
         "proved, rounding included: output weights {}within {} of these, with these hidden weights, fit "
@@ -39,15 +41,16 @@ std::string proof_text(const FitOptions& options, const FitResult& r) {
   if (c.kind == "descent")
     text += fmt::format("and gradient descent from here with any step up to {} converges to such weights{}\n",
                         below(c.step),
-                        r.step > c.step ? fmt::format(" (the run's own step was {:.3g})", r.step) : "");
+                        longest > c.step ? fmt::format(" (the run's own step was {:.3g})", longest) : "");
   else
     text += fmt::format("(that gradient descent reaches them is not proved: {})\n", c.reason);
   return text;
 }
 
 std::string class_table(const FitResult& r) {
-  Table table(
-      {"class", "status", "steps", "misfit", "proved", "within", "margin", "lambda_min(JJ')", "seconds"});
+  const bool features = r.certificate.kind == "output_weights";
+  const char* gram = features ? "lambda_min(Phi Phi')" : "lambda_min(JJ')";
+  Table table({"class", "status", "steps", "misfit", "proved", "within", "margin", gram, "seconds"});
   for (const OutputResult& o : r.outputs)
     table.add({o.label, name(o.status), with_commas(o.steps), fmt::format("{:.2g}", o.relative_misfit),
                o.certificate.kind, o.certificate.holds ? above(o.certificate.radius) : "",
@@ -84,6 +87,7 @@ std::string theory_text(const FitResult& r) {
   const OutputResult& first = r.outputs.front();
   const TheoremBeside& t = first.theorem;
   std::string text;
+  if (r.outputs.size() > 1) text += fmt::format("of class {}:\n", first.label);
   if (!first.curve.empty() && first.curve.back().forecast)
     text += fmt::format("forecast at infinite width: misfit {:.2g} at step {}\n",
                         *first.curve.back().forecast, with_commas(first.curve.back().step));
@@ -167,6 +171,7 @@ Json result_json(const Dataset& data, const FitOptions& options, const FitResult
           {"per_class", outputs},
           {"forecast_missing", r.forecast_missing.empty() ? Json() : Json(r.forecast_missing)},
           {"space", r.space},
+          {"tolerance", r.tolerance},
           {"seconds", r.seconds}};
 }
 
@@ -223,8 +228,9 @@ std::string curve_figure(const Dataset& data, const FitOptions& options, const F
       mean_curve("measured", r, [](const CurvePoint& p) { return std::optional(p.relative_misfit); }));
   auto forecast = mean_curve("forecast (infinite width)", r, [](const CurvePoint& p) { return p.forecast; });
   if (!forecast.x.empty()) curves.push_back(std::move(forecast));
-  if (const std::string& theorem = r.outputs.front().theorem.theorem; !theorem.empty()) {
-    auto bound = mean_curve("bound of " + theorem.substr(theorem.rfind(", ") + 2), r,
+  if (const TheoremBeside& t = r.outputs.front().theorem; !t.theorem.empty()) {
+    const std::string number = t.theorem.substr(t.theorem.rfind(", ") + 2);
+    auto bound = mean_curve(t.holds ? "bound of " + number : number + " (conditions not met)", r,
                             [](const CurvePoint& p) { return p.bound_misfit; });
     if (!bound.x.empty()) curves.push_back(std::move(bound));
   }
@@ -263,7 +269,7 @@ std::string fit_text(const Dataset& data, const FitOptions& options, const FitRe
   if (r.outputs.size() > 1) text += class_table(r) + "\n";
   text += facts(options, r) + theory_text(r);
   if (options.polish && r.status != Status::interrupted)
-    text += r.polished ? "polished.safetensors holds the exact solution, rounded to double\n"
+    text += r.polished ? "polished.safetensors: weights at rounding level of an exact solution\n"
                        : "there is no polished network: existence is not proved for every output\n";
   return text + fmt::format("\n{:.1f} s\n", r.seconds);
 }
@@ -276,9 +282,12 @@ void write_fit(RunFolder& folder, const Dataset& data, const FitOptions& options
   folder.write("result.json", fit_json(data, options, r) + "\n");
   folder.write("metrics.csv", metrics_csv(r));
   if (r.status == Status::interrupted) return;
+  const bool finite = std::all_of(r.network.outputs.begin(), r.network.outputs.end(),
+                                  [](const TwoLayer& output) { return output.W.allFinite(); });
   const Metadata extra{
       {"options", fit_options_json(options).dump()}, {"data", data.name}, {"digest", data.digest}};
-  save_model(folder.partial() / "model.safetensors", r.network, extra);
+  if (finite)
+    save_model(folder.partial() / "model.safetensors", r.network, extra);  // diverged weights may not be
   if (options.polish && r.polished) save_model(folder.partial() / "polished.safetensors", *r.polished, extra);
   folder.write("curve.vl.json", curve_figure(data, options, r));
 }

@@ -122,6 +122,9 @@ Json to_json(OutputState state) {
   return json;
 }
 
+// Labels that are not UTF-8 keep their place with replacement characters.
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 // All matrices of an output, column-major as they are, under PREFIX/name.
 using Named = std::vector<std::pair<std::string, Matrix>>;
 
@@ -177,8 +180,8 @@ void Checkpoint::save(const RunState& state) {
   for (const auto& [name, matrix] : named)
     views.push_back(view_of(name, {matrix.cols(), matrix.rows()}, matrix.data()));
   Metadata metadata{{"kind", "zeroloss fit checkpoint"},
-                    {"finished", finished.dump()},
-                    {"current", state.current ? to_json(*state.current).dump() : ""}};
+                    {"finished", text_of(finished)},
+                    {"current", state.current ? text_of(to_json(*state.current)) : ""}};
   for (const auto& [name, value] : identity_) metadata["identity " + name] = value;
   write_tensors(path_, views, metadata);
   saved_ = std::chrono::steady_clock::now();
@@ -214,6 +217,9 @@ RunState Checkpoint::load() const {
   } catch (const Json::exception& error) {
     throw DataError(fmt::format("{}: damaged checkpoint: {}", path_.string(), error.what()));
   }
+  for (const OutputState& output : state.finished)
+    if (output.network.W.size() == 0 || output.network.v.size() != output.network.W.rows())
+      throw DataError(fmt::format("{}: damaged checkpoint: weights are missing", path_.string()));
   return state;
 }
 

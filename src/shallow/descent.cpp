@@ -78,7 +78,8 @@ class StochasticDescent : public Descent<T> {
  private:
   // The first numbers of a random permutation (Floyd's algorithm), ascending.
   std::vector<Index> draw(Index n, Index step) const {
-    Random random(seed_, Stream::shuffle, (index_ << 40) + static_cast<std::uint64_t>(step));
+    // 2^40 steps of each output have numbers of their own.
+    Random random(seed_, Stream::batches, (index_ << 40) + static_cast<std::uint64_t>(step));
     std::vector<Index> batch;
     for (Index top = n - batch_; top < n; ++top) {
       const auto drawn = static_cast<Index>(random.below(static_cast<std::uint64_t>(top) + 1));
@@ -96,7 +97,7 @@ class StochasticDescent : public Descent<T> {
 }  // namespace
 
 template <class T>
-double auto_step(const Trainer<T>& trainer, const Problem& problem, const FitOptions& options) {
+double auto_step(const Trainer<T>& trainer, const FitOptions& options) {
   const Operator normal = [&](const Matrix& V) {
     Matrix W(V.rows(), V.cols());
     for (Index b = 0; b < V.cols(); ++b) W.col(b) = trainer.normal_product(V.col(b));
@@ -107,12 +108,10 @@ double auto_step(const Trainer<T>& trainer, const Problem& problem, const FitOpt
   Random(0, Stream::start).fill_normal(start);
   double norm_squared = block_lanczos(normal, start, 1, 50, kAccuracy).values.tail(1).value();
   if (options.optimizer == "sgd") {
-    const Vector lengths = problem.X.rowwise().squaredNorm();
-    const double largest =
-        (trainer.scaled_pattern().rowwise().squaredNorm().array() * lengths.array()).maxCoeff();
+    const double largest = trainer.gradient_squares().maxCoeff();
     norm_squared = std::min(norm_squared, largest * static_cast<double>(options.batch));
   }
-  return 1.5 / norm_squared;
+  return norm_squared > 0 ? 1.5 / norm_squared : 0;
 }
 
 template <class T>
@@ -128,7 +127,7 @@ std::unique_ptr<Optimizer> stochastic_descent(const Points<T>& points, const Pro
 }
 
 #define ZEROLOSS_DESCENT(T)                                                                               \
-  template double auto_step(const Trainer<T>&, const Problem&, const FitOptions&);                        \
+  template double auto_step(const Trainer<T>&, const FitOptions&);                                        \
   template std::unique_ptr<Optimizer> gradient_descent(const Points<T>&, const Problem&, Space, double);  \
   template std::unique_ptr<Optimizer> stochastic_descent(const Points<T>&, const Problem&, double, Index, \
                                                          std::uint64_t, std::uint64_t);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "shallow/prepare.hpp"
+#include "zeroloss/core/blas.hpp"
 #include "zeroloss/kernel/dual.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
@@ -31,6 +32,7 @@ std::string theorem_for(const Activation& activation, const FitOptions& options)
 
 PointTheory point_theory(const RowMatrix& X, const Activation& activation, const FitOptions& options,
                          Progress& progress) {
+  const SerialBlas serial;  // the theorems' steps decide the course of a run: no bit may depend on threads
   PointTheory theory;
   const bool all = X.rows() <= kEveryEigenvalue;
   if (!all) theory.missing = fmt::format("computed for at most {} points", kEveryEigenvalue);
@@ -122,7 +124,7 @@ void Expectation::complete(CurvePoint& point) const {
     }
     point.forecast = std::sqrt(squares) / unit_;
   }
-  if (rate_ == 0) return;
+  if (rate_ == 0 || options_.optimizer == "sgd") return;  // Thm 2.6 bounds a mean over runs, not one run
   const double log_factor = flow() ? -rate_ : std::log1p(-rate_);
   point.bound_misfit = std::exp(k * log_factor) * r0_ / unit_;
   const double lambda = theory_.lambda->value, m = static_cast<double>(options_.width);

@@ -43,6 +43,10 @@ void check(const FitOptions& o) {
           fmt::format("flow_tolerance must be in (0, 1); got {}", o.flow_tolerance));
   require(o.failure_probability > 0 && o.failure_probability < 1,
           fmt::format("failure_probability must be in (0, 1); got {}", o.failure_probability));
+  std::error_code error;
+  const auto folder = std::filesystem::absolute(o.checkpoint, error).parent_path();
+  require(o.checkpoint.empty() || std::filesystem::is_directory(folder, error),
+          fmt::format("checkpoint: there is no folder {}", folder.string()));
   require(o.checkpoint_every_s > 0,
           fmt::format("checkpoint_every_s must be > 0; got {}", o.checkpoint_every_s));
 
@@ -62,7 +66,7 @@ void check(const FitOptions& o) {
           fmt::format("batch is for sgd; {} uses all points in every step", o.optimizer));
   require(!o.polish || (o.activation == "relu" && o.optimizer != "output_layer"),
           "polish is for relu with trained hidden weights");
-  const bool weights = o.optimizer == "sgd" || o.optimizer == "flow";
+  const bool weights = o.optimizer == "sgd" || o.optimizer == "flow" || o.optimizer == "output_layer";
   require(!weights || o.space != "gram", fmt::format("space gram is not for {}", o.optimizer));
 }
 
@@ -76,15 +80,19 @@ void merge_duplicates(Dataset& data, FitResult& result) {
     std::vector<Sample> samples;
     for (const Index i : group) samples.push_back(sample(data, i));
     result.conflicts.push_back(std::move(samples));
-    rows.insert(rows.end(), group.begin() + 1, group.end());
+    for (std::size_t k = 1; k < group.size(); ++k)  // a row a label
+      if (std::none_of(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(k),
+                       [&](Index i) { return data.y(i) == data.y(group[k]); }))
+        rows.push_back(group[k]);
   }
   std::sort(rows.begin(), rows.end());
   keep(data, rows);
 }
 
 Space space_of(const FitOptions& options, Index n, Index d) {
-  if (options.optimizer == "sgd" || options.optimizer == "flow" || options.space == "weights")
-    return Space::weights;
+  const bool weights =
+      options.optimizer == "sgd" || options.optimizer == "flow" || options.optimizer == "output_layer";
+  if (weights || options.space == "weights") return Space::weights;
   return options.space == "gram" ? Space::gram : cheaper_space(n, d, options.activation == "relu");
 }
 
@@ -93,7 +101,10 @@ void require_training_memory(const FitOptions& options, Space space, Index n, In
   const double bytes = options.precision == "float32" ? 4 : 8;
   const double moving = space == Space::gram ? N * N + 2 * N * m + m * D : N * m + 2 * m * D;
   const double kept = 8 * m * D * static_cast<double>(outputs + 2);
-  require_memory(bytes * (moving + 2 * N * D) + kept, fmt::format("a network of width {}", options.width),
+  const double saved =
+      options.checkpoint.empty() ? 0 : (8 + bytes) * (space == Space::gram ? 2 * N * m : N * m + m * D);
+  require_memory(bytes * (moving + 2 * N * D) + kept + saved,
+                 fmt::format("a network of width {}", options.width),
                  "try a smaller width or fewer points (n)");
 }
 
@@ -108,6 +119,7 @@ Checkpoint::Identity identity(const FitOptions& o, const RowMatrix& X, const Mat
           {"step", o.step},
           {"batch", text(o.batch)},
           {"precision", o.precision},
+          {"max_steps", text(o.max_steps)},
           {"tolerance", text(o.tolerance)},
           {"stop", o.stop},
           {"certify_every", text(o.certify_every)},
@@ -126,23 +138,23 @@ Certificate combine(const std::vector<OutputResult>& outputs) {
     const Certificate& c = output.certificate;
     if (!c.holds || !all.holds)
       all.kind = "none";
-    else if (c.kind == "existence")
-      all.kind = "existence";
+    else if (c.kind != "descent")
+      all.kind = c.kind;
     if (all.holds && !c.holds) all.reason = c.reason;
     if (c.holds && all.holds && all.reason.empty()) all.reason = c.reason;
     all.holds = all.holds && c.holds;
     all.radius = std::max(all.radius, c.radius);
     all.margin = std::min(all.margin, c.margin);
-    all.misfit = std::hypot(&c == &outputs.front().certificate ? 0 : all.misfit, c.misfit);
+    all.misfit = std::hypot(&c == &outputs.front().certificate ? 0 : all.misfit, c.misfit) * (1 + 0x1p-50);
     all.lambda_min = std::min(all.lambda_min, c.lambda_min);
-    all.norm_J = std::max(all.norm_J, c.norm_J);
+    all.norm_J = all.norm_J > 0 && c.norm_J > 0 ? std::max(all.norm_J, c.norm_J) : 0;
     all.step = std::min(all.step, c.step);
     all.rate = std::min(all.rate, c.rate);
     all.kinks = std::max(all.kinks, c.kinks);
     all.kink_bound = std::max(all.kink_bound, c.kink_bound);
   }
   if (!all.holds) all.radius = all.step = all.rate = 0;
-  if (all.kind == "existence") all.step = all.rate = 0;
+  if (all.kind != "descent") all.step = all.rate = 0;
   return all;
 }
 
@@ -168,8 +180,8 @@ void conclude(FitResult& result, std::size_t expected) {
   switch (result.status) {
     case Status::certified:
       result.conclusion =
-          fmt::format("zero loss: certified at step {}{}: {} within {} of these weights",
-                      *result.certified_at, several ? fmt::format(" for all {} classes", expected) : "",
+          fmt::format("zero loss: certified at step {}{}: {} within {} of these weights", result.steps,
+                      several ? fmt::format(" for all {} classes", expected) : "",
                       several ? "exact solutions lie" : "an exact solution lies",
                       decimal(result.certificate.radius, 2, Rounding::up));
       break;
@@ -181,8 +193,9 @@ void conclude(FitResult& result, std::size_t expected) {
       result.conclusion = fmt::format("not converged{}: misfit {}: {}", whose, misfit, failed->reason);
       break;
     case Status::diverged:
-      result.conclusion = fmt::format("diverged after {} steps of {:.4g}{}: {}", failed->steps, failed->step,
-                                      whose, failed->reason);
+      result.conclusion =
+          fmt::format("diverged after {} steps{}{}: {}", failed->steps,
+                      failed->step > 0 ? fmt::format(" of {:.4g}", failed->step) : "", whose, failed->reason);
       break;
     case Status::interrupted:
       result.conclusion =
@@ -225,6 +238,7 @@ void gather(RunState state, const Run& run, const Matrix& Y, FitResult& result) 
   const double norm_Y = Y.leftCols(static_cast<Index>(state.finished.size())).norm();
   result.relative_misfit = std::sqrt(squares) / (norm_Y > 0 ? norm_Y : 1);
   result.step = result.outputs.front().step;
+  result.tolerance = run.options.tolerance;
   result.certificate = combine(result.outputs);
   if (polished) result.polished = std::move(with_kinks);
   result.forecast_missing = run.options.optimizer == "gd" || run.options.optimizer == "flow"
@@ -262,6 +276,10 @@ FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) 
   const RowMatrix& X = points_used.X;
   const Matrix Y = targets(points_used);
   result.n_distinct = X.rows();
+  for (Index c = 0; c < Y.cols(); ++c)
+    if (const double norm = norm_above(Y.col(c)); norm != 0 && !(norm > 1e-140 && norm < 1e140))
+      throw DataError(
+          fmt::format("{}: targets of norm {:.3g} are out of scale: divide them by it", data.name, norm));
   require(options.batch <= X.rows(), fmt::format("batch {} exceeds {} points", options.batch, X.rows()));
 
   const Space space = space_of(options, X.rows(), X.cols());

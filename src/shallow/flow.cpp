@@ -33,8 +33,10 @@ class GradientFlow : public Optimizer {
     };
     const State before = W_;
     while (stepper_.try_step(velocity, W_, time, dt_) == boost::numeric::odeint::fail) {
-      if (!(dt_ > 1e-15 * (time + dt_))) return 0;  // the integrator cannot meet its tolerance
+      if (dt_ > 1e-15 * (time + dt_) && !progress.cancelled()) continue;
+      refresh();  // from the integrator's trial to where it stands
       progress.check();
+      return 0;  // it cannot meet its tolerance
     }
     trainer_.place(as_rows(W_));
     path_length += (as_rows(W_) - as_rows(before)).norm();

@@ -11,14 +11,16 @@ namespace zeroloss {
 namespace {
 
 // Levenberg-Marquardt in the space of the points: (J J^T + mu I) c = r, W <- W - J^T c, which is the damped
-// Gauss-Newton step of the m d weights. mu follows the gain ratio (Nielsen 1999): it falls at most threefold
-// after a step that the linear model predicts well, and rises 2, 8, 64, ..-fold after rejected ones.
+// Gauss-Newton step of the m d weights. mu follows the gain ratio (Nielsen 1999): it falls up to threefold
+// after a step that the linear model predicts well, and rises 2, 8, 64, ..-fold after rejected ones. It falls
+// after fair steps too: relu's kinks lie at every scale, so that a gain of 1/4 is all there is at any mu, and
+// a mu that rose with it would rise for ever.
 class GaussNewton : public Optimizer {
  public:
   GaussNewton(const Points<double>& points, const Problem& problem, Space space)
       : trainer_(points, problem.start, problem.activation, space), y_(problem.y), v_(problem.start.v) {
     const auto n = static_cast<double>(problem.X.rows()), m = static_cast<double>(problem.start.W.rows());
-    require_memory(8 * (3 * n * n + 3 * n * m), "gauss_newton", "use fewer points or --optimizer gd");
+    require_memory(8 * (3 * n * n + 3 * n * m), "gauss_newton", "use fewer points, or optimizer gd");
     point_gram(problem.X, G_);
   }
 
@@ -39,12 +41,12 @@ class GaussNewton : public Optimizer {
       const double length = trainer_.move(c);
       const double predicted = r.squaredNorm() - mu_ * mu_ * c.squaredNorm();  // r - K c = mu c
       const double gain = (r.squaredNorm() - (f() - y_).squaredNorm()) / predicted;
-      if (!(gain > 0)) {
+      if (!(gain > kRejected)) {
         trainer_.restore(before);
         continue;
       }
       const double slope = 2 * gain - 1;
-      mu_ *= std::max(1.0 / 3, 1 - slope * slope * slope);
+      mu_ *= gain > kPoor ? std::clamp(1 - slope * slope * slope, 1.0 / 3, 0.7) : 2;
       rise_ = 2;
       path_length += length;
       time += 1;
@@ -72,7 +74,8 @@ class GaussNewton : public Optimizer {
   }
 
  private:
-  static constexpr double kStart = 1e-3;  // mu at the start, of the largest K_ii
+  static constexpr double kStart = 1e-3;                  // mu at the start, of the largest K_ii
+  static constexpr double kRejected = 0.02, kPoor = 0.1;  // gains
 
   Trainer<double> trainer_;
   const Vector& y_;

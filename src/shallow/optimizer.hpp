@@ -45,9 +45,9 @@ class Optimizer {
   double time = 0;         ///< sum of step sizes
 };
 
-/// sgd's largest stable step is bounded through rows of J; all others' by Lanczos on J J^T, to 0.1 %.
+/// 1.5/||J||^2, by Lanczos on J J^T to 0.1 %; for sgd over a bound of any batch's. 0 if J = 0.
 template <class T>
-double auto_step(const Trainer<T>& trainer, const Problem& problem, const FitOptions& options);
+double auto_step(const Trainer<T>& trainer, const FitOptions& options);
 
 template <class T>
 std::unique_ptr<Optimizer> gradient_descent(const Points<T>& points, const Problem& problem, Space space,

@@ -54,14 +54,16 @@ class OutputLayer : public Optimizer {
   CertifiedOutput certify(const Problem& problem, bool, Progress& progress) const override {
     const auto [X, y, start, activation] = problem;
     const double n = static_cast<double>(X.rows()), m = static_cast<double>(start.W.rows());
-    const auto z = verified::pre_activations(X, start.W);
-    double squares = 0;  // of what the stored Phi may differ by from the exact one
+    require_memory(8 * (2 * n * n + 4 * n * m), "the certificate of random features", "use fewer points");
+    const auto evaluation = verified::evaluate(network_, activation, X, y);
+    const auto& z = evaluation.z;
+    long double squares = 0;  // of what the stored Phi may differ by from the exact one
     for (Index j = 0; j < z.Z.cols(); ++j)
       for (Index i = 0; i < z.Z.rows(); ++i) {
         const double bound = feature_error(activation, z.Z(i, j), z.error(i, j));
-        squares += bound * bound;
+        squares += static_cast<long double>(bound) * bound;
       }
-    const double feature_bound = std::sqrt(squares * verified::kUp);
+    const double feature_bound = std::sqrt(static_cast<double>(squares)) * verified::kUp;
     const Matrix Phi = z.Z.unaryExpr([&](double x) { return activation.phi(x); });
     Matrix K, work;
     tiled::product_with_transpose(Phi, K);
@@ -71,15 +73,15 @@ class OutputLayer : public Optimizer {
     const double s = (std::sqrt(lowest.bound) - feature_bound) * verified::kDown;
     CertifiedOutput result;
     Certificate& c = result.certificate;
-    c.misfit = verified::evaluate(network_, activation, X, y).misfit;
+    c.misfit = evaluation.misfit;
     if (!activation.tabulated) {
       c.reason = fmt::format("{} is a user's function: computed, not verified", activation.name);
-    } else if (!(s > 0)) {
+    } else if (!(s > 0 && std::isfinite(c.misfit))) {
       c.reason = fmt::format(
           "lambda_min(Phi Phi^T) is computed as {:.3g}, and rounding may account for {:.3g} of it",
           lowest.computed, lowest.loss + 2 * feature_bound * std::sqrt(trace));
     } else {
-      c.kind = "existence";
+      c.kind = "output_weights";
       c.holds = true;
       c.lambda_min = s * s * verified::kDown;
       c.radius = c.misfit / s * verified::kUp;

@@ -46,11 +46,12 @@ class Training {
   void run() {
     const auto stage =
         run_.Y.cols() == 1 ? "training" : fmt::format("training {} of {}", index_ + 1, run_.Y.cols());
-    progress_.stage(stage, static_cast<double>(options_.max_steps));
     try {
+      progress_.stage(stage, static_cast<double>(options_.max_steps));
       progress_.advance(static_cast<double>(result_.steps));
       while (!look()) step();
     } catch (const Interrupted&) {  // between two steps, or before the certificate of one
+      result_.seconds += elapsed_s();
       state_.current = snapshot();
       checkpoint_.save(state_);
       state_.current->network = optimizer_->network();
@@ -58,8 +59,11 @@ class Training {
       result.status = Status::interrupted;
       result.relative_misfit = misfit();
       result.certificate = {};
+      result.certified_at.reset();
       return;
     }
+    if (result_.status != Status::certified) result_.certified_at.reset();
+    result_.seconds += elapsed_s();
     const TwoLayer final = optimizer_->network();
     result_.relative_misfit = (outputs(final, run_.activation, run_.X) - y_).norm() / unit_;
     state_.current.reset();
@@ -70,7 +74,7 @@ class Training {
  private:
   template <class T>
   std::unique_ptr<Optimizer> make(const Points<T>& points) {
-    const std::string& kind = options_.optimizer;
+    const std::string& kind = options_.optimizer;  // of gd and sgd, a step of 0 says that J = 0
     if constexpr (std::is_same_v<T, double>) {
       if (kind == "gauss_newton") return gauss_newton(points, problem_, run_.space);
       if (kind == "flow") return gradient_flow(points, problem_, options_.flow_tolerance);
@@ -84,13 +88,18 @@ class Training {
 
   template <class T>
   double chosen_step(const Points<T>& points) const {
+    if (state_.current) return state_.current->result.step;  // resumed
     if (options_.step == "auto")
-      return auto_step(Trainer<T>(points, start_, run_.activation, run_.space), problem_, options_);
+      return auto_step(Trainer<T>(points, start_, run_.activation, run_.space), options_);
     if (options_.step != "theorem") return std::strtod(options_.step.c_str(), nullptr);
     const TheoremBeside& theorem = expectation_.theorem();
     if (!(theorem.step > 0))
       throw std::invalid_argument(fmt::format("fit: step theorem: {}", theorem.reason));
     return theorem.step;
+  }
+
+  double elapsed_s() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   }
 
   double misfit() const { return (optimizer_->f() - y_).norm() / unit_; }
@@ -100,46 +109,55 @@ class Training {
     return options_.optimizer == "sgd" ? result_.steps * options_.batch / y_.size() : result_.steps;
   }
 
-  // Measures and decides; true if the output is finished.
-  bool look() {
-    double now = misfit();
-    if (now <= options_.tolerance && !settled_) {
-      optimizer_->refresh();  // f is kept by updates: is it true of the weights?
-      now = misfit();
-      settled_ = now <= options_.tolerance;
+  // The misfit; where it decides something, that of the weights themselves and not of f as kept by updates.
+  double measured() {
+    const bool decides = options_.stop == "tolerance" || misfit() <= next_misfit_;
+    if (misfit() <= options_.tolerance && decides && !refreshed_) {
+      optimizer_->refresh();
+      refreshed_ = true;
     }
-    bool finished = true;
-    if (!std::isfinite(now) || now > kDiverged * start_misfit_) {
+    return misfit();
+  }
+
+  // Whether training ends here, whatever a certificate says: sets status and reason.
+  bool ended(double now) {
+    result_.reason.clear();
+    const bool reached = now <= options_.tolerance;
+    if (!std::isfinite(now) || !std::isfinite(optimizer_->path_length) || now > kDiverged * start_misfit_) {
       result_.status = Status::diverged;
       result_.reason = fmt::format("the misfit grew from {:.3g} to {:.3g}", start_misfit_, now);
-    } else if (now <= options_.tolerance && options_.stop == "tolerance") {
-      result_.status = Status::converged;
-    } else if (stuck_ || result_.steps >= options_.max_steps) {
-      result_.status = now <= options_.tolerance ? Status::converged : Status::budget_spent;
-      if (result_.status == Status::budget_spent)
-        result_.reason =
-            stuck_ ? "no step makes progress any more" : fmt::format("{} steps are done", options_.max_steps);
-    } else {
-      finished = false;
+      return true;
     }
-    // A certificate is asked for on the schedule, at the end, and, to stop at one, each time the misfit has
-    // fallen tenfold below the tolerance.
+    result_.status = reached ? Status::converged : Status::budget_spent;
+    if (reached && options_.stop == "tolerance") return true;
+    if (!stuck_ && result_.steps < options_.max_steps) return false;
+    if (!reached)
+      result_.reason =
+          stuck_ ? "no step makes progress" : fmt::format("{} steps are done", options_.max_steps);
+    return true;
+  }
+
+  // Measures and decides; true if the output is finished. A certificate is asked for on the schedule, at the
+  // end, and, to stop at one, each time the misfit has fallen tenfold below the tolerance.
+  bool look() {
+    const double now = measured();
+    bool finished = ended(now);
     const bool scheduled = options_.certify_every > 0 && passes() >= next_certificate_;
     const bool settled = options_.stop == "certificate" && now <= next_misfit_;
-    const bool certify = (scheduled || settled || finished) &&
-                         (result_.steps != certified_step_ || (finished && options_.polish));
-    if (result_.status == Status::diverged)
+    bool certified = false;
+    if (result_.status == Status::diverged) {
       result_.certificate = {};
-    else if (certify)
-      prove(options_.polish && finished);
+    } else if (scheduled || settled || finished) {
+      prove(false);
+      certified = result_.certificate.holds && (finished || options_.stop == "certificate");
+      finished = finished || certified;
+      if (certified && options_.polish) prove(true);
+      if (certified) result_.status = Status::certified;
+    }
     if (scheduled) next_certificate_ = passes() + options_.certify_every - passes() % options_.certify_every;
     if (settled) next_misfit_ = now / 10;
-    if (certified_step_ == result_.steps && result_.certificate.holds &&
-        (finished || options_.stop == "certificate")) {
-      result_.status = Status::certified;
-      finished = true;
-    }
-    if (certify || finished || recorded(result_.steps, options_.record_every)) record();
+    if (finished || certified_step_ == result_.steps || recorded(result_.steps, options_.record_every))
+      record();
     return finished;
   }
 
@@ -172,14 +190,16 @@ class Training {
     Index most = options_.max_steps - result_.steps;
     if (options_.optimizer ==
         "sgd")  // which measures after several steps only: not across a point of the curve
-      for (Index k = 1; k < most; ++k)
+      for (Index k = 1; k < std::min<Index>(most, y_.size()); ++k)
         if (recorded(result_.steps + k, options_.record_every)) most = k;
-    const Index taken = optimizer_->advance(result_.steps, most, progress_);
+    const bool still = (options_.optimizer == "gd" || options_.optimizer == "sgd") && result_.step == 0;
+    const Index taken = still ? 0 : optimizer_->advance(result_.steps, most, progress_);
     stuck_ = taken == 0;
-    settled_ = false;
+    refreshed_ = false;
     result_.steps += taken;
     if (checkpoint_.due()) {
       state_.current = snapshot();
+      state_.current->result.seconds += elapsed_s();
       checkpoint_.save(state_);
       state_.current.reset();
     }
@@ -195,17 +215,26 @@ class Training {
 
   void resume(const OutputState& from) {
     result_ = from.result;
-    optimizer_->restore(from.snapshot);
+    try {
+      optimizer_->restore(from.snapshot);
+      restore_schedule(from.snapshot.at("schedule"));
+    } catch (const std::out_of_range&) {
+      throw DataError("damaged checkpoint: a part of the optimizer's state is missing");
+    }
     optimizer_->path_length = from.path_length;
     optimizer_->time = from.time;
-    const Matrix& schedule = from.snapshot.at("schedule");
-    next_certificate_ = static_cast<Index>(schedule(0));
-    next_misfit_ = schedule(1);
-    certified_step_ = static_cast<Index>(schedule(2));
     state_.current.reset();
   }
 
+  void restore_schedule(const Matrix& schedule) {
+    next_certificate_ = static_cast<Index>(schedule(0));
+    next_misfit_ = schedule(1);
+    certified_step_ = static_cast<Index>(schedule(2));
+  }
+
   static constexpr double kDiverged = 1000;
+
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 
   const Run& run_;
   const FitOptions& options_;
@@ -223,17 +252,14 @@ class Training {
   double start_misfit_ = 0;
   Index next_certificate_ = 0, certified_step_ = -1;
   double next_misfit_ = options_.tolerance;
-  bool settled_ = false, stuck_ = false;
+  bool refreshed_ = false, stuck_ = false;
 };
 
 }  // namespace
 
 void train_output(const Run& run, Index index, const std::string& label, RunState& state,
                   Checkpoint& checkpoint, Progress& progress) {
-  const auto began = std::chrono::steady_clock::now();
   Training(run, index, label, state, checkpoint, progress).run();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-  (state.current ? *state.current : state.finished.back()).result.seconds += seconds.count();
 }
 
 }  // namespace zeroloss

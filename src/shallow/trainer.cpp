@@ -167,7 +167,7 @@ double Trainer<T>::move(const Vector& c) {
     }
   }
   f_ = sum_of(partial);
-  return std::sqrt(squares.sum());
+  return std::sqrt(std::max(0.0, squares.sum()));  // a sum of S o P may round below 0
 }
 
 template <class T>
@@ -270,6 +270,23 @@ Vector Trainer<T>::normal_product(const Vector& c) const {
     }
   }
   return sum_of(partial);
+}
+
+template <class T>
+Vector Trainer<T>::gradient_squares() const {
+  Columns<T> partial(n(), tiles());
+  const Column<T> ones = Column<T>::Ones(n());
+#pragma omp parallel if (tiles() > 1)
+  {
+    Columns<T> D(n(), width_);
+#pragma omp for schedule(dynamic)
+    for (Index t = 0; t < tiles(); ++t) {
+      const Tile at = tile(t);
+      passes::coefficients<T>(phi_, Z_.col(at.first).data(), n(), at.count, ones.data(), D.data(), nullptr);
+      partial.col(t) = D.leftCols(at.count).cwiseAbs2() * v_.segment(at.first, at.count).cwiseAbs2();
+    }
+  }
+  return sum_of(partial).cwiseProduct(X_.template cast<double>().rowwise().squaredNorm());
 }
 
 template <class T>

@@ -26,7 +26,7 @@ struct Points {
 template <class T>
 Points<T> points(const RowMatrix& X, Space space);
 
-/// The cheaper way of a full step. relu's products with the pattern D cost `pattern_cost` of a dense one.
+/// The cheaper way of a full step. relu's products with the pattern D cost less than dense ones.
 Space cheaper_space(Index n, Index d, bool relu);
 
 /// How far training has gone from W_0.
@@ -61,6 +61,7 @@ class Trainer {
   Rows<T> gradient(const Vector& c) const;  ///< J^T c, m x d
 
   Vector normal_product(const Vector& c) const;  ///< J J^T c
+  Vector gradient_squares() const;               ///< ||grad f_i||^2: the diagonal of J J^T
   Matrix scaled_pattern() const;                 ///< phi'(Z) diag(|v|), n x m: (S S^T) o G = J J^T
 
   Rows<T> weights() const;

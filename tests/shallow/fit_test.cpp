@@ -230,6 +230,42 @@ TEST(Fit, ZeroTargetsAreTargets) {
   EXPECT_EQ(r.status, Status::certified);  // relative_misfit is ||r|| then
 }
 
+TEST(Fit, NoGradientIsSaid) {
+  // balanced with one hidden unit: v = 0, so J = 0 and no step can help.
+  for (const char* optimizer : {"gd", "sgd", "gauss_newton", "flow"}) {
+    FitOptions o = small(optimizer);
+    o.scaling = "balanced";
+    o.width = 1;
+    const FitResult r = fit(sphere_data(5, 3), o);
+    EXPECT_EQ(r.status, Status::budget_spent) << optimizer;
+    EXPECT_NE(r.conclusion.find("no step makes progress"), std::string::npos) << r.conclusion;
+    EXPECT_TRUE(r.network.outputs[0].W.allFinite());
+  }
+}
+
+TEST(Fit, ConflictsKeepARowALabel) {
+  Dataset data = sphere_data(6, 4);
+  for (const Index i : {2, 4}) data.X.row(i) = data.X.row(0);
+  data.y(2) = data.y(0);
+  const FitResult r = fit(data, small());
+  EXPECT_EQ(r.n_distinct, 5);  // rows 0 and 2 are one; 4 contradicts them
+  EXPECT_EQ(r.conflicts.size(), 1u);
+}
+
+TEST(Fit, PolishesWhereDescentIsProvedToo) {
+  for (const char* stop : {"tolerance", "certificate"}) {
+    FitOptions o = small("gauss_newton", "relu");
+    o.width = 400;
+    o.stop = stop;
+    o.polish = true;
+    const Dataset data = sphere_data(20, 20);
+    const FitResult r = fit(data, o);
+    ASSERT_EQ(r.status, Status::certified);
+    ASSERT_TRUE(r.polished) << stop;
+    EXPECT_LT(precise_misfit(r.polished->outputs[0], activation("relu"), data.X, data.y), 1e-14L);
+  }
+}
+
 // ---- the theorems, where their conditions can be met ----
 
 TEST(Fit, OymakSoltanolkotabiSmoothHoldsAtEveryStep) {
@@ -469,11 +505,17 @@ TEST(Fit, BadDataIsNamed) {
   FitOptions huge = small();
   huge.width = Index{1} << 50;
   EXPECT_MESSAGE(ResourceError, fit(sphere_data(5, 3), huge), "width");
+  for (const double scale : {1e-200, 1e200}) {
+    Dataset far = sphere_data(5, 3);
+    far.y *= scale;
+    EXPECT_MESSAGE(DataError, fit(far, small()), "out of scale");
+  }
 }
 
 // ---- proofs on many seeds ----
 
 TEST(Fit, SlowEverySeedIsCertified) {
+  int certified = 0, polished = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     for (const char* activation : {"softplus", "relu"}) {
       const Dataset data = sphere_data(100, 20, seed);
@@ -481,14 +523,20 @@ TEST(Fit, SlowEverySeedIsCertified) {
       o.width = 20;
       o.scaling = "balanced";
       o.seed = seed;
+      o.polish = std::string(activation) == "relu";
       const FitResult r = fit(data, o);
       if (r.relative_misfit > 1e-6) continue;  // a local minimum: 400 weights for 100 points
       EXPECT_EQ(r.status, Status::certified) << activation << " " << seed << ": " << r.conclusion;
-      if (!r.polished) continue;
+      ++certified;
+      if (!o.polish) continue;
+      ASSERT_TRUE(r.polished) << seed;
+      ++polished;
       const long double misfit =
           precise_misfit(r.polished->outputs[0], zeroloss::activation("relu"), data.X, data.y);
       EXPECT_LT(misfit, 1e-14L) << seed;
     }
+  EXPECT_GE(certified, 36);
+  EXPECT_GE(polished, 16);
 }
 
 }  // namespace

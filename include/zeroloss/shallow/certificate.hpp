@@ -13,7 +13,9 @@ namespace zeroloss {
 /// are, evaluated in exact arithmetic with the exact activation. J is the Jacobian of the outputs in vec(W)
 /// at W, r = f - y the residual.
 struct Certificate {
-  std::string kind = "none";  ///< descent | existence | none: what holds (descent implies existence)
+  /// descent | existence | none: what holds (descent implies existence); output_weights: of random features,
+  /// where radius is a distance of v, and lambda_min is that of Phi Phi^T.
+  std::string kind = "none";
   bool holds = false;
   double radius = 0;  ///< if it holds: an exact solution lies within this of W (Frobenius, rounded up)
   /// Above 1 if it holds (but for a user's activation), rounded down. descent: (a/3)/e(R), for relu

@@ -53,16 +53,18 @@ std::string name(Status status);
 /// One point of the training curve, with what theory says beside it (empty where it says nothing).
 struct CurvePoint {
   Index step = 0;
-  double time = 0;                        ///< sum of steps taken; of gradient flow: t
-  double relative_misfit = 0;             ///< ||r||/||y||; ||r|| if y = 0
-  double max_distance = 0;                ///< max_j ||w_j - w_j(0)||
-  double distance = 0;                    ///< ||W - W_0||_F
-  double path_length = 0;                 ///< sum of ||W_{k+1} - W_k||_F
-  double flipped_fraction = 0;            ///< of the n m signs [z_ij >= 0] that differ from the start
+  double time = 0;              ///< sum of step sizes; of gradient flow t, of gauss_newton the steps
+  double relative_misfit = 0;   ///< ||r||/||y||; ||r|| if y = 0
+  double max_distance = 0;      ///< max_j ||w_j - w_j(0)||
+  double distance = 0;          ///< ||W - W_0||_F
+  double path_length = 0;       ///< sum of ||W_{k+1} - W_k||_F
+  double flipped_fraction = 0;  ///< of the n m signs [z_ij >= 0] that differ from the start
   std::optional<double> lambda_min = {};  ///< of J J^T: proven lower bound (0 if none), where certified
   std::optional<double> forecast =
       {};  ///< relative misfit of the infinitely wide network from the drawn outputs
-  std::optional<double> bound_misfit = {};  ///< the theorem's bounds of the columns above
+  /// The theorem's bounds of the columns above: of this run where OutputResult::theorem holds, otherwise what
+  /// it would say of one that meets its conditions. None for sgd, whose theorem bounds a mean over runs.
+  std::optional<double> bound_misfit = {};
   std::optional<double> bound_max_distance = {};
   std::optional<double> bound_distance = {};
   std::optional<double> bound_path_length = {};
@@ -88,7 +90,7 @@ struct OutputResult {
   double step = 0;                         ///< eta; 0 where the optimizer has none
   double relative_misfit = 0;              ///< of the final weights, evaluated in double
   Certificate certificate;                 ///< of the final weights
-  std::optional<Index> certified_at = {};  ///< first step at which a certificate held
+  std::optional<Index> certified_at = {};  ///< if certified: the first step at which a certificate held
   std::vector<CurvePoint> curve = {};
   TheoremBeside theorem = {};
   double seconds = 0;
@@ -102,10 +104,11 @@ struct FitResult {
       conflicts;               ///< equal points with different labels: zero loss is impossible
   Index steps = 0;             ///< most of any output
   double step = 0;             ///< eta of the first output
+  double tolerance = 0;        ///< the one in force
   double relative_misfit = 0;  ///< ||R||_F/||Y||_F over all outputs; ||R||_F if Y = 0
   /// All outputs': kind is the weakest, radius the largest, margin and lambda_min the smallest.
   Certificate certificate;
-  std::optional<Index> certified_at;              ///< step from which all were certified
+  std::optional<Index> certified_at;  ///< if certified: by this step each output had held a certificate
   double max_distance = 0, flipped_fraction = 0;  ///< largest of any output, at the end
   std::vector<OutputResult> outputs;
   std::string forecast_missing;  ///< why there is no forecast; empty if there is
@@ -116,10 +119,11 @@ struct FitResult {
 };
 
 /// Throws std::invalid_argument naming an option that is out of range or does not go with another, DataError
-/// for data without targets or that cannot be used, ResourceError if memory does not suffice. Cancelling
-/// through `progress` is no exception here: what is done is returned as interrupted, and the checkpoint is
-/// written. For one machine and BLAS the result does not depend on the number of threads, nor on
-/// interruptions. Cost of a step: see Space in shallow/trainer.hpp; gauss_newton adds n^2 m + n^3/3.
+/// for data without targets or that cannot be used, ResourceError if memory does not suffice. Cancelled
+/// through `progress` while it trains, it returns what is done as interrupted and writes the checkpoint;
+/// before that it throws Interrupted. For one machine and BLAS the result does not depend on the number of
+/// threads, nor on interruptions. Cost of a step: see Space in shallow/trainer.hpp; gauss_newton adds n^2 m +
+/// n^3/3.
 FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress);
 FitResult fit(const Dataset& data, const FitOptions& options = {});
 
