@@ -26,7 +26,7 @@ def measure(options, d):
         found = {"d": d, "machine": ours.ask("info"), "peer": peer.ask("info")}
         steps = {f"zeroloss {space}": lambda space=space: ours.ask("step", space) for space in ("gram", "weights")}
         steps |= {f"PyTorch {way}": lambda way=way: peer.ask("step", way) for way in PEERS}
-        steps["sgemm zeroloss's BLAS"] = lambda: ours.ask("sgemm", N, d, M)
+        steps["sgemm zeroloss's BLAS, one thread"] = lambda: ours.ask("sgemm", N, d, M)
         steps["sgemm PyTorch"] = lambda: peer.ask("sgemm", N, d, M)
         found["answers"] = interleave(steps, options.rounds, 2)
     return found

@@ -170,7 +170,7 @@ Reach reach(const PreActivations& z, const Vector& v, double rho, States& state)
 // Why the equations of a piece cannot be solved; empty if they can be tried.
 std::string too_many(const Piece& piece, Index active, Index d) {
   const Index n = piece.S.rows(), count = static_cast<Index>(piece.kinks.size());
-  const Index most = std::min(2 * n, active * d - n);
+  const Index most = std::min(std::max<Index>(2 * n, 1000), active * d - n);
   if (count > most)
     return fmt::format(
         "{} pre-activations change sign on the way to the nearest solution; at most {} can be held at zero",
