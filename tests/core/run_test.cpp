@@ -1,12 +1,11 @@
 #include "zeroloss/core/run.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "support/full_disk.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/error.hpp"
 
@@ -18,25 +17,6 @@ namespace fs = std::filesystem;
 class Run : public test::TempFolder {
  protected:
   fs::path run = folder / "run", partial = folder / "run.partial";
-};
-
-// No file may grow beyond `bytes` while this lives: the one failing disk that every machine can offer.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t bytes) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit small{bytes, before_.rlim_max};
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &small);
-  }
-  ~FullDisk() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int);
 };
 
 TEST_F(Run, IsPartialUntilItIsFinished) {
@@ -68,6 +48,17 @@ TEST_F(Run, RefusesTheWorkOfAnother) {
   write("run.partial/checkpoint", "old");
   EXPECT_MESSAGE(std::invalid_argument, RunFolder(run), "run.partial holds an unfinished run", "remove it");
   EXPECT_EQ(content(partial / "checkpoint"), "old");
+}
+
+TEST_F(Run, GoesOnWithAnUnfinishedRun) {
+  write("run.partial/checkpoint", "old");
+  RunFolder work(run, true);
+  EXPECT_EQ(content(partial / "checkpoint"), "old");
+  work.remove("checkpoint");
+  work.remove("never there");
+  work.finish();
+  EXPECT_TRUE(fs::is_empty(run));
+  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, true), "exists already");  // it is finished
 }
 
 TEST_F(Run, TakesOverAnEmptyPartial) {
@@ -128,7 +119,7 @@ TEST_F(Run, WriteReplacesAFile) {
 TEST_F(Run, AFullDiskLeavesTheOldFileAndNoRest) {
   write_file(path("a"), "old");
   {
-    const FullDisk disk(4096);
+    const test::FullDisk disk(4096);
     EXPECT_MESSAGE(ResourceError, write_file(path("a"), std::string(100'000, 'x')), path("a"),
                    "writing failed", "File too large");
   }

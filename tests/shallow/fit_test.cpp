@@ -1,64 +1,17 @@
-// fit: outcomes, theorems' bounds on the settings where they hold, proofs, resuming, threads, bad options.
+// fit: outcomes, theorems' bounds on the settings where they hold, proofs, bad options.
 #include "zeroloss/shallow/fit.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <cmath>
 
+#include "support/fit_cases.hpp"
 #include "support/temp_folder.hpp"
-#include "support/two_layer.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::test {
 namespace {
-
-Dataset regression(const RowMatrix& X, const Vector& y) {
-  Dataset data;
-  data.X = X;
-  data.y = y;
-  data.task = Task::regression;
-  data.name = "points";
-  return data;
-}
-
-// n points of the unit sphere in R^d with normal targets.
-Dataset sphere_data(Index n, Index d, std::uint64_t seed = 1) {
-  return regression(sphere(n, d, seed), normals(n, seed));
-}
-
-Dataset three_classes(Index n, Index d) {
-  Dataset data = sphere_data(n, d);
-  data.task = Task::classification;
-  data.class_names = {"a", "b", "c"};
-  for (Index i = 0; i < n; ++i) data.y(i) = static_cast<double>(i % 3);
-  return data;
-}
-
-FitOptions small(const std::string& optimizer = "gd", const std::string& activation = "softplus") {
-  FitOptions o;
-  o.width = 60;
-  o.activation = activation;
-  o.optimizer = optimizer;
-  o.max_steps = 200;
-  return o;
-}
-
-bool same(const Network& a, const Network& b) {
-  for (std::size_t c = 0; c < a.outputs.size(); ++c)
-    if (a.outputs[c].W != b.outputs[c].W || a.outputs[c].v != b.outputs[c].v) return false;
-  return a.outputs.size() == b.outputs.size();
-}
-
-bool same(const std::vector<CurvePoint>& a, const std::vector<CurvePoint>& b) {
-  const auto row = [](const CurvePoint& p) {
-    return std::tuple(p.step, p.time, p.relative_misfit, p.max_distance, p.distance, p.path_length,
-                      p.flipped_fraction, p.lambda_min);
-  };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](const CurvePoint& x, const CurvePoint& y) { return row(x) == row(y); });
-}
 
 // ---- outcomes ----
 
@@ -360,96 +313,6 @@ TEST(Fit, CertifiedDescentKeepsItsPromise) {
     ++compared;
   }
   EXPECT_GT(compared, 50);
-}
-
-// ---- reproducibility ----
-
-TEST(Fit, ThreadsChangeNoBit) {
-  const int before = omp_get_max_threads();
-  for (const auto& [optimizer, precision] : {std::pair{"gd", "float64"},
-                                             {"gd", "float32"},
-                                             {"sgd", "float64"},
-                                             {"sgd", "float32"},
-                                             {"gauss_newton", "float64"},
-                                             {"flow", "float64"},
-                                             {"output_layer", "float64"}}) {
-    FitOptions o = small(optimizer, "relu");
-    o.width = 1300;
-    o.precision = precision;
-    o.max_steps = 20;
-    FitResult r[2];
-    for (const int threads : {1, 3}) {
-      omp_set_num_threads(threads);
-      r[threads / 2] = fit(sphere_data(70, 9), o);
-    }
-    EXPECT_TRUE(same(r[0].network, r[1].network)) << optimizer << " " << precision;
-    EXPECT_TRUE(same(r[0].outputs[0].curve, r[1].outputs[0].curve)) << optimizer << " " << precision;
-    EXPECT_EQ(r[0].certificate.radius, r[1].certificate.radius);
-    EXPECT_EQ(r[0].certificate.margin, r[1].certificate.margin);
-  }
-  omp_set_num_threads(before);
-}
-
-class FitResume : public TempFolder {};
-
-TEST_F(FitResume, IsBitForBitTheSameRun) {
-  const Dataset data = three_classes(21, 7);
-  for (const auto& [optimizer, space] : {std::pair{"gd", "weights"},
-                                         {"gd", "gram"},
-                                         {"sgd", "weights"},
-                                         {"gauss_newton", "gram"},
-                                         {"flow", "weights"}}) {
-    FitOptions o = small(optimizer, "relu");
-    o.space = space;
-    o.max_steps = 130;
-    o.tolerance = 1e-9;
-    o.certify_every = 40;
-    const FitResult whole = fit(data, o);
-    o.checkpoint = path(std::string(optimizer) + space);
-    o.resume = true;
-    FitResult r;
-    int interruptions = 0;
-    for (bool done = false; !done; done = r.status != Status::interrupted) {
-      std::atomic<bool> cancel{false};
-      int reports = 0;
-      Progress progress(
-          [&](const ProgressReport& report) {
-            if (report.stage.rfind("training", 0) == 0 && ++reports == 5 + 7 * interruptions) cancel = true;
-          },
-          &cancel, 0);
-      r = fit(data, o, progress);
-      if (r.status == Status::interrupted) ++interruptions;
-      ASSERT_LT(interruptions, 300);
-    }
-    EXPECT_GT(interruptions, 1) << optimizer;
-    EXPECT_TRUE(same(whole.network, r.network)) << optimizer << " " << space;
-    for (std::size_t c = 0; c < 3; ++c)
-      EXPECT_TRUE(same(whole.outputs[c].curve, r.outputs[c].curve)) << optimizer << " " << space;
-    EXPECT_EQ(whole.certificate.radius, r.certificate.radius);
-    EXPECT_EQ(whole.conclusion, r.conclusion);
-  }
-}
-
-TEST_F(FitResume, RefusesAnotherRun) {
-  FitOptions o = small();
-  o.checkpoint = path("checkpoint");
-  fit(sphere_data(9, 4), o);
-  o.resume = true;
-  EXPECT_MESSAGE(std::invalid_argument, fit(sphere_data(9, 4, 2), o), "resume: data (SHA-256");
-  FitOptions wider = o;
-  wider.width = 61;
-  EXPECT_MESSAGE(std::invalid_argument, fit(sphere_data(9, 4), wider), "resume: width was 60", "61 now");
-  FitOptions seeded = o;
-  seeded.seed = 5;
-  EXPECT_MESSAGE(std::invalid_argument, fit(sphere_data(9, 4), seeded), "resume: seed");
-  EXPECT_EQ(fit(sphere_data(9, 4), o).steps, 200);
-}
-
-TEST_F(FitResume, RefusesADamagedFile) {
-  FitOptions o = small();
-  o.checkpoint = write("checkpoint", "not tensors");
-  o.resume = true;
-  EXPECT_THROW(fit(sphere_data(9, 4), o), DataError);
 }
 
 // ---- bad options ----

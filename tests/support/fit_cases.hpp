@@ -1,0 +1,59 @@
+#pragma once
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "support/two_layer.hpp"
+#include "zeroloss/shallow/fit.hpp"
+
+/// Small data sets, quick options, and runs compared to the last bit.
+namespace zeroloss::test {
+
+inline Dataset regression(const RowMatrix& X, const Vector& y) {
+  Dataset data;
+  data.X = X;
+  data.y = y;
+  data.task = Task::regression;
+  data.name = "points";
+  return data;
+}
+
+// n points of the unit sphere in R^d with normal targets.
+inline Dataset sphere_data(Index n, Index d, std::uint64_t seed = 1) {
+  return regression(sphere(n, d, seed), normals(n, seed));
+}
+
+inline Dataset three_classes(Index n, Index d) {
+  Dataset data = sphere_data(n, d);
+  data.task = Task::classification;
+  data.class_names = {"a", "b", "c"};
+  for (Index i = 0; i < n; ++i) data.y(i) = static_cast<double>(i % 3);
+  return data;
+}
+
+inline FitOptions small(const std::string& optimizer = "gd", const std::string& activation = "softplus") {
+  FitOptions o;
+  o.width = 60;
+  o.activation = activation;
+  o.optimizer = optimizer;
+  o.max_steps = 200;
+  return o;
+}
+
+inline bool same(const Network& a, const Network& b) {
+  for (std::size_t c = 0; c < a.outputs.size(); ++c)
+    if (a.outputs[c].W != b.outputs[c].W || a.outputs[c].v != b.outputs[c].v) return false;
+  return a.outputs.size() == b.outputs.size();
+}
+
+inline bool same(const std::vector<CurvePoint>& a, const std::vector<CurvePoint>& b) {
+  const auto row = [](const CurvePoint& p) {
+    return std::tuple(p.step, p.time, p.relative_misfit, p.max_distance, p.distance, p.path_length,
+                      p.flipped_fraction, p.lambda_min);
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](const CurvePoint& x, const CurvePoint& y) { return row(x) == row(y); });
+}
+
+}  // namespace zeroloss::test
