@@ -8,12 +8,10 @@ units, d = 784 (MNIST) and 3,072 (CIFAR-10), relu, float32. Standard library onl
 import argparse
 import datetime
 import json
-import os
 import pathlib
-import subprocess
 import sys
 
-from run import HERE, Program, busy_share, interleave, median, processor, revision
+from run import HERE, Program, busy_share, interleave, median, processor, revision, use_the_commands_blas
 
 N, M, FEATURES = 1000, 8192, (784, 3072)
 PEERS = ("autograd", "formula", "in_place", "transposed", "fused", "fused_transposed", "compiled", "compiled_grad",
@@ -67,9 +65,7 @@ def main():
     busy = busy_share()
     if busy > 0.1:
         print(f"train: others use {100 * busy:.0f} % of the processors: these times are no good for publishing", file=sys.stderr)
-    # The command chooses BLAS kernels that fit the processor; train_bench gets the same.
-    info = subprocess.run([options.bin / "zeroloss", "info", "--json"], stdout=subprocess.PIPE, check=True)
-    os.environ["OPENBLAS_CORETYPE"] = json.loads(info.stdout)["blas_kernel"]
+    use_the_commands_blas(options.bin)
     results = [measure(options, d) for d in FEATURES]
     date, version = datetime.date.today().isoformat(), revision()
     text = table(results, date, version)
