@@ -195,8 +195,8 @@ std::string metrics_csv(const FitResult& r) {
   return csv;
 }
 
-// Root mean square over outputs of what `value` says of each, at every step that one of them recorded; an
-// output that has ended, or says nothing, keeps its last value.
+// Root mean square over outputs of what `value` says of each, at every step that one of them recorded. An
+// output that has ended keeps its last value; steps of which `value` does not know all outputs are left out.
 template <class Value>
 Curve mean_curve(const std::string& name, const FitResult& r, const Value& value) {
   std::vector<Index> steps;

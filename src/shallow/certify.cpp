@@ -251,10 +251,6 @@ GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Ac
   return input;
 }
 
-std::string describe(const Sample& s) {
-  return s.label.empty() ? fmt::format("{}", s.record) : fmt::format("{} (label {})", s.record, s.label);
-}
-
 void conclude(CertifyResult& result, const std::string& vanishes) {
   const auto held_down = [&] {
     const auto& b = result.bottleneck;
@@ -263,17 +259,11 @@ void conclude(CertifyResult& result, const std::string& vanishes) {
                        describe(b[1].sample), result.bottleneck_distance);
   };
   if (!result.conflicts.empty()) {
-    const auto& group = result.conflicts.front();
-    const auto other = std::find_if(group.begin(), group.end(),
-                                    [&](const Sample& s) { return s.label != group.front().label; });
     result.outcome = "impossible";
-    result.reason =
-        fmt::format("samples {} and {} are the same point, up to rounding, but their labels differ",
-                    describe(group.front()), describe(*other));
-    result.conclusion = fmt::format(
-        "No network can fit these labels on points divided by their length:\n{}{}.", result.reason,
-        result.conflicts.size() > 1 ? fmt::format(" (and {} more such groups)", result.conflicts.size() - 1)
-                                    : "");
+    result.reason = conflict_text(result.conflicts);
+    result.conclusion =
+        fmt::format("No network can fit these labels on points divided by their length:\n{}{}.",
+                    result.reason, more_conflicts(result.conflicts));
   } else if (!vanishes.empty()) {
     result.outcome = "zero";
     result.reason = vanishes;

@@ -47,6 +47,7 @@ class GradientDescent : public Descent<T> {
  public:
   using Descent<T>::Descent;
   Index advance(Index, Index, Progress&) override {
+    if (this->step_ == 0) return 0;  // J = 0
     this->path_length += this->trainer_.move(this->step_ * (this->f() - this->y_));
     this->time += this->step_;
     return 1;
@@ -63,6 +64,7 @@ class StochasticDescent : public Descent<T> {
       : Descent<T>(points, problem, Space::weights, step), batch_(batch), seed_(seed), index_(index) {}
 
   Index advance(Index done, Index most, Progress&) override {
+    if (this->step_ == 0) return 0;  // J = 0
     const Index n = this->trainer_.n(), count = std::min(most, (n + batch_ - 1) / batch_);
     for (Index k = 0; k < count; ++k) {
       const std::vector<Index> batch = draw(n, done + k);

@@ -27,6 +27,11 @@ void one_of(const char* option, const std::string& value, std::initializer_list<
   require(known, fmt::format("{} must be one of {}; got \"{}\"", option, fmt::join(allowed, ", "), value));
 }
 
+// Optimizers that have no form in Gram space.
+bool weights_only(const FitOptions& o) {
+  return o.optimizer == "sgd" || o.optimizer == "flow" || o.optimizer == "output_layer";
+}
+
 void check(const FitOptions& o) {
   one_of("scaling", o.scaling, {"ntk", "balanced"});
   one_of("optimizer", o.optimizer, {"gd", "sgd", "gauss_newton", "flow", "output_layer"});
@@ -66,8 +71,7 @@ void check(const FitOptions& o) {
           fmt::format("batch is for sgd; {} uses all points in every step", o.optimizer));
   require(!o.polish || (o.activation == "relu" && o.optimizer != "output_layer"),
           "polish is for relu with trained hidden weights");
-  const bool weights = o.optimizer == "sgd" || o.optimizer == "flow" || o.optimizer == "output_layer";
-  require(!weights || o.space != "gram", fmt::format("space gram is not for {}", o.optimizer));
+  require(!weights_only(o) || o.space != "gram", fmt::format("space gram is not for {}", o.optimizer));
 }
 
 // Equal points with equal labels become one; groups with different labels are reported and left as they are.
@@ -90,9 +94,7 @@ void merge_duplicates(Dataset& data, FitResult& result) {
 }
 
 Space space_of(const FitOptions& options, Index n, Index d) {
-  const bool weights =
-      options.optimizer == "sgd" || options.optimizer == "flow" || options.optimizer == "output_layer";
-  if (weights || options.space == "weights") return Space::weights;
+  if (weights_only(options) || options.space == "weights") return Space::weights;
   return options.space == "gram" ? Space::gram : cheaper_space(n, d, options.activation == "relu");
 }
 
@@ -158,17 +160,6 @@ Certificate combine(const std::vector<OutputResult>& outputs) {
   return all;
 }
 
-std::string conflict_text(const FitResult& result) {
-  const auto& group = result.conflicts.front();
-  const auto other = std::find_if(group.begin(), group.end(),
-                                  [&](const Sample& s) { return s.label != group.front().label; });
-  return fmt::format("samples {} (label {}) and {} (label {}) are the same point, up to rounding{}",
-                     group.front().record, group.front().label, other->record, other->label,
-                     result.conflicts.size() > 1
-                         ? fmt::format(", and there are {} more such groups", result.conflicts.size() - 1)
-                         : "");
-}
-
 void conclude(FitResult& result, std::size_t expected) {
   const std::string misfit = decimal(result.relative_misfit, 2, Rounding::up);
   const bool several = expected > 1;
@@ -204,7 +195,8 @@ void conclude(FitResult& result, std::size_t expected) {
                       decimal(result.outputs.back().relative_misfit, 2, Rounding::up));
   }
   if (!result.conflicts.empty())
-    result.conclusion = "zero loss is impossible: " + conflict_text(result) + "\n" + result.conclusion;
+    result.conclusion = "zero loss is impossible: " + conflict_text(result.conflicts) +
+                        more_conflicts(result.conflicts) + "\n" + result.conclusion;
 }
 
 // What the outputs amount to together.

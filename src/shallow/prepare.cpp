@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -42,6 +43,23 @@ void keep(Dataset& data, const std::vector<Index>& rows) {
   data.X.conservativeResize(count, Eigen::NoChange);
   data.records.resize(rows.size());
   if (data.task != Task::none) data.y.conservativeResize(count);
+}
+
+std::string describe(const Sample& sample) {
+  return sample.label.empty() ? fmt::format("{}", sample.record)
+                              : fmt::format("{} (label {})", sample.record, sample.label);
+}
+
+std::string conflict_text(const std::vector<std::vector<Sample>>& conflicts) {
+  const auto& group = conflicts.front();
+  const auto other = std::find_if(group.begin(), group.end(),
+                                  [&](const Sample& s) { return s.label != group.front().label; });
+  return fmt::format("samples {} and {} are the same point, up to rounding, but their labels differ",
+                     describe(group.front()), describe(*other));
+}
+
+std::string more_conflicts(const std::vector<std::vector<Sample>>& conflicts) {
+  return conflicts.size() > 1 ? fmt::format(" (and {} more such groups)", conflicts.size() - 1) : "";
 }
 
 double norm_above(const Vector& y) {

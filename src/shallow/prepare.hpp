@@ -1,7 +1,9 @@
 #pragma once
+#include <string>
 #include <vector>
 
 #include "zeroloss/data/dataset.hpp"
+#include "zeroloss/shallow/suspects.hpp"
 
 /// What certify and fit do to a data set before they look at it.
 namespace zeroloss {
@@ -13,6 +15,13 @@ Dataset unit_points(const Dataset& data, bool center, bool normalize, Vector* me
 
 /// Keeps the given rows, which are ascending, in place.
 void keep(Dataset& data, const std::vector<Index>& rows);
+
+/// "3 (label a)"; the number alone without labels.
+std::string describe(const Sample& sample);
+
+/// Two samples of the first group of equal points with different labels; and how many more groups there are.
+std::string conflict_text(const std::vector<std::vector<Sample>>& conflicts);
+std::string more_conflicts(const std::vector<std::vector<Sample>>& conflicts);
 
 /// ||y||, rounded up.
 double norm_above(const Vector& y);

@@ -74,7 +74,7 @@ class Training {
  private:
   template <class T>
   std::unique_ptr<Optimizer> make(const Points<T>& points) {
-    const std::string& kind = options_.optimizer;  // of gd and sgd, a step of 0 says that J = 0
+    const std::string& kind = options_.optimizer;
     if constexpr (std::is_same_v<T, double>) {
       if (kind == "gauss_newton") return gauss_newton(points, problem_, run_.space);
       if (kind == "flow") return gradient_flow(points, problem_, options_.flow_tolerance);
@@ -148,10 +148,10 @@ class Training {
     if (result_.status == Status::diverged) {
       result_.certificate = {};
     } else if (scheduled || settled || finished) {
-      prove(false);
+      prove(options_.polish && finished);
       certified = result_.certificate.holds && (finished || options_.stop == "certificate");
+      if (certified && !finished && options_.polish) prove(true);  // it ends here after all
       finished = finished || certified;
-      if (certified && options_.polish) prove(true);
       if (certified) result_.status = Status::certified;
     }
     if (scheduled) next_certificate_ = passes() + options_.certify_every - passes() % options_.certify_every;
@@ -188,12 +188,10 @@ class Training {
 
   void step() {
     Index most = options_.max_steps - result_.steps;
-    if (options_.optimizer ==
-        "sgd")  // which measures after several steps only: not across a point of the curve
+    if (options_.optimizer == "sgd")  // measures after several steps only: not across a point of the curve
       for (Index k = 1; k < std::min<Index>(most, y_.size()); ++k)
         if (recorded(result_.steps + k, options_.record_every)) most = k;
-    const bool still = (options_.optimizer == "gd" || options_.optimizer == "sgd") && result_.step == 0;
-    const Index taken = still ? 0 : optimizer_->advance(result_.steps, most, progress_);
+    const Index taken = optimizer_->advance(result_.steps, most, progress_);
     stuck_ = taken == 0;
     refreshed_ = false;
     result_.steps += taken;
