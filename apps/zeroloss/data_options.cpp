@@ -21,6 +21,9 @@ void add_read_options(CLI::App& app, ReadOptions& options) {
       ->type_name("SPLIT")
       ->check(CLI::IsMember({"train", "test"}));
   add("--n", options.n, "keep the first n points; 0 = all")->type_name("INT")->capture_default_str();
+  add("--d", options.d, "project onto a random subspace of d dimensions; 0 = keep the features")
+      ->type_name("INT")
+      ->capture_default_str();
   app.add_flag("--shuffle", options.shuffle,
                "keep a random subset of n points, in random order, instead of the first [off]")
       ->group("Data");
@@ -33,7 +36,7 @@ void add_read_options(CLI::App& app, ReadOptions& options) {
       "given, random, or noise:p: each label replaced by another with probability p in [0, 1]")
       ->capture_default_str()
       ->type_name("LABELS");
-  add("--seed", options.seed, "of --shuffle, --labels and generated data: an integer from 0 to 2^53 - 1")
+  add("--seed", options.seed, "of --shuffle, --d, --labels and generated data: an integer from 0 to 2^53 - 1")
       ->capture_default_str()
       ->type_name("INT")
       ->check(CLI::Range(std::uint64_t{0}, (std::uint64_t{1} << 53) - 1));

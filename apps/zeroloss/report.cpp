@@ -16,10 +16,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json data_json(const Dataset& data, const ReadOptions& o) {
-  return {{"name", data.name},    {"digest", data.digest}, {"target", o.target},
-          {"task", o.task},       {"split", o.split},      {"n", o.n},
-          {"shuffle", o.shuffle}, {"classes", o.classes},  {"labels", o.labels},
-          {"seed", o.seed}};
+  return {{"name", data.name},  {"digest", data.digest}, {"target", o.target},
+          {"task", o.task},     {"split", o.split},      {"n", o.n},
+          {"d", o.d},           {"shuffle", o.shuffle},  {"classes", o.classes},
+          {"labels", o.labels}, {"seed", o.seed}};
 }
 
 std::string now() {

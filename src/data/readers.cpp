@@ -96,7 +96,7 @@ Source open_known(const KnownSet& set, const ReadOptions& options) {
   return read_folder(fs::path(options.cache) / set.name, options.split);
 }
 
-Source open_source(const std::string& source, const ReadOptions& options) {
+Source open(const std::string& source, const ReadOptions& options) {
   if (source == "digits") return open_digits(options);
   if (fs::is_regular_file(source)) return open_file(source, options);
   check_no_column(source, options);
@@ -117,18 +117,22 @@ std::vector<std::string> known_names() {
   return names;
 }
 
-Dataset read_dataset(const std::string& name, const ReadOptions& options) {
+Source open_source(const std::string& name, const ReadOptions& options) {
   if (options.split != "train" && options.split != "test")
     throw std::invalid_argument(
         fmt::format("read_dataset: split must be train or test; got '{}'", options.split));
-  Source source = open_source(name, options);
+  Source source = open(name, options);
   source.name = name;
   if (options.target == "none") {
     source.numbers.clear();
     source.texts.clear();
     source.target_name.clear();
   }
-  return select(source, options);
+  return source;
+}
+
+Dataset read_dataset(const std::string& name, const ReadOptions& options) {
+  return select(open_source(name, options), options);
 }
 
 }  // namespace zeroloss

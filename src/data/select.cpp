@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <Eigen/QR>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
@@ -134,6 +136,22 @@ void treat_labels(Dataset& data, const ReadOptions& options) {
   }
 }
 
+/// Coordinates of the points in a random subspace of d dimensions; the subspace of a smaller d lies in that
+/// of a larger one of the same seed.
+void project(Dataset& data, Index d, std::uint64_t seed) {
+  if (d > data.d())
+    throw DataError(fmt::format("{}: d = {} dimensions were asked for, but there are {} features", data.name,
+                                d, data.d()));
+  const SerialBlas serial;  // the same bits whoever calls
+  Matrix directions(data.d(), d);
+  for (Index k = 0; k < d; ++k)
+    Random(seed, Stream::projection, static_cast<std::uint64_t>(k)).fill_normal(directions.col(k));
+  const Eigen::HouseholderQR<Matrix> qr(directions);
+  const Matrix basis = qr.householderQ() * Matrix::Identity(data.d(), d);
+  data.X = data.X * basis;
+  data.feature_names.clear();
+}
+
 /// The targets of the records kept; classes that no point has any more are dropped.
 void set_targets(Dataset& data, const Source& source, const Classes& classes) {
   if (data.task == Task::none) return;
@@ -164,6 +182,9 @@ void check_options(const ReadOptions& options) {
         fmt::format("read_dataset: task must be auto, regression or classification; got '{}'", options.task));
   if (options.n < 0)
     throw std::invalid_argument(fmt::format("read_dataset: n must be >= 1, or 0 for all; got {}", options.n));
+  if (options.d < 0)
+    throw std::invalid_argument(
+        fmt::format("read_dataset: d must be >= 1, or 0 to keep the features; got {}", options.d));
   Random(options.seed, Stream::shuffle);  // checks the seed
   noise_of(options.labels);
 }
@@ -212,6 +233,7 @@ Dataset select(const Source& source, const ReadOptions& options) {
                  "keep fewer points with n");
   data.X = source.points(records);
   check_dataset(data);
+  if (options.d > 0) project(data, options.d, options.seed);
   return data;
 }
 

@@ -1,6 +1,10 @@
 // The activations and their derivatives on vectors: phi::Name::value(d, z), phi::Name::slope(d, z). Every
 // operation is one of IEEE 754's, correctly rounded, and none depends on the number of lanes. NaN comes out
 // as NaN.
+//
+// phi::Name::both(d, z, value, slope) is quicker: it shares one exponential and one division, and lets no
+// exponential fall below In::kNegligible. Training then meets no denormal numbers, which cost a processor a
+// hundred cycles each.
 
 #ifndef ZEROLOSS_ACTIVATION_TABLES
 #define ZEROLOSS_ACTIVATION_TABLES
@@ -24,6 +28,7 @@ struct Format<float> {
   static constexpr std::uint32_t kHighHalf = 0xfffff000;  // 12 of 24 bits: their square is exact
   // From here on: t exp(-t), exp(-x^2) and t Phi(-t) round to 0, tanh and erf to 1.
   static constexpr float kExpEnd = 110, kGaussEnd = 10.5, kNormalEnd = 15, kTanhEnd = 10, kErfEnd = 4;
+  static constexpr float kNegligible = 0x1p-62f, kQuickEnd = 42.9f;  // exp(-kQuickEnd) is just above it
 };
 
 template <>
@@ -33,6 +38,7 @@ struct Format<double> {
   static constexpr double kLn2High = 0x1.62e42feep-1, kLn2Low = 0x1.a39ef35793c76p-33;
   static constexpr std::uint64_t kHighHalf = 0xfffffffff8000000;  // 26 of 53 bits
   static constexpr double kExpEnd = 760, kGaussEnd = 27.5, kNormalEnd = 39, kTanhEnd = 20, kErfEnd = 6;
+  static constexpr double kNegligible = 0x1p-400, kQuickEnd = 277.2;
 };
 
 }  // namespace zeroloss::phi
@@ -51,50 +57,142 @@ HWY_BEFORE_NAMESPACE();
 namespace zeroloss::phi::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Several vectors that go through a function side by side: one alone would keep the processor waiting for
+// each operation's result. Several<D, K> is their tag, op:: has the operations for them and for single
+// vectors.
+template <class V, int K>
+struct Pack {
+  V v[K];
+};
+template <class D, int K>
+struct Several {};
+
 template <class D>
-using Vec = hn::Vec<D>;
+struct Traits {
+  using Vec = hn::Vec<D>;
+  using Number = hn::TFromD<D>;
+  using Unsigned = hn::RebindToUnsigned<D>;
+};
+template <class D, int K>
+struct Traits<Several<D, K>> {
+  using Vec = Pack<hn::Vec<D>, K>;
+  using Number = hn::TFromD<D>;
+  using Unsigned = Several<hn::RebindToUnsigned<D>, K>;
+};
 template <class D>
-using In = Format<hn::TFromD<D>>;
+using Vec = typename Traits<D>::Vec;
 template <class D>
-using Table = Tables<hn::TFromD<D>>;
+using Number = typename Traits<D>::Number;
+template <class D>
+using Unsigned = typename Traits<D>::Unsigned;
+
+namespace op {
+
+// f(v..) of single vectors, and of packs one by one
+template <class F, class V, class... More>
+HWY_INLINE auto each(const F& f, const V& first, const More&... more) {
+  return f(first, more...);
+}
+template <class F, class V, int K, class... More>
+HWY_INLINE auto each(const F& f, const Pack<V, K>& first, const Pack<More, K>&... more) {
+  Pack<decltype(f(first.v[0], more.v[0]...)), K> result;
+  for (int k = 0; k < K; ++k) result.v[k] = f(first.v[k], more.v[k]...);
+  return result;
+}
+
+#define ZEROLOSS_OP(Name)                                                 \
+  template <class... V>                                                   \
+  HWY_INLINE auto Name(const V&... v) {                                   \
+    return each([](auto... x) HWY_ATTR { return hn::Name(x...); }, v...); \
+  }
+ZEROLOSS_OP(Abs)
+ZEROLOSS_OP(Add)
+ZEROLOSS_OP(And)
+ZEROLOSS_OP(CopySign)
+ZEROLOSS_OP(Div)
+ZEROLOSS_OP(Ge)
+ZEROLOSS_OP(Gt)
+ZEROLOSS_OP(IfThenElse)
+ZEROLOSS_OP(IfThenZeroElse)
+ZEROLOSS_OP(Lt)
+ZEROLOSS_OP(Max)
+ZEROLOSS_OP(Min)
+ZEROLOSS_OP(Mul)
+ZEROLOSS_OP(MulAdd)
+ZEROLOSS_OP(Neg)
+ZEROLOSS_OP(NegMulAdd)
+ZEROLOSS_OP(NegMulSub)
+ZEROLOSS_OP(Sub)
+#undef ZEROLOSS_OP
+
+using hn::BitCast;
+using hn::Set;
+using hn::ShiftLeft;
+using hn::Zero;
+
+template <class D, int K, class V>
+HWY_INLINE Vec<Several<D, K>> BitCast(Several<D, K>, const Pack<V, K>& from) {
+  return each([](auto v) HWY_ATTR { return hn::BitCast(D(), v); }, from);
+}
+template <int kBits, class V, int K>
+HWY_INLINE Pack<V, K> ShiftLeft(const Pack<V, K>& from) {
+  return each([](auto v) HWY_ATTR { return hn::ShiftLeft<kBits>(v); }, from);
+}
+template <class D, int K>
+HWY_INLINE Vec<Several<D, K>> Set(Several<D, K>, hn::TFromD<D> value) {
+  Vec<Several<D, K>> result;
+  for (int k = 0; k < K; ++k) result.v[k] = hn::Set(D(), value);
+  return result;
+}
+template <class D, int K>
+HWY_INLINE Vec<Several<D, K>> Zero(Several<D, K>) {
+  return Set(Several<D, K>(), 0);
+}
+
+}  // namespace op
+
+template <class D>
+using In = Format<Number<D>>;
+template <class D>
+using Table = Tables<Number<D>>;
 
 template <class D>
 HWY_INLINE Vec<D> set(D d, double value) {
-  return hn::Set(d, static_cast<hn::TFromD<D>>(value));
+  return op::Set(d, static_cast<Number<D>>(value));
 }
 
 // c[0] + c[1] x + ..
 template <class D, class T, std::size_t N>
 HWY_INLINE Vec<D> polynomial(D d, Vec<D> x, const T (&c)[N]) {
-  auto sum = hn::Set(d, c[N - 1]);
-  for (std::size_t k = N - 1; k-- > 0;) sum = hn::MulAdd(sum, x, hn::Set(d, c[k]));
+  auto sum = op::Set(d, c[N - 1]);
+  for (std::size_t k = N - 1; k-- > 0;) sum = op::MulAdd(sum, x, op::Set(d, c[k]));
   return sum;
 }
 
 // |z|, but at most `end`: infinity times 0 must not come up.
 template <class D>
 HWY_INLINE Vec<D> size(D d, Vec<D> z, double end) {
-  const auto t = hn::Abs(z), last = set(d, end);
-  return hn::IfThenElse(hn::Gt(t, last), last, t);
+  const auto t = op::Abs(z), last = set(d, end);
+  return op::IfThenElse(op::Gt(t, last), last, t);
 }
 
 template <class D>
 HWY_INLINE auto negative(D d, Vec<D> z) {
-  return hn::Lt(z, hn::Zero(d));
+  return op::Lt(z, op::Zero(d));
 }
 
 // exp(x) = 2^k (1 + rest) for x = high + low <= 0 with k > -kBias - kSpare; scale = 2^(k + kSpare).
 template <int kSpare, class D>
 HWY_INLINE Vec<D> exp_parts(D d, Vec<D> high, Vec<D> low, Vec<D>& scale) {
-  const hn::RebindToUnsigned<D> du;
+  const Unsigned<D> du;
   constexpr double kRound = In<D>::kRound;
   const auto round = set(d, kRound + In<D>::kBias + kSpare);
-  const auto shifted = hn::MulAdd(hn::Add(high, low), set(d, 1.4426950408889634), round);
-  const auto k = hn::Sub(shifted, round);
-  auto r = hn::NegMulAdd(k, hn::Set(d, In<D>::kLn2High), high);
-  r = hn::Add(hn::NegMulAdd(k, hn::Set(d, In<D>::kLn2Low), r), low);
-  scale = hn::BitCast(d, hn::ShiftLeft<In<D>::kMantissa>(hn::BitCast(du, shifted)));
-  return hn::MulAdd(hn::Mul(r, r), polynomial(d, r, Table<D>::kExp), r);
+  const auto shifted = op::MulAdd(op::Add(high, low), set(d, 1.4426950408889634), round);
+  const auto k = op::Sub(shifted, round);
+  auto r = op::NegMulAdd(k, op::Set(d, In<D>::kLn2High), high);
+  r = op::Add(op::NegMulAdd(k, op::Set(d, In<D>::kLn2Low), r), low);
+  scale = op::BitCast(d, op::ShiftLeft<In<D>::kMantissa>(op::BitCast(du, shifted)));
+  return op::MulAdd(op::Mul(r, r), polynomial(d, r, Table<D>::kExp), r);
 }
 
 // 2^spare exp(high + low), same range. What is to become denormal or 0 does so at the very end, by unspare.
@@ -102,18 +200,18 @@ template <class D>
 HWY_INLINE Vec<D> spared_exp(D d, Vec<D> high, Vec<D> low) {
   Vec<D> scale;
   const auto rest = exp_parts<In<D>::kSpare>(d, high, low, scale);
-  return hn::MulAdd(rest, scale, scale);
+  return op::MulAdd(rest, scale, scale);
 }
 
 template <class D>
 HWY_INLINE Vec<D> unspare(D d, Vec<D> x) {
-  return hn::Mul(x, hn::Set(d, In<D>::kUnspare));
+  return op::Mul(x, op::Set(d, In<D>::kUnspare));
 }
 
 // 2^spare exp(-t), 0 <= t <= kExpEnd
 template <class D>
 HWY_INLINE Vec<D> spared_decay(D d, Vec<D> t) {
-  return spared_exp(d, hn::Neg(t), hn::Zero(d));
+  return spared_exp(d, op::Neg(t), op::Zero(d));
 }
 
 // exp(-|z|)
@@ -122,41 +220,91 @@ HWY_INLINE Vec<D> decay(D d, Vec<D> z) {
   return unspare(d, spared_decay(d, size(d, z, In<D>::kExpEnd)));
 }
 
-// 2^spare exp(-factor t^2), factor 1 or 1/2; t^2 in two parts, else the relative error would grow like t^2 u.
+// exp(-t) = scale (1 + rest) for 0 <= t <= kQuickEnd, and for larger t as for that.
+template <class D>
+HWY_INLINE Vec<D> quick_parts(D d, Vec<D> t, Vec<D>& scale) {
+  const Unsigned<D> du;
+  const auto end = op::Min(op::Set(d, In<D>::kQuickEnd), t);  // in this order NaN stays NaN
+  const auto round = set(d, static_cast<double>(In<D>::kRound) + In<D>::kBias);
+  const auto shifted = op::NegMulAdd(end, set(d, 1.4426950408889634), round);
+  const auto k = op::Sub(shifted, round);
+  auto r = op::NegMulSub(k, op::Set(d, In<D>::kLn2High), end);
+  r = op::NegMulAdd(k, op::Set(d, In<D>::kLn2Low), r);
+  scale = op::BitCast(d, op::ShiftLeft<In<D>::kMantissa>(op::BitCast(du, shifted)));
+  return op::MulAdd(op::Mul(r, r), polynomial(d, r, Table<D>::kExp), r);
+}
+
+// exp(-t), the same
+template <class D>
+HWY_INLINE Vec<D> quick_exp(D d, Vec<D> t) {
+  Vec<D> scale;
+  const auto rest = quick_parts(d, t, scale);
+  return op::MulAdd(rest, scale, scale);
+}
+
+// factor t^2 = high + low; in one number its rounding would be a relative error of t^2 u in the exponential.
+template <class D>
+HWY_INLINE Vec<D> square_parts(D d, Vec<D> t, double factor, Vec<D>& low) {
+  const Unsigned<D> du;
+  const auto half = op::BitCast(d, op::And(op::BitCast(du, t), op::Set(du, In<D>::kHighHalf)));
+  const auto scale = set(d, factor);
+  low = op::Mul(op::Mul(scale, op::Sub(t, half)), op::Add(t, half));
+  return op::Mul(op::Mul(scale, half), half);
+}
+
+// 2^spare exp(-factor t^2), factor 1 or 1/2
 template <class D>
 HWY_INLINE Vec<D> spared_gaussian(D d, Vec<D> t, double factor) {
-  const hn::RebindToUnsigned<D> du;
-  const auto high = hn::BitCast(d, hn::And(hn::BitCast(du, t), hn::Set(du, In<D>::kHighHalf)));
-  const auto minus = set(d, -factor);
-  return spared_exp(d, hn::Mul(hn::Mul(minus, high), high),
-                    hn::Mul(hn::Mul(minus, hn::Sub(t, high)), hn::Add(t, high)));
+  Vec<D> low;
+  const auto high = square_parts(d, t, -factor, low);
+  return spared_exp(d, high, low);
+}
+
+// exp(-factor t^2), as quick_exp; factor t^2 is at most 1.001 kQuickEnd where that matters
+template <class D>
+HWY_INLINE Vec<D> quick_gaussian(D d, Vec<D> t, double factor) {
+  Vec<D> low;
+  const auto high = square_parts(d, t, factor, low);
+  const auto e = quick_exp(d, high);
+  return op::NegMulAdd(e, low, e);
 }
 
 // 1 + 2 e + e^2
 template <class D>
 HWY_INLINE Vec<D> square_of_one_plus(D d, Vec<D> e) {
-  return hn::MulAdd(e, hn::Add(e, set(d, 2)), set(d, 1));
+  return op::MulAdd(e, op::Add(e, set(d, 2)), set(d, 1));
 }
 
 struct Relu {
   template <class D>
   static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
-    return hn::IfThenZeroElse(negative(d, z), z);
+    return op::IfThenZeroElse(negative(d, z), z);
   }
   template <class D>
   static HWY_INLINE Vec<D> slope(D d, Vec<D> z) {
-    return hn::IfThenElse(hn::Ge(z, hn::Zero(d)), set(d, 1), value(d, z));
+    return op::IfThenElse(op::Ge(z, op::Zero(d)), set(d, 1), value(d, z));
+  }
+  template <class D>
+  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
+    const auto under = negative(d, z);
+    value_z = op::IfThenZeroElse(under, z);
+    slope_z = op::IfThenZeroElse(under, set(d, 1));
   }
 };
 
 struct Quadratic {
   template <class D>
   static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
-    return hn::Mul(hn::Mul(set(d, 0.5), z), z);
+    return op::Mul(op::Mul(set(d, 0.5), z), z);
   }
   template <class D>
   static HWY_INLINE Vec<D> slope(D, Vec<D> z) {
     return z;
+  }
+  template <class D>
+  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
+    value_z = value(d, z);
+    slope_z = z;
   }
 };
 
@@ -165,27 +313,46 @@ struct Sigmoid {
   template <class D>
   static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
     const auto e = decay(d, z), one = set(d, 1);
-    return hn::Div(hn::IfThenElse(negative(d, z), e, one), hn::Add(one, e));
+    return op::Div(op::IfThenElse(negative(d, z), e, one), op::Add(one, e));
   }
   template <class D>
   static HWY_INLINE Vec<D> slope(D d, Vec<D> z) {
     const auto e = decay(d, z);
-    return hn::Div(e, square_of_one_plus(d, e));
+    return op::Div(e, square_of_one_plus(d, e));
+  }
+  template <class D>
+  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
+    const auto e = quick_exp(d, op::Abs(z)), one = set(d, 1), inverse = op::Div(one, op::Add(one, e));
+    value_z = op::IfThenElse(negative(d, z), op::Mul(e, inverse), inverse);
+    slope_z = op::Mul(op::Mul(e, inverse), inverse);
   }
 };
 
 struct Softplus {
   // max(z, 0) + log1p(e), and log1p(e) = 2 atanh(s), s = e/(2 + e), written as e - s (e - s^2 L(s^2)).
   template <class D>
+  static HWY_INLINE Vec<D> value(D d, Vec<D> z, Vec<D> e, Vec<D> s) {
+    const auto square = op::Mul(s, s);
+    const auto inner = op::NegMulAdd(square, polynomial(d, square, Table<D>::kLog), e);
+    return op::Add(Relu::value(d, z), op::NegMulAdd(s, inner, e));
+  }
+  template <class D>
   static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
     const auto e = decay(d, z);
-    const auto s = hn::Div(e, hn::Add(e, set(d, 2))), square = hn::Mul(s, s);
-    const auto inner = hn::NegMulAdd(square, polynomial(d, square, Table<D>::kLog), e);
-    return hn::Add(Relu::value(d, z), hn::NegMulAdd(s, inner, e));
+    return value(d, z, e, op::Div(e, op::Add(e, set(d, 2))));
   }
   template <class D>
   static HWY_INLINE Vec<D> slope(D d, Vec<D> z) {
     return Sigmoid::value(d, z);
+  }
+  // 1/(1 + e) and 1/(2 + e) from the inverse of their product
+  template <class D>
+  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
+    const auto e = quick_exp(d, op::Abs(z)), one = set(d, 1);
+    const auto one_e = op::Add(one, e), two_e = op::Add(e, set(d, 2));
+    const auto inverse = op::Div(one, op::Mul(one_e, two_e));
+    value_z = value(d, z, e, op::Mul(op::Mul(e, one_e), inverse));
+    slope_z = op::Mul(op::IfThenElse(negative(d, z), e, one), op::Mul(two_e, inverse));
   }
 };
 
@@ -195,15 +362,24 @@ struct Tanh {
   static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
     Vec<D> scale;
     const auto t = size(d, z, In<D>::kTanhEnd);
-    const auto rest = exp_parts<0>(d, hn::Mul(set(d, -2), t), hn::Zero(d), scale);
-    const auto q = hn::MulAdd(rest, scale, hn::Sub(scale, set(d, 1)));
-    return hn::CopySign(hn::Div(q, hn::Add(q, set(d, 2))), z);
+    const auto rest = exp_parts<0>(d, op::Mul(set(d, -2), t), op::Zero(d), scale);
+    const auto q = op::MulAdd(rest, scale, op::Sub(scale, set(d, 1)));
+    return op::CopySign(op::Div(q, op::Add(q, set(d, 2))), z);
   }
   template <class D>
   static HWY_INLINE Vec<D> slope(D d, Vec<D> z) {
-    const auto t = size(d, z, In<D>::kExpEnd / 2), spared = spared_decay(d, hn::Add(t, t));
-    const auto above = unspare(d, hn::Mul(set(d, 4), spared));
-    return hn::Div(above, square_of_one_plus(d, unspare(d, spared)));
+    const auto t = size(d, z, In<D>::kExpEnd / 2), spared = spared_decay(d, op::Add(t, t));
+    const auto above = unspare(d, op::Mul(set(d, 4), spared));
+    return op::Div(above, square_of_one_plus(d, unspare(d, spared)));
+  }
+  template <class D>
+  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
+    Vec<D> scale;
+    const auto t = op::Abs(z), one = set(d, 1), rest = quick_parts(d, op::Add(t, t), scale);
+    const auto q = op::MulAdd(rest, scale, op::Sub(scale, one));
+    const auto inverse = op::Div(one, op::Add(q, set(d, 2)));
+    value_z = op::CopySign(op::Mul(q, inverse), z);
+    slope_z = op::Mul(op::Mul(op::Mul(set(d, 4), op::MulAdd(rest, scale, scale)), inverse), inverse);
   }
 };
 
@@ -212,15 +388,25 @@ struct Erf {
   template <class D>
   static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
     const auto x = size(d, z, In<D>::kErfEnd);
-    const auto near = hn::MulAdd(x, polynomial(d, hn::Mul(x, x), Table<D>::kErf), x);
-    const auto erfcx = hn::Div(polynomial(d, x, Table<D>::kErfcxP), polynomial(d, x, Table<D>::kErfcxQ));
-    const auto far = hn::NegMulAdd(unspare(d, spared_gaussian(d, x, 1)), erfcx, set(d, 1));
-    return hn::CopySign(hn::IfThenElse(hn::Lt(x, set(d, 0.5)), near, far), z);
+    const auto near = op::MulAdd(x, polynomial(d, op::Mul(x, x), Table<D>::kErf), x);
+    const auto erfcx = op::Div(polynomial(d, x, Table<D>::kErfcxP), polynomial(d, x, Table<D>::kErfcxQ));
+    const auto far = op::NegMulAdd(unspare(d, spared_gaussian(d, x, 1)), erfcx, set(d, 1));
+    return op::CopySign(op::IfThenElse(op::Lt(x, set(d, 0.5)), near, far), z);
   }
   template <class D>
   static HWY_INLINE Vec<D> slope(D d, Vec<D> z) {
     const auto spared = spared_gaussian(d, size(d, z, In<D>::kGaussEnd), 1);
-    return unspare(d, hn::Mul(set(d, 1.1283791670955126), spared));
+    return unspare(d, op::Mul(set(d, 1.1283791670955126), spared));
+  }
+  template <class D>
+  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
+    const auto x = op::Abs(z), end = op::Min(set(d, In<D>::kErfEnd), x);
+    const auto gaussian = quick_gaussian(d, op::Min(set(d, In<D>::kGaussEnd), x), 1);
+    const auto near = op::MulAdd(x, polynomial(d, op::Mul(end, end), Table<D>::kErf), x);
+    const auto erfcx = op::Div(polynomial(d, end, Table<D>::kErfcxP), polynomial(d, end, Table<D>::kErfcxQ));
+    const auto far = op::NegMulAdd(gaussian, erfcx, set(d, 1));
+    value_z = op::CopySign(op::IfThenElse(op::Lt(x, set(d, 0.5)), near, far), z);
+    slope_z = op::Mul(set(d, 1.1283791670955126), gaussian);
   }
 };
 
@@ -229,20 +415,30 @@ struct Gelu {
   template <class D>
   static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
     const auto t = size(d, z, In<D>::kNormalEnd);
-    const auto spared = hn::Div(hn::Mul(spared_gaussian(d, t, 0.5), polynomial(d, t, Table<D>::kMillsP)),
+    const auto spared = op::Div(op::Mul(spared_gaussian(d, t, 0.5), polynomial(d, t, Table<D>::kMillsP)),
                                 polynomial(d, t, Table<D>::kMillsQ));
-    const auto below = unspare(d, hn::Mul(hn::Neg(t), spared));
-    const auto above = hn::Mul(z, hn::Sub(set(d, 1), unspare(d, spared)));
-    return hn::IfThenElse(negative(d, z), below, above);
+    const auto below = unspare(d, op::Mul(op::Neg(t), spared));
+    const auto above = op::Mul(z, op::Sub(set(d, 1), unspare(d, spared)));
+    return op::IfThenElse(negative(d, z), below, above);
   }
   // Phi(-t) - t density(t) = e (M(t) - t/sqrt(2 pi)), and 1 minus that for z >= 0
   template <class D>
   static HWY_INLINE Vec<D> slope(D d, Vec<D> z) {
     const auto t = size(d, z, In<D>::kNormalEnd);
-    const auto mills = hn::Div(polynomial(d, t, Table<D>::kMillsP), polynomial(d, t, Table<D>::kMillsQ));
-    const auto gap = hn::NegMulAdd(t, set(d, 0.3989422804014327), mills);
-    const auto below = unspare(d, hn::Mul(spared_gaussian(d, t, 0.5), gap));
-    return hn::IfThenElse(negative(d, z), below, hn::Sub(set(d, 1), below));
+    const auto mills = op::Div(polynomial(d, t, Table<D>::kMillsP), polynomial(d, t, Table<D>::kMillsQ));
+    const auto gap = op::NegMulAdd(t, set(d, 0.3989422804014327), mills);
+    const auto below = unspare(d, op::Mul(spared_gaussian(d, t, 0.5), gap));
+    return op::IfThenElse(negative(d, z), below, op::Sub(set(d, 1), below));
+  }
+  template <class D>
+  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
+    const auto t = op::Min(set(d, In<D>::kNormalEnd), op::Abs(z)), one = set(d, 1);
+    const auto mills = op::Div(polynomial(d, t, Table<D>::kMillsP), polynomial(d, t, Table<D>::kMillsQ));
+    const auto gaussian = quick_gaussian(d, t, 0.5), tail = op::Mul(gaussian, mills);
+    const auto gap = op::NegMulAdd(t, set(d, 0.3989422804014327), mills);
+    const auto slope_below = op::Mul(gaussian, gap), under = negative(d, z);
+    value_z = op::Mul(z, op::IfThenElse(under, tail, op::Sub(one, tail)));
+    slope_z = op::IfThenElse(under, slope_below, op::Sub(one, slope_below));
   }
 };
 
@@ -251,18 +447,26 @@ struct Silu {
   template <class D>
   static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
     const auto t = size(d, z, In<D>::kExpEnd), spared = spared_decay(d, t);
-    const auto below = unspare(d, hn::Mul(hn::Neg(t), spared));
+    const auto below = unspare(d, op::Mul(op::Neg(t), spared));
     const auto e = unspare(d, spared);
-    return hn::Div(hn::IfThenElse(negative(d, z), below, z), hn::Add(set(d, 1), e));
+    return op::Div(op::IfThenElse(negative(d, z), below, z), op::Add(set(d, 1), e));
   }
   // e (1 - t + e)/(1 + e)^2 for z < 0, (1 + e + t e)/(1 + e)^2 for z >= 0
   template <class D>
   static HWY_INLINE Vec<D> slope(D d, Vec<D> z) {
     const auto t = size(d, z, In<D>::kExpEnd), spared = spared_decay(d, t);
     const auto e = unspare(d, spared), one = set(d, 1);
-    const auto below = unspare(d, hn::Mul(spared, hn::Add(hn::Sub(one, t), e)));
-    const auto above = hn::MulAdd(t, e, hn::Add(one, e));
-    return hn::Div(hn::IfThenElse(negative(d, z), below, above), square_of_one_plus(d, e));
+    const auto below = unspare(d, op::Mul(spared, op::Add(op::Sub(one, t), e)));
+    const auto above = op::MulAdd(t, e, op::Add(one, e));
+    return op::Div(op::IfThenElse(negative(d, z), below, above), square_of_one_plus(d, e));
+  }
+  template <class D>
+  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
+    const auto t = op::Abs(z), e = quick_exp(d, t), one = set(d, 1), one_e = op::Add(one, e);
+    const auto inverse = op::Div(one, one_e), under = negative(d, z);
+    value_z = op::Mul(op::Mul(op::IfThenElse(under, e, one), z), inverse);
+    const auto below = op::Mul(e, op::Add(op::Sub(one, t), e)), above = op::MulAdd(t, e, one_e);
+    slope_z = op::Mul(op::Mul(op::IfThenElse(under, below, above), inverse), inverse);
   }
 };
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "shallow/optimizer.hpp"
+#include "shallow/small_trainer.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
@@ -52,6 +53,53 @@ class GradientDescent : public Descent<T> {
     this->time += this->step_;
     return 1;
   }
+};
+
+template <class T>
+class SmallDescent : public Optimizer {
+ public:
+  SmallDescent(const Problem& problem, double step)
+      : problem_(problem),
+        step_(step),
+        trainer_(problem.X, problem.y, problem.start, problem.activation, step) {
+    refresh();
+  }
+
+  Index advance(Index, Index, Progress&) override {
+    if (step_ == 0) return 0;  // J = 0
+    trainer_.descend(1);
+    const RowMatrix before = std::move(W_);
+    refresh();
+    path_length += (W_ - before).norm();
+    time += step_;
+    return 1;
+  }
+  const Vector& f() const override { return f_; }
+  double residual_norm(const Vector&) const override { return trainer_.residual_norm(); }
+  void refresh() override {
+    W_ = trainer_.weights();
+    f_ = trainer_.residual() + problem_.y;
+  }
+  TwoLayer network() const override { return {W_, problem_.start.v}; }
+  Travel travel() const override {
+    const RowMatrix moved = W_ - problem_.start.W;
+    const auto signs = [&](const RowMatrix& W) { return ((problem_.X * W.transpose()).array() >= 0).eval(); };
+    const auto flips = static_cast<double>((signs(W_) != signs(problem_.start.W)).count());
+    return {moved.rowwise().norm().maxCoeff(), moved.norm(),
+            flips / (static_cast<double>(problem_.X.rows()) * static_cast<double>(W_.rows()))};
+  }
+  Snapshot snapshot() const override { return {{"W", W_}}; }
+  void restore(const Snapshot& from) override {
+    trainer_.place(from.at("W"));
+    refresh();
+  }
+
+ private:
+  const Problem& problem_;
+  double step_;
+  SmallTrainer<T> trainer_;
+  RowMatrix W_;
+  Vector f_;
 };
 
 // Every step draws `batch` distinct points uniformly from numbers of its own, so that a run resumes from the
@@ -123,12 +171,18 @@ std::unique_ptr<Optimizer> gradient_descent(const Points<T>& points, const Probl
 }
 
 template <class T>
+std::unique_ptr<Optimizer> small_descent(const Problem& problem, double step) {
+  return std::make_unique<SmallDescent<T>>(problem, step);
+}
+
+template <class T>
 std::unique_ptr<Optimizer> stochastic_descent(const Points<T>& points, const Problem& problem, double step,
                                               Index batch, std::uint64_t seed, std::uint64_t index) {
   return std::make_unique<StochasticDescent<T>>(points, problem, step, batch, seed, index);
 }
 
 #define ZEROLOSS_DESCENT(T)                                                                               \
+  template std::unique_ptr<Optimizer> small_descent<T>(const Problem&, double);                           \
   template double auto_step(const Trainer<T>&, const FitOptions&);                                        \
   template std::unique_ptr<Optimizer> gradient_descent(const Points<T>&, const Problem&, Space, double);  \
   template std::unique_ptr<Optimizer> stochastic_descent(const Points<T>&, const Problem&, double, Index, \

@@ -5,96 +5,21 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <stdexcept>
 
+#include "shallow/fit_options.hpp"
 #include "shallow/prepare.hpp"
 #include "shallow/train.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/text.hpp"
-#include "zeroloss/kernel/separation.hpp"
 
 namespace zeroloss {
 namespace {
 
-void require(bool met, const std::string& what) {
-  if (!met) throw std::invalid_argument("fit: " + what);
-}
-
-void one_of(const char* option, const std::string& value, std::initializer_list<const char*> allowed) {
-  const bool known = std::find(allowed.begin(), allowed.end(), value) != allowed.end();
-  require(known, fmt::format("{} must be one of {}; got \"{}\"", option, fmt::join(allowed, ", "), value));
-}
-
-// Optimizers that have no form in Gram space.
-bool weights_only(const FitOptions& o) {
-  return o.optimizer == "sgd" || o.optimizer == "flow" || o.optimizer == "output_layer";
-}
-
-void check(const FitOptions& o) {
-  one_of("scaling", o.scaling, {"ntk", "balanced"});
-  one_of("optimizer", o.optimizer, {"gd", "sgd", "gauss_newton", "flow", "output_layer"});
-  one_of("precision", o.precision, {"float64", "float32"});
-  one_of("stop", o.stop, {"tolerance", "certificate"});
-  one_of("space", o.space, {"auto", "weights", "gram"});
-  require(o.width >= 1, fmt::format("width must be >= 1; got {}", o.width));
-  require(o.max_steps >= 0, fmt::format("max_steps must be >= 0; got {}", o.max_steps));
-  require(o.tolerance >= 0 && std::isfinite(o.tolerance),
-          fmt::format("tolerance must be > 0, or 0 for the default; got {}", o.tolerance));
-  require(o.certify_every >= 0, fmt::format("certify_every must be >= 0; got {}", o.certify_every));
-  require(o.record_every >= 0, fmt::format("record_every must be >= 0; got {}", o.record_every));
-  require(o.flow_tolerance > 0 && o.flow_tolerance < 1,
-          fmt::format("flow_tolerance must be in (0, 1); got {}", o.flow_tolerance));
-  require(o.failure_probability > 0 && o.failure_probability < 1,
-          fmt::format("failure_probability must be in (0, 1); got {}", o.failure_probability));
-  std::error_code error;
-  const auto folder = std::filesystem::absolute(o.checkpoint, error).parent_path();
-  require(o.checkpoint.empty() || std::filesystem::is_directory(folder, error),
-          fmt::format("checkpoint: there is no folder {}", folder.string()));
-  require(o.checkpoint_every_s > 0,
-          fmt::format("checkpoint_every_s must be > 0; got {}", o.checkpoint_every_s));
-
-  const bool descent = o.optimizer == "gd" || o.optimizer == "sgd";
-  if (o.step != "auto" && o.step != "theorem") {
-    char* end = nullptr;
-    const double step = std::strtod(o.step.c_str(), &end);
-    require(!o.step.empty() && *end == '\0' && step > 0 && std::isfinite(step),
-            fmt::format("step must be a number > 0, auto or theorem; got \"{}\"", o.step));
-  }
-  require(descent || o.step == "auto",
-          fmt::format("step is for gd and sgd; {} chooses its own: leave step out", o.optimizer));
-  require(descent || o.precision == "float64",
-          fmt::format("precision float32 is for gd and sgd; {} needs float64", o.optimizer));
-  require(o.batch >= 1, fmt::format("batch must be >= 1; got {}", o.batch));
-  require(o.optimizer == "sgd" || o.batch == 1,
-          fmt::format("batch is for sgd; {} uses all points in every step", o.optimizer));
-  require(!o.polish || (o.activation == "relu" && o.optimizer != "output_layer"),
-          "polish is for relu with trained hidden weights");
-  require(!weights_only(o) || o.space != "gram", fmt::format("space gram is not for {}", o.optimizer));
-}
-
-// Equal points with equal labels become one; groups with different labels are reported and left as they are.
-void merge_duplicates(Dataset& data, FitResult& result) {
-  const auto found = coincidences(data.X);
-  std::vector<Index> rows = found.distinct;
-  for (const auto& group : found.groups) {
-    const auto same = [&](Index i) { return data.y(i) == data.y(group.front()); };
-    if (std::all_of(group.begin(), group.end(), same)) continue;
-    std::vector<Sample> samples;
-    for (const Index i : group) samples.push_back(sample(data, i));
-    result.conflicts.push_back(std::move(samples));
-    for (std::size_t k = 1; k < group.size(); ++k)  // a row a label
-      if (std::none_of(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(k),
-                       [&](Index i) { return data.y(i) == data.y(group[k]); }))
-        rows.push_back(group[k]);
-  }
-  std::sort(rows.begin(), rows.end());
-  keep(data, rows);
-}
-
 Space space_of(const FitOptions& options, Index n, Index d) {
-  if (weights_only(options) || options.space == "weights") return Space::weights;
+  if (weights_only(options) || trains_small(options, n, d) || options.space == "weights")
+    return Space::weights;
   return options.space == "gram" ? Space::gram : cheaper_space(n, d, options.activation == "relu");
 }
 
@@ -247,37 +172,33 @@ std::string name(Status status) {
 
 FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) {
   const auto began = std::chrono::steady_clock::now();
-  check(given);
-  const Activation& phi = activation(given.activation);
-  if (data.task == Task::none)
-    throw DataError(fmt::format("{}: fit needs targets; none were found (target)", data.name));
-  FitOptions options = given;
-  if (options.tolerance == 0)
-    options.tolerance = options.precision == "float32"        ? 1e-4
-                        : options.optimizer == "gauss_newton" ? 1e-9
-                                                              : 1e-6;
+  const FitOptions options = checked(given);
+  const Activation& phi = activation(options.activation);
+  progress.stage("preparing the points");
+  TrainingSet set = training_set(data, options.center, options.normalize);
+  const RowMatrix& X = set.points.X;
+  const Matrix& Y = set.Y;
 
   FitResult result;
   result.n = data.n();
   result.d = data.d();
-  result.network = {options.activation, options.scaling, options.precision, {}, {},
-                    options.normalize,  data.task,       data.class_names};
-  progress.stage("preparing the points");
-  Dataset points_used = unit_points(data, options.center, options.normalize, &result.network.mean);
-  merge_duplicates(points_used, result);
-  const RowMatrix& X = points_used.X;
-  const Matrix Y = targets(points_used);
   result.n_distinct = X.rows();
-  for (Index c = 0; c < Y.cols(); ++c)
-    if (const double norm = norm_above(Y.col(c)); norm != 0 && !(norm > 1e-140 && norm < 1e140))
-      throw DataError(
-          fmt::format("{}: targets of norm {:.3g} are out of scale: divide them by it", data.name, norm));
-  require(options.batch <= X.rows(), fmt::format("batch {} exceeds {} points", options.batch, X.rows()));
+  result.conflicts = std::move(set.conflicts);
+  result.network = {options.activation,  options.scaling,   options.precision, {},
+                    std::move(set.mean), options.normalize, data.task,         data.class_names};
+  if (options.batch > X.rows())
+    throw std::invalid_argument(fmt::format("fit: batch {} exceeds {} points", options.batch, X.rows()));
 
   const Space space = space_of(options, X.rows(), X.cols());
   result.space = space == Space::gram ? "gram" : "weights";
   require_training_memory(options, space, X.rows(), X.cols(), Y.cols());
-  Run run{options, phi, X, Y, space, point_theory(X, phi, options, progress)};
+  Run run{options,
+          phi,
+          X,
+          Y,
+          space,
+          trains_small(options, X.rows(), X.cols()),
+          point_theory(X, phi, options, progress)};
   if (options.precision == "float32")
     run.points32 = points<float>(X, space);
   else

@@ -29,7 +29,8 @@ class Optimizer {
   /// step makes progress any more. Interrupted may leave only before anything has moved.
   virtual Index advance(Index done, Index most, Progress& progress) = 0;
 
-  virtual const Vector& f() const = 0;   ///< outputs for the weights as they are
+  virtual const Vector& f() const = 0;  ///< outputs for the weights as they are
+  virtual double residual_norm(const Vector& y) const { return (f() - y).norm(); }  ///< ||f - y||
   virtual void refresh() = 0;            ///< f from the weights themselves, where f is kept by updates
   virtual TwoLayer network() const = 0;  ///< the weights as they are
   virtual Travel travel() const = 0;     ///< since the start
@@ -52,6 +53,9 @@ double auto_step(const Trainer<T>& trainer, const FitOptions& options);
 template <class T>
 std::unique_ptr<Optimizer> gradient_descent(const Points<T>& points, const Problem& problem, Space space,
                                             double step);
+/// The same steps of a small network (small_trainer.hpp), in weight space.
+template <class T>
+std::unique_ptr<Optimizer> small_descent(const Problem& problem, double step);
 template <class T>
 std::unique_ptr<Optimizer> stochastic_descent(const Points<T>& points, const Problem& problem, double step,
                                               Index batch, std::uint64_t seed, std::uint64_t index);

@@ -17,6 +17,13 @@ Phi kind(const Activation& activation);  ///< throws std::invalid_argument for a
 template <class T>
 void map(Phi phi, bool derivative, T* values, Index count);
 
+/// value <- phi(z) and slope <- phi'(z), the quicker way that small_trainer_simd.cpp takes: errors as of map,
+/// in absolute size at most kNegligible where results are smaller. z, value and slope may be the same.
+template <class T>
+void map_both(Phi phi, const T* z, Index count, T* value, T* slope);
+template <class T>
+constexpr T kNegligible = sizeof(T) == 4 ? T(0x1p-60) : T(0x1p-390);
+
 /// f_i += sum_j v_j phi(Z_ij).
 template <class T>
 void outputs(Phi phi, const T* Z, Index n, Index width, const T* v, T* f);

@@ -138,6 +138,19 @@ void Map(Phi phi, bool derivative, T* values, Index count) {
 }
 
 template <class T>
+void MapBoth(Phi phi, const T* z, Index count, T* value, T* slope) {
+  const Lanes<T> d;
+  with(phi, [&](auto function) HWY_ATTR {
+    each_vector(d, count, [&](Index i, auto part) HWY_ATTR {
+      hn::Vec<Lanes<T>> phi_z, slope_z;
+      function.both(d, load(d, z + i, part), phi_z, slope_z);
+      store(phi_z, d, value + i, part);
+      store(slope_z, d, slope + i, part);
+    });
+  });
+}
+
+template <class T>
 void Outputs(Phi phi, const T* Z, Index n, Index width, const T* v, T* f) {
   const Lanes<T> d;
   with(phi, [&](auto function) HWY_ATTR {
@@ -247,6 +260,12 @@ double AdvanceRelu(const T* c, const T* P, Index n, Index width, const T* v, T* 
 
 void MapFloat(Phi phi, bool derivative, float* values, Index count) { Map(phi, derivative, values, count); }
 void MapDouble(Phi phi, bool derivative, double* values, Index count) { Map(phi, derivative, values, count); }
+void MapBothFloat(Phi phi, const float* z, Index count, float* value, float* slope) {
+  MapBoth(phi, z, count, value, slope);
+}
+void MapBothDouble(Phi phi, const double* z, Index count, double* value, double* slope) {
+  MapBoth(phi, z, count, value, slope);
+}
 void OutputsFloat(Phi phi, const float* Z, Index n, Index width, const float* v, float* f) {
   Outputs(phi, Z, n, width, v, f);
 }
@@ -285,6 +304,8 @@ namespace zeroloss::passes {
 
 HWY_EXPORT(MapFloat);
 HWY_EXPORT(MapDouble);
+HWY_EXPORT(MapBothFloat);
+HWY_EXPORT(MapBothDouble);
 HWY_EXPORT(OutputsFloat);
 HWY_EXPORT(OutputsDouble);
 HWY_EXPORT(CoefficientsFloat);
@@ -310,6 +331,14 @@ void map(Phi phi, bool derivative, float* values, Index count) {
 template <>
 void map(Phi phi, bool derivative, double* values, Index count) {
   HWY_DYNAMIC_DISPATCH(MapDouble)(phi, derivative, values, count);
+}
+template <>
+void map_both(Phi phi, const float* z, Index count, float* value, float* slope) {
+  HWY_DYNAMIC_DISPATCH(MapBothFloat)(phi, z, count, value, slope);
+}
+template <>
+void map_both(Phi phi, const double* z, Index count, double* value, double* slope) {
+  HWY_DYNAMIC_DISPATCH(MapBothDouble)(phi, z, count, value, slope);
 }
 template <>
 void outputs(Phi phi, const float* Z, Index n, Index width, const float* v, float* f) {

@@ -7,8 +7,31 @@
 #include <numeric>
 
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/kernel/separation.hpp"
 
 namespace zeroloss {
+namespace {
+
+// Equal points with equal labels become one; groups with different labels are reported and left as they are.
+void merge_duplicates(Dataset& data, std::vector<std::vector<Sample>>& conflicts) {
+  const auto found = coincidences(data.X);
+  std::vector<Index> rows = found.distinct;
+  for (const auto& group : found.groups) {
+    const auto same = [&](Index i) { return data.y(i) == data.y(group.front()); };
+    if (std::all_of(group.begin(), group.end(), same)) continue;
+    std::vector<Sample> samples;
+    for (const Index i : group) samples.push_back(sample(data, i));
+    conflicts.push_back(std::move(samples));
+    for (std::size_t k = 1; k < group.size(); ++k)  // a row a label
+      if (std::none_of(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(k),
+                       [&](Index i) { return data.y(i) == data.y(group[k]); }))
+        rows.push_back(group[k]);
+  }
+  std::sort(rows.begin(), rows.end());
+  keep(data, rows);
+}
+
+}  // namespace
 
 Dataset unit_points(const Dataset& data, bool center, bool normalize, Vector* mean) {
   check_dataset(data);
@@ -29,6 +52,20 @@ Dataset unit_points(const Dataset& data, bool center, bool normalize, Vector* me
             unit.records[static_cast<std::size_t>(i)], length));
   normalize_rows(unit);
   return unit;
+}
+
+TrainingSet training_set(const Dataset& data, bool center, bool normalize) {
+  if (data.task == Task::none)
+    throw DataError(fmt::format("{}: fit needs targets; none were found (target)", data.name));
+  TrainingSet set;
+  set.points = unit_points(data, center, normalize, &set.mean);
+  merge_duplicates(set.points, set.conflicts);
+  set.Y = targets(set.points);
+  for (Index c = 0; c < set.Y.cols(); ++c)
+    if (const double norm = norm_above(set.Y.col(c)); norm != 0 && !(norm > 1e-140 && norm < 1e140))
+      throw DataError(
+          fmt::format("{}: targets of norm {:.3g} are out of scale: divide them by it", data.name, norm));
+  return set;
 }
 
 void keep(Dataset& data, const std::vector<Index>& rows) {

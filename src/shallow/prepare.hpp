@@ -13,6 +13,18 @@ namespace zeroloss {
 /// subtracted.
 Dataset unit_points(const Dataset& data, bool center, bool normalize, Vector* mean = nullptr);
 
+/// What is trained on: unit rows, equal points with equal labels once.
+struct TrainingSet {
+  Dataset points;
+  Matrix Y;                                    ///< targets, a column an output
+  Vector mean;                                 ///< what was subtracted; empty if nothing was
+  std::vector<std::vector<Sample>> conflicts;  ///< equal points with different labels; a row a label is kept
+};
+
+/// Throws as unit_points, and DataError for data without targets or with targets whose squares leave the
+/// range of numbers.
+TrainingSet training_set(const Dataset& data, bool center, bool normalize);
+
 /// Keeps the given rows, which are ascending, in place.
 void keep(Dataset& data, const std::vector<Index>& rows);
 

@@ -81,6 +81,7 @@ class Training {
       if (kind == "output_layer") return output_layer(problem_);
     }
     result_.step = chosen_step(points);
+    if (run_.small) return small_descent<T>(problem_, result_.step);
     if (kind == "gd") return gradient_descent(points, problem_, run_.space, result_.step);
     return stochastic_descent(points, problem_, result_.step, options_.batch, options_.seed,
                               static_cast<std::uint64_t>(index_));
@@ -102,7 +103,7 @@ class Training {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   }
 
-  double misfit() const { return (optimizer_->f() - y_).norm() / unit_; }
+  double misfit() const { return optimizer_->residual_norm(y_) / unit_; }
 
   // Passes over the data; steps that see all of it are one each.
   Index passes() const {

@@ -12,6 +12,7 @@ struct Run {
   const RowMatrix& X;  ///< unit rows
   const Matrix& Y;     ///< a column an output
   Space space;
+  bool small;  ///< gradient descent by SmallTrainer
   PointTheory theory;
   Points<double> points64 = {};  ///< one of the two, by precision
   Points<float> points32 = {};

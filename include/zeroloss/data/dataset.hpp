@@ -36,11 +36,12 @@ struct ReadOptions {
   std::string task = "auto";    ///< auto | regression | classification
   std::string split = "train";  ///< train | test, for folders and named sets that have both
   Index n = 0;                  ///< keep the first n points; 0 = all
-  bool shuffle = false;         ///< keep a random subset of n points, in random order, instead of the first n
+  Index d = 0;           ///< project the points onto a random subspace of d dimensions; 0 = keep the features
+  bool shuffle = false;  ///< keep a random subset of n points, in random order, instead of the first n
   std::vector<std::string> classes{};  ///< keep only these classes (by name); empty = all. Applied before n
   std::string labels = "given";  ///< given | random (uniform classes; regression: permuted) | noise:p (each
                                  ///< label replaced with probability p by another one)
-  std::uint64_t seed = 0;        ///< of shuffle, random labels and generated data; [0, 2^53)
+  std::uint64_t seed = 0;        ///< of shuffle, projection, random labels and generated data; [0, 2^53)
   std::string cache{};  ///< folder where downloaded sets live; needed for mnist, cifar10, cifar100 only
 };
 

@@ -23,12 +23,15 @@ struct Source {
   std::vector<std::string> feature_names;  ///< d names, or empty
 };
 
+/// Opens what read_dataset reads; select() then decides what is kept. Throws like read_dataset.
+Source open_source(const std::string& source, const ReadOptions& options);
+
 /// The Source of points that are in memory already.
 std::function<RowMatrix(const std::vector<Index>&)> rows_of(RowMatrix X);
 
-/// Applies task, classes, shuffle, n and labels of the options, in this order; the classes are those of the
-/// points kept. Task auto: text = classes; integers with at most max(20, sqrt(source.n)) distinct values =
-/// classes; other numbers = regression. Throws std::invalid_argument for an option out of its range and
+/// Applies task, classes, shuffle, n, labels and d of the options, in this order; the classes are those of
+/// the points kept. Task auto: text = classes; integers with at most max(20, sqrt(source.n)) distinct values
+/// = classes; other numbers = regression. Throws std::invalid_argument for an option out of its range and
 /// DataError where the source cannot satisfy it (unknown class, fewer than n points, a single class left,
 /// text as regression target); ResourceError if the points kept do not fit into memory.
 Dataset select(const Source& source, const ReadOptions& options);
