@@ -12,6 +12,7 @@ find_package(LibArchive REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(Protobuf REQUIRED)
 find_package(ONNX REQUIRED)  # its target links protobuf::libprotobuf and carries ONNX_NAMESPACE and ONNX_ML
+find_package(SQLite3 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libhwy REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
@@ -19,5 +20,5 @@ find_library(ZEROLOSS_CSV_LIBRARY csv REQUIRED)
 
 set(ZEROLOSS_PRIVATE_LIBRARIES
   OpenMP::OpenMP_CXX LAPACK::LAPACK BLAS::BLAS fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB CURL::libcurl
-  LibArchive::LibArchive OpenSSL::Crypto PkgConfig::libhwy PkgConfig::libzip onnx
+  LibArchive::LibArchive OpenSSL::Crypto PkgConfig::libhwy PkgConfig::libzip SQLite::SQLite3 onnx
   ${ZEROLOSS_CSV_LIBRARY} ${CMAKE_DL_LIBS})

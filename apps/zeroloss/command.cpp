@@ -72,6 +72,16 @@ Progress Session::progress() const {
   return Progress(draw, &cancelled);
 }
 
+std::string quoted(const std::vector<std::string>& arguments) {
+  std::string line;
+  for (const auto& argument : arguments) {
+    const bool plain =
+        argument.find_first_of(" \t\"'\\$*?;&|<>(){}") == std::string::npos && !argument.empty();
+    line += (line.empty() ? "" : " ") + (plain ? argument : "'" + argument + "'");
+  }
+  return line;
+}
+
 Table::Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
 
 void Table::add(std::vector<std::string> row) {

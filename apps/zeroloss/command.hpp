@@ -32,6 +32,10 @@ void add_export(CLI::App& app, Session& session);
 void add_fit(CLI::App& app, Session& session);
 void add_info(CLI::App& app, Session& session);
 void add_predict(CLI::App& app, Session& session);
+void add_sweep(CLI::App& app, Session& session);
+
+/// Arguments as a shell would read them.
+std::string quoted(const std::vector<std::string>& arguments);
 
 /// An aligned table: header, then rows; numbers flush right. Columns are two spaces apart.
 class Table {

@@ -4,7 +4,7 @@
 
 namespace zeroloss::app {
 
-void add_read_options(CLI::App& app, ReadOptions& options) {
+void add_read_options(CLI::App& app, ReadOptions& options, bool n_and_d) {
   const auto add = [&](const char* flag, auto& field, const char* help) {
     return app.add_option(flag, field, help)->group("Data");
   };
@@ -20,10 +20,12 @@ void add_read_options(CLI::App& app, ReadOptions& options) {
       ->capture_default_str()
       ->type_name("SPLIT")
       ->check(CLI::IsMember({"train", "test"}));
-  add("--n", options.n, "keep the first n points; 0 = all")->type_name("INT")->capture_default_str();
-  add("--d", options.d, "project onto a random subspace of d dimensions; 0 = keep the features")
-      ->type_name("INT")
-      ->capture_default_str();
+  if (n_and_d) {
+    add("--n", options.n, "keep the first n points; 0 = all")->type_name("INT")->capture_default_str();
+    add("--d", options.d, "project onto a random subspace of d dimensions; 0 = keep the features")
+        ->type_name("INT")
+        ->capture_default_str();
+  }
   app.add_flag("--shuffle", options.shuffle,
                "keep a random subset of n points, in random order, instead of the first [off]")
       ->group("Data");

@@ -11,6 +11,7 @@
 #include "data_options.hpp"
 #include "fit_output.hpp"
 #include "report.hpp"
+#include "training_options.hpp"
 #include "zeroloss/kernel/activation.hpp"
 
 namespace zeroloss::app {
@@ -21,7 +22,7 @@ struct Options {
   ReadOptions read;
   FitOptions fit;
   std::vector<std::string> require;
-  bool no_normalize = false, json = false;
+  bool json = false;
 };
 
 bool holds(const std::string& property, const FitResult& result) {
@@ -29,19 +30,8 @@ bool holds(const std::string& property, const FitResult& result) {
   return property == "certified" ? certified : certified || result.status == Status::converged;
 }
 
-std::string quoted(const std::vector<std::string>& arguments) {
-  std::string line;
-  for (const auto& argument : arguments) {
-    const bool plain =
-        argument.find_first_of(" \t\"'\\$*?;&|<>(){}") == std::string::npos && !argument.empty();
-    line += (line.empty() ? "" : " ") + (plain ? argument : "'" + argument + "'");
-  }
-  return line;
-}
-
 void run(const Options& options, Session& session) {
   FitOptions settings = options.fit;
-  settings.normalize = !options.no_normalize;
   settings.seed = options.read.seed;
   if (settings.resume && options.out.empty())
     throw std::invalid_argument("--resume needs --out: the run to go on with");
@@ -96,11 +86,9 @@ void add_fit(CLI::App& app, Session& session) {
       ->required();
   add_read_options(*command, o.read);
 
+  add_training_options(*command, o.fit);
   const auto add = [&](const char* group, const char* flag, auto& field, const char* help) {
     return command->add_option(flag, field, help)->group(group)->capture_default_str();
-  };
-  const auto choice = [](std::initializer_list<const char*> names) {
-    return CLI::IsMember(std::vector<std::string>(names.begin(), names.end()));
   };
   constexpr auto kNetwork = "Network", kTraining = "Training", kStopping = "Stopping and proof";
   add(kNetwork, "--activation", o.fit.activation, "Activation of the hidden units")
@@ -108,35 +96,14 @@ void add_fit(CLI::App& app, Session& session) {
   add(kNetwork, "--width", o.fit.width, "Hidden units of each output, >= 1");
   add(kNetwork, "--scaling", o.fit.scaling,
       "Output weights: ntk (+-1/sqrt(m)) or balanced (+-||y||/sqrt(m n))")
-      ->check(choice({"ntk", "balanced"}));
-  add(kNetwork, "--precision", o.fit.precision, "float64, or float32 (gd and sgd only)")
-      ->check(choice({"float64", "float32"}));
-  command->add_flag("--center", o.fit.center, "Subtract the mean point before normalising [off]")
-      ->group(kNetwork);
-  command
-      ->add_flag("--no-normalize", o.no_normalize,
-                 "Expect rows of length 1 instead of dividing by their length [off]")
-      ->group(kNetwork);
-
-  add(kTraining, "--optimizer", o.fit.optimizer,
-      "gd, sgd, gauss_newton (quickest to zero loss; n^2 memory), flow (gradient flow) or output_layer "
-      "(random "
-      "features)")
-      ->check(choice({"gd", "sgd", "gauss_newton", "flow", "output_layer"}));
+      ->check(one_of({"ntk", "balanced"}));
   add(kTraining, "--step", o.fit.step,
       "Of gd and sgd: a number, auto (1.5/||J||^2), or theorem (what the paper allows)")
       ->type_name("NUMBER|auto|theorem");
-  add(kTraining, "--batch", o.fit.batch, "Points in a step of sgd");
-  add(kTraining, "--flow-tolerance", o.fit.flow_tolerance, "Error allowed in a step of flow");
-  add(kTraining, "--space", o.fit.space,
-      "Where a step is computed: weights, gram (without touching W), or auto: the cheaper")
-      ->check(choice({"auto", "weights", "gram"}));
-
-  add(kStopping, "--max-steps", o.fit.max_steps, "Most steps of each output");
   add(kStopping, "--tolerance", o.fit.tolerance,
       "Relative misfit to reach; 0 = 1e-6, for gauss_newton 1e-9, for float32 1e-4");
   add(kStopping, "--stop", o.fit.stop, "tolerance, or certificate: go on until one holds")
-      ->check(choice({"tolerance", "certificate"}));
+      ->check(one_of({"tolerance", "certificate"}));
   add(kStopping, "--certify-every", o.fit.certify_every,
       "Passes over the data between certificates; 0 = at the end only");
   add(kStopping, "--record-every", o.fit.record_every,
@@ -144,10 +111,9 @@ void add_fit(CLI::App& app, Session& session) {
   add(kStopping, "--failure-probability", o.fit.failure_probability,
       "Allowed for the theorems' bounds, in (0, 1)");
   command->add_option("--require", o.require, "Exit with 1 unless this holds: certified or converged [none]")
-      ->check(choice({"certified", "converged"}))
+      ->check(one_of({"certified", "converged"}))
       ->allow_extra_args(false)
       ->group(kStopping);
-
   command
       ->add_flag(
           "--polish", o.fit.polish,

@@ -1,20 +1,11 @@
 #include "zeroloss/core/chart.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "core/vega.hpp"
 
 namespace zeroloss {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json frame(const std::string& title) {
-  return {{"$schema", "https://vega.github.io/schema/vega-lite/v5.json"},
-          {"title", {{"text", title}, {"anchor", "start"}, {"fontSize", 14}}},
-          {"width", 520},
-          {"height", 300},
-          {"config", {{"view", {{"stroke", nullptr}}}, {"axis", {{"gridOpacity", 0.4}, {"domain", false}}}}}};
-}
 
 Json channel(const std::string& field, const Axis& axis) {
   Json scale = axis.log ? Json{{"type", "log"}} : Json{{"zero", false}};
@@ -23,12 +14,21 @@ Json channel(const std::string& field, const Axis& axis) {
   return encoding;
 }
 
-// Names that are not UTF-8 come out with replacement characters.
-std::string text(const Json& spec) { return spec.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
 bool drawable(double value, const Axis& axis) { return std::isfinite(value) && (!axis.log || value > 0); }
 
 }  // namespace
+
+Json vega_frame(const std::string& title) {
+  return {{"$schema", "https://vega.github.io/schema/vega-lite/v5.json"},
+          {"title", {{"text", title}, {"anchor", "start"}, {"fontSize", 14}}},
+          {"width", 520},
+          {"height", 300},
+          {"config", {{"view", {{"stroke", nullptr}}}, {"axis", {{"gridOpacity", 0.4}, {"domain", false}}}}}};
+}
+
+std::string vega_text(const Json& spec) {
+  return spec.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 std::string line_chart(const std::string& title, const Axis& x, const Axis& y,
                        const std::vector<Curve>& curves) {
@@ -53,11 +53,11 @@ std::string line_chart(const std::string& title, const Axis& x, const Axis& y,
                       {"transform", {{{"filter", "isValid(datum.low)"}}}},
                       {"encoding", {{"y", channel("low", y)}, {"y2", {{"field", "high"}}}}}});
   layers.push_back({{"mark", {{"type", "line"}, {"tooltip", true}}}, {"encoding", {{"y", channel("y", y)}}}});
-  Json spec = frame(title);
+  Json spec = vega_frame(title);
   spec["data"] = {{"values", values}};
   spec["encoding"] = {{"x", channel("x", x)}, {"color", colour}};
   spec["layer"] = layers;
-  return text(spec);
+  return vega_text(spec);
 }
 
 std::string dot_chart(const std::string& title, const Axis& value, const std::vector<Bar>& bars) {
@@ -68,7 +68,7 @@ std::string dot_chart(const std::string& title, const Axis& value, const std::ve
     values.push_back({{"name", bar.name}, {"group", bar.group}, {"value", bar.value}});
     groups |= !bar.group.empty();
   }
-  Json spec = frame(title);
+  Json spec = vega_frame(title);
   spec["height"] = {{"step", 26}};
   spec["data"] = {{"values", values}};
   spec["mark"] = {{"type", "point"}, {"filled", true}, {"size", 90}, {"tooltip", true}};
@@ -80,7 +80,7 @@ std::string dot_chart(const std::string& title, const Axis& value, const std::ve
                         {"title", nullptr},
                         {"axis", {{"labelLimit", 360}, {"grid", true}}}}}};
   if (groups) spec["encoding"]["color"] = {{"field", "group"}, {"type", "nominal"}, {"title", nullptr}};
-  return text(spec);
+  return vega_text(spec);
 }
 
 }  // namespace zeroloss

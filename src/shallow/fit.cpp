@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "shallow/combine.hpp"
 #include "shallow/fit_options.hpp"
 #include "shallow/prepare.hpp"
 #include "shallow/train.hpp"
@@ -58,33 +59,6 @@ Checkpoint::Identity identity(const FitOptions& o, const RowMatrix& X, const Mat
           {"seed", text(o.seed)}};
 }
 
-// All outputs' certificates as one: what holds of every output.
-Certificate combine(const std::vector<OutputResult>& outputs) {
-  Certificate all = outputs.front().certificate;
-  for (const OutputResult& output : outputs) {
-    const Certificate& c = output.certificate;
-    if (!c.holds || !all.holds)
-      all.kind = "none";
-    else if (c.kind != "descent")
-      all.kind = c.kind;
-    if (all.holds && !c.holds) all.reason = c.reason;
-    if (c.holds && all.holds && all.reason.empty()) all.reason = c.reason;
-    all.holds = all.holds && c.holds;
-    all.radius = std::max(all.radius, c.radius);
-    all.margin = std::min(all.margin, c.margin);
-    all.misfit = std::hypot(&c == &outputs.front().certificate ? 0 : all.misfit, c.misfit) * (1 + 0x1p-50);
-    all.lambda_min = std::min(all.lambda_min, c.lambda_min);
-    all.norm_J = all.norm_J > 0 && c.norm_J > 0 ? std::max(all.norm_J, c.norm_J) : 0;
-    all.step = std::min(all.step, c.step);
-    all.rate = std::min(all.rate, c.rate);
-    all.kinks = std::max(all.kinks, c.kinks);
-    all.kink_bound = std::max(all.kink_bound, c.kink_bound);
-  }
-  if (!all.holds) all.radius = all.step = all.rate = 0;
-  if (all.kind != "descent") all.step = all.rate = 0;
-  return all;
-}
-
 void conclude(FitResult& result, std::size_t expected) {
   const std::string misfit = decimal(result.relative_misfit, 2, Rounding::up);
   const bool several = expected > 1;
@@ -127,7 +101,8 @@ void conclude(FitResult& result, std::size_t expected) {
 // What the outputs amount to together.
 void gather(RunState state, const Run& run, const Matrix& Y, FitResult& result) {
   if (state.current) state.finished.push_back(std::move(*state.current));
-  double squares = 0;
+  std::vector<double> misfits;
+  std::vector<Certificate> certificates;
   bool polished = true;
   Network with_kinks = result.network;
   result.status = Status::certified;
@@ -135,8 +110,8 @@ void gather(RunState state, const Run& run, const Matrix& Y, FitResult& result) 
   for (std::size_t c = 0; c < state.finished.size(); ++c) {
     OutputState& output = state.finished[c];
     OutputResult& r = output.result;
-    const double norm = Y.col(static_cast<Index>(c)).norm();
-    squares += std::pow(r.relative_misfit * (norm > 0 ? norm : 1), 2);
+    misfits.push_back(r.relative_misfit);
+    certificates.push_back(r.certificate);
     result.status = std::max(result.status, r.status);
     result.steps = std::max(result.steps, r.steps);
     if (!r.curve.empty()) {
@@ -152,11 +127,10 @@ void gather(RunState state, const Run& run, const Matrix& Y, FitResult& result) 
     with_kinks.outputs.push_back(std::move(output.polished));
     result.outputs.push_back(std::move(r));
   }
-  const double norm_Y = Y.leftCols(static_cast<Index>(state.finished.size())).norm();
-  result.relative_misfit = std::sqrt(squares) / (norm_Y > 0 ? norm_Y : 1);
+  result.relative_misfit = combined_misfit(misfits, Y);
   result.step = result.outputs.front().step;
   result.tolerance = run.options.tolerance;
-  result.certificate = combine(result.outputs);
+  result.certificate = combined(certificates);
   if (polished) result.polished = std::move(with_kinks);
   result.forecast_missing = run.options.optimizer == "gd" || run.options.optimizer == "flow"
                                 ? run.theory.missing

@@ -123,8 +123,9 @@ class Training {
   // Whether training ends here, whatever a certificate says: sets status and reason.
   bool ended(double now) {
     result_.reason.clear();
-    const bool reached = now <= options_.tolerance;
-    if (!std::isfinite(now) || !std::isfinite(optimizer_->path_length) || now > kDiverged * start_misfit_) {
+    const Ending ending = zeroloss::ended(now, start_misfit_, options_.tolerance);
+    const bool reached = ending == Ending::converged;
+    if (ending == Ending::diverged || !std::isfinite(optimizer_->path_length)) {
       result_.status = Status::diverged;
       result_.reason = fmt::format("the misfit grew from {:.3g} to {:.3g}", start_misfit_, now);
       return true;
@@ -231,8 +232,6 @@ class Training {
     certified_step_ = static_cast<Index>(schedule(2));
   }
 
-  static constexpr double kDiverged = 1000;
-
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 
   const Run& run_;
@@ -255,6 +254,11 @@ class Training {
 };
 
 }  // namespace
+
+Ending ended(double misfit, double start, double tolerance) {
+  if (!std::isfinite(misfit) || misfit > kDiverged * start) return Ending::diverged;
+  return misfit <= tolerance ? Ending::converged : Ending::none;
+}
 
 void train_output(const Run& run, Index index, const std::string& label, RunState& state,
                   Checkpoint& checkpoint, Progress& progress) {

@@ -18,6 +18,11 @@ struct Run {
   Points<float> points32 = {};
 };
 
+/// Whether a misfit ends a run: at most the tolerance, or not finite or above 1000 times the start's.
+enum class Ending { none, converged, diverged };
+constexpr double kDiverged = 1000;
+Ending ended(double misfit, double start, double tolerance);
+
 /// Trains output `index`, from `state.current` if there is one, and appends it to state.finished. Leaves it
 /// in state.current, with status interrupted, once `progress` is cancelled.
 void train_output(const Run& run, Index index, const std::string& label, RunState& state,

@@ -1,0 +1,207 @@
+#include "zeroloss/shallow/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "command.hpp"
+#include "data_options.hpp"
+#include "report.hpp"
+#include "sweep_output.hpp"
+#include "training_options.hpp"
+#include "zeroloss/kernel/activation.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+struct Options {
+  std::string source, out;
+  SweepOptions sweep;
+  // Axes as written.
+  std::string n, d, width, activation, scaling, step, noise, tolerance;
+  bool json = false;
+};
+
+[[noreturn]] void fail(const std::string& flag, const std::string& text, const std::string& what) {
+  throw std::invalid_argument(fmt::format(
+      "{} {}: {}; expected values such as 5, 1:25, 10:100:10, 16:1024:*2 or 0.1,0.2", flag, text, what));
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find(separator, begin);
+    parts.push_back(text.substr(begin, end == std::string::npos ? end : end - begin));
+  }
+  return parts;
+}
+
+double number(const std::string& flag, const std::string& text, const std::string& part) {
+  char* end = nullptr;
+  const double value = std::strtod(part.c_str(), &end);
+  if (part.empty() || *end != '\0' || !std::isfinite(value))
+    fail(flag, text, "\"" + part + "\" is no number");
+  return value;
+}
+
+// first:last, first:last:step or first:last:*factor; the end is included.
+std::vector<double> range(const std::string& flag, const std::string& text,
+                          const std::vector<std::string>& parts) {
+  constexpr double kMost = 1e6, kSlack = 1e-9;
+  const double first = number(flag, text, parts[0]), last = number(flag, text, parts[1]);
+  const bool grows = parts.size() == 3 && parts[2].starts_with("*");
+  const double by = parts.size() < 3 ? 1 : number(flag, text, grows ? parts[2].substr(1) : parts[2]);
+  if (last < first) fail(flag, text, "the range ends before it begins");
+  if (grows ? by <= 1 || first <= 0 : by <= 0)
+    fail(flag, text,
+         grows ? "a factor must be above 1 and the range begin above 0" : "a step must be above 0");
+  const double steps = grows ? std::log(last / first) / std::log(by) : (last - first) / by;
+  if (steps > kMost) fail(flag, text, "more than a million values");
+  std::vector<double> values;
+  for (Index k = 0; k <= static_cast<Index>(steps + kSlack); ++k) {
+    const auto count = static_cast<double>(k);
+    const double value = grows ? first * std::pow(by, count) : first + by * count;
+    values.push_back(
+        std::strtod(fmt::format("{:.12g}", value).c_str(), nullptr));  // 0.3, not 0.30000000000000004
+  }
+  return values;
+}
+
+std::vector<double> numbers(const std::string& flag, const std::string& text) {
+  std::vector<double> values;
+  if (text.empty()) return values;
+  for (const std::string& item : split(text, ',')) {
+    const auto parts = split(item, ':');
+    if (parts.size() > 3) fail(flag, text, "\"" + item + "\" has too many parts");
+    if (parts.size() == 1)
+      values.push_back(number(flag, text, item));
+    else
+      for (const double value : range(flag, text, parts)) values.push_back(value);
+  }
+  return values;
+}
+
+std::vector<Index> integers(const std::string& flag, const std::string& text) {
+  std::vector<Index> values;
+  for (const double value : numbers(flag, text)) {
+    if (value != std::floor(value) || std::abs(value) > 1e15)
+      fail(flag, text, fmt::format("{} is no whole number", value));
+    values.push_back(static_cast<Index>(value));
+  }
+  return values;
+}
+
+std::vector<std::string> words(const std::string& text) {
+  return text.empty() ? std::vector<std::string>{} : split(text, ',');
+}
+
+// A step is a number, auto or theorem; ranges give numbers.
+std::vector<std::string> steps(const std::string& text) {
+  std::vector<std::string> values;
+  for (const std::string& item : words(text))
+    if (item.find(':') == std::string::npos)
+      values.push_back(item);
+    else
+      for (const double value : numbers("--step", item)) values.push_back(fmt::format("{}", value));
+  return values;
+}
+
+SweepOptions settings(const Options& options) {
+  SweepOptions sweep = options.sweep;
+  sweep.axes = {integers("--n", options.n),
+                integers("--d", options.d),
+                integers("--width", options.width),
+                words(options.activation),
+                words(options.scaling),
+                steps(options.step),
+                numbers("--noise", options.noise),
+                numbers("--tolerance", options.tolerance)};
+  return sweep;
+}
+
+void run(const Options& options, Session& session) {
+  SweepOptions sweep = settings(options);
+  auto progress = session.progress();
+  std::optional<RunFolder> folder;
+  if (!options.out.empty()) {
+    folder.emplace(options.out, true);  // a sweep always goes on with what is there
+    sweep.store = folder->partial() / "trials.db";
+  }
+  const SweepResult result = zeroloss::sweep(options.source, sweep, progress);
+  if (folder && result.last) {
+    write_sweep(*folder, sweep, result);
+    Dataset data;  // what the manifest says of it
+    data.name = options.source;
+    data.digest = result.digest;
+    folder->write("manifest.json", manifest("sweep", session.arguments, sweep_options_json(sweep), data,
+                                            sweep.read, result.seconds));
+    folder->finish();
+  }
+  fmt::print("{}", options.json ? sweep_json(sweep, result) + "\n" : sweep_text(sweep, result));
+  std::fflush(stdout);
+  if (result.complete) return;
+  if (folder)
+    fmt::print(stderr, "zeroloss: interrupted; go on with: {}\n", quoted(session.arguments));
+  else
+    fmt::print(stderr, "zeroloss: interrupted; with --out a sweep can be continued\n");
+  session.exit_code = kInterrupted;
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Session& session) {
+  auto* command = app.add_subcommand(
+      "sweep", "Train many small networks over a grid of options: where does training succeed?");
+  auto options = std::make_shared<Options>();
+  auto& o = *options;
+  SweepOptions& s = o.sweep;
+  s.read.cache = session.cache;
+  s.fit.precision = "float32";
+  command
+      ->add_option("data", o.source,
+                   "A file, a folder, or a name such as digits or sphere:n=100 (what is missing is an axis)")
+      ->required();
+  command->footer(
+      "An axis is a list of values and ranges: 5 or 1:25 or 10:100:10 or 16:1024:*2 or 0.1,0.2.\n"
+      "Each trial is the run of zeroloss fit with the same options and the seed in the table `trials` of\n"
+      "trials.db. Several processes may work on one --out at the same time; a stopped one is continued.");
+
+  const auto axis = [&](const char* flag, std::string& field, const char* help) {
+    return command->add_option(flag, field, help)->group("Axes")->type_name("VALUES");
+  };
+  axis("--n", o.n, "Points: of a generated set, or of a random subset [all]");
+  axis("--d", o.d, "Dimension: of a generated set, or of a random subspace [all]");
+  axis("--width", o.width, "Hidden units, >= 1 [1024]");
+  axis("--activation", o.activation,
+       "relu, softplus, tanh, sigmoid, erf, gelu, silu, quadratic; a comma separated list [relu]");
+  axis("--scaling", o.scaling, "Output weights: ntk, balanced [ntk]");
+  axis("--step", o.step, "Of gd and sgd: numbers, auto, theorem [auto]");
+  axis("--noise", o.noise, "Probability that a label is replaced, in [0, 1] [none]");
+  axis("--tolerance", o.tolerance, "Relative misfit that is success [1e-4; 1e-6 for float64]");
+
+  const auto add = [&](const char* flag, auto& field, const char* help) {
+    return command->add_option(flag, field, help)->group("Trials")->capture_default_str();
+  };
+  add("--trials", s.trials, "Of each cell; with --adaptive, in each round");
+  command
+      ->add_flag("--adaptive", s.adaptive,
+                 "Go on with the cells where some trials succeed and some do not, round by round [off]")
+      ->group("Trials");
+  add("--max-trials", s.max_trials, "With --adaptive, most trials of a cell");
+  command->add_flag("--certify", s.certify, "Also try to prove every trial's final weights [off]")
+      ->group("Trials");
+  add_training_options(*command, s.fit);
+  add_read_options(*command, s.read, false);
+  command->add_option(
+      "--out", o.out,
+      "Write a run folder: trials.db, metrics.csv, figures; goes on with a stopped one [none]");
+  command->add_flag("--json", o.json, "Print one JSON object [off]");
+  command->callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace zeroloss::app

@@ -1,0 +1,330 @@
+#include "sweep_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "zeroloss/core/chart.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const CellResult& cell_of(const SweepResult& r, const Panel& panel, std::size_t x, std::size_t y) {
+  return r.cells[panel.cells[x * panel.y_values.size() + y]];
+}
+
+Json optional(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+template <class T>
+std::string values(const std::vector<T>& axis) {
+  if (axis.size() > 4)
+    return fmt::format("{}, {}, .. {} ({} values)", axis[0], axis[1], axis.back(), axis.size());
+  return fmt::format("{}", fmt::join(axis, ", "));
+}
+
+// "d 1, 2, .. 25 (25 values)" for each axis that has values, and the rest of the setting.
+std::string setting(const SweepOptions& o, const SweepResult& r) {
+  const SweepAxes& a = o.axes;
+  const Cell& c = r.cells.front().cell;
+  std::string text;
+  const auto fact = [&](const char* what, const std::string& value) {
+    text += fmt::format("{:<26}{}\n", what, value);
+  };
+  const auto axis = [&](const char* name, const auto& list) {
+    if (list.size() > 1) fact(name, values(list));
+  };
+  axis("n", a.n);
+  axis("d", a.d);
+  axis("width", a.width);
+  axis("activation", a.activation);
+  axis("scaling", a.scaling);
+  axis("step", a.step);
+  axis("noise", a.noise);
+  axis("tolerance", a.tolerance);
+  std::string fixed;
+  const auto add = [&](bool varies, const std::string& value) {
+    if (!varies) fixed += (fixed.empty() ? "" : ", ") + value;
+  };
+  add(a.activation.size() > 1, c.activation);
+  add(a.width.size() > 1, fmt::format("{} hidden units", with_commas(c.width)));
+  add(a.scaling.size() > 1, c.scaling + " scaling");
+  add(false, o.fit.precision);
+  fact("network", fixed);
+  fixed = o.fit.optimizer;
+  add(a.step.size() > 1 || (o.fit.optimizer != "gd" && o.fit.optimizer != "sgd"), "step " + c.step);
+  add(false, fmt::format("at most {} steps", with_commas(o.fit.max_steps)));
+  add(a.tolerance.size() > 1, fmt::format("until ||r||/||y|| <= {}", c.tolerance));
+  fact("training", fixed);
+  return text;
+}
+
+// ---- the heat map in the terminal ----
+
+constexpr const char* kShades[] = {"  ", "\u2591\u2591", "\u2592\u2592", "\u2593\u2593", "\u2588\u2588"};
+
+const char* shade(const CellResult& cell) {
+  if (cell.trials == 0) return " ?";
+  if (cell.successes == 0) return kShades[0];
+  if (cell.successes == cell.trials) return kShades[4];
+  return kShades[1 + std::min(2, static_cast<int>(3 * cell.probability))];
+}
+
+std::string map_text(const SweepResult& r, const Panel& panel) {
+  constexpr std::size_t kMost = 60;  // columns of a terminal that the map may take
+  if (panel.x.empty() || panel.x_values.size() * 2 > kMost) return "";
+  std::size_t margin = panel.y.size();
+  for (const auto& y : panel.y_values) margin = std::max(margin, y.size());
+  std::string text = fmt::format("{:>{}}\n", panel.y, margin);
+  for (std::size_t y = panel.y_values.size(); y-- > 0;) {
+    text += fmt::format("{:>{}} |", panel.y_values[y], margin);
+    for (std::size_t x = 0; x < panel.x_values.size(); ++x) text += shade(cell_of(r, panel, x, y));
+    text += "|\n";
+  }
+  std::string labels(margin + 2, ' ');
+  for (std::size_t x = 0; x < panel.x_values.size(); ++x) {
+    const std::size_t at = margin + 2 + 2 * x;
+    if (labels.size() <= at && (x == 0 || labels.size() < at))
+      labels += std::string(at - labels.size(), ' ') + panel.x_values[x];
+  }
+  return text + labels + "  " + panel.x + "\n";
+}
+
+std::string transition_text(const Panel& panel) {
+  if (panel.x.empty()) return "";
+  Table table({panel.x, panel.y + " at 50 %", "95 % interval"});
+  for (std::size_t x = 0; x < panel.transitions.size(); ++x) {
+    const Transition& t = panel.transitions[x];
+    if (!t.y) continue;
+    table.add({panel.x_values[x], fmt::format("{:.4g}", *t.y),
+               fmt::format("{}..{}", t.low ? fmt::format("{:g}", *t.low) : "",
+                           t.high ? fmt::format("{:g}", *t.high) : "")});
+  }
+  return table.rows() > 0 ? table.text() + "\n" : "";
+}
+
+std::string column_text(const SweepResult& r, const Panel& panel) {
+  Table table({panel.y.empty() ? "cell" : panel.y, "trials", "succeed", "95 % interval", "mean steps",
+               "median misfit"});
+  for (std::size_t y = 0; y < panel.y_values.size(); ++y) {
+    const CellResult& c = cell_of(r, panel, 0, y);
+    table.add({panel.y_values[y], with_commas(c.trials), fmt::format("{:.3g}", c.probability),
+               fmt::format("{:.3f}..{:.3f}", c.interval.low, c.interval.high),
+               with_commas(std::llround(c.mean_steps)), fmt::format("{:.2g}", c.median_misfit)});
+  }
+  return table.text() + "\n";
+}
+
+// The run that the first trial of the cell nearest to even odds is, for whoever wants to look at one.
+std::string example(const SweepOptions& o, const SweepResult& r) {
+  const auto even =
+      std::min_element(r.cells.begin(), r.cells.end(), [](const CellResult& a, const CellResult& b) {
+        return std::abs(a.probability - 0.5) < std::abs(b.probability - 0.5);
+      });
+  return "one of the trials again:  " +
+         fit_command(r.source, o, static_cast<std::size_t>(even - r.cells.begin()), 0) + "\n";
+}
+
+// ---- figures ----
+
+std::string note(const Panel& panel, std::size_t x, std::size_t y, const CellResult& c) {
+  return fmt::format("{} {}, {} {}: {} of {} ({:.2f} to {:.2f})", panel.x, panel.x_values[x], panel.y,
+                     panel.y_values[y], c.successes, c.trials, c.interval.low, c.interval.high);
+}
+
+// m d = n, where two of the three are the sides of the panel and the third is fixed.
+Curve parameter_line(const Panel& panel, const Cell& fixed) {
+  Curve line{"m d = n", {}, {}, {}};
+  const bool x_is_factor = panel.x == "d" || panel.x == "width",
+             y_is_factor = panel.y == "d" || panel.y == "width";
+  const double n = static_cast<double>(fixed.n), d = static_cast<double>(fixed.d);
+  const double low = std::strtod(panel.x_values.front().c_str(), nullptr);
+  const double high = std::strtod(panel.x_values.back().c_str(), nullptr);
+  constexpr int kPoints = 400;
+  for (int k = 0; k <= kPoints; ++k) {
+    const double x = low + (high - low) * k / kPoints;
+    double y = 0;
+    if (x_is_factor && y_is_factor && n > 0)
+      y = n / x;
+    else if (panel.x == "n" && panel.y == "width" && d > 0)
+      y = x / d;
+    else
+      continue;
+    line.x.push_back(x);
+    line.y.push_back(y);
+  }
+  return line;
+}
+
+std::string heat_figure(const SweepOptions& o, const SweepResult& r, const Panel& panel) {
+  const Cell& first = r.cells[panel.cells.front()].cell;
+  HeatMap map;
+  map.title = panel.title.empty()
+                  ? fmt::format("{}: {}, {} steps", r.source, first.activation, with_commas(o.fit.max_steps))
+                  : fmt::format("{}: {}", r.source, panel.title);
+  map.value_title = "success";
+  map.x = {panel.x, panel.x_values};
+  map.y = {panel.y, panel.y_values};
+  for (std::size_t x = 0; x < panel.x_values.size(); ++x)
+    for (std::size_t y = 0; y < panel.y_values.size(); ++y) {
+      const CellResult& c = cell_of(r, panel, x, y);
+      map.values.push_back(c.trials > 0 ? c.probability : NAN);
+      map.notes.push_back(note(panel, x, y, c));
+    }
+  Curve contour{"half of the trials succeed", {}, {}, {}};
+  for (std::size_t x = 0; x < panel.transitions.size(); ++x) {
+    const Transition& t = panel.transitions[x];
+    if (!t.y) continue;
+    const double at = std::strtod(panel.x_values[x].c_str(), nullptr);
+    contour.x.push_back(at);
+    contour.y.push_back(*t.y);
+    map.spans.push_back({at, t.low.value_or(-INFINITY), t.high.value_or(INFINITY)});
+  }
+  map.lines.push_back(contour);
+  if (Curve line = parameter_line(panel, first); !line.x.empty()) map.lines.push_back(line);
+  return heat_map(map);
+}
+
+std::string column_figure(const SweepResult& r, const Panel& panel) {
+  Curve curve{"success", {}, {}, {}}, low{"Wilson interval", {}, {}, {}},
+      high{"Wilson interval ", {}, {}, {}};
+  for (std::size_t y = 0; y < panel.y_values.size(); ++y) {
+    const CellResult& c = cell_of(r, panel, 0, y);
+    const double at = std::strtod(panel.y_values[y].c_str(), nullptr);
+    for (auto [line, value] :
+         {std::pair{&curve, c.probability}, {&low, c.interval.low}, {&high, c.interval.high}}) {
+      line->x.push_back(at);
+      line->y.push_back(value);
+    }
+  }
+  return line_chart(r.source + (panel.title.empty() ? "" : ": " + panel.title), {panel.y},
+                    {"success probability"}, {curve, low, high});
+}
+
+// ---- data ----
+
+Json cell_json(const CellResult& c) {
+  return {{"n", c.cell.n},
+          {"d", c.cell.d},
+          {"width", c.cell.width},
+          {"activation", c.cell.activation},
+          {"scaling", c.cell.scaling},
+          {"step", c.cell.step},
+          {"noise", c.cell.noise},
+          {"tolerance", c.cell.tolerance},
+          {"trials", c.trials},
+          {"successes", c.successes},
+          {"probability", c.trials > 0 ? Json(c.probability) : Json()},
+          {"low", c.interval.low},
+          {"high", c.interval.high},
+          {"diverged", c.diverged},
+          {"certified", c.certified},
+          {"mean_steps", c.mean_steps},
+          {"median_misfit", finite(c.median_misfit)}};
+}
+
+Json panel_json(const Panel& panel) {
+  Json transition = Json::array();
+  for (std::size_t x = 0; x < panel.transitions.size(); ++x) {
+    const Transition& t = panel.transitions[x];
+    transition.push_back({{"x", panel.x_values[x]},
+                          {"y", optional(t.y)},
+                          {"low", optional(t.low)},
+                          {"high", optional(t.high)}});
+  }
+  return {{"title", panel.title},
+          {"x", panel.x},
+          {"y", panel.y},
+          {"x_values", panel.x_values},
+          {"y_values", panel.y_values},
+          {"transition", transition}};
+}
+
+std::string metrics_csv(const SweepResult& r) {
+  std::string csv =
+      "n,d,width,activation,scaling,step,noise,tolerance,trials,successes,probability,low,high,diverged,"
+      "certified,"
+      "mean_steps,median_misfit\n";
+  for (const CellResult& c : r.cells)
+    csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", c.cell.n, c.cell.d,
+                       c.cell.width, c.cell.activation, c.cell.scaling, c.cell.step, c.cell.noise,
+                       c.cell.tolerance, c.trials, c.successes, c.probability, c.interval.low,
+                       c.interval.high, c.diverged, c.certified, c.mean_steps, c.median_misfit);
+  return csv;
+}
+
+}  // namespace
+
+Json sweep_options_json(const SweepOptions& o) {
+  const SweepAxes& a = o.axes;
+  return {{"n", a.n},
+          {"d", a.d},
+          {"width", a.width},
+          {"activation", a.activation},
+          {"scaling", a.scaling},
+          {"step", a.step},
+          {"noise", a.noise},
+          {"tolerance", a.tolerance},
+          {"trials", o.trials},
+          {"adaptive", o.adaptive},
+          {"max_trials", o.max_trials},
+          {"certify", o.certify},
+          {"optimizer", o.fit.optimizer},
+          {"batch", o.fit.batch},
+          {"precision", o.fit.precision},
+          {"max_steps", o.fit.max_steps},
+          {"flow_tolerance", o.fit.flow_tolerance},
+          {"space", o.fit.space},
+          {"center", o.fit.center},
+          {"normalize", o.fit.normalize},
+          {"seed", o.read.seed}};
+}
+
+std::string sweep_text(const SweepOptions& o, const SweepResult& r) {
+  std::string text =
+      fmt::format("{}: {} cells, {} trials\n\n{}\n\n", r.source,
+                  with_commas(static_cast<long long>(r.cells.size())), with_commas(r.trials), r.conclusion);
+  for (const Panel& panel : r.panels) {
+    if (!panel.title.empty()) text += panel.title + "\n";
+    text += panel.x.empty() ? column_text(r, panel) : map_text(r, panel) + "\n" + transition_text(panel);
+  }
+  text += setting(o, r) + example(o, r);
+  if (r.before > 0)
+    text += fmt::format("{} of the trials were done before or elsewhere\n", with_commas(r.before));
+  return text + fmt::format("\n{:.1f} s\n", r.seconds);
+}
+
+std::string sweep_json(const SweepOptions& o, const SweepResult& r) {
+  Json cells = Json::array(), panels = Json::array();
+  for (const CellResult& c : r.cells) cells.push_back(cell_json(c));
+  for (const Panel& panel : r.panels) panels.push_back(panel_json(panel));
+  return dump({{"conclusion", r.conclusion},
+               {"complete", r.complete},
+               {"source", r.source},
+               {"digest", r.digest},
+               {"trials", r.trials},
+               {"before", r.before},
+               {"rounds", r.rounds},
+               {"seconds", r.seconds},
+               {"options", sweep_options_json(o)},
+               {"panels", panels},
+               {"cells", cells}});
+}
+
+void write_sweep(RunFolder& folder, const SweepOptions& o, const SweepResult& r) {
+  folder.write("result.json", sweep_json(o, r) + "\n");
+  folder.write("metrics.csv", metrics_csv(r));
+  for (std::size_t k = 0; k < r.panels.size(); ++k) {
+    const Panel& panel = r.panels[k];
+    if (panel.y.empty()) continue;
+    const std::string name = r.panels.size() == 1 ? "heat.vl.json" : fmt::format("heat-{}.vl.json", k + 1);
+    folder.write(name, panel.x.empty() ? column_figure(r, panel) : heat_figure(o, r, panel));
+  }
+}
+
+}  // namespace zeroloss::app

@@ -1,0 +1,94 @@
+#include "core/database.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <limits>
+#include <utility>
+
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+namespace {
+
+void check(int code, sqlite3* database, const std::string& name) {
+  if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
+  const std::string reason = fmt::format("{}: {}", name, sqlite3_errmsg(database));
+  if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) throw DataError(reason);
+  throw ResourceError(reason);
+}
+
+}  // namespace
+
+Statement::Statement(sqlite3* database, const std::string& sql, std::string name) : name_(std::move(name)) {
+  check(sqlite3_prepare_v2(database, sql.c_str(), -1, &statement_, nullptr), database, name_);
+}
+
+Statement::~Statement() { sqlite3_finalize(statement_); }
+
+Statement::Statement(Statement&& other) noexcept
+    : statement_(std::exchange(other.statement_, nullptr)), name_(std::move(other.name_)) {}
+
+void Statement::begin() { sqlite3_reset(statement_); }
+
+bool Statement::next() {
+  const int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  const int ended = sqlite3_reset(statement_);  // a statement left open would hold its lock
+  check(code == SQLITE_DONE ? SQLITE_OK : ended, sqlite3_db_handle(statement_), name_);
+  return false;
+}
+
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+
+double Statement::number(int column) const {
+  const bool null = sqlite3_column_type(statement_, column) == SQLITE_NULL;
+  return null ? std::numeric_limits<double>::quiet_NaN() : sqlite3_column_double(statement_, column);
+}
+
+std::string Statement::text(int column) const {
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  return bytes == nullptr ? "" : bytes;
+}
+
+void Statement::bind_integer(int index, std::int64_t value) {
+  check(sqlite3_bind_int64(statement_, index, value), sqlite3_db_handle(statement_), name_);
+}
+
+void Statement::bind_number(int index, double value) {
+  check(sqlite3_bind_double(statement_, index, value), sqlite3_db_handle(statement_), name_);
+}
+
+void Statement::bind_text(int index, const std::string& value) {
+  check(sqlite3_bind_text(statement_, index, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT),
+        sqlite3_db_handle(statement_), name_);
+}
+
+Database::Database(const std::filesystem::path& path)
+    : name_(path.empty() ? "results in memory" : path.string()) {
+  constexpr int kPatience_ms = 60'000;  // while another process writes
+  const int code = sqlite3_open(path.empty() ? ":memory:" : path.c_str(), &database_);
+  try {
+    check(code, database_, name_);
+    sqlite3_busy_timeout(database_, kPatience_ms);
+    // A commit survives the death of the process; of the machine, all but the last ones do.
+    execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+  } catch (...) {
+    sqlite3_close(database_);
+    throw;
+  }
+}
+
+Database::~Database() { sqlite3_close(database_); }
+
+Statement Database::prepare(const std::string& sql) { return {database_, sql, name_}; }
+
+void Database::execute(const std::string& sql) {
+  check(sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr), database_, name_);
+}
+
+std::int64_t Database::changes() const { return sqlite3_changes64(database_); }
+
+void Database::roll_back() noexcept { sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr); }
+
+}  // namespace zeroloss
