@@ -14,8 +14,9 @@ void add_training_options(CLI::App& app, FitOptions& o) {
   add(kNetwork, "--precision", o.precision, "float64, or float32 (gd and sgd only)")
       ->check(one_of({"float64", "float32"}));
   app.add_flag("--center", o.center, "Subtract the mean point before normalising [off]")->group(kNetwork);
-  app.add_flag("!--no-normalize", o.normalize,
-               "Expect rows of length 1 instead of dividing by their length [off]")
+  app.add_flag_callback(
+         "--no-normalize", [&o] { o.normalize = false; },
+         "Expect rows of length 1 instead of dividing by their length [off]")
       ->group(kNetwork);
   add(kTraining, "--optimizer", o.optimizer,
       "gd, sgd, gauss_newton (quickest to zero loss; n^2 memory), flow (gradient flow) or output_layer "

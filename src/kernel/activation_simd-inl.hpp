@@ -220,25 +220,43 @@ HWY_INLINE Vec<D> decay(D d, Vec<D> z) {
   return unspare(d, spared_decay(d, size(d, z, In<D>::kExpEnd)));
 }
 
-// exp(-t) = scale (1 + rest) for 0 <= t <= kQuickEnd, and for larger t as for that.
-template <class D>
-HWY_INLINE Vec<D> quick_parts(D d, Vec<D> t, Vec<D>& scale) {
+template <class V>
+HWY_INLINE V plus(const V& a) {
+  return a;
+}
+template <class V>
+HWY_INLINE V plus(const V& a, const V& b) {
+  return op::Add(a, b);
+}
+template <class V>
+HWY_INLINE V minus(const V& a) {
+  return a;
+}
+template <class V>
+HWY_INLINE V minus(const V& a, const V& b) {
+  return op::Sub(a, b);
+}
+
+// exp(-t) = scale (1 + rest) for 0 <= t <= kQuickEnd, and for larger t as for that; t = high + low, where low
+// is small or not there.
+template <class D, class... Low>
+HWY_INLINE Vec<D> quick_parts(D d, Vec<D> high, Vec<D>& scale, Low... low) {
   const Unsigned<D> du;
-  const auto end = op::Min(op::Set(d, In<D>::kQuickEnd), t);  // in this order NaN stays NaN
+  const auto end = op::Min(op::Set(d, In<D>::kQuickEnd), high);  // in this order NaN stays NaN
   const auto round = set(d, static_cast<double>(In<D>::kRound) + In<D>::kBias);
-  const auto shifted = op::NegMulAdd(end, set(d, 1.4426950408889634), round);
+  const auto shifted = op::NegMulAdd(plus(end, low...), set(d, 1.4426950408889634), round);
   const auto k = op::Sub(shifted, round);
   auto r = op::NegMulSub(k, op::Set(d, In<D>::kLn2High), end);
-  r = op::NegMulAdd(k, op::Set(d, In<D>::kLn2Low), r);
+  r = minus(op::NegMulAdd(k, op::Set(d, In<D>::kLn2Low), r), low...);
   scale = op::BitCast(d, op::ShiftLeft<In<D>::kMantissa>(op::BitCast(du, shifted)));
   return op::MulAdd(op::Mul(r, r), polynomial(d, r, Table<D>::kExp), r);
 }
 
 // exp(-t), the same
-template <class D>
-HWY_INLINE Vec<D> quick_exp(D d, Vec<D> t) {
+template <class D, class... Low>
+HWY_INLINE Vec<D> quick_exp(D d, Vec<D> high, Low... low) {
   Vec<D> scale;
-  const auto rest = quick_parts(d, t, scale);
+  const auto rest = quick_parts(d, high, scale, low...);
   return op::MulAdd(rest, scale, scale);
 }
 
@@ -260,13 +278,12 @@ HWY_INLINE Vec<D> spared_gaussian(D d, Vec<D> t, double factor) {
   return spared_exp(d, high, low);
 }
 
-// exp(-factor t^2), as quick_exp; factor t^2 is at most 1.001 kQuickEnd where that matters
+// exp(-factor t^2), as quick_exp
 template <class D>
 HWY_INLINE Vec<D> quick_gaussian(D d, Vec<D> t, double factor) {
   Vec<D> low;
   const auto high = square_parts(d, t, factor, low);
-  const auto e = quick_exp(d, high);
-  return op::NegMulAdd(e, low, e);
+  return quick_exp(d, high, low);
 }
 
 // 1 + 2 e + e^2
@@ -437,7 +454,7 @@ struct Gelu {
     const auto gaussian = quick_gaussian(d, t, 0.5), tail = op::Mul(gaussian, mills);
     const auto gap = op::NegMulAdd(t, set(d, 0.3989422804014327), mills);
     const auto slope_below = op::Mul(gaussian, gap), under = negative(d, z);
-    value_z = op::Mul(z, op::IfThenElse(under, tail, op::Sub(one, tail)));
+    value_z = op::IfThenElse(under, op::Neg(op::Mul(t, tail)), op::Mul(z, op::Sub(one, tail)));
     slope_z = op::IfThenElse(under, slope_below, op::Sub(one, slope_below));
   }
 };
@@ -462,9 +479,9 @@ struct Silu {
   }
   template <class D>
   static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
-    const auto t = op::Abs(z), e = quick_exp(d, t), one = set(d, 1), one_e = op::Add(one, e);
-    const auto inverse = op::Div(one, one_e), under = negative(d, z);
-    value_z = op::Mul(op::Mul(op::IfThenElse(under, e, one), z), inverse);
+    const auto t = op::Min(op::Set(d, In<D>::kQuickEnd), op::Abs(z)), e = quick_exp(d, t), one = set(d, 1);
+    const auto one_e = op::Add(one, e), inverse = op::Div(one, one_e), under = negative(d, z);
+    value_z = op::Mul(op::IfThenElse(under, op::Neg(op::Mul(t, e)), z), inverse);
     const auto below = op::Mul(e, op::Add(op::Sub(one, t), e)), above = op::MulAdd(t, e, one_e);
     slope_z = op::Mul(op::Mul(op::IfThenElse(under, below, above), inverse), inverse);
   }

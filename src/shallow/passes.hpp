@@ -22,7 +22,7 @@ void map(Phi phi, bool derivative, T* values, Index count);
 template <class T>
 void map_both(Phi phi, const T* z, Index count, T* value, T* slope);
 template <class T>
-constexpr T kNegligible = sizeof(T) == 4 ? T(0x1p-60) : T(0x1p-390);
+constexpr T kNegligible = sizeof(T) == 4 ? T(0x1p-56) : T(0x1p-390);
 
 /// f_i += sum_j v_j phi(Z_ij).
 template <class T>

@@ -114,6 +114,30 @@ void expect_accuracy(const std::vector<T>& points, const double (&bounds)[8][2])
     }
 }
 
+// The same of map_both, where results above its kNegligible in size have the bound in ulp and others an
+// absolute one.
+const double kBoth[][2] = {{0, 0}, {2.5, 4}, {3.5, 6}, {3, 5}, {2.5, 2.5}, {8.5, 6}, {4, 6}, {0.5, 0}};
+
+template <class T>
+void expect_accuracy_of_both(const std::vector<T>& points) {
+  std::vector<T> values(points.size()), slopes(points.size());
+  for (const Phi phi : kAll) {
+    passes::map_both(phi, points.data(), static_cast<Index>(points.size()), values.data(), slopes.data());
+    for (const bool derivative : {false, true}) {
+      Real worst = 0;
+      T place = 0;
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const T computed = derivative ? slopes[i] : values[i];
+        const Real error = std::abs(computed - exact(phi, derivative, points[i]));
+        if (error <= passes::kNegligible<T>) continue;
+        const Real ratio = excess(phi, derivative, points[i], computed, kBoth[number(phi)][derivative]);
+        if (!(ratio <= worst)) worst = ratio, place = points[i];
+      }
+      EXPECT_LE(worst, 1) << kNames[number(phi)] << (derivative ? "'" : "") << " of both at " << place;
+    }
+  }
+}
+
 // Bit patterns over the whole range of T, then the ranges where the functions bend and where their tails end.
 template <class T>
 std::vector<T> sweep(std::size_t count) {
@@ -134,13 +158,19 @@ std::vector<T> sweep(std::size_t count) {
 
 TEST(PassAccuracy, FloatIsAccurateOverTheWholeRange) {
   const auto points = sweep<float>(50000);
-  on_each_target([&](std::int64_t target) { expect_accuracy(points, fuses(target) ? kFused : kNotFused); });
+  on_each_target([&](std::int64_t target) {
+    expect_accuracy(points, fuses(target) ? kFused : kNotFused);
+    expect_accuracy_of_both(points);
+  });
 }
 
 TEST(PassAccuracy, DoubleIsAccurateOverTheWholeRange) {
   if (LDBL_MANT_DIG < 64) GTEST_SKIP() << "long double is no more than double here";
   const auto points = sweep<double>(50000);
-  on_each_target([&](std::int64_t target) { expect_accuracy(points, fuses(target) ? kFused : kNotFused); });
+  on_each_target([&](std::int64_t target) {
+    expect_accuracy(points, fuses(target) ? kFused : kNotFused);
+    expect_accuracy_of_both(points);
+  });
 }
 
 TEST(PassAccuracy, SlowFloatIsAccurateAtMillionsOfNumbers) {
@@ -150,6 +180,7 @@ TEST(PassAccuracy, SlowFloatIsAccurateAtMillionsOfNumbers) {
     points.push_back(-points.back());
   }
   expect_accuracy(points, test::best_target_fuses() ? kFused : kNotFused);
+  expect_accuracy_of_both(points);
 }
 
 template <class T>
