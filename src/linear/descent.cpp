@@ -1,3 +1,5 @@
+#include "linear/descent.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -108,14 +110,20 @@ std::string name(DescentStatus status) {
   return kNames[static_cast<int>(status)];
 }
 
-DescentResult descend(const LinearProblem& problem, const DescentOptions& options, Progress& progress) {
-  require(options.layers >= 1, fmt::format("layers must be >= 1; got {}", options.layers));
+void check_descent(Index layers, const DescentOptions& options) {
+  require(layers >= 1, fmt::format("layers must be >= 1; got {}", layers));
   require(options.max_steps >= 0, fmt::format("max_steps must be >= 0; got {}", options.max_steps));
   require(options.tolerance > 0 && std::isfinite(options.tolerance),
           fmt::format("tolerance must be > 0; got {}", options.tolerance));
   require(options.record_every >= 0, fmt::format("record_every must be >= 0; got {}", options.record_every));
+  fixed_step(options.step);
+}
+
+DescentResult descend(const LinearProblem& problem, Index layers, const DescentOptions& options,
+                      Progress& progress) {
+  check_descent(layers, options);
   const double fixed = fixed_step(options.step);
-  const Index d = problem.d(), l = options.layers;
+  const Index d = problem.d(), l = layers;
   const auto D = static_cast<double>(d), L = static_cast<double>(l);
   require_memory(8 * D * D * (3 * L + 8), fmt::format("descent with {} layers of {} x {}", l, d, d),
                  "try fewer layers");
@@ -172,9 +180,9 @@ DescentResult descend(const LinearProblem& problem, const DescentOptions& option
   return result;
 }
 
-DescentResult descend(const LinearProblem& problem, const DescentOptions& options) {
+DescentResult descend(const LinearProblem& problem, Index layers, const DescentOptions& options) {
   Progress silent;
-  return descend(problem, options, silent);
+  return descend(problem, layers, options, silent);
 }
 
 }  // namespace zeroloss

@@ -74,6 +74,18 @@ std::optional<Split> balance(Index layers, Index per_rotation, double theta, dou
   return best;
 }
 
+MapSummary summary(const Svd& svd) {
+  const Index d = svd.s.size();
+  MapSummary map;
+  map.s_max = svd.s(0);
+  map.s_min = svd.s(d - 1);
+  map.rank = map.s_max > 0 ? (svd.s.array() > static_cast<double>(d) * 0x1p-52 * map.s_max).count() : 0;
+  map.gamma = map.rank < d ? std::numeric_limits<double>::infinity()
+                           : std::max(std::abs(std::log(map.s_max)), std::abs(std::log(map.s_min)));
+  map.reverses = map.rank == d && (svd.U * svd.Vt).determinant() < 0;  // it is +-1
+  return map;
+}
+
 void append(LinearResnet& network, Index count, const Matrix& A) {
   network.A.insert(network.A.end(), static_cast<std::size_t>(count), A);
 }
@@ -84,17 +96,7 @@ MapSummary summarize_map(const Matrix& R) {
   if (R.rows() != R.cols() || R.rows() == 0 || !R.allFinite())
     throw std::invalid_argument(
         fmt::format("summarize_map: R must be square and finite; got {} x {}", R.rows(), R.cols()));
-  const auto d = static_cast<double>(R.rows());
-  const Svd svd = singular_vectors(R);
-  const Vector& s = svd.s;
-  MapSummary map;
-  map.s_max = s(0);
-  map.s_min = s(s.size() - 1);
-  map.rank = s(0) > 0 ? (s.array() > d * 0x1p-52 * s(0)).count() : 0;
-  map.gamma = map.rank < R.rows() ? std::numeric_limits<double>::infinity()
-                                  : std::max(std::abs(std::log(map.s_max)), std::abs(std::log(map.s_min)));
-  map.reverses = map.rank == R.rows() && (svd.U * svd.Vt).determinant() < 0;  // it is +-1
-  return map;
+  return summary(singular_vectors(R));
 }
 
 OrientedProblem orient(const LinearProblem& problem, const std::string& reflection) {
@@ -104,7 +106,7 @@ OrientedProblem orient(const LinearProblem& problem, const std::string& reflecti
   const Index d = problem.d();
   const MapSummary map = summarize_map(problem.R);
   if (map.rank < d) throw DataError(singular(map, d));
-  OrientedProblem oriented{problem, "none"};
+  OrientedProblem oriented{problem, map, "none"};
   if (!map.reverses) return oriented;
   if (reflection == "flip" && d % 2 == 0)
     throw std::invalid_argument(
@@ -200,11 +202,13 @@ Factorizer::Factorizer(const Matrix& R, const Progress& progress) {
   const Index d = R.rows();
   require_memory(30 * 8.0 * static_cast<double>(d) * static_cast<double>(d),
                  fmt::format("factorising a {} x {} map", d, d), "try a smaller d");
-  const MapSummary map = summarize_map(R);
+  if (R.cols() != d || d == 0 || !R.allFinite())
+    throw std::invalid_argument(
+        fmt::format("Factorizer: R must be square and finite; got {} x {}", R.rows(), R.cols()));
+  Svd svd = singular_vectors(R);
+  const MapSummary map = summary(svd);
   if (map.rank < d) throw DataError(singular(map, d));
   if (map.reverses) throw DataError("R has det R < 0; orient() it first");
-  progress.check();
-  Svd svd = singular_vectors(R);
   if (svd.U.determinant() < 0) {  // and so det V < 0
     svd.U.col(0) = -svd.U.col(0);
     svd.Vt.row(0) = -svd.Vt.row(0);

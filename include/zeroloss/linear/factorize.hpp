@@ -21,14 +21,15 @@ MapSummary summarize_map(const Matrix& R);
 /// A problem whose map has det R > 0, and how it came from one that may not have.
 struct OrientedProblem {
   LinearProblem problem;
+  MapSummary map;         ///< of R as it was given
   std::string treatment;  ///< none | flipped (labels: y -> -y) | augmented (x -> [x, b], y -> [y, -b])
 };
 
 /// `reflection` says what to do when det R < 0. flip: R -> -R, for odd d. augment: one coordinate more, R ->
-/// diag(R, -1), Sigma -> diag(Sigma, v): b is independent of x with mean 0 and variance v = tr(Sigma)/d, the
-/// average one, so that Sigma is conditioned as before. auto: flip for odd d, augment for even d. Throws
-/// std::invalid_argument for another word and for flip with even d; DataError if R is singular, with its
-/// rank: a product of I + A_i with all ||A_i|| < 1 never is.
+/// diag(R, -1); b has variance tr(Sigma)/d and correlation 1/2 with x, along a fixed direction, for with an
+/// independent b gradient descent from A = 0 never gets there (theory 10). auto: flip for odd d, augment for
+/// even d. Throws std::invalid_argument for another word and for flip with even d; DataError if R is
+/// singular, with its rank: a product of I + A_i with all ||A_i|| < 1 never is.
 OrientedProblem orient(const LinearProblem& problem, const std::string& reflection = "auto");
 
 /// One factorisation.

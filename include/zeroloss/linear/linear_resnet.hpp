@@ -74,7 +74,6 @@ Landscape landscape(const LinearProblem& problem, const LinearResnet& network,
                     std::vector<Matrix>* gradient = nullptr);
 
 struct DescentOptions {
-  Index layers = 10;  ///< l >= 1
   /// A number > 0, or auto: eta = 1/H at every step, H >= the largest eigenvalue of the Hessian on the whole
   /// step (theory 10). Then f falls by eta/2 ||grad f||^2 or more, in exact arithmetic.
   std::string step = "auto";
@@ -108,10 +107,11 @@ struct DescentResult {
   LinearResnet network;
 };
 
-/// Gradient descent A_i <- A_i - eta df/dA_i from A = 0. Throws std::invalid_argument naming an option that
-/// is out of range; ResourceError if memory does not suffice. Cancelled through `progress` it returns what is
-/// done as interrupted. A step costs 3 l products of d x d matrices.
-DescentResult descend(const LinearProblem& problem, const DescentOptions& options, Progress& progress);
-DescentResult descend(const LinearProblem& problem, const DescentOptions& options = {});
+/// Gradient descent A_i <- A_i - eta df/dA_i from A = 0, l = `layers` >= 1. Throws std::invalid_argument
+/// naming an option that is out of range; ResourceError if memory does not suffice. Cancelled through
+/// `progress` it returns what is done as interrupted. A step costs 3 l products of d x d matrices.
+DescentResult descend(const LinearProblem& problem, Index layers, const DescentOptions& options,
+                      Progress& progress);
+DescentResult descend(const LinearProblem& problem, Index layers, const DescentOptions& options = {});
 
 }  // namespace zeroloss
