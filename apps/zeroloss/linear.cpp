@@ -60,7 +60,7 @@ NamedProblem read(const Options& o) {
 
 bool holds(const std::string& property, const LinearResult& result) {
   for (const DepthResult& depth : result.depths) {
-    if (property == "small-norm" && depth.smallest().max_norm >= 1) return false;
+    if (property == "small-norm" && !depth.small()) return false;
     if (property == "converged" && (!depth.descent || depth.descent->status != DescentStatus::converged))
       return false;
   }

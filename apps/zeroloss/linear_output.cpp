@@ -94,8 +94,8 @@ std::string descent_table(const DescentResult& descent) {
   }
   std::string text = table.text();
   if (std::isfinite(descent.least_ratio))
-    text += fmt::format("the gradient was never less than {} times the landscape inequality's bound\n",
-                        below(descent.least_ratio));
+    text += fmt::format("gradient norm over the landscape inequality's bound, at least: {:.3g}\n",
+                        descent.least_ratio);
   return text;
 }
 

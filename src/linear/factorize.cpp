@@ -24,8 +24,10 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 
-// What a factorisation may miss R by.
-double tolerance(const Matrix& R, double norm) { return 1e-12 * static_cast<double>(R.rows()) * norm; }
+// What a factorisation may miss R by: I + A_i is known to u, whatever the size of R.
+double tolerance(const Matrix& R, double norm) {
+  return 1e-12 * static_cast<double>(R.rows()) * std::max(norm, 1e-3);
+}
 
 std::string singular(const MapSummary& map, Index d) {
   return fmt::format(
@@ -136,6 +138,8 @@ OrientedProblem orient(const LinearProblem& problem, const std::string& reflecti
   return oriented;
 }
 
+bool Factorization::small() const { return missing.empty() && max_norm < 1 - 1e-12; }
+
 struct Factorizer::Parts {
   Matrix R;
   double norm = 0;              // ||R||
@@ -173,7 +177,8 @@ struct Factorizer::Parts {
     f.max_norm = f.network.max_norm();
     f.reconstruction_error = (f.network.product() - R).norm();
     if (!(f.reconstruction_error <= tolerance(R, norm))) {
-      f.missing = fmt::format("rounding spoils it: it is off R by {:.2g}", f.reconstruction_error);
+      f.missing =
+          fmt::format("too ill-conditioned: rounding takes it {:.2g} away from R", f.reconstruction_error);
       f.network.A.clear();
     }
     return f;
@@ -187,8 +192,7 @@ Matrix principal_logarithm(const Matrix& R, std::string& missing) {
   const Eigen::EigenSolver<Matrix> eigen(R, false);
   for (const auto& value : eigen.eigenvalues())
     if (value.imag() == 0 && value.real() <= 0) {
-      missing =
-          fmt::format("R has the real eigenvalue {:.3g}, and so no real principal logarithm", value.real());
+      missing = fmt::format("R has the real eigenvalue {:.3g}", value.real());
       return {};
     }
   Matrix log = R.log();
@@ -305,11 +309,8 @@ std::vector<Factorization> Factorizer::all(Index layers, const Progress& progres
 }
 
 Index Factorizer::layers_needed() const {
-  for (Index layers = 1;; ++layers) {
-    if (polar(layers).bound < 1) return layers;
-    const Factorization f = logarithm(layers);
-    if (f.missing.empty() && f.max_norm < 1) return layers;
-  }
+  for (Index layers = 1;; ++layers)
+    if (polar(layers).small() || logarithm(layers).small()) return layers;
 }
 
 }  // namespace zeroloss

@@ -26,7 +26,7 @@ std::string norm_sentence(const LinearResult& r) {
   const auto needed = [&] {
     return r.layers_needed > 0 ? fmt::format(": {} would be enough", layers_text(r.layers_needed)) : "";
   };
-  if (r.depths.size() == 1 && first.max_norm >= 1)
+  if (r.depths.size() == 1 && !first.small())
     return fmt::format(
         "{} represent R exactly, but not with every ||A_i|| < 1: the best factorisation found has {}{}.",
         layers_text(first.layers), above(first.max_norm), needed());
@@ -36,14 +36,15 @@ std::string norm_sentence(const LinearResult& r) {
   std::string text =
       fmt::format("From {} to {} the best exact factorisation's max ||A_i|| goes from {} to {}", first.layers,
                   layers_text(last.layers), above(first.max_norm), above(last.max_norm));
-  const auto small = std::find_if(r.depths.begin(), r.depths.end(),
-                                  [](const DepthResult& depth) { return depth.smallest().max_norm < 1; });
+  const auto small =
+      std::find_if(r.depths.begin(), r.depths.end(), [](const DepthResult& depth) { return depth.small(); });
   if (small == r.depths.end()) return text + fmt::format(", never below 1{}.", needed());
   if (small != r.depths.begin()) text += fmt::format(", below 1 from {} on", layers_text(small->layers));
   return text + ".";
 }
 
-std::string descent_sentence(const LinearResult& r, const DescentResult& descent) {
+std::string descent_sentence(const LinearResult& r, const DescentResult& descent,
+                             const Factorization& logarithm) {
   const std::string steps = fmt::format("{} {}", descent.steps, descent.steps == 1 ? "step" : "steps");
   const std::string domain =
       descent.left_domain_at < 0
@@ -71,6 +72,10 @@ std::string descent_sentence(const LinearResult& r, const DescentResult& descent
   if (condition > 30)
     text +=
         fmt::format(" R has condition number {:.2g}: its small singular values are learnt last.", condition);
+  if (!logarithm.missing.empty())
+    text += fmt::format(
+        " {}{}: descent from A = 0 learns directions that are reversed late, those of a symmetric R never.",
+        r.treatment == "none" ? "" : "After that treatment ", logarithm.missing);
   return text;
 }
 
@@ -94,8 +99,11 @@ std::string study_sentence(const LinearResult& r) {
 
 void conclude(LinearResult& r) {
   r.conclusion = norm_sentence(r);
-  if (const auto& descent = r.depths.back().descent)
-    r.conclusion += "\n" + (r.depths.size() == 1 ? descent_sentence(r, *descent) : study_sentence(r));
+  const DepthResult& last = r.depths.back();
+  if (!last.descent) return;
+  r.conclusion += '\n';
+  r.conclusion += r.depths.size() > 1 ? study_sentence(r)
+                                      : descent_sentence(r, *last.descent, last.factorizations.back());
 }
 
 }  // namespace
@@ -105,6 +113,8 @@ const Factorization& DepthResult::smallest() const {
     return a.missing.empty() != b.missing.empty() ? a.missing.empty() : a.max_norm < b.max_norm;
   });
 }
+
+bool DepthResult::small() const { return smallest().small(); }
 
 LinearResult linear(const LinearProblem& problem, const LinearOptions& options, Progress& progress) {
   const auto began = std::chrono::steady_clock::now();
@@ -135,7 +145,7 @@ LinearResult linear(const LinearProblem& problem, const LinearOptions& options, 
         if (before.descent) before.descent->network = {};
       }
       result.depths.push_back(std::move(depth));
-      if (result.depths.size() == 1 && result.depths.front().smallest().max_norm >= 1)
+      if (result.depths.size() == 1 && !result.depths.front().small())
         result.layers_needed = factorizer.layers_needed();
       if (interrupted) throw Interrupted();
     }

@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <stdexcept>
@@ -13,6 +14,7 @@
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/data/arrays.hpp"
+#include "zeroloss/data/readers.hpp"
 #include "zeroloss/linear/linear_resnet.hpp"
 
 namespace zeroloss {
@@ -97,10 +99,28 @@ LinearProblem isotropic(Matrix R) {
   return problem;
 }
 
+// Products of a few entries neither overflow nor vanish.
+void check_entries(const char* what, const auto& A) {
+  if (!A.allFinite()) throw DataError(fmt::format("{} has an entry that is not finite", what));
+  const double largest = A.cwiseAbs().maxCoeff();
+  if (largest != 0 && (largest < 1e-60 || largest > 1e60))
+    throw DataError(
+        fmt::format("{} is out of range: its largest entry is {:.2g}; rescale it", what, largest));
+}
+
+RowMatrix read_targets(const std::string& source) {
+  try {
+    return read_matrix(source, "Y");
+  } catch (const DataError& error) {
+    throw DataError(
+        fmt::format("{}; Y must have d columns, as X has, and a row for each of X", error.what()));
+  }
+}
+
 void check_map(const Matrix& R) {
   if (R.rows() != R.cols() || R.rows() == 0)
     throw DataError(fmt::format("R must be square, d x d; found {}", shape(R)));
-  if (!R.allFinite()) throw DataError("R has an entry that is not finite");
+  check_entries("R", R);
 }
 
 }  // namespace
@@ -110,7 +130,7 @@ LinearProblem population(const Matrix& R, const Matrix& Sigma) {
   const Index d = R.rows();
   if (Sigma.rows() != d || Sigma.cols() != d)
     throw DataError(fmt::format("Sigma must be {} x {}, as R is; found {}", d, d, shape(Sigma)));
-  if (!Sigma.allFinite()) throw DataError("Sigma has an entry that is not finite");
+  check_entries("Sigma", Sigma);
   const double largest = Sigma.cwiseAbs().maxCoeff();
   const double asymmetry = (Sigma - Sigma.transpose()).cwiseAbs().maxCoeff();
   if (asymmetry > 1e-12 * largest)
@@ -142,7 +162,8 @@ LinearProblem regression(const RowMatrix& X, const RowMatrix& Y) {
     throw DataError(fmt::format("Y must have d columns, as X has: expected {}; found {} (X is {} x {})", d,
                                 Y.cols(), n, d));
   if (Y.rows() != n) throw DataError(fmt::format("Y has {} rows, but X has {}", Y.rows(), n));
-  if (!X.allFinite() || !Y.allFinite()) throw DataError("X and Y must be finite");
+  check_entries("X", X);
+  check_entries("Y", Y);
   const auto N = static_cast<double>(n), D = static_cast<double>(d);
   require_memory(8 * (3 * N * D + 8 * D * D), fmt::format("least squares with {} points", n),
                  "take fewer points");
@@ -166,11 +187,6 @@ LinearProblem regression(const RowMatrix& X, const RowMatrix& Y) {
   problem.sigma_min = s(d - 1) * s(d - 1) / N;
   problem.noise = (Y - X * problem.R.transpose()).squaredNorm() / N;
   problem.n = n;
-  if (!problem.R.allFinite() || !problem.Sigma.allFinite() || problem.sigma_min == 0)
-    throw DataError(
-        fmt::format("X and Y are out of range: the singular values of X go from {:.2g} to {:.2g}; "
-                    "rescale them",
-                    s(d - 1), s(0)));
   return problem;
 }
 
@@ -180,13 +196,15 @@ NamedProblem read_linear_problem(const std::string& source, std::uint64_t seed) 
     const std::string digest = digest_of(R);
     return {isotropic(std::move(R)), source, digest};
   }
-  if (!std::filesystem::exists(source))
+  const std::vector<std::string> names = known_names();
+  const bool known = source.starts_with("sphere:") || std::ranges::find(names, source) != names.end();
+  if (!known && !std::filesystem::exists(source))
     throw DataError(fmt::format("'{}': no such file; {}", source, kForms));
   if (!source.ends_with(".npz"))
     throw DataError(fmt::format("{}: Y must have d columns; {}", source, kForms));
-  const RowMatrix X = read_matrix(source, "X");
+  const RowMatrix X = read_matrix(source, "X"), Y = read_targets(source);
   try {
-    return {regression(X, read_matrix(source, "Y")), source, sha256_file(source)};
+    return {regression(X, Y), source, sha256_file(source)};
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", source, error.what()));
   }
@@ -194,11 +212,10 @@ NamedProblem read_linear_problem(const std::string& source, std::uint64_t seed) 
 
 NamedProblem read_linear_map(const std::string& map, const std::string& sigma) {
   const Matrix R = read_matrix(map);
+  const Matrix Sigma = sigma.empty() ? Matrix() : Matrix(read_matrix(sigma));
   try {
     check_map(R);
-    NamedProblem named{sigma.empty() ? isotropic(R) : population(R, read_matrix(sigma)), map,
-                       sha256_file(map)};
-    return named;
+    return {sigma.empty() ? isotropic(R) : population(R, Sigma), map, sha256_file(map)};
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", map, error.what()));
   }

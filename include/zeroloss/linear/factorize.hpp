@@ -41,12 +41,15 @@ struct Factorization {
   double reconstruction_error = 0;  ///< ||(I + A_l) .. (I + A_1) - R||_F
   LinearResnet network;             ///< no layers where `missing` says why there are none
   std::string missing;              ///< empty if it exists
+
+  bool small() const;  ///< it exists and max_norm is below 1, by more than rounding
 };
 
 /// A map with det R > 0, decomposed once for factorisations of any depth. A_i is formed as it is used (with
 /// expm1 and 2 sin^2 of half angles, never as W - I), so that the error of a factor is relative to ||A_i||
-/// and that of the product hardly grows with l: reconstruction_error <= 1e-12 d ||R|| is asserted by tests
-/// for condition numbers to 1e8. A factorisation that misses it is not handed out.
+/// and that of the product hardly grows with l. reconstruction_error <= 1e-12 d max(||R||, 1e-3): paper and
+/// polar keep it for condition numbers to 1e8 and more; what misses it, as the logarithm of an
+/// ill-conditioned map may, is not handed out.
 class Factorizer {
  public:
   /// Throws DataError if R is singular or has det R < 0. O(d^3), with a constant near 100.
@@ -74,7 +77,7 @@ class Factorizer {
   /// The three, in this order. Throws Interrupted once cancelled.
   std::vector<Factorization> all(Index layers, const Progress& progress = {}) const;
 
-  /// The least l for which polar or logarithm has max ||A_i|| < 1.
+  /// The least l for which polar or logarithm is small().
   Index layers_needed() const;
 
  private:

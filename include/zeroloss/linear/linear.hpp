@@ -26,6 +26,7 @@ struct DepthResult {
   std::optional<DescentResult> descent;       ///< if trained; its network at the last depth only
 
   const Factorization& smallest() const;  ///< the one with the least max ||A_i||
+  bool small() const;                     ///< it is below 1, by more than rounding
 };
 
 struct LinearResult {

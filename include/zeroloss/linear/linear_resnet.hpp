@@ -24,14 +24,15 @@ struct LinearProblem {
 };
 
 /// The problem of a map R and a covariance Sigma, without noise. Throws DataError, naming what was found:
-/// sizes that are not d x d, entries that are not finite, Sigma not symmetric to 1e-12 of its largest entry,
-/// not positive semidefinite or singular (with its rank).
+/// sizes that are not d x d, entries that are not finite or beyond 1e60, Sigma not symmetric to 1e-12 of its
+/// largest entry, not positive semidefinite or singular (with its rank).
 LinearProblem population(const Matrix& R, const Matrix& Sigma);
 
 /// Least squares on data: R = Y^T X (X^T X)^-1, Sigma = X^T X/n, C = ||Y - X R^T||_F^2/n, through a QR
 /// factorisation of X (the normal equations would square its condition number). f is then the mean of
 /// ||y^_i - y_i||^2 over the points. Throws DataError: Y without d columns or n rows, entries that are not
-/// finite, X^T X singular (with its rank: singular values above max(n, d) 2^-52 of the largest). O(n d^2).
+/// finite or beyond 1e60, X^T X singular (with its rank: singular values above max(n, d) 2^-52 of the
+/// largest). O(n d^2).
 LinearProblem regression(const RowMatrix& X, const RowMatrix& Y);
 
 /// A problem as the command line names it: an npz with X and Y, or a generator. `gaussian:d=..[,seed=..]`: R
