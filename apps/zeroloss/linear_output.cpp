@@ -192,14 +192,18 @@ std::string descent_figure(const std::string& title, const DescentResult& descen
   return line_chart(title, {"step", false}, {"", true}, {measured, bound, misfit});
 }
 
-// max ||A_i|| against depth, on double logarithmic axes.
 std::string norm_figure(const std::string& title, const LinearResult& r) {
-  std::vector<Curve> curves{{"theorem 2.1", {}, {}, {}}};
+  std::vector<Curve> curves{{"theorem 2.1", {}, {}, {}},
+                            {"paper", {}, {}, {}},
+                            {"polar", {}, {}, {}},
+                            {"logarithm", {}, {}, {}},
+                            {"gradient descent", {}, {}, {}}};
   const auto add = [&](const std::string& name, Index layers, double norm) {
-    auto curve = std::find_if(curves.begin(), curves.end(), [&](const Curve& c) { return c.name == name; });
-    if (curve == curves.end()) curve = curves.insert(curve, Curve{name, {}, {}, {}});
-    curve->x.push_back(static_cast<double>(layers));
-    curve->y.push_back(norm);
+    for (Curve& curve : curves)
+      if (curve.name == name) {
+        curve.x.push_back(static_cast<double>(layers));
+        curve.y.push_back(norm);
+      }
   };
   for (const DepthResult& depth : r.depths) {
     add("theorem 2.1", depth.layers, depth.factorizations.front().bound);
@@ -208,10 +212,11 @@ std::string norm_figure(const std::string& title, const LinearResult& r) {
     if (depth.descent && depth.descent->status == DescentStatus::converged)
       add("gradient descent", depth.layers, depth.descent->curve.back().at.max_norm);
   }
-  return line_chart(title, {"layers", true}, {"max ||A_i||", true}, curves);
+  std::erase_if(curves, [](const Curve& curve) { return curve.x.empty(); });
+  return line_chart(title, {"layers", false}, {"max ||A_i||", true}, curves);
 }
 
-// Relative misfit against steps, a curve for each of a few depths.
+// Depths at which descent did not converge are left out.
 std::string convergence_figure(const std::string& title, const LinearResult& r) {
   Curve steps{"steps", {}, {}, {}};
   for (const DepthResult& depth : r.depths)
@@ -219,7 +224,7 @@ std::string convergence_figure(const std::string& title, const LinearResult& r) 
       steps.x.push_back(static_cast<double>(depth.layers));
       steps.y.push_back(static_cast<double>(depth.descent->steps));
     }
-  return line_chart(title, {"layers", true}, {"steps of gradient descent to the tolerance", true}, {steps});
+  return line_chart(title, {"layers", false}, {"steps to the tolerance", false}, {steps});
 }
 
 }  // namespace
