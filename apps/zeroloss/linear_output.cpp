@@ -1,7 +1,6 @@
 #include "linear_output.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +34,7 @@ std::string heading(const NamedProblem& named, const LinearResult& r) {
               : fmt::format("x and y get a coordinate b and -b, R becomes diag(R, -1), {0} x {0}", r.d + 1));
 }
 
-// Of many depths about ten, evenly spread, the first and the last among them.
+// Of many depths twelve, evenly spread, the first and the last among them.
 std::vector<const DepthResult*> shown(const LinearResult& r) {
   const std::size_t size = r.depths.size(), rows = std::min<std::size_t>(size, 12);
   std::vector<const DepthResult*> some;
@@ -117,7 +116,7 @@ Json descent_json(const DepthResult& depth) {
           {"gradient_bound", finite(at.gradient_bound)},
           {"max_norm", finite(at.max_norm)},
           {"in_domain", at.max_norm < 1},
-          {"left_domain_at", descent.left_domain_at < 0 ? Json() : Json(descent.left_domain_at)},
+          {"left_domain_at", descent.left_domain_at ? Json(*descent.left_domain_at) : Json()},
           {"largest_norm", finite(descent.largest_norm)},
           {"least_ratio", finite(descent.least_ratio)}};
 }

@@ -53,19 +53,21 @@ class LayerNorms {
   }
 
   // H >= the largest eigenvalue of the Hessian at every A - t G, 0 <= t <= eta, where f <= `excess` + C:
-  //   2 s_max(Sigma) prod w_i^2 sum w_i^-2 + 2 (l - 1) sqrt(s_max(Sigma) excess) prod w_i / min w_i^2
-  // with w_i >= ||I + A_i|| + eta ||G_i|| (theory 10).
+  //   2 s_max(Sigma) sum_i prod_(j != i) w_j^2 + 2 (l - 1) sqrt(s_max(Sigma) excess) (product of all w_i but
+  //   the two least), with w_i >= ||I + A_i|| + eta ||G_i|| (theory 10). Both terms grow with every w_i.
   double hessian_bound(const std::vector<Matrix>& G, double eta, double sigma_max, double excess) const {
-    double log_product = 0, inverse_squares = 0, least = std::numeric_limits<double>::infinity();
+    double log_product = 0, inverse_squares = 0;
+    double least = std::numeric_limits<double>::infinity(), second = least;
     for (std::size_t i = 0; i < G.size(); ++i) {
       const double w = exact_[i] + way_[i] + eta * G[i].norm();
       log_product += std::log(w);
       inverse_squares += 1 / (w * w);
+      second = std::min(second, std::max(least, w));
       least = std::min(least, w);
     }
     const double product = std::exp(log_product);
     return 2 * sigma_max * product * product * inverse_squares +
-           2 * static_cast<double>(G.size() - 1) * std::sqrt(sigma_max * excess) * product / (least * least);
+           2 * static_cast<double>(G.size() - 1) * std::sqrt(sigma_max * excess) * product / (least * second);
   }
 
  private:
@@ -97,7 +99,7 @@ void record(DescentResult& result, const LinearProblem& problem, const Risk& ris
   at.max_norm = result.network.max_norm();
   at.gradient_bound = gradient_bound(problem, result.network.layers(), at.max_norm, at.excess_risk);
   result.curve.push_back(point);
-  if (!(at.max_norm < 1) && result.left_domain_at < 0) result.left_domain_at = step;
+  if (!(at.max_norm < 1) && !result.left_domain_at) result.left_domain_at = step;
   result.largest_norm = std::max(result.largest_norm, at.max_norm);
   if (at.gradient_bound > 0)
     result.least_ratio = std::min(result.least_ratio, at.gradient_norm / at.gradient_bound);

@@ -9,6 +9,7 @@
 
 #include "linear/descent.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
@@ -20,6 +21,8 @@ std::string above(double x) { return decimal(x, 3, Rounding::up); }
 
 std::string layers_text(Index l) { return fmt::format("{} {}", l, l == 1 ? "layer" : "layers"); }
 
+std::string represent(Index l) { return layers_text(l) + (l == 1 ? " represents" : " represent"); }
+
 std::string norm_sentence(const LinearResult& r) {
   const Factorization& first = r.depths.front().smallest();
   const Factorization& last = r.depths.back().smallest();
@@ -27,11 +30,10 @@ std::string norm_sentence(const LinearResult& r) {
     return r.layers_needed > 0 ? fmt::format(": {} would be enough", layers_text(r.layers_needed)) : "";
   };
   if (r.depths.size() == 1 && !first.small())
-    return fmt::format(
-        "{} represent R exactly, but not with every ||A_i|| < 1: the best factorisation found has {}{}.",
-        layers_text(first.layers), above(first.max_norm), needed());
+    return fmt::format("{} R exactly, but not with every ||A_i|| < 1: the best factorisation found has {}{}.",
+                       represent(first.layers), above(first.max_norm), needed());
   if (r.depths.size() == 1)
-    return fmt::format("{} represent R exactly with every ||A_i|| <= {} ({}).", layers_text(first.layers),
+    return fmt::format("{} R exactly with every ||A_i|| <= {} ({}).", represent(first.layers),
                        above(first.max_norm), first.name);
   std::string text =
       fmt::format("From {} to {} the best exact factorisation's max ||A_i|| goes from {} to {}", first.layers,
@@ -47,12 +49,12 @@ std::string descent_sentence(const LinearResult& r, const DescentResult& descent
                              const Factorization& logarithm) {
   const std::string steps = fmt::format("{} {}", descent.steps, descent.steps == 1 ? "step" : "steps");
   const std::string domain =
-      descent.left_domain_at < 0
-          ? fmt::format("every ||A_i|| stayed at or below {}", above(descent.largest_norm))
-          : fmt::format(
-                "from step {} on some ||A_i|| >= 1, where the landscape inequality says nothing: try more "
-                "layers",
-                descent.left_domain_at);
+      descent.left_domain_at
+          ? fmt::format(
+                "at step {} some ||A_i|| had reached 1, where the landscape inequality says nothing: "
+                "try more layers",
+                *descent.left_domain_at)
+          : fmt::format("at every recorded step all ||A_i|| <= {}", above(descent.largest_norm));
   switch (descent.status) {
     case DescentStatus::converged:
       return fmt::format("Gradient descent from A = 0 reached relative misfit {} in {}; {}.",
@@ -124,6 +126,11 @@ LinearResult linear(const LinearProblem& problem, const LinearOptions& options, 
       throw std::invalid_argument(
           fmt::format("linear: layers must be >= 1 and at most {}; got {}", kDeepest, layers));
   check_descent(options.layers.front(), options.descent);
+  const auto d = static_cast<double>(problem.d() + 1);
+  const Index deepest = *std::max_element(options.layers.begin(), options.layers.end());
+  require_memory(8 * d * d * (6 * static_cast<double>(deepest) + 30),  // three factorisations, A, gradient, P
+                 fmt::format("{} of {} x {}", layers_text(deepest), problem.d(), problem.d()),
+                 "try fewer layers");
 
   progress.stage("decomposing R");
   LinearResult result;
@@ -136,14 +143,14 @@ LinearResult linear(const LinearProblem& problem, const LinearOptions& options, 
   const Factorizer factorizer(result.problem.R, progress.silent());
   try {
     for (const Index layers : options.layers) {
+      if (!result.depths.empty()) {
+        for (Factorization& f : result.depths.back().factorizations) f.network = {};
+        if (auto& descent = result.depths.back().descent) descent->network = {};
+      }
       progress.stage(fmt::format("factorising, {}", layers_text(layers)));
       DepthResult depth{layers, factorizer.all(layers, progress.silent()), {}};
       if (options.train) depth.descent = descend(result.problem, layers, options.descent, progress);
       const bool interrupted = depth.descent && depth.descent->status == DescentStatus::interrupted;
-      for (DepthResult& before : result.depths) {
-        for (Factorization& f : before.factorizations) f.network = {};
-        if (before.descent) before.descent->network = {};
-      }
       result.depths.push_back(std::move(depth));
       if (result.depths.size() == 1 && !result.depths.front().small())
         result.layers_needed = factorizer.layers_needed();

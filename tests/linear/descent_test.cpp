@@ -50,11 +50,11 @@ void check_run(const LinearProblem& problem, const DescentResult& run) {
   ASSERT_FALSE(run.curve.empty());
   EXPECT_EQ(run.curve.front().step, 0);
   EXPECT_EQ(run.curve.back().step, run.steps);
-  Index left = -1;
+  std::optional<Index> left;
   for (const DescentPoint& p : run.curve) {
     EXPECT_GE(p.at.gradient_norm, p.at.gradient_bound * (1 - 1e-12)) << "step " << p.step;
     EXPECT_EQ(p.at.gradient_bound > 0, p.at.max_norm < 1 && p.at.excess_risk > 0) << "step " << p.step;
-    if (p.at.max_norm >= 1 && left < 0) left = p.step;
+    if (p.at.max_norm >= 1 && !left) left = p.step;
   }
   EXPECT_EQ(run.left_domain_at, left);
   const Landscape end = landscape(problem, run.network);
@@ -139,7 +139,7 @@ TEST(Descent, RotationsAreLearntWithinTheDomain) {
     check_run(problem, run);
     EXPECT_EQ(run.status, DescentStatus::converged);
     EXPECT_LE(run.relative_misfit, 1e-6);
-    EXPECT_EQ(run.left_domain_at, -1);
+    EXPECT_FALSE(run.left_domain_at);
     EXPECT_GE(run.least_ratio, 1 - 1e-12);
   }
 }

@@ -55,6 +55,14 @@ TEST(Linear, StudiesDepths) {
   EXPECT_NE(result.conclusion.find("converged at 3 of 3 depths"), std::string::npos) << result.conclusion;
 }
 
+TEST(Linear, OneLayerIsTheMapItself) {
+  LinearOptions options;
+  options.layers = {1};
+  const LinearResult result = linear(named("rotation:d=2,seed=4"), options);
+  EXPECT_EQ(result.conclusion.rfind("1 layer represents R exactly", 0), 0u) << result.conclusion;
+  EXPECT_LE((result.depths.front().smallest().network.product() - result.problem.R).norm(), 1e-15);
+}
+
 TEST(Linear, TreatmentsAreReported) {
   EXPECT_EQ(linear(named("gaussian:d=4,seed=1")).treatment,
             named("gaussian:d=4,seed=1").R.determinant() < 0 ? "augmented" : "none");

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -99,11 +100,11 @@ struct DescentResult {
   DescentStatus status = DescentStatus::budget_spent;
   std::string reason;  ///< of budget_spent and diverged
   Index steps = 0;
-  double relative_misfit = 0;  ///< at the end
-  Index left_domain_at = -1;   ///< first recorded step with max ||A_i|| >= 1; -1 if there is none
-  double largest_norm = 0;     ///< max ||A_i|| over all recorded steps
-  double least_ratio = 0;      ///< least gradient_norm/gradient_bound over recorded steps where both are > 0;
-                               ///< infinite if there is none
+  double relative_misfit = 0;           ///< at the end
+  std::optional<Index> left_domain_at;  ///< first recorded step with max ||A_i|| >= 1
+  double largest_norm = 0;              ///< max ||A_i|| over all recorded steps
+  double least_ratio = 0;  ///< least gradient_norm/gradient_bound over recorded steps where both are > 0;
+                           ///< infinite if there is none
   std::vector<DescentPoint> curve;  ///< first and last step included
   LinearResnet network;
 };
