@@ -76,7 +76,7 @@ std::string descent_sentence(const LinearResult& r, const DescentResult& descent
         fmt::format(" R has condition number {:.2g}: its small singular values are learnt last.", condition);
   if (!logarithm.missing.empty())
     text += fmt::format(
-        " {}{}: descent from A = 0 learns directions that are reversed late, those of a symmetric R never.",
+        " {}{}: descent from A = 0 learns reversed directions late, those of a symmetric R never.",
         r.treatment == "none" ? "" : "After that treatment ", logarithm.missing);
   return text;
 }
