@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "linear/descent.hpp"
+#include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/text.hpp"
@@ -132,6 +133,8 @@ LinearResult linear(const LinearProblem& problem, const LinearOptions& options, 
                  fmt::format("{} of {} x {}", layers_text(deepest), problem.d(), problem.d()),
                  "try fewer layers");
 
+  std::optional<SerialBlas> serial;  // threads gain nothing on small matrices, and wait for each other
+  if (problem.d() < 200) serial.emplace();
   progress.stage("decomposing R");
   LinearResult result;
   result.d = problem.d();
