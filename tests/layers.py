@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom: core <- data <- kernel <- shallow, and no sibling includes another. `layers.py SOURCE_TREE`
+"""Who may include whom: core <- data <- kernel <- linear, shallow, and no sibling includes another. `layers.py SOURCE_TREE`
 prints every include that breaks the rule and exits with 1 if there is one."""
 import re
 import sys
@@ -9,6 +9,7 @@ ALLOWED = {
     "core": {"core"},
     "data": {"core", "data"},
     "kernel": {"core", "data", "kernel"},
+    "linear": {"core", "data", "kernel", "linear"},
     "shallow": {"core", "data", "kernel", "shallow"},
 }
 GENERATED = {"zeroloss/version.hpp"}

@@ -31,6 +31,7 @@ void add_data(CLI::App& app, Session& session);
 void add_export(CLI::App& app, Session& session);
 void add_fit(CLI::App& app, Session& session);
 void add_info(CLI::App& app, Session& session);
+void add_linear(CLI::App& app, Session& session);
 void add_predict(CLI::App& app, Session& session);
 void add_sweep(CLI::App& app, Session& session);
 

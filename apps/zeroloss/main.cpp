@@ -109,6 +109,7 @@ int main(int argc, char** argv) {
   add_certify(app, session);
   add_fit(app, session);
   add_sweep(app, session);
+  add_linear(app, session);
   add_predict(app, session);
   add_export(app, session);
   add_data(app, session);

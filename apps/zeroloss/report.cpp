@@ -51,15 +51,14 @@ std::string heading(const Dataset& data, bool normalize, bool center) {
 
 std::string manifest(const char* kind, const std::vector<std::string>& arguments, const Json& options,
                      const Dataset& data, const ReadOptions& read, double seconds) {
-  const Json json{{"command", arguments},
-                  {"kind", kind},
-                  {"version", ZEROLOSS_VERSION},
-                  {"options", options},
-                  {"data", data_json(data, read)},
-                  {"machine", Json::parse(machine_json())},
-                  {"finished", now()},
-                  {"seconds", seconds},
-                  {"peak_bytes", peak_memory_bytes()}};
+  return manifest(kind, arguments, options, data_json(data, read), seconds);
+}
+
+std::string manifest(const char* kind, const std::vector<std::string>& arguments, const Json& options,
+                     const Json& data, double seconds) {
+  const Json json{{"command", arguments}, {"kind", kind},       {"version", ZEROLOSS_VERSION},
+                  {"options", options},   {"data", data},       {"machine", Json::parse(machine_json())},
+                  {"finished", now()},    {"seconds", seconds}, {"peak_bytes", peak_memory_bytes()}};
   return dump(json) + "\n";
 }
 

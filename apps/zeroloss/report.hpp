@@ -20,4 +20,9 @@ std::string manifest(const char* kind, const std::vector<std::string>& arguments
                      const nlohmann::ordered_json& options, const Dataset& data, const ReadOptions& read,
                      double seconds);
 
+/// The same for what is not a Dataset: `data` describes it.
+std::string manifest(const char* kind, const std::vector<std::string>& arguments,
+                     const nlohmann::ordered_json& options, const nlohmann::ordered_json& data,
+                     double seconds);
+
 }  // namespace zeroloss::app

@@ -23,6 +23,8 @@ ZEROLOSS_BLAS(float, s)
 #undef ZEROLOSS_BLAS
 int dsyevd_(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*,
             const int*, int*);
+int dgesvd_(const char*, const char*, const int*, const int*, double*, const int*, double*, double*,
+            const int*, double*, const int*, double*, const int*, int*);
 }
 
 namespace zeroloss::lapack {

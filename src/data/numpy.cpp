@@ -2,13 +2,17 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <regex>
 
 #include "data/formats.hpp"
 #include "data/records.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/memory.hpp"
+#include "zeroloss/data/arrays.hpp"
 
 /// npy files and npz archives: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 namespace zeroloss {
@@ -202,19 +206,53 @@ Bytes entry_bytes(const Archive& archive, const std::string& path, zip_int64_t i
   return {name, open, std::nullopt};
 }
 
-}  // namespace
+using NamedArrays = std::vector<std::pair<std::string, Array>>;
 
-Source read_npy(const Bytes& bytes) { return points_of(read_header(bytes)); }
-
-Source read_npz(const std::string& path) {
+NamedArrays arrays_of(const std::string& path) {
   const Archive archive = open_archive(path);
-  std::vector<std::pair<std::string, Array>> arrays;
+  NamedArrays arrays;
   for (zip_int64_t i = 0; i < zip_get_num_entries(archive.get(), 0); ++i) {
     std::string name = zip_get_name(archive.get(), static_cast<zip_uint64_t>(i), 0);
     if (!name.ends_with(".npy")) continue;
     name.resize(name.size() - 4);
     arrays.emplace_back(name, read_header(entry_bytes(archive, path, i, name)));
   }
+  return arrays;
+}
+
+// "X (100, 5), y (100,)", for messages.
+std::string listed(const NamedArrays& arrays) {
+  std::vector<std::string> found;
+  for (const auto& [name, array] : arrays) found.push_back(fmt::format("{} {}", name, array.shape_text()));
+  return found.empty() ? "no arrays" : fmt::format("{}", fmt::join(found, ", "));
+}
+
+RowMatrix matrix_of(const Array& array) {
+  const std::string& name = array.block.bytes.name;
+  if (array.shape.empty() || array.shape.size() > 2)
+    throw DataError(fmt::format("{}: expected a matrix; found shape {}", name, array.shape_text()));
+  if (array.kind == 'U' || array.kind == 'S')
+    throw DataError(fmt::format("{}: holds text; expected numbers", name));
+  array.block.check_size();
+  require_memory(16.0 * static_cast<double>(array.block.n) * static_cast<double>(array.block.d), name,
+                 "take fewer rows");
+  std::vector<Index> all(static_cast<std::size_t>(array.block.n));
+  std::iota(all.begin(), all.end(), Index{0});
+  RowMatrix values = read_rows({array.block}, all);
+  for (Index i = 0; i < values.rows(); ++i)
+    for (Index j = 0; j < values.cols(); ++j)
+      if (!std::isfinite(values(i, j)))
+        throw DataError(fmt::format("{}: row {}, column {} (from 0) is {}; expected a finite number", name, i,
+                                    j, values(i, j)));
+  return values;
+}
+
+}  // namespace
+
+Source read_npy(const Bytes& bytes) { return points_of(read_header(bytes)); }
+
+Source read_npz(const std::string& path) {
+  const NamedArrays arrays = arrays_of(path);
   const auto find = [&](const auto& matches) {
     const auto found = std::ranges::find_if(arrays, matches);
     return found == arrays.end() ? nullptr : &*found;
@@ -224,16 +262,22 @@ Source read_npz(const std::string& path) {
   };
   const auto* X = find([](const auto& entry) { return entry.first == "X"; });
   if (X == nullptr && std::ranges::count_if(arrays, is_table) == 1) X = find(is_table);
-  if (X == nullptr) {
-    std::vector<std::string> found;
-    for (const auto& [name, array] : arrays) found.push_back(fmt::format("{} {}", name, array.shape_text()));
-    throw DataError(fmt::format("{}: no array 'X' and not exactly one 2-d array; found {}", path,
-                                found.empty() ? "no arrays" : fmt::format("{}", fmt::join(found, ", "))));
-  }
+  if (X == nullptr)
+    throw DataError(
+        fmt::format("{}: no array 'X' and not exactly one 2-d array; found {}", path, listed(arrays)));
   Source source = points_of(X->second);
   if (const auto* y = find([](const auto& entry) { return entry.first == "y"; }))
     set_targets(source, y->second);
   return source;
+}
+
+RowMatrix read_matrix(const std::string& path, const std::string& name) {
+  if (name.empty()) return matrix_of(read_header(file_bytes(path)));
+  const NamedArrays arrays = arrays_of(path);
+  const auto found = std::ranges::find_if(arrays, [&](const auto& entry) { return entry.first == name; });
+  if (found == arrays.end())
+    throw DataError(fmt::format("{}: no array '{}'; found {}", path, name, listed(arrays)));
+  return matrix_of(found->second);
 }
 
 }  // namespace zeroloss

@@ -1,0 +1,152 @@
+#include "zeroloss/linear/linear.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "command.hpp"
+#include "linear_output.hpp"
+#include "report.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+struct Options {
+  std::string source, map, sigma, out, layers = "10";
+  LinearOptions linear;
+  std::uint64_t seed = 0;
+  std::vector<std::string> require;
+  bool no_train = false, json = false;
+};
+
+// "10" or "2:100" or "2:100:7", both ends included.
+std::vector<Index> parse_layers(const std::string& text) {
+  constexpr Index kMost = 10'000;  // depths in a study
+  std::vector<Index> parts;
+  std::string_view rest = text;
+  bool good = true, more = true;
+  while (good && more) {
+    const std::string_view item = rest.substr(0, rest.find(':'));
+    more = item.size() < rest.size();
+    if (more) rest.remove_prefix(item.size() + 1);
+    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), parts.emplace_back());
+    good = error == std::errc{} && end == item.data() + item.size() && parts.back() >= 1 && parts.size() <= 3;
+  }
+  good = good && (parts.size() == 1 || parts[0] <= parts[1]);
+  const Index stride = parts.size() == 3 ? parts[2] : 1;
+  if (!good || (parts.size() > 1 && (parts[1] - parts[0]) / stride >= kMost))
+    throw std::invalid_argument(fmt::format(
+        "linear: layers must be a number >= 1 or a range FIRST:LAST[:STRIDE] of at most {} depths, "
+        "as in 2:100; got \"{}\"",
+        kMost, text));
+  std::vector<Index> layers;
+  for (Index l = parts[0]; l <= (parts.size() > 1 ? parts[1] : parts[0]); l += stride) layers.push_back(l);
+  return layers;
+}
+
+NamedProblem read(const Options& o) {
+  if (o.source.empty() == o.map.empty())
+    throw std::invalid_argument(
+        o.map.empty()
+            ? "linear: give a problem: an npz with X and Y, gaussian:d=.., rotation:d=.., or --map R.npy"
+            : "linear: give DATA or --map, not both");
+  if (!o.sigma.empty() && o.map.empty()) throw std::invalid_argument("linear: --sigma goes with --map");
+  return o.map.empty() ? read_linear_problem(o.source, o.seed) : read_linear_map(o.map, o.sigma);
+}
+
+bool holds(const std::string& property, const LinearResult& result) {
+  for (const DepthResult& depth : result.depths) {
+    if (property == "small-norm" && !depth.small()) return false;
+    if (property == "converged" && (!depth.descent || depth.descent->status != DescentStatus::converged))
+      return false;
+  }
+  return true;
+}
+
+void run(const Options& options, Session& session) {
+  LinearOptions settings = options.linear;
+  settings.layers = parse_layers(options.layers);
+  settings.train = !options.no_train;
+  auto progress = session.progress();
+  std::optional<RunFolder> folder;
+  if (!options.out.empty()) folder.emplace(options.out);
+  progress.stage("reading " + (options.map.empty() ? options.source : options.map));
+  const NamedProblem named = read(options);
+  const LinearResult result = linear(named.problem, settings, progress);
+
+  if (folder && !result.interrupted) {
+    write_linear(*folder, named, settings, result);
+    folder->write("manifest.json", manifest("linear", session.arguments, linear_options_json(settings),
+                                            {{"name", named.name},
+                                             {"digest", named.digest},
+                                             {"sigma", options.sigma},
+                                             {"seed", options.seed}},
+                                            result.seconds));
+    folder->finish();
+  }
+  fmt::print("{}", options.json ? linear_json(named, settings, result) + "\n"
+                                : linear_text(named, settings, result));
+  std::fflush(stdout);
+  if (result.interrupted) {
+    fmt::print(stderr, "zeroloss: interrupted at {} layers; what was done is above{}\n",
+               result.depths.back().layers, folder ? fmt::format(", {} is not written", options.out) : "");
+    session.exit_code = kInterrupted;
+    return;
+  }
+  for (const auto& property : options.require)
+    if (!holds(property, result)) {
+      fmt::print(stderr, "zeroloss: required property does not hold: {}\n", property);
+      session.exit_code = kRequirementFailed;
+    }
+}
+
+}  // namespace
+
+void add_linear(CLI::App& app, Session& session) {
+  auto* command = app.add_subcommand(
+      "linear",
+      "Deep linear residual networks: exact factorisations with small layers, and gradient descent");
+  auto options = std::make_shared<Options>();
+  auto& o = *options;
+  command->add_option(
+      "data", o.source,
+      "An npz with X (n x d) and Y (n x d), or gaussian:d=.. or rotation:d=.. (a random map)");
+  const auto add = [&](const char* group, const char* flag, auto& field, const char* help) {
+    return command->add_option(flag, field, help)->group(group)->capture_default_str();
+  };
+  constexpr auto kProblem = "Problem", kNetwork = "Network", kDescent = "Gradient descent";
+  add(kProblem, "--map", o.map, "Instead of DATA: an npy file with the map R, d x d [none]")
+      ->type_name("R.npy");
+  add(kProblem, "--sigma", o.sigma, "Of --map: an npy file with Sigma = E[x x^T] [identity]")
+      ->type_name("SIGMA.npy");
+  add(kProblem, "--reflection", o.linear.reflection,
+      "Where det R < 0: flip the labels (odd d), augment x and y by a coordinate, or auto: flip for odd d")
+      ->check(CLI::IsMember({"auto", "flip", "augment"}));
+  add(kProblem, "--seed", o.seed, "Of a random map: an integer from 0 to 2^53 - 1")
+      ->check(CLI::Range(std::uint64_t{0}, (std::uint64_t{1} << 53) - 1));
+  add(kNetwork, "--layers", o.layers, "Depth, or a range of depths FIRST:LAST[:STRIDE]")
+      ->type_name("INT|RANGE");
+  command->add_flag("--no-train", o.no_train, "Factorise only [off]")->group(kDescent);
+  add(kDescent, "--step", o.linear.descent.step,
+      "A number, or auto: 1 over a bound of the Hessian along each step, so that the risk always falls")
+      ->type_name("NUMBER|auto");
+  add(kDescent, "--max-steps", o.linear.descent.max_steps, "Most steps at each depth");
+  add(kDescent, "--tolerance", o.linear.descent.tolerance, "Relative misfit to reach");
+  add(kDescent, "--record-every", o.linear.descent.record_every,
+      "Steps between rows of metrics.csv; 0 = about 20 a decade");
+  command
+      ->add_option("--require", o.require,
+                   "Exit with 1 unless this holds at every depth: small-norm (a factorisation with every "
+                   "||A_i|| < 1) or converged [none]")
+      ->check(CLI::IsMember({"small-norm", "converged"}))
+      ->allow_extra_args(false);
+  command->add_option("--out", o.out, "Write a run folder: factors, curve, figures, result, manifest [none]");
+  command->add_flag("--json", o.json, "Print one JSON object [off]");
+  command->callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace zeroloss::app

@@ -1,0 +1,276 @@
+#include "linear_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "report.hpp"
+#include "zeroloss/core/chart.hpp"
+#include "zeroloss/core/text.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string above(double x) { return decimal(x, 3, Rounding::up); }
+std::string below(double x) { return decimal(x, 3, Rounding::down); }
+
+// ---- text ----
+
+std::string heading(const NamedProblem& named, const LinearResult& r) {
+  std::string text = named.name + ": ";
+  if (r.n > 0) text += count(r.n, "point", "points") + ", ";
+  text += fmt::format("R is {0} x {0} with singular values from {1:.4g} to {2:.4g}", r.d, r.map.s_min,
+                      r.map.s_max);
+  if (r.treatment == "none") return text;
+  text += "\ndet R < 0, which small layers cannot give: ";
+  return text +
+         (r.treatment == "flipped"
+              ? "the labels' signs are flipped, R becomes -R"
+              : fmt::format("x and y get a coordinate b and -b, R becomes diag(R, -1), {0} x {0}", r.d + 1));
+}
+
+// Of many depths twelve, evenly spread, the first and the last among them.
+std::vector<const DepthResult*> shown(const LinearResult& r) {
+  const std::size_t size = r.depths.size(), rows = std::min<std::size_t>(size, 12);
+  std::vector<const DepthResult*> some;
+  for (std::size_t k = 0; k < rows; ++k)
+    some.push_back(&r.depths[rows > 1 ? k * (size - 1) / (rows - 1) : 0]);
+  return some;
+}
+
+std::string factorization_table(const DepthResult& depth) {
+  Table table({"factorisation", "max ||A_i||", "bound", "reconstruction error"});
+  std::string missing;
+  for (const Factorization& f : depth.factorizations) {
+    if (f.missing.empty())
+      table.add({f.name, above(f.max_norm), above(f.bound), fmt::format("{:.1e}", f.reconstruction_error)});
+    else
+      missing += fmt::format("no {}: {}\n", f.name, f.missing);
+  }
+  return table.text() + missing;
+}
+
+std::string norm_of(const DepthResult& depth, const char* name) {
+  for (const Factorization& f : depth.factorizations)
+    if (f.name == name && f.missing.empty()) return above(f.max_norm);
+  return "";
+}
+
+std::string depth_table(const LinearResult& r, bool train) {
+  std::vector<std::string> header{"layers", "theorem", "paper", "polar", "logarithm"};
+  if (train) header.insert(header.end(), {"descent", "steps", "misfit", "status"});
+  Table table(header);
+  for (const DepthResult* depth : shown(r)) {
+    std::vector<std::string> row{with_commas(depth->layers), above(depth->factorizations.front().bound),
+                                 norm_of(*depth, "paper"), norm_of(*depth, "polar"),
+                                 norm_of(*depth, "logarithm")};
+    if (depth->descent)
+      row.insert(row.end(),
+                 {above(depth->descent->curve.back().at.max_norm), with_commas(depth->descent->steps),
+                  fmt::format("{:.1e}", depth->descent->relative_misfit), name(depth->descent->status)});
+    table.add(row);
+  }
+  std::string text = fmt::format("max ||A_i|| at each depth{}\n", train ? ", and gradient descent" : "");
+  text += table.text();
+  if (shown(r).size() < r.depths.size())
+    text += fmt::format("({} of {} depths)\n", shown(r).size(), r.depths.size());
+  return text;
+}
+
+std::string descent_table(const DescentResult& descent) {
+  Table table({"step", "relative misfit", "||grad f||", ">= bound", "max ||A_i||"});
+  const std::size_t size = descent.curve.size(), rows = std::min<std::size_t>(size, 8);
+  for (std::size_t k = 0; k < rows; ++k) {
+    const DescentPoint& p = descent.curve[rows > 1 ? k * (size - 1) / (rows - 1) : 0];
+    table.add({with_commas(p.step), fmt::format("{:.3g}", p.relative_misfit),
+               fmt::format("{:.3g}", p.at.gradient_norm),
+               p.at.max_norm < 1 ? below(p.at.gradient_bound) : "says nothing", above(p.at.max_norm)});
+  }
+  std::string text = table.text();
+  if (std::isfinite(descent.least_ratio))
+    text += fmt::format("gradient norm over the landscape inequality's bound, at least: {:.3g}\n",
+                        descent.least_ratio);
+  return text;
+}
+
+// ---- JSON ----
+
+Json finite(double x) { return std::isfinite(x) ? Json(x) : Json(); }
+
+Json descent_json(const DepthResult& depth) {
+  const DescentResult& descent = *depth.descent;
+  const Landscape& at = descent.curve.back().at;
+  return {{"layers", depth.layers},
+          {"status", name(descent.status)},
+          {"reason", descent.reason.empty() ? Json() : Json(descent.reason)},
+          {"steps", descent.steps},
+          {"relative_misfit", finite(descent.relative_misfit)},
+          {"risk", finite(at.risk)},
+          {"excess_risk", finite(at.excess_risk)},
+          {"gradient_norm", finite(at.gradient_norm)},
+          {"gradient_bound", finite(at.gradient_bound)},
+          {"max_norm", finite(at.max_norm)},
+          {"in_domain", at.max_norm < 1},
+          {"left_domain_at", descent.left_domain_at ? Json(*descent.left_domain_at) : Json()},
+          {"largest_norm", finite(descent.largest_norm)},
+          {"least_ratio", finite(descent.least_ratio)}};
+}
+
+Json result_json(const NamedProblem& named, const LinearOptions& options, const LinearResult& r) {
+  Json factorizations = Json::array(), missing = Json::array(), training = Json::array(),
+       layers = Json::array();
+  for (const DepthResult& depth : r.depths) {
+    layers.push_back(depth.layers);
+    for (const Factorization& f : depth.factorizations)
+      if (f.missing.empty())
+        factorizations.push_back({{"name", f.name},
+                                  {"layers", f.layers},
+                                  {"max_norm", f.max_norm},
+                                  {"bound", f.bound},
+                                  {"reconstruction_error", f.reconstruction_error}});
+      else
+        missing.push_back({{"name", f.name}, {"layers", f.layers}, {"reason", f.missing}});
+    if (depth.descent) training.push_back(descent_json(depth));
+  }
+  Json json{{"data", named.name},
+            {"digest", named.digest},
+            {"options", linear_options_json(options)},
+            {"conclusion", r.conclusion},
+            {"interrupted", r.interrupted},
+            {"n", r.n > 0 ? Json(r.n) : Json()},
+            {"d", r.d},
+            {"s_max", r.map.s_max},
+            {"s_min", r.map.s_min},
+            {"gamma", r.map.gamma},
+            {"treatment", r.treatment},
+            {"sigma_min", r.problem.sigma_min},
+            {"sigma_max", r.problem.sigma_max},
+            {"least_risk", r.problem.noise},
+            {"layers", layers},
+            {"layers_needed", r.layers_needed > 0 ? Json(r.layers_needed) : Json()},
+            {"factorizations", factorizations},
+            {"missing", missing},
+            {"training", training}};
+  const bool trained = !training.empty();
+  for (const char* key :
+       {"status", "reason", "steps", "relative_misfit", "risk", "excess_risk", "gradient_norm",
+        "gradient_bound", "max_norm", "in_domain", "left_domain_at", "largest_norm", "least_ratio"})
+    json[key] = trained ? training.back()[key] : Json();
+  json["seconds"] = r.seconds;
+  return json;
+}
+
+// ---- files ----
+
+std::string metrics_csv(const LinearResult& r) {
+  std::string csv =
+      "layers,step,eta,relative_misfit,risk,excess_risk,gradient_norm,gradient_bound,max_norm\n";
+  for (const DepthResult& depth : r.depths) {
+    if (!depth.descent) continue;
+    for (const DescentPoint& p : depth.descent->curve)
+      csv += fmt::format("{},{},{},{},{},{},{},{},{}\n", depth.layers, p.step, p.eta, p.relative_misfit,
+                         p.at.risk, p.at.excess_risk, p.at.gradient_norm, p.at.gradient_bound, p.at.max_norm);
+  }
+  return csv;
+}
+
+std::string descent_figure(const std::string& title, const DescentResult& descent) {
+  Curve measured{"gradient norm", {}, {}, {}}, bound{"bound of the inequality", {}, {}, {}},
+      misfit{"relative misfit", {}, {}, {}};
+  for (const DescentPoint& p : descent.curve) {
+    const auto step = static_cast<double>(p.step);
+    measured.x.push_back(step), measured.y.push_back(p.at.gradient_norm);
+    bound.x.push_back(step), bound.y.push_back(p.at.gradient_bound);
+    misfit.x.push_back(step), misfit.y.push_back(p.relative_misfit);
+  }
+  return line_chart(title, {"step", false}, {"", true}, {measured, bound, misfit});
+}
+
+std::string norm_figure(const std::string& title, const LinearResult& r) {
+  std::vector<Curve> curves{{"theorem 2.1", {}, {}, {}},
+                            {"paper", {}, {}, {}},
+                            {"polar", {}, {}, {}},
+                            {"logarithm", {}, {}, {}},
+                            {"gradient descent", {}, {}, {}}};
+  const auto add = [&](const std::string& name, Index layers, double norm) {
+    for (Curve& curve : curves)
+      if (curve.name == name) {
+        curve.x.push_back(static_cast<double>(layers));
+        curve.y.push_back(norm);
+      }
+  };
+  for (const DepthResult& depth : r.depths) {
+    add("theorem 2.1", depth.layers, depth.factorizations.front().bound);
+    for (const Factorization& f : depth.factorizations)
+      if (f.missing.empty()) add(f.name, f.layers, f.max_norm);
+    if (depth.descent && depth.descent->status == DescentStatus::converged)
+      add("gradient descent", depth.layers, depth.descent->curve.back().at.max_norm);
+  }
+  std::erase_if(curves, [](const Curve& curve) { return curve.x.empty(); });
+  return line_chart(title, {"layers", false}, {"max ||A_i||", true}, curves);
+}
+
+// Depths at which descent did not converge are left out.
+std::string convergence_figure(const std::string& title, const LinearResult& r) {
+  Curve steps{"steps", {}, {}, {}};
+  for (const DepthResult& depth : r.depths)
+    if (depth.descent && depth.descent->status == DescentStatus::converged) {
+      steps.x.push_back(static_cast<double>(depth.layers));
+      steps.y.push_back(static_cast<double>(depth.descent->steps));
+    }
+  return line_chart(title, {"layers", false}, {"steps to the tolerance", false}, {steps});
+}
+
+}  // namespace
+
+Json linear_options_json(const LinearOptions& o) {
+  return {{"layers", o.layers},
+          {"reflection", o.reflection},
+          {"train", o.train},
+          {"step", o.descent.step},
+          {"max_steps", o.descent.max_steps},
+          {"tolerance", o.descent.tolerance},
+          {"record_every", o.descent.record_every}};
+}
+
+std::string linear_text(const NamedProblem& named, const LinearOptions& options, const LinearResult& r) {
+  std::string text = heading(named, r) + "\n\n" + r.conclusion + "\n\n";
+  if (r.depths.size() > 1) {
+    text += depth_table(r, options.train);
+  } else {
+    const DepthResult& depth = r.depths.front();
+    text += factorization_table(depth);
+    if (depth.descent) text += "\n" + descent_table(*depth.descent);
+  }
+  if (r.n > 0) text += fmt::format("least risk of any linear map on these points: {:.4g}\n", r.problem.noise);
+  return text + fmt::format("\n{:.1f} s\n", r.seconds);
+}
+
+std::string linear_json(const NamedProblem& named, const LinearOptions& options, const LinearResult& result) {
+  return dump(result_json(named, options, result));
+}
+
+void write_linear(RunFolder& folder, const NamedProblem& named, const LinearOptions& options,
+                  const LinearResult& r) {
+  folder.write("result.json", linear_json(named, options, r) + "\n");
+  folder.write("metrics.csv", metrics_csv(r));
+  save_linear(
+      folder.partial() / "model.safetensors", r,
+      {{"options", linear_options_json(options).dump()}, {"data", named.name}, {"digest", named.digest}});
+  if (r.depths.size() > 1) {
+    folder.write("norm.vl.json", norm_figure(named.name + ": exact networks with small layers", r));
+    if (options.train)
+      folder.write("convergence.vl.json",
+                   convergence_figure(named.name + ": gradient descent from A = 0", r));
+  } else if (const auto& descent = r.depths.front().descent) {
+    folder.write("descent.vl.json",
+                 descent_figure(fmt::format("{}: {} layers", named.name, r.depths.front().layers), *descent));
+  }
+}
+
+}  // namespace zeroloss::app

@@ -1,0 +1,15 @@
+#pragma once
+#include <string>
+
+#include "zeroloss/core/matrix.hpp"
+
+/// NumPy's files as plain matrices, for what is not a Dataset: maps, covariances, targets with many columns.
+namespace zeroloss {
+
+/// The array of an npy file or, if `array` is given, the array of that name in an npz archive. A 1-d array is
+/// one column. Throws DataError: no such file or array (the message lists those that are there), more than
+/// two dimensions, text, an entry that is not finite (with its row and column); ResourceError if it does not
+/// fit into memory.
+RowMatrix read_matrix(const std::string& path, const std::string& array = {});
+
+}  // namespace zeroloss

@@ -1,0 +1,56 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/linear/factorize.hpp"
+#include "zeroloss/linear/linear_resnet.hpp"
+
+/// The whole question: how small can the layers of an exact network be, does gradient descent find one, and
+/// what does depth change?
+namespace zeroloss {
+
+struct LinearOptions {
+  std::vector<Index> layers{10};    ///< depths to study, each >= 1
+  std::string reflection = "auto";  ///< of orient(): auto | flip | augment
+  bool train = true;                ///< gradient descent too, from A = 0
+  DescentOptions descent{};
+};
+
+/// One depth.
+struct DepthResult {
+  Index layers = 0;
+  std::vector<Factorization> factorizations;  ///< paper, polar, logarithm; networks at the last depth only
+  std::optional<DescentResult> descent;       ///< if trained; its network at the last depth only
+
+  const Factorization& smallest() const;  ///< the one with the least max ||A_i||
+  bool small() const;                     ///< it is below 1, by more than rounding
+};
+
+struct LinearResult {
+  std::string conclusion;    ///< the answer in two or three sentences
+  bool interrupted = false;  ///< then `depths` ends early
+  Index d = 0, n = 0;        ///< of the problem as given
+  MapSummary map;            ///< of R as given
+  std::string treatment;     ///< none | flipped | augmented, see OrientedProblem
+  LinearProblem problem;     ///< the one that was solved
+  Index layers_needed = 0;  ///< the least l with a factorisation whose max ||A_i|| < 1, where the first depth
+                            ///< has none; else 0
+  std::vector<DepthResult> depths;
+  double seconds = 0;
+};
+
+/// Throws std::invalid_argument naming an option that is out of range; DataError if R is singular, with its
+/// rank; ResourceError if memory does not suffice. Cancelled through `progress` it returns what is done, or
+/// throws Interrupted if no depth is. Cost of a depth: 6 l products of d x d matrices, and 3 l a step.
+LinearResult linear(const LinearProblem& problem, const LinearOptions& options, Progress& progress);
+LinearResult linear(const LinearProblem& problem, const LinearOptions& options = {});
+
+/// Writes the networks of the last depth as l x d x d tensors of float64, layer 1 first, called paper, polar,
+/// logarithm and descent as far as they exist, and R of the problem that was solved; metadata kind = linear,
+/// format_version = 1, layers, treatment and `extra`. Throws as write_tensors does.
+void save_linear(const std::filesystem::path& path, const LinearResult& result, const Metadata& extra = {});
+
+}  // namespace zeroloss

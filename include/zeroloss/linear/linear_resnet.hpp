@@ -1,0 +1,119 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/core/progress.hpp"
+
+/// Deep linear residual networks y^ = (I + A_l) .. (I + A_1) x: risk, gradient, the landscape inequality and
+/// gradient descent [HM, section 2]. Mathematics: theory 10.
+namespace zeroloss {
+
+/// What such a network learns: y = R x + noise, E[x x^T] = Sigma.
+struct LinearProblem {
+  Matrix R;              ///< d x d, finite
+  Matrix Sigma;          ///< d x d, positive definite
+  Matrix root;           ///< d x d with root root^T = Sigma, lower triangular
+  double noise = 0;      ///< C = E||y - R x||^2, the risk that no network goes below
+  double sigma_min = 0;  ///< eigenvalues of Sigma
+  double sigma_max = 0;
+  Index n = 0;  ///< points, if R and Sigma come from data; else 0
+
+  Index d() const { return R.rows(); }
+};
+
+/// The problem of a map R and a covariance Sigma, without noise. Throws DataError, naming what was found:
+/// sizes that are not d x d, entries that are not finite or beyond 1e60, Sigma not symmetric to 1e-12 of its
+/// largest entry, not positive semidefinite or singular (with its rank).
+LinearProblem population(const Matrix& R, const Matrix& Sigma);
+
+/// Least squares on data: R = Y^T X (X^T X)^-1, Sigma = X^T X/n, C = ||Y - X R^T||_F^2/n, through a QR
+/// factorisation of X (the normal equations would square its condition number). f is then the mean of
+/// ||y^_i - y_i||^2 over the points. Throws DataError: Y without d columns or n rows, entries that are not
+/// finite or beyond 1e60, X^T X singular (with its rank: singular values above max(n, d) 2^-52 of the
+/// largest). O(n d^2).
+LinearProblem regression(const RowMatrix& X, const RowMatrix& Y);
+
+/// A problem as the command line names it: an npz with X and Y, or a generator. `gaussian:d=..[,seed=..]`: R
+/// with independent N(0, 1/d) entries. `rotation:d=..[,seed=..]`: R uniform on SO(d). Sigma = I for both. A
+/// seed in the text wins over `seed`; both lie in [0, 2^53).
+struct NamedProblem {
+  LinearProblem problem;
+  std::string name;    ///< what the user called it
+  std::string digest;  ///< SHA-256 (hex) of the file, or of the doubles of R
+};
+NamedProblem read_linear_problem(const std::string& source, std::uint64_t seed = 0);
+
+/// The same from a map in an npy file, with Sigma in another one; I if `sigma` is empty.
+NamedProblem read_linear_map(const std::string& map, const std::string& sigma);
+
+/// Layers A_1, .., A_l, each d x d; layer 1 is applied first.
+struct LinearResnet {
+  std::vector<Matrix> A;
+
+  Index layers() const { return static_cast<Index>(A.size()); }
+  /// (I + A_l) .. (I + A_1), evaluated as the network does: h <- h + A_j h. O(l d^3).
+  Matrix product() const;
+  double max_norm() const;  ///< max ||A_i||, spectral norms. O(l d^3)
+};
+
+/// Where a network stands.
+struct Landscape {
+  double excess_risk = 0;     ///< f - C = ||E Sigma^(1/2)||_F^2, E = product - R; never by subtraction
+  double risk = 0;            ///< f
+  double gradient_norm = 0;   ///< ||grad f||_F over all layers
+  double max_norm = 0;        ///< tau = max ||A_i||
+  double gradient_bound = 0;  ///< 2 sqrt(l) (1 - tau)^(l-1) sqrt(s_min(Sigma) (f - C)) <= ||grad f||_F for
+                              ///< tau < 1; 0, and nothing is said, for tau >= 1 [HM, (2.3), corrected]
+};
+
+/// Also hands out the gradient, df/dA_i = 2 S_i^T E Sigma P_(i-1)^T with P_i = (I + A_i) .. (I + A_1) and
+/// S_i = (I + A_l) .. (I + A_(i+1)), if `gradient` is not null. Throws std::invalid_argument if the network
+/// has no layers or not the problem's d. O(l d^3), memory 2 l d^2.
+Landscape landscape(const LinearProblem& problem, const LinearResnet& network,
+                    std::vector<Matrix>* gradient = nullptr);
+
+struct DescentOptions {
+  /// A number > 0, or auto: eta = 1/H at every step, H >= the largest eigenvalue of the Hessian on the whole
+  /// step (theory 10). Then f falls by eta/2 ||grad f||^2 or more, in exact arithmetic.
+  std::string step = "auto";
+  Index max_steps = 10'000;  ///< >= 0
+  double tolerance = 1e-6;   ///< relative misfit to reach, > 0
+  Index record_every = 0;    ///< steps between points of the curve; 0 = about 20 a decade
+};
+
+/// How descent ended. converged: the relative misfit is at most the tolerance. budget_spent: max_steps are
+/// done, or rounding hides any further progress. diverged: not finite, or 1000 times the start.
+enum class DescentStatus { converged, budget_spent, diverged, interrupted };
+std::string name(DescentStatus status);
+
+struct DescentPoint {
+  Index step = 0;
+  double eta = 0;              ///< the step that led here; 0 at the start
+  double relative_misfit = 0;  ///< ||E Sigma^(1/2)||_F/||R Sigma^(1/2)||_F
+  Landscape at;
+};
+
+struct DescentResult {
+  DescentStatus status = DescentStatus::budget_spent;
+  std::string reason;  ///< of budget_spent and diverged
+  Index steps = 0;
+  double relative_misfit = 0;           ///< at the end
+  std::optional<Index> left_domain_at;  ///< first recorded step with max ||A_i|| >= 1
+  double largest_norm = 0;              ///< max ||A_i|| over all recorded steps
+  double least_ratio = 0;  ///< least gradient_norm/gradient_bound over recorded steps where both are > 0;
+                           ///< infinite if there is none
+  std::vector<DescentPoint> curve;  ///< first and last step included
+  LinearResnet network;
+};
+
+/// Gradient descent A_i <- A_i - eta df/dA_i from A = 0, l = `layers` >= 1. Throws std::invalid_argument
+/// naming an option that is out of range; ResourceError if memory does not suffice. Cancelled through
+/// `progress` it returns what is done as interrupted. A step costs 3 l products of d x d matrices.
+DescentResult descend(const LinearProblem& problem, Index layers, const DescentOptions& options,
+                      Progress& progress);
+DescentResult descend(const LinearProblem& problem, Index layers, const DescentOptions& options = {});
+
+}  // namespace zeroloss

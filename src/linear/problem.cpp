@@ -1,0 +1,224 @@
+#include <fmt/format.h>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <stdexcept>
+
+#include "linear/svd.hpp"
+#include "zeroloss/core/digest.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/random.hpp"
+#include "zeroloss/data/arrays.hpp"
+#include "zeroloss/data/readers.hpp"
+#include "zeroloss/linear/linear_resnet.hpp"
+
+namespace zeroloss {
+namespace {
+
+constexpr double kEpsilon = 0x1p-52;
+
+constexpr const char* kForms =
+    "linear takes an npz with X (n x d) and Y (n x d), a map (--map R.npy), gaussian:d=.. or rotation:d=..";
+
+std::string shape(const auto& A) { return fmt::format("{} x {}", A.rows(), A.cols()); }
+
+std::string digest_of(const Matrix& R) {
+  Sha256 digest;
+  digest.update(R.data(), static_cast<std::size_t>(R.size()) * sizeof(double));
+  return digest.hex();
+}
+
+// ---- generators ----
+
+struct Generator {
+  bool rotation = false;
+  std::int64_t d = 0, seed = 0;
+};
+
+[[noreturn]] void fail(const std::string& text, const std::string& what) {
+  throw std::invalid_argument(
+      fmt::format("'{}': {}; expected gaussian:d=..[,seed=..] or rotation:d=..[,seed=..], as in "
+                  "gaussian:d=10",
+                  text, what));
+}
+
+Generator parse(const std::string& text, std::uint64_t seed) {
+  Generator generator{text.starts_with("rotation:"), 0, static_cast<std::int64_t>(seed)};
+  std::string_view rest = std::string_view(text).substr(text.find(':') + 1);
+  while (!rest.empty()) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    const std::size_t equals = item.find('=');
+    const std::string_view key = item.substr(0, equals);
+    const std::string_view value = equals == std::string_view::npos ? "" : item.substr(equals + 1);
+    std::int64_t* number = key == "d" ? &generator.d : key == "seed" ? &generator.seed : nullptr;
+    if (number == nullptr) fail(text, fmt::format("unknown part '{}'", item));
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), *number);
+    const std::int64_t least = key == "seed" ? 0 : 1;
+    if (error != std::errc{} || end != value.data() + value.size() || *number < least)
+      fail(text, fmt::format("{} must be an integer >= {}; got '{}'", key, least, value));
+  }
+  if (generator.d == 0) fail(text, "d is missing");
+  if (generator.seed >= (std::int64_t{1} << 53))
+    fail(text, fmt::format("seed must be below 2^53; got {}", generator.seed));
+  return generator;
+}
+
+Matrix generated_map(const std::string& text, const Generator& generator) {
+  const auto d = static_cast<double>(generator.d);
+  require_memory(48 * d * d, text, "take a smaller d");
+  Random random(static_cast<std::uint64_t>(generator.seed), Stream::points);
+  Matrix G(generator.d, generator.d);
+  random.fill_normal(G);
+  if (!generator.rotation) return G / std::sqrt(d);
+  // QR of a Gaussian matrix with R's diagonal positive: Q is uniform on O(d); a negated column moves the
+  // other half of O(d) onto SO(d) and leaves its distribution there uniform.
+  const Eigen::HouseholderQR<Matrix> qr(G);
+  Matrix Q = qr.householderQ();
+  int reflections = static_cast<int>((qr.hCoeffs().array() != 0).count());
+  for (Index j = 0; j < Q.cols(); ++j)
+    if (qr.matrixQR()(j, j) < 0) {
+      Q.col(j) = -Q.col(j);
+      ++reflections;
+    }
+  if (reflections % 2 != 0) Q.col(0) = -Q.col(0);
+  return Q;
+}
+
+LinearProblem isotropic(Matrix R) {
+  const Index d = R.rows();
+  LinearProblem problem;
+  problem.R = std::move(R);
+  problem.Sigma = problem.root = Matrix::Identity(d, d);
+  problem.sigma_min = problem.sigma_max = 1;
+  return problem;
+}
+
+// Products of a few entries neither overflow nor vanish.
+void check_entries(const char* what, const auto& A) {
+  if (!A.allFinite()) throw DataError(fmt::format("{} has an entry that is not finite", what));
+  const double largest = A.cwiseAbs().maxCoeff();
+  if (largest != 0 && (largest < 1e-60 || largest > 1e60))
+    throw DataError(
+        fmt::format("{} is out of range: its largest entry is {:.2g}; rescale it", what, largest));
+}
+
+RowMatrix read_targets(const std::string& source) {
+  try {
+    return read_matrix(source, "Y");
+  } catch (const DataError& error) {
+    throw DataError(
+        fmt::format("{}; Y must have d columns, as X has, and a row for each of X", error.what()));
+  }
+}
+
+void check_map(const Matrix& R) {
+  if (R.rows() != R.cols() || R.rows() == 0)
+    throw DataError(fmt::format("R must be square, d x d; found {}", shape(R)));
+  check_entries("R", R);
+}
+
+}  // namespace
+
+LinearProblem population(const Matrix& R, const Matrix& Sigma) {
+  check_map(R);
+  const Index d = R.rows();
+  if (Sigma.rows() != d || Sigma.cols() != d)
+    throw DataError(fmt::format("Sigma must be {} x {}, as R is; found {}", d, d, shape(Sigma)));
+  check_entries("Sigma", Sigma);
+  const double largest = Sigma.cwiseAbs().maxCoeff();
+  const double asymmetry = (Sigma - Sigma.transpose()).cwiseAbs().maxCoeff();
+  if (asymmetry > 1e-12 * largest)
+    throw DataError(
+        fmt::format("Sigma must be symmetric; entries and their mirrors differ by up to {:.2g}", asymmetry));
+  LinearProblem problem;
+  problem.R = R;
+  problem.Sigma = (Sigma + Sigma.transpose()) / 2;
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(problem.Sigma, Eigen::EigenvaluesOnly);
+  problem.sigma_min = eigen.eigenvalues()(0);
+  problem.sigma_max = eigen.eigenvalues()(d - 1);
+  const double zero = static_cast<double>(d) * kEpsilon * std::abs(problem.sigma_max);
+  if (problem.sigma_min < -zero)
+    throw DataError(
+        fmt::format("Sigma must be positive definite; it has the eigenvalue {:.6g}", problem.sigma_min));
+  if (problem.sigma_min <= zero)
+    throw DataError(
+        fmt::format("Sigma is singular: its rank is {}, d is {}; in the directions that x never "
+                    "takes R is not determined: drop them",
+                    (eigen.eigenvalues().array() > zero).count(), d));
+  problem.root = Eigen::LLT<Matrix>(problem.Sigma).matrixL();
+  return problem;
+}
+
+LinearProblem regression(const RowMatrix& X, const RowMatrix& Y) {
+  const Index n = X.rows(), d = X.cols();
+  if (n == 0 || d == 0) throw DataError(fmt::format("X must have points and features; found {}", shape(X)));
+  if (Y.cols() != d)
+    throw DataError(fmt::format("Y must have d columns, as X has: expected {}; found {} (X is {} x {})", d,
+                                Y.cols(), n, d));
+  if (Y.rows() != n) throw DataError(fmt::format("Y has {} rows, but X has {}", Y.rows(), n));
+  check_entries("X", X);
+  check_entries("Y", Y);
+  const auto N = static_cast<double>(n), D = static_cast<double>(d);
+  require_memory(8 * (3 * N * D + 8 * D * D), fmt::format("least squares with {} points", n),
+                 "take fewer points");
+  Eigen::HouseholderQR<Matrix> qr{Matrix(X)};
+  const Matrix T = qr.matrixQR().topRows(std::min(n, d)).triangularView<Eigen::Upper>();
+  const Vector s = singular_values(T).s;
+  const Index rank = (s.array() > static_cast<double>(std::max(n, d)) * kEpsilon * s(0)).count();
+  if (rank < d)
+    throw DataError(fmt::format(
+        "X^T X is singular: its rank is {}, d is {}; R is not determined by these "
+        "points: {}",
+        rank, d,
+        n < d ? fmt::format("at least {} are needed", d) : "drop columns that are combinations of others"));
+  LinearProblem problem;
+  Matrix rotated = Y;
+  rotated.applyOnTheLeft(qr.householderQ().transpose());
+  problem.R = T.triangularView<Eigen::Upper>().solve(rotated.topRows(d)).transpose();
+  problem.root = T.transpose() / std::sqrt(N);
+  problem.Sigma = problem.root * problem.root.transpose();
+  problem.sigma_max = s(0) * s(0) / N;
+  problem.sigma_min = s(d - 1) * s(d - 1) / N;
+  problem.noise = (Y - X * problem.R.transpose()).squaredNorm() / N;
+  problem.n = n;
+  return problem;
+}
+
+NamedProblem read_linear_problem(const std::string& source, std::uint64_t seed) {
+  if (source.starts_with("gaussian:") || source.starts_with("rotation:")) {
+    Matrix R = generated_map(source, parse(source, seed));
+    const std::string digest = digest_of(R);
+    return {isotropic(std::move(R)), source, digest};
+  }
+  const std::vector<std::string> names = known_names();
+  const bool known = source.starts_with("sphere:") || std::ranges::find(names, source) != names.end();
+  if (!known && !std::filesystem::exists(source))
+    throw DataError(fmt::format("'{}': no such file; {}", source, kForms));
+  if (!source.ends_with(".npz"))
+    throw DataError(fmt::format("{}: Y must have d columns; {}", source, kForms));
+  const RowMatrix X = read_matrix(source, "X"), Y = read_targets(source);
+  try {
+    return {regression(X, Y), source, sha256_file(source)};
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", source, error.what()));
+  }
+}
+
+NamedProblem read_linear_map(const std::string& map, const std::string& sigma) {
+  const Matrix R = read_matrix(map);
+  const Matrix Sigma = sigma.empty() ? Matrix() : Matrix(read_matrix(sigma));
+  try {
+    check_map(R);
+    return {sigma.empty() ? isotropic(R) : population(R, Sigma), map, sha256_file(map)};
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", map, error.what()));
+  }
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,225 @@
+// zeroloss linear from end to end: every form of input, the text, the JSON object, the run folder, wrong use.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/maps.hpp"
+#include "support/numpy.hpp"
+#include "support/subprocess.hpp"
+#include "support/temp_folder.hpp"
+#include "zeroloss/core/tensors.hpp"
+
+namespace zeroloss::test {
+namespace {
+
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+namespace fs = std::filesystem;
+
+class LinearCommand : public TempFolder {
+ protected:
+  Json answer(Arguments arguments) {
+    arguments.insert(arguments.begin(), "linear");
+    arguments.push_back("--json");
+    const Outcome outcome = zeroloss(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Json::parse(outcome.out);
+  }
+  void refused(Arguments arguments, const std::vector<std::string>& texts, int code = 2) {
+    arguments.insert(arguments.begin(), "linear");
+    const Outcome outcome = zeroloss(arguments);
+    EXPECT_EQ(outcome.exit_code, code) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    for (const auto& text : texts)
+      EXPECT_NE(outcome.err.find(text), std::string::npos) << text << "\n" << outcome.err;
+  }
+};
+
+TEST_F(LinearCommand, ConclusionComesFirst) {
+  const Outcome outcome = zeroloss({"linear", "rotation:d=6"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  std::istringstream lines(outcome.out);
+  std::string heading, empty, norm, descent;
+  std::getline(lines, heading);
+  std::getline(lines, empty);
+  std::getline(lines, norm);
+  std::getline(lines, descent);
+  EXPECT_EQ(heading, "rotation:d=6: R is 6 x 6 with singular values from 1 to 1");
+  EXPECT_EQ(norm.rfind("10 layers represent R exactly with every ||A_i|| <= 0.", 0), 0u) << norm;
+  EXPECT_EQ(descent.rfind("Gradient descent from A = 0 reached relative misfit ", 0), 0u) << descent;
+  EXPECT_NE(outcome.out.find("factorisation"), std::string::npos);
+}
+
+TEST_F(LinearCommand, JsonHasEveryKey) {
+  const std::vector<const char*> trained{"status",     "reason",      "steps",          "relative_misfit",
+                                         "risk",       "excess_risk", "gradient_norm",  "gradient_bound",
+                                         "max_norm",   "in_domain",   "left_domain_at", "largest_norm",
+                                         "least_ratio"};
+  const Json json = answer({"gaussian:d=5", "--layers", "12"});
+  for (const char* key :
+       {"data",   "digest",        "options",        "conclusion", "interrupted", "n",         "d",
+        "s_max",  "s_min",         "gamma",          "treatment",  "sigma_min",   "sigma_max", "least_risk",
+        "layers", "layers_needed", "factorizations", "missing",    "training",    "seconds"})
+    EXPECT_TRUE(json.contains(key)) << key;
+  for (const char* key : trained) EXPECT_TRUE(json.contains(key)) << key;
+  for (const Json& f : json["factorizations"]) {
+    for (const char* key : {"name", "layers", "max_norm", "bound", "reconstruction_error"})
+      EXPECT_TRUE(f.contains(key)) << key;
+    EXPECT_EQ(f["layers"], 12);
+    EXPECT_LE(f["reconstruction_error"], 1e-12 * 5 * json["s_max"].get<double>());
+  }
+  EXPECT_EQ(json["status"], "converged");
+  EXPECT_GE(json["gradient_norm"], json["gradient_bound"]);
+  EXPECT_LT(json["max_norm"], 1);
+
+  const Json untrained = answer({"gaussian:d=5", "--no-train"});
+  for (const char* key : trained) EXPECT_TRUE(untrained.at(key).is_null()) << key;
+}
+
+TEST_F(LinearCommand, ReadsDataMapsAndGenerators) {
+  const RowMatrix X = gaussian(30, 3, 1), R = 2 * Matrix::Identity(3, 3) + 0.3 * gaussian(3, 3, 2);
+  write_npz(path("d.npz"), {{"X", npy(X)}, {"Y", npy(X * R.transpose())}});
+  const std::string map = write("R.npy", npy(R)), sigma = write("S.npy", npy(covariance(3, 3)));
+  const Json data = answer({path("d.npz")});
+  EXPECT_EQ(data["n"], 30);
+  EXPECT_LE(data["least_risk"], 1e-25);
+  EXPECT_EQ(data["status"], "converged");
+  const Json population = answer({"--map", map});
+  EXPECT_TRUE(population["n"].is_null());
+  EXPECT_EQ(population["sigma_max"], 1);
+  EXPECT_NEAR(population["s_max"].get<double>(), data["s_max"].get<double>(), 1e-12);
+  EXPECT_NE(answer({"--map", map, "--sigma", sigma})["sigma_max"], 1);
+  EXPECT_NEAR(answer({"rotation:d=4"})["s_min"].get<double>(), 1, 1e-14);
+  EXPECT_EQ(answer({"gaussian:d=4", "--seed", "5"})["s_max"], answer({"gaussian:d=4,seed=5"})["s_max"]);
+}
+
+TEST_F(LinearCommand, NegativeDeterminantsAreTreated) {
+  const std::string odd = write("odd.npy", npy(RowMatrix(-2 * Matrix::Identity(3, 3)))),
+                    even = write("even.npy", npy(RowMatrix{{1, 0.5}, {0, -1}}));
+  EXPECT_EQ(answer({"--map", odd})["treatment"], "flipped");
+  EXPECT_EQ(answer({"--map", odd, "--reflection", "augment", "--no-train"})["treatment"], "augmented");
+  const Json augmented = answer({"--map", even, "--layers", "6"});
+  EXPECT_EQ(augmented["treatment"], "augmented");
+  EXPECT_EQ(augmented["d"], 2);
+  EXPECT_EQ(augmented["status"], "converged");
+  EXPECT_NE(zeroloss({"linear", "--map", even}).out.find("det R < 0"), std::string::npos);
+  refused({"--map", even, "--reflection", "flip"}, {"odd d", "augment"});
+}
+
+TEST_F(LinearCommand, DepthStudyIsAFolderWithFigures) {
+  const Outcome outcome = zeroloss({"linear", "rotation:d=4", "--layers", "2:30:4", "--out", path("run")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("From 2 to 30 layers"), std::string::npos) << outcome.out;
+  for (const char* file : {"manifest.json", "result.json", "metrics.csv", "model.safetensors", "norm.vl.json",
+                           "convergence.vl.json"})
+    EXPECT_TRUE(fs::exists(path("run") + "/" + file)) << file;
+  EXPECT_FALSE(fs::exists(path("run.partial")));
+  const Json result = Json::parse(content(path("run/result.json")));
+  EXPECT_EQ(result["layers"], (Json{2, 6, 10, 14, 18, 22, 26, 30}));
+  EXPECT_EQ(result["training"].size(), 8u);
+  EXPECT_EQ(Json::parse(content(path("run/manifest.json")))["kind"], "linear");
+  EXPECT_FALSE(Json::parse(content(path("run/norm.vl.json")))["data"]["values"].empty());
+
+  // Every row of metrics.csv keeps the inequality.
+  std::istringstream metrics(content(path("run/metrics.csv")));
+  std::string line;
+  std::getline(metrics, line);
+  EXPECT_EQ(line, "layers,step,eta,relative_misfit,risk,excess_risk,gradient_norm,gradient_bound,max_norm");
+  int rows = 0;
+  for (; std::getline(metrics, line); ++rows) {
+    std::vector<double> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(std::stod(cell));
+    ASSERT_EQ(cells.size(), 9u) << line;
+    EXPECT_GE(cells[6], cells[7] * (1 - 1e-12)) << line;
+  }
+  EXPECT_GT(rows, 50);
+
+  const TensorFile model = read_tensors(path("run/model.safetensors"));
+  ASSERT_NE(model.find("descent"), nullptr);
+  EXPECT_EQ(model.find("descent")->shape, (std::vector<Index>{30, 4, 4}));
+  refused({"rotation:d=4", "--out", path("run")}, {"exists already"});
+  const Outcome single = zeroloss({"linear", "rotation:d=4", "--out", path("one")});
+  ASSERT_EQ(single.exit_code, 0) << single.err;
+  EXPECT_TRUE(fs::exists(path("one/descent.vl.json")));
+}
+
+TEST_F(LinearCommand, TooFewLayersAreSaid) {
+  const std::string map = write("R.npy", npy(RowMatrix(-Matrix::Identity(2, 2))));
+  const Outcome outcome = zeroloss({"linear", "--map", map, "--layers", "2"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.out.find("4 layers would be enough"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("did not converge"), std::string::npos) << outcome.out;
+  for (const char* property : {"small-norm", "converged"}) {
+    const Outcome required = zeroloss({"linear", "--map", map, "--layers", "2", "--require", property});
+    EXPECT_EQ(required.exit_code, 1);
+    EXPECT_NE(required.err.find(property), std::string::npos);
+  }
+  EXPECT_EQ(
+      zeroloss({"linear", "rotation:d=3", "--require", "small-norm", "--require", "converged"}).exit_code, 0);
+}
+
+TEST_F(LinearCommand, BadDataIsNamed) {
+  const RowMatrix X = gaussian(10, 3, 1);
+  write_npz(path("wide.npz"), {{"X", npy(X)}, {"Y", npy(gaussian(10, 2, 2))}});
+  refused({path("wide.npz")}, {"Y must have d columns", "expected 3; found 2"});
+  refused({"digits"}, {"Y must have d columns"});
+  refused({path("absent.npz")}, {"absent.npz", "no such file"});
+  RowMatrix flat = X;
+  flat.col(1) = flat.col(0);
+  write_npz(path("flat.npz"), {{"X", npy(flat)}, {"Y", npy(X)}});
+  refused({path("flat.npz")}, {"X^T X is singular", "rank is 2", "d is 3"});
+  RowMatrix broken = X;
+  broken(7, 2) = std::nan("");
+  write_npz(path("nan.npz"), {{"X", npy(broken)}, {"Y", npy(X)}});
+  refused({path("nan.npz")}, {"nan.npz", "row 7, column 2"});
+  const std::string singular = write("R.npy", npy(RowMatrix{{1, 2}, {2, 4}}));
+  refused({"--map", singular}, {"R is singular", "rank is 1", "d is 2"});
+  const std::string sigma = write("S.npy", npy(RowMatrix{{1, 0}, {0, 0}}));
+  refused({"--map", write("I.npy", npy(RowMatrix(Matrix::Identity(2, 2)))), "--sigma", sigma},
+          {"Sigma is singular"});
+  refused({"--map", path("none.npy")}, {"none.npy"});
+  refused({"gaussian:d=0"}, {"d must be an integer >= 1"});
+}
+
+TEST_F(LinearCommand, WrongUseIsNamed) {
+  refused({}, {"give a problem"});
+  refused({"rotation:d=3", "--map", "R.npy"}, {"not both"});
+  refused({"rotation:d=3", "--sigma", "S.npy"}, {"--sigma goes with --map"});
+  for (const char* layers : {"0", "-3", "x", "5:2", "2:9:0", "1:2:3:4", "2:", ":3", "1.5", ""})
+    refused({"rotation:d=3", "--layers", layers}, {"layers must be a number >= 1 or a range"});
+  refused({"rotation:d=3", "--layers", "1:100000"}, {"at most 10000 depths"});
+  refused({"rotation:d=3", "--step", "0"}, {"step must be a number > 0"});
+  refused({"rotation:d=3", "--max-steps", "-1"}, {"max_steps"});
+  refused({"rotation:d=3", "--tolerance", "0"}, {"tolerance"});
+  refused({"rotation:d=3", "--reflection", "mirror"}, {"--reflection"});
+  refused({"rotation:d=3", "--require", "certified"}, {"--require"});
+  refused({"rotation:d=300", "--layers", "1000000", "--no-train"}, {"needs", "try fewer layers"}, 3);
+  const Outcome help = zeroloss({"linear", "--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  for (const char* flag : {"--map", "--sigma", "--layers", "--step", "--reflection"})
+    EXPECT_NE(help.out.find(flag), std::string::npos) << flag;
+}
+
+TEST_F(LinearCommand, InterruptedStudiesSayWhatIsDone) {
+  RunOptions terminal;
+  terminal.terminal = true;
+  terminal.interrupt_when = [](const Outcome& so_far) {
+    return so_far.err.find("descent, 50") != std::string::npos;
+  };
+  const Outcome stopped = zeroloss({"linear", "gaussian:d=30,seed=1", "--layers", "10:1000:40", "--max-steps",
+                                    "100000", "--tolerance", "1e-13", "--out", path("run")},
+                                   terminal);
+  EXPECT_EQ(stopped.exit_code, 130) << stopped.err;
+  EXPECT_NE(stopped.err.find("interrupted at 50 layers; what was done is above"), std::string::npos)
+      << stopped.err;
+  EXPECT_NE(stopped.out.find("layers"), std::string::npos);
+  EXPECT_FALSE(fs::exists(path("run")));
+  EXPECT_FALSE(fs::exists(path("run.partial")));
+}
+
+}  // namespace
+}  // namespace zeroloss::test

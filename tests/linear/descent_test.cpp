@@ -1,0 +1,230 @@
+#include <gtest/gtest.h>
+
+#include <Eigen/Eigenvalues>
+#include <atomic>
+#include <cmath>
+
+#include "support/maps.hpp"
+#include "support/temp_folder.hpp"
+#include "zeroloss/linear/factorize.hpp"
+
+namespace zeroloss {
+namespace {
+
+using namespace test;
+
+LinearProblem isotropic(const Matrix& R) { return population(R, Matrix::Identity(R.rows(), R.rows())); }
+
+Matrix turned(Index d, std::uint64_t seed) {
+  Matrix Q = orthogonal(d, seed);
+  if (Q.determinant() < 0) Q.col(0) = -Q.col(0);
+  return Q;
+}
+
+// The largest eigenvalue of the Hessian, from differences of the gradient.
+double largest_curvature(const LinearProblem& problem, LinearResnet network) {
+  const Index d = problem.d(), size = network.layers() * d * d;
+  Matrix H(size, size);
+  constexpr double h = 1e-5;
+  for (Index k = 0; k < size; ++k) {
+    double& weight = *(network.A[static_cast<std::size_t>(k / (d * d))].data() + k % (d * d));
+    const double here = weight;
+    std::vector<Matrix> up, down;
+    weight = here + h;
+    landscape(problem, network, &up);
+    weight = here - h;
+    landscape(problem, network, &down);
+    weight = here;
+    for (Index i = 0; i < size; ++i) {
+      const auto layer = static_cast<std::size_t>(i / (d * d));
+      H(i, k) = (*(up[layer].data() + i % (d * d)) - *(down[layer].data() + i % (d * d))) / (2 * h);
+    }
+  }
+  return Eigen::SelfAdjointEigenSolver<Matrix>((H + H.transpose()) / 2, Eigen::EigenvaluesOnly)
+      .eigenvalues()(size - 1);
+}
+
+// What every run has to show: the inequality at each recorded step, the domain's bookkeeping, the measured
+// ends. Rounding of both sides of the inequality: a few l d u.
+void check_run(const LinearProblem& problem, const DescentResult& run) {
+  ASSERT_FALSE(run.curve.empty());
+  EXPECT_EQ(run.curve.front().step, 0);
+  EXPECT_EQ(run.curve.back().step, run.steps);
+  std::optional<Index> left;
+  for (const DescentPoint& p : run.curve) {
+    EXPECT_GE(p.at.gradient_norm, p.at.gradient_bound * (1 - 1e-12)) << "step " << p.step;
+    EXPECT_EQ(p.at.gradient_bound > 0, p.at.max_norm < 1 && p.at.excess_risk > 0) << "step " << p.step;
+    if (p.at.max_norm >= 1 && !left) left = p.step;
+  }
+  EXPECT_EQ(run.left_domain_at, left);
+  const Landscape end = landscape(problem, run.network);
+  EXPECT_EQ(end.excess_risk, run.curve.back().at.excess_risk);
+  EXPECT_EQ(end.max_norm, run.curve.back().at.max_norm);
+}
+
+TEST(Descent, InequalityAndDescentHoldAtEveryStep) {
+  for (const Index d : {1, 2, 3, 6})
+    for (const Index l : {1, 2, 5, 12})
+      for (const bool sphere : {true, false}) {
+        const Matrix R = d == 1 ? Matrix{{2.5}} : Matrix(turned(d, 3) * covariance(d, 4));
+        const auto problem = sphere ? isotropic(R) : population(R, covariance(d, 5));
+        DescentOptions options;
+        options.record_every = 1;
+        options.max_steps = 300;
+        const DescentResult run = descend(problem, l, options);
+        check_run(problem, run);
+        ASSERT_EQ(static_cast<Index>(run.curve.size()), run.steps + 1);
+        for (std::size_t k = 1; k < run.curve.size(); ++k) {  // f falls by eta/2 ||grad f||^2 or more
+          const Landscape &a = run.curve[k - 1].at, &b = run.curve[k].at;
+          const double promised = run.curve[k].eta / 2 * a.gradient_norm * a.gradient_norm;
+          EXPECT_GE(a.excess_risk - b.excess_risk, promised - 1e-12 * a.excess_risk)
+              << d << " " << l << " " << k;
+        }
+      }
+}
+
+TEST(Descent, StepsAreWithinTheHessianBound) {
+  for (const Index l : {1, 2, 4}) {
+    const auto problem = population(turned(2, 1) * covariance(2, 2), covariance(2, 3));
+    for (const Index steps : {0, 1, 3, 10, 40}) {
+      DescentOptions options;
+      options.max_steps = steps;
+      options.tolerance = 1e-12;
+      const LinearResnet here = descend(problem, l, options).network;
+      options.max_steps = steps + 1;
+      const double eta = descend(problem, l, options).curve.back().eta;
+      EXPECT_LE(eta * largest_curvature(problem, here), 1 + 1e-6) << l << " " << steps;
+    }
+  }
+  // At an exact solution of equal singular values the bound is the largest eigenvalue itself: 2 l for Sigma =
+  // I.
+  DescentOptions options;
+  options.tolerance = 1e-9;
+  const DescentResult run = descend(isotropic(turned(3, 1)), 6, options);
+  EXPECT_NEAR(run.curve.back().eta, 1.0 / 12, 0.1 / 12);
+}
+
+// One layer: f is quadratic, eta = 1/(2 s_max(Sigma)) up to the rounding-up of norms, and
+// E_k = (I - R)(I - 2 eta Sigma)^k.
+TEST(Descent, OneLayerIsAPowerIteration) {
+  const auto problem = population(gaussian(3, 3, 1), covariance(3, 2));
+  DescentOptions options;
+  options.max_steps = 25;
+  const DescentResult run = descend(problem, 1, options);
+  const double eta = run.curve.back().eta;
+  EXPECT_NEAR(eta, 0.5 / problem.sigma_max, 1e-14);
+  Matrix E = Matrix::Identity(3, 3) - problem.R;
+  for (int k = 0; k < 25; ++k) E = E * (Matrix::Identity(3, 3) - 2 * eta * problem.Sigma);
+  EXPECT_LE((run.network.product() - problem.R - E).norm(), 1e-13);
+}
+
+// d = 1: all layers stay equal, h <- h - eta 2 (h^l - r) h^(l-1).
+TEST(Descent, ScalarsFollowTheirRecursion) {
+  const double r = 3, eta = 0.01;
+  const Index l = 4;
+  DescentOptions options;
+  options.step = "0.01";
+  options.max_steps = 50;
+  options.tolerance = 1e-15;
+  const DescentResult run = descend(isotropic(Matrix{{r}}), l, options);
+  double h = 1;
+  for (int k = 0; k < 50; ++k) h -= eta * 2 * (std::pow(h, 4) - r) * std::pow(h, 3);
+  for (const Matrix& A : run.network.A) EXPECT_NEAR(1 + A(0, 0), h, 1e-13);
+}
+
+TEST(Descent, RotationsAreLearntWithinTheDomain) {
+  for (const Index d : {2, 5, 10}) {
+    const auto problem = isotropic(turned(d, 7));
+    const DescentResult run = descend(problem, 20);
+    check_run(problem, run);
+    EXPECT_EQ(run.status, DescentStatus::converged);
+    EXPECT_LE(run.relative_misfit, 1e-6);
+    EXPECT_FALSE(run.left_domain_at);
+    EXPECT_GE(run.least_ratio, 1 - 1e-12);
+  }
+}
+
+TEST(Descent, EndsAreToldApart) {
+  DescentOptions options;
+  const DescentResult nothing = descend(isotropic(Matrix::Identity(3, 3)), 4);
+  EXPECT_EQ(nothing.status, DescentStatus::converged);
+  EXPECT_EQ(nothing.steps, 0);
+  const auto problem = isotropic(turned(3, 1));
+  options.max_steps = 2;
+  const DescentResult early = descend(problem, 4, options);
+  EXPECT_EQ(early.status, DescentStatus::budget_spent);
+  EXPECT_NE(early.reason.find("2 steps"), std::string::npos) << early.reason;
+  options.max_steps = 1000;
+  options.step = "5";
+  const DescentResult wild = descend(problem, 4, options);
+  EXPECT_EQ(wild.status, DescentStatus::diverged);
+  EXPECT_NE(wild.reason.find("smaller step"), std::string::npos);
+  options = {};
+  options.tolerance = 1e-300;
+  const DescentResult exact = descend(problem, 4, options);
+  EXPECT_EQ(exact.status, DescentStatus::budget_spent);
+  EXPECT_NE(exact.reason.find("rounding"), std::string::npos) << exact.reason;
+  EXPECT_LE(exact.relative_misfit, 1e-14);
+}
+
+// From A = 0 the layers of a symmetric map stay polynomials of it: an eigenvalue -1 of two is out of reach,
+// ||A_i|| tends to 1 from below, and the run says that it did not converge.
+TEST(Descent, MinusIdentityIsOutOfReach) {
+  DescentOptions options;
+  options.max_steps = 2000;
+  const auto problem = isotropic(-Matrix::Identity(2, 2));
+  const DescentResult run = descend(problem, 4, options);
+  check_run(problem, run);
+  EXPECT_EQ(run.status, DescentStatus::budget_spent);
+  EXPECT_GT(run.relative_misfit, 0.99);
+}
+
+// theory 10: an independent coordinate stays apart, whatever the map; a correlated one is learnt.
+TEST(Descent, AugmentationNeedsACorrelatedCoordinate) {
+  for (const Matrix& R : {Matrix{{1, 0}, {0, -1}}, Matrix{{0, 1}, {1, 0}}, Matrix{{0.3, 1.2}, {0.8, 0.5}}}) {
+    const OrientedProblem oriented = orient(isotropic(R));
+    ASSERT_EQ(oriented.treatment, "augmented");
+    DescentOptions patient;
+    patient.max_steps = 40'000;
+    const DescentResult run = descend(oriented.problem, 5, patient);
+    check_run(oriented.problem, run);
+    EXPECT_EQ(run.status, DescentStatus::converged) << R;
+
+    DescentOptions options;
+    options.max_steps = 2000;
+    const DescentResult apart = descend(isotropic(oriented.problem.R), 5, options);
+    EXPECT_NE(apart.status, DescentStatus::converged);
+    for (const Matrix& A : apart.network.A) {
+      EXPECT_EQ(A.row(2).head(2).norm() + A.col(2).head(2).norm(), 0);
+      EXPECT_NEAR(A(2, 2), apart.network.A.front()(2, 2), 1e-12);
+      EXPECT_GE(A(2, 2), -1);
+    }
+  }
+}
+
+TEST(Descent, BadOptionsAreNamed) {
+  const auto problem = isotropic(Matrix::Identity(2, 2));
+  const auto refused = [&](Index layers, const DescentOptions& options, const std::string& what) {
+    EXPECT_MESSAGE(std::invalid_argument, descend(problem, layers, options), what);
+  };
+  refused(0, {}, "linear: layers must be >= 1; got 0");
+  for (const char* step : {"0", "-1", "", "fast", "nan", "1x"})
+    refused(1, {.step = step}, "step must be a number > 0");
+  refused(1, {.max_steps = -1}, "max_steps must be >= 0; got -1");
+  refused(1, {.tolerance = 0}, "tolerance must be > 0; got 0");
+  refused(1, {.record_every = -2}, "record_every must be >= 0; got -2");
+}
+
+TEST(Descent, ReturnsWhatIsDoneWhenCancelled) {
+  std::atomic<bool> cancel{false};
+  int reports = 0;
+  Progress progress([&](const ProgressReport&) { cancel = ++reports == 5; }, &cancel, 0);
+  const DescentResult run = descend(isotropic(turned(4, 1)), 5, {}, progress);
+  EXPECT_EQ(run.status, DescentStatus::interrupted);
+  EXPECT_EQ(run.steps, 5);
+  EXPECT_EQ(run.network.layers(), 5);
+  EXPECT_GT(run.network.max_norm(), 0);
+}
+
+}  // namespace
+}  // namespace zeroloss
