@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom: core <- data <- kernel <- shallow, and no sibling includes another. `layers.py SOURCE_TREE`
+"""Who may include whom: core <- data <- kernel <- shallow or memorize, and no sibling includes another. `layers.py SOURCE_TREE`
 prints every include that breaks the rule and exits with 1 if there is one."""
 import re
 import sys
@@ -10,6 +10,7 @@ ALLOWED = {
     "data": {"core", "data"},
     "kernel": {"core", "data", "kernel"},
     "shallow": {"core", "data", "kernel", "shallow"},
+    "memorize": {"core", "data", "kernel", "memorize"},
 }
 GENERATED = {"zeroloss/version.hpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -31,6 +31,7 @@ void add_data(CLI::App& app, Session& session);
 void add_export(CLI::App& app, Session& session);
 void add_fit(CLI::App& app, Session& session);
 void add_info(CLI::App& app, Session& session);
+void add_memorize(CLI::App& app, Session& session);
 void add_predict(CLI::App& app, Session& session);
 
 /// An aligned table: header, then rows; numbers flush right. Columns are two spaces apart.
@@ -48,7 +49,6 @@ class Table {
 /// JSON as text, one key a line. What is not UTF-8 (file names, labels) has its bad bytes replaced.
 std::string dump(const nlohmann::ordered_json& json);
 
-std::string with_commas(long long value);  ///< 1234567 -> "1,234,567"
 /// 4 significant digits, 2 with an exponent where that helps: "2.1e+19", "0.0131", "43,433".
 std::string short_number(double value, Rounding rounding = Rounding::nearest);
 

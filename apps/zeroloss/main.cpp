@@ -108,6 +108,7 @@ int main(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   add_certify(app, session);
   add_fit(app, session);
+  add_memorize(app, session);
   add_predict(app, session);
   add_export(app, session);
   add_data(app, session);
