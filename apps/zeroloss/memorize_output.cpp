@@ -25,8 +25,8 @@ Json sample_json(const Sample& s) {
 }
 
 std::string pair_text(const MemorizeResult& r) {
-  if (r.closest.size() != 2 || !r.closest[0] || !r.closest[1]) return "";
-  return fmt::format(", held down by samples {} and {}", describe(*r.closest[0]), describe(*r.closest[1]));
+  if (r.closest.size() != 2) return "";
+  return fmt::format(", held down by samples {} and {}", describe(r.closest[0]), describe(r.closest[1]));
 }
 
 std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
@@ -35,10 +35,11 @@ std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
     text += fmt::format("{:<20}{}\n", what, value);
   };
   if (r.network) {
-    fact("network", fmt::format("{} x {} first layer{}, {} of width {}, {} output{}; {}", r.hidden, r.d,
-                                r.network->b_0.size() > 0 ? " with a constant" : "",
-                                count(r.blocks, "residual block", "residual blocks"), r.hidden, r.r,
-                                r.r == 1 ? "" : "s", options.precision));
+    fact("network",
+         fmt::format("{} x {} first layer{}, {} of width {}, {} output{}; {}", r.hidden, r.d,
+                     r.tried.back().first_layer == "linear" ? "" : ", " + r.tried.back().first_layer,
+                     count(r.blocks, "residual block", "residual blocks"), r.hidden, r.r, r.r == 1 ? "" : "s",
+                     options.precision));
     fact("parameters",
          fmt::format("{}, {:.3g} times the n ln n + r^2 of the theorem's order", with_commas(r.parameters),
                      static_cast<double>(r.parameters) / std::max(r.theorem_parameters, 1.0)));
@@ -53,7 +54,7 @@ std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
 }
 
 std::string tried_table(const MemorizeResult& r) {
-  Table table({"width", "smallest margin", "right"});
+  Table table({"width", "first layer", "smallest margin", "right"});
   for (const MemorizeAttempt& a : r.tried)
     table.add(
         {with_commas(a.hidden), short_number(a.min_margin), a.correct < 0 ? "" : with_commas(a.correct)});
@@ -72,10 +73,11 @@ std::string wrong_text(const MemorizeResult& r) {
 
 Json result_json(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& r) {
   Json closest = Json::array(), wrong = Json::array(), tried = Json::array();
-  for (const auto& point : r.closest) closest.push_back(point ? sample_json(*point) : Json());
+  for (const Sample& s : r.closest) closest.push_back(sample_json(s));
   for (const Sample& s : r.wrong) wrong.push_back(sample_json(s));
   for (const MemorizeAttempt& a : r.tried)
     tried.push_back({{"hidden", a.hidden},
+                     {"first_layer", a.first_layer},
                      {"min_margin", a.min_margin},
                      {"correct", a.correct < 0 ? Json() : Json(a.correct)}});
   return {{"data", data.name},

@@ -29,10 +29,11 @@ void require_construction_memory(const Memory& memory, Index k) {
                  "try a smaller hidden width (hidden) or fewer points (n)");
 }
 
-// A_0 of N(0, 1) entries times a power of two that brings the longest image to a length near 1, and b_0.
-Memorizer draw_first_layer(const Memory& memory, Index k) {
+// A_0 of N(0, 1) entries times a power of two that brings the longest image to a length near 1, and b_0: the
+// weights of a constant as large as the longest point, or what moves the origin to the mean.
+Memorizer draw_first_layer(const Memory& memory, const Origin& origin, Index k) {
   const bool single = memory.single();
-  const double length = memory.longest > 0 ? memory.longest : 1;
+  const double length = origin.longest > 0 ? origin.longest : 1;
   const double factor = 1 / power_of_two_near(length * std::sqrt(static_cast<double>(k)));
   Memorizer network;
   network.precision = memory.options.precision;
@@ -41,10 +42,13 @@ Memorizer draw_first_layer(const Memory& memory, Index k) {
   network.A_0.resize(k, memory.data.d());
   Random weights(memory.options.seed, Stream::memorizer, kFirstLayer);
   for (double& a : network.A_0.reshaped<Eigen::RowMajor>()) a = stored(factor * weights.normal(), single);
-  if (!memory.constant) return network;
-  Random constant(memory.options.seed, Stream::memorizer, kConstant);
-  network.b_0.resize(k);
-  for (double& b : network.b_0) b = stored(factor * power_of_two_near(length) * constant.normal(), single);
+  if (origin.mean.size() > 0) network.b_0 = -network.A_0 * origin.mean;
+  if (origin.constant) {
+    Random constant(memory.options.seed, Stream::memorizer, kConstant);
+    if (network.b_0.size() == 0) network.b_0 = Vector::Zero(k);
+    for (double& b : network.b_0) b += factor * power_of_two_near(length) * constant.normal();
+  }
+  for (double& b : network.b_0) b = stored(b, single);
   return network;
 }
 
@@ -63,7 +67,8 @@ struct Distinct {
   std::optional<std::pair<Index, Index>> together;  // points with one image and different targets
 };
 
-Distinct distinct_images(const Memory& memory, const RowMatrix& Z, const Vector& squares) {
+Distinct distinct_images(const Memory& memory, const RowMatrix& Z) {
+  const Vector squares = Z.rowwise().squaredNorm();
   const auto same_image = [&](Index i, Index j) { return Z.row(i) == Z.row(j); };
   std::vector<Index> order(static_cast<std::size_t>(Z.rows()));
   std::iota(order.begin(), order.end(), Index{0});
@@ -130,8 +135,10 @@ void read_coordinates(Index r, double scale, Memorizer& network) {
   }
 }
 
-RowMatrix stored_codes(RowMatrix Q, double radius, bool single) {
-  for (double& q : Q.reshaped()) q = stored(radius * q, single);
+// Codes of the classes, as stored, on a sphere.
+RowMatrix codes(const Memory& memory, Index k, double radius) {
+  RowMatrix Q = unit_codes(memory.r, k, memory.options.seed);
+  for (double& q : Q.reshaped()) q = stored(radius * q, memory.single());
   return Q;
 }
 
@@ -140,6 +147,91 @@ Index nearest_later(const RowMatrix& U, Index a, Index count) {
   Index place = 0;
   (U.middleRows(a + 1, count - a - 1) * U.row(a).transpose()).maxCoeff(&place);
   return a + 1 + place;
+}
+
+// The blocks' U: images in the order given, and rows of 0 to the end of the last block.
+Images place(std::vector<Index> rows, const RowMatrix& Z, Memorizer& network) {
+  const Index m = std::ssize(rows), k = Z.cols(), padded = (m + k - 1) / k * k;
+  network.U = network.V = RowMatrix::Zero(padded, k);
+  network.s = Vector::Zero(padded);
+  for (Index a = 0; a < m; ++a) network.U.row(a) = Z.row(rows[static_cast<std::size_t>(a)]);
+  return {std::move(rows), network.U.topRows(m).rowwise().squaredNorm(), {}, 1};
+}
+
+struct Margins {
+  Vector images;
+  double output = 1;  // of the output layer
+};
+
+// Both return false with a failure in `result` if there is nothing to build.
+bool build_by_norm(const Memory& memory, Images& images, Construction& result, Margins& margins,
+                   Progress& progress) {
+  Memorizer& network = result.network;
+  const double shortest = std::sqrt(images.squares.minCoeff());
+  if (!(shortest > 0)) {
+    result.failure =
+        fmt::format("a first layer of width {} maps a point to 0 in {}", network.hidden(), network.precision);
+    return false;
+  }
+  if (memory.Y == nullptr) {
+    images.Q = codes(memory, network.hidden(), shortest / 2);
+    margins.output =
+        read_codes(images.Q, halfway_thresholds(images.Q, memory.single()), memory.single(), network);
+  } else {
+    if (memory.largest_target > 0)
+      images.scale = std::exp2(std::floor(std::log2(shortest / 2 / memory.largest_target)));
+    read_coordinates(memory.r, images.scale, network);
+  }
+  order_by_norm(memory, images, network, margins.images, progress);
+  return true;
+}
+
+bool build_paper(const Memory& memory, Images& images, Construction& result, Margins& margins,
+                 Progress& progress) {
+  Memorizer& network = result.network;
+  images.Q = codes(memory, network.hidden(), 1);
+  const PaperCheck check = check_paper(images, network.U, progress);
+  if (check.failure.empty()) {
+    const double t = stored(1 - 2 * check.rho, memory.single());
+    apply_paper(memory, images, t, network, margins.images);
+    margins.output = read_codes(images.Q, Vector::Constant(memory.r, t), memory.single(), network);
+    return true;
+  }
+  const auto who = [&](Index a) {
+    const Index code = a - images.count();
+    if (code >= 0)
+      return fmt::format("the code of class {}", memory.data.class_names[static_cast<std::size_t>(code)]);
+    result.closest.push_back(sample(memory.data, images.rows[static_cast<std::size_t>(a)]));
+    return "sample " + describe(result.closest.back());
+  };
+  const std::string first = who(check.first), second = who(check.second);
+  result.failure = fmt::format("the paper's construction does not apply with width {}: {} and {}: {}",
+                               network.hidden(), first, second, check.failure);
+  return false;
+}
+
+// The smallest margin, whose it is, and whether the network is one.
+void judge(const Memory& memory, const Images& images, const Margins& margins, Construction& result) {
+  const Memorizer& network = result.network;
+  const Index m = images.count(), k = network.hidden();
+  Index worst = 0;
+  const double least = margins.images.minCoeff(&worst);
+  result.min_margin = std::max(0.0, std::min(least, margins.output));
+  for (Index a = 0; a < m; a += k)
+    result.block_margins.push_back(margins.images.segment(a, std::min(k, m - a)).minCoeff());
+  std::string who = "the codes of the classes";
+  if (least <= margins.output) {
+    const auto named = [&](Index a) { return sample(memory.data, images.rows[static_cast<std::size_t>(a)]); };
+    result.closest = {named(worst)};
+    if (worst + 1 < m) result.closest.push_back(named(nearest_later(network.U, worst, m)));
+    who = fmt::format("samples {} and {}", describe(result.closest.front()), describe(result.closest.back()));
+  }
+  if (result.min_margin == 0)
+    result.failure = fmt::format("{} are too close for {} with width {}: there is no room for a threshold",
+                                 who, network.precision, k);
+  else if (!network.V.allFinite() || !network.V_out.allFinite())
+    result.failure = fmt::format("{} are too close for {} with width {}: weights exceed its range", who,
+                                 network.precision, k);
 }
 
 }  // namespace
@@ -189,86 +281,30 @@ void solve_block(const Memory& memory, const Images& images, Index block, const 
     for (Index j = 0; j < k; ++j) network.V(first + j, a) = stored(D(j, a), memory.single());
 }
 
-Construction construct(const Memory& memory, Index k, Progress& progress) {
-  const bool single = memory.single(), paper = memory.options.construction == "paper";
+Construction construct(const Memory& memory, const Origin& origin, Index k, Progress& progress) {
   require_construction_memory(memory, k);
-  Construction result{draw_first_layer(memory, k)};
-  Memorizer& network = result.network;
-  RowMatrix Z = first_layer(network, memory.data.X, progress);
-  if (paper) scale_to_unit_norms(memory, network, Z, progress);
-
-  Images images;
-  images.squares = Z.rowwise().squaredNorm();
-  Distinct distinct = distinct_images(memory, Z, images.squares);
-  const auto named = [&](Index row) { return sample(memory.data, row); };
+  const bool paper = memory.options.construction == "paper";
+  Construction result{draw_first_layer(memory, origin, k)};
+  RowMatrix Z = first_layer(result.network, memory.data.X, progress);
+  if (paper) scale_to_unit_norms(memory, result.network, Z, progress);
+  Distinct distinct = distinct_images(memory, Z);
   if (distinct.together) {
-    const auto [i, j] = *distinct.together;
-    result.closest = {named(i), named(j)};
-    result.failure = fmt::format("samples {} and {} are one point to the first layer, in {}",
-                                 describe(named(i)), describe(named(j)), network.precision);
+    const Sample i = sample(memory.data, distinct.together->first),
+                 j = sample(memory.data, distinct.together->second);
+    result.closest = {i, j};
+    result.failure =
+        fmt::format("samples {} and {} are the same point in {}, after a first layer of width {}",
+                    describe(i), describe(j), memory.options.precision, k);
     return result;
   }
-  images.rows = std::move(distinct.rows);
-  if (paper) std::sort(images.rows.begin(), images.rows.end());
-  const Index m = result.n_distinct = images.count(), blocks = (m + k - 1) / k;
-  network.U = network.V = RowMatrix::Zero(blocks * k, k);
-  network.s = Vector::Zero(blocks * k);
-  for (Index a = 0; a < m; ++a) network.U.row(a) = Z.row(images.rows[static_cast<std::size_t>(a)]);
+  if (paper) std::sort(distinct.rows.begin(), distinct.rows.end());
+  Images images = place(std::move(distinct.rows), Z, result.network);
   Z.resize(0, 0);
-  images.squares = network.U.topRows(m).rowwise().squaredNorm();
-  const double shortest = std::sqrt(images.squares.minCoeff());
-  if (!(shortest > 0)) {
-    result.failure = fmt::format("the first layer maps a point to 0, in {}", network.precision);
-    return result;
-  }
-
-  Vector margins(m);
-  double output_margin = 1;
-  if (paper) {
-    images.Q = stored_codes(unit_codes(memory.r, k, memory.options.seed), 1, single);
-    const PaperCheck check = check_paper(images, network.U, progress);
-    if (!check.failure.empty()) {
-      for (const Index a : {check.first, check.second})
-        result.closest.push_back(a < m ? std::optional(named(images.rows[static_cast<std::size_t>(a)]))
-                                       : std::nullopt);
-      const auto who = [&](Index a) {
-        return a < m ? "sample " + describe(named(images.rows[static_cast<std::size_t>(a)]))
-                     : fmt::format("the code of class {}",
-                                   memory.data.class_names[static_cast<std::size_t>(a - m)]);
-      };
-      result.failure = fmt::format("{} and {}: {}", who(check.first), who(check.second), check.failure);
-      return result;
-    }
-    apply_paper(memory, images, check.rho, network, margins);
-    output_margin =
-        read_codes(images.Q, Vector::Constant(memory.r, stored(1 - 2 * check.rho, single)), single, network);
-  } else {
-    if (memory.Y == nullptr) {
-      images.Q = stored_codes(unit_codes(memory.r, k, memory.options.seed), shortest / 2, single);
-      output_margin = read_codes(images.Q, halfway_thresholds(images.Q, single), single, network);
-    } else {
-      if (memory.largest_target > 0)
-        images.scale = std::exp2(std::floor(std::log2(shortest / 2 / memory.largest_target)));
-      read_coordinates(memory.r, images.scale, network);
-    }
-    order_by_norm(memory, images, network, margins, progress);
-  }
-
-  Index worst = 0;
-  result.min_margin = std::min(margins.minCoeff(&worst), output_margin);
-  for (Index b = 0; b < blocks; ++b)
-    result.block_margins.push_back(margins.segment(b * k, std::min(k, m - b * k)).minCoeff());
-  if (margins(worst) <= output_margin) {
-    const auto place = [&](Index a) { return named(images.rows[static_cast<std::size_t>(a)]); };
-    result.closest = {place(worst)};
-    if (worst + 1 < m) result.closest.push_back(place(nearest_later(network.U, worst, m)));
-  }
-  if (!(result.min_margin > 0)) {
-    result.min_margin = 0;
-    result.failure = fmt::format("{} leaves no room for a threshold", network.precision);
-  } else if (!network.V.allFinite() || !network.V_out.allFinite()) {
-    result.failure = fmt::format("the weights exceed the range of {}", network.precision);
-  }
+  result.n_distinct = images.count();
+  Margins margins{Vector(images.count())};
+  if (paper ? build_paper(memory, images, result, margins, progress)
+            : build_by_norm(memory, images, result, margins, progress))
+    judge(memory, images, margins, result);
   return result;
 }
 

@@ -1,7 +1,5 @@
 #pragma once
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "zeroloss/memorize/memorizer.hpp"
@@ -15,8 +13,6 @@ struct Memory {
   const Matrix* Y;  ///< n x r real-valued targets; null: classes, one output each
   const MemorizeOptions& options;
   Index r = 0;
-  double longest = 0;         ///< largest ||x||
-  bool constant = false;      ///< a constant feature is appended: some ||x|| is next to nothing
   double largest_target = 0;  ///< largest ||y|| of the real-valued ones
 
   bool single() const { return options.precision == "float32"; }
@@ -25,17 +21,25 @@ struct Memory {
   }
 };
 
+/// Where the first layer looks from: z = A_0 (x - mean), or A_0 (x, 1).
+struct Origin {
+  std::string name;       ///< linear | constant | centred
+  Vector mean = {};       ///< empty = 0
+  double longest = 0;     ///< largest ||x - mean||
+  bool constant = false;  ///< a constant feature is appended
+};
+
 struct Construction {
   Memorizer network;  ///< whole unless there is a failure
   Index n_distinct = 0;
   double min_margin = 0;
   std::vector<double> block_margins = {};
-  std::vector<std::optional<Sample>> closest = {};  ///< as in MemorizeResult
-  std::string failure = {};                         ///< why there is no network
+  std::vector<Sample> closest = {};  ///< as in MemorizeResult
+  std::string failure = {};          ///< why there is no network, in a sentence
 };
 
 /// Throws DataError for equal points with different targets, ResourceError, Interrupted.
-Construction construct(const Memory& memory, Index hidden, Progress& progress);
+Construction construct(const Memory& memory, const Origin& origin, Index hidden, Progress& progress);
 
 // ---- its parts ----
 
@@ -71,7 +75,9 @@ struct PaperCheck {
   std::string failure = {};     ///< by how much; empty if they hold
 };
 PaperCheck check_paper(const Images& images, const RowMatrix& Z, Progress& progress);
-void apply_paper(const Memory& memory, const Images& images, double rho, Memorizer& network, Vector& margins);
+
+/// The same threshold, t = 1 - 2 rho', for every image: fills in as order_by_norm does.
+void apply_paper(const Memory& memory, const Images& images, double t, Memorizer& network, Vector& margins);
 
 /// V of block `block` from the inner products G of its images and their thresholds, as stored: the images
 /// move to their codes. V T = (q_i - z_i), T_ai = relu(<z_a, z_i> - t_a) lower triangular.

@@ -46,7 +46,7 @@ void check(const MemorizeOptions& o, bool classes, Index r) {
 
 /// Numbers between which squares and quotients neither overflow nor vanish.
 void require_in_range(const Dataset& data, const std::string& precision, double length, const char* what) {
-  const double limit = precision == "float32" ? 1e15 : 1e140;
+  const double limit = precision == "float32" ? 1e30 : 1e290;
   if (length != 0 && !(length >= 1 / limit && length <= limit))
     throw DataError(fmt::format("{}: {} of length {:.3g} are out of range for {}; divide them by it",
                                 data.name.empty() ? "data" : data.name, what, length, precision));
@@ -63,24 +63,36 @@ Vector lengths(const Matrix& rows) {
   return lengths;
 }
 
-Memory examine(const Dataset& data, const Matrix* Y, const MemorizeOptions& options) {
-  Memory memory{data, Y, options, Y == nullptr ? data.classes() : Y->cols()};
-  const Vector length = lengths(data.X);
-  memory.longest = length.maxCoeff();
-  require_in_range(data, options.precision, memory.longest, "points");
-  // Codes lie within half of the shortest image; they would drown in the rounding of the longest.
+double default_margin(const Memory& memory) { return memory.single() ? 1e-3 : 1e-9; }
+
+/// The origins to try, the simplest first.
+std::vector<Origin> origins(const Memory& memory) {
+  const RowMatrix& X = memory.data.X;
   const double unit = memory.single() ? 0x1p-24 : 0x1p-53;
-  memory.constant = length.minCoeff() <= std::sqrt(unit) * memory.longest;
-  if (Y != nullptr) memory.largest_target = lengths(*Y).maxCoeff();
-  require_in_range(data, options.precision, memory.largest_target, "targets");
-  return memory;
+  const Vector length = lengths(X), mean = X.colwise().mean().transpose();
+  const Vector from_mean = lengths(X.rowwise() - mean.transpose());
+  const double longest = length.maxCoeff(), spread = from_mean.maxCoeff();
+  require_in_range(memory.data, memory.options.precision, longest, "points");
+  // Codes lie within half of the shortest image, and would drown in the rounding of the longest.
+  const auto has_short = [&](const Vector& l) { return l.minCoeff() <= std::sqrt(unit) * l.maxCoeff(); };
+  std::vector<Origin> list;
+  const bool paper = memory.options.construction == "paper";
+  if (length.minCoeff() > 0 || paper) list.push_back({"linear", {}, longest, false});
+  if (paper) return list;
+  if (has_short(length)) list.push_back({"constant", {}, longest, true});
+  // A_0 x is rounded before the mean is subtracted: the margin has to be well above that.
+  if (2 * spread < longest &&
+      unit * longest <= memory.options.margin.value_or(default_margin(memory)) * spread)
+    list.push_back({"centred", mean, spread, has_short(from_mean)});
+  return list;
 }
 
 /// Every point through the network.
 void verify(const Memory& memory, const Memorizer& network, Progress& progress, MemorizeResult& result) {
   const Index n = memory.data.n();
   const double largest = memory.Y == nullptr ? 1 : memory.Y->cwiseAbs().maxCoeff();
-  const double allowed = memory.options.tolerance.value_or(memory.single() ? 1e-3 : 1e-6) * largest;
+  const double allowed =
+      memory.options.tolerance.value_or(memory.single() ? 1e-3 : 1e-6) * (largest > 0 ? largest : 1);
   Vector error(n);
   std::vector<char> right(static_cast<std::size_t>(n));
   each_output(network, memory.data.X, progress, [&](Index first, const Eigen::Ref<const Matrix>& outputs) {
@@ -116,35 +128,40 @@ std::string short_count(Index count) {
 
 std::string closest_text(const MemorizeResult& r) {
   std::vector<std::string> who;
-  for (const auto& point : r.closest) who.push_back(point ? describe(*point) : "a code");
+  for (const auto& point : r.closest) who.push_back(describe(point));
   return who.empty() ? "the codes of the classes" : fmt::format("samples {}", fmt::join(who, " and "));
 }
 
 /// The answer in a sentence; `failure` says why there is no network, or is empty.
-std::string conclude(const MemorizeResult& r, const MemorizeOptions& o, const std::string& failure) {
+std::string conclude(const MemorizeResult& r, const Memory& memory, const std::string& failure) {
+  const std::string& precision = memory.options.precision;
   if (r.status == MemorizeStatus::memorized)
     return fmt::format("{} memorised by {} residual block{} of width {} ({} parameters), verified in {}",
                        r.n == 1 ? "the point is" : fmt::format("every one of {} points is", with_commas(r.n)),
                        with_commas(r.blocks), r.blocks == 1 ? "" : "s", r.hidden, short_count(r.parameters),
-                       o.precision);
-  if (r.status == MemorizeStatus::not_verified)
+                       precision);
+  const char* advice = memory.single() ? "; try precision float64" : "";
+  if (!failure.empty()) return fmt::format("not memorised: {}{}", failure, advice);
+  if (r.status == MemorizeStatus::not_separated)
     return fmt::format(
-        "not memorised: {} of {} points are wrong with width {} in {}; {} leave a margin of {:.2g}",
-        with_commas(r.n - r.correct), with_commas(r.n), r.hidden, o.precision, closest_text(r), r.min_margin);
-  if (o.construction == "paper" && !failure.empty())
-    return fmt::format("the paper's construction does not apply with width {}: {}", r.hidden, failure);
-  const std::string why = failure.empty() ? fmt::format("{:.2g} is asked for", r.margin) : failure;
-  return fmt::format("not memorised: {} leave a margin of {:.2g} with width {}; {}", closest_text(r),
-                     r.min_margin, r.hidden, why);
+        "not memorised: {} leave a margin of {:.2g} in {} with width {}, {:.2g} is asked for{}",
+        closest_text(r), r.min_margin, precision, r.hidden, r.margin, advice);
+  return fmt::format(
+      "not memorised: {} of {} points are wrong in {} with width {}, outputs are off by up to {:.2g}; {} "
+      "leave a "
+      "margin of {:.2g}{}",
+      with_commas(r.n - r.correct), with_commas(r.n), precision, r.hidden, r.max_error, closest_text(r),
+      r.min_margin, advice);
 }
 
-/// Builds and verifies with one width; whether the network is what was asked for.
-bool attempt(const Memory& memory, Index hidden, Progress& progress, MemorizeResult& result) {
+/// Builds and verifies one network; whether the network is what was asked for.
+bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress& progress,
+             MemorizeResult& result) {
   const auto began = Clock::now();
   const auto since = [](Clock::time_point then) {
     return std::chrono::duration<double>(Clock::now() - then).count();
   };
-  Construction built = construct(memory, hidden, progress);
+  Construction built = construct(memory, origin, hidden, progress);
   result.build_s += since(began);
   result.n_distinct = built.n_distinct;
   result.hidden = hidden;
@@ -157,7 +174,7 @@ bool attempt(const Memory& memory, Index hidden, Progress& progress, MemorizeRes
   result.max_error = std::numeric_limits<double>::infinity();
   result.wrong.clear();
   result.network.reset();
-  result.tried.push_back({hidden, built.min_margin, -1});
+  result.tried.push_back({hidden, origin.name, built.min_margin, -1});
   result.status = MemorizeStatus::not_separated;
   if (built.failure.empty()) result.network = std::move(built.network);
   if (result.network && built.min_margin >= result.margin) {
@@ -167,22 +184,29 @@ bool attempt(const Memory& memory, Index hidden, Progress& progress, MemorizeRes
     result.tried.back().correct = result.correct;
     result.status = result.correct == result.n ? MemorizeStatus::memorized : MemorizeStatus::not_verified;
   }
-  result.conclusion = conclude(result, memory.options, built.failure);
+  result.conclusion = conclude(result, memory, built.failure);
   return result.status == MemorizeStatus::memorized;
 }
 
 MemorizeResult memorize(const Dataset& data, const Matrix* Y, const MemorizeOptions& options,
                         Progress& progress) {
-  const Memory memory = examine(data, Y, options);
+  Memory memory{data, Y, options, Y == nullptr ? data.classes() : Y->cols()};
+  if (Y != nullptr) memory.largest_target = lengths(*Y).maxCoeff();
+  require_in_range(data, options.precision, memory.largest_target, "targets");
   MemorizeResult result;
   result.n = data.n(), result.d = data.d(), result.r = memory.r;
   const auto n = static_cast<double>(result.n), r = static_cast<double>(result.r);
   result.theorem_parameters = n * std::log(n) + r * r;
-  const bool searches = !options.hidden.has_value();
-  result.margin = options.margin.value_or(!searches ? 0 : memory.single() ? 1e-3 : 1e-9);
-  Index hidden = options.hidden.value_or(2);
-  while (Y != nullptr && searches && hidden < memory.r) hidden *= 2;
-  while (!attempt(memory, hidden, progress, result) && searches && 2 * hidden <= kWidest) hidden *= 2;
+  result.margin = options.margin.value_or(options.hidden ? 0 : default_margin(memory));
+  Index narrowest = options.hidden.value_or(2);
+  while (!options.hidden && Y != nullptr && narrowest < memory.r) narrowest *= 2;
+  const Index widest = options.hidden ? narrowest : std::max(narrowest, kWidest);
+  for (const Origin& origin : origins(memory))
+    for (Index hidden = narrowest; hidden <= widest; hidden *= 2)
+      if (attempt(memory, origin, hidden, progress, result)) {
+        progress.finish();
+        return result;
+      }
   progress.finish();
   return result;
 }

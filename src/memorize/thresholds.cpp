@@ -130,10 +130,9 @@ PaperCheck check_paper(const Images& images, const RowMatrix& U, Progress& progr
   return check;
 }
 
-void apply_paper(const Memory& memory, const Images& images, double rho, Memorizer& network,
+void apply_paper(const Memory& memory, const Images& images, double t, Memorizer& network,
                  Vector& margins) {
   const Index m = images.count(), k = network.hidden();
-  const double t = stored(1 - 2 * rho, memory.single());
   network.s.head(m).setConstant(-t);
   margins = (images.squares.array() - t) / images.squares.array();
   for (Index block = 0; block * k < m; ++block) {

@@ -17,7 +17,7 @@ namespace zeroloss {
 struct Memorizer {
   std::string precision = "float64";  ///< float32 | float64: of its arithmetic, too
   RowMatrix A_0;                      ///< k x d, random
-  Vector b_0 = {};                    ///< k, or empty = 0: the weights of a constant feature
+  Vector b_0 = {};                    ///< k, or empty = 0: the constant's weights, or what centres
   RowMatrix U, V;                     ///< l k x k: rows j k .. j k + k are U_{j+1}, V_{j+1}
   Vector s;                           ///< l k
   RowMatrix U_out;                    ///< p x k
@@ -38,10 +38,10 @@ struct MemorizeOptions {
   /// whose conditions on norms and distances are checked.
   std::string construction = "norm_ordered";
   /// k >= 1; real-valued targets need k >= r, more than two classes k >= 2. Default: the first of 2, 4, 8, ..
-  /// (up to 512) whose network keeps `margin` and is right at every point.
+  /// (up to 512) whose network keeps `margin` and is right at every point; see also MemorizeAttempt.
   std::optional<Index> hidden = {};
   std::string precision = "float64";  ///< float32 | float64
-  /// In (0, 1/4], more than which none has: a network with a smaller one is not accepted. Default: 1e-3 for
+  /// In (0, 1/4]: no network with a smaller one is accepted. Default: 1e-3 for
   /// float32, 1e-9 for float64; where `hidden` is given none, and verification alone decides.
   std::optional<double> margin = {};
   /// > 0. A real-valued target counts as reached where no output is off by more than `tolerance` times the
@@ -55,9 +55,12 @@ struct MemorizeOptions {
 enum class MemorizeStatus { memorized, not_separated, not_verified };
 std::string name(MemorizeStatus status);
 
-/// A width that was tried.
+/// A network that was tried.
 struct MemorizeAttempt {
   Index hidden = 0;
+  /// A_0 x: linear. A_0 (x, 1): constant, where a point is 0 or next to it. A_0 (x - mean): centred, where
+  /// the mean hides the differences.
+  std::string first_layer;
   double min_margin = 0;  ///< 0 if points could not be separated at all
   Index correct = -1;     ///< points that are right; -1 where verification was pointless
 };
@@ -75,9 +78,9 @@ struct MemorizeResult {
   /// Least (||z||^2 - t)/||z||^2 of all neurons, t the threshold: half of the least relative gap.
   double min_margin = 0;
   double margin = 0;  ///< the one asked for; 0 = none
-  /// The two points that hold the margin down (paper: the first pair that violates its conditions), each of
-  /// them empty if a code of the construction takes its place.
-  std::vector<std::optional<Sample>> closest;
+  /// The two points that hold the margin down (paper: the first pair that violates its conditions); fewer if
+  /// a code takes their place.
+  std::vector<Sample> closest;
   std::vector<double> block_margins;   ///< of each block
   std::vector<Sample> wrong;           ///< at most the first 20
   std::vector<MemorizeAttempt> tried;  ///< in this order; the last one is the network
