@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "data/model_file.hpp"
@@ -82,10 +83,18 @@ void read(const ModelFile& file, Memorizer& network) {
     return Vector(rows_of<T>(file, name, sizes).template reshaped<Eigen::RowMajor>());
   };
   network.A_0 = rows_of<T>(file, "A_0", 2);
+  const Index k = network.hidden();
+  const auto blocks = [&](const char* name, std::size_t sizes) {
+    const std::vector<Index>& shape = file.tensor(name, dtype_of<T>(), sizes).shape;
+    if (std::any_of(shape.begin() + 1, shape.end(), [k](Index size) { return size != k; }))
+      throw file.damaged(fmt::format("tensor '{}' has shape [{}]; expected [l, {}{}]", name,
+                                     fmt::join(shape, ", "), k, sizes == 3 ? fmt::format(", {}", k) : ""));
+    return rows_of<T>(file, name, sizes);
+  };
   if (file.has("b_0")) network.b_0 = vector("b_0", 1);
-  network.U = rows_of<T>(file, "U", 3);
-  network.V = rows_of<T>(file, "V", 3);
-  network.s = vector("s", 2);
+  network.U = blocks("U", 3);
+  network.V = blocks("V", 3);
+  network.s = blocks("s", 2).template reshaped<Eigen::RowMajor>();
   network.U_out = rows_of<T>(file, "U_out", 2);
   network.s_out = vector("s_out", 1);
   network.V_out = rows_of<T>(file, "V_out", 2);
@@ -152,13 +161,6 @@ Memorizer load_memorizer(const std::filesystem::path& path) {
   network.task = file.task();
   network.class_names = file.class_names();
   file.single() ? read<float>(file, network) : read<double>(file, network);
-  const Index k = network.hidden();
-  for (const char* name : {"U", "V", "s"})
-    if (const auto& shape =
-            file.tensor(name, file.single() ? Dtype::f32 : Dtype::f64, name[0] == 's' ? 2 : 3).shape;
-        shape[1] != k)
-      throw file.damaged(
-          fmt::format("tensor '{}' has shape [{}], but hidden width is {}", name, fmt::join(shape, ", "), k));
   if (const std::string what = problem(network); !what.empty()) throw file.damaged(what);
   return network;
 }

@@ -14,9 +14,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Index kRows = 64;  // images whose products with all others one task takes, at least
 
-/// Images component by component, as blocks:: wants them, with room for reading beyond the last one.
-RowMatrix by_component(const Eigen::Ref<const RowMatrix>& Z, double beyond) {
-  RowMatrix columns = RowMatrix::Constant(Z.cols(), Z.rows() + blocks::kPoints, beyond);
+/// Images component by component, as blocks:: wants them, with zeros to read beyond the last one.
+RowMatrix by_component(const Eigen::Ref<const RowMatrix>& Z) {
+  RowMatrix columns = RowMatrix::Zero(Z.cols(), Z.rows() + blocks::kPoints);
   columns.leftCols(Z.rows()) = Z.transpose();
   return columns;
 }
@@ -43,7 +43,7 @@ void order_by_norm(const Memory& memory, const Images& images, Memorizer& networ
   const double longest_code = memory.Y == nullptr ? std::sqrt(images.Q.rowwise().squaredNorm().maxCoeff())
                                                   : images.scale * memory.largest_target;
   // Zeros beyond the last image do no harm: thresholds are positive because of the codes.
-  const RowMatrix columns = by_component(network.U.topRows(m), 0);
+  const RowMatrix columns = by_component(network.U.topRows(m));
   const auto work = [&](Index begin) {
     const Index size = std::min(rows, m - begin);
     const auto Z = network.U.middleRows(begin, size);
@@ -87,7 +87,8 @@ PaperCheck check_paper(const Images& images, const RowMatrix& U, Progress& progr
   rows.bottomLeftCorner(r, k) = images.Q;
   const Vector squares = rows.leftCols(k).rowwise().squaredNorm();
   rows.col(k) = -squares / 2;
-  const RowMatrix columns = by_component(rows, -1e300);
+  RowMatrix columns = by_component(rows);
+  columns.row(k).tail(blocks::kPoints).setConstant(-1e300);  // what lies beyond is far from everything
   rows.col(k).setOnes();
 
   Index odd = 0;  // the image or code whose norm is off most
