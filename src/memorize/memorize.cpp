@@ -18,6 +18,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+double since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
+
 constexpr Index kWidest = 512;  // that is tried unasked
 constexpr std::size_t kWrongShown = 20;
 
@@ -56,7 +58,10 @@ void require_in_range(const Dataset& data, const std::string& precision, double 
 template <class Matrix>
 Vector lengths(const Matrix& rows) {
   Vector lengths(rows.rows());
+#pragma omp parallel for
   for (Index i = 0; i < rows.rows(); ++i) {
+    lengths(i) = rows.row(i).norm();
+    if (lengths(i) > 1e-140 && lengths(i) < 1e140) continue;
     const double largest = rows.row(i).cwiseAbs().maxCoeff();
     lengths(i) = largest > 0 ? largest * (rows.row(i) / largest).norm() : 0;
   }
@@ -65,26 +70,34 @@ Vector lengths(const Matrix& rows) {
 
 double default_margin(const Memory& memory) { return memory.single() ? 1e-3 : 1e-9; }
 
-/// The origins to try, the simplest first.
-std::vector<Origin> origins(const Memory& memory) {
-  const RowMatrix& X = memory.data.X;
+/// Codes lie within half of the shortest image: they drown in the rounding of the longest.
+bool has_short(const Memory& memory, const Vector& length) {
   const double unit = memory.single() ? 0x1p-24 : 0x1p-53;
-  const Vector length = lengths(X), mean = X.colwise().mean().transpose();
-  const Vector from_mean = lengths(X.rowwise() - mean.transpose());
-  const double longest = length.maxCoeff(), spread = from_mean.maxCoeff();
+  return length.minCoeff() <= std::sqrt(unit) * length.maxCoeff();
+}
+
+/// 0, and where a point is 0 or next to it, a place beside it.
+std::vector<Origin> origins(const Memory& memory) {
+  const Vector length = lengths(memory.data.X);
+  const double longest = length.maxCoeff();
   require_in_range(memory.data, memory.options.precision, longest, "points");
-  // Codes lie within half of the shortest image, and would drown in the rounding of the longest.
-  const auto has_short = [&](const Vector& l) { return l.minCoeff() <= std::sqrt(unit) * l.maxCoeff(); };
-  std::vector<Origin> list;
   const bool paper = memory.options.construction == "paper";
+  std::vector<Origin> list;
   if (length.minCoeff() > 0 || paper) list.push_back({"linear", {}, longest, false});
-  if (paper) return list;
-  if (has_short(length)) list.push_back({"constant", {}, longest, true});
-  // A_0 x is rounded before the mean is subtracted: the margin has to be well above that.
-  if (2 * spread < longest &&
-      unit * longest <= memory.options.margin.value_or(default_margin(memory)) * spread)
-    list.push_back({"centred", mean, spread, has_short(from_mean)});
+  if (has_short(memory, length) && !paper) list.push_back({"constant", {}, longest, true});
   return list;
+}
+
+/// The mean, where it hides the points' differences but the rounding of A_0 x, from which it is subtracted,
+/// does not.
+std::optional<Origin> centre(const Memory& memory, double longest) {
+  const Vector mean = memory.data.X.colwise().mean().transpose();
+  const Vector length = lengths(memory.data.X.rowwise() - mean.transpose());
+  const double spread = length.maxCoeff(), unit = memory.single() ? 0x1p-24 : 0x1p-53;
+  const double margin = memory.options.margin.value_or(default_margin(memory));
+  if (memory.options.construction == "paper" || 2 * spread >= longest || unit * longest > margin * spread)
+    return {};
+  return Origin{"centred", mean, spread, has_short(memory, length)};
 }
 
 /// Every point through the network.
@@ -158,9 +171,6 @@ std::string conclude(const MemorizeResult& r, const Memory& memory, const std::s
 bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress& progress,
              MemorizeResult& result) {
   const auto began = Clock::now();
-  const auto since = [](Clock::time_point then) {
-    return std::chrono::duration<double>(Clock::now() - then).count();
-  };
   Construction built = construct(memory, origin, hidden, progress);
   result.build_s += since(began);
   result.n_distinct = built.n_distinct;
@@ -201,12 +211,16 @@ MemorizeResult memorize(const Dataset& data, const Matrix* Y, const MemorizeOpti
   Index narrowest = options.hidden.value_or(2);
   while (!options.hidden && Y != nullptr && narrowest < memory.r) narrowest *= 2;
   const Index widest = options.hidden ? narrowest : std::max(narrowest, kWidest);
-  for (const Origin& origin : origins(memory))
+  const auto reached_from = [&](const Origin& origin) {
     for (Index hidden = narrowest; hidden <= widest; hidden *= 2)
-      if (attempt(memory, origin, hidden, progress, result)) {
-        progress.finish();
-        return result;
-      }
+      if (attempt(memory, origin, hidden, progress, result)) return true;
+    return false;
+  };
+  const auto began = Clock::now();
+  const std::vector<Origin> simple = origins(memory);
+  result.build_s = since(began);
+  if (std::none_of(simple.begin(), simple.end(), reached_from))
+    if (const auto mean = centre(memory, simple.front().longest)) reached_from(*mean);
   progress.finish();
   return result;
 }

@@ -131,8 +131,7 @@ PaperCheck check_paper(const Images& images, const RowMatrix& U, Progress& progr
   return check;
 }
 
-void apply_paper(const Memory& memory, const Images& images, double t, Memorizer& network,
-                 Vector& margins) {
+void apply_paper(const Memory& memory, const Images& images, double t, Memorizer& network, Vector& margins) {
   const Index m = images.count(), k = network.hidden();
   network.s.head(m).setConstant(-t);
   margins = (images.squares.array() - t) / images.squares.array();
