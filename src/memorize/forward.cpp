@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "memorize/blocks.hpp"
-#include "zeroloss/core/blas.hpp"
+#include "memorize/tasks.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss {
@@ -43,13 +43,9 @@ Index tile_size(Index hidden) {
 template <class Work>
 void each_tile(Index n, Index size, const char* stage, Progress& progress, const Work& work) {
   progress.stage(stage, static_cast<double>(n));
-  const Index tiles = (n + size - 1) / size, at_once = 4 * thread_count();
-  for (Index begin = 0; begin < tiles; begin += at_once) {
-    const Index end = std::min(tiles, begin + at_once);
-#pragma omp parallel for schedule(dynamic)
-    for (Index t = begin; t < end; ++t) work(t * size, std::min(size, n - t * size));
-    progress.advance(static_cast<double>(std::min(n, end * size) - begin * size));
-  }
+  in_batches((n + size - 1) / size, static_cast<double>(size), progress,
+             [&](Index t) { work(t * size, std::min(size, n - t * size)); },
+             [](Index, Index) { return true; });
 }
 
 /// h_0 of `count` points from `first` on, component by component, for `places` >= count of them; the places

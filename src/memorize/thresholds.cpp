@@ -6,6 +6,7 @@
 
 #include "memorize/blocks.hpp"
 #include "memorize/construct.hpp"
+#include "memorize/tasks.hpp"
 #include "zeroloss/core/blas.hpp"
 
 namespace zeroloss {
@@ -69,13 +70,8 @@ void order_by_norm(const Memory& memory, const Images& images, Memorizer& networ
   };
 
   progress.stage(fmt::format("thresholds, hidden width {}", k), static_cast<double>(m));
-  const Index tasks = (m + rows - 1) / rows, at_once = 4 * thread_count();
-  for (Index begin = 0; begin < tasks; begin += at_once) {
-    const Index end = std::min(tasks, begin + at_once);
-#pragma omp parallel for schedule(dynamic)
-    for (Index t = begin; t < end; ++t) work(t * rows);
-    progress.advance(static_cast<double>(std::min(m, end * rows) - begin * rows));
-  }
+  in_batches((m + rows - 1) / rows, static_cast<double>(rows), progress, [&](Index t) { work(t * rows); },
+             [](Index, Index) { return true; });
 }
 
 PaperCheck check_paper(const Images& images, const RowMatrix& U, Progress& progress) {
@@ -91,8 +87,7 @@ PaperCheck check_paper(const Images& images, const RowMatrix& U, Progress& progr
   columns.row(k).tail(blocks::kPoints).setConstant(-1e300);  // what lies beyond is far from everything
   rows.col(k).setOnes();
 
-  Index odd = 0;  // the image or code whose norm is off most
-  const double off = (squares.array() - 1).abs().maxCoeff(&odd);
+  const double off = (squares.array() - 1).abs().maxCoeff();
   Vector apart(count);  // least ||z_a - z_i||^2 of the later ones
   apart(count - 1) = kInfinity;
   const auto work = [&](Index begin) {
@@ -107,13 +102,8 @@ PaperCheck check_paper(const Images& images, const RowMatrix& U, Progress& progr
 
   PaperCheck check;
   progress.stage(fmt::format("conditions, hidden width {}", k), static_cast<double>(count));
-  const Index tasks = (count + kRows - 1) / kRows, at_once = 4 * thread_count();
-  for (Index begin = 0; begin < tasks; begin += at_once) {
-    const Index end = std::min(tasks, begin + at_once), from = begin * kRows,
-                to = std::min(count, end * kRows);
-#pragma omp parallel for schedule(dynamic)
-    for (Index t = begin; t < end; ++t) work(t * kRows);
-    for (Index a = from; a < to; ++a) {
+  const auto holds = [&](Index begin, Index end) {
+    for (Index a = begin * kRows; a < std::min(count, end * kRows); ++a) {
       if (apart(a) >= 6 * off) continue;
       const auto distance = [&](Index i) { return (rows.row(a) - rows.row(i)).squaredNorm(); };
       check.first = a;
@@ -123,10 +113,13 @@ PaperCheck check_paper(const Images& images, const RowMatrix& U, Progress& progr
           "their images have squared distance {:.3g}, where 6 rho' = {:.3g} is needed, since squared norms "
           "are off 1 by up to rho' = {:.3g}",
           distance(check.second), 6 * off, off);
-      return check;
+      return false;
     }
-    progress.advance(static_cast<double>(to - from));
-  }
+    return true;
+  };
+  in_batches((count + kRows - 1) / kRows, static_cast<double>(kRows), progress,
+             [&](Index t) { work(t * kRows); }, holds);
+  if (!check.failure.empty()) return check;
   check.rho = (off + apart.minCoeff() / 6) / 2;
   return check;
 }
