@@ -45,8 +45,6 @@ std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
                      static_cast<double>(r.parameters) / std::max(r.theorem_parameters, 1.0)));
     if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));
     fact("smallest margin", short_number(r.min_margin) + pair_text(r));
-  }
-  if (r.network && !r.tried.empty() && r.tried.back().correct >= 0) {
     fact("right", fmt::format("{} of {}", with_commas(r.correct), with_commas(r.n)));
     fact("largest error", fmt::format("{} of an output", short_number(r.max_error, Rounding::up)));
   }
@@ -56,8 +54,8 @@ std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
 std::string tried_table(const MemorizeResult& r) {
   Table table({"width", "first layer", "smallest margin", "right"});
   for (const MemorizeAttempt& a : r.tried)
-    table.add(
-        {with_commas(a.hidden), short_number(a.min_margin), a.correct < 0 ? "" : with_commas(a.correct)});
+    table.add({with_commas(a.hidden), a.first_layer, short_number(a.min_margin),
+               a.correct < 0 ? "" : with_commas(a.correct)});
   return "tried\n" + table.text("  ");
 }
 

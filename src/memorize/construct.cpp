@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "memorize/forward.hpp"
+#include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
@@ -219,22 +220,26 @@ void judge(const Memory& memory, const Images& images, const Margins& margins, C
   result.min_margin = std::max(0.0, std::min(least, margins.output));
   for (Index a = 0; a < m; a += k)
     result.block_margins.push_back(margins.images.segment(a, std::min(k, m - a)).minCoeff());
-  std::string who = "the codes of the classes";
   if (least <= margins.output) {
     const auto named = [&](Index a) { return sample(memory.data, images.rows[static_cast<std::size_t>(a)]); };
     result.closest = {named(worst)};
     if (worst + 1 < m) result.closest.push_back(named(nearest_later(network.U, worst, m)));
-    who = fmt::format("samples {} and {}", describe(result.closest.front()), describe(result.closest.back()));
   }
   if (result.min_margin == 0)
     result.failure = fmt::format("{} are too close for {} with width {}: there is no room for a threshold",
-                                 who, network.precision, k);
+                                 names(result.closest), network.precision, k);
   else if (!network.V.allFinite() || !network.V_out.allFinite())
-    result.failure = fmt::format("{} are too close for {} with width {}: weights exceed its range", who,
-                                 network.precision, k);
+    result.failure = fmt::format("{} are too close for {} with width {}: weights exceed its range",
+                                 names(result.closest), network.precision, k);
 }
 
 }  // namespace
+
+std::string names(const std::vector<Sample>& points) {
+  if (points.empty()) return "the codes of the classes";
+  if (points.size() == 1) return "sample " + describe(points[0]) + " and the codes";
+  return fmt::format("samples {} and {}", describe(points[0]), describe(points[1]));
+}
 
 RowMatrix unit_codes(Index r, Index k, std::uint64_t seed) {
   RowMatrix Q(r, k);
@@ -283,18 +288,17 @@ void solve_block(const Memory& memory, const Images& images, Index block, const 
 
 Construction construct(const Memory& memory, const Origin& origin, Index k, Progress& progress) {
   require_construction_memory(memory, k);
+  const SerialBlas serial;  // the same bits for any number of threads
   const bool paper = memory.options.construction == "paper";
   Construction result{draw_first_layer(memory, origin, k)};
   RowMatrix Z = first_layer(result.network, memory.data.X, progress);
   if (paper) scale_to_unit_norms(memory, result.network, Z, progress);
   Distinct distinct = distinct_images(memory, Z);
   if (distinct.together) {
-    const Sample i = sample(memory.data, distinct.together->first),
-                 j = sample(memory.data, distinct.together->second);
-    result.closest = {i, j};
-    result.failure =
-        fmt::format("samples {} and {} are the same point in {}, after a first layer of width {}",
-                    describe(i), describe(j), memory.options.precision, k);
+    const auto [i, j] = *distinct.together;
+    result.closest = {sample(memory.data, i), sample(memory.data, j)};
+    result.failure = fmt::format("{} are the same point in {}, after a first layer of width {}",
+                                 names(result.closest), memory.options.precision, k);
     return result;
   }
   if (paper) std::sort(distinct.rows.begin(), distinct.rows.end());

@@ -38,6 +38,9 @@ struct Construction {
   std::string failure = {};          ///< why there is no network, in a sentence
 };
 
+/// "samples 3 (label a) and 5 (label b)"; of fewer than two, codes take the others' place.
+std::string names(const std::vector<Sample>& points);
+
 /// Throws DataError for equal points with different targets, ResourceError, Interrupted.
 Construction construct(const Memory& memory, const Origin& origin, Index hidden, Progress& progress);
 

@@ -112,6 +112,8 @@ void verify(const Memory& memory, const Memorizer& network, Progress& progress, 
     for (Index i = 0; i < outputs.rows(); ++i) {
       const Index row = first + i;
       Vector off = outputs.row(i).transpose();
+      error(row) = std::numeric_limits<double>::infinity();
+      if (!off.allFinite()) continue;
       if (memory.Y != nullptr) {
         error(row) = (off - memory.Y->row(row).transpose()).cwiseAbs().maxCoeff();
         right[static_cast<std::size_t>(row)] = error(row) <= allowed;
@@ -139,12 +141,6 @@ std::string short_count(Index count) {
   return x >= 1e6 ? decimal(x / 1e6, 3) + " M" : x >= 1e4 ? decimal(x / 1e3, 3) + " k" : with_commas(count);
 }
 
-std::string closest_text(const MemorizeResult& r) {
-  std::vector<std::string> who;
-  for (const auto& point : r.closest) who.push_back(describe(point));
-  return who.empty() ? "the codes of the classes" : fmt::format("samples {}", fmt::join(who, " and "));
-}
-
 /// The answer in a sentence; `failure` says why there is no network, or is empty.
 std::string conclude(const MemorizeResult& r, const Memory& memory, const std::string& failure) {
   const std::string& precision = memory.options.precision;
@@ -153,17 +149,18 @@ std::string conclude(const MemorizeResult& r, const Memory& memory, const std::s
                        r.n == 1 ? "the point is" : fmt::format("every one of {} points is", with_commas(r.n)),
                        with_commas(r.blocks), r.blocks == 1 ? "" : "s", r.hidden, short_count(r.parameters),
                        precision);
-  const char* advice = memory.single() ? "; try precision float64" : "";
+  const char* advice =
+      memory.single() && memory.options.construction != "paper" ? "; try precision float64" : "";
   if (!failure.empty()) return fmt::format("not memorised: {}{}", failure, advice);
   if (r.status == MemorizeStatus::not_separated)
     return fmt::format(
         "not memorised: {} leave a margin of {:.2g} in {} with width {}, {:.2g} is asked for{}",
-        closest_text(r), r.min_margin, precision, r.hidden, r.margin, advice);
+        names(r.closest), r.min_margin, precision, r.hidden, r.margin, advice);
   return fmt::format(
       "not memorised: {} of {} points are wrong in {} with width {}, outputs are off by up to {:.2g}; {} "
-      "leave a "
-      "margin of {:.2g}{}",
-      with_commas(r.n - r.correct), with_commas(r.n), precision, r.hidden, r.max_error, closest_text(r),
+      "leave "
+      "a margin of {:.2g}{}",
+      with_commas(r.n - r.correct), with_commas(r.n), precision, r.hidden, r.max_error, names(r.closest),
       r.min_margin, advice);
 }
 
@@ -179,18 +176,19 @@ bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress&
   result.parameters = built.network.parameters();
   result.min_margin = built.min_margin;
   result.closest = std::move(built.closest);
-  result.block_margins = std::move(built.block_margins);
+  result.block_margins.clear();
   result.correct = 0;
   result.max_error = std::numeric_limits<double>::infinity();
   result.wrong.clear();
   result.network.reset();
   result.tried.push_back({hidden, origin.name, built.min_margin, -1});
   result.status = MemorizeStatus::not_separated;
-  if (built.failure.empty()) result.network = std::move(built.network);
-  if (result.network && built.min_margin >= result.margin) {
+  if (built.failure.empty() && built.min_margin >= result.margin) {
     const auto verifying = Clock::now();
-    verify(memory, *result.network, progress, result);
+    verify(memory, built.network, progress, result);
     result.verify_s += since(verifying);
+    result.network = std::move(built.network);
+    result.block_margins = std::move(built.block_margins);
     result.tried.back().correct = result.correct;
     result.status = result.correct == result.n ? MemorizeStatus::memorized : MemorizeStatus::not_verified;
   }

@@ -7,7 +7,6 @@
 #include "memorize/blocks.hpp"
 #include "memorize/construct.hpp"
 #include "memorize/tasks.hpp"
-#include "zeroloss/core/blas.hpp"
 
 namespace zeroloss {
 namespace {
@@ -39,7 +38,6 @@ Vector largest_with_later(const Eigen::Ref<const RowMatrix>& Z, const RowMatrix&
 void order_by_norm(const Memory& memory, const Images& images, Memorizer& network, Vector& margins,
                    Progress& progress) {
   constexpr double kRoom = 0.02;  // of ||z||^2: then a neuron is silent on the others of its block, too
-  const SerialBlas serial;
   const Index m = images.count(), k = network.hidden(), rows = (kRows + k - 1) / k * k;
   const double longest_code = memory.Y == nullptr ? std::sqrt(images.Q.rowwise().squaredNorm().maxCoeff())
                                                   : images.scale * memory.largest_target;
@@ -75,7 +73,6 @@ void order_by_norm(const Memory& memory, const Images& images, Memorizer& networ
 }
 
 PaperCheck check_paper(const Images& images, const RowMatrix& U, Progress& progress) {
-  const SerialBlas serial;
   const Index m = images.count(), r = images.Q.rows(), k = U.cols(), count = m + r;
   // With (z, 1) as rows and (z, -||z||^2/2) as columns a product is (||z_a||^2 - ||z_a - z_i||^2)/2.
   RowMatrix rows(count, k + 1);

@@ -41,8 +41,8 @@ struct MemorizeOptions {
   /// (up to 512) whose network keeps `margin` and is right at every point; see also MemorizeAttempt.
   std::optional<Index> hidden = {};
   std::string precision = "float64";  ///< float32 | float64
-  /// In (0, 1/4]: no network with a smaller one is accepted. Default: 1e-3 for
-  /// float32, 1e-9 for float64; where `hidden` is given none, and verification alone decides.
+  /// In (0, 1/4]: no network with a smaller one is accepted. Default: 1e-3 for float32, 1e-9 for float64;
+  /// where `hidden` is given none, and verification alone decides.
   std::optional<double> margin = {};
   /// > 0. A real-valued target counts as reached where no output is off by more than `tolerance` times the
   /// largest |target|. Default: 1e-3 for float32, 1e-6 for float64.
@@ -84,7 +84,7 @@ struct MemorizeResult {
   std::vector<double> block_margins;   ///< of each block
   std::vector<Sample> wrong;           ///< at most the first 20
   std::vector<MemorizeAttempt> tried;  ///< in this order; the last one is the network
-  std::optional<Memorizer> network;    ///< of the last width tried; none if points are not separated
+  std::optional<Memorizer> network;    ///< of the last one tried; none if points are not separated
   double build_s = 0, verify_s = 0;    ///< of all widths tried
 };
 
@@ -92,7 +92,7 @@ struct MemorizeResult {
 /// real-valued targets that take the place of data.y.
 ///
 /// Cost: n d k for h_0; n^2 k/2 multiply-adds to build, n^2 k to verify. Memory: linear in n (d + k + r). The
-/// result does not depend on the number of threads; on processors with fused multiply-add it is the same.
+/// result does not depend on the number of threads.
 /// Throws std::invalid_argument naming an option that is out of range, DataError for data without targets,
 /// bad data, numbers too large or small for the precision, and equal points with different targets (naming
 /// them), ResourceError if memory does not suffice, Interrupted once cancelled.
@@ -101,8 +101,9 @@ MemorizeResult memorize(const Dataset& data, const Matrix& Y, const MemorizeOpti
                         Progress& progress);
 MemorizeResult memorize(const Dataset& data, const MemorizeOptions& options = {});
 
-/// Outputs for points, n x d -> n x r, in the network's precision. Throws DataError if the number of features
-/// differs or a value is not finite.
+/// Outputs for points, n x d -> n x r, in the network's precision: those of a point depend neither on the
+/// other points nor on threads, and are the same on all processors with fused multiply-add. Throws DataError
+/// if the number of features differs or a value is not finite.
 Matrix predict(const Memorizer& network, const RowMatrix& X);
 
 /// The classes of outputs (n x r): the largest one's, the first of equal ones.
