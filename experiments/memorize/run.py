@@ -38,7 +38,7 @@ def main():
                     found = memorize(*sys.argv[1:], out, precision, hidden, labels)
                     rows.append({"precision": precision, "hidden": found["hidden"], "labels": labels,
                                  "blocks": found["blocks"], "parameters": found["parameters"],
-                                 "correct": found["correct"], "max_error": f"{found['max_error']:.1e}",
+                                 "correct": found["correct"], "max_error": "overflow" if found["max_error"] is None else f"{found['max_error']:.1e}",
                                  "min_margin": f"{found['min_margin']:.1e}",
                                  "tried": "" if hidden else " ".join(str(t["hidden"]) for t in found["tried"]),
                                  "build_s": f"{found['build_s']:.2f}", "verify_s": f"{found['verify_s']:.2f}"})

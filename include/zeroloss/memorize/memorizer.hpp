@@ -73,7 +73,8 @@ struct MemorizeResult {
   Index hidden = 0, blocks = 0, parameters = 0;  ///< k, ceil(n_distinct/k), all numbers of the network
   double theorem_parameters = 0;                 ///< n ln n + r^2: Theorem 3.2 allows a constant times that
   Index correct = 0;  ///< of n. Classes: the label's output is positive and larger than all others
-  /// Largest |y^ - y| of any output and point, classes being unit vectors; infinite without a network.
+  /// Largest |y^ - y| of any output and point, classes being unit vectors; infinite without a network and
+  /// where an output overflows.
   double max_error = 0;
   /// Least (||z||^2 - t)/||z||^2 of all neurons, t the threshold: half of the least relative gap.
   double min_margin = 0;
