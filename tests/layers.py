@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Who may include whom: core <- data <- kernel <- linear, shallow, and no sibling includes another. `layers.py SOURCE_TREE`
-prints every include that breaks the rule and exits with 1 if there is one."""
+"""Who may include whom: core <- data <- kernel <- shallow, linear, memorize, and no sibling includes another.
+`layers.py SOURCE_TREE` prints every include that breaks the rule and exits with 1 if there is one."""
 import re
 import sys
 from pathlib import Path
@@ -9,8 +9,9 @@ ALLOWED = {
     "core": {"core"},
     "data": {"core", "data"},
     "kernel": {"core", "data", "kernel"},
-    "linear": {"core", "data", "kernel", "linear"},
     "shallow": {"core", "data", "kernel", "shallow"},
+    "linear": {"core", "data", "kernel", "linear"},
+    "memorize": {"core", "data", "kernel", "memorize"},
 }
 GENERATED = {"zeroloss/version.hpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -115,13 +115,6 @@ std::string dump(const nlohmann::ordered_json& json) {
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-std::string with_commas(long long value) {
-  std::string digits = std::to_string(value < 0 ? -value : value);
-  for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3)
-    digits.insert(static_cast<std::size_t>(i), ",");
-  return (value < 0 ? "-" : "") + digits;
-}
-
 std::string short_number(double value, Rounding rounding) {
   const double size = std::abs(value);
   if (!std::isfinite(value) || (size != 0 && (size >= 1e6 || size < 1e-4)))

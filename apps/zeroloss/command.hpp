@@ -32,6 +32,7 @@ void add_export(CLI::App& app, Session& session);
 void add_fit(CLI::App& app, Session& session);
 void add_info(CLI::App& app, Session& session);
 void add_linear(CLI::App& app, Session& session);
+void add_memorize(CLI::App& app, Session& session);
 void add_predict(CLI::App& app, Session& session);
 void add_sweep(CLI::App& app, Session& session);
 
@@ -53,7 +54,6 @@ class Table {
 /// JSON as text, one key a line. What is not UTF-8 (file names, labels) has its bad bytes replaced.
 std::string dump(const nlohmann::ordered_json& json);
 
-std::string with_commas(long long value);  ///< 1234567 -> "1,234,567"
 /// 4 significant digits, 2 with an exponent where that helps: "2.1e+19", "0.0131", "43,433".
 std::string short_number(double value, Rounding rounding = Rounding::nearest);
 

@@ -19,10 +19,6 @@ struct Arguments {
   bool json = false;
 };
 
-const char* name_of(Task task) {
-  return task == Task::none ? "none" : task == Task::regression ? "regression" : "classification";
-}
-
 /// "0, 5, 7, ... (12 in all)"
 std::string some(const std::vector<Index>& values) {
   if (values.empty()) return "none";
@@ -76,7 +72,7 @@ nlohmann::ordered_json to_json(const Dataset& data, const Summary& summary) {
   return {{"data", data.name},
           {"n", data.n()},
           {"d", data.d()},
-          {"task", labelled ? nlohmann::ordered_json(name_of(data.task)) : nullptr},
+          {"task", labelled ? nlohmann::ordered_json(name(data.task)) : nullptr},
           {"target", labelled ? nlohmann::ordered_json(data.target_name) : nullptr},
           {"labels", data.label_treatment},
           {"classes", classes},
@@ -97,7 +93,7 @@ void info(const Arguments& arguments) {
     return;
   }
   fmt::print("{}: {} points, {} features, {}\n\n", data.name, with_commas(data.n()), with_commas(data.d()),
-             data.task == Task::none ? "no targets" : name_of(data.task));
+             data.task == Task::none ? "no targets" : name(data.task));
   const auto line = [](const char* what, const std::string& value) { fmt::print("{:<18}{}\n", what, value); };
   if (data.task != Task::none) line("target", data.target_name);
   if (data.label_treatment != "given") line("labels", data.label_treatment);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "zeroloss/memorize/memorizer.hpp"
 #include "zeroloss/shallow/model.hpp"
 
 namespace zeroloss::app {
@@ -12,7 +13,7 @@ void add_export(CLI::App& app, Session&) {
   struct Options {
     std::string model, file;
   };
-  auto* command = app.add_subcommand("export", "Write a trained network as ONNX, for other programs to run");
+  auto* command = app.add_subcommand("export", "Write a network as ONNX, for other programs to run");
   auto options = std::make_shared<Options>();
   command
       ->add_option("model", options->model,
@@ -24,10 +25,19 @@ void add_export(CLI::App& app, Session&) {
   command->callback([options] {
     std::string source = options->model;
     if (std::filesystem::is_directory(source)) source = std::filesystem::path(source) / "model.safetensors";
-    const Network network = load_model(source);
-    export_onnx(options->file, network, read_metadata(source));
-    fmt::print("{}: x [batch, {}] {} -> y [batch, {}]{}\n", options->file, network.d(), network.precision,
-               network.outputs.size(), network.task == Task::classification ? ", label [batch] int64" : "");
+    const Metadata metadata = read_metadata(source);
+    const auto write = [&](const auto& network, Index outputs) {
+      export_onnx(options->file, network, metadata);
+      fmt::print("{}: x [batch, {}] {} -> y [batch, {}]{}\n", options->file, network.d(), network.precision,
+                 outputs, network.task == Task::classification ? ", label [batch] int64" : "");
+    };
+    if (const auto kind = metadata.find("kind"); kind != metadata.end() && kind->second == "memorizer") {
+      const Memorizer network = load_memorizer(source);
+      write(network, network.outputs());
+    } else {
+      const Network network = load_model(source);
+      write(network, std::ssize(network.outputs));
+    }
   });
 }
 

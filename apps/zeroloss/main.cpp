@@ -110,6 +110,7 @@ int main(int argc, char** argv) {
   add_fit(app, session);
   add_sweep(app, session);
   add_linear(app, session);
+  add_memorize(app, session);
   add_predict(app, session);
   add_export(app, session);
   add_data(app, session);

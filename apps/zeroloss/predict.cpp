@@ -14,6 +14,8 @@
 #include "data_options.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/run.hpp"
+#include "zeroloss/core/text.hpp"
+#include "zeroloss/memorize/memorizer.hpp"
 #include "zeroloss/shallow/model.hpp"
 
 namespace zeroloss::app {
@@ -33,6 +35,7 @@ struct Model {
   Task task;
   std::vector<std::string> class_names;
   std::function<Matrix(const RowMatrix&)> outputs;
+  std::function<std::vector<Index>(const Matrix& outputs)> classes;  ///< that outputs stand for
 };
 
 /// What the model says about every point, and how that compares with the labels if there are any.
@@ -44,31 +47,41 @@ struct Answer {
   std::optional<double> error;         ///< fraction wrong, or relative misfit; nothing without labels
 };
 
-const char* name_of(Task task) {
-  return task == Task::none ? "none" : task == Task::regression ? "regression" : "classification";
-}
-
 std::string points(Index n) { return fmt::format("{} {}", with_commas(n), n == 1 ? "point" : "points"); }
 
 Model load(const std::string& path) {
   const Metadata metadata = read_metadata(path);
-  const auto kind = metadata.find("kind");
-  if (kind == metadata.end() || kind->second != "two_layer")
-    throw DataError(fmt::format("{}: {}; this version predicts with kind two_layer", path,
-                                kind == metadata.end() ? "not a model of zeroloss (no 'kind' in its metadata)"
-                                                       : fmt::format("a model of kind '{}'", kind->second)));
-  const auto network = std::make_shared<const Network>(load_model(path));
-  return {kind->second,
-          fmt::format("two-layer {} network of width {}, {}", network->activation,
-                      with_commas(network->width()), network->precision),
-          network->task, network->class_names,
-          [network](const RowMatrix& X) { return predict(*network, X); }};
+  const auto found = metadata.find("kind");
+  const std::string kind = found == metadata.end() ? "" : found->second;
+  if (kind == "two_layer") {
+    const auto network = std::make_shared<const Network>(load_model(path));
+    return {kind,
+            fmt::format("two-layer {} network of width {}, {}", network->activation,
+                        with_commas(network->width()), network->precision),
+            network->task,
+            network->class_names,
+            [network](const RowMatrix& X) { return predict(*network, X); },
+            predicted_classes};
+  }
+  if (kind == "memorizer") {
+    const auto network = std::make_shared<const Memorizer>(load_memorizer(path));
+    return {kind,
+            fmt::format("memoriser of {} residual blocks of width {}, {}", with_commas(network->blocks()),
+                        network->hidden(), network->precision),
+            network->task,
+            network->class_names,
+            [network](const RowMatrix& X) { return predict(*network, X); },
+            largest_outputs};
+  }
+  throw DataError(fmt::format("{}: {}; this version predicts with kinds two_layer and memorizer", path,
+                              kind.empty() ? "not a model of zeroloss (no 'kind' in its metadata)"
+                                           : fmt::format("a model of kind '{}'", kind)));
 }
 
 /// The data, with targets of the model's task if it has any: what looks like classes may be a regression
 /// target.
 Dataset read_for(const Model& model, const std::string& source, ReadOptions options) {
-  const std::string task = name_of(model.task);
+  const std::string task = name(model.task);
   if (model.task == Task::none) return read_dataset(source, options);
   if (options.task != "auto" && options.task != task)
     throw std::invalid_argument(fmt::format("--task {}: the model was trained for {}", options.task, task));
@@ -96,7 +109,7 @@ Answer ask(const Model& model, const Dataset& data) {
   Answer answer;
   answer.outputs = model.outputs(data.X);
   if (model.task == Task::classification)
-    for (const Index k : predicted_classes(answer.outputs))
+    for (const Index k : model.classes(answer.outputs))
       answer.predicted.push_back(model.class_names[static_cast<std::size_t>(k)]);
   if (data.task == Task::none || model.task == Task::none) return answer;
   if (model.task == Task::classification) {

@@ -136,6 +136,18 @@ std::string OnnxModel::node(const std::string& op, const std::vector<std::string
   return output;
 }
 
+std::string OnnxModel::scan(const OnnxModel& body, const std::string& state,
+                            const std::vector<std::string>& sequences, const std::string& name) {
+  std::vector<std::string> inputs{state};
+  inputs.insert(inputs.end(), sequences.begin(), sequences.end());
+  const std::string output = node("Scan", inputs, {{"num_scan_inputs", std::ssize(sequences)}}, name);
+  auto& attribute = *model_->mutable_graph()->mutable_node()->rbegin()->add_attribute();
+  attribute.set_name("body");
+  attribute.set_type(onnx::AttributeProto::GRAPH);
+  *attribute.mutable_g() = body.model_->graph();
+  return output;
+}
+
 void OnnxModel::output(const std::string& name, Dtype dtype, const std::vector<Index>& shape) {
   set_type(*model_->mutable_graph()->add_output(), name, dtype, shape);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -55,6 +56,23 @@ void check_targets(const Dataset& data) {
 }
 
 }  // namespace
+
+std::string name(Task task) {
+  constexpr std::array names{"none", "regression", "classification"};
+  return names[static_cast<std::size_t>(task)];
+}
+
+Sample sample(const Dataset& data, Index i) {
+  Sample named{record(data, i), ""};
+  if (data.task == Task::classification) named.label = data.class_names[static_cast<std::size_t>(data.y(i))];
+  if (data.task == Task::regression) named.label = fmt::format("{}", data.y(i));  // all digits
+  return named;
+}
+
+std::string describe(const Sample& sample) {
+  return sample.label.empty() ? fmt::format("{}", sample.record)
+                              : fmt::format("{} (label {})", sample.record, sample.label);
+}
 
 void check_dataset(const Dataset& data) {
   if (data.n() < 1 || data.d() < 1)

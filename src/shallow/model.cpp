@@ -4,12 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <stdexcept>
 
+#include "data/model_file.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/onnx.hpp"
 #include "zeroloss/kernel/activation.hpp"
@@ -17,20 +15,7 @@
 namespace zeroloss {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr const char* kKind = "two_layer";
-constexpr const char* kVersion = "1";
-constexpr std::array<const char*, 3> kTasks{"none", "regression", "classification"};
-
-bool is_utf8(std::string_view text) {
-  try {
-    (void)Json(text).dump();
-    return true;
-  } catch (const Json::type_error&) {
-    return false;
-  }
-}
 
 /// What is wrong with a network; empty if nothing is.
 std::string problem(const Network& network) {
@@ -57,12 +42,7 @@ std::string problem(const Network& network) {
 
   const auto& names = network.class_names;
   const bool classes = network.task == Task::classification;
-  if (classes ? names.size() < 2 : !names.empty())
-    return fmt::format("{} class names for the task {}", names.size(),
-                       kTasks[static_cast<std::size_t>(network.task)]);
-  std::set<std::string> distinct;
-  for (const std::string& name : names)
-    if (!distinct.insert(utf8(name)).second) return fmt::format("two classes called '{}'", name);
+  if (const std::string what = names_problem(network.task, names, 2); !what.empty()) return what;
   const std::size_t expected = classes && names.size() > 2 ? names.size() : 1;
   if (network.task != Task::none && outputs.size() != expected)
     return fmt::format("{} outputs; expected {} for the task", outputs.size(), expected);
@@ -70,18 +50,11 @@ std::string problem(const Network& network) {
 }
 
 Metadata metadata_of(const Network& network, const Metadata& extra) {
-  Json names = Json::array();
-  for (const std::string& name : network.class_names) names.push_back(utf8(name));
-  Metadata metadata{{"kind", kKind},
-                    {"format_version", kVersion},
-                    {"activation", network.activation},
-                    {"scaling", network.scaling},
-                    {"precision", network.precision},
-                    {"task", kTasks[static_cast<std::size_t>(network.task)]},
-                    {"class_names", names.dump()},
-                    {"normalize", network.normalize ? "true" : "false"}};
-  for (const auto& [key, value] : extra) metadata.try_emplace(utf8(key), utf8(value));
-  return metadata;
+  return model_metadata(kKind, network.precision, network.task, network.class_names,
+                        {{"activation", network.activation},
+                         {"scaling", network.scaling},
+                         {"normalize", network.normalize ? "true" : "false"}},
+                        extra);
 }
 
 void check(const char* who, const Network& network) {
@@ -91,55 +64,8 @@ void check(const char* who, const Network& network) {
 
 // ---- loading ----
 
-/// The parts of one file, each checked when it is asked for.
-class Parts {
- public:
-  explicit Parts(const std::filesystem::path& path) : name_(path.string()), file_(read_tensors(path)) {}
-
-  DataError damaged(const std::string& what) const { return DataError(fmt::format("{}: {}", name_, what)); }
-
-  std::string text(const char* key) const {
-    const auto found = file_.metadata.find(key);
-    if (found == file_.metadata.end())
-      throw damaged(fmt::format("not a model of zeroloss: no '{}' in its metadata", key));
-    return found->second;
-  }
-
-  /// The place of a metadata's value among those known.
-  std::size_t choice(const char* key, const std::vector<std::string>& known) const {
-    const std::string value = text(key);
-    const auto found = std::ranges::find(known, value);
-    if (found == known.end())
-      throw damaged(fmt::format("{} '{}'; expected {}", key, value, fmt::join(known, ", ")));
-    return static_cast<std::size_t>(found - known.begin());
-  }
-
-  std::vector<std::string> class_names() const {
-    const Json names = Json::parse(text("class_names"), nullptr, false);
-    if (!names.is_array() || !std::ranges::all_of(names, [](const Json& name) { return name.is_string(); }))
-      throw damaged("class_names is not a JSON list of texts");
-    return names.get<std::vector<std::string>>();
-  }
-
-  const Tensor& tensor(const char* key, Dtype dtype, std::size_t sizes) const {
-    const Tensor* found = file_.find(key);
-    if (found == nullptr) throw damaged(fmt::format("no tensor '{}'", key));
-    if (found->dtype != dtype || found->shape.size() != sizes || found->size() == 0)
-      throw damaged(fmt::format("tensor '{}' is {} of shape [{}]; expected {} with {} sizes >= 1", key,
-                                dtype_name(found->dtype), fmt::join(found->shape, ", "), dtype_name(dtype),
-                                sizes));
-    return *found;
-  }
-
-  bool has(const char* key) const { return file_.find(key) != nullptr; }
-
- private:
-  std::string name_;
-  TensorFile file_;
-};
-
 template <class T>
-std::vector<TwoLayer> outputs_of(const Parts& parts) {
+std::vector<TwoLayer> outputs_of(const ModelFile& parts) {
   const Tensor& W = parts.tensor("W", dtype_of<T>(), 3);
   const Tensor& v = parts.tensor("v", dtype_of<T>(), 2);
   const Index c = W.shape[0], m = W.shape[1], d = W.shape[2];
@@ -257,15 +183,13 @@ void save_model(const std::filesystem::path& path, const Network& network, const
 }
 
 Network load_model(const std::filesystem::path& path) {
-  const Parts parts(path);
-  parts.choice("kind", {kKind});
-  parts.choice("format_version", {kVersion});
+  const ModelFile parts(path, kKind);
   Network network;
   network.activation = parts.text("activation");
   network.scaling = parts.text("scaling");
-  const bool single = parts.choice("precision", {"float64", "float32"}) == 1;
+  const bool single = parts.single();
   network.precision = single ? "float32" : "float64";
-  network.task = static_cast<Task>(parts.choice("task", {kTasks.begin(), kTasks.end()}));
+  network.task = parts.task();
   network.class_names = parts.class_names();
   network.normalize = parts.choice("normalize", {"false", "true"}) == 1;
   network.outputs = single ? outputs_of<float>(parts) : outputs_of<double>(parts);
@@ -286,21 +210,6 @@ void export_onnx(const std::filesystem::path& path, const Network& network, cons
     metadata["erf_precision"] = "float32";
   model.metadata(metadata);
   model.write(path);
-}
-
-std::string utf8(std::string_view text) {
-  if (is_utf8(text)) return std::string(text);
-  std::string result;
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (code < 0x80) {
-      result += c;
-    } else {
-      result += static_cast<char>(0xC0 | code >> 6);
-      result += static_cast<char>(0x80 | (code & 0x3F));
-    }
-  }
-  return result;
 }
 
 }  // namespace zeroloss

@@ -82,11 +82,6 @@ void keep(Dataset& data, const std::vector<Index>& rows) {
   if (data.task != Task::none) data.y.conservativeResize(count);
 }
 
-std::string describe(const Sample& sample) {
-  return sample.label.empty() ? fmt::format("{}", sample.record)
-                              : fmt::format("{} (label {})", sample.record, sample.label);
-}
-
 std::string conflict_text(const std::vector<std::vector<Sample>>& conflicts) {
   const auto& group = conflicts.front();
   const auto other = std::find_if(group.begin(), group.end(),

@@ -28,9 +28,6 @@ TrainingSet training_set(const Dataset& data, bool center, bool normalize);
 /// Keeps the given rows, which are ascending, in place.
 void keep(Dataset& data, const std::vector<Index>& rows);
 
-/// "3 (label a)"; the number alone without labels.
-std::string describe(const Sample& sample);
-
 /// Two samples of the first group of equal points with different labels; and how many more groups there are.
 std::string conflict_text(const std::vector<std::vector<Sample>>& conflicts);
 std::string more_conflicts(const std::vector<std::vector<Sample>>& conflicts);

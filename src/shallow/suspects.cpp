@@ -50,13 +50,6 @@ LabelVerdict judge_numbers(const Dataset& data, const Matrix& Y, const Matrix& p
 
 }  // namespace
 
-Sample sample(const Dataset& data, Index i) {
-  Sample named{data.records[static_cast<std::size_t>(i)], ""};
-  if (data.task == Task::classification) named.label = data.class_names[static_cast<std::size_t>(data.y(i))];
-  if (data.task == Task::regression) named.label = fmt::format("{}", data.y(i));  // all digits
-  return named;
-}
-
 LabelVerdict judge_labels(const Dataset& data, const Matrix& Y, const Matrix& predicted) {
   auto verdict =
       data.task == Task::classification ? judge_classes(data, predicted) : judge_numbers(data, Y, predicted);

@@ -67,6 +67,28 @@ TEST_F(Onnx, AttributesOfEveryKind) {
   EXPECT_EQ(*read_tensors(path("a.out.safetensors")).find("y")->data<double>(), 5);
 }
 
+TEST_F(Onnx, ScanAppliesItsBodyOnceForEachSlice) {
+  ZEROLOSS_NEEDS_PYTHON();
+  OnnxModel body("body");  // state * a + b
+  const std::string state = body.input("state", Dtype::f64, {-1}), a = body.input("a", Dtype::f64, {});
+  const std::string b = body.input("b", Dtype::f64, {});
+  body.output(body.node("Add", {body.node("Mul", {state, a}, {}, "scaled"), b}, {}, "next"), Dtype::f64,
+              {-1});
+  OnnxModel model("scan");
+  const std::vector<double> factors{2, 3, 4}, shifts{1, 0, -5}, x{1, 10};
+  const std::string start = model.input("x", Dtype::f64, {-1});
+  const std::string A = model.constant(view_of("A", {3}, factors.data()));
+  const std::string B = model.constant(view_of("B", {3}, shifts.data()));
+  model.output(model.scan(body, start, {A, B}, "y"), Dtype::f64, {-1});
+  model.write(path("scan.onnx"));
+  write_tensors(path("scan.in.safetensors"), {view_of("x", {2}, x.data())});
+  const auto outcome = test::run_python("core/run_onnx.py", {folder});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const TensorFile out = read_tensors(path("scan.out.safetensors"));
+  const double* y = out.find("y")->data<double>();
+  EXPECT_EQ(std::vector<double>(y, y + 2), (std::vector<double>{31, 247}));
+}
+
 TEST_F(Onnx, WrongGraphsAreRefused) {
   const auto wrong = [&](const auto& build) {
     return [&, build] {

@@ -22,6 +22,18 @@ TEST(Text, RoundsAsAsked) {
   EXPECT_EQ(decimal(HUGE_VAL, 3, Rounding::down), "inf");
 }
 
+TEST(Text, CommasEveryThreeDigits) {
+  EXPECT_EQ(with_commas(0), "0");
+  EXPECT_EQ(with_commas(-999), "-999");
+  EXPECT_EQ(with_commas(1234567), "1,234,567");
+  EXPECT_EQ(with_commas(-100000), "-100,000");
+}
+
+TEST(Text, OtherEncodingsBecomeUtf8) {
+  EXPECT_EQ(utf8("gr\xC3\xBCn"), "gr\xC3\xBCn");
+  EXPECT_EQ(utf8("gr\xFCn \xA4"), "gr\xC3\xBCn \xC2\xA4");
+}
+
 TEST(Text, IsOnTheAskedSideAndWithinOneUnit) {
   Random random(1, Stream::points);
   for (int trial = 0; trial < 20000; ++trial) {

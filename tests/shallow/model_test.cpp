@@ -94,8 +94,6 @@ TEST_F(Model, HasTheTensorsAndMetadataThatAreDocumented) {
 }
 
 TEST_F(Model, NamesInOtherEncodingsBecomeUtf8) {
-  EXPECT_EQ(utf8("gr\xC3\xBCn"), "gr\xC3\xBCn");
-  EXPECT_EQ(utf8("gr\xFCn \xA4"), "gr\xC3\xBCn \xC2\xA4");
   Network saved = network("relu", "float64", 1);
   saved.class_names = {"gr\xFCn", "rot"};
   save_model(path("m"), saved, {{"out", "\xFF"}});

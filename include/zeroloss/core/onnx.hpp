@@ -43,6 +43,13 @@ class OnnxModel {
   std::string node(const std::string& op, const std::vector<std::string>& inputs,
                    const std::map<std::string, OnnxAttribute>& attributes = {}, const std::string& name = "");
 
+  /// What becomes of `state` when `body` is applied to it once for each slice of the sequences along their
+  /// first axis (operator Scan): one copy of the body, however many slices. The inputs of `body` are the
+  /// state and a slice of each sequence, its one output is the next state. Names inside it must be others
+  /// than here.
+  std::string scan(const OnnxModel& body, const std::string& state, const std::vector<std::string>& sequences,
+                   const std::string& name = "");
+
   /// Declares the value called `name` an output of the model; its shape as in input().
   void output(const std::string& name, Dtype dtype, const std::vector<Index>& shape);
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 
 namespace zeroloss {
 
@@ -8,5 +9,11 @@ enum class Rounding { nearest, down, up };
 /// x with `digits` significant digits ("0.0601209", "5.7e+18"), rounded as asked, so that a printed bound is
 /// one too.
 std::string decimal(double x, int digits, Rounding rounding = Rounding::nearest);
+
+std::string with_commas(long long value);  ///< 1234567 -> "1,234,567"
+
+/// Text as UTF-8: as it is where it is valid, else read as Latin-1. Names in data have to pass through this
+/// before they are compared with those of a loaded model.
+std::string utf8(std::string_view text);
 
 }  // namespace zeroloss

@@ -10,6 +10,7 @@
 namespace zeroloss {
 
 enum class Task { none, regression, classification };
+std::string name(Task task);  ///< as it is spelled here
 
 /// n points with their targets. Made by read_dataset, or by hand from arrays.
 struct Dataset {
@@ -28,6 +29,14 @@ struct Dataset {
   Index d() const { return X.cols(); }
   Index classes() const { return static_cast<Index>(class_names.size()); }
 };
+
+/// A point as people know it: `record` is its 0-based number in the source.
+struct Sample {
+  Index record = 0;
+  std::string label;  ///< class name or number; empty without labels
+};
+Sample sample(const Dataset& data, Index i);
+std::string describe(const Sample& sample);  ///< "3 (label a)"; the number alone without labels
 
 /// What to read, and what of it to keep.
 struct ReadOptions {

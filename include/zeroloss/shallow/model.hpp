@@ -1,7 +1,5 @@
 #pragma once
 #include <filesystem>
-#include <string>
-#include <string_view>
 
 #include "zeroloss/core/tensors.hpp"
 #include "zeroloss/shallow/network.hpp"
@@ -13,8 +11,8 @@ namespace zeroloss {
 /// mean (d, F64) if there is one; metadata kind = two_layer, format_version = 1, activation, scaling,
 /// precision, task, class_names (a JSON list) and normalize. `extra` is kept beside these (options of the
 /// training, ..); what it says under one of their keys is left out. Names in other encodings become UTF-8,
-/// see utf8(). Written as write_tensors does. Throws std::invalid_argument for a network that load_model
-/// would refuse.
+/// see utf8() in core/text. Written as write_tensors does. Throws std::invalid_argument for a network that
+/// load_model would refuse.
 void save_model(const std::filesystem::path& path, const Network& network, const Metadata& extra = {});
 
 /// What save_model wrote: the same numbers to the last bit. Throws DataError naming the file and what is
@@ -36,9 +34,5 @@ Network load_model(const std::filesystem::path& path);
 /// Memory at use: two or more arrays of outputs x batch x m numbers. Throws as save_model and
 /// OnnxModel::write do.
 void export_onnx(const std::filesystem::path& path, const Network& network, const Metadata& extra = {});
-
-/// Text as UTF-8: as it is where it is valid, else read as Latin-1. Names in data have to pass through this
-/// before they are compared with those of a loaded model.
-std::string utf8(std::string_view text);
 
 }  // namespace zeroloss

@@ -7,14 +7,6 @@
 /// Labels that the other samples contradict.
 namespace zeroloss {
 
-/// Samples are named by `record`, their 0-based number in the source.
-struct Sample {
-  Index record = 0;
-  std::string label;  ///< class name or number; empty without labels
-};
-
-Sample sample(const Dataset& data, Index i);
-
 struct Suspect {
   Sample sample;
   std::string predicted;  ///< class, or the number predicted

@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "command.hpp"
+#include "data_options.hpp"
+#include "memorize_output.hpp"
+#include "report.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+struct Options {
+  std::string source, out;
+  ReadOptions read;
+  MemorizeOptions memorize;
+  std::vector<std::string> require;
+  bool json = false;
+};
+
+void run(const Options& options, Session& session) {
+  MemorizeOptions settings = options.memorize;
+  settings.seed = options.read.seed;
+  auto progress = session.progress();
+  std::optional<RunFolder> folder;
+  if (!options.out.empty()) folder.emplace(options.out);
+  progress.stage("reading " + options.source);
+  const Dataset data = read_dataset(options.source, options.read);
+  const MemorizeResult result = memorize(data, settings, progress);
+
+  if (folder) {
+    write_memorize(*folder, data, settings, result);
+    folder->write("manifest.json", manifest("memorize", session.arguments, memorize_options_json(settings),
+                                            data, options.read, result.build_s + result.verify_s));
+    folder->finish();
+  }
+  fmt::print("{}", options.json ? memorize_json(data, settings, result) + "\n"
+                                : memorize_text(data, settings, result));
+  for (const auto& property : options.require)
+    if (result.status != MemorizeStatus::memorized) {
+      std::fflush(stdout);
+      fmt::print(stderr, "zeroloss: required property does not hold: {}\n", property);
+      session.exit_code = kRequirementFailed;
+    }
+}
+
+}  // namespace
+
+void add_memorize(CLI::App& app, Session& session) {
+  auto* command = app.add_subcommand(
+      "memorize",
+      "Write down a residual network that is right at every point, without training, and verify it");
+  auto options = std::make_shared<Options>();
+  auto& o = *options;
+  o.read.cache = session.cache;
+  command->add_option("data", o.source, "A file, a folder, or a name such as digits or sphere:n=100,d=20")
+      ->required();
+  add_read_options(*command, o.read);
+
+  const auto add = [&](const char* flag, auto& field, const char* help) {
+    return command->add_option(flag, field, help)->group("Network");
+  };
+  const auto choice = [](std::initializer_list<const char*> names) {
+    return CLI::IsMember(std::vector<std::string>(names.begin(), names.end()));
+  };
+  add("--construction", o.memorize.construction,
+      "norm_ordered (any points that differ) or paper (Hardt and Ma's, whose conditions are checked)")
+      ->capture_default_str()
+      ->check(choice({"norm_ordered", "paper"}));
+  add("--hidden", o.memorize.hidden,
+      "Hidden width, >= 1 [the first of 2, 4, 8, .. that keeps --margin and is right at every point]");
+  add("--precision", o.memorize.precision, "Of the network and its verification: float64 or float32")
+      ->capture_default_str()
+      ->check(choice({"float64", "float32"}));
+  add("--margin", o.memorize.margin,
+      "Least relative distance of a neuron's threshold, in (0, 0.25] [1e-9, for float32 1e-3; with --hidden "
+      "none]");
+  add("--tolerance", o.memorize.tolerance,
+      "Error at which a real-valued target counts as reached, relative to the largest [1e-6, for float32 "
+      "1e-3]");
+  command->add_option("--require", o.require, "Exit with 1 unless this holds: memorized [none]")
+      ->check(choice({"memorized"}))
+      ->allow_extra_args(false);
+  command->add_option("--out", o.out, "Write a run folder: model, margins, result, manifest [none]");
+  command->add_flag("--json", o.json, "Print one JSON object [off]");
+  command->callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace zeroloss::app

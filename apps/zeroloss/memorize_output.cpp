@@ -1,0 +1,157 @@
+#include "memorize_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "report.hpp"
+#include "zeroloss/core/chart.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json nullable(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json sample_json(const Sample& s) {
+  return {{"record", s.record}, {"label", s.label.empty() ? Json() : Json(s.label)}};
+}
+
+std::string pair_text(const MemorizeResult& r) {
+  if (r.closest.size() != 2) return "";
+  return fmt::format(", held down by samples {} and {}", describe(r.closest[0]), describe(r.closest[1]));
+}
+
+std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
+  std::string text;
+  const auto fact = [&](const char* what, const std::string& value) {
+    text += fmt::format("{:<20}{}\n", what, value);
+  };
+  if (r.network) {
+    fact("network",
+         fmt::format("{} x {} first layer{}, {} of width {}, {} output{}; {}", r.hidden, r.d,
+                     r.tried.back().first_layer == "linear" ? "" : ", " + r.tried.back().first_layer,
+                     count(r.blocks, "residual block", "residual blocks"), r.hidden, r.r, r.r == 1 ? "" : "s",
+                     options.precision));
+    fact("parameters",
+         fmt::format("{}, {:.3g} times the n ln n + r^2 of the theorem's order", with_commas(r.parameters),
+                     static_cast<double>(r.parameters) / std::max(r.theorem_parameters, 1.0)));
+    if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));
+    fact("smallest margin", short_number(r.min_margin) + pair_text(r));
+    fact("right", fmt::format("{} of {}", with_commas(r.correct), with_commas(r.n)));
+    fact("largest error", fmt::format("{} of an output", short_number(r.max_error, Rounding::up)));
+  }
+  return text;
+}
+
+std::string tried_table(const MemorizeResult& r) {
+  Table table({"width", "first layer", "smallest margin", "right"});
+  for (const MemorizeAttempt& a : r.tried)
+    table.add({with_commas(a.hidden), a.first_layer, short_number(a.min_margin),
+               a.correct < 0 ? "" : with_commas(a.correct)});
+  return "tried\n" + table.text("  ");
+}
+
+std::string wrong_text(const MemorizeResult& r) {
+  std::string text = "wrong: samples";
+  for (const Sample& s : r.wrong) text += " " + describe(s) + ",";
+  text.back() = '\n';
+  if (r.n - r.correct > std::ssize(r.wrong))
+    text.insert(text.size() - 1,
+                fmt::format(", and {} more", with_commas(r.n - r.correct - std::ssize(r.wrong))));
+  return text;
+}
+
+Json result_json(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& r) {
+  Json closest = Json::array(), wrong = Json::array(), tried = Json::array();
+  for (const Sample& s : r.closest) closest.push_back(sample_json(s));
+  for (const Sample& s : r.wrong) wrong.push_back(sample_json(s));
+  for (const MemorizeAttempt& a : r.tried)
+    tried.push_back({{"hidden", a.hidden},
+                     {"first_layer", a.first_layer},
+                     {"min_margin", a.min_margin},
+                     {"correct", a.correct < 0 ? Json() : Json(a.correct)}});
+  return {{"data", data.name},
+          {"digest", data.digest},
+          {"labels", data.label_treatment},
+          {"options", memorize_options_json(options)},
+          {"conclusion", r.conclusion},
+          {"status", name(r.status)},
+          {"n", r.n},
+          {"d", r.d},
+          {"r", r.r},
+          {"n_distinct", r.n_distinct},
+          {"correct", r.correct},
+          {"hidden", r.hidden},
+          {"blocks", r.blocks},
+          {"parameters", r.parameters},
+          {"theorem_parameters", r.theorem_parameters},
+          {"max_error", std::isfinite(r.max_error) ? Json(r.max_error) : Json()},
+          {"min_margin", r.min_margin},
+          {"margin", r.margin > 0 ? Json(r.margin) : Json()},
+          {"closest", closest},
+          {"wrong", wrong},
+          {"tried", tried},
+          {"build_s", r.build_s},
+          {"verify_s", r.verify_s}};
+}
+
+std::string metrics_csv(const MemorizeResult& r) {
+  std::string csv = "block,margin\n";
+  for (std::size_t b = 0; b < r.block_margins.size(); ++b)
+    csv += fmt::format("{},{}\n", b, r.block_margins[b]);
+  return csv;
+}
+
+// How many blocks have a margin of at most this much: at about 200 places, whatever their number.
+std::string margins_figure(const Dataset& data, const MemorizeResult& r) {
+  std::vector<double> margins = r.block_margins;
+  std::sort(margins.begin(), margins.end());
+  Curve curve{"blocks", {}, {}, {}};
+  for (double rank = 1; rank <= static_cast<double>(margins.size());
+       rank = std::max(rank + 1, std::floor(rank * 1.05))) {
+    curve.x.push_back(margins[static_cast<std::size_t>(rank) - 1]);
+    curve.y.push_back(rank);
+  }
+  return line_chart(fmt::format("{}: {} blocks of width {}", data.name, with_commas(r.blocks), r.hidden),
+                    {"margin", true}, {"blocks with at most this margin", true}, {curve});
+}
+
+}  // namespace
+
+Json memorize_options_json(const MemorizeOptions& o) {
+  return {{"construction", o.construction}, {"hidden", nullable(o.hidden)},       {"precision", o.precision},
+          {"margin", nullable(o.margin)},   {"tolerance", nullable(o.tolerance)}, {"seed", o.seed}};
+}
+
+std::string memorize_text(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& r) {
+  std::string text = heading(data, false, false) + "\n\n" + r.conclusion + "\n";
+  if (r.network) text += "\n" + facts(options, r);
+  if (r.tried.size() > 1) text += "\n" + tried_table(r);
+  if (!r.wrong.empty()) text += "\n" + wrong_text(r);
+  return text + fmt::format("\nbuilt in {:.2f} s, verified in {:.2f} s\n", r.build_s, r.verify_s);
+}
+
+std::string memorize_json(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& result) {
+  return dump(result_json(data, options, result));
+}
+
+void write_memorize(RunFolder& folder, const Dataset& data, const MemorizeOptions& options,
+                    const MemorizeResult& r) {
+  folder.write("result.json", memorize_json(data, options, r) + "\n");
+  if (!r.network) return;
+  save_model(
+      folder.partial() / "model.safetensors", *r.network,
+      {{"options", memorize_options_json(options).dump()}, {"data", data.name}, {"digest", data.digest}});
+  folder.write("metrics.csv", metrics_csv(r));
+  folder.write("margins.vl.json", margins_figure(data, r));
+}
+
+}  // namespace zeroloss::app

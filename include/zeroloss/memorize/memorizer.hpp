@@ -1,0 +1,130 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/data/dataset.hpp"
+
+/// Residual networks of width k that memorise n points exactly: written down, not trained [HM, Thm 3.2].
+///
+///     h_0 = A_0 x + b_0,   h_j = h_{j-1} + V_j relu(U_j h_{j-1} + s_j),   y^ = V relu(U h_l + s)
+namespace zeroloss {
+
+/// Such a network. Numbers are stored as doubles; for precision float32 each of them is a float.
+struct Memorizer {
+  std::string precision = "float64";  ///< float32 | float64: of its arithmetic, too
+  RowMatrix A_0;                      ///< k x d, random
+  Vector b_0 = {};                    ///< k, or empty = 0: the constant's weights, or what centres
+  RowMatrix U, V;                     ///< l k x k: rows j k .. j k + k are U_{j+1}, V_{j+1}
+  Vector s;                           ///< l k
+  RowMatrix U_out;                    ///< p x k
+  Vector s_out;                       ///< p
+  RowMatrix V_out;                    ///< r x p
+  Task task = Task::none;
+  std::vector<std::string> class_names = {};  ///< r names; empty unless classification
+
+  Index hidden() const { return A_0.rows(); }                                  ///< k
+  Index blocks() const { return A_0.rows() > 0 ? U.rows() / A_0.rows() : 0; }  ///< l
+  Index d() const { return A_0.cols(); }
+  Index outputs() const { return V_out.rows(); }  ///< r
+  Index parameters() const;                       ///< numbers in all of the above
+};
+
+struct MemorizeOptions {
+  /// norm_ordered: works for all points that differ (theory 11). paper: the one of [HM, App. B], for classes,
+  /// whose conditions on norms and distances are checked.
+  std::string construction = "norm_ordered";
+  /// k >= 1; real-valued targets need k >= r, more than two classes k >= 2. Default: the first of 2, 4, 8, ..
+  /// (up to 512) whose network keeps `margin` and is right at every point; see also MemorizeAttempt.
+  std::optional<Index> hidden = {};
+  std::string precision = "float64";  ///< float32 | float64
+  /// In (0, 1/4]: no network with a smaller one is accepted. Default: 1e-3 for float32, 1e-9 for float64;
+  /// where `hidden` is given none, and verification alone decides.
+  std::optional<double> margin = {};
+  /// > 0. A real-valued target counts as reached where no output is off by more than `tolerance` times the
+  /// largest |target|. Default: 1e-3 for float32, 1e-6 for float64.
+  std::optional<double> tolerance = {};
+  std::uint64_t seed = 0;  ///< of A_0 and codes, [0, 2^53)
+};
+
+/// memorized: right at every point. not_separated: no network of this width with the margin asked for.
+/// not_verified: the network is wrong at some points, in its own arithmetic.
+enum class MemorizeStatus { memorized, not_separated, not_verified };
+std::string name(MemorizeStatus status);
+
+/// A network that was tried.
+struct MemorizeAttempt {
+  Index hidden = 0;
+  /// A_0 x: linear. A_0 (x, 1): constant, where a point is 0 or next to it. A_0 (x - mean): centred, where
+  /// the mean hides the differences.
+  std::string first_layer;
+  double min_margin = 0;  ///< 0 if points could not be separated at all
+  Index correct = -1;     ///< points that are right; -1 where verification was pointless
+};
+
+struct MemorizeResult {
+  std::string conclusion;  ///< the answer in a sentence
+  MemorizeStatus status = MemorizeStatus::not_separated;
+  Index n = 0, d = 0, r = 0;                     ///< points, features, outputs
+  Index n_distinct = 0;                          ///< equal points with equal targets count once
+  Index hidden = 0, blocks = 0, parameters = 0;  ///< k, ceil(n_distinct/k), all numbers of the network
+  double theorem_parameters = 0;                 ///< n ln n + r^2: Theorem 3.2 allows a constant times that
+  Index correct = 0;  ///< of n. Classes: the label's output is positive and larger than all others
+  /// Largest |y^ - y| of any output and point, classes being unit vectors; infinite without a network and
+  /// where an output overflows.
+  double max_error = 0;
+  /// Least (||z||^2 - t)/||z||^2 of all neurons, t the threshold: half of the least relative gap.
+  double min_margin = 0;
+  double margin = 0;  ///< the one asked for; 0 = none
+  /// The two points that hold the margin down (paper: the first pair that violates its conditions); fewer if
+  /// a code takes their place.
+  std::vector<Sample> closest;
+  std::vector<double> block_margins;   ///< of each block
+  std::vector<Sample> wrong;           ///< at most the first 20
+  std::vector<MemorizeAttempt> tried;  ///< in this order; the last one is the network
+  std::optional<Memorizer> network;    ///< of the last one tried; none if points are not separated
+  double build_s = 0, verify_s = 0;    ///< of all widths tried
+};
+
+/// Builds the network and runs every point through it, in the network's own precision. `Y` (n x r) are
+/// real-valued targets that take the place of data.y.
+///
+/// Cost: n d k for h_0; n^2 k/2 multiply-adds to build, n^2 k to verify. Memory: linear in n (d + k + r). The
+/// result does not depend on the number of threads.
+/// Throws std::invalid_argument naming an option that is out of range, DataError for data without targets,
+/// bad data, numbers too large or small for the precision, and equal points with different targets (naming
+/// them), ResourceError if memory does not suffice, Interrupted once cancelled.
+MemorizeResult memorize(const Dataset& data, const MemorizeOptions& options, Progress& progress);
+MemorizeResult memorize(const Dataset& data, const Matrix& Y, const MemorizeOptions& options,
+                        Progress& progress);
+MemorizeResult memorize(const Dataset& data, const MemorizeOptions& options = {});
+
+/// Outputs for points, n x d -> n x r, in the network's precision: those of a point depend neither on the
+/// other points nor on threads, and are the same on all processors with fused multiply-add. Throws DataError
+/// if the number of features differs or a value is not finite.
+Matrix predict(const Memorizer& network, const RowMatrix& X);
+
+/// The classes of outputs (n x r): the largest one's, the first of equal ones.
+std::vector<Index> largest_outputs(const Matrix& outputs);
+
+/// Writes a safetensors file: tensors A_0, b_0 (if it is there), U and V (l x k x k), s (l x k), U_out,
+/// s_out, V_out, F32 or F64 by precision; metadata kind = memorizer, format_version = 1, precision, task,
+/// class_names (a JSON list). `extra` is kept beside these; what it says under one of their keys is left out.
+/// Throws std::invalid_argument for a network that load_memorizer would refuse, and as write_tensors does.
+void save_model(const std::filesystem::path& path, const Memorizer& network, const Metadata& extra = {});
+
+/// What save_model wrote: the same numbers to the last bit. Throws DataError naming the file and what is
+/// wrong with it.
+Memorizer load_memorizer(const std::filesystem::path& path);
+
+/// Writes the network as ONNX: input "x" [batch, d]; output "y" [batch, r]; for classification also "label"
+/// [batch], int64, the index into class_names. All in the network's precision. The blocks are slices of three
+/// stacked tensors that one Scan passes over, so that the graph has a dozen nodes whatever their number.
+/// Other programs sum inner products in another order: where predict() keeps a margin of m, their rounding is
+/// magnified by about 1/m. Throws as save_model and OnnxModel::write do.
+void export_onnx(const std::filesystem::path& path, const Memorizer& network, const Metadata& extra = {});
+
+}  // namespace zeroloss

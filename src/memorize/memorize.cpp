@@ -1,0 +1,258 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "memorize/construct.hpp"
+#include "memorize/forward.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
+
+namespace zeroloss {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
+
+constexpr Index kWidest = 512;  // that is tried unasked
+constexpr std::size_t kWrongShown = 20;
+
+void require(bool met, const std::string& what) {
+  if (!met) throw std::invalid_argument("memorize: " + what);
+}
+
+void check(const MemorizeOptions& o, bool classes, Index r) {
+  require(o.construction == "norm_ordered" || o.construction == "paper",
+          fmt::format("construction must be norm_ordered or paper; got \"{}\"", o.construction));
+  require(o.precision == "float32" || o.precision == "float64",
+          fmt::format("precision must be float32 or float64; got \"{}\"", o.precision));
+  require(!o.margin || (*o.margin > 0 && *o.margin <= 0.25),
+          fmt::format("margin must be in (0, 0.25]; got {}", o.margin.value_or(0)));
+  require(!o.tolerance || (*o.tolerance > 0 && std::isfinite(*o.tolerance)),
+          fmt::format("tolerance must be > 0; got {}", o.tolerance.value_or(0)));
+  require(o.seed < (std::uint64_t{1} << 53), fmt::format("seed must be below 2^53; got {}", o.seed));
+  require(classes || o.construction == "norm_ordered", "construction paper is for classes");
+  if (!o.hidden) return;
+  require(*o.hidden >= 1, fmt::format("hidden must be >= 1; got {}", *o.hidden));
+  require(!classes || r <= 2 || *o.hidden >= 2,
+          fmt::format("hidden must be >= 2 for {} classes; got {}", r, *o.hidden));
+  require(classes || *o.hidden >= r,
+          fmt::format("hidden must be >= {} for {} real-valued targets a point; got {}", r, r, *o.hidden));
+}
+
+/// Numbers between which squares and quotients neither overflow nor vanish.
+void require_in_range(const Dataset& data, const std::string& precision, double length, const char* what) {
+  const double limit = precision == "float32" ? 1e30 : 1e290;
+  if (length != 0 && !(length >= 1 / limit && length <= limit))
+    throw DataError(fmt::format("{}: {} of length {:.3g} are out of range for {}; divide them by it",
+                                data.name.empty() ? "data" : data.name, what, length, precision));
+}
+
+/// ||row|| of every row, without overflow.
+template <class Matrix>
+Vector lengths(const Matrix& rows) {
+  Vector lengths(rows.rows());
+#pragma omp parallel for
+  for (Index i = 0; i < rows.rows(); ++i) {
+    lengths(i) = rows.row(i).norm();
+    if (lengths(i) > 1e-140 && lengths(i) < 1e140) continue;
+    const double largest = rows.row(i).cwiseAbs().maxCoeff();
+    lengths(i) = largest > 0 ? largest * (rows.row(i) / largest).norm() : 0;
+  }
+  return lengths;
+}
+
+double default_margin(const Memory& memory) { return memory.single() ? 1e-3 : 1e-9; }
+
+/// Codes lie within half of the shortest image: they drown in the rounding of the longest.
+bool has_short(const Memory& memory, const Vector& length) {
+  const double unit = memory.single() ? 0x1p-24 : 0x1p-53;
+  return length.minCoeff() <= std::sqrt(unit) * length.maxCoeff();
+}
+
+/// 0, and where a point is 0 or next to it, a place beside it.
+std::vector<Origin> origins(const Memory& memory) {
+  const Vector length = lengths(memory.data.X);
+  const double longest = length.maxCoeff();
+  require_in_range(memory.data, memory.options.precision, longest, "points");
+  const bool paper = memory.options.construction == "paper";
+  std::vector<Origin> list;
+  if (length.minCoeff() > 0 || paper) list.push_back({"linear", {}, longest, false});
+  if (has_short(memory, length) && !paper) list.push_back({"constant", {}, longest, true});
+  return list;
+}
+
+/// The mean, where it hides the points' differences but the rounding of A_0 x, from which it is subtracted,
+/// does not.
+std::optional<Origin> centre(const Memory& memory, double longest) {
+  const Vector mean = memory.data.X.colwise().mean().transpose();
+  const Vector length = lengths(memory.data.X.rowwise() - mean.transpose());
+  const double spread = length.maxCoeff(), unit = memory.single() ? 0x1p-24 : 0x1p-53;
+  const double margin = memory.options.margin.value_or(default_margin(memory));
+  if (memory.options.construction == "paper" || 2 * spread >= longest || unit * longest > margin * spread)
+    return {};
+  return Origin{"centred", mean, spread, has_short(memory, length)};
+}
+
+/// Every point through the network.
+void verify(const Memory& memory, const Memorizer& network, Progress& progress, MemorizeResult& result) {
+  const Index n = memory.data.n();
+  const double largest = memory.Y == nullptr ? 1 : memory.Y->cwiseAbs().maxCoeff();
+  const double allowed =
+      memory.options.tolerance.value_or(memory.single() ? 1e-3 : 1e-6) * (largest > 0 ? largest : 1);
+  Vector error(n);
+  std::vector<char> right(static_cast<std::size_t>(n));
+  each_output(network, memory.data.X, progress, [&](Index first, const Eigen::Ref<const Matrix>& outputs) {
+    for (Index i = 0; i < outputs.rows(); ++i) {
+      const Index row = first + i;
+      Vector off = outputs.row(i).transpose();
+      error(row) = std::numeric_limits<double>::infinity();
+      if (!off.allFinite()) continue;
+      if (memory.Y != nullptr) {
+        error(row) = (off - memory.Y->row(row).transpose()).cwiseAbs().maxCoeff();
+        right[static_cast<std::size_t>(row)] = error(row) <= allowed;
+        continue;
+      }
+      double& label = off(static_cast<Index>(memory.data.y(row)));
+      const double own = label;
+      label = 0;
+      right[static_cast<std::size_t>(row)] = own > off.maxCoeff();  // 0 is among them: it is positive, too
+      label = own - 1;
+      error(row) = off.cwiseAbs().maxCoeff();
+    }
+  });
+  result.correct = 0;
+  result.max_error = error.maxCoeff();
+  for (Index i = 0; i < n; ++i)
+    if (right[static_cast<std::size_t>(i)] != 0)
+      ++result.correct;
+    else if (result.wrong.size() < kWrongShown)
+      result.wrong.push_back(sample(memory.data, i));
+}
+
+std::string short_count(Index count) {
+  const auto x = static_cast<double>(count);
+  return x >= 1e6 ? decimal(x / 1e6, 3) + " M" : x >= 1e4 ? decimal(x / 1e3, 3) + " k" : with_commas(count);
+}
+
+/// The answer in a sentence; `failure` says why there is no network, or is empty.
+std::string conclude(const MemorizeResult& r, const Memory& memory, const std::string& failure) {
+  const std::string& precision = memory.options.precision;
+  if (r.status == MemorizeStatus::memorized)
+    return fmt::format("{} memorised by {} residual block{} of width {} ({} parameters), verified in {}",
+                       r.n == 1 ? "the point is" : fmt::format("every one of {} points is", with_commas(r.n)),
+                       with_commas(r.blocks), r.blocks == 1 ? "" : "s", r.hidden, short_count(r.parameters),
+                       precision);
+  const char* advice =
+      memory.single() && memory.options.construction != "paper" ? "; try precision float64" : "";
+  if (!failure.empty()) return fmt::format("not memorised: {}{}", failure, advice);
+  if (r.status == MemorizeStatus::not_separated)
+    return fmt::format(
+        "not memorised: {} leave a margin of {:.2g} in {} with width {}, {:.2g} is asked for{}",
+        names(r.closest), r.min_margin, precision, r.hidden, r.margin, advice);
+  return fmt::format(
+      "not memorised: {} of {} points are wrong in {} with width {}, outputs are off by up to {:.2g}; {} "
+      "leave "
+      "a margin of {:.2g}{}",
+      with_commas(r.n - r.correct), with_commas(r.n), precision, r.hidden, r.max_error, names(r.closest),
+      r.min_margin, advice);
+}
+
+/// Builds and verifies one network; whether the network is what was asked for.
+bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress& progress,
+             MemorizeResult& result) {
+  const auto began = Clock::now();
+  Construction built = construct(memory, origin, hidden, progress);
+  result.build_s += since(began);
+  result.n_distinct = built.n_distinct;
+  result.hidden = hidden;
+  result.blocks = built.network.blocks();
+  result.parameters = built.network.parameters();
+  result.min_margin = built.min_margin;
+  result.closest = std::move(built.closest);
+  result.block_margins.clear();
+  result.correct = 0;
+  result.max_error = std::numeric_limits<double>::infinity();
+  result.wrong.clear();
+  result.network.reset();
+  result.tried.push_back({hidden, origin.name, built.min_margin, -1});
+  result.status = MemorizeStatus::not_separated;
+  if (built.failure.empty() && built.min_margin >= result.margin) {
+    const auto verifying = Clock::now();
+    verify(memory, built.network, progress, result);
+    result.verify_s += since(verifying);
+    result.network = std::move(built.network);
+    result.block_margins = std::move(built.block_margins);
+    result.tried.back().correct = result.correct;
+    result.status = result.correct == result.n ? MemorizeStatus::memorized : MemorizeStatus::not_verified;
+  }
+  result.conclusion = conclude(result, memory, built.failure);
+  return result.status == MemorizeStatus::memorized;
+}
+
+MemorizeResult memorize(const Dataset& data, const Matrix* Y, const MemorizeOptions& options,
+                        Progress& progress) {
+  Memory memory{data, Y, options, Y == nullptr ? data.classes() : Y->cols()};
+  if (Y != nullptr) memory.largest_target = lengths(*Y).maxCoeff();
+  require_in_range(data, options.precision, memory.largest_target, "targets");
+  MemorizeResult result;
+  result.n = data.n(), result.d = data.d(), result.r = memory.r;
+  const auto n = static_cast<double>(result.n), r = static_cast<double>(result.r);
+  result.theorem_parameters = n * std::log(n) + r * r;
+  result.margin = options.margin.value_or(options.hidden ? 0 : default_margin(memory));
+  Index narrowest = options.hidden.value_or(2);
+  while (!options.hidden && Y != nullptr && narrowest < memory.r) narrowest *= 2;
+  const Index widest = options.hidden ? narrowest : std::max(narrowest, kWidest);
+  const auto reached_from = [&](const Origin& origin) {
+    for (Index hidden = narrowest; hidden <= widest; hidden *= 2)
+      if (attempt(memory, origin, hidden, progress, result)) return true;
+    return false;
+  };
+  const auto began = Clock::now();
+  const std::vector<Origin> simple = origins(memory);
+  result.build_s = since(began);
+  if (std::none_of(simple.begin(), simple.end(), reached_from))
+    if (const auto mean = centre(memory, simple.front().longest)) reached_from(*mean);
+  progress.finish();
+  return result;
+}
+
+}  // namespace
+
+std::string name(MemorizeStatus status) {
+  constexpr std::array names{"memorized", "not_separated", "not_verified"};
+  return names[static_cast<std::size_t>(status)];
+}
+
+MemorizeResult memorize(const Dataset& data, const MemorizeOptions& options, Progress& progress) {
+  if (data.task == Task::none)
+    throw DataError(fmt::format("{}: memorize needs targets; none were found (target)", data.name));
+  const bool classes = data.task == Task::classification;
+  check(options, classes, classes ? data.classes() : 1);
+  check_dataset(data);
+  const Matrix Y = data.y;
+  return memorize(data, classes ? nullptr : &Y, options, progress);
+}
+
+MemorizeResult memorize(const Dataset& data, const Matrix& Y, const MemorizeOptions& options,
+                        Progress& progress) {
+  check(options, false, Y.cols());
+  check_dataset(data);
+  if (Y.rows() != data.n() || Y.cols() < 1 || !Y.allFinite())
+    throw DataError(fmt::format("{}: targets are {} x {}; expected {} rows of at least one finite number",
+                                data.name, Y.rows(), Y.cols(), data.n()));
+  return memorize(data, &Y, options, progress);
+}
+
+MemorizeResult memorize(const Dataset& data, const MemorizeOptions& options) {
+  Progress silent;
+  return memorize(data, options, silent);
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,241 @@
+// zeroloss memorize from end to end: the text, the JSON object, the run folder, and what predict and export
+// make of it.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/python.hpp"
+#include "support/shared_data.hpp"
+#include "support/subprocess.hpp"
+#include "support/temp_folder.hpp"
+#include "zeroloss/core/tensors.hpp"
+
+namespace zeroloss::test {
+namespace {
+
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+namespace fs = std::filesystem;
+
+class MemorizeCommand : public TempFolder {
+ protected:
+  static Json answer(Arguments arguments, int exit_code = 0) {
+    arguments.insert(arguments.begin(), "memorize");
+    arguments.push_back("--json");
+    const Outcome outcome = zeroloss(arguments);
+    EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
+    return Json::parse(outcome.out);
+  }
+  static void refuses(Arguments arguments, const std::string& reason, int exit_code = 2) {
+    arguments.insert(arguments.begin(), "memorize");
+    const Outcome outcome = zeroloss(arguments);
+    EXPECT_EQ(outcome.exit_code, exit_code) << reason;
+    EXPECT_NE(outcome.err.find(reason), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+  }
+};
+
+TEST_F(MemorizeCommand, ConclusionComesFirst) {
+  const Outcome outcome = zeroloss({"memorize", "digits", "--hidden", "8"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  std::istringstream lines(outcome.out);
+  std::string heading, empty, conclusion;
+  std::getline(lines, heading);
+  std::getline(lines, empty);
+  std::getline(lines, conclusion);
+  EXPECT_EQ(heading.rfind("digits: 1,797 points, 64 features, 10 classes", 0), 0u) << heading;
+  EXPECT_EQ(conclusion,
+            "every one of 1,797 points is memorised by 225 residual blocks of width 8 (31.3 k parameters), "
+            "verified "
+            "in float64");
+}
+
+TEST_F(MemorizeCommand, JsonHasEveryKey) {
+  const Json json = answer({"digits", "--labels", "random"});
+  for (const char* key : {"data",
+                          "digest",
+                          "labels",
+                          "options",
+                          "conclusion",
+                          "status",
+                          "n",
+                          "d",
+                          "r",
+                          "n_distinct",
+                          "correct",
+                          "hidden",
+                          "blocks",
+                          "parameters",
+                          "max_error",
+                          "min_margin",
+                          "margin",
+                          "closest",
+                          "theorem_parameters",
+                          "wrong",
+                          "tried",
+                          "build_s",
+                          "verify_s"})
+    EXPECT_TRUE(json.contains(key)) << key;
+  EXPECT_EQ(json["status"], "memorized");
+  EXPECT_EQ(json["labels"], "random");
+  EXPECT_EQ(json["correct"], 1797);
+  EXPECT_EQ(json["hidden"], 2);
+  EXPECT_EQ(json["margin"], 1e-9);
+  EXPECT_NEAR(json["theorem_parameters"], 1797 * std::log(1797.0) + 100, 1e-6);
+  EXPECT_EQ(json["tried"].size(), 1u);
+  EXPECT_LT(json["max_error"], 1e-6);
+}
+
+TEST_F(MemorizeCommand, RunFolderIsWholeAndItsModelPredicts) {
+  const Arguments command{"memorize", "digits", "--precision", "float32", "--out", path("run")};
+  const Outcome outcome = zeroloss(command);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* file : {"run/manifest.json", "run/result.json", "run/metrics.csv", "run/model.safetensors",
+                           "run/margins.vl.json"})
+    EXPECT_TRUE(fs::exists(path(file))) << file;
+  EXPECT_FALSE(fs::exists(path("run.partial")));
+  const Json result = Json::parse(content(path("run/result.json")));
+  const std::string metrics = content(path("run/metrics.csv"));
+  EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), result["blocks"].get<int>() + 1);
+  EXPECT_EQ(Json::parse(content(path("run/manifest.json")))["kind"], "memorize");
+  EXPECT_FALSE(Json::parse(content(path("run/margins.vl.json")))["data"]["values"].empty());
+
+  const Outcome predicted = zeroloss({"predict", path("run"), "digits"});
+  EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
+  EXPECT_NE(predicted.out.find("digits: all 1,797 points are right\n"), std::string::npos) << predicted.out;
+  EXPECT_NE(predicted.out.find(": memoriser of 225 residual blocks of width 8, float32\n"), std::string::npos)
+      << predicted.out;
+  const Json found = Json::parse(zeroloss({"predict", path("run"), "digits", "--json"}).out);
+  EXPECT_EQ(found["kind"], "memorizer");
+  EXPECT_EQ(found["error"], 0);
+
+  const Outcome again = zeroloss(command);
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_NE(again.err.find("exists already"), std::string::npos) << again.err;
+
+  const Outcome exported = zeroloss({"export", path("run"), path("a.onnx")});
+  EXPECT_EQ(exported.out, path("a.onnx") + ": x [batch, 64] float32 -> y [batch, 10], label [batch] int64\n");
+  ZEROLOSS_NEEDS_PYTHON();
+  ASSERT_EQ(zeroloss({"predict", path("run"), "digits", "--out", path("out.csv")}).exit_code, 0);
+  // Points as the command reads them, by way of certify's own reader: the csv of digits in the source tree.
+  std::vector<float> x;
+  std::vector<std::int64_t> labels;
+  const Outcome csv = run_program("gzip", {"-dc", ZEROLOSS_SOURCE_DIR "/data/digits.csv.gz"});
+  std::istringstream rows(csv.out);
+  std::string row;
+  std::getline(rows, row);  // header
+  while (std::getline(rows, row)) {
+    std::istringstream cells(row);
+    std::vector<float> numbers;
+    for (std::string cell; std::getline(cells, cell, ',');) numbers.push_back(std::stof(cell));
+    labels.push_back(static_cast<std::int64_t>(numbers.back()));
+    x.insert(x.end(), numbers.begin(), numbers.end() - 1);
+  }
+  ASSERT_EQ(labels.size(), 1797u);
+  write_tensors(path("a.in.safetensors"), {view_of("x", {1797, 64}, x.data())});
+  const Outcome run = run_python("core/run_onnx.py", {folder});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const TensorFile out = read_tensors(path("a.out.safetensors"));
+  const auto* label = out.find("label")->data<std::int64_t>();
+  EXPECT_EQ(std::vector<std::int64_t>(label, label + 1797), labels);
+}
+
+TEST_F(MemorizeCommand, RegressionAndOneClassName) {
+  const Outcome outcome = zeroloss({"memorize", "sphere:n=100,d=6", "--out", path("run")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("every one of 100 points is memorised by 50 residual blocks of width 2"),
+            std::string::npos)
+      << outcome.out;
+  const Json found = Json::parse(zeroloss({"predict", path("run"), "sphere:n=100,d=6", "--json"}).out);
+  EXPECT_LT(found["error"], 1e-9);
+  EXPECT_EQ(zeroloss({"export", path("run"), path("b.onnx")}).out,
+            path("b.onnx") + ": x [batch, 6] float64 -> y [batch, 1]\n");
+}
+
+TEST_F(MemorizeCommand, FailureIsAnAnswerAndRequireMakesItAnExitCode) {
+  const std::string close = write("close.csv", "a,b,label\n1,2,x\n1.0000001,2,y\n3,1,x\n-1,4,y\n");
+  const Arguments single{close, "--precision", "float32"};
+  const Json json = answer(single);
+  EXPECT_EQ(json["status"], "not_separated");
+  EXPECT_EQ(json["max_error"], nullptr);
+  EXPECT_EQ(json["closest"].size(), 2u);
+  EXPECT_EQ(answer({close})["status"], "memorized");
+  const Outcome required =
+      zeroloss({"memorize", close, "--precision", "float32", "--require", "memorized", "--out", path("run")});
+  EXPECT_EQ(required.exit_code, 1);
+  EXPECT_NE(required.out.find("not memorised: samples 1 (label y) and 0 (label x)"), std::string::npos)
+      << required.out;
+  EXPECT_NE(required.err.find("required property does not hold: memorized"), std::string::npos);
+  EXPECT_TRUE(fs::exists(path("run/result.json")));
+  EXPECT_EQ(zeroloss({"memorize", close, "--require", "memorized"}).exit_code, 0);
+}
+
+TEST_F(MemorizeCommand, ThePapersConstruction) {
+  const Json json = answer({"sphere:n=30,d=100,y=sign", "--construction", "paper"});
+  EXPECT_EQ(json["status"], "memorized");
+  const Outcome outcome = zeroloss({"memorize", "digits", "--construction", "paper", "--hidden", "64"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("not memorised: the paper's construction does not apply with width 64: sample "),
+            std::string::npos)
+      << outcome.out;
+}
+
+TEST_F(MemorizeCommand, BadUsageAndBadDataAreNamed) {
+  EXPECT_NE(zeroloss({"memorize", "--help"}).out.find("--construction"), std::string::npos);
+  refuses({"digits", "--hidden", "0"}, "memorize: hidden must be >= 1; got 0");
+  refuses({"digits", "--hidden", "many"}, "--hidden");
+  refuses({"digits", "--width", "3"}, "--width");
+  refuses({"digits", "--margin", "1"}, "margin must be in (0, 0.25]; got 1");
+  refuses({"digits", "--precision", "float16"}, "--precision");
+  refuses({"sphere:n=9,d=3", "--construction", "paper"}, "construction paper is for classes");
+  refuses({path("absent.csv")}, "absent.csv");
+  refuses({write("nan.csv", "a,b,label\n1,2,x\nnan,1,y\n")}, "nan.csv");
+  refuses({write("same.csv", "a,b,label\n1,2,x\n4,1,y\n1,2,y\n")},
+          "samples 0 (label x) and 2 (label y) are the same point");
+  refuses({write("none.csv", "a,b\n1,2\n4,1\n")}, "memorize needs targets");
+  refuses({"digits", "--hidden", "100000000"}, "hidden width 100000000 needs", 3);
+}
+
+TEST_F(MemorizeCommand, StopsOnInterrupt) {
+  RunOptions terminal;
+  terminal.terminal = true;
+  terminal.interrupt_when = [](const Outcome& so_far) {
+    return so_far.err.find("thresholds") != std::string::npos;
+  };
+  const Outcome outcome =
+      zeroloss({"memorize", "sphere:n=60000,d=4", "--hidden", "128", "--out", path("run")}, terminal);
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_NE(outcome.err.find("interrupted"), std::string::npos);
+  EXPECT_FALSE(fs::exists(path("run")));
+  EXPECT_FALSE(fs::exists(path("run.partial")));
+}
+
+// All 50,000 training images of CIFAR-10: true and random labels, and ONNX Runtime on the exported files.
+TEST_F(MemorizeCommand, SlowCifar10) {
+  const fs::path shared = shared_data();
+  if (shared.empty()) GTEST_SKIP() << "no ZEROLOSS_SHARED_DATA";
+  if (run_program("dwebp", {"-version"}).exit_code != 0) GTEST_SKIP() << "no dwebp (Debian: webp)";
+  const Outcome unpacked = run_program("python3", {shared / "unpack.py", "cifar-10", folder});
+  ASSERT_EQ(unpacked.exit_code, 0) << unpacked.err;
+  const std::string images = path("cifar-10-batches-bin");
+  for (const std::string hidden : {"16", "4"})
+    for (const std::string labels : {"given", "random"}) {
+      SCOPED_TRACE("k = " + hidden + ", labels " + labels);
+      const std::string run = path(labels + hidden);
+      const Json json =
+          answer({images, "--hidden", hidden, "--labels", labels, "--precision", "float32", "--out", run});
+      EXPECT_EQ(json["n"], 50000);
+      EXPECT_EQ(json["correct"], 50000) << json["conclusion"];
+      EXPECT_EQ(json["parameters"], hidden == "16" ? 1699422 : 462438);
+      if (labels == "random" || !has_python()) continue;
+      ASSERT_EQ(zeroloss({"export", run, path("cifar.onnx")}).exit_code, 0);
+      const Outcome onnx = run_python("apps/cifar_onnx.py", {images, path("cifar.onnx")});
+      ASSERT_EQ(onnx.exit_code, 0) << onnx.err;
+      EXPECT_EQ(onnx.out, "50000\n");
+    }
+}
+
+}  // namespace
+}  // namespace zeroloss::test
