@@ -13,6 +13,7 @@
 #include "report.hpp"
 #include "sweep_output.hpp"
 #include "training_options.hpp"
+#include "zeroloss/core/error.hpp"
 #include "zeroloss/kernel/activation.hpp"
 
 namespace zeroloss::app {
@@ -124,6 +125,19 @@ SweepOptions settings(const Options& options) {
   return sweep;
 }
 
+SweepResult work(const std::string& source, const SweepOptions& sweep, const std::optional<RunFolder>& folder,
+                 Progress& progress) {
+  try {
+    return zeroloss::sweep(source, sweep, progress);
+  } catch (const ResourceError&) {
+    // Another process has finished it and renamed the folder while this one was about to join.
+    if (folder && std::filesystem::exists(folder->path()))
+      throw std::invalid_argument(
+          fmt::format("{} exists already: another process has just finished it", folder->path().string()));
+    throw;
+  }
+}
+
 void run(const Options& options, Session& session) {
   SweepOptions sweep = settings(options);
   auto progress = session.progress();
@@ -132,8 +146,9 @@ void run(const Options& options, Session& session) {
     folder.emplace(options.out, true);  // a sweep always goes on with what is there
     sweep.store = folder->partial() / "trials.db";
   }
-  const SweepResult result = zeroloss::sweep(options.source, sweep, progress);
-  if (folder && result.last) {
+  const SweepResult result = work(options.source, sweep, folder, progress);
+  // Who joins while another finishes may find all complete and nobody there: nothing is left to write then.
+  if (folder && result.last && !std::filesystem::exists(folder->path())) {
     write_sweep(*folder, sweep, result);
     Dataset data;  // what the manifest says of it
     data.name = options.source;

@@ -190,7 +190,22 @@ std::string heat_figure(const SweepOptions& o, const SweepResult& r, const Panel
   return heat_map(map);
 }
 
+bool numbers(const std::vector<std::string>& values) {
+  return std::all_of(values.begin(), values.end(), [](const std::string& value) {
+    char* end = nullptr;
+    std::strtod(value.c_str(), &end);
+    return !value.empty() && *end == '\0';
+  });
+}
+
 std::string column_figure(const SweepResult& r, const Panel& panel) {
+  const std::string title = r.source + (panel.title.empty() ? "" : ": " + panel.title);
+  if (!numbers(panel.y_values)) {
+    std::vector<Bar> bars;
+    for (std::size_t y = 0; y < panel.y_values.size(); ++y)
+      bars.push_back({panel.y_values[y], "", cell_of(r, panel, 0, y).probability});
+    return dot_chart(title, {"success probability"}, bars);
+  }
   Curve curve{"success", {}, {}, {}}, low{"Wilson interval", {}, {}, {}},
       high{"Wilson interval ", {}, {}, {}};
   for (std::size_t y = 0; y < panel.y_values.size(); ++y) {
@@ -202,8 +217,7 @@ std::string column_figure(const SweepResult& r, const Panel& panel) {
       line->y.push_back(value);
     }
   }
-  return line_chart(r.source + (panel.title.empty() ? "" : ": " + panel.title), {panel.y},
-                    {"success probability"}, {curve, low, high});
+  return line_chart(title, {panel.y}, {"success probability"}, {curve, low, high});
 }
 
 // ---- data ----

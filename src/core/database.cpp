@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <chrono>
 #include <limits>
+#include <thread>
 #include <utility>
 
 #include "zeroloss/core/error.hpp"
@@ -66,13 +68,23 @@ void Statement::bind_text(int index, const std::string& value) {
 
 Database::Database(const std::filesystem::path& path)
     : name_(path.empty() ? "results in memory" : path.string()) {
-  constexpr int kPatience_ms = 60'000;  // while another process writes
+  constexpr int kPatience_ms = 60'000, kPause_ms = 5;  // while another process writes
   const int code = sqlite3_open(path.empty() ? ":memory:" : path.c_str(), &database_);
   try {
     check(code, database_, name_);
     sqlite3_busy_timeout(database_, kPatience_ms);
     // A commit survives the death of the process; of the machine, all but the last ones do.
-    execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    execute("PRAGMA synchronous = NORMAL");
+    // Of several processes that switch to WAL at the same time, SQLite tells some at once that it is locked.
+    using Clock = std::chrono::steady_clock;
+    for (const auto end = Clock::now() + std::chrono::milliseconds(kPatience_ms);;) {
+      const int switched = sqlite3_exec(database_, "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
+      if (switched != SQLITE_BUSY || Clock::now() > end) {
+        check(switched, database_, name_);
+        break;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(kPause_ms));
+    }
   } catch (...) {
     sqlite3_close(database_);
     throw;

@@ -71,15 +71,20 @@ RunFolder::RunFolder(fs::path path, bool resume) : path_(std::move(path)), parti
   if (path_.empty()) throw std::invalid_argument("--out: the run folder needs a name");
   partial_ += ".partial";
   std::error_code error;
-  if (fs::exists(path_, error))
+  const auto check_absent = [&] {
+    if (!fs::exists(path_, error)) return;
+    fs::remove(partial_, error);  // if it is empty
     throw std::invalid_argument(
         fmt::format("{} exists already; choose another --out or remove it", path_.string()));
+  };
+  check_absent();
   if (!resume && fs::exists(partial_, error) && !fs::is_empty(partial_, error))
     throw std::invalid_argument(fmt::format(
         "{} holds an unfinished run; resume it, remove it, or choose another name", partial_.string()));
   fs::create_directories(partial_, error);
   if (error)
     throw ResourceError(fmt::format("{}: cannot be created: {}", partial_.string(), error.message()));
+  check_absent();  // another process may have finished it since, and the partial one is new
   if (access(partial_.c_str(), W_OK) != 0) fail(partial_, "writing into it");
 }
 

@@ -112,10 +112,14 @@ void Store::check_identity(const Identity& identity) {
 }
 
 void Store::enter() {
+  const std::string boot = boot_id(), started = process_start(getpid());
   database_.transaction([&] {
+    // What this process itself has closed before is as good as new.
+    database_.prepare("DELETE FROM workers WHERE closing = 1 AND boot = ? AND pid = ? AND started = ?")
+        .run(boot, getpid(), started);
     auto add = database_.prepare(
         "INSERT INTO workers(boot, pid, started, heartbeat, closing) VALUES(?, ?, ?, ?, 0)");
-    add.run(boot_id(), getpid(), process_start(getpid()), now_s());
+    add.run(boot, getpid(), started, now_s());
     auto last = database_.prepare("SELECT last_insert_rowid()");
     last.run();
     worker_ = last.integer(0);
@@ -138,6 +142,8 @@ void Store::remove_the_dead() {
     claims.run(id);
     worker.run(id);
   }
+  // One that was taken for dead may have come back and claimed again.
+  database_.execute("DELETE FROM claims WHERE worker NOT IN (SELECT worker FROM workers)");
 }
 
 void Store::beat(const std::stop_token& stop) {
@@ -208,7 +214,10 @@ bool Store::close() {
             "UPDATE workers SET closing = 1 WHERE worker = ?1 AND NOT EXISTS "
             "(SELECT 1 FROM workers WHERE worker <> ?1)")
         .run(worker_);
-    return database_.changes() > 0;
+    if (database_.changes() > 0) return true;
+    // Leave now: if two both saw the other here and left later, nobody would close.
+    database_.prepare("DELETE FROM workers WHERE worker = ?").run(worker_);
+    return false;
   });
   if (closing_ && !path_.empty()) {
     try {

@@ -49,7 +49,7 @@ class Store {
   void save(const TrialRow& row);
 
   /// Called when all is complete. True if no other process works here: then it is ours to close, and others
-  /// leave it alone.
+  /// leave it alone. If not we are counted out: of several that call it, the last one hears true.
   bool close();
   bool being_closed();  ///< by another process, which found it complete
 

@@ -76,6 +76,15 @@ Request request(const std::string& source, const SweepOptions& o, const Cell& ce
   return result;
 }
 
+// A word as a shell reads it.
+std::string word(const std::string& text) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 // Fisher-Yates; the same whoever computes it.
 void mix(std::vector<Job>& jobs, Index round) {
   Random random(static_cast<std::uint64_t>(round), Stream::shuffle);
@@ -184,9 +193,9 @@ std::string fit_command(const std::string& source, const SweepOptions& options, 
   const Cell cell = grid(o).at(number);
   const std::uint64_t seed = seed_of(cell, trial, o.read.seed);
   const auto [text, read] = request(source, o, cell, seed);
-  std::string command = "zeroloss fit " + text;
+  std::string command = "zeroloss fit " + word(text);
   const auto add = [&](bool needed, const std::string& flag, const auto& value) {
-    if (needed) command += fmt::format(" --{} {}", flag, value);
+    if (needed) command += fmt::format(" --{} {}", flag, word(fmt::format("{}", value)));
   };
   add(!read.target.empty(), "target", read.target);
   add(read.task != "auto", "task", read.task);
@@ -201,7 +210,9 @@ std::string fit_command(const std::string& source, const SweepOptions& options, 
   add(true, "scaling", cell.scaling);
   add(o.fit.optimizer != "gd", "optimizer", o.fit.optimizer);
   add(o.fit.optimizer == "sgd", "batch", o.fit.batch);
+  add(o.fit.optimizer == "flow", "flow-tolerance", o.fit.flow_tolerance);
   add(cell.step != "auto", "step", cell.step);
+  add(cell.step == "theorem", "failure-probability", o.fit.failure_probability);
   add(true, "precision", o.fit.precision);
   add(true, "tolerance", cell.tolerance);
   add(true, "max-steps", o.fit.max_steps);

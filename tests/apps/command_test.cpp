@@ -77,8 +77,8 @@ TEST_F(Command, ARefusedRunLeavesNoFolder) {
 
 TEST_F(Command, HelpOfEverySubcommandNamesTheDefaults) {
   const std::vector<Arguments> commands{
-      {},      {"certify"}, {"info"},  {"data"}, {"data", "list"}, {"data", "info"}, {"data", "get"},
-      {"fit"}, {"predict"}, {"export"}};
+      {},      {"certify"}, {"info"},    {"data"},  {"data", "list"}, {"data", "info"}, {"data", "get"},
+      {"fit"}, {"sweep"},   {"predict"}, {"export"}};
   const std::regex option("^  (-.,)?(--[a-z-]+)"), with_default("=[^ ]+|\\[[^\\]]+\\]");
   for (Arguments command : commands) {
     command.push_back("--help");

@@ -193,6 +193,26 @@ TEST_F(FitCommand, BadOptionsAreNamed) {
   refused({"--resume"}, "--out");
   refused({"--width", "many"}, "--width");
   refused({"--scaling", "balanced", "--target", "none"}, "target");
+  refused({"--d", "5"}, "d = 5");
+  refused({"--d", "-1"}, "d must be >= 1");
+}
+
+TEST_F(FitCommand, PointsCanBeProjected) {
+  const Arguments data{"digits", "--classes", "3,8", "--n", "30", "--d", "12", "--seed", "4"};
+  const Arguments options{"--optimizer", "gauss_newton", "--width", "64", "--json", "--out", path("run")};
+  const Outcome outcome = zeroloss(with(with({"fit"}, data), options));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json["d"], 12);
+  EXPECT_EQ(json["n"], 30);
+  EXPECT_EQ(json["status"], "certified");
+  // The network belongs to this subspace.
+  const Outcome same = zeroloss(with(with({"predict", path("run")}, data), {"--json"}));
+  ASSERT_EQ(same.exit_code, 0) << same.err;
+  EXPECT_EQ(Json::parse(same.out)["error"], 0);
+  const Outcome whole = zeroloss({"predict", path("run"), "digits", "--classes", "3,8", "--n", "30"});
+  EXPECT_EQ(whole.exit_code, 2);
+  EXPECT_NE(whole.err.find("64 features; the network was trained on 12"), std::string::npos) << whole.err;
 }
 
 TEST_F(FitCommand, LabelsCanBeRandom) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "support/statistics.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
@@ -165,6 +166,86 @@ TEST(Labels, AreChecked) {
     EXPECT_MESSAGE(std::invalid_argument, select(letters(), {.labels = labels}), "noise:p",
                    std::string("'") + labels + "'");
   EXPECT_MESSAGE(DataError, select(counting(3), {.labels = "random"}), "no labels");
+}
+
+// The unit vectors of R^D as points: what they become is the basis of the subspace, a row a feature.
+Source unit_vectors(Index D) {
+  Source source = counting(D);
+  source.d = D;
+  source.points = rows_of(RowMatrix::Identity(D, D));
+  return source;
+}
+
+// Orthonormal up to the rounding of Householder's method, a small multiple of D^(3/2) u (Higham 2002,
+// Thm 19.4).
+double rounding(Index D) { return 8 * std::pow(static_cast<double>(D), 1.5) * 0x1p-53; }
+
+TEST(Projection, IsOntoAnOrthonormalBasis) {
+  for (const Index D : {1, 2, 7, 64})
+    for (Index d = 1; d <= D; d += d < 8 ? 1 : 9) {
+      const RowMatrix Q = select(unit_vectors(D), {.d = d, .seed = 5}).X;
+      ASSERT_EQ(Q.cols(), d);
+      EXPECT_LE((Q.transpose() * Q - Matrix::Identity(d, d)).norm(), rounding(D)) << D << " " << d;
+    }
+}
+
+TEST(Projection, KeepsTheGramMatrixOfAllDimensionsAndNeverLengthens) {
+  const Dataset digits = read_dataset("digits", {.n = 200});
+  const Index D = digits.d();
+  const double size = digits.X.norm();
+  const RowMatrix all = read_dataset("digits", {.n = 200, .d = D}).X;
+  EXPECT_LE((all * all.transpose() - digits.X * digits.X.transpose()).norm(), rounding(D) * size * size);
+  for (const Index d : {1, 10, 63}) {
+    const Vector short_lengths = read_dataset("digits", {.n = 200, .d = d}).X.rowwise().norm();
+    const Vector lengths = digits.X.rowwise().norm();
+    EXPECT_LE((short_lengths - lengths * (1 + rounding(D))).maxCoeff(), 0) << d;
+    EXPECT_LT(short_lengths.norm(), lengths.norm());
+  }
+}
+
+// The subspace moves by as many roundings as the normal D x d matrix behind it has condition: up to d = D/2
+// that is about (sqrt(D) + sqrt(d)) / (sqrt(D) - sqrt(d)) < 5.9, of which twice is allowed.
+TEST(Projection, SubspacesAreNested) {
+  constexpr Index D = 64;
+  RowMatrix smaller = select(unit_vectors(D), {.d = 1, .seed = 3}).X;
+  for (Index d = 2; d <= D / 2; ++d) {
+    const RowMatrix Q = select(unit_vectors(D), {.d = d, .seed = 3}).X;
+    EXPECT_LE((Q * (Q.transpose() * smaller) - smaller).norm(), 11.8 * rounding(D)) << d;
+    smaller = Q;
+  }
+}
+
+TEST(Projection, DependsOnItsSeedOnly) {
+  const ReadOptions options{.n = 20, .d = 6, .seed = 4};
+  const Dataset data = read_dataset("digits", options);
+  EXPECT_EQ(data.X, read_dataset("digits", options).X);
+  EXPECT_NE(data.X, read_dataset("digits", {.n = 20, .d = 6, .seed = 5}).X);
+  EXPECT_EQ(data.y, read_dataset("digits", {.n = 20}).y);
+  EXPECT_EQ(data.records, read_dataset("digits", {.n = 20}).records);
+  EXPECT_TRUE(data.feature_names.empty());
+  // The same subspace whichever points are kept: points differ by the rounding of a product of 64 terms.
+  const Dataset more = read_dataset("digits", {.n = 50, .d = 6, .seed = 4});
+  EXPECT_LE((more.X.topRows(20) - data.X).norm(), rounding(64) * data.X.norm());
+}
+
+// A unit vector keeps d/D of its squared length on average, whichever it is.
+TEST(Projection, FavoursNoDirection) {
+  constexpr Index D = 10, d = 3;
+  std::vector<std::vector<double>> kept(D);
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    const RowMatrix Q = select(unit_vectors(D), {.d = d, .seed = seed}).X;
+    for (Index i = 0; i < D; ++i) kept[static_cast<std::size_t>(i)].push_back(Q.row(i).squaredNorm());
+  }
+  for (const auto& sample : kept) {
+    const test::Estimate share = test::mean(sample);
+    EXPECT_NEAR(share.value, static_cast<double>(d) / D, test::kSigmas * share.standard_error);
+  }
+}
+
+TEST(Projection, ChecksItsDimension) {
+  EXPECT_MESSAGE(DataError, select(unit_vectors(5), {.d = 6}), "counting", "d = 6", "5 features");
+  EXPECT_MESSAGE(std::invalid_argument, select(unit_vectors(5), {.d = -1}), "d must be >= 1", "got -1");
+  EXPECT_EQ(select(unit_vectors(5), {.d = 0}).X, RowMatrix(RowMatrix::Identity(5, 5)));
 }
 
 TEST(Memory, IsEstimatedFirst) {
