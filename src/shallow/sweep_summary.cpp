@@ -179,10 +179,12 @@ std::string crossing(const Panel& panel, const std::vector<CellResult>& cells) {
     const Transition& t = panel.transitions[x];
     if (!t.y) continue;
     const std::string where = panel.x.empty() ? "" : fmt::format(" for {} {}", panel.x, panel.x_values[x]);
-    const std::string open = fmt::format("{}..{}", t.low ? fmt::format("{:.3g}", *t.low) : "",
-                                         t.high ? fmt::format("{:.3g}", *t.high) : "");
-    text += fmt::format("{}{} {:.3g} ({}){}", text.empty() ? "half of the trials succeed at " : ", ", panel.y,
-                        *t.y, open, where);
+    const std::string interval = t.low || t.high
+                                     ? fmt::format(" ({}..{})", t.low ? fmt::format("{:.3g}", *t.low) : "",
+                                                   t.high ? fmt::format("{:.3g}", *t.high) : "")
+                                     : "";
+    text += fmt::format("{}{} {:.3g}{}{}", text.empty() ? "half of the trials succeed at " : ", ", panel.y,
+                        *t.y, interval, where);
   }
   return text;
 }
