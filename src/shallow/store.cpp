@@ -194,14 +194,16 @@ std::vector<Job> Store::claim(const std::vector<Job>& jobs) {
 
 void Store::save(const TrialRow& row) {
   const std::scoped_lock lock(mutex_);
-  const auto& [job, cell, seed, trial, seconds] = row;
+  const Cell& cell = row.cell;
+  const Trial& trial = row.trial;
   const Certificate& proof = trial.certificate;
   database_.transaction([&] {
     database_.prepare("INSERT OR IGNORE INTO trials VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
-        .run(job.cell, job.trial, cell.n, cell.d, cell.width, cell.activation, cell.scaling, trial.step,
-             cell.noise, cell.tolerance, seed, trial.steps, trial.relative_misfit, name(trial.status),
-             succeeded(trial.status), proof.kind, proof.radius, proof.margin, seconds);
-    database_.prepare("DELETE FROM claims WHERE cell = ? AND trial = ?").run(job.cell, job.trial);
+        .run(row.job.cell, row.job.trial, cell.n, cell.d, cell.width, cell.activation, cell.scaling,
+             trial.step, cell.noise, cell.tolerance, row.seed, trial.steps, trial.relative_misfit,
+             name(trial.status), succeeded(trial.status), proof.kind, proof.radius, proof.margin,
+             row.seconds);
+    database_.prepare("DELETE FROM claims WHERE cell = ? AND trial = ?").run(row.job.cell, row.job.trial);
   });
 }
 

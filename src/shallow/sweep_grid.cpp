@@ -31,6 +31,14 @@ void check_axis(const char* name, const std::vector<T>& values, const Allowed& a
 
 bool generated(const std::string& source) { return source.starts_with("sphere:"); }
 
+double cell_count(const SweepAxes& a) {
+  double count = 1;
+  for (const std::size_t values : {a.n.size(), a.d.size(), a.width.size(), a.activation.size(),
+                                   a.scaling.size(), a.step.size(), a.noise.size(), a.tolerance.size()})
+    count *= static_cast<double>(std::max<std::size_t>(1, values));
+  return count;
+}
+
 // Whether the text of a generator says this part.
 bool says(const std::string& source, const std::string& key) {
   return source.find(":" + key + "=") != std::string::npos ||
@@ -128,6 +136,10 @@ SweepOptions checked(const std::string& source, SweepOptions o) {
   require(!generated(source) || says(source, "n") || !a.n.empty(),
           "the number of points is missing: add --n");
   require(!generated(source) || says(source, "d") || !a.d.empty(), "the dimension is missing: add --d");
+  const double cells = cell_count(a), trials = cells * static_cast<double>(o.trials);
+  require_memory(cells * sizeof(Cell) + trials * (2 * sizeof(TrialRow) + sizeof(Job)),
+                 fmt::format("sweep: {:.3g} trials of {:.3g} cells", trials, cells),
+                 "choose fewer values or trials");
   return o;
 }
 

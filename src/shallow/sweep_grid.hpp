@@ -6,7 +6,8 @@
 /// The cells of a sweep, and what a trial of one is.
 namespace zeroloss {
 
-/// Throws std::invalid_argument naming an option that is out of range, or that says what an axis says.
+/// Throws std::invalid_argument naming an option that is out of range, or that says what an axis says;
+/// ResourceError for more trials than fit into memory.
 SweepOptions checked(const std::string& source, SweepOptions options);
 
 /// All combinations of the axes' values, the last axis fastest; an axis without values has the one of fit and

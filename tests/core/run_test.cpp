@@ -44,6 +44,16 @@ TEST_F(Run, RefusesWhatExists) {
   EXPECT_MESSAGE(std::invalid_argument, RunFolder(write("file", "x")), "exists already");
 }
 
+TEST_F(Run, LeavesNoEmptyPartialBesideAFinishedOne) {
+  fs::create_directory(run);
+  fs::create_directory(partial);
+  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, true), "exists already");
+  EXPECT_FALSE(fs::exists(partial));
+  write("run.partial/checkpoint", "of somebody");
+  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, true), "exists already");
+  EXPECT_EQ(content(partial / "checkpoint"), "of somebody");
+}
+
 TEST_F(Run, RefusesTheWorkOfAnother) {
   write("run.partial/checkpoint", "old");
   EXPECT_MESSAGE(std::invalid_argument, RunFolder(run), "run.partial holds an unfinished run", "remove it");

@@ -121,6 +121,17 @@ TEST(SweepOptions, ErrorsNameTheOption) {
   refused("sphere:y=none", [](auto& o) { o.axes.d = {3}; }, {"number of points"});
 }
 
+TEST(SweepOptions, MemoryIsEstimatedFirst) {
+  SweepOptions o;
+  o.trials = Index{1} << 50;
+  EXPECT_MESSAGE(ResourceError, checked("digits", o), "1.13e+15 trials of 1 cells", "GB",
+                 "fewer values or trials");
+  o.trials = 10;
+  for (Index k = 1; k <= 100'000; ++k) o.axes.n.push_back(k);
+  o.axes.d = o.axes.n;
+  EXPECT_MESSAGE(ResourceError, checked("sphere:", o), "1e+11 trials of 1e+10 cells", "GB");
+}
+
 TEST(SweepOptions, ToleranceHasTheDefaultOfFit) {
   SweepOptions o;
   EXPECT_EQ(grid(checked("digits", o))[0].tolerance, 1e-6);
