@@ -39,8 +39,12 @@ std::string first_line(const char* path) {
   return line;
 }
 
-// Tells this start of the machine from others.
-std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
+// Tells this start of the machine from others, and containers on it that number their processes themselves.
+std::string boot_id() {
+  std::error_code error;
+  const auto numbers = std::filesystem::read_symlink("/proc/self/ns/pid", error);
+  return first_line("/proc/sys/kernel/random/boot_id") + " " + numbers.string();
+}
 
 // When a process began, in ticks since boot; empty if there is none of this number, or only its remains.
 std::string process_start(std::int64_t pid) {

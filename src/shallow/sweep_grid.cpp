@@ -131,6 +131,7 @@ SweepOptions checked(const std::string& source, SweepOptions o) {
   require(a.noise.empty() || o.read.labels == "given", "noise says what labels says: leave one of them out");
   require(a.n.empty() || o.read.n == 0, "n is an axis: leave it out of the data's options");
   require(a.d.empty() || o.read.d == 0, "d is an axis: leave it out of the data's options");
+  require(o.fit.stop == "tolerance", "trials stop at their tolerance; leave stop out");
   require(o.fit.checkpoint.empty() && !o.fit.resume,
           "checkpoint and resume are not for trials: give a store");
   require(!generated(source) || says(source, "n") || !a.n.empty(),

@@ -49,10 +49,11 @@ TrialRow row(Index cell, Index trial, double misfit = 0.5) {
   return row;
 }
 
+// Of this start of the machine, and of the numbers of processes in use.
 std::string boot_id() {
   std::string line;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), line);
-  return line;
+  return line + " " + std::filesystem::read_symlink("/proc/self/ns/pid").string();
 }
 
 // Field 22 of /proc/PID/stat, counted behind the name in parentheses.
