@@ -8,6 +8,7 @@
 #include <iostream>
 #include <new>
 #include <sstream>
+#include <string_view>
 
 #include "command.hpp"
 #include "zeroloss/core/blas.hpp"
@@ -27,12 +28,19 @@ std::string default_cache() {
 }
 
 // OpenBLAS chooses its kernels while it is loaded, from a table of processors; a newer one gets kernels
-// several times too slow. Then the program starts again with the kernels that its vector instructions allow.
-void restart_with_better_kernels(char** argv) {
-  constexpr const char* kVariable = "OPENBLAS_CORETYPE";
-  const std::string better = zeroloss::blas_info().better_kernel;
-  if (better.empty() || std::getenv(kVariable) != nullptr) return;
-  if (setenv(kVariable, better.c_str(), 0) == 0) execv("/proc/self/exe", argv);
+// several times too slow. It starts its threads then too, which spin for some 20 ms before they sleep; a
+// sweep, whose trials are its threads, has no use for them. So the program starts again with the kernels that
+// its vector instructions allow, and for a sweep without such threads.
+void restart_with_better_blas(int argc, char** argv) {
+  bool changed = false;
+  const auto set = [&](const char* variable, const std::string& value) {
+    if (!value.empty() && std::getenv(variable) == nullptr)
+      changed |= setenv(variable, value.c_str(), 0) == 0;
+  };
+  const bool sweep = argc > 1 && std::string_view(argv[1]) == "sweep";
+  set("OPENBLAS_CORETYPE", zeroloss::blas_info().better_kernel);
+  set("OPENBLAS_NUM_THREADS", sweep ? "1" : "");
+  if (changed) execv("/proc/self/exe", argv);
   // It returns only where that is not possible: slower, but right.
 }
 
@@ -84,7 +92,7 @@ int run(CLI::App& app, const Session& session, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  restart_with_better_kernels(argv);
+  restart_with_better_blas(argc, argv);
   Session session;
   session.arguments.assign(argv, argv + argc);
   session.cache = default_cache();
