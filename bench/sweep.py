@@ -10,19 +10,19 @@ import contextlib
 import datetime
 import functools
 import json
-import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import time
 
-from run import HERE, Program, interleave, median, processor, revision, use_the_commands_blas
+from run import HERE, Program, busy_share, interleave, median, processor, revision, use_the_commands_blas
 
 # (activation, d, width): none, some, all trials succeed.
 CELLS = (("softplus", 5, 5), ("softplus", 10, 15), ("softplus", 20, 20), ("relu", 3, 25), ("relu", 15, 10), ("relu", 25, 25))
 PEERS = ("jax", "torch")
 NAMES = {"zeroloss": "zeroloss", "jax": "JAX", "torch": "PyTorch"}
+BUSY = 0.1  # share of the processors that others may use just before and after a measurement
 DISAGREEMENT = 0.05  # of the peers' steps, relative: PyTorch counts in fifties
 SGEMM = 3000  # side of the square products that stand for the machine's peak
 
@@ -44,22 +44,23 @@ def ask(peer, *words):
     return answer | {"steps": sum(answer["steps"])}
 
 
-@contextlib.contextmanager
-def others(found):
-    """found["others"]: the share of the processors that went to others than us and our children meanwhile."""
-    def used():
-        words = pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:9]
-        ticks = sum(int(w) for w in words) - int(words[3]) - int(words[4])
-        return ticks / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
-    before, begin = used(), time.perf_counter()
-    yield
-    found["others"] = (used() - before) / (time.perf_counter() - begin) / os.cpu_count()
+def undisturbed(question, patience):
+    """Its answer, from a moment at which others let the processors be; or, after `patience` seconds, from any."""
+    deadline = time.monotonic() + patience
+    while True:
+        before = busy_share(0.1)
+        if before <= BUSY or time.monotonic() > deadline:
+            answer = question()
+            others = max(before, busy_share(0.1))
+            if others <= BUSY or time.monotonic() > deadline:
+                return answer | {"others": others}
+        time.sleep(1)
 
 
 def measure(options):
     """{"answers": {"PROGRAM VARIANT": {cell: [answer of each round]}}, ..}"""
     found = {}
-    with others(found), contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         python = lambda name: (options.env / name / "bin/python", HERE / "sweep_peers.py", name)
         peers = {name: stack.enter_context(Program(*python(name))) for name in PEERS}
         found["protocol"] = peers["jax"].ask("protocol")
@@ -72,7 +73,11 @@ def measure(options):
                 questions[f"{name} {variant}", cell] = functools.partial(ask, peers[name], "cell", variant, *cell)
             questions["jax cold", cell] = functools.partial(ask, peers["jax"], "cold", "best", *cell)
         questions["sgemm", ()] = lambda: peers["jax"].ask("sgemm", SGEMM)
-        rounds = interleave(questions, options.rounds, 1)
+        quiet = {name: functools.partial(undisturbed, question, options.patience) for name, question in questions.items()}
+        interleave(questions, 0, 1)  # to warm up
+        rounds = interleave(quiet, options.rounds, 0)
+    found["disturbed"] = sum(answer["others"] > BUSY for answers in rounds.values() for answer in answers)
+    found["measurements"] = sum(map(len, rounds.values()))
     found["answers"] = {}
     for (name, cell), answers in rounds.items():
         found["answers"].setdefault(name, {})[" ".join(map(str, cell))] = answers
@@ -162,12 +167,11 @@ def table(found):
     answers, peers, protocol = found["answers"], found["peers"], found["protocol"]
     cells = [" ".join(map(str, cell)) for cell in CELLS]
     peak = 2 * SGEMM**3 / median(answers["sgemm"][""])
-    rounds, others = found["rounds"], 100 * found["others"]
     head = (
         f"n = {protocol['n']}, {protocol['trials']} trials a cell, at most {protocol['max_steps']:,} steps. {processor()}, "
         f"{peers['jax']['cores']} cores; JAX {peers['jax']['jax']}, PyTorch {peers['torch']['torch']} ({peers['torch']['simd']}). "
-        f"{found['date']}, zeroloss {found['revision']}; {rounds} rounds: median (least to most). Others used {others:.0f} % of "
-        f"the processors meanwhile. sgemm: {peak / 1e9:.0f} GF/s."
+        f"{found['date']}, zeroloss {found['revision']}; {found['rounds']} rounds: median (least to most); {found['disturbed']} of "
+        f"{found['measurements']} measurements disturbed by others. sgemm: {peak / 1e9:.0f} GF/s."
     )
     tables = times_table(answers, cells), steps_table(answers, cells, protocol["n"], peak), variants_table(answers, cells)
     return "\n\n".join((head, *tables)) + "\n"
@@ -176,15 +180,15 @@ def table(found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--patience", type=float, default=10, help="seconds to wait for an idle machine, each time [10]")
     parser.add_argument("--results", type=pathlib.Path, default=HERE / "results")
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of zeroloss")
     parser.add_argument("--env", type=pathlib.Path, required=True, help="folder of the peers' environments")
     options = parser.parse_args()
     use_the_commands_blas(options.bin)
     found = {"date": datetime.date.today().isoformat(), "revision": revision(), "rounds": options.rounds, **measure(options)}
-    if found["others"] > 0.1:
-        share = f"{100 * found['others']:.0f} %"
-        print(f"sweep: others used {share} of the processors: these times are no good for publishing", file=sys.stderr)
+    if found["disturbed"]:
+        print("sweep: others used the processors: these times are no good for publishing", file=sys.stderr)
     text = table(found)
     options.results.mkdir(parents=True, exist_ok=True)
     (options.results / "sweep.json").write_text(json.dumps(found, indent=1) + "\n")
