@@ -36,7 +36,7 @@ std::string decimal(double x, int digits, Rounding rounding) {
 std::string with_commas(long long value) {
   std::string digits = std::to_string(value < 0 ? -value : value);
   for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3)
-    digits.insert(static_cast<std::size_t>(i), ",");
+    digits.insert(static_cast<std::size_t>(i), 1, ',');
   return (value < 0 ? "-" : "") + digits;
 }
 
