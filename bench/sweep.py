@@ -24,7 +24,6 @@ PEERS = ("jax", "torch")
 NAMES = {"zeroloss": "zeroloss", "jax": "JAX", "torch": "PyTorch"}
 BUSY = 0.1  # share of the processors that others may use just before and after a measurement
 DISAGREEMENT = 0.05  # of the peers' steps, relative: PyTorch counts in fifties
-SGEMM = 3000  # side of the square products that stand for the machine's peak
 
 
 def zeroloss(folder, protocol, activation, d, m):
@@ -72,7 +71,6 @@ def measure(options):
             for name, variant in variants:
                 questions[f"{name} {variant}", cell] = functools.partial(ask, peers[name], "cell", variant, *cell)
             questions["jax cold", cell] = functools.partial(ask, peers["jax"], "cold", "best", *cell)
-        questions["sgemm", ()] = lambda: peers["jax"].ask("sgemm", SGEMM)
         quiet = {name: functools.partial(undisturbed, question, options.patience) for name, question in questions.items()}
         interleave(questions, 0, 1)  # to warm up
         rounds = interleave(quiet, options.rounds, 0)
@@ -137,17 +135,17 @@ def times_table(answers, cells):
     return markdown(lines)
 
 
-def steps_table(answers, cells, n, peak):
+def steps_table(answers, cells, n):
     """Steps and successes of the three programs, and what a step takes."""
     lines = [["cell", "steps of all trials: zeroloss", "JAX", "PyTorch", "successes", "a step of one trial, us: zeroloss", "JAX",
-              "PyTorch", "zeroloss, GF/s", "of sgemm's rate"]]
+              "PyTorch", "zeroloss, GF/s"]]
     for cell in cells:
         _, d, m = cell.split()
         runs = [answers["zeroloss"][cell], *(answers[fastest(answers, name, cell)][cell] for name in PEERS)]
         rate = 4 * n * int(d) * int(m) / per_step(runs[0])
         lines.append([cell_name(cell), *(f"{run[0]['steps']:,.0f}" for run in runs),
                       ", ".join(str(run[0]["successes"]) for run in runs), *(f"{1e6 * per_step(run):.2f}" for run in runs),
-                      f"{rate / 1e9:.0f}", f"{100 * rate / peak:.0f} %"])
+                      f"{rate / 1e9:.0f}"])
     return markdown(lines)
 
 
@@ -167,14 +165,13 @@ def variants_table(answers, cells):
 def table(found):
     answers, peers, protocol = found["answers"], found["peers"], found["protocol"]
     cells = [" ".join(map(str, cell)) for cell in CELLS]
-    peak = 2 * SGEMM**3 / median(answers["sgemm"][""])
     head = (
         f"n = {protocol['n']}, {protocol['trials']} trials a cell, at most {protocol['max_steps']:,} steps. {processor()}, "
         f"{peers['jax']['cores']} cores; JAX {peers['jax']['jax']}, PyTorch {peers['torch']['torch']} ({peers['torch']['simd']}). "
         f"{found['date']}, zeroloss {found['revision']}; {found['rounds']} rounds: median (least to most); {found['disturbed']} of "
-        f"{found['measurements']} measurements disturbed by others. sgemm: {peak / 1e9:.0f} GF/s."
+        f"{found['measurements']} measurements disturbed by others."
     )
-    tables = times_table(answers, cells), steps_table(answers, cells, protocol["n"], peak), variants_table(answers, cells)
+    tables = times_table(answers, cells), steps_table(answers, cells, protocol["n"]), variants_table(answers, cells)
     return "\n\n".join((head, *tables)) + "\n"
 
 

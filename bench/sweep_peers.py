@@ -8,7 +8,6 @@ of 0.1 (0.15) until ||r||/||y|| < 2.5e-3, at most 15,000. A cell is 10 trials; a
 
     cell VARIANT ACTIVATION D M   seconds, steps of each trial, successes; nothing is compiled in it after the first time
     cold VARIANT ACTIVATION D M   the same, traced and compiled anew (JAX; without the device's own start)
-    sgemm SIZE                    seconds of numpy's product of two SIZE x SIZE matrices
     variants | info | protocol    the variants, from the best on; versions, cores; the numbers above
 
 A variant differs from `best` in what its name says.
@@ -251,21 +250,12 @@ class Torch:
         return {"torch": torch.__version__, "simd": torch.backends.cpu.get_cpu_capability(), "cores": CORES}
 
 
-def sgemm(size):
-    A, B, C = np.ones((size, size), np.float32), np.ones((size, size), np.float32), np.empty((size, size), np.float32)
-    begin = time.perf_counter()
-    np.matmul(A, B, out=C)
-    return {"seconds": time.perf_counter() - begin}
-
-
 def answer(peer, words):
     match words:
         case ["cell", variant, activation, d, m]:
             return peer.cell(variant, activation, int(d), int(m))
         case ["cold", variant, activation, d, m]:
             return peer.cell(variant, activation, int(d), int(m), cold=True)
-        case ["sgemm", size]:
-            return sgemm(int(size))
         case ["protocol"]:
             return {"n": N, "trials": TRIALS, "max_steps": MAX_STEPS, "tolerance": TOLERANCE, "step": STEP}
         case ["variants"]:
