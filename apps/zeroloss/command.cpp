@@ -49,6 +49,7 @@ void draw(const ProgressReport& report) {
   } else {
     line += fmt::format("  {:.0f}  {}", report.done, duration(report.elapsed_s));
   }
+  if (!report.note.empty()) line += "  " + report.note;
   line.resize(std::min(line.size(), static_cast<std::size_t>(std::max(1, terminal_width() - 1))));
   fmt::print(stderr, "\r\033[K{}", line);
   std::fflush(stderr);

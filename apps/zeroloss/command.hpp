@@ -15,7 +15,7 @@ namespace zeroloss::app {
 /// Exit codes of the command.
 enum Exit { kDone = 0, kRequirementFailed = 1, kBadUsage = 2, kMissing = 3, kInterrupted = 130 };
 
-/// The process as a subcommand sees it. Only main.cpp reads the environment.
+/// The process as a subcommand sees it. Only the programs read the environment.
 struct Session {
   std::vector<std::string> arguments;  ///< the command line, for the manifest
   std::string cache;                   ///< default of --cache: XDG_CACHE_HOME/zeroloss
@@ -27,6 +27,7 @@ struct Session {
 
 /// Each adds one subcommand whose callback does the work and sets session.exit_code.
 void add_certify(CLI::App& app, Session& session);
+void add_conv(CLI::App& app, Session& session);
 void add_data(CLI::App& app, Session& session);
 void add_export(CLI::App& app, Session& session);
 void add_fit(CLI::App& app, Session& session);
@@ -35,6 +36,22 @@ void add_linear(CLI::App& app, Session& session);
 void add_memorize(CLI::App& app, Session& session);
 void add_predict(CLI::App& app, Session& session);
 void add_sweep(CLI::App& app, Session& session);
+
+/// A program of subcommands.
+struct Program {
+  std::string name, description;
+  void (*add_commands)(CLI::App&, Session&);
+};
+
+/// Runs `arguments`, the program's own name first: prints the answer, and returns the exit code. `cache` is
+/// the default of --cache. Ctrl-C and SIGPIPE are its own from here on.
+int run(const Program& program, const std::vector<std::string>& arguments, const std::string& cache);
+
+/// The same for the program zeroloss.
+int run(const std::vector<std::string>& arguments, const std::string& cache);
+
+/// XDG_CACHE_HOME/zeroloss, as the environment says.
+std::string default_cache();
 
 /// Arguments as a shell would read them.
 std::string quoted(const std::vector<std::string>& arguments);

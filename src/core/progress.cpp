@@ -14,6 +14,7 @@ void Progress::stage(std::string name, double total) {
   finish();
   check();
   stage_ = std::move(name);
+  note_.clear();
   done_ = 0;
   total_ = total;
   began_ = reported_ = Clock::now();
@@ -42,7 +43,7 @@ void Progress::report(bool finished) {
   const double elapsed = std::chrono::duration<double>(Clock::now() - began_).count();
   const double rate = elapsed > 0 ? done_ / elapsed : 0;
   const double left = total_ > 0 && rate > 0 ? std::max(0.0, total_ - done_) / rate : -1;
-  sink_({stage_, done_, total_, elapsed, rate, finished ? 0 : left, finished});
+  sink_({stage_, done_, total_, elapsed, rate, finished ? 0 : left, finished, note_});
 }
 
 }  // namespace zeroloss

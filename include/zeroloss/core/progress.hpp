@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <utility>
 
 /// How long work tells what it is doing, and how it is told to stop.
 namespace zeroloss {
@@ -16,6 +17,7 @@ struct ProgressReport {
   double rate = 0;       ///< done per second
   double left_s = -1;    ///< estimated seconds left in the stage; -1 if not known
   bool finished = false;
+  std::string note{};  ///< what the numbers of the work are now: "loss 0.31", ...; may be empty
 };
 
 /// Passed by reference through every long function. A default one is silent and never cancels. The sink is
@@ -29,6 +31,7 @@ class Progress {
 
   void stage(std::string name, double total = 0);  ///< ends the stage before, begins a new one
   void advance(double amount);                     ///< adds to `done`; throws Interrupted once cancelled
+  void note(std::string text) { note_ = std::move(text); }  ///< of reports from now on, in this stage
   void finish();                                   ///< ends the last stage
   bool cancelled() const { return cancel_ != nullptr && cancel_->load(std::memory_order_relaxed); }
   void check() const;  ///< throws Interrupted once cancelled
@@ -42,7 +45,7 @@ class Progress {
   Sink sink_;
   const std::atomic<bool>* cancel_ = nullptr;
   double interval_s_ = 0.1;
-  std::string stage_;
+  std::string stage_, note_;
   double done_ = 0, total_ = 0;
   Clock::time_point began_{}, reported_{};
 };

@@ -1,0 +1,34 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "command.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss::app {
+
+// A program of its own: LibTorch takes half a second to load, which nobody should wait for who does not use
+// it.
+void add_conv(CLI::App& app, Session& session) {
+  auto* command = app.add_subcommand(
+      "conv", "Train an all-convolutional residual network on images; evaluate and export it");
+  command->prefix_command();
+  command->set_help_flag();
+  command->callback([command, &session] {
+    const std::string program =
+        std::filesystem::read_symlink("/proc/self/exe").parent_path() / "zeroloss-conv";
+    std::vector<std::string> arguments = command->remaining();
+    arguments.insert(arguments.begin(), program);
+    if (session.quiet) arguments.emplace_back("--quiet");
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    execv(program.c_str(), argv.data());
+    throw BackendError(program + ": cannot be started: " + std::strerror(errno) +
+                       "; it is built and installed with the command");
+  });
+}
+
+}  // namespace zeroloss::app

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "conv_options.hpp"
+#include "conv_output.hpp"
+#include "report.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+struct Options {
+  std::string model, source;
+  ImageOptions images;
+  ConvDevice device;
+  bool json = false;
+};
+
+void run(const Options& options, const Session& session) {
+  auto progress = session.progress();
+  const ConvNetwork network = read_conv_network(options.model);
+  progress.stage("reading " + options.source);
+  const ImageSet images = read_images(options.source, options.images, progress);
+  if (!network.class_names.empty() && images.class_names != network.class_names)
+    throw DataError(fmt::format("{}: its classes ({}) are others than the model's ({})", images.name,
+                                fmt::join(images.class_names, ", "), fmt::join(network.class_names, ", ")));
+  const ConvEvaluation result =
+      evaluate(predict(network, images, options.device, progress), images.labels);
+  if (options.json) {
+    fmt::print("{}\n", dump(evaluation_json(result, images.class_names)));
+    return;
+  }
+  fmt::print("{}, {} images: {}", images.name, options.images.split,
+             evaluation_text(result, images.class_names));
+}
+
+}  // namespace
+
+void add_conv_evaluate(CLI::App& app, Session& session) {
+  auto* command = app.add_subcommand("eval", "How often a network is right, class by class");
+  auto options = std::make_shared<Options>();
+  auto& o = *options;
+  o.images.cache = session.cache;
+  o.images.split = "test";
+  command
+      ->add_option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
+      ->required();
+  command->add_option("data", o.source, "A CIFAR folder, an image folder, or a name: cifar10, cifar100")
+      ->required();
+  command->add_option("--split", o.images.split, "train or test")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"train", "test"}))
+      ->group("Data");
+  add_image_options(*command, o.images);
+  command->add_option("--seed", o.images.seed, "of --shuffle and --labels")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{0}, (std::uint64_t{1} << 53) - 1))
+      ->group("Data");
+  add_device_options(*command, o.device);
+  command->add_flag("--json", o.json, "Print one JSON object [off]");
+  command->callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace zeroloss::app

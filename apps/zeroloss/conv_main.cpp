@@ -1,0 +1,49 @@
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "command.hpp"
+#include "conv_options.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+/// A number of the environment; `otherwise` if it is not there.
+int variable(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return otherwise;
+  int value = 0;
+  const char* end = text + std::strlen(text);
+  if (const auto read = std::from_chars(text, end, value); read.ec != std::errc() || read.ptr != end)
+    throw std::invalid_argument(std::string("environment variable ") + name + " is no number: " + text);
+  return value;
+}
+
+}  // namespace
+
+ConvProcess process_of_environment() {
+  ConvProcess process;
+  process.world = variable("WORLD_SIZE", 1);
+  process.rank = variable("RANK", 0);
+  process.local_rank = variable("LOCAL_RANK", 0);
+  process.port = variable("MASTER_PORT", process.port);
+  if (const char* address = std::getenv("MASTER_ADDR")) process.address = address;
+  if (const char* store = std::getenv("TORCHELASTIC_USE_AGENT_STORE"))
+    process.store_runs = std::strcmp(store, "True") == 0;
+  return process;
+}
+
+}  // namespace zeroloss::app
+
+int main(int argc, char** argv) {
+  using namespace zeroloss::app;
+  const auto add_commands = [](CLI::App& app, Session& session) {
+    add_conv_train(app, session);
+    add_conv_evaluate(app, session);
+    add_conv_predict(app, session);
+    add_conv_export(app, session);
+  };
+  return run({"zeroloss conv", "zeroloss conv: all-convolutional residual networks without normalisation",
+              add_commands},
+             {argv, argv + argc}, default_cache());
+}

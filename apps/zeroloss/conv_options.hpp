@@ -1,0 +1,32 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <nlohmann/json_fwd.hpp>
+
+#include "command.hpp"
+#include "zeroloss/conv/train.hpp"
+#include "zeroloss/data/images.hpp"
+
+namespace zeroloss::app {
+
+void add_conv_train(CLI::App& app, Session& session);
+void add_conv_evaluate(CLI::App& app, Session& session);
+void add_conv_predict(CLI::App& app, Session& session);
+void add_conv_export(CLI::App& app, Session& session);
+
+/// The options of reading images. `options` holds the defaults when this is called and must outlive the
+/// parsing.
+void add_image_options(CLI::App& app, ImageOptions& options);
+
+/// The part in a group of processes that torchrun's variables give to this one. Throws std::invalid_argument
+/// for one that is no number.
+ConvProcess process_of_environment();
+
+void add_device_options(CLI::App& app, ConvDevice& device);
+
+/// Of a .safetensors file, or of a run folder that holds model.safetensors.
+ConvNetwork read_conv_network(const std::string& model);
+
+/// What manifest.json says of images: the images and how they were chosen.
+nlohmann::ordered_json images_json(const ImageSet& images, const ImageOptions& options);
+
+}  // namespace zeroloss::app

@@ -1,0 +1,241 @@
+#include "conv_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "report.hpp"
+#include "zeroloss/core/chart.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json nullable(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+std::string percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
+
+std::string facts(const ConvOptions& o, const ConvResult& r) {
+  std::string text;
+  const auto fact = [&](const char* what, const std::string& value) {
+    text += fmt::format("{:<12}{}\n", what, value);
+  };
+  const std::vector<ConvLayer> all = layers(r.network.architecture);
+  fact("network", fmt::format("{} convolutions, {} weights, {:.3g} billion multiply-adds an image",
+                              all.size(), with_commas(r.weights), multiply_adds(r.network.architecture) / 1e9));
+  fact("training", fmt::format("{} steps of {} images, learning rate {} ({}){}", with_commas(r.steps), o.batch,
+                               o.learning_rate, o.schedule,
+                               o.average > 0 ? fmt::format(", mean weights of decay {}", o.average) : ""));
+  fact("device", fmt::format("{}, {}{}", r.device, r.precision,
+                             r.processes > 1 ? fmt::format(", {} processes", r.processes) : ""));
+  if (!r.history.empty()) {
+    const ConvRecord& last = r.history.back();
+    fact("last steps", fmt::format("loss {:.4f}, error {} on augmented images, {} images/s", last.train_loss,
+                                   percent(last.train_error), short_number(std::round(last.images_per_s))));
+    const auto [least, most] = std::ranges::minmax_element(last.block_norms);
+    fact("blocks", fmt::format("norms from {:.3g} to {:.3g}: how far each is from the identity", *least, *most));
+  }
+  return text;
+}
+
+std::string most_taken_for(const ConvEvaluation& e, std::size_t label, const std::vector<std::string>& names) {
+  std::size_t most = label;
+  Index count = 0;
+  for (std::size_t k = 0; k < names.size(); ++k)
+    if (k != label && e.confusion[label][k] > count) count = e.confusion[label][most = k];
+  return count > 0 ? names[most] : "";
+}
+
+/// Curves over steps of what `value` says of each record.
+template <class Value>
+Curve curve(const std::string& name, const std::vector<ConvRecord>& history, Value value) {
+  Curve c{name, {}, {}, {}};
+  for (const ConvRecord& r : history)
+    if (const std::optional<double> y = value(r)) {
+      c.x.push_back(static_cast<double>(r.step));
+      c.y.push_back(*y);
+    }
+  return c;
+}
+
+std::string error_figure(const ImageSet& images, const std::vector<ConvRecord>& history) {
+  std::vector<Curve> curves{
+      curve("training (augmented)", history, [](const ConvRecord& r) { return std::optional(r.train_error); })};
+  auto test = curve("test", history, [](const ConvRecord& r) { return r.test_error; });
+  if (!test.x.empty()) curves.push_back(std::move(test));
+  return line_chart(images.name + ": error along training", {"step"}, {"fraction wrong"}, curves);
+}
+
+/// Depth against norm, a curve for each of a few moments: residual blocks start next to the identity.
+std::string norms_figure(const ImageSet& images, const std::vector<ConvRecord>& history) {
+  constexpr std::size_t kCurves = 6;
+  const std::size_t count = std::min(kCurves, history.size());
+  std::vector<Curve> curves;
+  for (std::size_t k = 0; k < count; ++k) {
+    const ConvRecord& r = history[count == 1 ? 0 : k * (history.size() - 1) / (count - 1)];
+    Curve c{fmt::format("step {}", with_commas(r.step)), {}, r.block_norms, {}};
+    for (std::size_t j = 0; j < r.block_norms.size(); ++j) c.x.push_back(static_cast<double>(j + 1));
+    curves.push_back(std::move(c));
+  }
+  return line_chart(images.name + ": distance of each block from the identity", {"residual block"},
+                    {"norm of its weights"}, curves);
+}
+
+Json architecture_json(const ConvArchitecture& a) {
+  Json stages = Json::array();
+  for (const ConvStage& s : a.stages)
+    stages.push_back({{"blocks", s.blocks}, {"channels", s.channels}, {"stride", s.stride}});
+  return {{"image_size", a.image_size}, {"stem_channels", a.stem_channels}, {"stages", stages},
+          {"classes", a.classes}};
+}
+
+}  // namespace
+
+Json conv_options_json(const ConvOptions& o, Index steps) {
+  return {{"architecture", o.architecture},
+          {"depth", o.depth},
+          {"width", o.width},
+          {"batch", o.batch},
+          {"steps", steps},
+          {"learning_rate", o.learning_rate},
+          {"schedule", o.schedule},
+          {"drops", o.drops},
+          {"drop_factor", o.drop_factor},
+          {"decay", o.decay},
+          {"warm_up", o.warm_up},
+          {"momentum", o.momentum},
+          {"nesterov", o.nesterov},
+          {"weight_decay", o.weight_decay},
+          {"label_smoothing", o.label_smoothing},
+          {"clip_norm", o.clip_norm},
+          {"average", o.average},
+          {"crop", o.crop},
+          {"flip", o.flip},
+          {"cutout", o.cutout},
+          {"stop", o.stop},
+          {"evaluate_every", o.evaluate_every},
+          {"deterministic", o.deterministic},
+          {"seed", o.seed}};
+}
+
+std::string evaluation_text(const ConvEvaluation& e, const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 20;
+  std::string text = fmt::format("{} of {} wrong: top-1 error {}", with_commas(e.wrong),
+                                 count(e.n, "image", "images"), percent(e.top1_error));
+  if (names.size() > 5) text += fmt::format(", top-5 error {}", percent(e.top5_error));
+  std::vector<std::size_t> order;
+  for (std::size_t k = 0; k < names.size(); ++k)
+    if (!std::isnan(e.per_class_error[k])) order.push_back(k);
+  const std::size_t all = order.size();
+  if (all > kShown) {
+    std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t k) { return e.per_class_error[k]; });
+    order.resize(kShown);
+  }
+  Table table({"class", "images", "wrong", "error", "mostly taken for"});
+  for (const std::size_t k : order) {
+    Index images = 0;
+    for (const Index found : e.confusion[k]) images += found;
+    table.add({names[k], with_commas(images), with_commas(images - e.confusion[k][k]),
+               fmt::format("{:.1f} %", 100 * e.per_class_error[k]), most_taken_for(e, k, names)});
+  }
+  text += "\n\n" + table.text();
+  if (all > kShown) text += fmt::format("and {} more with smaller errors\n", all - kShown);
+  return text;
+}
+
+Json evaluation_json(const ConvEvaluation& e, const std::vector<std::string>& names) {
+  Json per_class = Json::array();
+  for (const double error : e.per_class_error) per_class.push_back(std::isnan(error) ? Json() : Json(error));
+  return {{"n", e.n},
+          {"loss", std::isfinite(e.loss) ? Json(e.loss) : Json()},
+          {"top1_error", e.top1_error},
+          {"top5_error", e.top5_error},
+          {"wrong", e.wrong},
+          {"class_names", names},
+          {"per_class_error", per_class},
+          {"confusion", e.confusion}};
+}
+
+std::string conv_text(const ImageSet& images, const ConvOptions& options, const ConvResult& r) {
+  std::string text = fmt::format("{}: {}", images.name, count(r.n, "training image", "training images"));
+  if (r.n_test > 0) text += " and " + count(r.n_test, "test image", "test images");
+  text += fmt::format(", {} classes", images.classes());
+  if (images.label_treatment != "given") text += fmt::format("; labels: {}", images.label_treatment);
+  if (!images.corrupt.empty())
+    text += fmt::format("; {} left out", count(std::ssize(images.corrupt), "damaged file", "damaged files"));
+  text += "\n\n" + r.conclusion + "\n\n" + facts(options, r);
+  if (r.test) text += "\ntest images: " + evaluation_text(*r.test, images.class_names);
+  return text + fmt::format("\n{:.1f} s\n", r.seconds);
+}
+
+std::string conv_json(const ImageSet& images, const ConvOptions& options, const ConvResult& r) {
+  Json train, test;
+  if (r.train) train = evaluation_json(*r.train, images.class_names);
+  if (r.test) test = evaluation_json(*r.test, images.class_names);
+  const bool any = !r.history.empty();
+  return dump({{"data", images.name},
+               {"digest", images.digest},
+               {"labels", images.label_treatment},
+               {"corrupt", images.corrupt},
+               {"conclusion", r.conclusion},
+               {"status", name(r.status)},
+               {"n", r.n},
+               {"n_test", r.n_test},
+               {"steps", r.steps},
+               {"weights", r.weights},
+               {"architecture", architecture_json(r.network.architecture)},
+               {"options", conv_options_json(options, r.steps)},
+               {"device", r.device},
+               {"precision", r.precision},
+               {"processes", r.processes},
+               {"libtorch", libtorch()},
+               {"images_per_s", any ? Json(r.history.back().images_per_s) : Json()},
+               {"train", train},
+               {"test", test},
+               {"seconds", r.seconds}});
+}
+
+void write_history(RunFolder& folder, const std::vector<ConvRecord>& history,
+                   const ConvArchitecture& architecture) {
+  std::string metrics =
+      "step,epoch,learning_rate,train_loss,train_error,test_error,images_per_s,weight_norm,gradient_norm\n";
+  std::string norms = "step";
+  const std::vector<ConvLayer> all = layers(architecture);
+  for (std::size_t j = 1; j < all.size(); j += 2) norms += "," + all[j].name.substr(0, all[j].name.rfind('.'));
+  norms += '\n';
+  for (const ConvRecord& r : history) {
+    metrics += fmt::format("{},{},{},{},{},{},{},{},{}\n", r.step, r.epoch, r.learning_rate, r.train_loss,
+                           r.train_error, r.test_error ? fmt::format("{}", *r.test_error) : "", r.images_per_s,
+                           r.weight_norm, r.gradient_norm);
+    norms += fmt::format("{}", r.step);
+    for (const double norm : r.block_norms) norms += fmt::format(",{}", norm);
+    norms += '\n';
+  }
+  folder.write("metrics.csv", metrics);
+  folder.write("norms.csv", norms);
+}
+
+void write_conv(RunFolder& folder, const ImageSet& images, const ConvOptions& options, const ConvResult& r) {
+  write_history(folder, r.history, r.network.architecture);
+  folder.write("result.json", conv_json(images, options, r) + "\n");
+  if (r.status == ConvStatus::interrupted) return;
+  if (const auto& evaluation = r.test ? r.test : r.train)
+    folder.write("evaluation.json", dump(evaluation_json(*evaluation, images.class_names)) + "\n");
+  if (r.status != ConvStatus::diverged)  // weights of a diverged run may not be numbers
+    save_model(folder.partial() / "model.safetensors", r.network,
+               {{"options", conv_options_json(options, r.steps).dump()},
+                {"data", images.name},
+                {"digest", images.digest}});
+  if (r.history.empty()) return;
+  folder.write("error.vl.json", error_figure(images, r.history));
+  folder.write("norms.vl.json", norms_figure(images, r.history));
+}
+
+}  // namespace zeroloss::app

@@ -1,0 +1,204 @@
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "command.hpp"
+#include "conv_options.hpp"
+#include "conv_output.hpp"
+#include "report.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+struct Options {
+  std::string source, out, recipe = "paper";
+  ImageOptions images;
+  Index n_test = 0;
+  bool no_test = false;
+  ConvOptions conv;
+  std::vector<std::string> require;
+  bool json = false;
+  /// Each sets an option that nobody gave to what a recipe says.
+  std::vector<std::function<void(const ConvOptions& recipe)>> defaults;
+};
+
+/// --recipe, ahead of the parsing, so that --help and --print-config show what it sets.
+std::string asked_recipe(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--recipe" && i + 1 < arguments.size()) return arguments[i + 1];
+    if (arguments[i].starts_with("--recipe=")) return arguments[i].substr(9);
+  }
+  return "paper";
+}
+
+ImageSet read_test(const Options& options, Progress& progress) {
+  ImageOptions test = options.images;
+  test.split = "test";
+  test.labels = "given";
+  test.n = options.n_test;
+  return read_images(options.source, test, progress);
+}
+
+void run(const Options& options, Session& session) {
+  ConvOptions settings = options.conv;
+  settings.seed = options.images.seed;
+  settings.process = process_of_environment();
+  const bool first = settings.process.rank == 0;
+  if (!first) session.quiet = true;
+  if (settings.resume && options.out.empty())
+    throw std::invalid_argument("--resume needs --out: the run to go on with");
+  auto progress = session.progress();
+  std::optional<RunFolder> folder;
+  if (!options.out.empty()) {
+    if (first) folder.emplace(options.out, settings.resume);
+    settings.checkpoint = options.out + ".partial/checkpoint.safetensors";
+  }
+  progress.stage("reading " + options.source);
+  const ImageSet images = read_images(options.source, options.images, progress);
+  const ImageSet test = options.no_test ? ImageSet{} : read_test(options, progress);
+
+  std::vector<ConvRecord> history;
+  const ConvArchitecture shape = settings.architecture == "cifar"
+                                     ? cifar_architecture(images.classes(), settings.depth, settings.width)
+                                     : imagenet34_architecture(images.classes());
+  const ConvResult result = train(images, test, settings, progress, [&](const ConvRecord& record) {
+    history.push_back(record);
+    if (folder) write_history(*folder, history, shape);
+  });
+  if (!first) {
+    if (result.status == ConvStatus::interrupted) session.exit_code = kInterrupted;
+    return;
+  }
+  if (folder) {
+    write_conv(*folder, images, settings, result);
+    if (result.status != ConvStatus::interrupted) {
+      folder->write("manifest.json",
+                    manifest("conv", session.arguments, conv_options_json(settings, result.steps),
+                             images_json(images, options.images), result.seconds));
+      folder->remove("checkpoint.safetensors");
+      folder->finish();
+    }
+  }
+  fmt::print("{}", options.json ? conv_json(images, settings, result) + "\n"
+                                : conv_text(images, settings, result));
+  std::fflush(stdout);
+  if (result.status == ConvStatus::interrupted) {
+    fmt::print(stderr, folder ? "zeroloss: interrupted; go on with the same command and --resume\n"
+                              : "zeroloss: interrupted; with --out a run can be resumed\n");
+    session.exit_code = kInterrupted;
+    return;
+  }
+  for (const auto& property : options.require)
+    if (result.status != ConvStatus::memorized) {
+      fmt::print(stderr, "zeroloss: required property does not hold: {}\n", property);
+      session.exit_code = kRequirementFailed;
+    }
+}
+
+void add_options(CLI::App& command, Options& o) {
+  const auto add = [&]<class T>(const char* group, const char* flag, T ConvOptions::* field,
+                                const char* help) {
+    auto* option = command.add_option(flag, o.conv.*field, help)->group(group)->capture_default_str();
+    o.defaults.push_back([option, field, &o](const ConvOptions& recipe) {
+      if (option->empty()) o.conv.*field = recipe.*field;
+    });
+    return option;
+  };
+  const auto flag = [&](const char* group, const char* name, bool ConvOptions::* field, const char* help) {
+    auto* option = command.add_flag(name, o.conv.*field, help)->group(group);
+    o.defaults.push_back([option, field, &o](const ConvOptions& recipe) {
+      if (option->empty()) o.conv.*field = recipe.*field;
+    });
+  };
+  constexpr auto kNetwork = "Network", kTraining = "Training", kImages = "Augmentation",
+                 kStopping = "Stopping and checking";
+  using O = ConvOptions;
+  add(kNetwork, "--architecture", &O::architecture, "cifar (32 x 32 images) or imagenet34 (224 x 224)")
+      ->check(CLI::IsMember({"cifar", "imagenet34"}));
+  add(kNetwork, "--depth", &O::depth, "cifar: residual blocks a stage, >= 1");
+  add(kNetwork, "--width", &O::width, "cifar: channels of the first stage, a multiple of 4");
+  add(kTraining, "--batch", &O::batch, "images of a step, over all processes");
+  auto* steps = add(kTraining, "--steps", &O::steps, "of the whole schedule; 0 = as many as --epochs say");
+  auto* epochs = command.add_option("--epochs", o.conv.epochs, "passes over the images, in place of --steps")
+                     ->group(kTraining)
+                     ->capture_default_str();
+  o.defaults.push_back([steps, epochs, &o](const ConvOptions& recipe) {
+    if (epochs->empty()) o.conv.epochs = recipe.epochs;
+    if (!epochs->empty() && steps->empty()) o.conv.steps = 0;
+  });
+  add(kTraining, "--learning-rate", &O::learning_rate, "the largest, > 0");
+  add(kTraining, "--schedule", &O::schedule,
+      "steps (divided at --drops), cosine or linear (to 0), exponential (times --decay every two epochs) or "
+      "constant")
+      ->check(CLI::IsMember({"steps", "cosine", "linear", "exponential", "constant"}));
+  add(kTraining, "--drops", &O::drops, "where the learning rate is divided: fractions of all steps")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  add(kTraining, "--drop-factor", &O::drop_factor, "by what it is divided, > 1");
+  add(kTraining, "--decay", &O::decay, "of the exponential schedule, in (0, 1)");
+  add(kTraining, "--warm-up", &O::warm_up, "fraction of all steps in which the rate grows from 0, in [0, 1)");
+  add(kTraining, "--momentum", &O::momentum, "in [0, 1)");
+  flag(kTraining, "--nesterov,!--no-nesterov", &O::nesterov, "Nesterov's momentum");
+  add(kTraining, "--weight-decay", &O::weight_decay, ">= 0");
+  add(kTraining, "--label-smoothing", &O::label_smoothing, "in [0, 1)");
+  add(kTraining, "--clip-norm", &O::clip_norm, "longest gradient; 0 = any");
+  add(kTraining, "--average", &O::average, "decay of the mean weights that are kept, in [0, 1); 0 = the last");
+  add(kImages, "--crop", &O::crop, "pad (by 4 pixels, then a random crop), resized (a random part), or none")
+      ->check(CLI::IsMember({"pad", "resized", "none"}));
+  flag(kImages, "--flip,!--no-flip", &O::flip, "mirror half of the images, at random");
+  add(kImages, "--cutout", &O::cutout, "side of a square set to 0, in pixels; 0 = none");
+  add(kStopping, "--stop", &O::stop, "schedule, or memorized: once every training image is right")
+      ->check(CLI::IsMember({"schedule", "memorized"}));
+  add(kStopping, "--evaluate-every", &O::evaluate_every, "steps between rows of metrics.csv; 0 = an epoch");
+  flag("Device", "--deterministic", &O::deterministic, "on a GPU: the same bits in every run, slower [off]");
+}
+
+}  // namespace
+
+void add_conv_train(CLI::App& app, Session& session) {
+  auto* command =
+      app.add_subcommand("train", "Train on the training images of DATA, evaluate on its test images");
+  auto options = std::make_shared<Options>();
+  auto& o = *options;
+  o.images.cache = session.cache;
+  try {
+    o.conv = conv_recipe(asked_recipe(session.arguments));
+  } catch (const std::invalid_argument&) {  // of which the check below says more
+  }
+  command->add_option("data", o.source, "A CIFAR folder, an image folder, or a name: cifar10, cifar100")
+      ->required();
+  command
+      ->add_option("--recipe", o.recipe,
+                   "What all other options are where they are not given: paper, modern or imagenet")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"paper", "modern", "imagenet"}));
+  add_image_options(*command, o.images);
+  command->add_option("--n-test", o.n_test, "evaluate on the first of the test images; 0 = all")
+      ->group("Data")
+      ->capture_default_str();
+  command->add_flag("--no-test", o.no_test, "do not evaluate on test images [off]")->group("Data");
+  add_options(*command, o);
+  add_device_options(*command, o.conv.device);
+  command->add_option("--seed", o.images.seed, "of all that is random: an integer from 0 to 2^53 - 1")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{0}, (std::uint64_t{1} << 53) - 1));
+  command->add_option("--require", o.require, "Exit with 1 unless this holds: memorized [none]")
+      ->check(CLI::IsMember({"memorized"}))
+      ->allow_extra_args(false);
+  command->add_option("--out", o.out, "Write a run folder: model, metrics, figures, manifest [none]");
+  command->add_flag("--resume", o.conv.resume, "Go on with an interrupted run of the same --out [off]")
+      ->configurable(false);
+  command->add_option("--checkpoint-every-s", o.conv.checkpoint_every_s, "Seconds between checkpoints")
+      ->capture_default_str();
+  command->add_flag("--json", o.json, "Print one JSON object [off]");
+  command->callback([options, &session] {
+    const ConvOptions recipe = conv_recipe(options->recipe);
+    for (const auto& set : options->defaults) set(recipe);
+    run(*options, session);
+  });
+}
+
+}  // namespace zeroloss::app

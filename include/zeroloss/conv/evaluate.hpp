@@ -1,0 +1,45 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "zeroloss/conv/resnet.hpp"
+#include "zeroloss/core/progress.hpp"
+#include "zeroloss/data/images.hpp"
+
+/// What a convolutional network says about images, and how often it is right.
+namespace zeroloss {
+
+/// Where and how a network is computed.
+struct ConvDevice {
+  std::string device = "auto";     ///< cpu | cuda | cuda:N | auto: cuda where there is one
+  std::string precision = "auto";  ///< float32 | bfloat16 (of convolutions; sums and weights stay float32) |
+                                   ///< auto: bfloat16 on cuda, float32 on cpu
+  int threads = 0;                 ///< for the cpu and for decoding images; 0 = one for each processor
+};
+
+/// n x classes, one row for each image.
+using Logits = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// The network's outputs, n x classes, in the order of the images. Those of another size than the network's
+/// are resized and cropped as in evaluation (see augment.hpp). `batch` images, >= 1, are computed at a time.
+/// Throws std::invalid_argument for an unknown device or precision; BackendError where LibTorch or the device
+/// is missing; DataError for a file that cannot be decoded; Interrupted once cancelled.
+Logits predict(const ConvNetwork& network, const ImageSet& images, const ConvDevice& device,
+               Progress& progress, Index batch = 250);
+
+/// How outputs compare with labels.
+struct ConvEvaluation {
+  Index n = 0;
+  double loss = 0;                             ///< mean cross-entropy
+  double top1_error = 0, top5_error = 0;       ///< fractions; top5: the label is not among the five largest
+  Index wrong = 0;                             ///< top1_error * n
+  std::vector<Index> predicted;                ///< class of each image: the first of equal largest outputs
+  std::vector<std::vector<Index>> confusion;   ///< [label][predicted], counts
+  std::vector<double> per_class_error;         ///< NaN for a class without images
+};
+
+/// `labels`: class numbers, 0..classes-1. An output that is not a number counts as smaller than all others.
+/// Throws std::invalid_argument if sizes differ or a label is out of range.
+ConvEvaluation evaluate(const Logits& logits, const std::vector<std::int64_t>& labels);
+
+}  // namespace zeroloss

@@ -1,0 +1,92 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "zeroloss/core/tensors.hpp"
+
+/// All-convolutional residual networks without bias and without normalisation [HM, section 4].
+///
+///     h_0 = C_0 x,   h_j = S h_{j-1} + B_j relu(A_j h_{j-1}),   logits = P' mean(h_l)
+///
+/// A_j, B_j and C_0 are convolutions; S is the identity, after average pooling where a block has a stride and
+/// with zero channels appended where it has more channels than its input; mean is over the pixels; P is
+/// random and never trained.
+namespace zeroloss {
+
+/// Residual blocks of one shape; the first one's A_j and S have the stride.
+struct ConvStage {
+  Index blocks = 9, channels = 64, stride = 1;
+};
+
+/// Where which convolutions stand. The default is Table 1 of [HM]: 55 convolutions, 13,538,736 weights.
+struct ConvArchitecture {
+  Index image_size = 32;  ///< side of the square images in pixels; a multiple of the product of all strides
+  Index stem_channels = 16, stem_kernel = 3, stem_stride = 1;  ///< of C_0; the kernel is odd
+  std::vector<ConvStage> stages = {{9, 64, 1}, {9, 128, 2}, {9, 256, 2}};  ///< channels never decrease
+  Index classes = 10;
+};
+
+/// The network for 32 x 32 images: `depth` blocks a stage, `width` channels in the first stage and twice, four
+/// times as many in the next; the stem has width/4. Throws std::invalid_argument: depth or classes < 1, width
+/// no positive multiple of 4.
+ConvArchitecture cifar_architecture(Index classes = 10, Index depth = 9, Index width = 64);
+
+/// The 34-layer network for 224 x 224 images: a 7 x 7 stem of stride 2, then 3, 4, 6, 3 blocks of 80, 168,
+/// 336, 664 channels, each stage with stride 2 at its start in place of max pooling; 35,789,424 weights (the
+/// paper says 35.7 million and no widths: these are 1.3 times those of the residual network that it derives
+/// from, in multiples of 8).
+ConvArchitecture imagenet34_architecture(Index classes = 1000);
+
+/// One convolution: kernel x kernel, zero padding of kernel/2, no bias.
+struct ConvLayer {
+  std::string name;  ///< "stem", "stage1.block1.conv1", ..
+  Index in = 0, out = 0, kernel = 3, stride = 1;
+  Index size = 0;    ///< side of its output in pixels
+  double sigma = 0;  ///< of its N(0, sigma^2) start: 1/(k sqrt(c)) for the stem, 1/(k^2 c) in blocks, k the
+                     ///< kernel and c the channels of the output
+
+  Index weights() const { return in * out * kernel * kernel; }
+};
+
+/// All convolutions in the order in which an image meets them: the stem, then conv1 and conv2 of each block.
+/// Throws std::invalid_argument if the architecture contradicts itself.
+std::vector<ConvLayer> layers(const ConvArchitecture& architecture);
+
+Index weights(const ConvArchitecture& architecture);        ///< trainable numbers
+double multiply_adds(const ConvArchitecture& architecture);  ///< of one image, forward; training takes 3 times
+
+/// A network with its numbers.
+struct ConvNetwork {
+  ConvArchitecture architecture;
+  std::vector<float> weights;     ///< of all layers, one after another, each out x kernel x kernel x in
+  std::vector<float> projection;  ///< P, features x classes
+  std::vector<std::string> class_names;  ///< one for each class, or empty
+
+  Index features() const { return architecture.stages.back().channels; }
+};
+
+/// A network to start training from: layers N(0, sigma^2), projection N(0, 1/features), each with numbers of
+/// its own stream of the seed, [0, 2^53).
+ConvNetwork draw_network(const ConvArchitecture& architecture, std::uint64_t seed = 0);
+
+/// Euclidean norm of each residual block's weights, both convolutions together, in order: how far it is from
+/// the identity. `weights` as in ConvNetwork.
+std::vector<double> block_norms(const ConvArchitecture& architecture, const std::vector<float>& weights);
+
+/// Writes a safetensors file: a tensor NAME.weight for every layer (out x in x kernel x kernel, as PyTorch
+/// has them), "projection" (features x classes); metadata kind = conv_resnet, format_version = 1, the
+/// architecture and class_names as JSON, preprocessing = per_image_standardization. Throws
+/// std::invalid_argument for a network whose sizes do not fit; as write_tensors does.
+void save_model(const std::filesystem::path& path, const ConvNetwork& network, const Metadata& extra = {});
+
+/// What save_model wrote, to the last bit. Throws DataError naming the file and what is wrong with it.
+ConvNetwork load_conv_network(const std::filesystem::path& path);
+
+/// Writes the network with its preprocessing as ONNX: input "images" [batch, size, size, 3], uint8, RGB;
+/// outputs "logits" [batch, classes], float32, and "label" [batch], int64. Throws as save_model and
+/// OnnxModel::write do.
+void export_onnx(const std::filesystem::path& path, const ConvNetwork& network, const Metadata& extra = {});
+
+}  // namespace zeroloss

@@ -1,0 +1,126 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zeroloss/conv/augment.hpp"
+#include "zeroloss/conv/evaluate.hpp"
+#include "zeroloss/conv/resnet.hpp"
+#include "zeroloss/core/progress.hpp"
+#include "zeroloss/data/images.hpp"
+
+/// Training of all-convolutional residual networks by stochastic gradient descent with momentum,
+///
+///     g = mean gradient of the batch + weight_decay w,   v = momentum v + g,   w = w - rate v
+///
+/// on one processor, one GPU, or several processes. Needs LibTorch.
+namespace zeroloss {
+
+/// One of `world` processes that train together, each on its share of every batch.
+struct ConvProcess {
+  int rank = 0, world = 1;
+  int local_rank = 0;                 ///< among those of this machine: which GPU
+  std::string address = "127.0.0.1";  ///< of rank 0
+  int port = 29500;
+  bool store_runs = false;  ///< whether a launcher holds the store at address:port; else rank 0 does
+};
+
+/// The defaults are the recipe of [HM, section 4.1].
+struct ConvOptions {
+  std::string architecture = "cifar";  ///< cifar | imagenet34
+  Index depth = 9;                     ///< cifar: residual blocks a stage, >= 1
+  Index width = 64;                    ///< cifar: channels of the first stage, a multiple of 4
+
+  Index batch = 128;  ///< images of a step, over all processes; >= 1, a multiple of their number
+  Index steps = 60'000;  ///< >= 1; 0: `epochs` says
+  double epochs = 0;     ///< > 0 where steps = 0: passes over the images, rounded up to whole steps
+  double learning_rate = 0.05;      ///< > 0, the largest
+  std::string schedule = "steps";   ///< steps: divided by `drop_factor` at `drops` | cosine: to 0 | linear: to
+                                    ///< 0 | exponential: times `decay` every two epochs [HM, 4.2] | constant
+  std::vector<double> drops = {0.5, 5.0 / 6};  ///< fractions of all steps, in (0, 1), ascending
+  double drop_factor = 10;                     ///< > 1
+  double decay = 0.94;                         ///< in (0, 1)
+  double warm_up = 0;          ///< fraction of all steps, in [0, 1), in which the rate grows linearly from 0
+  double momentum = 0.9;       ///< in [0, 1)
+  bool nesterov = false;       ///< w = w - rate (g + momentum v)
+  double weight_decay = 1e-4;  ///< >= 0
+  double label_smoothing = 0;  ///< in [0, 1): targets are (1 - s) times the label's unit vector + s/classes
+  double clip_norm = 0;        ///< > 0: gradients longer than this are shortened to it; 0 = off
+  double average = 0;  ///< in [0, 1): the network kept is the running mean of the weights, of this decay; 0 =
+                       ///< off: the last weights
+
+  std::string crop = "pad";  ///< pad | resized | none, see Augment
+  bool flip = true;          ///< mirrored with probability 1/2
+  Index cutout = 0;          ///< side of a square set to 0, in pixels; 0 = none
+
+  std::string stop = "schedule";  ///< schedule | memorized: once every training image is right
+  Index evaluate_every = 0;       ///< steps between evaluations on test images, >= 1; 0 = each epoch
+  std::uint64_t seed = 0;         ///< of weights, order and augmentation; [0, 2^53)
+  bool deterministic = false;     ///< on a GPU: the same bits in every run, slower. A processor always is
+  ConvDevice device;
+
+  std::filesystem::path checkpoint;  ///< file for what a resumed run needs; empty = none
+  double checkpoint_every_s = 60;    ///< >= 0
+  bool resume = false;               ///< go on from `checkpoint`
+  ConvProcess process;
+};
+
+/// paper: the defaults. modern: a shorter schedule with warm-up, cosine decay, Nesterov momentum, label
+/// smoothing, cutout and averaged weights. imagenet: [HM, section 4.2]. Throws std::invalid_argument for
+/// another name.
+ConvOptions conv_recipe(const std::string& name);
+
+/// The learning rate of step t, 0 <= t < steps; n images make an epoch.
+double learning_rate(const ConvOptions& options, Index steps, Index n, Index t);
+
+/// A row of metrics.csv. Training numbers are those of the steps since the row before: means over augmented
+/// images, each seen by the network as it then was.
+struct ConvRecord {
+  Index step = 0;  ///< steps done
+  double epoch = 0, learning_rate = 0, train_loss = 0, train_error = 0;
+  std::optional<double> test_error;  ///< top-1; nothing where it was not measured
+  double images_per_s = 0;           ///< of training alone
+  double weight_norm = 0;            ///< Euclidean, all convolutions
+  double gradient_norm = 0;          ///< mean over the steps, before clipping
+  std::vector<double> block_norms;   ///< as block_norms() gives them
+};
+
+/// memorized: every training image is right, without augmentation. finished: the schedule is done.
+enum class ConvStatus { memorized, finished, diverged, interrupted };
+std::string name(ConvStatus status);
+
+struct ConvResult {
+  std::string conclusion;  ///< the answer in a sentence
+  ConvStatus status = ConvStatus::finished;
+  Index n = 0, n_test = 0, steps = 0, weights = 0;
+  std::string device, precision;  ///< in use
+  int processes = 1;
+  ConvNetwork network;  ///< the mean weights if averaged
+  std::vector<ConvRecord> history;
+  std::optional<ConvEvaluation> train;  ///< of all training images, without augmentation; not if interrupted
+  std::optional<ConvEvaluation> test;   ///< not without test images
+  double seconds = 0;                   ///< of training and evaluation, earlier parts of a resumed run included
+};
+
+/// Called with every record as soon as it is there, on rank 0 only.
+using ConvObserver = std::function<void(const ConvRecord&)>;
+
+/// Trains a network of draw_network(.., options.seed) on `train`; `test` may be empty. All processes of a
+/// group call it with the same arguments but `process`; each gets the result.
+///
+/// On one machine with one LibTorch the result depends on the options, the images and the number of threads
+/// alone, not on how often the run was interrupted and resumed (on a GPU: if `deterministic`).
+/// Throws std::invalid_argument naming an option out of its range; DataError for a test set of other classes
+/// and for a checkpoint of another run; BackendError where LibTorch, a GPU or a process is missing;
+/// ResourceError where memory or disk does not suffice.
+ConvResult train(const ImageSet& images, const ImageSet& test, const ConvOptions& options, Progress& progress,
+                 const ConvObserver& observer = {});
+
+/// Whether this build has LibTorch, and which one: "LibTorch 2.11.0, CUDA 13.0", "LibTorch 1.13.0, no CUDA";
+/// empty without.
+std::string libtorch();
+
+}  // namespace zeroloss

@@ -1,0 +1,24 @@
+#include "conv/cuda.hpp"
+
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss::cuda {
+namespace {
+
+[[noreturn]] void absent() { throw BackendError("conv: this build of LibTorch has no CUDA"); }
+
+}  // namespace
+
+struct Graph::State {};
+
+int devices() { return 0; }
+std::string version() { return "no CUDA"; }
+std::string name(int) { absent(); }
+void configure(bool) { absent(); }
+void use(int) { absent(); }
+void synchronize() { absent(); }
+Graph::Graph(const std::function<void()>&) { absent(); }
+Graph::~Graph() = default;
+void Graph::replay() { absent(); }
+
+}  // namespace zeroloss::cuda

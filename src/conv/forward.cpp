@@ -1,0 +1,128 @@
+#include "conv/forward.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+
+#include "conv/cuda.hpp"
+#include "zeroloss/conv/augment.hpp"
+#include "zeroloss/conv/batches.hpp"
+#include "zeroloss/conv/train.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+namespace {
+
+torch::Device device_of(const std::string& name, int local_rank) {
+  const bool chosen = name == "cuda" || name.starts_with("cuda:");
+  if (name == "cpu" || (name == "auto" && cuda::devices() == 0)) return torch::kCPU;
+  if (name != "auto" && !chosen)
+    throw std::invalid_argument(
+        fmt::format("conv: device must be cpu, cuda, cuda:N or auto; got '{}'", name));
+  int index = local_rank;
+  if (name.starts_with("cuda:")) {
+    const std::string number = name.substr(5);
+    if (number.empty() || number.size() > 3 || !std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; }))
+      throw std::invalid_argument(fmt::format("conv: device '{}'; expected cuda:N, N a number", name));
+    index = std::stoi(number);
+  }
+  if (index >= cuda::devices())
+    throw BackendError(fmt::format("conv: device {} asked for, but {} sees {} CUDA devices", name, libtorch(),
+                                   cuda::devices()));
+  return {torch::kCUDA, static_cast<torch::DeviceIndex>(index)};
+}
+
+}  // namespace
+
+Compute compute_of(const ConvDevice& options, int local_rank) {
+  if (options.precision != "auto" && options.precision != "float32" && options.precision != "bfloat16")
+    throw std::invalid_argument(fmt::format(
+        "conv: precision must be float32, bfloat16 or auto; got '{}'", options.precision));
+  if (options.threads < 0)
+    throw std::invalid_argument(fmt::format("conv: threads must be >= 0; got {}", options.threads));
+  const torch::Device device = device_of(options.device, local_rank);
+  const bool half = options.precision == "bfloat16" || (options.precision == "auto" && device.is_cuda());
+  if (device.is_cpu())
+    at::set_num_threads(options.threads > 0 ? options.threads
+                                            : static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+  return {device, half ? torch::kBFloat16 : torch::kFloat32};
+}
+
+std::string device_name(const Compute& compute) {
+  return compute.device.is_cuda() ? compute.device.str() + " (" + cuda::name(compute.device.index()) + ")"
+                                  : compute.device.str();
+}
+
+std::string precision_name(const Compute& compute) {
+  return compute.type == torch::kBFloat16 ? "bfloat16" : "float32";
+}
+
+torch::Tensor to_device(const std::vector<float>& numbers, const torch::Device& device) {
+  // from_blob() asks for a pointer to what it may change; the clone is what is kept.
+  return torch::from_blob(const_cast<float*>(numbers.data()), {static_cast<std::int64_t>(numbers.size())})
+      .to(device, torch::kFloat32, /*non_blocking=*/false, /*copy=*/true);
+}
+
+std::vector<float> to_host(const torch::Tensor& numbers) {
+  const torch::Tensor host = numbers.detach().to(torch::kCPU, torch::kFloat32).contiguous();
+  return {host.data_ptr<float>(), host.data_ptr<float>() + host.numel()};
+}
+
+std::vector<torch::Tensor> views(const torch::Tensor& flat, const std::vector<ConvLayer>& layers) {
+  std::vector<torch::Tensor> all;
+  std::int64_t at = 0;
+  for (const ConvLayer& layer : layers) {
+    all.push_back(flat.narrow(0, at, layer.weights())
+                      .view({layer.out, layer.kernel, layer.kernel, layer.in})
+                      .permute({0, 3, 1, 2}));
+    at += layer.weights();
+  }
+  return all;
+}
+
+torch::Tensor forward(const std::vector<ConvLayer>& layers, const std::vector<torch::Tensor>& weights,
+                      const torch::Tensor& projection, const torch::Tensor& images) {
+  const auto convolve = [&](const torch::Tensor& x, std::size_t j) {
+    return torch::conv2d(x, weights[j], {}, layers[j].stride, layers[j].kernel / 2);
+  };
+  torch::Tensor h = convolve(images.permute({0, 3, 1, 2}).to(weights.front().scalar_type()), 0);
+  for (std::size_t j = 1; j < layers.size(); j += 2) {
+    const torch::Tensor inner = convolve(h, j).relu_();
+    torch::Tensor next = convolve(inner, j + 1);
+    if (layers[j].stride > 1) h = torch::avg_pool2d(h, layers[j].stride);
+    // Adding to the first channels is adding zero channels to h, without writing them.
+    next.narrow(1, 0, layers[j].in).add_(h);
+    h = next;
+  }
+  return h.to(torch::kFloat32).mean({2, 3}).mm(projection);
+}
+
+Logits predict_rows(const std::vector<ConvLayer>& layers, const std::vector<torch::Tensor>& weights,
+                    const torch::Tensor& projection, const ImageSet& images, Index first, Index last,
+                    const Compute& compute, const ConvDevice& device, Progress& progress, Index batch) {
+  const torch::NoGradGuard no_gradients;
+  const Index size = layers.front().size * layers.front().stride;
+  Augment augment;
+  augment.size = size;
+  Logits logits(last - first, projection.size(1));
+  std::vector<Index> indices(static_cast<std::size_t>(batch));
+  for (Index at = first; at < last; at += batch) {
+    progress.check();
+    const Index count = std::min(batch, last - at);
+    indices.resize(static_cast<std::size_t>(count));
+    std::iota(indices.begin(), indices.end(), at);
+    const torch::Tensor x = torch::empty({count, size, size, 3});
+    evaluation_batch(images, augment, indices, x.data_ptr<float>(), device.threads);
+    const torch::Tensor rows =
+        forward(layers, weights, projection, x.to(compute.device)).to(torch::kCPU).contiguous();
+    logits.middleRows(at - first, count) =
+        Eigen::Map<const Logits>(rows.data_ptr<float>(), count, projection.size(1));
+    progress.advance(static_cast<double>(count));
+  }
+  return logits;
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,12 @@
+#include "conv/group.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+
+std::unique_ptr<Group> join_gloo(const ConvProcess&) {
+  throw BackendError(
+      "conv: several processes on CPUs need gloo, whose headers were not there when this was built (Debian: "
+      "libgloo-dev)");
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,14 @@
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+
+#include "conv/group-inl.hpp"
+
+namespace zeroloss {
+
+std::unique_ptr<Group> join_nccl(const ConvProcess& process) {
+  using Nccl = c10d::ProcessGroupNCCL;
+  return std::make_unique<Processes<Nccl>>(process, "NCCL", [&](const auto& store) {
+    return c10::make_intrusive<Nccl>(store, process.rank, process.world);
+  });
+}
+
+}  // namespace zeroloss

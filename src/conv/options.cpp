@@ -1,0 +1,161 @@
+#include "conv/options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+
+namespace zeroloss {
+namespace {
+
+void require(bool holds, const char* name, const char* range, const auto& found) {
+  if (!holds) throw std::invalid_argument(fmt::format("conv: {} must be {}; got {}", name, range, found));
+}
+
+void require_one_of(const char* name, const std::string& found, std::initializer_list<const char*> known) {
+  require(std::ranges::find(known, found) != known.end(), name,
+          fmt::format("one of {}", fmt::join(known, ", ")).c_str(), found);
+}
+
+}  // namespace
+
+ConvOptions conv_recipe(const std::string& name) {
+  ConvOptions options;
+  if (name == "paper") return options;
+  if (name == "modern") {
+    options.batch = 256;
+    options.steps = 0;
+    options.epochs = 120;
+    options.learning_rate = 0.1;
+    options.schedule = "cosine";
+    options.warm_up = 0.05;
+    options.nesterov = true;
+    options.weight_decay = 5e-4;
+    options.label_smoothing = 0.1;
+    options.clip_norm = 1;
+    options.average = 0.999;
+    options.cutout = 8;
+    return options;
+  }
+  if (name == "imagenet") {
+    options.architecture = "imagenet34";
+    options.batch = 256;
+    options.steps = 700'000;
+    options.learning_rate = 0.1;
+    options.schedule = "exponential";
+    options.crop = "resized";
+    return options;
+  }
+  throw std::invalid_argument(
+      fmt::format("conv: recipe must be one of paper, modern, imagenet; got {}", name));
+}
+
+void check(const ConvOptions& o) {
+  require_one_of("architecture", o.architecture, {"cifar", "imagenet34"});
+  require(o.depth >= 1, "depth", ">= 1", o.depth);
+  require(o.width >= 4 && o.width % 4 == 0, "width", "a positive multiple of 4", o.width);
+  require(o.process.world >= 1, "world", ">= 1", o.process.world);
+  require(o.process.rank >= 0 && o.process.rank < o.process.world, "rank", "in [0, world)", o.process.rank);
+  require(o.batch >= 1, "batch", ">= 1", o.batch);
+  require(o.batch % o.process.world == 0, "batch",
+          fmt::format("a multiple of the {} processes", o.process.world).c_str(), o.batch);
+  require(o.steps >= 0, "steps", ">= 0", o.steps);
+  if (o.steps == 0) require(o.epochs > 0 && std::isfinite(o.epochs), "epochs", "> 0 where steps is 0", o.epochs);
+  require(o.learning_rate > 0 && std::isfinite(o.learning_rate), "learning_rate", "> 0", o.learning_rate);
+  require_one_of("schedule", o.schedule, {"steps", "cosine", "linear", "exponential", "constant"});
+  require(std::ranges::is_sorted(o.drops) &&
+              std::ranges::all_of(o.drops, [](double at) { return at > 0 && at < 1; }),
+          "drops", "fractions in (0, 1), ascending", fmt::format("{}", fmt::join(o.drops, ", ")));
+  require(o.drop_factor > 1, "drop_factor", "> 1", o.drop_factor);
+  require(o.decay > 0 && o.decay < 1, "decay", "in (0, 1)", o.decay);
+  require(o.warm_up >= 0 && o.warm_up < 1, "warm_up", "in [0, 1)", o.warm_up);
+  require(o.momentum >= 0 && o.momentum < 1, "momentum", "in [0, 1)", o.momentum);
+  require(o.weight_decay >= 0, "weight_decay", ">= 0", o.weight_decay);
+  require(o.label_smoothing >= 0 && o.label_smoothing < 1, "label_smoothing", "in [0, 1)", o.label_smoothing);
+  require(o.clip_norm >= 0, "clip_norm", ">= 0", o.clip_norm);
+  require(o.average >= 0 && o.average < 1, "average", "in [0, 1)", o.average);
+  require_one_of("crop", o.crop, {"pad", "resized", "none"});
+  require(o.cutout >= 0, "cutout", ">= 0", o.cutout);
+  require_one_of("stop", o.stop, {"schedule", "memorized"});
+  require(o.evaluate_every >= 0, "evaluate_every", ">= 0", o.evaluate_every);
+  require(o.seed < (std::uint64_t{1} << 53), "seed", "below 2^53", o.seed);
+  require(o.checkpoint_every_s >= 0, "checkpoint_every_s", ">= 0", o.checkpoint_every_s);
+  require(!o.resume || !o.checkpoint.empty(), "resume", "off without a checkpoint", o.resume);
+}
+
+Index total_steps(const ConvOptions& o, Index n) {
+  if (o.steps > 0) return o.steps;
+  const double steps = std::ceil(o.epochs * static_cast<double>(n) / static_cast<double>(o.batch));
+  require(steps < 1e15, "epochs", "fewer", o.epochs);
+  return static_cast<Index>(steps);
+}
+
+double learning_rate(const ConvOptions& o, Index steps, Index n, Index t) {
+  const double warm = o.warm_up * static_cast<double>(steps), at = static_cast<double>(t);
+  if (at < warm) return o.learning_rate * (at + 1) / (warm + 1);
+  const double fraction = (at - warm) / (static_cast<double>(steps) - warm);  // of the rest that is done
+  if (o.schedule == "cosine") return o.learning_rate * (1 + std::cos(std::numbers::pi * fraction)) / 2;
+  if (o.schedule == "linear") return o.learning_rate * (1 - fraction);
+  if (o.schedule == "exponential") {
+    const double epochs = at * static_cast<double>(o.batch) / static_cast<double>(n);
+    return o.learning_rate * std::pow(o.decay, std::floor(epochs / 2));
+  }
+  double rate = o.learning_rate;
+  if (o.schedule == "steps")
+    for (const double drop : o.drops)
+      if (at >= std::round(drop * static_cast<double>(steps))) rate /= o.drop_factor;
+  return rate;
+}
+
+ConvArchitecture architecture_of(const ConvOptions& o, Index classes) {
+  return o.architecture == "cifar" ? cifar_architecture(classes, o.depth, o.width)
+                                   : imagenet34_architecture(classes);
+}
+
+Augment augment_of(const ConvOptions& o, Index image_size) {
+  Augment augment;
+  augment.size = image_size;
+  augment.crop = o.crop;
+  augment.flip = o.flip;
+  augment.cutout = o.cutout;
+  return augment;
+}
+
+Metadata identity(const ConvOptions& o, const ImageSet& images, Index steps) {
+  const auto text = [](const auto& value) { return fmt::format("{}", value); };
+  return {{"architecture", o.architecture},
+          {"depth", text(o.depth)},
+          {"width", text(o.width)},
+          {"batch", text(o.batch)},
+          {"steps", text(steps)},
+          {"learning_rate", text(o.learning_rate)},
+          {"schedule", o.schedule},
+          {"drops", fmt::format("{}", fmt::join(o.drops, ", "))},
+          {"drop_factor", text(o.drop_factor)},
+          {"decay", text(o.decay)},
+          {"warm_up", text(o.warm_up)},
+          {"momentum", text(o.momentum)},
+          {"nesterov", text(o.nesterov)},
+          {"weight_decay", text(o.weight_decay)},
+          {"label_smoothing", text(o.label_smoothing)},
+          {"clip_norm", text(o.clip_norm)},
+          {"average", text(o.average)},
+          {"crop", o.crop},
+          {"flip", text(o.flip)},
+          {"cutout", text(o.cutout)},
+          {"seed", text(o.seed)},
+          {"images", images.digest},
+          {"n", text(images.n())},
+          {"classes", text(images.classes())},
+          {"labels", images.label_treatment}};
+}
+
+std::string name(ConvStatus status) {
+  constexpr const char* kNames[] = {"memorized", "finished", "diverged", "interrupted"};
+  return kNames[static_cast<int>(status)];
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,250 @@
+#include "zeroloss/conv/train.hpp"
+
+#include <fmt/format.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "conv/checkpoint.hpp"
+#include "conv/trainer.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
+
+namespace zeroloss {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void check_images(const ImageSet& images, const ImageSet& test) {
+  if (images.n() == 0) throw DataError(images.name + ": no images to train on");
+  if (images.classes() < 2)
+    throw DataError(fmt::format("{}: {} class; training needs two or more", images.name, images.classes()));
+  if (test.n() > 0 && test.class_names != images.class_names)
+    throw DataError(fmt::format("{}: its classes are others than those of {}", test.name, images.name));
+}
+
+/// One run, from its options to its result. Rank 0 alone writes and reports; all ranks do the same steps.
+class Run {
+ public:
+  Run(const ImageSet& images, const ImageSet& test, const ConvOptions& options, Progress& progress,
+      const ConvObserver& observer)
+      : images_(images),
+        test_(test),
+        options_(options),
+        progress_(progress),
+        observer_(observer),
+        compute_(compute_of(options.device, options.process.local_rank)),
+        steps_(total_steps(options, images.n())),
+        identity_(identity(options, images, steps_)),
+        group_(join_group(options.process, compute_)),
+        network_(draw_network(architecture_of(options, images.classes()), options.seed)),
+        trainer_(network_, options, compute_, group_.get()) {
+    network_.class_names = images.class_names;
+  }
+
+  ConvResult operator()() {
+    if (options_.resume) restore();
+    ConvResult r;
+    r.status = ConvStatus::interrupted;
+    try {
+      r.status = train();
+      if (r.status != ConvStatus::interrupted) evaluate_all(r);
+    } catch (const Interrupted&) {  // while images were evaluated: that is done when the run goes on
+    }
+    if (r.status == ConvStatus::interrupted) save();
+    return complete(std::move(r));
+  }
+
+ private:
+  bool first() const { return options_.process.rank == 0; }
+  double seconds() const { return seconds_before_ + since(began_); }
+  /// Evaluation is stopped halfway only where no other process waits for this one's share.
+  Progress quiet() const { return group_ ? Progress() : progress_.silent(); }
+
+  void restore() {
+    ConvCheckpoint c = read_checkpoint(options_.checkpoint, identity_);
+    trainer_.restore(c.numbers, c.step);
+    totals_ = c.totals;
+    history_ = std::move(c.history);
+    seconds_before_ = c.seconds;
+  }
+
+  void save() {
+    saved_ = Clock::now();
+    if (!first() || options_.checkpoint.empty()) return;
+    write_checkpoint(options_.checkpoint, {trainer_.steps(), seconds(), totals_, history_, trainer_.state()},
+                     identity_);
+  }
+
+  bool record_due() const {
+    const Index step = trainer_.steps(), n = images_.n(), batch = options_.batch;
+    if (step == 0 || (!history_.empty() && history_.back().step == step)) return false;
+    if (step == steps_) return true;
+    if (options_.evaluate_every > 0) return step % options_.evaluate_every == 0;
+    return step * batch / n > (step - 1) * batch / n;
+  }
+
+  ConvStatus train() {
+    // A GPU is asked how far it is only now and then: asking makes it wait.
+    const Index pulse = compute_.device.is_cuda() ? 20 : 1;
+    Batches batches(images_, augment_of(options_, network_.architecture.image_size), options_.batch,
+                    options_.seed, trainer_.steps(), options_.device.threads, options_.process.rank,
+                    options_.process.world);
+    progress_.stage("training", static_cast<double>(steps_ - trainer_.steps()));
+    Clock::time_point start = Clock::now();
+    bool cancelled = progress_.cancelled();
+    while (true) {
+      if (record_due()) {
+        record();
+        if (options_.stop == "memorized" && memorized()) return ConvStatus::memorized;
+        start = Clock::now();
+      }
+      const Index step = trainer_.steps();
+      if (step == steps_) return ConvStatus::finished;
+      if (cancelled) return ConvStatus::interrupted;
+      trainer_.step(batches.next(), learning_rate(options_, steps_, images_.n(), step));
+      if (trainer_.steps() % pulse != 0 && !record_due()) continue;
+      cancelled = progress_.cancelled();
+      const StepSums sums = trainer_.take_sums(cancelled);
+      totals_.loss += sums.loss;
+      totals_.wrong += sums.wrong;
+      totals_.images += sums.images;
+      totals_.gradient_norm += sums.gradient_norm;
+      totals_.steps += sums.steps;
+      totals_.train_s += since(start);
+      start = Clock::now();
+      if (!std::isfinite(sums.loss)) return ConvStatus::diverged;
+      tell(sums);
+      if (since(saved_) >= options_.checkpoint_every_s) {
+        save();
+        start = Clock::now();
+      }
+    }
+  }
+
+  void tell(const StepSums& sums) {
+    progress_.note(fmt::format("loss {:.4f}  error {:.2f} %  {:.4g} images/s", totals_.loss / totals_.images,
+                               100 * totals_.wrong / totals_.images, totals_.images / totals_.train_s));
+    if (!progress_.cancelled()) progress_.advance(sums.steps);
+  }
+
+  void record() {
+    const Index step = trainer_.steps();
+    ConvRecord r;
+    r.step = step;
+    r.epoch = static_cast<double>(step) * static_cast<double>(options_.batch) / static_cast<double>(images_.n());
+    r.learning_rate = learning_rate(options_, steps_, images_.n(), step - 1);
+    r.train_loss = totals_.loss / totals_.images;
+    r.train_error = totals_.wrong / totals_.images;
+    r.images_per_s = totals_.images / totals_.train_s;
+    r.gradient_norm = totals_.gradient_norm / totals_.steps;
+    const std::vector<float> weights = trainer_.weights();
+    r.weight_norm = std::sqrt(std::accumulate(weights.begin(), weights.end(), 0.0, [](double sum, float w) {
+      return sum + static_cast<double>(w) * static_cast<double>(w);
+    }));
+    r.block_norms = block_norms(network_.architecture, weights);
+    if (test_.n() > 0) r.test_error = evaluated(test_).top1_error;
+    totals_ = {};
+    history_.push_back(std::move(r));
+    if (first() && observer_) observer_(history_.back());
+  }
+
+  ConvEvaluation evaluated(const ImageSet& images) {
+    Progress progress = quiet();
+    return evaluate(trainer_.predict(images, options_.device, progress), images.labels);
+  }
+
+  /// Looked at closely only where augmented images are nearly all right.
+  bool memorized() { return history_.back().train_error < 0.01 && evaluated(images_).wrong == 0; }
+
+  void evaluate_all(ConvResult& r) {
+    if (r.status == ConvStatus::diverged) return;
+    const ConvStatus status = std::exchange(r.status, ConvStatus::interrupted);
+    progress_.stage("evaluating");
+    r.train = evaluated(images_);
+    if (test_.n() > 0) r.test = evaluated(test_);
+    r.status = r.train->wrong == 0 ? ConvStatus::memorized : status;
+  }
+
+  ConvResult complete(ConvResult r) {
+    progress_.finish();
+    r.n = images_.n();
+    r.n_test = test_.n();
+    r.steps = trainer_.steps();
+    r.device = device_name(compute_);
+    r.precision = precision_name(compute_);
+    r.processes = options_.process.world;
+    r.network = std::move(network_);
+    r.network.weights = trainer_.kept();
+    r.weights = std::ssize(r.network.weights);
+    r.history = std::move(history_);
+    r.seconds = seconds();
+    r.conclusion = conclusion(r);
+    return r;
+  }
+
+  static std::string conclusion(const ConvResult& r) {
+    if (r.status == ConvStatus::diverged)
+      return fmt::format("training diverged before step {}; try a smaller learning rate", with_commas(r.steps));
+    if (r.status == ConvStatus::interrupted)
+      return fmt::format("interrupted after {} steps", with_commas(r.steps));
+    const std::string memory =
+        r.train->wrong == 0 ? fmt::format("all {} training images are right", with_commas(r.n))
+                            : fmt::format("{} of {} training images are wrong ({:.2f} %)", with_commas(r.train->wrong),
+                                          with_commas(r.n), 100 * r.train->top1_error);
+    return r.test ? fmt::format("{:.2f} % test error; {}", 100 * r.test->top1_error, memory) : memory;
+  }
+
+  const ImageSet& images_;
+  const ImageSet& test_;
+  const ConvOptions& options_;
+  Progress& progress_;
+  const ConvObserver& observer_;
+  Compute compute_;
+  Index steps_;
+  Metadata identity_;
+  std::unique_ptr<Group> group_;
+  ConvNetwork network_;
+  ConvTrainer trainer_;
+  Totals totals_;
+  std::vector<ConvRecord> history_;
+  double seconds_before_ = 0;
+  Clock::time_point began_ = Clock::now(), saved_ = began_;
+};
+
+}  // namespace
+
+ConvResult train(const ImageSet& images, const ImageSet& test, const ConvOptions& options, Progress& progress,
+                 const ConvObserver& observer) {
+  check(options);
+  check_images(images, test);
+  return Run(images, test, options, progress, observer)();
+}
+
+Logits predict(const ConvNetwork& network, const ImageSet& images, const ConvDevice& device,
+               Progress& progress, Index batch) {
+  if (batch < 1) throw std::invalid_argument(fmt::format("predict: batch must be >= 1; got {}", batch));
+  const Compute compute = compute_of(device);
+  const std::vector<ConvLayer> all = layers(network.architecture);
+  const torch::Tensor flat = to_device(network.weights, compute.device).to(compute.type);
+  const torch::Tensor projection =
+      to_device(network.projection, compute.device).view({network.features(), -1});
+  progress.stage("predicting", static_cast<double>(images.n()));
+  Logits logits = predict_rows(all, views(flat, all), projection, images, 0, images.n(), compute, device,
+                               progress, batch);
+  progress.finish();
+  return logits;
+}
+
+std::string libtorch() { return fmt::format("LibTorch {}, {}", TORCH_VERSION, cuda::version()); }
+
+}  // namespace zeroloss

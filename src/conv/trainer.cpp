@@ -1,0 +1,154 @@
+#include "conv/trainer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace zeroloss {
+
+ConvTrainer::ConvTrainer(const ConvNetwork& network, const ConvOptions& options, const Compute& compute,
+                         Group* group)
+    : layers_(layers(network.architecture)),
+      momentum_(options.momentum),
+      weight_decay_(options.weight_decay),
+      label_smoothing_(options.label_smoothing),
+      clip_norm_(options.clip_norm),
+      average_(options.average),
+      nesterov_(options.nesterov),
+      compute_(compute),
+      group_(group),
+      world_(options.process.world),
+      rank_(options.process.rank) {
+  const auto& device = compute.device;
+  projection_ = to_device(network.projection, device).view({network.features(), -1});
+  weights_ = to_device(network.weights, device);
+  velocity_ = torch::zeros_like(weights_);
+  if (average_ > 0) mean_ = weights_.clone();
+  rounded_ = compute.type == torch::kFloat32 ? weights_ : weights_.to(compute.type);
+  gradient_ = torch::zeros_like(rounded_);
+  const std::vector<torch::Tensor> gradients = views(gradient_, layers_);
+  for (const torch::Tensor& view : views(rounded_, layers_)) {
+    leaves_.push_back(view.detach().requires_grad_());
+    leaves_.back().mutable_grad() = gradients[leaves_.size() - 1];
+  }
+  const Index share = options.batch / world_, size = network.architecture.image_size;
+  images_ = torch::empty({share, size, size, 3}, device);
+  labels_ = torch::empty({share}, torch::TensorOptions(device).dtype(torch::kInt64));
+  sums_ = torch::zeros({3}, torch::TensorOptions(device).dtype(torch::kFloat64));
+}
+
+void ConvTrainer::load(const Batch& batch) {
+  const auto copy = [&](torch::Tensor& to, const void* from) {
+    if (compute_.device.is_cpu()) {
+      std::memcpy(to.data_ptr(), from, to.nbytes());
+      return;
+    }
+    // Pinned memory comes from a cache that knows when the copy is done: the batch may be overwritten now.
+    const torch::Tensor pinned = torch::empty_like(
+        to, torch::TensorOptions(torch::kCPU).dtype(to.scalar_type()).pinned_memory(true));
+    std::memcpy(pinned.data_ptr(), from, pinned.nbytes());
+    to.copy_(pinned, /*non_blocking=*/true);
+  };
+  copy(images_, batch.x);
+  copy(labels_, batch.labels.data());
+}
+
+void ConvTrainer::backward() {
+  gradient_.zero_();
+  {
+    const torch::NoGradGuard no_gradients;
+    if (!rounded_.is_same(weights_)) rounded_.copy_(weights_);
+  }
+  const torch::Tensor logits = forward(layers_, leaves_, projection_, images_);
+  const torch::Tensor loss =
+      torch::cross_entropy_loss(logits, labels_, {}, at::Reduction::Mean, -100, label_smoothing_);
+  loss.backward();
+  const torch::NoGradGuard no_gradients;
+  sums_.select(0, 0).add_(loss.detach(), static_cast<double>(labels_.size(0)));
+  sums_.select(0, 1).add_(logits.detach().argmax(1).ne(labels_).sum());
+}
+
+torch::Tensor ConvTrainer::gradient(const Batch& batch) {
+  load(batch);
+  if (compute_.device.is_cuda()) {
+    if (!graph_) {
+      const torch::Tensor sums = sums_.clone();
+      graph_ = std::make_unique<cuda::Graph>([&] { backward(); });
+      sums_.copy_(sums);
+    }
+    graph_->replay();
+  } else {
+    backward();
+  }
+  torch::Tensor mean = gradient_.to(torch::kFloat32, /*non_blocking=*/false, /*copy=*/true);
+  if (group_ != nullptr) {
+    group_->sum(mean);
+    mean.div_(world_);
+  }
+  return mean;
+}
+
+void ConvTrainer::step(const Batch& batch, double learning_rate) {
+  torch::Tensor g = gradient(batch);
+  const torch::NoGradGuard no_gradients;
+  const torch::Tensor norm = g.norm();
+  sums_.select(0, 2).add_(norm);
+  if (clip_norm_ > 0) g.mul_((clip_norm_ / norm).clamp_max(1));
+  if (weight_decay_ > 0) g.add_(weights_, weight_decay_);
+  velocity_.mul_(momentum_).add_(g);
+  weights_.sub_(nesterov_ ? g.add_(velocity_, momentum_) : velocity_, learning_rate);
+  ++steps_;
+  // Early on, when everything is new, the mean forgets faster.
+  if (mean_.defined()) {
+    const double t = static_cast<double>(steps_), keep = std::min(average_, (1 + t) / (10 + t));
+    mean_.lerp_(weights_, 1 - keep);
+  }
+  images_seen_ += static_cast<double>(labels_.size(0));
+  steps_seen_ += 1;
+}
+
+StepSums ConvTrainer::take_sums(bool& flag) {
+  const torch::NoGradGuard no_gradients;
+  torch::Tensor all = torch::cat({sums_, torch::tensor({images_seen_, steps_seen_, flag ? 1.0 : 0.0},
+                                                       sums_.options())});
+  if (group_ != nullptr) group_->sum(all);
+  all = all.to(torch::kCPU);
+  const double* found = all.data_ptr<double>();
+  flag = found[5] > 0;
+  sums_.zero_();
+  images_seen_ = steps_seen_ = 0;
+  return {found[0], found[1], found[3], found[2] / world_, found[4] / world_};
+}
+
+Logits ConvTrainer::predict(const ImageSet& images, const ConvDevice& device, Progress& progress) {
+  const torch::NoGradGuard no_gradients;
+  const std::vector<torch::Tensor> weights =
+      views((mean_.defined() ? mean_ : weights_).to(compute_.type), layers_);
+  const Index n = images.n(), first = n * rank_ / world_, last = n * (rank_ + 1) / world_;
+  const Logits own =
+      predict_rows(layers_, weights, projection_, images, first, last, compute_, device, progress, 250);
+  if (group_ == nullptr) return own;
+  // Each process fills its rows of zeros: the sum is all of them.
+  Logits all = Logits::Zero(n, projection_.size(1));
+  all.middleRows(first, last - first) = own;
+  torch::Tensor shared = torch::from_blob(all.data(), {n, all.cols()}).to(compute_.device);
+  group_->sum(shared);
+  shared = shared.to(torch::kCPU).contiguous();
+  return Eigen::Map<const Logits>(shared.data_ptr<float>(), n, all.cols());
+}
+
+std::vector<std::pair<std::string, std::vector<float>>> ConvTrainer::state() const {
+  std::vector<std::pair<std::string, std::vector<float>>> all{{"weights", to_host(weights_)},
+                                                              {"velocity", to_host(velocity_)}};
+  if (mean_.defined()) all.emplace_back("mean", to_host(mean_));
+  return all;
+}
+
+void ConvTrainer::restore(const std::vector<std::pair<std::string, std::vector<float>>>& state, Index steps) {
+  const torch::NoGradGuard no_gradients;
+  for (const auto& [name, numbers] : state)
+    (name == "weights" ? weights_ : name == "velocity" ? velocity_ : mean_)
+        .copy_(to_device(numbers, compute_.device));
+  steps_ = steps;
+}
+
+}  // namespace zeroloss

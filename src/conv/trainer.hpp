@@ -1,0 +1,75 @@
+#pragma once
+#include <torch/types.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conv/cuda.hpp"
+#include "conv/forward.hpp"
+#include "conv/group.hpp"
+#include "zeroloss/conv/batches.hpp"
+#include "zeroloss/conv/train.hpp"
+
+/// One step of training after another, on one device.
+namespace zeroloss {
+
+/// Sums over the steps since they were last taken, of this process or of all.
+struct StepSums {
+  double loss = 0, wrong = 0, images = 0, gradient_norm = 0, steps = 0;
+};
+
+/// All weights lie in one vector, and so do the gradient, the velocity and the mean: an update is a handful of
+/// passes over them, and one reduction joins the processes.
+class ConvTrainer {
+ public:
+  /// Starts from the network's weights at rest. `group` may be null; it has to outlive this.
+  ConvTrainer(const ConvNetwork& network, const ConvOptions& options, const Compute& compute, Group* group);
+
+  /// The gradient of one batch (this process's share of it), then an update with this learning rate.
+  void step(const Batch& batch, double learning_rate);
+
+  /// The gradient alone, of all processes: flat, float32. What step() does first; for tests.
+  torch::Tensor gradient(const Batch& batch);
+
+  /// The sums of all processes, which start again from 0; waits for the device. `flag` becomes whether any
+  /// process raised its own.
+  StepSums take_sums(bool& flag);
+
+  /// The outputs for images of the network that is kept (mean weights if they are), from all processes.
+  Logits predict(const ImageSet& images, const ConvDevice& device, Progress& progress);
+
+  std::vector<float> weights() const { return to_host(weights_); }
+  std::vector<float> kept() const { return to_host(mean_.defined() ? mean_ : weights_); }
+  Index steps() const { return steps_; }
+
+  /// All that steps change and sums do not say, by name.
+  std::vector<std::pair<std::string, std::vector<float>>> state() const;
+  /// Goes on after `steps` steps, from what state() said then.
+  void restore(const std::vector<std::pair<std::string, std::vector<float>>>& state, Index steps);
+
+ private:
+  void load(const Batch& batch);
+  void backward();
+  void update(double learning_rate);
+
+  std::vector<ConvLayer> layers_;
+  double momentum_, weight_decay_, label_smoothing_, clip_norm_, average_;
+  bool nesterov_;
+  Compute compute_;
+  Group* group_;
+  int world_, rank_;
+
+  torch::Tensor projection_;
+  torch::Tensor weights_, velocity_, mean_;  // float32; mean_ is undefined where nothing is averaged
+  torch::Tensor rounded_, gradient_;         // of the type of convolutions; rounded_ is weights_ if float32
+  std::vector<torch::Tensor> leaves_;        // rounded_, layer by layer, with gradient_ as their gradients
+  torch::Tensor images_, labels_;            // of the batch at hand
+  torch::Tensor sums_;                       // loss, wrong, gradient norm; float64
+  std::unique_ptr<cuda::Graph> graph_;       // of backward()
+  Index steps_ = 0;
+  double images_seen_ = 0, steps_seen_ = 0;  // since the sums were taken
+};
+
+}  // namespace zeroloss
