@@ -86,8 +86,11 @@ void run(const Options& options, Session& session) {
                                 : conv_text(images, settings, result));
   std::fflush(stdout);
   if (result.status == ConvStatus::interrupted) {
-    fmt::print(stderr, folder ? "zeroloss: interrupted; go on with the same command and --resume\n"
-                              : "zeroloss: interrupted; with --out a run can be resumed\n");
+    if (folder)
+      fmt::print(stderr, "zeroloss: interrupted; go on with: {}{}\n", quoted(session.arguments),
+                 settings.resume ? "" : " --resume");
+    else
+      fmt::print(stderr, "zeroloss: interrupted; with --out a run can be resumed\n");
     session.exit_code = kInterrupted;
     return;
   }

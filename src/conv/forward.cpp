@@ -102,11 +102,12 @@ torch::Tensor forward(const std::vector<ConvLayer>& layers, const std::vector<to
 
 Logits predict_rows(const std::vector<ConvLayer>& layers, const std::vector<torch::Tensor>& weights,
                     const torch::Tensor& projection, const ImageSet& images, Index first, Index last,
-                    const Compute& compute, const ConvDevice& device, Progress& progress, Index batch) {
+                    const Compute& compute, Progress& progress, Index batch) {
   const torch::NoGradGuard no_gradients;
   const Index size = layers.front().size * layers.front().stride;
-  Augment augment;
-  augment.size = size;
+  Augment as_it_is;
+  as_it_is.size = size;
+  as_it_is.crop = images.in_memory() ? "none" : "resized";
   Logits logits(last - first, projection.size(1));
   std::vector<Index> indices(static_cast<std::size_t>(batch));
   for (Index at = first; at < last; at += batch) {
@@ -115,7 +116,7 @@ Logits predict_rows(const std::vector<ConvLayer>& layers, const std::vector<torc
     indices.resize(static_cast<std::size_t>(count));
     std::iota(indices.begin(), indices.end(), at);
     const torch::Tensor x = torch::empty({count, size, size, 3});
-    evaluation_batch(images, augment, indices, x.data_ptr<float>(), device.threads);
+    fill_evaluation(images, as_it_is, indices, x.data_ptr<float>());
     const torch::Tensor rows =
         forward(layers, weights, projection, x.to(compute.device)).to(torch::kCPU).contiguous();
     logits.middleRows(at - first, count) =

@@ -38,6 +38,6 @@ torch::Tensor forward(const std::vector<ConvLayer>& layers, const std::vector<to
 /// The outputs for a share of the images, [first, last), as rows on the host.
 Logits predict_rows(const std::vector<ConvLayer>& layers, const std::vector<torch::Tensor>& weights,
                     const torch::Tensor& projection, const ImageSet& images, Index first, Index last,
-                    const Compute& compute, const ConvDevice& device, Progress& progress, Index batch);
+                    const Compute& compute, Progress& progress, Index batch);
 
 }  // namespace zeroloss

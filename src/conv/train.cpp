@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "conv/checkpoint.hpp"
@@ -65,6 +66,12 @@ class Run {
   }
 
  private:
+  /// Threads that prepare images: a GPU needs many; a processor spends 10,000 times longer on computing.
+  int loaders() const {
+    const int threads = options_.device.threads > 0 ? options_.device.threads
+                                                    : static_cast<int>(std::thread::hardware_concurrency());
+    return std::max(1, compute_.device.is_cuda() || !images_.in_memory() ? threads : 1);
+  }
   bool first() const { return options_.process.rank == 0; }
   double seconds() const { return seconds_before_ + since(began_); }
   /// Evaluation is stopped halfway only where no other process waits for this one's share.
@@ -97,7 +104,7 @@ class Run {
     // A GPU is asked how far it is only now and then: asking makes it wait.
     const Index pulse = compute_.device.is_cuda() ? 20 : 1;
     Batches batches(images_, augment_of(options_, network_.architecture.image_size), options_.batch,
-                    options_.seed, trainer_.steps(), options_.device.threads, options_.process.rank,
+                    options_.seed, trainer_.steps(), loaders(), options_.process.rank,
                     options_.process.world);
     progress_.stage("training", static_cast<double>(steps_ - trainer_.steps()));
     Clock::time_point start = Clock::now();
@@ -160,7 +167,7 @@ class Run {
 
   ConvEvaluation evaluated(const ImageSet& images) {
     Progress progress = quiet();
-    return evaluate(trainer_.predict(images, options_.device, progress), images.labels);
+    return evaluate(trainer_.predict(images, progress), images.labels);
   }
 
   /// Looked at closely only where augmented images are nearly all right.
@@ -239,8 +246,8 @@ Logits predict(const ConvNetwork& network, const ImageSet& images, const ConvDev
   const torch::Tensor projection =
       to_device(network.projection, compute.device).view({network.features(), -1});
   progress.stage("predicting", static_cast<double>(images.n()));
-  Logits logits = predict_rows(all, views(flat, all), projection, images, 0, images.n(), compute, device,
-                               progress, batch);
+  Logits logits =
+      predict_rows(all, views(flat, all), projection, images, 0, images.n(), compute, progress, batch);
   progress.finish();
   return logits;
 }

@@ -4,6 +4,11 @@
 #include <cstring>
 
 namespace zeroloss {
+namespace {
+
+constexpr Index kEvaluationBatch = 250;
+
+}  // namespace
 
 ConvTrainer::ConvTrainer(const ConvNetwork& network, const ConvOptions& options, const Compute& compute,
                          Group* group)
@@ -48,7 +53,7 @@ void ConvTrainer::load(const Batch& batch) {
     std::memcpy(pinned.data_ptr(), from, pinned.nbytes());
     to.copy_(pinned, /*non_blocking=*/true);
   };
-  copy(images_, batch.x);
+  copy(images_, batch.x.get());
   copy(labels_, batch.labels.data());
 }
 
@@ -119,13 +124,13 @@ StepSums ConvTrainer::take_sums(bool& flag) {
   return {found[0], found[1], found[3], found[2] / world_, found[4] / world_};
 }
 
-Logits ConvTrainer::predict(const ImageSet& images, const ConvDevice& device, Progress& progress) {
+Logits ConvTrainer::predict(const ImageSet& images, Progress& progress) {
   const torch::NoGradGuard no_gradients;
   const std::vector<torch::Tensor> weights =
       views((mean_.defined() ? mean_ : weights_).to(compute_.type), layers_);
   const Index n = images.n(), first = n * rank_ / world_, last = n * (rank_ + 1) / world_;
   const Logits own =
-      predict_rows(layers_, weights, projection_, images, first, last, compute_, device, progress, 250);
+      predict_rows(layers_, weights, projection_, images, first, last, compute_, progress, kEvaluationBatch);
   if (group_ == nullptr) return own;
   // Each process fills its rows of zeros: the sum is all of them.
   Logits all = Logits::Zero(n, projection_.size(1));

@@ -38,7 +38,7 @@ class ConvTrainer {
   StepSums take_sums(bool& flag);
 
   /// The outputs for images of the network that is kept (mean weights if they are), from all processes.
-  Logits predict(const ImageSet& images, const ConvDevice& device, Progress& progress);
+  Logits predict(const ImageSet& images, Progress& progress);
 
   std::vector<float> weights() const { return to_host(weights_); }
   std::vector<float> kept() const { return to_host(mean_.defined() ? mean_ : weights_); }

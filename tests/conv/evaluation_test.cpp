@@ -1,0 +1,74 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "support/temp_folder.hpp"
+#include "zeroloss/conv/evaluate.hpp"
+#include "zeroloss/core/random.hpp"
+
+namespace zeroloss {
+namespace {
+
+TEST(Evaluation, IsRightOnFourImages) {
+  Logits logits(4, 3);
+  logits << 1, 2, 3,  // class 2
+      5, 5, 1,        // equal: the first
+      0, 9, 0,        // class 1
+      std::numeric_limits<float>::quiet_NaN(), -1, -2;
+  const ConvEvaluation e = evaluate(logits, {2, 1, 1, 1});
+  EXPECT_EQ(e.predicted, (std::vector<Index>{2, 0, 1, 1}));
+  EXPECT_EQ(e.wrong, 1);
+  EXPECT_DOUBLE_EQ(e.top1_error, 0.25);
+  EXPECT_DOUBLE_EQ(e.top5_error, 0);
+  EXPECT_EQ(e.confusion, (std::vector<std::vector<Index>>{{0, 0, 0}, {1, 2, 0}, {0, 0, 1}}));
+  EXPECT_TRUE(std::isnan(e.per_class_error[0]));
+  EXPECT_DOUBLE_EQ(e.per_class_error[1], 1.0 / 3);
+  EXPECT_DOUBLE_EQ(e.per_class_error[2], 0);
+}
+
+// Sorting each row says the same.
+TEST(Evaluation, AgreesWithSorting) {
+  const Index n = 200, classes = 12;
+  Random random(5, Stream::points);
+  Logits logits(n, classes);
+  std::vector<std::int64_t> labels;
+  double loss = 0;
+  Index first = 0, fifth = 0;
+  for (Index i = 0; i < n; ++i) {
+    std::vector<std::pair<float, Index>> order;
+    double sum = 0;
+    for (Index k = 0; k < classes; ++k) {
+      logits(i, k) = static_cast<float>(random.normal());
+      order.emplace_back(-logits(i, k), k);
+      sum += std::exp(static_cast<double>(logits(i, k)));
+    }
+    labels.push_back(static_cast<std::int64_t>(random.below(12)));
+    loss += std::log(sum) - static_cast<double>(logits(i, labels.back()));
+    std::ranges::sort(order);
+    const auto at = std::ranges::find(order, labels.back(), [](const auto& pair) { return pair.second; });
+    first += at != order.begin();
+    fifth += at - order.begin() >= 5;
+  }
+  const ConvEvaluation e = evaluate(logits, labels);
+  EXPECT_EQ(e.wrong, first);
+  EXPECT_DOUBLE_EQ(e.top5_error, static_cast<double>(fifth) / static_cast<double>(n));
+  EXPECT_NEAR(e.loss, loss / static_cast<double>(n), 1e-12);
+}
+
+TEST(Evaluation, KeepsLargeOutputsFinite) {
+  Logits logits(1, 2);
+  logits << 1e30F, -1e30F;
+  EXPECT_DOUBLE_EQ(evaluate(logits, {0}).loss, 0);
+  EXPECT_TRUE(std::isfinite(evaluate(logits, {1}).loss));
+}
+
+TEST(Evaluation, RefusesOtherSizes) {
+  EXPECT_MESSAGE(std::invalid_argument, evaluate(Logits::Zero(2, 3), {0}), "2 outputs for 1 labels");
+  EXPECT_MESSAGE(std::invalid_argument, evaluate(Logits::Zero(1, 3), {3}), "label 3 of image 0");
+  EXPECT_MESSAGE(std::invalid_argument, evaluate(Logits::Zero(1, 3), {-1}), "expected 0 to 2");
+}
+
+}  // namespace
+}  // namespace zeroloss
