@@ -13,6 +13,8 @@ find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(Protobuf REQUIRED)
 find_package(ONNX REQUIRED)  # its target links protobuf::libprotobuf and carries ONNX_NAMESPACE and ONNX_ML
 find_package(SQLite3 REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libhwy REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
@@ -20,5 +22,5 @@ find_library(ZEROLOSS_CSV_LIBRARY csv REQUIRED)
 
 set(ZEROLOSS_PRIVATE_LIBRARIES
   OpenMP::OpenMP_CXX LAPACK::LAPACK BLAS::BLAS fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB CURL::libcurl
-  LibArchive::LibArchive OpenSSL::Crypto PkgConfig::libhwy PkgConfig::libzip SQLite::SQLite3 onnx
+  LibArchive::LibArchive OpenSSL::Crypto PkgConfig::libhwy PkgConfig::libzip SQLite::SQLite3 JPEG::JPEG PNG::PNG onnx
   ${ZEROLOSS_CSV_LIBRARY} ${CMAKE_DL_LIBS})

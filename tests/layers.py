@@ -8,6 +8,7 @@ from pathlib import Path
 ALLOWED = {
     "core": {"core"},
     "data": {"core", "data"},
+    "conv": {"core", "data", "conv"},
     "kernel": {"core", "data", "kernel"},
     "shallow": {"core", "data", "kernel", "shallow"},
     "linear": {"core", "data", "kernel", "linear"},

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "data/download.hpp"
-#include "data/embedded.hpp"
+#include "data/known.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 
@@ -16,12 +14,6 @@ namespace zeroloss {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_there(const KnownFile& file, const fs::path& folder) {
-  if (!file.unpacks_to.empty()) return fs::is_directory(folder / file.unpacks_to);
-  const fs::path path = folder / file.name;
-  return fs::is_regular_file(path) && fs::file_size(path) == file.bytes;
-}
 
 void check_space(const KnownFile& file, const fs::path& folder) {
   const std::uint64_t needed = file.unpacks_to.empty() ? file.bytes : 3 * file.bytes;  // archive and content
@@ -42,48 +34,6 @@ void check_digest(const KnownFile& file, const fs::path& path) {
 }
 
 }  // namespace
-
-std::vector<KnownSet> known_sets(std::string_view text) {
-  try {
-    std::vector<KnownSet> sets;
-    const auto table = nlohmann::json::parse(text);
-    for (const auto& entry : table.at("sets")) {
-      KnownSet set{.name = entry.at("name"),
-                   .description = entry.at("description"),
-                   .n = entry.at("n"),
-                   .n_test = entry.at("n_test"),
-                   .d = entry.at("d"),
-                   .classes = entry.at("classes"),
-                   .files = {},
-                   .licence = entry.at("licence"),
-                   .citation = entry.at("citation")};
-      for (const auto& item : entry.at("files")) {
-        KnownFile file{.name = item.at("name"),
-                       .urls = {},
-                       .sha256 = item.at("sha256"),
-                       .bytes = item.at("bytes"),
-                       .unpacks_to = item.value("unpacks_to", "")};
-        for (const auto& mirror : entry.at("mirrors"))
-          file.urls.push_back(mirror.get<std::string>() + file.name);
-        set.files.push_back(std::move(file));
-      }
-      sets.push_back(std::move(set));
-    }
-    return sets;
-  } catch (const nlohmann::json::exception& error) {
-    throw DataError(fmt::format("table of known data sets: {}", error.what()));
-  }
-}
-
-const std::vector<KnownSet>& known_sets() {
-  static const std::vector<KnownSet> sets = known_sets(embedded::sources_json);
-  return sets;
-}
-
-bool is_cached(const KnownSet& set, const std::string& cache) {
-  const fs::path folder = fs::path(cache) / set.name;
-  return std::ranges::all_of(set.files, [&](const KnownFile& file) { return is_there(file, folder); });
-}
 
 void fetch(const KnownSet& set, const std::string& cache, Progress& progress, const FetchOptions& options) {
   if (cache.empty()) throw std::invalid_argument("fetch: cache must name a folder; got ''");

@@ -10,9 +10,9 @@
 
 #include "data/embedded.hpp"
 #include "data/formats.hpp"
+#include "data/known.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
-#include "zeroloss/data/fetch.hpp"
 #include "zeroloss/data/synthetic.hpp"
 
 namespace zeroloss {
@@ -40,7 +40,7 @@ Format format_of(const std::string& path) {
   if (std::find(start, start + count, '\0') == start + count) return Format::csv;
   throw DataError(path +
                   ": its format is not known; expected csv, csv.gz, npy, npz, idx, idx.gz or a folder of "
-                  "CIFAR or MNIST files");
+                  "CIFAR, MNIST or image files");
 }
 
 void check_no_column(const std::string& source, const ReadOptions& options) {
@@ -87,22 +87,14 @@ Source open_generated(const std::string& text, const ReadOptions& options) {
   return generate(text, options.seed);
 }
 
-Source open_known(const KnownSet& set, const ReadOptions& options) {
-  if (options.cache.empty())
-    throw std::invalid_argument(fmt::format("read_dataset: {} needs a cache folder", set.name));
-  if (!is_cached(set, options.cache))
-    throw DataError(fmt::format("{}: is not in {}; get it with: zeroloss data get {}", set.name,
-                                options.cache, set.name));
-  return read_folder(fs::path(options.cache) / set.name, options.split);
-}
-
 Source open(const std::string& source, const ReadOptions& options) {
   if (source == "digits") return open_digits(options);
   if (fs::is_regular_file(source)) return open_file(source, options);
   check_no_column(source, options);
   if (source.starts_with("sphere:")) return open_generated(source, options);
   for (const KnownSet& set : known_sets())
-    if (source == set.name) return open_known(set, options);
+    if (source == set.name)
+      return read_folder(cached_folder(set, options.cache, "read_dataset"), options.split);
   if (fs::is_directory(source)) return read_folder(source, options.split);
   throw DataError(fmt::format("'{}': no such file or folder, and not a known name; known are {}", source,
                               fmt::join(known_names(), ", ")));

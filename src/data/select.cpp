@@ -2,12 +2,12 @@
 
 #include <Eigen/QR>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <set>
 #include <stdexcept>
 
+#include "data/choose.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -68,74 +68,6 @@ void check_finite(const Source& source) {
           fmt::format("{}: record {}: target {} is not finite", source.name, i, source.numbers[i]));
 }
 
-/// Records whose class is asked for.
-std::vector<Index> records_of(const Source& source, const Classes& classes, const ReadOptions& options) {
-  std::vector<bool> wanted(classes.names.size());
-  for (const std::string& name : options.classes) {
-    const auto found = std::ranges::find(classes.names, name);
-    if (found == classes.names.end())
-      throw DataError(fmt::format("{}: no class '{}'; its classes are {}", source.name, name,
-                                  fmt::join(classes.names, ", ")));
-    wanted[static_cast<std::size_t>(found - classes.names.begin())] = true;
-  }
-  std::vector<Index> records;
-  for (Index i = 0; i < source.n; ++i)
-    if (wanted[static_cast<std::size_t>(at(classes.of, i))]) records.push_back(i);
-  return records;
-}
-
-/// Fisher-Yates as far as needed: the first n become a random subset in random order.
-void shuffle_first(std::vector<Index>& records, Index n, std::uint64_t seed) {
-  Random random(seed, Stream::shuffle);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
-    std::swap(records[i], records[i + random.below(records.size() - i)]);
-}
-
-/// p of "noise:p"; -1 for "given" and "random".
-double noise_of(const std::string& labels) {
-  if (labels == "given" || labels == "random") return -1;
-  double p = -1;
-  if (labels.starts_with("noise:")) {
-    const char* end = labels.data() + labels.size();
-    const auto result = std::from_chars(labels.data() + 6, end, p);
-    if (result.ec == std::errc{} && result.ptr == end && p >= 0 && p <= 1) return p;
-  }
-  throw std::invalid_argument(fmt::format(
-      "read_dataset: labels must be given, random or noise:p with p in [0, 1]; got '{}'", labels));
-}
-
-void treat_labels(Dataset& data, const ReadOptions& options) {
-  const double p = noise_of(options.labels);
-  if (options.labels == "given") return;
-  if (data.task == Task::none)
-    throw DataError(fmt::format("{}: has no labels to make {}", data.name, options.labels));
-  const auto n = static_cast<std::uint64_t>(data.y.size()), c = static_cast<std::uint64_t>(data.classes());
-  data.label_treatment = options.labels;
-  if (options.labels == "random") {
-    Random random(options.seed, Stream::labels);
-    for (std::uint64_t i = 0; i < n; ++i) {
-      if (data.task == Task::classification)
-        data.y(static_cast<Index>(i)) = static_cast<double>(random.below(c));
-      else
-        std::swap(data.y(static_cast<Index>(i)), data.y(static_cast<Index>(i + random.below(n - i))));
-    }
-    return;
-  }
-  Random random(options.seed, Stream::noise);
-  const Vector given = data.y;
-  for (std::uint64_t i = 0; i < n; ++i) {
-    if (random.uniform() >= p) continue;
-    double& y = data.y(static_cast<Index>(i));
-    if (data.task == Task::classification) {
-      const std::uint64_t other = random.below(c - 1);
-      y = static_cast<double>(other + (other >= static_cast<std::uint64_t>(y) ? 1 : 0));
-    } else if (n > 1) {
-      const std::uint64_t other = random.below(n - 1);
-      y = given(static_cast<Index>(other + (other >= i ? 1 : 0)));
-    }
-  }
-}
-
 /// Coordinates of the points in a random subspace of d dimensions; the subspace of a smaller d lies in that
 /// of a larger one of the same seed.
 void project(Dataset& data, Index d, std::uint64_t seed) {
@@ -180,13 +112,10 @@ void check_options(const ReadOptions& options) {
   if (options.task != "auto" && options.task != "regression" && options.task != "classification")
     throw std::invalid_argument(
         fmt::format("read_dataset: task must be auto, regression or classification; got '{}'", options.task));
-  if (options.n < 0)
-    throw std::invalid_argument(fmt::format("read_dataset: n must be >= 1, or 0 for all; got {}", options.n));
   if (options.d < 0)
     throw std::invalid_argument(
         fmt::format("read_dataset: d must be >= 1, or 0 to keep the features; got {}", options.d));
-  Random(options.seed, Stream::shuffle);  // checks the seed
-  noise_of(options.labels);
+  check_choice("read_dataset", options.n, options.labels, options.seed);
 }
 
 }  // namespace
@@ -211,23 +140,20 @@ Dataset select(const Source& source, const ReadOptions& options) {
     records.resize(static_cast<std::size_t>(source.n));
     std::iota(records.begin(), records.end(), Index{0});
   } else if (data.task == Task::classification) {
-    records = records_of(source, classes, options);
+    records = records_of_classes(source.name, classes.of, classes.names, options.classes);
   } else {
     throw DataError(
         fmt::format("{}: classes {} were asked for, but {}", source.name, fmt::join(options.classes, ", "),
                     data.task == Task::none ? "it has no targets"
                                             : "its target is a number; set task to classification"));
   }
-  const auto found = static_cast<Index>(records.size());
-  if (options.n > found)
-    throw DataError(fmt::format(
-        "{}: n = {} points were asked for, but there are {}{}", source.name, options.n, found,
-        options.classes.empty() ? "" : fmt::format(" of the classes {}", fmt::join(options.classes, ", "))));
-  const Index n = options.n == 0 ? found : options.n;
-  if (options.shuffle) shuffle_first(records, n, options.seed);
-  records.resize(static_cast<std::size_t>(n));
+  keep(records, source.name, options.n, options.shuffle, options.seed, options.classes);
+  const auto n = static_cast<Index>(records.size());
   set_targets(data, source, classes);
-  treat_labels(data, options);
+  if (options.labels != "given" && data.task == Task::none)
+    throw DataError(fmt::format("{}: has no labels to make {}", data.name, options.labels));
+  treat_labels(data.y, data.classes(), options.labels, options.seed);
+  data.label_treatment = options.labels;
   require_memory(8.0 * static_cast<double>(n) * static_cast<double>(source.d),
                  fmt::format("{}: {} points of {} numbers", source.name, n, source.d),
                  "keep fewer points with n");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/portable_sha256.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/error.hpp"
 
@@ -43,6 +44,21 @@ TEST_F(Digest, MovesWithItsBytes) {
 TEST_F(Digest, OfAFileIsThatOfItsBytes) {
   EXPECT_EQ(sha256_file(write("empty", "")), kEmpty);
   EXPECT_EQ(sha256_file(write("million", std::string(1'000'000, 'a'))), kMillion);
+}
+
+TEST_F(Digest, PortableEqualsOpenSsl) {
+  std::string bytes;
+  for (int length = 0; length <= 200; ++length) {
+    EXPECT_EQ(test::portable_sha256(bytes, 1000), sha256(bytes)) << length;
+    EXPECT_EQ(test::portable_sha256(bytes, 7), sha256(bytes)) << length;
+    bytes += static_cast<char>(37 * length + 11);
+  }
+  for (const std::size_t length : {65'535u, 65'536u, 3'000'001u}) {
+    bytes.assign(length, static_cast<char>(0xd7));
+    EXPECT_EQ(test::portable_sha256(bytes, 4097), sha256(bytes)) << length;
+    EXPECT_EQ(test::portable_sha256_file(write("large", bytes)), sha256(bytes)) << length;
+  }
+  EXPECT_EQ(test::portable_sha256("abc", 1), kAbc);
 }
 
 TEST_F(Digest, NamesAFileItCannotRead) {

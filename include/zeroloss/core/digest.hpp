@@ -7,7 +7,7 @@
 
 namespace zeroloss {
 
-/// SHA-256 of a stream of bytes (FIPS 180-4), through OpenSSL.
+/// SHA-256 of a stream of bytes (FIPS 180-4), by OpenSSL where there is one.
 class Sha256 {
  public:
   Sha256();

@@ -55,7 +55,8 @@ struct ReadOptions {
 };
 
 /// Reads `source`: a path (csv, csv.gz, npy, npz, idx or MNIST's *-ubyte with or without .gz, a CIFAR binary
-/// folder) or a name (digits, mnist, cifar10, cifar100, sphere:n=..,d=..[,y=normal|sign|none][,seed=..]).
+/// folder, a folder of images of one size as in images.hpp: all red numbers 0..255, then green, then blue) or
+/// a name (digits, mnist, cifar10, cifar100, sphere:n=..,d=..[,y=normal|sign|none][,seed=..]).
 /// Throws DataError for anything wrong with the data, std::invalid_argument for a wrong option.
 Dataset read_dataset(const std::string& source, const ReadOptions& options = {});
 

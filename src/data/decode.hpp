@@ -1,0 +1,26 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "zeroloss/data/images.hpp"
+
+/// Image formats, from bytes in memory. `path` is for messages.
+namespace zeroloss {
+
+Image decode_image(const std::string& path, std::string_view bytes);  ///< as decode_image(path)
+Image decode_jpeg(const std::string& path, std::string_view bytes);
+Image decode_png(const std::string& path, std::string_view bytes);
+
+/// The bytes of a file, at most 2^30. DataError if it is larger or cannot be read.
+std::string image_bytes(const std::string& path);
+
+/// DataError unless an image of this size should be decoded: a small file can announce a huge one.
+void check_image_size(const std::string& path, Index height, Index width);
+
+/// Turns an image as orientation 1..8 of EXIF says; any other number leaves it alone.
+void orient(Image& image, int orientation);
+
+/// The orientation in an EXIF segment ("Exif\0\0", then TIFF); 1 if it has none or is damaged.
+int exif_orientation(std::string_view segment);
+
+}  // namespace zeroloss

@@ -1,0 +1,15 @@
+#include "data/decode.hpp"
+#include "zeroloss/core/error.hpp"
+
+/// In place of decode_image.cpp, decode_jpeg.cpp and decode_png.cpp where their libraries are absent.
+namespace zeroloss {
+
+Image decode_image(const std::string& path, std::string_view) {
+  throw BackendError(path +
+                     ": this build cannot decode images; install libjpeg-turbo and libpng (Debian: "
+                     "libjpeg62-turbo-dev, libpng-dev) and build zeroloss again");
+}
+
+Image decode_image(const std::string& path) { return decode_image(path, {}); }
+
+}  // namespace zeroloss

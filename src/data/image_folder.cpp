@@ -1,0 +1,199 @@
+#include "data/image_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+
+#include "data/decode.hpp"
+#include "zeroloss/core/digest.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_image_name(const fs::path& path) {
+  std::string end = path.extension();
+  std::ranges::transform(end, end.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return !path.filename().string().starts_with('.') && (end == ".jpg" || end == ".jpeg" || end == ".png");
+}
+
+std::vector<std::string> images_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file() && is_image_name(entry.path())) names.push_back(entry.path().filename());
+  std::ranges::sort(names);
+  return names;
+}
+
+/// Class folders, sorted. One that holds no image would be a class that nothing can learn.
+std::vector<std::string> classes_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_directory() && !entry.path().filename().string().starts_with('.'))
+      names.push_back(entry.path().filename());
+  std::ranges::sort(names);
+  return names;
+}
+
+fs::path train_folder(const fs::path& root) {
+  return fs::is_directory(root / "train") ? root / "train" : root;
+}
+
+fs::path split_folder(const fs::path& root, const std::string& split) {
+  if (split == "train") return train_folder(root);
+  if (fs::is_directory(root / "train"))
+    for (const char* name : {"val", "test"})
+      if (fs::is_directory(root / name)) return root / name;
+  throw DataError(
+      fmt::format("{}: has no test split; expected folders train/ and val/ or test/ in it", root.string()));
+}
+
+/// All files of a split by class, then by name, with the numbers that classes have in train/.
+ImageSet list(const std::string& path, const std::string& split) {
+  const fs::path root(path), folder = split_folder(root, split);
+  ImageSet set{.name = path, .digest = {}, .class_names = classes_in(train_folder(root))};
+  for (const std::string& name : classes_in(folder)) {
+    const auto found = std::ranges::find(set.class_names, name);
+    if (found == set.class_names.end())
+      throw DataError(fmt::format("{}: its class is unknown in {}", (folder / name).string(),
+                                  train_folder(root).string()));
+    const std::vector<std::string> images = images_in(folder / name);
+    if (images.empty())
+      throw DataError(fmt::format("{}: no jpg, jpeg or png file in it", (folder / name).string()));
+    for (const std::string& image : images) set.files.push_back(folder / name / image);
+    set.labels.resize(set.files.size(), found - set.class_names.begin());
+  }
+  if (set.files.empty())
+    throw DataError(
+        fmt::format("{}: no images; expected CIFAR's binary files or a folder of jpg, jpeg or "
+                    "png files for each class",
+                    folder.string()));
+  return set;
+}
+
+/// What reading a file told.
+struct Found {
+  std::string digest, damage;
+  std::exception_ptr failure;
+};
+
+Found examine(const std::string& file, bool decode) {
+  Found found;
+  try {
+    const std::string bytes = image_bytes(file);
+    found.digest = sha256(bytes);
+    if (decode) decode_image(file, bytes);
+  } catch (const DataError& error) {
+    found.damage = error.what();
+    if (found.digest.empty()) found.failure = std::current_exception();  // unreadable: no digest without it
+  } catch (...) {
+    found.failure = std::current_exception();
+  }
+  return found;
+}
+
+/// In pieces, so that it can be told how far it is and be stopped.
+std::vector<Found> examine_all(const std::vector<std::string>& files, const std::vector<bool>& decoded,
+                               Progress& progress) {
+  constexpr Index kPiece = 256;
+  const auto n = static_cast<Index>(files.size());
+  std::vector<Found> found(files.size());
+  progress.stage("decoding images", static_cast<double>(n));
+  for (Index begin = 0; begin < n; begin += kPiece) {
+    const Index end = std::min(begin + kPiece, n);
+#pragma omp parallel for schedule(dynamic, 1)
+    for (Index i = begin; i < end; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      found[k] = examine(files[k], decoded[k]);
+    }
+    for (Index i = begin; i < end; ++i)
+      if (const auto& failure = found[static_cast<std::size_t>(i)].failure) std::rethrow_exception(failure);
+    progress.advance(static_cast<double>(end - begin));
+  }
+  progress.finish();
+  return found;
+}
+
+std::string digest_of(const fs::path& root, const std::vector<std::string>& files,
+                      const std::vector<Found>& found) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    lines.emplace_back(fs::path(files[i]).lexically_relative(root), found[i].digest);
+  std::ranges::sort(lines);
+  Sha256 digest;
+  for (const auto& [name, bytes] : lines) {
+    const std::string line = fmt::format("{}  {}\n", bytes, name);
+    digest.update(line.data(), line.size());
+  }
+  return digest.hex();
+}
+
+[[noreturn]] void refuse(const ImageSet& set, std::size_t n) {
+  constexpr std::size_t kShown = 10;
+  const auto end = set.corrupt.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, set.corrupt.size()));
+  throw DataError(fmt::format(
+      "{}: {} of {} images cannot be decoded:\n  {}{}\nrepair or remove them, or leave them out with corrupt "
+      "= "
+      "skip",
+      set.name, set.corrupt.size(), n, fmt::join(set.corrupt.begin(), end, "\n  "),
+      set.corrupt.size() > kShown ? fmt::format("\n  and {} more", set.corrupt.size() - kShown) : ""));
+}
+
+}  // namespace
+
+std::string image_bytes(const std::string& path) {
+  constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
+  std::error_code error;
+  if (!fs::is_regular_file(path, error))
+    throw DataError(path + (fs::exists(path, error) ? ": is not a file" : ": no such file"));
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (error) throw DataError(fmt::format("{}: {}", path, error.message()));
+  if (size > kMostBytes)
+    throw DataError(fmt::format("{}: {} bytes; images have at most {}", path, size, kMostBytes));
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw DataError(path + ": cannot be opened for reading");
+  std::string bytes(size, '\0');
+  if (!in.read(bytes.data(), static_cast<std::streamsize>(size)))
+    throw DataError(path + ": reading failed, or it became shorter while read");
+  return bytes;
+}
+
+bool is_image_folder(const std::string& path) {
+  const fs::path folder = train_folder(path);
+  return std::ranges::any_of(classes_in(folder),
+                             [&](const std::string& name) { return !images_in(folder / name).empty(); });
+}
+
+ImageSet read_image_folder(const std::string& path, const ImageOptions& options, Progress& progress) {
+  ImageSet set = list(path, options.split);
+  const std::vector<std::string> all = std::move(set.files);
+  choose_images(set, options);
+  std::vector<bool> kept(all.size());
+  for (const Index record : set.records) kept[static_cast<std::size_t>(record)] = true;
+  const std::vector<Found> found = examine_all(all, kept, progress);
+  set.digest = digest_of(path, all, found);
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < set.records.size(); ++i) {
+    const auto record = static_cast<std::size_t>(set.records[i]);
+    if (!found[record].damage.empty()) {
+      set.corrupt.push_back(found[record].damage);
+      continue;
+    }
+    set.records[left] = set.records[i];
+    set.labels[left++] = set.labels[i];
+    set.files.push_back(all[record]);
+  }
+  if (!set.corrupt.empty() && (options.corrupt == "refuse" || left == 0)) refuse(set, set.records.size());
+  set.records.resize(left);
+  set.labels.resize(left);
+  return set;
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include "data/formats.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/data/images.hpp"
+
+namespace zeroloss {
+namespace {
+
+/// Planar, as the points of CIFAR are.
+void copy_planes(const Image& image, double* row) {
+  const Index plane = image.height * image.width;
+  for (Index k = 0; k < plane; ++k)
+    for (Index c = 0; c < 3; ++c) row[c * plane + k] = image.pixels[static_cast<std::size_t>(3 * k + c)];
+}
+
+}  // namespace
+
+Source image_source(const std::string& path, const std::string& split) {
+  ImageSet set = read_images(path, {.split = split});
+  const Image first = set.image(0);
+  const auto check = [height = first.height, width = first.width, name = set.files[0]](
+                         const Image& image, const std::string& file) {
+    if (image.height == height && image.width == width) return;
+    throw DataError(
+        fmt::format("{} is {} x {} and {} is {} x {}; points need images of one size: resize them", name,
+                    height, width, file, image.height, image.width));
+  };
+  Source source;
+  source.n = set.n();
+  source.d = 3 * first.height * first.width;
+  for (const std::int64_t label : set.labels)
+    source.texts.push_back(set.class_names[static_cast<std::size_t>(label)]);
+  source.task = Task::classification;
+  source.target_name = "class folders";
+  source.digest = set.digest;
+  source.points = [set = std::move(set), check, d = source.d](const std::vector<Index>& records) {
+    RowMatrix X(static_cast<Index>(records.size()), d);
+    for (Index i = 0; i < X.rows(); ++i) {
+      const Index record = records[static_cast<std::size_t>(i)];
+      const Image image = set.image(record);
+      check(image, set.files[static_cast<std::size_t>(record)]);
+      copy_planes(image, X.row(i).data());
+    }
+    return X;
+  };
+  return source;
+}
+
+}  // namespace zeroloss
