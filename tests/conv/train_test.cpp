@@ -1,0 +1,289 @@
+#include "zeroloss/conv/train.hpp"
+
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "conv/trainer.hpp"
+#include "support/temp_folder.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+namespace {
+
+const Compute kFloat32{torch::kCPU, torch::kFloat32}, kBfloat16{torch::kCPU, torch::kBFloat16};
+
+/// n images of noise, class i mod c.
+ImageSet noise_images(Index n, Index classes, Index size = 32, std::uint64_t seed = 0) {
+  ImageSet images;
+  images.name = "noise";
+  images.digest = std::to_string(seed);
+  images.height = images.width = size;
+  Random random(seed, Stream::points);
+  for (Index i = 0; i < n; ++i) {
+    images.labels.push_back(i % classes);
+    images.records.push_back(i);
+  }
+  for (Index k = 0; k < classes; ++k) images.class_names.push_back(std::to_string(k));
+  for (Index i = 0; i < n * size * size * 3; ++i)
+    images.pixels.push_back(static_cast<std::uint8_t>(random.below(256)));
+  return images;
+}
+
+ConvOptions small_options() {
+  ConvOptions o;
+  o.depth = 1;
+  o.width = 4;
+  o.batch = 8;
+  o.steps = 12;
+  o.evaluate_every = 4;
+  o.learning_rate = 0.02;
+  return o;
+}
+
+// ---- against PyTorch ----
+
+/// What make_steps.py computed in double precision.
+class Steps : public ::testing::Test {
+ protected:
+  Steps() : file(read_tensors(ZEROLOSS_TEST_DIR "/conv/data/steps.safetensors")) {
+    network.architecture.image_size = 8;
+    network.architecture.stem_channels = 3;
+    network.architecture.stages = {{2, 4, 1}, {2, 8, 2}, {1, 12, 2}};
+    network.architecture.classes = 5;
+    for (const ConvLayer& layer : layers(network.architecture)) {
+      const std::vector<double> numbers = ours(layer, "start.");
+      network.weights.insert(network.weights.end(), numbers.begin(), numbers.end());
+    }
+    const Tensor& projection = tensor("projection");
+    network.projection.assign(projection.data<float>(), projection.data<float>() + projection.size());
+    options.batch = 4;
+    options.momentum = 0.9;
+    options.weight_decay = 0.01;
+  }
+
+  const Tensor& tensor(const std::string& name) const {
+    const Tensor* found = file.find(name);
+    if (found == nullptr) throw std::runtime_error("no tensor " + name);
+    return *found;
+  }
+
+  /// A layer's tensor in our order, channels last.
+  std::vector<double> ours(const ConvLayer& layer, const std::string& prefix) const {
+    const Tensor& t = tensor(prefix + layer.name);
+    const Index pixels = layer.kernel * layer.kernel;
+    std::vector<double> numbers;
+    for (Index o = 0; o < layer.out; ++o)
+      for (Index p = 0; p < pixels; ++p)
+        for (Index i = 0; i < layer.in; ++i) {
+          const Index at = (o * layer.in + i) * pixels + p;
+          numbers.push_back(t.dtype == Dtype::f32 ? static_cast<double>(t.data<float>()[at]) : t.data<double>()[at]);
+        }
+    return numbers;
+  }
+
+  Batch batch(Index step) const {
+    Batch b;
+    const Index share = 4 * 8 * 8 * 3;
+    b.x = std::shared_ptr<float>(new float[share], std::default_delete<float[]>());
+    std::copy_n(tensor("x").data<float>() + step * share, share, b.x.get());
+    b.labels.assign(tensor("labels").data<std::int64_t>() + step * 4, tensor("labels").data<std::int64_t>() + step * 4 + 4);
+    return b;
+  }
+
+  /// ||found - expected|| / ||expected|| of each layer; the largest.
+  double largest_error(const std::vector<float>& found, const std::string& prefix) const {
+    double largest = 0;
+    std::size_t at = 0;
+    for (const ConvLayer& layer : layers(network.architecture)) {
+      double difference = 0, norm = 0;
+      for (const double expected : ours(layer, prefix)) {
+        const double d = static_cast<double>(found[at++]) - expected;
+        difference += d * d;
+        norm += expected * expected;
+      }
+      largest = std::max(largest, std::sqrt(difference / norm));
+    }
+    return largest;
+  }
+
+  void expect_steps(const std::string& kind) {
+    ConvTrainer trainer(network, options, kFloat32, nullptr);
+    for (Index step = 0; step < 3; ++step) {
+      trainer.step(batch(step), 0.05);
+      bool flag = false;
+      const StepSums sums = trainer.take_sums(flag);
+      const double expected = tensor(kind + ".losses").data<double>()[step];
+      EXPECT_NEAR(sums.loss / sums.images, expected, 1e-5 * expected);
+      EXPECT_EQ(sums.images, 4);
+      EXPECT_EQ(sums.steps, 1);
+      EXPECT_FALSE(flag);
+    }
+    EXPECT_LT(largest_error(trainer.weights(), kind + "."), 1e-5);
+  }
+
+  TensorFile file;
+  ConvNetwork network;
+  ConvOptions options;
+};
+
+TEST_F(Steps, LogitsAreThoseOfPyTorch) {
+  const std::vector<ConvLayer> all = layers(network.architecture);
+  const torch::Tensor x = torch::from_blob(batch(0).x.get(), {4, 8, 8, 3}).clone();
+  const torch::Tensor projection = to_device(network.projection, torch::kCPU).view({12, 5});
+  const torch::Tensor logits = forward(all, views(to_device(network.weights, torch::kCPU), all), projection, x);
+  const double* expected = tensor("logits").data<double>();
+  double difference = 0, norm = 0;
+  for (Index k = 0; k < 20; ++k) {
+    const double d = static_cast<double>(logits.contiguous().data_ptr<float>()[k]) - expected[k];
+    difference += d * d;
+    norm += expected[k] * expected[k];
+  }
+  EXPECT_LT(std::sqrt(difference / norm), 1e-5);
+}
+
+TEST_F(Steps, GradientsAreThoseOfPyTorch) {
+  ConvTrainer trainer(network, options, kFloat32, nullptr);
+  EXPECT_LT(largest_error(to_host(trainer.gradient(batch(0))), "gradient."), 1e-5);
+}
+
+TEST_F(Steps, WeightsAreThoseOfPyTorch) { expect_steps("plain"); }
+
+TEST_F(Steps, NesterovSmoothingAndClippingAreThoseOfPyTorch) {
+  options.nesterov = true;
+  options.label_smoothing = 0.1;
+  options.clip_norm = 2;
+  expect_steps("nesterov");
+}
+
+// Every convolution rounds its inputs and its result to 8 bits, 2^-9 relative each at most; 11 layers there and
+// back, with norms that the layers keep within a factor of a few. A wrong path would be off by its own size.
+TEST_F(Steps, Bfloat16IsCloseByItsRounding) {
+  ConvTrainer trainer(network, options, kBfloat16, nullptr);
+  const double error = largest_error(to_host(trainer.gradient(batch(0))), "gradient.");
+  EXPECT_LT(error, 2 * 11 * 3 * std::ldexp(1, -9));
+  EXPECT_GT(error, 1e-5) << "is it float32 after all?";
+}
+
+TEST_F(Steps, TheMeanOfWeightsFollowsThem) {
+  options.average = 0.5;
+  ConvTrainer trainer(network, options, kFloat32, nullptr);
+  std::vector<float> expected = trainer.weights();
+  EXPECT_EQ(trainer.kept(), expected);
+  for (Index step = 0; step < 3; ++step) {
+    trainer.step(batch(step), 0.05);
+    const auto t = static_cast<double>(step + 1);
+    const double keep = std::min(0.5, (1 + t) / (10 + t));
+    const std::vector<float> now = trainer.weights(), kept = trainer.kept();
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const double mean = keep * static_cast<double>(expected[i]) + (1 - keep) * static_cast<double>(now[i]);
+      ASSERT_NEAR(kept[i], mean, 4 * std::ldexp(1, -24) * (std::abs(mean) + std::abs(static_cast<double>(now[i]))));
+      expected[i] = kept[i];
+    }
+  }
+}
+
+// ---- runs ----
+
+class ConvTrain : public test::TempFolder {};
+
+TEST_F(ConvTrain, RecordsWhatItDoes) {
+  const ImageSet images = noise_images(20, 4), test = noise_images(10, 4, 32, 1);
+  Progress silent;
+  std::vector<Index> seen;
+  const ConvResult r =
+      train(images, test, small_options(), silent, [&](const ConvRecord& record) { seen.push_back(record.step); });
+  EXPECT_EQ(r.status, ConvStatus::finished);
+  EXPECT_EQ(r.steps, 12);
+  EXPECT_EQ(seen, (std::vector<Index>{4, 8, 12}));
+  ASSERT_EQ(r.history.size(), 3U);
+  EXPECT_DOUBLE_EQ(r.history[1].epoch, 3.2);
+  EXPECT_DOUBLE_EQ(r.history[0].learning_rate, 0.02);
+  EXPECT_DOUBLE_EQ(r.history[2].learning_rate, 0.0002);
+  EXPECT_NEAR(r.history[0].train_loss, std::log(4), 0.5);
+  EXPECT_GT(r.history[0].images_per_s, 0);
+  EXPECT_EQ(r.history[2].block_norms, block_norms(r.network.architecture, r.network.weights));
+  EXPECT_EQ(r.device, "cpu");
+  EXPECT_EQ(r.precision, "float32");
+  ASSERT_TRUE(r.test && r.train);
+  EXPECT_EQ(r.test->top1_error, *r.history[2].test_error);
+  EXPECT_EQ(r.test->predicted, evaluate(predict(r.network, test, {}, silent, 3), test.labels).predicted);
+  EXPECT_EQ(r.network.class_names, images.class_names);
+}
+
+TEST_F(ConvTrain, ResumesToTheLastBit) {
+  const ImageSet images = noise_images(20, 4);
+  ConvOptions options = small_options();
+  options.average = 0.9;
+  options.flip = true;
+  options.cutout = 8;
+  Progress silent;
+  const ConvResult whole = train(images, {}, options, silent);
+  options.checkpoint = path("checkpoint");
+  for (const Index stop : {1, 4, 7}) {  // 4: as a record is made
+    options.resume = false;
+    std::atomic<bool> cancel{false};
+    Index steps = 0;
+    Progress stopping(
+        [&](const ProgressReport& report) {
+          if (report.stage == "training") cancel = static_cast<Index>(report.done) >= stop;
+          steps = static_cast<Index>(report.done);
+        },
+        &cancel, 0);
+    const ConvResult part = train(images, {}, options, stopping);
+    ASSERT_EQ(part.status, ConvStatus::interrupted);
+    EXPECT_LT(part.steps, 12);
+    EXPECT_GE(part.steps, stop);
+    options.resume = true;
+    const ConvResult rest = train(images, {}, options, silent);
+    EXPECT_EQ(rest.status, whole.status);
+    EXPECT_EQ(rest.network.weights, whole.network.weights) << "stopped after " << part.steps;
+    ASSERT_EQ(rest.history.size(), whole.history.size());
+    for (std::size_t k = 0; k < rest.history.size(); ++k) {
+      EXPECT_EQ(rest.history[k].step, whole.history[k].step);
+      EXPECT_DOUBLE_EQ(rest.history[k].train_loss, whole.history[k].train_loss);
+      EXPECT_EQ(rest.history[k].train_error, whole.history[k].train_error);
+      EXPECT_EQ(rest.history[k].block_norms, whole.history[k].block_norms);
+    }
+  }
+  options.learning_rate = 0.5;
+  EXPECT_MESSAGE(DataError, train(images, {}, options, silent), "of another run", "learning_rate is 0.02, not 0.5");
+  write("checkpoint", "not one");
+  EXPECT_MESSAGE(DataError, train(images, {}, options, silent), "checkpoint");
+}
+
+TEST_F(ConvTrain, SaysWhenItDiverges) {
+  ConvOptions options = small_options();
+  options.learning_rate = 1e6;
+  Progress silent;
+  const ConvResult r = train(noise_images(20, 4), {}, options, silent);
+  EXPECT_EQ(r.status, ConvStatus::diverged);
+  EXPECT_NE(r.conclusion.find("diverged"), std::string::npos);
+  EXPECT_FALSE(r.train);
+}
+
+TEST_F(ConvTrain, NamesWhatIsWrong) {
+  Progress silent;
+  const ImageSet images = noise_images(20, 4);
+  const auto with = [&](const ConvDevice& device) {
+    ConvOptions options = small_options();
+    options.device = device;
+    return train(images, {}, options, silent);
+  };
+  EXPECT_MESSAGE(std::invalid_argument, with({"tpu", "auto", 0}), "device must be cpu, cuda, cuda:N or auto; got 'tpu'");
+  EXPECT_MESSAGE(std::invalid_argument, with({"cuda:x", "auto", 0}), "N a number");
+  EXPECT_MESSAGE(std::invalid_argument, with({"cpu", "float16", 0}), "precision must be");
+  EXPECT_MESSAGE(std::invalid_argument, with({"cpu", "auto", -1}), "threads must be >= 0");
+  if (cuda::devices() == 0)
+    EXPECT_MESSAGE(BackendError, with({"cuda", "auto", 0}), "device cuda asked for", "0 CUDA devices");
+  EXPECT_MESSAGE(DataError, train({}, {}, small_options(), silent), "no images");
+  EXPECT_MESSAGE(DataError, train(images, noise_images(4, 2), small_options(), silent), "its classes are others");
+  EXPECT_MESSAGE(std::invalid_argument, train(noise_images(8, 2, 30), {}, small_options(), silent), "size");
+  EXPECT_MESSAGE(std::invalid_argument, predict(draw_network(cifar_architecture(2, 1, 4)), images, {}, silent, 0),
+                 "batch must be >= 1");
+}
+
+}  // namespace
+}  // namespace zeroloss
