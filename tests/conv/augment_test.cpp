@@ -160,49 +160,47 @@ TEST(Augment, CutsSquaresOut) {
   }
 }
 
-/// The window that a resized crop shows, told from an image whose red is the row and whose green is the
-/// column.
-struct Shown {
-  double height, width, top, left;
-};
-Shown shown(const Floats& x, Index size, double mean, double deviation) {
-  const auto value = [&](Index row, Index column, Index c) {
-    return x[static_cast<std::size_t>(3 * (row * size + column) + c)] * deviation + mean;
+constexpr Index kSide = 200, kResult = 64;
+
+/// How many rows (columns) a resized crop of a kSide x kSide image shows, to 1.1: red is the number of the
+/// row (column), green is 255 and blue 0, which tell what standardisation did.
+double rows_shown(bool columns, std::uint64_t seed) {
+  Image ramp{kSide, kSide, {}};
+  for (Index y = 0; y < kSide; ++y)
+    for (Index x = 0; x < kSide; ++x)
+      for (const Index value : {columns ? x : y, Index{255}, Index{0}})
+        ramp.pixels.push_back(static_cast<std::uint8_t>(value));
+  const Floats x = augmented(ramp, {.crop = "resized", .flip = false}, kResult, seed);
+  const double deviation = 255 / static_cast<double>(x[1] - x[2]);
+  const auto red = [&](Index k) {
+    return deviation * static_cast<double>(x[static_cast<std::size_t>(3 * k * (columns ? 1 : kResult))]);
   };
-  const double rows = (value(size - 2, 0, 0) - value(1, 0, 0)) / static_cast<double>(size - 3);
-  const double columns = (value(0, size - 2, 1) - value(0, 1, 1)) / static_cast<double>(size - 3);
-  return {rows * static_cast<double>(size), columns * static_cast<double>(size), value(0, 0, 0),
-          value(0, 0, 1)};
+  return (red(kResult - 2) - red(1)) / (kResult - 3) * kResult;
 }
 
 TEST(Augment, ResizedCropsHaveTheScalesAndRatiosPromised) {
-  const Index side = 200, size = 16;
-  Image ramp{side, side, {}};
-  for (Index y = 0; y < side; ++y)
-    for (Index x = 0; x < side; ++x)
-      for (const Index value : {y, x, Index{0}}) ramp.pixels.push_back(static_cast<std::uint8_t>(value));
   std::vector<double> ratios, scales;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    const Floats x = augmented(ramp, {.crop = "resized", .flip = false}, size, seed);
-    // Blue is 0 everywhere: its standardised value is -mean / deviation. Red tells the deviation of the crop.
-    const double blue = x[2];
-    double least = x[0], sum = 0, squares = 0;
-    for (std::size_t k = 0; k < x.size(); ++k) least = std::min(least, static_cast<double>(x[k]));
-    EXPECT_EQ(least, blue);
-    for (std::size_t k = 0; k < x.size(); ++k) sum += x[k], squares += static_cast<double>(x[k]) * x[k];
-    EXPECT_NEAR(sum / static_cast<double>(x.size()), 0, 1e-5);
-    EXPECT_NEAR(squares / static_cast<double>(x.size()), 1, 1e-5);
-    const auto [height, width, top, left] = shown(x, size, 0, 1);  // in units of the unknown deviation
+    const double height = rows_shown(false, seed), width = rows_shown(true, seed);
     ratios.push_back(std::log(width / height));
-    scales.push_back(height * width);
-    (void)top, (void)left;
+    scales.push_back(height * width / (kSide * kSide));
   }
-  // Rounding to bytes moves both ends of a slope by 1/2 of 45 or more: 0.03 in the log of a ratio of two.
-  const double most = std::log(4.0 / 3);
-  EXPECT_LT(*std::ranges::max_element(ratios), most + 0.04);
-  EXPECT_GT(*std::ranges::min_element(ratios), -most - 0.04);
-  const test::Estimate ratio = test::mean(ratios);
+  // Sides are whole pixels and measured to 1.1; the least ones are sqrt(0.08 * 3 / 4) * 200 = 49.
+  const double most = std::log(4.0 / 3), slack = 2 * 1.6 / 49;
+  EXPECT_LT(*std::ranges::max_element(ratios), most + slack);
+  EXPECT_GT(*std::ranges::min_element(ratios), -most - slack);
+  EXPECT_LT(*std::ranges::max_element(scales), 1 + slack);
+  EXPECT_GT(*std::ranges::min_element(scales), 0.08 * (1 - slack));
+  const test::Estimate ratio = test::mean(ratios), scale = test::mean(scales);
   EXPECT_LT(std::abs(ratio.value), test::kSigmas * ratio.standard_error) << "wide and high alike";
+  // A window of scale s fits if |log ratio| <= -log s.
+  double fits = 0, sum = 0;
+  for (double s = 0.08; s < 1; s += 1e-5) {
+    const double p = std::min(1.0, -std::log(s) / most);
+    fits += p;
+    sum += p * s;
+  }
+  EXPECT_LT(std::abs(scale.value - sum / fits), test::kSigmas * scale.standard_error + 2 * 1.1 / kSide);
 }
 
 TEST(Augment, ResizedCropOfAStripIsItsCentre) {
