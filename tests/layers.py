@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom: core <- data <- kernel <- shallow, linear, memorize, and no sibling includes another.
+"""Who may include whom: core <- data <- kernel <- shallow, linear, memorize; data <- conv; no sibling includes another.
 `layers.py SOURCE_TREE` prints every include that breaks the rule and exits with 1 if there is one."""
 import re
 import sys

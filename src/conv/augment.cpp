@@ -126,7 +126,7 @@ Index check_augment(const Augment& options, const ImageSet& images) {
     throw std::invalid_argument("augment: size must be given where images are files");
   const Index size = options.size == 0 ? images.height : options.size;
   check("size", size, 1, 1024);
-  check("pad", options.pad, 0, size);
+  if (options.crop == "pad") check("pad", options.pad, 0, size);
   check("cutout", options.cutout, 0, size);
   if (images.in_memory() && options.crop != "resized")
     check_size("augment", {nullptr, images.height, images.width}, options, size);

@@ -81,9 +81,10 @@ ImageSet read_images(const std::string& source, const ImageOptions& options = {}
 /// format; BackendError in a build without decoders.
 Image decode_image(const std::string& path);
 
-/// Bilinear, over an area as large as the pixels are apart where it shrinks (no aliasing); each direction is
-/// rounded to bytes. The same numbers as Pillow's Image.resize(.., BILINEAR). height, width >= 1; throws
-/// std::invalid_argument otherwise or for an image without pixels.
+/// Bilinear, over an area as large as the pixels are apart where it shrinks (no aliasing); along rows, then
+/// along columns, each rounded to bytes. The same numbers as Pillow's Image.resize(.., BILINEAR), up to 1
+/// where Pillow begins with the columns. height, width >= 1; throws std::invalid_argument otherwise or for an
+/// image without pixels.
 Image resize(const Image& image, Index height, Index width);
 
 }  // namespace zeroloss
