@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -15,12 +16,14 @@ void add_conv(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand(
       "conv", "Train an all-convolutional residual network on images; evaluate and export it");
   command->prefix_command();
+  command->fallthrough(false);
   command->set_help_flag();
-  command->callback([command, &session] {
+  command->callback([&session] {
     const std::string program =
         std::filesystem::read_symlink("/proc/self/exe").parent_path() / "zeroloss-conv";
-    std::vector<std::string> arguments = command->remaining();
-    arguments.insert(arguments.begin(), program);
+    const auto& all = session.arguments;
+    std::vector<std::string> arguments(std::ranges::find(all, "conv"), all.end());
+    arguments.front() = program;
     if (session.quiet) arguments.emplace_back("--quiet");
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());

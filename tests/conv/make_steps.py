@@ -68,6 +68,16 @@ for kind in ("plain", "nesterov"):  # nesterov: with label smoothing and clippin
     file[f"{kind}.losses"] = numpy.array(losses)
     file |= {f"{kind}.{name}": value.detach().numpy() for name, value in weights.items()}
 
+# How far bfloat16 is off when PyTorch chooses where to round: the largest relative error of a layer's gradient.
+weights = {name: torch.tensor(value, requires_grad=True) for name, value in start.items()}
+x, y = batches[0]
+with torch.autocast("cpu", torch.bfloat16):
+    logits = logits_of(weights, torch.tensor(projection), torch.tensor(x).permute(0, 3, 1, 2))
+F.cross_entropy(logits.float(), torch.tensor(y)).backward()
+errors = [numpy.linalg.norm(value.grad.double().numpy() - file[f"gradient.{name}"]) / numpy.linalg.norm(file[f"gradient.{name}"])
+          for name, value in weights.items()]
+file["bfloat16.error"] = numpy.array(max(errors))
+
 save_file({name: numpy.ascontiguousarray(value) for name, value in file.items()},
           Path(__file__).parent / "data" / "steps.safetensors")
 print(Path(__file__).parent / "data" / "steps.safetensors", sum(v.nbytes for v in file.values()), "bytes")
