@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing on Debian and its relatives; elsewhere prints the names.
 #   scripts/setup.sh core    what the library and the command need
-#   scripts/setup.sh full    core, and what the tests need, with a Python environment in build/python
+#   scripts/setup.sh conv    core, and LibTorch for `zeroloss conv`
+#   scripts/setup.sh full    conv, and what the tests need, with a Python environment in build/python
 #   scripts/setup.sh bench   core, and what the peers of the benchmarks need
 #   scripts/setup.sh lint    full, and the formatter and linter
 set -euo pipefail
@@ -10,16 +11,18 @@ core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev lib
   libfmt-dev nlohmann-json3-dev libcsv-dev libzip-dev libarchive-dev zlib1g-dev libcurl4-openssl-dev libssl-dev
   libboost-dev libsqlite3-dev libjpeg62-turbo-dev libpng-dev libonnx-dev libprotobuf-dev protobuf-compiler
   ca-certificates)
-full=("${core[@]}" libgtest-dev python3 python3-venv webp)
+conv=("${core[@]}" libtorch-dev libgloo-dev)
+full=("${conv[@]}" libgtest-dev python3 python3-venv webp)
 bench=("${core[@]}" python3 python3-venv)
 lint=("${full[@]}" clang-format clang-tidy libomp-dev)
 
 case "${1:-}" in
   core) packages=("${core[@]}") ;;
+  conv) packages=("${conv[@]}") ;;
   full) packages=("${full[@]}") ;;
   bench) packages=("${bench[@]}") ;;
   lint) packages=("${lint[@]}") ;;
-  *) echo "usage: scripts/setup.sh core|full|bench|lint" >&2; exit 2 ;;
+  *) echo "usage: scripts/setup.sh core|conv|full|bench|lint" >&2; exit 2 ;;
 esac
 
 if ! command -v apt-get >/dev/null; then

@@ -152,7 +152,7 @@ void augment(const ImageView& image, const Augment& options, Index size, Random 
 }
 
 void prepare(const ImageView& image, const Augment& options, Index size, float* x) {
-  if (options.crop != "resized") {
+  if (options.crop != "resized" || (image.height == size && image.width == size)) {
     check_size("prepare", image, options, size);
     return write({image, 0, 0, size}, false, x);
   }

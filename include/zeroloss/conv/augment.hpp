@@ -37,8 +37,9 @@ Index check_augment(const Augment& options, const ImageSet& images);
 /// is not size x size.
 void augment(const ImageView& image, const Augment& options, Index size, Random random, float* x);
 
-/// Writes an evaluation image to x, standardised: as it is, or for crop = resized the centre of the image
-/// resized to a shorter side of round(size 256 / 224) (and the longer one in proportion, rounded down).
+/// Writes an evaluation image to x, standardised: as it is, or for crop = resized and an image that is not
+/// size x size the centre of it, resized to a shorter side of round(size 256 / 224) (and the longer one in
+/// proportion, rounded down).
 void prepare(const ImageView& image, const Augment& options, Index size, float* x);
 
 }  // namespace zeroloss

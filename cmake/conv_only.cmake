@@ -1,0 +1,27 @@
+# The part of the library that `zeroloss conv` needs, on a machine that has LibTorch, OpenMP and headers of other people's
+# libraries, but none of their binaries: a GPU node, say. -D CMAKE_PREFIX_PATH or CMAKE_INCLUDE_PATH say where headers are.
+find_package(OpenMP REQUIRED)
+find_path(ZEROLOSS_EIGEN_INCLUDE Eigen/Core PATH_SUFFIXES eigen3 REQUIRED)
+find_path(ZEROLOSS_FMT_INCLUDE fmt/format.h REQUIRED)
+find_path(ZEROLOSS_JSON_INCLUDE nlohmann/json.hpp REQUIRED)
+find_path(ZEROLOSS_CLI11_INCLUDE CLI/CLI.hpp REQUIRED)
+
+function(zeroloss_headers name folder)
+  add_library(${name} INTERFACE IMPORTED)
+  target_include_directories(${name} INTERFACE ${folder})
+endfunction()
+zeroloss_headers(Eigen3::Eigen ${ZEROLOSS_EIGEN_INCLUDE})
+zeroloss_headers(fmt::fmt ${ZEROLOSS_FMT_INCLUDE})
+target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY=1)
+zeroloss_headers(nlohmann_json::nlohmann_json ${ZEROLOSS_JSON_INCLUDE})
+zeroloss_headers(CLI11::CLI11 ${ZEROLOSS_CLI11_INCLUDE})
+set(ZEROLOSS_PRIVATE_LIBRARIES OpenMP::OpenMP_CXX fmt::fmt nlohmann_json::nlohmann_json)
+
+add_library(zeroloss STATIC
+  src/conv/augment.cpp src/conv/batches.cpp src/conv/evaluation.cpp src/conv/model.cpp src/conv/options.cpp
+  src/conv/resnet.cpp
+  src/core/blas_absent.cpp src/core/chart.cpp src/core/digest.cpp src/core/digest_portable.cpp src/core/memory.cpp
+  src/core/onnx_absent.cpp src/core/progress.cpp src/core/random.cpp src/core/run.cpp src/core/tensors.cpp
+  src/core/text.cpp
+  src/data/choose.cpp src/data/cifar.cpp src/data/dataset.cpp src/data/decode_image_absent.cpp
+  src/data/image_folder.cpp src/data/images.cpp src/data/known.cpp src/data/model_file.cpp src/data/resize.cpp)

@@ -1,0 +1,237 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "support/python.hpp"
+#include "support/shared_data.hpp"
+#include "support/temp_folder.hpp"
+#include "zeroloss/core/random.hpp"
+#include "zeroloss/core/tensors.hpp"
+
+/// `zeroloss conv`, as people run it.
+namespace zeroloss::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class ConvCommand : public TempFolder {
+ protected:
+  /// A CIFAR-10 folder with images of noise, n a batch file.
+  std::string noise(Index n) const {
+    Random random(1, Stream::points);
+    for (const char* name : {"data_batch_1.bin", "test_batch.bin"}) {
+      std::string bytes;
+      for (Index i = 0; i < n; ++i) {
+        bytes += static_cast<char>(i % 10);
+        for (int k = 0; k < 3072; ++k) bytes += static_cast<char>(random.below(256));
+      }
+      write(std::string("cifar/") + name, bytes);
+    }
+    return path("cifar");
+  }
+
+  static Outcome conv(std::vector<std::string> arguments, const RunOptions& options = {}) {
+    arguments.insert(arguments.begin(), "conv");
+    return zeroloss(arguments, options);
+  }
+
+  static std::vector<std::string> small(const std::string& data, const std::string& out) {
+    return {"train", data, "--depth", "1", "--width", "4", "--batch", "8", "--steps",
+            "10",    "--out", out,   "--evaluate-every", "5"};
+  }
+
+  static std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+
+  std::vector<std::string> lines(const std::string& file) const {
+    std::istringstream in(content(path(file)));
+    std::vector<std::string> all;
+    for (std::string line; std::getline(in, line);) all.push_back(line);
+    return all;
+  }
+};
+
+TEST_F(ConvCommand, TrainsEvaluatesPredictsAndExports) {
+  const std::string data = noise(20);
+  const Outcome trained = conv(with(small(data, path("run")), {}));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_NE(trained.out.find("20 training images and 20 test images, 10 classes"), std::string::npos) << trained.out;
+  EXPECT_NE(trained.out.find("7 convolutions"), std::string::npos) << trained.out;
+  for (const char* file : {"manifest.json", "result.json", "evaluation.json", "model.safetensors", "metrics.csv",
+                           "norms.csv", "error.vl.json", "norms.vl.json"})
+    EXPECT_TRUE(fs::exists(path("run") + "/" + file)) << file;
+  EXPECT_FALSE(fs::exists(path("run") + "/checkpoint.safetensors"));
+
+  const auto metrics = lines("run/metrics.csv");
+  ASSERT_EQ(metrics.size(), 3U);
+  EXPECT_EQ(metrics[0],
+            "step,epoch,learning_rate,train_loss,train_error,test_error,images_per_s,weight_norm,gradient_norm");
+  EXPECT_EQ(metrics[1].substr(0, 9), "5,2,0.05,");
+  EXPECT_EQ(lines("run/norms.csv")[0], "step,stage1.block1,stage2.block1,stage3.block1");
+  const Json result = Json::parse(content(path("run/result.json")));
+  EXPECT_EQ(result["n"], 20);
+  EXPECT_EQ(result["steps"], 10);
+  EXPECT_EQ(result["options"]["learning_rate"], 0.05);
+  const Json evaluation = Json::parse(content(path("run/evaluation.json")));
+  Index images = 0;
+  for (const Json& row : evaluation["confusion"])
+    for (const Json& count : row) images += count.get<Index>();
+  EXPECT_EQ(images, 20);
+
+  const Outcome evaluated = conv({"eval", path("run"), data, "--json"});
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  EXPECT_EQ(Json::parse(evaluated.out), evaluation) << "the same network on the same images";
+  EXPECT_EQ(conv({"export", path("run"), path("net.onnx")}).exit_code, 0);
+
+  const Outcome again = conv(small(data, path("run")));
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_NE(again.err.find("exists"), std::string::npos) << again.err;
+}
+
+// The exported file holds the preprocessing, and says what eval says. Logits differ by the order of sums.
+TEST_F(ConvCommand, OnnxRuntimeAgrees) {
+  ZEROLOSS_NEEDS_PYTHON();
+  const std::string data = noise(30);
+  ASSERT_EQ(conv(with(small(data, path("run")), {"--learning-rate", "0.02"})).exit_code, 0);
+  ASSERT_EQ(conv({"export", path("run"), path("net.onnx")}).exit_code, 0);
+  const Outcome onnx = run_python("apps/conv_onnx.py", {path("net.onnx"), path("cifar/test_batch.bin")});
+  ASSERT_EQ(onnx.exit_code, 0) << onnx.err;
+  const Json evaluation = Json::parse(content(path("run/evaluation.json")));
+  const Json found = Json::parse(onnx.out);
+  EXPECT_EQ(found["confusion"], evaluation["confusion"]);
+  EXPECT_NEAR(found["loss"].get<double>(), evaluation["loss"].get<double>(), 1e-5);
+}
+
+TEST_F(ConvCommand, StopsOnInterruptAndResumes) {
+  const std::string data = noise(40);
+  auto arguments = small(data, path("run"));
+  arguments = with(arguments, {"--no-test"});
+  arguments[9] = "300";  // long enough to be interrupted
+  ASSERT_EQ(conv(arguments).exit_code, 0);
+  arguments[11] = path("cut");
+  RunOptions options;
+  options.terminal = true;
+  options.interrupt_when = [](const Outcome& so_far) { return so_far.err.find("loss") != std::string::npos; };
+  const Outcome cut = conv(arguments, options);
+  ASSERT_EQ(cut.exit_code, 130) << cut.err;
+  EXPECT_NE(cut.err.find("--resume"), std::string::npos) << cut.err;
+  EXPECT_FALSE(fs::exists(path("cut")));
+  EXPECT_TRUE(fs::exists(path("cut.partial/checkpoint.safetensors")));
+  EXPECT_EQ(conv(arguments).exit_code, 2) << "without --resume nothing is overwritten";
+  const Outcome rest = conv(with(arguments, {"--resume"}));
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  const TensorFile whole = read_tensors(path("run/model.safetensors")), resumed = read_tensors(path("cut/model.safetensors"));
+  for (const Tensor& tensor : whole.tensors) EXPECT_EQ(resumed.find(tensor.name)->bytes, tensor.bytes) << tensor.name;
+}
+
+// The mean of two halves' gradients is the whole's, up to the rounding of sums: 10 steps of float32.
+TEST_F(ConvCommand, TwoProcessesAgreeWithOne) {
+  const std::string data = noise(40);
+  ASSERT_EQ(conv(small(data, path("one"))).exit_code, 0);
+  Outcome outcomes[2];
+  const std::string port = std::to_string(20000 + getpid() % 20000);
+  std::vector<std::thread> processes;
+  for (int rank = 0; rank < 2; ++rank)
+    processes.emplace_back([&, rank] {
+      RunOptions options;
+      options.environment = {"WORLD_SIZE=2", "RANK=" + std::to_string(rank), "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + port};
+      outcomes[rank] = conv(with(small(data, path("two")), {"--threads", "1"}), options);
+    });
+  for (std::thread& process : processes) process.join();
+  if (outcomes[0].err.find("libgloo-dev") != std::string::npos) GTEST_SKIP() << outcomes[0].err;
+  ASSERT_EQ(outcomes[0].exit_code, 0) << outcomes[0].err;
+  ASSERT_EQ(outcomes[1].exit_code, 0) << outcomes[1].err;
+  EXPECT_EQ(outcomes[1].out, "") << "rank 0 speaks";
+  EXPECT_EQ(Json::parse(content(path("two/result.json")))["processes"], 2);
+  const TensorFile one = read_tensors(path("one/model.safetensors")), two = read_tensors(path("two/model.safetensors"));
+  for (const Tensor& tensor : one.tensors) {
+    const auto* a = tensor.data<float>();
+    const auto* b = two.find(tensor.name)->data<float>();
+    double difference = 0, norm = 0;
+    for (Index i = 0; i < tensor.size(); ++i) {
+      difference += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
+      norm += std::pow(static_cast<double>(a[i]), 2);
+    }
+    EXPECT_LT(std::sqrt(difference / norm), 1e-5) << tensor.name;
+  }
+}
+
+TEST_F(ConvCommand, RecipesAreDefaults) {
+  const auto config = [](std::vector<std::string> arguments) {
+    const Outcome outcome = conv(with({"train", "x", "--print-config"}, arguments));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out;
+  };
+  EXPECT_NE(config({}).find("train.steps=60000"), std::string::npos) << config({});
+  const std::string modern = config({"--recipe", "modern", "--batch", "64"});
+  EXPECT_NE(modern.find("train.schedule=\"cosine\""), std::string::npos) << modern;
+  EXPECT_NE(modern.find("train.batch=64"), std::string::npos);
+  EXPECT_NE(modern.find("train.nesterov=true"), std::string::npos);
+}
+
+TEST_F(ConvCommand, NamesWhatIsWrong) {
+  const std::string data = noise(10);
+  const auto expect = [&](const std::vector<std::string>& arguments, int code, const std::string& message) {
+    const Outcome outcome = conv(arguments);
+    EXPECT_EQ(outcome.exit_code, code) << outcome.err;
+    EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+  };
+  expect({"train", path("none")}, 2, "no such file or folder");
+  expect({"train", data, "--depth", "0"}, 2, "depth must be >= 1");
+  expect({"train", data, "--recipe", "mine"}, 2, "--recipe");
+  expect({"train", data, "--batch", "0"}, 2, "batch must be >= 1");
+  expect({"train", data, "--resume"}, 2, "--resume needs --out");
+  expect({"train", data, "--wrong"}, 2, "--wrong");
+  expect({"eval", path("none"), data}, 2, "none");
+  expect({"predict", path("none"), path("none.jpg")}, 2, "none");
+  expect({"fly"}, 2, "fly");
+  write("torn/data_batch_1.bin", "abc");
+  expect({"train", path("torn")}, 2, "truncated");
+  RunOptions alone;
+  alone.environment = {"WORLD_SIZE=two"};
+  const Outcome outcome = conv({"train", data}, alone);
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("WORLD_SIZE is no number: two"), std::string::npos) << outcome.err;
+  for (const char* sub : {"train", "eval", "predict", "export"}) EXPECT_EQ(conv({sub, "--help"}).exit_code, 0);
+}
+
+// Photographs, by their folder: training and test split, prediction of a file.
+TEST_F(ConvCommand, ReadsImageFolders) {
+  const fs::path shared = shared_data();
+  if (shared.empty()) GTEST_SKIP() << "no ZEROLOSS_SHARED_DATA";
+  const std::string photos = shared / "photos";
+  const Outcome trained = conv({"train", photos, "--crop", "resized", "--depth", "1", "--width", "4", "--batch", "8",
+                                "--steps", "4", "--out", path("run")});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_NE(trained.out.find("16 training images and 8 test images, 2 classes"), std::string::npos) << trained.out;
+  const Outcome seen = conv({"predict", path("run"), photos + "/val/ants/Ant-1818.jpg", "--json"});
+  ASSERT_EQ(seen.exit_code, 0) << seen.err;
+  const Json classes = Json::parse(seen.out)[0]["classes"];
+  ASSERT_EQ(classes.size(), 2U);
+  EXPECT_NEAR(classes[0]["probability"].get<double>() + classes[1]["probability"].get<double>(), 1, 1e-12);
+}
+
+// A network with 2 blocks a stage learns 500 images of CIFAR-10 by heart.
+TEST_F(ConvCommand, SlowMemorizesCifar) {
+  const fs::path shared = shared_data();
+  if (shared.empty()) GTEST_SKIP() << "no ZEROLOSS_SHARED_DATA";
+  if (run_program("dwebp", {"-version"}).exit_code != 0) GTEST_SKIP() << "no dwebp (Debian: webp)";
+  const Outcome unpacked = run_program("python3", {shared / "unpack.py", "cifar-10", folder});
+  ASSERT_EQ(unpacked.exit_code, 0) << unpacked.err;
+  const Outcome trained = conv({"train", folder, "--n", "500", "--no-test", "--depth", "2", "--width", "16",
+                                "--batch", "25", "--epochs", "60", "--crop", "none", "--no-flip", "--learning-rate",
+                                "0.05", "--schedule", "cosine", "--warm-up", "0.1", "--stop", "memorized",
+                                "--require", "memorized"});
+  EXPECT_EQ(trained.exit_code, 0) << trained.out << trained.err;
+  EXPECT_NE(trained.out.find("all 500 training images are right"), std::string::npos) << trained.out;
+}
+
+}  // namespace
+}  // namespace zeroloss::test
