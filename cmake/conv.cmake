@@ -4,7 +4,8 @@ find_package(Torch 1.13 QUIET)
 if(Torch_FOUND)
   set(conv_sources
     src/conv/checkpoint.cpp src/conv/forward.cpp src/conv/group.cpp src/conv/train.cpp src/conv/trainer.cpp)
-  find_path(ZEROLOSS_GLOO_INCLUDE gloo/context.h HINTS ${TORCH_INCLUDE_DIRS})
+  # Only headers of the gloo inside this LibTorch will do.
+  find_path(ZEROLOSS_GLOO_INCLUDE gloo/context.h PATHS ${TORCH_INCLUDE_DIRS} NO_DEFAULT_PATH)
   if(ZEROLOSS_GLOO_INCLUDE)
     list(APPEND conv_sources src/conv/gloo.cpp)
   else()

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <functional>
 #include <memory>
@@ -110,12 +111,6 @@ void add_options(CLI::App& command, Options& o) {
     });
     return option;
   };
-  const auto flag = [&](const char* group, const char* name, bool ConvOptions::* field, const char* help) {
-    auto* option = command.add_flag(name, o.conv.*field, help)->group(group);
-    o.defaults.push_back([option, field, &o](const ConvOptions& recipe) {
-      if (option->empty()) o.conv.*field = recipe.*field;
-    });
-  };
   constexpr auto kNetwork = "Network", kTraining = "Training", kImages = "Augmentation",
                  kStopping = "Stopping and checking";
   using O = ConvOptions;
@@ -139,24 +134,25 @@ void add_options(CLI::App& command, Options& o) {
       ->check(CLI::IsMember({"steps", "cosine", "linear", "exponential", "constant"}));
   add(kTraining, "--drops", &O::drops, "where the learning rate is divided: fractions of all steps")
       ->delimiter(',')
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->default_str(fmt::format("{}", fmt::join(o.conv.drops, ",")));
   add(kTraining, "--drop-factor", &O::drop_factor, "by what it is divided, > 1");
   add(kTraining, "--decay", &O::decay, "of the exponential schedule, in (0, 1)");
   add(kTraining, "--warm-up", &O::warm_up, "fraction of all steps in which the rate grows from 0, in [0, 1)");
   add(kTraining, "--momentum", &O::momentum, "in [0, 1)");
-  flag(kTraining, "--nesterov,!--no-nesterov", &O::nesterov, "Nesterov's momentum");
+  add(kTraining, "--nesterov", &O::nesterov, "true: Nesterov's momentum");
   add(kTraining, "--weight-decay", &O::weight_decay, ">= 0");
   add(kTraining, "--label-smoothing", &O::label_smoothing, "in [0, 1)");
   add(kTraining, "--clip-norm", &O::clip_norm, "longest gradient; 0 = any");
   add(kTraining, "--average", &O::average, "decay of the mean weights that are kept, in [0, 1); 0 = the last");
   add(kImages, "--crop", &O::crop, "pad (by 4 pixels, then a random crop), resized (a random part), or none")
       ->check(CLI::IsMember({"pad", "resized", "none"}));
-  flag(kImages, "--flip,!--no-flip", &O::flip, "mirror half of the images, at random");
+  add(kImages, "--flip", &O::flip, "true: mirror half of the images, at random");
   add(kImages, "--cutout", &O::cutout, "side of a square set to 0, in pixels; 0 = none");
   add(kStopping, "--stop", &O::stop, "schedule, or memorized: once every training image is right")
       ->check(CLI::IsMember({"schedule", "memorized"}));
   add(kStopping, "--evaluate-every", &O::evaluate_every, "steps between rows of metrics.csv; 0 = an epoch");
-  flag("Device", "--deterministic", &O::deterministic, "on a GPU: the same bits in every run, slower [off]");
+  add("Device", "--deterministic", &O::deterministic, "true: on a GPU the same bits in every run, slower");
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ std::string name(int device) { return at::cuda::getDeviceProperties(device)->nam
 void configure(bool deterministic) {
   at::globalContext().setBenchmarkCuDNN(!deterministic);
   at::globalContext().setDeterministicCuDNN(deterministic);
+  at::globalContext().setAllowTF32CuDNN(false);
 }
 
 void use(int device) { c10::cuda::set_device(static_cast<c10::DeviceIndex>(device)); }

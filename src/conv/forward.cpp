@@ -45,6 +45,7 @@ Compute compute_of(const ConvDevice& options, int local_rank) {
     throw std::invalid_argument(fmt::format("conv: threads must be >= 0; got {}", options.threads));
   const torch::Device device = device_of(options.device, local_rank);
   const bool half = options.precision == "bfloat16" || (options.precision == "auto" && device.is_cuda());
+  if (device.is_cuda()) cuda::use(device.index());
   if (device.is_cpu())
     at::set_num_threads(options.threads > 0 ? options.threads
                                             : static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
@@ -93,8 +94,9 @@ torch::Tensor forward(const std::vector<ConvLayer>& layers, const std::vector<to
     const torch::Tensor inner = convolve(h, j).relu_();
     torch::Tensor next = convolve(inner, j + 1);
     if (layers[j].stride > 1) h = torch::avg_pool2d(h, layers[j].stride);
-    // Adding to the first channels is adding zero channels to h, without writing them.
-    next.narrow(1, 0, layers[j].in).add_(h);
+    // Adding to the first channels is adding h with zero channels appended, without writing them. (A view that
+    // is written to costs a copy of the gradient: only where channels grow.)
+    (layers[j].in == layers[j].out ? next : next.narrow(1, 0, layers[j].in)).add_(h);
     h = next;
   }
   return h.to(torch::kFloat32).mean({2, 3}).mm(projection);

@@ -15,7 +15,7 @@ void require(bool holds, const char* name, const char* range, const auto& found)
   if (!holds) throw std::invalid_argument(fmt::format("conv: {} must be {}; got {}", name, range, found));
 }
 
-void require_one_of(const char* name, const std::string& found, std::initializer_list<const char*> known) {
+void require_one_of(const char* name, const std::string& found, const std::vector<std::string>& known) {
   require(std::ranges::find(known, found) != known.end(), name,
           fmt::format("one of {}", fmt::join(known, ", ")).c_str(), found);
 }

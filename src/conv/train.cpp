@@ -50,6 +50,7 @@ class Run {
         network_(draw_network(architecture_of(options, images.classes()), options.seed)),
         trainer_(network_, options, compute_, group_.get()) {
     network_.class_names = images.class_names;
+    if (compute_.device.is_cuda()) cuda::configure(options.deterministic);
   }
 
   ConvResult operator()() {
@@ -106,9 +107,9 @@ class Run {
     Batches batches(images_, augment_of(options_, network_.architecture.image_size), options_.batch,
                     options_.seed, trainer_.steps(), loaders(), options_.process.rank,
                     options_.process.world);
-    progress_.stage("training", static_cast<double>(steps_ - trainer_.steps()));
+    show([&] { progress_.stage("training", static_cast<double>(steps_ - trainer_.steps())); });
     Clock::time_point start = Clock::now();
-    bool cancelled = progress_.cancelled();
+    bool cancelled = !group_ && progress_.cancelled();
     while (true) {
       if (record_due()) {
         record();
@@ -138,10 +139,22 @@ class Run {
     }
   }
 
+  /// Processes that train together stop together, when take_sums() says so.
+  template <class Report>
+  void show(Report report) {
+    try {
+      report();
+    } catch (const Interrupted&) {
+      if (!group_) throw;
+    }
+  }
+
   void tell(const StepSums& sums) {
-    progress_.note(fmt::format("loss {:.4f}  error {:.2f} %  {:.4g} images/s", totals_.loss / totals_.images,
-                               100 * totals_.wrong / totals_.images, totals_.images / totals_.train_s));
-    if (!progress_.cancelled()) progress_.advance(sums.steps);
+    show([&] {
+      progress_.note(fmt::format("loss {:.4f}  error {:.2f} %  {:.4g} images/s", totals_.loss / totals_.images,
+                                 100 * totals_.wrong / totals_.images, totals_.images / totals_.train_s));
+      progress_.advance(sums.steps);
+    });
   }
 
   void record() {
@@ -176,7 +189,7 @@ class Run {
   void evaluate_all(ConvResult& r) {
     if (r.status == ConvStatus::diverged) return;
     const ConvStatus status = std::exchange(r.status, ConvStatus::interrupted);
-    progress_.stage("evaluating");
+    show([&] { progress_.stage("evaluating"); });
     r.train = evaluated(images_);
     if (test_.n() > 0) r.test = evaluated(test_);
     r.status = r.train->wrong == 0 ? ConvStatus::memorized : status;

@@ -1,6 +1,7 @@
 #include "zeroloss/data/dataset.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

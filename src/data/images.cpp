@@ -1,6 +1,7 @@
 #include "zeroloss/data/images.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <fstream>

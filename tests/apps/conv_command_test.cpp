@@ -169,11 +169,15 @@ TEST_F(ConvCommand, RecipesAreDefaults) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return outcome.out;
   };
-  EXPECT_NE(config({}).find("train.steps=60000"), std::string::npos) << config({});
+  const std::string paper = config({});
+  EXPECT_NE(paper.find("train.steps=60000"), std::string::npos) << paper;
+  EXPECT_NE(paper.find("train.flip=true"), std::string::npos) << paper;
   const std::string modern = config({"--recipe", "modern", "--batch", "64"});
   EXPECT_NE(modern.find("train.schedule=\"cosine\""), std::string::npos) << modern;
-  EXPECT_NE(modern.find("train.batch=64"), std::string::npos);
-  EXPECT_NE(modern.find("train.nesterov=true"), std::string::npos);
+  EXPECT_NE(modern.find("train.batch=64"), std::string::npos) << modern;
+  EXPECT_NE(modern.find("train.nesterov=true"), std::string::npos) << modern;
+  const Outcome back = conv({"--config", write("modern.toml", modern), "train", "x", "--print-config"});
+  EXPECT_EQ(back.out, modern) << back.err;
 }
 
 TEST_F(ConvCommand, NamesWhatIsWrong) {
@@ -183,7 +187,7 @@ TEST_F(ConvCommand, NamesWhatIsWrong) {
     EXPECT_EQ(outcome.exit_code, code) << outcome.err;
     EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
   };
-  expect({"train", path("none")}, 2, "no such file or folder");
+  expect({"train", path("none")}, 2, "no such folder, and not a known name");
   expect({"train", data, "--depth", "0"}, 2, "depth must be >= 1");
   expect({"train", data, "--recipe", "mine"}, 2, "--recipe");
   expect({"train", data, "--batch", "0"}, 2, "batch must be >= 1");
@@ -226,7 +230,7 @@ TEST_F(ConvCommand, SlowMemorizesCifar) {
   const Outcome unpacked = run_program("python3", {shared / "unpack.py", "cifar-10", folder});
   ASSERT_EQ(unpacked.exit_code, 0) << unpacked.err;
   const Outcome trained = conv({"train", folder, "--n", "500", "--no-test", "--depth", "2", "--width", "16",
-                                "--batch", "25", "--epochs", "60", "--crop", "none", "--no-flip", "--learning-rate",
+                                "--batch", "25", "--epochs", "60", "--crop", "none", "--flip", "false", "--learning-rate",
                                 "0.05", "--schedule", "cosine", "--warm-up", "0.1", "--stop", "memorized",
                                 "--require", "memorized"});
   EXPECT_EQ(trained.exit_code, 0) << trained.out << trained.err;
