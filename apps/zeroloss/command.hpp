@@ -15,7 +15,7 @@ namespace zeroloss::app {
 /// Exit codes of the command.
 enum Exit { kDone = 0, kRequirementFailed = 1, kBadUsage = 2, kMissing = 3, kInterrupted = 130 };
 
-/// The process as a subcommand sees it. Only main.cpp reads the environment.
+/// The process as a subcommand sees it. Only who calls run() reads the environment.
 struct Session {
   std::vector<std::string> arguments;  ///< the command line, for the manifest
   std::string cache;                   ///< default of --cache: XDG_CACHE_HOME/zeroloss
@@ -35,6 +35,10 @@ void add_linear(CLI::App& app, Session& session);
 void add_memorize(CLI::App& app, Session& session);
 void add_predict(CLI::App& app, Session& session);
 void add_sweep(CLI::App& app, Session& session);
+
+/// The command `arguments`, its own name first: prints the answer, and returns the exit code. `cache` is the
+/// default of --cache. Ctrl-C and SIGPIPE are its own from here on.
+int run(const std::vector<std::string>& arguments, const std::string& cache);
 
 /// Arguments as a shell would read them.
 std::string quoted(const std::vector<std::string>& arguments);

@@ -1,0 +1,13 @@
+#include "bindings.hpp"
+
+NB_MODULE(_core, m) {
+  m.doc() = "zeroloss: the C++ library as it is. Use the functions of the package zeroloss.";
+  using namespace zeroloss::python;
+  bind_core(m);
+  bind_data(m);
+  bind_kernel(m);
+  bind_shallow(m);
+  bind_sweep(m);
+  bind_linear(m);
+  bind_memorize(m);
+}
