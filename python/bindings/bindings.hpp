@@ -8,6 +8,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <functional>
@@ -62,6 +63,14 @@ nb::list references(nb::handle owner, std::vector<Element>& elements) {
   nb::list list;
   for (Element& element : elements) list.append(nb::cast(&element, nb::rv_policy::reference_internal, owner));
   return list;
+}
+
+/// A matrix that belongs to `owner`, in place and read-only.
+template <class Numbers>
+nb::object view(nb::handle owner, const Numbers& numbers) {
+  nb::object array = nb::cast(numbers, nb::rv_policy::reference_internal, owner);
+  array.attr("flags").attr("writeable") = false;
+  return array;
 }
 
 /// A result with what it takes to print and save it as the command does.

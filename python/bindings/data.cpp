@@ -53,8 +53,14 @@ void bind_data(nb::module_& m) {
       .def("__repr__", [](const Sample& s) { return "<sample " + describe(s) + ">"; });
 
   nb::class_<Dataset>(m, "Dataset", "n points with their targets. Made by zeroloss.read_dataset.")
-      .def_ro("X", &Dataset::X, "n x d, as read (not yet centred or normalised).")
-      .def_ro("y", &Dataset::y, "n numbers, or class indices 0..c-1; empty without targets.")
+      .def_prop_ro(
+          "X", [](nb::handle self) { return view(self, nb::cast<const Dataset&>(self).X); },
+          nb::sig("def X(self) -> numpy.typing.NDArray[numpy.float64]"),
+          "n x d, as read (not yet centred or normalised), read-only.")
+      .def_prop_ro(
+          "y", [](nb::handle self) { return view(self, nb::cast<const Dataset&>(self).y); },
+          nb::sig("def y(self) -> numpy.typing.NDArray[numpy.float64]"),
+          "n numbers, or class indices 0..c-1; empty without targets; read-only.")
       .def_prop_ro(
           "task", [](const Dataset& d) { return name(d.task); }, "none | regression | classification.")
       .def_ro("class_names", &Dataset::class_names, "c names, sorted; empty unless classification.")

@@ -169,12 +169,15 @@ void bind_linear(nb::module_& m) {
         folder.finish();
       });
 
-  m.def("linear", [](const std::shared_ptr<NamedProblem>& problem, const LinearOptions& options,
-                     const std::string& sigma, std::uint64_t seed, const std::string& call,
-                     const nb::object& progress) {
-    auto result = value_of_work(progress, [&](Progress& p) { return linear(problem->problem, options, p); });
-    return Solved(std::move(result), {problem, options, sigma, seed}, call);
-  });
+  m.def(
+      "linear",
+      [](const std::shared_ptr<NamedProblem>& problem, const LinearOptions& options, const std::string& sigma,
+         std::uint64_t seed, const std::string& call, const nb::object& progress) {
+        auto result =
+            value_of_work(progress, [&](Progress& p) { return linear(problem->problem, options, p); });
+        return Solved(std::move(result), {problem, options, sigma, seed}, call);
+      },
+      "problem"_a, "options"_a, "sigma"_a, "seed"_a, "call"_a, "progress"_a.none());
 }
 
 }  // namespace zeroloss::python

@@ -124,11 +124,14 @@ void bind_certify(nb::module_& m) {
         app::write_run(folder, *a.options.data, a.options.read, a.options.settings, a, {a.call});
       });
 
-  m.def("certify", [](const std::shared_ptr<Dataset>& data, const ReadOptions& read,
-                      const CertifyOptions& options, const std::string& call, const nb::object& progress) {
-    auto result = value_of_work(progress, [&](Progress& p) { return certify(*data, options, p); });
-    return Certified(std::move(result), {data, read, options}, call);
-  });
+  m.def(
+      "certify",
+      [](const std::shared_ptr<Dataset>& data, const ReadOptions& read, const CertifyOptions& options,
+         const std::string& call, const nb::object& progress) {
+        auto result = value_of_work(progress, [&](Progress& p) { return certify(*data, options, p); });
+        return Certified(std::move(result), {data, read, options}, call);
+      },
+      "data"_a, "read"_a, "options"_a, "call"_a, "progress"_a.none());
 }
 
 void bind_network(nb::module_& m) {
@@ -330,11 +333,14 @@ void bind_fit(nb::module_& m) {
         folder.finish();
       });
 
-  m.def("fit", [](const std::shared_ptr<Dataset>& data, const ReadOptions& read, const FitOptions& options,
-                  const std::string& call, const nb::object& progress) {
-    auto result = value_of_work(progress, [&](Progress& p) { return fit(*data, options, p); });
-    return Fitted(std::move(result), {data, read, options}, call);
-  });
+  m.def(
+      "fit",
+      [](const std::shared_ptr<Dataset>& data, const ReadOptions& read, const FitOptions& options,
+         const std::string& call, const nb::object& progress) {
+        auto result = value_of_work(progress, [&](Progress& p) { return fit(*data, options, p); });
+        return Fitted(std::move(result), {data, read, options}, call);
+      },
+      "data"_a, "read"_a, "options"_a, "call"_a, "progress"_a.none());
 }
 
 }  // namespace

@@ -113,11 +113,14 @@ void bind_sweep(nb::module_& m) {
         folder.finish();
       });
 
-  m.def("sweep", [](const std::string& source, const SweepOptions& options, const std::string& call,
-                    const nb::object& progress) {
-    return Swept(value_of_work(progress, [&](Progress& p) { return sweep(source, options, p); }), options,
-                 call);
-  });
+  m.def(
+      "sweep",
+      [](const std::string& source, const SweepOptions& options, const std::string& call,
+         const nb::object& progress) {
+        return Swept(value_of_work(progress, [&](Progress& p) { return sweep(source, options, p); }), options,
+                     call);
+      },
+      "source"_a, "options"_a, "call"_a, "progress"_a.none());
 }
 
 }  // namespace zeroloss::python
