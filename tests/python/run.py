@@ -28,7 +28,7 @@ def make_sdist(source, work):
         stdout=subprocess.DEVNULL)  # fmt: skip
     (archive,) = (work / "sdist").glob("zeroloss-*.tar.gz")
     with tarfile.open(archive) as tar:
-        tar.extractall(work / "sdist", filter="data")
+        tar.extractall(work / "sdist")
     tree = archive.with_name(archive.name.removesuffix(".tar.gz"))
     digest = hashlib.sha256()
     for file in sorted(p for p in tree.rglob("*") if p.is_file()):
@@ -41,7 +41,7 @@ def build_wheel(tree, work, compiler, launcher):
     environment = {**os.environ, "CXX": compiler, "CMAKE_CXX_COMPILER_LAUNCHER": launcher}
     shutil.rmtree(work / "dist", ignore_errors=True)
     run(sys.executable, "-m", "pip", "wheel", tree, "--no-build-isolation", "--no-deps", "--quiet",
-        "--disable-pip-version-check", "--wheel-dir", work / "dist", "-Cbuild-dir=build/release",
+        "--disable-pip-version-check", "--wheel-dir", work / "dist", "--config-settings=build-dir=build/release",
         env=environment)  # fmt: skip
 
 
