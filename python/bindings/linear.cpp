@@ -119,7 +119,10 @@ void bind_parts(nb::module_& m) {
           "factorizations",
           [](nb::handle self) { return references(self, nb::cast<DepthResult&>(self).factorizations); },
           nb::sig("def factorizations(self) -> list[Factorization]"), "paper, polar, logarithm.")
-      .def_ro("descent", &DepthResult::descent, "None unless trained.");
+      .def_ro("descent", &DepthResult::descent, "None unless trained.")
+      .def("smallest", &DepthResult::smallest, nb::rv_policy::reference_internal,
+           "The factorisation with the least max ||A_i||.")
+      .def("small", &DepthResult::small, "Its max ||A_i|| is below 1, by more than rounding.");
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "bindings.hpp"
 
+namespace nb = nanobind;
+
 NB_MODULE(_core, m) {
+  nb::set_leak_warnings(false);  // what a traceback still holds at exit is no leak
   m.doc() = "zeroloss: the C++ library as it is. Use the functions of the package zeroloss.";
   using namespace zeroloss::python;
   bind_core(m);
