@@ -85,7 +85,7 @@ void bind_core(nb::module_& m) {
   nb::exception<DataError>(m, "DataError", PyExc_ValueError);
   nb::exception<BackendError>(m, "BackendError", PyExc_RuntimeError);
   nb::exception<ResourceError>(m, "ResourceError", PyExc_RuntimeError);
-  m.attr("__version__") = ZEROLOSS_VERSION;
+  m.attr("version") = ZEROLOSS_VERSION;
 
   nb::class_<ProgressReport>(m, "ProgressReport", "A stage of long work, how far it is, and the time left.")
       .def_ro("stage", &ProgressReport::stage, "\"kernel\", \"Cholesky factorisation\", ..")

@@ -28,6 +28,17 @@ RowMatrix full(const Packed<double>& packed) {
   return K;
 }
 
+/// The points as the kernels want them, copied once.
+RowMatrix unit_points(const Array2& X, bool center, bool normalize) {
+  Dataset points;
+  points.X = rows(X);
+  points.name = "X";
+  check_dataset(points);
+  if (center) zeroloss::center(points);
+  if (normalize) normalize_rows(points);
+  return std::move(points.X);
+}
+
 template <class Function>
 nb::object apply(const Function& f, nb::handle rho) {
   const nb::object values =
@@ -154,42 +165,34 @@ void bind_kernel(nb::module_& m) {
   m.def(
       "unit_rows",
       [](const Array2& X, bool center) {
-        return value_of_work(nb::none(), [&](Progress&) {
-          Dataset points;
-          points.X = rows(X);
-          points.name = "X";
-          check_dataset(points);
-          if (center) zeroloss::center(points);
-          normalize_rows(points);
-          return RowMatrix(std::move(points.X));
-        });
+        return value_of_work(nb::none(), [&](Progress&) { return unit_points(X, center, true); });
       },
       "X"_a, "center"_a);
   m.def(
       "gram",
-      [](const Array2& X, const Kernel& kernel, const nb::object& progress) {
+      [](const Array2& X, const Kernel& kernel, bool center, bool normalize, const nb::object& progress) {
         return value_of_work(progress, [&](Progress& p) {
-          Gram<double> packed = gram(RowMatrix(rows(X)), kernel, p);
+          Gram<double> packed = gram(unit_points(X, center, normalize), kernel, p);
           return FullGram{full(packed.K), packed.entry_error, std::move(packed.closest), packed.near_pairs,
                           packed.separation};
         });
       },
-      "X"_a, "kernel"_a, "progress"_a.none() = nb::none());
+      "X"_a, "kernel"_a, "center"_a, "normalize"_a, "progress"_a.none() = nb::none());
   m.def(
       "cross_gram",
-      [](const Array2& X, const Array2& Z, const Kernel& kernel, const nb::object& progress) {
+      [](const Array2& X, const Array2& Z, const Kernel& kernel, bool normalize, const nb::object& progress) {
         return value_of_work(progress, [&](Progress& p) {
-          return cross_gram(RowMatrix(rows(X)), RowMatrix(rows(Z)), kernel, p);
+          return cross_gram(unit_points(X, false, normalize), unit_points(Z, false, normalize), kernel, p);
         });
       },
-      "X"_a, "Z"_a, "kernel"_a, "progress"_a.none() = nb::none());
+      "X"_a, "Z"_a, "kernel"_a, "normalize"_a, "progress"_a.none() = nb::none());
   m.def(
       "lambda_min",
-      [](const Array2& X, const Kernel& kernel, const nb::object& progress) {
-        return value_of_work(progress,
-                             [&](Progress& p) { return lambda_min(RowMatrix(rows(X)), kernel, p); });
+      [](const Array2& X, const Kernel& kernel, bool center, bool normalize, const nb::object& progress) {
+        return value_of_work(
+            progress, [&](Progress& p) { return lambda_min(unit_points(X, center, normalize), kernel, p); });
       },
-      "X"_a, "kernel"_a, "progress"_a.none() = nb::none());
+      "X"_a, "kernel"_a, "center"_a, "normalize"_a, "progress"_a.none() = nb::none());
 }
 
 }  // namespace zeroloss::python

@@ -39,7 +39,7 @@ void bind_network(nb::module_& m) {
           "__call__",
           [](const M& network, const Array2& X) {
             const nb::gil_scoped_release release;
-            return predict(network, RowMatrix(rows(X)));
+            return predict(network, rows(X));
           },
           "X"_a, "Outputs for points, n x d -> n x r, in the network's precision.")
       .def(

@@ -165,7 +165,7 @@ void bind_network(nb::module_& m) {
           "__call__",
           [](const Network& network, const Array2& X) {
             const nb::gil_scoped_release release;
-            return predict(network, RowMatrix(rows(X)));
+            return predict(network, rows(X));
           },
           "X"_a, "Outputs for raw points, n x d -> n x outputs, in double whatever the precision.")
       .def(

@@ -26,11 +26,11 @@ from ._core import (
     ProgressReport,
     ResourceError,
     SweepResult,
-    __version__,
     blas_info,
     simd_target,
     thread_count,
 )
+from ._core import version as __version__
 from ._functions import Prediction, certify, fit, load, memorize, predict, read_dataset, sweep
 
 _ESTIMATORS = ("MemorizingClassifier", "NTKClassifier", "NTKRegressor", "RandomFeatureRegressor", "TwoLayerClassifier",

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._core import CertifyResult, Dataset, FitResult, Memorizer, MemorizeResult, Network, SweepResult
-from ._options import Read, Show, call, dataset, fill, points, read_options, show, step_text
+from ._options import Read, Show, Source, call, dataset, fill, points, read_options, show, step_text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -270,7 +270,7 @@ def sweep(
     store: str | os.PathLike[str] = "",
     seed: int = 0,
     progress: Show = False,
-    **read: Unpack[Read],
+    **read: Unpack[Source],
 ) -> SweepResult:
     """Trains many small networks over a grid of options: where does training succeed?
 
@@ -381,7 +381,7 @@ def memorize(
     columns = None
     if y is not None and np.ndim(y) == 2:
         columns = points("memorize", y, "y")
-        X = points("memorize", data)
+        X = points("memorize", data)  # type: ignore[arg-type]  # it says so if they are none
         if read:
             raise TypeError("memorize: targets of several columns go with all of X: no other keywords to select points")
         source, options, subject = _core.dataset(X, None, [], read_options("memorize", {}, seed), "X, Y"), None, "X, Y"
@@ -445,7 +445,7 @@ def predict(
         Another number of features than the network has, values that are not finite, classes none of which the
         network knows, and what :func:`read_dataset` raises.
     """
-    network = load(model) if isinstance(model, (str, os.PathLike)) else getattr(model, "network", model)
+    network: Any = load(model) if isinstance(model, (str, os.PathLike)) else getattr(model, "network", model)
     if network is None:
         raise ValueError("predict: the result has no network")
     wanted = read.get("task", "auto")

@@ -15,18 +15,23 @@ from ._core import Dataset
 Show = Union[bool, Callable[[_core.ProgressReport], None]]
 
 
-class Read(TypedDict, total=False):
-    """What to read of a source, and what of it to keep."""
+class Source(TypedDict, total=False):
+    """What to read of a source, and what of it to keep, where n and d are axes."""
 
     target: str | int  # of a table: name or 0-based index of a column; "none"
     task: str  # auto | regression | classification
     split: str  # train | test, of sets that have both
-    n: int  # the first n points; 0 = all
-    d: int  # project onto a random subspace of d dimensions; 0 = keep the features
     shuffle: bool  # a random subset of n points, in random order
     classes: Iterable[object]  # keep only these, by name
     labels: str  # given | random | noise:p
     cache: str | os.PathLike[str]  # folder of downloaded sets
+
+
+class Read(Source, total=False):
+    """What to read of a source, and what of it to keep."""
+
+    n: int  # the first n points; 0 = all
+    d: int  # project onto a random subspace of d dimensions; 0 = keep the features
 
 
 def fill(function: str, options: Any, given: Mapping[str, Any]) -> Any:

@@ -108,16 +108,15 @@ def gram(
     DataError, ResourceError, KeyboardInterrupt
         Points that cannot be used; a matrix that does not fit into memory; Ctrl-C.
     """
-    unit = unit_rows(X, center=center) if normalize else points("gram", X)
-    return _core.gram(unit, _kernel(kernel), show(progress))
+    return _core.gram(points("gram", X), _kernel(kernel), center, normalize, show(progress))
 
 
 def cross_gram(
     X: npt.ArrayLike, Z: npt.ArrayLike, kernel: AnyKernel = "relu", *, normalize: bool = True, progress: Show = False
 ) -> npt.NDArray[np.float64]:
     """k(<x_i, z_j>) for the rows of X (n x d) and Z (m x d): n x m. Parameters as for :func:`gram`."""
-    unit = unit_rows if normalize else (lambda A: points("cross_gram", A))
-    return _core.cross_gram(unit(X), unit(Z), _kernel(kernel), show(progress))
+    name = "cross_gram"
+    return _core.cross_gram(points(name, X), points(name, Z, "Z"), _kernel(kernel), normalize, show(progress))
 
 
 def lambda_min(
@@ -136,5 +135,4 @@ def lambda_min(
         ``verified.holds``: the kernel of the exactly normalised rows has lambda_min >= ``verified.lambda_min`` > 0,
         rounding included. ``lowest`` has the computed value and its vector. A user's activation is never verified.
     """
-    unit = unit_rows(X, center=center) if normalize else points("lambda_min", X)
-    return _core.lambda_min(unit, _kernel(kernel), show(progress))
+    return _core.lambda_min(points("lambda_min", X), _kernel(kernel), center, normalize, show(progress))
