@@ -6,7 +6,6 @@ that its distance from the mean still counts; scaling of single features is the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -78,7 +77,7 @@ class _NTK(_OnSphere):
                 raise ValueError(f"ridge must be auto, a number >= 0 or several; got {self.ridge!r}")
             ridges = list(AUTO_RIDGE)
         else:
-            ridges = [float(r) for r in (self.ridge if isinstance(self.ridge, Iterable) else [self.ridge])]
+            ridges = np.atleast_1d(np.asarray(self.ridge, dtype=np.float64)).tolist()
         if not activations or not ridges or min(ridges) < 0 or not np.isfinite(ridges).all():
             raise ValueError(f"activation and ridge: one or several, ridges finite and >= 0; got {self.ridge!r}")
         return activations, ridges
@@ -197,11 +196,11 @@ class NTKRegressor(MultiOutputMixin, RegressorMixin, _NTK):
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> NTKRegressor:
         """Learns from points X, n x d, and n targets or n x c targets y."""
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
-        self.offset_ = y.mean(axis=0)
-        Y = np.asarray(y - self.offset_, dtype=np.float64)
+        data, targets = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        self.offset_ = targets.mean(axis=0)
+        Y = np.asarray(targets - self.offset_, dtype=np.float64)
         self._one = Y.ndim == 1
-        self._solve(X, Y.reshape(len(X), -1))
+        self._solve(data, Y.reshape(len(data), -1))
         return self
 
     def _loss(self, left_out: Array, Y: Array) -> tuple[float, float]:
@@ -243,11 +242,11 @@ class NTKClassifier(_OneVersusRest, _NTK):
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> NTKClassifier:
         """Learns from points X, n x d, and n labels y."""
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        index = self._learn_classes(y)
+        data, labels = validate_data(self, X, y, dtype=np.float64)
+        index = self._learn_classes(labels)
         classes = len(self.classes_)
-        Y = 2.0 * np.eye(classes)[index] - 1 if classes > 2 else (2.0 * index - 1)[:, None]
-        self._solve(X, Y)
+        Y: Array = 2.0 * np.eye(classes)[index] - 1 if classes > 2 else (2.0 * index - 1)[:, None]
+        self._solve(data, Y)
         return self
 
     def _loss(self, left_out: Array, Y: Array) -> tuple[float, float]:
@@ -375,8 +374,8 @@ class TwoLayerClassifier(_OneVersusRest, _TwoLayer):
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> TwoLayerClassifier:
         """Trains on points X, n x d, and n labels y."""
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        self._train(X, self._learn_classes(y), "classification", **self._options())
+        data, labels = validate_data(self, X, y, dtype=np.float64)
+        self._train(data, self._learn_classes(labels), "classification", **self._options())
         return self
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
@@ -460,13 +459,13 @@ class MemorizingClassifier(_OneVersusRest, BaseEstimator):
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> MemorizingClassifier:
         """Builds the network for points X, n x d, and n labels y. ValueError if it is not right at all of them."""
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        built = memorize(X, self._learn_classes(y), task="classification", construction=self.construction,
+        data, labels = validate_data(self, X, y, dtype=np.float64)
+        built = memorize(data, self._learn_classes(labels), task="classification", construction=self.construction,
                          hidden=self.hidden, precision=self.precision, margin=self.margin,
                          seed=_seed(self.random_state))  # fmt: skip
         if built.status != "memorized":
             raise ValueError(built.conclusion)
-        self.network_ = built.network
+        self.network_: Any = built.network
         self.min_margin_ = built.min_margin
         return self
 
