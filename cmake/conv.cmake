@@ -36,22 +36,30 @@ target_include_directories(zeroloss_conv PRIVATE src)
 target_link_libraries(zeroloss_conv PUBLIC zeroloss PRIVATE ${ZEROLOSS_PRIVATE_LIBRARIES})
 if(Torch_FOUND)
   target_link_libraries(zeroloss_conv PRIVATE ${TORCH_LIBRARIES})
-  target_compile_definitions(zeroloss_conv PRIVATE
-    $<$<BOOL:${ZEROLOSS_GLOO_INCLUDE}>:USE_C10D_GLOO> $<$<BOOL:${ZEROLOSS_NCCL_INCLUDE}>:USE_C10D_NCCL>)
-  foreach(folder IN ITEMS ${ZEROLOSS_GLOO_INCLUDE} ${ZEROLOSS_NCCL_INCLUDE})
-    target_include_directories(zeroloss_conv SYSTEM PRIVATE ${folder})
-  endforeach()
+  if(ZEROLOSS_GLOO_INCLUDE)
+    target_compile_definitions(zeroloss_conv PRIVATE USE_C10D_GLOO)
+    target_include_directories(zeroloss_conv SYSTEM PRIVATE ${ZEROLOSS_GLOO_INCLUDE})
+  endif()
+  if(ZEROLOSS_NCCL_INCLUDE)
+    target_compile_definitions(zeroloss_conv PRIVATE USE_C10D_NCCL)
+    target_include_directories(zeroloss_conv SYSTEM PRIVATE ${ZEROLOSS_NCCL_INCLUDE})
+  endif()
 endif()
 set_target_properties(zeroloss_conv PROPERTIES
   EXPORT_NAME conv VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 
-add_executable(zeroloss_conv_command ${ZEROLOSS_COMMAND_BASE}
+add_executable(zeroloss_conv_command
   apps/zeroloss/conv_evaluate.cpp apps/zeroloss/conv_export.cpp apps/zeroloss/conv_main.cpp
   apps/zeroloss/conv_options.cpp apps/zeroloss/conv_output.cpp apps/zeroloss/conv_predict.cpp
   apps/zeroloss/conv_train.cpp)
 target_compile_options(zeroloss_conv_command PRIVATE -Wall -Wextra)
-target_link_libraries(zeroloss_conv_command PRIVATE
-  zeroloss_conv CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
+target_link_libraries(zeroloss_conv_command PRIVATE zeroloss_app_base zeroloss_conv)
 set_target_properties(zeroloss_conv_command PROPERTIES OUTPUT_NAME zeroloss-conv
   RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
   INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+
+if(NOT ZEROLOSS_CONV_ONLY)
+  install(TARGETS zeroloss_conv EXPORT zeroloss-conv)
+  install(TARGETS zeroloss_conv_command RUNTIME)
+  install(EXPORT zeroloss-conv NAMESPACE zeroloss:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/zeroloss)
+endif()

@@ -2,8 +2,6 @@
 # a static library, by the installed package.
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(OpenMP REQUIRED)
-find_package(BLAS REQUIRED)
-find_package(LAPACK REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
@@ -18,9 +16,18 @@ find_package(PNG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libhwy REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
+set(ZEROLOSS_BLAS system CACHE STRING "system (FindBLAS, FindLAPACK) or scipy (scipy-openblas32 from PyPI, for wheels)")
+if(ZEROLOSS_BLAS STREQUAL "scipy")
+  pkg_check_modules(scipy-openblas REQUIRED IMPORTED_TARGET scipy-openblas)
+  set(ZEROLOSS_BLAS_LIBRARIES PkgConfig::scipy-openblas)
+else()
+  find_package(BLAS REQUIRED)
+  find_package(LAPACK REQUIRED)
+  set(ZEROLOSS_BLAS_LIBRARIES LAPACK::LAPACK BLAS::BLAS)
+endif()
 find_library(ZEROLOSS_CSV_LIBRARY csv REQUIRED)
 
 set(ZEROLOSS_PRIVATE_LIBRARIES
-  OpenMP::OpenMP_CXX LAPACK::LAPACK BLAS::BLAS fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB CURL::libcurl
+  OpenMP::OpenMP_CXX ${ZEROLOSS_BLAS_LIBRARIES} fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB CURL::libcurl
   LibArchive::LibArchive OpenSSL::Crypto PkgConfig::libhwy PkgConfig::libzip SQLite::SQLite3 JPEG::JPEG PNG::PNG onnx
   ${ZEROLOSS_CSV_LIBRARY} ${CMAKE_DL_LIBS})

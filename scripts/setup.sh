@@ -10,10 +10,10 @@ set -euo pipefail
 core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev libhwy-dev librandom123-dev libcli11-dev
   libfmt-dev nlohmann-json3-dev libcsv-dev libzip-dev libarchive-dev zlib1g-dev libcurl4-openssl-dev libssl-dev
   libboost-dev libsqlite3-dev libjpeg62-turbo-dev libpng-dev libonnx-dev libprotobuf-dev protobuf-compiler
-  ca-certificates)
+  ca-certificates python3-dev python3-venv)
 conv=("${core[@]}" libtorch-dev libgloo-dev)
-full=("${conv[@]}" libgtest-dev python3 python3-venv webp)
-bench=("${core[@]}" python3 python3-venv)
+full=("${conv[@]}" libgtest-dev ccache webp)
+bench=("${core[@]}")
 lint=("${full[@]}" clang-format clang-tidy libomp-dev)
 
 case "${1:-}" in

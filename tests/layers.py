@@ -49,11 +49,11 @@ def check_layer(root, file, folder, public):
             yield f'"{name}": {folder} may include {", ".join(sorted(ALLOWED[folder]))} only'
 
 
-def check_app(root, file):
-    """Apps use public headers and their own."""
+def check_app(root, file, *folders):
+    """Apps use public headers and their own; the Python bindings those of the apps, too."""
     for bracket, name in includes(file):
-        if bracket == '"' and not name.startswith("zeroloss/") and not (file.parent / name).is_file():
-            yield f'"{name}": an app includes public headers and its own only'
+        if bracket == '"' and not name.startswith("zeroloss/") and not any((f / name).is_file() for f in folders):
+            yield f'"{name}": not a public header, nor one of {", ".join(str(f.relative_to(root)) for f in folders)}'
 
 
 def problems(root):
@@ -66,7 +66,10 @@ def problems(root):
             for problem in check_layer(root, file, folder, public):
                 yield file, problem
     for file in sources(root / "apps"):
-        for problem in check_app(root, file):
+        for problem in check_app(root, file, file.parent):
+            yield file, problem
+    for file in sources(root / "python"):
+        for problem in check_app(root, file, file.parent, root / "apps" / "zeroloss"):
             yield file, problem
 
 

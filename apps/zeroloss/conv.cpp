@@ -30,7 +30,7 @@ void add_conv(CLI::App& app, Session& session) {
     argv.push_back(nullptr);
     execv(program.c_str(), argv.data());
     throw BackendError(program + ": cannot be started: " + std::strerror(errno) +
-                       "; it is built and installed with the command");
+                       "; a build of the C++ project has it (the Python package does not)");
   });
 }
 

@@ -14,7 +14,8 @@ namespace {
 // symbols.
 template <class Function>
 Function* symbol(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+  const std::string full = std::string(ZEROLOSS_BLAS_PREFIX) + name;
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, full.c_str()));
 }
 
 // Bits of the vectors that a kernel of OpenBLAS was written for; 0 if unknown.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/lapack.hpp"
+#include "kernel/distances.hpp"
 #include "kernel/entries.hpp"
 #include "zeroloss/core/blas.hpp"
 
@@ -73,22 +74,6 @@ struct Tally {
   }
 };
 
-struct Distances {
-  double apart, across;  // ||x - y||, ||x + y||
-};
-
-// Summed in long double: relative error below 4 u for any d up to 2^9, growing as d 2^-64.
-template <class T>
-Distances distances(const Rows<T>& X, Index i, Index j) {
-  long double apart = 0, across = 0;
-  for (Index k = 0; k < X.cols(); ++k) {
-    const long double a = X(i, k), b = X(j, k);
-    apart += (a - b) * (a - b);
-    across += (a + b) * (a + b);
-  }
-  return {static_cast<double>(std::sqrt(apart)), static_cast<double>(std::sqrt(across))};
-}
-
 template <class T>
 class Builder {
  public:
@@ -146,7 +131,7 @@ class Builder {
           if (closeness >= tally.bar()) tally.offer({std::sqrt(2 - 2 * closeness), i, j});
           continue;
         }
-        const auto [apart, across] = distances(X_, i, j);
+        const auto [apart, across] = distances(X_.row(i).data(), X_.row(j).data(), X_.cols());
         tally.offer({std::min(apart, across), i, j});
         ++tally.near_pairs;
         if (singular_) recomputed.emplace_back(q, kernel_.at_angle(2 * std::atan2(apart, across)));
@@ -256,7 +241,7 @@ void gram_into(Gram<T>& result, const Rows<T>& X, const Kernel& kernel, Progress
   closest.resize(std::min(closest.size(), kClosest));
   result.closest.clear();
   for (const auto& c : closest) {
-    const auto [apart, across] = distances(X, c.i, c.j);
+    const auto [apart, across] = distances(X.row(c.i).data(), X.row(c.j).data(), d);
     result.closest.push_back({c.i, c.j, std::min(apart, across), across < apart});
   }
   std::stable_sort(result.closest.begin(), result.closest.end(),

@@ -51,8 +51,8 @@ void each_tile(Index n, Index size, const char* stage, Progress& progress, const
 /// h_0 of `count` points from `first` on, component by component, for `places` >= count of them; the places
 /// that are left hold b_0.
 template <class T>
-void begin_tile(const Weights<T>& weights, const RowMatrix& X, Index first, Index count, Index places,
-                Rows<T>& h) {
+void begin_tile(const Weights<T>& weights, const Eigen::Ref<const RowMatrix>& X, Index first, Index count,
+                Index places, Rows<T>& h) {
   constexpr Index kPoints = blocks::kPoints;
   const Index d = X.cols(), k = weights.hidden();
   Rows<T> x(d, kPoints), z(k, kPoints);
@@ -82,7 +82,8 @@ RowMatrix first_layer_of(const Memorizer& network, const RowMatrix& X, Progress&
 }
 
 template <class T>
-void outputs_of(const Memorizer& network, const RowMatrix& X, Progress& progress, const UseOutputs& use) {
+void outputs_of(const Memorizer& network, const Eigen::Ref<const RowMatrix>& X, Progress& progress,
+                const UseOutputs& use) {
   const Weights<T> weights(network);
   const Index k = network.hidden(), r = network.outputs(), p = network.U_out.rows();
   const blocks::Layer<T> first{k, k, k, weights.U.data(), weights.s.data(), weights.V.data()};
@@ -105,7 +106,8 @@ RowMatrix first_layer(const Memorizer& network, const RowMatrix& X, Progress& pr
                                         : first_layer_of<double>(network, X, progress);
 }
 
-void each_output(const Memorizer& network, const RowMatrix& X, Progress& progress, const UseOutputs& use) {
+void each_output(const Memorizer& network, const Eigen::Ref<const RowMatrix>& X, Progress& progress,
+                 const UseOutputs& use) {
   network.precision == "float32" ? outputs_of<float>(network, X, progress, use)
                                  : outputs_of<double>(network, X, progress, use);
 }
@@ -115,7 +117,7 @@ Index Memorizer::parameters() const {
          V_out.size();
 }
 
-Matrix predict(const Memorizer& network, const RowMatrix& X) {
+Matrix predict(const Memorizer& network, const Eigen::Ref<const RowMatrix>& X) {
   if (X.cols() != network.d())
     throw DataError(
         fmt::format("predict: points have {} features; the network was built for {}", X.cols(), network.d()));

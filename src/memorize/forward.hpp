@@ -14,6 +14,7 @@ RowMatrix first_layer(const Memorizer& network, const RowMatrix& X, Progress& pr
 /// Calls use(first, Y) with the outputs (count x r) of points first, first + 1, .., for tiles that together
 /// are all points; from several threads at once, in any order.
 using UseOutputs = std::function<void(Index first, const Eigen::Ref<const Matrix>& Y)>;
-void each_output(const Memorizer& network, const RowMatrix& X, Progress& progress, const UseOutputs& use);
+void each_output(const Memorizer& network, const Eigen::Ref<const RowMatrix>& X, Progress& progress,
+                 const UseOutputs& use);
 
 }  // namespace zeroloss

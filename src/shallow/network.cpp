@@ -71,7 +71,7 @@ Vector outputs(const TwoLayer& network, const Activation& activation, const RowM
   return partial.rowwise().sum();
 }
 
-Matrix predict(const Network& network, const RowMatrix& X) {
+Matrix predict(const Network& network, const Eigen::Ref<const RowMatrix>& X) {
   Dataset points;
   points.X = X;
   points.name = "predict";

@@ -62,6 +62,28 @@ TEST(Gram, MatchesTheDefinitionWithinItsOwnBound) {
   }
 }
 
+TEST(Gram, OtherPointsGiveTheEntriesOfAllPointsTogether) {
+  Progress progress;
+  RowMatrix all = sphere(640, 9);
+  all.row(600) = all.row(3);  // an equal and an antipodal pair across
+  all.row(601) = -all.row(4);
+  for (const auto& name : activation_names())
+    for (const Kernel& kernel : {sigma(activation(name)), sigma_features(activation(name))}) {
+      const auto both = gram(all, kernel, progress);
+      const RowMatrix X = all.topRows(595), Z = all.bottomRows(45);
+      const RowMatrix K = cross_gram(X, Z, kernel, progress);
+      ASSERT_EQ(K.rows(), 595);
+      ASSERT_EQ(K.cols(), 45);
+      double farthest = 0;
+      for (Index i = 0; i < 595; ++i)
+        for (Index j = 0; j < 45; ++j) farthest = std::max(farthest, std::abs(K(i, j) - both.K(595 + j, i)));
+      EXPECT_LE(farthest, 2 * both.entry_error) << kernel.name;  // both are that close to the exact kernel
+      const RowMatrix few = cross_gram(RowMatrix(X.topRows(1)), Z, kernel, progress);
+      EXPECT_EQ(few.rows(), 1);
+    }
+  EXPECT_THROW(cross_gram(all, sphere(2, 8), power(1), progress), std::invalid_argument);
+}
+
 TEST(Gram, EveryActivationMatchesItsKernelWithinTheBound) {
   Progress progress;
   const RowMatrix X = sphere(60, 9);

@@ -58,4 +58,10 @@ extern template Gram<float> gram(const Rows<float>&, const Kernel&, Progress&);
 template <class T>
 void gram_into(Gram<T>& result, const Rows<T>& X, const Kernel& kernel, Progress& progress);
 
+/// k(<x_i, z_j>) for other points: rows of X (n x d) against rows of Z (m x d), n x m, all of unit length as
+/// above. Tiles as in gram, the same accuracy of an entry, and no entry depends on the number of threads.
+/// Throws std::invalid_argument if the numbers of features differ or a value is not finite, ResourceError,
+/// Interrupted.
+RowMatrix cross_gram(const RowMatrix& X, const RowMatrix& Z, const Kernel& kernel, Progress& progress);
+
 }  // namespace zeroloss

@@ -55,7 +55,7 @@ struct Network {
 
 /// Outputs for raw points, n x d -> n x outputs, in double whatever the precision. Throws DataError if the
 /// number of features differs, if a value is not finite, or if a row is zero and rows are normalised.
-Matrix predict(const Network& network, const RowMatrix& X);
+Matrix predict(const Network& network, const Eigen::Ref<const RowMatrix>& X);
 
 /// Class indices that outputs (n x outputs) stand for: sign (0 or 1; an output of 0 is class 1) or argmax
 /// (the first of equal ones).

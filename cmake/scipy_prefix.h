@@ -1,0 +1,30 @@
+// scipy-openblas32 gives every function of BLAS and LAPACK this prefix. Included before everything else where
+// ZEROLOSS_BLAS=scipy; a function that is missing here is missing when the library is linked.
+#define daxpy_ scipy_daxpy_
+#define dgemm_ scipy_dgemm_
+#define dgemv_ scipy_dgemv_
+#define dgesvd_ scipy_dgesvd_
+#define dpotrf_ scipy_dpotrf_
+#define dsyevd_ scipy_dsyevd_
+#define dsymm_ scipy_dsymm_
+#define dsymv_ scipy_dsymv_
+#define dsyrk_ scipy_dsyrk_
+#define dtrmm_ scipy_dtrmm_
+#define dtrmv_ scipy_dtrmv_
+#define dtrsm_ scipy_dtrsm_
+#define saxpy_ scipy_saxpy_
+#define sgemm_ scipy_sgemm_
+#define sgemv_ scipy_sgemv_
+#define spotrf_ scipy_spotrf_
+#define ssymm_ scipy_ssymm_
+#define ssymv_ scipy_ssymv_
+#define ssyrk_ scipy_ssyrk_
+#define strmm_ scipy_strmm_
+#define strmv_ scipy_strmv_
+#define strsm_ scipy_strsm_
+#define zaxpy_ scipy_zaxpy_
+#define zgemm_ scipy_zgemm_
+#define zgemv_ scipy_zgemv_
+#define ztrmm_ scipy_ztrmm_
+#define ztrmv_ scipy_ztrmv_
+#define ztrsm_ scipy_ztrsm_

@@ -1,0 +1,114 @@
+#pragma once
+#include <nanobind/eigen/dense.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "zeroloss/core/progress.hpp"
+#include "zeroloss/core/run.hpp"
+#include "zeroloss/data/dataset.hpp"
+
+/// The extension `zeroloss._core`: the library's structs and functions under their own names. What a Python
+/// user should see (keywords with their defaults, arrays of any kind) is in python/zeroloss.
+namespace zeroloss::python {
+
+namespace nb = nanobind;
+using namespace nanobind::literals;
+
+void bind_core(nb::module_& m);
+void bind_data(nb::module_& m);
+void bind_kernel(nb::module_& m);
+void bind_shallow(nb::module_& m);
+void bind_sweep(nb::module_& m);
+void bind_linear(nb::module_& m);
+void bind_memorize(nb::module_& m);
+
+/// Runs `task` on a thread of its own, without the interpreter's lock, and waits for it. Meanwhile other
+/// threads of Python run, signal handlers are called, and `show` (None or a callable) gets the reports. An
+/// exception that a handler or `show` raises (KeyboardInterrupt) cancels the task and is raised when it has
+/// ended. What the task throws is thrown here.
+void work(const nb::object& show, const std::function<void(Progress&)>& task);
+
+/// The same for a task with a value.
+template <class Task>
+auto value_of_work(const nb::object& show, const Task& task) {
+  std::optional<std::invoke_result_t<const Task&, Progress&>> value;
+  work(show, [&](Progress& progress) { value.emplace(task(progress)); });
+  return std::move(*value);
+}
+
+/// Points or numbers as NumPy has them, contiguous; read in place.
+using Array = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using Array1 = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Array2 = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+inline Eigen::Map<const RowMatrix> rows(const Array2& X) {
+  return {X.data(), static_cast<Index>(X.shape(0)), static_cast<Index>(X.shape(1))};
+}
+
+/// The elements of a vector that belongs to `owner`, as a list of references that keep it alive.
+template <class Element>
+nb::list references(nb::handle owner, std::vector<Element>& elements) {
+  nb::list list;
+  for (Element& element : elements) list.append(nb::cast(&element, nb::rv_policy::reference_internal, owner));
+  return list;
+}
+
+/// A matrix that belongs to `owner`, in place and read-only.
+template <class Numbers>
+nb::object view(nb::handle owner, const Numbers& numbers) {
+  nb::object array = nb::cast(numbers, nb::rv_policy::reference_internal, owner);
+  array.attr("flags").attr("writeable") = false;
+  return array;
+}
+
+/// A result with what it takes to print and save it as the command does.
+template <class Result, class Options>
+struct Answer : Result {
+  Options options;
+  std::string call;  ///< as it was written in Python; the manifest's command
+
+  Answer(Result result, Options used, std::string text)
+      : Result(std::move(result)), options(std::move(used)), call(std::move(text)) {}
+};
+
+std::string html_of(const std::string& conclusion, const std::string& text);
+
+/// How an Answer shows and stores itself: `text` and `json` as the command prints them, `write` all
+/// that it writes into a run folder, which it finishes.
+template <class A>
+void add_output(nb::class_<A>& c, const std::function<std::string(const A&)>& text,
+                const std::function<std::string(const A&)>& json,
+                const std::function<void(RunFolder&, const A&)>& write) {
+  const std::string name = nb::cast<std::string>(c.attr("__name__"));
+  c.def("__str__", text, "What the command prints.")
+      .def("__repr__", [name](const A& a) { return "<" + name + ": " + a.conclusion + ">"; })
+      .def("_repr_html_", [text](const A& a) { return html_of(a.conclusion, text(a)); })
+      .def(
+          "to_dict", [json](const A& a) { return nb::module_::import_("json").attr("loads")(json(a)); },
+          nb::sig("def to_dict(self) -> dict[str, object]"),
+          "What the command prints with --json, as a dict. A number that is infinite is None.")
+      .def(
+          "save",
+          [write](const A& a, const std::filesystem::path& path) {
+            RunFolder folder(path);
+            write(folder, a);
+          },
+          "path"_a,
+          "Writes the run folder that the command writes with --out. ValueError if it exists, ResourceError "
+          "if "
+          "it cannot be written.");
+}
+
+}  // namespace zeroloss::python

@@ -1,0 +1,124 @@
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "bindings.hpp"
+#include "command.hpp"
+#include "zeroloss/core/blas.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/version.hpp"
+
+namespace zeroloss::python {
+namespace {
+
+/// What the thread that works tells the one that waits.
+struct Mailbox {
+  std::mutex mutex;
+  std::condition_variable news;
+  std::vector<ProgressReport> reports;
+  bool done = false;
+};
+
+}  // namespace
+
+// A thread of its own also means OpenMP threads of its own: a process that forks later (multiprocessing) does
+// not inherit a pool whose threads are gone.
+void work(const nb::object& show, const std::function<void(Progress&)>& task) {
+  constexpr std::chrono::milliseconds kPatience{50};  // between two looks at signals
+  Mailbox box;
+  std::atomic<bool> cancel{false};
+  Progress::Sink sink;
+  if (!show.is_none())
+    sink = [&box](const ProgressReport& report) {
+      const std::lock_guard lock(box.mutex);
+      box.reports.push_back(report);
+    };
+  std::exception_ptr failure;
+  std::thread worker([&] {
+    Progress progress(sink, &cancel);
+    try {
+      task(progress);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::lock_guard lock(box.mutex);
+    box.done = true;
+    box.news.notify_one();
+  });
+
+  std::optional<nb::python_error> raised;
+  for (bool done = false; !done;) {
+    std::vector<ProgressReport> reports;
+    {
+      const nb::gil_scoped_release release;
+      std::unique_lock lock(box.mutex);
+      box.news.wait_for(lock, kPatience, [&] { return box.done; });
+      done = box.done;
+      reports.swap(box.reports);
+    }
+    if (raised) continue;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      for (const ProgressReport& report : reports) show(report);
+    } catch (nb::python_error& error) {
+      raised.emplace(error);
+      cancel.store(true, std::memory_order_relaxed);
+    }
+  }
+  worker.join();
+  if (raised) throw nb::python_error(*raised);
+  if (failure) std::rethrow_exception(failure);
+}
+
+std::string html_of(const std::string& conclusion, const std::string& text) {
+  const auto escaped = [](const std::string& raw) {
+    std::string out;
+    for (const char c : raw)
+      out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+    return out;
+  };
+  return "<div><p><b>" + escaped(conclusion) + "</b></p><details><summary>all of the answer</summary><pre>" +
+         escaped(text) + "</pre></details></div>";
+}
+
+void bind_core(nb::module_& m) {
+  nb::exception<DataError>(m, "DataError", PyExc_ValueError);
+  nb::exception<BackendError>(m, "BackendError", PyExc_RuntimeError);
+  nb::exception<ResourceError>(m, "ResourceError", PyExc_RuntimeError);
+  m.attr("version") = ZEROLOSS_VERSION;
+
+  nb::class_<ProgressReport>(m, "ProgressReport", "A stage of long work, how far it is, and the time left.")
+      .def_ro("stage", &ProgressReport::stage, "\"kernel\", \"Cholesky factorisation\", ..")
+      .def_ro("done", &ProgressReport::done, "In units of the stage, 0..total.")
+      .def_ro("total", &ProgressReport::total, "0 if not known.")
+      .def_ro("elapsed_s", &ProgressReport::elapsed_s, "Seconds since the stage began.")
+      .def_ro("rate", &ProgressReport::rate, "Done per second.")
+      .def_ro("left_s", &ProgressReport::left_s, "Estimated seconds left in the stage; -1 if not known.")
+      .def_ro("finished", &ProgressReport::finished, "The stage has ended.");
+
+  nb::class_<BlasInfo>(m, "BlasInfo", "Which BLAS and LAPACK this process runs.")
+      .def_ro("library", &BlasInfo::library, "\"OpenBLAS 0.3.21 ..\", or \"unknown\".")
+      .def_ro("kernel", &BlasInfo::kernel, "\"SkylakeX\", \"Haswell\", ..; \"unknown\".")
+      .def_ro("threading", &BlasInfo::threading, "serial | pthreads | OpenMP | unknown.")
+      .def_ro("warning", &BlasInfo::warning,
+              "Empty, or why products run slower than this processor allows, and what to do.")
+      .def_ro("better_kernel", &BlasInfo::better_kernel, "Then what OPENBLAS_CORETYPE should name.")
+      .def("__repr__", [](const BlasInfo& b) {
+        return "BlasInfo(library='" + b.library + "', kernel='" + b.kernel + "', threading='" + b.threading +
+               "')";
+      });
+  m.def("blas_info", &blas_info, "Which BLAS and LAPACK this process runs.");
+  m.def("thread_count", &thread_count, "Threads that parallel loops use (OpenMP's maximum).");
+  m.def("simd_target", &simd_target, "Vector instructions in use: \"AVX3_SPR\", \"AVX2\", ..");
+  m.def(
+      "run",
+      [](const std::vector<std::string>& arguments, const std::string& cache) {
+        const nb::gil_scoped_release release;
+        return app::run(arguments, cache);
+      },
+      "arguments"_a, "cache"_a,
+      "The command: its name and its arguments. Prints the answer, returns the exit code. Takes over Ctrl-C; "
+      "for programs whose only purpose this is.");
+}
+
+}  // namespace zeroloss::python

@@ -1,0 +1,198 @@
+#include "bindings.hpp"
+#include "zeroloss/core/text.hpp"
+#include "zeroloss/kernel/gram.hpp"
+#include "zeroloss/kernel/spectrum.hpp"
+
+namespace zeroloss::python {
+namespace {
+
+/// A Gram kernel as a full matrix.
+struct FullGram {
+  RowMatrix K;
+  double entry_error = 0;
+  std::vector<Pair> closest;
+  Index near_pairs = 0;
+  double separation = 0;
+};
+
+RowMatrix full(const Packed<double>& packed) {
+  constexpr Index kTile = 64;  // both triangles of a tile stay in the cache
+  const Index n = packed.n(), tiles = (n + kTile - 1) / kTile;
+  RowMatrix K(n, n);
+#pragma omp parallel for schedule(dynamic)
+  for (Index b = 0; b < tiles; ++b)
+    for (Index a = b; a < tiles; ++a)
+      for (Index j = b * kTile; j < std::min(n, (b + 1) * kTile); ++j)
+        for (Index i = std::max(j, a * kTile); i < std::min(n, (a + 1) * kTile); ++i)
+          K(i, j) = K(j, i) = packed(i, j);
+  return K;
+}
+
+/// The points as the kernels want them, copied once.
+RowMatrix unit_points(const Array2& X, bool center, bool normalize) {
+  Dataset points;
+  points.X = rows(X);
+  points.name = "X";
+  check_dataset(points);
+  if (center) zeroloss::center(points);
+  if (normalize) normalize_rows(points);
+  return std::move(points.X);
+}
+
+template <class Function>
+nb::object apply(const Function& f, nb::handle rho) {
+  const nb::object values =
+      nb::module_::import_("numpy").attr("ascontiguousarray")(rho, "dtype"_a = "float64");
+  const auto in = nb::cast<Array>(values);
+  const nb::object result = nb::module_::import_("numpy").attr("empty_like")(values);
+  const auto out = nb::cast<nb::ndarray<double, nb::c_contig, nb::device::cpu>>(result);
+  for (std::size_t k = 0; k < in.size(); ++k) out.data()[k] = f(in.data()[k]);
+  return nb::hasattr(rho, "__len__") ? result : result.attr("reshape")(-1)[nb::int_(0)];
+}
+
+Parity parity_of(const std::string& name) {
+  for (const auto& [text, parity] : {std::pair{"none", Parity::none},
+                                     {"even", Parity::even},
+                                     {"odd", Parity::odd},
+                                     {"constant_plus_odd", Parity::constant_plus_odd}})
+    if (name == text) return parity;
+  throw std::invalid_argument("Activation: dphi_parity must be none, even, odd or constant_plus_odd; got '" +
+                              name + "'");
+}
+
+}  // namespace
+
+void bind_kernel(nb::module_& m) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  nb::class_<Activation>(
+      m, "Activation",
+      "An activation phi with its derivatives and suprema. A user's own brings phi, phi', B and "
+      "M; what is computed with it is computed, not verified.")
+      .def(
+          "__init__",
+          [](Activation* self, std::string name, std::function<double(double)> phi,
+             std::function<double(double)> dphi, double B, double M,
+             std::optional<std::function<double(double)>> d2phi, const std::string& dphi_parity) {
+            new (self) Activation{std::move(name),
+                                  std::move(phi),
+                                  std::move(dphi),
+                                  d2phi ? std::move(*d2phi) : nullptr,
+                                  B,
+                                  M,
+                                  parity_of(dphi_parity),
+                                  false};
+          },
+          "name"_a, "phi"_a, "dphi"_a, nb::kw_only(), "B"_a = kInfinite, "M"_a = kInfinite,
+          "d2phi"_a.none() = nb::none(), "dphi_parity"_a = "none")
+      .def_ro("name", &Activation::name, "As it is called.")
+      .def(
+          "phi", [](const Activation& a, nb::handle z) { return apply(a.phi, z); }, "z"_a,
+          "phi(z), number by number.")
+      .def(
+          "dphi", [](const Activation& a, nb::handle z) { return apply(a.dphi, z); }, "z"_a,
+          "phi'(z), number by number; relu'(0) = 1.")
+      .def_ro("B", &Activation::B, "sup |phi'|.")
+      .def_ro("M", &Activation::M, "sup |phi''|; infinite for relu.")
+      .def_ro("tabulated", &Activation::tabulated, "Its Hermite coefficients come with a proven error.")
+      .def("__repr__", [](const Activation& a) { return "<Activation " + a.name + ">"; });
+  m.def("activation", &activation, "name"_a, nb::rv_policy::reference);
+  m.def("activation_names", &activation_names);
+
+  nb::class_<Dual>(m, "Dual",
+                   "A dual activation: rho -> E[f(a) f(b)], (a, b) standard normal with correlation rho.")
+      .def(
+          "__call__", [](const Dual& f, nb::handle rho) { return apply(f, rho); }, "rho"_a,
+          "The value at each rho in [-1, 1].")
+      .def_ro("coefficients", &Dual::coefficients, "Of a polynomial in rho; empty for a closed form.")
+      .def_ro("error", &Dual::error, "Bound of |computed - exact| over |rho| <= 1; estimate unless verified.")
+      .def_ro("slope", &Dual::slope, "sup of the derivative of rho f(rho); infinite for relu's h.")
+      .def_ro("plain_slope", &Dual::plain_slope, "sup of the derivative of f(rho).")
+      .def_ro("verified", &Dual::verified, "`error` is proven.");
+  m.def("dual_activation", &dual_activation, "activation"_a, "derivative"_a,
+        nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<Kernel>(m, "Kernel", "A kernel on the sphere: k(rho) of the inner product of two unit vectors.")
+      .def(
+          "__call__", [](const Kernel& k, nb::handle rho) { return apply(k, rho); }, "rho"_a,
+          "k(rho) at each rho in [-1, 1].")
+      .def_ro("name", &Kernel::name)
+      .def_ro("dual", &Kernel::dual)
+      .def_ro("times_rho", &Kernel::times_rho, "k(rho) = rho dual(rho), otherwise dual(rho).")
+      .def("__repr__", [](const Kernel& k) { return "<Kernel " + k.name + ">"; });
+  m.def("sigma", &sigma, "activation"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("sigma_features", &sigma_features, "activation"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("power", &power, "r"_a);
+
+  nb::class_<Pair>(m, "Pair", "Two points and their distance.")
+      .def_ro("i", &Pair::i, "Row of X, > j.")
+      .def_ro("j", &Pair::j, "Row of X.")
+      .def_ro("distance", &Pair::distance, "||x_i - x_j||, or ||x_i + x_j|| for an antipodal pair.")
+      .def_ro("antipodal", &Pair::antipodal, "x_i is near -x_j.")
+      .def("__repr__", [](const Pair& p) {
+        return "<rows " + std::to_string(p.j) + " and " + std::to_string(p.i) + ", distance " +
+               std::to_string(p.distance) + (p.antipodal ? ", antipodal>" : ">");
+      });
+  nb::class_<FullGram>(m, "Gram", "The Gram matrix of a kernel.")
+      .def_ro("K", &FullGram::K, "n x n, symmetric.")
+      .def_ro("entry_error", &FullGram::entry_error,
+              "Proven bound of ||K - exact||_F for the exactly normalised rows; an estimate for a user's "
+              "activation.")
+      .def_ro("closest", &FullGram::closest, "The 16 closest pairs up to sign, nearest first.")
+      .def_ro("near_pairs", &FullGram::near_pairs, "Pairs closer than 1.42e-3 up to sign.")
+      .def_ro("separation", &FullGram::separation, "Proven lower bound of the least distance up to sign.");
+  nb::class_<EigenPair>(m, "EigenPair", "An eigenvalue with its unit vector.")
+      .def_ro("value", &EigenPair::value)
+      .def_ro("vector", &EigenPair::vector)
+      .def_ro("residual", &EigenPair::residual, "Relative, of the operator that Lanczos ran on.")
+      .def_ro("iterations", &EigenPair::iterations);
+  nb::class_<VerifiedBound>(m, "VerifiedBound",
+                            "A statement about lambda_min that holds in exact arithmetic.")
+      .def_ro("holds", &VerifiedBound::holds)
+      .def_ro("lambda_min", &VerifiedBound::lambda_min, "If it holds: lambda_min >= this > 0.")
+      .def_ro("loss", &VerifiedBound::loss, "What rounding and entry errors cost.")
+      .def_ro("factorizations", &VerifiedBound::factorizations, "Spent on the proof.");
+  nb::class_<LambdaMin>(m, "LambdaMin", "The smallest eigenvalue of a kernel, computed and proven.")
+      .def_ro("lowest", &LambdaMin::lowest,
+              "As computed; its value may be within the loss of 0, even negative.")
+      .def_ro("ridge", &LambdaMin::ridge, "Added to compute it; 0 unless the kernel is numerically singular.")
+      .def_ro("verified", &LambdaMin::verified)
+      .def("__repr__", [](const LambdaMin& l) {
+        return l.verified.holds
+                   ? "<lambda_min >= " + decimal(l.verified.lambda_min, 6, Rounding::down) + ", verified>"
+                   : "<lambda_min = " + decimal(l.lowest.value, 6) + ", computed, not verified>";
+      });
+
+  m.def(
+      "unit_rows",
+      [](const Array2& X, bool center) {
+        return value_of_work(nb::none(), [&](Progress&) { return unit_points(X, center, true); });
+      },
+      "X"_a, "center"_a);
+  m.def(
+      "gram",
+      [](const Array2& X, const Kernel& kernel, bool center, bool normalize, const nb::object& progress) {
+        return value_of_work(progress, [&](Progress& p) {
+          Gram<double> packed = gram(unit_points(X, center, normalize), kernel, p);
+          return FullGram{full(packed.K), packed.entry_error, std::move(packed.closest), packed.near_pairs,
+                          packed.separation};
+        });
+      },
+      "X"_a, "kernel"_a, "center"_a, "normalize"_a, "progress"_a.none() = nb::none());
+  m.def(
+      "cross_gram",
+      [](const Array2& X, const Array2& Z, const Kernel& kernel, bool normalize, const nb::object& progress) {
+        return value_of_work(progress, [&](Progress& p) {
+          return cross_gram(unit_points(X, false, normalize), unit_points(Z, false, normalize), kernel, p);
+        });
+      },
+      "X"_a, "Z"_a, "kernel"_a, "normalize"_a, "progress"_a.none() = nb::none());
+  m.def(
+      "lambda_min",
+      [](const Array2& X, const Kernel& kernel, bool center, bool normalize, const nb::object& progress) {
+        return value_of_work(
+            progress, [&](Progress& p) { return lambda_min(unit_points(X, center, normalize), kernel, p); });
+      },
+      "X"_a, "kernel"_a, "center"_a, "normalize"_a, "progress"_a.none() = nb::none());
+}
+
+}  // namespace zeroloss::python

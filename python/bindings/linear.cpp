@@ -1,0 +1,186 @@
+#include "zeroloss/linear/linear.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "bindings.hpp"
+#include "linear_output.hpp"
+#include "report.hpp"
+#include "zeroloss/core/digest.hpp"
+
+namespace zeroloss::python {
+namespace {
+
+/// What is solved, and what the manifest says of where it came from.
+struct OnProblem {
+  std::shared_ptr<NamedProblem> problem;
+  LinearOptions settings;
+  std::string sigma;
+  std::uint64_t seed = 0;
+};
+using Solved = Answer<LinearResult, OnProblem>;
+
+std::string digest_of(const Array2& A) {
+  return sha256({reinterpret_cast<const char*>(A.data()), sizeof(double) * A.size()});
+}
+
+void bind_problem(nb::module_& m) {
+  nb::class_<LinearProblem>(m, "LinearProblem", "y = R x + noise, E[x x^T] = Sigma.")
+      .def_ro("R", &LinearProblem::R, "d x d.")
+      .def_ro("Sigma", &LinearProblem::Sigma, "d x d, positive definite.")
+      .def_ro("noise", &LinearProblem::noise, "E||y - R x||^2, the risk that no network goes below.")
+      .def_ro("sigma_min", &LinearProblem::sigma_min, "Eigenvalues of Sigma.")
+      .def_ro("sigma_max", &LinearProblem::sigma_max)
+      .def_ro("n", &LinearProblem::n, "Points, if R and Sigma come from data; else 0.");
+  nb::class_<NamedProblem>(m, "NamedProblem", "A linear problem with its name.")
+      .def_ro("problem", &NamedProblem::problem)
+      .def_ro("name", &NamedProblem::name)
+      .def_ro("digest", &NamedProblem::digest);
+  m.def(
+      "read_linear_problem",
+      [](const std::string& source, std::uint64_t seed) {
+        return std::make_shared<NamedProblem>(read_linear_problem(source, seed));
+      },
+      "source"_a, "seed"_a);
+  m.def(
+      "linear_map",
+      [](const Array2& R, const std::optional<Array2>& sigma) {
+        const Matrix map = rows(R);
+        const Matrix covariance = sigma ? Matrix(rows(*sigma)) : Matrix::Identity(map.rows(), map.rows());
+        return std::make_shared<NamedProblem>(NamedProblem{population(map, covariance), "R", digest_of(R)});
+      },
+      "R"_a, "sigma"_a.none());
+  m.def(
+      "linear_data",
+      [](const Array2& X, const Array2& Y) {
+        return std::make_shared<NamedProblem>(
+            NamedProblem{regression(rows(X), rows(Y)), "X, Y", digest_of(X)});
+      },
+      "X"_a, "Y"_a);
+}
+
+void bind_parts(nb::module_& m) {
+  nb::class_<LinearResnet>(m, "LinearResnet", "(I + A_l) .. (I + A_1); layer 1 is applied first.")
+      .def_prop_ro(
+          "A",
+          [](nb::handle self) {
+            nb::list layers;
+            for (const Matrix& A : nb::cast<const LinearResnet&>(self).A) layers.append(nb::cast(A));
+            return layers;
+          },
+          nb::sig("def A(self) -> list[numpy.typing.NDArray[numpy.float64]]"), "The layers, each d x d.")
+      .def_prop_ro("layers", &LinearResnet::layers)
+      .def("product", &LinearResnet::product, "(I + A_l) .. (I + A_1).")
+      .def("max_norm", &LinearResnet::max_norm, "max ||A_i||, spectral norms.");
+  nb::class_<MapSummary>(m, "MapSummary", "The size and the orientation of a map.")
+      .def_ro("s_max", &MapSummary::s_max)
+      .def_ro("s_min", &MapSummary::s_min)
+      .def_ro("gamma", &MapSummary::gamma, "max(|log s_max|, |log s_min|).")
+      .def_ro("rank", &MapSummary::rank)
+      .def_ro("reverses", &MapSummary::reverses, "det R < 0.");
+  nb::class_<Factorization>(m, "Factorization", "R as an exact product of l layers.")
+      .def_ro("name", &Factorization::name, "paper | polar | logarithm.")
+      .def_ro("layers", &Factorization::layers)
+      .def_ro("max_norm", &Factorization::max_norm, "max ||A_i||.")
+      .def_ro("bound", &Factorization::bound, "What the construction promises for it.")
+      .def_ro("reconstruction_error", &Factorization::reconstruction_error,
+              "||(I + A_l) .. (I + A_1) - R||_F.")
+      .def_ro("network", &Factorization::network,
+              "No layers where `missing` says why; kept at the last depth only.")
+      .def_ro("missing", &Factorization::missing, "Why it does not exist; empty if it does.")
+      .def("__repr__", [](const Factorization& f) {
+        return "<" + f.name + ", " + std::to_string(f.layers) + " layers" +
+               (f.missing.empty() ? ", max ||A_i|| " + std::to_string(f.max_norm) : ": " + f.missing) + ">";
+      });
+  nb::class_<Landscape>(m, "Landscape", "Where a network stands.")
+      .def_ro("excess_risk", &Landscape::excess_risk, "f - C.")
+      .def_ro("risk", &Landscape::risk, "f.")
+      .def_ro("gradient_norm", &Landscape::gradient_norm)
+      .def_ro("max_norm", &Landscape::max_norm, "tau = max ||A_i||.")
+      .def_ro("gradient_bound", &Landscape::gradient_bound,
+              "Lower bound of gradient_norm where tau < 1; else 0.");
+  nb::class_<DescentPoint>(m, "DescentPoint", "One recorded step of gradient descent.")
+      .def_ro("step", &DescentPoint::step)
+      .def_ro("eta", &DescentPoint::eta, "The step size that led here.")
+      .def_ro("relative_misfit", &DescentPoint::relative_misfit)
+      .def_ro("at", &DescentPoint::at);
+  nb::class_<DescentResult>(m, "DescentResult", "Gradient descent from A = 0.")
+      .def_prop_ro("status", [](const DescentResult& d) { return name(d.status); })
+      .def_ro("reason", &DescentResult::reason)
+      .def_ro("steps", &DescentResult::steps)
+      .def_ro("relative_misfit", &DescentResult::relative_misfit)
+      .def_ro("left_domain_at", &DescentResult::left_domain_at, "First recorded step with max ||A_i|| >= 1.")
+      .def_ro("largest_norm", &DescentResult::largest_norm)
+      .def_ro("least_ratio", &DescentResult::least_ratio, "Least gradient_norm/gradient_bound.")
+      .def_ro("curve", &DescentResult::curve)
+      .def_ro("network", &DescentResult::network, "Kept at the last depth only.");
+  nb::class_<DepthResult>(m, "DepthResult", "One depth.")
+      .def_ro("layers", &DepthResult::layers)
+      .def_prop_ro(
+          "factorizations",
+          [](nb::handle self) { return references(self, nb::cast<DepthResult&>(self).factorizations); },
+          nb::sig("def factorizations(self) -> list[Factorization]"), "paper, polar, logarithm.")
+      .def_ro("descent", &DepthResult::descent, "None unless trained.")
+      .def("smallest", &DepthResult::smallest, nb::rv_policy::reference_internal,
+           "The factorisation with the least max ||A_i||.")
+      .def("small", &DepthResult::small, "Its max ||A_i|| is below 1, by more than rounding.");
+}
+
+}  // namespace
+
+void bind_linear(nb::module_& m) {
+  nb::class_<DescentOptions>(m, "DescentOptions")
+      .def(nb::init<>())
+      .def_rw("step", &DescentOptions::step)
+      .def_rw("max_steps", &DescentOptions::max_steps)
+      .def_rw("tolerance", &DescentOptions::tolerance)
+      .def_rw("record_every", &DescentOptions::record_every);
+  nb::class_<LinearOptions>(m, "LinearOptions")
+      .def(nb::init<>())
+      .def_rw("layers", &LinearOptions::layers)
+      .def_rw("reflection", &LinearOptions::reflection)
+      .def_rw("train", &LinearOptions::train)
+      .def_rw("descent", &LinearOptions::descent);
+  bind_problem(m);
+  bind_parts(m);
+
+  using R = LinearResult;
+  nb::class_<Solved> answer(m, "LinearResult", "Exact networks with small layers, and where descent went.");
+  answer.def_ro("conclusion", &R::conclusion)
+      .def_ro("d", &R::d, "Of the problem as given.")
+      .def_ro("n", &R::n)
+      .def_ro("map", &R::map, "Of R as given.")
+      .def_ro("treatment", &R::treatment, "none | flipped | augmented.")
+      .def_ro("problem", &R::problem, "The one that was solved.")
+      .def_ro("layers_needed", &R::layers_needed,
+              "The least depth with every ||A_i|| < 1, where the first depth has none; else 0.")
+      .def_prop_ro(
+          "depths", [](nb::handle self) { return references(self, nb::cast<Solved&>(self).depths); },
+          nb::sig("def depths(self) -> list[DepthResult]"))
+      .def_ro("seconds", &R::seconds);
+  add_output<Solved>(
+      answer, [](const Solved& a) { return app::linear_text(*a.options.problem, a.options.settings, a); },
+      [](const Solved& a) { return app::linear_json(*a.options.problem, a.options.settings, a); },
+      [](RunFolder& folder, const Solved& a) {
+        const OnProblem& o = a.options;
+        app::write_linear(folder, *o.problem, o.settings, a);
+        folder.write("manifest.json", app::manifest("linear", {a.call}, app::linear_options_json(o.settings),
+                                                    {{"name", o.problem->name},
+                                                     {"digest", o.problem->digest},
+                                                     {"sigma", o.sigma},
+                                                     {"seed", o.seed}},
+                                                    a.seconds));
+        folder.finish();
+      });
+
+  m.def(
+      "linear",
+      [](const std::shared_ptr<NamedProblem>& problem, const LinearOptions& options, const std::string& sigma,
+         std::uint64_t seed, const std::string& call, const nb::object& progress) {
+        auto result =
+            value_of_work(progress, [&](Progress& p) { return linear(problem->problem, options, p); });
+        return Solved(std::move(result), {problem, options, sigma, seed}, call);
+      },
+      "problem"_a, "options"_a, "sigma"_a, "seed"_a, "call"_a, "progress"_a.none());
+}
+
+}  // namespace zeroloss::python

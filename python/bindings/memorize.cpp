@@ -1,0 +1,159 @@
+#include <nlohmann/json.hpp>
+
+#include "bindings.hpp"
+#include "memorize_output.hpp"
+#include "report.hpp"
+#include "zeroloss/memorize/memorizer.hpp"
+
+namespace zeroloss::python {
+namespace {
+
+struct OnPoints {
+  std::shared_ptr<Dataset> data;
+  ReadOptions read;
+  MemorizeOptions settings;
+};
+using Memorized = Answer<MemorizeResult, OnPoints>;
+
+void bind_network(nb::module_& m) {
+  using M = Memorizer;
+  nb::class_<M>(m, "Memorizer",
+                "A residual network that is right at every point: h_0 = A_0 x + b_0, h_j = h_{j-1} + V_j "
+                "relu(U_j h_{j-1} + s_j), y = V_out relu(U_out h_l + s_out).")
+      .def_ro("precision", &M::precision, "float32 | float64: of its arithmetic, too.")
+      .def_ro("A_0", &M::A_0, "k x d.")
+      .def_ro("b_0", &M::b_0, "k, or empty = 0.")
+      .def_ro("U", &M::U, "l k x k.")
+      .def_ro("V", &M::V, "l k x k.")
+      .def_ro("s", &M::s, "l k.")
+      .def_ro("U_out", &M::U_out, "p x k.")
+      .def_ro("s_out", &M::s_out, "p.")
+      .def_ro("V_out", &M::V_out, "r x p.")
+      .def_prop_ro("task", [](const M& n) { return name(n.task); })
+      .def_ro("class_names", &M::class_names)
+      .def_prop_ro("hidden", &M::hidden, "k.")
+      .def_prop_ro("blocks", &M::blocks, "l.")
+      .def_prop_ro("d", &M::d)
+      .def_prop_ro("parameters", &M::parameters)
+      .def(
+          "__call__",
+          [](const M& network, const Array2& X) {
+            const nb::gil_scoped_release release;
+            return predict(network, rows(X));
+          },
+          "X"_a, "Outputs for points, n x d -> n x r, in the network's precision.")
+      .def(
+          "classes", [](const M&, const nb::DRef<const Matrix>& outputs) { return largest_outputs(outputs); },
+          "outputs"_a, "The classes of outputs (n x r): the largest one's.")
+      .def(
+          "save", [](const M& network, const std::filesystem::path& path) { save_model(path, network); },
+          "path"_a, "Writes a safetensors file.")
+      .def(
+          "export_onnx",
+          [](const M& network, const std::filesystem::path& path) { export_onnx(path, network); }, "path"_a,
+          "Writes the network as ONNX.")
+      .def("__getstate__",
+           [](const M& n) {
+             return nb::make_tuple(n.precision, n.A_0, n.b_0, n.U, n.V, n.s, n.U_out, n.s_out, n.V_out,
+                                   static_cast<int>(n.task), n.class_names);
+           })
+      .def("__setstate__",
+           [](M& self, const nb::tuple& state) {
+             new (&self) M{nb::cast<std::string>(state[0]),
+                           nb::cast<RowMatrix>(state[1]),
+                           nb::cast<Vector>(state[2]),
+                           nb::cast<RowMatrix>(state[3]),
+                           nb::cast<RowMatrix>(state[4]),
+                           nb::cast<Vector>(state[5]),
+                           nb::cast<RowMatrix>(state[6]),
+                           nb::cast<Vector>(state[7]),
+                           nb::cast<RowMatrix>(state[8]),
+                           static_cast<Task>(nb::cast<int>(state[9])),
+                           nb::cast<std::vector<std::string>>(state[10])};
+           })
+      .def("__repr__", [](const M& n) {
+        return "<memoriser of " + std::to_string(n.blocks()) + " residual blocks of width " +
+               std::to_string(n.hidden()) + " on " + std::to_string(n.d()) + " features, " + n.precision +
+               ">";
+      });
+  m.def("load_memorizer", &load_memorizer, "path"_a);
+  m.def(
+      "model_kind",
+      [](const std::filesystem::path& path) {
+        const Metadata metadata = read_metadata(path);
+        const auto found = metadata.find("kind");
+        return found == metadata.end() ? std::string() : found->second;
+      },
+      "path"_a);
+}
+
+}  // namespace
+
+void bind_memorize(nb::module_& m) {
+  using O = MemorizeOptions;
+  nb::class_<O>(m, "MemorizeOptions")
+      .def(nb::init<>())
+      .def_rw("construction", &O::construction)
+      .def_rw("hidden", &O::hidden, nb::arg().none())
+      .def_rw("precision", &O::precision)
+      .def_rw("margin", &O::margin, nb::arg().none())
+      .def_rw("tolerance", &O::tolerance, nb::arg().none())
+      .def_rw("seed", &O::seed);
+  bind_network(m);
+  nb::class_<MemorizeAttempt>(m, "MemorizeAttempt", "A network that was tried.")
+      .def_ro("hidden", &MemorizeAttempt::hidden)
+      .def_ro("first_layer", &MemorizeAttempt::first_layer, "linear | constant | centred.")
+      .def_ro("min_margin", &MemorizeAttempt::min_margin)
+      .def_ro("correct", &MemorizeAttempt::correct,
+              "Points that are right; -1 where verification was pointless.");
+
+  using R = MemorizeResult;
+  nb::class_<Memorized> answer(m, "MemorizeResult", "A network written down, and how right it is.");
+  answer.def_ro("conclusion", &R::conclusion)
+      .def_prop_ro(
+          "status", [](const Memorized& r) { return name(r.status); },
+          "memorized | not_separated | not_verified.")
+      .def_ro("n", &R::n)
+      .def_ro("d", &R::d)
+      .def_ro("r", &R::r, "Outputs.")
+      .def_ro("n_distinct", &R::n_distinct)
+      .def_ro("hidden", &R::hidden, "k.")
+      .def_ro("blocks", &R::blocks)
+      .def_ro("parameters", &R::parameters)
+      .def_ro("theorem_parameters", &R::theorem_parameters, "n ln n + r^2.")
+      .def_ro("correct", &R::correct, "Of n.")
+      .def_ro("max_error", &R::max_error, "Largest |y^ - y| of any output and point.")
+      .def_ro("min_margin", &R::min_margin)
+      .def_ro("margin", &R::margin, "The one asked for; 0 = none.")
+      .def_ro("closest", &R::closest, "The two samples that hold the margin down.")
+      .def_ro("block_margins", &R::block_margins)
+      .def_ro("wrong", &R::wrong, "At most the first 20.")
+      .def_ro("tried", &R::tried)
+      .def_ro("network", &R::network, "None if points are not separated.")
+      .def_ro("build_s", &R::build_s)
+      .def_ro("verify_s", &R::verify_s);
+  add_output<Memorized>(
+      answer, [](const Memorized& a) { return app::memorize_text(*a.options.data, a.options.settings, a); },
+      [](const Memorized& a) { return app::memorize_json(*a.options.data, a.options.settings, a); },
+      [](RunFolder& folder, const Memorized& a) {
+        const OnPoints& o = a.options;
+        app::write_memorize(folder, *o.data, o.settings, a);
+        folder.write("manifest.json",
+                     app::manifest("memorize", {a.call}, app::memorize_options_json(o.settings), *o.data,
+                                   o.read, a.build_s + a.verify_s));
+        folder.finish();
+      });
+
+  m.def(
+      "memorize",
+      [](const std::shared_ptr<Dataset>& data, const std::optional<Array2>& Y, const ReadOptions& read,
+         const MemorizeOptions& options, const std::string& call, const nb::object& progress) {
+        auto result = value_of_work(progress, [&](Progress& p) {
+          return Y ? memorize(*data, Matrix(rows(*Y)), options, p) : memorize(*data, options, p);
+        });
+        return Memorized(std::move(result), {data, read, options}, call);
+      },
+      "data"_a, "Y"_a.none(), "read"_a, "options"_a, "call"_a, "progress"_a.none());
+}
+
+}  // namespace zeroloss::python

@@ -1,0 +1,126 @@
+#include "zeroloss/shallow/sweep.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "bindings.hpp"
+#include "report.hpp"
+#include "sweep_output.hpp"
+
+namespace zeroloss::python {
+namespace {
+
+using Swept = Answer<SweepResult, SweepOptions>;
+
+void bind_options(nb::module_& m) {
+  nb::class_<SweepAxes>(m, "SweepAxes")
+      .def(nb::init<>())
+      .def_rw("n", &SweepAxes::n)
+      .def_rw("d", &SweepAxes::d)
+      .def_rw("width", &SweepAxes::width)
+      .def_rw("activation", &SweepAxes::activation)
+      .def_rw("scaling", &SweepAxes::scaling)
+      .def_rw("step", &SweepAxes::step)
+      .def_rw("noise", &SweepAxes::noise)
+      .def_rw("tolerance", &SweepAxes::tolerance);
+  nb::class_<SweepOptions>(m, "SweepOptions")
+      .def(nb::init<>())
+      .def_rw("fit", &SweepOptions::fit)
+      .def_rw("read", &SweepOptions::read)
+      .def_rw("axes", &SweepOptions::axes)
+      .def_rw("trials", &SweepOptions::trials)
+      .def_rw("adaptive", &SweepOptions::adaptive)
+      .def_rw("max_trials", &SweepOptions::max_trials)
+      .def_rw("certify", &SweepOptions::certify)
+      .def_rw("store", &SweepOptions::store);
+}
+
+void bind_parts(nb::module_& m) {
+  nb::class_<Cell>(m, "Cell", "One point of the grid.")
+      .def_ro("n", &Cell::n)
+      .def_ro("d", &Cell::d)
+      .def_ro("width", &Cell::width)
+      .def_ro("activation", &Cell::activation)
+      .def_ro("scaling", &Cell::scaling)
+      .def_ro("step", &Cell::step)
+      .def_ro("noise", &Cell::noise)
+      .def_ro("tolerance", &Cell::tolerance);
+  nb::class_<Interval>(m, "Interval", "An interval of 95 % confidence.")
+      .def_ro("low", &Interval::low)
+      .def_ro("high", &Interval::high);
+  nb::class_<CellResult>(m, "CellResult", "The trials of one cell.")
+      .def_ro("cell", &CellResult::cell)
+      .def_ro("trials", &CellResult::trials)
+      .def_ro("successes", &CellResult::successes, "Trials that ended converged or certified.")
+      .def_ro("diverged", &CellResult::diverged)
+      .def_ro("certified", &CellResult::certified)
+      .def_ro("probability", &CellResult::probability, "successes/trials.")
+      .def_ro("interval", &CellResult::interval, "Wilson's, of the probability.")
+      .def_ro("mean_steps", &CellResult::mean_steps)
+      .def_ro("median_misfit", &CellResult::median_misfit)
+      .def("__repr__", [](const CellResult& c) {
+        return "<" + std::to_string(c.successes) + " of " + std::to_string(c.trials) + " trials>";
+      });
+  nb::class_<Transition>(m, "Transition", "Where along y the success probability crosses 1/2, for one x.")
+      .def_ro("y", &Transition::y, "None where it does not cross.")
+      .def_ro("low", &Transition::low)
+      .def_ro("high", &Transition::high);
+  nb::class_<Panel>(m, "Panel", "One heat map: two axes vary, the others are fixed.")
+      .def_ro("title", &Panel::title, "The fixed values of further varying axes.")
+      .def_ro("x", &Panel::x, "Name of an axis; empty if there is one column.")
+      .def_ro("y", &Panel::y, "Name of an axis; empty if there is a single cell.")
+      .def_ro("x_values", &Panel::x_values)
+      .def_ro("y_values", &Panel::y_values)
+      .def_ro("cells", &Panel::cells, "Numbers into the result's cells, x by x.")
+      .def_ro("transitions", &Panel::transitions, "For each x; empty unless y is numeric.");
+}
+
+}  // namespace
+
+void bind_sweep(nb::module_& m) {
+  bind_options(m);
+  bind_parts(m);
+  using R = SweepResult;
+  nb::class_<Swept> answer(m, "SweepResult", "A phase diagram.");
+  answer.def_ro("conclusion", &R::conclusion)
+      .def_ro("complete", &R::complete, "All trials are done.")
+      .def_ro("last", &R::last, "Complete, and no other process works on the store any more.")
+      .def_ro("source", &R::source, "The data as given.")
+      .def_ro("digest", &R::digest, "Of its file; empty for generated data.")
+      .def_ro("cells", &R::cells)
+      .def_ro("panels", &R::panels)
+      .def_ro("trials", &R::trials, "In all.")
+      .def_ro("before", &R::before, "Of these, done before this call or by other processes.")
+      .def_ro("rounds", &R::rounds)
+      .def_ro("seconds", &R::seconds, "Of this call.")
+      .def(
+          "fit_command",
+          [](const Swept& a, std::size_t cell, Index trial) {
+            return fit_command(a.source, a.options, cell, trial);
+          },
+          "cell"_a, "trial"_a = 0, "The `zeroloss fit` command that is this trial again.");
+  add_output<Swept>(
+      answer, [](const Swept& a) { return app::sweep_text(a.options, a); },
+      [](const Swept& a) { return app::sweep_json(a.options, a); },
+      [](RunFolder& folder, const Swept& a) {
+        app::write_sweep(folder, a.options, a);
+        if (!a.options.store.empty())
+          std::filesystem::copy_file(a.options.store, folder.partial() / "trials.db");
+        Dataset data;  // what the manifest says of it
+        data.name = a.source;
+        data.digest = a.digest;
+        folder.write("manifest.json", app::manifest("sweep", {a.call}, app::sweep_options_json(a.options),
+                                                    data, a.options.read, a.seconds));
+        folder.finish();
+      });
+
+  m.def(
+      "sweep",
+      [](const std::string& source, const SweepOptions& options, const std::string& call,
+         const nb::object& progress) {
+        return Swept(value_of_work(progress, [&](Progress& p) { return sweep(source, options, p); }), options,
+                     call);
+      },
+      "source"_a, "options"_a, "call"_a, "progress"_a.none());
+}
+
+}  // namespace zeroloss::python

@@ -1,0 +1,74 @@
+"""Neural networks that reach zero training loss, and the proof that they do.
+
+    import zeroloss
+    answer = zeroloss.certify("digits", classes=["3", "8"])   # before training: can it be fitted, how wide?
+    run = zeroloss.fit(X, y, optimizer="gauss_newton")        # train, and prove that an exact solution is near
+    print(run)                                                # what the command `zeroloss fit` prints
+
+Each function is the command of its name: the options are keywords of the same names, and what comes out is the same to
+the last bit. Results have named fields, print as the command's text, and ``save`` writes the command's run folder.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import kernel, linear
+from ._core import (
+    BackendError,
+    CertifyResult,
+    DataError,
+    Dataset,
+    FitResult,
+    Memorizer,
+    MemorizeResult,
+    Network,
+    ProgressReport,
+    ResourceError,
+    SweepResult,
+    blas_info,
+    simd_target,
+    thread_count,
+)
+from ._core import version as __version__
+from ._functions import Prediction, certify, fit, load, memorize, predict, read_dataset, sweep
+
+_ESTIMATORS = ("MemorizingClassifier", "NTKClassifier", "NTKRegressor", "RandomFeatureRegressor", "TwoLayerClassifier",
+               "TwoLayerRegressor")  # fmt: skip
+
+__all__ = [
+    "BackendError",
+    "CertifyResult",
+    "DataError",
+    "Dataset",
+    "FitResult",
+    "MemorizeResult",
+    "Memorizer",
+    "Network",
+    "Prediction",
+    "ProgressReport",
+    "ResourceError",
+    "SweepResult",
+    "__version__",
+    "blas_info",
+    "certify",
+    "fit",
+    "kernel",
+    "linear",
+    "load",
+    "memorize",
+    "predict",
+    "read_dataset",
+    "simd_target",
+    "sweep",
+    "thread_count",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Estimators are imported when they are asked for: they need scikit-learn."""
+    if name in _ESTIMATORS:
+        from . import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module 'zeroloss' has no attribute {name!r}")

@@ -1,0 +1,138 @@
+"""Kernels of infinitely wide networks: dual activations, Gram matrices, their smallest eigenvalue with its proof."""
+
+from __future__ import annotations
+
+from typing import Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._core import Activation, Dual, Gram, Kernel, LambdaMin
+from ._options import Show, points, show
+
+__all__ = ["Activation", "Dual", "Gram", "Kernel", "LambdaMin", "activation", "activation_names", "cross_gram",
+           "dual_activation", "gram", "lambda_min", "power", "sigma", "sigma_features", "unit_rows"]  # fmt: skip
+
+AnyActivation = Union[str, Activation]
+AnyKernel = Union[str, Kernel]
+
+
+def activation_names() -> list[str]:
+    """The activations that are known by name."""
+    return _core.activation_names()
+
+
+def activation(name: AnyActivation) -> Activation:
+    """The activation of that name: relu, softplus, tanh, sigmoid, erf, gelu, silu or quadratic.
+
+    Your own is ``Activation(name, phi, dphi, B=sup |phi'|, M=sup |phi''|)``; ValueError for an unknown name.
+    """
+    return name if isinstance(name, Activation) else _core.activation(name)
+
+
+def dual_activation(activation: AnyActivation, derivative: bool = False) -> Dual:
+    """rho -> E[f(a) f(b)], (a, b) standard normal with correlation rho.
+
+    Parameters
+    ----------
+    activation : str or Activation
+        Your own functions are called some ten thousand times, with numbers.
+    derivative : bool
+        f = phi' (the kernel Sigma is rho times it), otherwise f = phi.
+
+    Returns
+    -------
+    Dual
+        Called with numbers in [-1, 1]. ``error`` is a proven bound where ``verified``, else an estimate: your own
+        activations are computed, never verified.
+    """
+    return _core.dual_activation(globals()["activation"](activation), derivative)
+
+
+def sigma(activation: AnyActivation = "relu") -> Kernel:
+    """Sigma = rho h(rho), h the dual of phi': J J^T of the infinitely wide network, its neural tangent kernel."""
+    return _core.sigma(globals()["activation"](activation))
+
+
+def sigma_features(activation: AnyActivation = "relu") -> Kernel:
+    """Sigma~ = h~(rho), the dual of phi: phi phi^T of the infinitely wide network."""
+    return _core.sigma_features(globals()["activation"](activation))
+
+
+def power(r: int) -> Kernel:
+    """rho^r, r >= 1: Hadamard powers of the Gram matrix X X^T."""
+    return _core.power(r)
+
+
+def unit_rows(X: npt.ArrayLike, *, center: bool = False) -> npt.NDArray[np.float64]:
+    """The points divided by their lengths, as the command does it; DataError names zero rows.
+
+    With ``center`` the mean point is subtracted first.
+    """
+    return _core.unit_rows(points("unit_rows", X), center)
+
+
+def _kernel(kernel: AnyKernel) -> Kernel:
+    return kernel if isinstance(kernel, Kernel) else sigma(kernel)
+
+
+def gram(
+    X: npt.ArrayLike,
+    kernel: AnyKernel = "relu",
+    *,
+    center: bool = False,
+    normalize: bool = True,
+    progress: Show = False,
+) -> Gram:
+    """The Gram matrix K_ij = k(<x_i, x_j>) of the rows of X.
+
+    Parameters
+    ----------
+    X : array, n x d
+    kernel : Kernel or str
+        The name of an activation stands for its Sigma.
+    center, normalize : bool
+        Subtract the mean point; divide rows by their lengths. Without, rows have to be of length 1 already.
+    progress : bool or callable
+        True: bars, if tqdm is there. A callable gets every ProgressReport.
+
+    Returns
+    -------
+    Gram
+        K with a proven bound of its error, the closest pairs and the separation of the points. No entry depends on
+        the number of threads.
+
+    Raises
+    ------
+    DataError, ResourceError, KeyboardInterrupt
+        Points that cannot be used; a matrix that does not fit into memory; Ctrl-C.
+    """
+    return _core.gram(points("gram", X), _kernel(kernel), center, normalize, show(progress))
+
+
+def cross_gram(
+    X: npt.ArrayLike, Z: npt.ArrayLike, kernel: AnyKernel = "relu", *, normalize: bool = True, progress: Show = False
+) -> npt.NDArray[np.float64]:
+    """k(<x_i, z_j>) for the rows of X (n x d) and Z (m x d): n x m. Parameters as for :func:`gram`."""
+    name = "cross_gram"
+    return _core.cross_gram(points(name, X), points(name, Z, "Z"), _kernel(kernel), normalize, show(progress))
+
+
+def lambda_min(
+    X: npt.ArrayLike,
+    kernel: AnyKernel = "relu",
+    *,
+    center: bool = False,
+    normalize: bool = True,
+    progress: Show = False,
+) -> LambdaMin:
+    """The smallest eigenvalue of a Gram matrix, computed and proven. Parameters and errors as for :func:`gram`.
+
+    Returns
+    -------
+    LambdaMin
+        ``verified.holds``: the kernel of the exactly normalised rows has lambda_min >= ``verified.lambda_min`` > 0,
+        rounding included. ``lowest`` has the computed value and its vector. A user's activation is never verified.
+    """
+    return _core.lambda_min(points("lambda_min", X), _kernel(kernel), center, normalize, show(progress))

@@ -1,0 +1,181 @@
+"""Estimators: scikit-learn's own checks, and what they compute beside plain NumPy."""
+
+import pickle
+
+import numpy as np
+import pytest
+import zeroloss
+
+pytest.importorskip("sklearn")
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from zeroloss import kernel
+from zeroloss.estimators import (
+    MemorizingClassifier,
+    NTKClassifier,
+    NTKRegressor,
+    RandomFeatureRegressor,
+    TwoLayerClassifier,
+    TwoLayerRegressor,
+)
+
+
+@parametrize_with_checks(
+    [
+        NTKRegressor(),
+        NTKRegressor(ridge=1e-3),
+        NTKClassifier(),
+        RandomFeatureRegressor(width=256),
+        TwoLayerRegressor(width=128),
+        TwoLayerClassifier(width=128, optimizer="gd", max_steps=100),
+        MemorizingClassifier(),
+    ]
+)
+def test_scikit_learn_s_checks(estimator, check):
+    check(estimator)
+
+
+ALL = [NTKRegressor(), NTKClassifier(), RandomFeatureRegressor(), TwoLayerRegressor(width=64),
+       TwoLayerClassifier(width=64), MemorizingClassifier()]  # fmt: skip
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
+def test_pipelines_and_pickles(estimator):
+    X, y = load_iris(return_X_y=True)
+    model = make_pipeline(StandardScaler(), clone(estimator)).fit(X, y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+    assert type(estimator).__name__ in zeroloss.estimators.__all__
+    assert getattr(zeroloss, type(estimator).__name__) is type(estimator)
+
+
+def diabetes():
+    X, y = load_diabetes(return_X_y=True)
+    return StandardScaler().fit_transform(X)[:150], y[:150]
+
+
+@pytest.mark.parametrize("activation", ["relu", "erf"])
+def test_leave_one_out_is_what_leaving_out_gives(activation):
+    """With centring off and the targets' mean taken out, n fits without a point are the closed form."""
+    X, y = diabetes()
+    X, y = X[:60], y[:60] - y[:60].mean()
+    model = NTKRegressor(activation=activation, ridge=[1e-3, 1e-1, 10.0], center=False, bias=0.0).fit(X, y)
+    K = kernel.gram(X, activation).K
+    errors = []
+    for ridge in (1e-3, 1e-1, 10.0):
+        residuals = []
+        for i in range(len(X)):
+            rest = np.delete(np.arange(len(X)), i)
+            A = K[np.ix_(rest, rest)] + ridge * kernel.sigma(activation)(1.0) * np.eye(len(rest))
+            residuals.append(y[i] - K[i, rest] @ np.linalg.solve(A, y[rest]))
+        errors.append(np.sqrt(np.mean(np.square(residuals))))
+    assert model.ridge_ == [1e-3, 1e-1, 10.0][int(np.argmin(errors))]
+    assert model.leave_one_out_error_ == pytest.approx(min(errors), rel=1e-9)
+
+
+def test_the_choice_is_the_best_of_its_parts():
+    X, y = diabetes()
+    every = NTKRegressor(activation=["relu", "gelu", "erf"]).fit(X, y)
+    alone = {a: NTKRegressor(activation=a).fit(X, y).leave_one_out_error_ for a in ("relu", "gelu", "erf")}
+    assert every.leave_one_out_error_ == min(alone.values()) == alone[every.activation_]
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-6, 0.1])
+def test_cholesky_and_eigenvectors_agree(ridge):
+    X, y = diabetes()
+    one = NTKRegressor(ridge=ridge).fit(X, y)
+    other = NTKRegressor(ridge=[ridge, ridge]).fit(X, y)  # goes through the eigendecomposition
+    new = X[:50] + 0.1
+    np.testing.assert_allclose(one.predict(new), other.predict(new), rtol=1e-7)
+    assert one.leave_one_out_error_ is None
+    if ridge == 0:
+        np.testing.assert_allclose(one.predict(X), y, rtol=1e-7)
+
+
+def test_equal_points_without_a_ridge_get_the_mean_of_their_targets():
+    X = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [-1.0, 0.5]])
+    y = np.array([1.0, 3.0, 7.0, 5.0])
+    np.testing.assert_allclose(NTKRegressor(ridge=0.0).fit(X, y).predict(X), [2, 2, 7, 5], rtol=1e-9)
+
+
+def test_a_wide_network_approaches_the_exact_predictor():
+    """A network of width m ends within O(1/sqrt(m)) of the kernel predictor plus what the drawn network itself
+    contributes, whose mean over draws is 0."""
+    X, y = diabetes()
+    X, y, new = X[:20], y[:20], X[20:70]
+    exact = NTKRegressor(ridge=0.0).fit(X, y).predict(new)
+    draws = [TwoLayerRegressor(width=16384, random_state=s).fit(X, y).predict(new) for s in range(8)]
+    spread = np.std(draws, axis=0, ddof=1) / np.sqrt(len(draws))
+    assert np.mean(np.abs(np.mean(draws, axis=0) - exact) <= 4 * spread) > 0.9
+
+
+def test_random_features_interpolate_and_approach_their_kernel():
+    X, y = diabetes()
+    model = RandomFeatureRegressor(width=1000).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y, rtol=1e-6)
+    assert model.certified_
+    unit = model._points(X[:40])
+    K, new = kernel.gram(unit, kernel.sigma_features("relu"), normalize=False).K, model._points(X[40:60])
+    y40 = y[:40] - y[:40].mean()
+    exact = kernel.cross_gram(new, unit, kernel.sigma_features("relu"), normalize=False) @ np.linalg.solve(K, y40)
+    draws = []
+    for seed in range(8):
+        one = RandomFeatureRegressor(width=4000, random_state=seed, center=False, bias=0.0).fit(unit, y40)
+        draws.append(one.predict(new))
+    spread = np.std(draws, axis=0, ddof=1) / np.sqrt(len(draws))
+    assert np.mean(np.abs(np.mean(draws, axis=0) - exact) <= 4 * spread) > 0.9
+
+
+def test_a_trained_network_says_what_is_proved():
+    X, y = diabetes()
+    model = TwoLayerRegressor(width=2048).fit(X[:60], y[:60])
+    assert model.status_ == "certified" and model.certified_ and model.radius_ < 1e-6
+    np.testing.assert_allclose(model.predict(X[:60]), y[:60], rtol=1e-6)
+    assert TwoLayerRegressor(width=64, max_steps=1, optimizer="gd").fit(X, X[:, 0]).status_ == "budget_spent"
+
+
+def test_seeds_are_those_of_the_functions():
+    X, y = diabetes()
+    model = TwoLayerRegressor(width=50, center=False, bias=0.0, optimizer="gd", max_steps=20, random_state=7).fit(X, y)
+    run = zeroloss.fit(X, (y - y.mean()) / y.std(), task="regression", width=50, max_steps=20, seed=7, certify_every=0)
+    np.testing.assert_array_equal(model.network_.outputs[0].W, run.network.outputs[0].W)
+    fits = [TwoLayerRegressor(width=50, random_state=s).fit(X, y).predict(X + 1) for s in (1, 1, 2)]
+    np.testing.assert_array_equal(fits[0], fits[1])
+    assert np.abs(fits[0] - fits[2]).max() > 1e-3
+
+
+def test_grid_search_and_accuracy():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[:300], y[:300]
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), NTKClassifier()), {"ntkclassifier__ridge": [1e-3, 1e-1], "ntkclassifier__bias": [0.0, 1.0]}, cv=3
+    ).fit(X, y)  # fmt: skip
+    assert search.best_score_ > 0.93
+    X, y = load_iris(return_X_y=True)
+    assert cross_val_score(make_pipeline(StandardScaler(), NTKClassifier()), X, y, cv=5).mean() > 0.93
+
+
+def test_memorizers_are_right_and_say_when_they_cannot_be():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(500, 10)), rng.integers(4, size=500)
+    assert (MemorizingClassifier().fit(X, y).predict(X) == y).all()
+    with pytest.raises(zeroloss.DataError, match="same point"):
+        MemorizingClassifier().fit(np.ones((4, 2)), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    "parameters, words",
+    [
+        ({"ridge": -1.0}, "ridge"),
+        ({"ridge": "some"}, "ridge"),
+        ({"activation": []}, "activation"),
+        ({"activation": "swish2"}, "swish2"),
+        ({"bias": -1.0}, "bias"),
+    ],
+)
+def test_parameters_are_checked(parameters, words):
+    with pytest.raises(ValueError, match=words):
+        NTKRegressor(**parameters).fit(*diabetes())

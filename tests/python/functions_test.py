@@ -1,0 +1,307 @@
+"""The functions are the commands: same answers to the last bit, same files, same errors."""
+
+import inspect
+import json
+import os
+
+import numpy as np
+import pytest
+import zeroloss
+from zeroloss import _core
+from zeroloss._options import Read
+
+TIMES = {"seconds", "peak_bytes", "build_s", "verify_s"}
+
+
+def timeless(answer):
+    """An answer without what differs from run to run."""
+    if isinstance(answer, dict):
+        return {key: timeless(value) for key, value in answer.items() if key not in TIMES}
+    return [timeless(value) for value in answer] if isinstance(answer, list) else answer
+
+
+SAME = {
+    "certify": ("certify digits --classes 3,8 --activation gelu --center --spectrum --n 120 --seed 3",
+                "zeroloss.certify('digits', classes=['3', '8'], activation='gelu', center=True, spectrum=True, n=120, seed=3)"),
+    "certify without labels": ("certify sphere:n=40,d=5,y=none", "zeroloss.certify('sphere:n=40,d=5,y=none')"),
+    "fit": ("fit digits --n 60 --width 200 --max-steps 300 --step 0.01 --labels noise:0.1 --seed 5",
+            "zeroloss.fit('digits', n=60, width=200, max_steps=300, step=0.01, labels='noise:0.1', seed=5)"),
+    "fit, gauss_newton": ("fit digits --classes 3,8 --optimizer gauss_newton --width 300",
+                          "zeroloss.fit('digits', classes=[3, 8], optimizer='gauss_newton', width=300)"),
+    "fit, float32": ("fit sphere:n=30,d=9 --activation softplus --scaling balanced --precision float32 --max-steps 200",
+                     "zeroloss.fit('sphere:n=30,d=9', activation='softplus', scaling='balanced', precision='float32', "
+                     "max_steps=200)"),
+    "memorize": ("memorize digits --labels random --precision float32",
+                 "zeroloss.memorize('digits', labels='random', precision='float32')"),
+    "sweep": ("sweep sphere:n=30,y=normal --width 2:10:4 --d 2,5 --activation softplus --scaling balanced --step 0.15 "
+              "--max-steps 2000 --tolerance 0.01 --trials 3",
+              "zeroloss.sweep('sphere:n=30,y=normal', width=range(2, 11, 4), d=[2, 5], activation='softplus', "
+              "scaling='balanced', step=0.15, max_steps=2000, tolerance=0.01, trials=3)"),
+    "linear": ("linear gaussian:d=5,seed=2 --layers 4:8:2 --max-steps 50",
+               "zeroloss.linear.train('gaussian:d=5,seed=2', layers=range(4, 9, 2), max_steps=50)"),
+    "linear, factors only": ("linear rotation:d=4 --layers 6 --no-train", "zeroloss.linear.factorize('rotation:d=4', layers=6)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", SAME)
+def test_function_and_command_agree_to_the_last_bit(what, command, fresh):
+    line, call = SAME[what]
+    by_command = command(*line.split())
+    assert by_command["conclusion"]
+    assert timeless(fresh(call + ".to_dict()")) == timeless(by_command)
+
+
+def test_arrays_are_the_file_with_these_arrays(tmp_path):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(40, 6)), rng.integers(3, size=40)
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    of_file = zeroloss.fit(tmp_path / "data.npz", width=50, max_steps=40)
+    for X_as, y_as in ((X, y), (np.asfortranarray(X), y.astype(float)), (X.tolist(), list(y)), (X[:, ::-1][:, ::-1], y)):
+        of_arrays = zeroloss.fit(X_as, y_as, width=50, max_steps=40)
+        for output, other in zip(of_file.network.outputs, of_arrays.network.outputs):
+            np.testing.assert_array_equal(output.W, other.W)
+        different = {"data", "digest"} | TIMES
+        assert {k: v for k, v in timeless(of_arrays.to_dict()).items() if k not in different} == {
+            k: v for k, v in timeless(of_file.to_dict()).items() if k not in different
+        }
+    assert zeroloss.read_dataset(X, y).digest == zeroloss.read_dataset(X.copy(), y).digest
+    assert zeroloss.read_dataset(X, y).digest != zeroloss.read_dataset(X + 1, y).digest
+
+
+def test_a_dataset_is_a_copy_and_read_only():
+    X = np.eye(4)
+    data = zeroloss.read_dataset(X, [0, 1, 0, 1])
+    X[0, 0] = 7
+    assert data.X[0, 0] == 1
+    with pytest.raises(ValueError, match="read-only"):
+        data.X[0, 0] = 7
+    view = data.X
+    del data
+    assert view.sum() == 4  # its owner lives on
+
+
+def test_tasks_are_told_from_targets():
+    X = np.arange(8.0).reshape(4, 2)
+    assert zeroloss.read_dataset(X).task == "none"
+    assert zeroloss.read_dataset(X, ["b", "a", "b", "b"]).class_names == ["a", "b"]
+    assert zeroloss.read_dataset(X, [3, 1, 3, 10]).class_names == ["1", "3", "10"]
+    assert zeroloss.read_dataset(X, [True, False, True, True]).class_names == ["0", "1"]
+    assert zeroloss.read_dataset(X, [0.5, 1, 2, 3]).task == "regression"
+    assert zeroloss.read_dataset(X, [1, 2, 1, 2], task="regression").task == "regression"
+    kept = zeroloss.read_dataset(X, ["b", "a", "b", "c"], classes=["c", "a"])
+    assert list(kept.records) == [1, 3] and kept.X[0, 0] == 2
+
+
+KEYWORDS = {
+    zeroloss.certify: [_core.CertifyOptions],
+    zeroloss.fit: [_core.FitOptions],
+    zeroloss.memorize: [_core.MemorizeOptions],
+    zeroloss.sweep: [_core.SweepOptions, _core.FitOptions],
+    zeroloss.linear.train: [_core.LinearOptions, _core.DescentOptions],
+    zeroloss.linear.factorize: [_core.LinearOptions],
+}
+
+
+def fields(options):
+    return {name for name in dir(options) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("function", KEYWORDS, ids=lambda f: f.__name__)
+def test_keywords_have_the_library_s_names_and_defaults(function):
+    structs = [kind() for kind in KEYWORDS[function]]
+    keywords = {
+        name: p.default
+        for name, p in inspect.signature(function).parameters.items()
+        if p.kind is p.KEYWORD_ONLY and name not in ("progress", "sigma")
+    }
+    axes = fields(_core.SweepAxes()) if function is zeroloss.sweep else set()
+    for name, default in keywords.items():
+        if name in axes:
+            assert default is None
+            continue
+        owners = [s for s in structs if hasattr(s, name)]
+        if name == "seed" and not owners:
+            owners = [_core.ReadOptions()]
+        assert owners, name
+        expected = getattr(owners[0], name)
+        if name == "precision" and function is zeroloss.sweep:
+            expected = "float32"
+        if name == "layers":
+            default = [default]
+        assert default == (os.fspath(expected) if isinstance(expected, os.PathLike) and str(expected) != "." else
+                           "" if isinstance(expected, os.PathLike) else expected), name  # fmt: skip
+    if function in (zeroloss.certify, zeroloss.fit, zeroloss.memorize):
+        assert fields(structs[0]) == set(keywords)  # none is missing
+
+
+def test_read_keywords_are_those_of_the_library():
+    assert set(Read.__annotations__) | {"seed"} == fields(_core.ReadOptions())
+
+
+FOLDERS = {
+    "certify": ("certify digits --n 40", lambda: zeroloss.certify("digits", n=40)),
+    "fit": ("fit digits --classes 3,8 --n 40 --width 40 --max-steps 50",
+            lambda: zeroloss.fit("digits", classes=["3", "8"], n=40, width=40, max_steps=50)),
+    "memorize": ("memorize digits --n 50", lambda: zeroloss.memorize("digits", n=50)),
+    "linear": ("linear rotation:d=3 --layers 4", lambda: zeroloss.linear.train("rotation:d=3", layers=4)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_save_writes_the_run_folder_of_the_command(name, command, tmp_path):
+    line, call = FOLDERS[name]
+    command(*line.split(), "--out", tmp_path / "by_command")
+    call().save(tmp_path / "by_python")
+    names = sorted(os.listdir(tmp_path / "by_command"))
+    assert "manifest.json" in names and "result.json" in names
+    assert sorted(os.listdir(tmp_path / "by_python")) == names
+    manifests = [json.loads((tmp_path / by / "manifest.json").read_text()) for by in ("by_command", "by_python")]
+    for manifest in manifests:
+        manifest["command"] = [manifest["command"][0].split("(")[0].split(".")[-1]]
+    for key in ("kind", "version", "options"):
+        assert manifests[0][key] == manifests[1][key]
+    with pytest.raises(ValueError, match="exists"):
+        call().save(tmp_path / "by_python")
+
+
+def test_save_of_a_sweep_brings_its_trials(tmp_path, command):
+    swept = zeroloss.sweep("sphere:n=10,y=normal", d=2, width=[1, 30], max_steps=200, trials=2, store=tmp_path / "trials.db")
+    swept.save(tmp_path / "saved")
+    command("sweep", "sphere:n=10,y=normal", "--d", 2, "--width", "1,30", "--max-steps", 200, "--trials", 2, "--out",
+            tmp_path / "run")  # fmt: skip
+    assert sorted(os.listdir(tmp_path / "saved")) == sorted(os.listdir(tmp_path / "run"))
+    again = zeroloss.sweep("sphere:n=10,y=normal", d=2, width=[1, 30], max_steps=200, trials=2,
+                           store=tmp_path / "saved" / "trials.db")  # fmt: skip
+    assert again.before == again.trials == 4
+
+
+def test_predict_says_what_the_command_says(command, fresh, tmp_path):
+    run = zeroloss.fit("digits", classes=["1", "7", "9"], n=60, width=80, max_steps=100)
+    run.save(tmp_path / "run")
+    said = command("predict", tmp_path / "run", "digits", "--n", 300)
+    assert fresh("zeroloss.predict('run', 'digits', n=300).outputs.tolist()") == said["outputs"]
+    for model in (run, run.network, tmp_path / "run", zeroloss.load(tmp_path / "run")):
+        answer = zeroloss.predict(model, "digits", n=300)
+        np.testing.assert_allclose(answer.outputs, said["outputs"], rtol=0, atol=1e-12)  # other BLAS kernels
+        assert list(answer.predictions) == said["predictions"]
+        assert answer.error == said["error"]
+    with pytest.raises(zeroloss.DataError, match="none of its classes"):
+        zeroloss.predict(run, "digits", classes=["3", "4"])
+    with pytest.raises(zeroloss.DataError, match="features"):
+        zeroloss.predict(run, np.ones((2, 3)))
+
+    regression = zeroloss.fit("sphere:n=20,d=5,y=normal", optimizer="gauss_newton", width=200)
+    points = zeroloss.read_dataset("sphere:n=20,d=5,y=normal")
+    assert zeroloss.predict(regression, points).error < 1e-8
+    assert zeroloss.predict(regression, points.X, points.y).error < 1e-8
+    assert zeroloss.predict(regression, points.X).error is None
+
+
+def test_memorize_takes_targets_of_several_columns():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(70, 4)), rng.normal(size=(70, 3))
+    result = zeroloss.memorize(X, Y)
+    assert result.status == "memorized" and result.r == 3
+    np.testing.assert_allclose(result.network(X), Y, rtol=0, atol=result.max_error)
+    assert result.max_error < 1e-6 * np.abs(Y).max()
+
+
+def test_linear_takes_maps_and_data():
+    rng = np.random.default_rng(0)
+    R = np.eye(4) + 0.2 * rng.normal(size=(4, 4))
+    result = zeroloss.linear.factorize(R, layers=12)
+    for factors in result.depths[-1].factorizations:
+        if factors.missing:
+            continue
+        product = np.eye(4)
+        for A in factors.network.A:
+            product = (np.eye(4) + A) @ product
+        np.testing.assert_allclose(product, R, rtol=0, atol=1e-12)
+        assert max(np.linalg.norm(A, 2) for A in factors.network.A) == pytest.approx(factors.max_norm, rel=1e-12)
+    X = rng.normal(size=(50, 4))
+    learned = zeroloss.linear.train(X, X @ R.T, layers=12)
+    np.testing.assert_allclose(learned.problem.R, R, atol=1e-13)
+    assert learned.depths[0].descent.status == "converged"
+    np.testing.assert_allclose(learned.depths[0].descent.network.product(), R, atol=1e-4)
+    sigma = np.diag([1.0, 2.0, 3.0, 4.0])
+    np.testing.assert_allclose(zeroloss.linear.factorize(R, sigma=sigma).problem.Sigma, sigma, atol=1e-15)
+    with pytest.raises(zeroloss.DataError, match="rank"):
+        zeroloss.linear.factorize(np.ones((3, 3)))
+
+
+def test_results_have_fields_and_texts():
+    answer = zeroloss.certify("digits", classes=["3", "8"])
+    assert 0 < answer.lambda_min_verified <= answer.lambda_min
+    assert answer.bottleneck[0].sample.record == 339 and answer.bottleneck[0].sample.label == "3"
+    assert answer.guarantees[0].theorem.startswith("Du et al.") and answer.guarantees[0].width > 1e30
+    assert answer.forecast.misfit[0] == 1
+    assert answer.conclusion in str(answer) and answer.conclusion in repr(answer)
+    html = answer._repr_html_()
+    assert "lambda_min &gt;=" in html and html.count("<pre>") == 1 and "<=" not in html
+
+    run = zeroloss.fit("digits", classes=["3", "8"], center=True, optimizer="gauss_newton")
+    assert run.status == "certified" and run.certificate.holds and run.certificate.kind == "descent"
+    assert run.outputs[0].curve[-1].relative_misfit <= 1e-9
+    network = run.network
+    W = network.outputs[0].W
+    assert W.shape == (1024, 64) and W.flags.c_contiguous
+    del run, network
+    assert np.isfinite(W).all()  # its owner lives on
+
+
+def test_models_pickle_and_travel(tmp_path):
+    import pickle
+
+    run = zeroloss.fit("digits", classes=["3", "8"], n=30, width=20, max_steps=10, center=True)
+    built = zeroloss.memorize("digits", n=100)
+    X = zeroloss.read_dataset("digits", n=200).X
+    for network in (run.network, built.network):
+        copy = pickle.loads(pickle.dumps(network))
+        np.testing.assert_array_equal(copy(X), network(X))
+        assert (copy.task, copy.class_names) == (network.task, network.class_names)
+        network.save(tmp_path / "model.safetensors")
+        np.testing.assert_array_equal(zeroloss.load(tmp_path / "model.safetensors")(X), network(X))
+        network.export_onnx(tmp_path / "model.onnx")
+        assert (tmp_path / "model.onnx").stat().st_size > 1000
+
+
+X, Y01 = np.ones((3, 2)), [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "call, error, words",
+    [
+        (lambda: zeroloss.fit("digits", width=0), ValueError, "fit: width must be >= 1; got 0"),
+        (lambda: zeroloss.fit("digits", width=1.5), TypeError, "fit: width has to be of type int; got 1.5"),
+        (lambda: zeroloss.fit("digits", nonsense=1), TypeError, "unexpected keyword argument 'nonsense'"),
+        (lambda: zeroloss.fit("digits", seed=-1), ValueError, r"seed must be in \[0, 2\^53\); got -1"),
+        (lambda: zeroloss.fit("digits", seed=2**53), ValueError, "seed"),
+        (lambda: zeroloss.fit("digits", step="quick"), ValueError, "step"),
+        (lambda: zeroloss.certify("digits", accuracy=2.0), ValueError, r"accuracy must be in \(0, 1\); got 2"),
+        (lambda: zeroloss.certify("digits", activation="swish2"), ValueError, "swish2"),
+        (lambda: zeroloss.certify("nowhere.csv"), zeroloss.DataError, "nowhere.csv"),
+        (lambda: zeroloss.certify("digits", classes="38"), TypeError, "list of names"),
+        (lambda: zeroloss.certify("digits", Y01), TypeError, "y goes with an array"),
+        (lambda: zeroloss.certify(X, Y01, target="y"), TypeError, "target goes with a file"),
+        (lambda: zeroloss.certify(X[0]), ValueError, "two dimensions"),
+        (lambda: zeroloss.certify(X.astype(complex)), TypeError, "real numbers"),
+        (lambda: zeroloss.certify(X, [1, 2]), ValueError, "3 targets"),
+        (lambda: zeroloss.certify(0 * X), zeroloss.DataError, "zero rows"),
+        (lambda: zeroloss.certify(X + np.nan), zeroloss.DataError, "record 0, column 0: nan"),
+        (lambda: zeroloss.certify(zeroloss.read_dataset(X), n=2), TypeError, "read already"),
+        (lambda: zeroloss.sweep(X), TypeError, "path or a name"),
+        (lambda: zeroloss.sweep("sphere:n=9,d=2", width=[0]), ValueError, "width"),
+        (lambda: zeroloss.memorize(X, Y01), zeroloss.DataError, "same point"),
+        (lambda: zeroloss.fit("sphere:n=9,d=2,y=none"), zeroloss.DataError, "targets"),
+        (lambda: zeroloss.kernel.gram(np.ones((10**6, 1))), zeroloss.ResourceError, "needs .* free"),
+    ],
+)
+def test_errors_have_the_library_s_words(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_errors_are_python_s():
+    assert issubclass(zeroloss.DataError, ValueError)
+    assert issubclass(zeroloss.BackendError, RuntimeError)
+    assert issubclass(zeroloss.ResourceError, RuntimeError)

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Tests the Python package as a user gets it: makes the sdist, builds the wheel from it (and from nothing else), checks
+what is in it, installs it into a fresh environment and runs pytest there.
+
+The library is compiled as in the release build, flag by flag, so that with a compiler cache only the bindings are
+compiled anew. A wheel whose sdist has not changed is not built again."""
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+
+def run(*command, **options):
+    print("+", *map(str, command), flush=True)
+    subprocess.run([str(c) for c in command], check=True, **options)
+
+
+def make_sdist(source, work):
+    """The unpacked sdist, and a digest of its contents."""
+    shutil.rmtree(work / "sdist", ignore_errors=True)
+    run(sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", work / "sdist", source,
+        stdout=subprocess.DEVNULL)  # fmt: skip
+    (archive,) = (work / "sdist").glob("zeroloss-*.tar.gz")
+    with tarfile.open(archive) as tar:
+        tar.extractall(work / "sdist")
+    tree = archive.with_name(archive.name.removesuffix(".tar.gz"))
+    digest = hashlib.sha256()
+    for file in sorted(p for p in tree.rglob("*") if p.is_file()):
+        digest.update(f"{file.relative_to(tree)}\0".encode() + file.read_bytes() + b"\0")
+    return tree, digest.hexdigest()
+
+
+def build_wheel(tree, work, compiler, launcher):
+    """Two levels below the tree, as the release build is: then a compiler cache sees the same paths."""
+    environment = {**os.environ, "CXX": compiler, "CMAKE_CXX_COMPILER_LAUNCHER": launcher}
+    shutil.rmtree(work / "dist", ignore_errors=True)
+    run(sys.executable, "-m", "pip", "wheel", tree, "--no-build-isolation", "--no-deps", "--quiet",
+        "--disable-pip-version-check", "--wheel-dir", work / "dist", "--config-settings=build-dir=build/release",
+        env=environment)  # fmt: skip
+
+
+def check_contents(wheel, source):
+    """All of python/zeroloss, the extension with its stub, and nothing else but the metadata."""
+    expected = {f"zeroloss/{p.name}" for p in (source / "python" / "zeroloss").iterdir() if p.is_file()}
+    expected.add("zeroloss/_core.pyi")
+    found = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    (extension,) = (name for name in found if name.startswith("zeroloss/_core.") and name.endswith(".so"))
+    if found != expected | {extension}:
+        sys.exit(f"the wheel lacks {expected - found} and has {found - expected - {extension}} too much")
+
+
+def make_environment(wheel, work):
+    """Fresh but for what the tests need beside the package, which it sees through a path."""
+    shutil.rmtree(work / "venv", ignore_errors=True)
+    run(sys.executable, "-m", "venv", work / "venv")
+    python = work / "venv" / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", wheel)
+    (site,) = (work / "venv").glob("lib/python*/site-packages")
+    ours = Path(sys.prefix) / site.relative_to(work / "venv")
+    (site / "tests.pth").write_text(f"{ours}\n")
+    return python
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--compiler", required=True)
+    parser.add_argument("--launcher", default="")
+    parser.add_argument("pytest", nargs="*", help="arguments of pytest")
+    options = parser.parse_args()
+    source, work = options.source.resolve(), options.work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+
+    tree, digest = make_sdist(source, work)
+    built = work / "built"
+    if not (built.exists() and built.read_text() == digest):
+        built.unlink(missing_ok=True)
+        build_wheel(tree, work, options.compiler, options.launcher)
+        built.write_text(digest)
+    (wheel,) = (work / "dist").glob("zeroloss-*.whl")
+    check_contents(wheel, source)
+    python = make_environment(wheel, work)
+    run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", source / "pyproject.toml",
+        source / "tests" / "python", *options.pytest, cwd=work)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
