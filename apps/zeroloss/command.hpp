@@ -34,6 +34,7 @@ void add_info(CLI::App& app, Session& session);
 void add_linear(CLI::App& app, Session& session);
 void add_memorize(CLI::App& app, Session& session);
 void add_predict(CLI::App& app, Session& session);
+void add_report(CLI::App& app, Session& session);
 void add_sweep(CLI::App& app, Session& session);
 
 /// Arguments as a shell would read them.

@@ -121,6 +121,7 @@ int main(int argc, char** argv) {
   add_memorize(app, session);
   add_predict(app, session);
   add_export(app, session);
+  add_report(app, session);
   add_data(app, session);
   add_info(app, session);
   app.parse_complete_callback([&] {

@@ -82,6 +82,7 @@ Json cells_layer(const HeatMap& map, const Edges& x, const Edges& y) {
                  {{"field", "value"},
                   {"type", "quantitative"},
                   {"title", map.value_title},
+                  {"legend", {{"orient", "top"}, {"direction", "horizontal"}, {"gradientLength", 160}}},
                   {"scale", {{"scheme", "viridis"}, {"domain", {0, 1}}}}}},
                 {"tooltip", {{"field", "note"}, {"type", "nominal"}}}};
   add_side(encoding, "x", map.x, x);

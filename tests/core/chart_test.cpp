@@ -55,7 +55,22 @@ TEST(LineChart, NamesItsCurvesOnlyIfThereAreSeveral) {
     return Json::parse(line_chart("", {"x"}, {"y"}, curves)).at("encoding").at("color");
   };
   EXPECT_TRUE(colour({{"a", {1}, {1}, {}}}).at("legend").is_null());
-  EXPECT_FALSE(colour({{"a", {1}, {1}, {}}, {"b", {1}, {2}, {}}}).contains("legend"));
+  EXPECT_EQ(colour({{"a", {1}, {1}, {}}, {"b", {1}, {2}, {}}}).at("legend").at("symbolType"), "stroke");
+}
+
+// A line alone has one tooltip, that of its first point.
+TEST(LineChart, HasAPointForThePointerAtEveryValue) {
+  const Json mark =
+      Json::parse(line_chart("", {"x"}, {"y"}, {{"a", {1, 2}, {3, 4}, {}}})).at("layer").at(0).at("mark");
+  EXPECT_EQ(mark.at("type"), "line");
+  EXPECT_EQ(mark.at("point").at("opacity"), 0);
+  EXPECT_EQ(mark.at("tooltip"), true);
+}
+
+TEST(LineChart, EndsWhereItsDataEnd) {
+  const Json encoding =
+      Json::parse(line_chart("", {"x", true}, {"y"}, {{"a", {1, 7}, {3, 4}, {}}})).at("encoding");
+  EXPECT_EQ(encoding.at("x").at("scale"), Json({{"type", "log"}, {"nice", false}}));
 }
 
 TEST(LineChart, OfNothingIsAnEmptyChart) {
@@ -71,12 +86,20 @@ TEST(DotChart, KeepsTheOrderAndLeavesOutWhatCannotBeShown) {
 }
 
 TEST(DotChart, ColoursGroupsOnlyIfThereAreAny) {
-  const auto encoding = [](const std::string& group) {
-    return Json::parse(dot_chart("", {"v"}, {{"a", group, 1}})).at("encoding");
+  const auto dots = [](const std::string& group) {
+    return Json::parse(dot_chart("", {"v"}, {{"a", group, 1}})).at("layer").at(0);
   };
-  EXPECT_TRUE(encoding("g").contains("color"));
-  EXPECT_FALSE(encoding("").contains("color"));
-  EXPECT_TRUE(encoding("").at("y").at("sort").is_null());
+  EXPECT_EQ(dots("g").at("mark").at("type"), "point");
+  EXPECT_TRUE(dots("g").at("encoding").contains("color"));
+  EXPECT_FALSE(dots("").at("encoding").contains("color"));
+}
+
+TEST(DotChart, NamesStandAboveTheDots) {
+  const Json spec = Json::parse(dot_chart("", {"v"}, {{"a", "", 1}}));
+  EXPECT_TRUE(spec.at("encoding").at("y").at("sort").is_null());
+  EXPECT_TRUE(spec.at("encoding").at("y").at("axis").is_null());
+  EXPECT_EQ(spec.at("layer").at(1).at("mark").at("type"), "text");
+  EXPECT_EQ(spec.at("layer").at(1).at("encoding").at("text").at("field"), "name");
 }
 
 }  // namespace

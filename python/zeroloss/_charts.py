@@ -1,0 +1,189 @@
+"""Vega-Lite specifications: those of a convolutional run, made of its tables; and any of them in words."""
+from __future__ import annotations
+
+import math
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+MOST_POINTS = 1000  # of a curve; more are not seen and make a page heavy
+
+
+def conv(run) -> dict[str, dict]:
+    """The figures that a conv run has the files for: metrics.csv, norms.csv and evaluation.json."""
+    metrics, norms, evaluation = run.table("metrics.csv"), run.table("norms.csv"), run.json("evaluation.json")
+    name = run.result.get("data") or (run.manifest.get("data") or {}).get("name") or "conv"
+    charts = {
+        "error": curves(f"{name}: error", metrics, {"training": "train_error", "test": "test_error"}, "error", percent=True),
+        "loss": curves(f"{name}: training loss", metrics, {"training": "train_loss"}, "loss", log=True),
+        "learning_rate": curves(f"{name}: learning rate", metrics, {"learning rate": "learning_rate"}, "learning rate"),
+        "norms": _norms(f"{name}: weights of the residual blocks", norms),
+        "classes": _classes(f"{name}: test error by class", evaluation),
+        "confusion": _confusion(f"{name}: what is taken for what", evaluation),
+    }
+    return {name: chart for name, chart in charts.items() if chart}
+
+
+def thinned(rows: list[dict], keep: str = "") -> list[dict]:
+    """At most MOST_POINTS of the rows, evenly spaced, with the last one and all that have a value in `keep`."""
+    every = -(-len(rows) // MOST_POINTS) if rows else 1
+    return [row for i, row in enumerate(rows)
+            if i % every == 0 or i == len(rows) - 1 or (keep and row.get(keep) is not None)]
+
+
+def curves(title, rows, columns, label, log=False, percent=False) -> dict | None:
+    """Columns of a table against its column `step`; cells that are empty are left out. None if all are."""
+    keep = next((column for column in columns.values() if any(row.get(column) is None for row in rows)), "")
+    values = [{"curve": name, "x": row["step"], "y": row[column], "epoch": row.get("epoch")}
+              for row in thinned(rows, keep) for name, column in columns.items()
+              if _drawable(row.get("step")) and _drawable(row.get(column), log)]
+    if not values:
+        return None
+    shown = {point["curve"] for point in values}
+    scale = {"type": "log"} if log else {"zero": percent}
+    legend = {"symbolType": "stroke", "symbolStrokeWidth": 3} if len(shown) > 1 else None
+    tip = [{"field": "curve", "title": "curve"}, {"field": "x", "type": "quantitative", "title": "step"},
+           {"field": "y", "type": "quantitative", "title": label, "format": ".2%" if percent else ",.4~g"}]
+    if any(point["epoch"] is not None for point in values):
+        tip.insert(2, {"field": "epoch", "type": "quantitative", "title": "epoch"})
+    return _frame(title) | {
+        "data": {"values": values},
+        "mark": {"type": "line", "point": {"opacity": 0, "size": 150}, "tooltip": True},
+        "encoding": {
+            "x": _quantity("x", "step", {"nice": False, "zero": False}),
+            "y": _quantity("y", label, scale, {"format": ".0%"} if percent else {}),
+            "color": {"field": "curve", "type": "nominal", "title": None, "sort": None, "legend": legend},
+            "tooltip": tip}}
+
+
+def _norms(title, rows):
+    blocks = [column for column in (rows[0] if rows else {}) if column != "step"]
+    values = [{"block": number, "name": column, "x": row["step"], "y": row[column]}
+              for row in thinned(rows) for number, column in enumerate(blocks, 1)
+              if _drawable(row.get("step")) and _drawable(row.get(column))]
+    if not values:
+        return None
+    tip = [{"field": "name", "title": "block"}, {"field": "x", "type": "quantitative", "title": "step"},
+           {"field": "y", "type": "quantitative", "title": "norm", "format": ",.4~g"}]
+    return _frame(title) | {
+        "data": {"values": values},
+        "mark": {"type": "line", "point": {"opacity": 0, "size": 60}, "tooltip": True},
+        "encoding": {
+            "x": _quantity("x", "step", {"nice": False, "zero": False}),
+            "y": _quantity("y", "norm of the weights", {"zero": False}),
+            "color": {"field": "block", "type": "quantitative", "title": "block, first to last",
+                      "scale": {"scheme": "viridis"},
+                      "legend": {"orient": "top", "direction": "horizontal", "gradientLength": 160, "tickMinStep": 1}},
+            "detail": {"field": "name"}, "tooltip": tip}}
+
+
+def class_names(evaluation: dict, count: int) -> list[str]:
+    """The names in `evaluation`, or the numbers 0.. if there are not `count` of them."""
+    names = evaluation.get("class_names") or []
+    return [str(name) for name in names] if len(names) == count else [str(k) for k in range(count)]
+
+
+def _classes(title, evaluation):
+    errors = evaluation.get("per_class_error") or []
+    values = [{"class": name, "error": error}
+              for name, error in zip(class_names(evaluation, len(errors)), errors) if _drawable(error)]
+    if not values or len(values) > 200:
+        return None
+    return _frame(title) | {
+        "height": {"step": 20}, "data": {"values": values},
+        "mark": {"type": "bar", "tooltip": True},
+        "encoding": {
+            "x": _quantity("error", "error", {"zero": True}, {"format": ".0%"}),
+            "y": {"field": "class", "type": "nominal", "sort": "-x", "title": None, "axis": {"labelLimit": 120}},
+            "tooltip": [{"field": "class"}, {"field": "error", "type": "quantitative", "format": ".2%"}]}}
+
+
+def _confusion(title, evaluation):
+    counts = evaluation.get("confusion") or []
+    names = class_names(evaluation, len(counts))
+    if not counts or any(not isinstance(row, list) or len(row) != len(counts) for row in counts):
+        return None
+    values = []
+    for true, row in zip(names, counts):
+        total = sum(row)
+        values += [{"true": true, "predicted": predicted, "count": count, "share": count / total if total else 0,
+                    "note": f"{true} taken for {predicted}: {count:,} of {total:,}" if true != predicted
+                    else f"{true} recognised: {count:,} of {total:,}"}
+                   for predicted, count in zip(names, row)]
+    few, axis = len(names) <= 12, {"labelLimit": 90, "labelOverlap": True}
+    cells = {"mark": {"type": "rect"}, "encoding": {
+        "fill": {"field": "share", "type": "quantitative", "title": "share of the true class",
+                 "scale": {"scheme": "viridis", "type": "sqrt", "domain": [0, 1]},
+                 "legend": {"orient": "top", "direction": "horizontal", "gradientLength": 160, "format": ".0%",
+                            "values": [0, 0.1, 0.5, 1]}},
+        "tooltip": {"field": "note"}}}
+    numbers = {"mark": {"type": "text", "fontSize": 10}, "encoding": {
+        "text": {"field": "count", "type": "quantitative", "format": ","},
+        "color": {"condition": {"test": "datum.share > 0.4", "value": "#101418"}, "value": "#ffffff"},
+        "tooltip": {"field": "note"}}}
+    return _frame(title) | {
+        "width": 360, "height": 360, "data": {"values": values},
+        "encoding": {
+            "x": {"field": "predicted", "type": "nominal", "sort": None, "title": "predicted", "axis": axis},
+            "y": {"field": "true", "type": "nominal", "sort": None, "title": "true", "axis": axis}},
+        "layer": [cells, numbers] if few else [cells]}
+
+
+def _frame(title):
+    return {"$schema": SCHEMA, "title": {"text": title, "anchor": "start"}, "width": 520, "height": 300}
+
+
+def _quantity(field, title, scale, axis=None):
+    return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis or {}}
+
+
+def _drawable(value, log=False) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value) and (not log or value > 0)
+
+
+# ---- in words ----
+
+def describe(spec: dict, title: str) -> str:
+    """The figure in words: what each curve runs from and to, each dot's value, how many cells a map has."""
+    layers = spec.get("layer") or [spec]
+    first = _channels(spec, layers[0])
+    shape = _mark(layers[-1] if _mark(layers[0]) == "area" else layers[0])
+    values = [v for layer in [spec, *layers] for v in (layer.get("data") or {}).get("values") or []
+              if isinstance(v, dict)]
+    x, y = (_title(first.get(channel)) for channel in "xy")
+    if shape == "line":
+        return f"{title}. Curves of {y or 'values'} against {x or 'x'}: {_runs(values)}."
+    if shape in ("point", "bar"):
+        name, value = ("name", "value") if shape == "point" else ("class", "error")
+        dots = [f"{v[name]} {_short(v[value])}" for v in values[:12] if name in v and value in v]
+        more = f" and {len(values) - 12} more" if len(values) > 12 else ""
+        return f"{title}. {x}: {', '.join(dots)}{more}."
+    if shape == "rect":
+        return f"{title}. A map of {_title(first.get('fill'))} over {x} and {y}."
+    return f"{title}."
+
+
+def _channels(spec, layer):
+    return {**(spec.get("encoding") or {}), **(layer.get("encoding") or {})}
+
+
+def _mark(layer):
+    mark = layer.get("mark")
+    return mark.get("type") if isinstance(mark, dict) else mark
+
+
+def _title(channel):
+    return str((channel or {}).get("title") or "")
+
+
+def _runs(values):
+    ends = {}
+    for v in values:
+        if _drawable(v.get("x")) and _drawable(v.get("y")):
+            name = str(v.get("curve", v.get("name", "curve")))
+            ends[name] = (ends.get(name, (v,))[0], v)
+    runs = [f"{name} from {_short(a['y'])} at {_short(a['x'])} to {_short(b['y'])} at {_short(b['x'])}"
+            for name, (a, b) in list(ends.items())[:8]]
+    return "; ".join(runs) + (f"; and {len(ends) - 8} more" if len(ends) > 8 else "") if runs else "no data"
+
+
+def _short(value):
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
