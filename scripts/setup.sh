@@ -9,7 +9,7 @@ set -euo pipefail
 core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev libhwy-dev librandom123-dev libcli11-dev
   libfmt-dev nlohmann-json3-dev libcsv-dev libzip-dev libarchive-dev zlib1g-dev libcurl4-openssl-dev libssl-dev
   libboost-dev libsqlite3-dev libonnx-dev libprotobuf-dev protobuf-compiler ca-certificates)
-full=("${core[@]}" libgtest-dev python3 python3-venv webp)
+full=("${core[@]}" libgtest-dev python3 python3-venv webp chromium)
 bench=("${core[@]}" python3 python3-venv)
 lint=("${full[@]}" clang-format clang-tidy libomp-dev)
 

@@ -164,8 +164,9 @@ Curve parameter_line(const Panel& panel, const Cell& fixed) {
 std::string heat_figure(const SweepOptions& o, const SweepResult& r, const Panel& panel) {
   const Cell& first = r.cells[panel.cells.front()].cell;
   HeatMap map;
+  const std::string activation = o.axes.activation.size() > 1 ? "" : first.activation + ", ";
   map.title = panel.title.empty()
-                  ? fmt::format("{}: {}, {} steps", r.source, first.activation, with_commas(o.fit.max_steps))
+                  ? fmt::format("{}: {}{} steps", r.source, activation, with_commas(o.fit.max_steps))
                   : fmt::format("{}: {}", r.source, panel.title);
   map.value_title = "success";
   map.x = {panel.x, panel.x_values};

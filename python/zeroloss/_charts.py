@@ -5,6 +5,12 @@ import math
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 MOST_POINTS = 1000  # of a curve; more are not seen and make a page heavy
+# Powers of ten beyond 0.001 .. 1,000 are written as 1e4, and their lines stand out: as in the figures of the command.
+LOG_LABEL = ("datum.label == '' ? '' : datum.value >= 1e4 || datum.value < 1e-3 ? "
+             "replace(format(datum.value, '.0e'), '+', '') : format(datum.value, ',~g')")
+LOG_AXIS = {"labelExpr": LOG_LABEL, "tickCount": 6, "gridOpacity": {"condition": {
+    "test": "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6", "value": 1}, "value": 0.35}}
+BLOCKS = ["#2b83d6", "#9a5fd0", "#d9517a", "#d97a1f"]  # first to last; readable on white and on black
 
 
 def conv(run) -> dict[str, dict]:
@@ -49,7 +55,7 @@ def curves(title, rows, columns, label, log=False, percent=False) -> dict | None
         "mark": {"type": "line", "point": {"opacity": 0, "size": 150}, "tooltip": True},
         "encoding": {
             "x": _quantity("x", "step", {"nice": False, "zero": False}),
-            "y": _quantity("y", label, scale, {"format": ".0%"} if percent else {}),
+            "y": _quantity("y", label, scale, {"format": "~%"} if percent else {}),
             "color": {"field": "curve", "type": "nominal", "title": None, "sort": None, "legend": legend},
             "tooltip": tip}}
 
@@ -63,16 +69,16 @@ def _norms(title, rows):
         return None
     tip = [{"field": "name", "title": "block"}, {"field": "x", "type": "quantitative", "title": "step"},
            {"field": "y", "type": "quantitative", "title": "norm", "format": ",.4~g"}]
+    colour = {"field": "block", "type": "quantitative", "title": "block, first to last", "scale": {"range": BLOCKS},
+              "legend": {"orient": "top", "direction": "horizontal", "gradientLength": 160, "tickMinStep": 1, "format": "d"}}
+    # Points that only the pointer finds; as part of the line they would turn the legend's gradient into symbols.
     return _frame(title) | {
         "data": {"values": values},
-        "mark": {"type": "line", "point": {"opacity": 0, "size": 60}, "tooltip": True},
         "encoding": {
             "x": _quantity("x", "step", {"nice": False, "zero": False}),
-            "y": _quantity("y", "norm of the weights", {"zero": False}),
-            "color": {"field": "block", "type": "quantitative", "title": "block, first to last",
-                      "scale": {"scheme": "viridis"},
-                      "legend": {"orient": "top", "direction": "horizontal", "gradientLength": 160, "tickMinStep": 1}},
-            "detail": {"field": "name"}, "tooltip": tip}}
+            "y": _quantity("y", "norm of the weights", {"zero": False}), "detail": {"field": "name"}, "tooltip": tip},
+        "layer": [{"mark": {"type": "line"}, "encoding": {"color": colour}},
+                  {"mark": {"type": "point", "opacity": 0, "size": 60}}]}
 
 
 def class_names(evaluation: dict, count: int) -> list[str]:
@@ -91,7 +97,7 @@ def _classes(title, evaluation):
         "height": {"step": 20}, "data": {"values": values},
         "mark": {"type": "bar", "tooltip": True},
         "encoding": {
-            "x": _quantity("error", "error", {"zero": True}, {"format": ".0%"}),
+            "x": _quantity("error", "error", {"zero": True}, {"format": "~%", "tickCount": 4}),
             "y": {"field": "class", "type": "nominal", "sort": "-x", "title": None, "axis": {"labelLimit": 120}},
             "tooltip": [{"field": "class"}, {"field": "error", "type": "quantitative", "format": ".2%"}]}}
 
@@ -132,7 +138,8 @@ def _frame(title):
 
 
 def _quantity(field, title, scale, axis=None):
-    return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis or {}}
+    return {"field": field, "type": "quantitative", "title": title, "scale": scale,
+            "axis": LOG_AXIS if scale.get("type") == "log" else {"tickCount": 6, **(axis or {})}}
 
 
 def _drawable(value, log=False) -> bool:
@@ -144,8 +151,8 @@ def _drawable(value, log=False) -> bool:
 def describe(spec: dict, title: str) -> str:
     """The figure in words: what each curve runs from and to, each dot's value, how many cells a map has."""
     layers = spec.get("layer") or [spec]
-    first = _channels(spec, layers[0])
-    shape = _mark(layers[-1] if _mark(layers[0]) == "area" else layers[0])
+    main = next((layer for layer in layers if _mark(layer) not in ("area", "text")), layers[0])
+    first, shape = _channels(spec, main), _mark(main)
     values = [v for layer in [spec, *layers] for v in (layer.get("data") or {}).get("values") or []
               if isinstance(v, dict)]
     x, y = (_title(first.get(channel)) for channel in "xy")

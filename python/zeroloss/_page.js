@@ -28,8 +28,9 @@ window.drawn = Promise.all(Array.from(document.querySelectorAll("figure"), async
   try {
     const width = place.clientWidth, legend = width < 480 ? {columns: 1, labelLimit: width - 90} : {columns: 2};
     await vegaEmbed(place, JSON.parse(data.textContent), {mode: "vega", renderer: "svg", actions: false, defaultStyle: false,
-      tooltip: show, config: {legend}});
-    place.querySelector("svg")?.setAttribute("aria-hidden", "true");  // the place itself has the description
+      hover: false, tooltip: show, config: {legend}});
+    place.setAttribute("role", "img");  // one picture with a description, which Vega has taken from the specification
+    place.querySelector("svg").setAttribute("aria-hidden", "true");
   } catch (error) {
     place.textContent = `This figure could not be drawn: ${error.message}`;
     console.error(error);

@@ -133,7 +133,8 @@ def png(pixels: bytes, height: int, width: int, channels: int) -> bytes:
 def chart(figure: figures.Figure, heading: str, caption: str) -> Html:
     """A figure that the page's script draws. What cannot be compiled says so in its place."""
     try:
-        compiled, description = figure.vega(), figure.description
+        description = figure.description
+        compiled = {**figure.vega(), "description": description}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         return tag("figure", tag("figcaption", tag("h3", heading)),
                    tag("p", f"{figure.name}.vl.json cannot be drawn: {error}", class_="problem"))

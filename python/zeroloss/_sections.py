@@ -69,7 +69,7 @@ def fit(run, r):
             ["class", "status", "steps", "misfit", "proved", "within", "margin", "seconds"],
             [[text(o.get("label")), _words(o.get("status")), o.get("steps"), number(o.get("relative_misfit"), 3, "up"),
               text((o.get("certificate") or {}).get("kind")), number((o.get("certificate") or {}).get("radius"), 2, "up"),
-              number((o.get("certificate") or {}).get("margin") or None, 2, "down"), o.get("seconds")] for o in outputs])]
+              number((o.get("certificate") or {}).get("margin") or None, 2, "down"), number(o.get("seconds"), 3)] for o in outputs])]
     theorem = (outputs[0].get("theorem") or {}) if outputs else {}
     if theorem.get("theorem"):
         verdict = ("holds for this run, but for a probability of "
@@ -141,7 +141,7 @@ def memorize(run, r):
          if r.get("parameters") and r.get("theorem_parameters") else None),
         ("residual blocks", r.get("blocks")), ("width of a block", r.get("hidden")), ("precision", o.get("precision")),
         ("smallest margin", number(r.get("min_margin"), 3, "down")), ("largest error of an output", number(r.get("max_error"), 3, "up")),
-        ("built in seconds", r.get("build_s")), ("verified in seconds", r.get("verify_s"))])
+        ("built in seconds", number(r.get("build_s"), 2)), ("verified in seconds", number(r.get("verify_s"), 2))])
     lists = []
     for heading, key in (("The two points that are hardest to tell apart", "closest"), ("Points that are wrong", "wrong")):
         if r.get(key):
@@ -235,8 +235,9 @@ def _conflicts(r, pictures):
 def _bottleneck(r):
     samples = r.get("bottleneck") or []
     return [tag("h2", "What holds lambda_min down"), table(
-        ["sample", "label", "weight in the eigenvector"],
-        [[_record(s.get("sample")), text(s.get("label")), percent(s.get("weight"))] for s in samples])] if samples else None
+        ["sample", "label", "weight"],
+        [[_record(s.get("sample")), text(s.get("label")), percent(s.get("weight"))] for s in samples],
+        "Squared entries of the eigenvector of lambda_min")] if samples else None
 
 
 def _pairs(r, pictures):

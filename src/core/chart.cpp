@@ -17,13 +17,13 @@ constexpr const char* kIsPowerOfTen = "abs(log(datum.value) / LN10 - round(log(d
 
 Json channel(const std::string& field, const Axis& axis) {
   Json scale = axis.log ? Json{{"type", "log"}} : Json{{"zero", false}};
-  Json encoding{{"field", field}, {"type", "quantitative"}, {"title", axis.title}, {"scale", scale}};
-  if (axis.log)
-    encoding["axis"] = {
-        {"labelExpr", kLogLabel},
-        {"tickCount", 6},
-        {"gridOpacity", {{"condition", {{"test", kIsPowerOfTen}, {"value", 1}}}, {"value", 0.35}}}};
-  return encoding;
+  Json marks{{"tickCount", 6}};
+  if (axis.log) {
+    marks["labelExpr"] = kLogLabel;
+    marks["gridOpacity"] = {{"condition", {{"test", kIsPowerOfTen}, {"value", 1}}}, {"value", 0.35}};
+  }
+  return {
+      {"field", field}, {"type", "quantitative"}, {"title", axis.title}, {"scale", scale}, {"axis", marks}};
 }
 
 // A horizontal axis that ends where the data end.
@@ -93,17 +93,23 @@ std::string dot_chart(const std::string& title, const Axis& value, const std::ve
     values.push_back({{"name", bar.name}, {"group", bar.group}, {"value", bar.value}});
     groups |= !bar.group.empty();
   }
-  Json points{{"mark", {{"type", "point"}, {"filled", true}, {"size", 90}, {"tooltip", true}}},
-              {"encoding", Json::object()}};
+  Json points{
+      {"mark", {{"type", "point"}, {"filled", true}, {"size", 90}, {"opacity", 1}, {"tooltip", true}}},
+      {"encoding", Json::object()}};
   if (groups) points["encoding"]["color"] = {{"field", "group"}, {"type", "nominal"}, {"title", nullptr}};
-  const Json names{{"mark", {{"type", "text"}, {"align", "left"}, {"baseline", "bottom"}, {"dy", -6}}},
+  const Json names{{"mark",
+                    {{"type", "text"},
+                     {"align", "left"},
+                     {"baseline", "bottom"},
+                     {"dy", -6},
+                     {"limit", {{"expr", "width - 4"}}}}},
                    {"encoding", {{"text", {{"field", "name"}}}, {"x", {{"value", 2}}}}}};
   Json spec = vega_frame(title);
   spec["height"] = {{"step", 40}};
   spec["data"] = {{"values", values}};
   spec["encoding"] = {{"x", channel("value", value)},
                       {"y", {{"field", "name"}, {"type", "nominal"}, {"sort", nullptr}, {"axis", nullptr}}}};
-  spec["layer"] = {points, names};
+  spec["layer"] = {names, points};
   return vega_text(spec);
 }
 

@@ -87,7 +87,7 @@ TEST(DotChart, KeepsTheOrderAndLeavesOutWhatCannotBeShown) {
 
 TEST(DotChart, ColoursGroupsOnlyIfThereAreAny) {
   const auto dots = [](const std::string& group) {
-    return Json::parse(dot_chart("", {"v"}, {{"a", group, 1}})).at("layer").at(0);
+    return Json::parse(dot_chart("", {"v"}, {{"a", group, 1}})).at("layer").at(1);
   };
   EXPECT_EQ(dots("g").at("mark").at("type"), "point");
   EXPECT_TRUE(dots("g").at("encoding").contains("color"));
@@ -98,8 +98,8 @@ TEST(DotChart, NamesStandAboveTheDots) {
   const Json spec = Json::parse(dot_chart("", {"v"}, {{"a", "", 1}}));
   EXPECT_TRUE(spec.at("encoding").at("y").at("sort").is_null());
   EXPECT_TRUE(spec.at("encoding").at("y").at("axis").is_null());
-  EXPECT_EQ(spec.at("layer").at(1).at("mark").at("type"), "text");
-  EXPECT_EQ(spec.at("layer").at(1).at("encoding").at("text").at("field"), "name");
+  EXPECT_EQ(spec.at("layer").at(0).at("mark").at("type"), "text");
+  EXPECT_EQ(spec.at("layer").at(0).at("encoding").at("text").at("field"), "name");
 }
 
 }  // namespace

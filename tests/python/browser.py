@@ -37,7 +37,7 @@ class Browser:
                    "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe",
                    f"--user-data-dir={profile}", "about:blank"]
         self._log = open(profile / "log.txt", "wb")
-        shell = ["sh", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "sh", *command]
+        shell = ["bash", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "bash", *command]  # sh knows descriptors to 9 only
         self._process = subprocess.Popen(shell, pass_fds=(to_browser, from_browser), stdout=self._log, stderr=self._log,
                                          env={**os.environ, "HOME": str(profile)})
         os.close(to_browser)
