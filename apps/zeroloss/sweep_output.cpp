@@ -207,8 +207,8 @@ std::string column_figure(const SweepResult& r, const Panel& panel) {
       bars.push_back({panel.y_values[y], "", cell_of(r, panel, 0, y).probability});
     return dot_chart(title, {"success probability"}, bars);
   }
-  Curve curve{"success", {}, {}, {}}, low{"Wilson interval", {}, {}, {}},
-      high{"Wilson interval ", {}, {}, {}};
+  Curve curve{"success", {}, {}, {}}, low{"95 % interval, low", {}, {}, {}},
+      high{"95 % interval, high", {}, {}, {}};
   for (std::size_t y = 0; y < panel.y_values.size(); ++y) {
     const CellResult& c = cell_of(r, panel, 0, y);
     const double at = std::strtod(panel.y_values[y].c_str(), nullptr);

@@ -1,4 +1,4 @@
-"""Vega-Lite specifications: those of a convolutional run, made of its tables; and any of them in words."""
+"""Vega-Lite specifications: those that are made of the tables of a conv run; and any of them in words."""
 from __future__ import annotations
 
 import math
@@ -10,75 +10,35 @@ LOG_LABEL = ("datum.label == '' ? '' : datum.value >= 1e4 || datum.value < 1e-3 
              "replace(format(datum.value, '.0e'), '+', '') : format(datum.value, ',~g')")
 LOG_AXIS = {"labelExpr": LOG_LABEL, "tickCount": 6, "gridOpacity": {"condition": {
     "test": "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6", "value": 1}, "value": 0.35}}
-BLOCKS = ["#2b83d6", "#9a5fd0", "#d9517a", "#d97a1f"]  # first to last; readable on white and on black
 
 
 def conv(run) -> dict[str, dict]:
-    """The figures that a conv run has the files for: metrics.csv, norms.csv and evaluation.json."""
-    metrics, norms, evaluation = run.table("metrics.csv"), run.table("norms.csv"), run.json("evaluation.json")
-    name = run.result.get("data") or (run.manifest.get("data") or {}).get("name") or "conv"
-    charts = {
-        "error": curves(f"{name}: error", metrics, {"training": "train_error", "test": "test_error"}, "error", percent=True),
-        "loss": curves(f"{name}: training loss", metrics, {"training": "train_loss"}, "loss", log=True),
-        "learning_rate": curves(f"{name}: learning rate", metrics, {"learning rate": "learning_rate"}, "learning rate"),
-        "norms": _norms(f"{name}: weights of the residual blocks", norms),
-        "classes": _classes(f"{name}: test error by class", evaluation),
-        "confusion": _confusion(f"{name}: what is taken for what", evaluation),
-    }
+    """Of a conv run: loss and learning rate, where it has metrics.csv, errors by class and confusions, where it has
+    evaluation.json. The others it writes itself."""
+    metrics, evaluation = run.table("metrics.csv"), run.json("evaluation.json")
+    name = run.result.get("data") or "conv"
+    charts = {"loss": curve(f"{name}: training loss", metrics, "train_loss", "loss", log=True),
+              "learning_rate": curve(f"{name}: learning rate", metrics, "learning_rate", "learning rate"),
+              "classes": _classes(f"{name}: error by class", evaluation),
+              "confusion": _confusion(f"{name}: what is taken for what", evaluation)}
     return {name: chart for name, chart in charts.items() if chart}
 
 
-def thinned(rows: list[dict], keep: str = "") -> list[dict]:
-    """At most MOST_POINTS of the rows, evenly spaced, with the last one and all that have a value in `keep`."""
-    every = -(-len(rows) // MOST_POINTS) if rows else 1
-    return [row for i, row in enumerate(rows)
-            if i % every == 0 or i == len(rows) - 1 or (keep and row.get(keep) is not None)]
-
-
-def curves(title, rows, columns, label, log=False, percent=False) -> dict | None:
-    """Columns of a table against its column `step`; cells that are empty are left out. None if all are."""
-    keep = next((column for column in columns.values() if any(row.get(column) is None for row in rows)), "")
-    values = [{"curve": name, "x": row["step"], "y": row[column], "epoch": row.get("epoch")}
-              for row in thinned(rows, keep) for name, column in columns.items()
-              if _drawable(row.get("step")) and _drawable(row.get(column), log)]
+def curve(title, rows, column, label, log=False) -> dict | None:
+    """A column of a table against its column `step`, at MOST_POINTS places or a few more; cells that are empty are left
+    out. None if all are."""
+    values = [{"curve": label, "x": row["step"], "y": row[column], "epoch": row.get("epoch")}
+              for row in rows if _drawable(row.get("step")) and _drawable(row.get(column), log)]
     if not values:
         return None
-    shown = {point["curve"] for point in values}
-    scale = {"type": "log"} if log else {"zero": percent}
-    legend = {"symbolType": "stroke", "symbolStrokeWidth": 3} if len(shown) > 1 else None
-    tip = [{"field": "curve", "title": "curve"}, {"field": "x", "type": "quantitative", "title": "step"},
-           {"field": "y", "type": "quantitative", "title": label, "format": ".2%" if percent else ",.4~g"}]
-    if any(point["epoch"] is not None for point in values):
-        tip.insert(2, {"field": "epoch", "type": "quantitative", "title": "epoch"})
+    every = -(-len(values) // MOST_POINTS)
+    tip = [{"field": field, "type": "quantitative", "title": name}
+           for field, name in (("x", "step"), ("epoch", "epoch"), ("y", label))]
     return _frame(title) | {
-        "data": {"values": values},
+        "data": {"values": values[:-1:every] + values[-1:]},
         "mark": {"type": "line", "point": {"opacity": 0, "size": 150}, "tooltip": True},
-        "encoding": {
-            "x": _quantity("x", "step", {"nice": False, "zero": False}),
-            "y": _quantity("y", label, scale, {"format": "~%"} if percent else {}),
-            "color": {"field": "curve", "type": "nominal", "title": None, "sort": None, "legend": legend},
-            "tooltip": tip}}
-
-
-def _norms(title, rows):
-    blocks = [column for column in (rows[0] if rows else {}) if column != "step"]
-    values = [{"block": number, "name": column, "x": row["step"], "y": row[column]}
-              for row in thinned(rows) for number, column in enumerate(blocks, 1)
-              if _drawable(row.get("step")) and _drawable(row.get(column))]
-    if not values:
-        return None
-    tip = [{"field": "name", "title": "block"}, {"field": "x", "type": "quantitative", "title": "step"},
-           {"field": "y", "type": "quantitative", "title": "norm", "format": ",.4~g"}]
-    colour = {"field": "block", "type": "quantitative", "title": "block, first to last", "scale": {"range": BLOCKS},
-              "legend": {"orient": "top", "direction": "horizontal", "gradientLength": 160, "tickMinStep": 1, "format": "d"}}
-    # Points that only the pointer finds; as part of the line they would turn the legend's gradient into symbols.
-    return _frame(title) | {
-        "data": {"values": values},
-        "encoding": {
-            "x": _quantity("x", "step", {"nice": False, "zero": False}),
-            "y": _quantity("y", "norm of the weights", {"zero": False}), "detail": {"field": "name"}, "tooltip": tip},
-        "layer": [{"mark": {"type": "line"}, "encoding": {"color": colour}},
-                  {"mark": {"type": "point", "opacity": 0, "size": 60}}]}
+        "encoding": {"x": _quantity("x", "step", {"nice": False, "zero": False}),
+                     "y": _quantity("y", label, {"type": "log"} if log else {"zero": False}), "tooltip": tip}}
 
 
 def class_names(evaluation: dict, count: int) -> list[str]:

@@ -5,6 +5,7 @@ Html marks text that is markup; everything else that goes into an element is esc
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import html
 import json
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from . import figures
 
+HERE = Path(__file__).parent
 EMPTY_ELEMENTS = {"br", "img", "meta"}
 ROUNDING = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
 
@@ -58,7 +60,7 @@ def number(value, digits: int = 4, rounding: str = "nearest") -> Html:
         return Number(f"{value:,}")
     if not math.isfinite(value):
         return Number({math.inf: "∞", -math.inf: "−∞"}.get(value, "not a number"))
-    exact = Decimal(value)
+    exact = Decimal(repr(float(value)))  # the shortest decimal that is this double: 0.01 is 0.01
     if exact == 0:
         return Number("0")
     exponent = exact.adjusted()
@@ -88,7 +90,7 @@ def table(header: list, rows: list[list], caption: str | None = None) -> Html:
 
     return tag("div", tag("table", tag("caption", caption) if caption else None,
                           tag("thead", line(header, "th", scope="col")), tag("tbody", [line(row, "td") for row in cells])),
-               class_="scroll", tabindex=0, role="region", aria_label=caption or "table")
+               class_="scroll", tabindex=0, role="region", aria_label=caption or f"table of {', '.join(header[k] for k in kept)}")
 
 
 def facts(pairs: list[tuple]) -> Html:
@@ -148,14 +150,12 @@ def chart(figure: figures.Figure, heading: str, caption: str) -> Html:
 def document(title: str, body: list, drawn: bool) -> str:
     """The whole page: style and script inside, no address in it. A policy in its head allows this one script and no
     connection, so that nothing in the data can run or call home. `drawn`: it has figures."""
-    here = Path(__file__).parent
-    script = figures.renderer().javascript_bundle((here / "_page.js").read_text(encoding="utf-8"),
-                                                  vl_version=figures.vega_lite_version()) if drawn else ""
+    script = _script(figures.renderer()) if drawn else ""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # Vega compiles its expressions, which a browser calls eval.
     policy = (f"default-src 'none'; script-src 'sha256-{digest}' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:; "
               "base-uri 'none'; form-action 'none'")
-    style = (here / "_page.css").read_text(encoding="utf-8").replace(
+    style = (HERE / "_page.css").read_text(encoding="utf-8").replace(
         "/*LIGHT*/", _properties(figures.LIGHT)).replace("/*DARK*/", _properties(figures.DARK))
     head = tag("head", tag("meta", charset="utf-8"),
                tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
@@ -163,6 +163,12 @@ def document(title: str, body: list, drawn: bool) -> str:
                tag("meta", name="color-scheme", content="light dark"), tag("title", title), tag("style", Html(style)))
     scripts = [tag("div", id="tip", role="tooltip", hidden=True), tag("script", Html(script))] if drawn else []
     return "<!doctype html>\n" + tag("html", head, tag("body", tag("main", body), scripts), lang="en") + "\n"
+
+
+@functools.cache
+def _script(renderer) -> str:
+    """Vega and what draws with it: a second of work, the same for every page."""
+    return renderer.javascript_bundle((HERE / "_page.js").read_text(encoding="utf-8"), vl_version=figures.vega_lite_version())
 
 
 def _properties(colours: dict) -> str:

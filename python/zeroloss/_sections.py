@@ -14,9 +14,6 @@ def conclusion(run) -> tuple[str, list[str]]:
     """The answer: its first line, and the others."""
     words = str(run.result.get("conclusion") or "").replace(">=", "≥").replace("<=", "≤")
     lines = [line for line in words.split("\n") if line.strip()]
-    evaluation = run.json("evaluation.json") if run.kind == "conv" else {}
-    if not lines and isinstance(evaluation.get("top1_error"), float):
-        lines = [f"{100 * evaluation['top1_error']:.2f} % of the test images are classified wrongly"]
     lines = lines or [f"A run of zeroloss {run.kind}"]
     return lines[0][0].upper() + lines[0][1:].removesuffix(":"), lines[1:]
 
@@ -73,7 +70,7 @@ def fit(run, r):
     theorem = (outputs[0].get("theorem") or {}) if outputs else {}
     if theorem.get("theorem"):
         verdict = ("holds for this run, but for a probability of "
-                   f"{number(theorem.get('failure_probability'), 2, 'up')}.") if theorem.get("holds") \
+                   f"{_probability(theorem.get('failure_probability'))}.") if theorem.get("holds") \
             else text(f"does not hold for this run: {theorem.get('reason')}.")
         after += [tag("h2", "What theory promises"), tag("p", f"{theorem['theorem']} ", Html(verdict)), facts([
             ("sufficient width", number(theorem["width"], 3, "up") if theorem.get("width") else None),
@@ -83,10 +80,11 @@ def fit(run, r):
 
 def sweep(run, r):
     o = r.get("options") or {}
-    before = facts([("trials", r.get("trials")), ("cells", len(r.get("cells") or [])),
-                    ("activation", ", ".join(map(str, o.get("activation") or []))), ("optimizer", o.get("optimizer")),
+    cells = r.get("cells") or []
+    of_all = {key: ", ".join(dict.fromkeys(str(cell.get(key)) for cell in cells)) for key in ("activation", "tolerance")}
+    before = facts([("trials", r.get("trials")), ("cells", len(cells)), ("activation", of_all["activation"]), ("optimizer", o.get("optimizer")),
                     ("most steps of a trial", o.get("max_steps")),
-                    ("success: misfit at most", ", ".join(map(str, o.get("tolerance") or []))),
+                    ("success: misfit at most", of_all["tolerance"]),
                     ("precision", o.get("precision"))])
     after = []
     for panel in r.get("panels") or []:
@@ -97,7 +95,6 @@ def sweep(run, r):
             after += [tag("h2", f"Where half of the trials succeed{title}"),
                       table([panel.get("x"), f"{panel.get('y')} at 50 %", "95 % interval"],
                             [[_axis(x), y, interval] for x, y, interval in rows])]
-    cells = r.get("cells") or []
     varying = [key for key in ("n", "d", "width", "activation", "scaling", "step", "noise", "tolerance")
                if len({str(cell.get(key)) for cell in cells}) > 1]
     shown = table([*varying, "trials", "succeed", "95 % interval", "diverged", "mean steps", "median misfit"],
@@ -154,15 +151,16 @@ def memorize(run, r):
 
 def conv(run, r):
     evaluation, metrics = run.json("evaluation.json"), run.table("metrics.csv")
-    last = {key: value for row in metrics for key, value in row.items() if value is not None}
-    rates = sorted(row["images_per_s"] for row in metrics if isinstance(row.get("images_per_s"), float))
+    last = metrics[-1] if metrics else {}
+    of_what = "test" if r.get("n_test") else "training"
     before = facts([
-        ("test error", percent(evaluation["top1_error"]) if "top1_error" in evaluation else percent(last["test_error"])
-         if "test_error" in last else None),
-        ("not among the first five", percent(evaluation["top5_error"]) if "top5_error" in evaluation else None),
-        ("training error", percent(last["train_error"]) if "train_error" in last else None),
-        ("training loss", last.get("train_loss")), ("epochs", last.get("epoch")), ("steps", last.get("step")),
-        ("images a second, median", rates[len(rates) // 2] if rates else None)])
+        (f"error on {of_what} images", percent(evaluation["top1_error"]) if "top1_error" in evaluation else None),
+        ("not among the first five", percent(evaluation["top5_error"])
+         if "top5_error" in evaluation and len(evaluation.get("class_names") or []) > 5 else None),
+        ("error while training (augmented)", percent(last["train_error"]) if last.get("train_error") is not None else None),
+        ("loss while training", last.get("train_loss")), ("training images", r.get("n")), ("test images", r.get("n_test") or None),
+        ("weights", r.get("weights")), ("epochs", last.get("epoch")), ("steps", r.get("steps") or last.get("step")),
+        ("images a second", last.get("images_per_s")), ("device", r.get("device")), ("precision", r.get("precision"))])
     errors, counts = evaluation.get("per_class_error") or [], evaluation.get("confusion") or []
     names = class_names(evaluation, len(errors or counts))
     after = []
@@ -190,7 +188,7 @@ def _guarantees(guarantees):
         source = f"{g.get('lambda_from')}{'' if g.get('verified') else ', computed, not verified'}"
         rows.append([tag("div", g.get("theorem"), tag("small", source), class_="name"), number(g.get("width"), 3, "up"),
                      number(g.get("step"), 3, "down"), shrinks, number(g.get("steps"), 3, "up"),
-                     number(g.get("failure_probability"), 2, "up"), text(why)])
+                     _probability(g.get("failure_probability")), text(why)])
     if not rows and not excluded:
         return None
     known = table(["theorem", "width", "step", "misfit shrinks by", "steps", "fails with", "note"], rows) if rows else None
@@ -274,6 +272,11 @@ def _mean(values):
 
 def _words(status):
     return text(str(status or "").replace("_", " "))
+
+
+def _probability(p):
+    """Rounded up, but for the rounding errors of its sum: 0.01, not 0.011, for 0.01 + 1e-16."""
+    return number(None if p is None else round(p, 12), 2, "up")
 
 
 def _interval(low, high, digits=4):

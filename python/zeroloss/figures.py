@@ -4,7 +4,7 @@
     figures["curve"]                    # draws itself in a notebook; `figures` draws them all
     figures["curve"].save("curve.svg")  # or .png, .pdf, .json
 
-Commands write their figures into the run folder (NAME.vl.json); those of conv are made here, of its tables.
+Commands write their figures into the run folder (NAME.vl.json); some of conv are made here, of its tables.
 """
 from __future__ import annotations
 

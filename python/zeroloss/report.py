@@ -27,7 +27,7 @@ CAPTIONS = {
         "curve": ("Training", "Relative misfit ||r||/||y|| after each step as measured, beside what theory says."),
         "distance": ("How far the weights moved", "From where training started; the theorem's bound where it has one.")},
     "sweep": {
-        "heat": ("Where training succeeds", "{title}. Point at a cell for its trials and their 95 % interval.")},
+        "heat": ("Where training succeeds", "{title}. Pointing at it shows the trials and their 95 % interval.")},
     "linear": {
         "norm": ("Norm against depth", "{title}: the largest spectral norm of a layer."),
         "layers": ("Norm of each layer", "{title}. Spectral norms, first layer to last."),
@@ -39,9 +39,9 @@ CAPTIONS = {
         "error": ("Error", "Share of images that are classified wrongly."),
         "loss": ("Loss", "Cross-entropy on the training images."),
         "learning_rate": ("Learning rate", "{title}"),
-        "norms": ("Norms of the residual blocks", "Of the weights of each block, first to last."),
-        "classes": ("Error by class", "On the test images."),
-        "confusion": ("What is taken for what", "Test images by true and predicted class.")}}
+        "norms": ("Norms of the residual blocks", "{title}."),
+        "classes": ("Error by class", "Share of the images of a class that are taken for another."),
+        "confusion": ("What is taken for what", "Images by true and predicted class.")}}
 
 
 def main(argv=None) -> int:
@@ -118,13 +118,13 @@ def _figures(run, drawn):
 def _origin(run):
     """The command, its options, data and machine, and every value with all digits."""
     manifest = run.manifest
-    command = [str(word) for word in manifest.get("command") or []]
+    program, *words = [str(word) for word in manifest.get("command") or [""]]
+    command = [*Path(program).name.split("-"), *words] if program else []  # zeroloss-conv is run by zeroloss conv
     data, machine = (manifest.get(key) or {} for key in ("data", "machine"))
     finished = str(manifest.get("finished") or "")[:16].replace("T", " ")
     return [
         tag("h2", "How this was made"),
-        tag("pre", [[tag("span", shlex.quote(word)), " "] for word in ["zeroloss", *command[1:]]], class_="command")
-        if command else None,
+        tag("pre", [[tag("span", shlex.quote(word)), " "] for word in command], class_="command") if command else None,
         facts([("finished", f"{finished} UTC" if finished else None), ("seconds", manifest.get("seconds")),
                ("largest memory", _bytes(manifest.get("peak_bytes"))), ("zeroloss", manifest.get("version")),
                ("processor", machine.get("processor")), ("threads", machine.get("threads"))]),
