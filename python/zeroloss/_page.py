@@ -2,6 +2,7 @@
 
 Html marks text that is markup; everything else that goes into an element is escaped.
 """
+
 from __future__ import annotations
 
 import base64
@@ -44,8 +45,11 @@ def text(value) -> Html:
 def tag(name: str, /, *children, **attributes) -> Html:
     """<name attributes>children</name>. class_ is class, aria_label aria-label; None leaves an attribute out,
     True gives it no value."""
-    given = "".join(f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{html.escape(str(value))}"')
-                    for key, value in attributes.items() if value is not None and value is not False)
+    given = "".join(
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{html.escape(str(value))}"')
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
     return Html(f"<{name}{given}>" + ("" if name in EMPTY_ELEMENTS else f"{text(children)}</{name}>"))
 
 
@@ -79,6 +83,21 @@ def percent(fraction) -> Html:
     return Number("–") if fraction is None else Number(f"{number(100 * fraction, 3)} %")
 
 
+def record(sample) -> Number:
+    """The number of a sample: a name, so without commas."""
+    return Number(text(sample))
+
+
+def at_least(value, digits: int = 4) -> Html:
+    """A lower bound that is positive, rounded down; a dash for none."""
+    return Number(f"≥ {number(value, digits, 'down')}") if value else Number("–")
+
+
+def at_most(value, digits: int = 3) -> Html:
+    """An upper bound, rounded up."""
+    return number(value, digits, "up")
+
+
 def table(header: list, rows: list[list], caption: str | None = None) -> Html:
     """A table that scrolls inside its box; columns of numbers are flush right, empty ones are left out."""
     cells = [[number(cell) for cell in row] for row in rows]
@@ -88,15 +107,26 @@ def table(header: list, rows: list[list], caption: str | None = None) -> Html:
     def line(row, name, **scope):
         return tag("tr", [tag(name, row[k], class_="n" if k in right else None, **scope) for k in kept])
 
-    return tag("div", tag("table", tag("caption", caption) if caption else None,
-                          tag("thead", line(header, "th", scope="col")), tag("tbody", [line(row, "td") for row in cells])),
-               class_="scroll", tabindex=0, role="region", aria_label=caption or f"table of {', '.join(header[k] for k in kept)}")
+    return tag(
+        "div",
+        tag(
+            "table",
+            tag("caption", caption) if caption else None,
+            tag("thead", line(header, "th", scope="col")),
+            tag("tbody", [line(row, "td") for row in cells]),
+        ),
+        class_="scroll",
+        tabindex=0,
+        role="region",
+        aria_label=caption or f"table of {', '.join(header[k] for k in kept)}",
+    )
 
 
 def facts(pairs: list[tuple]) -> Html:
-    """Names and values; those without a value are left out."""
-    return tag("dl", [tag("div", tag("dt", name), tag("dd", number(value))) for name, value in pairs
-                      if value not in (None, "")], class_="facts")
+    """Names and values; what has no value (None, no text, a dash) is left out."""
+    known = [(name, number(value)) for name, value in pairs if value is not None]
+    rows = [tag("div", tag("dt", name), tag("dd", value)) for name, value in known if value not in ("", "–")]
+    return tag("dl", rows, class_="facts")
 
 
 def details(summary: str, *children) -> Html:
@@ -123,13 +153,13 @@ def png(pixels: bytes, height: int, width: int, channels: int) -> bytes:
     if channels not in (1, 3) or height < 1 or width < 1 or len(pixels) != height * width * channels:
         raise ValueError(f"{len(pixels)} bytes are no {height} x {width} image with {channels} channels")
     stride = width * channels
-    rows = b"".join(b"\0" + pixels[k:k + stride] for k in range(0, len(pixels), stride))
+    rows = b"".join(b"\0" + pixels[k : k + stride] for k in range(0, len(pixels), stride))
 
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     header = struct.pack(">IIBBBBB", width, height, 8, 0 if channels == 1 else 2, 0, 0, 0)
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")
 
 
 def chart(figure: figures.Figure, heading: str, caption: str) -> Html:
@@ -138,13 +168,20 @@ def chart(figure: figures.Figure, heading: str, caption: str) -> Html:
         description = figure.description
         compiled = {**figure.vega(), "description": description}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        return tag("figure", tag("figcaption", tag("h3", heading)),
-                   tag("p", f"{figure.name}.vl.json cannot be drawn: {error}", class_="problem"))
+        return tag(
+            "figure",
+            tag("figcaption", tag("h3", heading)),
+            tag("p", f"{figure.name}.vl.json cannot be drawn: {error}", class_="problem"),
+        )
     square = figure.spec.get("width") == figure.spec.get("height")
     data = json.dumps(compiled, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    return tag("figure", tag("figcaption", tag("h3", heading), tag("p", caption or figure.title)),
-               tag("div", class_="chart", role="img", aria_label=description),
-               tag("script", Html(data), type="application/json"), class_="square" if square else None)
+    return tag(
+        "figure",
+        tag("figcaption", tag("h3", heading), tag("p", caption or figure.title)),
+        tag("div", class_="chart", role="img", aria_label=description),
+        tag("script", Html(data), type="application/json"),
+        class_="square" if square else None,
+    )
 
 
 def document(title: str, body: list, drawn: bool) -> str:
@@ -153,14 +190,25 @@ def document(title: str, body: list, drawn: bool) -> str:
     script = _script(figures.renderer()) if drawn else ""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # Vega compiles its expressions, which a browser calls eval.
-    policy = (f"default-src 'none'; script-src 'sha256-{digest}' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:; "
-              "base-uri 'none'; form-action 'none'")
-    style = (HERE / "_page.css").read_text(encoding="utf-8").replace(
-        "/*LIGHT*/", _properties(figures.LIGHT)).replace("/*DARK*/", _properties(figures.DARK))
-    head = tag("head", tag("meta", charset="utf-8"),
-               tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-               tag("meta", http_equiv="Content-Security-Policy", content=policy),
-               tag("meta", name="color-scheme", content="light dark"), tag("title", title), tag("style", Html(style)))
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{digest}' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    style = (
+        (HERE / "_page.css")
+        .read_text(encoding="utf-8")
+        .replace("/*LIGHT*/", _properties(figures.LIGHT))
+        .replace("/*DARK*/", _properties(figures.DARK))
+    )
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", title),
+        tag("style", Html(style)),
+    )
     scripts = [tag("div", id="tip", role="tooltip", hidden=True), tag("script", Html(script))] if drawn else []
     return "<!doctype html>\n" + tag("html", head, tag("body", tag("main", body), scripts), lang="en") + "\n"
 
@@ -168,7 +216,9 @@ def document(title: str, body: list, drawn: bool) -> str:
 @functools.cache
 def _script(renderer) -> str:
     """Vega and what draws with it: a second of work, the same for every page."""
-    return renderer.javascript_bundle((HERE / "_page.js").read_text(encoding="utf-8"), vl_version=figures.vega_lite_version())
+    return renderer.javascript_bundle(
+        (HERE / "_page.js").read_text(encoding="utf-8"), vl_version=figures.vega_lite_version()
+    )
 
 
 def _properties(colours: dict) -> str:

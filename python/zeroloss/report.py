@@ -25,7 +25,7 @@ CAPTIONS = {
         "forecast": ("Forecast of training", "{title}")},
     "fit": {
         "curve": ("Training", "Relative misfit ||r||/||y|| after each step as measured, beside what theory says."),
-        "distance": ("How far the weights moved", "From where training started; the theorem's bound where it has one.")},
+        "distance": ("How far the weights moved", "From the start; the theorem's bound where it has one.")},
     "sweep": {
         "heat": ("Where training succeeds", "{title}. Pointing at it shows the trials and their 95 % interval.")},
     "linear": {
@@ -96,7 +96,7 @@ def save_figures(folder, form: str, out=None) -> list[Path]:
 def page(run: figures.Run) -> str:
     """The page of a run as text."""
     drawn = figures.of(run)
-    data = str(run.result.get("data") or run.result.get("source") or (run.manifest.get("data") or {}).get("name") or "")
+    data = run.result.get("data") or run.result.get("source") or (run.manifest.get("data") or {}).get("name") or ""
     first, rest = _sections.conclusion(run)
     before, after = _sections.of(run)
     body = [tag("p", f"zeroloss {run.kind}", f" · {data}" if data else "", class_="kind"), tag("h1", first),
@@ -148,7 +148,8 @@ def _shortened(value):
         return {key: _shortened(item) for key, item in value.items()}
     if isinstance(value, list):
         more = len(value) - MOST_VALUES
-        return [_shortened(item) for item in value[:MOST_VALUES]] + ([f"and {more} more in result.json"] if more > 0 else [])
+        rest = [f"and {more} more in result.json"] if more > 0 else []
+        return [_shortened(item) for item in value[:MOST_VALUES]] + rest
     return value
 
 

@@ -1,8 +1,9 @@
 """Chromium without a window, driven over its own pipe.
 
-The DevTools protocol on file descriptors 3 and 4 needs nothing but the browser and the standard library: no port that another
-program could take, no driver that has to match the browser's version, no package.
+The DevTools protocol on file descriptors 3 and 4 needs nothing but the browser and the standard library: no port that
+another program could take, no driver that has to match the browser's version, no package.
 """
+
 from __future__ import annotations
 
 import base64
@@ -25,21 +26,42 @@ def chromium() -> str | None:
 
 
 class Browser:
-    """A page of Chromium, cut off from every network. `requests` are all addresses it asked for, `problems` what it wrote to its
-    console as errors and the exceptions that nobody caught."""
+    """A page of Chromium, cut off from every network. `requests` are all addresses it asked for, `problems` what it
+    wrote to its console as errors and warnings, and the exceptions that nobody caught."""
 
     def __init__(self, profile: Path, timeout_s: float = 60):
         self.timeout_s, self.requests, self.problems = timeout_s, [], []
         self._count, self._unread = 0, b""
         to_browser, self._out = os.pipe()
         self._in, from_browser = os.pipe()
-        command = [chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-                   "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe",
-                   f"--user-data-dir={profile}", "about:blank"]
+        command = [
+            chromium(),
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            "--remote-debugging-pipe",
+            f"--user-data-dir={profile}",
+            "about:blank",
+        ]
         self._log = open(profile / "log.txt", "wb")
-        shell = ["bash", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "bash", *command]  # sh knows descriptors to 9 only
-        self._process = subprocess.Popen(shell, pass_fds=(to_browser, from_browser), stdout=self._log, stderr=self._log,
-                                         env={**os.environ, "HOME": str(profile)})
+        shell = [
+            "bash",
+            "-c",
+            f'exec "$@" 3<&{to_browser} 4>&{from_browser}',
+            "bash",
+            *command,
+        ]  # sh knows descriptors to 9 only
+        self._process = subprocess.Popen(
+            shell,
+            pass_fds=(to_browser, from_browser),
+            stdout=self._log,
+            stderr=self._log,
+            env={**os.environ, "HOME": str(profile)},
+        )
         os.close(to_browser)
         os.close(from_browser)
         self._session = None
@@ -74,7 +96,10 @@ class Browser:
     def open(self, path: Path, width: int, dark: bool = False, height: int = 900) -> None:
         """Opens a file at this width and waits until its figures are drawn."""
         self("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
-        self("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
         self("Page.navigate", url=path.resolve().as_uri())
         end = time.monotonic() + self.timeout_s
         while self.evaluate("document.readyState") != "complete" or self.evaluate("location.protocol") != "file:":

@@ -1,4 +1,5 @@
 """Pages of zeroloss report in Chromium, opened from a file without a network."""
+
 import os
 import re
 import struct
@@ -31,17 +32,19 @@ LAYOUT = """Array.from(document.querySelectorAll(".chart svg"), svg => {
       wrong.push("clipped: " + text.textContent);
   }
   for (const axis of svg.querySelectorAll(".role-axis-label, .role-legend-label")) {
-    const labels = Array.from(axis.querySelectorAll("text")).filter(text => text.textContent && text.getAttribute("opacity") !== "0");
-    const boxes = labels.map(text => text.getBoundingClientRect()).filter(at => at.width);
+    const shown = text => text.textContent && text.getAttribute("opacity") !== "0";
+    const boxes = Array.from(axis.querySelectorAll("text")).filter(shown).map(text => text.getBoundingClientRect());
     boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => {
-      if (a.left < b.right && b.left < a.right && a.top < b.bottom - 3 && b.top < a.bottom - 3) wrong.push("overlap: " + axis.textContent);
+      if (a.left < b.right && b.left < a.right && a.top < b.bottom - 3 && b.top < a.bottom - 3)
+        wrong.push("overlap: " + axis.textContent);
     }));
   }
   return wrong;
 }).flat()"""
 
+
 def rgb(colour):
-    return "rgb({}, {}, {})".format(*(int(colour[k:k + 2], 16) for k in (1, 3, 5)))
+    return "rgb({}, {}, {})".format(*(int(colour[k : k + 2], 16) for k in (1, 3, 5)))
 
 
 def point_into(window, number):
@@ -54,7 +57,9 @@ def point_into(window, number):
       const box = mark.getBoundingClientRect();
       return [box.left + box.width / 2, box.top + box.height / 2];
     }})()""")
-    window.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")  # scrolling hides the tooltip
+    window.evaluate(
+        "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )  # scrolling hides the tooltip
     window.point_at(*at)
     return window.evaluate("""(() => {
       const tip = document.getElementById("tip"), box = tip.getBoundingClientRect();
@@ -72,10 +77,14 @@ def test_page_in_a_browser(kind, chromium, tmp_path):
     chromium.requests.clear()
     for width in (1280, 360):
         chromium.open(page, width)
-        marks = chromium.evaluate('Array.from(document.querySelectorAll(".chart"), '
-                                  'chart => chart.querySelectorAll("svg .role-mark path").length)')
+        marks = chromium.evaluate(
+            'Array.from(document.querySelectorAll(".chart"), '
+            'chart => chart.querySelectorAll("svg .role-mark path").length)'
+        )
         assert len(marks) == len(drawn) and min(marks) > 0
-        described = chromium.evaluate('Array.from(document.querySelectorAll(".chart[role=img]"), chart => chart.ariaLabel)')
+        described = chromium.evaluate(
+            'Array.from(document.querySelectorAll(".chart[role=img]"), chart => chart.ariaLabel)'
+        )
         assert described == [figure.description for figure in drawn.values()]
         assert chromium.evaluate("document.documentElement.scrollWidth") <= width
         assert chromium.evaluate(LAYOUT) == []
@@ -91,7 +100,9 @@ def test_page_in_a_browser(kind, chromium, tmp_path):
             shot = chromium.screenshot(tmp_path / f"{width}-{name}.png").read_bytes()
             assert struct.unpack(">I", shot[16:20])[0] in range(width - 20, width + 1)  # less a scroll bar
     assert chromium.problems == []
-    assert {url for url in chromium.requests if not url.startswith("data:image/png;base64,")} == {page.resolve().as_uri()}
+    assert {url for url in chromium.requests if not url.startswith("data:image/png;base64,")} == {
+        page.resolve().as_uri()
+    }
 
 
 def test_figures_follow_the_window(chromium, tmp_path):
@@ -131,6 +142,8 @@ def test_page_is_printed_on_white(chromium, tmp_path):
     chromium.open(report.write(run_of("fit"), tmp_path / "page.html"), 1280, dark=True)
     chromium("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
     assert chromium.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert chromium.evaluate('getComputedStyle(document.querySelector(".chart .mark-line path")).stroke') == rgb(figures.LIGHT["series"][0])
+    assert chromium.evaluate('getComputedStyle(document.querySelector(".chart .mark-line path")).stroke') == rgb(
+        figures.LIGHT["series"][0]
+    )
     assert chromium.pdf(tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
     chromium("Emulation.setEmulatedMedia", media="", features=[])

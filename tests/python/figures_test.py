@@ -1,4 +1,5 @@
 """zeroloss.figures: every figure of every kind of run, its formats, its words and its colours."""
+
 import base64
 import json
 import math
@@ -13,10 +14,19 @@ from zeroloss import _charts, _page, _sections, figures
 @pytest.mark.parametrize("kind", KINDS)
 def test_figures_compile_without_a_warning(kind, capfd, tmp_path):
     drawn = figures.of(run_of(kind))
-    expected = {"certify": {"widths", "forecast", "spectrum"}, "points": {"widths"}, "fit": {"curve", "distance"},
-                "classes": {"curve", "distance"}, "sweep": {"heat"}, "column": {"heat"}, "words": {"heat"},
-                "linear": {"descent", "layers"}, "depth": {"norm", "layers", "convergence"}, "memorize": {"margins"},
-                "conv": {"loss", "learning_rate", "classes", "confusion"}}[kind]
+    expected = {
+        "certify": {"widths", "forecast", "spectrum"},
+        "points": {"widths"},
+        "fit": {"curve", "distance"},
+        "classes": {"curve", "distance"},
+        "sweep": {"heat"},
+        "column": {"heat"},
+        "words": {"heat"},
+        "linear": {"descent", "layers"},
+        "depth": {"norm", "layers", "convergence"},
+        "memorize": {"margins"},
+        "conv": {"loss", "learning_rate", "classes", "confusion"},
+    }[kind]
     assert set(drawn) == expected
     vl_convert = figures.renderer()
     for name, figure in drawn.items():
@@ -24,7 +34,9 @@ def test_figures_compile_without_a_warning(kind, capfd, tmp_path):
         spec = {**figure.spec, "config": figures.theme(figures.LIGHT)}
         for shown in (figure.spec, spec):  # as the command wrote it, and in our colours
             vl_convert.vegalite_to_vega(shown, vl_version=figures.vega_lite_version(), show_warnings=True)
-            assert "<svg" in vl_convert.vegalite_to_svg(shown, vl_version=figures.vega_lite_version(), show_warnings=True)
+            assert "<svg" in vl_convert.vegalite_to_svg(
+                shown, vl_version=figures.vega_lite_version(), show_warnings=True
+            )
         written = capfd.readouterr()
         assert written.out + written.err == "", name
 
@@ -93,8 +105,9 @@ def test_confusion_is_true_by_predicted():
 
 def test_colours_can_be_read():
     """WCAG 2.2: 4.5 for text, 3 for lines of figures, on their background."""
+
     def luminance(colour):
-        parts = [int(colour[k:k + 2], 16) / 255 for k in (1, 3, 5)]
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
         parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
         return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 

@@ -1,4 +1,5 @@
 """zeroloss report: its pages, read as text, its numbers and pictures, and the command."""
+
 import base64
 import json
 import random
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from run_folders import EVIL, KINDS, Page, decoded, evil_run, make_conv, run_of
 
-from zeroloss import _page, _sections, figures, report
+from zeroloss import _page, figures, report
 
 
 def page_of(folder):
@@ -83,7 +84,9 @@ def test_bounds_are_rounded_to_their_safe_side():
 
 def test_values_are_there_with_all_digits():
     run, page = page_of(run_of("fit"))
-    assert json.loads(page.text("pre")[page.text("pre").index("{"):])["relative_misfit"] == run.result["relative_misfit"]
+    assert (
+        json.loads(page.text("pre")[page.text("pre").index("{") :])["relative_misfit"] == run.result["relative_misfit"]
+    )
 
 
 def test_markup_in_the_data_stays_text():
@@ -99,7 +102,13 @@ def test_markup_in_the_data_stays_text():
 def test_a_manifest_of_markup_stays_text(tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
-    hostile = {"kind": EVIL, "command": ["zeroloss", EVIL], "options": {EVIL: EVIL}, "data": {"name": EVIL}, "machine": {EVIL: [EVIL]}}
+    hostile = {
+        "kind": EVIL,
+        "command": ["zeroloss", EVIL],
+        "options": {EVIL: EVIL},
+        "data": {"name": EVIL},
+        "machine": {EVIL: [EVIL]},
+    }
     (folder / "manifest.json").write_text(json.dumps(hostile))
     (folder / "result.json").write_text(json.dumps({"conclusion": f"{EVIL}\n{EVIL}", EVIL: EVIL}))
     spec = json.loads((run_of("fit") / "curve.vl.json").read_text())
@@ -141,13 +150,29 @@ def test_a_figure_that_is_none_says_so_in_its_place(tmp_path):
 
 # ---- numbers and pictures ----
 
-@pytest.mark.parametrize("value, digits, rounding, shown", [
-    (1797, 4, "nearest", "1,797"), (True, 4, "nearest", "yes"), (None, 4, "nearest", "–"), (0.0, 4, "nearest", "0"),
-    (0.013460500028, 6, "down", "0.0134605"), (1234567.8, 4, "nearest", "1,234,568"), (43433.0, 2, "nearest", "43,433"),
-    (-0.5, 4, "nearest", "−0.5"), (0.99996, 4, "nearest", "1"), (0.99996, 4, "down", "0.9999"), (float("inf"), 4, "nearest", "∞"),
-    (6.770469734e39, 4, "up", "6.78 × 10<sup>39</sup>"), (9.999e-12, 3, "up", "10<sup>−11</sup>"),
-    (1.0420895665e-9, 3, "down", "1.04 × 10<sup>−9</sup>"), (float("nan"), 4, "nearest", "not a number"),
-    ("<b>", 4, "nearest", "&lt;b&gt;"), (100000.0, 4, "nearest", "100,000")])
+
+@pytest.mark.parametrize(
+    "value, digits, rounding, shown",
+    [
+        (1797, 4, "nearest", "1,797"),
+        (True, 4, "nearest", "yes"),
+        (None, 4, "nearest", "–"),
+        (0.0, 4, "nearest", "0"),
+        (0.013460500028, 6, "down", "0.0134605"),
+        (1234567.8, 4, "nearest", "1,234,568"),
+        (43433.0, 2, "nearest", "43,433"),
+        (-0.5, 4, "nearest", "−0.5"),
+        (0.99996, 4, "nearest", "1"),
+        (0.99996, 4, "down", "0.9999"),
+        (float("inf"), 4, "nearest", "∞"),
+        (6.770469734e39, 4, "up", "6.78 × 10<sup>39</sup>"),
+        (9.999e-12, 3, "up", "10<sup>−11</sup>"),
+        (1.0420895665e-9, 3, "down", "1.04 × 10<sup>−9</sup>"),
+        (float("nan"), 4, "nearest", "not a number"),
+        ("<b>", 4, "nearest", "&lt;b&gt;"),
+        (100000.0, 4, "nearest", "100,000"),
+    ],
+)
 def test_numbers_are_for_people(value, digits, rounding, shown):
     assert _page.number(value, digits, rounding) == shown
 
@@ -182,6 +207,7 @@ def test_png_holds_its_pixels():
 
 
 # ---- the command ----
+
 
 def test_command_writes_a_page_or_files(tmp_path, capsys):
     folder = run_of("certify")
