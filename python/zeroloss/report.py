@@ -102,7 +102,7 @@ def page(run: figures.Run) -> str:
     body = [tag("p", f"zeroloss {run.kind}", f" · {data}" if data else "", class_="kind"), tag("h1", first),
             [tag("p", line) for line in rest], before, _figures(run, drawn), after, _origin(run)]
     if drawn:
-        body.append(tag("noscript", tag("p", "The figures of this page are drawn by its script, which is switched off.")))
+        body.append(tag("noscript", tag("p", "The script that draws the figures of this page is switched off.")))
     return document(f"{run.kind} {data}: {first}", body, drawn=bool(drawn))
 
 
