@@ -118,19 +118,26 @@ def _figures(run, drawn):
 def _origin(run):
     """The command, its options, data and machine, and every value with all digits."""
     manifest = run.manifest
-    program, *words = [str(word) for word in manifest.get("command") or [""]]
-    command = [*Path(program).name.split("-"), *words] if program else []  # zeroloss-conv is run by zeroloss conv
     data, machine = (manifest.get(key) or {} for key in ("data", "machine"))
     finished = str(manifest.get("finished") or "")[:16].replace("T", " ")
     return [
         tag("h2", "How this was made"),
-        tag("pre", [[tag("span", shlex.quote(word)), " "] for word in command], class_="command") if command else None,
+        _command([str(word) for word in manifest.get("command") or []]),
         facts([("finished", f"{finished} UTC" if finished else None), ("seconds", manifest.get("seconds")),
                ("largest memory", _bytes(manifest.get("peak_bytes"))), ("zeroloss", manifest.get("version")),
                ("processor", machine.get("processor")), ("threads", machine.get("threads"))]),
         [details(heading, facts([(key, _flat(value)) for key, value in values.items()]))
          for heading, values in (("Options", manifest.get("options") or {}), ("Data", data), ("Machine", machine))],
         details("All values, all digits", tag("pre", json.dumps(_shortened(run.result), indent=1, ensure_ascii=False)))]
+
+
+def _command(words):
+    """What to type in a shell to do it again; a single word is the call of a Python session."""
+    if len(words) < 2:
+        return tag("pre", words) if words else None
+    program = Path(words[0]).name.replace("zeroloss-", "zeroloss ").split()  # zeroloss conv runs zeroloss-conv
+    typed = [*program, *map(shlex.quote, words[1:])]
+    return tag("pre", [[tag("span", word), " "] for word in typed], class_="command")
 
 
 def _flat(value):

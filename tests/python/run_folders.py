@@ -23,7 +23,10 @@ except ImportError:  # without the compiled extension: figures and report do not
     package.__path__ = [str(ROOT / "python" / "zeroloss")]
     sys.modules["zeroloss"] = package
 
-COMMAND = os.environ.get("ZEROLOSS_COMMAND", str(ROOT / "build/release/bin/zeroloss"))
+BUILT = ROOT / "build/release/bin/zeroloss"
+COMMAND = [os.environ.get("ZEROLOSS_COMMAND", BUILT)]
+if not Path(COMMAND[0]).is_file():  # as users of the wheel have it
+    COMMAND = [sys.executable, "-m", "zeroloss"]
 EVIL = "<script>window.hacked=1</script>"
 RUNS = {
     "certify": ["certify", "digits", "--classes", "3,8", "--n", "200", "--spectrum"],
@@ -150,7 +153,7 @@ def evil_run() -> Path:
 
 def run(*arguments):
     """Runs the command; it has to succeed."""
-    done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True)
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
