@@ -167,6 +167,7 @@ def chart(figure: figures.Figure, heading: str, caption: str) -> Html:
     try:
         description = figure.description
         compiled = {**figure.vega(), "description": description}
+        data = json.dumps(compiled, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         return tag(
             "figure",
@@ -174,7 +175,6 @@ def chart(figure: figures.Figure, heading: str, caption: str) -> Html:
             tag("p", f"{figure.name}.vl.json cannot be drawn: {error}", class_="problem"),
         )
     square = figure.spec.get("width") == figure.spec.get("height")
-    data = json.dumps(compiled, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return tag(
         "figure",
         tag("figcaption", tag("h3", heading), tag("p", caption or figure.title)),

@@ -94,7 +94,16 @@ def save_figures(folder, form: str, out=None) -> list[Path]:
 
 
 def page(run: figures.Run) -> str:
-    """The page of a run as text."""
+    """The page of a run as text. Raises figures.RunError for values that are not what the command writes."""
+    try:
+        return _page(run)
+    except figures.RunError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise figures.RunError(f"{run.folder}: not as zeroloss writes it: {error!r}") from error
+
+
+def _page(run):
     drawn = figures.of(run)
     data = run.result.get("data") or run.result.get("source") or (run.manifest.get("data") or {}).get("name") or ""
     first, rest = _sections.conclusion(run)

@@ -1,5 +1,6 @@
 #include "zeroloss/core/chart.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/vega.hpp"
@@ -34,6 +35,25 @@ Json tight(Json channel) {
 
 bool drawable(double value, const Axis& axis) { return std::isfinite(value) && (!axis.log || value > 0); }
 
+// Which points of a curve are drawn: all, or of more than kMost those that lie in another kMost-th of the
+// axis than the one drawn before. One to a pixel is all that can be seen.
+std::vector<std::size_t> drawn(const Curve& curve, const Axis& x, const Axis& y) {
+  constexpr std::size_t kMost = 1000;
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < curve.x.size(); ++i)
+    if (drawable(curve.x[i], x) && drawable(curve.y[i], y)) all.push_back(i);
+  if (all.size() <= kMost) return all;
+  const auto at = [&](std::size_t i) { return x.log ? std::log(curve.x[i]) : curve.x[i]; };
+  const auto before = [&](std::size_t i, std::size_t j) { return at(i) < at(j); };
+  const auto [least, most] = std::minmax_element(all.begin(), all.end(), before);
+  const double low = at(*least), width = (at(*most) - low) / kMost;
+  const auto part = [&](std::size_t i) { return width > 0 ? std::floor((at(i) - low) / width) : 0; };
+  std::vector<std::size_t> kept;
+  for (const std::size_t i : all)
+    if (kept.empty() || i == all.back() || part(i) != part(kept.back())) kept.push_back(i);
+  return kept;
+}
+
 }  // namespace
 
 Json vega_frame(const std::string& title) {
@@ -57,8 +77,7 @@ std::string line_chart(const std::string& title, const Axis& x, const Axis& y,
   Json values = Json::array();
   bool bands = false;
   for (const auto& curve : curves)
-    for (std::size_t i = 0; i < curve.x.size(); ++i) {
-      if (!drawable(curve.x[i], x) || !drawable(curve.y[i], y)) continue;
+    for (const std::size_t i : drawn(curve, x, y)) {
       Json point{{"curve", curve.name}, {"x", curve.x[i]}, {"y", curve.y[i]}};
       if (!curve.band.empty() && drawable(curve.y[i] - curve.band[i], y)) {
         point["low"] = curve.y[i] - curve.band[i];

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -71,6 +73,30 @@ TEST(LineChart, EndsWhereItsDataEnd) {
   const Json encoding =
       Json::parse(line_chart("", {"x", true}, {"y"}, {{"a", {1, 7}, {3, 4}, {}}})).at("encoding");
   EXPECT_EQ(encoding.at("x").at("scale"), Json({{"type", "log"}, {"nice", false}}));
+}
+
+// Evenly along the axis as it is drawn: on a log axis the first steps of many stay.
+TEST(LineChart, LongCurvesAreThinned) {
+  Curve curve{"a", {}, {}, {}};
+  for (int i = 1; i <= 100000; ++i) curve.x.push_back(i), curve.y.push_back(2.0 * i);
+  for (const bool log : {false, true}) {
+    const Json points = values(line_chart("", {"x", log}, {"y"}, {curve, {"short", {1, 2}, {3, 4}, {}}}));
+    std::vector<double> x;
+    for (const Json& point : points)
+      if (point.at("curve") == "a") x.push_back(point.at("x"));
+    EXPECT_LE(x.size(), 1002u);
+    EXPECT_GE(x.size(), log ? 600u : 1000u);  // 1 to 100 are all there are of the first two fifths
+    EXPECT_EQ(points.size(), x.size() + 2);
+    EXPECT_EQ(x.front(), 1);
+    EXPECT_EQ(x.back(), 100000);
+    for (std::size_t i = 1; i < x.size(); ++i)
+      EXPECT_LE(log ? std::log(x[i] / x[i - 1]) : x[i] - x[i - 1],
+                log ? std::max(std::log(x[i] / (x[i] - 1)), 2 * std::log(1e5) / 1000) : 200);
+  }
+  curve.x.resize(1000), curve.y.resize(1000);
+  EXPECT_EQ(values(line_chart("", {"x"}, {"y"}, {curve})).size(), 1000u);
+  curve = {"a", std::vector<double>(5000, 7.0), std::vector<double>(5000, 1.0), {}};  // all in one place
+  EXPECT_EQ(values(line_chart("", {"x"}, {"y"}, {curve})).size(), 2u);  // the first and the last
 }
 
 TEST(LineChart, OfNothingIsAnEmptyChart) {

@@ -151,6 +151,30 @@ def test_missing_files_are_done_without(tmp_path):
         assert Page(report.page(figures.read_run(folder))).text("h1")
 
 
+@pytest.mark.parametrize("kind", ["certify", "classes", "sweep", "linear", "memorize", "conv"])
+def test_damaged_values_are_an_error_or_a_page(kind, tmp_path):
+    for name in ("manifest.json", "result.json", "evaluation.json", "metrics.csv", "pictures.json"):
+        if (run_of(kind) / name).is_file():
+            (tmp_path / name).write_bytes((run_of(kind) / name).read_bytes())
+    (tmp_path / "metrics.csv").write_text("step\n")  # no figures: only words are of interest here
+    refused = 0
+    for name in ("manifest.json", "result.json", "evaluation.json", "pictures.json"):
+        if not (tmp_path / name).is_file():
+            continue
+        whole = json.loads((tmp_path / name).read_text())
+        for key in whole:
+            for wrong in (3, "x", [], {}, [3], [[]], [{}], {"a": {}}, True, -1e400, None):
+                (tmp_path / name).write_text(json.dumps({**whole, key: wrong}))
+                try:
+                    text = report.page(figures.read_run(tmp_path))
+                except figures.RunError:
+                    refused += 1
+                else:
+                    Page(text)
+        (tmp_path / name).write_text(json.dumps(whole))
+    assert refused > 0
+
+
 def test_a_figure_that_is_none_says_so_in_its_place(tmp_path):
     folder = tmp_path / "run"
     make_conv(folder)
