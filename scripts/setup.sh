@@ -12,7 +12,7 @@ core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev lib
   libboost-dev libsqlite3-dev libjpeg62-turbo-dev libpng-dev libonnx-dev libprotobuf-dev protobuf-compiler
   ca-certificates python3-dev python3-venv)
 conv=("${core[@]}" libtorch-dev libgloo-dev)
-full=("${conv[@]}" libgtest-dev ccache webp)
+full=("${conv[@]}" libgtest-dev ccache chromium webp)
 bench=("${core[@]}")
 lint=("${full[@]}" clang-format clang-tidy libomp-dev)
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "command.hpp"
+#include "pictures.hpp"
 #include "report.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/text.hpp"
@@ -258,6 +259,21 @@ Json result_json(const Dataset& data, const CertifyOptions& options, const Certi
           {"peak_bytes", r.peak_bytes}};
 }
 
+// Those that an answer shows: closest pairs, what holds lambda_min down, conflicts and suspects.
+std::vector<Index> shown_records(const CertifyResult& r) {
+  constexpr std::size_t kPairs = 12, kConflicts = 12, kSuspects = 24;
+  std::vector<Index> records;
+  const auto first = [](const auto& list, std::size_t most) { return std::min(list.size(), most); };
+  for (std::size_t k = 0; k < first(r.closest, kPairs); ++k)
+    records.insert(records.end(), {r.closest[k].first.record, r.closest[k].second.record});
+  for (const Bottleneck& b : r.bottleneck) records.push_back(b.sample.record);
+  for (std::size_t k = 0; k < first(r.conflicts, kConflicts); ++k)
+    for (std::size_t i = 0; i < first(r.conflicts[k], 4); ++i) records.push_back(r.conflicts[k][i].record);
+  for (std::size_t k = 0; k < first(r.suspects, kSuspects); ++k)
+    records.push_back(r.suspects[k].sample.record);
+  return records;
+}
+
 }  // namespace
 
 std::string certify_text(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
@@ -305,6 +321,8 @@ void write_run(RunFolder& folder, const Dataset& data, const ReadOptions& read, 
     folder.write("spectrum.vl.json", line_chart(fmt::format("Spectrum of Sigma on {}", data.name),
                                                 {"rank", true}, {"eigenvalue", true}, {curve}));
   }
+  if (const std::string pictures = pictures_json(data, shown_records(r)); !pictures.empty())
+    folder.write("pictures.json", pictures + "\n");
   folder.write("manifest.json", manifest("certify", arguments, options_json(options), data, read, r.seconds));
   folder.finish();
 }

@@ -35,6 +35,7 @@ void add_info(CLI::App& app, Session& session);
 void add_linear(CLI::App& app, Session& session);
 void add_memorize(CLI::App& app, Session& session);
 void add_predict(CLI::App& app, Session& session);
+void add_report(CLI::App& app, Session& session);
 void add_sweep(CLI::App& app, Session& session);
 
 /// A program of subcommands.

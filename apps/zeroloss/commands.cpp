@@ -12,6 +12,7 @@ int run(const std::vector<std::string>& arguments, const std::string& cache) {
     add_conv(app, session);
     add_predict(app, session);
     add_export(app, session);
+    add_report(app, session);
     add_data(app, session);
     add_info(app, session);
   };

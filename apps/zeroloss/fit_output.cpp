@@ -195,10 +195,12 @@ std::string metrics_csv(const FitResult& r) {
   return csv;
 }
 
-// Root mean square over outputs of what `value` says of each, at every step that one of them recorded. An
-// output that has ended keeps its last value; steps of which `value` does not know all outputs are left out.
+enum class Over { root_mean_square, largest };
+
+// What `value` says of each output, combined over outputs, at every step that one of them recorded. An output
+// that has ended keeps its last value; steps of which `value` does not know all outputs are left out.
 template <class Value>
-Curve mean_curve(const std::string& name, const FitResult& r, const Value& value) {
+Curve curve_over(Over over, const std::string& name, const FitResult& r, const Value& value) {
   std::vector<Index> steps;
   for (const OutputResult& o : r.outputs)
     for (const CurvePoint& p : o.curve) steps.push_back(p.step);
@@ -206,37 +208,61 @@ Curve mean_curve(const std::string& name, const FitResult& r, const Value& value
   steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
   Curve curve{name, {}, {}, {}};
   for (const Index step : steps) {
-    double squares = 0;
+    double squares = 0, largest = 0;
     bool known = true;
     for (const OutputResult& o : r.outputs) {
       const auto next = std::upper_bound(o.curve.begin(), o.curve.end(), step,
                                          [](Index s, const CurvePoint& p) { return s < p.step; });
       const std::optional<double> y = next == o.curve.begin() ? std::nullopt : value(*std::prev(next));
       known = known && y.has_value();
-      if (known) squares += *y * *y;
+      if (known) squares += *y * *y, largest = std::max(largest, *y);
     }
     if (!known) continue;
     curve.x.push_back(static_cast<double>(step));
-    curve.y.push_back(std::sqrt(squares / static_cast<double>(r.outputs.size())));
+    curve.y.push_back(over == Over::largest ? largest
+                                            : std::sqrt(squares / static_cast<double>(r.outputs.size())));
   }
   return curve;
 }
 
+std::string figure_title(const Dataset& data, const FitOptions& options) {
+  return fmt::format("{}: {}, {} hidden units, {}", data.name, options.activation, with_commas(options.width),
+                     options.optimizer);
+}
+
+// "Thm 4.1 (conditions not met)"; empty if no theorem covers the run.
+std::string bound_name(const FitResult& r) {
+  const TheoremBeside& t = r.outputs.front().theorem;
+  if (t.theorem.empty()) return "";
+  const std::string number = t.theorem.substr(t.theorem.rfind(", ") + 2);
+  return t.holds ? "bound of " + number : number + " (conditions not met)";
+}
+
 std::string curve_figure(const Dataset& data, const FitOptions& options, const FitResult& r) {
   std::vector<Curve> curves;
-  curves.push_back(
-      mean_curve("measured", r, [](const CurvePoint& p) { return std::optional(p.relative_misfit); }));
-  auto forecast = mean_curve("forecast (infinite width)", r, [](const CurvePoint& p) { return p.forecast; });
-  if (!forecast.x.empty()) curves.push_back(std::move(forecast));
-  if (const TheoremBeside& t = r.outputs.front().theorem; !t.theorem.empty()) {
-    const std::string number = t.theorem.substr(t.theorem.rfind(", ") + 2);
-    auto bound = mean_curve(t.holds ? "bound of " + number : number + " (conditions not met)", r,
-                            [](const CurvePoint& p) { return p.bound_misfit; });
-    if (!bound.x.empty()) curves.push_back(std::move(bound));
-  }
-  return line_chart(fmt::format("{}: {}, {} hidden units, {}", data.name, options.activation,
-                                with_commas(options.width), options.optimizer),
-                    {"step", true}, {"relative misfit", true}, curves);
+  const auto add = [&](const std::string& name, const auto& value) {
+    auto curve = curve_over(Over::root_mean_square, name, r, value);
+    if (!curve.x.empty()) curves.push_back(std::move(curve));
+  };
+  add("measured", [](const CurvePoint& p) { return std::optional(p.relative_misfit); });
+  add("forecast (infinite width)", [](const CurvePoint& p) { return p.forecast; });
+  add(bound_name(r), [](const CurvePoint& p) { return p.bound_misfit; });
+  return line_chart(figure_title(data, options), {"step", true}, {"relative misfit", true}, curves);
+}
+
+// The start is the distance 0, which a log axis does not show.
+std::string distance_figure(const Dataset& data, const FitOptions& options, const FitResult& r) {
+  std::vector<Curve> curves;
+  const auto add = [&](Over over, const std::string& name, const auto& value) {
+    auto curve = curve_over(over, name, r, value);
+    if (!curve.x.empty()) curves.push_back(std::move(curve));
+  };
+  add(Over::root_mean_square, "all weights", [](const CurvePoint& p) { return std::optional(p.distance); });
+  add(Over::root_mean_square, "weights, " + bound_name(r),
+      [](const CurvePoint& p) { return p.bound_distance; });
+  add(Over::largest, "farthest neuron", [](const CurvePoint& p) { return std::optional(p.max_distance); });
+  add(Over::largest, "neuron, " + bound_name(r), [](const CurvePoint& p) { return p.bound_max_distance; });
+  return line_chart(figure_title(data, options), {"step", true}, {"distance from the start", true}, curves);
 }
 
 }  // namespace
@@ -290,6 +316,7 @@ void write_fit(RunFolder& folder, const Dataset& data, const FitOptions& options
     save_model(folder.partial() / "model.safetensors", r.network, extra);  // diverged weights may not be
   if (options.polish && r.polished) save_model(folder.partial() / "polished.safetensors", *r.polished, extra);
   folder.write("curve.vl.json", curve_figure(data, options, r));
+  if (r.max_distance > 0) folder.write("distance.vl.json", distance_figure(data, options, r));
 }
 
 }  // namespace zeroloss::app

@@ -215,6 +215,22 @@ std::string norm_figure(const std::string& title, const LinearResult& r) {
   return line_chart(title, {"layers", false}, {"max ||A_i||", true}, curves);
 }
 
+// ||A_i|| of the networks at the last depth, the only ones that are kept.
+std::string layers_figure(const std::string& title, const DepthResult& depth) {
+  std::vector<Curve> curves;
+  const auto add = [&](const std::string& name, const LinearResnet& network) {
+    Curve curve{name, {}, {}, {}};
+    for (std::size_t i = 0; i < network.A.size(); ++i) {
+      curve.x.push_back(static_cast<double>(i + 1));
+      curve.y.push_back(LinearResnet{{network.A[i]}}.max_norm());
+    }
+    if (!curve.x.empty()) curves.push_back(std::move(curve));
+  };
+  for (const Factorization& f : depth.factorizations) add(f.name, f.network);
+  if (depth.descent) add("gradient descent", depth.descent->network);
+  return line_chart(title, {"layer i"}, {"||A_i||"}, curves);
+}
+
 // Depths at which descent did not converge are left out.
 std::string convergence_figure(const std::string& title, const LinearResult& r) {
   Curve steps{"steps", {}, {}, {}};
@@ -262,14 +278,15 @@ void write_linear(RunFolder& folder, const NamedProblem& named, const LinearOpti
   save_linear(
       folder.partial() / "model.safetensors", r,
       {{"options", linear_options_json(options).dump()}, {"data", named.name}, {"digest", named.digest}});
+  const std::string deepest = fmt::format("{}: {} layers", named.name, r.depths.back().layers);
+  if (r.depths.back().layers > 1) folder.write("layers.vl.json", layers_figure(deepest, r.depths.back()));
   if (r.depths.size() > 1) {
     folder.write("norm.vl.json", norm_figure(named.name + ": exact networks with small layers", r));
     if (options.train)
       folder.write("convergence.vl.json",
                    convergence_figure(named.name + ": gradient descent from A = 0", r));
   } else if (const auto& descent = r.depths.front().descent) {
-    folder.write("descent.vl.json",
-                 descent_figure(fmt::format("{}: {} layers", named.name, r.depths.front().layers), *descent));
+    folder.write("descent.vl.json", descent_figure(deepest, *descent));
   }
 }
 

@@ -164,8 +164,9 @@ Curve parameter_line(const Panel& panel, const Cell& fixed) {
 std::string heat_figure(const SweepOptions& o, const SweepResult& r, const Panel& panel) {
   const Cell& first = r.cells[panel.cells.front()].cell;
   HeatMap map;
+  const std::string activation = o.axes.activation.size() > 1 ? "" : first.activation + ", ";
   map.title = panel.title.empty()
-                  ? fmt::format("{}: {}, {} steps", r.source, first.activation, with_commas(o.fit.max_steps))
+                  ? fmt::format("{}: {}{} steps", r.source, activation, with_commas(o.fit.max_steps))
                   : fmt::format("{}: {}", r.source, panel.title);
   map.value_title = "success";
   map.x = {panel.x, panel.x_values};
@@ -206,8 +207,8 @@ std::string column_figure(const SweepResult& r, const Panel& panel) {
       bars.push_back({panel.y_values[y], "", cell_of(r, panel, 0, y).probability});
     return dot_chart(title, {"success probability"}, bars);
   }
-  Curve curve{"success", {}, {}, {}}, low{"Wilson interval", {}, {}, {}},
-      high{"Wilson interval ", {}, {}, {}};
+  Curve curve{"success", {}, {}, {}}, low{"95 % interval, low", {}, {}, {}},
+      high{"95 % interval, high", {}, {}, {}};
   for (std::size_t y = 0; y < panel.y_values.size(); ++y) {
     const CellResult& c = cell_of(r, panel, 0, y);
     const double at = std::strtod(panel.y_values[y].c_str(), nullptr);

@@ -27,6 +27,10 @@ def _restart_with_better_blas(arguments: list[str]) -> None:
 def main() -> int:
     """Runs the command of sys.argv; returns its exit code."""
     arguments = sys.argv[1:]
+    if arguments[:1] == ["report"]:
+        from . import report
+
+        return report.main(arguments[1:])
     _restart_with_better_blas(arguments)
     name = "zeroloss" if os.path.basename(sys.argv[0]) == "__main__.py" else sys.argv[0]
     return _core.run([name, *arguments], default_cache())

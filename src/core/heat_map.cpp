@@ -46,6 +46,8 @@ Edges edges(const Side& side) {
 void add_side(Json& encoding, const std::string& name, const Side& side, const Edges& at) {
   if (!at.numeric) {
     encoding[name] = {{"field", name}, {"type", "ordinal"}, {"sort", nullptr}, {"title", side.title}};
+    constexpr std::size_t kFew = 4;  // whose names have room beside each other
+    if (name == "x" && side.values.size() <= kFew) encoding[name]["axis"] = {{"labelAngle", 0}};
     return;
   }
   Json scale{{"domain", {at.least(), at.most()}}, {"nice", false}, {"zero", false}};
@@ -82,6 +84,7 @@ Json cells_layer(const HeatMap& map, const Edges& x, const Edges& y) {
                  {{"field", "value"},
                   {"type", "quantitative"},
                   {"title", map.value_title},
+                  {"legend", {{"orient", "top"}, {"direction", "horizontal"}, {"gradientLength", 160}}},
                   {"scale", {{"scheme", "viridis"}, {"domain", {0, 1}}}}}},
                 {"tooltip", {{"field", "note"}, {"type", "nominal"}}}};
   add_side(encoding, "x", map.x, x);

@@ -1,4 +1,5 @@
 // zeroloss certify from end to end: the text, the JSON object, the run folder, required properties.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +9,7 @@
 #include "support/subprocess.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/digest.hpp"
+#include "zeroloss/data/dataset.hpp"
 #include "zeroloss/version.hpp"
 
 namespace zeroloss::test {
@@ -184,6 +186,53 @@ TEST_F(CertifyCommand, WritesARunFolderOnce) {
   EXPECT_EQ(again.out, "");
   EXPECT_NE(again.err.find("exists already"), std::string::npos);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+}
+
+// data/digits.csv.gz: 64 values of 0..16 a record. The picture of a record is its row, 16 being ff.
+TEST_F(CertifyCommand, ImagesAreInTheRunFolder) {
+  ASSERT_EQ(zeroloss({"certify", "digits", "--n", "60", "--out", path("run")}).exit_code, 0);
+  const Json pictures = Json::parse(content(folder / "run" / "pictures.json"));
+  EXPECT_EQ(pictures.at("height"), 8);
+  EXPECT_EQ(pictures.at("width"), 8);
+  EXPECT_EQ(pictures.at("channels"), 1);
+  const Json result = Json::parse(content(folder / "run" / "result.json"));
+  for (const Json& suspect : result.at("suspects"))
+    EXPECT_TRUE(pictures.at("samples").contains(std::to_string(suspect.at("sample").get<int>()))) << suspect;
+  const Dataset digits = read_dataset("digits");
+  ASSERT_FALSE(pictures.at("samples").empty());
+  for (const auto& [record, pixels] : pictures.at("samples").items()) {
+    const std::string text = pixels;
+    ASSERT_EQ(text.size(), 128u);
+    for (Index k = 0; k < 64; ++k)
+      EXPECT_EQ(std::stoi(text.substr(static_cast<std::size_t>(2 * k), 2), nullptr, 16),
+                std::lround(digits.X(std::stol(record), k) * 255 / 16));
+  }
+}
+
+// 3 planes of 32 x 32; the pixel side by side has red first.
+TEST_F(CertifyCommand, ColoursOfAPixelStandTogether) {
+  std::string csv;
+  for (int row = 0; row < 3; ++row) {
+    for (int k = 0; k < 3072; ++k) csv += fmt::format("{}{}", k ? "," : "", row == k % 3 ? 255 : k / 1024);
+    csv += "\n";
+  }
+  ASSERT_EQ(zeroloss({"certify", write("points.csv", csv), "--out", path("run")}).exit_code, 0);
+  const Json pictures = Json::parse(content(folder / "run" / "pictures.json"));
+  EXPECT_EQ(pictures.at("height"), 32);
+  EXPECT_EQ(pictures.at("channels"), 3);
+  const std::string first = pictures.at("samples").at("0");
+  ASSERT_EQ(first.size(), 2u * 3072);
+  EXPECT_EQ(first.substr(0, 12),
+            "ff0102"
+            "0001ff");  // 1024 = 1 mod 3, 2048 = 2 mod 3
+}
+
+TEST_F(CertifyCommand, OtherPointsAreNoImages) {
+  ASSERT_EQ(zeroloss({"certify", "sphere:n=10,d=64", "--out", path("negative")}).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(path("negative/pictures.json")));
+  ASSERT_EQ(zeroloss({"certify", "digits", "--n", "20", "--d", "10", "--out", path("projected")}).exit_code,
+            0);
+  EXPECT_FALSE(std::filesystem::exists(path("projected/pictures.json")));
 }
 
 TEST_F(CertifyCommand, ARunThatCannotBeWrittenIsAMissingResource) {

@@ -43,6 +43,17 @@ TEST_F(Command, RefusesBadUsage) {
   EXPECT_TRUE(refuses({"data"}, "subcommand"));
 }
 
+// Whatever one asks of it: where it is to be had is the answer.
+TEST_F(Command, ReportIsThePythonPackages) {
+  for (const Arguments& arguments :
+       {Arguments{"report"}, {"report", path("run")}, {"report", path("run"), "--format", "svg"}}) {
+    const Outcome outcome = zeroloss(arguments);
+    EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find("pip install zeroloss"), std::string::npos) << outcome.err;
+  }
+}
+
 TEST_F(Command, RefusesOptionsOutOfRange) {
   const std::string points = "sphere:n=10,d=3";
   EXPECT_TRUE(refuses({"certify", points, "--accuracy", "2"}, "accuracy must be in (0, 1); got 2"));

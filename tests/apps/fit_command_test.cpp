@@ -88,7 +88,7 @@ TEST_F(FitCommand, RunFolderIsWhole) {
   const Outcome outcome = zeroloss(with(kQuick, {"--out", path("run"), "--record-every", "1"}));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const char* file : {"run/manifest.json", "run/result.json", "run/metrics.csv", "run/model.safetensors",
-                           "run/curve.vl.json"})
+                           "run/curve.vl.json", "run/distance.vl.json"})
     EXPECT_TRUE(fs::exists(path(file))) << file;
   EXPECT_FALSE(fs::exists(path("run/checkpoint.safetensors")));
   EXPECT_FALSE(fs::exists(path("run.partial")));
@@ -96,7 +96,8 @@ TEST_F(FitCommand, RunFolderIsWhole) {
   const std::string metrics = content(path("run/metrics.csv"));
   EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), result["steps"].get<int>() + 2);
   EXPECT_EQ(Json::parse(content(path("run/manifest.json")))["options"]["width"], 50);
-  EXPECT_FALSE(Json::parse(content(path("run/curve.vl.json")))["data"]["values"].empty());
+  for (const char* figure : {"run/curve.vl.json", "run/distance.vl.json"})
+    EXPECT_FALSE(Json::parse(content(path(figure)))["data"]["values"].empty()) << figure;
 
   // What was trained predicts what it was trained on.
   const Outcome predicted =

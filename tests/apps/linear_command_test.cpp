@@ -1,7 +1,9 @@
 // zeroloss linear from end to end: every form of input, the text, the JSON object, the run folder, wrong use.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -145,6 +147,17 @@ TEST_F(LinearCommand, DepthStudyIsAFolderWithFigures) {
   const Outcome single = zeroloss({"linear", "rotation:d=4", "--out", path("one")});
   ASSERT_EQ(single.exit_code, 0) << single.err;
   EXPECT_TRUE(fs::exists(path("one/descent.vl.json")));
+  const Json layers = Json::parse(content(path("one/layers.vl.json")))["data"]["values"];
+  const Json one = Json::parse(content(path("one/result.json")));
+  std::map<std::string, double> largest;
+  for (const Json& point : layers)
+    largest[point["curve"]] = std::max(largest[point["curve"]], point["y"].get<double>());
+  // Norms are good to a few d u, relative.
+  const auto expect_norm = [&](const std::string& name, double norm) {
+    EXPECT_NEAR(largest.at(name), norm, 100 * 4 * 1.2e-16 * norm) << name;
+  };
+  for (const Json& f : one["factorizations"]) expect_norm(f["name"], f["max_norm"]);
+  expect_norm("gradient descent", one["max_norm"]);
 }
 
 TEST_F(LinearCommand, TooFewLayersAreSaid) {

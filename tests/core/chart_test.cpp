@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -55,7 +57,46 @@ TEST(LineChart, NamesItsCurvesOnlyIfThereAreSeveral) {
     return Json::parse(line_chart("", {"x"}, {"y"}, curves)).at("encoding").at("color");
   };
   EXPECT_TRUE(colour({{"a", {1}, {1}, {}}}).at("legend").is_null());
-  EXPECT_FALSE(colour({{"a", {1}, {1}, {}}, {"b", {1}, {2}, {}}}).contains("legend"));
+  EXPECT_EQ(colour({{"a", {1}, {1}, {}}, {"b", {1}, {2}, {}}}).at("legend").at("symbolType"), "stroke");
+}
+
+// A line alone has one tooltip, that of its first point.
+TEST(LineChart, HasAPointForThePointerAtEveryValue) {
+  const Json mark =
+      Json::parse(line_chart("", {"x"}, {"y"}, {{"a", {1, 2}, {3, 4}, {}}})).at("layer").at(0).at("mark");
+  EXPECT_EQ(mark.at("type"), "line");
+  EXPECT_EQ(mark.at("point").at("opacity"), 0);
+  EXPECT_EQ(mark.at("tooltip"), true);
+}
+
+TEST(LineChart, EndsWhereItsDataEnd) {
+  const Json encoding =
+      Json::parse(line_chart("", {"x", true}, {"y"}, {{"a", {1, 7}, {3, 4}, {}}})).at("encoding");
+  EXPECT_EQ(encoding.at("x").at("scale"), Json({{"type", "log"}, {"nice", false}}));
+}
+
+// Evenly along the axis as it is drawn: on a log axis the first steps of many stay.
+TEST(LineChart, LongCurvesAreThinned) {
+  Curve curve{"a", {}, {}, {}};
+  for (int i = 1; i <= 100000; ++i) curve.x.push_back(i), curve.y.push_back(2.0 * i);
+  for (const bool log : {false, true}) {
+    const Json points = values(line_chart("", {"x", log}, {"y"}, {curve, {"short", {1, 2}, {3, 4}, {}}}));
+    std::vector<double> x;
+    for (const Json& point : points)
+      if (point.at("curve") == "a") x.push_back(point.at("x"));
+    EXPECT_LE(x.size(), 1002u);
+    EXPECT_GE(x.size(), log ? 600u : 1000u);  // 1 to 100 are all there are of the first two fifths
+    EXPECT_EQ(points.size(), x.size() + 2);
+    EXPECT_EQ(x.front(), 1);
+    EXPECT_EQ(x.back(), 100000);
+    for (std::size_t i = 1; i < x.size(); ++i)
+      EXPECT_LE(log ? std::log(x[i] / x[i - 1]) : x[i] - x[i - 1],
+                log ? std::max(std::log(x[i] / (x[i] - 1)), 2 * std::log(1e5) / 1000) : 200);
+  }
+  curve.x.resize(1000), curve.y.resize(1000);
+  EXPECT_EQ(values(line_chart("", {"x"}, {"y"}, {curve})).size(), 1000u);
+  curve = {"a", std::vector<double>(5000, 7.0), std::vector<double>(5000, 1.0), {}};  // all in one place
+  EXPECT_EQ(values(line_chart("", {"x"}, {"y"}, {curve})).size(), 2u);  // the first and the last
 }
 
 TEST(LineChart, OfNothingIsAnEmptyChart) {
@@ -71,12 +112,20 @@ TEST(DotChart, KeepsTheOrderAndLeavesOutWhatCannotBeShown) {
 }
 
 TEST(DotChart, ColoursGroupsOnlyIfThereAreAny) {
-  const auto encoding = [](const std::string& group) {
-    return Json::parse(dot_chart("", {"v"}, {{"a", group, 1}})).at("encoding");
+  const auto dots = [](const std::string& group) {
+    return Json::parse(dot_chart("", {"v"}, {{"a", group, 1}})).at("layer").at(1);
   };
-  EXPECT_TRUE(encoding("g").contains("color"));
-  EXPECT_FALSE(encoding("").contains("color"));
-  EXPECT_TRUE(encoding("").at("y").at("sort").is_null());
+  EXPECT_EQ(dots("g").at("mark").at("type"), "point");
+  EXPECT_TRUE(dots("g").at("encoding").contains("color"));
+  EXPECT_FALSE(dots("").at("encoding").contains("color"));
+}
+
+TEST(DotChart, NamesStandAboveTheDots) {
+  const Json spec = Json::parse(dot_chart("", {"v"}, {{"a", "", 1}}));
+  EXPECT_TRUE(spec.at("encoding").at("y").at("sort").is_null());
+  EXPECT_TRUE(spec.at("encoding").at("y").at("axis").is_null());
+  EXPECT_EQ(spec.at("layer").at(0).at("mark").at("type"), "text");
+  EXPECT_EQ(spec.at("layer").at(0).at("encoding").at("text").at("field"), "name");
 }
 
 }  // namespace

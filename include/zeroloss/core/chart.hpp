@@ -16,8 +16,8 @@ struct Curve {
   std::vector<double> x, y, band;
 };
 
-/// Curves over a common pair of axes. Points that are not finite, or not positive on a log axis, are left
-/// out.
+/// Curves over a common pair of axes; a point's values show on pointing at it. Points that are not finite, or
+/// not positive on a log axis, are left out.
 std::string line_chart(const std::string& title, const Axis& x, const Axis& y,
                        const std::vector<Curve>& curves);
 
@@ -51,7 +51,7 @@ struct Bar {
   double value = 0;
 };
 
-/// One labelled dot and stem a bar, in the order given; right for log axes, where bars have no foot.
+/// One dot a bar, its name above it, in the order given; right for log axes, where bars have no foot.
 std::string dot_chart(const std::string& title, const Axis& value, const std::vector<Bar>& bars);
 
 }  // namespace zeroloss

@@ -1,0 +1,39 @@
+// Draws every figure of the page. vegaEmbed stands before this in the same script.
+const tip = document.getElementById("tip");
+
+// Texts only: what is in the data stays text. A tooltip is an object of names and values, or one text.
+function show(handler, event, item, value) {
+  if (value == null || value === "") {
+    tip.hidden = true;
+    return;
+  }
+  const rows = typeof value === "object" ? Object.entries(value) : [["", value]];
+  tip.replaceChildren(...rows.map(([name, shown]) => {
+    const row = document.createElement("div");
+    row.append(name ? `${name}: ` : "", Object.assign(document.createElement("b"), {textContent: String(shown)}));
+    return row;
+  }));
+  tip.hidden = false;
+  const box = tip.getBoundingClientRect(), gap = 12;
+  const left = Math.max(gap, Math.min(event.clientX + gap, document.documentElement.clientWidth - box.width - gap));
+  const below = event.clientY + gap, above = event.clientY - box.height - gap;
+  tip.style.left = `${left}px`;
+  tip.style.top = `${below + box.height < window.innerHeight || above < 0 ? below : above}px`;
+}
+
+// Resolves once everything is drawn; each figure says whether it is.
+window.drawn = Promise.all(Array.from(document.querySelectorAll("figure"), async (figure) => {
+  const place = figure.querySelector(".chart"), data = figure.querySelector("script");
+  if (!place || !data) return;
+  try {
+    const width = place.clientWidth, legend = width < 480 ? {columns: 1, labelLimit: width - 90} : {columns: 2};
+    await vegaEmbed(place, JSON.parse(data.textContent), {mode: "vega", renderer: "svg", actions: false, defaultStyle: false,
+      hover: false, tooltip: show, config: {legend}});
+    place.setAttribute("role", "img");  // one picture with a description, which Vega has taken from the specification
+    place.querySelector("svg").setAttribute("aria-hidden", "true");
+  } catch (error) {
+    place.textContent = `This figure could not be drawn: ${error.message}`;
+    console.error(error);
+  }
+}));
+document.addEventListener("scroll", () => { tip.hidden = true; }, {passive: true});

@@ -1,0 +1,210 @@
+"""The figures of a run folder: Vega-Lite specifications, drawn by vl-convert.
+
+    figures = zeroloss.figures.of("runs/first")
+    figures["curve"]                    # draws itself in a notebook; `figures` draws them all
+    figures["curve"].save("curve.svg")  # or .png, .pdf, .json
+
+Commands write their figures into the run folder (NAME.vl.json); some of conv are made here, of its tables.
+"""
+from __future__ import annotations
+
+import base64
+import copy
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import _charts
+
+#: Colours of figures and page. `series` are told apart by people who do not see red or green.
+LIGHT = {"paper": "#ffffff", "ink": "#1c2024", "muted": "#5b6470", "line": "#e2e5e9", "wash": "#f5f6f8",
+         "series": ["#0b6bcb", "#c8501a", "#15803d", "#8b48c9", "#8a6a00", "#c2286e"]}
+DARK = {"paper": "#14171a", "ink": "#e8eaed", "muted": "#a2abb6", "line": "#31373e", "wash": "#1d2125",
+        "series": ["#6cb2ff", "#ff9b66", "#5ad08c", "#c79bff", "#e0bf4f", "#ff8ab8"]}
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', Arial, sans-serif"
+
+#: What a reader wants to see first; figures that are not named here follow by name.
+ORDER = ("curve", "heat", "error", "norm", "margins", "spectrum", "widths", "forecast", "distance", "descent",
+         "layers", "convergence", "loss", "learning_rate", "norms", "classes", "confusion")
+
+
+class RunError(ValueError):
+    """A folder that is no run folder, or a file in it that cannot be read. The message names it."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run folder says: manifest.json and result.json (empty where there is none)."""
+
+    folder: Path
+    manifest: dict
+    result: dict
+
+    @property
+    def kind(self) -> str:
+        """certify, fit, sweep, linear, memorize or conv."""
+        return str(self.manifest.get("kind", ""))
+
+    def json(self, name: str) -> dict:
+        """The object in a file of the folder; {} if there is no such file."""
+        path = self.folder / name
+        return _object(path) if path.is_file() else {}
+
+    def table(self, name: str) -> list[dict[str, float | str | None]]:
+        """The rows of a csv file of the folder, numbers as such and empty cells None; [] without the file."""
+        path = self.folder / name
+        if not path.is_file():
+            return []
+        try:
+            with open(path, newline="", encoding="utf-8") as file:
+                return [{key: _cell(text) for key, text in row.items() if key} for row in csv.DictReader(file)]
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise RunError(f"{path}: {error}") from error
+
+
+def read_run(folder) -> Run:
+    """The run in `folder`. Raises RunError if it holds no manifest.json, or files that are not JSON."""
+    folder = Path(folder)
+    if not (folder / "manifest.json").is_file():
+        what = "no run folder: it holds no manifest.json" if folder.is_dir() else "no such folder"
+        raise RunError(f"{folder}: {what}")
+    run = Run(folder, _object(folder / "manifest.json"), {})
+    return Run(folder, run.manifest, run.json("result.json"))
+
+
+class Figure:
+    """One figure: a Vega-Lite specification with its data inside. In a notebook it draws itself."""
+
+    def __init__(self, name: str, spec: dict):
+        self.name = name
+        self.spec = spec
+
+    @property
+    def title(self) -> str:
+        """As it stands above the figure; the name if there is none."""
+        title = self.spec.get("title")
+        text = title.get("text") if isinstance(title, dict) else title
+        return " ".join(map(str, text)) if isinstance(text, list) else str(text or self.name)
+
+    @property
+    def description(self) -> str:
+        """What the figure shows, in words and numbers: for those who cannot see it."""
+        return _charts.describe(self.spec, self.title)
+
+    def save(self, path, scale: float = 2) -> Path:
+        """Writes .svg, .png (`scale` pixels a point), .pdf or .json (the specification). Raises ValueError for
+        any other ending, ImportError without vl-convert-python."""
+        path = Path(path)
+        ending = path.suffix[1:].lower()
+        if ending not in ("svg", "png", "pdf", "json"):
+            raise ValueError(f"{path}: a figure is saved as .svg, .png, .pdf or .json")
+        drawn = json.dumps(self.spec, indent=1) if ending == "json" else self._drawn(ending, scale)
+        path.write_bytes(drawn.encode() if isinstance(drawn, str) else drawn)
+        return path
+
+    def vega(self) -> dict:
+        """The specification compiled for the page: as wide as its place, colours from the style sheet."""
+        spec = {key: value for key, value in self.spec.items() if key not in ("title", "usermeta")}
+        if not isinstance(spec.get("width"), dict) and ("mark" in spec or "layer" in spec):
+            spec["width"] = "container"
+        spec["config"] = theme(variables())
+        compiled = renderer().vegalite_to_vega(spec, vl_version=vega_lite_version())
+        return {key: value for key, value in compiled.items() if key != "$schema"}  # of Vega 5; the page's is newer
+
+    def _drawn(self, form: str, scale: float):
+        spec = {**self.spec, "config": {**theme(LIGHT), "background": LIGHT["paper"]}}
+        options = {"scale": scale} if form == "png" else {}
+        return getattr(renderer(), f"vegalite_to_{form}")(spec, vl_version=vega_lite_version(), **options)
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
+        spec = {**self.spec, "config": theme(LIGHT)}
+        bundle = {"application/vnd.vegalite.v5+json": spec, "text/plain": repr(self)}
+        try:  # what a notebook shows where Vega-Lite is not known
+            bundle["image/png"] = base64.b64encode(self._drawn("png", 2)).decode()
+        except ImportError:
+            pass
+        return bundle
+
+    def __repr__(self) -> str:
+        return f"<zeroloss.figures.Figure {self.name}: {self.title}>"
+
+
+class Figures(dict):
+    """Figures by name, in reading order. In a notebook they are drawn one below the other."""
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
+        if not self:
+            return {"text/plain": "no figures"}
+        rows = [{key: value for key, value in copy.deepcopy(figure.spec).items() if key not in ("$schema", "config")}
+                for figure in self.values()]
+        independent = {"scale": {channel: "independent" for channel in ("x", "y", "color", "fill", "stroke")}}
+        spec = {"$schema": _charts.SCHEMA, "vconcat": rows, "resolve": independent}
+        return Figure("all", spec)._repr_mimebundle_()
+
+
+def of(folder) -> Figures:
+    """The figures of a run folder (or Run), by name. Raises RunError for what is no run folder, or a figure
+    in it that is not JSON."""
+    run = folder if isinstance(folder, Run) else read_run(folder)
+    specs = _charts.conv(run) if run.kind == "conv" else {}
+    specs.update((path.name.removesuffix(".vl.json"), _object(path)) for path in run.folder.glob("*.vl.json"))
+
+    def place(name):
+        first = name.split("-")[0]  # heat-2
+        return (ORDER.index(first) if first in ORDER else len(ORDER), len(name), name)
+
+    return Figures((name, Figure(name, specs[name])) for name in sorted(specs, key=place))
+
+
+def theme(colours: dict) -> dict:
+    """A Vega-Lite configuration in these colours."""
+    axis = {"labelColor": colours["muted"], "titleColor": colours["ink"], "gridColor": colours["line"], "domain": False,
+            "ticks": False, "labelPadding": 6, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
+            "titlePadding": 8}
+    legend = {"labelColor": colours["ink"], "titleColor": colours["ink"], "labelFontSize": 12, "titleFontSize": 12,
+              "titleFontWeight": "normal", "orient": "bottom", "labelLimit": 300}
+    return {"background": None, "font": FONT, "aria": False, "numberFormat": ",.6~g", "axis": axis, "legend": legend,
+            "view": {"stroke": None}, "mark": {"color": colours["series"][0]}, "text": {"color": colours["ink"]},
+            "title": {"color": colours["ink"], "anchor": "start", "fontSize": 14, "fontWeight": 600},
+            "range": {"category": colours["series"]}}
+
+
+def variables() -> dict:
+    """The colours as variables of the page's style sheet, so that light, dark and print need no new drawing."""
+    names = {key: f"var(--{key})" for key in LIGHT if key != "series"}
+    return {**names, "series": [f"var(--series-{k})" for k in range(1, len(LIGHT["series"]) + 1)]}
+
+
+def renderer():
+    """The module vl_convert. Raises ImportError that says what to install."""
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise ImportError("figures are drawn by vl-convert; install it: pip install vl-convert-python") from error
+    return vl_convert
+
+
+def vega_lite_version() -> str:
+    """The newest Vega-Lite 5 that vl-convert has: the version that the specifications are written in."""
+    versions = [v for v in renderer().get_vegalite_versions() if v.startswith("5.")]
+    return max(versions, key=lambda v: [int(part) for part in v.split(".")])
+
+
+def _object(path: Path) -> dict:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:  # not UTF-8 is a ValueError too
+        raise RunError(f"{path}: {error}") from error
+    if not isinstance(value, dict):
+        raise RunError(f"{path}: expected a JSON object, found {type(value).__name__}")
+    return value
+
+
+def _cell(text):
+    if text is None or text == "":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,123 @@
+"""zeroloss.figures: every figure of every kind of run, its formats, its words and its colours."""
+
+import base64
+import json
+import math
+import sys
+
+import pytest
+from run_folders import KINDS, make_conv, run_of
+
+from zeroloss import _charts, _page, _sections, figures
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_figures_compile_without_a_warning(kind, capfd, tmp_path):
+    drawn = figures.of(run_of(kind))
+    expected = {
+        "certify": {"widths", "forecast", "spectrum"},
+        "points": {"widths"},
+        "fit": {"curve", "distance"},
+        "classes": {"curve", "distance"},
+        "sweep": {"heat"},
+        "column": {"heat"},
+        "words": {"heat"},
+        "linear": {"descent", "layers"},
+        "depth": {"norm", "layers", "convergence"},
+        "memorize": {"margins"},
+        "conv": {"loss", "learning_rate", "classes", "confusion"},
+    }[kind]
+    assert set(drawn) == expected
+    vl_convert = figures.renderer()
+    for name, figure in drawn.items():
+        figure.vega()
+        spec = {**figure.spec, "config": figures.theme(figures.LIGHT)}
+        for shown in (figure.spec, spec):  # as the command wrote it, and in our colours
+            vl_convert.vegalite_to_vega(shown, vl_version=figures.vega_lite_version(), show_warnings=True)
+            assert "<svg" in vl_convert.vegalite_to_svg(
+                shown, vl_version=figures.vega_lite_version(), show_warnings=True
+            )
+        written = capfd.readouterr()
+        assert written.out + written.err == "", name
+
+
+def test_figures_are_saved_in_every_format(tmp_path):
+    figure = figures.of(run_of("fit"))["curve"]
+    assert figure.save(tmp_path / "a.svg").read_text().startswith("<svg")
+    assert figure.save(tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert figure.save(tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    assert json.loads(figure.save(tmp_path / "a.json").read_text()) == figure.spec
+    with pytest.raises(ValueError, match="svg, .png, .pdf or .json"):
+        figure.save(tmp_path / "a.gif")
+
+
+def test_figures_draw_themselves_in_a_notebook():
+    drawn = figures.of(run_of("fit"))
+    assert list(drawn) == ["curve", "distance"]  # in reading order
+    for shown in (drawn["curve"], drawn):
+        bundle = shown._repr_mimebundle_()
+        assert bundle["application/vnd.vegalite.v5+json"]["$schema"] == _charts.SCHEMA
+        assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
+    assert len(drawn._repr_mimebundle_()["application/vnd.vegalite.v5+json"]["vconcat"]) == 2
+    assert figures.Figures()._repr_mimebundle_() == {"text/plain": "no figures"}
+
+
+def test_figures_can_be_had_without_vl_convert(monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    figure = figures.of(run_of("fit"))["curve"]
+    assert set(figure._repr_mimebundle_()) == {"application/vnd.vegalite.v5+json", "text/plain"}
+    with pytest.raises(ImportError, match="pip install vl-convert-python"):
+        figure.save("curve.svg")
+
+
+def test_descriptions_say_the_numbers():
+    run = figures.read_run(run_of("fit"))
+    rows = run.table("metrics.csv")
+    description = figures.of(run)["curve"].description
+    assert f"to {rows[-1]['relative_misfit']:,.4g} at {rows[-1]['step']:,.4g}" in description
+    widths = figures.of(run_of("certify"))["widths"].description
+    assert "Du et al. 2018, Thm 4.1" in widths and "e+" in widths
+
+
+def test_long_tables_are_thinned():
+    values = figures.of(run_of("conv"))["loss"].spec["data"]["values"]
+    assert len(values) <= _charts.MOST_POINTS + 1
+    assert [values[0]["x"], values[1]["x"], values[-1]["x"]] == [1, 4, 2500]
+    assert values[-1]["y"] == pytest.approx(2.3 * math.exp(-2500 / 600), rel=1e-12)
+
+
+def test_figures_of_the_folder_come_before_those_made_here(tmp_path):
+    folder = tmp_path / "run"
+    make_conv(folder)
+    (folder / "loss.vl.json").write_text((run_of("fit") / "curve.vl.json").read_text())
+    assert figures.of(folder)["loss"].title.startswith("digits")
+
+
+def test_confusion_is_true_by_predicted():
+    values = figures.of(run_of("conv"))["confusion"].spec["data"]["values"]
+    count = {(v["true"], v["predicted"]): v["count"] for v in values}
+    assert count["airplane", "automobile"] == 10 and count["automobile", "airplane"] == 0
+    assert len(values) == 100
+    assert "airplane taken for automobile: 10 of 100" in {v["note"] for v in values}
+    _, after = _sections.of(figures.read_run(run_of("conv")))
+    assert "<td>airplane</td>" in _page.text(after) and "<td>automobile</td>" in _page.text(after)
+
+
+def test_colours_can_be_read():
+    """WCAG 2.2: 4.5 for text, 3 for lines of figures, on their background."""
+
+    def luminance(colour):
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    def contrast(a, b):
+        dark, light = sorted([luminance(a), luminance(b)])
+        return (light + 0.05) / (dark + 0.05)
+
+    for colours in (figures.LIGHT, figures.DARK):
+        for ground in ("paper", "wash"):
+            assert contrast(colours["ink"], colours[ground]) >= 7
+            assert contrast(colours["muted"], colours[ground]) >= 4.5
+        for colour in colours["series"]:
+            assert contrast(colour, colours["paper"]) >= 3, colour

@@ -1,0 +1,284 @@
+"""zeroloss report: its pages, read as text, its numbers and pictures, and the command."""
+
+import base64
+import json
+import random
+import re
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from run_folders import EVIL, KINDS, Page, decoded, evil_run, make_conv, run_of
+
+from zeroloss import _page, figures, report
+
+
+def page_of(folder):
+    return figures.read_run(folder), Page(report.page(figures.read_run(folder)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_page_is_whole_and_asks_for_nothing(kind, tmp_path):
+    folder = run_of(kind)
+    path = report.write(folder, tmp_path / "page.html")
+    assert not (tmp_path / "page.html.partial").exists()
+    text = path.read_text(encoding="utf-8")
+    assert path.stat().st_size < 2e6
+    run, page = figures.read_run(folder), Page(text)
+    drawn = figures.of(run)
+    assert page.all("html") == [{"lang": "en"}]
+    assert page.text("title").startswith(run.kind)
+    first = run.result["conclusion"].split("\n")[0].rstrip(":").replace(">=", "≥")
+    assert page.text("h1").lower().startswith(first.replace("<=", "≤").lower())
+    assert len(page.all("h1")) == 1
+    # One script for all figures, and the specification of each.
+    assert len(drawn) >= 1
+    kinds = [script.get("type") for script in page.all("script")]
+    assert kinds == ["application/json"] * len(drawn) + [None]
+    # Every figure says what it shows, every table what its columns are, every picture whose it is.
+    descriptions = [div["aria-label"] for div in page.all("div") if div.get("role") == "img"]
+    assert len(descriptions) == len(drawn)
+    assert all(re.search(r"\d", description) or "map" in description for description in descriptions)
+    assert all(th.get("scope") == "col" for th in page.all("th"))
+    assert all(img["alt"] and img["src"].startswith("data:image/png;base64,") for img in page.all("img"))
+    # Nothing that a browser would fetch, and a policy that forbids it.
+    assert not page.all("link") and not page.all("a") and not page.all("iframe")
+    assert not any("src" in script for script in page.all("script"))
+    assert "url(" not in page.text("style") and "@import" not in page.text("style")
+    policy = next(meta["content"] for meta in page.all("meta") if meta.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'") and "unsafe-inline' 'unsafe-eval" not in policy
+    # The command that made it, as a shell reads it.
+    typed = ["zeroloss", *run.manifest["command"][1:]]
+    assert page.text("span", " ") == " ".join(typed)
+
+
+@pytest.mark.parametrize("command, shown", [
+    (["/usr/bin/zeroloss", "fit", "a b.csv"], "zeroloss fit 'a b.csv' "),
+    (["/usr/bin/zeroloss-conv", "train", "cifar10"], "zeroloss conv train cifar10 "),
+    (['zeroloss.fit("a/b.csv", width=7)'], 'zeroloss.fit("a/b.csv", width=7)'),
+])
+def test_command_can_be_typed_again(command, shown, tmp_path):
+    (tmp_path / "manifest.json").write_text(json.dumps({"kind": "fit", "command": command}))
+    page = Page(report.page(figures.read_run(tmp_path)))
+    start = "".join(text for element, text in page.texts if element in ("pre", "span"))
+    assert start.startswith(shown)
+
+
+def test_page_of_certify_shows_its_images():
+    run, page = page_of(run_of("certify"))
+    pictures = run.json("pictures.json")["samples"]
+    shown = {record for pair in run.result["closest"][:12] for record in pair["samples"]}
+    shown |= {suspect["sample"] for suspect in run.result["suspects"][:24]}
+    drawn = {}
+    for image in page.all("img"):
+        record = image["alt"].split()[1]
+        drawn[int(record)] = decoded(base64.b64decode(image["src"].partition(",")[2]))
+    assert set(drawn) == shown
+    for record, (width, height, channels, pixels) in drawn.items():
+        assert (width, height, channels) == (8, 8, 1)
+        assert pixels == bytes.fromhex(pictures[str(record)])
+
+
+def test_page_of_points_without_labels():
+    run, page = page_of(run_of("points"))
+    assert "Closest pairs" in page.text("h2") and "wrong" not in page.text("h2")
+    assert not page.all("img")
+    assert len([text for element, text in page.texts if element == "td"]) > 20
+
+
+def test_bounds_are_rounded_to_their_safe_side():
+    run, page = page_of(run_of("certify"))
+    verified = run.result["lambda_min_verified"]
+    shown = float(re.search(r"≥ ([\d.]+)", page.text("dd", " ")).group(1))
+    assert verified * (1 - 1e-5) < shown <= verified
+
+
+def test_values_are_there_with_all_digits():
+    run, page = page_of(run_of("fit"))
+    assert (
+        json.loads(page.text("pre")[page.text("pre").index("{") :])["relative_misfit"] == run.result["relative_misfit"]
+    )
+
+
+def test_markup_in_the_data_stays_text():
+    run, page = page_of(evil_run())
+    drawn = figures.of(run)
+    assert len(page.all("script")) == len(drawn) + 1
+    assert not page.all("img")  # of the label; the points are no images
+    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
+    assert EVIL in page.text("dd") and EVIL in page.text("td")
+    assert EVIL.replace("/", "") in page.text("title") + page.text("p")
+
+
+def test_a_manifest_of_markup_stays_text(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    hostile = {
+        "kind": EVIL,
+        "command": ["zeroloss", EVIL],
+        "options": {EVIL: EVIL},
+        "data": {"name": EVIL},
+        "machine": {EVIL: [EVIL]},
+    }
+    (folder / "manifest.json").write_text(json.dumps(hostile))
+    (folder / "result.json").write_text(json.dumps({"conclusion": f"{EVIL}\n{EVIL}", EVIL: EVIL}))
+    spec = json.loads((run_of("fit") / "curve.vl.json").read_text())
+    spec["title"]["text"] = f"</script>{EVIL}"
+    spec["data"]["values"][0]["curve"] = f"</script>{EVIL}"
+    spec["usermeta"] = {"embedOptions": {"loader": "https://example.org"}}
+    (folder / f"{EVIL.replace('/', '')}.vl.json").write_text(json.dumps(spec))
+    page = Page(report.page(figures.read_run(folder)))
+    assert len(page.all("script")) == 2
+    assert page.text("h1") == EVIL
+    figure = next(json.loads(text) for element, text in page.texts if element == "script")
+    assert "usermeta" not in figure
+    assert f"</script>{EVIL}" in json.dumps(figure)
+
+
+def test_missing_files_are_done_without(tmp_path):
+    folder = tmp_path / "run"
+    make_conv(folder)
+    assert set(figures.of(folder)) == {"loss", "learning_rate", "classes", "confusion"}
+    (folder / "evaluation.json").unlink()
+    assert set(figures.of(folder)) == {"loss", "learning_rate"}
+    (folder / "metrics.csv").unlink()
+    assert not figures.of(folder)
+    page = Page(report.page(figures.read_run(folder)))
+    assert not page.all("script") and not page.all("figure")
+    for name in ("certify", "fit", "sweep", "linear", "memorize"):  # a manifest alone
+        (folder / "manifest.json").write_text(json.dumps({"kind": name}))
+        assert Page(report.page(figures.read_run(folder))).text("h1")
+
+
+@pytest.mark.parametrize("kind", ["certify", "classes", "sweep", "linear", "memorize", "conv"])
+def test_damaged_values_are_an_error_or_a_page(kind, tmp_path):
+    for name in ("manifest.json", "result.json", "evaluation.json", "metrics.csv", "pictures.json"):
+        if (run_of(kind) / name).is_file():
+            (tmp_path / name).write_bytes((run_of(kind) / name).read_bytes())
+    (tmp_path / "metrics.csv").write_text("step\n")  # no figures: only words are of interest here
+    refused = 0
+    for name in ("manifest.json", "result.json", "evaluation.json", "pictures.json"):
+        if not (tmp_path / name).is_file():
+            continue
+        whole = json.loads((tmp_path / name).read_text())
+        for key in whole:
+            for wrong in (3, "x", [], {}, [3], [[]], [{}], {"a": {}}, True, -1e400, None):
+                (tmp_path / name).write_text(json.dumps({**whole, key: wrong}))
+                try:
+                    text = report.page(figures.read_run(tmp_path))
+                except figures.RunError:
+                    refused += 1
+                else:
+                    Page(text)
+        (tmp_path / name).write_text(json.dumps(whole))
+    assert refused > 0
+
+
+def test_a_figure_that_is_none_says_so_in_its_place(tmp_path):
+    folder = tmp_path / "run"
+    make_conv(folder)
+    (folder / "broken.vl.json").write_text('{"mark": {"type": "no such mark"}, "encoding": 3}')
+    page = Page(report.page(figures.read_run(folder)))
+    assert "broken.vl.json cannot be drawn" in page.text("p")
+    assert len(page.all("figure")) == 5
+
+
+# ---- numbers and pictures ----
+
+
+@pytest.mark.parametrize(
+    "value, digits, rounding, shown",
+    [
+        (1797, 4, "nearest", "1,797"),
+        (True, 4, "nearest", "yes"),
+        (None, 4, "nearest", "–"),
+        (0.0, 4, "nearest", "0"),
+        (0.013460500028, 6, "down", "0.0134605"),
+        (1234567.8, 4, "nearest", "1,234,568"),
+        (43433.0, 2, "nearest", "43,433"),
+        (-0.5, 4, "nearest", "−0.5"),
+        (0.99996, 4, "nearest", "1"),
+        (0.99996, 4, "down", "0.9999"),
+        (float("inf"), 4, "nearest", "∞"),
+        (6.770469734e39, 4, "up", "6.78 × 10<sup>39</sup>"),
+        (9.999e-12, 3, "up", "10<sup>−11</sup>"),
+        (1.0420895665e-9, 3, "down", "1.04 × 10<sup>−9</sup>"),
+        (float("nan"), 4, "nearest", "not a number"),
+        ("<b>", 4, "nearest", "&lt;b&gt;"),
+        (100000.0, 4, "nearest", "100,000"),
+    ],
+)
+def test_numbers_are_for_people(value, digits, rounding, shown):
+    assert _page.number(value, digits, rounding) == shown
+
+
+def test_numbers_round_as_they_are_told():
+    source = random.Random(5)
+
+    def read(shown):
+        shown = shown.replace(",", "").replace("−", "-").replace("</sup>", "")
+        mantissa, _, power = shown.partition("10<sup>") if "<sup>" in shown else (shown, "", "0")
+        return Fraction(mantissa.replace(" × ", "") or "1") * Fraction(10) ** int(power)
+
+    for _ in range(2000):
+        value = source.choice([-1, 1]) * 10 ** source.uniform(-40, 40)
+        digits = source.randint(2, 6)
+        exact = Fraction(repr(value))  # as people write this double
+        below, above, near = (read(_page.number(value, digits, rounding)) for rounding in ("down", "up", "nearest"))
+        assert below <= exact <= above
+        assert near in (below, above)
+        assert above - below <= abs(exact) * Fraction(10) ** (1 - min(digits, 3))
+
+
+def test_png_holds_its_pixels():
+    for height, width, channels in ((8, 8, 1), (28, 28, 1), (32, 32, 3), (1, 5, 3)):
+        pixels = random.Random(height).randbytes(height * width * channels)
+        assert decoded(_page.png(pixels, height, width, channels)) == (width, height, channels, pixels)
+    for arguments in ((b"abc", 2, 2, 1), (b"", 0, 0, 1), (b"ab", 1, 1, 2)):
+        with pytest.raises(ValueError):
+            _page.png(*arguments)
+    with pytest.raises(figures.RunError, match="sample 3"):
+        _page.picture({"height": 8, "width": 8, "channels": 1, "samples": {"3": "ff"}}, 3, "")
+
+
+# ---- the command ----
+
+
+def test_command_writes_a_page_or_files(tmp_path, capsys):
+    folder = run_of("certify")
+    assert report.main([str(folder), "--out", str(tmp_path / "page.html")]) == 0
+    assert capsys.readouterr().out.startswith(f"{tmp_path / 'page.html'} (")
+    for form, magic in (("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
+        assert report.main([str(folder), "--format", form, "--out", str(tmp_path / form)]) == 0
+        assert {path.name for path in (tmp_path / form).iterdir()} == {f"{name}.{form}" for name in figures.of(folder)}
+        assert all(path.read_bytes().startswith(magic) for path in (tmp_path / form).iterdir())
+    assert report.main([str(folder)]) == 0
+    assert (folder / "report.html").is_file()
+
+
+def test_command_tells_what_is_wrong(tmp_path, capsys, monkeypatch):
+    def refuses(arguments, code, message):
+        assert report.main([str(argument) for argument in arguments]) == code
+        written = capsys.readouterr()
+        assert written.out == "" and message in written.err, written
+
+    refuses([tmp_path / "absent"], 2, "no such folder")
+    refuses([tmp_path], 2, "no manifest.json")
+    refuses([tmp_path, "--format", "gif"], 2, "gif")
+    refuses([], 2, "run")
+    (tmp_path / "manifest.json").write_text("{")
+    refuses([tmp_path], 2, "manifest.json")
+    (tmp_path / "manifest.json").write_text("[1]")
+    refuses([tmp_path], 2, "expected a JSON object, found list")
+    (tmp_path / "manifest.json").write_bytes(b"\xff\xfe{")
+    refuses([tmp_path], 2, "manifest.json")
+    (tmp_path / "manifest.json").write_text('{"kind": "fit"}')
+    (tmp_path / "curve.vl.json").write_text("nonsense")
+    refuses([tmp_path], 2, "curve.vl.json")
+    (tmp_path / "curve.vl.json").write_text('{"mark": 3}')
+    refuses([tmp_path, "--format", "svg"], 2, str(tmp_path))
+    refuses([run_of("fit"), "--out", tmp_path / "no" / "page.html"], 3, "page.html")
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    refuses([run_of("fit")], 3, "pip install vl-convert-python")
+    assert report.main(["--help"]) == 0
