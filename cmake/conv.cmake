@@ -49,7 +49,7 @@ set_target_properties(zeroloss_conv PROPERTIES
   EXPORT_NAME conv VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 
 add_executable(zeroloss_conv_command
-  apps/zeroloss/conv_evaluate.cpp apps/zeroloss/conv_export.cpp apps/zeroloss/conv_main.cpp
+  apps/zeroloss/conv_evaluate.cpp apps/zeroloss/conv_main.cpp
   apps/zeroloss/conv_options.cpp apps/zeroloss/conv_output.cpp apps/zeroloss/conv_predict.cpp
   apps/zeroloss/conv_train.cpp)
 target_compile_options(zeroloss_conv_command PRIVATE -Wall -Wextra)

@@ -16,9 +16,10 @@ int run(const std::vector<std::string>& arguments, const std::string& cache) {
     add_data(app, session);
     add_info(app, session);
   };
-  return run({"zeroloss", "zeroloss: neural networks that reach zero training loss, and the proof that they do",
-              add_commands},
-             arguments, cache);
+  return run(
+      {"zeroloss", "zeroloss: neural networks that reach zero training loss, and the proof that they do",
+       add_commands},
+      arguments, cache);
 }
 
 }  // namespace zeroloss::app

@@ -14,7 +14,7 @@ namespace zeroloss::app {
 // it.
 void add_conv(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand(
-      "conv", "Train an all-convolutional residual network on images; evaluate and export it");
+      "conv", "Train an all-convolutional residual network on images; evaluate it");
   command->prefix_command();
   command->fallthrough(false);
   command->set_help_flag();

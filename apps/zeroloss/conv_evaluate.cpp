@@ -28,8 +28,7 @@ void run(const Options& options, const Session& session) {
   if (!network.class_names.empty() && images.class_names != network.class_names)
     throw DataError(fmt::format("{}: its classes ({}) are others than the model's ({})", images.name,
                                 fmt::join(images.class_names, ", "), fmt::join(network.class_names, ", ")));
-  const ConvEvaluation result =
-      evaluate(predict(network, images, options.device, progress), images.labels);
+  const ConvEvaluation result = evaluate(predict(network, images, options.device, progress), images.labels);
   if (options.json) {
     fmt::print("{}\n", dump(evaluation_json(result, images.class_names)));
     return;
@@ -46,8 +45,7 @@ void add_conv_evaluate(CLI::App& app, Session& session) {
   auto& o = *options;
   o.images.cache = session.cache;
   o.images.split = "test";
-  command
-      ->add_option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
+  command->add_option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
       ->required();
   command->add_option("data", o.source, "A CIFAR folder, an image folder, or a name: cifar10, cifar100")
       ->required();

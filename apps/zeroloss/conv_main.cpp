@@ -41,7 +41,6 @@ int main(int argc, char** argv) {
     add_conv_train(app, session);
     add_conv_evaluate(app, session);
     add_conv_predict(app, session);
-    add_conv_export(app, session);
   };
   return run({"zeroloss conv", "zeroloss conv: all-convolutional residual networks without normalisation",
               add_commands},

@@ -11,7 +11,6 @@ namespace zeroloss::app {
 void add_conv_train(CLI::App& app, Session& session);
 void add_conv_evaluate(CLI::App& app, Session& session);
 void add_conv_predict(CLI::App& app, Session& session);
-void add_conv_export(CLI::App& app, Session& session);
 
 /// The options of reading images. `options` holds the defaults when this is called and must outlive the
 /// parsing.

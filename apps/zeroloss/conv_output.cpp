@@ -28,10 +28,11 @@ std::string facts(const ConvOptions& o, const ConvResult& r) {
     text += fmt::format("{:<12}{}\n", what, value);
   };
   const std::vector<ConvLayer> all = layers(r.network.architecture);
-  fact("network", fmt::format("{} convolutions, {} weights, {:.3g} billion multiply-adds an image",
-                              all.size(), with_commas(r.weights), multiply_adds(r.network.architecture) / 1e9));
-  fact("training", fmt::format("{} steps of {} images, learning rate {} ({}){}", with_commas(r.steps), o.batch,
-                               o.learning_rate, o.schedule,
+  fact("network",
+       fmt::format("{} convolutions, {} weights, {:.3g} billion multiply-adds an image", all.size(),
+                   with_commas(r.weights), multiply_adds(r.network.architecture) / 1e9));
+  fact("training", fmt::format("{} steps of {} images, learning rate {} ({}){}", with_commas(r.steps),
+                               o.batch, o.learning_rate, o.schedule,
                                o.average > 0 ? fmt::format(", mean weights of decay {}", o.average) : ""));
   fact("device", fmt::format("{}, {}{}", r.device, r.precision,
                              r.processes > 1 ? fmt::format(", {} processes", r.processes) : ""));
@@ -40,12 +41,14 @@ std::string facts(const ConvOptions& o, const ConvResult& r) {
     fact("last steps", fmt::format("loss {:.4f}, error {} on augmented images, {} images/s", last.train_loss,
                                    percent(last.train_error), short_number(std::round(last.images_per_s))));
     const auto [least, most] = std::ranges::minmax_element(last.block_norms);
-    fact("blocks", fmt::format("norms from {:.3g} to {:.3g}: how far each is from the identity", *least, *most));
+    fact("blocks",
+         fmt::format("norms from {:.3g} to {:.3g}: how far each is from the identity", *least, *most));
   }
   return text;
 }
 
-std::string most_taken_for(const ConvEvaluation& e, std::size_t label, const std::vector<std::string>& names) {
+std::string most_taken_for(const ConvEvaluation& e, std::size_t label,
+                           const std::vector<std::string>& names) {
   std::size_t most = label;
   Index count = 0;
   for (std::size_t k = 0; k < names.size(); ++k)
@@ -66,8 +69,8 @@ Curve curve(const std::string& name, const std::vector<ConvRecord>& history, Val
 }
 
 std::string error_figure(const ImageSet& images, const std::vector<ConvRecord>& history) {
-  std::vector<Curve> curves{
-      curve("training (augmented)", history, [](const ConvRecord& r) { return std::optional(r.train_error); })};
+  std::vector<Curve> curves{curve("training (augmented)", history,
+                                  [](const ConvRecord& r) { return std::optional(r.train_error); })};
   auto test = curve("test", history, [](const ConvRecord& r) { return r.test_error; });
   if (!test.x.empty()) curves.push_back(std::move(test));
   return line_chart(images.name + ": error along training", {"step"}, {"fraction wrong"}, curves);
@@ -92,7 +95,9 @@ Json architecture_json(const ConvArchitecture& a) {
   Json stages = Json::array();
   for (const ConvStage& s : a.stages)
     stages.push_back({{"blocks", s.blocks}, {"channels", s.channels}, {"stride", s.stride}});
-  return {{"image_size", a.image_size}, {"stem_channels", a.stem_channels}, {"stages", stages},
+  return {{"image_size", a.image_size},
+          {"stem_channels", a.stem_channels},
+          {"stages", stages},
           {"classes", a.classes}};
 }
 
@@ -135,7 +140,8 @@ std::string evaluation_text(const ConvEvaluation& e, const std::vector<std::stri
     if (!std::isnan(e.per_class_error[k])) order.push_back(k);
   const std::size_t all = order.size();
   if (all > kShown) {
-    std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t k) { return e.per_class_error[k]; });
+    std::ranges::stable_sort(order, std::ranges::greater{},
+                             [&](std::size_t k) { return e.per_class_error[k]; });
     order.resize(kShown);
   }
   Table table({"class", "images", "wrong", "error", "mostly taken for"});
@@ -208,12 +214,13 @@ void write_history(RunFolder& folder, const std::vector<ConvRecord>& history,
       "step,epoch,learning_rate,train_loss,train_error,test_error,images_per_s,weight_norm,gradient_norm\n";
   std::string norms = "step";
   const std::vector<ConvLayer> all = layers(architecture);
-  for (std::size_t j = 1; j < all.size(); j += 2) norms += "," + all[j].name.substr(0, all[j].name.rfind('.'));
+  for (std::size_t j = 1; j < all.size(); j += 2)
+    norms += "," + all[j].name.substr(0, all[j].name.rfind('.'));
   norms += '\n';
   for (const ConvRecord& r : history) {
     metrics += fmt::format("{},{},{},{},{},{},{},{},{}\n", r.step, r.epoch, r.learning_rate, r.train_loss,
-                           r.train_error, r.test_error ? fmt::format("{}", *r.test_error) : "", r.images_per_s,
-                           r.weight_norm, r.gradient_norm);
+                           r.train_error, r.test_error ? fmt::format("{}", *r.test_error) : "",
+                           r.images_per_s, r.weight_norm, r.gradient_norm);
     norms += fmt::format("{}", r.step);
     for (const double norm : r.block_norms) norms += fmt::format(",{}", norm);
     norms += '\n';

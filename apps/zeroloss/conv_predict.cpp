@@ -62,7 +62,8 @@ void run(const Options& options, const Session& session) {
     for (const Guess& guess : found) {
       list.push_back({{"class", guess.name}, {"probability", guess.probability}});
       if (&guess != &found.front())
-        others += fmt::format("{}{} ({:.1f} %)", others.empty() ? "" : ", ", guess.name, 100 * guess.probability);
+        others +=
+            fmt::format("{}{} ({:.1f} %)", others.empty() ? "" : ", ", guess.name, 100 * guess.probability);
     }
     json.push_back({{"image", file}, {"classes", list}});
     table.add({file, found.front().name, fmt::format("{:.1f} %", 100 * found.front().probability), others});
@@ -76,8 +77,7 @@ void add_conv_predict(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand("predict", "What a network sees in image files");
   auto options = std::make_shared<Options>();
   auto& o = *options;
-  command
-      ->add_option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
+  command->add_option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
       ->required();
   command->add_option("images", o.files, "JPEG or PNG files")->required();
   command->add_option("--top", o.top, "Classes to name for each image, >= 1")

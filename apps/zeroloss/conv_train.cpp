@@ -83,8 +83,8 @@ void run(const Options& options, Session& session) {
       folder->finish();
     }
   }
-  fmt::print("{}", options.json ? conv_json(images, settings, result) + "\n"
-                                : conv_text(images, settings, result));
+  fmt::print("{}",
+             options.json ? conv_json(images, settings, result) + "\n" : conv_text(images, settings, result));
   std::fflush(stdout);
   if (result.status == ConvStatus::interrupted) {
     if (folder)
@@ -103,7 +103,7 @@ void run(const Options& options, Session& session) {
 }
 
 void add_options(CLI::App& command, Options& o) {
-  const auto add = [&]<class T>(const char* group, const char* flag, T ConvOptions::* field,
+  const auto add = [&]<class T>(const char* group, const char* flag, T ConvOptions::*field,
                                 const char* help) {
     auto* option = command.add_option(flag, o.conv.*field, help)->group(group)->capture_default_str();
     o.defaults.push_back([option, field, &o](const ConvOptions& recipe) {
@@ -144,7 +144,8 @@ void add_options(CLI::App& command, Options& o) {
   add(kTraining, "--weight-decay", &O::weight_decay, ">= 0");
   add(kTraining, "--label-smoothing", &O::label_smoothing, "in [0, 1)");
   add(kTraining, "--clip-norm", &O::clip_norm, "longest gradient; 0 = any");
-  add(kTraining, "--average", &O::average, "decay of the mean weights that are kept, in [0, 1); 0 = the last");
+  add(kTraining, "--average", &O::average,
+      "decay of the mean weights that are kept, in [0, 1); 0 = the last");
   add(kImages, "--crop", &O::crop, "pad (by 4 pixels, then a random crop), resized (a random part), or none")
       ->check(CLI::IsMember({"pad", "resized", "none"}));
   add(kImages, "--flip", &O::flip, "true: mirror half of the images, at random");

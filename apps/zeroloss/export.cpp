@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "zeroloss/conv/resnet.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 #include "zeroloss/shallow/model.hpp"
 
@@ -34,6 +35,13 @@ void add_export(CLI::App& app, Session&) {
     if (const auto kind = metadata.find("kind"); kind != metadata.end() && kind->second == "memorizer") {
       const Memorizer network = load_memorizer(source);
       write(network, network.outputs());
+    } else if (kind != metadata.end() && kind->second == "conv_resnet") {
+      const ConvNetwork network = load_conv_network(source);
+      export_onnx(options->file, network, metadata);
+      const Index size = network.architecture.image_size;
+      fmt::print(
+          "{}: images [batch, {}, {}, 3] uint8 RGB -> logits [batch, {}] float32, label [batch] int64\n",
+          options->file, size, size, network.architecture.classes);
     } else {
       const Network network = load_model(source);
       write(network, std::ssize(network.outputs));

@@ -73,6 +73,10 @@ Model load(const std::string& path) {
             [network](const RowMatrix& X) { return predict(*network, X); },
             largest_outputs};
   }
+  if (kind == "conv_resnet")
+    throw DataError(
+        path +
+        ": a convolutional network; it predicts with: zeroloss conv predict (files), zeroloss conv eval");
   throw DataError(fmt::format("{}: {}; this version predicts with kinds two_layer and memorizer", path,
                               kind.empty() ? "not a model of zeroloss (no 'kind' in its metadata)"
                                            : fmt::format("a model of kind '{}'", kind)));

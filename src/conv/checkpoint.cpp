@@ -47,12 +47,13 @@ void write_checkpoint(const std::filesystem::path& path, const ConvCheckpoint& c
   Json history = Json::array();
   for (const ConvRecord& record : c.history) history.push_back(to_json(record));
   const Totals& t = c.totals;
-  Metadata metadata{{"kind", kKind},
-                    {"state", Json{{"step", c.step},
-                                   {"seconds", c.seconds},
-                                   {"totals", {t.loss, t.wrong, t.images, t.gradient_norm, t.steps, t.train_s}},
-                                   {"history", history}}
-                                  .dump()}};
+  Metadata metadata{
+      {"kind", kKind},
+      {"state", Json{{"step", c.step},
+                     {"seconds", c.seconds},
+                     {"totals", {t.loss, t.wrong, t.images, t.gradient_norm, t.steps, t.train_s}},
+                     {"history", history}}
+                    .dump()}};
   for (const auto& [key, value] : identity) metadata.emplace("run." + key, value);
   std::vector<TensorView> tensors;
   for (const auto& [name, numbers] : c.numbers)
@@ -65,13 +66,15 @@ ConvCheckpoint read_checkpoint(const std::filesystem::path& path, const Metadata
   const auto text = [&](const std::string& key) {
     const auto found = file.metadata.find(key);
     if (found == file.metadata.end())
-      throw DataError(fmt::format("{}: not a checkpoint of conv: no '{}' in its metadata", path.string(), key));
+      throw DataError(
+          fmt::format("{}: not a checkpoint of conv: no '{}' in its metadata", path.string(), key));
     return found->second;
   };
   if (text("kind") != kKind) throw DataError(fmt::format("{}: not a checkpoint of conv", path.string()));
   for (const auto& [key, value] : identity)
     if (const std::string found = text("run." + key); found != value)
-      throw DataError(fmt::format("{}: is of another run: its {} is {}, not {}", path.string(), key, found, value));
+      throw DataError(
+          fmt::format("{}: is of another run: its {} is {}, not {}", path.string(), key, found, value));
   ConvCheckpoint c;
   try {
     const Json state = Json::parse(text("state"));

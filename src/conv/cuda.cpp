@@ -14,9 +14,7 @@ struct Graph::State {
 
 int devices() { return static_cast<int>(torch::cuda::device_count()); }
 
-std::string version() {
-  return fmt::format("CUDA {}.{}", CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
-}
+std::string version() { return fmt::format("CUDA {}.{}", CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10); }
 
 std::string name(int device) { return at::cuda::getDeviceProperties(device)->name; }
 

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-/// What is said with CUDA's own headers. Without CUDA (cuda_absent.cpp) there are no devices, and nothing else
-/// here is called.
+/// What is said with CUDA's own headers. Without CUDA (cuda_absent.cpp) there are no devices, and nothing
+/// else here is called.
 namespace zeroloss::cuda {
 
 int devices();

@@ -1,5 +1,4 @@
 #include "conv/cuda.hpp"
-
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::cuda {

@@ -27,13 +27,14 @@ ConvEvaluation evaluate(const Logits& logits, const std::vector<std::int64_t>& l
     throw std::invalid_argument(fmt::format("evaluate: {} outputs for {} labels", n, labels.size()));
   ConvEvaluation e;
   e.n = n;
-  e.confusion.assign(static_cast<std::size_t>(classes), std::vector<Index>(static_cast<std::size_t>(classes)));
+  e.confusion.assign(static_cast<std::size_t>(classes),
+                     std::vector<Index>(static_cast<std::size_t>(classes)));
   Index missed = 0;
   for (Index i = 0; i < n; ++i) {
     const Index label = labels[static_cast<std::size_t>(i)];
     if (label < 0 || label >= classes)
-      throw std::invalid_argument(fmt::format("evaluate: label {} of image {}; expected 0 to {}", label, i,
-                                              classes - 1));
+      throw std::invalid_argument(
+          fmt::format("evaluate: label {} of image {}; expected 0 to {}", label, i, classes - 1));
     const float* outputs = logits.row(i).data();
     Index first = 0, before = 0;  // `before` counts classes that come before the label
     for (Index k = 0; k < classes; ++k) {

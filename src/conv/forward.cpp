@@ -25,7 +25,8 @@ torch::Device device_of(const std::string& name, int local_rank) {
   int index = local_rank;
   if (name.starts_with("cuda:")) {
     const std::string number = name.substr(5);
-    if (number.empty() || number.size() > 3 || !std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; }))
+    if (number.empty() || number.size() > 3 ||
+        !std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; }))
       throw std::invalid_argument(fmt::format("conv: device '{}'; expected cuda:N, N a number", name));
     index = std::stoi(number);
   }
@@ -39,16 +40,17 @@ torch::Device device_of(const std::string& name, int local_rank) {
 
 Compute compute_of(const ConvDevice& options, int local_rank) {
   if (options.precision != "auto" && options.precision != "float32" && options.precision != "bfloat16")
-    throw std::invalid_argument(fmt::format(
-        "conv: precision must be float32, bfloat16 or auto; got '{}'", options.precision));
+    throw std::invalid_argument(
+        fmt::format("conv: precision must be float32, bfloat16 or auto; got '{}'", options.precision));
   if (options.threads < 0)
     throw std::invalid_argument(fmt::format("conv: threads must be >= 0; got {}", options.threads));
   const torch::Device device = device_of(options.device, local_rank);
   const bool half = options.precision == "bfloat16" || (options.precision == "auto" && device.is_cuda());
   if (device.is_cuda()) cuda::use(device.index());
   if (device.is_cpu())
-    at::set_num_threads(options.threads > 0 ? options.threads
-                                            : static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+    at::set_num_threads(options.threads > 0
+                            ? options.threads
+                            : static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
   return {device, half ? torch::kBFloat16 : torch::kFloat32};
 }
 
@@ -94,8 +96,8 @@ torch::Tensor forward(const std::vector<ConvLayer>& layers, const std::vector<to
     const torch::Tensor inner = convolve(h, j).relu_();
     torch::Tensor next = convolve(inner, j + 1);
     if (layers[j].stride > 1) h = torch::avg_pool2d(h, layers[j].stride);
-    // Adding to the first channels is adding h with zero channels appended, without writing them. (A view that
-    // is written to costs a copy of the gradient: only where channels grow.)
+    // Adding to the first channels is adding h with zero channels appended, without writing them. (A view
+    // that is written to costs a copy of the gradient: only where channels grow.)
     (layers[j].in == layers[j].out ? next : next.narrow(1, 0, layers[j].in)).add_(h);
     h = next;
   }

@@ -29,8 +29,9 @@ class Processes : public Group {
  public:
   template <class Make>
   Processes(const ConvProcess& process, const char* name, Make make)
-      : process_(process), what_(fmt::format("conv: {} between {} processes at {}:{}", name, process.world,
-                                             process.address, process.port)) {
+      : process_(process),
+        what_(fmt::format("conv: {} between {} processes at {}:{}", name, process.world, process.address,
+                          process.port)) {
     guard([&] { backend_ = make(store_of(process)); });
   }
 
@@ -46,8 +47,8 @@ class Processes : public Group {
       work();
     } catch (const std::exception& error) {
       const std::string text = error.what();
-      throw BackendError(fmt::format("{} failed (rank {}): {}", what_, process_.rank,
-                                     text.substr(0, text.find('\n'))));
+      throw BackendError(
+          fmt::format("{} failed (rank {}): {}", what_, process_.rank, text.substr(0, text.find('\n'))));
     }
   }
 

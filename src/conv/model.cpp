@@ -42,9 +42,12 @@ std::string to_json(const ConvArchitecture& a) {
   Json stages = Json::array();
   for (const ConvStage& stage : a.stages)
     stages.push_back({{"blocks", stage.blocks}, {"channels", stage.channels}, {"stride", stage.stride}});
-  return Json{{"image_size", a.image_size},   {"stem_channels", a.stem_channels},
-              {"stem_kernel", a.stem_kernel}, {"stem_stride", a.stem_stride},
-              {"stages", stages},             {"classes", a.classes}}
+  return Json{{"image_size", a.image_size},
+              {"stem_channels", a.stem_channels},
+              {"stem_kernel", a.stem_kernel},
+              {"stem_stride", a.stem_stride},
+              {"stages", stages},
+              {"classes", a.classes}}
       .dump();
 }
 
@@ -65,8 +68,8 @@ ConvArchitecture from_json(const ModelFile& file) {
     for (const ConvStage& s : a.stages) sizes.insert(sizes.end(), {s.blocks, s.channels, s.stride});
     if (std::ranges::any_of(sizes, [](Index size) { return size > kMost; }) || a.stages.size() > 64)
       throw std::invalid_argument("sizes beyond all reason");
-    if (Index blocks = 0; std::ranges::any_of(
-            a.stages, [&](const ConvStage& s) { return (blocks += s.blocks) > (1 << 16); }))
+    if (Index blocks = 0;
+        std::ranges::any_of(a.stages, [&](const ConvStage& s) { return (blocks += s.blocks) > (1 << 16); }))
       throw std::invalid_argument("more blocks than all reason");
     layers(a);
   } catch (const Json::exception&) {
@@ -99,9 +102,9 @@ std::vector<float> for_file(const ConvNetwork& network) {
 }
 
 Metadata metadata_of(const ConvNetwork& network, const Metadata& extra) {
-  return model_metadata(
-      kKind, "float32", Task::classification, network.class_names,
-      {{"architecture", to_json(network.architecture)}, {"preprocessing", kPreprocessing}}, extra);
+  return model_metadata(kKind, "float32", Task::classification, network.class_names,
+                        {{"architecture", to_json(network.architecture)}, {"preprocessing", kPreprocessing}},
+                        extra);
 }
 
 std::vector<Index> shape_of(const ConvLayer& layer) {
@@ -179,8 +182,8 @@ void save_model(const std::filesystem::path& path, const ConvNetwork& network, c
     tensors.push_back(view_of(layer.name + ".weight", shape_of(layer), at));
     at += layer.weights();
   }
-  tensors.push_back(view_of("projection", {network.features(), network.architecture.classes},
-                            network.projection.data()));
+  tensors.push_back(
+      view_of("projection", {network.features(), network.architecture.classes}, network.projection.data()));
   write_tensors(path, tensors, metadata_of(network, extra));
 }
 

@@ -63,7 +63,8 @@ void check(const ConvOptions& o) {
   require(o.batch % o.process.world == 0, "batch",
           fmt::format("a multiple of the {} processes", o.process.world).c_str(), o.batch);
   require(o.steps >= 0, "steps", ">= 0", o.steps);
-  if (o.steps == 0) require(o.epochs > 0 && std::isfinite(o.epochs), "epochs", "> 0 where steps is 0", o.epochs);
+  if (o.steps == 0)
+    require(o.epochs > 0 && std::isfinite(o.epochs), "epochs", "> 0 where steps is 0", o.epochs);
   require(o.learning_rate > 0 && std::isfinite(o.learning_rate), "learning_rate", "> 0", o.learning_rate);
   require_one_of("schedule", o.schedule, {"steps", "cosine", "linear", "exponential", "constant"});
   require(std::ranges::is_sorted(o.drops) &&

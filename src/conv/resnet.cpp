@@ -63,8 +63,7 @@ std::vector<ConvLayer> layers(const ConvArchitecture& a) {
   Index size = a.image_size / a.stem_stride, in = a.stem_channels;
   const double stem_sigma =
       1 / (static_cast<double>(a.stem_kernel) * std::sqrt(static_cast<double>(a.stem_channels)));
-  std::vector<ConvLayer> all{
-      {"stem", 3, a.stem_channels, a.stem_kernel, a.stem_stride, size, stem_sigma}};
+  std::vector<ConvLayer> all{{"stem", 3, a.stem_channels, a.stem_kernel, a.stem_stride, size, stem_sigma}};
   for (std::size_t s = 0; s < a.stages.size(); ++s) {
     const ConvStage& stage = a.stages[s];
     const double sigma = 1 / (9 * static_cast<double>(stage.channels));

@@ -16,7 +16,9 @@ ConvResult train(const ImageSet&, const ImageSet&, const ConvOptions&, Progress&
   absent("conv");
 }
 
-Logits predict(const ConvNetwork&, const ImageSet&, const ConvDevice&, Progress&, Index) { absent("predict"); }
+Logits predict(const ConvNetwork&, const ImageSet&, const ConvDevice&, Progress&, Index) {
+  absent("predict");
+}
 
 std::string libtorch() { return {}; }
 

@@ -21,9 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 void check_images(const ImageSet& images, const ImageSet& test) {
   if (images.n() == 0) throw DataError(images.name + ": no images to train on");
@@ -151,8 +149,9 @@ class Run {
 
   void tell(const StepSums& sums) {
     show([&] {
-      progress_.note(fmt::format("loss {:.4f}  error {:.2f} %  {:.4g} images/s", totals_.loss / totals_.images,
-                                 100 * totals_.wrong / totals_.images, totals_.images / totals_.train_s));
+      progress_.note(fmt::format("loss {:.4f}  error {:.2f} %  {:.4g} images/s",
+                                 totals_.loss / totals_.images, 100 * totals_.wrong / totals_.images,
+                                 totals_.images / totals_.train_s));
       progress_.advance(sums.steps);
     });
   }
@@ -161,7 +160,8 @@ class Run {
     const Index step = trainer_.steps();
     ConvRecord r;
     r.step = step;
-    r.epoch = static_cast<double>(step) * static_cast<double>(options_.batch) / static_cast<double>(images_.n());
+    r.epoch =
+        static_cast<double>(step) * static_cast<double>(options_.batch) / static_cast<double>(images_.n());
     r.learning_rate = learning_rate(options_, steps_, images_.n(), step - 1);
     r.train_loss = totals_.loss / totals_.images;
     r.train_error = totals_.wrong / totals_.images;
@@ -214,13 +214,15 @@ class Run {
 
   static std::string conclusion(const ConvResult& r) {
     if (r.status == ConvStatus::diverged)
-      return fmt::format("training diverged before step {}; try a smaller learning rate", with_commas(r.steps));
+      return fmt::format("training diverged before step {}; try a smaller learning rate",
+                         with_commas(r.steps));
     if (r.status == ConvStatus::interrupted)
       return fmt::format("interrupted after {} steps", with_commas(r.steps));
     const std::string memory =
-        r.train->wrong == 0 ? fmt::format("all {} training images are right", with_commas(r.n))
-                            : fmt::format("{} of {} training images are wrong ({:.2f} %)", with_commas(r.train->wrong),
-                                          with_commas(r.n), 100 * r.train->top1_error);
+        r.train->wrong == 0
+            ? fmt::format("all {} training images are right", with_commas(r.n))
+            : fmt::format("{} of {} training images are wrong ({:.2f} %)", with_commas(r.train->wrong),
+                          with_commas(r.n), 100 * r.train->top1_error);
     return r.test ? fmt::format("{:.2f} % test error; {}", 100 * r.test->top1_error, memory) : memory;
   }
 

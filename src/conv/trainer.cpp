@@ -48,8 +48,8 @@ void ConvTrainer::load(const Batch& batch) {
       return;
     }
     // Pinned memory comes from a cache that knows when the copy is done: the batch may be overwritten now.
-    const torch::Tensor pinned = torch::empty_like(
-        to, torch::TensorOptions(torch::kCPU).dtype(to.scalar_type()).pinned_memory(true));
+    const torch::Tensor pinned =
+        torch::empty_like(to, torch::TensorOptions(torch::kCPU).dtype(to.scalar_type()).pinned_memory(true));
     std::memcpy(pinned.data_ptr(), from, pinned.nbytes());
     to.copy_(pinned, /*non_blocking=*/true);
   };
@@ -113,8 +113,8 @@ void ConvTrainer::step(const Batch& batch, double learning_rate) {
 
 StepSums ConvTrainer::take_sums(bool& flag) {
   const torch::NoGradGuard no_gradients;
-  torch::Tensor all = torch::cat({sums_, torch::tensor({images_seen_, steps_seen_, flag ? 1.0 : 0.0},
-                                                       sums_.options())});
+  torch::Tensor all =
+      torch::cat({sums_, torch::tensor({images_seen_, steps_seen_, flag ? 1.0 : 0.0}, sums_.options())});
   if (group_ != nullptr) group_->sum(all);
   all = all.to(torch::kCPU);
   const double* found = all.data_ptr<double>();
@@ -151,7 +151,9 @@ std::vector<std::pair<std::string, std::vector<float>>> ConvTrainer::state() con
 void ConvTrainer::restore(const std::vector<std::pair<std::string, std::vector<float>>>& state, Index steps) {
   const torch::NoGradGuard no_gradients;
   for (const auto& [name, numbers] : state)
-    (name == "weights" ? weights_ : name == "velocity" ? velocity_ : mean_)
+    (name == "weights"    ? weights_
+     : name == "velocity" ? velocity_
+                          : mean_)
         .copy_(to_device(numbers, compute_.device));
   steps_ = steps;
 }

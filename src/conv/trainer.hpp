@@ -20,8 +20,8 @@ struct StepSums {
   double loss = 0, wrong = 0, images = 0, gradient_norm = 0, steps = 0;
 };
 
-/// All weights lie in one vector, and so do the gradient, the velocity and the mean: an update is a handful of
-/// passes over them, and one reduction joins the processes.
+/// All weights lie in one vector, and so do the gradient, the velocity and the mean: an update is a handful
+/// of passes over them, and one reduction joins the processes.
 class ConvTrainer {
  public:
   /// Starts from the network's weights at rest. `group` may be null; it has to outlive this.

@@ -41,11 +41,12 @@ class ConvCommand : public TempFolder {
   }
 
   static std::vector<std::string> small(const std::string& data, const std::string& out) {
-    return {"train", data, "--depth", "1", "--width", "4", "--batch", "8", "--steps",
-            "10",    "--out", out,   "--evaluate-every", "5"};
+    return {"train",   data, "--depth", "1", "--width",          "4", "--batch", "8",
+            "--steps", "10", "--out",   out, "--evaluate-every", "5"};
   }
 
-  static std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
+  static std::vector<std::string> with(std::vector<std::string> arguments,
+                                       const std::vector<std::string>& more) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
@@ -62,17 +63,19 @@ TEST_F(ConvCommand, TrainsEvaluatesPredictsAndExports) {
   const std::string data = noise(20);
   const Outcome trained = conv(with(small(data, path("run")), {}));
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  EXPECT_NE(trained.out.find("20 training images and 20 test images, 10 classes"), std::string::npos) << trained.out;
+  EXPECT_NE(trained.out.find("20 training images and 20 test images, 10 classes"), std::string::npos)
+      << trained.out;
   EXPECT_NE(trained.out.find("7 convolutions"), std::string::npos) << trained.out;
-  for (const char* file : {"manifest.json", "result.json", "evaluation.json", "model.safetensors", "metrics.csv",
-                           "norms.csv", "error.vl.json", "norms.vl.json"})
+  for (const char* file : {"manifest.json", "result.json", "evaluation.json", "model.safetensors",
+                           "metrics.csv", "norms.csv", "error.vl.json", "norms.vl.json"})
     EXPECT_TRUE(fs::exists(path("run") + "/" + file)) << file;
   EXPECT_FALSE(fs::exists(path("run") + "/checkpoint.safetensors"));
 
   const auto metrics = lines("run/metrics.csv");
   ASSERT_EQ(metrics.size(), 3U);
-  EXPECT_EQ(metrics[0],
-            "step,epoch,learning_rate,train_loss,train_error,test_error,images_per_s,weight_norm,gradient_norm");
+  EXPECT_EQ(
+      metrics[0],
+      "step,epoch,learning_rate,train_loss,train_error,test_error,images_per_s,weight_norm,gradient_norm");
   EXPECT_EQ(metrics[1].substr(0, 9), "5,2,0.05,");
   EXPECT_EQ(lines("run/norms.csv")[0], "step,stage1.block1,stage2.block1,stage3.block1");
   const Json result = Json::parse(content(path("run/result.json")));
@@ -88,7 +91,7 @@ TEST_F(ConvCommand, TrainsEvaluatesPredictsAndExports) {
   const Outcome evaluated = conv({"eval", path("run"), data, "--json"});
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   EXPECT_EQ(Json::parse(evaluated.out), evaluation) << "the same network on the same images";
-  EXPECT_EQ(conv({"export", path("run"), path("net.onnx")}).exit_code, 0);
+  EXPECT_EQ(zeroloss({"export", path("run"), path("net.onnx")}).exit_code, 0);
 
   const Outcome again = conv(small(data, path("run")));
   EXPECT_EQ(again.exit_code, 2);
@@ -100,7 +103,7 @@ TEST_F(ConvCommand, OnnxRuntimeAgrees) {
   ZEROLOSS_NEEDS_PYTHON();
   const std::string data = noise(30);
   ASSERT_EQ(conv(with(small(data, path("run")), {"--learning-rate", "0.02"})).exit_code, 0);
-  ASSERT_EQ(conv({"export", path("run"), path("net.onnx")}).exit_code, 0);
+  ASSERT_EQ(zeroloss({"export", path("run"), path("net.onnx")}).exit_code, 0);
   const Outcome onnx = run_python("apps/conv_onnx.py", {path("net.onnx"), path("cifar/test_batch.bin")});
   ASSERT_EQ(onnx.exit_code, 0) << onnx.err;
   const Json evaluation = Json::parse(content(path("run/evaluation.json")));
@@ -127,8 +130,10 @@ TEST_F(ConvCommand, StopsOnInterruptAndResumes) {
   EXPECT_EQ(conv(arguments).exit_code, 2) << "without --resume nothing is overwritten";
   const Outcome rest = conv(with(arguments, {"--resume"}));
   ASSERT_EQ(rest.exit_code, 0) << rest.err;
-  const TensorFile whole = read_tensors(path("run/model.safetensors")), resumed = read_tensors(path("cut/model.safetensors"));
-  for (const Tensor& tensor : whole.tensors) EXPECT_EQ(resumed.find(tensor.name)->bytes, tensor.bytes) << tensor.name;
+  const TensorFile whole = read_tensors(path("run/model.safetensors")),
+                   resumed = read_tensors(path("cut/model.safetensors"));
+  for (const Tensor& tensor : whole.tensors)
+    EXPECT_EQ(resumed.find(tensor.name)->bytes, tensor.bytes) << tensor.name;
 }
 
 // The mean of two halves' gradients is the whole's, up to the rounding of sums: 10 steps of float32.
@@ -141,7 +146,8 @@ TEST_F(ConvCommand, TwoProcessesAgreeWithOne) {
   for (int rank = 0; rank < 2; ++rank)
     processes.emplace_back([&, rank] {
       RunOptions options;
-      options.environment = {"WORLD_SIZE=2", "RANK=" + std::to_string(rank), "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + port};
+      options.environment = {"WORLD_SIZE=2", "RANK=" + std::to_string(rank), "MASTER_ADDR=127.0.0.1",
+                             "MASTER_PORT=" + port};
       outcomes[rank] = conv(with(small(data, path("two")), {"--threads", "1"}), options);
     });
   for (std::thread& process : processes) process.join();
@@ -150,7 +156,8 @@ TEST_F(ConvCommand, TwoProcessesAgreeWithOne) {
   ASSERT_EQ(outcomes[1].exit_code, 0) << outcomes[1].err;
   EXPECT_EQ(outcomes[1].out, "") << "rank 0 speaks";
   EXPECT_EQ(Json::parse(content(path("two/result.json")))["processes"], 2);
-  const TensorFile one = read_tensors(path("one/model.safetensors")), two = read_tensors(path("two/model.safetensors"));
+  const TensorFile one = read_tensors(path("one/model.safetensors")),
+                   two = read_tensors(path("two/model.safetensors"));
   for (const Tensor& tensor : one.tensors) {
     const auto* a = tensor.data<float>();
     const auto* b = two.find(tensor.name)->data<float>();
@@ -203,7 +210,8 @@ TEST_F(ConvCommand, NamesWhatIsWrong) {
   const Outcome outcome = conv({"train", data}, alone);
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_NE(outcome.err.find("WORLD_SIZE is no number: two"), std::string::npos) << outcome.err;
-  for (const char* sub : {"train", "eval", "predict", "export"}) EXPECT_EQ(conv({sub, "--help"}).exit_code, 0);
+  for (const char* sub : {"train", "eval", "predict"})
+    EXPECT_EQ(conv({sub, "--help"}).exit_code, 0);
 }
 
 // Photographs, by their folder: training and test split, prediction of a file.
@@ -211,10 +219,11 @@ TEST_F(ConvCommand, ReadsImageFolders) {
   const fs::path shared = shared_data();
   if (shared.empty()) GTEST_SKIP() << "no ZEROLOSS_SHARED_DATA";
   const std::string photos = shared / "photos";
-  const Outcome trained = conv({"train", photos, "--crop", "resized", "--depth", "1", "--width", "4", "--batch", "8",
-                                "--steps", "4", "--out", path("run")});
+  const Outcome trained = conv({"train", photos, "--crop", "resized", "--depth", "1", "--width", "4",
+                                "--batch", "8", "--steps", "4", "--out", path("run")});
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  EXPECT_NE(trained.out.find("16 training images and 8 test images, 2 classes"), std::string::npos) << trained.out;
+  EXPECT_NE(trained.out.find("16 training images and 8 test images, 2 classes"), std::string::npos)
+      << trained.out;
   const Outcome seen = conv({"predict", path("run"), photos + "/val/ants/Ant-1818.jpg", "--json"});
   ASSERT_EQ(seen.exit_code, 0) << seen.err;
   const Json classes = Json::parse(seen.out)[0]["classes"];
@@ -229,10 +238,12 @@ TEST_F(ConvCommand, SlowMemorizesCifar) {
   if (run_program("dwebp", {"-version"}).exit_code != 0) GTEST_SKIP() << "no dwebp (Debian: webp)";
   const Outcome unpacked = run_program("python3", {shared / "unpack.py", "cifar-10", folder});
   ASSERT_EQ(unpacked.exit_code, 0) << unpacked.err;
-  const Outcome trained = conv({"train", folder, "--n", "500", "--no-test", "--depth", "2", "--width", "16",
-                                "--batch", "25", "--epochs", "60", "--crop", "none", "--flip", "false", "--learning-rate",
-                                "0.05", "--schedule", "cosine", "--warm-up", "0.1", "--stop", "memorized",
-                                "--require", "memorized"});
+  const Outcome trained =
+      conv({"train",     folder,       "--n",      "500",       "--no-test", "--depth",
+            "2",         "--width",    "16",       "--batch",   "25",        "--epochs",
+            "60",        "--crop",     "none",     "--flip",    "false",     "--learning-rate",
+            "0.05",      "--schedule", "cosine",   "--warm-up", "0.1",       "--stop",
+            "memorized", "--require",  "memorized"});
   EXPECT_EQ(trained.exit_code, 0) << trained.out << trained.err;
   EXPECT_NE(trained.out.find("all 500 training images are right"), std::string::npos) << trained.out;
 }

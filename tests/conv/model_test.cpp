@@ -58,10 +58,12 @@ TEST_F(ConvModel, IsLaidOutAsPyTorchHasIt) {
 }
 
 TEST_F(ConvModel, DamageIsNamed) {
-  EXPECT_MESSAGE(DataError, load_conv_network(changed([](TensorFile& f) { f.tensors.pop_back(); })), "no tensor");
+  EXPECT_MESSAGE(DataError, load_conv_network(changed([](TensorFile& f) { f.tensors.pop_back(); })),
+                 "no tensor");
   EXPECT_MESSAGE(DataError, load_conv_network(changed([](TensorFile& f) { f.metadata["kind"] = "cat"; })),
                  "kind 'cat'");
-  EXPECT_MESSAGE(DataError, load_conv_network(changed([](TensorFile& f) { f.metadata["architecture"] = "{"; })),
+  EXPECT_MESSAGE(DataError,
+                 load_conv_network(changed([](TensorFile& f) { f.metadata["architecture"] = "{"; })),
                  "architecture is not the JSON");
   const auto resized = [](const char* from, const char* to) {
     return [from, to](TensorFile& f) {
@@ -75,7 +77,8 @@ TEST_F(ConvModel, DamageIsNamed) {
                  "tensor 'projection' has shape [16, 3]; expected [16, 4]");
   EXPECT_MESSAGE(DataError, load_conv_network(changed(resized("\"blocks\":1", "\"blocks\":900000000"))),
                  "impossible architecture");
-  EXPECT_MESSAGE(DataError, load_conv_network(changed([](TensorFile& f) { f.metadata["class_names"] = "[\"a\"]"; })),
+  EXPECT_MESSAGE(DataError,
+                 load_conv_network(changed([](TensorFile& f) { f.metadata["class_names"] = "[\"a\"]"; })),
                  "1 class names for 3 outputs");
   EXPECT_MESSAGE(DataError, load_conv_network(changed([](TensorFile& f) {
                    const float nan = std::numeric_limits<float>::quiet_NaN();

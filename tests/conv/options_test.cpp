@@ -65,18 +65,23 @@ TEST(ConvOptions, CountEpochs) {
 TEST(ConvOptions, NameWhatIsOutOfRange) {
   using Change = std::function<void(ConvOptions&)>;
   const std::vector<std::pair<Change, std::string>> cases{
-      {[](ConvOptions& o) { o.architecture = "vgg"; }, "architecture must be one of cifar, imagenet34; got vgg"},
+      {[](ConvOptions& o) { o.architecture = "vgg"; },
+       "architecture must be one of cifar, imagenet34; got vgg"},
       {[](ConvOptions& o) { o.depth = 0; }, "depth must be >= 1; got 0"},
       {[](ConvOptions& o) { o.width = 10; }, "width must be a positive multiple of 4; got 10"},
       {[](ConvOptions& o) { o.batch = 0; }, "batch must be >= 1"},
-      {[](ConvOptions& o) { o.process.world = 3, o.batch = 128; }, "batch must be a multiple of the 3 processes"},
+      {[](ConvOptions& o) { o.process.world = 3, o.batch = 128; },
+       "batch must be a multiple of the 3 processes"},
       {[](ConvOptions& o) { o.process.rank = 1; }, "rank must be in [0, world)"},
       {[](ConvOptions& o) { o.steps = -1; }, "steps must be >= 0"},
       {[](ConvOptions& o) { o.steps = 0; }, "epochs must be > 0 where steps is 0"},
       {[](ConvOptions& o) { o.learning_rate = 0; }, "learning_rate must be > 0"},
       {[](ConvOptions& o) { o.learning_rate = std::nan(""); }, "learning_rate must be > 0; got nan"},
       {[](ConvOptions& o) { o.schedule = "sine"; }, "schedule must be one of"},
-      {[](ConvOptions& o) { o.drops = {0.8, 0.5}; }, "drops must be fractions in (0, 1), ascending; got 0.8, 0.5"},
+      {[](ConvOptions& o) {
+         o.drops = {0.8, 0.5};
+       },
+       "drops must be fractions in (0, 1), ascending; got 0.8, 0.5"},
       {[](ConvOptions& o) { o.drops = {1}; }, "drops must be"},
       {[](ConvOptions& o) { o.drop_factor = 1; }, "drop_factor must be > 1"},
       {[](ConvOptions& o) { o.decay = 1; }, "decay must be in (0, 1)"},

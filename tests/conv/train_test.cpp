@@ -79,7 +79,8 @@ class Steps : public ::testing::Test {
       for (Index p = 0; p < pixels; ++p)
         for (Index i = 0; i < layer.in; ++i) {
           const Index at = (o * layer.in + i) * pixels + p;
-          numbers.push_back(t.dtype == Dtype::f32 ? static_cast<double>(t.data<float>()[at]) : t.data<double>()[at]);
+          numbers.push_back(t.dtype == Dtype::f32 ? static_cast<double>(t.data<float>()[at])
+                                                  : t.data<double>()[at]);
         }
     return numbers;
   }
@@ -89,7 +90,8 @@ class Steps : public ::testing::Test {
     const Index share = 4 * 8 * 8 * 3;
     b.x = std::shared_ptr<float>(new float[share], std::default_delete<float[]>());
     std::copy_n(tensor("x").data<float>() + step * share, share, b.x.get());
-    b.labels.assign(tensor("labels").data<std::int64_t>() + step * 4, tensor("labels").data<std::int64_t>() + step * 4 + 4);
+    b.labels.assign(tensor("labels").data<std::int64_t>() + step * 4,
+                    tensor("labels").data<std::int64_t>() + step * 4 + 4);
     return b;
   }
 
@@ -133,7 +135,8 @@ TEST_F(Steps, LogitsAreThoseOfPyTorch) {
   const std::vector<ConvLayer> all = layers(network.architecture);
   const torch::Tensor x = torch::from_blob(batch(0).x.get(), {4, 8, 8, 3}).clone();
   const torch::Tensor projection = to_device(network.projection, torch::kCPU).view({12, 5});
-  const torch::Tensor logits = forward(all, views(to_device(network.weights, torch::kCPU), all), projection, x);
+  const torch::Tensor logits =
+      forward(all, views(to_device(network.weights, torch::kCPU), all), projection, x);
   const double* expected = tensor("logits").data<double>();
   double difference = 0, norm = 0;
   for (Index k = 0; k < 20; ++k) {
@@ -178,7 +181,8 @@ TEST_F(Steps, TheMeanOfWeightsFollowsThem) {
     const std::vector<float> now = trainer.weights(), kept = trainer.kept();
     for (std::size_t i = 0; i < now.size(); ++i) {
       const double mean = keep * static_cast<double>(expected[i]) + (1 - keep) * static_cast<double>(now[i]);
-      ASSERT_NEAR(kept[i], mean, 4 * std::ldexp(1, -24) * (std::abs(mean) + std::abs(static_cast<double>(now[i]))));
+      ASSERT_NEAR(kept[i], mean,
+                  4 * std::ldexp(1, -24) * (std::abs(mean) + std::abs(static_cast<double>(now[i]))));
       expected[i] = kept[i];
     }
   }
@@ -192,8 +196,8 @@ TEST_F(ConvTrain, RecordsWhatItDoes) {
   const ImageSet images = noise_images(20, 4), test = noise_images(10, 4, 32, 1);
   Progress silent;
   std::vector<Index> seen;
-  const ConvResult r =
-      train(images, test, small_options(), silent, [&](const ConvRecord& record) { seen.push_back(record.step); });
+  const ConvResult r = train(images, test, small_options(), silent,
+                             [&](const ConvRecord& record) { seen.push_back(record.step); });
   EXPECT_EQ(r.status, ConvStatus::finished);
   EXPECT_EQ(r.steps, 12);
   EXPECT_EQ(seen, (std::vector<Index>{4, 8, 12}));
@@ -248,7 +252,8 @@ TEST_F(ConvTrain, ResumesToTheLastBit) {
     }
   }
   options.learning_rate = 0.5;
-  EXPECT_MESSAGE(DataError, train(images, {}, options, silent), "of another run", "learning_rate is 0.02, not 0.5");
+  EXPECT_MESSAGE(DataError, train(images, {}, options, silent), "of another run",
+                 "learning_rate is 0.02, not 0.5");
   write("checkpoint", "not one");
   EXPECT_MESSAGE(DataError, train(images, {}, options, silent), "checkpoint");
 }
@@ -271,17 +276,20 @@ TEST_F(ConvTrain, NamesWhatIsWrong) {
     options.device = device;
     return train(images, {}, options, silent);
   };
-  EXPECT_MESSAGE(std::invalid_argument, with({"tpu", "auto", 0}), "device must be cpu, cuda, cuda:N or auto; got 'tpu'");
+  EXPECT_MESSAGE(std::invalid_argument, with({"tpu", "auto", 0}),
+                 "device must be cpu, cuda, cuda:N or auto; got 'tpu'");
   EXPECT_MESSAGE(std::invalid_argument, with({"cuda:x", "auto", 0}), "N a number");
   EXPECT_MESSAGE(std::invalid_argument, with({"cpu", "float16", 0}), "precision must be");
   EXPECT_MESSAGE(std::invalid_argument, with({"cpu", "auto", -1}), "threads must be >= 0");
   if (cuda::devices() == 0)
     EXPECT_MESSAGE(BackendError, with({"cuda", "auto", 0}), "device cuda asked for", "0 CUDA devices");
   EXPECT_MESSAGE(DataError, train({}, {}, small_options(), silent), "no images");
-  EXPECT_MESSAGE(DataError, train(images, noise_images(4, 2), small_options(), silent), "its classes are others");
+  EXPECT_MESSAGE(DataError, train(images, noise_images(4, 2), small_options(), silent),
+                 "its classes are others");
   EXPECT_MESSAGE(std::invalid_argument, train(noise_images(8, 2, 30), {}, small_options(), silent),
                  "needs images of 32 x 32; got 30 x 30");
-  EXPECT_MESSAGE(std::invalid_argument, predict(draw_network(cifar_architecture(2, 1, 4)), images, {}, silent, 0),
+  EXPECT_MESSAGE(std::invalid_argument,
+                 predict(draw_network(cifar_architecture(2, 1, 4)), images, {}, silent, 0),
                  "batch must be >= 1");
 }
 

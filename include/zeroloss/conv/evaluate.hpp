@@ -30,12 +30,12 @@ Logits predict(const ConvNetwork& network, const ImageSet& images, const ConvDev
 /// How outputs compare with labels.
 struct ConvEvaluation {
   Index n = 0;
-  double loss = 0;                             ///< mean cross-entropy
-  double top1_error = 0, top5_error = 0;       ///< fractions; top5: the label is not among the five largest
-  Index wrong = 0;                             ///< top1_error * n
-  std::vector<Index> predicted;                ///< class of each image: the first of equal largest outputs
-  std::vector<std::vector<Index>> confusion;   ///< [label][predicted], counts
-  std::vector<double> per_class_error;         ///< NaN for a class without images
+  double loss = 0;                            ///< mean cross-entropy
+  double top1_error = 0, top5_error = 0;      ///< fractions; top5: the label is not among the five largest
+  Index wrong = 0;                            ///< top1_error * n
+  std::vector<Index> predicted;               ///< class of each image: the first of equal largest outputs
+  std::vector<std::vector<Index>> confusion;  ///< [label][predicted], counts
+  std::vector<double> per_class_error;        ///< NaN for a class without images
 };
 
 /// `labels`: class numbers, 0..classes-1. An output that is not a number counts as smaller than all others.

@@ -23,14 +23,14 @@ struct ConvStage {
 /// Where which convolutions stand. The default is Table 1 of [HM]: 55 convolutions, 13,538,736 weights.
 struct ConvArchitecture {
   Index image_size = 32;  ///< side of the square images in pixels; a multiple of the product of all strides
-  Index stem_channels = 16, stem_kernel = 3, stem_stride = 1;  ///< of C_0; the kernel is odd
+  Index stem_channels = 16, stem_kernel = 3, stem_stride = 1;              ///< of C_0; the kernel is odd
   std::vector<ConvStage> stages = {{9, 64, 1}, {9, 128, 2}, {9, 256, 2}};  ///< channels never decrease
   Index classes = 10;
 };
 
-/// The network for 32 x 32 images: `depth` blocks a stage, `width` channels in the first stage and twice, four
-/// times as many in the next; the stem has width/4. Throws std::invalid_argument: depth or classes < 1, width
-/// no positive multiple of 4.
+/// The network for 32 x 32 images: `depth` blocks a stage, `width` channels in the first stage and twice,
+/// four times as many in the next; the stem has width/4. Throws std::invalid_argument: depth or classes < 1,
+/// width no positive multiple of 4.
 ConvArchitecture cifar_architecture(Index classes = 10, Index depth = 9, Index width = 64);
 
 /// The 34-layer network for 224 x 224 images: a 7 x 7 stem of stride 2, then 3, 4, 6, 3 blocks of 80, 168,
@@ -54,8 +54,9 @@ struct ConvLayer {
 /// Throws std::invalid_argument if the architecture contradicts itself.
 std::vector<ConvLayer> layers(const ConvArchitecture& architecture);
 
-Index weights(const ConvArchitecture& architecture);        ///< trainable numbers
-double multiply_adds(const ConvArchitecture& architecture);  ///< of one image, forward; training takes 3 times
+Index weights(const ConvArchitecture& architecture);  ///< trainable numbers
+double multiply_adds(
+    const ConvArchitecture& architecture);  ///< of one image, forward; training takes 3 times
 
 /// A network with its numbers.
 struct ConvNetwork {

@@ -34,12 +34,12 @@ struct ConvOptions {
   Index depth = 9;                     ///< cifar: residual blocks a stage, >= 1
   Index width = 64;                    ///< cifar: channels of the first stage, a multiple of 4
 
-  Index batch = 128;  ///< images of a step, over all processes; >= 1, a multiple of their number
-  Index steps = 60'000;  ///< >= 1; 0: `epochs` says
-  double epochs = 0;     ///< > 0 where steps = 0: passes over the images, rounded up to whole steps
-  double learning_rate = 0.05;      ///< > 0, the largest
-  std::string schedule = "steps";   ///< steps: divided by `drop_factor` at `drops` | cosine: to 0 | linear: to
-                                    ///< 0 | exponential: times `decay` every two epochs [HM, 4.2] | constant
+  Index batch = 128;               ///< images of a step, over all processes; >= 1, a multiple of their number
+  Index steps = 60'000;            ///< >= 1; 0: `epochs` says
+  double epochs = 0;               ///< > 0 where steps = 0: passes over the images, rounded up to whole steps
+  double learning_rate = 0.05;     ///< > 0, the largest
+  std::string schedule = "steps";  ///< steps: divided by `drop_factor` at `drops` | cosine: to 0 | linear: to
+                                   ///< 0 | exponential: times `decay` every two epochs [HM, 4.2] | constant
   std::vector<double> drops = {0.5, 5.0 / 6};  ///< fractions of all steps, in (0, 1), ascending
   double drop_factor = 10;                     ///< > 1
   double decay = 0.94;                         ///< in (0, 1)
@@ -102,7 +102,7 @@ struct ConvResult {
   std::vector<ConvRecord> history;
   std::optional<ConvEvaluation> train;  ///< of all training images, without augmentation; not if interrupted
   std::optional<ConvEvaluation> test;   ///< not without test images
-  double seconds = 0;                   ///< of training and evaluation, earlier parts of a resumed run included
+  double seconds = 0;  ///< of training and evaluation, earlier parts of a resumed run included
 };
 
 /// Called with every record as soon as it is there, on rank 0 only.

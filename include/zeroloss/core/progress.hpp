@@ -32,7 +32,7 @@ class Progress {
   void stage(std::string name, double total = 0);  ///< ends the stage before, begins a new one
   void advance(double amount);                     ///< adds to `done`; throws Interrupted once cancelled
   void note(std::string text) { note_ = std::move(text); }  ///< of reports from now on, in this stage
-  void finish();                                   ///< ends the last stage
+  void finish();                                            ///< ends the last stage
   bool cancelled() const { return cancel_ != nullptr && cancel_->load(std::memory_order_relaxed); }
   void check() const;  ///< throws Interrupted once cancelled
   /// Cancelled with this one, but reports nothing: for work inside a stage.
