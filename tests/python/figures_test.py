@@ -64,7 +64,7 @@ def test_figures_fetch_nothing(tmp_path):
         code = ("import json, sys; import run_folders; from zeroloss import figures; "
                 "figure = figures.Figure('a', json.load(open(sys.argv[1]))); figure.vega(); figure.save(sys.argv[2])")
         line = [sys.executable, "-c", code, tmp_path / "a.json", tmp_path / "a.svg"]
-        subprocess.run(line, cwd=Path(__file__).parent, capture_output=True, timeout=60)  # refused, or drawn without data
+        subprocess.run(line, cwd=Path(__file__).parent, capture_output=True, timeout=60)  # refused
         with pytest.raises(BlockingIOError):  # nobody has called
             server.accept()
 
