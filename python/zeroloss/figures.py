@@ -113,9 +113,10 @@ class Figure:
         return {key: value for key, value in compiled.items() if key != "$schema"}  # of Vega 5; the page's is newer
 
     def _drawn(self, form: str, scale: float):
-        spec = {**self.spec, "config": {**theme(LIGHT), "background": LIGHT["paper"]}}
+        spec = {**_still(self.spec), "config": {**theme(LIGHT), "background": LIGHT["paper"]}}
         options = {"scale": scale} if form == "png" else {}
-        return getattr(renderer(), f"vegalite_to_{form}")(spec, vl_version=vega_lite_version(), **options)
+        draw = getattr(renderer(), f"vegalite_to_{form}")
+        return draw(spec, vl_version=vega_lite_version(), allowed_base_urls=[], **options)  # data are inside
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         spec = {**self.spec, "config": theme(LIGHT)}
@@ -189,6 +190,14 @@ def vega_lite_version() -> str:
     """The newest Vega-Lite 5 that vl-convert has: the version that the specifications are written in."""
     versions = [v for v in renderer().get_vegalite_versions() if v.startswith("5.")]
     return max(versions, key=lambda v: [int(part) for part in v.split(".")])
+
+
+def _still(spec: dict) -> dict:
+    """Without the points that only a pointer finds."""
+    def keep(key, value):
+        return key != "point" or not isinstance(value, dict) or value.get("opacity") != 0
+
+    return json.loads(json.dumps(spec), object_hook=lambda pairs: {k: v for k, v in pairs.items() if keep(k, v)})
 
 
 def _object(path: Path) -> dict:

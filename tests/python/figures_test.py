@@ -3,7 +3,10 @@
 import base64
 import json
 import math
+import socket
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from run_folders import KINDS, make_conv, run_of
@@ -49,6 +52,21 @@ def test_figures_are_saved_in_every_format(tmp_path):
     assert json.loads(figure.save(tmp_path / "a.json").read_text()) == figure.spec
     with pytest.raises(ValueError, match="svg, .png, .pdf or .json"):
         figure.save(tmp_path / "a.gif")
+    assert 'opacity="0"' not in (tmp_path / "a.svg").read_text()  # points that only a pointer finds
+
+
+def test_figures_fetch_nothing(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        data = {"url": f"http://127.0.0.1:{server.getsockname()[1]}/data.json"}
+        spec = {"data": data, "mark": "point", "encoding": {"x": {"field": "a"}}}
+        (tmp_path / "a.json").write_text(json.dumps(spec))
+        code = ("import json, sys; import run_folders; from zeroloss import figures; "
+                "figure = figures.Figure('a', json.load(open(sys.argv[1]))); figure.vega(); figure.save(sys.argv[2])")
+        line = [sys.executable, "-c", code, tmp_path / "a.json", tmp_path / "a.svg"]
+        subprocess.run(line, cwd=Path(__file__).parent, capture_output=True, timeout=60)  # refused
+        with pytest.raises(BlockingIOError):  # nobody has called
+            server.accept()
 
 
 def test_figures_draw_themselves_in_a_notebook():

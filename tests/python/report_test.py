@@ -6,7 +6,6 @@ import random
 import re
 import sys
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from run_folders import EVIL, KINDS, Page, decoded, evil_run, make_conv, run_of
