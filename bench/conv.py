@@ -1,0 +1,193 @@
+"""Times a step of training the all-convolutional residual network, ours and PyTorch's, in turn, and compares their gradients;
+writes bench/results/conv-DEVICE.json and .md.
+
+    python3 bench/conv.py --bin build/conv-peer/bin --env build/bench-env [--bin build/release/bin] [--device cuda]
+
+after `bench/setup.sh torch`; README.md says how conv_bench is built with PyTorch's own LibTorch. Standard library only.
+"""
+import argparse
+import datetime
+import functools
+import json
+import os
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+
+from run import HERE, Program, interleave, processor, revision
+
+PRECISIONS = ("float32", "bfloat16")
+BATCHES = {"cpu": [32], "cuda": [128, 512]}
+COUNT = {"cpu": 1, "cuda": 50}  # steps of a measurement
+BUSY = 0.1  # share of the processors that others may use during a measurement
+LEAST = 5  # rounds that have to be undisturbed
+ERROR = 1e-5  # relative, of logits, loss and the gradient of every layer in float32
+
+
+def ticks(pid):
+    """What all processors did so far, all and idle, and what one process did."""
+    words = [int(w) for w in pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
+    own = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return sum(words), words[3] + words[4], int(own[11]) + int(own[12])
+
+
+def watched(program, *words):
+    """Its answer, with the share of the processors that others used meanwhile."""
+    before = ticks(program.process.pid)
+    answer = program.ask(*words)
+    all_, idle, own = (b - a for a, b in zip(before, ticks(program.process.pid)))
+    return answer | {"others": max(0, all_ - idle - own) / max(1, all_), "cpu_s": own / os.sysconf("SC_CLK_TCK")}
+
+
+def undisturbed(question, patience):
+    """Its answer without disturbance; or, after `patience` seconds, its last one."""
+    deadline = time.monotonic() + patience
+    while True:
+        answer = question()
+        if answer["others"] <= BUSY or time.monotonic() > deadline:
+            return answer
+        time.sleep(1)
+
+
+def counted(answers):
+    """The rounds that count: those nobody disturbed, or all where they are too few."""
+    quiet = [a for a in answers if a["others"] <= BUSY]
+    return quiet if len(quiet) >= LEAST else answers
+
+
+def rates(answers, batch, clock):
+    """Images a second: median, least, most."""
+    all_ = [batch * a["steps"] / a[clock] for a in counted(answers)]
+    return statistics.median(all_), min(all_), max(all_)
+
+
+def measure(options):
+    kind, programs = options.device.split(":")[0], {}
+    peer = Program(options.env / "torch/bin/python", HERE / "conv_peers.py", options.device, options.threads)
+    with peer:
+        found = {"peer": peer.ask("info"), "zeroloss": {}, "batches": options.batch or BATCHES[kind]}
+        for folder in options.bin:
+            program = Program(folder / "conv_bench", options.device, options.threads)
+            info = program.ask("info")
+            name = f"zeroloss, {info['libtorch'].split(',')[0]}"
+            programs[name], found["zeroloss"][name] = program, info
+        with tempfile.TemporaryDirectory() as folder:
+            found["errors"] = {}
+            for name, program in programs.items():
+                path = pathlib.Path(folder) / "batch.safetensors"
+                program.ask("write", path, options.check)
+                found["errors"][name] = peer.ask("check", path)
+        questions = {}
+        for batch in found["batches"]:
+            for precision in PRECISIONS:
+                for name, program in programs.items():
+                    questions[f"{name}|{precision}|{batch}"] = functools.partial(watched, program, "step", precision, batch, COUNT[kind])
+            for variant in peer.ask("variants"):
+                way, precision = variant.split("-")
+                if options.way and way not in options.way:
+                    continue
+                questions[f"PyTorch, {way}|{precision}|{batch}"] = functools.partial(watched, peer, "step", variant, batch, COUNT[kind])
+        for precision in PRECISIONS:
+            questions[f"product|{precision}|{0}"] = functools.partial(watched, peer, "gemm", precision)
+        interleave(questions, 0, 2)  # to warm up and compile
+        quiet = {name: functools.partial(undisturbed, question, options.patience) for name, question in questions.items()}
+        found["answers"] = interleave(quiet, options.rounds, 0)
+        for program in programs.values():
+            program.process.stdin.close()
+            program.process.wait()
+    return found
+
+
+def worst(errors):
+    """(largest error, where) of each comparison."""
+    return {who: max((error, name) for name, error in found.items()) for who, found in errors.items()}
+
+
+def same_version(found):
+    """Our program with PyTorch's own LibTorch, or None."""
+    version = found["peer"]["torch"].split("+")[0]
+    return next((name for name in found["zeroloss"] if name.endswith(f"LibTorch {version}")), None)
+
+
+def quietness(found):
+    """What the reader has to know about the others who used the machine."""
+    runs = found["answers"].values()
+    if found["clock"] == "cpu_s":
+        return "Rates are those of the programs' own processor time, as the machine was not idle."
+    disturbed, total = sum(a["others"] > BUSY for r in runs for a in r), sum(map(len, runs))
+    text = f"Others used more than {100 * BUSY:.0f} % of the processors during {disturbed} of {total} measurements"
+    if all(sum(a["others"] <= BUSY for a in r) >= LEAST for r in runs):
+        return text + ("; those do not count." if disturbed else ".")
+    return text + ", so that all had to count: not for publishing."
+
+
+def table(found, date, version):
+    answers, peer = found["answers"], found["peer"]
+    info = next(iter(found["zeroloss"].values()))
+    flops = 6 * info["multiply_adds"]  # of an image: forward, and two products as large backward
+    peak = {p: max(a["flops"] / a[found["clock"]] for a in counted(answers[f"product|{p}|0"])) for p in PRECISIONS}
+    device = peer["device"] if found["device"] != "cpu" else f"{processor()}, {peer['threads']} threads"
+    lines = [
+        f"{info['weights']:,} weights, {flops / 1e9:.2f} GFLOP an image and step. {device}; PyTorch {peer['torch']}. {date}, zeroloss {version}; "
+        f"medians of {min(map(len, answers.values()))} rounds or more. {quietness(found)}", "",
+        "| batch | program | precision | images/s | GFLOP/s | of a matrix product's rate |", "|---|---|---|---|---|---|"]
+    for name, runs in answers.items():
+        program, precision, batch = name.split("|")
+        if program == "product":
+            continue
+        median, least, most = rates(runs, int(batch), found["clock"])
+        lines.append(f"| {batch} | {program} | {precision} | {median:,.4g} ({least:,.4g} to {most:,.4g}) | {median * flops / 1e9:,.0f} "
+                     f"| {100 * median * flops / peak[precision]:.0f} % of {peak[precision] / 1e9:,.0f} GF/s |")
+    lines += ["", "| batch | precision | zeroloss, with | images/s | PyTorch at its best | images/s | ratio |", "|---|---|---|---|---|---|---|"]
+    for batch in found["batches"]:
+        for precision in (*PRECISIONS, None):
+            chosen = {n: rates(r, batch, found["clock"])[0] for n, r in answers.items()
+                      if n.split("|")[2] == str(batch) and (precision is None or n.split("|")[1] == precision)}
+            theirs = max((n for n in chosen if n.startswith("PyTorch")), key=chosen.get)
+            for program in found["zeroloss"]:
+                ours = max((n for n in chosen if n.split("|")[0] == program), key=chosen.get)
+                lines.append(f"| {batch} | {precision or 'any'} | {program.split(', ')[1]}, {ours.split('|')[1]} | {chosen[ours]:,.4g} "
+                             f"| {' '.join(theirs.split(', ')[1].split('|')[:2])} | {chosen[theirs]:,.4g} | {chosen[ours] / chosen[theirs]:.2f} |")
+    lines += ["", f"Relative errors in norm, of logits, loss and the gradient of every layer, the largest of all; batch of {found['check']}, float32:", "",
+              "| | of zeroloss, against float64 | of PyTorch, against float64 | between the two |", "|---|---|---|---|"]
+    for name, errors in found["errors"].items():
+        of = worst(errors)
+        lines.append(f"| {name} | " + " | ".join(f"{of[k][0]:.1e} ({of[k][1]})" for k in ("zeroloss", "PyTorch", "between")) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--results", type=pathlib.Path, default=HERE / "results")
+    parser.add_argument("--bin", type=pathlib.Path, action="append", required=True, help="folder of conv_bench; may be given again")
+    parser.add_argument("--env", type=pathlib.Path, required=True, help="folder of the peers' environments")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda [cpu]")
+    parser.add_argument("--batch", type=int, action="append", help="may be given again [cpu: 32; cuda: 128, 512]")
+    parser.add_argument("--way", action="append", help="of PyTorch: eager, compiled or tuned; may be given again [all]")
+    parser.add_argument("--check", type=int, default=4, help="images of the batch whose gradients are compared [4]")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of both [all]")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall",
+                        help="cpu: count the program's own processor time, for one thread on a machine that is not idle [wall]")
+    parser.add_argument("--patience", type=float, default=20, help="seconds to repeat a disturbed measurement, each time [20]")
+    options = parser.parse_args()
+    found = {"device": options.device, "check": options.check, "clock": {"wall": "seconds", "cpu": "cpu_s"}[options.clock]} | measure(options)
+    date, version = datetime.date.today().isoformat(), revision()
+    text = table(found, date, version)
+    options.results.mkdir(parents=True, exist_ok=True)
+    name = f"conv-{options.device.split(':')[0]}"
+    record = {"date": date, "revision": version, "processor": processor()} | found
+    (options.results / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+    (options.results / f"{name}.md").write_text(text)
+    print(text)
+    if same_version(found) is None:
+        print(f"conv: no conv_bench here is built with PyTorch's LibTorch, {found['peer']['torch']}: the ratios compare versions too", file=sys.stderr)
+    wrong = {name: worst(errors)["zeroloss"] for name, errors in found["errors"].items() if worst(errors)["zeroloss"][0] > ERROR}
+    if wrong:
+        sys.exit(f"conv: relative errors above {ERROR}: {wrong}")
+
+
+if __name__ == "__main__":
+    main()
