@@ -1,0 +1,101 @@
+"""The paper's network on CIFAR-10 or CIFAR-100, a run for each seed, in pieces if need be.
+
+    python experiments/conv/run.py build/release/bin/zeroloss DATA [--recipe modern] [--seeds 0,1,2] [--minutes 9] [OPTION...]
+
+DATA is what `zeroloss conv train` takes: a CIFAR folder, cifar10, cifar100. Further OPTIONs are handed on to it. Run folders are
+OUT/RECIPE-SEED. With --minutes the run in work is interrupted after that time, and the same command goes on where it was: it ends
+with status 130 while there is more to do. When all runs are complete, it writes OUT/RECIPE.csv and prints the table of README.md.
+Standard library only.
+"""
+import argparse
+import csv
+import json
+import pathlib
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+INTERRUPTED = 130
+FIELDS = ["recipe", "seed", "test_error", "train_wrong", "train_n", "steps", "device", "precision", "images_per_s", "seconds"]
+
+
+def train(command, out, options, deadline=None):
+    """result.json of a complete run; None if time was up before."""
+    partial = out.with_name(out.name + ".partial")
+    if not out.exists():
+        if partial.exists() and not (partial / "checkpoint.safetensors").exists():
+            shutil.rmtree(partial)  # killed before its first checkpoint
+        out.parent.mkdir(parents=True, exist_ok=True)
+        process = subprocess.Popen([*command, *options, "--out", out, *(["--resume"] if partial.exists() else [])], stdout=subprocess.DEVNULL)
+        try:
+            status = process.wait(None if deadline is None else max(0, deadline - time.monotonic()))
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            process.send_signal(signal.SIGINT)
+            status = process.wait()
+        if status == INTERRUPTED:
+            return None
+        if status != 0:
+            sys.exit(f"run: {' '.join(map(str, process.args))} ended with {status}")
+    return json.loads((out / "result.json").read_text())
+
+
+def row(recipe, seed, result):
+    test, fitted = result["test"], result["train"]
+    return {"recipe": recipe, "seed": seed, "test_error": test and test["top1_error"], "train_wrong": fitted and fitted["wrong"],
+            "train_n": result["n"], **{field: result[field] for field in FIELDS[5:]}}
+
+
+def percent(fraction):
+    return "" if fraction is None else f"{100 * fraction:.2f} %"
+
+
+def table(rows):
+    lines = ["| recipe | seed | test error | training images wrong | steps | device | precision | images/s | hours |", "|---|---|---|---|---|---|---|---|---|"]
+    for r in rows:
+        lines.append(f"| {r['recipe']} | {r['seed']} | {percent(r['test_error'])} | {'' if r['train_wrong'] is None else r['train_wrong']} of {r['train_n']:,} "
+                     f"| {r['steps']:,} | {r['device']} | {r['precision']} | {r['images_per_s']:,.0f} | {r['seconds'] / 3600:.2f} |")
+    errors = [r["test_error"] for r in rows if r["test_error"] is not None]
+    if len(errors) > 1:
+        lines.append(f"\n{len(errors)} seeds: median {percent(statistics.median(errors))}, {percent(min(errors))} to {percent(max(errors))}")
+    return "\n".join(lines)
+
+
+def arguments(description, **more):
+    parser = argparse.ArgumentParser(description=description.split("\n")[0])
+    parser.add_argument("zeroloss", help="the command; zeroloss-conv will do")
+    parser.add_argument("data", help="a CIFAR folder, cifar10 or cifar100")
+    parser.add_argument("--seeds", default="0,1,2", help="[0,1,2]")
+    parser.add_argument("--minutes", type=float, help="stop after so many, to be continued by the same command [when all is done]")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("runs/conv"), help="folder of the run folders [runs/conv]")
+    for name, settings in more.items():
+        parser.add_argument(f"--{name}", **settings)
+    options, words = parser.parse_known_args()
+    options.seeds = [int(seed) for seed in options.seeds.split(",")]
+    options.deadline = None if options.minutes is None else time.monotonic() + 60 * options.minutes
+    alone = pathlib.Path(options.zeroloss).name == "zeroloss-conv"
+    options.command = [options.zeroloss, *([] if alone else ["conv"]), "train", options.data]
+    return options, words
+
+
+def main():
+    options, words = arguments(__doc__, recipe={"default": "paper", "help": "paper or modern [paper]"})
+    rows = []
+    for seed in options.seeds:
+        out = options.out / f"{options.recipe}-{seed}"
+        result = train(options.command, out, ["--recipe", options.recipe, "--seed", str(seed), *words], options.deadline)
+        if result is None:
+            print(f"run: {out} is not complete; the same command goes on", file=sys.stderr)
+            sys.exit(INTERRUPTED)
+        rows.append(row(options.recipe, seed, result))
+    with open(options.out / f"{options.recipe}.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()
