@@ -30,7 +30,9 @@ void run(const Options& options, const Session& session) {
                                 fmt::join(images.class_names, ", "), fmt::join(network.class_names, ", ")));
   const ConvEvaluation result = evaluate(predict(network, images, options.device, progress), images.labels);
   if (options.json) {
-    fmt::print("{}\n", dump(evaluation_json(result, images.class_names)));
+    nlohmann::ordered_json json = evaluation_json(result, images.class_names);
+    json["split"] = options.images.split;
+    fmt::print("{}\n", dump(json));
     return;
   }
   fmt::print("{}, {} images: {}", images.name, options.images.split,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
@@ -20,6 +21,12 @@ Json nullable(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
+/// The last part of a path.
+std::string title(const ImageSet& images) {
+  const std::filesystem::path path(images.name);
+  return (path.has_filename() ? path : path.parent_path()).filename();
+}
+
 std::string percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
 
 std::string facts(const ConvOptions& o, const ConvResult& r) {
@@ -28,9 +35,9 @@ std::string facts(const ConvOptions& o, const ConvResult& r) {
     text += fmt::format("{:<12}{}\n", what, value);
   };
   const std::vector<ConvLayer> all = layers(r.network.architecture);
-  fact("network",
-       fmt::format("{} convolutions, {} weights, {:.3g} billion multiply-adds an image", all.size(),
-                   with_commas(r.weights), multiply_adds(r.network.architecture) / 1e9));
+  fact("network", fmt::format("{} convolutions, {} weights, {} million multiply-adds an image", all.size(),
+                              with_commas(r.weights),
+                              short_number(std::round(multiply_adds(r.network.architecture) / 1e4) / 100)));
   fact("training", fmt::format("{} steps of {} images, learning rate {} ({}){}", with_commas(r.steps),
                                o.batch, o.learning_rate, o.schedule,
                                o.average > 0 ? fmt::format(", mean weights of decay {}", o.average) : ""));
@@ -38,7 +45,7 @@ std::string facts(const ConvOptions& o, const ConvResult& r) {
                              r.processes > 1 ? fmt::format(", {} processes", r.processes) : ""));
   if (!r.history.empty()) {
     const ConvRecord& last = r.history.back();
-    fact("last steps", fmt::format("loss {:.4f}, error {} on augmented images, {} images/s", last.train_loss,
+    fact("last steps", fmt::format("loss {:.4f}, error {} while training, {} images/s", last.train_loss,
                                    percent(last.train_error), short_number(std::round(last.images_per_s))));
     const auto [least, most] = std::ranges::minmax_element(last.block_norms);
     fact("blocks",
@@ -69,11 +76,11 @@ Curve curve(const std::string& name, const std::vector<ConvRecord>& history, Val
 }
 
 std::string error_figure(const ImageSet& images, const std::vector<ConvRecord>& history) {
-  std::vector<Curve> curves{curve("training (augmented)", history,
-                                  [](const ConvRecord& r) { return std::optional(r.train_error); })};
+  std::vector<Curve> curves{
+      curve("while training", history, [](const ConvRecord& r) { return std::optional(r.train_error); })};
   auto test = curve("test", history, [](const ConvRecord& r) { return r.test_error; });
   if (!test.x.empty()) curves.push_back(std::move(test));
-  return line_chart(images.name + ": error along training", {"step"}, {"fraction wrong"}, curves);
+  return line_chart(title(images) + ": error along training", {"step"}, {"fraction wrong"}, curves);
 }
 
 /// Depth against norm, a curve for each of a few moments: residual blocks start next to the identity.
@@ -87,7 +94,7 @@ std::string norms_figure(const ImageSet& images, const std::vector<ConvRecord>& 
     for (std::size_t j = 0; j < r.block_norms.size(); ++j) c.x.push_back(static_cast<double>(j + 1));
     curves.push_back(std::move(c));
   }
-  return line_chart(images.name + ": distance of each block from the identity", {"residual block"},
+  return line_chart(title(images) + ": distance of each block from the identity", {"residual block"},
                     {"norm of its weights"}, curves);
 }
 
@@ -197,7 +204,7 @@ std::string conv_json(const ImageSet& images, const ConvOptions& options, const 
                {"steps", r.steps},
                {"weights", r.weights},
                {"architecture", architecture_json(r.network.architecture)},
-               {"options", conv_options_json(options, r.steps)},
+               {"options", conv_options_json(options, r.planned_steps)},
                {"device", r.device},
                {"precision", r.precision},
                {"processes", r.processes},
@@ -233,11 +240,14 @@ void write_conv(RunFolder& folder, const ImageSet& images, const ConvOptions& op
   write_history(folder, r.history, r.network.architecture);
   folder.write("result.json", conv_json(images, options, r) + "\n");
   if (r.status == ConvStatus::interrupted) return;
-  if (const auto& evaluation = r.test ? r.test : r.train)
-    folder.write("evaluation.json", dump(evaluation_json(*evaluation, images.class_names)) + "\n");
+  if (const auto& evaluation = r.test ? r.test : r.train) {
+    Json json = evaluation_json(*evaluation, images.class_names);
+    json["split"] = r.test ? "test" : "train";
+    folder.write("evaluation.json", dump(json) + "\n");
+  }
   if (r.status != ConvStatus::diverged)  // weights of a diverged run may not be numbers
     save_model(folder.partial() / "model.safetensors", r.network,
-               {{"options", conv_options_json(options, r.steps).dump()},
+               {{"options", conv_options_json(options, r.planned_steps).dump()},
                 {"data", images.name},
                 {"digest", images.digest}});
   if (r.history.empty()) return;

@@ -77,7 +77,7 @@ void run(const Options& options, Session& session) {
     write_conv(*folder, images, settings, result);
     if (result.status != ConvStatus::interrupted) {
       folder->write("manifest.json",
-                    manifest("conv", session.arguments, conv_options_json(settings, result.steps),
+                    manifest("conv", session.arguments, conv_options_json(settings, result.planned_steps),
                              images_json(images, options.images), result.seconds));
       folder->remove("checkpoint.safetensors");
       folder->finish();
@@ -88,7 +88,8 @@ void run(const Options& options, Session& session) {
   std::fflush(stdout);
   if (result.status == ConvStatus::interrupted) {
     if (folder)
-      fmt::print(stderr, "zeroloss: interrupted; go on with: {}{}\n", quoted(session.arguments),
+      fmt::print(stderr, "zeroloss: interrupted; go on with: zeroloss conv {}{}\n",
+                 quoted({session.arguments.begin() + 1, session.arguments.end()}),
                  settings.resume ? "" : " --resume");
     else
       fmt::print(stderr, "zeroloss: interrupted; with --out a run can be resumed\n");
@@ -177,6 +178,7 @@ void add_conv_train(CLI::App& app, Session& session) {
       ->check(CLI::IsMember({"paper", "modern", "imagenet"}));
   add_image_options(*command, o.images);
   command->add_option("--n-test", o.n_test, "evaluate on the first of the test images; 0 = all")
+      ->check(CLI::NonNegativeNumber)
       ->group("Data")
       ->capture_default_str();
   command->add_flag("--no-test", o.no_test, "do not evaluate on test images [off]")->group("Data");

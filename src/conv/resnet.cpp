@@ -111,6 +111,9 @@ ConvNetwork draw_network(const ConvArchitecture& architecture, std::uint64_t see
 
 std::vector<double> block_norms(const ConvArchitecture& architecture, const std::vector<float>& numbers) {
   const std::vector<ConvLayer> all = layers(architecture);
+  if (std::ssize(numbers) != weights(architecture))
+    refuse(fmt::format("block_norms: {} weights; the architecture has {}", numbers.size(),
+                       weights(architecture)));
   std::vector<double> norms;
   std::size_t at = static_cast<std::size_t>(all.front().weights());
   for (std::size_t j = 1; j < all.size(); j += 2) {

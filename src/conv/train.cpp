@@ -23,6 +23,19 @@ using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+/// What LibTorch throws, in our terms and in one line.
+template <class Work>
+auto guarded(const char* who, Work work) {
+  try {
+    return work();
+  } catch (const c10::Error& error) {
+    std::string text = error.what_without_backtrace();
+    text = fmt::format("{}: {}", who, text.substr(0, text.find('\n')));
+    if (text.find("memory") != std::string::npos) throw ResourceError(text + "; try a smaller batch");
+    throw BackendError(text);
+  }
+}
+
 void check_images(const ImageSet& images, const ImageSet& test) {
   if (images.n() == 0) throw DataError(images.name + ": no images to train on");
   if (images.classes() < 2)
@@ -52,7 +65,7 @@ class Run {
   }
 
   ConvResult operator()() {
-    if (options_.resume) restore();
+    if (options_.resume && (group_ || std::filesystem::exists(options_.checkpoint))) restore();
     ConvResult r;
     r.status = ConvStatus::interrupted;
     try {
@@ -78,6 +91,11 @@ class Run {
 
   void restore() {
     ConvCheckpoint c = read_checkpoint(options_.checkpoint, identity_);
+    const auto expected = trainer_.state();
+    if (!std::ranges::equal(c.numbers, expected, [](const auto& a, const auto& b) {
+          return a.first == b.first && a.second.size() == b.second.size();
+        }))
+      throw DataError(options_.checkpoint.string() + ": damaged: its tensors are not those of such a run");
     trainer_.restore(c.numbers, c.step);
     totals_ = c.totals;
     history_ = std::move(c.history);
@@ -200,6 +218,7 @@ class Run {
     r.n = images_.n();
     r.n_test = test_.n();
     r.steps = trainer_.steps();
+    r.planned_steps = steps_;
     r.device = device_name(compute_);
     r.precision = precision_name(compute_);
     r.processes = options_.process.world;
@@ -249,22 +268,32 @@ ConvResult train(const ImageSet& images, const ImageSet& test, const ConvOptions
                  const ConvObserver& observer) {
   check(options);
   check_images(images, test);
-  return Run(images, test, options, progress, observer)();
+  ConvOptions settings = options;
+  if (settings.device.threads == 0) {
+    const int all = static_cast<int>(std::thread::hardware_concurrency());
+    settings.device.threads = std::max(1, all / std::max(1, options.process.local_world));
+  }
+  return guarded("conv", [&] { return Run(images, test, settings, progress, observer)(); });
 }
 
 Logits predict(const ConvNetwork& network, const ImageSet& images, const ConvDevice& device,
                Progress& progress, Index batch) {
   if (batch < 1) throw std::invalid_argument(fmt::format("predict: batch must be >= 1; got {}", batch));
-  const Compute compute = compute_of(device);
   const std::vector<ConvLayer> all = layers(network.architecture);
-  const torch::Tensor flat = to_device(network.weights, compute.device).to(compute.type);
-  const torch::Tensor projection =
-      to_device(network.projection, compute.device).view({network.features(), -1});
-  progress.stage("predicting", static_cast<double>(images.n()));
-  Logits logits =
-      predict_rows(all, views(flat, all), projection, images, 0, images.n(), compute, progress, batch);
-  progress.finish();
-  return logits;
+  if (std::ssize(network.weights) != weights(network.architecture) ||
+      std::ssize(network.projection) != network.features() * network.architecture.classes)
+    throw std::invalid_argument("predict: numbers whose count does not fit the architecture");
+  return guarded("predict", [&] {
+    const Compute compute = compute_of(device);
+    const torch::Tensor flat = to_device(network.weights, compute.device).to(compute.type);
+    const torch::Tensor projection =
+        to_device(network.projection, compute.device).view({network.features(), -1});
+    progress.stage("predicting", static_cast<double>(images.n()));
+    Logits logits =
+        predict_rows(all, views(flat, all), projection, images, 0, images.n(), compute, progress, batch);
+    progress.finish();
+    return logits;
+  });
 }
 
 std::string libtorch() { return fmt::format("LibTorch {}, {}", TORCH_VERSION, cuda::version()); }

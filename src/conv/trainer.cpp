@@ -84,7 +84,7 @@ torch::Tensor ConvTrainer::gradient(const Batch& batch) {
   } else {
     backward();
   }
-  torch::Tensor mean = gradient_.to(torch::kFloat32, /*non_blocking=*/false, /*copy=*/true);
+  torch::Tensor mean = gradient_.to(torch::kFloat32);  // itself, if it is
   if (group_ != nullptr) {
     group_->sum(mean);
     mean.div_(world_);
@@ -97,10 +97,8 @@ void ConvTrainer::step(const Batch& batch, double learning_rate) {
   const torch::NoGradGuard no_gradients;
   const torch::Tensor norm = g.norm();
   sums_.select(0, 2).add_(norm);
-  if (clip_norm_ > 0) g.mul_((clip_norm_ / norm).clamp_max(1));
-  if (weight_decay_ > 0) g.add_(weights_, weight_decay_);
-  velocity_.mul_(momentum_).add_(g);
-  weights_.sub_(nesterov_ ? g.add_(velocity_, momentum_) : velocity_, learning_rate);
+  compute_.device.is_cpu() ? update_on_cpu(g, norm.item<double>(), learning_rate)
+                           : update(g, norm, learning_rate);
   ++steps_;
   // Early on, when everything is new, the mean forgets faster.
   if (mean_.defined()) {
@@ -109,6 +107,30 @@ void ConvTrainer::step(const Batch& batch, double learning_rate) {
   }
   images_seen_ += static_cast<double>(labels_.size(0));
   steps_seen_ += 1;
+}
+
+void ConvTrainer::update(torch::Tensor& g, const torch::Tensor& norm, double learning_rate) {
+  if (clip_norm_ > 0) g.mul_((clip_norm_ / norm).clamp_max(1));
+  if (weight_decay_ > 0) g.add_(weights_, weight_decay_);
+  velocity_.mul_(momentum_).add_(g);
+  weights_.sub_(nesterov_ ? g.add_(velocity_, momentum_) : velocity_, learning_rate);
+}
+
+// The same in one pass: memory is what an update takes.
+void ConvTrainer::update_on_cpu(const torch::Tensor& g, double norm, double learning_rate) {
+  const auto scale = static_cast<float>(clip_norm_ > 0 && norm > clip_norm_ ? clip_norm_ / norm : 1.0);
+  const auto decay = static_cast<float>(weight_decay_), keep = static_cast<float>(momentum_),
+             rate = static_cast<float>(learning_rate), ahead = nesterov_ ? keep : 0.0F;
+  const float* gradient = g.data_ptr<float>();
+  float *w = weights_.data_ptr<float>(), *v = velocity_.data_ptr<float>();
+  const std::int64_t count = weights_.numel();
+  const bool nesterov = nesterov_;
+#pragma omp parallel for simd schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float full = scale * gradient[i] + decay * w[i];
+    v[i] = keep * v[i] + full;
+    w[i] -= rate * (nesterov ? full + ahead * v[i] : v[i]);
+  }
 }
 
 StepSums ConvTrainer::take_sums(bool& flag) {

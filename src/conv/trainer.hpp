@@ -52,7 +52,8 @@ class ConvTrainer {
  private:
   void load(const Batch& batch);
   void backward();
-  void update(double learning_rate);
+  void update(torch::Tensor& gradient, const torch::Tensor& norm, double learning_rate);
+  void update_on_cpu(const torch::Tensor& gradient, double norm, double learning_rate);
 
   std::vector<ConvLayer> layers_;
   double momentum_, weight_decay_, label_smoothing_, clip_norm_, average_;

@@ -210,8 +210,7 @@ TEST_F(ConvCommand, NamesWhatIsWrong) {
   const Outcome outcome = conv({"train", data}, alone);
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_NE(outcome.err.find("WORLD_SIZE is no number: two"), std::string::npos) << outcome.err;
-  for (const char* sub : {"train", "eval", "predict"})
-    EXPECT_EQ(conv({sub, "--help"}).exit_code, 0);
+  for (const char* sub : {"train", "eval", "predict"}) EXPECT_EQ(conv({sub, "--help"}).exit_code, 0);
 }
 
 // Photographs, by their folder: training and test split, prediction of a file.

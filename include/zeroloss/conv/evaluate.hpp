@@ -20,10 +20,12 @@ struct ConvDevice {
 /// n x classes, one row for each image.
 using Logits = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// The network's outputs, n x classes, in the order of the images. Those of another size than the network's
-/// are resized and cropped as in evaluation (see augment.hpp). `batch` images, >= 1, are computed at a time.
-/// Throws std::invalid_argument for an unknown device or precision; BackendError where LibTorch or the device
-/// is missing; DataError for a file that cannot be decoded; Interrupted once cancelled.
+/// The network's outputs, n x classes, in the order of the images. Images in memory have the network's size;
+/// files of another size are resized and cropped (see augment.hpp). `batch` images, >= 1, are computed at a
+/// time. Throws std::invalid_argument for an unknown device or precision, a network whose numbers do not fit
+/// its architecture, and images in memory of another size; BackendError where LibTorch or the device is
+/// missing; ResourceError where memory does not suffice; DataError for a file that cannot be decoded;
+/// Interrupted once cancelled.
 Logits predict(const ConvNetwork& network, const ImageSet& images, const ConvDevice& device,
                Progress& progress, Index batch = 250);
 

@@ -23,6 +23,7 @@ namespace zeroloss {
 struct ConvProcess {
   int rank = 0, world = 1;
   int local_rank = 0;                 ///< among those of this machine: which GPU
+  int local_world = 1;                ///< how many share this machine's processors
   std::string address = "127.0.0.1";  ///< of rank 0
   int port = 29500;
   bool store_runs = false;  ///< whether a launcher holds the store at address:port; else rank 0 does
@@ -64,7 +65,7 @@ struct ConvOptions {
 
   std::filesystem::path checkpoint;  ///< file for what a resumed run needs; empty = none
   double checkpoint_every_s = 60;    ///< >= 0
-  bool resume = false;               ///< go on from `checkpoint`
+  bool resume = false;  ///< go on from `checkpoint`; a single process starts anew if it is not there yet
   ConvProcess process;
 };
 
@@ -96,6 +97,7 @@ struct ConvResult {
   std::string conclusion;  ///< the answer in a sentence
   ConvStatus status = ConvStatus::finished;
   Index n = 0, n_test = 0, steps = 0, weights = 0;
+  Index planned_steps = 0;        ///< of the whole schedule
   std::string device, precision;  ///< in use
   int processes = 1;
   ConvNetwork network;  ///< the mean weights if averaged
