@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
@@ -237,12 +238,10 @@ TEST_F(ConvCommand, SlowMemorizesCifar) {
   if (run_program("dwebp", {"-version"}).exit_code != 0) GTEST_SKIP() << "no dwebp (Debian: webp)";
   const Outcome unpacked = run_program("python3", {shared / "unpack.py", "cifar-10", folder});
   ASSERT_EQ(unpacked.exit_code, 0) << unpacked.err;
-  const Outcome trained =
-      conv({"train",     folder,       "--n",      "500",       "--no-test", "--depth",
-            "2",         "--width",    "16",       "--batch",   "25",        "--epochs",
-            "60",        "--crop",     "none",     "--flip",    "false",     "--learning-rate",
-            "0.05",      "--schedule", "cosine",   "--warm-up", "0.1",       "--stop",
-            "memorized", "--require",  "memorized"});
+  std::istringstream options(
+      "--n 500 --no-test --depth 2 --width 16 --batch 25 --epochs 80 --learning-rate 0.1 --schedule cosine "
+      "--clip-norm 1 --weight-decay 0 --crop none --flip false --stop memorized --require memorized");
+  const Outcome trained = conv(with({"train", folder}, {std::istream_iterator<std::string>(options), {}}));
   EXPECT_EQ(trained.exit_code, 0) << trained.out << trained.err;
   EXPECT_NE(trained.out.find("all 500 training images are right"), std::string::npos) << trained.out;
 }
