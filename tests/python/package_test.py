@@ -27,6 +27,7 @@ def test_types_are_there_and_whole():
     assert (FOLDER / "py.typed").is_file()
     stub = ast.parse((FOLDER / "_core.pyi").read_text())
     described = {node.name: node for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    described |= {node.target.id: node for node in stub.body if isinstance(node, ast.AnnAssign)}
     for name, value in vars(_core).items():
         if not name.startswith("_"):
             assert name in described, name
