@@ -1,6 +1,7 @@
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -31,6 +32,12 @@ std::string config_text(const CLI::App& app) {
   for (std::string line; std::getline(lines, line);)
     if (line.rfind(chosen, 0) == 0 && !line.ends_with("=\"\"")) text += line + "\n";
   return text;
+}
+
+// Who reads a pipe may stop when he has enough.
+bool reader_gone() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
 }
 
 // Parses the command line, runs the subcommand and turns what it throws into an exit code and a message.
@@ -93,10 +100,8 @@ int run(const Program& program, const std::vector<std::string>& arguments, const
 
   const int code = parse(app, session);
   std::cout.flush();
-  errno = 0;
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  if (written || errno == EPIPE || code == kMissing)
-    return code;  // who reads a pipe may stop when he has enough
+  if (written || code == kMissing || reader_gone()) return code;
   return report("writing the answer failed: is the disk full?", kMissing);
 }
 
