@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/wheel.sh [FOLDER]: builds a wheel that needs nothing but glibc and libstdc++, in FOLDER [build/wheelhouse].
+# scripts/wheel.sh [FOLDER]: builds a wheel that needs nothing but glibc, libstdc++ and zlib, in FOLDER [build/wheelhouse].
 # OpenBLAS is scipy-openblas32 from PyPI, newer than the distribution's; auditwheel puts it and all other libraries inside.
 # Then installs the wheel into a plain environment and checks what it loads. ${PYTHON:-python3} is the Python it is for.
 set -euo pipefail
@@ -21,14 +21,15 @@ LD_LIBRARY_PATH="$blas" PATH="$PWD/$tools/bin:$PATH" "$tools/bin/auditwheel" rep
 wheel=$(ls -t "$house"/zeroloss-*.whl | head -1)
 "$tools/bin/auditwheel" show "$wheel"
 
-# A plain environment. What the extension loads has to come from the wheel, but for the C and C++ run-time libraries.
+# A plain environment. What the extension loads has to come from the wheel, but for
+# what every Linux has by the manylinux policy: glibc, the compilers' run-time libraries and zlib.
 plain=build/wheel-plain
 rm -rf "$plain"
 "${PYTHON:-python3}" -m venv "$plain"
 "$plain/bin/pip" install --quiet --disable-pip-version-check "$wheel"
 extension=$("$plain/bin/python" -c 'import zeroloss._core as core; print(core.__file__)')
 foreign=$(ldd "$extension" | awk '{print $1, $3}' |
-  grep -vE "zeroloss\.libs/|^(linux-vdso|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.|ld-linux" || true)
+  grep -vE "zeroloss\.libs/|^(linux-vdso|libc|libm|libdl|librt|libpthread|libresolv|libgcc_s|libstdc\+\+|libz)\.|ld-linux" || true)
 if [ -n "$foreign" ]; then
   echo "wheel: loads libraries of this machine: $foreign" >&2
   exit 1
