@@ -46,7 +46,7 @@ if(Torch_FOUND)
   endif()
 endif()
 set_target_properties(zeroloss_conv PROPERTIES
-  EXPORT_NAME conv VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  EXPORT_NAME conv INSTALL_RPATH $ORIGIN VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 
 add_executable(zeroloss_conv_command
   apps/zeroloss/conv_evaluate.cpp apps/zeroloss/conv_main.cpp
@@ -61,5 +61,6 @@ set_target_properties(zeroloss_conv_command PROPERTIES OUTPUT_NAME zeroloss-conv
 if(NOT ZEROLOSS_CONV_ONLY)
   install(TARGETS zeroloss_conv EXPORT zeroloss-conv)
   install(TARGETS zeroloss_conv_command RUNTIME)
-  install(EXPORT zeroloss-conv NAMESPACE zeroloss:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/zeroloss)
+  install(EXPORT zeroloss-conv NAMESPACE zeroloss:: FILE zeroloss-conv-targets.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/zeroloss)
 endif()

@@ -13,7 +13,8 @@ int main() {
   zeroloss::Random random(1, zeroloss::Stream::points);
   for (int i = 0; i < 32; ++i) {
     images.labels.push_back(i % 2);
-    for (int k = 0; k < 32 * 32 * 3; ++k) images.pixels.push_back(static_cast<std::uint8_t>(random.below(256)));
+    for (int k = 0; k < 32 * 32 * 3; ++k)
+      images.pixels.push_back(static_cast<std::uint8_t>(random.below(256)));
   }
 
   zeroloss::ConvOptions options;
@@ -21,6 +22,10 @@ int main() {
   options.width = 16;
   options.batch = 32;
   options.steps = 300;
+  options.learning_rate = 0.1;
+  options.schedule = "cosine";
+  options.clip_norm = 1;
+  options.weight_decay = 0;
   options.crop = "none";
   options.flip = false;
   options.stop = "memorized";

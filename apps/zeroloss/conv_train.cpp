@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <type_traits>
 
 #include "command.hpp"
 #include "conv_options.hpp"
@@ -107,6 +108,7 @@ void add_options(CLI::App& command, Options& o) {
   const auto add = [&]<class T>(const char* group, const char* flag, T ConvOptions::*field,
                                 const char* help) {
     auto* option = command.add_option(flag, o.conv.*field, help)->group(group)->capture_default_str();
+    if constexpr (std::is_same_v<T, bool>) option->default_str(o.conv.*field ? "true" : "false");
     o.defaults.push_back([option, field, &o](const ConvOptions& recipe) {
       if (option->empty()) o.conv.*field = recipe.*field;
     });

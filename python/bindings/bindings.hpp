@@ -108,7 +108,12 @@ void add_output(nb::class_<A>& c, const std::function<std::string(const A&)>& te
           "path"_a,
           "Writes the run folder that the command writes with --out. ValueError if it exists, ResourceError "
           "if "
-          "it cannot be written.");
+          "it cannot be written.")
+      .def(
+          "plot",
+          [](nb::handle self) { return nb::module_::import_("zeroloss.figures").attr("of_result")(self); },
+          nb::sig("def plot(self) -> dict[str, object]"),
+          "The figures that the run folder would hold, by name; a notebook draws them.");
 }
 
 }  // namespace zeroloss::python

@@ -12,6 +12,7 @@ import base64
 import copy
 import csv
 import json
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -156,6 +157,14 @@ def of(folder) -> Figures:
         return (ORDER.index(first) if first in ORDER else len(ORDER), len(name), name)
 
     return Figures((name, Figure(name, specs[name])) for name in sorted(specs, key=place))
+
+
+def of_result(result) -> Figures:
+    """The figures of a result's run folder, which is not kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        result.save(run)
+        return of(run)
 
 
 def theme(colours: dict) -> dict:

@@ -28,6 +28,9 @@ foreach(kind IN LISTS vectors)
   run(${CMAKE_COMMAND} --build ${build} --config Release)
   find_program(consumer_${kind} consumer PATHS ${build} ${build}/Release NO_DEFAULT_PATH REQUIRED)
   run(${consumer_${kind}})
+  if(EXISTS ${build}/consumer_conv)
+    run(${build}/consumer_conv)
+  endif()
 endforeach()
 
 execute_process(COMMAND ${WORK}/prefix/bin/zeroloss certify sphere:n=20,d=5 --json

@@ -7,6 +7,7 @@ import os
 import numpy as np
 import pytest
 import zeroloss
+import zeroloss.figures
 from zeroloss import _core
 from zeroloss._options import Read
 
@@ -247,6 +248,15 @@ def test_results_have_fields_and_texts():
     assert W.shape == (1024, 64) and W.flags.c_contiguous
     del run, network
     assert np.isfinite(W).all()  # its owner lives on
+
+
+def test_results_plot_themselves(tmp_path):
+    run = zeroloss.fit("digits", classes=["3", "8"], n=30, width=20, max_steps=10, center=True)
+    figures = run.plot()
+    run.save(tmp_path / "run")
+    saved = zeroloss.figures.of(tmp_path / "run")
+    assert list(figures) == list(saved) and "curve" in figures
+    assert all(figures[name].spec == saved[name].spec for name in saved)
 
 
 def test_models_pickle_and_travel(tmp_path):
