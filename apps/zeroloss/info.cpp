@@ -33,7 +33,7 @@ void add_info(CLI::App& app, Session&) {
     table.add({"BLAS threading", blas.threading});
     table.add(
         {"memory free", fmt::format("{:.1f} GB", machine["memory_available_bytes"].get<double>() / 1e9)});
-    table.add({"optional parts", "none in this version"});
+    table.add({"optional parts", "conv, a program of its own: zeroloss conv --help"});
     table.add({"compiler", machine["compiler"].get<std::string>()});
     fmt::print("{}", table.text());
     if (!blas.warning.empty()) fmt::print("\nwarning: {}\n", blas.warning);
