@@ -24,4 +24,5 @@ add_library(zeroloss STATIC
   src/core/onnx_absent.cpp src/core/progress.cpp src/core/random.cpp src/core/run.cpp src/core/tensors.cpp
   src/core/text.cpp
   src/data/choose.cpp src/data/cifar.cpp src/data/dataset.cpp src/data/decode_image_absent.cpp
-  src/data/image_folder.cpp src/data/images.cpp src/data/known.cpp src/data/model_file.cpp src/data/resize.cpp)
+  src/data/image_folder.cpp src/data/image_index.cpp src/data/images.cpp src/data/known.cpp src/data/model_file.cpp
+  src/data/resize.cpp)

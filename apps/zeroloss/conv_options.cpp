@@ -25,7 +25,8 @@ void add_image_options(CLI::App& app, ImageOptions& options) {
   add("--corrupt", options.corrupt, "what to do about files that cannot be decoded: refuse, or skip them")
       ->capture_default_str()
       ->check(CLI::IsMember({"refuse", "skip"}));
-  add("--cache", options.cache, "folder of downloaded data sets [XDG_CACHE_HOME/zeroloss]")
+  add("--cache", options.cache,
+      "folder of downloaded data sets and of what is known of image folders [XDG_CACHE_HOME/zeroloss]")
       ->type_name("FOLDER");
 }
 

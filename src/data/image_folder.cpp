@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "data/decode.hpp"
+#include "data/image_index.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 
@@ -79,51 +80,65 @@ ImageSet list(const std::string& path, const std::string& split) {
   return set;
 }
 
-/// What reading a file told.
+/// The facts of a file, and what kept it from being read.
 struct Found {
-  std::string digest, damage;
+  FileFacts facts;
   std::exception_ptr failure;
 };
 
 Found examine(const std::string& file, bool decode) {
-  Found found;
+  Found found{.facts = ImageIndex::look(file), .failure = {}};
   try {
     const std::string bytes = image_bytes(file);
-    found.digest = sha256(bytes);
+    found.facts.digest = sha256(bytes);
+    found.facts.decoded = decode;
     if (decode) decode_image(file, bytes);
   } catch (const DataError& error) {
-    found.damage = error.what();
-    if (found.digest.empty()) found.failure = std::current_exception();  // unreadable: no digest without it
+    found.facts.damage = error.what();
+    if (found.facts.damage.starts_with(file + ": ")) found.facts.damage.erase(0, file.size() + 2);
+    if (found.facts.digest.empty()) found.failure = std::current_exception();  // unreadable
   } catch (...) {
     found.failure = std::current_exception();
   }
   return found;
 }
 
-/// In pieces, so that it can be told how far it is and be stopped.
-std::vector<Found> examine_all(const std::vector<std::string>& files, const std::vector<bool>& decoded,
-                               Progress& progress) {
-  constexpr Index kPiece = 256;
-  const auto n = static_cast<Index>(files.size());
-  std::vector<Found> found(files.size());
-  progress.stage("decoding images", static_cast<double>(n));
-  for (Index begin = 0; begin < n; begin += kPiece) {
-    const Index end = std::min(begin + kPiece, n);
+/// The facts of all files: what the index knows of them as they are now, the rest by reading them. In pieces,
+/// so that it can be told how far it is and be stopped.
+std::vector<FileFacts> examine_all(const std::vector<std::string>& files, const std::vector<bool>& decoded,
+                                   ImageIndex& index, Progress& progress) {
+  constexpr std::size_t kPiece = 256;
+  std::vector<FileFacts> facts(files.size());
+  std::vector<std::size_t> unknown;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const FileFacts* known = index.find(files[i]);
+    if (known != nullptr && (known->decoded || !decoded[i]))
+      facts[i] = *known;
+    else
+      unknown.push_back(i);
+  }
+  progress.stage("decoding images", static_cast<double>(unknown.size()));
+  for (std::size_t begin = 0; begin < unknown.size(); begin += kPiece) {
+    std::vector<Found> found(std::min(kPiece, unknown.size() - begin));
 #pragma omp parallel for schedule(dynamic, 1)
-    for (Index i = begin; i < end; ++i) {
-      const auto k = static_cast<std::size_t>(i);
-      found[k] = examine(files[k], decoded[k]);
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      const std::size_t i = unknown[begin + k];
+      found[k] = examine(files[i], decoded[i]);
     }
-    for (Index i = begin; i < end; ++i)
-      if (const auto& failure = found[static_cast<std::size_t>(i)].failure) std::rethrow_exception(failure);
-    progress.advance(static_cast<double>(end - begin));
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      if (found[k].failure) std::rethrow_exception(found[k].failure);
+      const std::size_t i = unknown[begin + k];
+      index.add(files[i], found[k].facts);
+      facts[i] = std::move(found[k].facts);
+    }
+    progress.advance(static_cast<double>(found.size()));
   }
   progress.finish();
-  return found;
+  return facts;
 }
 
 std::string digest_of(const fs::path& root, const std::vector<std::string>& files,
-                      const std::vector<Found>& found) {
+                      const std::vector<FileFacts>& found) {
   std::vector<std::pair<std::string, std::string>> lines;
   for (std::size_t i = 0; i < files.size(); ++i)
     lines.emplace_back(fs::path(files[i]).lexically_relative(root), found[i].digest);
@@ -178,13 +193,14 @@ ImageSet read_image_folder(const std::string& path, const ImageOptions& options,
   choose_images(set, options);
   std::vector<bool> kept(all.size());
   for (const Index record : set.records) kept[static_cast<std::size_t>(record)] = true;
-  const std::vector<Found> found = examine_all(all, kept, progress);
+  ImageIndex index(options.cache, path, progress);
+  const std::vector<FileFacts> found = examine_all(all, kept, index, progress);
   set.digest = digest_of(path, all, found);
   std::size_t left = 0;
   for (std::size_t i = 0; i < set.records.size(); ++i) {
     const auto record = static_cast<std::size_t>(set.records[i]);
     if (!found[record].damage.empty()) {
-      set.corrupt.push_back(found[record].damage);
+      set.corrupt.push_back(all[record] + ": " + found[record].damage);
       continue;
     }
     set.records[left] = set.records[i];

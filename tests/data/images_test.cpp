@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 
 #include "support/shared_data.hpp"
 #include "support/subprocess.hpp"
@@ -216,6 +218,54 @@ TEST_F(Images, OfFoldersWithDamageAreRefusedOrSkipped) {
   for (const char* name : {"bird/2.png", "bird/10.PNG", "cat/y.jpeg", "cat/z.JPG", "ant/a.png"})
     write("p/" + std::string(name), "gone too");
   EXPECT_MESSAGE(DataError, read_images(root, {.corrupt = "skip"}), "17 of 17 images");
+}
+
+TEST_F(Images, OfFoldersAreExaminedOnceWithACache) {
+  const std::string root = photos();
+  const auto settled = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  for (const auto& entry : fs::recursive_directory_iterator(root))
+    if (entry.is_regular_file()) fs::last_write_time(entry.path(), settled);
+  double decoded = 0;
+  Progress counted([&](const ProgressReport& report) {
+    if (report.finished && report.stage == "decoding images") decoded = report.done;
+  });
+  const auto read = [&](const std::vector<std::string>& classes = {}) {
+    return read_images(root, {.classes = classes, .corrupt = "skip", .cache = path("cache")}, counted);
+  };
+  EXPECT_EQ(read({"bird", "cat"}).n(), 5);
+  EXPECT_EQ(decoded, 6);
+  const ImageSet first = read();  // of ant/a.png, the digest alone is known
+  EXPECT_EQ(decoded, 1);
+  EXPECT_EQ(read().digest, first.digest);
+  EXPECT_EQ(decoded, 0);
+  EXPECT_EQ(read_images(root).digest, first.digest);
+
+  // What has a new time is read again, what has the old one is not, damaged or not.
+  const std::string damaged = path("p/cat/x.jpg");
+  write("p/cat/x.jpg", std::string(fs::file_size(damaged), '?'));
+  fs::last_write_time(damaged, settled);
+  EXPECT_EQ(read().n(), 6);
+  EXPECT_EQ(decoded, 0);
+  fs::last_write_time(damaged, settled + std::chrono::nanoseconds(1000));
+  for (const double expected : {1.0, 0.0}) {
+    const ImageSet images = read();
+    EXPECT_EQ(decoded, expected);
+    ASSERT_EQ(images.corrupt.size(), 1U);
+    EXPECT_TRUE(images.corrupt.front().starts_with(damaged + ": ")) << images.corrupt.front();
+    EXPECT_NE(images.digest, first.digest);
+  }
+
+  // A file that changed a moment ago may change again within the same tick of the clock.
+  write("p/cat/x.jpg", stored("rgb_420.jpg"));
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_EQ(read().digest, first.digest);
+    EXPECT_EQ(decoded, 1);
+  }
+
+  for (const auto& entry : fs::directory_iterator(path("cache/images")))
+    if (entry.path().extension() == ".index") fs::resize_file(entry, fs::file_size(entry) - 3);
+  EXPECT_EQ(read().digest, first.digest);
+  EXPECT_EQ(decoded, 6);  // an index that is damaged is none
 }
 
 TEST_F(Images, StopAndTellHowFarTheyAre) {

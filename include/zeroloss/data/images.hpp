@@ -54,7 +54,8 @@ struct ImageOptions {
   std::string labels = "given";        ///< given | random | noise:p
   std::string corrupt = "refuse";      ///< refuse | skip: what to do about files that cannot be decoded
   std::uint64_t seed = 0;              ///< of shuffle and of labels; [0, 2^53)
-  std::string cache{};                 ///< folder where downloaded sets live; for cifar10, cifar100 only
+  std::string cache{};  ///< folder where downloaded sets live, and what was found out about image folders;
+                        ///< may be empty
 };
 
 /// Reads `source`:
@@ -63,8 +64,9 @@ struct ImageOptions {
 ///   names cifar10 and cifar100. Images are in memory; digest: of the bytes of the split's files;
 /// - a folder ROOT/CLASS/*.jpg|jpeg|png, or ROOT/train/CLASS/.. with ROOT/val/ or else ROOT/test/ as test
 ///   split. Images stay files, and a record is a place in their order by class, then by name. Every file kept
-///   is decoded once, in parallel, so that damage is found now and not after hours of training. digest: of
-///   the lines that sha256sum prints in ROOT for all files of the split, sorted by path.
+///   is decoded once, in parallel, so that damage is found now and not after hours of training; with a cache,
+///   never again while its size and time of change stay. digest: of the lines that sha256sum prints in ROOT
+///   for all files of the split, sorted by path.
 /// Classes are those of the whole source (of train/, for an image folder), or those asked for, whether or not
 /// an image kept has them: so the splits number them alike.
 /// Throws DataError for anything wrong with the data (damaged files: the first ten and how many), fewer than
