@@ -33,10 +33,17 @@ def ticks(pid):
     return sum(words), words[3] + words[4], int(own[11]) + int(own[12])
 
 
+def asked(program, *words):
+    answer = program.ask(*words)
+    if "error" in answer:
+        sys.exit(f"conv: {' '.join(map(str, words))}: {answer['error']}")
+    return answer
+
+
 def watched(program, *words):
     """Its answer, with the share of the processors that others used meanwhile."""
     before = ticks(program.process.pid)
-    answer = program.ask(*words)
+    answer = asked(program, *words)
     all_, idle, own = (b - a for a, b in zip(before, ticks(program.process.pid)))
     return answer | {"others": max(0, all_ - idle - own) / max(1, all_), "cpu_s": own / os.sysconf("SC_CLK_TCK")}
 
@@ -63,7 +70,8 @@ def rates(answers, batch, clock):
     return statistics.median(all_), min(all_), max(all_)
 
 
-def measure(options):
+def measure(options, save):
+    """All measurements; handed to `save` after every round, so that one that is cut off has not been in vain."""
     kind, programs = options.device.split(":")[0], {}
     peer = Program(options.env / "torch/bin/python", HERE / "conv_peers.py", options.device, options.threads)
     with peer:
@@ -78,8 +86,8 @@ def measure(options):
             for name, program in programs.items():
                 path = pathlib.Path(folder) / "batch.safetensors"
                 program.ask("write", path, options.check)
-                found["errors"][name] = peer.ask("check", path)
-        questions = {}
+                found["errors"][name] = asked(peer, "check", path)
+        questions, found["failed"] = {}, {}
         for batch in found["batches"]:
             for precision in PRECISIONS:
                 for name, program in programs.items():
@@ -88,12 +96,22 @@ def measure(options):
                 way, precision = variant.split("-")
                 if options.way and way not in options.way:
                     continue
-                questions[f"PyTorch, {way}|{precision}|{batch}"] = functools.partial(watched, peer, "step", variant, batch, COUNT[kind])
+                name = f"PyTorch, {way}|{precision}|{batch}"
+                tried = peer.ask("step", variant, batch, 1)  # compiles it
+                if "error" in tried:
+                    print(f"conv: {name}: {tried['error']}", file=sys.stderr)
+                    found["failed"][name] = tried["error"]
+                    continue
+                questions[name] = functools.partial(watched, peer, "step", variant, batch, COUNT[kind])
         for precision in PRECISIONS:
             questions[f"product|{precision}|{0}"] = functools.partial(watched, peer, "gemm", precision)
         interleave(questions, 0, 2)  # to warm up and compile
         quiet = {name: functools.partial(undisturbed, question, options.patience) for name, question in questions.items()}
-        found["answers"] = interleave(quiet, options.rounds, 0)
+        found["answers"] = {name: [] for name in quiet}
+        for _ in range(options.rounds):
+            for name, answers in interleave(quiet, 1, 0).items():
+                found["answers"][name] += answers
+            save(found)
         for program in programs.values():
             program.process.stdin.close()
             program.process.wait()
@@ -173,15 +191,18 @@ def main():
                         help="cpu: count the program's own processor time, for one thread on a machine that is not idle [wall]")
     parser.add_argument("--patience", type=float, default=20, help="seconds to repeat a disturbed measurement, each time [20]")
     options = parser.parse_args()
-    found = {"device": options.device, "check": options.check, "clock": {"wall": "seconds", "cpu": "cpu_s"}[options.clock]} | measure(options)
+    settings = {"device": options.device, "check": options.check, "clock": {"wall": "seconds", "cpu": "cpu_s"}[options.clock]}
     date, version = datetime.date.today().isoformat(), revision()
-    text = table(found, date, version)
     options.results.mkdir(parents=True, exist_ok=True)
-    name = f"conv-{options.device.split(':')[0]}"
-    record = {"date": date, "revision": version, "processor": processor()} | found
-    (options.results / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
-    (options.results / f"{name}.md").write_text(text)
-    print(text)
+    path = options.results / f"conv-{options.device.split(':')[0]}"
+
+    def save(found):
+        record = {"date": date, "revision": version, "processor": processor()} | settings | found
+        path.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n")
+        path.with_suffix(".md").write_text(table(settings | found, date, version))
+
+    found = measure(options, save)
+    print(path.with_suffix(".md").read_text())
     if same_version(found) is None:
         print(f"conv: no conv_bench here is built with PyTorch's LibTorch, {found['peer']['torch']}: the ratios compare versions too", file=sys.stderr)
     wrong = {name: worst(errors)["zeroloss"] for name, errors in found["errors"].items() if worst(errors)["zeroloss"][0] > ERROR}

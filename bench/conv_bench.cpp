@@ -46,9 +46,7 @@ Batch random_batch(const ConvArchitecture& a, Index count) {
 class Bench {
  public:
   Bench(std::string device, int threads)
-      : device_{.device = std::move(device), .threads = threads}, network_(draw_network({})) {
-    if (compute("float32").device.is_cuda()) cuda::configure(false);
-  }
+      : device_{.device = std::move(device), .threads = threads}, network_(draw_network({})) {}
 
   Json step(const std::string& precision, Index batch, int count) {
     Training& training = running(precision, batch);

@@ -14,6 +14,8 @@ memory to a GPU), everything channels-last.
                               and of PyTorch's in float32, against PyTorch's in float64 on the processor
     gemm T                    seconds of a product of two 4096 x 4096 matrices
     variants, info
+
+What fails is answered with {"error": ..}. No float32 is TF32.
 """
 import json
 import struct
@@ -145,6 +147,7 @@ class Peer:
         self.cuda = torch.device(device).type == "cuda"
         if self.cuda:
             torch.backends.cudnn.benchmark = True
+            torch.backends.cudnn.allow_tf32 = False  # float32 is float32, as in zeroloss
         torch.set_num_threads(threads)
 
     def finish(self):
@@ -195,7 +198,11 @@ def main():
         sys.exit(__doc__)
     peer = Peer(sys.argv[1], int(sys.argv[2]))
     for line in sys.stdin:
-        print(json.dumps(peer.answer(line.split())), flush=True)
+        try:
+            answer = peer.answer(line.split())
+        except Exception as error:  # a compiler that is missing, memory: others may still work
+            answer = {"error": f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"}
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

@@ -105,7 +105,10 @@ def processor():
 
 
 def revision():
-    found = subprocess.run(["git", "-C", HERE, "describe", "--always", "--dirty"], capture_output=True, text=True)
+    try:
+        found = subprocess.run(["git", "-C", HERE, "describe", "--always", "--dirty"], capture_output=True, text=True)
+    except OSError:  # no git here
+        return None
     return found.stdout.strip() or None
 
 

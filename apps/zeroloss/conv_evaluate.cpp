@@ -9,6 +9,7 @@
 #include "conv_output.hpp"
 #include "report.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -24,10 +25,12 @@ void run(const Options& options, const Session& session) {
   auto progress = session.progress();
   const ConvNetwork network = read_conv_network(options.model);
   progress.stage("reading " + options.source);
-  const ImageSet images = read_images(options.source, options.images, progress);
-  if (!network.class_names.empty() && images.class_names != network.class_names)
+  const ImageSet images = read_images(options.source, with_threads(options.images, options.device), progress);
+  std::vector<std::string> names;  // as a model stores them
+  for (const std::string& name : images.class_names) names.push_back(utf8(name));
+  if (!network.class_names.empty() && names != network.class_names)
     throw DataError(fmt::format("{}: its classes ({}) are others than the model's ({})", images.name,
-                                fmt::join(images.class_names, ", "), fmt::join(network.class_names, ", ")));
+                                fmt::join(names, ", "), fmt::join(network.class_names, ", ")));
   const ConvEvaluation result = evaluate(predict(network, images, options.device, progress), images.labels);
   if (options.json) {
     nlohmann::ordered_json json = evaluation_json(result, images.class_names);

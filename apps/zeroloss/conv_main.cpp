@@ -25,7 +25,7 @@ ConvProcess process_of_environment() {
   ConvProcess process;
   process.world = variable("WORLD_SIZE", 1);
   process.rank = variable("RANK", 0);
-  process.local_rank = variable("LOCAL_RANK", 0);
+  process.local_rank = variable("LOCAL_RANK", process.rank);
   process.local_world = variable("LOCAL_WORLD_SIZE", 1);
   process.port = variable("MASTER_PORT", process.port);
   if (const char* address = std::getenv("MASTER_ADDR")) process.address = address;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace zeroloss::app {
 
@@ -39,6 +40,12 @@ void add_device_options(CLI::App& app, ConvDevice& device) {
       "of convolutions: float32, bfloat16, or auto: bfloat16 on a GPU, float32 elsewhere")
       ->check(CLI::IsMember({"auto", "float32", "bfloat16"}));
   add("--threads", device.threads, "of the processor; 0 = all");
+}
+
+ImageOptions with_threads(ImageOptions images, const ConvDevice& device) {
+  images.threads =
+      device.threads > 0 ? device.threads : static_cast<int>(std::thread::hardware_concurrency());
+  return images;
 }
 
 ConvNetwork read_conv_network(const std::string& model) {

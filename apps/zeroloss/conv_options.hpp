@@ -22,6 +22,10 @@ ConvProcess process_of_environment();
 
 void add_device_options(CLI::App& app, ConvDevice& device);
 
+/// The options with the device's threads for decoding: all where it names none, whatever OpenMP is told by a
+/// launcher of several processes (of which one decodes at a time).
+ImageOptions with_threads(ImageOptions images, const ConvDevice& device);
+
 /// Of a .safetensors file, or of a run folder that holds model.safetensors.
 ConvNetwork read_conv_network(const std::string& model);
 

@@ -84,7 +84,7 @@ void add_conv_predict(CLI::App& app, Session& session) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   add_device_options(*command, o.device);
-  command->add_flag("--json", o.json, "Print one JSON object [off]");
+  command->add_flag("--json", o.json, "Print a JSON list, an object for each image [off]");
   command->callback([options, &session] { run(*options, session); });
 }
 

@@ -37,7 +37,7 @@ std::string asked_recipe(const std::vector<std::string>& arguments) {
 }
 
 ImageSet read_test(const Options& options, Progress& progress) {
-  ImageOptions test = options.images;
+  ImageOptions test = with_threads(options.images, options.conv.device);
   test.split = "test";
   test.labels = "given";
   test.n = options.n_test;
@@ -59,17 +59,17 @@ void run(const Options& options, Session& session) {
     settings.checkpoint = options.out + ".partial/checkpoint.safetensors";
   }
   progress.stage("reading " + options.source);
-  const ImageSet images = read_images(options.source, options.images, progress);
+  const ImageSet images =
+      read_images(options.source, with_threads(options.images, options.conv.device), progress);
   const ImageSet test = options.no_test ? ImageSet{} : read_test(options, progress);
 
-  std::vector<ConvRecord> history;
   const ConvArchitecture shape = settings.architecture == "cifar"
                                      ? cifar_architecture(images.classes(), settings.depth, settings.width)
                                      : imagenet34_architecture(images.classes());
-  const ConvResult result = train(images, test, settings, progress, [&](const ConvRecord& record) {
-    history.push_back(record);
-    if (folder) write_history(*folder, history, shape);
-  });
+  const ConvResult result =
+      train(images, test, settings, progress, [&](const std::vector<ConvRecord>& history) {
+        if (folder) write_history(*folder, history, shape);
+      });
   if (!first) {
     if (result.status == ConvStatus::interrupted) session.exit_code = kInterrupted;
     return;
@@ -127,6 +127,8 @@ void add_options(CLI::App& command, Options& o) {
                      ->group(kTraining)
                      ->capture_default_str();
   o.defaults.push_back([steps, epochs, &o](const ConvOptions& recipe) {
+    if (!epochs->empty() && !steps->empty() && o.conv.steps > 0 && o.conv.epochs > 0)
+      throw std::invalid_argument("--steps and --epochs: give one of them");
     if (epochs->empty()) o.conv.epochs = recipe.epochs;
     if (!epochs->empty() && steps->empty()) o.conv.steps = 0;
   });
@@ -153,7 +155,9 @@ void add_options(CLI::App& command, Options& o) {
       ->check(CLI::IsMember({"pad", "resized", "none"}));
   add(kImages, "--flip", &O::flip, "true: mirror half of the images, at random");
   add(kImages, "--cutout", &O::cutout, "side of a square set to 0, in pixels; 0 = none");
-  add(kStopping, "--stop", &O::stop, "schedule, or memorized: once every training image is right")
+  add(kStopping, "--stop", &O::stop,
+      "schedule, or memorized: once every training image is right, looked at where fewer than 1 % of the "
+      "augmented ones were wrong")
       ->check(CLI::IsMember({"schedule", "memorized"}));
   add(kStopping, "--evaluate-every", &O::evaluate_every, "steps between rows of metrics.csv; 0 = an epoch");
   add("Device", "--deterministic", &O::deterministic, "true: on a GPU the same bits in every run, slower");

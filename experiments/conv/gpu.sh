@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # experiments/conv/gpu.sh HEADERS CIFAR [STAGE..]: build and measure on a machine with a GPU that has PyTorch (for its LibTorch), the
-# CUDA toolkit, CMake and a compiler, and no network. Every stage may be repeated; one that is cut off goes on where it was.
+# CUDA toolkit, CMake and a compiler, and no network. Every stage may be repeated; training that is cut off goes on where it was.
 #   HEADERS  folder with Eigen/, fmt/, nlohmann/, CLI/ and Random123/ in it (Debian's /usr/include/eigen3/Eigen, /usr/include/fmt, ..)
 #   CIFAR    cifar-10-binary.tar.gz, or the folder that it unpacks to
-#   STAGE    build bench paper modern ablation; [build bench paper modern]
-# PYTHON [python3]: one that imports torch. MINUTES: the time of each piece of training [no limit]. BUILD [build/gpu], OUT [runs/gpu].
+#   STAGE    build paper modern ablation bench; [build paper modern bench]
+# PYTHON [python3]: one that imports torch. MINUTES: the time of each piece of training [no limit]. BENCH: further options of
+# bench/conv.py, such as "--way eager --rounds 3" where ten minutes are all there is. BUILD [build/gpu], OUT [runs/gpu].
 set -euo pipefail
-cd "$(dirname "$0")/../.."
-[ $# -ge 2 ] || { sed -n '2,7s/^# \?//p' experiments/conv/gpu.sh >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,8s/^# \?//p' "$0" >&2; exit 2; }
 headers=$(realpath "$1") cifar=$(realpath "$2")
+cd "$(dirname "$0")/../.."
 shift 2
 stages=("$@")
-[ $# -gt 0 ] || stages=(build bench paper modern)
+[ $# -gt 0 ] || stages=(build paper modern bench)
 python=${PYTHON:-python3} build=${BUILD:-build/gpu} out=${OUT:-runs/gpu}
 pieces=()
 [ -z "${MINUTES:-}" ] || pieces=(--minutes "$MINUTES")
@@ -35,7 +36,7 @@ bench() {
   mkdir -p "$build/env/torch/bin"
   printf '#!/bin/sh\nexec "%s" "$@"\n' "$(command -v "$python")" >"$build/env/torch/bin/python"
   chmod +x "$build/env/torch/bin/python"
-  "$python" bench/conv.py --bin "$build/bin" --env "$build/env" --device cuda --results "$out"
+  "$python" bench/conv.py --bin "$build/bin" --env "$build/env" --device cuda --results "$out" ${BENCH:-}
 }
 
 train() { "$python" "experiments/conv/$1.py" "$build/bin/zeroloss-conv" "$cifar" --device cuda --out "$out" "${pieces[@]}" "${@:2}"; }

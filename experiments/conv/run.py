@@ -29,13 +29,17 @@ def train(command, out, options, deadline=None):
         if partial.exists() and not (partial / "checkpoint.safetensors").exists():
             shutil.rmtree(partial)  # killed before its first checkpoint
         out.parent.mkdir(parents=True, exist_ok=True)
-        process = subprocess.Popen([*command, *options, "--out", out, *(["--resume"] if partial.exists() else [])], stdout=subprocess.DEVNULL)
+        if deadline is not None and time.monotonic() > deadline:
+            return None
+        # Away from the terminal's Ctrl-C: a second SIGINT would end it before it has saved what it did.
+        process = subprocess.Popen([*command, *options, "--out", out, *(["--resume"] if partial.exists() else [])],
+                                   stdout=subprocess.DEVNULL, start_new_session=True)
         try:
             status = process.wait(None if deadline is None else max(0, deadline - time.monotonic()))
         except (subprocess.TimeoutExpired, KeyboardInterrupt):
             process.send_signal(signal.SIGINT)
             status = process.wait()
-        if status == INTERRUPTED:
+        if status in (INTERRUPTED, -signal.SIGINT):  # the latter before it had begun
             return None
         if status != 0:
             sys.exit(f"run: {' '.join(map(str, process.args))} ended with {status}")

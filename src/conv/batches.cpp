@@ -27,7 +27,6 @@ T& at(std::vector<T>& values, Index i) {
 /// Buffers that come back when their last holder lets go.
 struct Pool : std::enable_shared_from_this<Pool> {
   std::size_t count = 0;
-  Allocate allocate;
   std::mutex mutex;
   std::vector<std::shared_ptr<float>> free;
   std::size_t made = 0;
@@ -40,9 +39,7 @@ struct Pool : std::enable_shared_from_this<Pool> {
         buffer = std::move(free.back());
         free.pop_back();
       } else {
-        buffer = allocate ? allocate(count)
-                          : std::shared_ptr<float>(new float[count], std::default_delete<float[]>());
-        if (!buffer) throw ResourceError(fmt::format("Batches: no memory for {} floats", count));
+        buffer = std::shared_ptr<float>(new float[count], std::default_delete<float[]>());
         free.reserve(++made);  // so that giving back never allocates
       }
     }
@@ -204,7 +201,7 @@ struct Batches::State {
 };
 
 Batches::Batches(const ImageSet& images, const Augment& options, Index batch, std::uint64_t seed,
-                 std::int64_t first_step, int threads, int rank, int world, Allocate allocate) {
+                 std::int64_t first_step, int threads, int rank, int world) {
   const auto require = [](bool holds, const std::string& what) {
     if (!holds) throw std::invalid_argument("Batches: " + what);
   };
@@ -218,7 +215,6 @@ Batches::Batches(const ImageSet& images, const Augment& options, Index batch, st
   Random(seed, Stream::augment);  // checks the seed
   state_ = std::make_unique<State>(images, options, batch, seed, first_step, rank, world);
   state_->pool->count = static_cast<std::size_t>(3 * state_->share * state_->size * state_->size);
-  state_->pool->allocate = std::move(allocate);
   for (int k = 0; k < threads; ++k) state_->threads.emplace_back([state = state_.get()] { state->run(); });
 }
 

@@ -38,7 +38,7 @@ torch::Device device_of(const std::string& name, int local_rank) {
 
 }  // namespace
 
-Compute compute_of(const ConvDevice& options, int local_rank) {
+Compute compute_of(const ConvDevice& options, int local_rank, bool deterministic) {
   if (options.precision != "auto" && options.precision != "float32" && options.precision != "bfloat16")
     throw std::invalid_argument(
         fmt::format("conv: precision must be float32, bfloat16 or auto; got '{}'", options.precision));
@@ -46,11 +46,14 @@ Compute compute_of(const ConvDevice& options, int local_rank) {
     throw std::invalid_argument(fmt::format("conv: threads must be >= 0; got {}", options.threads));
   const torch::Device device = device_of(options.device, local_rank);
   const bool half = options.precision == "bfloat16" || (options.precision == "auto" && device.is_cuda());
-  if (device.is_cuda()) cuda::use(device.index());
-  if (device.is_cpu())
-    at::set_num_threads(options.threads > 0
-                            ? options.threads
-                            : static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+  if (device.is_cuda()) {
+    cuda::use(device.index());
+    cuda::configure(deterministic);
+  }
+  // Of convolutions on a processor, and of decoding: launchers of several processes set OpenMP's to 1.
+  at::set_num_threads(options.threads > 0
+                          ? options.threads
+                          : static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
   return {device, half ? torch::kBFloat16 : torch::kFloat32};
 }
 
@@ -104,30 +107,36 @@ torch::Tensor forward(const std::vector<ConvLayer>& layers, const std::vector<to
   return h.to(torch::kFloat32).mean({2, 3}).mm(projection);
 }
 
-Logits predict_rows(const std::vector<ConvLayer>& layers, const std::vector<torch::Tensor>& weights,
-                    const torch::Tensor& projection, const ImageSet& images, Index first, Index last,
-                    const Compute& compute, Progress& progress, Index batch) {
+void predict_rows(const std::vector<ConvLayer>& layers, const std::vector<torch::Tensor>& weights,
+                  const torch::Tensor& projection, const ImageSet& images, Index first, Index last,
+                  const Compute& compute, Progress& progress, Index batch, const UseRows& use) {
   const torch::NoGradGuard no_gradients;
   const Index size = layers.front().size * layers.front().stride;
-  Augment as_it_is;
-  as_it_is.size = size;
-  as_it_is.crop = images.in_memory() ? "none" : "resized";
-  Logits logits(last - first, projection.size(1));
+  Augment whole;
+  whole.size = size;
+  whole.crop = "resized";
   std::vector<Index> indices(static_cast<std::size_t>(batch));
+  // A GPU computes one batch while the next is prepared: asking for its outputs is what waits.
+  torch::Tensor pending;
+  Index pending_first = first;
+  const auto collect = [&] {
+    if (!pending.defined()) return;
+    const torch::Tensor rows = pending.to(torch::kCPU).contiguous();
+    use(pending_first, Eigen::Map<const Logits>(rows.data_ptr<float>(), rows.size(0), rows.size(1)));
+    progress.advance(static_cast<double>(rows.size(0)));
+  };
   for (Index at = first; at < last; at += batch) {
     progress.check();
     const Index count = std::min(batch, last - at);
     indices.resize(static_cast<std::size_t>(count));
     std::iota(indices.begin(), indices.end(), at);
     const torch::Tensor x = torch::empty({count, size, size, 3});
-    fill_evaluation(images, as_it_is, indices, x.data_ptr<float>());
-    const torch::Tensor rows =
-        forward(layers, weights, projection, x.to(compute.device)).to(torch::kCPU).contiguous();
-    logits.middleRows(at - first, count) =
-        Eigen::Map<const Logits>(rows.data_ptr<float>(), count, projection.size(1));
-    progress.advance(static_cast<double>(count));
+    fill_evaluation(images, whole, indices, x.data_ptr<float>());
+    collect();
+    pending = forward(layers, weights, projection, x.to(compute.device));
+    pending_first = at;
   }
-  return logits;
+  collect();
 }
 
 }  // namespace zeroloss

@@ -2,6 +2,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include <functional>
 #include <vector>
 
 #include "zeroloss/conv/evaluate.hpp"
@@ -16,8 +17,9 @@ struct Compute {
   torch::ScalarType type;
 };
 
-/// Throws as predict() does. `local_rank`: the GPU of a process where "auto" or "cuda" name none.
-Compute compute_of(const ConvDevice& device, int local_rank = 0);
+/// Sets up the device for this process, its threads included. Throws as predict() does. `local_rank`: the GPU
+/// of a process where "auto" or "cuda" name none; `deterministic`: as ConvOptions says.
+Compute compute_of(const ConvDevice& device, int local_rank = 0, bool deterministic = false);
 
 std::string device_name(const Compute& compute);     ///< "cpu", "cuda:0 (NVIDIA H100)"
 std::string precision_name(const Compute& compute);  ///< float32 | bfloat16
@@ -35,9 +37,12 @@ std::vector<torch::Tensor> views(const torch::Tensor& flat, const std::vector<Co
 torch::Tensor forward(const std::vector<ConvLayer>& layers, const std::vector<torch::Tensor>& weights,
                       const torch::Tensor& projection, const torch::Tensor& images);
 
-/// The outputs for a share of the images, [first, last), as rows on the host.
-Logits predict_rows(const std::vector<ConvLayer>& layers, const std::vector<torch::Tensor>& weights,
-                    const torch::Tensor& projection, const ImageSet& images, Index first, Index last,
-                    const Compute& compute, Progress& progress, Index batch);
+/// Takes outputs, one row an image, of the images from `first` on.
+using UseRows = std::function<void(Index first, const Logits& rows)>;
+
+/// The outputs for a share of the images, [first, last), in order, `batch` images at a time.
+void predict_rows(const std::vector<ConvLayer>& layers, const std::vector<torch::Tensor>& weights,
+                  const torch::Tensor& projection, const ImageSet& images, Index first, Index last,
+                  const Compute& compute, Progress& progress, Index batch, const UseRows& use);
 
 }  // namespace zeroloss

@@ -10,7 +10,8 @@
 /// What gloo and NCCL have in common.
 namespace zeroloss {
 
-inline constexpr std::chrono::milliseconds kPatience = std::chrono::minutes(5);
+inline constexpr std::chrono::milliseconds kJoining = std::chrono::minutes(5);    ///< for all to come
+inline constexpr std::chrono::milliseconds kTogether = std::chrono::minutes(60);  ///< for the slowest of all
 
 inline c10::intrusive_ptr<c10d::Store> store_of(const ConvProcess& process) {
   c10d::TCPStoreOptions options;
@@ -18,9 +19,15 @@ inline c10::intrusive_ptr<c10d::Store> store_of(const ConvProcess& process) {
   options.isServer = process.rank == 0 && !process.store_runs;
   options.numWorkers = static_cast<std::size_t>(process.world);
   options.waitWorkers = false;
-  options.timeout = kPatience;
-  const auto store = c10::make_intrusive<c10d::TCPStore>(process.address, options);
-  return c10::make_intrusive<c10d::PrefixStore>("zeroloss", store);
+  options.timeout = kJoining;
+  auto store = c10::make_intrusive<c10d::PrefixStore>(
+      "zeroloss", c10::make_intrusive<c10d::TCPStore>(process.address, options));
+  const auto key = [](int rank) { return fmt::format("joined {}", rank); };
+  store->set(key(process.rank), std::vector<std::uint8_t>{1});
+  std::vector<std::string> all;
+  for (int rank = 0; rank < process.world; ++rank) all.push_back(key(rank));
+  store->wait(all, kJoining);
+  return store;
 }
 
 /// A Group over one of c10d's process groups, made from a store.
@@ -33,6 +40,15 @@ class Processes : public Group {
         what_(fmt::format("conv: {} between {} processes at {}:{}", name, process.world, process.address,
                           process.port)) {
     guard([&] { backend_ = make(store_of(process)); });
+  }
+
+  ~Processes() override {
+    if constexpr (requires(Backend & backend) { backend.shutdown(); }) {
+      try {
+        backend_->shutdown();
+      } catch (const std::exception&) {  // the others are gone already
+      }
+    }
   }
 
   void sum(torch::Tensor& numbers) override {

@@ -8,6 +8,8 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "zeroloss/core/digest.hpp"
+
 namespace zeroloss {
 namespace {
 
@@ -59,6 +61,7 @@ void check(const ConvOptions& o) {
   require(o.width >= 4 && o.width % 4 == 0, "width", "a positive multiple of 4", o.width);
   require(o.process.world >= 1, "world", ">= 1", o.process.world);
   require(o.process.rank >= 0 && o.process.rank < o.process.world, "rank", "in [0, world)", o.process.rank);
+  require(o.process.port >= 0 && o.process.port < 65536, "port", "in [0, 65535]", o.process.port);
   require(o.batch >= 1, "batch", ">= 1", o.batch);
   require(o.batch % o.process.world == 0, "batch",
           fmt::format("a multiple of the {} processes", o.process.world).c_str(), o.batch);
@@ -125,6 +128,15 @@ Augment augment_of(const ConvOptions& o, Index image_size) {
   return augment;
 }
 
+/// Which images of the source there are, in which order and with which labels: the seed and options decide
+/// that, and the reading of the source.
+std::string digest_of_selection(const ImageSet& images) {
+  Sha256 digest;
+  digest.update(images.records.data(), images.records.size() * sizeof(Index));
+  digest.update(images.labels.data(), images.labels.size() * sizeof(std::int64_t));
+  return digest.hex();
+}
+
 Metadata identity(const ConvOptions& o, const ImageSet& images, Index steps) {
   const auto text = [](const auto& value) { return fmt::format("{}", value); };
   return {{"architecture", o.architecture},
@@ -150,8 +162,9 @@ Metadata identity(const ConvOptions& o, const ImageSet& images, Index steps) {
           {"seed", text(o.seed)},
           {"images", images.digest},
           {"n", text(images.n())},
-          {"classes", text(images.classes())},
-          {"labels", images.label_treatment}};
+          {"classes", fmt::format("{}", fmt::join(images.class_names, ", "))},
+          {"labels", images.label_treatment},
+          {"selection", digest_of_selection(images)}};
 }
 
 std::string name(ConvStatus status) {

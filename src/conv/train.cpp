@@ -31,7 +31,9 @@ auto guarded(const char* who, Work work) {
   } catch (const c10::Error& error) {
     std::string text = error.what_without_backtrace();
     text = fmt::format("{}: {}", who, text.substr(0, text.find('\n')));
-    if (text.find("memory") != std::string::npos) throw ResourceError(text + "; try a smaller batch");
+    if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||
+        text.find("can't allocate memory") != std::string::npos)  // of a GPU; of the processor
+      throw ResourceError(text + "; try a smaller batch");
     throw BackendError(text);
   }
 }
@@ -54,14 +56,13 @@ class Run {
         options_(options),
         progress_(progress),
         observer_(observer),
-        compute_(compute_of(options.device, options.process.local_rank)),
+        compute_(compute_of(options.device, options.process.local_rank, options.deterministic)),
         steps_(total_steps(options, images.n())),
         identity_(identity(options, images, steps_)),
         group_(join_group(options.process, compute_)),
         network_(draw_network(architecture_of(options, images.classes()), options.seed)),
         trainer_(network_, options, compute_, group_.get()) {
     network_.class_names = images.class_names;
-    if (compute_.device.is_cuda()) cuda::configure(options.deterministic);
   }
 
   ConvResult operator()() {
@@ -109,9 +110,11 @@ class Run {
                      identity_);
   }
 
+  bool just_recorded() const { return !history_.empty() && history_.back().step == trainer_.steps(); }
+
   bool record_due() const {
     const Index step = trainer_.steps(), n = images_.n(), batch = options_.batch;
-    if (step == 0 || (!history_.empty() && history_.back().step == step)) return false;
+    if (step == 0 || just_recorded()) return false;
     if (step == steps_) return true;
     if (options_.evaluate_every > 0) return step % options_.evaluate_every == 0;
     return step * batch / n > (step - 1) * batch / n;
@@ -127,8 +130,8 @@ class Run {
     Clock::time_point start = Clock::now();
     bool cancelled = !group_ && progress_.cancelled();
     while (true) {
-      if (record_due()) {
-        record();
+      if (record_due()) record();
+      if (just_recorded()) {  // by a run that was interrupted then, too
         if (options_.stop == "memorized" && memorized()) return ConvStatus::memorized;
         start = Clock::now();
       }
@@ -190,26 +193,30 @@ class Run {
       return sum + static_cast<double>(w) * static_cast<double>(w);
     }));
     r.block_norms = block_norms(network_.architecture, weights);
-    if (test_.n() > 0) r.test_error = evaluated(test_).top1_error;
+    learned_.reset();
+    tested_.reset();
+    if (test_.n() > 0) r.test_error = (tested_ = evaluated(test_))->top1_error;
     totals_ = {};
     history_.push_back(std::move(r));
-    if (first() && observer_) observer_(history_.back());
+    if (first() && observer_) observer_(history_);
   }
 
   ConvEvaluation evaluated(const ImageSet& images) {
     Progress progress = quiet();
-    return evaluate(trainer_.predict(images, progress), images.labels);
+    return trainer_.evaluate(images, progress);
   }
 
   /// Looked at closely only where augmented images are nearly all right.
-  bool memorized() { return history_.back().train_error < 0.01 && evaluated(images_).wrong == 0; }
+  bool memorized() {
+    return history_.back().train_error < 0.01 && (learned_ = evaluated(images_))->wrong == 0;
+  }
 
   void evaluate_all(ConvResult& r) {
     if (r.status == ConvStatus::diverged) return;
     const ConvStatus status = std::exchange(r.status, ConvStatus::interrupted);
     show([&] { progress_.stage("evaluating"); });
-    r.train = evaluated(images_);
-    if (test_.n() > 0) r.test = evaluated(test_);
+    r.train = learned_ ? learned_ : evaluated(images_);
+    if (test_.n() > 0) r.test = tested_ ? tested_ : evaluated(test_);
     r.status = r.train->wrong == 0 ? ConvStatus::memorized : status;
   }
 
@@ -258,6 +265,7 @@ class Run {
   ConvTrainer trainer_;
   Totals totals_;
   std::vector<ConvRecord> history_;
+  std::optional<ConvEvaluation> learned_, tested_;  // of the weights of the last record
   double seconds_before_ = 0;
   Clock::time_point began_ = Clock::now(), saved_ = began_;
 };
@@ -289,8 +297,9 @@ Logits predict(const ConvNetwork& network, const ImageSet& images, const ConvDev
     const torch::Tensor projection =
         to_device(network.projection, compute.device).view({network.features(), -1});
     progress.stage("predicting", static_cast<double>(images.n()));
-    Logits logits =
-        predict_rows(all, views(flat, all), projection, images, 0, images.n(), compute, progress, batch);
+    Logits logits(images.n(), projection.size(1));
+    predict_rows(all, views(flat, all), projection, images, 0, images.n(), compute, progress, batch,
+                 [&](Index first, const Logits& rows) { logits.middleRows(first, rows.rows()) = rows; });
     progress.finish();
     return logits;
   });

@@ -1,7 +1,13 @@
 #include "conv/trainer.hpp"
 
+#include <torch/version.h>
+
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <span>
+
+#include "conv/evaluation.hpp"
 
 namespace zeroloss {
 namespace {
@@ -110,10 +116,17 @@ void ConvTrainer::step(const Batch& batch, double learning_rate) {
 }
 
 void ConvTrainer::update(torch::Tensor& g, const torch::Tensor& norm, double learning_rate) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+  std::optional<torch::Tensor> divisor;  // of the gradient
+  if (clip_norm_ > 0) divisor = (norm / clip_norm_).clamp_min(1);
+  at::_fused_sgd_({weights_}, {g}, {velocity_}, weight_decay_, momentum_, learning_rate, /*dampening=*/0,
+                  nesterov_, /*maximize=*/false, /*is_first_step=*/false, divisor);
+#else
   if (clip_norm_ > 0) g.mul_((clip_norm_ / norm).clamp_max(1));
   if (weight_decay_ > 0) g.add_(weights_, weight_decay_);
   velocity_.mul_(momentum_).add_(g);
   weights_.sub_(nesterov_ ? g.add_(velocity_, momentum_) : velocity_, learning_rate);
+#endif
 }
 
 // The same in one pass: memory is what an update takes.
@@ -146,21 +159,25 @@ StepSums ConvTrainer::take_sums(bool& flag) {
   return {found[0], found[1], found[3], found[2] / world_, found[4] / world_};
 }
 
-Logits ConvTrainer::predict(const ImageSet& images, Progress& progress) {
+ConvEvaluation ConvTrainer::evaluate(const ImageSet& images, Progress& progress) {
   const torch::NoGradGuard no_gradients;
   const std::vector<torch::Tensor> weights =
       views((mean_.defined() ? mean_ : weights_).to(compute_.type), layers_);
   const Index n = images.n(), first = n * rank_ / world_, last = n * (rank_ + 1) / world_;
-  const Logits own =
-      predict_rows(layers_, weights, projection_, images, first, last, compute_, progress, kEvaluationBatch);
-  if (group_ == nullptr) return own;
-  // Each process fills its rows of zeros: the sum is all of them.
-  Logits all = Logits::Zero(n, projection_.size(1));
-  all.middleRows(first, last - first) = own;
-  torch::Tensor shared = torch::from_blob(all.data(), {n, all.cols()}).to(compute_.device);
-  group_->sum(shared);
-  shared = shared.to(torch::kCPU).contiguous();
-  return Eigen::Map<const Logits>(shared.data_ptr<float>(), n, all.cols());
+  EvaluationSums sums(projection_.size(1));
+  predict_rows(
+      layers_, weights, projection_, images, first, last, compute_, progress, kEvaluationBatch,
+      [&](Index from, const Logits& rows) {
+        sums.add(rows, std::span(images.labels)
+                           .subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(rows.rows())));
+      });
+  if (group_ == nullptr) return sums.evaluation();
+  std::vector<double>& numbers = sums.numbers();
+  torch::Tensor all = torch::tensor(numbers, torch::kFloat64).to(compute_.device);
+  group_->sum(all);
+  all = all.to(torch::kCPU);
+  std::copy_n(all.data_ptr<double>(), numbers.size(), numbers.begin());
+  return sums.evaluation();
 }
 
 std::vector<std::pair<std::string, std::vector<float>>> ConvTrainer::state() const {

@@ -37,8 +37,8 @@ class ConvTrainer {
   /// process raised its own.
   StepSums take_sums(bool& flag);
 
-  /// The outputs for images of the network that is kept (mean weights if they are), from all processes.
-  Logits predict(const ImageSet& images, Progress& progress);
+  /// How often the network that is kept (mean weights if they are) is right; each process computes a share.
+  ConvEvaluation evaluate(const ImageSet& images, Progress& progress);
 
   std::vector<float> weights() const { return to_host(weights_); }
   std::vector<float> kept() const { return to_host(mean_.defined() ? mean_ : weights_); }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <cctype>
@@ -53,8 +54,9 @@ fs::path split_folder(const fs::path& root, const std::string& split) {
   if (fs::is_directory(root / "train"))
     for (const char* name : {"val", "test"})
       if (fs::is_directory(root / name)) return root / name;
-  throw DataError(
-      fmt::format("{}: has no test split; expected folders train/ and val/ or test/ in it", root.string()));
+  throw DataError(fmt::format(
+      "{}: has no test split; expected folders train/ and val/ or test/ in it, or leave testing out",
+      root.string()));
 }
 
 /// All files of a split by class, then by name, with the numbers that classes have in train/.
@@ -106,7 +108,7 @@ Found examine(const std::string& file, bool decode) {
 /// The facts of all files: what the index knows of them as they are now, the rest by reading them. In pieces,
 /// so that it can be told how far it is and be stopped.
 std::vector<FileFacts> examine_all(const std::vector<std::string>& files, const std::vector<bool>& decoded,
-                                   ImageIndex& index, Progress& progress) {
+                                   ImageIndex& index, int threads, Progress& progress) {
   constexpr std::size_t kPiece = 256;
   std::vector<FileFacts> facts(files.size());
   std::vector<std::size_t> unknown;
@@ -120,7 +122,7 @@ std::vector<FileFacts> examine_all(const std::vector<std::string>& files, const 
   progress.stage("decoding images", static_cast<double>(unknown.size()));
   for (std::size_t begin = 0; begin < unknown.size(); begin += kPiece) {
     std::vector<Found> found(std::min(kPiece, unknown.size() - begin));
-#pragma omp parallel for schedule(dynamic, 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (std::size_t k = 0; k < found.size(); ++k) {
       const std::size_t i = unknown[begin + k];
       found[k] = examine(files[i], decoded[i]);
@@ -190,11 +192,12 @@ bool is_image_folder(const std::string& path) {
 ImageSet read_image_folder(const std::string& path, const ImageOptions& options, Progress& progress) {
   ImageSet set = list(path, options.split);
   const std::vector<std::string> all = std::move(set.files);
-  choose_images(set, options);
+  choose_images(set, options, /*sorted=*/true);
   std::vector<bool> kept(all.size());
   for (const Index record : set.records) kept[static_cast<std::size_t>(record)] = true;
   ImageIndex index(options.cache, path, progress);
-  const std::vector<FileFacts> found = examine_all(all, kept, index, progress);
+  const std::vector<FileFacts> found =
+      examine_all(all, kept, index, options.threads > 0 ? options.threads : omp_get_max_threads(), progress);
   set.digest = digest_of(path, all, found);
   std::size_t left = 0;
   for (std::size_t i = 0; i < set.records.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -68,7 +69,7 @@ ImageSet read_cifar(const std::string& name, const Cifar& cifar, const ImageOpti
     }));
   set.digest = digest.hex();
   const auto n_source = set.labels.size();
-  choose_images(set, options);
+  choose_images(set, options, /*sorted=*/false);
   require_memory(static_cast<double>(set.n() * Cifar::kPixels),
                  fmt::format("{}: {} images of {} bytes", name, set.n(), Cifar::kPixels),
                  "keep fewer images with n");
@@ -103,6 +104,16 @@ void check_options(const ImageOptions& options) {
   one_of("corrupt", options.corrupt, "refuse", "skip");
 }
 
+/// The first of each class, then the second of each, ..; `of` is the class of every record.
+void take_turns(std::vector<Index>& records, const std::vector<Index>& of, Index classes) {
+  std::vector<Index> turn(of.size()), taken(static_cast<std::size_t>(classes));
+  for (const Index record : records) {
+    const auto i = static_cast<std::size_t>(record);
+    turn[i] = taken[static_cast<std::size_t>(of[i])]++;
+  }
+  std::ranges::stable_sort(records, {}, [&](Index record) { return turn[static_cast<std::size_t>(record)]; });
+}
+
 /// The folder that a source is or a name stands for.
 std::string folder_of(const std::string& source, const ImageOptions& options) {
   for (const char* name : {"cifar10", "cifar100"})
@@ -117,7 +128,7 @@ std::string folder_of(const std::string& source, const ImageOptions& options) {
 
 }  // namespace
 
-void choose_images(ImageSet& set, const ImageOptions& options) {
+void choose_images(ImageSet& set, const ImageOptions& options, bool sorted) {
   std::vector<Index> of(set.labels.begin(), set.labels.end());
   if (options.classes.empty()) {
     set.records.resize(of.size());
@@ -137,7 +148,10 @@ void choose_images(ImageSet& set, const ImageOptions& options) {
   if (set.classes() < 2)
     throw DataError(fmt::format("{}: its only class is '{}'; classification needs two", set.name,
                                 fmt::join(set.class_names, "")));
+  const bool turns = sorted && options.n > 0 && !options.shuffle;
+  if (turns) take_turns(set.records, of, set.classes());
   keep(set.records, set.name, options.n, options.shuffle, options.seed, options.classes);
+  if (turns) std::ranges::sort(set.records);
   Vector y(static_cast<Index>(set.records.size()));
   for (Index i = 0; i < y.size(); ++i)
     y(i) = static_cast<double>(of[static_cast<std::size_t>(set.records[static_cast<std::size_t>(i)])]);

@@ -43,8 +43,8 @@ class ConvCommand : public TempFolder {
   }
 
   static std::vector<std::string> small(const std::string& data, const std::string& out) {
-    return {"train",   data, "--depth", "1", "--width",          "4", "--batch", "8",
-            "--steps", "10", "--out",   out, "--evaluate-every", "5"};
+    return {"train",   data, "--depth", "1", "--width",          "4", "--batch",  "8",
+            "--steps", "10", "--out",   out, "--evaluate-every", "5", "--device", "cpu"};
   }
 
   static std::vector<std::string> with(std::vector<std::string> arguments,
@@ -90,7 +90,7 @@ TEST_F(ConvCommand, TrainsEvaluatesPredictsAndExports) {
     for (const Json& count : row) images += count.get<Index>();
   EXPECT_EQ(images, 20);
 
-  const Outcome evaluated = conv({"eval", path("run"), data, "--json"});
+  const Outcome evaluated = conv({"eval", path("run"), data, "--json", "--device", "cpu"});
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   EXPECT_EQ(Json::parse(evaluated.out), evaluation) << "the same network on the same images";
   EXPECT_EQ(zeroloss({"export", path("run"), path("net.onnx")}).exit_code, 0);
@@ -130,6 +130,11 @@ TEST_F(ConvCommand, StopsOnInterruptAndResumes) {
   EXPECT_FALSE(fs::exists(path("cut")));
   EXPECT_TRUE(fs::exists(path("cut.partial/checkpoint.safetensors")));
   EXPECT_EQ(conv(arguments).exit_code, 2) << "without --resume nothing is overwritten";
+  const std::size_t rows = lines("cut.partial/metrics.csv").size();
+  const Outcome other = conv(with(arguments, {"--resume", "--classes", "3,4"}));
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find("classes is "), std::string::npos) << other.err;
+  EXPECT_EQ(lines("cut.partial/metrics.csv").size(), rows);
   const Outcome rest = conv(with(arguments, {"--resume"}));
   ASSERT_EQ(rest.exit_code, 0) << rest.err;
   const TensorFile whole = read_tensors(path("run/model.safetensors")),
@@ -207,6 +212,7 @@ TEST_F(ConvCommand, NamesWhatIsWrong) {
   expect({"train", data, "--batch", "0"}, 2, "batch must be >= 1");
   expect({"train", data, "--resume"}, 2, "--resume needs --out");
   expect({"train", data, "--wrong"}, 2, "--wrong");
+  expect({"train", data, "--steps", "2", "--epochs", "3"}, 2, "--steps and --epochs: give one of them");
   expect({"eval", path("none"), data}, 2, "none");
   expect({"predict", path("none"), path("none.jpg")}, 2, "none");
   expect({"fly"}, 2, "fly");

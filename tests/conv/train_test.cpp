@@ -40,6 +40,7 @@ ConvOptions small_options() {
   o.steps = 12;
   o.evaluate_every = 4;
   o.learning_rate = 0.02;
+  o.device.device = "cpu";
   return o;
 }
 
@@ -111,8 +112,8 @@ class Steps : public ::testing::Test {
     return largest;
   }
 
-  void expect_steps(const std::string& kind) {
-    ConvTrainer trainer(network, options, kFloat32, nullptr);
+  void expect_steps(const std::string& kind, const Compute& compute = kFloat32) {
+    ConvTrainer trainer(network, options, compute, nullptr);
     for (Index step = 0; step < 3; ++step) {
       trainer.step(batch(step), 0.05);
       bool flag = false;
@@ -188,6 +189,54 @@ TEST_F(Steps, TheMeanOfWeightsFollowsThem) {
   }
 }
 
+// ---- on a GPU, through a CUDA graph ----
+
+class StepsOnGpu : public Steps {
+ protected:
+  void SetUp() override {
+    if (cuda::devices() == 0) GTEST_SKIP() << "no GPU";
+  }
+  static Compute compute(const std::string& precision) {
+    return compute_of({.device = "cuda", .precision = precision}, 0, /*deterministic=*/true);
+  }
+};
+
+// The graph is recorded with the first batch and has to compute the second.
+TEST_F(StepsOnGpu, GradientsAreThoseOfPyTorch) {
+  ConvTrainer trainer(network, options, compute("float32"), nullptr);
+  trainer.gradient(batch(1));
+  EXPECT_LT(largest_error(to_host(trainer.gradient(batch(0))), "gradient."), 1e-5);
+}
+
+TEST_F(StepsOnGpu, WeightsAreThoseOfPyTorch) { expect_steps("plain", compute("float32")); }
+
+TEST_F(StepsOnGpu, NesterovSmoothingAndClippingAreThoseOfPyTorch) {
+  options.nesterov = true;
+  options.label_smoothing = 0.1;
+  options.clip_norm = 2;
+  expect_steps("nesterov", compute("float32"));
+}
+
+TEST_F(StepsOnGpu, Bfloat16IsAsCloseAsPyTorchs) {
+  ConvTrainer trainer(network, options, compute("bfloat16"), nullptr);
+  EXPECT_LT(largest_error(to_host(trainer.gradient(batch(0))), "gradient."),
+            2 * *tensor("bfloat16.error").data<double>());
+}
+
+TEST_F(StepsOnGpu, DeterministicRunsAreEqualAndAgreeWithTheProcessor) {
+  const ImageSet images = noise_images(20, 4);
+  ConvOptions o = small_options();
+  Progress silent;
+  const ConvResult here = train(images, images, o, silent);
+  o.device = {.device = "cuda", .precision = "float32"};
+  o.deterministic = true;
+  const ConvResult one = train(images, images, o, silent), two = train(images, images, o, silent);
+  EXPECT_EQ(one.network.weights, two.network.weights);
+  EXPECT_NEAR(one.history[0].train_loss, here.history[0].train_loss, 1e-4);
+  EXPECT_EQ(one.test->confusion,
+            evaluate(predict(one.network, images, o.device, silent), images.labels).confusion);
+}
+
 // ---- runs ----
 
 class ConvTrain : public test::TempFolder {};
@@ -196,8 +245,9 @@ TEST_F(ConvTrain, RecordsWhatItDoes) {
   const ImageSet images = noise_images(20, 4), test = noise_images(10, 4, 32, 1);
   Progress silent;
   std::vector<Index> seen;
-  const ConvResult r = train(images, test, small_options(), silent,
-                             [&](const ConvRecord& record) { seen.push_back(record.step); });
+  const ConvResult r =
+      train(images, test, small_options(), silent,
+            [&](const std::vector<ConvRecord>& history) { seen.push_back(history.back().step); });
   EXPECT_EQ(r.status, ConvStatus::finished);
   EXPECT_EQ(r.steps, 12);
   EXPECT_EQ(seen, (std::vector<Index>{4, 8, 12}));
@@ -212,8 +262,24 @@ TEST_F(ConvTrain, RecordsWhatItDoes) {
   EXPECT_EQ(r.precision, "float32");
   ASSERT_TRUE(r.test && r.train);
   EXPECT_EQ(r.test->top1_error, *r.history[2].test_error);
-  EXPECT_EQ(r.test->predicted, evaluate(predict(r.network, test, {}, silent, 3), test.labels).predicted);
+  EXPECT_EQ(r.test->confusion, evaluate(predict(r.network, test, {}, silent, 3), test.labels).confusion);
   EXPECT_EQ(r.network.class_names, images.class_names);
+}
+
+// As files are: for networks of another size than that of the images in memory.
+TEST_F(ConvTrain, ImagesOfAnotherSizeAreResized) {
+  Progress silent;
+  const ImageSet large = noise_images(3, 2, 48);
+  ImageSet small = noise_images(3, 2);
+  small.pixels.clear();
+  for (Index i = 0; i < 3; ++i) {  // 37 = round(32 256 / 224), of which the middle is seen
+    const Image image = resize(large.image(i), 37, 37);
+    for (Index row = 2; row < 34; ++row)
+      for (Index k = 3 * 2; k < 3 * 34; ++k)
+        small.pixels.push_back(image.pixels[static_cast<std::size_t>(row * 3 * 37 + k)]);
+  }
+  const ConvNetwork network = draw_network(cifar_architecture(2, 1, 4));
+  EXPECT_EQ(predict(network, large, {}, silent), predict(network, small, {}, silent));
 }
 
 TEST_F(ConvTrain, ResumesToTheLastBit) {
@@ -251,6 +317,9 @@ TEST_F(ConvTrain, ResumesToTheLastBit) {
       EXPECT_EQ(rest.history[k].block_norms, whole.history[k].block_norms);
     }
   }
+  ImageSet others = images;
+  std::swap(others.labels[0], others.labels[1]);
+  EXPECT_MESSAGE(DataError, train(others, {}, options, silent), "of another run", "selection is ");
   options.learning_rate = 0.5;
   EXPECT_MESSAGE(DataError, train(images, {}, options, silent), "of another run",
                  "learning_rate is 0.02, not 0.5");

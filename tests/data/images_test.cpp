@@ -173,6 +173,14 @@ TEST_F(Images, OfFoldersAreOrderedByClassAndName) {
   }
 }
 
+TEST_F(Images, OfFoldersAreTakenFromTheClassesInTurn) {  // which lie there one after the other
+  const std::string root = photos();
+  EXPECT_EQ(read_images(root, {.n = 4}).records, (std::vector<Index>{0, 1, 2, 3}));
+  EXPECT_EQ(read_images(root, {.n = 3}).labels, (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(read_images(root, {.n = 2, .classes = {"bird", "cat"}}).labels,
+            (std::vector<std::int64_t>{0, 1}));
+}
+
 TEST_F(Images, OfFoldersHaveSplits) {
   EXPECT_MESSAGE(DataError, read_images(photos(), {.split = "test"}), "no test split", "train/");
   photos("s/train");

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -23,9 +22,6 @@ struct Batch {
   Index count() const { return static_cast<Index>(labels.size()); }
 };
 
-/// Memory for so many floats: pinned memory, say. Called by the threads of Batches, one at a time.
-using Allocate = std::function<std::shared_ptr<float>(std::size_t count)>;
-
 /// The images in training order: one random permutation for each epoch, one after the other. Step t takes
 /// places t batch .. (t + 1) batch - 1 of it, so batches are full and may span epochs; process `rank` of
 /// `world` takes the rank-th of `world` equal shares of each. Image i in epoch e is augmented by Random(seed,
@@ -36,7 +32,7 @@ class Batches {
   /// std::invalid_argument unless batch >= 1 is a multiple of world, 0 <= rank < world, first_step >= 0,
   /// threads >= 1, seed < 2^53 and check_augment agrees.
   Batches(const ImageSet& images, const Augment& options, Index batch, std::uint64_t seed,
-          std::int64_t first_step = 0, int threads = 1, int rank = 0, int world = 1, Allocate allocate = {});
+          std::int64_t first_step = 0, int threads = 1, int rank = 0, int world = 1);
   ~Batches();  ///< stops the threads, after at most 16 images each
   Batches(const Batches&) = delete;
   Batches& operator=(const Batches&) = delete;

@@ -20,24 +20,23 @@ struct ConvDevice {
 /// n x classes, one row for each image.
 using Logits = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// The network's outputs, n x classes, in the order of the images. Images in memory have the network's size;
-/// files of another size are resized and cropped (see augment.hpp). `batch` images, >= 1, are computed at a
-/// time. Throws std::invalid_argument for an unknown device or precision, a network whose numbers do not fit
-/// its architecture, and images in memory of another size; BackendError where LibTorch or the device is
-/// missing; ResourceError where memory does not suffice; DataError for a file that cannot be decoded;
-/// Interrupted once cancelled.
+/// The network's outputs, n x classes, in the order of the images. Images of another size than the network's
+/// are resized and cropped (see prepare() in augment.hpp). `batch` images, >= 1, are computed at a time.
+/// Throws std::invalid_argument for an unknown device or precision and a network whose numbers do not fit its
+/// architecture; BackendError where LibTorch or the device is missing; ResourceError where memory does not
+/// suffice; DataError for a file that cannot be decoded; Interrupted once cancelled.
 Logits predict(const ConvNetwork& network, const ImageSet& images, const ConvDevice& device,
                Progress& progress, Index batch = 250);
 
 /// How outputs compare with labels.
 struct ConvEvaluation {
   Index n = 0;
-  double loss = 0;                            ///< mean cross-entropy
-  double top1_error = 0, top5_error = 0;      ///< fractions; top5: the label is not among the five largest
-  Index wrong = 0;                            ///< top1_error * n
-  std::vector<Index> predicted;               ///< class of each image: the first of equal largest outputs
-  std::vector<std::vector<Index>> confusion;  ///< [label][predicted], counts
-  std::vector<double> per_class_error;        ///< NaN for a class without images
+  double loss = 0;                        ///< mean cross-entropy
+  double top1_error = 0, top5_error = 0;  ///< fractions; top5: the label is not among the five largest
+  Index wrong = 0;                        ///< top1_error * n
+  /// [label][predicted], counts; predicted is the first of equal largest outputs.
+  std::vector<std::vector<Index>> confusion;
+  std::vector<double> per_class_error;  ///< NaN for a class without images
 };
 
 /// `labels`: class numbers, 0..classes-1. An output that is not a number counts as smaller than all others.

@@ -57,7 +57,8 @@ struct ConvOptions {
   bool flip = true;          ///< mirrored with probability 1/2
   Index cutout = 0;          ///< side of a square set to 0, in pixels; 0 = none
 
-  std::string stop = "schedule";  ///< schedule | memorized: once every training image is right
+  std::string stop = "schedule";  ///< schedule | memorized: once every training image is right, looked
+                                  ///< at where fewer than 1 % of the augmented ones were wrong
   Index evaluate_every = 0;       ///< steps between evaluations on test images, >= 1; 0 = each epoch
   std::uint64_t seed = 0;         ///< of weights, order and augmentation; [0, 2^53)
   bool deterministic = false;     ///< on a GPU: the same bits in every run, slower. A processor always is
@@ -107,8 +108,9 @@ struct ConvResult {
   double seconds = 0;  ///< of training and evaluation, earlier parts of a resumed run included
 };
 
-/// Called with every record as soon as it is there, on rank 0 only.
-using ConvObserver = std::function<void(const ConvRecord&)>;
+/// Called with all records so far, those before a resumption included, as soon as there is a new one; on rank
+/// 0 only.
+using ConvObserver = std::function<void(const std::vector<ConvRecord>&)>;
 
 /// Trains a network of draw_network(.., options.seed) on `train`; `test` may be empty. All processes of a
 /// group call it with the same arguments but `process`; each gets the result.

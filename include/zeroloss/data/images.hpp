@@ -48,12 +48,13 @@ struct ImageSet {
 /// What to read, and what of it to keep. Fields that ReadOptions has too mean the same.
 struct ImageOptions {
   std::string split = "train";  ///< train | test
-  Index n = 0;                  ///< keep the first n images; 0 = all
-  bool shuffle = false;         ///< keep a random subset of n images, in random order, instead of the first n
+  Index n = 0;           ///< keep the first n images, of an image folder in turn from its classes; 0 = all
+  bool shuffle = false;  ///< keep a random subset of n images, in random order, instead of the first n
   std::vector<std::string> classes{};  ///< keep only these classes (by name); empty = all. Applied before n
   std::string labels = "given";        ///< given | random | noise:p
   std::string corrupt = "refuse";      ///< refuse | skip: what to do about files that cannot be decoded
   std::uint64_t seed = 0;              ///< of shuffle and of labels; [0, 2^53)
+  int threads = 0;                     ///< that decode files; 0 = as many as OpenMP takes
   std::string cache{};  ///< folder where downloaded sets live, and what was found out about image folders;
                         ///< may be empty
 };
