@@ -1,5 +1,6 @@
 #include "conv/trainer.hpp"
 
+#include <torch/autograd.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -36,11 +37,8 @@ ConvTrainer::ConvTrainer(const ConvNetwork& network, const ConvOptions& options,
   if (average_ > 0) mean_ = weights_.clone();
   rounded_ = compute.type == torch::kFloat32 ? weights_ : weights_.to(compute.type);
   gradient_ = torch::zeros_like(rounded_);
-  const std::vector<torch::Tensor> gradients = views(gradient_, layers_);
-  for (const torch::Tensor& view : views(rounded_, layers_)) {
+  for (const torch::Tensor& view : views(rounded_, layers_))
     leaves_.push_back(view.detach().requires_grad_());
-    leaves_.back().mutable_grad() = gradients[leaves_.size() - 1];
-  }
   const Index share = options.batch / world_, size = network.architecture.image_size;
   images_ = torch::empty({share, size, size, 3}, device);
   labels_ = torch::empty({share}, torch::TensorOptions(device).dtype(torch::kInt64));
@@ -64,7 +62,6 @@ void ConvTrainer::load(const Batch& batch) {
 }
 
 void ConvTrainer::backward() {
-  gradient_.zero_();
   {
     const torch::NoGradGuard no_gradients;
     if (!rounded_.is_same(weights_)) rounded_.copy_(weights_);
@@ -72,8 +69,10 @@ void ConvTrainer::backward() {
   const torch::Tensor logits = forward(layers_, leaves_, projection_, images_);
   const torch::Tensor loss =
       torch::cross_entropy_loss(logits, labels_, {}, at::Reduction::Mean, -100, label_smoothing_);
-  loss.backward();
+  std::vector<torch::Tensor> gradients = torch::autograd::grad({loss}, leaves_);
   const torch::NoGradGuard no_gradients;
+  for (torch::Tensor& g : gradients) g = g.permute({0, 2, 3, 1}).reshape(-1);  // as weights lie: no copy
+  torch::cat_out(gradient_, gradients);
   sums_.select(0, 0).add_(loss.detach(), static_cast<double>(labels_.size(0)));
   sums_.select(0, 1).add_(logits.detach().argmax(1).ne(labels_).sum());
 }

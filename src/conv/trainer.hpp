@@ -65,7 +65,7 @@ class ConvTrainer {
   torch::Tensor projection_;
   torch::Tensor weights_, velocity_, mean_;  // float32; mean_ is undefined where nothing is averaged
   torch::Tensor rounded_, gradient_;         // of the type of convolutions; rounded_ is weights_ if float32
-  std::vector<torch::Tensor> leaves_;        // rounded_, layer by layer, with gradient_ as their gradients
+  std::vector<torch::Tensor> leaves_;        // rounded_, layer by layer
   torch::Tensor images_, labels_;            // of the batch at hand
   torch::Tensor sums_;                       // loss, wrong, gradient norm; float64
   std::unique_ptr<cuda::Graph> graph_;       // of backward()
