@@ -122,6 +122,7 @@ std::string column_text(const SweepResult& r, const Panel& panel) {
 
 // The run that the first trial of the cell nearest to even odds is, for whoever wants to look at one.
 std::string example(const SweepOptions& o, const SweepResult& r) {
+  if (!r.named) return "";
   const auto even =
       std::min_element(r.cells.begin(), r.cells.end(), [](const CellResult& a, const CellResult& b) {
         return std::abs(a.probability - 0.5) < std::abs(b.probability - 0.5);

@@ -74,6 +74,43 @@ void bind_parts(nb::module_& m) {
       .def_ro("transitions", &Panel::transitions, "For each x; empty unless y is numeric.");
 }
 
+/// Keywords of zeroloss.fit that make a trial again. Those that are as they come are left out where they
+/// belong to the reading of data, since a Dataset was read already.
+nb::dict fit_options(const Swept& a, std::size_t cell, Index trial) {
+  const auto [source, read, fit] = trial_run(a.source, a.options, cell, trial);
+  const ReadOptions plain;
+  nb::dict keywords;
+  const auto add = [&](const char* name, const auto& value) { keywords[name] = nb::cast(value); };
+  const auto add_read = [&](const char* name, auto ReadOptions::*field) {
+    if (read.*field != plain.*field) add(name, read.*field);
+  };
+  if (a.named) add("data", source);
+  add_read("target", &ReadOptions::target);
+  add_read("task", &ReadOptions::task);
+  add_read("split", &ReadOptions::split);
+  add_read("n", &ReadOptions::n);
+  add_read("d", &ReadOptions::d);
+  add_read("shuffle", &ReadOptions::shuffle);
+  add_read("classes", &ReadOptions::classes);
+  add_read("labels", &ReadOptions::labels);
+  add("width", fit.width);
+  add("activation", fit.activation);
+  add("scaling", fit.scaling);
+  add("optimizer", fit.optimizer);
+  add("batch", fit.batch);
+  add("flow_tolerance", fit.flow_tolerance);
+  add("step", fit.step);
+  add("precision", fit.precision);
+  add("max_steps", fit.max_steps);
+  add("tolerance", fit.tolerance);
+  add("space", fit.space);
+  add("center", fit.center);
+  add("normalize", fit.normalize);
+  add("failure_probability", fit.failure_probability);
+  add("seed", fit.seed);
+  return keywords;
+}
+
 }  // namespace
 
 void bind_sweep(nb::module_& m) {
@@ -84,7 +121,7 @@ void bind_sweep(nb::module_& m) {
   answer.def_ro("conclusion", &R::conclusion)
       .def_ro("complete", &R::complete, "All trials are done.")
       .def_ro("last", &R::last, "Complete, and no other process works on the store any more.")
-      .def_ro("source", &R::source, "The data as given.")
+      .def_ro("source", &R::source, "The data as given; of arrays, what they were called.")
       .def_ro("digest", &R::digest, "Of its file; empty for generated data.")
       .def_ro("cells", &R::cells)
       .def_ro("panels", &R::panels)
@@ -92,12 +129,23 @@ void bind_sweep(nb::module_& m) {
       .def_ro("before", &R::before, "Of these, done before this call or by other processes.")
       .def_ro("rounds", &R::rounds)
       .def_ro("seconds", &R::seconds, "Of this call.")
+      .def("fit_options", &fit_options, "cell"_a, "trial"_a = 0,
+           nb::sig("def fit_options(self, cell: int, trial: int = 0) -> dict[str, object]"),
+           "Keywords that make this trial again: zeroloss.fit(**options) for a path or a name, which is "
+           "among them as "
+           "data; zeroloss.fit(X, y, **options) for arrays. IndexError for a cell that is not there.")
       .def(
           "fit_command",
           [](const Swept& a, std::size_t cell, Index trial) {
+            if (!a.named)
+              throw std::invalid_argument(
+                  "fit_command: the data were arrays, which a command cannot read: fit_options");
             return fit_command(a.source, a.options, cell, trial);
           },
-          "cell"_a, "trial"_a = 0, "The `zeroloss fit` command that is this trial again.");
+          "cell"_a, "trial"_a = 0,
+          "The `zeroloss fit` command that is this trial again. ValueError for arrays, IndexError for a cell "
+          "that "
+          "is not there.");
   add_output<Swept>(
       answer, [](const Swept& a) { return app::sweep_text(a.options, a); },
       [](const Swept& a) { return app::sweep_json(a.options, a); },
@@ -121,6 +169,14 @@ void bind_sweep(nb::module_& m) {
                      call);
       },
       "source"_a, "options"_a, "call"_a, "progress"_a.none());
+  m.def(
+      "sweep",
+      [](const Dataset& data, const SweepOptions& options, const std::string& call,
+         const nb::object& progress) {
+        return Swept(value_of_work(progress, [&](Progress& p) { return sweep(data, options, p); }), options,
+                     call);
+      },
+      "data"_a, "options"_a, "call"_a, "progress"_a.none());
 }
 
 }  // namespace zeroloss::python

@@ -245,7 +245,8 @@ def _values(axis: Any) -> list[Any]:
 
 
 def sweep(
-    data: str | os.PathLike[str],
+    data: Data,
+    y: npt.ArrayLike | None = None,
     *,
     n: int | Iterable[int] | None = None,
     d: int | Iterable[int] | None = None,
@@ -278,9 +279,9 @@ def sweep(
 
     Parameters
     ----------
-    data : path or name
-        As for :func:`read_dataset`, but not arrays: every trial reads its own. Of ``sphere:..`` without n or d
-        these axes give them.
+    data, y
+        As for :func:`read_dataset`: a path, a name, arrays or a Dataset. Of ``sphere:..`` without n or d these axes
+        give them.
     n, d, width, activation, scaling, step, noise, tolerance : a value or several
         The axes. n: points, of a generated set or of a random subset. d: dimension, of a generated set or of a random
         subspace. noise: probability that a label is replaced. tolerance: relative misfit that is success. The others
@@ -299,13 +300,14 @@ def sweep(
         SQLite database with a row a trial. If it exists the sweep in it is continued; several processes may work on
         one. Default: in memory.
     seed, **read
-        As for :func:`read_dataset`, without n and d.
+        As for :func:`read_dataset`, without n and d; classes, labels and shuffle are those of every trial.
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
 
     Returns
     -------
     SweepResult
+        ``fit(X, y, **result.fit_options(cell))`` is a trial again.
 
     Raises
     ------
@@ -315,19 +317,23 @@ def sweep(
         On Ctrl-C. What is in the store stays there, and the same call goes on.
     """
     given, defaults = _given(sweep, locals())
-    if not isinstance(data, (str, os.PathLike)):
-        raise TypeError("sweep: data has to be a path or a name, which every trial reads; got an array?")
+    source: str | Dataset
+    if isinstance(data, (str, os.PathLike)) and y is None:
+        source, subject = os.fspath(data), repr(os.fspath(data))
+    else:
+        own = {name: value for name, value in read.items() if name in ("target", "task", "split")}
+        source, _, subject = dataset("sweep", data, y, own, 0)
     options = _core.SweepOptions()
     axes = {name: _values(given.pop(name)) for name in
             ("n", "d", "width", "activation", "scaling", "step", "noise", "tolerance")}  # fmt: skip
-    text = call("sweep", repr(os.fspath(data)), {**{k: v for k, v in axes.items() if v}, **given, **read}, defaults)
+    text = call("sweep", subject, {**{k: v for k, v in axes.items() if v}, **given, **read}, defaults)
     axes["step"] = [step_text(value) for value in axes["step"]]
     fill("sweep", options.axes, axes)
     for name in ("precision", "center", "normalize", "optimizer", "batch", "flow_tolerance", "space", "max_steps"):
         fill("sweep", options.fit, {name: given.pop(name)})
     options.read = read_options("sweep", read, given.pop("seed"))
     fill("sweep", options, given)
-    return _core.sweep(os.fspath(data), options, text, show(progress))
+    return _core.sweep(source, options, text, show(progress))
 
 
 def memorize(

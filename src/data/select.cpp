@@ -2,6 +2,7 @@
 
 #include <Eigen/QR>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -36,6 +37,19 @@ Classes classes_of(const std::vector<T>& values) {
   for (const T& value : order) classes.names.push_back(fmt::format("{}", value));
   for (const T& value : values) classes.of.push_back(std::ranges::lower_bound(order, value) - order.begin());
   return classes;
+}
+
+/// What the names say if each is a number, larger than the one before; empty otherwise.
+std::vector<double> increasing_numbers(const std::vector<std::string>& names) {
+  std::vector<double> values;
+  for (const std::string& name : names) {
+    double value = 0;
+    const char* end = name.data() + name.size();
+    const auto read = std::from_chars(name.data(), end, value);
+    if (read.ec != std::errc{} || read.ptr != end || (!values.empty() && value <= values.back())) return {};
+    values.push_back(value);
+  }
+  return values;
 }
 
 Task task_of(const Source& source, const ReadOptions& options) {
@@ -161,6 +175,33 @@ Dataset select(const Source& source, const ReadOptions& options) {
   check_dataset(data);
   if (options.d > 0) project(data, options.d, options.seed);
   return data;
+}
+
+Source source_of(const Dataset& data) {
+  Source source;
+  source.name = data.name;
+  source.n = data.n();
+  source.d = data.d();
+  source.points = [&X = data.X](const std::vector<Index>& records) {
+    return RowMatrix(X(records, Eigen::all));
+  };
+  source.task = data.task;
+  source.target_name = data.target_name;
+  source.digest = data.digest;
+  source.feature_names = data.feature_names;
+  if (data.task == Task::regression) source.numbers.assign(data.y.begin(), data.y.end());
+  if (data.task == Task::classification) {
+    // Classes are sorted again: by value where their names are numbers in that order.
+    const std::vector<double> values = increasing_numbers(data.class_names);
+    for (const double y : data.y) {
+      const auto k = static_cast<std::size_t>(y);
+      if (values.empty())
+        source.texts.push_back(data.class_names[k]);
+      else
+        source.numbers.push_back(values[k]);
+    }
+  }
+  return source;
 }
 
 std::function<RowMatrix(const std::vector<Index>&)> rows_of(RowMatrix X) {

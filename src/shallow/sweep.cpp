@@ -27,10 +27,10 @@ double seconds_since(Clock::time_point began) {
 // A sweep at work in this process.
 class Sweep {
  public:
-  Sweep(const std::string& source, const SweepOptions& options, Progress& progress)
+  Sweep(const std::string& source, const Dataset* data, const SweepOptions& options, Progress& progress)
       : options_(checked(source, options)),
         cells_(grid(options_)),
-        maker_(source, options_),
+        maker_(source, data, options_),
         store_(options_.store, identity(source, maker_.digest(), options_)),
         progress_(progress) {}
 
@@ -193,12 +193,11 @@ SweepResult Sweep::result() const {
   return result;
 }
 
-}  // namespace
-
-SweepResult sweep(const std::string& source, const SweepOptions& options, Progress& progress) {
+SweepResult sweep(const std::string& source, const Dataset* data, const SweepOptions& options,
+                  Progress& progress) {
   const auto began = Clock::now();
   const SerialBlas serial;  // trials are the threads
-  Sweep work(source, options, progress);
+  Sweep work(source, data, options, progress);
   bool complete = true, last = false;
   if (work.being_closed()) {
     work.read_rows();
@@ -214,11 +213,23 @@ SweepResult sweep(const std::string& source, const SweepOptions& options, Progre
   SweepResult result = work.result();
   progress.finish();
   result.source = source;
+  result.named = data == nullptr;
   result.complete = complete;
   result.last = last;
   result.conclusion = conclusion(result);
   result.seconds = seconds_since(began);
   return result;
+}
+
+}  // namespace
+
+SweepResult sweep(const std::string& source, const SweepOptions& options, Progress& progress) {
+  return sweep(source, nullptr, options, progress);
+}
+
+SweepResult sweep(const Dataset& data, const SweepOptions& options, Progress& progress) {
+  check_dataset(data);
+  return sweep(data.name.starts_with("sphere:") ? "data " + data.name : data.name, &data, options, progress);
 }
 
 SweepResult sweep(const std::string& source, const SweepOptions& options) {

@@ -93,6 +93,17 @@ std::string word(const std::string& text) {
   return quoted + "'";
 }
 
+FitOptions fit_of(const SweepOptions& options, const Cell& cell, std::uint64_t seed) {
+  FitOptions fit = options.fit;
+  fit.width = cell.width;
+  fit.activation = cell.activation;
+  fit.scaling = cell.scaling;
+  fit.step = cell.step;
+  fit.tolerance = cell.tolerance;
+  fit.seed = seed;
+  return fit;
+}
+
 // Fisher-Yates; the same whoever computes it.
 void mix(std::vector<Job>& jobs, Index round) {
   Random random(static_cast<std::uint64_t>(round), Stream::shuffle);
@@ -200,12 +211,17 @@ std::uint64_t seed_of(const Cell& cell, Index trial, std::uint64_t sweep_seed) {
   return std::stoull(digest.substr(0, 16), nullptr, 16) >> 11;
 }
 
-std::string fit_command(const std::string& source, const SweepOptions& options, std::size_t number,
-                        Index trial) {
+TrialRun trial_run(const std::string& source, const SweepOptions& options, std::size_t number, Index trial) {
   const SweepOptions o = checked(source, options);
   const Cell cell = grid(o).at(number);
   const std::uint64_t seed = seed_of(cell, trial, o.read.seed);
-  const auto [text, read] = request(source, o, cell, seed);
+  auto [text, read] = request(source, o, cell, seed);
+  return {std::move(text), std::move(read), fit_of(o, cell, seed)};
+}
+
+std::string fit_command(const std::string& source, const SweepOptions& options, std::size_t number,
+                        Index trial) {
+  const auto [text, read, fit] = trial_run(source, options, number, trial);
   std::string command = "zeroloss fit " + word(text);
   const auto add = [&](bool needed, const std::string& flag, const auto& value) {
     if (needed) command += fmt::format(" --{} {}", flag, word(fmt::format("{}", value)));
@@ -218,27 +234,28 @@ std::string fit_command(const std::string& source, const SweepOptions& options, 
   add(read.d > 0, "d", read.d);
   add(!read.classes.empty(), "classes", joined(read.classes));
   add(read.labels != "given", "labels", read.labels);
-  add(true, "width", cell.width);
-  add(true, "activation", cell.activation);
-  add(true, "scaling", cell.scaling);
-  add(o.fit.optimizer != "gd", "optimizer", o.fit.optimizer);
-  add(o.fit.optimizer == "sgd", "batch", o.fit.batch);
-  add(o.fit.optimizer == "flow", "flow-tolerance", o.fit.flow_tolerance);
-  add(cell.step != "auto", "step", cell.step);
-  add(cell.step == "theorem", "failure-probability", o.fit.failure_probability);
-  add(true, "precision", o.fit.precision);
-  add(true, "tolerance", cell.tolerance);
-  add(true, "max-steps", o.fit.max_steps);
-  add(o.fit.space != "auto", "space", o.fit.space);
-  if (o.fit.center) command += " --center";
-  if (!o.fit.normalize) command += " --no-normalize";
-  add(true, "seed", seed);
+  add(true, "width", fit.width);
+  add(true, "activation", fit.activation);
+  add(true, "scaling", fit.scaling);
+  add(fit.optimizer != "gd", "optimizer", fit.optimizer);
+  add(fit.optimizer == "sgd", "batch", fit.batch);
+  add(fit.optimizer == "flow", "flow-tolerance", fit.flow_tolerance);
+  add(fit.step != "auto", "step", fit.step);
+  add(fit.step == "theorem", "failure-probability", fit.failure_probability);
+  add(true, "precision", fit.precision);
+  add(true, "tolerance", fit.tolerance);
+  add(true, "max-steps", fit.max_steps);
+  add(fit.space != "auto", "space", fit.space);
+  if (fit.center) command += " --center";
+  if (!fit.normalize) command += " --no-normalize";
+  add(true, "seed", fit.seed);
   return command;
 }
 
-TrialMaker::TrialMaker(const std::string& source, const SweepOptions& options)
+TrialMaker::TrialMaker(const std::string& source, const Dataset* data, const SweepOptions& options)
     : source_(source), options_(options) {
-  if (generated(source)) return;
+  if (data != nullptr) real_ = source_of(*data);
+  if (real_ || generated(source)) return;
   real_ = open_source(source, options.read);
   std::vector<Index> all(static_cast<std::size_t>(real_->n));
   std::iota(all.begin(), all.end(), Index{0});
@@ -256,14 +273,7 @@ Dataset TrialMaker::data(const Cell& cell, std::uint64_t seed) const {
 }
 
 FitOptions TrialMaker::fit(const Cell& cell, std::uint64_t seed) const {
-  FitOptions fit = options_.fit;
-  fit.width = cell.width;
-  fit.activation = cell.activation;
-  fit.scaling = cell.scaling;
-  fit.step = cell.step;
-  fit.tolerance = cell.tolerance;
-  fit.seed = seed;
-  return fit;
+  return fit_of(options_, cell, seed);
 }
 
 Round current_round(const std::vector<std::vector<std::optional<TrialRow>>>& rows, const SweepOptions& o) {

@@ -24,7 +24,9 @@ std::uint64_t seed_of(const Cell& cell, Index trial, std::uint64_t sweep_seed);
 /// Data and options of trials: fit(data(..), fit(..)) is the run that a trial is.
 class TrialMaker {
  public:
-  TrialMaker(const std::string& source, const SweepOptions& options);
+  /// `data`: the points, where they are in memory; null to open `source`. Both options and data must outlive
+  /// this.
+  TrialMaker(const std::string& source, const Dataset* data, const SweepOptions& options);
   Dataset data(const Cell& cell, std::uint64_t seed) const;
   FitOptions fit(const Cell& cell, std::uint64_t seed) const;
   std::string digest() const {

@@ -176,6 +176,40 @@ def test_save_of_a_sweep_brings_its_trials(tmp_path, command):
     assert again.before == again.trials == 4
 
 
+@pytest.mark.parametrize("labels", [[1.0, 2.0, 10.0], ["a", "c", "b"], None])
+def test_trials_of_arrays_are_runs_of_fit(labels, tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(24, 5))
+    y = X @ rng.normal(size=5) if labels is None else np.array(labels)[rng.integers(3, size=24)]
+    options = dict(width=[4, 60], activation="softplus", max_steps=300, tolerance=0.05, precision="float64", trials=2)
+    swept = zeroloss.sweep(X, y, n=[10, 20], store=tmp_path / "trials.db", **options)
+    assert swept.trials == 8 and not swept.source.startswith("/")
+    steps = {}
+    for cell, result in enumerate(swept.cells):
+        runs = [zeroloss.fit(X, y, **swept.fit_options(cell, trial)) for trial in range(2)]
+        assert [run.n for run in runs] == [result.cell.n] * 2
+        assert np.mean([run.steps for run in runs]) == result.mean_steps
+        steps[cell] = [run.steps for run in runs]
+    assert len({count for pair in steps.values() for count in pair}) > 1
+    with pytest.raises(ValueError, match="fit_options"):
+        swept.fit_command(0)
+    with pytest.raises(IndexError):
+        swept.fit_options(9)
+    data = zeroloss.read_dataset(X, y)
+    assert [c.mean_steps for c in zeroloss.sweep(data, n=[10, 20], **options).cells] == [c.mean_steps for c in swept.cells]
+    again = zeroloss.sweep(X, y, n=[10, 20], store=tmp_path / "trials.db", **options)
+    assert again.before == 8
+    with pytest.raises(ValueError, match="data"):
+        zeroloss.sweep(X + 1, y, n=[10, 20], store=tmp_path / "trials.db", **options)
+    swept.save(tmp_path / "run")
+
+
+def test_a_trial_of_a_name_is_a_run_of_fit():
+    swept = zeroloss.sweep("sphere:y=normal", n=[12], d=[3], width=[5, 40], max_steps=200, trials=1)
+    for cell, result in enumerate(swept.cells):
+        assert zeroloss.fit(**swept.fit_options(cell)).steps == result.mean_steps
+
+
 def test_predict_says_what_the_command_says(command, fresh, tmp_path):
     run = zeroloss.fit("digits", classes=["1", "7", "9"], n=60, width=80, max_steps=100)
     run.save(tmp_path / "run")
@@ -299,7 +333,9 @@ X, Y01 = np.ones((3, 2)), [0, 1, 0]
         (lambda: zeroloss.certify(0 * X), zeroloss.DataError, "zero rows"),
         (lambda: zeroloss.certify(X + np.nan), zeroloss.DataError, "record 0, column 0: nan"),
         (lambda: zeroloss.certify(zeroloss.read_dataset(X), n=2), TypeError, "read already"),
-        (lambda: zeroloss.sweep(X), TypeError, "path or a name"),
+        (lambda: zeroloss.sweep("digits", Y01), TypeError, "y goes with an array"),
+        (lambda: zeroloss.sweep(X, Y01, split="test"), TypeError, "split goes with a file"),
+        (lambda: zeroloss.sweep(X), zeroloss.DataError, "targets"),
         (lambda: zeroloss.sweep("sphere:n=9,d=2", width=[0]), ValueError, "width"),
         (lambda: zeroloss.memorize(X, Y01), zeroloss.DataError, "same point"),
         (lambda: zeroloss.fit("sphere:n=9,d=2,y=none"), zeroloss.DataError, "targets"),

@@ -10,6 +10,7 @@
 
 #include "support/sweep_cases.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/data/readers.hpp"
 
 namespace zeroloss::test {
 namespace {
@@ -173,6 +174,35 @@ TEST_F(SweepStore, ResultsDependOnTheSeedAndOnNoOtherCell) {
   std::filesystem::remove(file);
   run("sphere:n=12", o);
   for (std::size_t k = 0; k < some.size(); ++k) EXPECT_NE(rows()[k][12], some[k][11]);
+}
+
+// Points in memory are chosen as those of the file they came from: digits has ten classes named by numbers.
+TEST_F(SweepStore, OfADataSetTrialsAreThoseOfItsFile) {
+  SweepOptions o = quick();
+  o.fit.max_steps = 20;
+  o.axes.n = {30, 60};
+  o.axes.noise = {0, 0.3};
+  o.read.classes = {"9", "1", "4"};
+  const SweepResult named = run("digits", o);
+  Rows expected = rows();
+  std::filesystem::remove(file);
+  o.store = file;
+  Progress silent;
+  const Dataset data = read_dataset("digits");
+  const SweepResult result = sweep(data, o, silent);
+  EXPECT_EQ(result.source, "digits");
+  EXPECT_EQ(result.digest, named.digest);
+  EXPECT_TRUE(named.named);
+  EXPECT_FALSE(result.named);
+  Rows found = rows();
+  for (Rows* all : {&expected, &found})
+    for (auto& row : *all) row.resize(13);  // the rest is when and how long
+  EXPECT_EQ(found, expected);
+
+  const TrialRun trial = trial_run("digits", o, 3, 1);
+  EXPECT_EQ(trial.read.labels, "noise:0.3");
+  EXPECT_EQ(std::to_string(fit(select(source_of(data), trial.read), trial.fit).steps), found[7][11]);
+  EXPECT_THROW(trial_run("digits", o, 4, 0), std::out_of_range);
 }
 
 TEST_F(SweepStore, WhatATrialThrowsKeepsTheOthers) {

@@ -29,6 +29,10 @@ Source open_source(const std::string& source, const ReadOptions& options);
 /// The Source of points that are in memory already.
 std::function<RowMatrix(const std::vector<Index>&)> rows_of(RowMatrix X);
 
+/// The Source that select() makes this data set of; its records are the data set's rows. `data` must outlive
+/// it.
+Source source_of(const Dataset& data);
+
 /// Applies task, classes, shuffle, n, labels and d of the options, in this order; the classes are those of
 /// the points kept. Task auto: text = classes; integers with at most max(20, sqrt(source.n)) distinct values
 /// = classes; other numbers = regression. Throws std::invalid_argument for an option out of its range and

@@ -83,7 +83,8 @@ struct SweepResult {
   std::string conclusion;
   bool complete = false;  ///< all trials are done; false if interrupted
   bool last = false;      ///< complete, and no other process works on the store any more
-  std::string source;     ///< DATA as given
+  std::string source;     ///< DATA as given; of a data set, its name
+  bool named = true;      ///< whether `source` is what read_dataset takes; false for a data set
   std::string digest;     ///< of its file; empty for generated data
   std::vector<CellResult> cells;
   std::vector<Panel> panels;
@@ -93,8 +94,18 @@ struct SweepResult {
   double seconds = 0;  ///< of this call
 };
 
-/// The command that makes a trial of a cell (its number in the grid) again: `zeroloss fit` with everything
-/// that decides its course.
+/// A trial as a run of fit: fit(read_dataset(source, read), fit).
+struct TrialRun {
+  std::string source;
+  ReadOptions read;
+  FitOptions fit;
+};
+
+/// The run that a trial of a cell (its number in the grid) is. Of a data set, select(source_of(data), read)
+/// are its points. Throws std::out_of_range for a number that is not in the grid.
+TrialRun trial_run(const std::string& source, const SweepOptions& options, std::size_t cell, Index trial);
+
+/// The same as a command: `zeroloss fit` with everything that decides its course.
 std::string fit_command(const std::string& source, const SweepOptions& options, std::size_t cell,
                         Index trial);
 
@@ -109,5 +120,8 @@ std::string fit_command(const std::string& source, const SweepOptions& options, 
 /// done until then are kept. Cancelled, it returns what is done.
 SweepResult sweep(const std::string& source, const SweepOptions& options, Progress& progress);
 SweepResult sweep(const std::string& source, const SweepOptions& options = {});
+
+/// The same of points in memory: trials take theirs from `data` as they would from a file.
+SweepResult sweep(const Dataset& data, const SweepOptions& options, Progress& progress);
 
 }  // namespace zeroloss
