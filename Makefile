@@ -27,10 +27,11 @@ format:
 	scripts/setup.sh lint
 	git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
 
+# Without what includes LibTorch, whose headers clang 14 cannot read as C++20.
 lint:
 	scripts/setup.sh lint
 	cmake --preset dev
-	git ls-files 'src/*.cpp' 'apps/*.cpp' | xargs clang-tidy -p build/dev --quiet
+	git grep -L -E '<torch/|<ATen/|"conv/(cuda|forward|group|trainer)' -- 'src/*.cpp' 'apps/*.cpp' | xargs clang-tidy -p build/dev --quiet
 
 clean:
 	rm -rf build
