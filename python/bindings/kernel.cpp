@@ -35,7 +35,8 @@ RowMatrix unit_points(const Array2& X, bool center, bool normalize) {
   points.name = "X";
   check_dataset(points);
   if (center) zeroloss::center(points);
-  if (normalize) normalize_rows(points);
+  if (!normalize) check_unit_rows(points);
+  normalize_rows(points);
   return std::move(points.X);
 }
 

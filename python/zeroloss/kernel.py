@@ -93,7 +93,7 @@ def gram(
     kernel : Kernel or str
         The name of an activation stands for its Sigma.
     center, normalize : bool
-        Subtract the mean point; divide rows by their lengths. Without, rows have to be of length 1 already.
+        Subtract the mean point; divide rows by their lengths. If not, rows off 1 by more than 1e-12 are an error.
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import zeroloss
 import zeroloss.kernel as zk
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -112,3 +113,17 @@ def test_a_user_s_errors_come_back():
         zk.activation("swish2")
     with pytest.raises(ValueError, match="features"):
         zk.cross_gram(np.ones((2, 3)), np.ones((2, 4)))
+
+
+def test_rows_that_are_not_normalised_have_to_be_of_length_one():
+    """Entries are k(<x_i, x_j>) of unit vectors: a proof about anything else would be false."""
+    X = np.array([[0.1, 0.0], [0.0999, 0.004]])
+    words = "X: record 0 has length 0.1.*every row must have length 1"
+    for call in (zk.gram, zk.lambda_min, lambda X, normalize: zk.cross_gram(X, zk.unit_rows(X), normalize=normalize)):
+        with pytest.raises(zeroloss.DataError, match=words):
+            call(X, normalize=False)
+    with pytest.raises(zeroloss.DataError, match="record 1 has length"):
+        zk.lambda_min([[1.0, 0.0], [0.0, 1 + 2e-12]], normalize=False)
+    unit = zk.unit_rows(X)
+    assert zk.lambda_min(unit, normalize=False).verified.lambda_min == zk.lambda_min(X).verified.lambda_min
+    np.testing.assert_array_equal(zk.gram(unit * (1 + 1e-13), normalize=False).K.diagonal(), 0.5)
