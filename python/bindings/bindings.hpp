@@ -57,6 +57,11 @@ inline Eigen::Map<const RowMatrix> rows(const Array2& X) {
   return {X.data(), static_cast<Index>(X.shape(0)), static_cast<Index>(X.shape(1))};
 }
 
+/// What a user calls points: anything that NumPy makes n x d real numbers of. `function` is named in errors.
+inline Array2 points(const char* function, nb::handle X) {
+  return nb::cast<Array2>(nb::module_::import_("zeroloss._options").attr("points")(function, X));
+}
+
 /// The elements of a vector that belongs to `owner`, as a list of references that keep it alive.
 template <class Element>
 nb::list references(nb::handle owner, std::vector<Element>& elements) {

@@ -37,11 +37,14 @@ void bind_network(nb::module_& m) {
       .def_prop_ro("parameters", &M::parameters)
       .def(
           "__call__",
-          [](const M& network, const Array2& X) {
-            const nb::gil_scoped_release release;
-            return predict(network, rows(X));
+          [](const M& network, nb::handle X) {
+            const Array2 numbers = points("predict", X);
+            return value_of_work(nb::none(), [&](Progress& p) { return predict(network, rows(numbers), p); });
           },
-          "X"_a, "Outputs for points, n x d -> n x r, in the network's precision.")
+          "X"_a,
+          nb::sig("def __call__(self, X: numpy.typing.ArrayLike) -> "
+                  "numpy.typing.NDArray[numpy.float64]"),
+          "Outputs for points, n x d -> n x r, in the network's precision.")
       .def(
           "classes", [](const M&, const nb::DRef<const Matrix>& outputs) { return largest_outputs(outputs); },
           "outputs"_a, "The classes of outputs (n x r): the largest one's.")

@@ -163,11 +163,14 @@ void bind_network(nb::module_& m) {
       .def_prop_ro("d", &Network::d)
       .def(
           "__call__",
-          [](const Network& network, const Array2& X) {
-            const nb::gil_scoped_release release;
-            return predict(network, rows(X));
+          [](const Network& network, nb::handle X) {
+            const Array2 numbers = points("predict", X);
+            return value_of_work(nb::none(), [&](Progress& p) { return predict(network, rows(numbers), p); });
           },
-          "X"_a, "Outputs for raw points, n x d -> n x outputs, in double whatever the precision.")
+          "X"_a,
+          nb::sig("def __call__(self, X: numpy.typing.ArrayLike) -> "
+                  "numpy.typing.NDArray[numpy.float64]"),
+          "Outputs for raw points, n x d -> n x outputs, in double whatever the precision.")
       .def(
           "classes",
           [](const Network&, const nb::DRef<const Matrix>& outputs) { return predicted_classes(outputs); },
