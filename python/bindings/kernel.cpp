@@ -180,7 +180,7 @@ void bind_kernel(nb::module_& m) {
       .def_ro("separation", &FullGram::separation, "Proven lower bound of the least distance up to sign.");
   nb::class_<EigenPair>(m, "EigenPair", "An eigenvalue with its unit vector.")
       .def_ro("value", &EigenPair::value)
-      .def_ro("vector", &EigenPair::vector)
+      .def_prop_ro("vector", in_place<EigenPair>(&EigenPair::vector), "Unit length.")
       .def_ro("residual", &EigenPair::residual, "Relative, of the operator that Lanczos ran on.")
       .def_ro("iterations", &EigenPair::iterations);
   nb::class_<VerifiedBound>(m, "VerifiedBound",

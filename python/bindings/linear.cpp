@@ -31,8 +31,8 @@ std::shared_ptr<NamedProblem> problem_of_work(const Make& make) {
 
 void bind_problem(nb::module_& m) {
   nb::class_<LinearProblem>(m, "LinearProblem", "y = R x + noise, E[x x^T] = Sigma.")
-      .def_ro("R", &LinearProblem::R, "d x d.")
-      .def_ro("Sigma", &LinearProblem::Sigma, "d x d, positive definite.")
+      .def_prop_ro("R", in_place<LinearProblem>(&LinearProblem::R), "d x d.")
+      .def_prop_ro("Sigma", in_place<LinearProblem>(&LinearProblem::Sigma), "d x d, positive definite.")
       .def_ro("noise", &LinearProblem::noise, "E||y - R x||^2, the risk that no network goes below.")
       .def_ro("sigma_min", &LinearProblem::sigma_min, "Eigenvalues of Sigma.")
       .def_ro("sigma_max", &LinearProblem::sigma_max)
