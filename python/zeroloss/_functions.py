@@ -469,7 +469,8 @@ def predict(
     if network.task != "none" and wanted not in ("auto", network.task):
         raise ValueError(f"predict: task {wanted}: the model was trained for {network.task}")
     labels: list[str] | None = None
-    if y is not None and network.task == "classification" and not {"classes", "labels"} & read.keys():
+    arrays = y is not None and not isinstance(data, (str, os.PathLike, Dataset))
+    if arrays and network.task == "classification" and not {"classes", "labels"} & read.keys():
         # The network knows its classes: that two of them are among the labels is not asked for.
         X = points("predict", data)  # type: ignore[arg-type]  # it says so if they are none
         names = _names("predict", y, len(X))

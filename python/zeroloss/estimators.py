@@ -217,8 +217,8 @@ _NTK_PARAMETERS = """
     Memory: 1.5 n^2 doubles with one choice, 3.1 n^2 with several (measured at n = 4,000), and 2 n d. n^3/3 multiply-adds
     with one choice, some 20 times that with several.
 
-    Leaving out is of points with their targets. The mean point, the constant's length and a regression's mean target stay
-    those of all points, so `leave_one_out_error_` is a little low: measured by up to 16 % at n = 5, 1 % at n = 50.
+    A point is left out with its target. The mean point, the constant's length and a regression's mean target stay those of
+    all points, so `leave_one_out_error_` is a little low: measured by up to 16 % at n = 5, 1 % at n = 50.
 """
 
 

@@ -271,6 +271,9 @@ def test_predict_compares_like_with_like():
         zeroloss.predict(classifier, digits.X[:5], ["a"] * 5)
     with pytest.raises(zeroloss.DataError, match=r"y\[1\] is nan"):
         zeroloss.predict(classifier, digits.X[:2], [3, np.nan])
+    for data in ("digits", digits):
+        with pytest.raises(TypeError, match="y goes with an array|has its targets"):
+            zeroloss.predict(classifier, data, labels)
 
 
 def test_targets_are_what_they_are():
