@@ -161,6 +161,7 @@ def main():
             data = os.path.join(folder, "sphere.npy")
             subprocess.run([options.python, HERE / "peers.py", "sphere", data, str(options.n + POINTS)], check=True)
         program = lambda python, name: Program(python, __file__, "--serve", name, "--data", data, "--n", options.n)
+        busy = busy_share()  # before the programs import what they need
         with (
             program(options.python, "zeroloss") as ours,
             program(options.env / "neural-tangents" / "bin" / "python", "neural-tangents") as theirs,
@@ -173,7 +174,6 @@ def main():
             for name, (asked, _, way, dtype) in ways.items():
                 for part in PARTS if way != "api" else PARTS[:1]:
                     measurements[name, part] = lambda a=asked, p=part, w=way, t=dtype: a.ask(p, w, t)
-            busy = busy_share()
             answers = interleave(measurements, options.rounds, 1)
             mine, other = ours.ask("predictions"), theirs.ask("predictions")
             blas = ours.ask("blas")

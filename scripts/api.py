@@ -49,7 +49,7 @@ def of_class(name, kind):
     """A bound class: its fields, then its methods."""
     text = f"{heading(f'`{name}`', 3)}\n{inspect.getdoc(kind) or ''}\n\n"
     fields = [(k, v) for k, v in vars(kind).items() if isinstance(v, property) and not k.startswith("_")]
-    methods = [k for k, v in vars(kind).items() if callable(v) and not k.startswith("_")]
+    methods = [k for k, v in vars(kind).items() if callable(v) and (k == "__call__" or not k.startswith("_"))]
     if fields:
         text += "| field | |\n|---|---|\n"
         text += "".join(f"| `{k}` | {' '.join((v.__doc__ or '').split()).replace('|', chr(92) + '|')} |\n" for k, v in fields)

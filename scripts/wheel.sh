@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # scripts/wheel.sh [FOLDER]: builds a wheel that needs nothing but glibc, libstdc++ and zlib, in FOLDER [build/wheelhouse].
 # OpenBLAS is scipy-openblas32 from PyPI, newer than the distribution's; auditwheel puts it and all other libraries inside.
+# For your own machines: it carries libraries of others, whose licences ask for their notices when it is passed on.
 # Then installs the wheel into a plain environment and checks what it loads. ${PYTHON:-python3} is the Python it is for.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -35,5 +36,5 @@ if [ -n "$foreign" ]; then
   exit 1
 fi
 "$plain/bin/zeroloss" info
-"$plain/bin/zeroloss" certify digits --classes 3,8 --require certified | head -5
+"$plain/bin/zeroloss" certify digits --classes 3,8 --require certified | sed -n 1,5p  # head would end the pipe
 echo "$wheel"

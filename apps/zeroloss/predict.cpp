@@ -34,7 +34,7 @@ struct Model {
   std::string kind, description;
   Task task;
   std::vector<std::string> class_names;
-  std::function<Matrix(const RowMatrix&)> outputs;
+  std::function<Matrix(const RowMatrix&, const Progress&)> outputs;
   std::function<std::vector<Index>(const Matrix& outputs)> classes;  ///< that outputs stand for
 };
 
@@ -60,7 +60,7 @@ Model load(const std::string& path) {
                         with_commas(network->width()), network->precision),
             network->task,
             network->class_names,
-            [network](const RowMatrix& X) { return predict(*network, X); },
+            [network](const RowMatrix& X, const Progress& p) { return predict(*network, X, p); },
             predicted_classes};
   }
   if (kind == "memorizer") {
@@ -70,7 +70,7 @@ Model load(const std::string& path) {
                         network->hidden(), network->precision),
             network->task,
             network->class_names,
-            [network](const RowMatrix& X) { return predict(*network, X); },
+            [network](const RowMatrix& X, const Progress& p) { return predict(*network, X, p); },
             largest_outputs};
   }
   if (kind == "conv_resnet")
@@ -109,9 +109,9 @@ void compare_classes(const Model& model, const Dataset& data, Answer& answer) {
   answer.error = static_cast<double>(answer.wrong.size()) / static_cast<double>(data.n());
 }
 
-Answer ask(const Model& model, const Dataset& data) {
+Answer ask(const Model& model, const Dataset& data, const Progress& progress) {
   Answer answer;
-  answer.outputs = model.outputs(data.X);
+  answer.outputs = model.outputs(data.X, progress);
   if (model.task == Task::classification)
     for (const Index k : model.classes(answer.outputs))
       answer.predicted.push_back(model.class_names[static_cast<std::size_t>(k)]);
@@ -260,7 +260,7 @@ void run(const Options& options, const Session& session) {
   progress.stage("reading " + options.source);
   const Dataset data = read_for(model, options.source, options.read);
   progress.stage("predicting");
-  const Answer answer = ask(model, data);
+  const Answer answer = ask(model, data, progress);
   if (!options.out.empty()) write_file(options.out, csv_of(model, data, answer));
   if (options.json)
     fmt::print("{}\n", dump(json_of(options, model, data, answer)));

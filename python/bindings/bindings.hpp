@@ -35,6 +35,12 @@ void bind_sweep(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_memorize(nb::module_& m);
 
+/// The Dataset of Python: it also knows how it was read, which run folders record.
+struct DatasetAsRead : Dataset {
+  ReadOptions read;
+  std::string call;  ///< zeroloss.read_dataset(..) that makes it again
+};
+
 /// Runs `task` on a thread of its own, without the interpreter's lock, and waits for it. Meanwhile other
 /// threads of Python run, signal handlers are called, and `show` (None or a callable) gets the reports. An
 /// exception that a handler or `show` raises (KeyboardInterrupt) cancels the task and is raised when it has
@@ -57,6 +63,11 @@ inline Eigen::Map<const RowMatrix> rows(const Array2& X) {
   return {X.data(), static_cast<Index>(X.shape(0)), static_cast<Index>(X.shape(1))};
 }
 
+/// What a user calls points: anything that NumPy makes n x d real numbers of. `function` is named in errors.
+inline Array2 points(const char* function, nb::handle X) {
+  return nb::cast<Array2>(nb::module_::import_("zeroloss._options").attr("points")(function, X));
+}
+
 /// The elements of a vector that belongs to `owner`, as a list of references that keep it alive.
 template <class Element>
 nb::list references(nb::handle owner, std::vector<Element>& elements) {
@@ -65,12 +76,13 @@ nb::list references(nb::handle owner, std::vector<Element>& elements) {
   return list;
 }
 
-/// A matrix that belongs to `owner`, in place and read-only.
-template <class Numbers>
-nb::object view(nb::handle owner, const Numbers& numbers) {
-  nb::object array = nb::cast(numbers, nb::rv_policy::reference_internal, owner);
-  array.attr("flags").attr("writeable") = false;
-  return array;
+/// The getter of a matrix or vector: an array in place, read-only, that keeps its owner alive.
+template <class Owner, class Numbers, class Base>
+auto in_place(Numbers Base::*field) {
+  return [field](const Owner& owner) {
+    const Numbers& numbers = owner.*field;
+    return Eigen::Map<const Numbers>(numbers.data(), numbers.rows(), numbers.cols());
+  };
 }
 
 /// A result with what it takes to print and save it as the command does.
@@ -103,12 +115,17 @@ void add_output(nb::class_<A>& c, const std::function<std::string(const A&)>& te
           "save",
           [write](const A& a, const std::filesystem::path& path) {
             RunFolder folder(path);
-            write(folder, a);
+            try {
+              write(folder, a);
+            } catch (...) {  // the answer is still in memory: half a folder is of no use
+              std::error_code ignored;
+              std::filesystem::remove_all(folder.partial(), ignored);
+              throw;
+            }
           },
           "path"_a,
           "Writes the run folder that the command writes with --out. ValueError if it exists, ResourceError "
-          "if "
-          "it cannot be written.")
+          "if it cannot be written; then nothing is left of it.")
       .def(
           "plot",
           [](nb::handle self) { return nb::module_::import_("zeroloss.figures").attr("of_result")(self); },

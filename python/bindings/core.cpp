@@ -1,6 +1,9 @@
+#include <omp.h>
+
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "bindings.hpp"
 #include "command.hpp"
@@ -19,12 +22,23 @@ struct Mailbox {
   bool done = false;
 };
 
+/// Once: the command would have started again with better kernels, which a package cannot do.
+void warn_of_slow_blas() {
+  static bool told = false;
+  if (std::exchange(told, true)) return;
+  const BlasInfo blas = blas_info();
+  if (!blas.better_kernel.empty() && PyErr_WarnEx(PyExc_RuntimeWarning, blas.warning.c_str(), 2) != 0)
+    throw nb::python_error();
+}
+
 }  // namespace
 
 // A thread of its own also means OpenMP threads of its own: a process that forks later (multiprocessing) does
-// not inherit a pool whose threads are gone.
+// not inherit a pool whose threads are gone. How many is a matter of the thread that called: OpenMP keeps
+// that (and what threadpoolctl limits) for each thread.
 void work(const nb::object& show, const std::function<void(Progress&)>& task) {
   constexpr std::chrono::milliseconds kPatience{50};  // between two looks at signals
+  warn_of_slow_blas();
   Mailbox box;
   std::atomic<bool> cancel{false};
   Progress::Sink sink;
@@ -34,7 +48,8 @@ void work(const nb::object& show, const std::function<void(Progress&)>& task) {
       box.reports.push_back(report);
     };
   std::exception_ptr failure;
-  std::thread worker([&] {
+  std::thread worker([&, threads = omp_get_max_threads()] {
+    omp_set_num_threads(threads);
     Progress progress(sink, &cancel);
     try {
       task(progress);

@@ -52,27 +52,48 @@ void bind_data(nb::module_& m) {
       .def_ro("label", &Sample::label, "Class name or number; empty without labels.")
       .def("__repr__", [](const Sample& s) { return "<sample " + describe(s) + ">"; });
 
-  nb::class_<Dataset>(m, "Dataset", "n points with their targets. Made by zeroloss.read_dataset.")
+  using D = DatasetAsRead;
+  nb::class_<D>(m, "Dataset", "n points with their targets. Made by zeroloss.read_dataset.")
+      .def_prop_ro("X", in_place<D>(&D::X), "n x d, as read (not yet centred or normalised), read-only.")
+      .def_prop_ro("y", in_place<D>(&D::y),
+                   "n numbers, or class indices 0..c-1; empty without targets; read-only.")
       .def_prop_ro(
-          "X", [](nb::handle self) { return view(self, nb::cast<const Dataset&>(self).X); },
-          nb::sig("def X(self) -> numpy.typing.NDArray[numpy.float64]"),
-          "n x d, as read (not yet centred or normalised), read-only.")
-      .def_prop_ro(
-          "y", [](nb::handle self) { return view(self, nb::cast<const Dataset&>(self).y); },
-          nb::sig("def y(self) -> numpy.typing.NDArray[numpy.float64]"),
-          "n numbers, or class indices 0..c-1; empty without targets; read-only.")
-      .def_prop_ro(
-          "task", [](const Dataset& d) { return name(d.task); }, "none | regression | classification.")
-      .def_ro("class_names", &Dataset::class_names, "c names, sorted; empty unless classification.")
-      .def_ro("records", &Dataset::records, "0-based record of each point in its source.")
-      .def_ro("name", &Dataset::name, "What the user called it.")
-      .def_ro("digest", &Dataset::digest, "SHA-256 of the bytes of the source.")
-      .def_ro("feature_names", &Dataset::feature_names, "d names, or none.")
-      .def_ro("target_name", &Dataset::target_name, "Where y came from; empty if nowhere.")
-      .def_ro("label_treatment", &Dataset::label_treatment, "given | random | noise:p.")
-      .def_prop_ro("n", &Dataset::n, "Points.")
-      .def_prop_ro("d", &Dataset::d, "Features.")
-      .def("__repr__", [](const Dataset& d) {
+          "task", [](const D& d) { return name(d.task); }, "none | regression | classification.")
+      .def_ro("class_names", &D::class_names, "c names, sorted; empty unless classification.")
+      .def_ro("records", &D::records, "0-based record of each point in its source.")
+      .def_ro("name", &D::name, "What the user called it.")
+      .def_ro("digest", &D::digest, "SHA-256 of the bytes of the source.")
+      .def_ro("feature_names", &D::feature_names, "d names, or none.")
+      .def_ro("target_name", &D::target_name, "Where y came from; empty if nowhere.")
+      .def_ro("label_treatment", &D::label_treatment, "given | random | noise:p.")
+      .def_prop_ro("n", &D::n, "Points.")
+      .def_prop_ro("d", &D::d, "Features.")
+      .def_ro("call", &D::call, "The call of zeroloss.read_dataset that makes it again.")
+      .def("__getstate__",
+           [](const D& d) {
+             const ReadOptions& o = d.read;
+             return nb::make_tuple(d.X, d.y, static_cast<int>(d.task), d.class_names, d.records, d.name,
+                                   d.digest, d.feature_names, d.target_name, d.label_treatment,
+                                   nb::make_tuple(o.target, o.task, o.split, o.n, o.d, o.shuffle, o.classes,
+                                                  o.labels, o.seed, o.cache),
+                                   d.call);
+           })
+      .def("__setstate__",
+           [](D& self, const nb::tuple& state) {
+             const nb::tuple o = state[10];
+             new (&self)
+                 D{{nb::cast<RowMatrix>(state[0]), nb::cast<Vector>(state[1]),
+                    static_cast<Task>(nb::cast<int>(state[2])), nb::cast<std::vector<std::string>>(state[3]),
+                    nb::cast<std::vector<Index>>(state[4]), nb::cast<std::string>(state[5]),
+                    nb::cast<std::string>(state[6]), nb::cast<std::vector<std::string>>(state[7]),
+                    nb::cast<std::string>(state[8]), nb::cast<std::string>(state[9])},
+                   {nb::cast<std::string>(o[0]), nb::cast<std::string>(o[1]), nb::cast<std::string>(o[2]),
+                    nb::cast<Index>(o[3]), nb::cast<Index>(o[4]), nb::cast<bool>(o[5]),
+                    nb::cast<std::vector<std::string>>(o[6]), nb::cast<std::string>(o[7]),
+                    nb::cast<std::uint64_t>(o[8]), nb::cast<std::string>(o[9])},
+                   nb::cast<std::string>(state[11])};
+           })
+      .def("__repr__", [](const D& d) {
         return "<Dataset " + d.name + ": " + std::to_string(d.n()) + " points, " + std::to_string(d.d()) +
                " features, " +
                (d.task == Task::classification ? std::to_string(d.classes()) + " classes"
@@ -83,20 +104,21 @@ void bind_data(nb::module_& m) {
 
   m.def(
       "read_dataset",
-      [](const std::string& source, const ReadOptions& options) {
-        return std::make_shared<Dataset>(
-            value_of_work(nb::none(), [&](Progress&) { return read_dataset(source, options); }));
+      [](const std::string& source, const ReadOptions& options, const std::string& call) {
+        return std::make_shared<D>(value_of_work(nb::none(), [&](Progress&) {
+          return D{read_dataset(source, options), options, call};
+        }));
       },
-      "source"_a, "options"_a);
+      "source"_a, "options"_a, "call"_a);
   m.def(
       "dataset",
       [](const Array2& X, const std::optional<Array1>& numbers, std::vector<std::string> texts,
-         const ReadOptions& options, std::string name) {
-        return std::make_shared<Dataset>(value_of_work(nb::none(), [&](Progress&) {
-          return select(source_of(X, numbers, std::move(texts), std::move(name)), options);
+         const ReadOptions& options, std::string name, const std::string& call) {
+        return std::make_shared<D>(value_of_work(nb::none(), [&](Progress&) {
+          return D{select(source_of(X, numbers, std::move(texts), std::move(name)), options), options, call};
         }));
       },
-      "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a);
+      "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a);
 }
 
 }  // namespace zeroloss::python

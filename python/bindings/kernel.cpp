@@ -1,4 +1,8 @@
+#include <array>
+#include <cmath>
+
 #include "bindings.hpp"
+#include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/kernel/gram.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
@@ -35,26 +39,48 @@ RowMatrix unit_points(const Array2& X, bool center, bool normalize) {
   points.name = "X";
   check_dataset(points);
   if (center) zeroloss::center(points);
-  if (normalize) normalize_rows(points);
+  if (!normalize) check_unit_rows(points);
+  normalize_rows(points);
   return std::move(points.X);
 }
 
+/// f of every number, in the shape they come in.
 template <class Function>
-nb::object apply(const Function& f, nb::handle rho) {
-  const nb::object values =
-      nb::module_::import_("numpy").attr("ascontiguousarray")(rho, "dtype"_a = "float64");
+nb::object apply(const Function& f, nb::handle numbers) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const nb::object values = numpy.attr("asarray")(numbers, "dtype"_a = "float64", "order"_a = "C");
   const auto in = nb::cast<Array>(values);
-  const nb::object result = nb::module_::import_("numpy").attr("empty_like")(values);
+  const nb::object result = numpy.attr("empty_like")(values, "order"_a = "C");
   const auto out = nb::cast<nb::ndarray<double, nb::c_contig, nb::device::cpu>>(result);
   for (std::size_t k = 0; k < in.size(); ++k) out.data()[k] = f(in.data()[k]);
-  return nb::hasattr(rho, "__len__") ? result : result.attr("reshape")(-1)[nb::int_(0)];
+  return nb::hasattr(numbers, "__len__") ? result : result.attr("reshape")(-1)[nb::int_(0)];
+}
+
+/// The same for a function of a correlation: [-1, 1], but for the rounding of an inner product.
+template <class Function>
+nb::object apply_to_correlations(const Function& f, nb::handle rho) {
+  return apply(
+      [&f](double r) {
+        if (!(std::abs(r) <= 1 + 1e-9))
+          throw std::invalid_argument("rho must be in [-1, 1]; got " +
+                                      nb::cast<std::string>(nb::str(nb::float_(r))));
+        return f(r);
+      },
+      rho);
+}
+
+constexpr std::array kParities{std::pair{"none", Parity::none}, std::pair{"even", Parity::even},
+                               std::pair{"odd", Parity::odd},
+                               std::pair{"constant_plus_odd", Parity::constant_plus_odd}};
+
+std::string name(Parity wanted) {
+  for (const auto& [text, parity] : kParities)
+    if (parity == wanted) return text;
+  return "none";
 }
 
 Parity parity_of(const std::string& name) {
-  for (const auto& [text, parity] : {std::pair{"none", Parity::none},
-                                     {"even", Parity::even},
-                                     {"odd", Parity::odd},
-                                     {"constant_plus_odd", Parity::constant_plus_odd}})
+  for (const auto& [text, parity] : kParities)
     if (name == text) return parity;
   throw std::invalid_argument("Activation: dphi_parity must be none, even, odd or constant_plus_odd; got '" +
                               name + "'");
@@ -94,6 +120,18 @@ void bind_kernel(nb::module_& m) {
       .def_ro("B", &Activation::B, "sup |phi'|.")
       .def_ro("M", &Activation::M, "sup |phi''|; infinite for relu.")
       .def_ro("tabulated", &Activation::tabulated, "Its Hermite coefficients come with a proven error.")
+      // Functions of Python stay what they are, so a copy can be made of all of it; the library's own are
+      // found by name.
+      .def("__reduce__",
+           [](const Activation& a) {
+             const nb::module_ kernel = nb::module_::import_("zeroloss.kernel");
+             if (a.tabulated) return nb::make_tuple(kernel.attr("activation"), nb::make_tuple(a.name));
+             const nb::object make =
+                 nb::module_::import_("functools")
+                     .attr("partial")(kernel.attr("Activation"), "B"_a = a.B, "M"_a = a.M,
+                                      "d2phi"_a = a.d2phi, "dphi_parity"_a = name(a.dphi_parity));
+             return nb::make_tuple(make, nb::make_tuple(a.name, a.phi, a.dphi));
+           })
       .def("__repr__", [](const Activation& a) { return "<Activation " + a.name + ">"; });
   m.def("activation", &activation, "name"_a, nb::rv_policy::reference);
   m.def("activation_names", &activation_names);
@@ -101,8 +139,8 @@ void bind_kernel(nb::module_& m) {
   nb::class_<Dual>(m, "Dual",
                    "A dual activation: rho -> E[f(a) f(b)], (a, b) standard normal with correlation rho.")
       .def(
-          "__call__", [](const Dual& f, nb::handle rho) { return apply(f, rho); }, "rho"_a,
-          "The value at each rho in [-1, 1].")
+          "__call__", [](const Dual& f, nb::handle rho) { return apply_to_correlations(f, rho); }, "rho"_a,
+          "The value at each rho in [-1, 1]; ValueError for another.")
       .def_ro("coefficients", &Dual::coefficients, "Of a polynomial in rho; empty for a closed form.")
       .def_ro("error", &Dual::error, "Bound of |computed - exact| over |rho| <= 1; estimate unless verified.")
       .def_ro("slope", &Dual::slope, "sup of the derivative of rho f(rho); infinite for relu's h.")
@@ -113,8 +151,8 @@ void bind_kernel(nb::module_& m) {
 
   nb::class_<Kernel>(m, "Kernel", "A kernel on the sphere: k(rho) of the inner product of two unit vectors.")
       .def(
-          "__call__", [](const Kernel& k, nb::handle rho) { return apply(k, rho); }, "rho"_a,
-          "k(rho) at each rho in [-1, 1].")
+          "__call__", [](const Kernel& k, nb::handle rho) { return apply_to_correlations(k, rho); }, "rho"_a,
+          "k(rho) at each rho in [-1, 1]; ValueError for another.")
       .def_ro("name", &Kernel::name)
       .def_ro("dual", &Kernel::dual)
       .def_ro("times_rho", &Kernel::times_rho, "k(rho) = rho dual(rho), otherwise dual(rho).")
@@ -142,7 +180,7 @@ void bind_kernel(nb::module_& m) {
       .def_ro("separation", &FullGram::separation, "Proven lower bound of the least distance up to sign.");
   nb::class_<EigenPair>(m, "EigenPair", "An eigenvalue with its unit vector.")
       .def_ro("value", &EigenPair::value)
-      .def_ro("vector", &EigenPair::vector)
+      .def_prop_ro("vector", in_place<EigenPair>(&EigenPair::vector), "Unit length.")
       .def_ro("residual", &EigenPair::residual, "Relative, of the operator that Lanczos ran on.")
       .def_ro("iterations", &EigenPair::iterations);
   nb::class_<VerifiedBound>(m, "VerifiedBound",
@@ -172,6 +210,8 @@ void bind_kernel(nb::module_& m) {
       "gram",
       [](const Array2& X, const Kernel& kernel, bool center, bool normalize, const nb::object& progress) {
         return value_of_work(progress, [&](Progress& p) {
+          const double n = static_cast<double>(X.shape(0));
+          require_memory(8 * 1.5 * n * n, "K with the half that it is made from", "use fewer points");
           Gram<double> packed = gram(unit_points(X, center, normalize), kernel, p);
           return FullGram{full(packed.K), packed.entry_error, std::move(packed.closest), packed.near_pairs,
                           packed.separation};

@@ -23,10 +23,16 @@ std::string digest_of(const Array2& A) {
   return sha256({reinterpret_cast<const char*>(A.data()), sizeof(double) * A.size()});
 }
 
+/// Other threads of Python run meanwhile. LAPACK does the work in one call, so Ctrl-C takes effect after it.
+template <class Make>
+std::shared_ptr<NamedProblem> problem_of_work(const Make& make) {
+  return std::make_shared<NamedProblem>(value_of_work(nb::none(), [&](Progress&) { return make(); }));
+}
+
 void bind_problem(nb::module_& m) {
   nb::class_<LinearProblem>(m, "LinearProblem", "y = R x + noise, E[x x^T] = Sigma.")
-      .def_ro("R", &LinearProblem::R, "d x d.")
-      .def_ro("Sigma", &LinearProblem::Sigma, "d x d, positive definite.")
+      .def_prop_ro("R", in_place<LinearProblem>(&LinearProblem::R), "d x d.")
+      .def_prop_ro("Sigma", in_place<LinearProblem>(&LinearProblem::Sigma), "d x d, positive definite.")
       .def_ro("noise", &LinearProblem::noise, "E||y - R x||^2, the risk that no network goes below.")
       .def_ro("sigma_min", &LinearProblem::sigma_min, "Eigenvalues of Sigma.")
       .def_ro("sigma_max", &LinearProblem::sigma_max)
@@ -38,22 +44,25 @@ void bind_problem(nb::module_& m) {
   m.def(
       "read_linear_problem",
       [](const std::string& source, std::uint64_t seed) {
-        return std::make_shared<NamedProblem>(read_linear_problem(source, seed));
+        return problem_of_work([&] { return read_linear_problem(source, seed); });
       },
       "source"_a, "seed"_a);
   m.def(
       "linear_map",
       [](const Array2& R, const std::optional<Array2>& sigma) {
-        const Matrix map = rows(R);
-        const Matrix covariance = sigma ? Matrix(rows(*sigma)) : Matrix::Identity(map.rows(), map.rows());
-        return std::make_shared<NamedProblem>(NamedProblem{population(map, covariance), "R", digest_of(R)});
+        return problem_of_work([&] {
+          const Matrix map = rows(R);
+          const Matrix covariance = sigma ? Matrix(rows(*sigma)) : Matrix::Identity(map.rows(), map.rows());
+          return NamedProblem{population(map, covariance), "R", digest_of(R)};
+        });
       },
       "R"_a, "sigma"_a.none());
   m.def(
       "linear_data",
       [](const Array2& X, const Array2& Y) {
-        return std::make_shared<NamedProblem>(
-            NamedProblem{regression(rows(X), rows(Y)), "X, Y", digest_of(X)});
+        return problem_of_work([&] {
+          return NamedProblem{regression(rows(X), rows(Y)), "X, Y", digest_of(X)};
+        });
       },
       "X"_a, "Y"_a);
 }

@@ -9,8 +9,7 @@ namespace zeroloss::python {
 namespace {
 
 struct OnPoints {
-  std::shared_ptr<Dataset> data;
-  ReadOptions read;
+  std::shared_ptr<DatasetAsRead> data;
   MemorizeOptions settings;
 };
 using Memorized = Answer<MemorizeResult, OnPoints>;
@@ -21,14 +20,14 @@ void bind_network(nb::module_& m) {
                 "A residual network that is right at every point: h_0 = A_0 x + b_0, h_j = h_{j-1} + V_j "
                 "relu(U_j h_{j-1} + s_j), y = V_out relu(U_out h_l + s_out).")
       .def_ro("precision", &M::precision, "float32 | float64: of its arithmetic, too.")
-      .def_ro("A_0", &M::A_0, "k x d.")
-      .def_ro("b_0", &M::b_0, "k, or empty = 0.")
-      .def_ro("U", &M::U, "l k x k.")
-      .def_ro("V", &M::V, "l k x k.")
-      .def_ro("s", &M::s, "l k.")
-      .def_ro("U_out", &M::U_out, "p x k.")
-      .def_ro("s_out", &M::s_out, "p.")
-      .def_ro("V_out", &M::V_out, "r x p.")
+      .def_prop_ro("A_0", in_place<M>(&M::A_0), "k x d.")
+      .def_prop_ro("b_0", in_place<M>(&M::b_0), "k, or empty = 0.")
+      .def_prop_ro("U", in_place<M>(&M::U), "l k x k.")
+      .def_prop_ro("V", in_place<M>(&M::V), "l k x k.")
+      .def_prop_ro("s", in_place<M>(&M::s), "l k.")
+      .def_prop_ro("U_out", in_place<M>(&M::U_out), "p x k.")
+      .def_prop_ro("s_out", in_place<M>(&M::s_out), "p.")
+      .def_prop_ro("V_out", in_place<M>(&M::V_out), "r x p.")
       .def_prop_ro("task", [](const M& n) { return name(n.task); })
       .def_ro("class_names", &M::class_names)
       .def_prop_ro("hidden", &M::hidden, "k.")
@@ -37,11 +36,14 @@ void bind_network(nb::module_& m) {
       .def_prop_ro("parameters", &M::parameters)
       .def(
           "__call__",
-          [](const M& network, const Array2& X) {
-            const nb::gil_scoped_release release;
-            return predict(network, rows(X));
+          [](const M& network, nb::handle X) {
+            const Array2 numbers = points("predict", X);
+            return value_of_work(nb::none(), [&](Progress& p) { return predict(network, rows(numbers), p); });
           },
-          "X"_a, "Outputs for points, n x d -> n x r, in the network's precision.")
+          "X"_a,
+          nb::sig("def __call__(self, X: numpy.typing.ArrayLike) -> "
+                  "numpy.typing.NDArray[numpy.float64]"),
+          "Outputs for points, n x d -> n x r, in the network's precision.")
       .def(
           "classes", [](const M&, const nb::DRef<const Matrix>& outputs) { return largest_outputs(outputs); },
           "outputs"_a, "The classes of outputs (n x r): the largest one's.")
@@ -140,20 +142,20 @@ void bind_memorize(nb::module_& m) {
         app::write_memorize(folder, *o.data, o.settings, a);
         folder.write("manifest.json",
                      app::manifest("memorize", {a.call}, app::memorize_options_json(o.settings), *o.data,
-                                   o.read, a.build_s + a.verify_s));
+                                   o.data->read, a.build_s + a.verify_s));
         folder.finish();
       });
 
   m.def(
       "memorize",
-      [](const std::shared_ptr<Dataset>& data, const std::optional<Array2>& Y, const ReadOptions& read,
+      [](const std::shared_ptr<DatasetAsRead>& data, const std::optional<Array2>& Y,
          const MemorizeOptions& options, const std::string& call, const nb::object& progress) {
         auto result = value_of_work(progress, [&](Progress& p) {
           return Y ? memorize(*data, Matrix(rows(*Y)), options, p) : memorize(*data, options, p);
         });
-        return Memorized(std::move(result), {data, read, options}, call);
+        return Memorized(std::move(result), {data, options}, call);
       },
-      "data"_a, "Y"_a.none(), "read"_a, "options"_a, "call"_a, "progress"_a.none());
+      "data"_a, "Y"_a.none(), "options"_a, "call"_a, "progress"_a.none());
 }
 
 }  // namespace zeroloss::python

@@ -12,11 +12,10 @@
 namespace zeroloss::python {
 namespace {
 
-/// The data of a run, and how they were read.
+/// The data of a run, and what was done with them.
 template <class Options>
 struct OnData {
-  std::shared_ptr<Dataset> data;
-  ReadOptions read;
+  std::shared_ptr<DatasetAsRead> data;
   Options settings;
 };
 using Certified = Answer<CertifyResult, OnData<CertifyOptions>>;
@@ -121,17 +120,17 @@ void bind_certify(nb::module_& m) {
       answer, [](const Certified& a) { return app::certify_text(*a.options.data, a.options.settings, a); },
       [](const Certified& a) { return app::certify_json(*a.options.data, a.options.settings, a); },
       [](RunFolder& folder, const Certified& a) {
-        app::write_run(folder, *a.options.data, a.options.read, a.options.settings, a, {a.call});
+        app::write_run(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
       });
 
   m.def(
       "certify",
-      [](const std::shared_ptr<Dataset>& data, const ReadOptions& read, const CertifyOptions& options,
-         const std::string& call, const nb::object& progress) {
+      [](const std::shared_ptr<DatasetAsRead>& data, const CertifyOptions& options, const std::string& call,
+         const nb::object& progress) {
         auto result = value_of_work(progress, [&](Progress& p) { return certify(*data, options, p); });
-        return Certified(std::move(result), {data, read, options}, call);
+        return Certified(std::move(result), {data, options}, call);
       },
-      "data"_a, "read"_a, "options"_a, "call"_a, "progress"_a.none());
+      "data"_a, "options"_a, "call"_a, "progress"_a.none());
 }
 
 void bind_network(nb::module_& m) {
@@ -142,8 +141,8 @@ void bind_network(nb::module_& m) {
             new (self) TwoLayer{rows(W), Eigen::Map<const Vector>(v.data(), static_cast<Index>(v.size()))};
           },
           "W"_a, "v"_a)
-      .def_ro("W", &TwoLayer::W, "m x d, w_j a row.")
-      .def_ro("v", &TwoLayer::v, "m.");
+      .def_prop_ro("W", in_place<TwoLayer>(&TwoLayer::W), "m x d, w_j a row.")
+      .def_prop_ro("v", in_place<TwoLayer>(&TwoLayer::v), "m.");
   nb::class_<Network>(
       m, "Network",
       "A two-layer network with what it needs to be used: one output for regression and for two "
@@ -154,7 +153,8 @@ void bind_network(nb::module_& m) {
       .def_prop_ro(
           "outputs", [](nb::handle self) { return references(self, nb::cast<Network&>(self).outputs); },
           nb::sig("def outputs(self) -> list[TwoLayer]"), "All of the same m and d.")
-      .def_ro("mean", &Network::mean, "Subtracted from every point first; empty = nothing is.")
+      .def_prop_ro("mean", in_place<Network>(&Network::mean),
+                   "Subtracted from every point first; empty = nothing is.")
       .def_ro("normalize", &Network::normalize, "Then every point is divided by its length.")
       .def_prop_ro(
           "task", [](const Network& n) { return name(n.task); }, "none | regression | classification.")
@@ -163,11 +163,14 @@ void bind_network(nb::module_& m) {
       .def_prop_ro("d", &Network::d)
       .def(
           "__call__",
-          [](const Network& network, const Array2& X) {
-            const nb::gil_scoped_release release;
-            return predict(network, rows(X));
+          [](const Network& network, nb::handle X) {
+            const Array2 numbers = points("predict", X);
+            return value_of_work(nb::none(), [&](Progress& p) { return predict(network, rows(numbers), p); });
           },
-          "X"_a, "Outputs for raw points, n x d -> n x outputs, in double whatever the precision.")
+          "X"_a,
+          nb::sig("def __call__(self, X: numpy.typing.ArrayLike) -> "
+                  "numpy.typing.NDArray[numpy.float64]"),
+          "Outputs for raw points, n x d -> n x outputs, in double whatever the precision.")
       .def(
           "classes",
           [](const Network&, const nb::DRef<const Matrix>& outputs) { return predicted_classes(outputs); },
@@ -329,18 +332,18 @@ void bind_fit(nb::module_& m) {
         const auto& o = a.options;
         app::write_fit(folder, *o.data, o.settings, a);
         folder.write("manifest.json", app::manifest("fit", {a.call}, app::fit_options_json(o.settings),
-                                                    *o.data, o.read, a.seconds));
+                                                    *o.data, o.data->read, a.seconds));
         folder.finish();
       });
 
   m.def(
       "fit",
-      [](const std::shared_ptr<Dataset>& data, const ReadOptions& read, const FitOptions& options,
-         const std::string& call, const nb::object& progress) {
+      [](const std::shared_ptr<DatasetAsRead>& data, const FitOptions& options, const std::string& call,
+         const nb::object& progress) {
         auto result = value_of_work(progress, [&](Progress& p) { return fit(*data, options, p); });
-        return Fitted(std::move(result), {data, read, options}, call);
+        return Fitted(std::move(result), {data, options}, call);
       },
-      "data"_a, "read"_a, "options"_a, "call"_a, "progress"_a.none());
+      "data"_a, "options"_a, "call"_a, "progress"_a.none());
 }
 
 }  // namespace

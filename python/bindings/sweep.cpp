@@ -5,11 +5,18 @@
 #include "bindings.hpp"
 #include "report.hpp"
 #include "sweep_output.hpp"
+#include "zeroloss/core/error.hpp"
 
 namespace zeroloss::python {
 namespace {
 
 using Swept = Answer<SweepResult, SweepOptions>;
+
+void copy_store(const std::filesystem::path& store, const std::filesystem::path& copy) {
+  std::error_code error;
+  if (!std::filesystem::copy_file(store, copy, error))
+    throw ResourceError("save: the trials in " + store.string() + " cannot be copied: " + error.message());
+}
 
 void bind_options(nb::module_& m) {
   nb::class_<SweepAxes>(m, "SweepAxes")
@@ -151,8 +158,7 @@ void bind_sweep(nb::module_& m) {
       [](const Swept& a) { return app::sweep_json(a.options, a); },
       [](RunFolder& folder, const Swept& a) {
         app::write_sweep(folder, a.options, a);
-        if (!a.options.store.empty())
-          std::filesystem::copy_file(a.options.store, folder.partial() / "trials.db");
+        if (!a.options.store.empty()) copy_store(a.options.store, folder.partial() / "trials.db");
         Dataset data;  // what the manifest says of it
         data.name = a.source;
         data.digest = a.digest;
@@ -171,7 +177,7 @@ void bind_sweep(nb::module_& m) {
       "source"_a, "options"_a, "call"_a, "progress"_a.none());
   m.def(
       "sweep",
-      [](const Dataset& data, const SweepOptions& options, const std::string& call,
+      [](const DatasetAsRead& data, const SweepOptions& options, const std::string& call,
          const nb::object& progress) {
         return Swept(value_of_work(progress, [&](Progress& p) { return sweep(data, options, p); }), options,
                      call);

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._core import CertifyResult, Dataset, FitResult, Memorizer, MemorizeResult, Network, SweepResult
-from ._options import Read, Show, Source, call, dataset, fill, points, read_options, show, step_text
+from ._options import Read, Show, Source, call, dataset, fill, points, read_options, shown, step_text, targets
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -41,7 +41,7 @@ def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: int = 0, *
         A csv, csv.gz, npy, npz or idx file, a CIFAR folder; ``digits``, ``mnist``, ``cifar10``, ``cifar100`` or
         ``sphere:n=..,d=..[,y=normal|sign|none][,seed=..]``; or an array X, n x d.
     y : array, optional
-        n targets of an array X: numbers, or names of classes.
+        n targets of an array X: numbers, or names of classes. None may be missing (None, NaN, masked).
     seed : int
         Of shuffle, d, labels and generated data: 0 <= seed < 2^53.
     **read
@@ -126,13 +126,15 @@ def certify(
     DataError, ValueError, ResourceError
         Data that cannot be used; an option out of range; a kernel that does not fit into memory.
     KeyboardInterrupt
-        On Ctrl-C, at the next safe point.
+        On Ctrl-C, at the next safe point. All eigenvalues (n <= 3,000 with labels, or `spectrum`) are one call
+        of LAPACK, which ends first.
     """
     given, defaults = _given(certify, locals())
-    source, options, subject = dataset("certify", data, y, read, seed)
+    source, subject = dataset("certify", data, y, read, seed)
     settings = fill("certify", _core.CertifyOptions(), given)
     text = call("certify", subject, {**given, **read}, defaults)
-    return _core.certify(source, options, settings, text, show(progress))
+    with shown(progress) as report:
+        return _core.certify(source, settings, text, report)
 
 
 def fit(
@@ -230,10 +232,11 @@ def fit(
         On Ctrl-C, after the checkpoint is written if there is one.
     """
     given, defaults = _given(fit, locals())
-    source, options, subject = dataset("fit", data, y, read, seed)
-    settings = fill("fit", _core.FitOptions(), {**given, "step": step_text(step)})
+    source, subject = dataset("fit", data, y, read, seed)
+    settings = fill("fit", _core.FitOptions(), {**given, "step": step_text("fit", step)})
     text = call("fit", subject, {**given, **read}, defaults)
-    return _core.fit(source, options, settings, text, show(progress))
+    with shown(progress) as report:
+        return _core.fit(source, settings, text, report)
 
 
 def _values(axis: Any) -> list[Any]:
@@ -322,18 +325,19 @@ def sweep(
         source, subject = os.fspath(data), repr(os.fspath(data))
     else:
         own = {name: value for name, value in read.items() if name in ("target", "task", "split")}
-        source, _, subject = dataset("sweep", data, y, own, 0)
+        source, subject = dataset("sweep", data, y, own, 0)
     options = _core.SweepOptions()
     axes = {name: _values(given.pop(name)) for name in
             ("n", "d", "width", "activation", "scaling", "step", "noise", "tolerance")}  # fmt: skip
     text = call("sweep", subject, {**{k: v for k, v in axes.items() if v}, **given, **read}, defaults)
-    axes["step"] = [step_text(value) for value in axes["step"]]
+    axes["step"] = [step_text("sweep", value) for value in axes["step"]]
     fill("sweep", options.axes, axes)
     for name in ("precision", "center", "normalize", "optimizer", "batch", "flow_tolerance", "space", "max_steps"):
         fill("sweep", options.fit, {name: given.pop(name)})
     options.read = read_options("sweep", read, given.pop("seed"))
     fill("sweep", options, given)
-    return _core.sweep(source, options, text, show(progress))
+    with shown(progress) as report:
+        return _core.sweep(source, options, text, report)
 
 
 def memorize(
@@ -390,13 +394,14 @@ def memorize(
         X = points("memorize", data)  # type: ignore[arg-type]  # it says so if they are none
         if read:
             raise TypeError("memorize: targets of several columns go with all of X: no other keywords to select points")
-        source, options, subject = _core.dataset(X, None, [], read_options("memorize", {}, seed), "X, Y"), None, "X, Y"
-        options = read_options("memorize", {}, seed)
+        subject = "X, Y"
+        source = _core.dataset(X, None, [], read_options("memorize", {}, seed), subject, "")
     else:
-        source, options, subject = dataset("memorize", data, y, read, seed)
+        source, subject = dataset("memorize", data, y, read, seed)
     settings = fill("memorize", _core.MemorizeOptions(), given)
     text = call("memorize", subject, {**given, **read}, defaults)
-    return _core.memorize(source, columns, options, settings, text, show(progress))
+    with shown(progress) as report:
+        return _core.memorize(source, columns, settings, text, report)
 
 
 @dataclass(frozen=True)
@@ -424,6 +429,16 @@ def load(path: str | os.PathLike[str]) -> Network | Memorizer:
     return _core.load_memorizer(file) if _core.model_kind(file) == "memorizer" else _core.load_model(file)
 
 
+def _names(function: str, y: npt.ArrayLike, n: int) -> list[str]:
+    """The classes that n targets name, spelled as a Dataset spells them."""
+    numbers, texts = targets(function, y, n)
+    if numbers is None:
+        return texts
+    for i in np.flatnonzero(~np.isfinite(numbers)):
+        raise _core.DataError(f"{function}: y[{i}] is {numbers[i]}; expected a number")
+    return [repr(float(number)).removesuffix(".0") for number in numbers]
+
+
 def predict(
     model: FitResult | MemorizeResult | Network | Memorizer | str | os.PathLike[str],
     data: Data,
@@ -439,7 +454,7 @@ def predict(
     model : FitResult, MemorizeResult, Network, Memorizer or path
         A path is a run folder or a .safetensors file.
     data, y, seed, **read
-        As for :func:`read_dataset`. Targets are compared with if there are any: classes by name.
+        As for :func:`read_dataset`. Targets are compared with if there are any: classes by name, be it a single one.
 
     Returns
     -------
@@ -450,6 +465,8 @@ def predict(
     DataError
         Another number of features than the network has, values that are not finite, classes none of which the
         network knows, and what :func:`read_dataset` raises.
+    ValueError
+        A task, or a Dataset with targets of a task, that is not the network's.
     """
     network: Any = load(model) if isinstance(model, (str, os.PathLike)) else getattr(model, "network", model)
     if network is None:
@@ -457,9 +474,25 @@ def predict(
     wanted = read.get("task", "auto")
     if network.task != "none" and wanted not in ("auto", network.task):
         raise ValueError(f"predict: task {wanted}: the model was trained for {network.task}")
-    source = dataset("predict", data, y, read, seed)[0]
-    if "none" not in (source.task, network.task) and source.task != network.task and not isinstance(data, Dataset):
-        source = dataset("predict", data, y, {**read, "task": network.task}, seed)[0]
+    labels: list[str] | None = None
+    arrays = y is not None and not isinstance(data, (str, os.PathLike, Dataset))
+    if arrays and network.task == "classification" and not {"classes", "labels"} & read.keys():
+        # The network knows its classes: that two of them are among the labels is not asked for.
+        X = points("predict", data)  # type: ignore[arg-type]  # it says so if they are none
+        names = _names("predict", y, len(X))
+        source = dataset("predict", X, None, {k: v for k, v in read.items() if k != "task"}, seed)[0]
+        labels = [names[i] for i in source.records]
+    else:
+        source = dataset("predict", data, y, read, seed)[0]
+        if "none" not in (source.task, network.task) and source.task != network.task:
+            if isinstance(data, Dataset):
+                raise ValueError(
+                    f"predict: the Dataset has targets of {source.task}; the model was trained for {network.task}: "
+                    f"read it with task={network.task!r}"
+                )
+            source = dataset("predict", data, y, {**read, "task": network.task}, seed)[0]
+        if source.task == network.task == "classification":
+            labels = [source.class_names[int(k)] for k in source.y]
     outputs = network(source.X)
     if network.task == "none":
         return Prediction(outputs, None, None)
@@ -469,12 +502,11 @@ def predict(
         misfit, norm = np.linalg.norm(outputs[:, 0] - source.y), np.linalg.norm(source.y)
         return Prediction(outputs, outputs[:, 0], float(misfit / norm if norm > 0 else misfit))
     predictions = np.asarray(network.class_names)[network.classes(outputs)]
-    if source.task == "none":
+    if labels is None:
         return Prediction(outputs, predictions, None)
-    if not set(source.class_names) & set(network.class_names):
+    if not set(labels) & set(network.class_names):
         raise _core.DataError(
-            f"{source.name}: none of its classes ({', '.join(source.class_names)}) is one of the model's "
+            f"{source.name}: none of its classes ({', '.join(sorted(set(labels)))}) is one of the model's "
             f"({', '.join(network.class_names)})"
         )
-    labels = np.asarray(source.class_names)[source.y.astype(int)]
-    return Prediction(outputs, predictions, float(np.mean(predictions != labels)))
+    return Prediction(outputs, predictions, float(np.mean(predictions != np.asarray(labels))))

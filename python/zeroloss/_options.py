@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypedDict, Union
 
 import numpy as np
@@ -51,9 +53,13 @@ def fill(function: str, options: Any, given: Mapping[str, Any]) -> Any:
     return options
 
 
-def step_text(step: float | str) -> str:
+def step_text(function: str, step: float | str) -> str:
     """A step as the library takes it: a number with all its digits, or a word."""
-    return step if isinstance(step, str) else repr(float(step))
+    if isinstance(step, str):
+        return step
+    if not isinstance(step, numbers.Real):
+        raise TypeError(f"{function}: step has to be a number or a word; got {step!r}")
+    return repr(float(step))
 
 
 def default_cache() -> str:
@@ -74,9 +80,19 @@ def read_options(function: str, read: Mapping[str, Any], seed: int) -> _core.Rea
     return fill(function, _core.ReadOptions(), given)
 
 
+def _plain(function: str, values: Any, name: str) -> npt.NDArray[Any]:
+    """As an array; not what only looks like one."""
+    if hasattr(values, "toarray"):
+        raise TypeError(f"{function}: {name} is sparse; use .toarray()")
+    if np.ma.is_masked(values):
+        first = tuple(int(i) for i in np.argwhere(np.ma.getmaskarray(values))[0])
+        raise _core.DataError(f"{function}: {name}[{', '.join(map(str, first))}] is masked; expected a value")
+    return np.asarray(values)
+
+
 def points(function: str, X: npt.ArrayLike, name: str = "X") -> npt.NDArray[np.float64]:
     """n x d doubles, rows contiguous: the array itself where it is so already."""
-    array = np.asarray(X)
+    array = _plain(function, X, name)
     if array.ndim != 2:
         raise ValueError(f"{function}: {name} must be an array of two dimensions; its shape is {array.shape}")
     if array.dtype.kind not in "buif":
@@ -84,34 +100,57 @@ def points(function: str, X: npt.ArrayLike, name: str = "X") -> npt.NDArray[np.f
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
+def _missing(value: Any) -> bool:
+    """None, NaN, NaT, pandas.NA: what is not equal to itself, or will not say."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return True
+
+
+def targets(function: str, y: npt.ArrayLike, n: int) -> tuple[npt.NDArray[np.float64] | None, list[str]]:
+    """n targets as numbers, or as names of classes. DataError naming the first that is missing."""
+    array = _plain(function, y, "y")
+    if array.shape != (n,):
+        raise ValueError(f"{function}: y must be {n} targets; its shape is {array.shape}")
+    if array.dtype.kind not in "buifc":
+        for i, value in enumerate(array):
+            if _missing(value):
+                raise _core.DataError(f"{function}: y[{i}] is {value}; expected a number or the name of a class")
+        if array.dtype.kind == "O" and all(isinstance(value, (numbers.Complex, np.bool_)) for value in array):
+            array = np.array(array.tolist())
+    if array.dtype.kind == "c":
+        raise TypeError(f"{function}: y must be real numbers or names of classes; its type is {array.dtype}")
+    if array.dtype.kind in "buif":
+        return np.ascontiguousarray(array, dtype=np.float64), []
+    return None, [str(label) for label in array]
+
+
 def dataset(
     function: str, data: Any, y: npt.ArrayLike | None, read: Mapping[str, Any], seed: int
-) -> tuple[Dataset, _core.ReadOptions, str]:
-    """The data that a call is about, how they are read, and how they are written in a call."""
+) -> tuple[Dataset, str]:
+    """The data that a call is about, and how they are written in it."""
     if isinstance(data, Dataset):
         if y is not None or read:
             raise TypeError(f"{function}: a Dataset has its targets, and was read already")
-        return data, read_options(function, {}, seed), "data"
+        return data, data.call
     options = read_options(function, read, seed)
+
+    def made_by(subject: str) -> str:
+        return call("read_dataset", subject, {**read, "seed": seed}, {"seed": 0})
+
     if isinstance(data, (str, os.PathLike)):
         if y is not None:
             raise TypeError(f"{function}: y goes with an array X; the targets of {os.fspath(data)!r} are its own")
-        return _core.read_dataset(os.fspath(data), options), options, repr(os.fspath(data))
+        subject = repr(os.fspath(data))
+        return _core.read_dataset(os.fspath(data), options, made_by(subject)), subject
     for name in ("target", "split"):
         if name in read:
             raise TypeError(f"{function}: {name} goes with a file or a name, not with arrays")
     X = points(function, data)
-    numbers, texts = None, []
-    if y is not None:
-        targets = np.asarray(y)
-        if targets.shape != (len(X),):
-            raise ValueError(f"{function}: y must be {len(X)} targets; its shape is {targets.shape}")
-        if targets.dtype.kind in "buif":
-            numbers = np.ascontiguousarray(targets, dtype=np.float64)
-        else:
-            texts = [str(label) for label in targets]
-    made = _core.dataset(X, numbers, texts, options, "X" if y is None else "X, y")
-    return made, options, "X" if y is None else "X, y"
+    y_numbers, y_texts = (None, []) if y is None else targets(function, y, len(X))
+    subject = "X" if y is None else "X, y"
+    return _core.dataset(X, y_numbers, y_texts, options, subject, made_by(subject)), subject
 
 
 def call(function: str, subject: str, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
@@ -125,28 +164,39 @@ def call(function: str, subject: str, given: Mapping[str, Any], defaults: Mappin
     return f"zeroloss.{function}({', '.join(words)})"
 
 
-def show(progress: Show) -> Callable[[_core.ProgressReport], None] | None:
-    """Who gets the reports: nobody, bars in the terminal if tqdm is there, or a function of the user's."""
-    if callable(progress):
-        return progress
-    if not progress:
-        return None
+@contextmanager
+def shown(progress: Show) -> Iterator[Callable[[_core.ProgressReport], None] | None]:
+    """Who gets the reports of a call: nobody, bars in the terminal if tqdm is there, or a function of the user's."""
+    if callable(progress) or not progress:
+        yield progress if callable(progress) else None
+        return
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        return None
+        yield None
+        return
     bar: Any = None
+    stage = ""
 
-    def draw(report: _core.ProgressReport) -> None:
+    def close() -> None:
         nonlocal bar
-        if bar is not None and (report.finished or bar.desc != f"{report.stage}: "):
+        if bar is not None:
             bar.close()
             bar = None
+
+    def draw(report: _core.ProgressReport) -> None:
+        nonlocal bar, stage
+        if report.finished or report.stage != stage:
+            close()
         if report.finished:
             return
         if bar is None:
-            bar = tqdm(total=report.total or None, desc=report.stage, leave=False)
+            stage = report.stage
+            bar = tqdm(total=report.total or None, desc=stage, leave=False)
         bar.n = report.done
         bar.refresh()
 
-    return draw
+    try:
+        yield draw
+    finally:
+        close()

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._core import Activation, Dual, Gram, Kernel, LambdaMin
-from ._options import Show, points, show
+from ._options import Show, points, shown
 
 __all__ = ["Activation", "Dual", "Gram", "Kernel", "LambdaMin", "activation", "activation_names", "cross_gram",
            "dual_activation", "gram", "lambda_min", "power", "sigma", "sigma_features", "unit_rows"]  # fmt: skip
@@ -28,7 +28,9 @@ def activation(name: AnyActivation) -> Activation:
 
     Your own is ``Activation(name, phi, dphi, B=sup |phi'|, M=sup |phi''|)``; ValueError for an unknown name.
     """
-    return name if isinstance(name, Activation) else _core.activation(name)
+    if isinstance(name, (str, Activation)):
+        return name if isinstance(name, Activation) else _core.activation(name)
+    raise TypeError(f"activation has to be a name or an Activation; got {name!r}")
 
 
 def dual_activation(activation: AnyActivation, derivative: bool = False) -> Dual:
@@ -74,7 +76,9 @@ def unit_rows(X: npt.ArrayLike, *, center: bool = False) -> npt.NDArray[np.float
 
 
 def _kernel(kernel: AnyKernel) -> Kernel:
-    return kernel if isinstance(kernel, Kernel) else sigma(kernel)
+    if isinstance(kernel, (str, Kernel)):
+        return kernel if isinstance(kernel, Kernel) else sigma(kernel)
+    raise TypeError(f"kernel has to be a Kernel or the name of an activation; got {kernel!r}")
 
 
 def gram(
@@ -93,7 +97,7 @@ def gram(
     kernel : Kernel or str
         The name of an activation stands for its Sigma.
     center, normalize : bool
-        Subtract the mean point; divide rows by their lengths. Without, rows have to be of length 1 already.
+        Subtract the mean point; divide rows by their lengths. If not, rows off 1 by more than 1e-12 are an error.
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
 
@@ -108,7 +112,8 @@ def gram(
     DataError, ResourceError, KeyboardInterrupt
         Points that cannot be used; a matrix that does not fit into memory; Ctrl-C.
     """
-    return _core.gram(points("gram", X), _kernel(kernel), center, normalize, show(progress))
+    with shown(progress) as report:
+        return _core.gram(points("gram", X), _kernel(kernel), center, normalize, report)
 
 
 def cross_gram(
@@ -116,7 +121,8 @@ def cross_gram(
 ) -> npt.NDArray[np.float64]:
     """k(<x_i, z_j>) for the rows of X (n x d) and Z (m x d): n x m. Parameters as for :func:`gram`."""
     name = "cross_gram"
-    return _core.cross_gram(points(name, X), points(name, Z, "Z"), _kernel(kernel), normalize, show(progress))
+    with shown(progress) as report:
+        return _core.cross_gram(points(name, X), points(name, Z, "Z"), _kernel(kernel), normalize, report)
 
 
 def lambda_min(
@@ -135,4 +141,5 @@ def lambda_min(
         ``verified.holds``: the kernel of the exactly normalised rows has lambda_min >= ``verified.lambda_min`` > 0,
         rounding included. ``lowest`` has the computed value and its vector. A user's activation is never verified.
     """
-    return _core.lambda_min(points("lambda_min", X), _kernel(kernel), center, normalize, show(progress))
+    with shown(progress) as report:
+        return _core.lambda_min(points("lambda_min", X), _kernel(kernel), center, normalize, report)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterable
 from typing import Any, Union
 
+import numpy as np
 import numpy.typing as npt
 
 from . import _core
 from ._core import LinearResult, LinearResnet, NamedProblem
-from ._options import Show, call, fill, points, show, step_text
+from ._options import Show, call, fill, points, shown, step_text
 
 __all__ = ["LinearResnet", "LinearResult", "factorize", "train"]
 
@@ -35,16 +37,23 @@ def _problem(
 
 def _run(function: str, data: Problem, Y: Any, sigma: Any, layers: Any, options: dict[str, Any], descent: dict[str, Any],
          seed: int, progress: Show) -> LinearResult:  # fmt: skip
-    problem, subject = _problem(function, data, Y, sigma, seed)
-    depths = [int(l) for l in layers] if isinstance(layers, Iterable) else [layers]
+    if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**53:
+        raise ValueError(f"{function}: seed must be in [0, 2^53); got {seed!r}")
+    several = isinstance(layers, Iterable) and not isinstance(layers, str)
+    try:
+        depths = [operator.index(depth) for depth in (layers if several else [layers])]
+    except TypeError:
+        raise TypeError(f"{function}: layers has to be an integer or several; got {layers!r}") from None
+    problem, subject = _problem(function, data, Y, sigma, int(seed))
     settings = fill(function, _core.LinearOptions(), {**options, "layers": depths})
     fill(function, settings.descent, descent)
     defaults = {"layers": 10, "reflection": "auto", "train": None, "seed": 0, "step": "auto", "max_steps": 10_000,
                 "tolerance": 1e-6, "record_every": 0}  # fmt: skip
-    given = {"layers": layers if isinstance(layers, int) else depths, **options, **descent, "seed": seed}
+    given = {"layers": depths if several else depths[0], **options, **descent, "seed": seed}
     given.pop("train")
     text = call(function, subject, given, defaults)
-    return _core.linear(problem, settings, "" if sigma is None else "sigma", seed, text, show(progress))
+    with shown(progress) as report:
+        return _core.linear(problem, settings, "" if sigma is None else "sigma", int(seed), text, report)
 
 
 def factorize(
@@ -134,6 +143,6 @@ def train(
     DataError, ValueError, ResourceError, KeyboardInterrupt
         As :func:`factorize`.
     """
-    descent = {"step": step_text(step), "max_steps": max_steps, "tolerance": tolerance, "record_every": record_every}
+    descent = {"step": step_text("linear.train", step), "max_steps": max_steps, "tolerance": tolerance, "record_every": record_every}
     return _run("linear.train", data, Y, sigma, layers, {"reflection": reflection, "train": True}, descent, seed,
                 progress)  # fmt: skip

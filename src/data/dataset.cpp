@@ -125,6 +125,14 @@ void normalize_rows(Dataset& data) {
   }
 }
 
+void check_unit_rows(const Dataset& data) {
+  for (Index i = 0; i < data.n(); ++i)
+    if (const double length = data.X.row(i).norm(); !(std::abs(length - 1) <= 1e-12))
+      fail(data,
+           fmt::format("record {} has length {:.17g}; without normalisation every row must have length 1",
+                       record(data, i), length));
+}
+
 Matrix targets(const Dataset& data) {
   if (data.task == Task::none)
     throw std::invalid_argument(

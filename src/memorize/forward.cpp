@@ -117,13 +117,13 @@ Index Memorizer::parameters() const {
          V_out.size();
 }
 
-Matrix predict(const Memorizer& network, const Eigen::Ref<const RowMatrix>& X) {
+Matrix predict(const Memorizer& network, const Eigen::Ref<const RowMatrix>& X, const Progress& progress) {
   if (X.cols() != network.d())
     throw DataError(
         fmt::format("predict: points have {} features; the network was built for {}", X.cols(), network.d()));
   if (!X.allFinite()) throw DataError("predict: a feature is not finite");
   Matrix Y(X.rows(), network.outputs());
-  Progress silent;
+  Progress silent = progress.silent();
   each_output(network, X, silent, [&](Index first, const Eigen::Ref<const Matrix>& part) {
     Y.middleRows(first, part.rows()) = part;
   });

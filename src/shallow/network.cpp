@@ -55,7 +55,8 @@ TwoLayer draw(const Draw& start) {
   return network;
 }
 
-Vector outputs(const TwoLayer& network, const Activation& activation, const RowMatrix& X) {
+Vector outputs(const TwoLayer& network, const Activation& activation, const RowMatrix& X,
+               const Progress& progress) {
   constexpr Index kTile = 256;  // neurons
   const SerialBlas serial;
   const auto& [W, v] = network;
@@ -63,15 +64,17 @@ Vector outputs(const TwoLayer& network, const Activation& activation, const RowM
   Matrix partial(X.rows(), tiles);
 #pragma omp parallel for schedule(dynamic)
   for (Index t = 0; t < tiles; ++t) {
+    if (progress.cancelled()) continue;
     const Index first = t * kTile, count = std::min(kTile, W.rows() - first);
     Matrix Z = X * W.middleRows(first, count).transpose();
     for (double& z : Z.reshaped()) z = activation.phi(z);
     partial.col(t) = Z * v.segment(first, count);
   }
+  progress.check();
   return partial.rowwise().sum();
 }
 
-Matrix predict(const Network& network, const Eigen::Ref<const RowMatrix>& X) {
+Matrix predict(const Network& network, const Eigen::Ref<const RowMatrix>& X, const Progress& progress) {
   Dataset points;
   points.X = X;
   points.name = "predict";
@@ -83,8 +86,8 @@ Matrix predict(const Network& network, const Eigen::Ref<const RowMatrix>& X) {
   if (network.normalize) normalize_rows(points);
   Matrix all(X.rows(), static_cast<Index>(network.outputs.size()));
   for (Index c = 0; c < all.cols(); ++c)
-    all.col(c) =
-        outputs(network.outputs[static_cast<std::size_t>(c)], activation(network.activation), points.X);
+    all.col(c) = outputs(network.outputs[static_cast<std::size_t>(c)], activation(network.activation),
+                         points.X, progress);
   return all;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "zeroloss/core/error.hpp"
@@ -44,12 +43,7 @@ Dataset unit_points(const Dataset& data, bool center, bool normalize, Vector* me
     const Vector subtracted = zeroloss::center(unit);
     if (mean != nullptr) *mean = subtracted;
   }
-  if (!normalize)
-    for (Index i = 0; i < unit.n(); ++i)
-      if (const double length = unit.X.row(i).norm(); !(std::abs(length - 1) <= 1e-12))
-        throw DataError(fmt::format(
-            "{}: record {} has length {:.17g}; without normalisation every row must have length 1", unit.name,
-            unit.records[static_cast<std::size_t>(i)], length));
+  if (!normalize) check_unit_rows(unit);
   normalize_rows(unit);
   return unit;
 }

@@ -119,6 +119,14 @@ TEST(NormalizeRows, NamesTheFirstTenZeroRowsAndCountsThem) {
   EXPECT_EQ(data.X(0, 0), 1) << "nothing is changed before the check";
 }
 
+TEST(CheckUnitRows, NamesTheFirstThatIsNot) {
+  Dataset data = points(RowMatrix{{0.6, 0.8}, {1 + 5e-13, 0}, {0, 1 + 2e-12}});
+  data.records = {4, 8, 15};
+  EXPECT_MESSAGE(DataError, check_unit_rows(data), "record 15 has length 1.000000000002");
+  data.X.row(2) << 0, 0;
+  EXPECT_MESSAGE(DataError, check_unit_rows(data), "record 15 has length 0");
+}
+
 TEST(Targets, AreOneColumnForRegressionAndForTwoClasses) {
   Dataset data = points(RowMatrix::Ones(2, 1));
   data.task = Task::regression;

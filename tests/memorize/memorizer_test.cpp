@@ -407,6 +407,8 @@ TEST(Memorizer, PredictChecksItsPoints) {
   X(1, 1) = std::nan("");
   EXPECT_MESSAGE(DataError, predict(network, X), "not finite");
   EXPECT_EQ(predict(network, RowMatrix(0, 3)).rows(), 0);
+  const std::atomic<bool> cancel{true};
+  EXPECT_THROW(predict(network, data.X, Progress({}, &cancel)), Interrupted);
   EXPECT_EQ(largest_outputs(Matrix{{0, 2, 2}, {3, 1, 2}}), (std::vector<Index>{1, 0}));
 }
 

@@ -1,6 +1,9 @@
 """Estimators: scikit-learn's own checks, and what they compute beside plain NumPy."""
 
 import pickle
+import subprocess
+import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ import zeroloss
 pytest.importorskip("sklearn")
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,7 +25,11 @@ from zeroloss.estimators import (
     RandomFeatureRegressor,
     TwoLayerClassifier,
     TwoLayerRegressor,
+    _leave_one_out,
 )
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of small networks, below
 
 
 @parametrize_with_checks(
@@ -74,6 +82,36 @@ def test_leave_one_out_is_what_leaving_out_gives(activation):
         errors.append(np.sqrt(np.mean(np.square(residuals))))
     assert model.ridge_ == [1e-3, 1e-1, 10.0][int(np.argmin(errors))]
     assert model.leave_one_out_error_ == pytest.approx(min(errors), rel=1e-9)
+
+
+def refitted(K, ridge, Y):
+    """Leave-one-out residuals by least-norm solutions without each point."""
+    residuals = np.empty_like(Y)
+    for i in range(len(K)):
+        rest = np.delete(np.arange(len(K)), i)
+        A = K[np.ix_(rest, rest)] + ridge * np.eye(len(rest))
+        residuals[i] = Y[i] - K[i, rest] @ np.linalg.pinv(A, rcond=len(K) * 2**-52, hermitian=True) @ Y[rest]
+    return residuals
+
+
+@pytest.mark.parametrize("case", ["repeated points", "low rank", "both", "full rank"])
+@pytest.mark.parametrize("ridge", [0.0, 1e-2])
+def test_leave_one_out_of_a_singular_kernel_is_what_leaving_out_gives(case, ridge):
+    """Some points are determined by the others, some are not: repeated ones, and those beyond the kernel's rank."""
+    rng = np.random.default_rng(1)
+    activation = "relu" if case in ("repeated points", "full rank") else "quadratic"
+    X = rng.normal(size=(9 if activation == "relu" else 11, 3))  # quadratic: rank 6
+    if case in ("repeated points", "both"):
+        X[[4, 7]] = X[2]
+    if case == "both":
+        X = np.vstack([np.column_stack([X[:, :2], np.zeros(len(X))]), np.eye(3)[2:]])  # rank 3 + 1: one stands alone
+    Y = rng.normal(size=(len(X), 2))
+    K = kernel.gram(X, activation).K
+    values, Q = np.linalg.eigh(K)
+    coefficients, residuals = _leave_one_out(values, Q, ridge, Y)
+    np.testing.assert_allclose(residuals, refitted(K, ridge, Y), rtol=1e-7, atol=1e-9)
+    whole = np.linalg.pinv(K + ridge * np.eye(len(K)), rcond=len(K) * 2**-52, hermitian=True)
+    np.testing.assert_allclose(coefficients, whole @ Y, rtol=1e-6, atol=1e-8)
 
 
 def test_the_choice_is_the_best_of_its_parts():
@@ -156,6 +194,50 @@ def test_grid_search_and_accuracy():
     assert search.best_score_ > 0.93
     X, y = load_iris(return_X_y=True)
     assert cross_val_score(make_pipeline(StandardScaler(), NTKClassifier()), X, y, cv=5).mean() > 0.93
+
+
+def test_a_grid_of_activations_of_one_s_own():
+    mine = kernel.Activation("mine", np.tanh, lambda z: 1 / np.cosh(z) ** 2, B=1.0, M=0.77, dphi_parity="even")
+    X, y = diabetes()
+    search = GridSearchCV(NTKRegressor(), {"activation": ["relu", mine]}, cv=2).fit(X[:40], y[:40])
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert clone(NTKRegressor(activation=mine)).activation.phi(0.3) == np.tanh(0.3)
+
+
+def test_fits_that_do_not_reach_zero_loss_say_so():
+    X, y = diabetes()
+    with pytest.warns(ConvergenceWarning, match="not converged: .* 2 steps are done"):
+        TwoLayerRegressor(width=50, max_steps=2, optimizer="gd").fit(X[:40], y[:40])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        TwoLayerRegressor(width=500).fit(X[:40], y[:40])
+        RandomFeatureRegressor(width=20).fit(X[:40], y[:40])  # least squares is all it can
+
+
+def test_targets_of_a_regression_are_numbers():
+    X = np.eye(3)
+    for model in (NTKRegressor(), TwoLayerRegressor(), RandomFeatureRegressor()):
+        with pytest.raises(ValueError, match="y must be real numbers; its type is <U1"):
+            model.fit(X, ["a", "b", "c"])
+    with pytest.raises(ValueError, match="activation must be a name, an Activation, or several; got <ufunc 'tanh'>"):
+        NTKRegressor(activation=np.tanh).fit(X, [1, 2, 3])
+
+
+def test_memory_of_a_choice_of_ridges():
+    """About three matrices of n x n: the kernel, in which its eigenvectors are made, and two of LAPACK's."""
+    script = (
+        "import resource, numpy as np, zeroloss\n"
+        "from zeroloss.estimators import NTKRegressor\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
+        "rng = np.random.default_rng(0)\n"
+        "NTKRegressor().fit(rng.normal(size=(100, 5)), rng.normal(size=100))\n"
+        "before = peak()\n"
+        "NTKRegressor().fit(rng.normal(size=(2500, 5)), rng.normal(size=2500))\n"
+        "print((peak() - before) / (8 * 2500**2))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 3.4, done.stdout
 
 
 def test_memorizers_are_right_and_say_when_they_cannot_be():

@@ -1,8 +1,10 @@
 """The functions are the commands: same answers to the last bit, same files, same errors."""
 
+import copy
 import inspect
 import json
 import os
+import pickle
 
 import numpy as np
 import pytest
@@ -165,6 +167,55 @@ def test_save_writes_the_run_folder_of_the_command(name, command, tmp_path):
         call().save(tmp_path / "by_python")
 
 
+def test_a_run_on_a_dataset_records_how_it_was_read(tmp_path):
+    read = dict(classes=["3", "8"], n=50, shuffle=True, labels="noise:0.3", seed=4)
+    zeroloss.certify("digits", **read).save(tmp_path / "named")
+    data = zeroloss.read_dataset("digits", **read)
+    twin = pickle.loads(pickle.dumps(data))
+    zeroloss.certify(data, seed=7).save(tmp_path / "read")
+    zeroloss.memorize(twin).save(tmp_path / "pickled")
+    named, *others = (json.loads((tmp_path / n / "manifest.json").read_text()) for n in ("named", "read", "pickled"))
+    for other in others:
+        assert other["data"] == named["data"]
+    again = "zeroloss.read_dataset('digits', classes=['3', '8'], n=50, shuffle=True, labels='noise:0.3', seed=4)"
+    assert [m["command"] for m in others] == [[f"zeroloss.certify({again}, seed=7)"], [f"zeroloss.memorize({again})"]]
+    assert eval(data.call).y.tolist() == data.y.tolist()
+
+    X, y = data.X.copy(), data.y.copy()
+    array = zeroloss.read_dataset(X, y, task="regression", n=20)
+    assert array.call == "zeroloss.read_dataset(X, y, task='regression', n=20)"
+
+
+def test_datasets_pickle():
+    for data in (zeroloss.read_dataset("digits", n=30, seed=1), zeroloss.read_dataset(np.eye(3), [0.5, 1.5, 2.0])):
+        for twin in (pickle.loads(pickle.dumps(data)), copy.deepcopy(data)):
+            np.testing.assert_array_equal(twin.X, data.X)
+            np.testing.assert_array_equal(twin.y, data.y)
+            for name in ("task", "class_names", "records", "name", "digest", "feature_names", "target_name",
+                         "label_treatment", "call"):  # fmt: skip
+                assert getattr(twin, name) == getattr(data, name)
+
+
+def test_arrays_of_results_are_read_only():
+    run = zeroloss.fit("digits", classes=["3", "8"], n=20, width=5, max_steps=1, center=True)
+    built = zeroloss.memorize("digits", n=20).network
+    problem = zeroloss.linear.factorize(np.eye(3) * 1.1, layers=3).problem
+    data = zeroloss.read_dataset("digits", n=20)
+    for array in (run.network.outputs[0].W, run.network.outputs[0].v, run.network.mean, built.U, built.s, problem.R,
+                  data.X, data.y, zeroloss.kernel.lambda_min(np.eye(3)).lowest.vector):  # fmt: skip
+        assert array.size > 0
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+
+
+def test_save_of_a_sweep_without_its_store_leaves_nothing(tmp_path):
+    swept = zeroloss.sweep("sphere:n=10,y=normal", d=2, width=1, max_steps=20, trials=1, store=tmp_path / "trials.db")
+    (tmp_path / "trials.db").unlink()
+    with pytest.raises(zeroloss.ResourceError, match="trials.db cannot be copied: No such file"):
+        swept.save(tmp_path / "saved")
+    assert [p for p in os.listdir(tmp_path) if p.startswith("saved")] == []
+
+
 def test_save_of_a_sweep_brings_its_trials(tmp_path, command):
     swept = zeroloss.sweep("sphere:n=10,y=normal", d=2, width=[1, 30], max_steps=200, trials=2, store=tmp_path / "trials.db")
     swept.save(tmp_path / "saved")
@@ -232,6 +283,47 @@ def test_predict_says_what_the_command_says(command, fresh, tmp_path):
     assert zeroloss.predict(regression, points.X).error is None
 
 
+def test_predict_compares_like_with_like():
+    digits = zeroloss.read_dataset("digits", classes=["3", "8"], n=60)
+    classifier = zeroloss.fit(digits, width=400, optimizer="gauss_newton").network
+    number = zeroloss.read_dataset(digits.X, digits.y, task="regression")
+    regression = zeroloss.fit(number, width=400, optimizer="gauss_newton").network
+    assert zeroloss.predict(regression, number).error < 1e-6
+    with pytest.raises(ValueError, match="targets of classification; .* trained for regression: .* task='regression'"):
+        zeroloss.predict(regression, digits)
+    with pytest.raises(ValueError, match="targets of regression; the model was trained for classification"):
+        zeroloss.predict(classifier, number)
+
+    labels = np.asarray(digits.class_names)[digits.y.astype(int)]
+    threes = labels == "3"
+    for y in (labels, labels.astype(int), labels.astype(float), labels.astype(object)):
+        assert zeroloss.predict(classifier, digits.X, y).error == 0
+        assert zeroloss.predict(classifier, digits.X[threes], y[threes]).error == 0  # labels of one class
+        assert zeroloss.predict(classifier, digits.X, y, n=1, shuffle=True, seed=2).error == 0
+    assert zeroloss.predict(classifier, digits.X, ["3"] * 60).error == pytest.approx(np.mean(~threes))
+    with pytest.raises(zeroloss.DataError, match=r"none of its classes \(a\) is one of the model's \(3, 8\)"):
+        zeroloss.predict(classifier, digits.X[:5], ["a"] * 5)
+    with pytest.raises(zeroloss.DataError, match=r"y\[1\] is nan"):
+        zeroloss.predict(classifier, digits.X[:2], [3, np.nan])
+    for data in ("digits", digits):
+        with pytest.raises(TypeError, match="y goes with an array|has its targets"):
+            zeroloss.predict(classifier, data, labels)
+
+
+def test_targets_are_what_they_are():
+    X = np.eye(4)
+    assert zeroloss.read_dataset(X, np.array([0.5, 1.5, 2.0, 3], dtype=object)).task == "regression"
+    assert zeroloss.read_dataset(X, np.array(["a", "b", 3, "b"], dtype=object)).class_names == ["3", "a", "b"]
+    assert zeroloss.read_dataset(np.ma.array(X), np.ma.array([0.5, 1.5, 2.0, 3])).task == "regression"  # none masked
+
+
+def test_networks_are_called_with_whatever_arrays_are_made_of():
+    network = zeroloss.fit("digits", n=20, width=5, max_steps=1).network
+    X = zeroloss.read_dataset("digits", n=3).X
+    for points in (X.tolist(), X.astype(np.float32), X.astype(int), np.asfortranarray(X)):
+        np.testing.assert_array_equal(network(points), network(X))
+
+
 def test_memorize_takes_targets_of_several_columns():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(70, 4)), rng.normal(size=(70, 3))
@@ -294,19 +386,24 @@ def test_results_plot_themselves(tmp_path):
 
 
 def test_models_pickle_and_travel(tmp_path):
-    import pickle
-
     run = zeroloss.fit("digits", classes=["3", "8"], n=30, width=20, max_steps=10, center=True)
     built = zeroloss.memorize("digits", n=100)
     X = zeroloss.read_dataset("digits", n=200).X
     for network in (run.network, built.network):
-        copy = pickle.loads(pickle.dumps(network))
-        np.testing.assert_array_equal(copy(X), network(X))
-        assert (copy.task, copy.class_names) == (network.task, network.class_names)
+        twin = pickle.loads(pickle.dumps(network))
+        np.testing.assert_array_equal(twin(X), network(X))
+        assert (twin.task, twin.class_names) == (network.task, network.class_names)
         network.save(tmp_path / "model.safetensors")
         np.testing.assert_array_equal(zeroloss.load(tmp_path / "model.safetensors")(X), network(X))
         network.export_onnx(tmp_path / "model.onnx")
         assert (tmp_path / "model.onnx").stat().st_size > 1000
+
+
+class Sparse:
+    """What scipy's matrices look like."""
+
+    def toarray(self):
+        return np.ones((3, 2))
 
 
 X, Y01 = np.ones((3, 2)), [0, 1, 0]
@@ -339,6 +436,19 @@ X, Y01 = np.ones((3, 2)), [0, 1, 0]
         (lambda: zeroloss.sweep("sphere:n=9,d=2", width=[0]), ValueError, "width"),
         (lambda: zeroloss.memorize(X, Y01), zeroloss.DataError, "same point"),
         (lambda: zeroloss.fit("sphere:n=9,d=2,y=none"), zeroloss.DataError, "targets"),
+        (lambda: zeroloss.certify(X, ["a", None, "b"]), zeroloss.DataError, r"certify: y\[1\] is None"),
+        (lambda: zeroloss.certify(X, np.array([1.5, 2, np.nan], dtype=object)), zeroloss.DataError, r"y\[2\] is nan"),
+        (lambda: zeroloss.certify(X, [1j, 2, 3]), TypeError, "y must be real numbers or names of classes"),
+        (lambda: zeroloss.certify(X, np.ma.array(Y01, mask=Y01)), zeroloss.DataError, r"y\[1\] is masked"),
+        (lambda: zeroloss.certify(np.ma.masked_equal(X, 1), Y01), zeroloss.DataError, r"X\[0, 0\] is masked"),
+        (lambda: zeroloss.certify(Sparse()), TypeError, r"X is sparse; use .toarray\(\)"),
+        (lambda: zeroloss.fit(X, Y01, step=None), TypeError, "fit: step has to be a number or a word; got None"),
+        (lambda: zeroloss.linear.factorize(X, layers=[2.9]), TypeError, r"layers has to be an integer .* \[2.9\]"),
+        (lambda: zeroloss.linear.factorize(X, layers="13"), TypeError, "layers has to be an integer .* '13'"),
+        (lambda: zeroloss.linear.factorize(X, seed=-1), ValueError, r"linear.factorize: seed must be in \[0, 2\^53\)"),
+        (lambda: zeroloss.linear.train(X, step=None), TypeError, "linear.train: step has to be"),
+        (lambda: zeroloss.kernel.gram(X, np.tanh), TypeError, "kernel has to be a Kernel or the name"),
+        (lambda: zeroloss.kernel.sigma(np.tanh), TypeError, "activation has to be a name or an Activation"),
         (lambda: zeroloss.kernel.gram(np.ones((10**6, 1))), zeroloss.ResourceError, "needs .* free"),
     ],
 )

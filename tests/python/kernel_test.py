@@ -1,7 +1,11 @@
 """Kernels beside NumPy, quadrature and closed forms."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
+import zeroloss
 import zeroloss.kernel as zk
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -112,3 +116,48 @@ def test_a_user_s_errors_come_back():
         zk.activation("swish2")
     with pytest.raises(ValueError, match="features"):
         zk.cross_gram(np.ones((2, 3)), np.ones((2, 4)))
+
+
+def test_rows_that_are_not_normalised_have_to_be_of_length_one():
+    """Entries are k(<x_i, x_j>) of unit vectors: a proof about anything else would be false."""
+    X = np.array([[0.1, 0.0], [0.0999, 0.004]])
+    words = "X: record 0 has length 0.1.*every row must have length 1"
+    for call in (zk.gram, zk.lambda_min, lambda X, normalize: zk.cross_gram(X, zk.unit_rows(X), normalize=normalize)):
+        with pytest.raises(zeroloss.DataError, match=words):
+            call(X, normalize=False)
+    with pytest.raises(zeroloss.DataError, match="record 1 has length"):
+        zk.lambda_min([[1.0, 0.0], [0.0, 1 + 2e-12]], normalize=False)
+    unit = zk.unit_rows(X)
+    assert zk.lambda_min(unit, normalize=False).verified.lambda_min == zk.lambda_min(X).verified.lambda_min
+    np.testing.assert_array_equal(zk.gram(unit * (1 + 1e-13), normalize=False).K.diagonal(), 0.5)
+
+
+def test_correlations_beyond_one_are_refused_and_shapes_kept():
+    for f in (zk.dual_activation("relu"), zk.sigma("gelu"), zk.power(2)):
+        for rho in (1.5, -1 - 1e-8, np.nan, [0.5, 2.0]):
+            with pytest.raises(ValueError, match=r"rho must be in \[-1, 1\]; got"):
+                f(rho)
+        assert f(1 + 1e-12) == pytest.approx(f(1.0), abs=1e-11)  # an inner product's rounding
+        for shape in ((), (1,), (2, 3), (0,)):
+            assert f(np.full(shape, 0.5)).shape == shape
+    assert zk.activation("relu").phi(np.array(2.0)).shape == ()
+
+
+def test_activations_copy_and_pickle():
+    mine = zk.Activation("mine", np.tanh, dtanh, B=1.0, M=0.77, d2phi=np.sin, dphi_parity="even")
+    for twin in (copy.copy(mine), copy.deepcopy(mine), pickle.loads(pickle.dumps(mine))):
+        assert twin is not mine
+        assert (twin.name, twin.B, twin.M, twin.tabulated) == ("mine", 1.0, 0.77, False)
+        assert twin.__reduce__()[1] == ("mine", np.tanh, dtanh)
+        assert twin.__reduce__()[0].keywords == {"B": 1.0, "M": 0.77, "d2phi": np.sin, "dphi_parity": "even"}
+        assert twin.phi(0.3) == np.tanh(0.3)
+    bare = copy.deepcopy(zk.Activation("bare", lambda z: z, lambda z: 1.0))
+    assert bare.M == np.inf and bare.dphi(2.0) == 1.0
+    for name in NAMES:
+        twin = pickle.loads(pickle.dumps(zk.activation(name)))
+        assert twin.tabulated and twin.name == name
+        assert zk.dual_activation(twin, True).verified
+
+
+def dtanh(z):
+    return 1 / np.cosh(z) ** 2

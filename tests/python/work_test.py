@@ -7,10 +7,12 @@ import sys
 import textwrap
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
 import zeroloss
+from zeroloss._options import shown
 
 LONG = dict(n=200, width=2000, max_steps=10**7, tolerance=1e-14, certify_every=0)
 
@@ -111,14 +113,44 @@ def test_bars_are_drawn_where_tqdm_is(capfd, monkeypatch):
     assert capfd.readouterr().err == ""
 
 
-def test_work_after_a_fork_does_not_hang():
-    """OpenMP's threads are those of a thread that has ended, so a child begins with none."""
-    zeroloss.certify("digits", n=100)
+def test_there_are_as_many_bars_as_stages(monkeypatch):
+    bars = []
+
+    class Bar:
+        def __init__(self, total, desc, leave):
+            self.desc, self.open = desc, True
+            bars.append(self)
+
+        def refresh(self):
+            assert self.open
+
+        def close(self):
+            self.open = False
+
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
+    with shown(True) as report:
+        for stage in ("one", "two"):
+            for done in range(3):
+                report(types.SimpleNamespace(stage=stage, done=done, total=3, finished=False))
+        report(types.SimpleNamespace(stage="two", done=3, total=3, finished=True))
+    assert [bar.desc for bar in bars] == ["one", "two"]
+    assert not any(bar.open for bar in bars)
+
+    bars.clear()
+    with pytest.raises(LookupError), shown(True) as report:
+        report(types.SimpleNamespace(stage="one", done=0, total=3, finished=False))
+        assert bars[0].open
+        raise LookupError
+    assert not bars[0].open
+
+
+def in_a_fork(what):
+    """Runs `what` in a forked child; it has to end well within a minute."""
     pid = os.fork()
     if pid == 0:
         status = 1
         try:
-            zeroloss.certify("digits", n=100)
+            what()
             status = 0
         finally:
             os._exit(status)
@@ -130,4 +162,82 @@ def test_work_after_a_fork_does_not_hang():
             return
         time.sleep(0.05)
     os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
     pytest.fail("the child hangs")
+
+
+@pytest.mark.parametrize("name", ["certify", "a network", "a memoriser", "kernels", "linear maps"])
+def test_work_after_a_fork_does_not_hang(name):
+    """OpenMP's threads are those of a thread that has ended, so a child begins with none."""
+    X = np.random.default_rng(0).normal(size=(500, 64))
+    call = {
+        "certify": lambda: zeroloss.certify("digits", n=100),
+        "a network": lambda network=zeroloss.fit("digits", n=20, width=1000, max_steps=1).network: network(X),
+        "a memoriser": lambda network=zeroloss.memorize("digits", n=200).network: network(X),
+        "kernels": lambda: zeroloss.kernel.cross_gram(zeroloss.kernel.unit_rows(X), X),
+        "linear maps": lambda: zeroloss.linear.factorize(X, X @ np.diag(np.linspace(0.5, 2, 64)), layers=2),
+    }[name]
+    call()
+    in_a_fork(call)
+
+
+def test_ctrl_c_stops_a_prediction():
+    network = zeroloss.fit("digits", classes=["3", "8"], n=20, width=40000, max_steps=1).network
+    X = np.random.default_rng(0).normal(size=(4000, 64))
+    begun = time.monotonic()
+    network(X)
+    whole = time.monotonic() - begun
+    timer = threading.Timer(whole / 10, os.kill, (os.getpid(), signal.SIGINT))
+    begun = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        network(X)
+    assert time.monotonic() - begun < whole / 2
+
+
+def test_work_uses_the_threads_that_its_caller_may():
+    """OpenMP keeps the number for each thread, and work has a thread of its own."""
+    script = textwrap.dedent("""
+        import ctypes, os, threading, time, zeroloss
+        ctypes.CDLL("libgomp.so.1").omp_set_num_threads(1)
+        assert zeroloss.thread_count() == 1
+        most, done = 0, threading.Event()
+        def watch():
+            global most
+            while not done.is_set():
+                most = max(most, len(os.listdir("/proc/self/task")))
+                time.sleep(0.001)
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        time.sleep(0.05)
+        before = most
+        zeroloss.memorize("digits")
+        done.set()
+        watcher.join()
+        print(most - before)
+    """)
+    environment = {**os.environ, "OMP_NUM_THREADS": "4"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == 1
+
+
+def test_slow_kernels_of_blas_are_told_once():
+    if not zeroloss.blas_info().library.startswith("OpenBLAS"):
+        pytest.skip("another BLAS")
+    script = textwrap.dedent("""
+        import warnings, zeroloss
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            zeroloss.kernel.gram([[1.0, 2.0]])
+            zeroloss.certify("digits", n=20)
+        blas = zeroloss.blas_info()
+        told = [w for w in caught if "OPENBLAS_CORETYPE" in str(w.message)]
+        assert len(told) == bool(blas.better_kernel), caught
+        for w in told:
+            assert w.category is RuntimeWarning and str(w.message) == blas.warning
+    """)
+    for kernel in ({"OPENBLAS_CORETYPE": "Prescott"}, {}):  # the first is slower than any processor of today allows
+        environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"} | kernel
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=120)
+        assert done.returncode == 0, done.stderr

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <set>
 
@@ -88,6 +89,13 @@ TEST(Predict, IsTheFormula) {
       }
     }
   }
+}
+
+TEST(Predict, StopsWhenItIsTold) {
+  Network network;
+  network.outputs = {draw({.width = 3, .d = 2})};
+  const std::atomic<bool> cancel{true};
+  EXPECT_THROW(predict(network, RowMatrix::Ones(2, 2), Progress({}, &cancel)), Interrupted);
 }
 
 TEST(Predict, BadPointsAreNamed) {

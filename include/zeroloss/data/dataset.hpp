@@ -71,6 +71,10 @@ Vector center(Dataset& data);
 /// quotient (u = 2^-53; entries below 2^-1022 excepted). Throws DataError naming the records of zero rows.
 void normalize_rows(Dataset& data);
 
+/// For points that claim to be unit vectors: throws DataError naming a row whose length is off 1 by more than
+/// 1e-12. What is left is for normalize_rows, so that the lengths are those that proofs rely on.
+void check_unit_rows(const Dataset& data);
+
 /// The targets as columns: regression n x 1; two classes n x 1 with -1 (first class) and +1;
 /// c > 2 classes n x c with +1 for the point's class and -1 elsewhere. Throws std::invalid_argument for
 /// Task::none; DataError if classification has fewer than two classes.

@@ -104,8 +104,8 @@ MemorizeResult memorize(const Dataset& data, const MemorizeOptions& options = {}
 
 /// Outputs for points, n x d -> n x r, in the network's precision: those of a point depend neither on the
 /// other points nor on threads, and are the same on all processors with fused multiply-add. Throws DataError
-/// if the number of features differs or a value is not finite.
-Matrix predict(const Memorizer& network, const Eigen::Ref<const RowMatrix>& X);
+/// if the number of features differs or a value is not finite; Interrupted once cancelled.
+Matrix predict(const Memorizer& network, const Eigen::Ref<const RowMatrix>& X, const Progress& progress = {});
 
 /// The classes of outputs (n x r): the largest one's, the first of equal ones.
 std::vector<Index> largest_outputs(const Matrix& outputs);

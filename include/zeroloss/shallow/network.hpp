@@ -34,8 +34,10 @@ struct Draw {
 };
 TwoLayer draw(const Draw& start);
 
-/// f(X), n numbers, of one output at points (rows of X) as they are. Throws nothing; sizes have to agree.
-Vector outputs(const TwoLayer& network, const Activation& activation, const RowMatrix& X);
+/// f(X), n numbers, of one output at points (rows of X) as they are. Sizes have to agree. Throws Interrupted
+/// once cancelled, else nothing.
+Vector outputs(const TwoLayer& network, const Activation& activation, const RowMatrix& X,
+               const Progress& progress = {});
 
 /// A trained (or drawn) network with what it needs to be used: one output for regression and for two classes
 /// (the sign decides), c outputs for c > 2 classes (the largest decides).
@@ -54,8 +56,9 @@ struct Network {
 };
 
 /// Outputs for raw points, n x d -> n x outputs, in double whatever the precision. Throws DataError if the
-/// number of features differs, if a value is not finite, or if a row is zero and rows are normalised.
-Matrix predict(const Network& network, const Eigen::Ref<const RowMatrix>& X);
+/// number of features differs, if a value is not finite, or if a row is zero and rows are normalised;
+/// Interrupted once cancelled.
+Matrix predict(const Network& network, const Eigen::Ref<const RowMatrix>& X, const Progress& progress = {});
 
 /// Class indices that outputs (n x outputs) stand for: sign (0 or 1; an output of 0 is class 1) or argmax
 /// (the first of equal ones).
