@@ -1,10 +1,13 @@
 #include "conv/trainer.hpp"
 
+#include <omp.h>
 #include <torch/autograd.h>
 #include <torch/version.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <span>
 
@@ -14,6 +17,38 @@ namespace zeroloss {
 namespace {
 
 constexpr Index kEvaluationBatch = 250;
+
+/// Calls use(i, g_i) for all i in parallel. Returns the sum of g_i^2, whose bits depend on the number of
+/// threads alone.
+template <class T, class Use>
+double for_each(const T* g, std::int64_t count, Use use) {
+  constexpr std::int64_t kBlock = 4096;
+  std::vector<double> sums(static_cast<std::size_t>(omp_get_max_threads()));
+#pragma omp parallel
+  {
+    double sum = 0;
+#pragma omp for schedule(static) nowait
+    for (std::int64_t begin = 0; begin < count; begin += kBlock) {
+      const std::int64_t end = std::min(begin + kBlock, count);
+      double part = 0;
+#pragma omp simd reduction(+ : part)
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto x = static_cast<float>(g[i]);
+        part += static_cast<double>(x) * static_cast<double>(x);
+        use(i, x);
+      }
+      sum += part;
+    }
+    sums[static_cast<std::size_t>(omp_get_thread_num())] = sum;
+  }
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+template <class Use>
+double for_each(const torch::Tensor& g, Use use) {
+  return g.scalar_type() == torch::kBFloat16 ? for_each(g.data_ptr<at::BFloat16>(), g.numel(), use)
+                                             : for_each(g.data_ptr<float>(), g.numel(), use);
+}
 
 }  // namespace
 
@@ -36,7 +71,7 @@ ConvTrainer::ConvTrainer(const ConvNetwork& network, const ConvOptions& options,
   velocity_ = torch::zeros_like(weights_);
   if (average_ > 0) mean_ = weights_.clone();
   rounded_ = compute.type == torch::kFloat32 ? weights_ : weights_.to(compute.type);
-  gradient_ = torch::zeros_like(rounded_);
+  if (device.is_cuda()) gradient_ = torch::zeros_like(rounded_);
   for (const torch::Tensor& view : views(rounded_, layers_))
     leaves_.push_back(view.detach().requires_grad_());
   const Index share = options.batch / world_, size = network.architecture.image_size;
@@ -69,27 +104,30 @@ void ConvTrainer::backward() {
   const torch::Tensor logits = forward(layers_, leaves_, projection_, images_);
   const torch::Tensor loss =
       torch::cross_entropy_loss(logits, labels_, {}, at::Reduction::Mean, -100, label_smoothing_);
-  std::vector<torch::Tensor> gradients = torch::autograd::grad({loss}, leaves_);
+  pieces_ = torch::autograd::grad({loss}, leaves_);
   const torch::NoGradGuard no_gradients;
-  for (torch::Tensor& g : gradients) g = g.permute({0, 2, 3, 1}).reshape(-1);  // as weights lie: no copy
-  torch::cat_out(gradient_, gradients);
+  for (torch::Tensor& g : pieces_) g = g.permute({0, 2, 3, 1}).reshape(-1);  // as weights lie: no copy
+  if (gradient_.defined()) {
+    torch::cat_out(gradient_, pieces_);
+    pieces_.clear();
+  }
   sums_.select(0, 0).add_(loss.detach(), static_cast<double>(labels_.size(0)));
   sums_.select(0, 1).add_(logits.detach().argmax(1).ne(labels_).sum());
 }
 
-torch::Tensor ConvTrainer::gradient(const Batch& batch) {
+void ConvTrainer::compute(const Batch& batch) {
   load(batch);
-  if (compute_.device.is_cuda()) {
-    if (!graph_) {
-      const torch::Tensor sums = sums_.clone();
-      graph_ = std::make_unique<cuda::Graph>([&] { backward(); });
-      sums_.copy_(sums);
-    }
-    graph_->replay();
-  } else {
-    backward();
+  if (compute_.device.is_cpu()) return backward();
+  if (!graph_) {
+    const torch::Tensor sums = sums_.clone();
+    graph_ = std::make_unique<cuda::Graph>([&] { backward(); });
+    sums_.copy_(sums);
   }
-  torch::Tensor mean = gradient_.to(torch::kFloat32);  // itself, if it is
+  graph_->replay();
+}
+
+torch::Tensor ConvTrainer::joined() {
+  torch::Tensor mean = (gradient_.defined() ? gradient_ : torch::cat(pieces_)).to(torch::kFloat32);
   if (group_ != nullptr) {
     group_->sum(mean);
     mean.div_(world_);
@@ -97,13 +135,23 @@ torch::Tensor ConvTrainer::gradient(const Batch& batch) {
   return mean;
 }
 
+torch::Tensor ConvTrainer::gradient(const Batch& batch) {
+  compute(batch);
+  return joined();
+}
+
 void ConvTrainer::step(const Batch& batch, double learning_rate) {
-  torch::Tensor g = gradient(batch);
+  compute(batch);
   const torch::NoGradGuard no_gradients;
-  const torch::Tensor norm = g.norm();
-  sums_.select(0, 2).add_(norm);
-  compute_.device.is_cpu() ? update_on_cpu(g, norm.item<double>(), learning_rate)
-                           : update(g, norm, learning_rate);
+  if (compute_.device.is_cpu()) {
+    sums_.select(0, 2).add_(
+        update_on_cpu(group_ == nullptr ? pieces_ : std::vector{joined()}, learning_rate));
+  } else {
+    torch::Tensor g = joined();
+    const torch::Tensor norm = g.norm();
+    sums_.select(0, 2).add_(norm);
+    update(g, norm, learning_rate);
+  }
   ++steps_;
   // Early on, when everything is new, the mean forgets faster.
   if (mean_.defined()) {
@@ -128,21 +176,28 @@ void ConvTrainer::update(torch::Tensor& g, const torch::Tensor& norm, double lea
 #endif
 }
 
-// The same in one pass: memory is what an update takes.
-void ConvTrainer::update_on_cpu(const torch::Tensor& g, double norm, double learning_rate) {
-  const auto scale = static_cast<float>(clip_norm_ > 0 && norm > clip_norm_ ? clip_norm_ / norm : 1.0);
+// The same in one pass over the layers' gradients as they are, since memory is what an update takes.
+double ConvTrainer::update_on_cpu(const std::vector<torch::Tensor>& pieces, double learning_rate) {
+  double squares = 0;
+  if (clip_norm_ > 0)
+    for (const torch::Tensor& g : pieces) squares += for_each(g, [](std::int64_t, float) {});
+  const double norm = std::sqrt(squares);
+  const auto scale = static_cast<float>(norm > clip_norm_ ? clip_norm_ / norm : 1.0);
   const auto decay = static_cast<float>(weight_decay_), keep = static_cast<float>(momentum_),
-             rate = static_cast<float>(learning_rate), ahead = nesterov_ ? keep : 0.0F;
-  const float* gradient = g.data_ptr<float>();
-  float *w = weights_.data_ptr<float>(), *v = velocity_.data_ptr<float>();
-  const std::int64_t count = weights_.numel();
+             rate = static_cast<float>(learning_rate);
   const bool nesterov = nesterov_;
-#pragma omp parallel for simd schedule(static)
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float full = scale * gradient[i] + decay * w[i];
-    v[i] = keep * v[i] + full;
-    w[i] -= rate * (nesterov ? full + ahead * v[i] : v[i]);
+  float *w = weights_.data_ptr<float>(), *v = velocity_.data_ptr<float>();
+  squares = 0;
+  for (const torch::Tensor& g : pieces) {
+    squares += for_each(g, [=](std::int64_t i, float gradient) {
+      const float full = scale * gradient + decay * w[i];
+      v[i] = keep * v[i] + full;
+      w[i] -= rate * (nesterov ? full + keep * v[i] : v[i]);
+    });
+    w += g.numel();
+    v += g.numel();
   }
+  return std::sqrt(squares);
 }
 
 StepSums ConvTrainer::take_sums(bool& flag) {

@@ -20,8 +20,8 @@ struct StepSums {
   double loss = 0, wrong = 0, images = 0, gradient_norm = 0, steps = 0;
 };
 
-/// All weights lie in one vector, and so do the gradient, the velocity and the mean: an update is a handful
-/// of passes over them, and one reduction joins the processes.
+/// All weights lie in one vector, and so do the velocity and the mean, and the gradient on a GPU or between
+/// processes: an update is one pass over them, and one reduction joins the processes.
 class ConvTrainer {
  public:
   /// Starts from the network's weights at rest. `group` may be null; it has to outlive this.
@@ -52,8 +52,10 @@ class ConvTrainer {
  private:
   void load(const Batch& batch);
   void backward();
+  void compute(const Batch& batch);
+  torch::Tensor joined();
   void update(torch::Tensor& gradient, const torch::Tensor& norm, double learning_rate);
-  void update_on_cpu(const torch::Tensor& gradient, double norm, double learning_rate);
+  double update_on_cpu(const std::vector<torch::Tensor>& pieces, double learning_rate);
 
   std::vector<ConvLayer> layers_;
   double momentum_, weight_decay_, label_smoothing_, clip_norm_, average_;
@@ -64,8 +66,10 @@ class ConvTrainer {
 
   torch::Tensor projection_;
   torch::Tensor weights_, velocity_, mean_;  // float32; mean_ is undefined where nothing is averaged
-  torch::Tensor rounded_, gradient_;         // of the type of convolutions; rounded_ is weights_ if float32
+  torch::Tensor rounded_;                    // of the type of convolutions; weights_ if that is float32
   std::vector<torch::Tensor> leaves_;        // rounded_, layer by layer
+  std::vector<torch::Tensor> pieces_;        // their gradients
+  torch::Tensor gradient_;                   // of a GPU: the pieces as one vector, which stays where it is
   torch::Tensor images_, labels_;            // of the batch at hand
   torch::Tensor sums_;                       // loss, wrong, gradient norm; float64
   std::unique_ptr<cuda::Graph> graph_;       // of backward()
