@@ -6,10 +6,11 @@
     planted.py compile [NAME ..] --work DIR          exit 1 unless all of them compile
     planted.py run [NAME ..] --work DIR [--jobs N]   exit 1 if one survives its judges
 
-NAME is an error, or a file or folder of src/ (default: all). DIR holds the copy, its build and results.jsonl; a run that
-was stopped goes on where it was, and a change of the sources or tests starts a new one. Judges are first asked about the
-copy as it is, where all of them must be green. `run --package` builds the Python package too, whose tests in
-tests/adversary are then asked about the errors that have survived the others."""
+NAME is an error, or a file or folder of src/ (default: all). DIR holds the copy, its build and results.jsonl; a run
+that was stopped goes on where it was, and a change of the sources or tests starts a new one. Judges are first asked
+about the copy as it is, where all of them must be green. `run --package` builds the Python package too, and adversary.py
+is then asked about the errors that have survived the others. On a machine that is busy a judge may seem to hang: the
+line says so."""
 import argparse
 import filecmp
 import hashlib
@@ -29,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_suffix(".toml")
 OURS = {str(LIST.relative_to(ROOT)), str(LIST.with_suffix(".py").relative_to(ROOT))}
 LEAST_LIMIT = 300  # seconds a judge may take; what takes longer hangs
+ADVERSARY_CASES = 300
 JUDGES = {  # of a folder's errors: the folder's own tests, then those that build on it
     "core": ["core", "apps"],
     "data": ["data", "kernel", "shallow", "apps"],
@@ -169,8 +171,8 @@ class Copy:
 
 
 def first_failure(output):
-    """The test that a program of GoogleTest or pytest failed in, or was in when it ended."""
-    for pattern in (r"^\[  FAILED  \] (\S+?),? ", r"^(?:FAILED|ERROR) \S*?([^/\s]+)(?:\s|$)"):
+    """The test that a program of GoogleTest failed in, or was in when it ended; the adversary's first false proof."""
+    for pattern in (r"^\[  FAILED  \] (\S+?),? ", r"^  FALSE  ([^:\n]+)"):
         if found := re.search(pattern, output, re.MULTILINE):
             return found[1]
     running = re.findall(r"^\[ RUN      \] (\S+)", output, re.MULTILINE)
@@ -181,8 +183,8 @@ def ask(copy, judge, limit):
     """(None or what failed, seconds): the fast tests first."""
     began = time.monotonic()
     if judge == "adversary":
-        rounds = [[copy.python(), "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider",
-                   copy.source / "tests" / "adversary"]]
+        script = [copy.python(), copy.source / "tests" / "adversary" / "adversary.py"]
+        rounds = [[*script, "--known"], [*script, "--count", ADVERSARY_CASES, "--jobs", copy.jobs]]
     else:
         program = copy.build / "tests" / f"test_{judge}"
         rounds = [[program, "--gtest_fail_fast", f"--gtest_filter={tests}"] for tests in ("-*Slow*", "*Slow*")]
