@@ -8,9 +8,8 @@
 
 NAME is an error, or a file or folder of src/ (default: all). DIR holds the copy, its build and results.jsonl; a run
 that was stopped goes on where it was, and a change of the sources or tests starts a new one. Judges are first asked
-about the copy as it is, where all of them must be green. `run --package` builds the Python package too, and adversary.py
-is then asked about the errors that have survived the others. On a machine that is busy a judge may seem to hang: the
-line says so."""
+about the copy as it is, where all of them must be green. `run --package` builds the Python package too, and asks
+adversary.py about the errors that have survived the others. On a busy machine a judge may seem to hang: its line says so."""
 import argparse
 import filecmp
 import hashlib
@@ -320,6 +319,7 @@ def main():
     parser.add_argument("--judges", metavar="NAME,..", help="these alone, as in kernel,shallow")
     parser.add_argument("--package", action="store_true", help="ask the tests of the Python package last")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what it started ends with it
     errors, problems = read_errors(ROOT)
     if options.command == "check":
         print(*problems, f"{len(errors)} errors have one place each, {len(problems)} do not", sep="\n")
