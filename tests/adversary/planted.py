@@ -9,7 +9,8 @@
 NAME is an error, or a file or folder of src/ (default: all). DIR holds the copy, its build and results.jsonl; a run
 that was stopped goes on where it was, and a change of the sources or tests starts a new one. Judges are first asked
 about the copy as it is, where all of them must be green. `run --package` builds the Python package too, and asks
-adversary.py about the errors that have survived the others. On a busy machine a judge may seem to hang: its line says so."""
+adversary.py about the errors that have survived the others. On a busy machine a judge may seem to hang; then its line
+says so."""
 import argparse
 import filecmp
 import hashlib
