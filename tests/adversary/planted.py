@@ -100,8 +100,12 @@ def start(command, seconds=None, **options):
             output, _ = process.communicate(timeout=seconds)
             return process.returncode, output
         except BaseException as stop:
-            os.killpg(process.pid, signal.SIGKILL)
-            output, _ = process.communicate()
+            os.killpg(process.pid, signal.SIGTERM)  # ninja's compilers have groups of their own: it ends them
+            try:
+                output, _ = process.communicate(timeout=10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                output, _ = process.communicate()
             if isinstance(stop, subprocess.TimeoutExpired):
                 return None, output
             raise
