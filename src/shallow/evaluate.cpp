@@ -81,8 +81,8 @@ Evaluation evaluate(const TwoLayer& network, const Activation& activation, const
   const Vector& v = network.v;
   const Index n = X.rows(), m = v.size();
   const bool relu = is_relu(activation);
-  // Of a computed phi or phi' against its size; 9 in place of 8 makes up for taking the computed size.
-  const double relative = relu ? 0 : 9 * u, absolute = relu ? 0 : 4 * u + 2 * kTiny;
+  // Of a computed phi or phi' against its size; 17 in place of 16 makes up for taking the computed size.
+  const double relative = relu ? 0 : 17 * u, absolute = relu ? 0 : 5 * u + 2 * kTiny;
   constexpr double kSquareable = 0x1p-500;
   Evaluation e{pre_activations(X, network.W, row_error), Matrix(n, m)};
   Vector residual(n), jacobian(n);

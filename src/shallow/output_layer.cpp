@@ -90,11 +90,11 @@ class OutputLayer : public Optimizer {
   }
 
  private:
-  // phi is within 8 u of its value, or 4 u where the value is near 0, and grows at most as fast as its
-  // largest derivative near z.
+  // phi is within 16 u of its value (17 u of the computed one) and grows at most as fast as its largest
+  // derivative near z; 4 u cover what is below the normal doubles.
   static double feature_error(const Activation& activation, double z, double wrong) {
     const double slope = activation.B < 1e300 ? activation.B : std::abs(z) + wrong;
-    return slope * wrong + 8 * verified::u * std::abs(activation.phi(z)) + 4 * verified::u;
+    return slope * wrong + 17 * verified::u * std::abs(activation.phi(z)) + 4 * verified::u;
   }
 
   const Equations& equations() const { return problem_.equations; }
