@@ -9,6 +9,7 @@ The exit status is 1 if a proof is false, the library crashed or hung, or an err
 neither proved nor refuted are counted as open, and those of existence are listed."""
 
 import argparse
+import importlib.util
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -25,7 +26,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import known
 from cases import KINDS, case
 
-HANG_S, LOST_S = 20, 120
+HANG_S, LOST_S = 20, 120  # of processor time, so that a busy machine is not taken for a hang
+SILENT_S = 600  # of the clock: then a process is lost
 
 
 @dataclass
@@ -84,8 +86,8 @@ def examine(given):
 
     report = Report(given)
     began = time.monotonic()
-    signal.signal(signal.SIGALRM, ring)
-    signal.alarm(HANG_S)
+    signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, HANG_S)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -99,14 +101,14 @@ def examine(given):
     except Exception as error:
         report.finding = f"{type(error).__name__}: {error}"
     else:
-        signal.alarm(LOST_S)
+        signal.setitimer(signal.ITIMER_PROF, LOST_S)
         try:
             report.verdicts = judge_of(given.kind)(given, answer)
         except Hang:
             report.finding = f"the judge needs more than {LOST_S} s"
         except Exception:
             report.finding = f"the judge failed: {traceback.format_exc()}"
-    signal.alarm(0)
+    signal.setitimer(signal.ITIMER_PROF, 0)
     report.seconds = time.monotonic() - began
     return report
 
@@ -138,7 +140,7 @@ def examine_all(cases, jobs=1):
     for k in range(jobs):
         start(k)
     while running:
-        ready = multiprocessing.connection.wait(list(running), timeout=HANG_S + LOST_S + 30)
+        ready = multiprocessing.connection.wait(list(running), timeout=SILENT_S)
         for pipe in ready or list(running):
             k, process = running[pipe]
             try:
@@ -208,6 +210,8 @@ def main():
     parser.add_argument("--known", action="store_true", help="the list of known.py alone")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
+    if importlib.util.find_spec("zeroloss") is None:
+        sys.exit("adversary: no package zeroloss here; see CONTRIBUTING.md")
     one = options.case is not None
     if options.known:
         cases = known.cases()

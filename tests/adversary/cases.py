@@ -31,10 +31,15 @@ class Case:
 
     def call(self):
         """Python that repeats it."""
-        module = {"kernel": "kernel.lambda_min", "linear": "linear.factorize"}.get(self.kind, self.kind)
         y = "" if self.y is None else f", {self.y!r}"
-        options = "".join(f", {k}={v!r}" for k, v in self.options.items())
-        return f"zeroloss.{module}({self.X!r}{y}{options})"
+        options = dict(self.options)
+        if self.kind == "kernel":
+            what, which = options.pop("kernel")
+            y = f", zeroloss.kernel.{what}({which!r})"
+        elif self.y is not None:
+            options["task"] = "classification" if self.classes() else "regression"
+        function = {"kernel": "kernel.lambda_min", "linear": "linear.factorize"}.get(self.kind, self.kind)
+        return f"zeroloss.{function}({self.X!r}{y}{''.join(f', {k}={v!r}' for k, v in options.items())})"
 
 
 # ---- points ----
@@ -257,7 +262,7 @@ def fit(r, number):
         options["space"] = str(r.choice(["weights", "gram"]))
     if r.random() < 0.4:
         options["stop"] = "certificate"
-        options["certify_every"] = int(r.choice([1, 50]))
+        options["certify_every"] = int(r.choice([1, 50])) if options["max_steps"] <= 100 else 50
     if activation == "relu" and optimizer != "output_layer" and r.random() < 0.3:
         options["polish"] = True
     return Case("fit", number, X, draw_targets(r, X), options, how)

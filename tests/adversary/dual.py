@@ -93,7 +93,7 @@ def mu(phi, r):
     if phi == "quadratic":
         return arb(1 if r == 1 else 0)
     if phi == "gelu":  # of of_derivative
-        return [arb(fmpq(1, 4)), 1 / (4 * pi) + 1 / (4 * pi) * fmpq(5, 4), arb(0), _gelu_3()][r]
+        return [arb(fmpq(1, 4)), fmpq(9, 16) / pi, arb(0), _gelu_3()][r]
     name, order = SERIES[phi]
     return _series(name, order + 1, ctx.prec)[0][r]
 

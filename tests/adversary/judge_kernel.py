@@ -2,12 +2,13 @@
 
 import dual
 import spectrum
-from exact import Points, exact_mean
+from exact import Points
+from judge_certify import centres
 from verdict import Verdict
 
 
 def judge(case, result):
-    points = Points(case.X, exact_mean(case.X) if case.options["center"] else None)
+    points = Points(case.X, centres(case)[""])
     if points.zero:
         return [Verdict("kernel: zero point", False, f"points {points.zero} are exactly zero, and were not refused")]
     if not result.verified.holds:
