@@ -138,17 +138,6 @@ std::string group_lines(const std::vector<std::vector<Sample>>& groups, const ch
 
 // ---- JSON ----
 
-Json sample_json(const Sample& s) {
-  return {{"sample", s.record}, {"label", s.label.empty() ? Json() : Json(s.label)}};
-}
-
-Json pair_json(const SamplePair& p) {
-  return {{"samples", {p.first.record, p.second.record}},
-          {"labels", {sample_json(p.first)["label"], sample_json(p.second)["label"]}},
-          {"distance", p.distance},
-          {"antipodal", p.antipodal}};
-}
-
 template <class T, class F>
 Json list(const std::vector<T>& values, const F& to_json) {
   Json array = Json::array();
@@ -192,6 +181,11 @@ Json task_json(Task task) {
   return task == Task::regression ? "regression" : "classification";
 }
 
+Json center_json(const Center& center) {
+  return {{"high", std::vector<double>(center.high.begin(), center.high.end())},
+          {"low", std::vector<double>(center.low.begin(), center.low.end())}};
+}
+
 Json options_json(const CertifyOptions& o) {
   return {{"activation", o.activation},
           {"center", o.center},
@@ -228,12 +222,14 @@ Json result_json(const Dataset& data, const CertifyOptions& options, const Certi
           {"lambda_max", r.lambda_max},
           {"ridge", r.ridge},
           {"norm_X", r.norm_X},
+          {"center", r.center.empty() ? Json() : center_json(r.center)},
           {"separation", r.separation},
           {"near_pairs", r.near_pairs},
           {"closest", list(r.closest, pair_json)},
           {"duplicates", groups(r.duplicates)},
           {"conflicts", labelled ? groups(r.conflicts) : Json()},
           {"antipodal", list(r.antipodal, pair_json)},
+          {"nearest", r.nearest ? pair_json(*r.nearest) : Json()},
           {"bottleneck", list(r.bottleneck,
                               [](const Bottleneck& b) {
                                 Json json = sample_json(b.sample);

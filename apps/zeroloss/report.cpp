@@ -36,6 +36,17 @@ std::string count(Index value, const char* one, const char* many) {
   return fmt::format("{} {}", with_commas(value), value == 1 ? one : many);
 }
 
+Json sample_json(const Sample& s) {
+  return {{"sample", s.record}, {"label", s.label.empty() ? Json() : Json(s.label)}};
+}
+
+Json pair_json(const SamplePair& p) {
+  return {{"samples", {p.first.record, p.second.record}},
+          {"labels", {sample_json(p.first)["label"], sample_json(p.second)["label"]}},
+          {"distance", p.distance},
+          {"antipodal", p.antipodal}};
+}
+
 std::string heading(const Dataset& data, bool normalize, bool center) {
   std::string text = fmt::format("{}: {}, {}", data.name, count(data.n(), "point", "points"),
                                  count(data.d(), "feature", "features"));

@@ -15,6 +15,10 @@ std::string count(Index value, const char* one, const char* many);
 /// length".
 std::string heading(const Dataset& data, bool normalize, bool center);
 
+/// A sample by its record, with its label; two of them with their distance.
+nlohmann::ordered_json sample_json(const Sample& sample);
+nlohmann::ordered_json pair_json(const SamplePair& pair);
+
 /// manifest.json: the command line, options, version, data with its digest, machine, time.
 std::string manifest(const char* kind, const std::vector<std::string>& arguments,
                      const nlohmann::ordered_json& options, const Dataset& data, const ReadOptions& read,

@@ -76,13 +76,16 @@ nb::list references(nb::handle owner, std::vector<Element>& elements) {
   return list;
 }
 
-/// The getter of a matrix or vector: an array in place, read-only, that keeps its owner alive.
+/// Where a matrix or vector lies: as a property, an array in place, read-only, that keeps its owner alive.
+template <class Numbers>
+Eigen::Map<const Numbers> in_place(const Numbers& numbers) {
+  return {numbers.data(), numbers.rows(), numbers.cols()};
+}
+
+/// The getter of a field so.
 template <class Owner, class Numbers, class Base>
 auto in_place(Numbers Base::*field) {
-  return [field](const Owner& owner) {
-    const Numbers& numbers = owner.*field;
-    return Eigen::Map<const Numbers>(numbers.data(), numbers.rows(), numbers.cols());
-  };
+  return [field](const Owner& owner) { return in_place(owner.*field); };
 }
 
 /// A result with what it takes to print and save it as the command does.

@@ -38,9 +38,9 @@ RowMatrix unit_points(const Array2& X, bool center, bool normalize) {
   points.X = rows(X);
   points.name = "X";
   check_dataset(points);
-  if (center) zeroloss::center(points);
-  if (!normalize) check_unit_rows(points);
-  normalize_rows(points);
+  const Center mean = center ? mean_point(points.X) : Center{};
+  if (!normalize) check_unit_rows(points, mean);
+  normalize_rows(points, mean);
   return std::move(points.X);
 }
 

@@ -89,15 +89,20 @@ void bind_certify(nb::module_& m) {
       .def_ro("d", &R::d, "Features.")
       .def_ro("n_distinct", &R::n_distinct)
       .def_prop_ro(
+          "center", [](const Certified& r) { return nb::make_tuple(r.center.high, r.center.low); },
+          nb::sig("def center(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                  "numpy.typing.NDArray[numpy.float64]]"),
+          "What was subtracted, the sum of both parts; empty if nothing was.")
+      .def_prop_ro(
           "task", [](const Certified& r) { return name(r.task); }, "none | regression | classification.")
       .def_ro("class_names", &R::class_names)
       .def_ro("activation", &R::activation)
       .def_ro("lambda_min", &R::lambda_min, "Of Sigma on the distinct points, computed.")
       .def_ro("lambda_min_verified", &R::lambda_min_verified, "Proven lower bound, or None.")
       .def_ro("rounding_loss", &R::rounding_loss, "What the proof gives away to rounding and entry errors.")
-      .def_ro("lambda_max", &R::lambda_max)
+      .def_ro("lambda_max", &R::lambda_max, "Of the kernel of all samples.")
       .def_ro("ridge", &R::ridge, "Added where the inverse is needed; 0 unless numerically singular.")
-      .def_ro("norm_X", &R::norm_X, "||X||, proven upper bound.")
+      .def_ro("norm_X", &R::norm_X, "||X|| of all samples, proven upper bound.")
       .def_ro("bottleneck", &R::bottleneck, "Largest weights first, at most 6.")
       .def_ro("bottleneck_distance", &R::bottleneck_distance, "Between the first two of them, up to sign.")
       .def_ro("spectrum", &R::spectrum, "All eigenvalues, ascending, if asked for.")
@@ -105,7 +110,8 @@ void bind_certify(nb::module_& m) {
       .def_ro("closest", &R::closest, "Nearest first.")
       .def_ro("duplicates", &R::duplicates, "Groups of equal points with equal labels.")
       .def_ro("conflicts", &R::conflicts, "Groups of equal points with different labels.")
-      .def_ro("antipodal", &R::antipodal)
+      .def_ro("antipodal", &R::antipodal, "Pairs x, -x, exactly.")
+      .def_ro("nearest", &R::nearest, "Different points within 1e-6, rather with different labels, or None.")
       .def_ro("near_pairs", &R::near_pairs, "Pairs of distinct points closer than 1.42e-3 up to sign.")
       .def_ro("guarantees", &R::guarantees, "What each published theorem asks for.")
       .def_ro("forecast", &R::forecast, "None without labels.")
@@ -153,8 +159,12 @@ void bind_network(nb::module_& m) {
       .def_prop_ro(
           "outputs", [](nb::handle self) { return references(self, nb::cast<Network&>(self).outputs); },
           nb::sig("def outputs(self) -> list[TwoLayer]"), "All of the same m and d.")
-      .def_prop_ro("mean", in_place<Network>(&Network::mean),
-                   "Subtracted from every point first; empty = nothing is.")
+      .def_prop_ro(
+          "mean", [](const Network& n) { return in_place(n.center.high); },
+          "Subtracted from every point first, together with mean_low; empty = nothing is.")
+      .def_prop_ro(
+          "mean_low", [](const Network& n) { return in_place(n.center.low); },
+          "What the mean loses when it is rounded to double.")
       .def_ro("normalize", &Network::normalize, "Then every point is divided by its length.")
       .def_prop_ro(
           "task", [](const Network& n) { return name(n.task); }, "none | regression | classification.")
@@ -188,8 +198,8 @@ void bind_network(nb::module_& m) {
              const Network& n = nb::cast<const Network&>(self);
              nb::list W, v;
              for (const TwoLayer& output : n.outputs) W.append(output.W), v.append(output.v);
-             return nb::make_tuple(n.activation, n.scaling, n.precision, W, v, n.mean, n.normalize,
-                                   static_cast<int>(n.task), n.class_names);
+             return nb::make_tuple(n.activation, n.scaling, n.precision, W, v, n.center.high, n.center.low,
+                                   n.normalize, static_cast<int>(n.task), n.class_names);
            })
       .def("__setstate__",
            [](Network& self, const nb::tuple& state) {
@@ -201,10 +211,10 @@ void bind_network(nb::module_& m) {
                                  nb::cast<std::string>(state[1]),
                                  nb::cast<std::string>(state[2]),
                                  std::move(outputs),
-                                 nb::cast<Vector>(state[5]),
-                                 nb::cast<bool>(state[6]),
-                                 static_cast<Task>(nb::cast<int>(state[7])),
-                                 nb::cast<std::vector<std::string>>(state[8])};
+                                 {nb::cast<Vector>(state[5]), nb::cast<Vector>(state[6])},
+                                 nb::cast<bool>(state[7]),
+                                 static_cast<Task>(nb::cast<int>(state[8])),
+                                 nb::cast<std::vector<std::string>>(state[9])};
            })
       .def("__repr__", [](const Network& n) {
         return "<two-layer " + n.activation + " network: " + std::to_string(n.outputs.size()) + " x " +
@@ -220,7 +230,7 @@ void bind_parts_of_fit(nb::module_& m) {
       .def_ro("holds", &Certificate::holds)
       .def_ro("radius", &Certificate::radius, "If it holds: an exact solution lies within this.")
       .def_ro("margin", &Certificate::margin, "Above 1 if it holds.")
-      .def_ro("misfit", &Certificate::misfit, "Upper bound of ||r||.")
+      .def_ro("misfit", &Certificate::misfit, "Upper bound of ||r||; infinite if none is known.")
       .def_ro("lambda_min", &Certificate::lambda_min,
               "Lower bound of lambda_min(J J^T); 0 if none is proved.")
       .def_ro("norm_J", &Certificate::norm_J, "Upper bound of ||J||; 0 if not computed.")
@@ -306,8 +316,9 @@ void bind_fit(nb::module_& m) {
           "certified | converged | budget_spent | diverged: the worst of the outputs'.")
       .def_ro("n", &R::n, "Points.")
       .def_ro("d", &R::d, "Features.")
-      .def_ro("n_distinct", &R::n_distinct, "Equal points with equal labels count once.")
+      .def_ro("n_distinct", &R::n_distinct, "Distinct points; all samples are trained on.")
       .def_ro("conflicts", &R::conflicts, "Equal points with different labels.")
+      .def_ro("nearest", &R::nearest, "Different points within 1e-6, rather with different labels, or None.")
       .def_ro("steps", &R::steps, "Most of any output.")
       .def_ro("step", &R::step, "eta of the first output.")
       .def_ro("tolerance", &R::tolerance, "The one in force.")

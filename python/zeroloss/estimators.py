@@ -52,6 +52,7 @@ class _OnSphere(BaseEstimator):
     bias: float
 
     def _learn_points(self, X: Array) -> Array:
+        """Learns the transformation; returns the points before they are divided by their lengths."""
         self.mean_ = X.mean(axis=0) if self.center else np.zeros(X.shape[1])
         if not self.bias >= 0:
             raise ValueError(f"bias must be >= 0; got {self.bias!r}")
@@ -60,14 +61,12 @@ class _OnSphere(BaseEstimator):
         return self._points(X)
 
     def _points(self, X: Array) -> Array:
-        Z = X - self.mean_
-        if self.bias_ > 0:
-            Z = np.column_stack([Z, np.full(len(Z), self.bias_)])
-        return kernel.unit_rows(Z)
+        Z: Array = X - self.mean_
+        return np.column_stack([Z, np.full(len(Z), self.bias_)]) if self.bias_ > 0 else Z
 
     def _new_points(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self)
-        return self._points(validate_data(self, X, dtype=np.float64, reset=False))
+        return kernel.unit_rows(self._points(validate_data(self, X, dtype=np.float64, reset=False)))
 
 
 class _NTK(_OnSphere):
@@ -101,7 +100,7 @@ class _NTK(_OnSphere):
     def _solve(self, X: Array, Y: Array) -> None:
         """Learns from targets Y, n x c: the coefficients, and activation and ridge if there is a choice."""
         activations, ridges = self._choices()
-        self.X_fit_ = self._learn_points(X)
+        self.X_fit_ = kernel.unit_rows(self._learn_points(X))
         best: tuple[float, float] | None = None
         for activation in activations:
             sigma = kernel.sigma(activation)

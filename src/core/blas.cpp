@@ -6,6 +6,7 @@
 #include <omp.h>
 
 #include <bit>
+#include <mutex>
 
 namespace zeroloss {
 namespace {
@@ -37,6 +38,12 @@ int processor_vector_bits() {
   return targets & HWY_AVX2 ? 256 : 128;
 }
 
+// OpenBLAS has one thread count for the process: the first SerialBlas saves it, the last one restores it, on
+// whichever threads they live.
+std::mutex serial_mutex;
+int serial_alive = 0;
+int threads_before = 0;  // 0: not changed
+
 }  // namespace
 
 BlasInfo blas_info() {
@@ -67,17 +74,22 @@ std::string simd_target() {
 }
 
 SerialBlas::SerialBlas() {
+  const std::lock_guard lock(serial_mutex);
+  if (serial_alive++ > 0) return;
   auto* threading = symbol<int()>("openblas_get_parallel");
   auto* threads = symbol<int()>("openblas_get_num_threads");
   auto* set_threads = symbol<void(int)>("openblas_set_num_threads");
   constexpr int kOwnPool = 1;
   if (threading == nullptr || threads == nullptr || set_threads == nullptr || threading() != kOwnPool) return;
-  threads_before_ = threads();
+  threads_before = threads();
   set_threads(1);
 }
 
 SerialBlas::~SerialBlas() {
-  if (threads_before_ > 0) symbol<void(int)>("openblas_set_num_threads")(threads_before_);
+  const std::lock_guard lock(serial_mutex);
+  if (--serial_alive > 0 || threads_before == 0) return;
+  symbol<void(int)>("openblas_set_num_threads")(threads_before);
+  threads_before = 0;
 }
 
 }  // namespace zeroloss

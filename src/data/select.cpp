@@ -82,19 +82,34 @@ void check_finite(const Source& source) {
           fmt::format("{}: record {}: target {} is not finite", source.name, i, source.numbers[i]));
 }
 
+/// Random orthonormal columns; fewer of them are the first of more.
+Matrix orthonormal(Index rows, Index columns, std::uint64_t seed) {
+  const SerialBlas serial;  // the same bits whoever calls
+  Matrix directions(rows, columns);
+  for (Index k = 0; k < columns; ++k)
+    Random(seed, Stream::projection, static_cast<std::uint64_t>(k)).fill_normal(directions.col(k));
+  const Eigen::HouseholderQR<Matrix> qr(directions);
+  return qr.householderQ() * Matrix::Identity(rows, columns);
+}
+
 /// Coordinates of the points in a random subspace of d dimensions; the subspace of a smaller d lies in that
-/// of a larger one of the same seed.
+/// of a larger one of the same seed. They are the data from here on, as the doubles that they are.
 void project(Dataset& data, Index d, std::uint64_t seed) {
   if (d > data.d())
     throw DataError(fmt::format("{}: d = {} dimensions were asked for, but there are {} features", data.name,
                                 d, data.d()));
-  const SerialBlas serial;  // the same bits whoever calls
-  Matrix directions(data.d(), d);
-  for (Index k = 0; k < d; ++k)
-    Random(seed, Stream::projection, static_cast<std::uint64_t>(k)).fill_normal(directions.col(k));
-  const Eigen::HouseholderQR<Matrix> qr(directions);
-  const Matrix basis = qr.householderQ() * Matrix::Identity(data.d(), d);
-  data.X = data.X * basis;
+  const Matrix basis = orthonormal(data.d(), d, seed);
+  // Each number is a sum of its own, rounded once: what a point becomes does not depend on the others.
+  RowMatrix projected(data.n(), d);
+#pragma omp parallel for schedule(static)
+  for (Index i = 0; i < data.n(); ++i) {
+    std::vector<long double> sum(static_cast<std::size_t>(d));
+    for (Index j = 0; j < data.d(); ++j)
+      for (Index k = 0; k < d; ++k)
+        sum[static_cast<std::size_t>(k)] += static_cast<long double>(data.X(i, j)) * basis(j, k);
+    for (Index k = 0; k < d; ++k) projected(i, k) = static_cast<double>(sum[static_cast<std::size_t>(k)]);
+  }
+  data.X = std::move(projected);
   data.feature_names.clear();
 }
 

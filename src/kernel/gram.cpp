@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -54,8 +55,8 @@ template <class T>
 struct Tally {
   std::vector<Candidate> closest;  // a heap, the farthest on top
   Index near_pairs = 0;
-  double singular_sum = 0;
-  std::vector<T> buffer;  // a diagonal tile
+  double singular_sum = 0;  // of the tile in work: the tiles' sums are added in their order
+  std::vector<T> buffer;    // a diagonal tile
 
   // |rho| from which on a pair may belong to the closest.
   double bar() const {
@@ -150,10 +151,10 @@ class Builder {
   T at_one_;
 };
 
-// Theory 3, entries. delta bounds |fl(rho) - rho|: rows within 3 u + d 2^-64 of the exactly normalised ones,
+// Theory 3, entries. delta bounds |fl(rho) - rho|: rows within unit_row_error of the exactly normalised ones,
 // a dot product of any order, and underflow. The factor 1 + 2^-20 covers the rounding of this evaluation
 // itself.
-double row_error(double d) { return 3 * u + d * 0x1p-64; }
+double row_error(double d) { return unit_row_error(static_cast<Index>(d)); }
 double product_error(double d) { return d * u / (1 - d * u) + 2.01 * row_error(d) + d * 0x1p-1020; }
 
 double entry_error(const Kernel& kernel, double n, double d, double near_pairs, double singular_sum) {
@@ -175,11 +176,15 @@ double entry_error(const Kernel& kernel, double n, double d, double near_pairs, 
   return bound * (1 + 0x1p-20);
 }
 
-// Near pairs were measured on the vectors, so the least of them counts as measured; all other pairs are known
-// through rho.
+// A pair is known through rho, but near ones were measured on the vectors. Of both kinds the least counts:
+// where there are near pairs, others may be as close as the cut between the kinds.
 double separation_bound(double least, bool near, double d) {
-  if (near) return std::max(0.0, least * (1 - 8 * u) - 2.1 * row_error(d));
-  return std::sqrt(std::max(0.0, least * least - 4 * product_error(d))) * (1 - 8 * u);
+  const auto through_rho = [&](double distance) {
+    return std::sqrt(std::max(0.0, distance * distance - 4 * product_error(d))) * (1 - 8 * u);
+  };
+  if (!near) return through_rho(least);
+  const double measured = std::max(0.0, least * (1 - 8 * u) - 2.1 * row_error(d));
+  return std::min(measured, through_rho(std::sqrt(2 * kNear) * (1 - 4 * u)));
 }
 
 }  // namespace
@@ -216,6 +221,7 @@ void gram_into(Gram<T>& result, const Rows<T>& X, const Kernel& kernel, Progress
   const auto list = tiles(n, result.K.n1());
   const Builder<T> builder(X, kernel, result.K);
   std::vector<Tally<T>> tallies(static_cast<std::size_t>(thread_count()));
+  std::vector<double> singular_sums(list.size());
   for (auto& tally : tallies) tally.buffer.resize(static_cast<std::size_t>(kTile * kTile));
 
   progress.stage("kernel " + kernel.name, static_cast<double>(list.size()));
@@ -223,18 +229,20 @@ void gram_into(Gram<T>& result, const Rows<T>& X, const Kernel& kernel, Progress
     const std::size_t end = std::min(list.size(), begin + kTilesAtOnce);
     const SerialBlas serial;
 #pragma omp parallel for schedule(dynamic)
-    for (std::size_t t = begin; t < end; ++t)
-      builder.build(list[t], tallies[static_cast<std::size_t>(omp_get_thread_num())]);
+    for (std::size_t t = begin; t < end; ++t) {
+      Tally<T>& tally = tallies[static_cast<std::size_t>(omp_get_thread_num())];
+      builder.build(list[t], tally);
+      singular_sums[t] = std::exchange(tally.singular_sum, 0.0);
+    }
     progress.advance(static_cast<double>(end - begin));
   }
   progress.finish();
 
   std::vector<Candidate> closest;
-  double singular_sum = 0;
+  const double singular_sum = std::accumulate(singular_sums.begin(), singular_sums.end(), 0.0);
   result.near_pairs = 0;
   for (const auto& tally : tallies) {
     closest.insert(closest.end(), tally.closest.begin(), tally.closest.end());
-    singular_sum += tally.singular_sum;
     result.near_pairs += tally.near_pairs;
   }
   std::sort(closest.begin(), closest.end());

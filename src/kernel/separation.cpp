@@ -3,85 +3,154 @@
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <functional>
 #include <map>
 #include <numeric>
-#include <set>
+#include <unordered_map>
 
+#include "kernel/direction.hpp"
+#include "kernel/distances.hpp"
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
 namespace {
 
 constexpr double u = 0x1p-53;
-constexpr double kEqual = 8 * u;
+constexpr double kNear = 1e-6;
+
+// Rows in the order of their projections on one random direction, up to sign.
+struct Line {
+  std::vector<Index> order;
+  Vector projection;
+};
+Line project(const RowMatrix& unit) {
+  Random random(0, Stream::probes);
+  Vector direction(unit.cols());
+  for (double& x : direction) x = random.normal();
+  direction.normalize();
+  Line line{std::vector<Index>(static_cast<std::size_t>(unit.rows())), (unit * direction).cwiseAbs()};
+  std::iota(line.order.begin(), line.order.end(), Index{0});
+  std::sort(line.order.begin(), line.order.end(), [&](Index a, Index b) {
+    return line.projection(a) != line.projection(b) ? line.projection(a) < line.projection(b) : a < b;
+  });
+  return line;
+}
+
+// Distances of distinct rows to the next few along the line: enough to name pairs that stand in the way.
+std::vector<Pair> near_pairs(const Line& line, const RowMatrix& unit, const Coincidences& found) {
+  constexpr std::size_t kNext = 4;
+  std::vector<Index> order;
+  for (const Index i : line.order)
+    if (std::ranges::binary_search(found.distinct, i)) order.push_back(i);
+  std::vector<Pair> pairs;
+  for (std::size_t a = 0; a < order.size(); ++a)
+    for (std::size_t b = a + 1; b < std::min(a + 1 + kNext, order.size()); ++b) {
+      const auto [j, i] = std::minmax(order[a], order[b]);
+      if (line.projection(order[b]) - line.projection(order[a]) > kNear) break;
+      const auto [apart, across] = distances(unit.row(i).data(), unit.row(j).data(), unit.cols());
+      if (std::min(apart, across) <= kNear && !std::ranges::binary_search(found.antipodal, std::pair(j, i)))
+        pairs.push_back({i, j, std::min(apart, across), across < apart});
+    }
+  std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
+    return std::tie(a.distance, a.j, a.i) < std::tie(b.distance, b.j, b.i);
+  });
+  return pairs;
+}
+
+// Sorts rows that may coincide into classes of equal points. Rows with the same numbers are equal; of the
+// others, integers decide, which are kept as hashes and made anew where those agree.
+class Classes {
+ public:
+  Classes(const RowMatrix& points, const Center& center) : points_(points), center_(center) {}
+
+  void add(const std::vector<Index>& rows) {
+    std::unordered_map<std::string_view, Index> same;  // as stored
+    std::vector<Index> leaders;
+    for (const Index i : rows) {
+      const auto [leader, fresh] = same.emplace(bytes(i), i);
+      if (fresh) leaders.push_back(i);
+      members_[leader->second].push_back(i);
+    }
+    if (leaders.size() < 2) return;
+    std::unordered_multimap<std::size_t, Index> seen;
+    for (const Index i : leaders) {
+      const Integers numbers = direction(points_, i, center_);
+      const std::string mine = key(numbers);
+      const auto equal = find(seen, mine);
+      if (equal) {
+        auto& group = members_[*equal];
+        group.insert(group.end(), members_[i].begin(), members_[i].end());
+        members_.erase(i);
+        continue;
+      }
+      if (const auto opposite = find(seen, key(numbers, -1))) antipodal_.emplace_back(*opposite, i);
+      seen.emplace(std::hash<std::string>{}(mine), i);
+    }
+  }
+
+  Coincidences take() {
+    Coincidences result;
+    std::map<Index, Index> first;  // of a leader's class
+    for (auto& [leader, rows] : members_) {
+      std::sort(rows.begin(), rows.end());
+      first[leader] = rows.front();
+      result.distinct.push_back(rows.front());
+      if (rows.size() > 1) result.groups.push_back(std::move(rows));
+    }
+    for (const auto& [a, b] : antipodal_) result.antipodal.push_back(std::minmax(first[a], first[b]));
+    std::sort(result.distinct.begin(), result.distinct.end());
+    std::sort(result.groups.begin(), result.groups.end());
+    std::sort(result.antipodal.begin(), result.antipodal.end());
+    return result;
+  }
+
+ private:
+  std::string_view bytes(Index i) const {
+    return {reinterpret_cast<const char*>(points_.row(i).data()),
+            sizeof(double) * static_cast<std::size_t>(points_.cols())};
+  }
+  std::optional<Index> find(const std::unordered_multimap<std::size_t, Index>& seen,
+                            const std::string& wanted) const {
+    const auto [begin, end] = seen.equal_range(std::hash<std::string>{}(wanted));
+    for (auto at = begin; at != end; ++at)
+      if (key(direction(points_, at->second, center_)) == wanted) return at->second;
+    return {};
+  }
+
+  const RowMatrix& points_;
+  const Center& center_;
+  std::map<Index, std::vector<Index>> members_;  // by the class's leader
+  std::vector<std::pair<Index, Index>> antipodal_;
+};
 
 }  // namespace
 
-Coincidences coincidences(const RowMatrix& X) {
-  const Index n = X.rows(), d = X.cols();
-  Random random(0, Stream::probes);
-  Vector direction(d);
-  for (Index k = 0; k < d; ++k) direction(k) = random.normal();
-  direction.normalize();
-  const Vector projection = (X * direction).cwiseAbs();
-  const double window = kEqual + 4 * static_cast<double>(d) * u;  // the projections' own rounding included
-
-  std::vector<Index> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), Index{0});
-  std::sort(order.begin(), order.end(), [&](Index a, Index b) {
-    return projection(a) != projection(b) ? projection(a) < projection(b) : a < b;
-  });
-
-  // Each row meets the representatives whose projection lies in the window behind its own.
-  std::vector<Index> representatives, representative(static_cast<std::size_t>(n));
-  Coincidences result;
-  std::size_t first = 0;
-  for (const Index i : order) {
-    while (first < representatives.size() && projection(i) - projection(representatives[first]) > window)
-      ++first;
-    Index equal = -1;
-    std::vector<Index> opposite;
-    for (std::size_t r = first; r < representatives.size() && equal < 0; ++r) {
-      const Index j = representatives[r];
-      if ((X.row(i) - X.row(j)).norm() <= kEqual)
-        equal = j;
-      else if ((X.row(i) + X.row(j)).norm() <= kEqual)
-        opposite.push_back(j);
-    }
-    representative[static_cast<std::size_t>(i)] = equal < 0 ? i : equal;
-    if (equal >= 0) continue;
-    representatives.push_back(i);
-    for (const Index j : opposite) result.antipodal.push_back(std::minmax(i, j));
+Coincidences coincidences(const RowMatrix& unit, const RowMatrix& points, const Center& center) {
+  const Line line = project(unit);
+  // Equal points have unit rows within two errors of each other; then the projections' own rounding.
+  const double window = 2.1 * unit_row_error(unit.cols()) + 4 * static_cast<double>(unit.cols() + 2) * u;
+  Classes classes(points, center);
+  for (std::size_t begin = 0, end = 0; begin < line.order.size(); begin = end) {
+    const auto at = [&](std::size_t k) { return line.projection(line.order[k]); };
+    for (end = begin + 1; end < line.order.size() && at(end) - at(end - 1) <= window;) ++end;
+    classes.add({line.order.begin() + static_cast<std::ptrdiff_t>(begin),
+                 line.order.begin() + static_cast<std::ptrdiff_t>(end)});
   }
-
-  std::map<Index, std::vector<Index>> members;
-  for (Index i = 0; i < n; ++i) members[representative[static_cast<std::size_t>(i)]].push_back(i);
-  std::map<Index, Index> leader;  // representative -> first row of its group
-  for (auto& [key, rows] : members) {
-    leader[key] = rows.front();
-    result.distinct.push_back(rows.front());
-    if (rows.size() > 1) result.groups.push_back(rows);
-  }
-  for (auto& [i, j] : result.antipodal) std::tie(i, j) = std::minmax({leader[i], leader[j]});
-  std::sort(result.distinct.begin(), result.distinct.end());
-  std::sort(result.groups.begin(), result.groups.end());
-  std::sort(result.antipodal.begin(), result.antipodal.end());
+  Coincidences result = classes.take();
+  result.near = near_pairs(line, unit, result);
   return result;
 }
 
-Index dependent_pairs(const RowMatrix& X, const std::vector<std::pair<Index, Index>>& antipodal) {
-  std::vector<Index> points;  // one of each pair; a point counts in one pair only
-  std::set<Index> used;
-  for (const auto& [i, j] : antipodal)
-    if (!used.contains(i) && !used.contains(j)) {
-      points.push_back(i);
-      used.insert({i, j});
-    }
-  const auto pairs = static_cast<Index>(points.size());
-  if (pairs > X.cols()) return pairs - X.cols();
-  if (pairs == 0) return 0;
-  const Matrix columns = X(points, Eigen::all).transpose();
-  return pairs - Eigen::ColPivHouseholderQR<Matrix>(columns).rank();
+Index dependent_pairs(const RowMatrix& points, const Center& center,
+                      const std::vector<std::pair<Index, Index>>& antipodal) {
+  constexpr Index kExact = 40;
+  const auto pairs = static_cast<Index>(antipodal.size());
+  if (pairs > points.cols()) return pairs - points.cols();
+  if (pairs > kExact) return 0;
+  std::vector<Integers> rows;
+  for (const auto& [i, j] : antipodal) rows.push_back(direction(points, i, center));
+  return pairs - rank(std::move(rows));
 }
 
 }  // namespace zeroloss

@@ -11,8 +11,7 @@
 #include "zeroloss/core/random.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Sums of positive terms
-// carry a factor 1 + 2^-30 in place of directed rounding; their own relative error is below n u < 2^-30 for
-// any n that fits.
+// carry a factor 1 + 2^-30 in place of directed rounding: that covers k terms while k u < 2^-31.
 namespace zeroloss {
 namespace {
 
@@ -291,7 +290,9 @@ double spectral_norm_bound(const RowMatrix& X) {
   const Index n = X.rows(), d = X.cols();
   if (X.isZero(0)) return 0;
   const Index side = std::min(n, d), inner = std::max(n, d);
-  const double squares = X.squaredNorm() * kUp;  // ||X||_F^2
+  if (n + d > (Index{1} << 22))
+    throw std::invalid_argument("spectral_norm_bound: more than 2^22 rows and columns");
+  const double squares = X.rowwise().squaredNorm().sum() * kUp;  // ||X||_F^2, from n sums of d terms
   if (!(squares < 1e300 && squares > 1e-290))
     throw std::invalid_argument("spectral_norm_bound: rows should have length 1");
   require_memory(16.0 * static_cast<double>(side) * static_cast<double>(side), "the spectral norm of X",
@@ -315,8 +316,7 @@ double spectral_norm_bound(const RowMatrix& X) {
     const auto sides = static_cast<double>(side), inners = static_cast<double>(inner);
     const double loss = cholesky_loss(sides, sides * s, s);
     const double product_error = gamma(inners) * squares + inners * sides * 0x1p-1022;
-    const double row_error = (3 * u + static_cast<double>(d) * 0x1p-64) * std::sqrt(squares);
-    return (std::sqrt(s + loss + product_error) + row_error) * kUp;
+    return (std::sqrt(s + loss + product_error) + unit_row_error(d) * std::sqrt(squares)) * kUp;
   }
 }
 

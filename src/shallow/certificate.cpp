@@ -23,7 +23,7 @@ using namespace verified;
 
 constexpr double kRound = 4 * u;  // covers the few roundings of one formula
 
-void check_sizes(const TwoLayer& network, const RowMatrix& X, const Vector& y) {
+void check_sizes(const TwoLayer& network, const RowMatrix& X, const Vector& y, const Vector& counts = {}) {
   const auto& [W, v] = network;
   const auto require = [](bool met, const std::string& what) {
     if (!met) throw std::invalid_argument("certificate: " + what);
@@ -35,6 +35,9 @@ void check_sizes(const TwoLayer& network, const RowMatrix& X, const Vector& y) {
   require(W.cols() == X.cols(), fmt::format("points have {} features, W takes {}", X.cols(), W.cols()));
   require(X.allFinite() && y.allFinite() && W.allFinite() && v.allFinite(),
           "a point, a target or a weight is not finite");
+  require(
+      counts.size() == 0 || (counts.size() == y.size() && (counts.array() >= 1).all() && counts.allFinite()),
+      "counts must be one number >= 1 a point");
 }
 
 // How many of the smallest values have a sum of squares of at most `budget`. Sorts them.
@@ -97,34 +100,65 @@ double nearest_kink(const PreActivations& z, const Vector& v) {
   return nearest * (1 - kRound);
 }
 
-// e(R): a bound of ||J(W') - J of S|| for all ||W' - W||_F <= R.
-double jacobian_change(const Evaluation& e, const Activation& activation, const Vector& v, double norm_X,
-                       double R) {
-  const double largest = v.lpNorm<Eigen::Infinity>(), longest = e.z.row.maxCoeff();
+// What certificates need to know of the points: X~ = C^1/2 X as stored, and bounds that hold for the exact
+// one.
+struct PointBounds {
+  RowMatrix X;
+  double row_error = 0;  // of its rows
+  double longest = 0;    // of them
+  double norm = 0;       // ||X~||
+};
+
+// e(R): a bound of ||J(W') - J of S|| for all ||W' - W||_F <= R. Row i of C^1/2 (J' - J) is x~_i times
+// changes of phi', which move by M ||x_i|| R at most.
+double jacobian_change(const Evaluation& e, const Activation& activation, const Vector& v,
+                       const PointBounds& points, double R) {
+  const double largest = v.lpNorm<Eigen::Infinity>();
   if (!is_relu(activation))
-    return (activation.M * largest * norm_X * longest * R + e.jacobian_error) * (1 + 2 * kRound);
-  const auto changes = sign_changes(e.z, v, norm_X, R);
+    return (activation.M * largest * points.norm * e.z.row.maxCoeff() * R + e.jacobian_error) *
+           (1 + 2 * kRound);
+  const auto changes = sign_changes(e.z, v, points.norm, R);
   return largest *
-         std::min(norm_X * std::sqrt(static_cast<double>(changes.in_a_row)),
-                  longest * std::sqrt(static_cast<double>(changes.in_all))) *
+         std::min(points.norm * std::sqrt(static_cast<double>(changes.in_a_row)),
+                  points.longest * std::sqrt(static_cast<double>(changes.in_all))) *
          (1 + 2 * kRound);
 }
 
-// ||X||, rounded up; G = X X^T (lower) is given.
-double norm_bound(const RowMatrix& X, const Matrix& G, Matrix& work, Progress& progress) {
+// ||X||, rounded up, of all points within row_error of the rows; G = X X^T (lower) is given.
+double norm_bound(const PointBounds& points, const Matrix& G, Matrix& work, Progress& progress) {
+  const RowMatrix& X = points.X;
   const Index n = X.rows(), d = X.cols();
   const auto proven = [&](const Matrix& C, Index inner) {
     const auto terms = static_cast<double>(inner);
     return highest_eigenvalue(C, gram_error(C, terms, 4 * terms * kTiny), work, progress).bound;
   };
-  if (d >= n) return std::sqrt(proven(G, d)) * (1 + kRound);
+  const double moved = points.row_error * length(row_lengths(X)) * kUp;
+  if (d >= n) return (std::sqrt(proven(G, d)) + moved) * (1 + kRound);
   Matrix C;
   tiled::product_with_transpose(Matrix(X.transpose()), C);
-  return std::sqrt(proven(C, n)) * (1 + kRound);
+  return (std::sqrt(proven(C, n)) + moved) * (1 + kRound);
+}
+
+// G receives X~ X~^T (lower). Roots of counts are rounded: 2 u more in a row.
+PointBounds point_bounds(const Equations& equations, Matrix& G, Matrix& work, Progress& progress) {
+  PointBounds points{equations.X, equations.row_error};
+  if (equations.counts.size() > 0) {
+    points.X.array().colwise() *= equations.counts.array().sqrt();
+    points.row_error += 2.01 * u;
+  }
+  point_gram(points.X, G);
+  points.longest = row_lengths(points.X).maxCoeff() * (1 + 2 * points.row_error) * (1 + kRound);
+  points.norm = norm_bound(points, G, work, progress);
+  return points;
 }
 
 // Why no certificate of either kind can hold, before any work; empty if there is no such reason.
-std::string impossible(const TwoLayer& network, const Activation& activation, const RowMatrix& X) {
+std::string impossible(const TwoLayer& network, const Activation& activation, const Equations& equations) {
+  const RowMatrix& X = equations.X;
+  if (std::max({X.rows(), X.cols(), network.v.size()}) > kTerms)
+    return fmt::format("n, m or d above {}: sums are too long for the bounds of rounding", kTerms);
+  if (!(equations.row_error >= 0 && equations.row_error < 0x1p-32))
+    return fmt::format("points are known to a relative {:.3g} only", equations.row_error);
   if (!activation.smooth() && !is_relu(activation))
     return fmt::format("needs relu or a smooth phi; sup |phi''| of {} is infinite", activation.name);
   const Index active = (network.v.array() != 0).count(), weights = active * X.cols();
@@ -137,14 +171,13 @@ std::string impossible(const TwoLayer& network, const Activation& activation, co
 }
 
 // The test of gradient descent from W; fills in the certificate.
-void descend(const TwoLayer& network, const Activation& activation, const RowMatrix& X, const Evaluation& e,
-             Certificate& c, Progress& progress) {
-  const Index m = network.v.size();
+void descend(const TwoLayer& network, const Activation& activation, const Equations& equations,
+             const Evaluation& e, Certificate& c, Progress& progress) {
   Matrix K, work;
-  point_gram(X, work);
-  const double norm_X = norm_bound(X, work, K, progress);
+  const PointBounds points = point_bounds(equations, work, K, progress);
   tangent_gram(e.S, work, K);
-  const double error = jacobian_gram_error(K, m, X.cols(), e.z.row.maxCoeff(), e.S.lpNorm<Eigen::Infinity>());
+  const double error = jacobian_gram_error(K, network.v.size(), points.X.cols(), points.longest,
+                                           e.S.lpNorm<Eigen::Infinity>(), points.row_error);
   const auto lowest = lowest_eigenvalue(K, error, work, progress);
   if (!(lowest.bound > 0)) {
     c.reason = fmt::format(
@@ -154,10 +187,10 @@ void descend(const TwoLayer& network, const Activation& activation, const RowMat
     return;
   }
   const double s_min = std::sqrt(lowest.bound) * (1 - kRound), a = s_min / 2;
-  const double at_W = jacobian_change(e, activation, network.v, norm_X, 0);  // ||J(W) - J of S||
+  const double at_W = jacobian_change(e, activation, network.v, points, 0);  // ||J(W) - J of S||
   if (s_min > at_W) c.lambda_min = (s_min - at_W) * (s_min - at_W) * (1 - kRound);
   const double R = 5 * c.misfit / (3 * a) * (1 + kRound);
-  const double change = jacobian_change(e, activation, network.v, norm_X, R);
+  const double change = jacobian_change(e, activation, network.v, points, R);
   const double third = a / 3 * (1 - kRound);
   c.margin = (change > 0 ? third / change : nearest_kink(e.z, network.v) / R) * (1 - kRound);
   if (!(c.margin > 1)) {
@@ -202,23 +235,24 @@ Long dot(const double* a, const double* b, Index count) {
 
 }  // namespace
 
-CertifiedOutput certify_output(const TwoLayer& network, const Activation& activation, const RowMatrix& X,
-                               const Vector& y, Progress& progress, bool polish) {
-  check_sizes(network, X, y);
+CertifiedOutput certify_output(const TwoLayer& network, const Activation& activation,
+                               const Equations& equations, Progress& progress, bool polish) {
+  const RowMatrix& X = equations.X;
+  check_sizes(network, X, equations.y, equations.counts);
   const auto n = static_cast<double>(X.rows()), m = static_cast<double>(network.v.size());
   require_memory(16 * n * n + 24 * n * m, "the certificate", "use fewer points or hidden units");
   progress.stage("certificate");
   CertifiedOutput result;
   Certificate& c = result.certificate;
-  Evaluation e = evaluate(network, activation, X, y);
+  Evaluation e = evaluate(network, activation, equations);
   c.misfit = e.misfit;
   progress.check();
-  c.reason = impossible(network, activation, X);
+  c.reason = impossible(network, activation, equations);
   if (c.reason.empty()) {
-    descend(network, activation, X, e, c, progress);
+    descend(network, activation, equations, e, c, progress);
     if ((!c.holds || polish) && is_relu(activation)) {
       e.S.resize(0, 0);
-      auto found = relu_existence(network, X, y, e.z, progress);
+      auto found = relu_existence(network, equations, e.z, progress);
       result.polished = std::move(found.polished);
       if (c.holds) return result;
       c.margin = found.holds ? found.margin : std::max(c.margin, found.margin);

@@ -39,39 +39,51 @@ void check(const CertifyOptions& options) {
         fmt::format("certify: step must be > 0, or 0 for auto; got {}", options.step));
 }
 
-SamplePair sample_pair(const Dataset& data, const Pair& pair) {
-  const auto [i, j] = std::minmax(pair.i, pair.j);
-  return {sample(data, i), sample(data, j), pair.distance, pair.antipodal};
+// All samples, of which the kernel sees the distinct points alone. Every theorem bounds ||J^T r|| from below
+// by lambda, for residuals r that are equal on equal points; so n, ||X|| and ||y|| are those of all samples
+// (theory 4).
+struct Samples {
+  double n = 0, norm_X = 0, norm_y = 0;
+  Vector root;  // of how often each distinct point occurs; empty if each does once
+};
+
+// Equal rows become one; what coincides is recorded.
+Samples merge(UnitPoints& points, CertifyResult& result) {
+  Dataset& data = points.data;
+  Samples all{static_cast<double>(data.n()), spectral_norm_bound(data.X), 0, {}};
+  if (data.task != Task::none) {
+    const Matrix Y = targets(data);
+    for (Index c = 0; c < Y.cols(); ++c) all.norm_y = std::max(all.norm_y, norm_above(Y.col(c)));
+  }
+  result.conflicts = conflicting_samples(points);
+  result.nearest = nearest(points);
+  for (const auto& [i, j] : points.coincide.antipodal)
+    result.antipodal.push_back(sample_pair(data, {j, i, 0, true}));
+  if (points.coincide.groups.empty()) return all;
+  Vector count = Vector::Ones(data.n());
+  for (const auto& group : points.coincide.groups) {
+    count(group.front()) = static_cast<double>(group.size());
+    if (labels_agree(data, group)) result.duplicates.push_back(samples(data, group));
+  }
+  all.root = count(points.coincide.distinct).cwiseSqrt();
+  keep(data, points.coincide.distinct);
+  return all;
 }
 
-// Equal rows become one; what coincides is recorded. Returns why lambda_min vanishes on the distinct
-// points, or "".
-std::string merge_coincidences(Dataset& data, const Activation& phi, CertifyResult& result) {
-  const auto found = coincidences(data.X);
-  for (const auto& group : found.groups) {
-    std::vector<Sample> samples;
-    for (const Index i : group) samples.push_back(sample(data, i));
-    const bool agree = data.task == Task::none || std::all_of(group.begin(), group.end(), [&](Index i) {
-                         return data.y(i) == data.y(group.front());
-                       });
-    (agree ? result.duplicates : result.conflicts).push_back(std::move(samples));
-  }
-  for (const auto& [i, j] : found.antipodal) {
-    const double distance = (data.X.row(i) + data.X.row(j)).norm();
-    result.antipodal.push_back(sample_pair(data, {i, j, distance, true}));
-  }
-  const Index dependent = dependent_pairs(data.X, found.antipodal);
-  keep(data, found.distinct);
-
-  const Index n = data.n(), d = data.d();
+// Why lambda_min is zero on the distinct points, or "".
+std::string why_zero(const UnitPoints& points, const RowMatrix& raw, const Activation& phi,
+                     const std::vector<SamplePair>& antipodal) {
+  const Index n = points.data.n(), d = points.data.d();
   const bool even = phi.dphi_parity == Parity::even, odd = phi.dphi_parity == Parity::odd;
-  if (!result.antipodal.empty() && (even || odd))
+  if (!antipodal.empty() && (even || odd))
     return fmt::format(
         "samples {} and {} are antipodal, and the derivative of {} is {}: their gradients are parallel",
-        result.antipodal[0].first.record, result.antipodal[0].second.record, phi.name, even ? "even" : "odd");
-  if (phi.dphi_parity == Parity::constant_plus_odd && dependent > 0)
-    return fmt::format("among {} antipodal pairs, {} depend linearly on the others: so do their {} gradients",
-                       result.antipodal.size(), dependent, phi.name);
+        antipodal[0].first.record, antipodal[0].second.record, phi.name, even ? "even" : "odd");
+  if (phi.dphi_parity == Parity::constant_plus_odd)
+    if (const Index dependent = dependent_pairs(raw, points.center, points.coincide.antipodal); dependent > 0)
+      return fmt::format(
+          "among {} antipodal pairs, {} depend linearly on the others: so do their {} gradients",
+          antipodal.size(), dependent, phi.name);
   if (phi.name == "quadratic" && n > d * (d + 1) / 2)
     return fmt::format("the quadratic kernel has rank at most d(d+1)/2 = {} < {} points", d * (d + 1) / 2, n);
   return "";
@@ -114,6 +126,13 @@ LambdaSource scaled(const LambdaSource& source, double mu, std::string name, boo
   return {std::move(name), source.value * mu * mu * (1 - 1e-14), source.verified && tabulated};
 }
 
+// K_ij times a_i a_j: the kernel of all samples, but for zero eigenvalues, where a is the root of how often
+// each occurs.
+void weigh(Packed<double>& K, const Vector& a) {
+  for (Index j = 0; j < K.n(); ++j)
+    for (Index i = j; i < K.n(); ++i) K(i, j) *= a(i) * a(j);
+}
+
 std::vector<double> numbers(const Vector& values) { return {values.data(), values.data() + values.size()}; }
 
 Matrix shuffled(const Matrix& Y, std::uint64_t seed) {
@@ -125,27 +144,35 @@ Matrix shuffled(const Matrix& Y, std::uint64_t seed) {
 }
 
 // The kernel once built: extreme eigenvalues, forecast, complexity, leave-one-out. One factorisation and one
-// inverse.
-void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi, const Kernel& kernel,
-                  const CertifyOptions& options, Progress& progress, CertifyResult& result) {
+// inverse. Training curves are those of all samples, the rest is about the distinct points.
+void study_kernel(Gram<double>& work, const Dataset& data, const Samples& all, const Activation& phi,
+                  const Kernel& kernel, const CertifyOptions& options, Progress& progress,
+                  CertifyResult& result) {
   const Index n = data.n();
   const bool labelled = data.task != Task::none && result.conflicts.empty();
   const bool exact = n <= kExactForecast;
   const Matrix Y = labelled ? targets(data) : Matrix(n, 0);
-  const double trace_features = static_cast<double>(n) * sigma_features(phi)(1);
+  const double trace_features = all.n * sigma_features(phi)(1);
+  const bool repeated = all.root.size() > 0;
+  const auto weighed = [&](const Matrix& V) -> Matrix {
+    if (!repeated) return V;
+    return all.root.asDiagonal() * V;
+  };
   SpectralMeasure early, late;
   Matrix start;
 
+  if (repeated) weigh(work.K, all.root);
   if (labelled && exact) {
-    const auto features = gram(data.X, sigma_features(phi), progress);
+    auto features = gram(data.X, sigma_features(phi), progress);
+    if (repeated) weigh(features.K, all.root);
     progress.stage("all eigenvalues");
-    early = late = spectral_measure(work.K, features.K, Y);
+    early = late = spectral_measure(work.K, features.K, weighed(Y));
     result.lambda_max = early.values.tail(1).value();
     if (options.spectrum) result.spectrum = numbers(early.values);
   } else {
     if (labelled) {
       start.resize(n, Y.cols() + kProbes);
-      start << Y, output_probes(data.X, phi, kProbes, options.seed);
+      start << weighed(Y), weighed(output_probes(data.X, phi, kProbes, options.seed));
       progress.stage("large eigenvalues");
       const auto lanczos =
           block_lanczos(multiply_by(work.K, progress), start, kLanczosSteps, 2 * kLanczosSteps, kSettled);
@@ -160,12 +187,18 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi
     }
   }
 
+  if (repeated) gram_into(work, data.X, kernel, progress);
   result.ridge = factor_with_ridge(work, data.X, kernel, progress);
   if (start.cols() == 0) {
     start = random_block(n);
   } else {
     progress.stage("small eigenvalues");
-    auto lanczos = block_lanczos(divide_by(work.K, progress), start, kLanczosSteps, kLanczosSteps, 0);
+    const Operator divide = divide_by(work.K, progress);
+    const auto divide_all = [&](const Matrix& V) -> Matrix {
+      if (!repeated) return divide(V);
+      return all.root.cwiseInverse().asDiagonal() * divide(all.root.cwiseInverse().asDiagonal() * V);
+    };
+    auto lanczos = block_lanczos(divide_all, start, kLanczosSteps, kLanczosSteps, 0);
     lanczos.values = (lanczos.values.cwiseInverse().array() - result.ridge).matrix();
     late = spectral_measure(lanczos, Y.cols());
     start = lanczos.vectors;
@@ -181,9 +214,9 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi
   both << Y, shuffled(Y, options.seed);
   Matrix inverse = both;
   solve(work.K, inverse);
-  const Vector all = complexity(both, inverse);
-  result.complexity = numbers(all.head(Y.cols()));
-  result.complexity_shuffled = numbers(all.tail(Y.cols()));
+  const Vector complexities = complexity(both, inverse);
+  result.complexity = numbers(complexities.head(Y.cols()));
+  result.complexity_shuffled = numbers(complexities.tail(Y.cols()));
 
   const auto size = static_cast<double>(n);
   progress.stage("leave-one-out", size * size * size / 3);
@@ -193,21 +226,18 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Activation& phi
   result.suspects = std::move(verdict.suspects);
 }
 
-GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Activation& phi,
-                               const CertifyOptions& options, bool vanishes, Progress& progress,
-                               CertifyResult& result) {
+GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Samples& all,
+                               const Activation& phi, const CertifyOptions& options, bool vanishes,
+                               Progress& progress, CertifyResult& result) {
   const auto n = static_cast<double>(data.n());
   const bool conflict = !result.conflicts.empty();
   GuaranteeInput input;
-  input.n = n;
+  input.n = all.n;
   input.d = static_cast<double>(data.d());
-  input.norm_X = result.norm_X = spectral_norm_bound(data.X);
+  input.norm_X = result.norm_X = all.norm_X;
+  input.norm_y = all.norm_y;
   input.has_labels = data.task != Task::none;
-  if (input.has_labels) {
-    const Matrix Y = targets(data);
-    for (Index c = 0; c < Y.cols(); ++c) input.norm_y = std::max(input.norm_y, norm_above(Y.col(c)));
-    input.networks = static_cast<double>(Y.cols());
-  }
+  if (input.has_labels) input.networks = data.classes() > 2 ? static_cast<double>(data.classes()) : 1;
   const auto slopes = hermite(phi, true);
   const auto values = hermite(phi, false);
   input.mu_phi = std::abs(slopes.mu[1]) * (1 - 1e-14);
@@ -268,7 +298,7 @@ void conclude(CertifyResult& result, const std::string& vanishes) {
     result.outcome = "zero";
     result.reason = vanishes;
     result.conclusion = fmt::format(
-        "lambda_min vanishes, up to rounding, for {}: {}.\n"
+        "lambda_min vanishes for {}: {}.\n"
         "No theorem here applies. These labels may still be fitted, but not all labels can be certified.",
         result.activation, vanishes);
   } else if (result.lambda_min_verified) {
@@ -282,7 +312,9 @@ void conclude(CertifyResult& result, const std::string& vanishes) {
     result.outcome = "not verified";
     result.reason = fmt::format("lambda_min is computed as {:.3g}, and rounding may account for {:.3g} of it",
                                 result.lambda_min, result.rounding_loss);
-    result.conclusion = fmt::format("Not certified in double precision: {}.{}", result.reason, held_down());
+    if (result.nearest) result.reason += "; " + nearness(*result.nearest, result.d);
+    result.conclusion = fmt::format("Not certified in double precision: {}.{}", result.reason,
+                                    result.nearest ? "" : held_down());
   }
 }
 
@@ -300,8 +332,11 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   result.activation = phi.name;
 
   progress.stage("preparing the points");
-  Dataset points = unit_points(data, options.center, options.normalize);
-  const std::string vanishes = merge_coincidences(points, phi, result);
+  UnitPoints unit = unit_points(data, options.center, options.normalize);
+  result.center = unit.center;
+  const Samples all = merge(unit, result);
+  const std::string vanishes = why_zero(unit, data.X, phi, result.antipodal);
+  const Dataset& points = unit.data;
   result.n_distinct = points.n();
   require_kernel_memory(points.n(), std::max<Index>(points.classes(), 1));
 
@@ -311,7 +346,7 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   result.separation =
       work.closest.empty() ? std::numeric_limits<double>::infinity() : work.closest.front().distance;
   result.near_pairs = work.near_pairs;
-  study_kernel(work, points, phi, kernel, options, progress, result);
+  study_kernel(work, points, all, phi, kernel, options, progress, result);
 
   const bool hopeless = !vanishes.empty() || !result.conflicts.empty();
   const auto verified = verify_lambda_min(work, points.X, kernel, hopeless ? 0 : result.lambda_min, progress);
@@ -319,7 +354,7 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   if (verified.holds) result.lambda_min_verified = verified.lambda_min;
   if (!vanishes.empty()) result.lambda_min = 0;
 
-  const auto input = guarantee_input(work, points, phi, options, !vanishes.empty(), progress, result);
+  const auto input = guarantee_input(work, points, all, phi, options, !vanishes.empty(), progress, result);
   result.guarantees = guarantees(phi, input, {options.failure_probability, options.accuracy, options.width});
   conclude(result, vanishes);
   progress.finish();

@@ -45,11 +45,14 @@ double length(const Vector& a) {
   return scale > 0 ? scale * std::sqrt((a / scale).squaredNorm()) * kUp : scale;
 }
 
-PreActivations pre_activations(const RowMatrix& X, const RowMatrix& W) {
+// |Z~_ij - <x~_i, w_j>| <= gamma ||x~_i|| ||w_j|| for the stored row x~_i, which moves <x_i, w_j> by at most
+// row_error ||x_i|| ||w_j||; both lengths of the row are at most (1 + 2 row_error) times the one computed.
+PreActivations pre_activations(const RowMatrix& X, const RowMatrix& W, double row_error) {
   const SerialBlas serial;
   const Index n = X.rows(), m = W.rows(), d = X.cols(), panels = tiles(d, kPanel);
   PreActivations z{Matrix(n, m), row_lengths(X), row_lengths(W), 8 * static_cast<double>(d) * kTiny};
-  z.column *= gamma(static_cast<double>(std::min(d, kPanel) + panels)) * (1 + 4 * u);
+  z.row *= (1 + 2 * row_error) * (1 + 4 * u);
+  z.column *= gamma(static_cast<double>(std::min(d, kPanel) + panels) + roundings(row_error)) * (1 + 4 * u);
   const Index across = tiles(n, kRows), count = across * tiles(m, kNeurons);
 #pragma omp parallel
   {
@@ -73,15 +76,15 @@ PreActivations pre_activations(const RowMatrix& X, const RowMatrix& W) {
   return z;
 }
 
-Evaluation evaluate(const TwoLayer& network, const Activation& activation, const RowMatrix& X,
-                    const Vector& y) {
+Evaluation evaluate(const TwoLayer& network, const Activation& activation, const Equations& equations) {
+  const auto& [X, y, counts, row_error] = equations;
   const Vector& v = network.v;
   const Index n = X.rows(), m = v.size();
   const bool relu = is_relu(activation);
-  // Of a computed phi or phi' against its size; 9 in place of 8 makes up for taking the computed size.
-  const double relative = relu ? 0 : 9 * u, absolute = relu ? 0 : 4 * u + 2 * kTiny;
+  // Of a computed phi or phi' against its size; 17 in place of 16 makes up for taking the computed size.
+  const double relative = relu ? 0 : 17 * u, absolute = relu ? 0 : 5 * u + 2 * kTiny;
   constexpr double kSquareable = 0x1p-500;
-  Evaluation e{pre_activations(X, network.W), Matrix(n, m)};
+  Evaluation e{pre_activations(X, network.W, row_error), Matrix(n, m)};
   Vector residual(n), jacobian(n);
   const Index count = tiles(n, kRows);
 #pragma omp parallel for schedule(dynamic)
@@ -115,6 +118,11 @@ Evaluation evaluate(const TwoLayer& network, const Activation& activation, const
       jacobian(row + k) = std::sqrt(squares(k)) * kUp * e.z.row(row + k);
     }
   }
+  if (counts.size() > 0) {
+    const Vector root = (counts.array().sqrt() * (1 + 2 * u)).matrix();
+    residual.array() *= root.array();
+    jacobian.array() *= root.array();
+  }
   e.misfit = length(residual);
   e.jacobian_error = length(jacobian);
   return e;
@@ -125,10 +133,12 @@ double gram_error(const Matrix& computed, double terms, double lost) {
   return (gamma(terms + 2) * computed.diagonal().sum() + side * lost) * kUp;
 }
 
-double jacobian_gram_error(const Matrix& computed, Index m, Index d, double longest, double steepest) {
+// G's rows within row_error move an entry of G by at most (2 row_error + row_error^2) ||x_i|| ||x_j||.
+double jacobian_gram_error(const Matrix& computed, Index m, Index d, double longest, double steepest,
+                           double row_error) {
   const auto mm = static_cast<double>(m), dd = static_cast<double>(d);
   const double lost = 4 * kTiny * (mm * longest * longest + dd * (mm * steepest + 1) * steepest + dd + 1);
-  return gram_error(computed, mm + dd + 1, lost);
+  return gram_error(computed, mm + dd + 1 + roundings(2.1 * row_error), lost);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/kernel/activation.hpp"
+#include "zeroloss/shallow/certificate.hpp"
 #include "zeroloss/shallow/network.hpp"
 
 /// One two-layer network on given points, evaluated with bounds of what rounding may have changed. Bits do
@@ -26,8 +27,11 @@ static_assert(std::numeric_limits<long double>::digits >= 64, "proofs sum in lon
 constexpr double kLongUnit = 0x1p-64;
 
 constexpr double u = 0x1p-53;
-constexpr double kUp = 1 + 0x1p-30, kDown = 1 - 0x1p-30;  ///< cover sums of 2^22 terms of one sign
-constexpr double kTiny = 0x1p-1022;                       ///< lost at most where a result is flushed to zero
+/// Cover the roundings of a sum of kTerms terms of one sign, 2^-31 relative, and of the few operations around
+/// it.
+constexpr double kUp = 1 + 0x1p-30, kDown = 1 - 0x1p-30;
+constexpr Index kTerms = Index{1} << 22;  ///< sizes beyond are refused
+constexpr double kTiny = 0x1p-1022;       ///< lost at most where a result is flushed to zero
 
 /// (1 + u)^k <= 1 + gamma(k): relative error of k roundings.
 inline double gamma(double k) { return k * u / (1 - k * u); }
@@ -35,13 +39,17 @@ inline double gamma(double k) { return k * u / (1 - k * u); }
 /// The library's own relu, whose values are exact.
 bool is_relu(const Activation& activation);
 
+/// Roundings that are off by as much as a relative error of a factor is.
+inline double roundings(double error) { return std::ceil(1.01 * error / u); }
+
 /// The length of each row, rounded up (to within 2^-30).
 Vector row_lengths(const RowMatrix& A);
 
 /// The length of a vector, rounded up; without overflow or underflow on the way.
 double length(const Vector& a);
 
-/// Z = X W^T as computed: |Z_ij - <x_i, w_j>| <= error(i, j).
+/// Z = X W^T as computed: |Z_ij - <x_i, w_j>| <= error(i, j) for the points x_i within row_error of the rows
+/// of X.
 struct PreActivations {
   Matrix Z;       ///< n x m
   Vector row;     ///< ||x_i||, rounded up
@@ -57,31 +65,32 @@ struct PreActivations {
 
 /// Summed over panels of 64 features, whose products are added up in order: gamma = gamma_(min(d, 64) +
 /// ceil(d/64)) in place of gamma_d. Cost n m d multiply-adds.
-PreActivations pre_activations(const RowMatrix& X, const RowMatrix& W);
+PreActivations pre_activations(const RowMatrix& X, const RowMatrix& W, double row_error = 0);
 
 /// Outputs and Jacobian at W. The exact Jacobian J has blocks v_j phi'(z_ij) x_i; the one of the stored S has
 /// S_ij x_i, exactly.
 struct Evaluation {
   PreActivations z;
   Matrix S;           ///< phi'(Z) diag(v), n x m
-  double misfit = 0;  ///< ||f - y||, rounded up
-  /// Smooth phi: ||J - J of S||_F, rounded up. relu: 0 unless signs are uncertain, which the caller counts as
-  /// sign changes (J of S is exact for the signs of the stored Z).
+  double misfit = 0;  ///< ||C^1/2 (f - y)||, rounded up
+  /// Smooth phi: ||C^1/2 (J - J of S)||_F, rounded up. relu: 0 unless signs are uncertain, which the caller
+  /// counts as sign changes (J of S is exact for the signs of the stored Z).
   double jacobian_error = 0;
 };
 
 /// Takes phi and phi' to be as accurate as activation() promises. The sum over neurons is taken in long
 /// double: the bound of the misfit is that of Z and phi.
-Evaluation evaluate(const TwoLayer& network, const Activation& activation, const RowMatrix& X,
-                    const Vector& y);
+Evaluation evaluate(const TwoLayer& network, const Activation& activation, const Equations& equations);
 
 /// What rounding may have changed in the lower triangle of a computed A A^T, in spectral norm: an entry is
 /// off by at most gamma_terms ||a_i|| ||a_j|| + lost, a matrix of norm gamma_terms trace(A A^T) + side lost.
 double gram_error(const Matrix& computed, double terms, double lost);
 
 /// The same for a Jacobian's Gram matrix (S S^T) o G, m + d + 1 roundings an entry; rows of X are at most
-/// `longest`, entries of S at most `steepest`. It also covers further rows "x_i on neuron j".
-double jacobian_gram_error(const Matrix& computed, Index m, Index d, double longest, double steepest);
+/// `longest` and within row_error of the points, entries of S at most `steepest`. It also covers further rows
+/// "x_i on neuron j".
+double jacobian_gram_error(const Matrix& computed, Index m, Index d, double longest, double steepest,
+                           double row_error);
 
 struct EigenvalueBound {
   double computed = 0;  ///< by Lanczos; 0 if K is not numerically positive definite or far out of scale

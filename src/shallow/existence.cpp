@@ -194,15 +194,15 @@ struct Point {
 
 // From `at` towards a solution of the piece's equations, L L^T = A A^T: one step, then (refine) more until
 // they no longer halve what is left.
-void solve(const Piece& piece, const Matrix& L, const RowMatrix& X, const Vector& y, bool refine, Point& at) {
+void solve(const Piece& piece, const Matrix& L, const Equations& equations, bool refine, Point& at) {
   constexpr int kSteps = 8;
   for (int k = 0; k < (refine ? kSteps : 1); ++k) {
     Matrix q = at.left.t;
     tiled::solve(L, q);
     Point next{at.P, {}, {}};
-    move(piece, X, q.col(0), next.P);
-    next.z = pre_activations(X, next.P);
-    next.left = remainder(piece, next.z, y);
+    move(piece, equations.X, q.col(0), next.P);
+    next.z = pre_activations(equations.X, next.P, equations.row_error);
+    next.left = remainder(piece, next.z, equations.y);
     const bool halved = next.left.length < at.left.length / 2;
     if (!refine || next.left.length < at.left.length) at = std::move(next);
     if (!halved) return;
@@ -213,9 +213,10 @@ double distance(const RowMatrix& A, const RowMatrix& B) { return verified::lengt
 
 }  // namespace
 
-Existence relu_existence(const TwoLayer& network, const RowMatrix& X, const Vector& y,
-                         const PreActivations& z, Progress& progress) {
+Existence relu_existence(const TwoLayer& network, const Equations& equations, const PreActivations& z,
+                         Progress& progress) {
   const auto& [W, v] = network;
+  const RowMatrix& X = equations.X;
   const Index n = X.rows(), d = X.cols(), active = (v.array() != 0).count();
   const double steepest = v.lpNorm<Eigen::Infinity>();
   Existence result;
@@ -233,16 +234,16 @@ Existence relu_existence(const TwoLayer& network, const RowMatrix& X, const Vect
           fmt::format("the equations of {} points and {} kinks depend on each other", n, result.kinks);
       return result;
     }
-    Point at{W, remainder(trial, z, y), {}};
-    solve(trial, L, X, y, false, at);
+    Point at{W, remainder(trial, z, equations.y), {}};
+    solve(trial, L, equations, false, at);
     state = trial.state;
     auto room = reach(at.z, v, 0, state);
     if (room.changed > 0) continue;
-    solve(trial, L, X, y, true, at);
+    solve(trial, L, equations, true, at);
     room = reach(at.z, v, 0, state);
     if (room.changed > 0) continue;
 
-    const double error = jacobian_gram_error(M, v.size(), d, z.row.maxCoeff(), steepest);
+    const double error = jacobian_gram_error(M, v.size(), d, z.row.maxCoeff(), steepest, equations.row_error);
     const auto lowest = lowest_eigenvalue(M, error, L, progress);
     if (!(lowest.bound > 0)) {
       result.reason = fmt::format(

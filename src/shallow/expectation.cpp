@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "shallow/prepare.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/kernel/dual.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
@@ -30,8 +29,9 @@ std::string theorem_for(const Activation& activation, const FitOptions& options)
 
 }  // namespace
 
-PointTheory point_theory(const RowMatrix& X, const Activation& activation, const FitOptions& options,
+PointTheory point_theory(const TrainingSet& set, const Activation& activation, const FitOptions& options,
                          Progress& progress) {
+  const RowMatrix &X = set.points.X, &distinct = set.X();
   const SerialBlas serial;  // the theorems' steps decide the course of a run: no bit may depend on threads
   PointTheory theory;
   const bool all = X.rows() <= kEveryEigenvalue;
@@ -39,15 +39,15 @@ PointTheory point_theory(const RowMatrix& X, const Activation& activation, const
   if (!all && options.step != "theorem") return theory;
   theory.norm_X = spectral_norm_bound(X);
   const Kernel kernel = sigma(activation);
-  Gram<double> work{Packed<double>(X.rows())};
-  const auto found = lambda_min(work, X, kernel, true, progress);
+  Gram<double> work{Packed<double>(distinct.rows())};
+  const auto found = lambda_min(work, distinct, kernel, true, progress);
   theory.lambda = {"lambda_min", found.verified.holds ? found.verified.lambda_min : 0, found.verified.holds};
   if (options.optimizer == "sgd") {
-    const auto product = lambda_min(work, X, power(2), true, progress).verified;
+    const auto product = lambda_min(work, distinct, power(2), true, progress).verified;
     theory.product = {"lambda_min(G o G)", product.holds ? product.lambda_min : 0, product.holds};
   }
   if (!all) return theory;
-  gram_into(work, X, kernel, progress);
+  work = gram(X, kernel, progress);
   progress.stage("all eigenvalues");
   auto system = eigensystem(work.K);
   theory.values = system.values.cwiseMax(0.0);

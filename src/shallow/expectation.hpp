@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 
+#include "shallow/prepare.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/shallow/fit.hpp"
 #include "zeroloss/shallow/guarantee.hpp"
@@ -15,14 +16,14 @@ struct PointTheory {
   std::optional<LambdaSource> lambda;   ///< lambda_min(Sigma); empty if it was not computed
   std::optional<LambdaSource> product;  ///< lambda_min(G o G), for sgd
   double norm_X = 0;                    ///< ||X||, proven upper bound
-  Vector values;                        ///< eigenvalues of Sigma; empty if not computed
+  Vector values;                        ///< eigenvalues of Sigma of all samples; empty if not computed
   Matrix vectors;
   std::string missing;  ///< why values are missing
 };
 
 /// Up to 3,000 points everything; beyond, lambda and norm_X only if `step` is "theorem". Two or three
-/// factorisations and one eigendecomposition.
-PointTheory point_theory(const RowMatrix& X, const Activation& activation, const FitOptions& options,
+/// factorisations and one eigendecomposition. lambda and product are those of the distinct points.
+PointTheory point_theory(const TrainingSet& set, const Activation& activation, const FitOptions& options,
                          Progress& progress);
 
 /// Of one output.

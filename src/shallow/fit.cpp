@@ -96,6 +96,8 @@ void conclude(FitResult& result, std::size_t expected) {
   if (!result.conflicts.empty())
     result.conclusion = "zero loss is impossible: " + conflict_text(result.conflicts) +
                         more_conflicts(result.conflicts) + "\n" + result.conclusion;
+  else if (result.nearest && result.status != Status::certified)
+    result.conclusion += "\n" + nearness(*result.nearest, result.d);
 }
 
 // What the outputs amount to together.
@@ -156,10 +158,11 @@ FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) 
   FitResult result;
   result.n = data.n();
   result.d = data.d();
-  result.n_distinct = X.rows();
+  result.n_distinct = set.X().rows();
   result.conflicts = std::move(set.conflicts);
-  result.network = {options.activation,  options.scaling,   options.precision, {},
-                    std::move(set.mean), options.normalize, data.task,         data.class_names};
+  result.nearest = std::move(set.nearest);
+  result.network = {options.activation, options.scaling, options.precision, {}, set.center, true,
+                    data.task,          data.class_names};
   if (options.batch > X.rows())
     throw std::invalid_argument(fmt::format("fit: batch {} exceeds {} points", options.batch, X.rows()));
 
@@ -168,11 +171,12 @@ FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) 
   require_training_memory(options, space, X.rows(), X.cols(), Y.cols());
   Run run{options,
           phi,
+          set,
           X,
           Y,
           space,
           trains_small(options, X.rows(), X.cols()),
-          point_theory(X, phi, options, progress)};
+          point_theory(set, phi, options, progress)};
   if (options.precision == "float32")
     run.points32 = points<float>(X, space);
   else

@@ -36,9 +36,11 @@ std::string problem(const Network& network) {
       return "outputs of different sizes";
     if (!W.allFinite() || !v.allFinite()) return "weights that are not finite";
   }
-  if (network.mean.size() != 0 && network.mean.size() != network.d())
-    return fmt::format("mean of {} values; expected {}", network.mean.size(), network.d());
-  if (!network.mean.allFinite()) return "a mean that is not finite";
+  const auto& [high, low] = network.center;
+  if (high.size() != low.size() || (high.size() != 0 && high.size() != network.d()))
+    return fmt::format("mean of {} and {} values; expected {}", high.size(), low.size(), network.d());
+  if (!high.allFinite() || !low.allFinite()) return "a mean that is not finite";
+  if (high + low != high) return "a mean whose high part is not that of the sum, rounded to double";
 
   const auto& names = network.class_names;
   const bool classes = network.task == Task::classification;
@@ -132,9 +134,13 @@ OnnxModel graph_of(const Network& network) {
     return model.constant(view_of(name, shape, numbers.data()));
   };
   std::string x = model.input("x", dtype, {-1, d});
-  if (network.mean.size() > 0) {
-    const Eigen::Vector<T, Eigen::Dynamic> mean = network.mean.cast<T>();
-    x = model.node("Sub", {x, constant("mean", {d}, mean)}, {}, "centred");
+  if (!network.center.empty()) {  // in two parts, of T's own precision
+    const auto& [high, low] = network.center;
+    const Eigen::Vector<T, Eigen::Dynamic> mean = high.cast<T>();
+    const Eigen::Vector<T, Eigen::Dynamic> rest =
+        ((high - mean.template cast<double>()) + low).template cast<T>();
+    x = model.node("Sub", {x, constant("mean", {d}, mean)});
+    x = model.node("Sub", {x, constant("mean_low", {d}, rest)}, {}, "centred");
   }
   if (network.normalize) {
     const std::vector<std::int64_t> features{1};
@@ -178,7 +184,10 @@ void save_model(const std::filesystem::path& path, const Network& network, const
       tensors[1].pieces.push_back(output.v.data());
     }
   }
-  if (network.mean.size() > 0) tensors.push_back(view_of("mean", {d}, network.mean.data()));
+  if (!network.center.empty()) {
+    tensors.push_back(view_of("mean", {d}, network.center.high.data()));
+    tensors.push_back(view_of("mean_low", {d}, network.center.low.data()));
+  }
   write_tensors(path, tensors, metadata_of(network, extra));
 }
 
@@ -193,9 +202,14 @@ Network load_model(const std::filesystem::path& path) {
   network.class_names = parts.class_names();
   network.normalize = parts.choice("normalize", {"false", "true"}) == 1;
   network.outputs = single ? outputs_of<float>(parts) : outputs_of<double>(parts);
+  const auto vector = [&](const char* name) -> Vector {
+    const Tensor& tensor = parts.tensor(name, Dtype::f64, 1);
+    return Eigen::Map<const Vector>(tensor.data<double>(), tensor.size());
+  };
   if (parts.has("mean")) {
-    const Tensor& mean = parts.tensor("mean", Dtype::f64, 1);
-    network.mean = Eigen::Map<const Vector>(mean.data<double>(), mean.size());
+    network.center.high = vector("mean");  // models of version 0.1 have this part alone
+    network.center.low =
+        parts.has("mean_low") ? vector("mean_low") : Vector::Zero(network.center.high.size());
   }
   if (const std::string what = problem(network); !what.empty()) throw parts.damaged(what);
   return network;

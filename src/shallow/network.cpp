@@ -82,8 +82,10 @@ Matrix predict(const Network& network, const Eigen::Ref<const RowMatrix>& X, con
     throw DataError(fmt::format("predict: points have {} features; the network was trained on {}", X.cols(),
                                 network.d()));
   check_dataset(points);
-  if (network.mean.size() > 0) points.X.rowwise() -= network.mean.transpose();
-  if (network.normalize) normalize_rows(points);
+  if (network.normalize)
+    normalize_rows(points, network.center);
+  else
+    subtract(points, network.center);
   Matrix all(X.rows(), static_cast<Index>(network.outputs.size()));
   for (Index c = 0; c < all.cols(); ++c)
     all.col(c) = outputs(network.outputs[static_cast<std::size_t>(c)], activation(network.activation),

@@ -12,10 +12,11 @@ namespace zeroloss {
 
 /// An output's start and aim.
 struct Problem {
-  const RowMatrix& X;  ///< n x d, unit rows
+  const RowMatrix& X;  ///< n x d, unit rows: every sample
   const Vector& y;     ///< n
   const TwoLayer& start;
   const Activation& activation;
+  const Equations& equations;  ///< what is to be proved: of distinct points
 };
 
 /// All that an optimizer needs to go on exactly as it would have: named matrices (floats are exact in them).
@@ -39,7 +40,7 @@ class Optimizer {
 
   /// What is proved about the weights as they are: certify_output, unless v is what was trained.
   virtual CertifiedOutput certify(const Problem& problem, bool polish, Progress& progress) const {
-    return certify_output(network(), problem.activation, problem.X, problem.y, progress, polish);
+    return certify_output(network(), problem.activation, problem.equations, progress, polish);
   }
 
   double path_length = 0;  ///< sum of ||W_{k+1} - W_k||_F

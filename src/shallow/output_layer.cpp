@@ -12,11 +12,11 @@ namespace zeroloss {
 namespace {
 
 // Random features [OS, section 3]: W stays as drawn, v = Phi^T (Phi Phi^T)^-1 y in one step, with the
-// residual solved for once more. Phi is n x m.
+// residual solved for once more. Phi is n x m, of the distinct points.
 class OutputLayer : public Optimizer {
  public:
   explicit OutputLayer(const Problem& problem) : problem_(problem), network_(problem.start) {
-    const auto n = static_cast<double>(problem.X.rows()), m = static_cast<double>(problem.start.W.rows());
+    const auto n = static_cast<double>(equations().X.rows()), m = static_cast<double>(problem.start.W.rows());
     require_memory(8 * (2 * n * n + 2 * n * m), "output_layer", "use fewer points");
     refresh();
   }
@@ -28,13 +28,12 @@ class OutputLayer : public Optimizer {
     tiled::product_with_transpose(Phi, L);
     if (!tiled::factor(L, progress)) return 0;  // rank below n: no v fits
     network_.v.setZero();
-    refresh();
     for (int refinement = 0; refinement < 2; ++refinement) {
-      Matrix c = problem_.y - f_;
+      Matrix c = equations().y - outputs(network_, problem_.activation, equations().X);
       tiled::solve(L, c);
       network_.v += Phi.transpose() * c.col(0);
-      refresh();
     }
+    refresh();
     path_length = (network_.v - problem_.start.v).norm();
     time = 1;
     return 1;
@@ -51,11 +50,11 @@ class OutputLayer : public Optimizer {
   }
 
   // Phi Phi^T > 0 proves that some v within ||r||/s_min(Phi) fits exactly.
-  CertifiedOutput certify(const Problem& problem, bool, Progress& progress) const override {
-    const auto [X, y, start, activation] = problem;
-    const double n = static_cast<double>(X.rows()), m = static_cast<double>(start.W.rows());
+  CertifiedOutput certify(const Problem&, bool, Progress& progress) const override {
+    const Activation& activation = problem_.activation;
+    const auto n = static_cast<double>(equations().X.rows()), m = static_cast<double>(network_.W.rows());
     require_memory(8 * (2 * n * n + 4 * n * m), "the certificate of random features", "use fewer points");
-    const auto evaluation = verified::evaluate(network_, activation, X, y);
+    const auto evaluation = verified::evaluate(network_, activation, equations());
     const auto& z = evaluation.z;
     long double squares = 0;  // of what the stored Phi may differ by from the exact one
     for (Index j = 0; j < z.Z.cols(); ++j)
@@ -91,15 +90,17 @@ class OutputLayer : public Optimizer {
   }
 
  private:
-  // phi is within 8 u of its value, or 4 u where the value is near 0, and grows at most as fast as its
-  // largest derivative near z.
+  // phi is within 16 u of its value (17 u of the computed one) and grows at most as fast as its largest
+  // derivative near z; 4 u cover what is below the normal doubles.
   static double feature_error(const Activation& activation, double z, double wrong) {
     const double slope = activation.B < 1e300 ? activation.B : std::abs(z) + wrong;
-    return slope * wrong + 8 * verified::u * std::abs(activation.phi(z)) + 4 * verified::u;
+    return slope * wrong + 17 * verified::u * std::abs(activation.phi(z)) + 4 * verified::u;
   }
 
+  const Equations& equations() const { return problem_.equations; }
+
   Matrix features() const {
-    Matrix Phi = problem_.X * network_.W.transpose();
+    Matrix Phi = equations().X * network_.W.transpose();
     for (double& z : Phi.reshaped()) z = problem_.activation.phi(z);
     return Phi;
   }

@@ -29,7 +29,9 @@ class Training {
         y_(run.Y.col(index)),
         start_(draw({options_.width, run.X.cols(), options_.scaling, options_.precision, run.X.rows(),
                      y_.norm(), options_.seed, static_cast<std::uint64_t>(index)})),
-        problem_{run.X, y_, start_, run.activation},
+        distinct_y_(run.set.y(index)),
+        equations_{run.set.X(), distinct_y_, run.set.counts, unit_row_error(run.X.cols())},
+        problem_{run.X, y_, start_, run.activation, equations_},
         unit_(y_.norm() > 0 ? y_.norm() : 1),
         expectation_(run.theory, run.activation, options_, run.X, y_, run.Y.cols()),
         state_(state),
@@ -239,6 +241,8 @@ class Training {
   Index index_;
   Vector y_;
   TwoLayer start_, polished_;
+  Vector distinct_y_;
+  Equations equations_;
   Problem problem_;
   double unit_;
   Expectation expectation_;

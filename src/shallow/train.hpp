@@ -9,7 +9,8 @@ namespace zeroloss {
 struct Run {
   const FitOptions& options;  ///< checked, with `tolerance` and `space` filled in
   const Activation& activation;
-  const RowMatrix& X;  ///< unit rows
+  const TrainingSet& set;
+  const RowMatrix& X;  ///< unit rows of all samples
   const Matrix& Y;     ///< a column an output
   Space space;
   bool small;  ///< gradient descent by SmallTrainer

@@ -97,7 +97,9 @@ Trial train_trial(const Dataset& data, const FitOptions& given, bool certify, Pr
     Status status = one.status;
     if (certify && status != Status::diverged) {
       Progress silent = progress.silent();
-      certificates.push_back(certify_output(network, phi, X, y, silent).certificate);
+      const Vector distinct = set.y(c);
+      const Equations equations{set.X(), distinct, set.counts, unit_row_error(X.cols())};
+      certificates.push_back(certify_output(network, phi, equations, silent).certificate);
       if (certificates.back().holds) status = Status::certified;
     } else {
       certificates.emplace_back();

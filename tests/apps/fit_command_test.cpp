@@ -53,27 +53,12 @@ TEST_F(FitCommand, JsonHasEveryKey) {
   const Outcome outcome = zeroloss(with(kQuick, {"--json"}));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json json = Json::parse(outcome.out);
-  for (const char* key : {"data",
-                          "digest",
-                          "labels",
-                          "options",
-                          "conclusion",
-                          "status",
-                          "n",
-                          "d",
-                          "n_distinct",
-                          "conflicts",
-                          "steps",
-                          "step",
-                          "relative_misfit",
-                          "certificate",
-                          "certified_at",
-                          "max_distance",
-                          "flipped_fraction",
-                          "per_class",
-                          "forecast_missing",
-                          "space",
-                          "seconds"})
+  for (const char* key : {"data",         "digest",           "labels",      "options",
+                          "conclusion",   "status",           "n",           "d",
+                          "n_distinct",   "conflicts",        "nearest",     "steps",
+                          "step",         "relative_misfit",  "certificate", "certified_at",
+                          "max_distance", "flipped_fraction", "per_class",   "forecast_missing",
+                          "space",        "seconds"})
     EXPECT_TRUE(json.contains(key)) << key;
   for (const char* key : {"kind", "holds", "radius", "margin", "misfit", "lambda_min", "norm_J", "step",
                           "rate", "kinks", "kink_bound", "reason"})
@@ -108,6 +93,15 @@ TEST_F(FitCommand, RunFolderIsWhole) {
   const Outcome again = zeroloss(with(kQuick, {"--out", path("run")}));
   EXPECT_EQ(again.exit_code, 2);
   EXPECT_NE(again.err.find("exists already"), std::string::npos) << again.err;
+}
+
+TEST_F(FitCommand, NothingIsKnownOfWhatDiverged) {
+  const Outcome outcome = zeroloss({"fit", "sphere:n=40,d=10", "--width", "50", "--step", "1e6", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json["status"], "diverged");
+  EXPECT_TRUE(json["certificate"]["misfit"].is_null());
+  EXPECT_TRUE(json["per_class"][0]["certificate"]["misfit"].is_null());
 }
 
 TEST_F(FitCommand, InterruptedRunsGoOn) {

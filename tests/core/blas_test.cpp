@@ -6,6 +6,8 @@
 
 #include <fstream>
 #include <iterator>
+#include <latch>
+#include <thread>
 
 #include "core/lapack.hpp"
 
@@ -53,6 +55,38 @@ TEST(Blas, SerialBlasIsUndone) {
     EXPECT_EQ(count(), blas_info().threading == "pthreads" ? 1 : before);
   }
   EXPECT_EQ(count(), before);
+}
+
+// Of two overlapping lives on two threads the first to begin is the first to end: the other one still has one
+// thread, and what was before comes back after both.
+TEST(Blas, SerialBlasesOverlapOnTwoThreads) {
+  if (blas_info().threading != "pthreads") GTEST_SKIP() << "no OpenBLAS with threads of its own";
+  const auto count = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "openblas_get_num_threads"));
+  const auto set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"));
+  const int before = count();
+  set(2);
+  std::latch first_began(1), second_began(1), first_ended(1);
+  std::thread first([&] {
+    {
+      const SerialBlas serial;
+      first_began.count_down();
+      second_began.wait();
+    }
+    first_ended.count_down();
+  });
+  int alone = 0;
+  {
+    first_began.wait();
+    const SerialBlas serial;
+    second_began.count_down();
+    first_ended.wait();
+    alone = count();
+  }
+  first.join();
+  const int after = count();
+  set(before);
+  EXPECT_EQ(alone, 1);
+  EXPECT_EQ(after, 2);
 }
 
 // The declarations agree with the library that is linked: a product and a factor that can be checked by hand.

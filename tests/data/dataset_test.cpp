@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
 #include <limits>
 
@@ -62,14 +63,78 @@ TEST(CheckDataset, NamesWhatIsWrong) {
 
 TEST(Center, SubtractsTheMeanPoint) {
   Dataset data = points(RowMatrix{{1, 10}, {3, 20}});
-  center(data);
+  subtract(data, mean_point(data.X));
   EXPECT_EQ(data.X, (RowMatrix{{-1, -5}, {1, 5}}));
 }
 
 TEST(Center, SurvivesHugeEntries) {
   Dataset data = points(RowMatrix{{1.5e308}, {1.5e308}, {1.5e308}});
-  center(data);
+  subtract(data, mean_point(data.X));
   EXPECT_EQ(data.X, RowMatrix::Zero(3, 1));
+}
+
+using Exact =
+    boost::multiprecision::number<boost::multiprecision::cpp_bin_float<2500>>;  // sums of any doubles
+
+Exact mean_of(const RowMatrix& X, Index j) {
+  Exact sum = 0;
+  for (Index i = 0; i < X.rows(); ++i) sum += Exact(X(i, j));
+  return sum / X.rows();
+}
+
+// Time stamps, powers of two, cancelling columns, every size of number.
+std::vector<RowMatrix> columns_far_from_zero() {
+  std::vector<RowMatrix> all{
+      RowMatrix{{5, 9, 8}, {0, 9, 10}, {10, -9, -1}, {2, -5, -3}, {3, 6, 2}, {-7, 4, 8}, {-6, 1, -3}},
+      RowMatrix{{1, 0x1p-52}, {1 + 0x1p-52, 1}, {1 - 0x1p-53, -1}},
+      RowMatrix{{1e18, 1e300}, {-1e18, 1}, {1, -1e300}, {3, 1e-300}},
+      RowMatrix{{5e-324, 1e-310}, {1e-320, -3e-311}, {0, 7e-309}},
+      RowMatrix{{0x1p53, 0x1p53 + 2}, {0x1p53 + 4, 0x1p53 - 1}, {0x1p53 + 6, 3}}};
+  all[0] = (RowMatrix::Constant(7, 3, 1.7e18) + 256 * all[0]).eval();
+  Random random(1, Stream::points);
+  RowMatrix drawn(9, 4);
+  for (double& x : drawn.reshaped()) x = 1e9 + random.normal();
+  all.push_back(drawn);
+  return all;
+}
+
+TEST(Center, IsTheMeanToTwiceADouble) {
+  for (const RowMatrix& X : columns_far_from_zero()) {
+    const Center center = mean_point(X);
+    EXPECT_TRUE(((center.high + center.low).array() == center.high.array()).all());
+    for (Index j = 0; j < X.cols(); ++j) {
+      const Exact off = abs(Exact(center.high(j)) + Exact(center.low(j)) - mean_of(X, j));
+      EXPECT_LE(off, Exact(X.col(j).cwiseAbs().maxCoeff()) * 0x1p-100 + 0x1p-1074) << X.col(j).transpose();
+    }
+  }
+}
+
+TEST(Center, RowsAreWithinTheirErrorOfTheExactPoints) {
+  for (const RowMatrix& X : columns_far_from_zero()) {
+    const Center center = mean_point(X);
+    Dataset data = points(X);
+    normalize_rows(data, center);
+    for (Index i = 0; i < X.rows(); ++i) {
+      std::vector<Exact> point;
+      Exact squares = 0, off = 0;
+      for (Index j = 0; j < X.cols(); ++j) {
+        point.push_back(Exact(X(i, j)) - Exact(center.high(j)) - Exact(center.low(j)));
+        squares += point.back() * point.back();
+      }
+      for (Index j = 0; j < X.cols(); ++j) {
+        const Exact wrong = point[static_cast<std::size_t>(j)] / sqrt(squares) - Exact(data.X(i, j));
+        off += wrong * wrong;
+      }
+      EXPECT_LE(sqrt(off), unit_row_error(X.cols())) << X.row(i);
+    }
+  }
+}
+
+TEST(Center, OnlyARowAtTheMeanIsZero) {
+  Dataset data = points(RowMatrix{{1, 2}, {3, 6}, {2, 4}});
+  EXPECT_MESSAGE(DataError, normalize_rows(data, mean_point(data.X)), "1 row at the mean point", "record 2;");
+  data = points(RowMatrix{{0, 1}, {0x1p-60, 1}, {0x1p-61, 1}});  // all but the last differ from it by 2^-61
+  EXPECT_MESSAGE(DataError, normalize_rows(data, mean_point(data.X)), "record 2;");
 }
 
 TEST(NormalizeRows, IsExactOnPythagoreanRows) {
@@ -98,7 +163,7 @@ TEST(NormalizeRows, KeepsItsErrorBoundOverTheRangeOfDoubles) {
       for (double& x : X.reshaped()) x = scale * random.normal();
       Dataset data = points(X);
       normalize_rows(data);
-      const long double bound = 3 * 0x1p-53L;
+      const long double bound = unit_row_error(d);
       for (Index i = 0; i < X.rows(); ++i) {
         const long double length = reference_norm(X.row(i).data(), d);
         for (Index j = 0; j < d; ++j) {

@@ -38,12 +38,32 @@ TEST(Activation, UnknownNameListsTheKnownOnes) {
   }
 }
 
-/// 8 u of the value; 4 u absolute covers what cancels beside the zeros of gelu' and silu' (|value| < 0.25)
-/// and of their second derivatives; 2^-1062 where an intermediate is below the normal doubles.
-double allowed(const std::string& name, int order, double exact) {
-  const bool cancels =
-      order > 0 && (name == "gelu" || name == "silu") && std::abs(exact) < 0.25 && std::abs(exact) > 1e-3;
-  return 8 * kUnit * std::abs(exact) + (cancels ? 4 * kUnit : 0) + std::ldexp(1, -1062);
+/// What activation.hpp promises.
+long double allowed(const std::string& name, int order, long double exact) {
+  const bool cancels = (order > 0 && name == "silu") || (order == 1 && name == "gelu");
+  return 16 * kUnit * std::abs(exact) + (cancels ? 5 * kUnit : 0) + std::ldexp(1, -1062);
+}
+
+// The worst points of every activation that scripts/check_libm.py found, and its neighbours: exact to 22
+// digits.
+TEST(Activation, KeepsItsPromiseAtTheWorstPoints) {
+  static_assert(std::numeric_limits<long double>::digits >= 64, "22 digits");
+  double most = 0;
+  int checked = 0;
+  for (const auto& row : oracle_rows("activation_worst.csv")) {
+    const Activation& a = activation(row[0]);
+    const int order = std::stoi(row[1]);
+    const double z = std::strtod(row[2].c_str(), nullptr);
+    const long double exact = std::strtold(row[3].c_str(), nullptr);
+    const double value = (order == 0 ? a.phi : order == 1 ? a.dphi : a.d2phi)(z);
+    const long double error = std::abs(value - exact);
+    ASSERT_LE(error, allowed(a.name, order, exact)) << a.name << " order " << order << " at " << z;
+    if (std::abs(exact) > 0.01 && order == 0)
+      most = std::max(most, static_cast<double>(error / std::abs(exact)));
+    ++checked;
+  }
+  EXPECT_GT(checked, 2000);
+  EXPECT_GT(most, 8 * kUnit);  // gelu near -1.7677, where glibc's erfc is off by 4 ulp
 }
 
 TEST(Activation, AgreesWithTheOracle) {
@@ -93,8 +113,8 @@ TEST(Activation, HasItsLimitsAtInfinity) {
   EXPECT_EQ(activation("relu").dphi(0), 1);
 }
 
-/// Central differences err by h^2/6 times the next derivative but one (below 8 for all of these) and by 8 u/h
-/// of the function's size; z and z +- h are exact.
+/// Central differences err by h^2/6 times the next derivative but one (below 8 for all of these) and by 16
+/// u/h of the function's size; z and z +- h are exact.
 TEST(Activation, DerivativesMatchDifferences) {
   const double h = std::ldexp(1, -17);
   for (const std::string& name : activation_names()) {
@@ -102,7 +122,7 @@ TEST(Activation, DerivativesMatchDifferences) {
     for (double z = -12; z <= 12; z += 0.125) {
       if (name == "relu" && z == 0) continue;
       const double size = std::max({1.0, std::abs(a.phi(z + h)), std::abs(a.phi(z - h))});
-      const double tolerance = h * h * 8 / 6 + 8 * kUnit * size / h;
+      const double tolerance = h * h * 8 / 6 + 16 * kUnit * size / h;
       EXPECT_NEAR((a.phi(z + h) - a.phi(z - h)) / (2 * h), a.dphi(z), tolerance) << name << z;
       if (a.d2phi) {
         EXPECT_NEAR((a.dphi(z + h) - a.dphi(z - h)) / (2 * h), a.d2phi(z), tolerance * size) << name << z;
@@ -121,11 +141,11 @@ TEST(Activation, BoundsAreSuprema) {
       if (a.d2phi) curvature = std::max(curvature, std::abs(a.d2phi(z)));
     }
     if (name != "quadratic") {
-      EXPECT_LE(slope, a.B * (1 + 8 * kUnit)) << name;
+      EXPECT_LE(slope, a.B * (1 + 16 * kUnit)) << name;
       EXPECT_GE(slope, a.B - 1e-6) << name;
     }
     if (name != "relu") {
-      EXPECT_LE(curvature, a.M * (1 + 8 * kUnit)) << name;
+      EXPECT_LE(curvature, a.M * (1 + 16 * kUnit)) << name;
       EXPECT_GE(curvature, a.M - 1e-6) << name;
     }
   }

@@ -179,6 +179,58 @@ TEST(Gram, FloatMatchesDouble) {
   }
 }
 
+// A pair on either side of the cut between measured and computed distances: whichever is closer, none may be
+// closer than the bound. The cut lies at sqrt(2e-6), where rounding of rho moves a distance by some 1e-13.
+TEST(Gram, SeparationIsBelowTheTrueOneBesideTheCutOfNearPairs) {
+  Progress progress;
+  constexpr Index d = 50;
+  int both = 0;
+  for (std::uint64_t trial = 0; trial < 2000; ++trial) {
+    const RowMatrix base = sphere(4, d, trial);
+    RowMatrix X(4, d);
+    for (Index p = 0; p < 2; ++p) {  // two points at the distance of the cut, give or take its last digits
+      X.row(2 * p) = base.row(2 * p);
+      const Eigen::RowVectorXd side =
+          base.row(2 * p + 1) - base.row(2 * p + 1).dot(base.row(2 * p)) * base.row(2 * p);
+      X.row(2 * p + 1) = base.row(2 * p) + side.normalized() * std::tan(2 * std::asin(std::sqrt(5e-7)));
+    }
+    Dataset unit;
+    unit.X = X;
+    normalize_rows(unit);
+    const auto found = gram(unit.X, power(1), progress);
+    both += found.near_pairs == 1;
+    Long least = 4;
+    for (Index p = 0; p < 2; ++p) {
+      Long squares = 0, a = 0, b = 0;
+      for (Index k = 0; k < d; ++k) {
+        a += static_cast<Long>(X(2 * p, k)) * X(2 * p, k);
+        b += static_cast<Long>(X(2 * p + 1, k)) * X(2 * p + 1, k);
+      }
+      for (Index k = 0; k < d; ++k) {
+        const Long apart = X(2 * p, k) / std::sqrt(a) - X(2 * p + 1, k) / std::sqrt(b);
+        squares += apart * apart;
+      }
+      least = std::min(least, std::sqrt(squares));
+    }
+    EXPECT_LE(found.separation, least) << trial;
+    EXPECT_GE(found.separation, least - 1e-10L) << trial;
+  }
+  EXPECT_GT(both, 100);  // pairs fall on different sides often enough
+}
+
+TEST(Gram, TheErrorDoesNotDependOnThreads) {
+  const RowMatrix X = sphere(1800, 6);
+  const int before = omp_get_max_threads();
+  std::vector<double> errors;
+  for (const int threads : {1, 2, 3, 4, 4, 4}) {
+    omp_set_num_threads(threads);
+    Progress progress;
+    errors.push_back(gram(X, sigma(activation("relu")), progress).entry_error);
+  }
+  omp_set_num_threads(before);
+  for (const double error : errors) EXPECT_EQ(error, errors.front());
+}
+
 TEST(Gram, BadInput) {
   Progress progress;
   const Kernel kernel = power(1);

@@ -9,8 +9,15 @@ namespace {
 
 using namespace test;
 
+Coincidences coincidences_of(const RowMatrix& points, const Center& center = {}) {
+  Dataset unit;
+  unit.X = points;
+  normalize_rows(unit, center);
+  return coincidences(unit.X, points, center);
+}
+
 TEST(Separation, DistinctPointsDoNotCoincide) {
-  const auto found = coincidences(sphere(500, 4));
+  const auto found = coincidences_of(sphere(500, 4));
   EXPECT_TRUE(found.groups.empty());
   EXPECT_TRUE(found.antipodal.empty());
   EXPECT_EQ(found.distinct.size(), 500u);
@@ -22,25 +29,60 @@ TEST(Separation, GroupsAntipodesAndTheRest) {
   X.row(7) = X.row(2);
   X.row(4) = -X.row(1);
   X.row(6) = -X.row(2);
-  const auto found = coincidences(X);
+  const auto found = coincidences_of(X);
   EXPECT_EQ(found.groups, (std::vector<std::vector<Index>>{{2, 5, 7}}));
   EXPECT_EQ(found.antipodal, (std::vector<std::pair<Index, Index>>{{1, 4}, {2, 6}}));
   EXPECT_EQ(found.distinct, (std::vector<Index>{0, 1, 2, 3, 4, 6}));
 }
 
-TEST(Separation, EqualMeansToEightRoundings) {
-  for (const auto& [steps, equal] : {std::pair{2, true}, {200, false}}) {
-    RowMatrix X = sphere(2, 3);
-    X.row(1) = X.row(0);
-    X(1, 0) += steps * 0x1p-53;
-    EXPECT_EQ(coincidences(X).distinct.size(), equal ? 1u : 2u) << steps;
-  }
+TEST(Separation, EqualMeansExactlyParallel) {
+  RowMatrix X(6, 3);
+  X.row(0) << 1, 3, -7;
+  X.row(1) << 3, 9, -21;
+  X.row(2) << 0.1, 0.3, -0.7;  // the doubles next to these numbers are not parallel to the first
+  X.row(3) << 0.2, 0.6, -1.4;  // but they are to these
+  X.row(4) << 1, 3, -7 - 0x1p-50;
+  X.row(5) << -0x1p-1070, -3 * 0x1p-1070, 7 * 0x1p-1070;
+  const auto found = coincidences_of(X);
+  EXPECT_EQ(found.groups, (std::vector<std::vector<Index>>{{0, 1}, {2, 3}}));
+  EXPECT_EQ(found.distinct, (std::vector<Index>{0, 2, 4, 5}));
+  EXPECT_EQ(found.antipodal, (std::vector<std::pair<Index, Index>>{{0, 5}}));
+  ASSERT_GE(found.near.size(), 2u);
+  for (const Pair& pair : found.near) EXPECT_LE(pair.distance, 1e-15);
+}
+
+TEST(Separation, NumbersOfEverySizeStayApart) {
+  RowMatrix X(4, 2);
+  X << 1e300, 1e-300, 1e300, 2e-300, 1e300, -1e-300, 2e300, 2e-300;
+  const auto found = coincidences_of(X);
+  EXPECT_EQ(found.groups, (std::vector<std::vector<Index>>{{0, 3}}));
+  EXPECT_EQ(found.distinct.size(), 3u);
+}
+
+// As doubles, all of them have the same unit row.
+TEST(Separation, AnIdentifierColumnMakesNoTwoPointsOne) {
+  RowMatrix X(40, 2);
+  for (Index i = 0; i < 40; ++i) X.row(i) << 1e18, static_cast<double>(i % 20) * 0x1p-10;
+  const auto found = coincidences_of(X);
+  EXPECT_EQ(found.groups.size(), 20u);
+  EXPECT_EQ(found.distinct.size(), 20u);
+  EXPECT_FALSE(found.near.empty());
+}
+
+TEST(Separation, AfterCenteringTheCenterCounts) {
+  RowMatrix X(5, 2);
+  X << 1e18 + 256, 256, 1e18 + 512, 512, 1e18 - 256, -256, 1e18, 512, 1e18 + 512, 768;
+  const Center center{Vector{{1e18, 0}}, Vector{{1, 0}}};
+  EXPECT_TRUE(coincidences_of(X, center).groups.empty());
+  const auto found = coincidences_of(X, {Vector{{1e18, 0}}, Vector{{0, 0}}});
+  EXPECT_EQ(found.groups, (std::vector<std::vector<Index>>{{0, 1}}));
+  EXPECT_EQ(found.antipodal, (std::vector<std::pair<Index, Index>>{{0, 2}}));
 }
 
 TEST(Separation, OneDimensionHasTwoPointsAtMost) {
   RowMatrix X(5, 1);
   X << 1, -1, 1, 1, -1;
-  const auto found = coincidences(X);
+  const auto found = coincidences_of(X);
   EXPECT_EQ(found.distinct, (std::vector<Index>{0, 1}));
   EXPECT_EQ(found.groups, (std::vector<std::vector<Index>>{{0, 2, 3}, {1, 4}}));
   EXPECT_EQ(found.antipodal, (std::vector<std::pair<Index, Index>>{{0, 1}}));
@@ -55,7 +97,7 @@ TEST(Separation, AgreesWithComparingAllPairs) {
       const double sign = random.below(2) == 0 ? 1 : -1;
       X.row(i) = sign * base.row(static_cast<Index>(random.below(12)));
     }
-    const auto found = coincidences(X);
+    const auto found = coincidences_of(X);
     std::vector<Index> distinct;
     std::vector<std::pair<Index, Index>> antipodal;
     for (Index i = 0; i < 60; ++i) {
@@ -76,19 +118,21 @@ TEST(Separation, DependentAntipodalPairs) {
   const RowMatrix base = sphere(3, 2);
   RowMatrix X(6, 2);
   X << base, -base;
-  const auto found = coincidences(X);
+  const auto found = coincidences_of(X);
   ASSERT_EQ(found.antipodal.size(), 3u);
-  EXPECT_EQ(dependent_pairs(X, found.antipodal), 1);
-  EXPECT_EQ(dependent_pairs(X, {{0, 3}, {1, 4}}), 0);
-  EXPECT_EQ(dependent_pairs(X, {}), 0);
+  EXPECT_EQ(dependent_pairs(X, {}, found.antipodal), 1);
+  EXPECT_EQ(dependent_pairs(X, {}, {{0, 3}, {1, 4}}), 0);
+  EXPECT_EQ(dependent_pairs(X, {}, {}), 0);
 }
 
-// Two partners of one point, 12 u apart, are not two pairs.
-TEST(Separation, APointCountsInOnePairOnly) {
-  RowMatrix X(3, 2);
-  const double e = 6 * 0x1p-53;
-  X << 0.6, 0.8, -0.6 - 0.8 * e, -0.8 + 0.6 * e, -0.6 + 0.8 * e, -0.8 - 0.6 * e;
-  EXPECT_EQ(dependent_pairs(X, {{0, 1}, {0, 2}}), 0);
+TEST(Separation, DependenceIsExact) {
+  RowMatrix X(6, 3);
+  X << 1, 2, 3, 4, 5, 6, 5, 7, 9, -1, -2, -3, -4, -5, -6, -5, -7, -9;
+  const std::vector<std::pair<Index, Index>> pairs{{0, 3}, {1, 4}, {2, 5}};
+  EXPECT_EQ(dependent_pairs(X, {}, pairs), 1);
+  X(2, 2) = 9 + 0x1p-49;
+  X(5, 2) = -X(2, 2);
+  EXPECT_EQ(dependent_pairs(X, {}, pairs), 0);
 }
 
 }  // namespace

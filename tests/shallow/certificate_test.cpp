@@ -22,7 +22,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Certificate certificate(const Problem& p) {
   Progress progress;
-  return certify_output(p.network, p.phi, p.X, p.y, progress).certificate;
+  return certify_output(p.network, p.phi, {p.X, p.y}, progress).certificate;
 }
 
 // Targets at a distance from the outputs at which descent only just holds: every slack is used up.
@@ -227,9 +227,9 @@ TEST(Certificate, BitsDoNotDependOnThreads) {
       p.y = p.f() + 1e-5 * p.y;
       omp_set_num_threads(1);
       Progress progress;
-      const auto one = certify_output(p.network, p.phi, p.X, p.y, progress);
+      const auto one = certify_output(p.network, p.phi, {p.X, p.y}, progress);
       omp_set_num_threads(2);
-      const auto two = certify_output(p.network, p.phi, p.X, p.y, progress);
+      const auto two = certify_output(p.network, p.phi, {p.X, p.y}, progress);
       omp_set_num_threads(before);
       const auto &a = one.certificate, &b = two.certificate;
       EXPECT_TRUE(a.holds) << a.reason;
@@ -314,7 +314,7 @@ TEST(Certificate, UsersActivationIsComputedNotVerified) {
   Problem p = problem("softplus", 10, 5, 10);
   p.y = p.f() + 1e-7 * p.y;
   Progress progress;
-  auto c = certify_output(p.network, mine, p.X, p.y, progress).certificate;
+  auto c = certify_output(p.network, mine, {p.X, p.y}, progress).certificate;
   EXPECT_FALSE(c.holds);
   EXPECT_EQ(c.kind, "none");
   EXPECT_GT(c.margin, 1);
@@ -325,7 +325,7 @@ TEST(Certificate, UsersActivationIsComputedNotVerified) {
                    .dphi = [](double z) { return z >= 0 ? 1 : 0.1; },
                    .d2phi = {},
                    .B = 1};
-  c = certify_output(p.network, leaky, p.X, p.y, progress).certificate;
+  c = certify_output(p.network, leaky, {p.X, p.y}, progress).certificate;
   EXPECT_FALSE(c.holds);
   EXPECT_EQ(c.reason, "needs relu or a smooth phi; sup |phi''| of leaky is infinite");
 }
@@ -378,7 +378,7 @@ TEST(Certificate, BadArguments) {
   const auto call = [&](auto change) {
     Problem bad = p;
     change(bad);
-    certify_output(bad.network, bad.phi, bad.X, bad.y, progress);
+    certify_output(bad.network, bad.phi, {bad.X, bad.y}, progress);
   };
   EXPECT_MESSAGE(std::invalid_argument, call([](Problem& b) { b.y.conservativeResize(2); }),
                  "3 points, 2 targets");
@@ -399,7 +399,7 @@ TEST(Certificate, CanBeInterrupted) {
   const std::atomic<bool> cancelled = true;
   Progress progress({}, &cancelled);
   const Problem p = problem("relu", 3, 4, 5);
-  EXPECT_THROW(certify_output(p.network, p.phi, p.X, p.y, progress), Interrupted);
+  EXPECT_THROW(certify_output(p.network, p.phi, {p.X, p.y}, progress), Interrupted);
 }
 
 // The experiment of [OS, section 4]: gradient descent itself brings the certificate about.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -103,7 +104,7 @@ TEST(Certify, RowLengthsAndOrderDoNotMatter) {
 
 TEST(Certify, EqualPointsWithEqualLabelsAreMerged) {
   Dataset data = classes(sphere(12, 8), 2);
-  data.X.row(7) = 3 * data.X.row(1);  // records 1 and 7: both class1
+  data.X.row(7) = 4 * data.X.row(1);  // records 1 and 7: both class1
   const auto found = certify(data);
   EXPECT_EQ(found.outcome, "verified");
   EXPECT_EQ(found.n, 12);
@@ -115,7 +116,7 @@ TEST(Certify, EqualPointsWithEqualLabelsAreMerged) {
 
 TEST(Certify, EqualPointsWithDifferentLabelsAreImpossible) {
   Dataset data = classes(sphere(12, 8), 2);
-  data.X.row(6) = 3 * data.X.row(1);
+  data.X.row(6) = 4 * data.X.row(1);
   const auto found = certify(data);
   EXPECT_EQ(found.outcome, "impossible");
   ASSERT_EQ(found.conflicts.size(), 1u);
@@ -124,6 +125,68 @@ TEST(Certify, EqualPointsWithDifferentLabelsAreImpossible) {
   EXPECT_NE(found.conclusion.find("samples 1 (label class1) and 6 (label class0)"), std::string::npos)
       << found.conclusion;
   for (const auto& g : found.guarantees) EXPECT_FALSE(g.holds) << g.theorem;
+}
+
+// The double next to 3 x is not parallel to x, so these labels are not impossible: they are hard.
+TEST(Certify, NearlyEqualPointsAreDistinct) {
+  Dataset data = classes(sphere(12, 8), 2);
+  data.X.row(6) = 3 * data.X.row(1);
+  const auto found = certify(data);
+  EXPECT_EQ(found.outcome, "not verified");
+  EXPECT_TRUE(found.conflicts.empty());
+  EXPECT_EQ(found.n_distinct, 12);
+  ASSERT_TRUE(found.nearest);
+  EXPECT_EQ(found.nearest->first.record, 1);
+  EXPECT_EQ(found.nearest->second.record, 6);
+  EXPECT_NE(found.conclusion.find("samples 1 (label class1) and 6 (label class0) are different points"),
+            std::string::npos)
+      << found.conclusion;
+}
+
+TEST(Certify, AnIdentifierColumnIsNotAnImpossibility) {
+  Dataset data = classes(sphere(12, 3), 2);
+  for (Index i = 0; i < 12; ++i) data.X(i, 0) = 1e18 + 256.0 * static_cast<double>(i);
+  const auto found = certify(data);
+  EXPECT_EQ(found.outcome, "not verified") << found.conclusion;
+  EXPECT_TRUE(found.conflicts.empty());
+  EXPECT_TRUE(found.nearest);
+}
+
+// Nanoseconds since 1970: the mean and the differences are known to 2^-100 of it, and the verified bound is
+// one of the exact points (lambda_min of their kernel is 0.06336876..).
+TEST(Certify, CenteringIsExactFarFromTheOrigin) {
+  Dataset data;
+  data.X = RowMatrix{{5, 9, 8}, {0, 9, 10}, {10, -9, -1}, {2, -5, -3}, {3, 6, 2}, {-7, 4, 8}, {-6, 1, -3}};
+  data.X = (RowMatrix::Constant(7, 3, 1.7e18) + 256 * data.X).eval();
+  const auto found = certify(data, {.center = true});
+  ASSERT_TRUE(found.lambda_min_verified);
+  EXPECT_LE(*found.lambda_min_verified, 0.063368759625627183);
+  EXPECT_GE(*found.lambda_min_verified, 0.06336875);
+}
+
+// Every figure about training is that of all samples: of the kernel with its equal rows.
+TEST(Certify, EqualPointsCountAsOftenAsTheyOccur) {
+  Dataset distinct = regression(sphere(9, 5));
+  Dataset data = distinct;
+  const std::vector<Index> rows{0, 1, 2, 3, 4, 5, 6, 7, 8, 2, 2, 5};
+  data.X = distinct.X(rows, Eigen::all);
+  data.y = distinct.y(rows);
+  data.records.clear();
+  const auto once = certify(distinct), often = certify(data);
+  EXPECT_EQ(often.n_distinct, 9);
+  EXPECT_NEAR(often.lambda_min, once.lambda_min, 1e-14);
+  Gram<double> full = [&] {
+    Progress progress;
+    return gram(data.X, sigma(activation("relu")), progress);
+  }();
+  const Vector values = eigenvalues(full.K);
+  EXPECT_NEAR(often.lambda_max, values(11), 1e-13 * values(11));
+  EXPECT_NEAR(often.forecast->stable_step, 2 / values(11), 1e-12);
+  EXPECT_GT(often.norm_X, once.norm_X);
+  EXPECT_NEAR(often.norm_X, Eigen::JacobiSVD<Matrix>(data.X).singularValues()(0), 1e-5);
+  for (std::size_t k = 0; k < often.guarantees.size(); ++k)
+    if (often.guarantees[k].width && once.guarantees[k].width)
+      EXPECT_GT(*often.guarantees[k].width, *once.guarantees[k].width) << often.guarantees[k].theorem;
 }
 
 TEST(Certify, AntipodalPairsVanishForEvenDerivativesOnly) {
@@ -350,7 +413,7 @@ TEST(Certify, CenteringSubtractsTheMeanPoint) {
   const auto centred = certify(data, {.center = true}), plain = certify(data);
   EXPECT_GT(centred.lambda_min, 10 * plain.lambda_min);  // points no longer bunch together
   Dataset by_hand = data;
-  center(by_hand);
+  subtract(by_hand, mean_point(data.X));
   EXPECT_NEAR(certify(by_hand).lambda_min, centred.lambda_min, 1e-14);
 }
 

@@ -15,7 +15,7 @@ using namespace test;
 
 CertifiedOutput certify(const Problem& p) {
   Progress progress;
-  return certify_output(p.network, p.phi, p.X, p.y, progress);
+  return certify_output(p.network, p.phi, {p.X, p.y}, progress);
 }
 
 LongMatrix pre_activations(const Problem& p, const RowMatrix& W) {

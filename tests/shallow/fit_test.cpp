@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "support/fit_cases.hpp"
 #include "support/temp_folder.hpp"
@@ -55,6 +56,7 @@ TEST(Fit, SeesDivergence) {
   o.step = "1e3";
   const FitResult r = fit(sphere_data(30, 10), o);
   EXPECT_EQ(r.status, Status::diverged);
+  EXPECT_EQ(r.certificate.misfit, std::numeric_limits<double>::infinity()) << "nothing is known of it";
   EXPECT_FALSE(r.certificate.holds);
   EXPECT_LT(r.steps, 50);
 }
@@ -142,13 +144,67 @@ TEST(Fit, ClassesAreNetworksOfTheirOwn) {
   for (Index i = 0; i < 24; ++i) EXPECT_EQ(classes[static_cast<std::size_t>(i)], i % 3);
 }
 
-TEST(Fit, EqualPointsCountOnce) {
+TEST(Fit, EqualPointsAreOneEquation) {
   Dataset data = sphere_data(10, 6);
   data.X.row(7) = data.X.row(2);
   data.y(7) = data.y(2);
   const FitResult r = fit(data, small("gauss_newton"));
   EXPECT_EQ(r.n_distinct, 9);
   EXPECT_EQ(r.status, Status::certified);
+}
+
+// The loss is the sum over all samples: a step that a certificate allows is one on that loss.
+TEST(Fit, EqualPointsCountAsOftenAsTheyOccur) {
+  RowMatrix X(102, 2);
+  X << 1, 0, -0.28, 0.96, RowMatrix::Zero(100, 2);
+  X.bottomRows(100).rowwise() = Eigen::RowVector2d(0.6, 0.8);
+  Vector y = Vector::Constant(102, 0.5);
+  y(0) = 1;
+  y(1) = -1;
+  for (const char* phi : {"softplus", "relu", "tanh"}) {
+    FitOptions o = small("gauss_newton", phi);
+    o.width = 40;
+    const FitResult r = fit(regression(X, y), o);
+    ASSERT_EQ(r.certificate.kind, "descent") << phi << ": " << r.conclusion;
+    EXPECT_EQ(r.n_distinct, 3);
+    // Plain gradient descent over all samples, from weights beside the solution.
+    Problem p{X, y, r.network.outputs[0], activation(phi)};
+    const Vector moved = 1e-9 * normals(p.network.W.size(), 5);
+    p.network.W += Eigen::Map<const RowMatrix>(moved.data(), p.network.W.rows(), 2);
+    const Certificate c = [&] {
+      Progress progress;
+      const RowMatrix distinct = X.topRows(3);
+      const Vector targets = y.head(3);
+      return certify_output(p.network, p.phi, {distinct, targets, Vector{{1, 1, 100}}}, progress).certificate;
+    }();
+    ASSERT_EQ(c.kind, "descent") << phi << ": " << c.reason;
+    EXPECT_GE(c.misfit, p.r().norm());
+    EXPECT_LE(c.misfit, 1.001 * p.r().norm());
+    EXPECT_GE(c.norm_J, singular_values(p.jacobian())(0) * (1 - 1e-12));
+    EXPECT_LE(c.step, 0.48 / std::pow(singular_values(p.jacobian())(0), 2));
+    double bound = c.misfit;
+    for (int k = 0; k < 500; ++k, bound *= 1 - c.step * c.rate) {
+      EXPECT_LE(p.r().norm(), bound * (1 + 1e-9) + 1e-13) << phi << " step " << k;
+      p.step(c.step);
+    }
+  }
+}
+
+TEST(Fit, NearlyEqualPointsAreNotProvedToFit) {
+  RowMatrix X(3, 2);
+  X << 1, 0, 1, 0x1p-51, 0.6, 0.8;
+  for (const char* phi : {"relu", "softplus"})
+    for (const auto& y : {Vector{{1, 1, 0.5}}, Vector{{1, -1, 0.5}}}) {
+      FitOptions o = small("gauss_newton", phi);
+      o.width = 8;
+      const FitResult r = fit(regression(X, y), o);
+      EXPECT_EQ(r.n_distinct, 3);
+      EXPECT_TRUE(r.conflicts.empty());
+      EXPECT_EQ(r.certificate.kind, "none") << r.conclusion;
+      ASSERT_TRUE(r.nearest);
+      EXPECT_NE(r.conclusion.find("samples 0 (label 1) and 1"), std::string::npos) << r.conclusion;
+      EXPECT_EQ(r.conclusion.find("impossible"), std::string::npos) << r.conclusion;
+    }
 }
 
 TEST(Fit, ConflictsMakeZeroLossImpossible) {

@@ -34,7 +34,7 @@ Network network(const std::string& activation, const std::string& precision, Ind
                                    .precision = precision,
                                    .seed = 3,
                                    .index = static_cast<std::uint64_t>(k)}));
-  if (!raw) result.mean = points(20, kFeatures).colwise().mean().transpose();
+  if (!raw) result.center = mean_point(points(20, kFeatures));
   result.task = c == 2 ? Task::none : Task::classification;
   if (c == 1) result.class_names = {"no", "yes"};
   for (Index k = 0; c > 2 && k < c; ++k) result.class_names.push_back(std::to_string(k));
@@ -48,7 +48,8 @@ void expect_equal(const Network& a, const Network& b) {
   EXPECT_EQ(a.normalize, b.normalize);
   EXPECT_EQ(a.task, b.task);
   EXPECT_EQ(a.class_names, b.class_names);
-  EXPECT_EQ(a.mean, b.mean);
+  EXPECT_EQ(a.center.high, b.center.high);
+  EXPECT_EQ(a.center.low, b.center.low);
   ASSERT_EQ(a.outputs.size(), b.outputs.size());
   for (std::size_t k = 0; k < a.outputs.size(); ++k) {
     EXPECT_EQ(a.outputs[k].W, b.outputs[k].W);
@@ -115,8 +116,9 @@ TEST_F(Model, WhatCouldNotBeLoadedIsNotSaved) {
   refuses([](Network& n) { n.outputs[2].W.resize(33, 5); }, "different sizes");
   refuses([](Network& n) { n.outputs[2].v.conservativeResize(32); }, "different sizes");
   refuses([&](Network& n) { n.outputs[4].W(0, 0) = kNan; }, "not finite");
-  refuses([&](Network& n) { n.mean(0) = kNan; }, "a mean that is not finite");
-  refuses([](Network& n) { n.mean.resize(5); }, "mean of 5 values; expected 6");
+  refuses([&](Network& n) { n.center.high(0) = kNan; }, "a mean that is not finite");
+  refuses([](Network& n) { n.center.high.resize(5); }, "mean of 5 and 6 values; expected 6");
+  refuses([](Network& n) { n.center.low(0) = n.center.high(0); }, "rounded to double");
   refuses([](Network& n) { n.activation = "swish"; }, "unknown activation 'swish'; expected relu");
   refuses([](Network& n) { n.scaling = "mean"; }, "unknown scaling 'mean'");
   refuses([](Network& n) { n.precision = "float16"; }, "unknown precision 'float16'");
@@ -192,7 +194,7 @@ TEST_F(Model, LoaderRefusesOtherFiles) {
       "expected [outputs, m, d] and [outputs, m]");
   tensor(
       "mean", [](Tensor& t) { t.shape = {5}, t.bytes.conservativeResize(40); },
-      "mean of 5 values; expected 6");
+      "mean of 5 and 6 values; expected 6");
   tensor(
       "mean", [](Tensor& t) { t.dtype = Dtype::i64; }, "tensor 'mean' is I64");
   tensor(
@@ -313,7 +315,7 @@ TEST_F(Exported, LargeAndSmallArguments) {
 TEST_F(Exported, AZeroRowGivesNan) {
   ZEROLOSS_NEEDS_PYTHON();
   Network normalised = network("tanh", "float32", 1);
-  normalised.mean.resize(0);
+  normalised.center = {};
   export_onnx(path("a.onnx"), normalised);
   const std::vector<float> x(6);
   write_tensors(path("a.in.safetensors"), {view_of("x", {1, 6}, x.data())});

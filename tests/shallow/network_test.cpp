@@ -70,12 +70,12 @@ TEST(Predict, IsTheFormula) {
     Network network;
     network.activation = name;
     network.outputs = {p.network, draw({.width = 600, .d = 4, .index = 1})};
-    network.mean = Vector::LinSpaced(4, -1, 1);
+    network.center = {Vector::LinSpaced(4, -1, 1), Vector::Zero(4)};
     RowMatrix X = 3 * p.X;
     const Matrix y = predict(network, X);
     ASSERT_EQ(y.cols(), 2);
     for (Index i = 0; i < 9; ++i) {
-      Vector x = X.row(i).transpose() - network.mean;
+      Vector x = X.row(i).transpose() - network.center.high;
       x /= x.norm();
       for (Index c = 0; c < 2; ++c) {
         const auto& [W, v] = network.outputs[static_cast<std::size_t>(c)];

@@ -20,16 +20,14 @@ int thread_count();
 std::string simd_target();
 
 /// While one of these lives, BLAS calls made from several of our threads at once each run on one thread. An
-/// OpenMP BLAS does so by itself inside a parallel region; one with a thread pool of its own must be told.
+/// OpenMP BLAS does so by itself inside a parallel region; one with a thread pool of its own must be told,
+/// for all threads of the process: lives may overlap in any order, and the last one to end restores what was.
 class SerialBlas {
  public:
   SerialBlas();
   ~SerialBlas();
   SerialBlas(const SerialBlas&) = delete;
   SerialBlas& operator=(const SerialBlas&) = delete;
-
- private:
-  int threads_before_ = 0;
 };
 
 }  // namespace zeroloss

@@ -38,6 +38,12 @@ struct Sample {
 Sample sample(const Dataset& data, Index i);
 std::string describe(const Sample& sample);  ///< "3 (label a)"; the number alone without labels
 
+struct SamplePair {
+  Sample first, second;
+  double distance = 0;  ///< of the normalised points; to minus the second if antipodal
+  bool antipodal = false;
+};
+
 /// What to read, and what of it to keep.
 struct ReadOptions {
   std::string target{};  ///< csv: name or 0-based index of the target column; "" = label, target, class or y
@@ -64,16 +70,31 @@ Dataset read_dataset(const std::string& source, const ReadOptions& options = {})
 /// in range.
 void check_dataset(const Dataset& data);
 
-/// Subtracts the mean point from every row, in place; returns it, rounded to double.
-Vector center(Dataset& data);
+/// A point that is subtracted from others: high + low, exactly, where high is that sum rounded to double. A
+/// mean so stored is known to some 2^-106, so that points far from the origin keep the digits that tell them
+/// apart.
+struct Center {
+  Vector high, low;  ///< d numbers each; none where nothing is subtracted
+  bool empty() const { return high.size() == 0; }
+};
 
-/// Divides every row by its Euclidean norm, in place; each entry is then within 3 u relative of the exact
-/// quotient (u = 2^-53; entries below 2^-1022 excepted). Throws DataError naming the records of zero rows.
-void normalize_rows(Dataset& data);
+/// The mean of the rows, within 2^-100 of the largest |x_ij| of a column.
+Center mean_point(const RowMatrix& X);
 
-/// For points that claim to be unit vectors: throws DataError naming a row whose length is off 1 by more than
-/// 1e-12. What is left is for normalize_rows, so that the lengths are those that proofs rely on.
-void check_unit_rows(const Dataset& data);
+/// Replaces every row x by (x - c)/||x - c|| rounded to double: within unit_row_error(d) of the exact
+/// quotient, in Euclidean length. c is subtracted with 64-bit mantissas from x as it is, so nothing is lost
+/// where the two are close. Throws DataError naming the records whose row is c.
+void normalize_rows(Dataset& data, const Center& center = {});
+
+/// What normalize_rows may have changed in a row of d numbers.
+double unit_row_error(Index d);
+
+/// Replaces every row x by x - c rounded to double, within 1.01 u of each entry (u = 2^-53).
+void subtract(Dataset& data, const Center& center);
+
+/// For points that claim to be unit vectors: throws DataError naming a row x with ||x - c|| off 1 by more
+/// than 1e-12. What is left is for normalize_rows, so that the lengths are those that proofs rely on.
+void check_unit_rows(const Dataset& data, const Center& center = {});
 
 /// The targets as columns: regression n x 1; two classes n x 1 with -1 (first class) and +1;
 /// c > 2 classes n x c with +1 for the point's class and -1 elsewhere. Throws std::invalid_argument for

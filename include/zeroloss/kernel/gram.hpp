@@ -4,6 +4,7 @@
 
 #include "zeroloss/kernel/dual.hpp"
 #include "zeroloss/kernel/packed.hpp"
+#include "zeroloss/kernel/separation.hpp"
 
 /// Gram kernels of n unit vectors: K_ij = k(<x_i, x_j>), only the lower half, in n(n+1)/2 numbers.
 namespace zeroloss {
@@ -22,13 +23,6 @@ struct Kernel {
 Kernel sigma(const Activation& activation);           ///< Sigma = rho h(rho): J J^T at infinite width
 Kernel sigma_features(const Activation& activation);  ///< Sigma~ = h~(rho): phi phi^T at infinite width
 Kernel power(int r);                                  ///< G^{odot r}, r >= 1
-
-/// Two points and their distance, ||x_i - x_j||, or ||x_i + x_j|| for an antipodal pair.
-struct Pair {
-  Index i = 0, j = 0;  ///< rows of X, i > j
-  double distance = 0;
-  bool antipodal = false;  ///< x_i is near -x_j
-};
 
 template <class T>
 struct Gram {

@@ -1,4 +1,5 @@
 #pragma once
+#include <limits>
 #include <string>
 
 #include "zeroloss/core/progress.hpp"
@@ -9,9 +10,19 @@
 /// (theory 4). Nothing random is left: what holds, holds with certainty, rounding included.
 namespace zeroloss {
 
-/// What is proved about one output (W, v) on the points X and targets y: all four exactly the doubles they
-/// are, evaluated in exact arithmetic with the exact activation. J is the Jacobian of the outputs in vec(W)
-/// at W, r = f - y the residual.
+/// What a network has to satisfy: f(x_i) = y_i for n points, no two of them equal.
+struct Equations {
+  const RowMatrix& X;  ///< n x d, rows of any length but 0
+  const Vector& y;     ///< n, exactly these doubles
+  Vector counts =
+      {};  ///< how often each point occurs, so that the loss is 1/2 sum_i counts_i r_i^2; empty = once
+  double row_error =
+      0;  ///< the points are within row_error ||x_i|| of the rows (unit_row_error); 0: they are the rows
+};
+
+/// What is proved about one output (W, v), exactly the doubles they are, in exact arithmetic with the exact
+/// activation, and for all points within row_error of the rows. C = diag(counts), J is C^1/2 times the
+/// Jacobian of the outputs in vec(W) at W, r = C^1/2 (f - y) the residual.
 struct Certificate {
   /// descent | existence | none: what holds (descent implies existence); output_weights: of random features,
   /// where radius is a distance of v, and lambda_min is that of Phi Phi^T.
@@ -22,7 +33,8 @@ struct Certificate {
   /// where no sign can change the distance to the nearest change over R; existence: least |z_ij|/(||x_i||
   /// rho) at the polished weights, kinks left out. Of the better attempt if none holds.
   double margin = 0;
-  double misfit = 0;      ///< upper bound of ||r||
+  double misfit =
+      std::numeric_limits<double>::infinity();  ///< upper bound of ||r||; infinite if none is known
   double lambda_min = 0;  ///< lower bound of lambda_min(J J^T) at W; 0 if none is proved
   double norm_J = 0;      ///< upper bound of ||J||; 0 if not computed (it is where descent holds)
   /// descent: gradient descent from W with any step up to this converges to an exact solution, never leaves
@@ -38,14 +50,14 @@ struct CertifiedOutput {
   TwoLayer polished;  ///< existence: weights beside the exact solution, misfit at rounding level; else empty
 };
 
-/// Tries descent, then (relu only) existence, which `polish` asks for also where descent holds. Points X n x
-/// d (any length of rows, distinct), targets y n. A user's activation (not tabulated) never holds: "computed,
-/// not verified". Cost: n m d multiply-adds for Z, n^2 (m + d)/2 for J J^T, four Cholesky factorisations;
-/// memory 16 n^2 + 24 n m bytes. Existence: see src/shallow/existence.hpp; for k kinks 16 (n + k)^2 + 16 n^2
+/// Tries descent, then (relu only) existence, which `polish` asks for also where descent holds. A user's
+/// activation (not tabulated) never holds: "computed, not verified". Cost: n m d multiply-adds for Z, n^2 (m
+/// + d)/2 for J J^T, four Cholesky factorisations; memory 16 n^2 + 24 n m bytes. Existence: see
+/// src/shallow/existence.hpp; for k kinks 16 (n + k)^2 + 16 n^2
 /// + 40 n m bytes. Bits do not depend on threads. Throws std::invalid_argument for sizes that do not agree or
 /// values that are not finite, ResourceError if memory does not suffice, Interrupted.
-CertifiedOutput certify_output(const TwoLayer& network, const Activation& activation, const RowMatrix& X,
-                               const Vector& y, Progress& progress, bool polish = false);
+CertifiedOutput certify_output(const TwoLayer& network, const Activation& activation,
+                               const Equations& equations, Progress& progress, bool polish = false);
 
 /// ||f - y||/||y|| of one output, evaluated in long double; ||f - y|| if y = 0. relu, quadratic and softplus
 /// in full long double precision; the others evaluate phi in double. About 1 ns a multiply-add.

@@ -17,7 +17,7 @@ namespace zeroloss {
 struct CertifyOptions {
   std::string activation = "relu";  ///< a name that activation() knows
   bool center = false;              ///< subtract the mean point first
-  bool normalize = true;  ///< divide rows by their length; if not, rows off 1 by more than 1e-12 are an error
+  bool normalize = true;  ///< any rows; if not, a row whose length is off 1 by more than 1e-12 is an error
   double failure_probability = 0.01;  ///< of the a-priori guarantees, in (0, 1)
   double accuracy = 1e-3;             ///< relative misfit that the step counts refer to, in (0, 1)
   double width = 0;                   ///< hidden units of a given network; 0 = ask for the sufficient width
@@ -26,12 +26,6 @@ struct CertifyOptions {
       false;  ///< also lambda~ and the lower bounds mu_r^2 lambda_min(G^{o r+1}) for r = 0, 2, 3; verified
   bool spectrum = false;   ///< also all n eigenvalues
   std::uint64_t seed = 0;  ///< of probes and shuffled labels, [0, 2^53)
-};
-
-struct SamplePair {
-  Sample first, second;
-  double distance = 0;  ///< of the normalised points; to minus the second if antipodal
-  bool antipodal = false;
 };
 
 /// A sample that holds lambda_min down: `weight` is its squared entry in the unit eigenvector.
@@ -46,6 +40,7 @@ struct CertifyResult {
   std::string reason;      ///< why not verified, zero or impossible; empty if verified
 
   Index n = 0, d = 0, n_distinct = 0;
+  Center center;  ///< what was subtracted; empty if nothing was
   Task task = Task::none;
   std::vector<std::string> class_names;
   std::string activation;
@@ -53,18 +48,21 @@ struct CertifyResult {
   double lambda_min = 0;  ///< of Sigma on the distinct points, computed; 0 where it is known to vanish
   std::optional<double> lambda_min_verified;  ///< proven lower bound
   double rounding_loss = 0;                   ///< what the proof gives away to rounding and entry errors
-  double lambda_max = 0;
+  double lambda_max = 0;                      ///< of the kernel of all samples
   double ridge = 0;   ///< added to H for what needs its inverse; 0 unless H is numerically singular
-  double norm_X = 0;  ///< ||X||, proven upper bound
+  double norm_X = 0;  ///< ||X|| of all samples, proven upper bound
   std::vector<Bottleneck> bottleneck;  ///< largest weights first, at most 6
   double bottleneck_distance = 0;      ///< between the first two of them, up to sign; 0 if there is one point
-  std::vector<double> spectrum;        ///< all eigenvalues, ascending, if asked for
+  std::vector<double>
+      spectrum;  ///< all eigenvalues, ascending, if asked for; equal samples count as often as they occur
 
   double separation = 0;                        ///< delta: min over pairs of distinct points, up to sign
   std::vector<SamplePair> closest;              ///< nearest first
   std::vector<std::vector<Sample>> duplicates;  ///< groups of equal points with equal labels
   std::vector<std::vector<Sample>> conflicts;   ///< groups of equal points with different labels
-  std::vector<SamplePair> antipodal;
+  std::vector<SamplePair> antipodal;            ///< pairs x, -x, exactly
+  /// Different points within 1e-6 of each other up to sign, rather with different labels, if there are any.
+  std::optional<SamplePair> nearest;
   Index near_pairs = 0;  ///< pairs of distinct points closer than 1.42e-3 up to sign
 
   std::vector<Guarantee> guarantees;

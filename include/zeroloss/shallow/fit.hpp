@@ -35,7 +35,7 @@ struct FitOptions {
   double flow_tolerance = 1e-8;       ///< absolute and relative error a step of the integrator
   std::string space = "auto";         ///< where steps are computed (theory 6): auto | weights | gram
   bool center = false;                ///< subtract the mean point first
-  bool normalize = true;  ///< divide rows by their length; if not, rows off 1 by more than 1e-12 are an error
+  bool normalize = true;  ///< any rows; if not, a row whose length is off 1 by more than 1e-12 is an error
   double failure_probability = 0.01;  ///< of the theorems' bounds, in (0, 1)
   std::uint64_t seed = 0;             ///< of weights, signs and batches, [0, 2^53)
   std::filesystem::path checkpoint =
@@ -99,9 +99,13 @@ struct OutputResult {
 struct FitResult {
   std::string conclusion;                ///< the answer in a sentence or two
   Status status = Status::budget_spent;  ///< the worst of the outputs'
-  Index n = 0, d = 0, n_distinct = 0;    ///< equal points with equal labels count once, in training too
+  Index n = 0, d = 0,
+        n_distinct = 0;  ///< all samples are trained on; equal ones with equal targets are one point
   std::vector<std::vector<Sample>>
-      conflicts;               ///< equal points with different labels: zero loss is impossible
+      conflicts;  ///< equal points with different labels: zero loss is impossible
+  /// Different points within 1e-6 of each other, rather with different targets, which may stand in the way of
+  /// a proof.
+  std::optional<SamplePair> nearest;
   Index steps = 0;             ///< most of any output
   double step = 0;             ///< eta of the first output
   double tolerance = 0;        ///< the one in force

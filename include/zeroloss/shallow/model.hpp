@@ -8,11 +8,11 @@
 namespace zeroloss {
 
 /// Writes a safetensors file: tensors W (outputs x m x d) and v (outputs x m), F32 or F64 by precision, and
-/// mean (d, F64) if there is one; metadata kind = two_layer, format_version = 1, activation, scaling,
-/// precision, task, class_names (a JSON list) and normalize. `extra` is kept beside these (options of the
-/// training, ..); what it says under one of their keys is left out. Names in other encodings become UTF-8,
-/// see utf8() in core/text. Written as write_tensors does. Throws std::invalid_argument for a network that
-/// load_model would refuse.
+/// mean and mean_low (d, F64: the center's high and low part) if there is one; metadata kind = two_layer,
+/// format_version = 1, activation, scaling, precision, task, class_names (a JSON list) and normalize. `extra`
+/// is kept beside these (options of the training, ..); what it says under one of their keys is left out.
+/// Names in other encodings become UTF-8, see utf8() in core/text. Written as write_tensors does. Throws
+/// std::invalid_argument for a network that load_model would refuse.
 void save_model(const std::filesystem::path& path, const Network& network, const Metadata& extra = {});
 
 /// What save_model wrote: the same numbers to the last bit. Throws DataError naming the file and what is
@@ -29,8 +29,8 @@ Network load_model(const std::filesystem::path& path);
 /// Operators are standard ones that ONNX Runtime has for the type. It has no Erf in float64: there erf and
 /// gelu take Erf in float32 (metadata: erf_precision = float32).
 /// Measured at width 32,768 with ONNX Runtime 1.31: the difference to predict() is below 2e-6 (float32), 4e-8
-/// (float64 with Erf), 2e-15 (other float64) of the largest output. Float32 rounds points before the mean is
-/// subtracted: data far from the origin, compared with their spread, lose digits.
+/// (float64 with Erf), 2e-15 (other float64) of the largest output. The mean is subtracted in two parts; but
+/// points in float32 that are far from the origin, compared with their spread, have lost digits before.
 /// Memory at use: two or more arrays of outputs x batch x m numbers. Throws as save_model and
 /// OnnxModel::write do.
 void export_onnx(const std::filesystem::path& path, const Network& network, const Metadata& extra = {});

@@ -46,7 +46,7 @@ struct Network {
   std::string scaling = "ntk";
   std::string precision = "float64";  ///< float32: every weight is a float
   std::vector<TwoLayer> outputs;      ///< all of the same m and d
-  Vector mean = {};                   ///< subtracted from every point first; empty = nothing is
+  Center center = {};                 ///< subtracted from every point first; empty = nothing is
   bool normalize = true;              ///< then every point is divided by its length
   Task task = Task::none;
   std::vector<std::string> class_names = {};  ///< of the data it was trained on; empty for regression

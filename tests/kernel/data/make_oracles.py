@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""Writes activation_oracle.csv and dual_oracle.csv beside itself (needs mpmath; about three minutes).
+"""Writes activation_oracle.csv, dual_oracle.csv and entries_oracle.csv beside itself, or those that are named (needs mpmath;
+about four minutes).
 
 Activations: textbook formulas at 400 digits. Dual activations: not by Hermite series but by integration,
 E[f(a) f(b)] over the plane with a = alpha p + beta q, b = alpha p - beta q, by the trapezoidal rule (smooth f: exact to
-1e-20), and for relu by Gauss-Legendre over a of f(a) E[f(b) | a]. Every value is the nearest double.
+1e-20), and for relu by Gauss-Legendre over a of f(a) E[f(b) | a]. Every value is the nearest double. At the many rho of
+entries_oracle.csv, 22 digits by closed forms or Hermite series (tail below 1e-18), which the integrals check.
 """
 
 import math
 import pathlib
+import random
+import sys
 
-from mpmath import erf, erfc, exp, log1p, mp, mpf, pi, quad, sqrt, tanh
+from mpmath import acos, asin, erf, erfc, exp, log1p, mp, mpf, nstr, pi, polyval, quad, sqrt, tanh
 
 HERE = pathlib.Path(__file__).parent
 
@@ -130,11 +134,65 @@ def dual_rows():
             yield [name, rho, repr(nearest(h)), repr(nearest(h_tilde))]
 
 
+CLOSED = {  # h~ and h, given rho
+    "relu": lambda r: ((sqrt(1 - r * r) + acos(-r) * r) / (2 * pi), acos(-r) / (2 * pi)),
+    "erf": lambda r: (2 / pi * asin(2 * r / 3), 4 / pi / sqrt(9 - 4 * r * r)),
+    "quadratic": lambda r: ((1 + 2 * r * r) / 4, r),
+}
+
+
+def many_rho():
+    """All of [-1, 1], both ends, 0 and both sides of 1/2 and 3/4, where Highway's asin(rho) and asin(2 rho/3) change."""
+    draw = random.Random(7)
+    positive = [float(r) for r in RHO if r > 0] + [draw.random() for _ in range(60)]
+    positive += [1 - draw.random() * 2.0**-k for k in range(3, 53, 4)] + [draw.random() * 2.0**-k for k in range(3, 60, 6)]
+    positive += [c + draw.random() * s * 2.0**-k for c in (0.5, 0.75) for s in (1, -1) for k in (3, 9, 24, 50)] + [0.5, 0.75]
+    positive += [0.511784284206535, 0.5071977973649405, 1 - 2.0**-53, 1 - 2.0**-52, 1e-300]
+    return [-r for r in sorted(positive, reverse=True)] + [0.0] + sorted(positive)
+
+
+def hermite_squares(functions):
+    """mu_r(f)^2, r < 260, of each f: the trapezoidal rule as in scripts/hermite_tables.py."""
+    terms, step = 260, mpf(1) / 32
+    sums, roots = [[mpf(0)] * terms for _ in functions], [sqrt(mpf(r)) for r in range(terms + 1)]
+    for k in range(-26 * 32, 26 * 32 + 1):
+        z = k * step
+        values = [f(z) * density(z) * step for f in functions]
+        before, he = mpf(0), mpf(1)
+        for r in range(terms):
+            for total, value in zip(sums, values):
+                total[r] += value * he
+            before, he = he, (z * he - roots[r] * before) / roots[r + 1]
+    return [[m * m for m in total] for total in sums]
+
+
+def entries_rows():
+    for name, functions in ACTIVATIONS.items():
+        mp.dps = 50
+        duals = CLOSED.get(name)
+        if duals is None:
+            squares = [list(reversed(s)) for s in hermite_squares(functions[:2])]
+            duals = lambda r: [polyval(s, r) for s in squares]  # noqa: E731
+        for rho in (1, -1, 0.75, -0.3):
+            by_integral = relu_duals(mpf(rho)) if name == "relu" else plane(functions[:2], mpf(rho))
+            for a, b in zip(duals(mpf(rho)), by_integral):
+                assert abs(a - b) < mpf(10) ** -18, (name, rho, a, b)
+        for rho in many_rho():
+            h_tilde, h = duals(mpf(rho))
+            yield [name, repr(rho), nstr(h, 22), nstr(h_tilde, 22)]
+
+
 def write(file, header, rows):
     lines = [header] + [",".join(map(str, row)) for row in rows]
     (HERE / file).write_text("\n".join(lines) + "\n")
 
 
+FILES = {
+    "activation_oracle.csv": ("activation,z,phi,dphi,d2phi", activation_rows),
+    "dual_oracle.csv": ("activation,rho,h,h_tilde", dual_rows),
+    "entries_oracle.csv": ("activation,rho,h,h_tilde", entries_rows),
+}
+
 if __name__ == "__main__":
-    write("activation_oracle.csv", "activation,z,phi,dphi,d2phi", activation_rows())
-    write("dual_oracle.csv", "activation,rho,h,h_tilde", dual_rows())
+    for file in sys.argv[1:] or FILES:
+        write(file, FILES[file][0], FILES[file][1]())

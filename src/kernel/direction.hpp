@@ -1,0 +1,23 @@
+#pragma once
+#include <boost/multiprecision/cpp_int.hpp>
+#include <string>
+#include <vector>
+
+#include "zeroloss/data/dataset.hpp"
+
+/// Points in exact arithmetic, up to their lengths.
+namespace zeroloss {
+
+using Integers = std::vector<boost::multiprecision::cpp_int>;
+
+/// The whole numbers without a common divisor that are a positive multiple of row i less the center. Two
+/// points are equal once divided by their lengths exactly if these agree.
+Integers direction(const RowMatrix& points, Index i, const Center& center);
+
+/// They as text, for comparison; `sign` = -1 gives that of the opposite point.
+std::string key(const Integers& direction, int sign = 1);
+
+/// Of rows of integers, by elimination without fractions. Cost: rows^2 columns products of long numbers.
+Index rank(std::vector<Integers> rows);
+
+}  // namespace zeroloss
