@@ -10,11 +10,6 @@ def rational(x):
     return fmpq(numerator, denominator)
 
 
-def below(x):
-    """The largest number that the ball proves to be at most x, as an exact arb."""
-    return x.lower()
-
-
 def exact_mean(X):
     rows = [[rational(x) for x in row] for row in X]
     return [sum(column, fmpq(0)) / len(rows) for column in zip(*rows)]
@@ -24,6 +19,11 @@ def pair(x):
     """A rational as the pair of doubles that a network keeps: high = x rounded, low = what is left, rounded."""
     high = nearest(x)
     return high, nearest(x - rational(high))
+
+
+def stored(high, low):
+    """The centre that two arrays stand for."""
+    return [rational(h) + rational(l) for h, l in zip(high, low)]
 
 
 def nearest(x):
@@ -80,9 +80,10 @@ class Points:
     def units(self):
         return arb_mat([self.unit(i) for i in range(len(self.distinct))])
 
-    def gram(self):
-        m = len(self.distinct)
-        return symmetric(m, lambda i, j: self.cosine(i, j)[0])
+    def sample_gram(self):
+        """X X^T of all samples, up to eigenvalues 0: a point that occurs k times has the factor sqrt(k)."""
+        root = [arb(k).sqrt() for k in self.count]
+        return symmetric(len(self.distinct), lambda i, j: self.cosine(i, j)[0] * root[i] * root[j])
 
     def separation(self):
         """The least distance up to sign of distinct points; None if there is one."""

@@ -1,7 +1,8 @@
 """The formulas of theory.md section 4 at the exact numbers of the points: what each printed row must not undercut.
 
 A width must be at least the formula's, a step and a rate at most, the number of steps at least. Balls stand for lambda
-(its upper end is proved), ||X|| (its lower end is) and ||y||; a row is false where the balls prove that it undercuts."""
+(its upper end is proved), ||X|| (its lower end is) and ||y||; a row is false where the balls prove that it undercuts.
+n, ||X|| and ||y|| are those of all samples, lambda that of the distinct points."""
 
 from dataclasses import dataclass
 

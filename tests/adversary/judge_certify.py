@@ -5,61 +5,48 @@ import re
 import dual
 import guarantees
 import spectrum
-from exact import Points, exact_mean, pair, precision, rational
+from exact import Points, exact_mean, precision, rational, stored
 from flint import arb
 from verdict import Verdict, text_number
 
 
-def centres(case):
-    """Where the points may be taken from: the pair of doubles that stands for the mean, and the exact mean where the pair is
-    within 2^-104 of it (among subnormal numbers it cannot be)."""
-    if not case.options.get("center"):
-        return {"": None}
-    mean = exact_mean(case.X)
-    stored = [sum(map(rational, pair(x)), rational(0)) for x in mean]
-    if all(abs(c - x) * 2**104 <= abs(x) for c, x in zip(stored, mean)):
-        return {"": stored, " (from the exact mean)": mean}
-    return {"": stored}
+def judge(case, result):
+    centre, verdicts = None, []
+    if case.options.get("center"):
+        centre = stored(*result.center)
+        verdicts.append(near_mean(case.X, centre))
+    points = Points(case.X, centre)
+    return verdicts + (zero_points(points) if points.zero else on_points(case, result, points))
 
 
-def targets(case, points):
-    """Columns of targets of the distinct points' first samples, as the networks see them."""
-    return case.columns(points.distinct) if case.y is not None else []
+def near_mean(X, centre):
+    """The pair is within 2^-100 of the mean, measured by the largest number of its column."""
+    far = [j for j, (c, x, column) in enumerate(zip(centre, exact_mean(X), zip(*X)))
+           if abs(c - x) * 2**100 > max(abs(rational(t)) for t in column) and abs(c - x) > rational(5e-324)]  # fmt: skip
+    return Verdict("certify: centre", not far, f"columns {far}")
 
 
 def conflict(case, points):
     return case.y is not None and any(len({case.y[i] for i in group}) > 1 for group in points.groups)
 
 
-def judge(case, result):
-    verdicts = []
-    for note, centre in centres(case).items():
-        points = Points(case.X, centre)
-        found = zero_points(points) if points.zero else on_points(case, result, points, first=not note)
-        verdicts += [Verdict(v.kind + note, v.holds, v.detail) for v in found]
-    return verdicts
-
-
 def zero_points(points):
     return [Verdict("certify: zero point", False, f"points {points.zero} are exactly zero, and were not refused")]
 
 
-def on_points(case, result, points, first):
+def on_points(case, result, points):
     phi = case.options["activation"]
     Sigma = lambda: dual.kernel(points, phi)
     verdicts = list(outcome(case, result, points, Sigma))
     if result.lambda_min_verified is not None:
         verdicts.append(lambda_min(Sigma, result.lambda_min_verified, "certify: lambda_min"))
         printed = re.search(r"lambda_min >= (\S+) \(verified", result.conclusion)
-        if first and printed and text_number(printed[1]) > result.lambda_min_verified:
+        if printed and text_number(printed[1]) > result.lambda_min_verified:
             verdicts.append(Verdict("certify: text", False, f"{printed[0]} of {result.lambda_min_verified!r}"))
     verdicts.append(separation(result, points))
-    unit_gram = lambda: points.gram()
-    verdicts.append(Verdict("certify: norm_X", spectrum.norm_at_most(unit_gram, squared(result.norm_X)),
+    verdicts.append(Verdict("certify: norm_X", spectrum.norm_at_most(points.sample_gram, squared(result.norm_X)),
                             f"||X|| <= {result.norm_X!r}"))  # fmt: skip
-    if first:
-        verdicts += rows(case, result, points)
-    return verdicts
+    return verdicts + list(rows(case, result, points))
 
 
 def squared(x):
@@ -122,10 +109,10 @@ def source(case, points, name):
 def rows(case, result, points):
     labelled = case.y is not None
     with precision(300):
-        columns = targets(case, points)
+        columns = case.columns(range(points.n)) if labelled else []
         x = guarantees.Numbers(
-            phi=case.options["activation"], n=len(points.distinct), d=points.d,
-            norm_X=spectrum.highest_below(points.gram()).sqrt(),
+            phi=case.options["activation"], n=points.n, d=points.d,
+            norm_X=spectrum.highest_below(points.sample_gram()).sqrt(),
             norm_y=max_norm(columns), networks=max(1, len(columns)),
             p=arb(case.options.get("failure_probability", 0.01)), accuracy=arb(case.options.get("accuracy", 0.001)),
         )  # fmt: skip

@@ -3,7 +3,7 @@
 import re
 
 import spectrum
-from exact import Points, exact_mean, pair, precision, rational
+from exact import Points, precision, stored
 from flint import arb, arb_mat
 from judge_certify import conflict
 from network import Output, frobenius, matrix
@@ -14,24 +14,14 @@ SLACK = arb(1) + arb(2) ** -100  # simulated steps are rounded to BITS
 WORK = 1.5e5  # n m activations of a simulation
 
 
-def stored_centre(network, case):
-    """What the network subtracts: the pair of doubles it keeps, high and low. A network that does not say its low part
-    is taken to mean the exact mean's pair."""
-    if not len(network.mean):
-        return None
-    low = getattr(network, "mean_low", None)
-    if low is None:
-        return [sum(map(rational, pair(x)), rational(0)) for x in exact_mean(case.X)]
-    return [rational(high) + rational(rest) for high, rest in zip(network.mean, low)]
-
-
 def judge(case, result):
-    points = Points(case.X, stored_centre(result.network, case))
+    network = result.network
+    points = Points(case.X, stored(network.mean, network.mean_low) if len(network.mean) else None)
     if points.zero:
         return [Verdict("fit: zero point", False, f"points {points.zero} are exactly zero, and were not refused")]
     verdicts = list(words(case, result, points))
     columns = case.columns(points.distinct)
-    for c, (output, layer, y) in enumerate(zip(result.outputs, result.network.outputs, columns)):
+    for c, (output, layer, y) in enumerate(zip(result.outputs, network.outputs, columns)):
         polished = result.polished.outputs[c] if result.polished is not None else None
         with precision(BITS):
             found = certificate(case, points, output.certificate, layer, y, polished)
@@ -143,19 +133,39 @@ def newton(net, W, c):
 
 
 def existence(net, layer, W, c, polished):
-    """The linear piece of the polished weights, its kinks held at 0: a ball of solutions that keeps every sign."""
+    """An exact network in a linear piece: from the polished weights, whose least |z| are the kinks; without them from W,
+    where signs that do not survive become kinks. The last move is a ball of solutions that keeps every sign."""
     P = matrix(polished.W) if polished is not None else W
     Z = net.preactivations(P)
     live = [(i, j) for i in range(net.n) for j in range(net.m) if not net.v[j] == 0]
-    kinks = sorted(live, key=lambda e: float(abs(Z[e[0]][e[1]])))[: c.kinks]
-    held = set(kinks)
-    on = [[(i, j) in set(live) - held and Z[i][j] > 0 for j in range(net.m)] for i in range(net.n)]
-    d = W.ncols()
+    held = sorted(live, key=lambda e: float(abs(Z[e[0]][e[1]])))[: c.kinks] if polished is not None else []
+    active = {e for e in live if Z[e[0]][e[1]] > 0}
+    for _ in range(20):
+        V, after = least_move(net, P, Z, active - set(held), held)
+        if V is None:
+            return Verdict("existence", None, "the linear system is singular")
+        on = active - set(held)
+        lost = [e for e in live if e not in held and not settles(after[e[0]][e[1]], e in on)]
+        if not lost:
+            distance = frobenius(V - W)
+            near = settled(distance <= c.radius, distance > c.radius)
+            return Verdict("existence", near or None, f"within {c.radius!r}; found at {distance.str(8)}, {c.kinks} kinks")
+        held = held + lost
+    return Verdict("existence", None, f"no linear piece is found; {len(held)} kinks at last, {c.kinks} printed")
+
+
+def settles(z, on):
+    return z >= 0 if on else z <= 0
+
+
+def least_move(net, P, Z, on, kinks):
+    """The least-norm solution of f = y and of z = 0 at the kinks, where entries `on` are active; and its Z."""
+    d = P.ncols()
     equations, right = [], []
     for i in range(net.n):
-        row = [net.v[j] * net.X[i, k] if on[i][j] else arb(0) for j in range(net.m) for k in range(d)]
-        equations.append(row)
-        right.append(net.y[i] - sum((net.v[j] * Z[i][j] for j in range(net.m) if on[i][j]), arb(0)))
+        mine = [j for j in range(net.m) if (i, j) in on]
+        equations.append([net.v[j] * net.X[i, k] if j in mine else arb(0) for j in range(net.m) for k in range(d)])
+        right.append(net.y[i] - sum((net.v[j] * Z[i][j] for j in mine), arb(0)))
     for i, j in kinks:
         equations.append([net.X[i, k] if q == j else arb(0) for q in range(net.m) for k in range(d)])
         right.append(-Z[i][j])
@@ -164,15 +174,9 @@ def existence(net, layer, W, c, polished):
         try:
             move = A.transpose() * (A * A.transpose()).solve(arb_mat([[x] for x in right]))
         except ZeroDivisionError:
-            return Verdict("existence", None, "the linear system of the polished weights is singular")
+            return None, None
         V = P + arb_mat([[move[j * d + k, 0] for k in range(d)] for j in range(net.m)])
-        after = net.preactivations(V)
-        for i, j in live:
-            if (i, j) not in held and not (after[i][j] >= 0 if on[i][j] else after[i][j] <= 0):
-                return Verdict("existence", None, f"the sign of entry {i}, {j} changes: {after[i][j].str(8)}")
-        distance = frobenius(V - W)
-        near = settled(distance <= c.radius, distance > arb(c.radius) * (1 + arb(2) ** -40))
-        return Verdict("existence", True if near else None, f"within {c.radius!r}; found at {distance.str(8)}, {c.kinks} kinks")
+        return V, net.preactivations(V)
 
 
 def features(net, W):
