@@ -31,6 +31,10 @@ LIST = {
     "a hundred equal points and one": fit([[0.6, 0.8]] * 100 + [[1.0, 0.0]], [1.0] * 100 + [0.5], width=64, activation="tanh"),
 }
 
+LIST["lambda~ in words"] = certify([[0.9, 0.7, 0.7, 0.0], [0.0, -0.7, 0.8, 0.7], [-0.6, -0.6, 0.3, 0.6]], all_bounds=True)
+LIST["the mean beside an outlier"] = certify([[1e16, 1.0], [0.1, 2.0], [0.3, 3.0]], center=True)
+LIST["the distance of neighbours"] = certify([[-0.5, -0.8999999999999999], [-0.5, -0.9]])
+
 
 def cases():
     return [Case(kind, name, X, y, options, "known") for name, (kind, X, y, options) in LIST.items()]
