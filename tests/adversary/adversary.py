@@ -164,6 +164,10 @@ def examine_all(cases, jobs=1):
 # ---- what is printed ----
 
 
+def of_existence(verdict):
+    return "exact" in verdict.kind or "existence" in verdict.kind
+
+
 def describe(report, everything=False):
     given = report.case
     lines = [f"case {given.number} ({given.kind}: {given.how})"]
@@ -171,7 +175,7 @@ def describe(report, everything=False):
         lines.append(f"  {report.finding}")
     if report.refusal and everything:
         lines.append(f"  refused: {report.refusal}")
-    shown = report.verdicts if everything else report.false + [v for v in report.open if "exact" in v.kind or "existence" in v.kind]
+    shown = report.verdicts if everything else report.false + [v for v in report.open if of_existence(v)]
     for v in shown:
         lines.append(f"  {'true' if v.holds else 'FALSE' if v.holds is False else 'open'}  {v.kind}: {v.detail}")
     lines.append(f"  {given.call()}")
@@ -222,7 +226,7 @@ def main():
     for report in examine_all(cases, options.jobs):
         summary.add(report)
         bad += report.bad
-        if report.bad or one or any("exact" in v.kind or "existence" in v.kind for v in report.open):
+        if report.bad or one or any(map(of_existence, report.open)):
             print(describe(report, one or options.known), flush=True)
     took = time.monotonic() - began
     print(f"\n{summary.text()}\n{len(cases)} cases in {took:.1f} s, {bad} of them with findings")

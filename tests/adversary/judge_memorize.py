@@ -3,7 +3,7 @@
 Where a margin is kept the second agrees too, but for the rounding of A_0 x far from the origin: it is left open."""
 
 import numpy as np
-from exact import rational
+from exact import nearest, rational
 from flint import fmpq, fmpq_mat
 from verdict import Verdict
 
@@ -97,4 +97,4 @@ def margin(result, network):
         return Verdict("memorize: margin", None, "no neuron")
     slack = rational(8 * (k + 4) * max(u, 2.0**-53))
     return Verdict("memorize: margin", rational(result.min_margin) <= least + slack,
-                   f"min_margin {result.min_margin!r}, exact {float(least.p) / float(least.q) if least.q < 10**300 else least}")  # fmt: skip
+                   f"min_margin {result.min_margin!r}, exact {nearest(least)!r}")  # fmt: skip
