@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests the Python package as a user gets it: makes the sdist, builds the wheel from it (and from nothing else), checks
-what is in it, installs it into a fresh environment and runs pytest there.
+what is in it, installs it into a fresh environment and runs pytest there; then the adversary, unless pytest got arguments.
 
 The library is compiled as in the release build, flag by flag, so that with a compiler cache only the bindings are
 compiled anew. A wheel whose sdist has not changed is not built again."""
@@ -89,6 +89,9 @@ def main():
     python = make_environment(wheel, work)
     run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", source / "pyproject.toml",
         source / "tests" / "python", *options.pytest, cwd=work)  # fmt: skip
+    if not options.pytest:
+        run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", source / "pyproject.toml",
+            source / "tests" / "adversary", cwd=work)  # fmt: skip
 
 
 if __name__ == "__main__":

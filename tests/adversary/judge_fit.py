@@ -1,0 +1,214 @@
+"""fit: certificates of given weights, by descending for real, by Newton's method and by exact linear systems."""
+
+import re
+
+import spectrum
+from exact import Points, precision, stored
+from flint import arb, arb_mat
+from judge_certify import conflict
+from network import Output, frobenius, matrix
+from verdict import Verdict, text_number
+
+BITS = 256
+SLACK = arb(1) + arb(2) ** -100  # simulated steps are rounded to BITS
+WORK = 1.5e5  # n m activations of a simulation
+
+
+def judge(case, result):
+    network = result.network
+    points = Points(case.X, stored(network.mean, network.mean_low) if len(network.mean) else None)
+    if points.zero:
+        return [Verdict("fit: zero point", False, f"points {points.zero} are exactly zero, and were not refused")]
+    verdicts = list(words(case, result, points))
+    columns = case.columns(points.distinct)
+    for c, (output, layer, y) in enumerate(zip(result.outputs, network.outputs, columns)):
+        polished = result.polished.outputs[c] if result.polished is not None else None
+        with precision(BITS):
+            found = certificate(case, points, output.certificate, layer, y, polished)
+            verdicts += [Verdict(f"fit: {v.kind}", v.holds, f"output {c}: {v.detail}") for v in found]
+    return verdicts
+
+
+def words(case, result, points):
+    clash = conflict(case, points)
+    if "impossible" in result.conclusion:
+        yield Verdict("fit: impossible", clash, result.conclusion.split("\n")[0])
+    if clash:
+        yield Verdict("fit: conflict", not result.certificate.holds, f"equal points have different labels: {result.conclusion}")
+    whole, parts = result.certificate, [o.certificate for o in result.outputs]
+    if whole.holds:
+        agree = (all(p.holds for p in parts) and whole.radius >= max(p.radius for p in parts)
+                 and whole.lambda_min <= min(p.lambda_min for p in parts))  # fmt: skip
+        if whole.kind == "descent":
+            agree = agree and all(p.kind == "descent" and p.step >= whole.step and p.rate >= whole.rate for p in parts)
+        yield Verdict("fit: certificates together", agree, repr(whole))
+        printed = re.search(r"within (\S+) of these weights", result.conclusion)
+        if printed:
+            yield Verdict("fit: text", text_number(printed[1]) >= whole.radius, f"{printed[0]} of {whole.radius!r}")
+
+
+def certificate(case, points, c, layer, y, polished):
+    net = Output(case.options["activation"], points.units(), [arb(t) for t in y], points.count, [arb(float(v)) for v in layer.v])
+    W = matrix(layer.W)
+    Z = net.preactivations(W)
+    r = net.residual(Z)
+    if not all(x.is_finite() for x in r):
+        return
+    clash = conflict(case, points)
+    features = case.options["optimizer"] == "output_layer"
+    if not clash and 0 < c.misfit < float("inf"):
+        exact = net.misfit(r)
+        yield Verdict("misfit", settled(exact <= c.misfit, exact > c.misfit), f"||r|| <= {c.misfit!r}, exact {exact.str(10)}")
+    if c.lambda_min > 0:
+        K = (lambda: features_gram(net, W)) if features else (lambda: net.tangent(net.slopes(net.preactivations(W))))
+        yield Verdict("lambda_min", spectrum.at_least(K, c.lambda_min, bits=(BITS, 600)),
+                      f">= {c.lambda_min!r}, exact <= {spectrum.lowest_above(K()).str(10)}")  # fmt: skip
+    if c.norm_J > 0 and not features:
+        K = lambda: net.tangent(net.slopes(net.preactivations(W)))
+        yield Verdict("norm_J", spectrum.norm_at_most(K, arb(c.norm_J) ** 2), f"||J|| <= {c.norm_J!r}")
+    if not c.holds:
+        return
+    if clash:
+        yield Verdict(c.kind, False, "equal points have different labels")
+    elif c.kind == "descent":
+        yield from descend(net, W, c)
+        yield newton(net, W, c)
+    elif c.kind == "existence":
+        yield existence(net, layer, W, c, polished)
+    elif c.kind == "output_weights":
+        yield output_weights(net, W, c)
+    if polished is not None:
+        yield rounding_level(net, polished)
+
+
+def settled(yes, no):
+    return True if yes else False if no else None
+
+
+def descend(net, W, c):
+    """Gradient descent on the loss over all samples, in BITS: the misfit falls as promised, within the radius."""
+    steps = int(max(6, min(40, WORK / (net.n * net.m) / 20)))
+    for part in (1, 3):
+        eta = arb(c.step) / part
+        bound = 1 - eta * c.rate
+        V, start, limit, worst = W, None, None, ""
+        for k in range(steps + 1):
+            Z = net.preactivations(V)
+            r = [x.mid() for x in net.residual(Z)]
+            size = net.misfit(r)
+            start = size if start is None else start
+            limit = start if limit is None else limit * bound
+            if size > limit * SLACK and size > arb(2) ** -200:
+                worst = f"||r|| = {size.str(8)} after {k} steps, promised {limit.str(8)}"
+                break
+            if frobenius(V - W) > arb(c.radius) * SLACK:
+                worst = f"{frobenius(V - W).str(8)} from W after {k} steps"
+                break
+            weighted = [n * x for n, x in zip(net.count, r)]
+            V = (V - eta * net.back(net.slopes(Z), weighted)).mid()
+        yield Verdict("descent", not worst, f"step {c.step!r}/{part}, rate {c.rate!r}, radius {c.radius!r}: {worst}")
+
+
+def newton(net, W, c):
+    """The least-norm steps lead to an exact network within the radius."""
+    V = W
+    for _ in range(12):
+        Z = net.preactivations(V)
+        r = [x.mid() for x in net.residual(Z)]
+        if net.misfit(r) < arb(2) ** -180 * (1 + net.misfit(net.y)):
+            break
+        S = net.slopes(Z)
+        P = arb_mat(S) * arb_mat(S).transpose()
+        K = arb_mat([[P[i, j] * net.G[i, j] for j in range(net.n)] for i in range(net.n)]).mid()
+        try:
+            step = K.solve(arb_mat([[x] for x in r]), algorithm="approx")
+        except ZeroDivisionError:
+            return Verdict("exact network", None, "J J^T is singular")
+        V = (V - net.back(S, step.entries())).mid()
+    else:
+        return Verdict("exact network", None, f"Newton's method does not arrive: ||r|| = {net.misfit(r).str(5)}")
+    distance = frobenius(V - W)
+    near = distance <= arb(c.radius) * SLACK
+    return Verdict("exact network", True if near else None, f"within {c.radius!r}; Newton's is at {distance.str(8)}")
+
+
+def existence(net, layer, W, c, polished):
+    """An exact network in a linear piece: from the polished weights, whose least |z| are the kinks; without them from W,
+    where signs that do not survive become kinks. The last move is a ball of solutions that keeps every sign."""
+    P = matrix(polished.W) if polished is not None else W
+    Z = net.preactivations(P)
+    live = [(i, j) for i in range(net.n) for j in range(net.m) if not net.v[j] == 0]
+    held = sorted(live, key=lambda e: float(abs(Z[e[0]][e[1]])))[: c.kinks] if polished is not None else []
+    active = {e for e in live if Z[e[0]][e[1]] > 0}
+    for _ in range(20):
+        V, after = least_move(net, P, Z, active - set(held), held)
+        if V is None:
+            return Verdict("existence", None, "the linear system is singular")
+        on = active - set(held)
+        lost = [e for e in live if e not in held and not settles(after[e[0]][e[1]], e in on)]
+        if not lost:
+            distance = frobenius(V - W)
+            near = settled(distance <= c.radius, distance > c.radius)
+            return Verdict("existence", near or None, f"within {c.radius!r}; found at {distance.str(8)}, {c.kinks} kinks")
+        held = held + lost
+    return Verdict("existence", None, f"no linear piece is found; {len(held)} kinks at last, {c.kinks} printed")
+
+
+def settles(z, on):
+    return z >= 0 if on else z <= 0
+
+
+def least_move(net, P, Z, on, kinks):
+    """The least-norm solution of f = y and of z = 0 at the kinks, where entries `on` are active; and its Z."""
+    d = P.ncols()
+    equations, right = [], []
+    for i in range(net.n):
+        mine = [j for j in range(net.m) if (i, j) in on]
+        equations.append([net.v[j] * net.X[i, k] if j in mine else arb(0) for j in range(net.m) for k in range(d)])
+        right.append(net.y[i] - sum((net.v[j] * Z[i][j] for j in mine), arb(0)))
+    for i, j in kinks:
+        equations.append([net.X[i, k] if q == j else arb(0) for q in range(net.m) for k in range(d)])
+        right.append(-Z[i][j])
+    with precision(600):
+        A = arb_mat(equations)
+        try:
+            move = A.transpose() * (A * A.transpose()).solve(arb_mat([[x] for x in right]))
+        except ZeroDivisionError:
+            return None, None
+        V = P + arb_mat([[move[j * d + k, 0] for k in range(d)] for j in range(net.m)])
+        return V, net.preactivations(V)
+
+
+def features(net, W):
+    return arb_mat([[net.phi(z) for z in row] for row in net.preactivations(W)])
+
+
+def features_gram(net, W):
+    Phi = features(net, W)
+    K = Phi * Phi.transpose()
+    weight = [arb(c).sqrt() for c in net.count]
+    return [[K[i, j] * weight[i] * weight[j] for j in range(net.n)] for i in range(net.n)]
+
+
+def output_weights(net, W, c):
+    """The least-norm move of v, in balls: it solves the linear equations exactly."""
+    with precision(600):
+        Phi = features(net, W)
+        r = Phi * arb_mat([[v] for v in net.v]) - arb_mat([[y] for y in net.y])
+        try:
+            move = Phi.transpose() * (Phi * Phi.transpose()).solve(r)
+        except ZeroDivisionError:
+            return Verdict("output_weights", None, "Phi Phi^T is singular, or nearly")
+        distance = frobenius(move)
+        return Verdict("output_weights", settled(distance <= c.radius, distance > c.radius),
+                       f"within {c.radius!r}; least distance {distance.str(8)}")  # fmt: skip
+
+
+def rounding_level(net, polished):
+    """Weights rounded to doubles leave sum_j |v_j| ||w_j|| times a few roundings in each output."""
+    W = matrix(polished.W)
+    net = Output("relu", net.X, net.y, net.count, [arb(float(v)) for v in polished.v])
+    size = sum((abs(v) * sum((W[j, k] ** 2 for k in range(W.ncols())), arb(0)).sqrt() for j, v in enumerate(net.v)), arb(0))
+    level = net.misfit([size + abs(y) for y in net.y]) * (64 * (W.ncols() + net.m)) * arb(2) ** -53
+    misfit = net.misfit(net.residual(net.preactivations(W)))
+    return Verdict("polished", settled(misfit <= level, misfit > level), f"misfit {misfit.str(5)}, rounding level {level.str(3)}")
