@@ -23,7 +23,7 @@ def certify(run, r):
         ("lambda_min, verified", at_least(verified, 6)),
         ("lambda_min, computed", None if verified else r.get("lambda_min")),
         ("lambda_max", r.get("lambda_max")),
-        ("smallest distance of two points", r.get("separation")),
+        ("smallest distance of two points, at least", r.get("separation")),
         ("labels wrong by leave-one-out", percent(r.get("leave_one_out_error")) if classification else None),
         ("complexity of the labels", _mean(r.get("complexity"))),
         ("the same, labels shuffled", _mean(r.get("complexity_shuffled"))),

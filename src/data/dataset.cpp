@@ -87,7 +87,7 @@ std::string name(Task task) {
 Sample sample(const Dataset& data, Index i) {
   Sample named{record(data, i), ""};
   if (data.task == Task::classification) named.label = data.class_names[static_cast<std::size_t>(data.y(i))];
-  if (data.task == Task::regression) named.label = fmt::format("{}", data.y(i));  // all digits
+  if (data.task == Task::regression) named.label = fmt::format("{}", data.y(i) + 0.0);  // all digits; -0 is 0
   return named;
 }
 
@@ -114,26 +114,30 @@ void check_dataset(const Dataset& data) {
   check_targets(data);
 }
 
-// Twice: what is left after the first mean's rounding to double is averaged again, as exactly.
+// A sum and what its additions lost, by Knuth's TwoSum. The sum of n losses is itself off by n^3 2^-129 of
+// the largest term at most.
+struct LongSum {
+  long double high = 0, low = 0;
+  void add(long double x) {
+    const long double sum = high + x, of_x = sum - high;
+    low += (high - (sum - of_x)) + (x - of_x);
+    high = sum;
+  }
+};
+
 Center mean_point(const RowMatrix& X) {
-  const Index n = X.rows(), d = X.cols();
-  Center mean{Vector::Zero(d), Vector::Zero(d)};
-  std::vector<long double> sum(static_cast<std::size_t>(d));
-  for (const bool first : {true, false}) {
-    std::ranges::fill(sum, 0.0L);
-    for (Index i = 0; i < n; ++i)
-      for (Index j = 0; j < d; ++j) sum[static_cast<std::size_t>(j)] += difference(X(i, j), mean.high(j), 0);
-    for (Index j = 0; j < d; ++j) {
-      const long double rest = sum[static_cast<std::size_t>(j)] / static_cast<long double>(n);
-      if (first) {
-        mean.high(j) = static_cast<double>(rest);
-        continue;
-      }
-      const double before = mean.high(j), more = static_cast<double>(rest), high = before + more;
-      const double part = high - before;  // Knuth's TwoSum: high + low is before + more
-      mean.low(j) = (before - (high - part)) + (more - part);
-      mean.high(j) = high;
-    }
+  const auto n = static_cast<long double>(X.rows());
+  std::vector<LongSum> sums(static_cast<std::size_t>(X.cols()));
+  for (Index i = 0; i < X.rows(); ++i)
+    for (Index j = 0; j < X.cols(); ++j) sums[static_cast<std::size_t>(j)].add(X(i, j));
+  Center mean{Vector(X.cols()), Vector(X.cols())};
+  for (Index j = 0; j < X.cols(); ++j) {
+    const auto& [sum, lost] = sums[static_cast<std::size_t>(j)];
+    const auto first = static_cast<double>((sum + lost) / n);
+    const auto rest = static_cast<double>((std::fma(-n, static_cast<long double>(first), sum) + lost) / n);
+    const double high = first + rest, part = high - first;  // TwoSum again: high + low is first + rest
+    mean.high(j) = high;
+    mean.low(j) = (first - (high - part)) + (rest - part);
   }
   return mean;
 }

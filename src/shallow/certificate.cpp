@@ -155,10 +155,7 @@ PointBounds point_bounds(const Equations& equations, Matrix& G, Matrix& work, Pr
 // Why no certificate of either kind can hold, before any work; empty if there is no such reason.
 std::string impossible(const TwoLayer& network, const Activation& activation, const Equations& equations) {
   const RowMatrix& X = equations.X;
-  if (std::max({X.rows(), X.cols(), network.v.size()}) > kTerms)
-    return fmt::format("n, m or d above {}: sums are too long for the bounds of rounding", kTerms);
-  if (!(equations.row_error >= 0 && equations.row_error < 0x1p-32))
-    return fmt::format("points are known to a relative {:.3g} only", equations.row_error);
+  if (auto reason = unbounded(equations, network.v.size()); !reason.empty()) return reason;
   if (!activation.smooth() && !is_relu(activation))
     return fmt::format("needs relu or a smooth phi; sup |phi''| of {} is infinite", activation.name);
   const Index active = (network.v.array() != 0).count(), weights = active * X.cols();

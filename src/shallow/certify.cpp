@@ -111,7 +111,9 @@ void find_bottleneck(const Dataset& data, const Vector& eigenvector, CertifyResu
     result.bottleneck.push_back({sample(data, order[q]), eigenvector(order[q]) * eigenvector(order[q])});
   if (count < 2) return;
   const auto first = data.X.row(order[0]), second = data.X.row(order[1]);
-  result.bottleneck_distance = std::min((first - second).norm(), (first + second).norm());
+  const double apart = (first - second).norm(), across = (first + second).norm();
+  result.bottleneck_distance = std::min(apart, across);
+  result.bottleneck_antipodal = across < apart;
 }
 
 // lambda_min(G^{o r}): computed with one factorisation, or proven with two. The kernel's memory is reused.
@@ -285,8 +287,9 @@ void conclude(CertifyResult& result, const std::string& vanishes) {
   const auto held_down = [&] {
     const auto& b = result.bottleneck;
     if (b.size() < 2) return std::string();
-    return fmt::format("\nIt is held down most by samples {} and {}, distance {:.3g}.", describe(b[0].sample),
-                       describe(b[1].sample), result.bottleneck_distance);
+    return fmt::format("\nIt is held down most by samples {} and {}, {} {:.3g}.", describe(b[0].sample),
+                       describe(b[1].sample), result.bottleneck_antipodal ? "opposite up to" : "distance",
+                       result.bottleneck_distance);
   };
   if (!result.conflicts.empty()) {
     result.outcome = "impossible";
@@ -343,8 +346,7 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   const Kernel kernel = sigma(phi);
   auto work = gram(points.X, kernel, progress);
   for (const auto& pair : work.closest) result.closest.push_back(sample_pair(points, pair));
-  result.separation =
-      work.closest.empty() ? std::numeric_limits<double>::infinity() : work.closest.front().distance;
+  result.separation = work.separation;
   result.near_pairs = work.near_pairs;
   study_kernel(work, points, all, phi, kernel, options, progress, result);
 

@@ -1,5 +1,7 @@
 #include "shallow/evaluate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -74,6 +76,14 @@ PreActivations pre_activations(const RowMatrix& X, const RowMatrix& W, double ro
     }
   }
   return z;
+}
+
+std::string unbounded(const Equations& equations, Index m) {
+  if (std::max({equations.X.rows(), equations.X.cols(), m}) > kTerms)
+    return fmt::format("n, m or d above {}: sums are too long for the bounds of rounding", kTerms);
+  if (!(equations.row_error >= 0 && equations.row_error < 0x1p-32))
+    return fmt::format("points are known to a relative {:.3g} only", equations.row_error);
+  return {};
 }
 
 Evaluation evaluate(const TwoLayer& network, const Activation& activation, const Equations& equations) {

@@ -78,6 +78,9 @@ struct Evaluation {
   double jacobian_error = 0;
 };
 
+/// Why rounding is not bounded here: sizes above kTerms, or rows known too roughly. Empty if it is.
+std::string unbounded(const Equations& equations, Index m);
+
 /// Takes phi and phi' to be as accurate as activation() promises. The sum over neurons is taken in long
 /// double: the bound of the misfit is that of Z and phi.
 Evaluation evaluate(const TwoLayer& network, const Activation& activation, const Equations& equations);

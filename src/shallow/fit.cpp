@@ -37,9 +37,13 @@ void require_training_memory(const FitOptions& options, Space space, Index n, In
 }
 
 // What decides the course of a run: a checkpoint of another one is refused.
+// Proofs are about the data as given, not about the unit rows made of them.
 Checkpoint::Identity identity(const FitOptions& o, const RowMatrix& X, const Matrix& Y) {
   const auto text = [](const auto& value) { return fmt::format("{}", value); };
   return {{"data (SHA-256 of the points and targets)", points_digest(X, Y)},
+          {"center", text(o.center)},
+          {"normalize", text(o.normalize)},
+          {"proofs about", "exact points"},
           {"activation", o.activation},
           {"width", text(o.width)},
           {"scaling", o.scaling},
@@ -94,8 +98,9 @@ void conclude(FitResult& result, std::size_t expected) {
                       decimal(result.outputs.back().relative_misfit, 2, Rounding::up));
   }
   if (!result.conflicts.empty())
-    result.conclusion = "zero loss is impossible: " + conflict_text(result.conflicts) +
-                        more_conflicts(result.conflicts) + "\n" + result.conclusion;
+    result.conclusion =
+        "zero loss is impossible on points divided by their length: " + conflict_text(result.conflicts) +
+        more_conflicts(result.conflicts) + "\n" + result.conclusion;
   else if (result.nearest && result.status != Status::certified)
     result.conclusion += "\n" + nearness(*result.nearest, result.d);
 }
@@ -107,6 +112,7 @@ void gather(RunState state, const Run& run, const Matrix& Y, FitResult& result) 
   std::vector<Certificate> certificates;
   bool polished = true;
   Network with_kinks = result.network;
+  with_kinks.precision = "float64";  // kinks at zero would not survive rounding
   result.status = Status::certified;
   result.certified_at = 0;
   for (std::size_t c = 0; c < state.finished.size(); ++c) {
@@ -158,7 +164,7 @@ FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) 
   FitResult result;
   result.n = data.n();
   result.d = data.d();
-  result.n_distinct = set.X().rows();
+  result.n_distinct = set.n_distinct;
   result.conflicts = std::move(set.conflicts);
   result.nearest = std::move(set.nearest);
   result.network = {options.activation, options.scaling, options.precision, {}, set.center, true,
@@ -182,7 +188,7 @@ FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) 
   else
     run.points64 = points<double>(X, space);
 
-  Checkpoint checkpoint(options.checkpoint, options.checkpoint_every_s, identity(options, X, Y));
+  Checkpoint checkpoint(options.checkpoint, options.checkpoint_every_s, identity(options, data.X, Y));
   RunState state = options.resume ? checkpoint.load() : RunState{};
   for (auto c = static_cast<Index>(state.finished.size()); c < Y.cols(); ++c) {
     const std::string label = Y.cols() > 1 ? data.class_names[static_cast<std::size_t>(c)] : "";

@@ -8,6 +8,8 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "zeroloss/core/text.hpp"
+
 namespace zeroloss {
 namespace {
 
@@ -200,13 +202,13 @@ Guarantee apply(const Theorem& theorem, const Setting& s, const LambdaSource& la
   if (const double width = s.options.width; width > 0 && !(row.width && width >= *row.width)) {
     row.holds = false;
     if (row.width)
-      also(row.reason,
-           fmt::format("width {} is a factor {:.2g} below {:.2g}", width, *row.width / width, *row.width));
+      also(row.reason, fmt::format("width {} is a factor {:.2g} below {}", width, *row.width / width,
+                                   decimal(*row.width, 2, Rounding::up)));
   }
   if (const double failure = *row.failure_probability; !(failure < 1)) {
     row.holds = false;
-    also(row.reason, fmt::format("fails with probability up to {:.3g}, {:.2g} above 1: n = {} is too small",
-                                 failure, failure - 1, s.input.n));
+    also(row.reason, fmt::format("fails with probability up to {}, {:.2g} above 1: n = {} is too small",
+                                 decimal(failure, 3, Rounding::up), failure - 1, s.input.n));
   }
   return row;
 }
@@ -227,8 +229,8 @@ Guarantee output_layer(const Setting& s) {
     row.reason =
         features.value > least
             ? fmt::format(
-                  "no explicit constant: m >= C B^2 log(n)^2 n/lambda~, C not stated; lambda~ >= {:.3g}",
-                  features.value)
+                  "no explicit constant: m >= C B^2 log(n)^2 n/lambda~, C not stated; lambda~ >= {}{}",
+                  decimal(features.value, 3, Rounding::down), features.verified ? "" : " (computed)")
             : fmt::format("lambda~ is not known to exceed 6 B^2/n^100 = {:.3g}: {} = {:.3g}", least,
                           features.name, features.value);
   }

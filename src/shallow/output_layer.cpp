@@ -73,6 +73,8 @@ class OutputLayer : public Optimizer {
     CertifiedOutput result;
     Certificate& c = result.certificate;
     c.misfit = evaluation.misfit;
+    c.reason = verified::unbounded(equations(), network_.v.size());
+    if (!c.reason.empty()) return result;
     if (!activation.tabulated) {
       c.reason = fmt::format("{} is a user's function: computed, not verified", activation.name);
     } else if (!(s > 0 && std::isfinite(c.misfit))) {

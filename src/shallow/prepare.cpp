@@ -82,6 +82,7 @@ TrainingSet training_set(const Dataset& data, bool center, bool normalize) {
   set.conflicts = conflicting_samples(unit);
   set.nearest = nearest(unit);
   find_equations(unit, set);
+  set.n_distinct = std::ssize(unit.coincide.distinct);
   set.points = std::move(unit.data);
   set.center = std::move(unit.center);
   set.Y = targets(set.points);

@@ -44,6 +44,8 @@ struct TrainingSet {
   RowMatrix distinct_X;               ///< those rows; empty if all are distinct
   std::optional<SamplePair> nearest;  ///< two different points that are hard to tell apart
 
+  Index n_distinct = 0;  ///< points; conflicting targets give more equations than points
+
   const RowMatrix& X() const { return counts.size() > 0 ? distinct_X : points.X; }  ///< distinct points
   Vector y(Index output) const;                                                     ///< their targets
 };

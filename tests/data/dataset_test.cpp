@@ -89,6 +89,7 @@ std::vector<RowMatrix> columns_far_from_zero() {
       RowMatrix{{1, 0x1p-52}, {1 + 0x1p-52, 1}, {1 - 0x1p-53, -1}},
       RowMatrix{{1e18, 1e300}, {-1e18, 1}, {1, -1e300}, {3, 1e-300}},
       RowMatrix{{5e-324, 1e-310}, {1e-320, -3e-311}, {0, 7e-309}},
+      RowMatrix{{1, 1}, {0x1p-70, 2.541098841762901e-21}, {0, -1}, {0x1p-200, 7.62329652528870e-22}},
       RowMatrix{{0x1p53, 0x1p53 + 2}, {0x1p53 + 4, 0x1p53 - 1}, {0x1p53 + 6, 3}}};
   all[0] = (RowMatrix::Constant(7, 3, 1.7e18) + 256 * all[0]).eval();
   Random random(1, Stream::points);

@@ -93,6 +93,23 @@ TEST_F(FitResume, RefusesAnotherRun) {
   EXPECT_EQ(fit(sphere_data(9, 4), o).steps, 200);
 }
 
+// Proofs are about points, which may differ where their unit rows, as doubles, do not.
+TEST_F(FitResume, RefusesOtherPointsOfTheSameUnitRows) {
+  Dataset data = sphere_data(9, 4);
+  data.X.row(5) = data.X.row(2) = Eigen::RowVector4d(1e18, 3, 5, 7);
+  FitOptions o = small();
+  o.checkpoint = path("checkpoint");
+  fit(data, o);
+  o.resume = true;
+  EXPECT_EQ(fit(data, o).n_distinct, 8);
+  data.X(5, 3) = 8;
+  EXPECT_MESSAGE(std::invalid_argument, fit(data, o), "resume: data (SHA-256");
+  FitOptions centered = o;
+  centered.center = true;
+  data.X(5, 3) = 7;
+  EXPECT_MESSAGE(std::invalid_argument, fit(data, centered), "resume: center was false");
+}
+
 TEST_F(FitResume, AFullDiskLosesNothing) {
   FitOptions o = small();
   o.checkpoint = path("checkpoint");

@@ -257,8 +257,30 @@ TEST(Fit, ConflictsKeepARowALabel) {
   for (const Index i : {2, 4}) data.X.row(i) = data.X.row(0);
   data.y(2) = data.y(0);
   const FitResult r = fit(data, small());
-  EXPECT_EQ(r.n_distinct, 5);  // rows 0 and 2 are one; 4 contradicts them
+  EXPECT_EQ(r.n_distinct, 4);  // rows 0, 2 and 4 are one point, with two targets
   EXPECT_EQ(r.conflicts.size(), 1u);
+}
+
+TEST(Fit, ZeroAndMinusZeroAreOneTarget) {
+  RowMatrix X(3, 2);
+  X << 1, 2, 2, 4, 1, 2;
+  const FitResult r = fit(regression(X, Vector{{0, -0.0, 7}}), small());
+  ASSERT_EQ(r.conflicts.size(), 1u);
+  EXPECT_NE(r.conclusion.find("samples 0 (label 0) and 2 (label 7)"), std::string::npos) << r.conclusion;
+  EXPECT_TRUE(fit(regression(X, Vector{{0, -0.0, 0}}), small()).conflicts.empty());
+}
+
+// A network in float32 has its exact solution in float64.
+TEST(Fit, PolishedWeightsKeepTheirDigits) {
+  FitOptions o = small("gd", "relu");
+  o.precision = "float32";
+  o.width = 400;
+  o.max_steps = 3000;
+  o.polish = true;
+  const FitResult r = fit(sphere_data(10, 10), o);
+  ASSERT_TRUE(r.polished) << r.conclusion;
+  EXPECT_EQ(r.network.precision, "float32");
+  EXPECT_EQ(r.polished->precision, "float64");
 }
 
 TEST(Fit, PolishesWhereDescentIsProvedToo) {

@@ -390,10 +390,10 @@ TEST(GuaranteeExtreme, OnePoint) {
       EXPECT_GE(*row.width, 2);
       EXPECT_TRUE(row.holds || says(row, "fails with probability up to")) << row.reason;
     }
-  EXPECT_TRUE(says(one(smooth(1, 1), input, {}, "6.2"), "1.01, 0.01 above 1: n = 1"));
+  EXPECT_TRUE(says(one(smooth(1, 1), input, {}, "6.2"), "1.02, 0.01 above 1: n = 1"));
   input.n = 2;
   EXPECT_TRUE(one(smooth(1, 1), input, {}, "6.2").holds);
-  EXPECT_TRUE(says(one(relu(), input, {}, "6.3"), "1.01, 0.01 above 1: n = 2"));
+  EXPECT_TRUE(says(one(relu(), input, {}, "6.3"), "1.02, 0.01 above 1: n = 2"));
 }
 
 TEST(GuaranteeExtreme, ZeroLabels) {

@@ -71,14 +71,14 @@ Dataset read_dataset(const std::string& source, const ReadOptions& options = {})
 void check_dataset(const Dataset& data);
 
 /// A point that is subtracted from others: high + low, exactly, where high is that sum rounded to double. A
-/// mean so stored is known to some 2^-106, so that points far from the origin keep the digits that tell them
-/// apart.
+/// mean so stored has twice the digits of a double, so that points far from the origin keep those that tell
+/// them apart.
 struct Center {
   Vector high, low;  ///< d numbers each; none where nothing is subtracted
   bool empty() const { return high.size() == 0; }
 };
 
-/// The mean of the rows, within 2^-100 of the largest |x_ij| of a column.
+/// The mean of the rows, within (n^2 2^-129 + 2^-105) of the largest |x_ij| of a column.
 Center mean_point(const RowMatrix& X);
 
 /// Replaces every row x by (x - c)/||x - c|| rounded to double: within unit_row_error(d) of the exact

@@ -7,7 +7,7 @@
 #include "zeroloss/shallow/network.hpp"
 
 /// Proofs that one given network has an exact zero-loss solution nearby, and that gradient descent reaches it
-/// (theory 4). Nothing random is left: what holds, holds with certainty, rounding included.
+/// (theory 7). Nothing random is left: what holds, holds with certainty, rounding included.
 namespace zeroloss {
 
 /// What a network has to satisfy: f(x_i) = y_i for n points, no two of them equal.

@@ -53,11 +53,12 @@ struct CertifyResult {
   double norm_X = 0;  ///< ||X|| of all samples, proven upper bound
   std::vector<Bottleneck> bottleneck;  ///< largest weights first, at most 6
   double bottleneck_distance = 0;      ///< between the first two of them, up to sign; 0 if there is one point
+  bool bottleneck_antipodal = false;   ///< it is that to minus the second
   std::vector<double>
       spectrum;  ///< all eigenvalues, ascending, if asked for; equal samples count as often as they occur
 
-  double separation = 0;                        ///< delta: min over pairs of distinct points, up to sign
-  std::vector<SamplePair> closest;              ///< nearest first
+  double separation = 0;  ///< proven lower bound of delta, the least distance of distinct points up to sign
+  std::vector<SamplePair> closest;  ///< nearest first
   std::vector<std::vector<Sample>> duplicates;  ///< groups of equal points with equal labels
   std::vector<std::vector<Sample>> conflicts;   ///< groups of equal points with different labels
   std::vector<SamplePair> antipodal;            ///< pairs x, -x, exactly
