@@ -49,7 +49,7 @@ TEST_F(LinearCommand, ConclusionComesFirst) {
   std::getline(lines, empty);
   std::getline(lines, norm);
   std::getline(lines, descent);
-  EXPECT_EQ(heading, "rotation:d=6: R is 6 x 6 with singular values from 1 to 1");
+  EXPECT_EQ(heading, "rotation:d=6: R is 6 x 6 with singular values from 1 to 1 (computed)");
   EXPECT_EQ(norm.rfind("10 layers represent R exactly with every ||A_i|| <= 0.", 0), 0u) << norm;
   EXPECT_EQ(descent.rfind("Gradient descent from A = 0 reached relative misfit ", 0), 0u) << descent;
   EXPECT_NE(outcome.out.find("factorisation"), std::string::npos);
@@ -62,13 +62,13 @@ TEST_F(LinearCommand, JsonHasEveryKey) {
                                          "least_ratio"};
   const Json json = answer({"gaussian:d=5", "--layers", "12"});
   for (const char* key :
-       {"data",   "digest",        "options",        "conclusion", "interrupted", "n",         "d",
-        "s_max",  "s_min",         "gamma",          "treatment",  "sigma_min",   "sigma_max", "least_risk",
-        "layers", "layers_needed", "factorizations", "missing",    "training",    "seconds"})
+       {"data",       "digest", "options",       "conclusion",     "interrupted", "n",         "d",
+        "s_max",      "s_min",  "s_least",       "gamma",          "treatment",   "sigma_min", "sigma_max",
+        "least_risk", "layers", "layers_needed", "factorizations", "missing",     "training",  "seconds"})
     EXPECT_TRUE(json.contains(key)) << key;
   for (const char* key : trained) EXPECT_TRUE(json.contains(key)) << key;
   for (const Json& f : json["factorizations"]) {
-    for (const char* key : {"name", "layers", "max_norm", "bound", "reconstruction_error"})
+    for (const char* key : {"name", "layers", "max_norm", "bound", "reconstruction_error", "correction"})
       EXPECT_TRUE(f.contains(key)) << key;
     EXPECT_EQ(f["layers"], 12);
     EXPECT_LE(f["reconstruction_error"], 1e-12 * 5 * json["s_max"].get<double>());
@@ -152,9 +152,9 @@ TEST_F(LinearCommand, DepthStudyIsAFolderWithFigures) {
   std::map<std::string, double> largest;
   for (const Json& point : layers)
     largest[point["curve"]] = std::max(largest[point["curve"]], point["y"].get<double>());
-  // Norms are good to a few d u, relative.
+  // The command's norms contain the correction of a layer, of a few d^2 u.
   const auto expect_norm = [&](const std::string& name, double norm) {
-    EXPECT_NEAR(largest.at(name), norm, 100 * 4 * 1.2e-16 * norm) << name;
+    EXPECT_NEAR(largest.at(name), norm, 1e-12 * norm) << name;
   };
   for (const Json& f : one["factorizations"]) expect_norm(f["name"], f["max_norm"]);
   expect_norm("gradient descent", one["max_norm"]);
@@ -184,16 +184,16 @@ TEST_F(LinearCommand, BadDataIsNamed) {
   RowMatrix flat = X;
   flat.col(1) = flat.col(0);
   write_npz(path("flat.npz"), {{"X", npy(flat)}, {"Y", npy(X)}});
-  refused({path("flat.npz")}, {"X^T X is singular", "rank is 2", "d is 3"});
+  refused({path("flat.npz")}, {"X^T X is numerically singular", "rank is 2", "d is 3"});
   RowMatrix broken = X;
   broken(7, 2) = std::nan("");
   write_npz(path("nan.npz"), {{"X", npy(broken)}, {"Y", npy(X)}});
   refused({path("nan.npz")}, {"nan.npz", "row 7, column 2"});
   const std::string singular = write("R.npy", npy(RowMatrix{{1, 2}, {2, 4}}));
-  refused({"--map", singular}, {"R is singular", "rank is 1", "d is 2"});
+  refused({"--map", singular}, {"R is numerically singular", "rank is 1", "d is 2"});
   const std::string sigma = write("S.npy", npy(RowMatrix{{1, 0}, {0, 0}}));
   refused({"--map", write("I.npy", npy(RowMatrix(Matrix::Identity(2, 2)))), "--sigma", sigma},
-          {"Sigma is singular"});
+          {"Sigma is numerically singular"});
   refused({"--map", path("none.npy")}, {"none.npy"});
   refused({"gaussian:d=0"}, {"d must be an integer >= 1"});
 }
