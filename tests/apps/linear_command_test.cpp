@@ -1,8 +1,11 @@
 // zeroloss linear from end to end: every form of input, the text, the JSON object, the run folder, wrong use.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -158,6 +161,56 @@ TEST_F(LinearCommand, DepthStudyIsAFolderWithFigures) {
   };
   for (const Json& f : one["factorizations"]) expect_norm(f["name"], f["max_norm"]);
   expect_norm("gradient descent", one["max_norm"]);
+}
+
+// The norms of stored layers, in long double, against what is printed of them and against the object.
+TEST_F(LinearCommand, PrintedNormsAreBounds) {
+  using Long = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  for (int seed = 0; seed < 12; ++seed) {
+    const std::string source =
+        fmt::format("{}:d={},seed={}", seed % 2 == 0 ? "rotation" : "gaussian", 1 + seed, seed);
+    const std::string out = path("run" + std::to_string(seed));
+    const Outcome outcome =
+        zeroloss({"linear", source, "--layers", std::to_string(2 + 3 * seed), "--out", out});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto at = outcome.out.find("R exactly with every ||A_i|| <= ");
+    ASSERT_NE(at, std::string::npos) << outcome.out;
+    const std::string words = outcome.out.substr(at, outcome.out.find(')', at) - at + 1);
+    EXPECT_NE(words.find("(proved; "), std::string::npos) << words;
+    const double printed = std::stod(words.substr(32));
+    const Json json = Json::parse(content(out + "/result.json"));
+    const TensorFile model = read_tensors(out + "/model.safetensors");
+    double least = std::numeric_limits<double>::infinity();
+    for (const Json& f : json["factorizations"]) {
+      const Tensor* tensor = model.find(f["name"].get<std::string>());
+      ASSERT_NE(tensor, nullptr);
+      const Index l = tensor->shape[0], d = tensor->shape[1];
+      long double largest = 0;
+      for (Index i = 0; i < l; ++i) {
+        const Long A =
+            Eigen::Map<const RowMatrix>(tensor->data<double>() + i * d * d, d, d).cast<long double>();
+        largest = std::max(largest, Eigen::JacobiSVD<Long>(A).singularValues()(0));
+      }
+      EXPECT_GE(f["max_norm"].get<double>(), largest) << source << " " << f["name"];
+      least = std::min(least, f["max_norm"].get<double>());
+    }
+    EXPECT_GE(printed, least) << source;
+  }
+}
+
+// Equal or not, the sides of an inequality that are computed are called so, and a determinant that double
+// cannot tell from 0 has no sign: here it is 2^-52.
+TEST_F(LinearCommand, WordsAreAboutWhatIsKnown) {
+  const Outcome start = zeroloss({"linear", "rotation:d=5", "--max-steps", "0"});
+  EXPECT_NE(start.out.find("by the landscape inequality: 1 (computed)"), std::string::npos) << start.out;
+  const std::string near = write("N.npy", npy(RowMatrix{{1, 1}, {1, 1 + 0x1p-52}}));
+  refused({"--map", near}, {"numerically singular", "computed singular values go from 2 down to 1.11e-16"});
+  const Outcome edge = zeroloss({"linear", "--map", write("E.npy", npy(RowMatrix{{16}})), "--layers", "4",
+                                 "--no-train", "--require", "small-norm"});
+  EXPECT_EQ(edge.exit_code, 1) << edge.out;  // 16 = 2^4: the norms are 1, not below
+  EXPECT_NE(edge.out.find("none with every ||A_i|| < 1 was found: 5 layers would be enough"),
+            std::string::npos)
+      << edge.out;
 }
 
 TEST_F(LinearCommand, TooFewLayersAreSaid) {
