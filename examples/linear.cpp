@@ -1,5 +1,6 @@
 // How small can the layers of an exact deep linear residual network be, and does gradient descent find one?
 #include <cstdio>
+#include <zeroloss/core/text.hpp>
 #include <zeroloss/linear/linear.hpp>
 
 int main() {
@@ -10,8 +11,8 @@ int main() {
   const auto answer = zeroloss::linear(problem, options);
   std::printf("%s\n", answer.conclusion.c_str());
   const auto& factors = answer.depths.back().smallest();
-  std::printf("%s: (I + A_12) .. (I + A_1) is off R by %.1e\n", factors.name.c_str(),
-              factors.reconstruction_error);
+  const std::string error = zeroloss::decimal(factors.reconstruction_error, 2, zeroloss::Rounding::up);
+  std::printf("%s: (I + A_12) .. (I + A_1) is within %s of R\n", factors.name.c_str(), error.c_str());
   zeroloss::save_linear("linear.safetensors", answer);
   return factors.max_norm < 1 ? 0 : 1;
 }

@@ -132,7 +132,8 @@ void add_linear(CLI::App& app, Session& session) {
       ->type_name("INT|RANGE");
   command->add_flag("--no-train", o.no_train, "Factorise only [off]")->group(kDescent);
   add(kDescent, "--step", o.linear.descent.step,
-      "A number, or auto: 1 over a bound of the Hessian along each step, so that the risk always falls")
+      "A number, or auto: 1 over a bound of the Hessian along each step, so that the risk falls, but for "
+      "rounding")
       ->type_name("NUMBER|auto");
   add(kDescent, "--max-steps", o.linear.descent.max_steps, "Most steps at each depth");
   add(kDescent, "--tolerance", o.linear.descent.tolerance, "Relative misfit to reach");

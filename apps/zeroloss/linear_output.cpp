@@ -23,9 +23,9 @@ std::string below(double x) { return decimal(x, 3, Rounding::down); }
 
 std::string heading(const NamedProblem& named, const LinearResult& r) {
   std::string text = named.name + ": ";
-  if (r.n > 0) text += count(r.n, "point", "points") + ", ";
-  text += fmt::format("R is {0} x {0} with singular values from {1:.4g} to {2:.4g}", r.d, r.map.s_min,
-                      r.map.s_max);
+  if (r.n > 0) text += count(r.n, "point", "points") + ", least squares: ";
+  text += fmt::format("R is {0} x {0} with singular values from {1:.4g} to {2:.4g} (computed)", r.d,
+                      r.map.s_min, r.map.s_max);
   if (r.treatment == "none") return text;
   text += "\ndet R < 0, which small layers cannot give: ";
   return text +
@@ -43,16 +43,19 @@ std::vector<const DepthResult*> shown(const LinearResult& r) {
   return some;
 }
 
+// Of `paper` that of the theorem, which has nothing to say of few layers.
+std::string formula(const Factorization& f) { return std::isfinite(f.bound) ? above(f.bound) : "none"; }
+
 std::string factorization_table(const DepthResult& depth) {
-  Table table({"factorisation", "max ||A_i||", "bound", "reconstruction error"});
+  Table table({"factorisation", "max ||A_i|| <=", "by its formula", "||product - R||_F <="});
   std::string missing;
   for (const Factorization& f : depth.factorizations) {
     if (f.missing.empty())
-      table.add({f.name, above(f.max_norm), above(f.bound), fmt::format("{:.1e}", f.reconstruction_error)});
+      table.add({f.name, above(f.max_norm), formula(f), decimal(f.reconstruction_error, 2, Rounding::up)});
     else
       missing += fmt::format("no {}: {}\n", f.name, f.missing);
   }
-  return table.text() + missing;
+  return table.text() + "(<=: proved, rounding included)\n" + missing;
 }
 
 std::string norm_of(const DepthResult& depth, const char* name) {
@@ -66,7 +69,7 @@ std::string depth_table(const LinearResult& r, bool train) {
   if (train) header.insert(header.end(), {"descent", "steps", "misfit", "status"});
   Table table(header);
   for (const DepthResult* depth : shown(r)) {
-    std::vector<std::string> row{with_commas(depth->layers), above(depth->factorizations.front().bound),
+    std::vector<std::string> row{with_commas(depth->layers), formula(depth->factorizations.front()),
                                  norm_of(*depth, "paper"), norm_of(*depth, "polar"),
                                  norm_of(*depth, "logarithm")};
     if (depth->descent)
@@ -75,7 +78,8 @@ std::string depth_table(const LinearResult& r, bool train) {
                   fmt::format("{:.1e}", depth->descent->relative_misfit), name(depth->descent->status)});
     table.add(row);
   }
-  std::string text = fmt::format("max ||A_i|| at each depth{}\n", train ? ", and gradient descent" : "");
+  std::string text =
+      fmt::format("bounds of max ||A_i|| (proved) at each depth{}\n", train ? ", and gradient descent" : "");
   text += table.text();
   if (shown(r).size() < r.depths.size())
     text += fmt::format("({} of {} depths)\n", shown(r).size(), r.depths.size());
@@ -83,7 +87,7 @@ std::string depth_table(const LinearResult& r, bool train) {
 }
 
 std::string descent_table(const DescentResult& descent) {
-  Table table({"step", "relative misfit", "||grad f||", ">= bound", "max ||A_i||"});
+  Table table({"step", "relative misfit", "||grad f||", "its bound", "max ||A_i|| <="});
   const std::size_t size = descent.curve.size(), rows = std::min<std::size_t>(size, 8);
   for (std::size_t k = 0; k < rows; ++k) {
     const DescentPoint& p = descent.curve[rows > 1 ? k * (size - 1) / (rows - 1) : 0];
@@ -93,8 +97,9 @@ std::string descent_table(const DescentResult& descent) {
   }
   std::string text = table.text();
   if (std::isfinite(descent.least_ratio))
-    text += fmt::format("gradient norm over the landscape inequality's bound, at least: {:.3g}\n",
-                        descent.least_ratio);
+    text += fmt::format(
+        "least gradient norm over its bound, 1 or more by the landscape inequality: {:.3g} (computed)\n",
+        descent.least_ratio);
   return text;
 }
 
@@ -131,8 +136,9 @@ Json result_json(const NamedProblem& named, const LinearOptions& options, const 
         factorizations.push_back({{"name", f.name},
                                   {"layers", f.layers},
                                   {"max_norm", f.max_norm},
-                                  {"bound", f.bound},
-                                  {"reconstruction_error", f.reconstruction_error}});
+                                  {"bound", finite(f.bound)},
+                                  {"reconstruction_error", f.reconstruction_error},
+                                  {"correction", f.correction}});
       else
         missing.push_back({{"name", f.name}, {"layers", f.layers}, {"reason", f.missing}});
     if (depth.descent) training.push_back(descent_json(depth));
@@ -146,6 +152,7 @@ Json result_json(const NamedProblem& named, const LinearOptions& options, const 
             {"d", r.d},
             {"s_max", r.map.s_max},
             {"s_min", r.map.s_min},
+            {"s_least", r.map.s_least},
             {"gamma", r.map.gamma},
             {"treatment", r.treatment},
             {"sigma_min", r.problem.sigma_min},
@@ -205,7 +212,8 @@ std::string norm_figure(const std::string& title, const LinearResult& r) {
       }
   };
   for (const DepthResult& depth : r.depths) {
-    add("theorem 2.1", depth.layers, depth.factorizations.front().bound);
+    const double theorem = depth.factorizations.front().bound;
+    if (std::isfinite(theorem)) add("theorem 2.1", depth.layers, theorem);
     for (const Factorization& f : depth.factorizations)
       if (f.missing.empty()) add(f.name, f.layers, f.max_norm);
     if (depth.descent && depth.descent->status == DescentStatus::converged)
@@ -263,7 +271,9 @@ std::string linear_text(const NamedProblem& named, const LinearOptions& options,
     text += factorization_table(depth);
     if (depth.descent) text += "\n" + descent_table(*depth.descent);
   }
-  if (r.n > 0) text += fmt::format("least risk of any linear map on these points: {:.4g}\n", r.problem.noise);
+  if (r.n > 0)
+    text +=
+        fmt::format("risk of R, the least-squares map of these points: {:.4g} (computed)\n", r.problem.noise);
   return text + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 

@@ -44,8 +44,9 @@ std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
          fmt::format("{}, {:.3g} times the n ln n + r^2 of the theorem's order", with_commas(r.parameters),
                      static_cast<double>(r.parameters) / std::max(r.theorem_parameters, 1.0)));
     if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));
-    fact("smallest margin", short_number(r.min_margin) + pair_text(r));
-    fact("right", fmt::format("{} of {}", with_commas(r.correct), with_commas(r.n)));
+    fact("smallest margin", short_number(r.min_margin, Rounding::down) + pair_text(r));
+    fact("right", fmt::format("{} of {}, by a forward pass in {}", with_commas(r.correct), with_commas(r.n),
+                              options.precision));
     fact("largest error", fmt::format("{} of an output", short_number(r.max_error, Rounding::up)));
   }
   return text;
@@ -54,7 +55,7 @@ std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
 std::string tried_table(const MemorizeResult& r) {
   Table table({"width", "first layer", "smallest margin", "right"});
   for (const MemorizeAttempt& a : r.tried)
-    table.add({with_commas(a.hidden), a.first_layer, short_number(a.min_margin),
+    table.add({with_commas(a.hidden), a.first_layer, short_number(a.min_margin, Rounding::down),
                a.correct < 0 ? "" : with_commas(a.correct)});
   return "tried\n" + table.text("  ");
 }

@@ -79,20 +79,25 @@ void bind_parts(nb::module_& m) {
           nb::sig("def A(self) -> list[numpy.typing.NDArray[numpy.float64]]"), "The layers, each d x d.")
       .def_prop_ro("layers", &LinearResnet::layers)
       .def("product", &LinearResnet::product, "(I + A_l) .. (I + A_1).")
-      .def("max_norm", &LinearResnet::max_norm, "max ||A_i||, spectral norms.");
+      .def("max_norm", &LinearResnet::max_norm, "An upper bound of max ||A_i||, proved.");
   nb::class_<MapSummary>(m, "MapSummary", "The size and the orientation of a map.")
-      .def_ro("s_max", &MapSummary::s_max)
-      .def_ro("s_min", &MapSummary::s_min)
-      .def_ro("gamma", &MapSummary::gamma, "max(|log s_max|, |log s_min|).")
-      .def_ro("rank", &MapSummary::rank)
-      .def_ro("reverses", &MapSummary::reverses, "det R < 0.");
-  nb::class_<Factorization>(m, "Factorization", "R as an exact product of l layers.")
+      .def_ro("s_max", &MapSummary::s_max, "Computed.")
+      .def_ro("s_min", &MapSummary::s_min, "Computed.")
+      .def_ro("s_least", &MapSummary::s_least, "Lower bound of s_min, proved.")
+      .def_ro("gamma", &MapSummary::gamma, "Upper bound of max(|log s_max|, |log s_min|), proved.")
+      .def_ro("rank", &MapSummary::rank, "Computed.")
+      .def_ro("reverses", &MapSummary::reverses, "det R < 0, proved.");
+  nb::class_<Factorization>(m, "Factorization",
+                            "Stored layers, and a proof that R is exactly such a product.")
       .def_ro("name", &Factorization::name, "paper | polar | logarithm.")
       .def_ro("layers", &Factorization::layers)
-      .def_ro("max_norm", &Factorization::max_norm, "max ||A_i||.")
-      .def_ro("bound", &Factorization::bound, "What the construction promises for it.")
+      .def_ro("max_norm", &Factorization::max_norm,
+              "R is exactly a product of layers with every ||A_i|| <= this, proved; so are the stored ones.")
+      .def_ro("bound", &Factorization::bound, "What the construction promises for it, computed.")
       .def_ro("reconstruction_error", &Factorization::reconstruction_error,
-              "||(I + A_l) .. (I + A_1) - R||_F.")
+              "Upper bound of ||(I + A_l) .. (I + A_1) - R||_F, proved.")
+      .def_ro("correction", &Factorization::correction,
+              "The exact factorisation differs in one layer from the stored one, by at most this, proved.")
       .def_ro("network", &Factorization::network,
               "No layers where `missing` says why; kept at the last depth only.")
       .def_ro("missing", &Factorization::missing, "Why it does not exist; empty if it does.")
@@ -104,9 +109,9 @@ void bind_parts(nb::module_& m) {
       .def_ro("excess_risk", &Landscape::excess_risk, "f - C.")
       .def_ro("risk", &Landscape::risk, "f.")
       .def_ro("gradient_norm", &Landscape::gradient_norm)
-      .def_ro("max_norm", &Landscape::max_norm, "tau = max ||A_i||.")
+      .def_ro("max_norm", &Landscape::max_norm, "tau >= max ||A_i||, proved.")
       .def_ro("gradient_bound", &Landscape::gradient_bound,
-              "Lower bound of gradient_norm where tau < 1; else 0.");
+              "Lower bound of gradient_norm where tau < 1, computed; else 0.");
   nb::class_<DescentPoint>(m, "DescentPoint", "One recorded step of gradient descent.")
       .def_ro("step", &DescentPoint::step)
       .def_ro("eta", &DescentPoint::eta, "The step size that led here.")
@@ -117,9 +122,9 @@ void bind_parts(nb::module_& m) {
       .def_ro("reason", &DescentResult::reason)
       .def_ro("steps", &DescentResult::steps)
       .def_ro("relative_misfit", &DescentResult::relative_misfit)
-      .def_ro("left_domain_at", &DescentResult::left_domain_at, "First recorded step with max ||A_i|| >= 1.")
-      .def_ro("largest_norm", &DescentResult::largest_norm)
-      .def_ro("least_ratio", &DescentResult::least_ratio, "Least gradient_norm/gradient_bound.")
+      .def_ro("left_domain_at", &DescentResult::left_domain_at, "First recorded step with a bound >= 1.")
+      .def_ro("largest_norm", &DescentResult::largest_norm, "Upper bound of every recorded ||A_i||, proved.")
+      .def_ro("least_ratio", &DescentResult::least_ratio, "Least gradient_norm/gradient_bound, computed.")
       .def_ro("curve", &DescentResult::curve)
       .def_ro("network", &DescentResult::network, "Kept at the last depth only.");
   nb::class_<DepthResult>(m, "DepthResult", "One depth.")
@@ -130,8 +135,8 @@ void bind_parts(nb::module_& m) {
           nb::sig("def factorizations(self) -> list[Factorization]"), "paper, polar, logarithm.")
       .def_ro("descent", &DepthResult::descent, "None unless trained.")
       .def("smallest", &DepthResult::smallest, nb::rv_policy::reference_internal,
-           "The factorisation with the least max ||A_i||.")
-      .def("small", &DepthResult::small, "Its max ||A_i|| is below 1, by more than rounding.");
+           "The factorisation with the least max_norm.")
+      .def("small", &DepthResult::small, "It exists, and its max_norm is below 1.");
 }
 
 }  // namespace
@@ -161,7 +166,7 @@ void bind_linear(nb::module_& m) {
       .def_ro("treatment", &R::treatment, "none | flipped | augmented.")
       .def_ro("problem", &R::problem, "The one that was solved.")
       .def_ro("layers_needed", &R::layers_needed,
-              "The least depth with every ||A_i|| < 1, where the first depth has none; else 0.")
+              "The least depth at which every ||A_i|| < 1 is proved, where the first depth has none; else 0.")
       .def_prop_ro(
           "depths", [](nb::handle self) { return references(self, nb::cast<Solved&>(self).depths); },
           nb::sig("def depths(self) -> list[DepthResult]"))

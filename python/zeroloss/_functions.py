@@ -353,7 +353,7 @@ def memorize(
     progress: Show = False,
     **read: Unpack[Read],
 ) -> MemorizeResult:
-    """Writes down a residual network that is right at every point, without training, and verifies it.
+    """Writes down a residual network that is right at every point, without training, and verifies it by a forward pass.
 
     Parameters
     ----------

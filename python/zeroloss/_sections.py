@@ -121,19 +121,19 @@ def linear(run, r):
         ("layers needed for small norms", r.get("layers_needed")),
         ("relative misfit of descent", at_most(r.get("relative_misfit"))),
         ("steps of descent", r.get("steps")),
-        ("gradient norm over its bound, at least", number(r.get("least_ratio"), 4, "down")),
+        ("least gradient norm over its bound, computed", number(r.get("least_ratio"), 4)),
     ])
     made, trained = r.get("factorizations") or [], r.get("training") or []
     depths = len({f.get("layers") for f in [*made, *trained]})
     exact = table(
-        ["layers", "construction", "max ||A_i||", "bound", "reconstruction error"],
-        [[f.get("layers"), text(f.get("name")), f.get("max_norm"), f.get("bound"),
+        ["layers", "construction", "max ||A_i|| at most", "by its formula", "||product - R|| at most"],
+        [[f.get("layers"), text(f.get("name")), at_most(f.get("max_norm"), 4), at_most(f.get("bound"), 4),
           at_most(f.get("reconstruction_error"), 2)] for f in made],
     )
     training = table(
-        ["layers", "status", "steps", "relative misfit", "max ||A_i||", "gradient norm over its bound"],
+        ["layers", "status", "steps", "relative misfit", "max ||A_i|| at most", "gradient norm over its bound"],
         [[t.get("layers"), _words(t.get("status")), t.get("steps"), at_most(t.get("relative_misfit")),
-          t.get("max_norm"), number(t.get("least_ratio"), 4, "down")] for t in trained],
+          at_most(t.get("max_norm"), 4), number(t.get("least_ratio"), 4)] for t in trained],
     )
 
     def section(heading, shown, exists):
@@ -169,7 +169,7 @@ def memorize(run, r):
     tried = r.get("tried") or []
     attempts = table(
         ["width", "first layer", "smallest margin", "right"],
-        [[a.get("hidden"), text(a.get("first_layer")), a.get("min_margin"), a.get("correct")] for a in tried],
+        [[a.get("hidden"), text(a.get("first_layer")), number(a.get("min_margin"), 3, "down"), a.get("correct")] for a in tried],
     )
     return [before], [
         samples("The two points that are hardest to tell apart", r.get("closest") or []),

@@ -89,12 +89,13 @@ def factorize(
     Returns
     -------
     LinearResult
-        ``depths[k].factorizations`` are the paper's, the polar and the logarithm's; the last depth keeps its networks.
+        ``depths[k].factorizations`` are the paper's, the polar and the logarithm's; the last depth keeps its networks. Their
+        ``max_norm`` is proved: R is exactly a product of layers no larger, next to the stored ones.
 
     Raises
     ------
     DataError
-        R is singular (its rank is named), or the data cannot be used.
+        R is numerically singular (its rank is named), or the data cannot be used.
     ValueError, ResourceError
         An option out of range; memory that does not suffice.
     KeyboardInterrupt
@@ -125,7 +126,8 @@ def train(
     data, Y, sigma, layers, reflection, seed, progress
         As for :func:`factorize`.
     step : float or str
-        A number > 0, or auto: 1 over a bound of the Hessian along each step, so that the risk always falls.
+        A number > 0, or auto: 1 over a bound of the Hessian along each step, so that the risk falls, but for
+        rounding.
     max_steps : int
         Most steps at each depth, >= 0.
     tolerance : float

@@ -8,7 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "linear/norms.hpp"
+#include "linear/proof.hpp"
 #include "linear/risk.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -46,8 +46,7 @@ class LayerNorms {
     }
     if (inflation <= 0.05) return;
     for (std::size_t i = 0; i < A.size(); ++i) {
-      const auto d = static_cast<double>(A[i].rows());
-      exact_[i] = spectral_norm(Matrix::Identity(A[i].rows(), A[i].rows()) + A[i]) * (1 + d * 0x1p-50);
+      exact_[i] = verified::norm_bound(Matrix::Identity(A[i].rows(), A[i].rows()) + A[i]) * (1 + 0x1p-50);
       way_[i] = 0;
     }
   }

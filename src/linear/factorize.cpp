@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <unsupported/Eigen/MatrixFunctions>
 
-#include "linear/norms.hpp"
+#include "linear/proof.hpp"
 #include "linear/rotation.hpp"
 #include "linear/svd.hpp"
 #include "zeroloss/core/error.hpp"
@@ -24,17 +24,18 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 
-// What a factorisation may miss R by: I + A_i is known to u, whatever the size of R.
+// What a factorisation may miss R by, as computed: I + A_i is known to u, whatever the size of R.
 double tolerance(const Matrix& R, double norm) {
   return 1e-12 * static_cast<double>(R.rows()) * std::max(norm, 1e-3);
 }
 
 std::string singular(const MapSummary& map, Index d) {
   return fmt::format(
-      "R is singular: its rank is {}, d is {}; a product of matrices I + A_i with ||A_i|| < 1 never is, so "
-      "no "
-      "small-norm factorisation exists. Drop the outputs that are combinations of others",
-      map.rank, d);
+      "R is numerically singular: its computed singular values go from {:.3g} down to {:.3g}, its numerical "
+      "rank is {}, d is {}; a product of matrices I + A_i with ||A_i|| < 1 is never singular. Drop the "
+      "outputs "
+      "that are combinations of others",
+      map.s_max, map.s_min, map.rank, d);
 }
 
 // e^X - 1 for a matrix, relative to ||X||: Taylor on X/2^s with ||X/2^s||_1 <= 1/2, where 15 terms leave
@@ -76,15 +77,20 @@ std::optional<Split> balance(Index layers, Index per_rotation, double theta, dou
   return best;
 }
 
-MapSummary summary(const Svd& svd) {
+MapSummary summary(const Matrix& R, const Svd& svd) {
   const Index d = svd.s.size();
   MapSummary map;
   map.s_max = svd.s(0);
   map.s_min = svd.s(d - 1);
   map.rank = map.s_max > 0 ? (svd.s.array() > static_cast<double>(d) * 0x1p-52 * map.s_max).count() : 0;
-  map.gamma = map.rank < d ? std::numeric_limits<double>::infinity()
-                           : std::max(std::abs(std::log(map.s_max)), std::abs(std::log(map.s_min)));
-  map.reverses = map.rank == d && (svd.U * svd.Vt).determinant() < 0;  // it is +-1
+  map.gamma = std::numeric_limits<double>::infinity();
+  if (map.rank < d) return map;
+  const verified::Nonsingular proof = verified::nonsingular(R);
+  const bool reverses = (svd.U * svd.Vt).determinant() < 0;  // it is +-1
+  if (proof.s_min == 0 || proof.reverses != reverses) return map;
+  map.s_least = proof.s_min;
+  map.reverses = reverses;
+  map.gamma = std::max({std::log(verified::norm_bound(R)), -std::log(proof.s_min), 0.0}) * (1 + 0x1p-50);
   return map;
 }
 
@@ -98,7 +104,7 @@ MapSummary summarize_map(const Matrix& R) {
   if (R.rows() != R.cols() || R.rows() == 0 || !R.allFinite())
     throw std::invalid_argument(
         fmt::format("summarize_map: R must be square and finite; got {} x {}", R.rows(), R.cols()));
-  return summary(singular_vectors(R));
+  return summary(R, singular_vectors(R));
 }
 
 OrientedProblem orient(const LinearProblem& problem, const std::string& reflection) {
@@ -107,7 +113,7 @@ OrientedProblem orient(const LinearProblem& problem, const std::string& reflecti
         fmt::format("linear: reflection must be auto, flip or augment; got \"{}\"", reflection));
   const Index d = problem.d();
   const MapSummary map = summarize_map(problem.R);
-  if (map.rank < d) throw DataError(singular(map, d));
+  if (map.s_least == 0) throw DataError(singular(map, d));
   OrientedProblem oriented{problem, map, "none"};
   if (!map.reverses) return oriented;
   if (reflection == "flip" && d % 2 == 0)
@@ -138,11 +144,11 @@ OrientedProblem orient(const LinearProblem& problem, const std::string& reflecti
   return oriented;
 }
 
-bool Factorization::small() const { return missing.empty() && max_norm < 1 - 1e-12; }
+bool Factorization::small() const { return missing.empty() && max_norm < 1; }
 
 struct Factorizer::Parts {
   Matrix R;
-  double norm = 0;              // ||R||
+  MapSummary map;
   double low = 0, high = 0;     // logarithms of the least and the largest singular value; 0 where rounding
   Vector logs;                  // of all of them
   Matrix V;                     // R = U diag(exp(logs)) V^T, det U = det V = 1
@@ -172,15 +178,19 @@ struct Factorizer::Parts {
     return f;
   }
 
-  // The measurements of a factorisation whose factors are there; without them if it misses R.
+  // What is proved of a factorisation whose factors are there; without them if it misses R.
   Factorization finish(Factorization f) const {
-    f.max_norm = f.network.max_norm();
-    f.reconstruction_error = (f.network.product() - R).norm();
-    if (!(f.reconstruction_error <= tolerance(R, norm))) {
-      f.missing =
-          fmt::format("too ill-conditioned: rounding takes it {:.2g} away from R", f.reconstruction_error);
-      f.network.A.clear();
-    }
+    const verified::NearExact proof = verified::near_exact(f.network, R, map.s_least);
+    f.max_norm = proof.max_norm;
+    f.correction = proof.correction;
+    f.reconstruction_error = proof.reconstruction_error;
+    if (!(proof.missed <= tolerance(R, map.s_max)))
+      f.missing = fmt::format("too ill-conditioned: rounding takes it {:.2g} away from R", proof.missed);
+    else if (!std::isfinite(f.max_norm))
+      f.missing = fmt::format(
+          "too ill-conditioned: it may be {:.2g} away from R, too far for a proof that an exact one is near",
+          f.reconstruction_error);
+    if (!f.missing.empty()) f.network.A.clear();
     return f;
   }
 };
@@ -192,7 +202,7 @@ Matrix principal_logarithm(const Matrix& R, std::string& missing) {
   const Eigen::EigenSolver<Matrix> eigen(R, false);
   for (const auto& value : eigen.eigenvalues())
     if (value.imag() == 0 && value.real() <= 0) {
-      missing = fmt::format("R has the real eigenvalue {:.3g}", value.real());
+      missing = fmt::format("R has the real eigenvalue {:.3g} (computed)", value.real());
       return {};
     }
   Matrix log = R.log();
@@ -210,8 +220,8 @@ Factorizer::Factorizer(const Matrix& R, const Progress& progress) {
     throw std::invalid_argument(
         fmt::format("Factorizer: R must be square and finite; got {} x {}", R.rows(), R.cols()));
   Svd svd = singular_vectors(R);
-  const MapSummary map = summary(svd);
-  if (map.rank < d) throw DataError(singular(map, d));
+  const MapSummary map = summary(R, svd);
+  if (map.s_least == 0) throw DataError(singular(map, d));
   if (map.reverses) throw DataError("R has det R < 0; orient() it first");
   if (svd.U.determinant() < 0) {  // and so det V < 0
     svd.U.col(0) = -svd.U.col(0);
@@ -223,7 +233,7 @@ Factorizer::Factorizer(const Matrix& R, const Progress& progress) {
   Rotation left(svd.U), right(svd.Vt);
   progress.check();
   auto parts = std::make_unique<Parts>(Parts{R,
-                                             map.s_max,
+                                             map,
                                              0,
                                              0,
                                              svd.s.array().log(),
@@ -234,12 +244,12 @@ Factorizer::Factorizer(const Matrix& R, const Progress& progress) {
                                              {},
                                              0,
                                              {}});
-  if (map.gamma > parts->rounding()) {
+  if (parts->logs.cwiseAbs().maxCoeff() > parts->rounding()) {
     parts->low = parts->logs.minCoeff();
     parts->high = parts->logs.maxCoeff();
   }
   parts->log = principal_logarithm(R, parts->log_missing);
-  if (parts->log_missing.empty()) parts->log_norm = spectral_norm(parts->log);
+  if (parts->log_missing.empty()) parts->log_norm = verified::norm_bound(parts->log);
   parts_ = std::move(parts);
 }
 
@@ -247,14 +257,14 @@ Factorizer::~Factorizer() = default;
 Factorizer::Factorizer(Factorizer&&) noexcept = default;
 Factorizer& Factorizer::operator=(Factorizer&&) noexcept = default;
 
-double Factorizer::gamma() const {
-  return std::max(std::abs(parts_->logs.minCoeff()), std::abs(parts_->logs.maxCoeff()));
-}
+double Factorizer::gamma() const { return parts_->map.gamma; }
 
 Factorization Factorizer::paper(Index layers) const {
   const Parts& m = *parts_;
   Factorization f = m.begin("paper", layers);
-  f.bound = (4 * kPi + 3 * gamma()) / static_cast<double>(layers);
+  const auto l = static_cast<double>(layers);
+  f.bound = l >= std::max(2.0, 3 * gamma() * (1 + 0x1p-50)) ? (4 * kPi + 3 * gamma()) / l * (1 + 0x1p-50)
+                                                            : std::numeric_limits<double>::infinity();
   const auto split = balance(layers, 4, std::max(m.left.angle(), m.right.angle()), m.low, m.high);
   if (!split) {
     f.missing = "it gives 4 q layers to rotations and p to the stretch: at least 5 are needed";
@@ -309,8 +319,10 @@ std::vector<Factorization> Factorizer::all(Index layers, const Progress& progres
 }
 
 Index Factorizer::layers_needed() const {
-  for (Index layers = 1;; ++layers)
+  const double enough = 4 * kPi + 3 * gamma() + 2;  // by the proposition of theory 10, but for rounding
+  for (Index layers = 1; static_cast<double>(layers) <= enough; ++layers)
     if (polar(layers).small() || logarithm(layers).small()) return layers;
+  return 0;
 }
 
 }  // namespace zeroloss

@@ -30,18 +30,28 @@ std::string norm_sentence(const LinearResult& r) {
   const auto needed = [&] {
     return r.layers_needed > 0 ? fmt::format(": {} would be enough", layers_text(r.layers_needed)) : "";
   };
-  if (r.depths.size() == 1 && !first.small())
-    return fmt::format("{} R exactly, but not with every ||A_i|| < 1: the best factorisation found has {}{}.",
-                       represent(first.layers), above(first.max_norm), needed());
+  const auto bound = [](const Factorization& f) {
+    return f.missing.empty() ? above(f.max_norm) : std::string("no bound");
+  };
+  if (r.depths.size() == 1 && !first.missing.empty())
+    return fmt::format("No exact factorisation into {} is proved: {}{}.", layers_text(first.layers),
+                       first.missing, needed());
+  const std::string exactly = fmt::format("{} R exactly with every ||A_i|| <= {} (proved; {})",
+                                          represent(first.layers), bound(first), first.name);
   if (r.depths.size() == 1)
-    return fmt::format("{} R exactly with every ||A_i|| <= {} ({}).", represent(first.layers),
-                       above(first.max_norm), first.name);
-  std::string text =
-      fmt::format("From {} to {} the best exact factorisation's max ||A_i|| goes from {} to {}", first.layers,
-                  layers_text(last.layers), above(first.max_norm), above(last.max_norm));
-  const auto small =
-      std::find_if(r.depths.begin(), r.depths.end(), [](const DepthResult& depth) { return depth.small(); });
-  if (small == r.depths.end()) return text + fmt::format(", never below 1{}.", needed());
+    return first.small() ? exactly + "."
+                         : exactly + fmt::format("; none with every ||A_i|| < 1 was found{}.", needed());
+  std::string text = fmt::format(
+      "From {} to {} the best exact factorisation's bound of max ||A_i|| (proved) goes from {} to {}",
+      first.layers, layers_text(last.layers), bound(first), bound(last));
+  const auto large = std::find_if(r.depths.rbegin(), r.depths.rend(),
+                                  [](const DepthResult& depth) { return !depth.small(); });
+  const auto small = large.base();  // from here on all are
+  if (small == r.depths.end()) {
+    const bool never =
+        std::none_of(r.depths.begin(), r.depths.end(), [](const auto& depth) { return depth.small(); });
+    return text + (never ? fmt::format(", never below 1{}.", needed()) : ".");
+  }
   if (small != r.depths.begin()) text += fmt::format(", below 1 from {} on", layers_text(small->layers));
   return text + ".";
 }
@@ -52,29 +62,29 @@ std::string descent_sentence(const LinearResult& r, const DescentResult& descent
   const std::string domain =
       descent.left_domain_at
           ? fmt::format(
-                "at step {} some ||A_i|| had reached 1, where the landscape inequality says nothing: "
-                "try more layers",
+                "at step {} the bound of some ||A_i|| had reached 1, where the landscape inequality says "
+                "nothing: try more layers",
                 *descent.left_domain_at)
-          : fmt::format("at every recorded step all ||A_i|| <= {}", above(descent.largest_norm));
+          : fmt::format("at every recorded step all ||A_i|| <= {} (proved)", above(descent.largest_norm));
   switch (descent.status) {
     case DescentStatus::converged:
-      return fmt::format("Gradient descent from A = 0 reached relative misfit {} in {}; {}.",
+      return fmt::format("Gradient descent from A = 0 reached relative misfit {} (computed) in {}; {}.",
                          above(descent.relative_misfit), steps, domain);
     case DescentStatus::diverged:
       return fmt::format("Gradient descent from A = 0 diverged within {}: {}.", steps, descent.reason);
     case DescentStatus::interrupted:
-      return fmt::format("Gradient descent was interrupted after {}, at relative misfit {}.", steps,
-                         above(descent.relative_misfit));
+      return fmt::format("Gradient descent was interrupted after {}, at relative misfit {} (computed).",
+                         steps, above(descent.relative_misfit));
     case DescentStatus::budget_spent:
       break;
   }
-  std::string text =
-      fmt::format("Gradient descent from A = 0 did not converge: relative misfit {} after {} ({}); {}.",
-                  above(descent.relative_misfit), steps, descent.reason, domain);
+  std::string text = fmt::format(
+      "Gradient descent from A = 0 did not converge: relative misfit {} (computed) after {} ({}); {}.",
+      above(descent.relative_misfit), steps, descent.reason, domain);
   const double condition = r.map.s_max / r.map.s_min;
   if (condition > 30)
-    text +=
-        fmt::format(" R has condition number {:.2g}: its small singular values are learnt last.", condition);
+    text += fmt::format(
+        " R has condition number {:.2g} (computed): its small singular values are learnt last.", condition);
   if (!logarithm.missing.empty())
     text += fmt::format(
         " {}{}: descent from A = 0 learns reversed directions late, those of a symmetric R never.",

@@ -144,11 +144,11 @@ LinearProblem population(const Matrix& R, const Matrix& Sigma) {
   problem.sigma_max = eigen.eigenvalues()(d - 1);
   const double zero = static_cast<double>(d) * kEpsilon * std::abs(problem.sigma_max);
   if (problem.sigma_min < -zero)
-    throw DataError(
-        fmt::format("Sigma must be positive definite; it has the eigenvalue {:.6g}", problem.sigma_min));
+    throw DataError(fmt::format("Sigma must be positive definite; it has the computed eigenvalue {:.6g}",
+                                problem.sigma_min));
   if (problem.sigma_min <= zero)
     throw DataError(
-        fmt::format("Sigma is singular: its rank is {}, d is {}; in the directions that x never "
+        fmt::format("Sigma is numerically singular: its rank is {}, d is {}; in the directions that x never "
                     "takes R is not determined: drop them",
                     (eigen.eigenvalues().array() > zero).count(), d));
   problem.root = Eigen::LLT<Matrix>(problem.Sigma).matrixL();
@@ -173,7 +173,7 @@ LinearProblem regression(const RowMatrix& X, const RowMatrix& Y) {
   const Index rank = (s.array() > static_cast<double>(std::max(n, d)) * kEpsilon * s(0)).count();
   if (rank < d)
     throw DataError(fmt::format(
-        "X^T X is singular: its rank is {}, d is {}; R is not determined by these "
+        "X^T X is numerically singular: its rank is {}, d is {}; R is not determined by these "
         "points: {}",
         rank, d,
         n < d ? fmt::format("at least {} are needed", d) : "drop columns that are combinations of others"));

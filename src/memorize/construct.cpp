@@ -70,7 +70,7 @@ struct Distinct {
 
 Distinct distinct_images(const Memory& memory, const RowMatrix& Z) {
   const Vector squares = Z.rowwise().squaredNorm();
-  const auto same_image = [&](Index i, Index j) { return Z.row(i) == Z.row(j); };
+  const RowMatrix& X = memory.data.X;
   std::vector<Index> order(static_cast<std::size_t>(Z.rows()));
   std::iota(order.begin(), order.end(), Index{0});
   std::sort(order.begin(), order.end(), [&](Index i, Index j) {
@@ -80,24 +80,29 @@ Distinct distinct_images(const Memory& memory, const RowMatrix& Z) {
     return i < j;
   });
   Distinct distinct;
+  std::vector<Index> points;  // that differ and have the last image
   for (const Index i : order) {
-    if (distinct.rows.empty() || !same_image(distinct.rows.back(), i)) {
+    if (distinct.rows.empty() || Z.row(distinct.rows.back()) != Z.row(i)) {
       distinct.rows.push_back(i);
+      points = {i};
       continue;
     }
-    const Index first = distinct.rows.back();
-    if (memory.same_target(first, i)) continue;
-    if (memory.data.X.row(first) == memory.data.X.row(i))
+    const auto same =
+        std::find_if(points.begin(), points.end(), [&](Index j) { return X.row(j) == X.row(i); });
+    if (same != points.end() && !memory.same_target(*same, i))
       throw DataError(fmt::format(
           "{}: samples {} and {} are the same point: no network gives it both targets", memory.data.name,
-          describe(sample(memory.data, first)), describe(sample(memory.data, i))));
-    if (!distinct.together) distinct.together = {first, i};
+          describe(sample(memory.data, *same)), describe(sample(memory.data, i))));
+    if (same == points.end()) points.push_back(i);
+    const Index first = distinct.rows.back();
+    if (!distinct.together && !memory.same_target(first, i)) distinct.together = {first, i};
   }
   return distinct;
 }
 
 // The output layer for classes: neuron j reads code q_j, thresholds t; its smallest margin.
 double read_codes(const RowMatrix& Q, const Vector& t, bool single, Memorizer& network) {
+  const Matrix products = Q * Q.transpose();
   const Index r = Q.rows();
   network.U_out = Q;
   network.s_out = -t;
@@ -107,6 +112,8 @@ double read_codes(const RowMatrix& Q, const Vector& t, bool single, Memorizer& n
     const double square = Q.row(j).squaredNorm();
     network.V_out(j, j) = stored(1 / (square - t(j)), single);
     least = std::min(least, (square - t(j)) / square);
+    for (Index i = 0; i < r; ++i)
+      if (i != j) least = std::min(least, (t(j) - products(i, j)) / square);
   }
   return least;
 }
@@ -194,7 +201,7 @@ bool build_paper(const Memory& memory, Images& images, Construction& result, Mar
   const PaperCheck check = check_paper(images, network.U, progress);
   if (check.failure.empty()) {
     const double t = stored(1 - 2 * check.rho, memory.single());
-    apply_paper(memory, images, t, network, margins.images);
+    apply_paper(memory, images, check, t, network, margins.images);
     margins.output = read_codes(images.Q, Vector::Constant(memory.r, t), memory.single(), network);
     return true;
   }
@@ -211,21 +218,26 @@ bool build_paper(const Memory& memory, Images& images, Construction& result, Mar
   return false;
 }
 
+// What rounding may have added to a margin (theory 11): ||z||^2, inner products and the codes' lengths are
+// each off by gamma_(k+4) ||z||^2 at most; the paper's construction sums k + 1 terms, and has ||z||^2 >= 1/3.
+double margin_rounding(Index k) { return static_cast<double>(16 * k + 64) * 0x1p-53; }
+
 // The smallest margin, whose it is, and whether the network is one.
 void judge(const Memory& memory, const Images& images, const Margins& margins, Construction& result) {
   const Memorizer& network = result.network;
   const Index m = images.count(), k = network.hidden();
   Index worst = 0;
   const double least = margins.images.minCoeff(&worst);
-  result.min_margin = std::max(0.0, std::min(least, margins.output));
+  result.min_margin = std::max(0.0, std::min(least, margins.output) - margin_rounding(k));
   for (Index a = 0; a < m; a += k)
-    result.block_margins.push_back(margins.images.segment(a, std::min(k, m - a)).minCoeff());
+    result.block_margins.push_back(
+        std::max(0.0, margins.images.segment(a, std::min(k, m - a)).minCoeff() - margin_rounding(k)));
   if (least <= margins.output) {
     const auto named = [&](Index a) { return sample(memory.data, images.rows[static_cast<std::size_t>(a)]); };
     result.closest = {named(worst)};
     if (worst + 1 < m) result.closest.push_back(named(nearest_later(network.U, worst, m)));
   }
-  if (result.min_margin == 0)
+  if (!(std::min(least, margins.output) > 0))
     result.failure = fmt::format("{} are too close for {} with width {}: there is no room for a threshold",
                                  names(result.closest), network.precision, k);
   else if (!network.V.allFinite() || !network.V_out.allFinite())
@@ -297,7 +309,7 @@ Construction construct(const Memory& memory, const Origin& origin, Index k, Prog
   if (distinct.together) {
     const auto [i, j] = *distinct.together;
     result.closest = {sample(memory.data, i), sample(memory.data, j)};
-    result.failure = fmt::format("{} are the same point in {}, after a first layer of width {}",
+    result.failure = fmt::format("{} have the same image in {} under a first layer of width {}",
                                  names(result.closest), memory.options.precision, k);
     return result;
   }

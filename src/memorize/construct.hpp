@@ -66,21 +66,24 @@ struct Images {
   Index count() const { return static_cast<Index>(rows.size()); }
 };
 
-/// Thresholds t_a for every image: s of the blocks, and margins (||z_a||^2 - t_a)/||z_a||^2 as stored; then
-/// V. Fills in network.s, network.V and `margins`.
+/// Thresholds t_a for every image: s of the blocks, and margins, the lesser of ||z_a||^2 - t_a and t_a - p_a
+/// over
+/// ||z_a||^2 as stored (theory 11); then V. Fills in network.s, network.V and `margins`.
 void order_by_norm(const Memory& memory, const Images& images, Memorizer& network, Vector& margins,
                    Progress& progress);
 
 /// The conditions of [HM, Lemma B.2] as corrected in theory 11, on images of points and codes of unit length.
 struct PaperCheck {
   double rho = 0;               ///< rho' of the construction; 0 if there is none
+  double product = 0;           ///< no inner product of two of them is larger
   Index first = 0, second = 0;  ///< the first pair that violates them: images, then codes
   std::string failure = {};     ///< by how much; empty if they hold
 };
 PaperCheck check_paper(const Images& images, const RowMatrix& Z, Progress& progress);
 
-/// The same threshold, t = 1 - 2 rho', for every image: fills in as order_by_norm does.
-void apply_paper(const Memory& memory, const Images& images, double t, Memorizer& network, Vector& margins);
+/// The same threshold t, about 1 - 2 rho', for every image: fills in as order_by_norm does.
+void apply_paper(const Memory& memory, const Images& images, const PaperCheck& check, double t,
+                 Memorizer& network, Vector& margins);
 
 /// V of block `block` from the inner products G of its images and their thresholds, as stored: the images
 /// move to their codes. V T = (q_i - z_i), T_ai = relu(<z_a, z_i> - t_a) lower triangular.

@@ -100,12 +100,19 @@ std::optional<Origin> centre(const Memory& memory, double longest) {
   return Origin{"centred", mean, spread, has_short(memory, length)};
 }
 
-/// Every point through the network.
+/// |a - b|, rounded up.
+double apart(double a, double b) {
+  const double computed = std::abs(a - b);  // 0 only if they are equal
+  return computed > 0 ? std::nextafter(computed, std::numeric_limits<double>::infinity()) : 0;
+}
+
+/// Every point through the network. Errors are rounded up and what is allowed is rounded down: the outputs
+/// that the network computed are that close.
 void verify(const Memory& memory, const Memorizer& network, Progress& progress, MemorizeResult& result) {
   const Index n = memory.data.n();
   const double largest = memory.Y == nullptr ? 1 : memory.Y->cwiseAbs().maxCoeff();
-  const double allowed =
-      memory.options.tolerance.value_or(memory.single() ? 1e-3 : 1e-6) * (largest > 0 ? largest : 1);
+  const double allowed = std::nextafter(
+      memory.options.tolerance.value_or(memory.single() ? 1e-3 : 1e-6) * (largest > 0 ? largest : 1), 0);
   Vector error(n);
   std::vector<char> right(static_cast<std::size_t>(n));
   each_output(network, memory.data.X, progress, [&](Index first, const Eigen::Ref<const Matrix>& outputs) {
@@ -115,7 +122,7 @@ void verify(const Memory& memory, const Memorizer& network, Progress& progress, 
       error(row) = std::numeric_limits<double>::infinity();
       if (!off.allFinite()) continue;
       if (memory.Y != nullptr) {
-        error(row) = (off - memory.Y->row(row).transpose()).cwiseAbs().maxCoeff();
+        error(row) = off.binaryExpr(memory.Y->row(row).transpose(), &apart).maxCoeff();
         right[static_cast<std::size_t>(row)] = error(row) <= allowed;
         continue;
       }
@@ -123,8 +130,7 @@ void verify(const Memory& memory, const Memorizer& network, Progress& progress, 
       const double own = label;
       label = 0;
       right[static_cast<std::size_t>(row)] = own > off.maxCoeff();  // 0 is among them: it is positive, too
-      label = own - 1;
-      error(row) = off.cwiseAbs().maxCoeff();
+      error(row) = std::max(off.cwiseAbs().maxCoeff(), apart(own, 1));
     }
   });
   result.correct = 0;
@@ -145,23 +151,25 @@ std::string short_count(Index count) {
 std::string conclude(const MemorizeResult& r, const Memory& memory, const std::string& failure) {
   const std::string& precision = memory.options.precision;
   if (r.status == MemorizeStatus::memorized)
-    return fmt::format("{} memorised by {} residual block{} of width {} ({} parameters), verified in {}",
-                       r.n == 1 ? "the point is" : fmt::format("every one of {} points is", with_commas(r.n)),
-                       with_commas(r.blocks), r.blocks == 1 ? "" : "s", r.hidden, short_count(r.parameters),
-                       precision);
+    return fmt::format(
+        "{} memorised{} by {} residual block{} of width {} ({} parameters), verified by a forward pass in {}",
+        r.n == 1 ? "the point is" : fmt::format("every one of {} points is", with_commas(r.n)),
+        memory.Y == nullptr ? "" : " to within " + decimal(r.max_error, 2, Rounding::up),
+        with_commas(r.blocks), r.blocks == 1 ? "" : "s", r.hidden, short_count(r.parameters), precision);
   const char* advice =
       memory.single() && memory.options.construction != "paper" ? "; try precision float64" : "";
   if (!failure.empty()) return fmt::format("not memorised: {}{}", failure, advice);
   if (r.status == MemorizeStatus::not_separated)
-    return fmt::format(
-        "not memorised: {} leave a margin of {:.2g} in {} with width {}, {:.2g} is asked for{}",
-        names(r.closest), r.min_margin, precision, r.hidden, r.margin, advice);
+    return fmt::format("not memorised: {} leave a margin of {} in {} with width {}, {} is asked for{}",
+                       names(r.closest), decimal(r.min_margin, 2, Rounding::down), precision, r.hidden,
+                       r.margin, advice);
   return fmt::format(
-      "not memorised: {} of {} points are wrong in {} with width {}, outputs are off by up to {:.2g}; {} "
-      "leave "
-      "a margin of {:.2g}{}",
-      with_commas(r.n - r.correct), with_commas(r.n), precision, r.hidden, r.max_error, names(r.closest),
-      r.min_margin, advice);
+      "not memorised: {} of {} points are wrong by a forward pass in {} with width {}, outputs are off by up "
+      "to "
+      "{}; {} leave a margin of {}{}",
+      with_commas(r.n - r.correct), with_commas(r.n), precision, r.hidden,
+      decimal(r.max_error, 2, Rounding::up), names(r.closest), decimal(r.min_margin, 2, Rounding::down),
+      advice);
 }
 
 /// Builds and verifies one network; whether the network is what was asked for.

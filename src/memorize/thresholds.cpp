@@ -118,13 +118,15 @@ PaperCheck check_paper(const Images& images, const RowMatrix& U, Progress& progr
              [&](Index t) { work(t * kRows); }, holds);
   if (!check.failure.empty()) return check;
   check.rho = (off + apart.minCoeff() / 6) / 2;
+  check.product = 1 + off - apart.minCoeff() / 2;
   return check;
 }
 
-void apply_paper(const Memory& memory, const Images& images, double t, Memorizer& network, Vector& margins) {
+void apply_paper(const Memory& memory, const Images& images, const PaperCheck& check, double t,
+                 Memorizer& network, Vector& margins) {
   const Index m = images.count(), k = network.hidden();
   network.s.head(m).setConstant(-t);
-  margins = (images.squares.array() - t) / images.squares.array();
+  margins = (images.squares.array() - t).min(t - check.product) / images.squares.array();
   for (Index block = 0; block * k < m; ++block) {
     const auto Z = network.U.middleRows(block * k, std::min(k, m - block * k));
     if (margins.segment(block * k, Z.rows()).minCoeff() > 0)

@@ -1,8 +1,11 @@
 // zeroloss linear from end to end: every form of input, the text, the JSON object, the run folder, wrong use.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -49,7 +52,7 @@ TEST_F(LinearCommand, ConclusionComesFirst) {
   std::getline(lines, empty);
   std::getline(lines, norm);
   std::getline(lines, descent);
-  EXPECT_EQ(heading, "rotation:d=6: R is 6 x 6 with singular values from 1 to 1");
+  EXPECT_EQ(heading, "rotation:d=6: R is 6 x 6 with singular values from 1 to 1 (computed)");
   EXPECT_EQ(norm.rfind("10 layers represent R exactly with every ||A_i|| <= 0.", 0), 0u) << norm;
   EXPECT_EQ(descent.rfind("Gradient descent from A = 0 reached relative misfit ", 0), 0u) << descent;
   EXPECT_NE(outcome.out.find("factorisation"), std::string::npos);
@@ -62,13 +65,13 @@ TEST_F(LinearCommand, JsonHasEveryKey) {
                                          "least_ratio"};
   const Json json = answer({"gaussian:d=5", "--layers", "12"});
   for (const char* key :
-       {"data",   "digest",        "options",        "conclusion", "interrupted", "n",         "d",
-        "s_max",  "s_min",         "gamma",          "treatment",  "sigma_min",   "sigma_max", "least_risk",
-        "layers", "layers_needed", "factorizations", "missing",    "training",    "seconds"})
+       {"data",       "digest", "options",       "conclusion",     "interrupted", "n",         "d",
+        "s_max",      "s_min",  "s_least",       "gamma",          "treatment",   "sigma_min", "sigma_max",
+        "least_risk", "layers", "layers_needed", "factorizations", "missing",     "training",  "seconds"})
     EXPECT_TRUE(json.contains(key)) << key;
   for (const char* key : trained) EXPECT_TRUE(json.contains(key)) << key;
   for (const Json& f : json["factorizations"]) {
-    for (const char* key : {"name", "layers", "max_norm", "bound", "reconstruction_error"})
+    for (const char* key : {"name", "layers", "max_norm", "bound", "reconstruction_error", "correction"})
       EXPECT_TRUE(f.contains(key)) << key;
     EXPECT_EQ(f["layers"], 12);
     EXPECT_LE(f["reconstruction_error"], 1e-12 * 5 * json["s_max"].get<double>());
@@ -152,12 +155,62 @@ TEST_F(LinearCommand, DepthStudyIsAFolderWithFigures) {
   std::map<std::string, double> largest;
   for (const Json& point : layers)
     largest[point["curve"]] = std::max(largest[point["curve"]], point["y"].get<double>());
-  // Norms are good to a few d u, relative.
+  // The command's norms contain the correction of a layer, of a few d^2 u.
   const auto expect_norm = [&](const std::string& name, double norm) {
-    EXPECT_NEAR(largest.at(name), norm, 100 * 4 * 1.2e-16 * norm) << name;
+    EXPECT_NEAR(largest.at(name), norm, 1e-12 * norm) << name;
   };
   for (const Json& f : one["factorizations"]) expect_norm(f["name"], f["max_norm"]);
   expect_norm("gradient descent", one["max_norm"]);
+}
+
+// The norms of stored layers, in long double, against what is printed of them and against the object.
+TEST_F(LinearCommand, PrintedNormsAreBounds) {
+  using Long = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  for (int seed = 0; seed < 12; ++seed) {
+    const std::string source =
+        fmt::format("{}:d={},seed={}", seed % 2 == 0 ? "rotation" : "gaussian", 1 + seed, seed);
+    const std::string out = path("run" + std::to_string(seed));
+    const Outcome outcome =
+        zeroloss({"linear", source, "--layers", std::to_string(2 + 3 * seed), "--out", out});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto at = outcome.out.find("R exactly with every ||A_i|| <= ");
+    ASSERT_NE(at, std::string::npos) << outcome.out;
+    const std::string words = outcome.out.substr(at, outcome.out.find(')', at) - at + 1);
+    EXPECT_NE(words.find("(proved; "), std::string::npos) << words;
+    const double printed = std::stod(words.substr(32));
+    const Json json = Json::parse(content(out + "/result.json"));
+    const TensorFile model = read_tensors(out + "/model.safetensors");
+    double least = std::numeric_limits<double>::infinity();
+    for (const Json& f : json["factorizations"]) {
+      const Tensor* tensor = model.find(f["name"].get<std::string>());
+      ASSERT_NE(tensor, nullptr);
+      const Index l = tensor->shape[0], d = tensor->shape[1];
+      long double largest = 0;
+      for (Index i = 0; i < l; ++i) {
+        const Long A =
+            Eigen::Map<const RowMatrix>(tensor->data<double>() + i * d * d, d, d).cast<long double>();
+        largest = std::max(largest, Eigen::JacobiSVD<Long>(A).singularValues()(0));
+      }
+      EXPECT_GE(f["max_norm"].get<double>(), largest) << source << " " << f["name"];
+      least = std::min(least, f["max_norm"].get<double>());
+    }
+    EXPECT_GE(printed, least) << source;
+  }
+}
+
+// Equal or not, the sides of an inequality that are computed are called so, and a determinant that double
+// cannot tell from 0 has no sign: here it is 2^-52.
+TEST_F(LinearCommand, WordsAreAboutWhatIsKnown) {
+  const Outcome start = zeroloss({"linear", "rotation:d=5", "--max-steps", "0"});
+  EXPECT_NE(start.out.find("by the landscape inequality: 1 (computed)"), std::string::npos) << start.out;
+  const std::string near = write("N.npy", npy(RowMatrix{{1, 1}, {1, 1 + 0x1p-52}}));
+  refused({"--map", near}, {"numerically singular", "computed singular values go from 2 down to 1.11e-16"});
+  const Outcome edge = zeroloss({"linear", "--map", write("E.npy", npy(RowMatrix{{16}})), "--layers", "4",
+                                 "--no-train", "--require", "small-norm"});
+  EXPECT_EQ(edge.exit_code, 1) << edge.out;  // 16 = 2^4: the norms are 1, not below
+  EXPECT_NE(edge.out.find("none with every ||A_i|| < 1 was found: 5 layers would be enough"),
+            std::string::npos)
+      << edge.out;
 }
 
 TEST_F(LinearCommand, TooFewLayersAreSaid) {
@@ -184,16 +237,16 @@ TEST_F(LinearCommand, BadDataIsNamed) {
   RowMatrix flat = X;
   flat.col(1) = flat.col(0);
   write_npz(path("flat.npz"), {{"X", npy(flat)}, {"Y", npy(X)}});
-  refused({path("flat.npz")}, {"X^T X is singular", "rank is 2", "d is 3"});
+  refused({path("flat.npz")}, {"X^T X is numerically singular", "rank is 2", "d is 3"});
   RowMatrix broken = X;
   broken(7, 2) = std::nan("");
   write_npz(path("nan.npz"), {{"X", npy(broken)}, {"Y", npy(X)}});
   refused({path("nan.npz")}, {"nan.npz", "row 7, column 2"});
   const std::string singular = write("R.npy", npy(RowMatrix{{1, 2}, {2, 4}}));
-  refused({"--map", singular}, {"R is singular", "rank is 1", "d is 2"});
+  refused({"--map", singular}, {"R is numerically singular", "rank is 1", "d is 2"});
   const std::string sigma = write("S.npy", npy(RowMatrix{{1, 0}, {0, 0}}));
   refused({"--map", write("I.npy", npy(RowMatrix(Matrix::Identity(2, 2)))), "--sigma", sigma},
-          {"Sigma is singular"});
+          {"Sigma is numerically singular"});
   refused({"--map", path("none.npy")}, {"none.npy"});
   refused({"gaussian:d=0"}, {"d must be an integer >= 1"});
 }

@@ -47,6 +47,10 @@ TEST(Paper, ConditionsAgreeWithBruteForce) {
           if (check.failure.empty()) {
             EXPECT_GE(check.rho, expected.rho);
             EXPECT_LE(6 * check.rho, expected.least * (1 + 1e-12));
+            Matrix products = all * all.transpose();
+            products.diagonal().setConstant(-1);
+            EXPECT_GE(check.product, products.maxCoeff() - 1e-14);
+            EXPECT_LT(check.product, 1 - 2 * check.rho + 1e-14);  // the threshold
             ++held;
           } else {
             EXPECT_EQ(check.first, expected.first);
@@ -75,6 +79,13 @@ TEST(Paper, MemorisesSpreadPoints) {
     ASSERT_EQ(result.status, MemorizeStatus::memorized) << result.conclusion;
     EXPECT_LT(result.max_error, precision == "float32" ? 1e-4 : 1e-12);
     const Memorizer& network = *result.network;
+    for (Index a = 0; a < 30; ++a) {
+      const double square = network.U.row(a).squaredNorm(), t = -network.s(a);
+      for (Index i = 0; i < 30; ++i)
+        EXPECT_TRUE(i == a || (t - network.U.row(a).dot(network.U.row(i))) / square >= result.min_margin);
+      for (Index j = 0; j < 4; ++j)
+        EXPECT_GE((t - network.U.row(a).dot(network.U_out.row(j))) / square, result.min_margin);
+    }
     EXPECT_EQ((network.s.head(30).array() - network.s(0)).abs().maxCoeff(), 0);  // one threshold
     // Points in their own order, and each block's neurons answer to their own points only.
     for (Index i = 0; i < 30; ++i) {

@@ -25,8 +25,8 @@ struct DepthResult {
   std::vector<Factorization> factorizations;  ///< paper, polar, logarithm; networks at the last depth only
   std::optional<DescentResult> descent;       ///< if trained; its network at the last depth only
 
-  const Factorization& smallest() const;  ///< the one with the least max ||A_i||
-  bool small() const;                     ///< it is below 1, by more than rounding
+  const Factorization& smallest() const;  ///< the one with the least max_norm
+  bool small() const;                     ///< it exists and is below 1
 };
 
 struct LinearResult {
@@ -36,15 +36,17 @@ struct LinearResult {
   MapSummary map;            ///< of R as given
   std::string treatment;     ///< none | flipped | augmented, see OrientedProblem
   LinearProblem problem;     ///< the one that was solved
-  Index layers_needed = 0;  ///< the least l with a factorisation whose max ||A_i|| < 1, where the first depth
-                            ///< has none; else 0
+  Index layers_needed =
+      0;  ///< the least l at which polar or logarithm is proved to have max ||A_i|| < 1, where
+          ///< the first depth has no such factorisation; else, and if there is none, 0
   std::vector<DepthResult> depths;
   double seconds = 0;
 };
 
-/// Throws std::invalid_argument naming an option that is out of range; DataError if R is singular, with its
-/// rank; ResourceError if memory does not suffice. Cancelled through `progress` it returns what is done, or
-/// throws Interrupted if no depth is. Cost of a depth: 6 l products of d x d matrices, and 3 l a step.
+/// Throws std::invalid_argument naming an option that is out of range; DataError if R is numerically
+/// singular, with its rank; ResourceError if memory does not suffice. Cancelled through `progress` it returns
+/// what is done, or throws Interrupted if no depth is. Cost of a depth: 6 l products of d x d matrices, and 3
+/// l a step.
 LinearResult linear(const LinearProblem& problem, const LinearOptions& options, Progress& progress);
 LinearResult linear(const LinearProblem& problem, const LinearOptions& options = {});
 

@@ -8,7 +8,8 @@
 #include "zeroloss/core/tensors.hpp"
 #include "zeroloss/data/dataset.hpp"
 
-/// Residual networks of width k that memorise n points exactly: written down, not trained [HM, Thm 3.2].
+/// Residual networks of width k that memorise n points: written down, not trained [HM, Thm 3.2]. Right at a
+/// point means that the outputs which the network computes for it, in its own arithmetic, are right.
 ///
 ///     h_0 = A_0 x + b_0,   h_j = h_{j-1} + V_j relu(U_j h_{j-1} + s_j),   y^ = V relu(U h_l + s)
 namespace zeroloss {
@@ -50,8 +51,8 @@ struct MemorizeOptions {
   std::uint64_t seed = 0;  ///< of A_0 and codes, [0, 2^53)
 };
 
-/// memorized: right at every point. not_separated: no network of this width with the margin asked for.
-/// not_verified: the network is wrong at some points, in its own arithmetic.
+/// memorized: right at every point, by a forward pass. not_separated: no network of this width with the
+/// margin asked for. not_verified: the network is wrong at some points, in its own arithmetic.
 enum class MemorizeStatus { memorized, not_separated, not_verified };
 std::string name(MemorizeStatus status);
 
@@ -61,7 +62,7 @@ struct MemorizeAttempt {
   /// A_0 x: linear. A_0 (x, 1): constant, where a point is 0 or next to it. A_0 (x - mean): centred, where
   /// the mean hides the differences.
   std::string first_layer;
-  double min_margin = 0;  ///< 0 if points could not be separated at all
+  double min_margin = 0;  ///< 0 if points are separated by no more than rounding
   Index correct = -1;     ///< points that are right; -1 where verification was pointless
 };
 
@@ -73,10 +74,11 @@ struct MemorizeResult {
   Index hidden = 0, blocks = 0, parameters = 0;  ///< k, ceil(n_distinct/k), all numbers of the network
   double theorem_parameters = 0;                 ///< n ln n + r^2: Theorem 3.2 allows a constant times that
   Index correct = 0;  ///< of n. Classes: the label's output is positive and larger than all others
-  /// Largest |y^ - y| of any output and point, classes being unit vectors; infinite without a network and
-  /// where an output overflows.
+  /// No computed output is further from its target, classes being unit vectors; rounded up. Infinite without
+  /// a network and where an output overflows.
   double max_error = 0;
-  /// Least (||z||^2 - t)/||z||^2 of all neurons, t the threshold: half of the least relative gap.
+  /// Lower bound, rounding included, of (||z||^2 - t)/||z||^2 and (t - p)/||z||^2 over all neurons, t the
+  /// threshold and p what it has to be silent on: half of the least relative gap, but for how t is stored.
   double min_margin = 0;
   double margin = 0;  ///< the one asked for; 0 = none
   /// The two points that hold the margin down (paper: the first pair that violates its conditions); fewer if
