@@ -360,12 +360,12 @@ TEST(Memorizer, EqualPoints) {
 // called equal, nor impossible.
 TEST(Memorizer, EqualPointsAmongOthersWithTheSameImage) {
   Dataset data = test::labelled(test::normal_points(20, 3), 2);
-  data.X.row(5) = data.X.row(11) = data.X.row(14) = data.X.row(3);
-  data.X(3, 0) += 1e-12;
+  for (const Index i : {3, 5, 11, 14}) data.X.row(i) << 1, 0.5, -0.25;
+  data.X(3, 0) += 1e-9;  // the same float
   data.y(3) = 0, data.y(5) = data.y(11) = data.y(14) = 1;
   const MemorizeResult close = memorize(data, with(4, "float32"));
   EXPECT_EQ(close.status, MemorizeStatus::not_separated);
-  EXPECT_EQ(memorize(data).status, MemorizeStatus::memorized);
+  EXPECT_EQ(memorize(data, with(4)).status, MemorizeStatus::memorized);
   data.y(14) = 0;  // as that of sample 3, which comes first, but not as that of 5 and 11, its equals
   for (const std::string precision : {"float64", "float32"})
     EXPECT_MESSAGE(DataError, memorize(data, with(4, precision)),
