@@ -99,7 +99,7 @@ void add_certify(CLI::App& app, Session& session) {
       ->capture_default_str();
   command->add_flag("--center", o.certify.center, "Subtract the mean point before normalising [off]");
   command->add_flag("--no-normalize", o.no_normalize,
-                    "Expect rows of length 1 instead of dividing by their length [off]");
+                    "Refuse rows whose length is off 1 by more than 1e-12 [off]");
   command
       ->add_option("--failure-probability", o.certify.failure_probability,
                    "Allowed for the a-priori guarantees, in (0, 1)")

@@ -237,6 +237,7 @@ Json result_json(const Dataset& data, const CertifyOptions& options, const Certi
                                 return json;
                               })},
           {"bottleneck_distance", r.bottleneck_distance},
+          {"bottleneck_antipodal", r.bottleneck_antipodal},
           {"complexity", labelled ? Json(r.complexity) : Json()},
           {"complexity_shuffled", labelled ? Json(r.complexity_shuffled) : Json()},
           {"leave_one_out_error", nullable(r.leave_one_out_error)},

@@ -16,7 +16,7 @@ void add_training_options(CLI::App& app, FitOptions& o) {
   app.add_flag("--center", o.center, "Subtract the mean point before normalising [off]")->group(kNetwork);
   app.add_flag_callback(
          "--no-normalize", [&o] { o.normalize = false; },
-         "Expect rows of length 1 instead of dividing by their length [off]")
+         "Refuse rows whose length is off 1 by more than 1e-12 [off]")
       ->group(kNetwork);
   add(kTraining, "--optimizer", o.optimizer,
       "gd, sgd, gauss_newton (quickest to zero loss; n^2 memory), flow (gradient flow) or output_layer "

@@ -105,8 +105,10 @@ void bind_certify(nb::module_& m) {
       .def_ro("norm_X", &R::norm_X, "||X|| of all samples, proven upper bound.")
       .def_ro("bottleneck", &R::bottleneck, "Largest weights first, at most 6.")
       .def_ro("bottleneck_distance", &R::bottleneck_distance, "Between the first two of them, up to sign.")
+      .def_ro("bottleneck_antipodal", &R::bottleneck_antipodal, "It is that to minus the second.")
       .def_ro("spectrum", &R::spectrum, "All eigenvalues, ascending, if asked for.")
-      .def_ro("separation", &R::separation, "Proven lower bound of delta, the least distance of distinct points up to sign.")
+      .def_ro("separation", &R::separation,
+              "Proven lower bound of delta, the least distance of distinct points up to sign.")
       .def_ro("closest", &R::closest, "Nearest first.")
       .def_ro("duplicates", &R::duplicates, "Groups of equal points with equal labels.")
       .def_ro("conflicts", &R::conflicts, "Groups of equal points with different labels.")

@@ -101,7 +101,7 @@ def certify(
     center : bool
         Subtract the mean point first.
     normalize : bool
-        Divide rows by their length; if not, rows off 1 by more than 1e-12 are an error.
+        Rows of any length, which they are divided by; if not, one off 1 by more than 1e-12 is an error.
     failure_probability : float
         Of the a-priori guarantees, in (0, 1).
     accuracy : float
@@ -206,7 +206,7 @@ def fit(
     center : bool
         Subtract the mean point first.
     normalize : bool
-        Divide rows by their length; if not, rows off 1 by more than 1e-12 are an error.
+        Rows of any length, which they are divided by; if not, one off 1 by more than 1e-12 is an error.
     failure_probability : float
         Of the theorems' bounds, in (0, 1).
     seed : int

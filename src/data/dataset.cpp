@@ -45,6 +45,12 @@ long double difference(double x, double high, double low) {
   return sum + (lost - low);
 }
 
+void check_center(const Dataset& data, const Center& center) {
+  if (center.high.size() != center.low.size() || (!center.empty() && center.high.size() != data.d()))
+    throw std::invalid_argument(fmt::format("center: {} and {} numbers for points of {}", center.high.size(),
+                                            center.low.size(), data.d()));
+}
+
 /// Row i less the center.
 void centered(const Dataset& data, Index i, const Center& center, std::vector<long double>& row) {
   row.resize(static_cast<std::size_t>(data.d()));
@@ -147,6 +153,7 @@ Center mean_point(const RowMatrix& X) {
 double unit_row_error(Index d) { return 1.25 * 0x1p-53 + static_cast<double>(d) * 0x1p-64; }
 
 void normalize_rows(Dataset& data, const Center& center) {
+  check_center(data, center);
   std::vector<Index> zero;
   std::vector<long double> row;
   for (Index i = 0; i < data.n(); ++i) {
@@ -173,6 +180,7 @@ void normalize_rows(Dataset& data, const Center& center) {
 }
 
 void subtract(Dataset& data, const Center& center) {
+  check_center(data, center);
   std::vector<long double> row;
   for (Index i = 0; i < data.n(); ++i) {
     centered(data, i, center, row);
@@ -181,6 +189,7 @@ void subtract(Dataset& data, const Center& center) {
 }
 
 void check_unit_rows(const Dataset& data, const Center& center) {
+  check_center(data, center);
   std::vector<long double> row;
   for (Index i = 0; i < data.n(); ++i) {
     centered(data, i, center, row);

@@ -65,6 +65,10 @@ class Classes {
   Classes(const RowMatrix& points, const Center& center) : points_(points), center_(center) {}
 
   void add(const std::vector<Index>& rows) {
+    if (rows.size() == 1) {
+      members_[rows.front()] = rows;
+      return;
+    }
     std::unordered_map<std::string_view, Index> same;  // as stored
     std::vector<Index> leaders;
     for (const Index i : rows) {

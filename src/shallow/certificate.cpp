@@ -153,9 +153,7 @@ PointBounds point_bounds(const Equations& equations, Matrix& G, Matrix& work, Pr
 }
 
 // Why no certificate of either kind can hold, before any work; empty if there is no such reason.
-std::string impossible(const TwoLayer& network, const Activation& activation, const Equations& equations) {
-  const RowMatrix& X = equations.X;
-  if (auto reason = unbounded(equations, network.v.size()); !reason.empty()) return reason;
+std::string impossible(const TwoLayer& network, const Activation& activation, const RowMatrix& X) {
   if (!activation.smooth() && !is_relu(activation))
     return fmt::format("needs relu or a smooth phi; sup |phi''| of {} is infinite", activation.name);
   const Index active = (network.v.array() != 0).count(), weights = active * X.cols();
@@ -241,10 +239,12 @@ CertifiedOutput certify_output(const TwoLayer& network, const Activation& activa
   progress.stage("certificate");
   CertifiedOutput result;
   Certificate& c = result.certificate;
+  c.reason = unbounded(equations, network.v.size());
+  if (!c.reason.empty()) return result;
   Evaluation e = evaluate(network, activation, equations);
   c.misfit = e.misfit;
   progress.check();
-  c.reason = impossible(network, activation, equations);
+  c.reason = impossible(network, activation, X);
   if (c.reason.empty()) {
     descend(network, activation, equations, e, c, progress);
     if ((!c.holds || polish) && is_relu(activation)) {

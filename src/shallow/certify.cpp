@@ -47,9 +47,9 @@ struct Samples {
   Vector root;  // of how often each distinct point occurs; empty if each does once
 };
 
-// Equal rows become one; what coincides is recorded.
-Samples merge(UnitPoints& points, CertifyResult& result) {
-  Dataset& data = points.data;
+// What coincides is recorded.
+Samples all_samples(const UnitPoints& points, CertifyResult& result) {
+  const Dataset& data = points.data;
   Samples all{static_cast<double>(data.n()), spectral_norm_bound(data.X), 0, {}};
   if (data.task != Task::none) {
     const Matrix Y = targets(data);
@@ -66,21 +66,21 @@ Samples merge(UnitPoints& points, CertifyResult& result) {
     if (labels_agree(data, group)) result.duplicates.push_back(samples(data, group));
   }
   all.root = count(points.coincide.distinct).cwiseSqrt();
-  keep(data, points.coincide.distinct);
   return all;
 }
 
 // Why lambda_min is zero on the distinct points, or "".
-std::string why_zero(const UnitPoints& points, const RowMatrix& raw, const Activation& phi,
-                     const std::vector<SamplePair>& antipodal) {
-  const Index n = points.data.n(), d = points.data.d();
+std::string why_zero(const UnitPoints& points, const RowMatrix& raw, const Activation& phi) {
+  const auto& antipodal = points.coincide.antipodal;
+  const Index n = std::ssize(points.coincide.distinct), d = points.data.d();
   const bool even = phi.dphi_parity == Parity::even, odd = phi.dphi_parity == Parity::odd;
   if (!antipodal.empty() && (even || odd))
     return fmt::format(
         "samples {} and {} are antipodal, and the derivative of {} is {}: their gradients are parallel",
-        antipodal[0].first.record, antipodal[0].second.record, phi.name, even ? "even" : "odd");
+        sample(points.data, antipodal[0].first).record, sample(points.data, antipodal[0].second).record,
+        phi.name, even ? "even" : "odd");
   if (phi.dphi_parity == Parity::constant_plus_odd)
-    if (const Index dependent = dependent_pairs(raw, points.center, points.coincide.antipodal); dependent > 0)
+    if (const Index dependent = dependent_pairs(raw, points.center, antipodal); dependent > 0)
       return fmt::format(
           "among {} antipodal pairs, {} depend linearly on the others: so do their {} gradients",
           antipodal.size(), dependent, phi.name);
@@ -337,11 +337,12 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   progress.stage("preparing the points");
   UnitPoints unit = unit_points(data, options.center, options.normalize);
   result.center = unit.center;
-  const Samples all = merge(unit, result);
-  const std::string vanishes = why_zero(unit, data.X, phi, result.antipodal);
-  const Dataset& points = unit.data;
-  result.n_distinct = points.n();
-  require_kernel_memory(points.n(), std::max<Index>(points.classes(), 1));
+  result.n_distinct = std::ssize(unit.coincide.distinct);
+  require_kernel_memory(result.n_distinct, std::max<Index>(data.classes(), 1));
+  const std::string vanishes = why_zero(unit, data.X, phi);
+  const Samples all = all_samples(unit, result);
+  Dataset points = std::move(unit.data);
+  keep(points, unit.coincide.distinct);
 
   const Kernel kernel = sigma(phi);
   auto work = gram(points.X, kernel, progress);

@@ -144,7 +144,11 @@ OnnxModel graph_of(const Network& network) {
   }
   if (network.normalize) {
     const std::vector<std::int64_t> features{1};
-    const std::string length = model.node("ReduceL2", {x}, {{"axes", features}, {"keepdims", 1}}, "length");
+    const auto reduce = [&](const char* op, const std::string& from) {
+      return model.node(op, {from}, {{"axes", features}, {"keepdims", 1}});
+    };
+    x = model.node("Div", {x, reduce("ReduceMax", model.node("Abs", {x}))});  // squares stay in range
+    const std::string length = reduce("ReduceL2", x);
     x = model.node("Div", {x, length}, {}, "normalised");
   }
   const std::string W = constant("W", {c, d, m}, gather<T>(network, &TwoLayer::W, true));
@@ -206,6 +210,7 @@ Network load_model(const std::filesystem::path& path) {
     const Tensor& tensor = parts.tensor(name, Dtype::f64, 1);
     return Eigen::Map<const Vector>(tensor.data<double>(), tensor.size());
   };
+  if (parts.has("mean_low") && !parts.has("mean")) throw parts.damaged("mean_low without mean");
   if (parts.has("mean")) {
     network.center.high = vector("mean");  // models of version 0.1 have this part alone
     network.center.low =

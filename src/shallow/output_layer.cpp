@@ -54,6 +54,10 @@ class OutputLayer : public Optimizer {
     const Activation& activation = problem_.activation;
     const auto n = static_cast<double>(equations().X.rows()), m = static_cast<double>(network_.W.rows());
     require_memory(8 * (2 * n * n + 4 * n * m), "the certificate of random features", "use fewer points");
+    CertifiedOutput result;
+    Certificate& c = result.certificate;
+    c.reason = verified::unbounded(equations(), network_.v.size());
+    if (!c.reason.empty()) return result;
     const auto evaluation = verified::evaluate(network_, activation, equations());
     const auto& z = evaluation.z;
     long double squares = 0;  // of what the stored Phi may differ by from the exact one
@@ -70,11 +74,7 @@ class OutputLayer : public Optimizer {
     const auto lowest = verified::lowest_eigenvalue(
         K, verified::gram_error(K, m + 2, n * m * verified::kTiny), work, progress);
     const double s = (std::sqrt(lowest.bound) - feature_bound) * verified::kDown;
-    CertifiedOutput result;
-    Certificate& c = result.certificate;
     c.misfit = evaluation.misfit;
-    c.reason = verified::unbounded(equations(), network_.v.size());
-    if (!c.reason.empty()) return result;
     if (!activation.tabulated) {
       c.reason = fmt::format("{} is a user's function: computed, not verified", activation.name);
     } else if (!(s > 0 && std::isfinite(c.misfit))) {

@@ -59,8 +59,8 @@ void keep(Dataset& data, const std::vector<Index>& rows);
 
 SamplePair sample_pair(const Dataset& data, const Pair& pair);
 
-/// "samples 3 (label a) and 5 (label b) are different points, but after division by their lengths
-/// only 2.2e-16 apart", rounded up.
+/// "samples 3 (label a) and 5 (label b) are different points, but no farther apart than 2.3e-16 once they are
+/// divided by their lengths", rounded up.
 std::string nearness(const SamplePair& pair, Index d);
 
 /// Two samples of the first group of equal points with different labels; and how many more groups there are.

@@ -38,7 +38,7 @@ def test_drawn_inputs_get_true_proofs():
     assert judged >= {"certify: lambda_min", "certify: row", "certify: norm_X", "certify: zero", "certify: impossible",
                       "fit: descent", "fit: exact network", "fit: existence", "fit: output_weights", "fit: misfit",
                       "fit: lambda_min", "fit: polished", "kernel: lambda_min", "memorize: every point",
-                      "linear: max_norm"}  # fmt: skip
+                      "certify: separation", "certify: centre", "linear: max_norm", "linear: exact product", "linear: s_least"}  # fmt: skip
 
 
 # ---- the judges themselves ----

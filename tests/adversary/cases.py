@@ -96,7 +96,6 @@ def other(r, X):
 def near(r, X):
     i, row = other(r, X)
     eps = float(r.choice([2.0**-53, 2.0**-52, 2.0**-51, 2.0**-50, 2.0**-40, 1e-12, 1e-8, 1e-4]))
-    row = row * (1 + 0 * eps)
     k = r.integers(len(row))
     row[k] = row[k] * (1 + eps) if r.random() < 0.5 and row[k] else row[k] + eps * np.abs(row).max()
     X[i] = row

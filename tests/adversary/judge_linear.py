@@ -25,13 +25,10 @@ def judge(case, result):
             error = frobenius(product(layers) - R)
             verdicts.append(Verdict("linear: reconstruction_error", settled(error, f.reconstruction_error),
                                     f"{f.name}: {f.reconstruction_error!r}, exact {error.str(20)}"))  # fmt: skip
-            if hasattr(f, "correction"):
-                verdicts.append(exact_product(f, layers, R))
+            verdicts.append(exact_product(f, layers, R))
             if f is depth.smallest():
                 verdicts += words(result, f, grams)
-    if hasattr(result.map, "s_least"):
-        verdicts += singular_values(case, result.map)
-    return verdicts
+    return verdicts + singular_values(case, result.map)
 
 
 def exact_product(f, layers, R):

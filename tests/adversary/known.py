@@ -28,12 +28,11 @@ LIST = {
     "near points, other labels": certify(NEAR, [1.0, -1.0, 0.5]),
     "near points, other labels fitted": fit(NEAR, [1.0, -1.0, 0.5], width=8),
     "a hundred equal points": fit([[0.6, 0.8]] * 100, [1.0] * 100, width=64, activation="softplus"),
+    "lambda~ in words": certify([[0.9, 0.7, 0.7, 0.0], [0.0, -0.7, 0.8, 0.7], [-0.6, -0.6, 0.3, 0.6]], all_bounds=True),
+    "the mean beside an outlier": certify([[1e16, 1.0], [0.1, 2.0], [0.3, 3.0]], center=True),
+    "the distance of neighbours": certify([[-0.5, -0.8999999999999999], [-0.5, -0.9]]),
     "a hundred equal points and one": fit([[0.6, 0.8]] * 100 + [[1.0, 0.0]], [1.0] * 100 + [0.5], width=64, activation="tanh"),
 }
-
-LIST["lambda~ in words"] = certify([[0.9, 0.7, 0.7, 0.0], [0.0, -0.7, 0.8, 0.7], [-0.6, -0.6, 0.3, 0.6]], all_bounds=True)
-LIST["the mean beside an outlier"] = certify([[1e16, 1.0], [0.1, 2.0], [0.3, 3.0]], center=True)
-LIST["the distance of neighbours"] = certify([[-0.5, -0.8999999999999999], [-0.5, -0.9]])
 
 
 def cases():

@@ -48,7 +48,6 @@ long double allowed(const std::string& name, int order, long double exact) {
 // digits.
 TEST(Activation, KeepsItsPromiseAtTheWorstPoints) {
   static_assert(std::numeric_limits<long double>::digits >= 64, "22 digits");
-  double most = 0;
   int checked = 0;
   for (const auto& row : oracle_rows("activation_worst.csv")) {
     const Activation& a = activation(row[0]);
@@ -58,12 +57,9 @@ TEST(Activation, KeepsItsPromiseAtTheWorstPoints) {
     const double value = (order == 0 ? a.phi : order == 1 ? a.dphi : a.d2phi)(z);
     const long double error = std::abs(value - exact);
     ASSERT_LE(error, allowed(a.name, order, exact)) << a.name << " order " << order << " at " << z;
-    if (std::abs(exact) > 0.01 && order == 0)
-      most = std::max(most, static_cast<double>(error / std::abs(exact)));
     ++checked;
   }
   EXPECT_GT(checked, 2000);
-  EXPECT_GT(most, 8 * kUnit);  // gelu near -1.7677, where glibc's erfc is off by 4 ulp
 }
 
 TEST(Activation, AgreesWithTheOracle) {

@@ -312,6 +312,17 @@ TEST_F(Exported, LargeAndSmallArguments) {
   }
 }
 
+// Squares of these points leave the range of doubles.
+TEST_F(Exported, HugeAndTinyPoints) {
+  ZEROLOSS_NEEDS_PYTHON();
+  Network normalised = network("softplus", "float64", 1);
+  normalised.center = {};
+  for (const double scale : {1e200, 1e-200}) {
+    SCOPED_TRACE(scale);
+    run<double>({{"softplus", {normalised, 1e-13}}}, scale * points(20, 6));
+  }
+}
+
 TEST_F(Exported, AZeroRowGivesNan) {
   ZEROLOSS_NEEDS_PYTHON();
   Network normalised = network("tanh", "float32", 1);

@@ -83,7 +83,8 @@ Center mean_point(const RowMatrix& X);
 
 /// Replaces every row x by (x - c)/||x - c|| rounded to double: within unit_row_error(d) of the exact
 /// quotient, in Euclidean length. c is subtracted with 64-bit mantissas from x as it is, so nothing is lost
-/// where the two are close. Throws DataError naming the records whose row is c.
+/// where the two are close. Throws DataError naming the records whose row is c, std::invalid_argument for a
+/// center of another size.
 void normalize_rows(Dataset& data, const Center& center = {});
 
 /// What normalize_rows may have changed in a row of d numbers.

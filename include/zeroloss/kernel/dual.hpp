@@ -4,7 +4,7 @@
 #include "zeroloss/kernel/activation.hpp"
 
 /// Dual activations: what expectation over Gaussian weights makes of an activation, as a function of
-/// rho = <x, y> of two unit vectors (theory 1; Daniely, Frostig, Singer 2016; [OS, App. H]).
+/// rho = <x, y> of two unit vectors (theory 2; Daniely, Frostig, Singer 2016; [OS, App. H]).
 namespace zeroloss {
 
 /// Normalised probabilists' Hermite coefficients mu_r = E[f(g) He_r(g)]/sqrt(r!), g ~ N(0, 1), f = phi, phi'.
@@ -41,7 +41,7 @@ struct Dual {
   double at_angle(double theta) const;
 };
 
-/// h~ (derivative = false: the kernel Sigma~ of theory 1) or h (derivative = true: Sigma = rho h(rho)).
+/// h~ (derivative = false: the kernel Sigma~ of theory 2) or h (derivative = true: Sigma = rho h(rho)).
 /// Throws what `hermite` throws.
 Dual dual_activation(const Activation& activation, bool derivative);
 

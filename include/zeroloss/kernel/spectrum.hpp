@@ -49,7 +49,7 @@ Operator multiply_by(const Packed<double>& K, Progress& progress);
 Operator divide_by(const Packed<double>& L, Progress& progress);
 
 /// What a completed floating-point Cholesky factorisation of the n x n matrix fl(K - s I) may be wrong by:
-/// lambda_min(K) > s - loss. trace and largest are those of fl(K - s I)'s diagonal (theory 2, step 1).
+/// lambda_min(K) > s - loss. trace and largest are those of fl(K - s I)'s diagonal (theory 3).
 double cholesky_loss(double n, double trace, double largest);
 
 /// A statement about lambda_min of the exact kernel that holds in exact arithmetic.

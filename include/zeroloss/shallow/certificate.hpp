@@ -10,14 +10,15 @@
 /// (theory 7). Nothing random is left: what holds, holds with certainty, rounding included.
 namespace zeroloss {
 
-/// What a network has to satisfy: f(x_i) = y_i for n points, no two of them equal.
+/// What a network has to satisfy: f(x_i) = y_i for n points, no two of them equal. X and y have to outlive
+/// it.
 struct Equations {
   const RowMatrix& X;  ///< n x d, rows of any length but 0
   const Vector& y;     ///< n, exactly these doubles
-  Vector counts =
-      {};  ///< how often each point occurs, so that the loss is 1/2 sum_i counts_i r_i^2; empty = once
-  double row_error =
-      0;  ///< the points are within row_error ||x_i|| of the rows (unit_row_error); 0: they are the rows
+  /// How often each point occurs, so that the loss is 1/2 sum_i counts_i r_i^2; empty = once.
+  Vector counts = {};
+  /// The points are within row_error ||x_i|| of the rows (unit_row_error); 0: they are the rows.
+  double row_error = 0;
 };
 
 /// What is proved about one output (W, v), exactly the doubles they are, in exact arithmetic with the exact
@@ -33,8 +34,8 @@ struct Certificate {
   /// where no sign can change the distance to the nearest change over R; existence: least |z_ij|/(||x_i||
   /// rho) at the polished weights, kinks left out. Of the better attempt if none holds.
   double margin = 0;
-  double misfit =
-      std::numeric_limits<double>::infinity();  ///< upper bound of ||r||; infinite if none is known
+  /// Upper bound of ||r|| (of a user's activation: computed); infinite if none is known.
+  double misfit = std::numeric_limits<double>::infinity();
   double lambda_min = 0;  ///< lower bound of lambda_min(J J^T) at W; 0 if none is proved
   double norm_J = 0;      ///< upper bound of ||J||; 0 if not computed (it is where descent holds)
   /// descent: gradient descent from W with any step up to this converges to an exact solution, never leaves

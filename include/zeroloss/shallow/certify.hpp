@@ -17,7 +17,7 @@ namespace zeroloss {
 struct CertifyOptions {
   std::string activation = "relu";  ///< a name that activation() knows
   bool center = false;              ///< subtract the mean point first
-  bool normalize = true;  ///< any rows; if not, a row whose length is off 1 by more than 1e-12 is an error
+  bool normalize = true;            ///< rows of any length; if not, one off 1 by more than 1e-12 is an error
   double failure_probability = 0.01;  ///< of the a-priori guarantees, in (0, 1)
   double accuracy = 1e-3;             ///< relative misfit that the step counts refer to, in (0, 1)
   double width = 0;                   ///< hidden units of a given network; 0 = ask for the sufficient width
@@ -58,7 +58,7 @@ struct CertifyResult {
       spectrum;  ///< all eigenvalues, ascending, if asked for; equal samples count as often as they occur
 
   double separation = 0;  ///< proven lower bound of delta, the least distance of distinct points up to sign
-  std::vector<SamplePair> closest;  ///< nearest first
+  std::vector<SamplePair> closest;              ///< nearest first
   std::vector<std::vector<Sample>> duplicates;  ///< groups of equal points with equal labels
   std::vector<std::vector<Sample>> conflicts;   ///< groups of equal points with different labels
   std::vector<SamplePair> antipodal;            ///< pairs x, -x, exactly

@@ -15,7 +15,7 @@ namespace zeroloss {
 struct FitOptions {
   std::string activation = "relu";  ///< a name that activation() knows
   Index width = 1024;               ///< m >= 1 hidden units
-  std::string scaling = "ntk";      ///< ntk | balanced (theory 0)
+  std::string scaling = "ntk";      ///< ntk | balanced (theory 1)
   /// gd: full-batch gradient descent; sgd: uniformly drawn batches of distinct points; gauss_newton:
   /// Levenberg-Marquardt on the n x n matrix J J^T + mu I; flow: gradient flow, Dormand-Prince 5(4) with
   /// error control; output_layer: W stays, v = Phi^T (Phi Phi^T)^-1 y.
@@ -35,7 +35,7 @@ struct FitOptions {
   double flow_tolerance = 1e-8;       ///< absolute and relative error a step of the integrator
   std::string space = "auto";         ///< where steps are computed (theory 6): auto | weights | gram
   bool center = false;                ///< subtract the mean point first
-  bool normalize = true;  ///< any rows; if not, a row whose length is off 1 by more than 1e-12 is an error
+  bool normalize = true;  ///< rows of any length; if not, one off 1 by more than 1e-12 is an error
   double failure_probability = 0.01;  ///< of the theorems' bounds, in (0, 1)
   std::uint64_t seed = 0;             ///< of weights, signs and batches, [0, 2^53)
   std::filesystem::path checkpoint =
@@ -99,8 +99,8 @@ struct OutputResult {
 struct FitResult {
   std::string conclusion;                ///< the answer in a sentence or two
   Status status = Status::budget_spent;  ///< the worst of the outputs'
-  Index n = 0, d = 0,
-        n_distinct = 0;  ///< all samples are trained on; equal ones with equal targets are one point
+  Index n = 0, d = 0;
+  Index n_distinct = 0;  ///< distinct points; all samples are trained on
   std::vector<std::vector<Sample>>
       conflicts;  ///< equal points with different labels: zero loss is impossible
   /// Different points within 1e-6 of each other, rather with different targets, which may stand in the way of

@@ -5,7 +5,7 @@
 
 #include "zeroloss/kernel/activation.hpp"
 
-/// What the theorems promise before anything is trained: sufficient width, step, rate (theory 3).
+/// What the theorems promise before anything is trained: sufficient width, step, rate (theory 4).
 namespace zeroloss {
 
 /// One lower bound of lambda(X) = lambda_min(Sigma), with where it comes from.
@@ -58,7 +58,7 @@ struct Guarantee {
   std::string reason = {};  ///< why it fails and by how much, then why an entry is missing; empty if neither
 };
 
-/// Every row of theory 3, in its order: [DZPS] 3.1, 4.1, [OS] 6.2, 2.1, 6.3, 2.3, 2.5, 2.6, 3.2. The general
+/// Every row of theory 4, in its order: [DZPS] 3.1, 4.1, [OS] 6.2, 2.1, 6.3, 2.3, 2.5, 2.6, 3.2. The general
 /// theorems (3.1, 4.1, 6.2, 6.3) have one row for each of input.lambdas; a theorem that does not apply to phi
 /// has one row, with the reason. Thm 3.2 has no explicit constant and never holds.
 /// Throws std::invalid_argument for options or inputs out of range.

@@ -7,7 +7,7 @@
 #include "zeroloss/kernel/activation.hpp"
 
 /// The two-layer network f(x) = sum_j v_j phi(<w_j, x>): hidden weights W are trained, output weights v stay
-/// as they were drawn (theory 0).
+/// as they were drawn (theory 1).
 namespace zeroloss {
 
 /// One output of a network, of m hidden units on points of R^d.
