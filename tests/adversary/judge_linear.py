@@ -28,7 +28,7 @@ def judge(case, result):
             verdicts.append(exact_product(f, layers, R))
             if f is depth.smallest():
                 verdicts += words(result, f, grams)
-    return verdicts + singular_values(case, result.map)
+    return [*verdicts, *singular_values(case, result.map)]
 
 
 def exact_product(f, layers, R):

@@ -155,8 +155,8 @@ def test_random_features_interpolate_and_approach_their_kernel():
     model = RandomFeatureRegressor(width=1000).fit(X, y)
     np.testing.assert_allclose(model.predict(X), y, rtol=1e-6)
     assert model.certified_
-    unit = model._points(X[:40])
-    K, new = kernel.gram(unit, kernel.sigma_features("relu"), normalize=False).K, model._points(X[40:60])
+    unit = kernel.unit_rows(model._points(X[:40]))
+    K, new = kernel.gram(unit, kernel.sigma_features("relu"), normalize=False).K, kernel.unit_rows(model._points(X[40:60]))
     y40 = y[:40] - y[:40].mean()
     exact = kernel.cross_gram(new, unit, kernel.sigma_features("relu"), normalize=False) @ np.linalg.solve(K, y40)
     draws = []
