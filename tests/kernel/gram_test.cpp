@@ -179,6 +179,22 @@ TEST(Gram, FloatMatchesDouble) {
   }
 }
 
+// relu's kernel of points that are nearly opposite is all angle: acos or asin would lose half of its digits.
+TEST(Gram, NearlyOppositePointsKeepTheirAngle) {
+  Progress progress;
+  RowMatrix X = sphere(2, 5);
+  for (const double off : {1e-4, 1e-6, 1e-9}) {
+    X.row(1) = -X.row(0);
+    X(1, 2) += off;
+    X.row(1).normalize();
+    const Long exact = relu_sigma(X, 1, 0);
+    const Kernel kernel = sigma(activation("relu"));
+    EXPECT_NEAR(gram(X, kernel, progress).K(1, 0), static_cast<double>(exact), 1e-15) << off;
+    const RowMatrix top = X.topRows(1), bottom = X.bottomRows(1);
+    EXPECT_NEAR(cross_gram(bottom, top, kernel, progress)(0, 0), static_cast<double>(exact), 1e-15) << off;
+  }
+}
+
 // A pair on either side of the cut between measured and computed distances: whichever is closer, none may be
 // closer than the bound. The cut lies at sqrt(2e-6), where rounding of rho moves a distance by some 1e-13.
 TEST(Gram, SeparationIsBelowTheTrueOneBesideTheCutOfNearPairs) {

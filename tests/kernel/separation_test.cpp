@@ -74,6 +74,9 @@ TEST(Separation, AfterCenteringTheCenterCounts) {
   X << 1e18 + 256, 256, 1e18 + 512, 512, 1e18 - 256, -256, 1e18, 512, 1e18 + 512, 768;
   const Center center{Vector{{1e18, 0}}, Vector{{1, 0}}};
   EXPECT_TRUE(coincidences_of(X, center).groups.empty());
+  RowMatrix Y(2, 2);
+  Y << 1e18 + 256, 255, 1e18 + 512, 511;
+  EXPECT_EQ(coincidences_of(Y, center).distinct.size(), 1u);
   const auto found = coincidences_of(X, {Vector{{1e18, 0}}, Vector{{0, 0}}});
   EXPECT_EQ(found.groups, (std::vector<std::vector<Index>>{{0, 1}}));
   EXPECT_EQ(found.antipodal, (std::vector<std::pair<Index, Index>>{{0, 2}}));

@@ -62,6 +62,28 @@ void check_run(const LinearProblem& problem, const DescentResult& run) {
   EXPECT_EQ(end.max_norm, run.curve.back().at.max_norm);
 }
 
+// The step from A = 0, with Sigma = I: there ||I + A_i|| = 1 and every gradient is 2 (I - R), so that
+// H(eta) = 2 l w^(2l-2) + 2 (l - 1) ||I - R||_F w^(l-2), w = 1 + 2 eta ||I - R||_F, and the step is
+// 1/H(1/H(0)).
+TEST(Descent, TheFirstStepIsSafeOnAllOfItsWay) {
+  for (const Index l : {2, 3, 7}) {
+    const Matrix R = turned(4, 11) * covariance(4, 12);
+    const double excess = (Matrix::Identity(4, 4) - R).norm();
+    const auto layers = static_cast<double>(l);
+    const auto curvature = [&](double eta) {
+      const double w = 1 + 2 * eta * excess;
+      return 2 * layers * std::pow(w, 2 * layers - 2) + 2 * (layers - 1) * excess * std::pow(w, layers - 2);
+    };
+    DescentOptions options;
+    options.record_every = options.max_steps = 1;
+    const DescentResult run = descend(isotropic(R), l, options);
+    ASSERT_EQ(run.curve.size(), 2u);
+    const double eta = run.curve[1].eta;
+    EXPECT_LE(eta * curvature(eta), 1);
+    EXPECT_NEAR(eta, 1 / curvature(1 / curvature(0)), 1e-9 * eta);
+  }
+}
+
 TEST(Descent, InequalityAndDescentHoldAtEveryStep) {
   for (const Index d : {1, 2, 3, 6})
     for (const Index l : {1, 2, 5, 12})
