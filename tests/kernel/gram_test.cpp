@@ -179,6 +179,43 @@ TEST(Gram, FloatMatchesDouble) {
   }
 }
 
+// Theory 3: the Frobenius norm of what is charged to relu's entries, both triangles counted; pairs beside
+// each other through rho, nearer ones by their angle.
+TEST(Gram, ChargesBothTriangles) {
+  Progress progress;
+  const Kernel kernel = sigma(activation("relu"));
+  constexpr double u = 0x1p-53;
+  for (const auto& [angle, d] : {std::pair{4e-3, Index{1000}}, {1e-4, Index{2}}}) {
+    RowMatrix X = RowMatrix::Zero(2, d);
+    X(0, 0) = 1;
+    X.row(1).head(2) << std::cos(angle), std::sin(angle);
+    const auto found = gram(X, kernel, progress);
+    const auto terms = static_cast<double>(d);
+    const double e = unit_row_error(d), delta = terms * u / (1 - terms * u) + 2 * e;
+    const bool near = 1 - std::cos(angle) <= 1e-6;
+    EXPECT_EQ(found.near_pairs, near ? 1 : 0);
+    const double slope = 1 / std::sin(angle) / (2 * std::numbers::pi);
+    const double charged = delta + std::sqrt(2) * (near ? 0.66 * (2.1 * e + 30 * u) : delta * slope) +
+                           2 * (2 * kernel.dual.error + 16 * u);
+    EXPECT_GE(found.entry_error, charged * (1 - 1e-9));
+    EXPECT_LE(found.entry_error, charged * 1.01);
+  }
+}
+
+// Where the slope is bounded: n times the error of an entry, for n^2 of them.
+TEST(Gram, ChargesEveryEntryOfASmoothKernel) {
+  Progress progress;
+  constexpr double u = 0x1p-53;
+  for (const auto& kernel : {sigma(activation("softplus")), sigma_features(activation("tanh")), power(3)}) {
+    const double delta = 300 * u / (1 - 300 * u) + 2 * unit_row_error(300);
+    const double entry =
+        delta * kernel.slope() + 2 * kernel.dual.error + 16 * u * std::max(1.0, std::abs(kernel(1)));
+    const double charged = gram(sphere(7, 300), kernel, progress).entry_error;
+    EXPECT_GE(charged, 7 * entry * (1 - 1e-9)) << kernel.name;
+    EXPECT_LE(charged, 7 * entry * 1.01) << kernel.name;
+  }
+}
+
 // relu's kernel of points that are nearly opposite is all angle: acos or asin would lose half of its digits.
 TEST(Gram, NearlyOppositePointsKeepTheirAngle) {
   Progress progress;
