@@ -3,10 +3,12 @@
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "kernel/direction.hpp"
