@@ -17,7 +17,7 @@
 #include <string>
 
 #include "core/lapack.hpp"
-#include "shallow/trainer.hpp"
+#include "train/engine/trainer.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/core/run.hpp"
 

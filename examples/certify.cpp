@@ -1,6 +1,6 @@
 // Can a wide network fit this data? Run it on a file, or without arguments on the shipped digits.
 #include <cstdio>
-#include <zeroloss/shallow/certify.hpp>
+#include <zeroloss/theory/certify.hpp>
 
 int main(int argc, char** argv) {
   const auto data = zeroloss::read_dataset(argc > 1 ? argv[1] : "digits", {.n = argc > 1 ? 0 : 500});

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Who may include whom: core <- data <- kernel <- shallow, linear, memorize; data <- conv; no sibling includes another.
+"""Who may include whom: core <- data <- kernel <- network <- theory, proof <- train <- sweep; kernel <- linear, memorize;
+data <- conv; no sibling includes another.
 `layers.py SOURCE_TREE` prints every include that breaks the rule and exits with 1 if there is one."""
 import re
 import sys
@@ -10,7 +11,11 @@ ALLOWED = {
     "data": {"core", "data"},
     "conv": {"core", "data", "conv"},
     "kernel": {"core", "data", "kernel"},
-    "shallow": {"core", "data", "kernel", "shallow"},
+    "network": {"core", "data", "kernel", "network"},
+    "theory": {"core", "data", "kernel", "network", "theory"},
+    "proof": {"core", "data", "kernel", "network", "proof"},
+    "train": {"core", "data", "kernel", "network", "theory", "proof", "train"},
+    "sweep": {"core", "data", "kernel", "network", "theory", "proof", "train", "sweep"},
     "linear": {"core", "data", "kernel", "linear"},
     "memorize": {"core", "data", "kernel", "memorize"},
 }

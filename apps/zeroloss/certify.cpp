@@ -1,4 +1,4 @@
-#include "zeroloss/shallow/certify.hpp"
+#include "zeroloss/theory/certify.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "zeroloss/core/run.hpp"
-#include "zeroloss/shallow/certify.hpp"
+#include "zeroloss/theory/certify.hpp"
 
 namespace zeroloss::app {
 

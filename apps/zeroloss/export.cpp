@@ -6,7 +6,7 @@
 #include "command.hpp"
 #include "zeroloss/conv/resnet.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
-#include "zeroloss/shallow/model.hpp"
+#include "zeroloss/network/model.hpp"
 
 namespace zeroloss::app {
 

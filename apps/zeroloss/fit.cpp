@@ -1,4 +1,4 @@
-#include "zeroloss/shallow/fit.hpp"
+#include "zeroloss/train/fit.hpp"
 
 #include <fmt/format.h>
 

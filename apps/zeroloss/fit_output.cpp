@@ -10,7 +10,7 @@
 #include "report.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/text.hpp"
-#include "zeroloss/shallow/model.hpp"
+#include "zeroloss/network/model.hpp"
 
 namespace zeroloss::app {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "zeroloss/core/run.hpp"
-#include "zeroloss/shallow/fit.hpp"
+#include "zeroloss/train/fit.hpp"
 
 namespace zeroloss::app {
 

@@ -16,7 +16,7 @@
 #include "zeroloss/core/run.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
-#include "zeroloss/shallow/model.hpp"
+#include "zeroloss/network/model.hpp"
 
 namespace zeroloss::app {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "zeroloss/core/run.hpp"
-#include "zeroloss/shallow/sweep.hpp"
+#include "zeroloss/sweep/sweep.hpp"
 
 /// The answer of a sweep as text, as JSON and as the files of its run folder.
 namespace zeroloss::app {

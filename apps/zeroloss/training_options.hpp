@@ -1,7 +1,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 
-#include "zeroloss/shallow/fit.hpp"
+#include "zeroloss/train/fit.hpp"
 
 namespace zeroloss::app {
 

@@ -5,9 +5,9 @@
 #include "fit_output.hpp"
 #include "report.hpp"
 #include "zeroloss/core/text.hpp"
-#include "zeroloss/shallow/certify.hpp"
-#include "zeroloss/shallow/fit.hpp"
-#include "zeroloss/shallow/model.hpp"
+#include "zeroloss/theory/certify.hpp"
+#include "zeroloss/train/fit.hpp"
+#include "zeroloss/network/model.hpp"
 
 namespace zeroloss::python {
 namespace {

@@ -1,4 +1,4 @@
-#include "zeroloss/shallow/sweep.hpp"
+#include "zeroloss/sweep/sweep.hpp"
 
 #include <nlohmann/json.hpp>
 

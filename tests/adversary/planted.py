@@ -33,9 +33,13 @@ LEAST_LIMIT = 300  # seconds a judge may take; what takes longer hangs
 ADVERSARY_CASES = 300
 JUDGES = {  # of a folder's errors: the folder's own tests, then those that build on it
     "core": ["core", "apps"],
-    "data": ["data", "kernel", "shallow", "apps"],
-    "kernel": ["kernel", "shallow", "apps"],
-    "shallow": ["shallow", "apps"],
+    "data": ["data", "kernel", "network", "theory", "proof", "train", "apps"],
+    "kernel": ["kernel", "theory", "proof", "train", "apps"],
+    "network": ["network", "theory", "proof", "train", "apps"],
+    "theory": ["theory", "train", "apps"],
+    "proof": ["proof", "train", "apps"],
+    "train": ["train", "sweep", "apps"],
+    "sweep": ["sweep", "apps"],
     "linear": ["linear", "apps"],
     "memorize": ["memorize", "apps"],
 }
@@ -321,7 +325,7 @@ def main():
     parser.add_argument("--work", "--build", type=Path, default=ROOT / "build" / "planted", metavar="DIR",
                         help="the copy, its build and the results (default: build/planted)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="compilations at a time")
-    parser.add_argument("--judges", metavar="NAME,..", help="these alone, as in kernel,shallow")
+    parser.add_argument("--judges", metavar="NAME,..", help="these alone, as in kernel,proof")
     parser.add_argument("--package", action="store_true", help="ask the tests of the Python package last")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what it started ends with it

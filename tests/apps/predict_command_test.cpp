@@ -7,7 +7,7 @@
 #include "support/python.hpp"
 #include "support/subprocess.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/shallow/model.hpp"
+#include "zeroloss/network/model.hpp"
 
 namespace zeroloss::test {
 namespace {

@@ -1,5 +1,5 @@
 #include <cstdio>
-#include <zeroloss/shallow/certify.hpp>
+#include <zeroloss/theory/certify.hpp>
 #include <zeroloss/version.hpp>
 
 // Exits 0 if the installed library certifies a few points on a sphere.

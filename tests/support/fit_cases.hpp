@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "support/two_layer.hpp"
-#include "zeroloss/shallow/fit.hpp"
+#include "zeroloss/train/fit.hpp"
 
 /// Small data sets, quick options, and runs compared to the last bit.
 namespace zeroloss::test {

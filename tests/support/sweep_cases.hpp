@@ -1,7 +1,7 @@
 #pragma once
 #include "support/sqlite.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/shallow/sweep.hpp"
+#include "zeroloss/sweep/sweep.hpp"
 
 /// Sweeps that take milliseconds, and what they leave in a store.
 namespace zeroloss::test {

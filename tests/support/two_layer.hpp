@@ -5,7 +5,7 @@
 
 #include "support/points.hpp"
 #include "zeroloss/kernel/activation.hpp"
-#include "zeroloss/shallow/network.hpp"
+#include "zeroloss/network/network.hpp"
 
 /// Two-layer networks written down plainly, for tests.
 namespace zeroloss::test {

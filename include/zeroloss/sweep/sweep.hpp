@@ -1,0 +1,127 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zeroloss/train/fit.hpp"
+
+/// Phase diagrams: how often training reaches its target, over a grid of the options of fit [OS, section 4].
+namespace zeroloss {
+
+/// The axes that a grid can have, in the order in which cells are numbered (the last runs fastest), each with
+/// its values; an axis without values stays at what `fit` and `read` say.
+struct SweepAxes {
+  std::vector<Index> n = {};  ///< points: of a generated set, or a random subset of a real one
+  std::vector<Index> d = {};  ///< dimension: of a generated set, or of a random subspace of a real one
+  std::vector<Index> width = {};
+  std::vector<std::string> activation = {}, scaling = {};
+  std::vector<std::string> step = {};  ///< as in FitOptions
+  std::vector<double> noise = {};      ///< probability that a label is replaced, [0, 1]
+  std::vector<double> tolerance = {};  ///< relative misfit that counts as success, > 0
+};
+
+struct SweepOptions {
+  FitOptions fit =
+      {};  ///< of each trial; precision is float32 by the command's default. checkpoint and resume unused
+  ReadOptions read = {};  ///< of each trial; `seed` is the sweep's, from which each trial has one of its own
+  SweepAxes axes = {};
+  Index trials = 10;       ///< of each cell, >= 1; of an adaptive sweep, of each cell in a round
+  bool adaptive = false;   ///< go on in rounds with the cells where some trials succeeded and some did not ..
+  Index max_trials = 100;  ///< .. up to so many of each, >= trials
+  bool certify = false;    ///< also try to prove each trial's final weights (costs n^3 flops)
+  /// SQLite database (WAL) with a row a trial in its table `trials`. If it exists the sweep in it is
+  /// continued; several processes may work on one at the same time. Empty = in memory.
+  std::filesystem::path store = {};
+};
+
+/// One point of the grid.
+struct Cell {
+  Index n = 0, d = 0;  ///< of a grid: 0 = all that the data has; of results: as they were
+  Index width = 0;
+  std::string activation, scaling, step;
+  double noise = 0, tolerance = 0;
+};
+
+/// An interval of 95 % confidence.
+struct Interval {
+  double low = 0, high = 1;
+};
+
+/// E. B. Wilson's (1927) for a probability; [0, 1] without trials.
+Interval wilson(Index successes, Index trials);
+
+struct CellResult {
+  Cell cell;
+  Index trials = 0, successes = 0;  ///< success: status converged or certified
+  Index diverged = 0, certified = 0;
+  double probability = 0;  ///< successes/trials
+  Interval interval;
+  double mean_steps = 0,
+         median_misfit = 0;  ///< over its trials; the misfit of diverged ones counts as infinite
+};
+
+/// Where along the y axis the success probability crosses 1/2, for one value of the x axis: by linear
+/// interpolation of the monotone probabilities nearest to the measured ones (weighted by trials). Empty where
+/// they do not cross. The interval reaches from the last y before it whose Wilson interval excludes 1/2 to
+/// the first y behind it whose does; it is open where there is none.
+struct Transition {
+  std::optional<double> y, low, high;
+};
+
+/// One heat map: two axes vary, the others are fixed. Where a single axis varies, `x` is empty and there is
+/// one column; where none does, neither has a name and there is a single cell.
+struct Panel {
+  std::string
+      title;  ///< the fixed values of further varying axes: "activation relu, n 100"; empty if there are none
+  std::string x, y;                             ///< names of axes; y is numeric if any varying axis is
+  std::vector<std::string> x_values, y_values;  ///< as written in the options
+  std::vector<std::size_t> cells;       ///< x by x, numbers into SweepResult::cells: [x * y_values + y]
+  std::vector<Transition> transitions;  ///< for each x; empty unless y is numeric
+};
+
+struct SweepResult {
+  std::string conclusion;
+  bool complete = false;  ///< all trials are done; false if interrupted
+  bool last = false;      ///< complete, and no other process works on the store any more
+  std::string source;     ///< DATA as given; of a data set, its name
+  bool named = true;      ///< whether `source` is what read_dataset takes; false for a data set
+  std::string digest;     ///< of its file; empty for generated data
+  std::vector<CellResult> cells;
+  std::vector<Panel> panels;
+  Index trials = 0;  ///< in all
+  Index before = 0;  ///< of these, done before this call or by other processes
+  Index rounds = 1;
+  double seconds = 0;  ///< of this call
+};
+
+/// A trial as a run of fit: fit(read_dataset(source, read), fit).
+struct TrialRun {
+  std::string source;
+  ReadOptions read;
+  FitOptions fit;
+};
+
+/// The run that a trial of a cell (its number in the grid) is. Of a data set, select(source_of(data), read)
+/// are its points. Throws std::out_of_range for a number that is not in the grid.
+TrialRun trial_run(const std::string& source, const SweepOptions& options, std::size_t cell, Index trial);
+
+/// The same as a command: `zeroloss fit` with everything that decides its course.
+std::string fit_command(const std::string& source, const SweepOptions& options, std::size_t cell,
+                        Index trial);
+
+/// Trains every trial of every cell. A trial is what `fit` makes of the same data and options with the
+/// trial's seed, and that seed depends on the cell's values, the trial's number and read.seed only: no result
+/// depends on order, threads, processes or interruptions. Trials run one a thread. A diverged trial is a
+/// failure, not an error.
+///
+/// `source` as in read_dataset; of sphere:.. without n or d the axes give them. Throws std::invalid_argument
+/// naming an option that is out of range or differs from the stored sweep's, what fit and read_dataset throw
+/// for a trial, DataError for a store that is none of ours, ResourceError if it cannot be written; trials
+/// done until then are kept. Cancelled, it returns what is done.
+SweepResult sweep(const std::string& source, const SweepOptions& options, Progress& progress);
+SweepResult sweep(const std::string& source, const SweepOptions& options = {});
+
+/// The same of points in memory: trials take theirs from `data` as they would from a file.
+SweepResult sweep(const Dataset& data, const SweepOptions& options, Progress& progress);
+
+}  // namespace zeroloss

@@ -1,0 +1,88 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zeroloss/data/dataset.hpp"
+#include "zeroloss/theory/forecast.hpp"
+#include "zeroloss/theory/guarantee.hpp"
+#include "zeroloss/theory/suspects.hpp"
+
+/// Can an over-parameterised two-layer network fit this data, how wide, with what step, how fast, and which
+/// samples stand in the way? Everything here is answered before training, from the kernel of the infinitely
+/// wide network.
+namespace zeroloss {
+
+struct CertifyOptions {
+  std::string activation = "relu";  ///< a name that activation() knows
+  bool center = false;              ///< subtract the mean point first
+  bool normalize = true;            ///< rows of any length; if not, one off 1 by more than 1e-12 is an error
+  double failure_probability = 0.01;  ///< of the a-priori guarantees, in (0, 1)
+  double accuracy = 1e-3;             ///< relative misfit that the step counts refer to, in (0, 1)
+  double width = 0;                   ///< hidden units of a given network; 0 = ask for the sufficient width
+  double step = 0;                    ///< step of the forecast; 0 = 1.5/lambda_max
+  bool all_bounds =
+      false;  ///< also lambda~ and the lower bounds mu_r^2 lambda_min(G^{o r+1}) for r = 0, 2, 3; verified
+  bool spectrum = false;   ///< also all n eigenvalues
+  std::uint64_t seed = 0;  ///< of probes and shuffled labels, [0, 2^53)
+};
+
+/// A sample that holds lambda_min down: `weight` is its squared entry in the unit eigenvector.
+struct Bottleneck {
+  Sample sample;
+  double weight = 0;
+};
+
+struct CertifyResult {
+  std::string conclusion;  ///< the answer in a sentence or two
+  std::string outcome;     ///< verified | not verified | zero | impossible
+  std::string reason;      ///< why not verified, zero or impossible; empty if verified
+
+  Index n = 0, d = 0, n_distinct = 0;
+  Center center;  ///< what was subtracted; empty if nothing was
+  Task task = Task::none;
+  std::vector<std::string> class_names;
+  std::string activation;
+
+  double lambda_min = 0;  ///< of Sigma on the distinct points, computed; 0 where it is known to vanish
+  std::optional<double> lambda_min_verified;  ///< proven lower bound
+  double rounding_loss = 0;                   ///< what the proof gives away to rounding and entry errors
+  double lambda_max = 0;                      ///< of the kernel of all samples
+  double ridge = 0;   ///< added to H for what needs its inverse; 0 unless H is numerically singular
+  double norm_X = 0;  ///< ||X|| of all samples, proven upper bound
+  std::vector<Bottleneck> bottleneck;  ///< largest weights first, at most 6
+  double bottleneck_distance = 0;      ///< between the first two of them, up to sign; 0 if there is one point
+  bool bottleneck_antipodal = false;   ///< it is that to minus the second
+  std::vector<double>
+      spectrum;  ///< all eigenvalues, ascending, if asked for; equal samples count as often as they occur
+
+  double separation = 0;  ///< proven lower bound of delta, the least distance of distinct points up to sign
+  std::vector<SamplePair> closest;              ///< nearest first
+  std::vector<std::vector<Sample>> duplicates;  ///< groups of equal points with equal labels
+  std::vector<std::vector<Sample>> conflicts;   ///< groups of equal points with different labels
+  std::vector<SamplePair> antipodal;            ///< pairs x, -x, exactly
+  /// Different points within 1e-6 of each other up to sign, rather with different labels, if there are any.
+  std::optional<SamplePair> nearest;
+  Index near_pairs = 0;  ///< pairs of distinct points closer than 1.42e-3 up to sign
+
+  std::vector<Guarantee> guarantees;
+  std::optional<Forecast> forecast;  ///< null without labels
+  std::vector<double>
+      complexity;  ///< by class (one number for regression or two classes); empty without labels
+  std::vector<double> complexity_shuffled;    ///< the same for the same labels in random order
+  std::optional<double> leave_one_out_error;  ///< fraction misclassified, or relative root mean square error
+  std::vector<Suspect> suspects;              ///< worst first
+
+  double seconds = 0;
+  double peak_bytes = 0;  ///< largest resident size of the process
+};
+
+/// Cost: three Cholesky factorisations of n^3/3 multiply-adds for lambda_min and its proof and the r = 1
+/// bound, one inverse of a factor, n^2 d/2 for each kernel; memory 8 n (n + 1)/2 + 16 n d bytes and a little.
+/// Throws std::invalid_argument for options out of range, DataError for data that cannot be used (zero rows
+/// are named), ResourceError if the kernel does not fit, Interrupted when cancelled.
+CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progress& progress);
+CertifyResult certify(const Dataset& data, const CertifyOptions& options = {});
+
+}  // namespace zeroloss

@@ -1,0 +1,234 @@
+#include "zeroloss/network/model.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "data/model_file.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/onnx.hpp"
+#include "zeroloss/kernel/activation.hpp"
+
+namespace zeroloss {
+namespace {
+
+constexpr const char* kKind = "two_layer";
+
+/// What is wrong with a network; empty if nothing is.
+std::string problem(const Network& network) {
+  const auto& outputs = network.outputs;
+  const auto one_of = [](const std::string& value, const std::vector<std::string>& known) {
+    return std::ranges::find(known, value) != known.end();
+  };
+  if (!one_of(network.activation, activation_names()))
+    return fmt::format("unknown activation '{}'; expected {}", network.activation,
+                       fmt::join(activation_names(), ", "));
+  if (!one_of(network.scaling, {"ntk", "balanced"}))
+    return fmt::format("unknown scaling '{}'; expected ntk or balanced", network.scaling);
+  if (!one_of(network.precision, {"float32", "float64"}))
+    return fmt::format("unknown precision '{}'; expected float32 or float64", network.precision);
+  if (outputs.empty() || outputs.front().W.size() == 0) return "a network without weights";
+  for (const auto& [W, v] : outputs) {
+    if (W.rows() != network.width() || W.cols() != network.d() || v.size() != network.width())
+      return "outputs of different sizes";
+    if (!W.allFinite() || !v.allFinite()) return "weights that are not finite";
+  }
+  const auto& [high, low] = network.center;
+  if (high.size() != low.size() || (high.size() != 0 && high.size() != network.d()))
+    return fmt::format("mean of {} and {} values; expected {}", high.size(), low.size(), network.d());
+  if (!high.allFinite() || !low.allFinite()) return "a mean that is not finite";
+  if (high + low != high) return "a mean whose high part is not that of the sum, rounded to double";
+
+  const auto& names = network.class_names;
+  const bool classes = network.task == Task::classification;
+  if (const std::string what = names_problem(network.task, names, 2); !what.empty()) return what;
+  const std::size_t expected = classes && names.size() > 2 ? names.size() : 1;
+  if (network.task != Task::none && outputs.size() != expected)
+    return fmt::format("{} outputs; expected {} for the task", outputs.size(), expected);
+  return {};
+}
+
+Metadata metadata_of(const Network& network, const Metadata& extra) {
+  return model_metadata(kKind, network.precision, network.task, network.class_names,
+                        {{"activation", network.activation},
+                         {"scaling", network.scaling},
+                         {"normalize", network.normalize ? "true" : "false"}},
+                        extra);
+}
+
+void check(const char* who, const Network& network) {
+  if (const std::string what = problem(network); !what.empty())
+    throw std::invalid_argument(fmt::format("{}: {}", who, what));
+}
+
+// ---- loading ----
+
+template <class T>
+std::vector<TwoLayer> outputs_of(const ModelFile& parts) {
+  const Tensor& W = parts.tensor("W", dtype_of<T>(), 3);
+  const Tensor& v = parts.tensor("v", dtype_of<T>(), 2);
+  const Index c = W.shape[0], m = W.shape[1], d = W.shape[2];
+  if (v.shape != std::vector<Index>{c, m})
+    throw parts.damaged(fmt::format("W has shape [{}], v [{}]; expected [outputs, m, d] and [outputs, m]",
+                                    fmt::join(W.shape, ", "), fmt::join(v.shape, ", ")));
+  std::vector<TwoLayer> outputs;
+  for (Index k = 0; k < c; ++k)
+    outputs.push_back(
+        {Eigen::Map<const Rows<T>>(W.data<T>() + k * m * d, m, d).template cast<double>(),
+         Eigen::Map<const Eigen::Vector<T, Eigen::Dynamic>>(v.data<T>() + k * m, m).template cast<double>()});
+  return outputs;
+}
+
+// ---- saving ----
+
+/// The numbers of all outputs as T's, one matrix or vector (`part`) after another, each transposed if asked
+/// for.
+template <class T, class Part>
+std::vector<T> gather(const Network& network, Part TwoLayer::*part, bool transposed = false) {
+  std::vector<T> numbers;
+  numbers.reserve(network.outputs.size() * static_cast<std::size_t>((network.outputs.front().*part).size()));
+  for (const TwoLayer& output : network.outputs) {
+    const Rows<T> rows = transposed ? Rows<T>((output.*part).transpose().template cast<T>())
+                                    : Rows<T>((output.*part).template cast<T>());
+    numbers.insert(numbers.end(), rows.data(), rows.data() + rows.size());
+  }
+  return numbers;
+}
+
+// ---- ONNX ----
+
+std::string activate(OnnxModel& model, const std::string& name, const std::string& z, Dtype dtype) {
+  const auto node = [&](const char* op, const std::vector<std::string>& inputs) {
+    return model.node(op, inputs);
+  };
+  const auto number = [&](double value) { return model.scalar(value, dtype); };
+  const auto erf = [&](const std::string& x) {
+    if (dtype == Dtype::f32) return node("Erf", {x});
+    const std::string single = model.node("Cast", {x}, {{"to", Dtype::f32}});
+    return model.node("Cast", {node("Erf", {single})}, {{"to", dtype}});
+  };
+  if (name == "relu") return node("Relu", {z});
+  if (name == "tanh") return node("Tanh", {z});
+  if (name == "sigmoid") return node("Sigmoid", {z});
+  if (name == "erf") return erf(z);
+  if (name == "silu") return node("Mul", {z, node("Sigmoid", {z})});
+  if (name == "quadratic") return node("Mul", {node("Mul", {z, z}), number(0.5)});
+  if (name == "gelu") {
+    const std::string twice_cdf = node("Add", {erf(node("Mul", {z, number(std::sqrt(0.5))})), number(1)});
+    return node("Mul", {node("Mul", {z, number(0.5)}), twice_cdf});
+  }
+  if (dtype == Dtype::f32) return node("Softplus", {z});
+  const std::string decay = node("Exp", {node("Neg", {node("Abs", {z})})});
+  return node("Add", {node("Relu", {z}), node("Log", {node("Add", {decay, number(1)})})});
+}
+
+template <class T>
+OnnxModel graph_of(const Network& network) {
+  constexpr Dtype dtype = dtype_of<T>();
+  const Index c = std::ssize(network.outputs), m = network.width(), d = network.d();
+  OnnxModel model(kKind);
+  const auto constant = [&](const char* name, const std::vector<Index>& shape, const auto& numbers) {
+    return model.constant(view_of(name, shape, numbers.data()));
+  };
+  std::string x = model.input("x", dtype, {-1, d});
+  if (!network.center.empty()) {  // in two parts, of T's own precision
+    const auto& [high, low] = network.center;
+    const Eigen::Vector<T, Eigen::Dynamic> mean = high.cast<T>();
+    const Eigen::Vector<T, Eigen::Dynamic> rest =
+        ((high - mean.template cast<double>()) + low).template cast<T>();
+    x = model.node("Sub", {x, constant("mean", {d}, mean)});
+    x = model.node("Sub", {x, constant("mean_low", {d}, rest)}, {}, "centred");
+  }
+  if (network.normalize) {
+    const std::vector<std::int64_t> features{1};
+    const auto reduce = [&](const char* op, const std::string& from) {
+      return model.node(op, {from}, {{"axes", features}, {"keepdims", 1}});
+    };
+    x = model.node("Div", {x, reduce("ReduceMax", model.node("Abs", {x}))});  // squares stay in range
+    const std::string length = reduce("ReduceL2", x);
+    x = model.node("Div", {x, length}, {}, "normalised");
+  }
+  const std::string W = constant("W", {c, d, m}, gather<T>(network, &TwoLayer::W, true));
+  const std::string v = constant("v", {c, m, 1}, gather<T>(network, &TwoLayer::v));
+  const std::string z = model.node("MatMul", {x, W}, {}, "z");  // [c, batch, m]
+  const std::string sums = model.node("MatMul", {activate(model, network.activation, z, dtype), v});
+  const std::string columns = model.node("Squeeze", {sums, model.axes({2})});
+  const std::string y = model.node("Transpose", {columns}, {}, "y");
+  model.output(y, dtype, {-1, c});
+  if (network.task != Task::classification) return model;
+
+  if (c == 1) {
+    const std::string second = model.node("GreaterOrEqual", {y, model.scalar(0, dtype)});
+    model.node("Cast", {model.node("Squeeze", {second, model.axes({1})})}, {{"to", Dtype::i64}}, "label");
+  } else {
+    model.node("ArgMax", {y}, {{"axis", 1}, {"keepdims", 0}}, "label");
+  }
+  model.output("label", Dtype::i64, {-1});
+  return model;
+}
+
+}  // namespace
+
+void save_model(const std::filesystem::path& path, const Network& network, const Metadata& extra) {
+  check("save_model", network);
+  const Index c = std::ssize(network.outputs), m = network.width(), d = network.d();
+  std::vector<TensorView> tensors;
+  std::vector<float> W, v;
+  if (network.precision == "float32") {
+    W = gather<float>(network, &TwoLayer::W);
+    v = gather<float>(network, &TwoLayer::v);
+    tensors = {view_of("W", {c, m, d}, W.data()), view_of("v", {c, m}, v.data())};
+  } else {
+    tensors = {{"W", Dtype::f64, {c, m, d}, {}}, {"v", Dtype::f64, {c, m}, {}}};
+    for (const TwoLayer& output : network.outputs) {
+      tensors[0].pieces.push_back(output.W.data());
+      tensors[1].pieces.push_back(output.v.data());
+    }
+  }
+  if (!network.center.empty()) {
+    tensors.push_back(view_of("mean", {d}, network.center.high.data()));
+    tensors.push_back(view_of("mean_low", {d}, network.center.low.data()));
+  }
+  write_tensors(path, tensors, metadata_of(network, extra));
+}
+
+Network load_model(const std::filesystem::path& path) {
+  const ModelFile parts(path, kKind);
+  Network network;
+  network.activation = parts.text("activation");
+  network.scaling = parts.text("scaling");
+  const bool single = parts.single();
+  network.precision = single ? "float32" : "float64";
+  network.task = parts.task();
+  network.class_names = parts.class_names();
+  network.normalize = parts.choice("normalize", {"false", "true"}) == 1;
+  network.outputs = single ? outputs_of<float>(parts) : outputs_of<double>(parts);
+  const auto vector = [&](const char* name) -> Vector {
+    const Tensor& tensor = parts.tensor(name, Dtype::f64, 1);
+    return Eigen::Map<const Vector>(tensor.data<double>(), tensor.size());
+  };
+  if (parts.has("mean_low") && !parts.has("mean")) throw parts.damaged("mean_low without mean");
+  if (parts.has("mean")) {
+    network.center.high = vector("mean");  // models of version 0.1 have this part alone
+    network.center.low =
+        parts.has("mean_low") ? vector("mean_low") : Vector::Zero(network.center.high.size());
+  }
+  if (const std::string what = problem(network); !what.empty()) throw parts.damaged(what);
+  return network;
+}
+
+void export_onnx(const std::filesystem::path& path, const Network& network, const Metadata& extra) {
+  check("export_onnx", network);
+  const bool single = network.precision == "float32";
+  OnnxModel model = single ? graph_of<float>(network) : graph_of<double>(network);
+  Metadata metadata = metadata_of(network, extra);
+  if (!single && (network.activation == "erf" || network.activation == "gelu"))
+    metadata["erf_precision"] = "float32";
+  model.metadata(metadata);
+  model.write(path);
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,108 @@
+#include "zeroloss/network/network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "zeroloss/core/blas.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/random.hpp"
+
+namespace zeroloss {
+namespace {
+
+void check(const Draw& start) {
+  const auto require = [](bool met, const std::string& what) {
+    if (!met) throw std::invalid_argument(what);
+  };
+  require(start.scaling == "ntk" || start.scaling == "balanced",
+          fmt::format("scaling must be ntk or balanced; got \"{}\"", start.scaling));
+  require(start.precision == "float64" || start.precision == "float32",
+          fmt::format("precision must be float64 or float32; got \"{}\"", start.precision));
+  require(start.width >= 1, fmt::format("width must be >= 1; got {}", start.width));
+  require(start.d >= 1, fmt::format("d must be >= 1; got {}", start.d));
+  require(start.n >= 1, fmt::format("n must be >= 1; got {}", start.n));
+  require(start.scaling != "balanced" || (start.norm_y > 0 && std::isfinite(start.norm_y)),
+          fmt::format("scaling balanced needs targets that are not all 0: ||y|| = {}", start.norm_y));
+}
+
+double to_float(double x) { return static_cast<float>(x); }
+
+}  // namespace
+
+TwoLayer draw(const Draw& start) {
+  check(start);
+  const Index m = start.width;
+  TwoLayer network{RowMatrix(m, start.d), Vector(m)};
+  Random weights(start.seed, Stream::weights, start.index);
+  for (double& w : network.W.reshaped<Eigen::RowMajor>()) w = weights.normal();
+  if (start.scaling == "ntk") {
+    Random signs(start.seed, Stream::signs, start.index);
+    const double size = 1 / std::sqrt(static_cast<double>(m));
+    for (double& v : network.v) v = signs.below(2) == 0 ? size : -size;
+  } else {
+    const double size = start.norm_y / std::sqrt(static_cast<double>(m) * static_cast<double>(start.n));
+    network.v.setZero();
+    network.v.head(m / 2).setConstant(size);
+    network.v.tail(m / 2).setConstant(-size);
+  }
+  if (start.precision == "float32") {
+    network.W = network.W.unaryExpr(&to_float);
+    network.v = network.v.unaryExpr(&to_float);
+  }
+  return network;
+}
+
+Vector outputs(const TwoLayer& network, const Activation& activation, const RowMatrix& X,
+               const Progress& progress) {
+  constexpr Index kTile = 256;  // neurons
+  const SerialBlas serial;
+  const auto& [W, v] = network;
+  const Index tiles = (W.rows() + kTile - 1) / kTile;
+  Matrix partial(X.rows(), tiles);
+#pragma omp parallel for schedule(dynamic)
+  for (Index t = 0; t < tiles; ++t) {
+    if (progress.cancelled()) continue;
+    const Index first = t * kTile, count = std::min(kTile, W.rows() - first);
+    Matrix Z = X * W.middleRows(first, count).transpose();
+    for (double& z : Z.reshaped()) z = activation.phi(z);
+    partial.col(t) = Z * v.segment(first, count);
+  }
+  progress.check();
+  return partial.rowwise().sum();
+}
+
+Matrix predict(const Network& network, const Eigen::Ref<const RowMatrix>& X, const Progress& progress) {
+  Dataset points;
+  points.X = X;
+  points.name = "predict";
+  if (X.cols() != network.d())
+    throw DataError(fmt::format("predict: points have {} features; the network was trained on {}", X.cols(),
+                                network.d()));
+  check_dataset(points);
+  if (network.normalize)
+    normalize_rows(points, network.center);
+  else
+    subtract(points, network.center);
+  Matrix all(X.rows(), static_cast<Index>(network.outputs.size()));
+  for (Index c = 0; c < all.cols(); ++c)
+    all.col(c) = outputs(network.outputs[static_cast<std::size_t>(c)], activation(network.activation),
+                         points.X, progress);
+  return all;
+}
+
+std::vector<Index> predicted_classes(const Matrix& outputs) {
+  std::vector<Index> classes(static_cast<std::size_t>(outputs.rows()));
+  for (Index i = 0; i < outputs.rows(); ++i) {
+    Index& best = classes[static_cast<std::size_t>(i)];
+    if (outputs.cols() == 1)
+      best = outputs(i, 0) >= 0 ? 1 : 0;
+    else
+      outputs.row(i).maxCoeff(&best);
+  }
+  return classes;
+}
+
+}  // namespace zeroloss

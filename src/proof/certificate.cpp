@@ -1,0 +1,297 @@
+#include "zeroloss/proof/certificate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "core/tiled.hpp"
+#include "proof/evaluate.hpp"
+#include "proof/existence.hpp"
+#include "zeroloss/core/memory.hpp"
+
+// Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Comparisons are written
+// so that NaN fails them.
+namespace zeroloss {
+namespace {
+
+using namespace verified;
+
+constexpr double kRound = 4 * u;  // covers the few roundings of one formula
+
+void check_sizes(const TwoLayer& network, const RowMatrix& X, const Vector& y, const Vector& counts = {}) {
+  const auto& [W, v] = network;
+  const auto require = [](bool met, const std::string& what) {
+    if (!met) throw std::invalid_argument("certificate: " + what);
+  };
+  require(X.rows() >= 1 && X.cols() >= 1, "there are no points");
+  require(y.size() == X.rows(), fmt::format("{} points, {} targets", X.rows(), y.size()));
+  require(W.rows() >= 1 && v.size() == W.rows(),
+          fmt::format("{} rows of W, {} output weights", W.rows(), v.size()));
+  require(W.cols() == X.cols(), fmt::format("points have {} features, W takes {}", X.cols(), W.cols()));
+  require(X.allFinite() && y.allFinite() && W.allFinite() && v.allFinite(),
+          "a point, a target or a weight is not finite");
+  require(
+      counts.size() == 0 || (counts.size() == y.size() && (counts.array() >= 1).all() && counts.allFinite()),
+      "counts must be one number >= 1 a point");
+}
+
+// How many of the smallest values have a sum of squares of at most `budget`. Sorts them.
+Index count_within(std::vector<double>& values, long double budget) {
+  std::sort(values.begin(), values.end());
+  long double sum = 0;
+  Index count = 0;
+  for (const double value : values) {
+    sum += static_cast<long double>(value) * value;
+    if (!(sum * kDown <= budget)) break;
+    ++count;
+  }
+  return count;
+}
+
+// Sign changes of pre-activations that a move of W by at most R (Frobenius) can cause: an entry changes only
+// if it moves by |z_ij| or more, and the moves of row i have squares of sum ||x_i||^2 R^2 at most, those of
+// all rows ||X||^2 R^2. Signs that rounding leaves uncertain count as changed.
+struct SignChanges {
+  Index in_a_row = 0, in_all = 0;
+};
+SignChanges sign_changes(const PreActivations& z, const Vector& v, double norm_X, double R) {
+  constexpr Index kRows = 64;
+  const Index n = z.Z.rows(), count = (n + kRows - 1) / kRows;
+  std::vector<std::vector<double>> within(static_cast<std::size_t>(count));
+  std::vector<Index> most(static_cast<std::size_t>(count));
+#pragma omp parallel for schedule(dynamic)
+  for (Index t = 0; t < count; ++t) {
+    const Index first = t * kRows, rows = std::min(kRows, n - first);
+    std::vector<std::vector<double>> row(static_cast<std::size_t>(rows));
+    for (Index j = 0; j < v.size(); ++j) {
+      if (v(j) == 0) continue;
+      for (Index k = 0; k < rows; ++k) {
+        const double least = z.least(first + k, j);
+        if (!(least > R * z.row(first + k) * kUp)) row[static_cast<std::size_t>(k)].push_back(least);
+      }
+    }
+    auto& all = within[static_cast<std::size_t>(t)];
+    for (Index k = 0; k < rows; ++k) {
+      auto& values = row[static_cast<std::size_t>(k)];
+      const long double reach = static_cast<long double>(R) * z.row(first + k);
+      most[static_cast<std::size_t>(t)] =
+          std::max(most[static_cast<std::size_t>(t)], count_within(values, reach * reach * kUp));
+      all.insert(all.end(), values.begin(), values.end());
+    }
+  }
+  SignChanges changes{*std::max_element(most.begin(), most.end()), 0};
+  auto& all = within.front();
+  for (std::size_t t = 1; t < within.size(); ++t) all.insert(all.end(), within[t].begin(), within[t].end());
+  const long double reach = static_cast<long double>(norm_X) * R;
+  changes.in_all = count_within(all, reach * reach * kUp);
+  return changes;
+}
+
+// No sign changes while W moves by less than this (Frobenius); rounded down.
+double nearest_kink(const PreActivations& z, const Vector& v) {
+  double nearest = std::numeric_limits<double>::infinity();
+  for (Index j = 0; j < v.size(); ++j)
+    for (Index i = 0; i < z.Z.rows() && v(j) != 0; ++i) nearest = std::min(nearest, z.least(i, j) / z.row(i));
+  return nearest * (1 - kRound);
+}
+
+// What certificates need to know of the points: X~ = C^1/2 X as stored, and bounds that hold for the exact
+// one.
+struct PointBounds {
+  RowMatrix X;
+  double row_error = 0;  // of its rows
+  double longest = 0;    // of them
+  double norm = 0;       // ||X~||
+};
+
+// e(R): a bound of ||J(W') - J of S|| for all ||W' - W||_F <= R. Row i of C^1/2 (J' - J) is x~_i times
+// changes of phi', which move by M ||x_i|| R at most.
+double jacobian_change(const Evaluation& e, const Activation& activation, const Vector& v,
+                       const PointBounds& points, double R) {
+  const double largest = v.lpNorm<Eigen::Infinity>();
+  if (!is_relu(activation))
+    return (activation.M * largest * points.norm * e.z.row.maxCoeff() * R + e.jacobian_error) *
+           (1 + 2 * kRound);
+  const auto changes = sign_changes(e.z, v, points.norm, R);
+  return largest *
+         std::min(points.norm * std::sqrt(static_cast<double>(changes.in_a_row)),
+                  points.longest * std::sqrt(static_cast<double>(changes.in_all))) *
+         (1 + 2 * kRound);
+}
+
+// ||X||, rounded up, of all points within row_error of the rows; G = X X^T (lower) is given.
+double norm_bound(const PointBounds& points, const Matrix& G, Matrix& work, Progress& progress) {
+  const RowMatrix& X = points.X;
+  const Index n = X.rows(), d = X.cols();
+  const auto proven = [&](const Matrix& C, Index inner) {
+    const auto terms = static_cast<double>(inner);
+    return highest_eigenvalue(C, gram_error(C, terms, 4 * terms * kTiny), work, progress).bound;
+  };
+  const double moved = points.row_error * length(row_lengths(X)) * kUp;
+  if (d >= n) return (std::sqrt(proven(G, d)) + moved) * (1 + kRound);
+  Matrix C;
+  tiled::product_with_transpose(Matrix(X.transpose()), C);
+  return (std::sqrt(proven(C, n)) + moved) * (1 + kRound);
+}
+
+// G receives X~ X~^T (lower). Roots of counts are rounded: 2 u more in a row.
+PointBounds point_bounds(const Equations& equations, Matrix& G, Matrix& work, Progress& progress) {
+  PointBounds points{equations.X, equations.row_error};
+  if (equations.counts.size() > 0) {
+    points.X.array().colwise() *= equations.counts.array().sqrt();
+    points.row_error += 2.01 * u;
+  }
+  point_gram(points.X, G);
+  points.longest = row_lengths(points.X).maxCoeff() * (1 + 2 * points.row_error) * (1 + kRound);
+  points.norm = norm_bound(points, G, work, progress);
+  return points;
+}
+
+// Why no certificate of either kind can hold, before any work; empty if there is no such reason.
+std::string impossible(const TwoLayer& network, const Activation& activation, const RowMatrix& X) {
+  if (!activation.smooth() && !is_relu(activation))
+    return fmt::format("needs relu or a smooth phi; sup |phi''| of {} is infinite", activation.name);
+  const Index active = (network.v.array() != 0).count(), weights = active * X.cols();
+  if (X.rows() > weights)
+    return fmt::format("n = {} points > m d = {} weights of neurons with an output weight", X.rows(),
+                       weights);
+  for (Index i = 0; i < X.rows(); ++i)
+    if (X.row(i).isZero(0)) return fmt::format("point {} is zero", i);
+  return {};
+}
+
+// The test of gradient descent from W; fills in the certificate.
+void descend(const TwoLayer& network, const Activation& activation, const Equations& equations,
+             const Evaluation& e, Certificate& c, Progress& progress) {
+  Matrix K, work;
+  const PointBounds points = point_bounds(equations, work, K, progress);
+  tangent_gram(e.S, work, K);
+  const double error = jacobian_gram_error(K, network.v.size(), points.X.cols(), points.longest,
+                                           e.S.lpNorm<Eigen::Infinity>(), points.row_error);
+  const auto lowest = lowest_eigenvalue(K, error, work, progress);
+  if (!(lowest.bound > 0)) {
+    c.reason = fmt::format(
+        "descent: lambda_min(J J^T) is not proved positive: computed {:.3g}, of which rounding may take "
+        "{:.3g}",
+        lowest.computed, lowest.loss);
+    return;
+  }
+  const double s_min = std::sqrt(lowest.bound) * (1 - kRound), a = s_min / 2;
+  const double at_W = jacobian_change(e, activation, network.v, points, 0);  // ||J(W) - J of S||
+  if (s_min > at_W) c.lambda_min = (s_min - at_W) * (s_min - at_W) * (1 - kRound);
+  const double R = 5 * c.misfit / (3 * a) * (1 + kRound);
+  const double change = jacobian_change(e, activation, network.v, points, R);
+  const double third = a / 3 * (1 - kRound);
+  c.margin = (change > 0 ? third / change : nearest_kink(e.z, network.v) / R) * (1 - kRound);
+  if (!(c.margin > 1)) {
+    if (!(c.margin >= 0)) c.margin = 0;
+    c.reason = fmt::format("descent: e(R) = {:.3g} exceeds a/3 = {:.3g} (a factor {:.2g}), R = {:.3g}",
+                           change, third, change / third, R);
+    return;
+  }
+  const double top = std::sqrt(highest_eigenvalue(K, error, work, progress).bound) * (1 + kRound);
+  const double b = (top + a / 3) * (1 + kRound);
+  c.norm_J = (top + at_W) * (1 + kRound);
+  c.step = 0.48 / (b * b) * (1 - kRound);
+  c.rate = a * a * (1 - kRound);
+  c.radius = R;
+  if (!(c.step > 0 && c.rate > 0)) {
+    c.reason = "descent: ||J|| is not bounded: the weights are far out of scale";
+    return;
+  }
+  if (!activation.tabulated) {
+    c.reason = fmt::format("computed, not verified: the accuracy of {} is not known", activation.name);
+    return;
+  }
+  c.kind = "descent";
+  c.holds = true;
+}
+
+using Long = long double;
+
+Long relu_of(Long z) { return z < 0 ? 0 : z; }
+Long softplus_of(Long z) { return relu_of(z) + std::log1p(std::exp(-std::abs(z))); }
+Long quadratic_of(Long z) { return z * z / 2; }
+
+// Four sums side by side: one alone waits for each addition.
+Long dot(const double* a, const double* b, Index count) {
+  Long sums[4] = {};
+  Index k = 0;
+  for (; k + 4 <= count; k += 4)
+    for (Index lane = 0; lane < 4; ++lane) sums[lane] += static_cast<Long>(a[k + lane]) * b[k + lane];
+  for (; k < count; ++k) sums[0] += static_cast<Long>(a[k]) * b[k];
+  return sums[0] + sums[1] + sums[2] + sums[3];
+}
+
+}  // namespace
+
+CertifiedOutput certify_output(const TwoLayer& network, const Activation& activation,
+                               const Equations& equations, Progress& progress, bool polish) {
+  const RowMatrix& X = equations.X;
+  check_sizes(network, X, equations.y, equations.counts);
+  const auto n = static_cast<double>(X.rows()), m = static_cast<double>(network.v.size());
+  require_memory(16 * n * n + 24 * n * m, "the certificate", "use fewer points or hidden units");
+  progress.stage("certificate");
+  CertifiedOutput result;
+  Certificate& c = result.certificate;
+  c.reason = unbounded(equations, network.v.size());
+  if (!c.reason.empty()) return result;
+  Evaluation e = evaluate(network, activation, equations);
+  c.misfit = e.misfit;
+  progress.check();
+  c.reason = impossible(network, activation, X);
+  if (c.reason.empty()) {
+    descend(network, activation, equations, e, c, progress);
+    if ((!c.holds || polish) && is_relu(activation)) {
+      e.S.resize(0, 0);
+      auto found = relu_existence(network, equations, e.z, progress);
+      result.polished = std::move(found.polished);
+      if (c.holds) return result;
+      c.margin = found.holds ? found.margin : std::max(c.margin, found.margin);
+      if (found.holds) {
+        c.kind = "existence";
+        c.holds = true;
+        c.radius = found.radius;
+        c.kinks = found.kinks;
+        c.kink_bound = found.kink_bound;
+      } else {
+        c.reason += "; existence: " + found.reason;
+      }
+    }
+  }
+  progress.finish();
+  return result;
+}
+
+long double precise_misfit(const TwoLayer& network, const Activation& activation, const RowMatrix& X,
+                           const Vector& y) {
+  check_sizes(network, X, y);
+  const RowMatrix& W = network.W;
+  const Vector& v = network.v;
+  std::function<Long(Long)> phi = [&](Long z) { return activation.phi(static_cast<double>(z)); };
+  if (activation.tabulated && activation.name == "relu") phi = relu_of;
+  if (activation.tabulated && activation.name == "softplus") phi = softplus_of;
+  if (activation.tabulated && activation.name == "quadratic") phi = quadratic_of;
+  const Index n = X.rows(), d = X.cols();
+  std::vector<Long> residual(static_cast<std::size_t>(n));
+#pragma omp parallel for schedule(static)
+  for (Index i = 0; i < n; ++i) {
+    Long f = 0;
+    for (Index j = 0; j < v.size(); ++j)
+      if (v(j) != 0) f += v(j) * phi(dot(X.data() + i * d, W.data() + j * d, d));
+    residual[static_cast<std::size_t>(i)] = f - y(i);
+  }
+  Long squares = 0, targets = 0;
+  for (Index i = 0; i < n; ++i) {
+    squares += residual[static_cast<std::size_t>(i)] * residual[static_cast<std::size_t>(i)];
+    targets += static_cast<Long>(y(i)) * y(i);
+  }
+  return std::sqrt(squares) / (targets > 0 ? std::sqrt(targets) : 1);
+}
+
+}  // namespace zeroloss

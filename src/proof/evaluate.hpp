@@ -1,0 +1,111 @@
+#pragma once
+#include <cmath>
+#include <limits>
+
+#include "zeroloss/core/progress.hpp"
+#include "zeroloss/kernel/activation.hpp"
+#include "zeroloss/proof/certificate.hpp"
+#include "zeroloss/network/network.hpp"
+
+/// One two-layer network on given points, evaluated with bounds of what rounding may have changed. Bits do
+/// not depend on threads.
+namespace zeroloss {
+
+/// K (lower) = (S S^T) o G, the Gram matrix J J^T of the Jacobian: S = D diag(v) is n x m (signs of v do not
+/// matter), G = X X^T (lower) n x n. K may not be G. Cost n^2 m/2 multiply-adds.
+void tangent_gram(const Matrix& S, const Matrix& G, Matrix& K);
+
+/// G (lower) = X X^T. Cost n^2 d/2 multiply-adds, scratch n d doubles.
+void point_gram(const RowMatrix& X, Matrix& G);
+
+}  // namespace zeroloss
+
+/// Every bound holds in exact arithmetic for the stored doubles. Needs IEEE rules: never -ffast-math.
+namespace zeroloss::verified {
+
+static_assert(std::numeric_limits<long double>::digits >= 64, "proofs sum in long double");
+constexpr double kLongUnit = 0x1p-64;
+
+constexpr double u = 0x1p-53;
+/// Cover the roundings of a sum of kTerms terms of one sign, 2^-31 relative, and of the few operations around
+/// it.
+constexpr double kUp = 1 + 0x1p-30, kDown = 1 - 0x1p-30;
+constexpr Index kTerms = Index{1} << 22;  ///< sizes beyond are refused
+constexpr double kTiny = 0x1p-1022;       ///< lost at most where a result is flushed to zero
+
+/// (1 + u)^k <= 1 + gamma(k): relative error of k roundings.
+inline double gamma(double k) { return k * u / (1 - k * u); }
+
+/// The library's own relu, whose values are exact.
+bool is_relu(const Activation& activation);
+
+/// Roundings that are off by as much as a relative error of a factor is.
+inline double roundings(double error) { return std::ceil(1.01 * error / u); }
+
+/// The length of each row, rounded up (to within 2^-30).
+Vector row_lengths(const RowMatrix& A);
+
+/// The length of a vector, rounded up; without overflow or underflow on the way.
+double length(const Vector& a);
+
+/// Z = X W^T as computed: |Z_ij - <x_i, w_j>| <= error(i, j) for the points x_i within row_error of the rows
+/// of X.
+struct PreActivations {
+  Matrix Z;       ///< n x m
+  Vector row;     ///< ||x_i||, rounded up
+  Vector column;  ///< gamma ||w_j||, rounded up
+  double tiny = 0;
+  double error(Index i, Index j) const { return row(i) * column(j) * kUp + tiny; }
+  /// A lower bound of |<x_i, w_j>|; 0 if its sign is not certain.
+  double least(Index i, Index j) const {
+    const double size = std::abs(Z(i, j)), wrong = error(i, j);
+    return size > wrong ? (size - wrong) * kDown : 0;
+  }
+};
+
+/// Summed over panels of 64 features, whose products are added up in order: gamma = gamma_(min(d, 64) +
+/// ceil(d/64)) in place of gamma_d. Cost n m d multiply-adds.
+PreActivations pre_activations(const RowMatrix& X, const RowMatrix& W, double row_error = 0);
+
+/// Outputs and Jacobian at W. The exact Jacobian J has blocks v_j phi'(z_ij) x_i; the one of the stored S has
+/// S_ij x_i, exactly.
+struct Evaluation {
+  PreActivations z;
+  Matrix S;           ///< phi'(Z) diag(v), n x m
+  double misfit = 0;  ///< ||C^1/2 (f - y)||, rounded up
+  /// Smooth phi: ||C^1/2 (J - J of S)||_F, rounded up. relu: 0 unless signs are uncertain, which the caller
+  /// counts as sign changes (J of S is exact for the signs of the stored Z).
+  double jacobian_error = 0;
+};
+
+/// Why rounding is not bounded here: sizes above kTerms, or rows known too roughly. Empty if it is.
+std::string unbounded(const Equations& equations, Index m);
+
+/// Takes phi and phi' to be as accurate as activation() promises. The sum over neurons is taken in long
+/// double: the bound of the misfit is that of Z and phi.
+Evaluation evaluate(const TwoLayer& network, const Activation& activation, const Equations& equations);
+
+/// What rounding may have changed in the lower triangle of a computed A A^T, in spectral norm: an entry is
+/// off by at most gamma_terms ||a_i|| ||a_j|| + lost, a matrix of norm gamma_terms trace(A A^T) + side lost.
+double gram_error(const Matrix& computed, double terms, double lost);
+
+/// The same for a Jacobian's Gram matrix (S S^T) o G, m + d + 1 roundings an entry; rows of X are at most
+/// `longest` and within row_error of the points, entries of S at most `steepest`. It also covers further rows
+/// "x_i on neuron j".
+double jacobian_gram_error(const Matrix& computed, Index m, Index d, double longest, double steepest,
+                           double row_error);
+
+struct EigenvalueBound {
+  double computed = 0;  ///< by Lanczos; 0 if K is not numerically positive definite or far out of scale
+  double bound = 0;     ///< proven for every symmetric matrix within `error` of K (spectral norm)
+  double loss = 0;      ///< what the proof gives away to rounding: Cholesky's loss and `error`
+};
+
+/// lambda_min >= bound; 0 if nothing positive is proved. K is given by its lower triangle; `work` is scratch.
+/// Two Cholesky factorisations, a few more where rounding dominates.
+EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress);
+
+/// lambda_max <= bound; infinite if K is far out of scale. One Cholesky factorisation, rarely two.
+EigenvalueBound highest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress);
+
+}  // namespace zeroloss::verified

@@ -1,0 +1,306 @@
+#include "sweep/grid.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+
+#include "train/fit_options.hpp"
+#include "zeroloss/core/digest.hpp"
+#include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/random.hpp"
+#include "zeroloss/data/synthetic.hpp"
+
+namespace zeroloss {
+namespace {
+
+void require(bool met, const std::string& what) {
+  if (!met) throw std::invalid_argument("sweep: " + what);
+}
+
+template <class T, class Allowed>
+void check_axis(const char* name, const std::vector<T>& values, const Allowed& allowed, const char* range) {
+  for (const T& value : values)
+    require(allowed(value), fmt::format("{} must be {}; got {}", name, range, value));
+  require(std::set<T>(values.begin(), values.end()).size() == values.size(),
+          fmt::format("{} has the same value twice", name));
+}
+
+bool generated(const std::string& source) { return source.starts_with("sphere:"); }
+
+double cell_count(const SweepAxes& a) {
+  double count = 1;
+  for (const std::size_t values : {a.n.size(), a.d.size(), a.width.size(), a.activation.size(),
+                                   a.scaling.size(), a.step.size(), a.noise.size(), a.tolerance.size()})
+    count *= static_cast<double>(std::max<std::size_t>(1, values));
+  return count;
+}
+
+// Whether the text of a generator says this part.
+bool says(const std::string& source, const std::string& key) {
+  return source.find(":" + key + "=") != std::string::npos ||
+         source.find("," + key + "=") != std::string::npos;
+}
+
+template <class T>
+std::vector<T> values_or(const std::vector<T>& axis, const T& fixed) {
+  return axis.empty() ? std::vector<T>{fixed} : axis;
+}
+
+std::string text(const Cell& c) {
+  return fmt::format("n={} d={} width={} activation={} scaling={} step={} noise={} tolerance={}", c.n, c.d,
+                     c.width, c.activation, c.scaling, c.step, c.noise, c.tolerance);
+}
+
+template <class T>
+std::string joined(const std::vector<T>& values) {
+  return fmt::format("{}", fmt::join(values, ","));
+}
+
+// What a trial reads: DATA, with what is missing of a generated one filled in, and what is kept of it.
+struct Request {
+  std::string source;
+  ReadOptions read;
+};
+
+Request request(const std::string& source, const SweepOptions& o, const Cell& cell, std::uint64_t seed) {
+  Request result{source, o.read};
+  auto& [text, read] = result;
+  read.seed = seed;
+  if (!o.axes.noise.empty()) read.labels = fmt::format("noise:{}", cell.noise);
+  if (generated(source) && !says(source, "n")) {
+    text += fmt::format("{}n={}", text.ends_with(':') ? "" : ",", cell.n);
+  } else if (!o.axes.n.empty()) {
+    read.n = cell.n;
+    read.shuffle = true;
+  }
+  if (generated(source) && !says(source, "d"))
+    text += fmt::format(",d={}", cell.d);
+  else if (!o.axes.d.empty())
+    read.d = cell.d;
+  return result;
+}
+
+// A word as a shell reads it.
+std::string word(const std::string& text) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+FitOptions fit_of(const SweepOptions& options, const Cell& cell, std::uint64_t seed) {
+  FitOptions fit = options.fit;
+  fit.width = cell.width;
+  fit.activation = cell.activation;
+  fit.scaling = cell.scaling;
+  fit.step = cell.step;
+  fit.tolerance = cell.tolerance;
+  fit.seed = seed;
+  return fit;
+}
+
+// Fisher-Yates; the same whoever computes it.
+void mix(std::vector<Job>& jobs, Index round) {
+  Random random(static_cast<std::uint64_t>(round), Stream::shuffle);
+  for (std::size_t i = jobs.size(); i > 1; --i) std::swap(jobs[i - 1], jobs[random.below(i)]);
+}
+
+}  // namespace
+
+SweepOptions checked(const std::string& source, SweepOptions o) {
+  o.fit = checked(o.fit);
+  const SweepAxes& a = o.axes;
+  const auto positive = [](auto value) { return value >= 1; };
+  check_axis("n", a.n, positive, ">= 1");
+  check_axis("d", a.d, positive, ">= 1");
+  check_axis("width", a.width, positive, ">= 1");
+  check_axis(
+      "noise", a.noise, [](double p) { return p >= 0 && p <= 1; }, "in [0, 1]");
+  check_axis(
+      "tolerance", a.tolerance, [](double t) { return t > 0 && std::isfinite(t); }, "> 0");
+  check_axis(
+      "activation", a.activation, [](const std::string& name) { return activation(name).tabulated; },
+      "known");
+  check_axis(
+      "scaling", a.scaling, [](const std::string& s) { return s == "ntk" || s == "balanced"; },
+      "ntk or balanced");
+  for (const std::string& step : a.step) {
+    FitOptions fit = o.fit;
+    fit.step = step;
+    checked(fit);
+  }
+  check_axis(
+      "step", a.step, [](const std::string&) { return true; }, "");
+  require(o.trials >= 1, fmt::format("trials must be >= 1; got {}", o.trials));
+  require(!o.adaptive || o.max_trials >= o.trials,
+          fmt::format("max_trials must be >= trials = {}; got {}", o.trials, o.max_trials));
+  require(a.noise.empty() || o.read.labels == "given", "noise says what labels says: leave one of them out");
+  require(a.n.empty() || o.read.n == 0, "n is an axis: leave it out of the data's options");
+  require(a.d.empty() || o.read.d == 0, "d is an axis: leave it out of the data's options");
+  require(o.fit.stop == "tolerance", "trials stop at their tolerance; leave stop out");
+  require(o.fit.checkpoint.empty() && !o.fit.resume,
+          "checkpoint and resume are not for trials: give a store");
+  require(!generated(source) || says(source, "n") || !a.n.empty(),
+          "the number of points is missing: add --n");
+  require(!generated(source) || says(source, "d") || !a.d.empty(), "the dimension is missing: add --d");
+  const double cells = cell_count(a), trials = cells * static_cast<double>(o.trials);
+  require_memory(cells * sizeof(Cell) + trials * (2 * sizeof(TrialRow) + sizeof(Job)),
+                 fmt::format("sweep: {:.3g} trials of {:.3g} cells", trials, cells),
+                 "choose fewer values or trials");
+  return o;
+}
+
+std::vector<Cell> grid(const SweepOptions& o) {
+  const SweepAxes& a = o.axes;
+  std::vector<Cell> cells;
+  for (const Index n : values_or(a.n, o.read.n))
+    for (const Index d : values_or(a.d, o.read.d))
+      for (const Index width : values_or(a.width, o.fit.width))
+        for (const auto& activation : values_or(a.activation, o.fit.activation))
+          for (const auto& scaling : values_or(a.scaling, o.fit.scaling))
+            for (const auto& step : values_or(a.step, o.fit.step))
+              for (const double noise : values_or(a.noise, 0.0))
+                for (const double tolerance : values_or(a.tolerance, o.fit.tolerance))
+                  cells.push_back({n, d, width, activation, scaling, step, noise, tolerance});
+  return cells;
+}
+
+Store::Identity identity(const std::string& source, const std::string& digest, const SweepOptions& o) {
+  const auto text = [](const auto& value) { return fmt::format("{}", value); };
+  const SweepAxes& a = o.axes;
+  return {{"data", source},
+          {"SHA-256 of the data", digest},
+          {"target", o.read.target},
+          {"task", o.read.task},
+          {"split", o.read.split},
+          {"n", a.n.empty() ? text(o.read.n) : joined(a.n)},
+          {"d", a.d.empty() ? text(o.read.d) : joined(a.d)},
+          {"shuffle", text(o.read.shuffle)},
+          {"classes", joined(o.read.classes)},
+          {"labels", o.read.labels},
+          {"noise", joined(a.noise)},
+          {"seed", text(o.read.seed)},
+          {"width", joined(values_or(a.width, o.fit.width))},
+          {"activation", joined(values_or(a.activation, o.fit.activation))},
+          {"scaling", joined(values_or(a.scaling, o.fit.scaling))},
+          {"step", joined(values_or(a.step, o.fit.step))},
+          {"tolerance", joined(values_or(a.tolerance, o.fit.tolerance))},
+          {"optimizer", o.fit.optimizer},
+          {"batch", text(o.fit.batch)},
+          {"precision", o.fit.precision},
+          {"max_steps", text(o.fit.max_steps)},
+          {"flow_tolerance", text(o.fit.flow_tolerance)},
+          {"space", o.fit.space},
+          {"stop", o.fit.stop},
+          {"center", text(o.fit.center)},
+          {"normalize", text(o.fit.normalize)},
+          {"failure_probability", text(o.fit.failure_probability)},
+          {"trials", text(o.trials)},
+          {"adaptive", text(o.adaptive)},
+          {"max_trials", o.adaptive ? text(o.max_trials) : ""},
+          {"certify", text(o.certify)}};
+}
+
+std::uint64_t seed_of(const Cell& cell, Index trial, std::uint64_t sweep_seed) {
+  const std::string digest = sha256(fmt::format("{} trial={} seed={}", text(cell), trial, sweep_seed));
+  return std::stoull(digest.substr(0, 16), nullptr, 16) >> 11;
+}
+
+TrialRun trial_run(const std::string& source, const SweepOptions& options, std::size_t number, Index trial) {
+  const SweepOptions o = checked(source, options);
+  const Cell cell = grid(o).at(number);
+  const std::uint64_t seed = seed_of(cell, trial, o.read.seed);
+  auto [text, read] = request(source, o, cell, seed);
+  return {std::move(text), std::move(read), fit_of(o, cell, seed)};
+}
+
+std::string fit_command(const std::string& source, const SweepOptions& options, std::size_t number,
+                        Index trial) {
+  const auto [text, read, fit] = trial_run(source, options, number, trial);
+  std::string command = "zeroloss fit " + word(text);
+  const auto add = [&](bool needed, const std::string& flag, const auto& value) {
+    if (needed) command += fmt::format(" --{} {}", flag, word(fmt::format("{}", value)));
+  };
+  add(!read.target.empty(), "target", read.target);
+  add(read.task != "auto", "task", read.task);
+  add(read.split != "train", "split", read.split);
+  add(read.n > 0, "n", read.n);
+  if (read.shuffle) command += " --shuffle";
+  add(read.d > 0, "d", read.d);
+  add(!read.classes.empty(), "classes", joined(read.classes));
+  add(read.labels != "given", "labels", read.labels);
+  add(true, "width", fit.width);
+  add(true, "activation", fit.activation);
+  add(true, "scaling", fit.scaling);
+  add(fit.optimizer != "gd", "optimizer", fit.optimizer);
+  add(fit.optimizer == "sgd", "batch", fit.batch);
+  add(fit.optimizer == "flow", "flow-tolerance", fit.flow_tolerance);
+  add(fit.step != "auto", "step", fit.step);
+  add(fit.step == "theorem", "failure-probability", fit.failure_probability);
+  add(true, "precision", fit.precision);
+  add(true, "tolerance", fit.tolerance);
+  add(true, "max-steps", fit.max_steps);
+  add(fit.space != "auto", "space", fit.space);
+  if (fit.center) command += " --center";
+  if (!fit.normalize) command += " --no-normalize";
+  add(true, "seed", fit.seed);
+  return command;
+}
+
+TrialMaker::TrialMaker(const std::string& source, const Dataset* data, const SweepOptions& options)
+    : source_(source), options_(options) {
+  if (data != nullptr) real_ = source_of(*data);
+  if (real_ || generated(source)) return;
+  real_ = open_source(source, options.read);
+  std::vector<Index> all(static_cast<std::size_t>(real_->n));
+  std::iota(all.begin(), all.end(), Index{0});
+  require_memory(8.0 * static_cast<double>(real_->n) * static_cast<double>(real_->d), source,
+                 "sweep a smaller file");
+  real_->points = rows_of(real_->points(all));
+}
+
+Dataset TrialMaker::data(const Cell& cell, std::uint64_t seed) const {
+  const auto [text, read] = request(source_, options_, cell, seed);
+  if (real_) return select(*real_, read);
+  Source source = generate(text, seed);
+  source.name = text;
+  return select(source, read);
+}
+
+FitOptions TrialMaker::fit(const Cell& cell, std::uint64_t seed) const {
+  return fit_of(options_, cell, seed);
+}
+
+Round current_round(const std::vector<std::vector<std::optional<TrialRow>>>& rows, const SweepOptions& o) {
+  std::vector<Index> target(rows.size(), o.trials);
+  Round round;
+  while (true) {
+    round.trials = 0;
+    for (std::size_t c = 0; c < rows.size(); ++c) {
+      round.trials += target[c];
+      for (Index t = 0; t < target[c]; ++t)
+        if (t >= static_cast<Index>(rows[c].size()) || !rows[c][static_cast<std::size_t>(t)])
+          round.missing.push_back({static_cast<Index>(c), t});
+    }
+    if (!round.missing.empty() || !o.adaptive) break;
+    bool grown = false;
+    for (std::size_t c = 0; c < rows.size(); ++c) {
+      const auto successes = std::count_if(rows[c].begin(), rows[c].begin() + target[c],
+                                           [](const auto& row) { return succeeded(row->trial.status); });
+      if (successes == 0 || successes == target[c] || target[c] >= o.max_trials) continue;
+      target[c] = std::min(target[c] + o.trials, o.max_trials);
+      grown = true;
+    }
+    if (!grown) break;
+    ++round.number;
+  }
+  mix(round.missing, round.number);
+  return round;
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,240 @@
+#include "zeroloss/sweep/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <thread>
+
+#include "sweep/grid.hpp"
+#include "sweep/summary.hpp"
+#include "zeroloss/core/blas.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+// A sweep at work in this process.
+class Sweep {
+ public:
+  Sweep(const std::string& source, const Dataset* data, const SweepOptions& options, Progress& progress)
+      : options_(checked(source, options)),
+        cells_(grid(options_)),
+        maker_(source, data, options_),
+        store_(options_.store, identity(source, maker_.digest(), options_)),
+        progress_(progress) {}
+
+  // Rounds until all are complete. Throws Interrupted once cancelled, or what a trial threw.
+  void run() {
+    read_rows();
+    for (round_ = current_round(rows_, options_); !round_.missing.empty();
+         round_ = current_round(rows_, options_)) {
+      progress_.stage(options_.adaptive ? fmt::format("round {}: trials", round_.number) : "trials",
+                      static_cast<double>(round_.missing.size()));
+      next_ = 0;
+      run_round();
+      read_rows();
+      if (done_now_ == 0) wait_for_others();
+    }
+  }
+
+  bool close() { return store_.close(); }
+  bool being_closed() { return store_.being_closed(); }
+  void read_rows();
+  SweepResult result() const;
+
+ private:
+  using Rows = std::vector<std::vector<std::optional<TrialRow>>>;
+
+  void run_round();
+  void work();
+  std::optional<Job> next_job();
+  TrialRow compute(const Job& job, Progress& progress) const;
+
+  // All that is missing is in other hands.
+  void wait_for_others() const {
+    progress_.check();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+
+  const SweepOptions options_;
+  const std::vector<Cell> cells_;
+  const TrialMaker maker_;
+  Store store_;
+  Progress& progress_;
+  Rows rows_;
+
+  Round round_;
+  std::mutex mutex_;  // of everything below, and of progress_
+  std::size_t next_ = 0;
+  std::vector<Job> claimed_;
+  Index done_now_ = 0, done_ = 0;
+  std::exception_ptr failure_;
+};
+
+void Sweep::read_rows() {
+  rows_.assign(cells_.size(), {});
+  for (TrialRow& row : store_.rows()) {
+    auto& trials = rows_.at(static_cast<std::size_t>(row.job.cell));
+    const auto trial = static_cast<std::size_t>(row.job.trial);
+    if (trials.size() <= trial) trials.resize(trial + 1);
+    trials[trial] = std::move(row);
+  }
+}
+
+// One thread a trial; the first exception ends the round.
+void Sweep::run_round() {
+  done_now_ = 0;
+  claimed_.clear();
+#pragma omp parallel
+  {
+    try {
+      work();
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+  }
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Sweep::work() {
+  Progress own = progress_.silent();
+  while (const std::optional<Job> job = next_job()) {
+    const TrialRow row = compute(*job, own);
+    store_.save(row);
+    const std::scoped_lock lock(mutex_);
+    ++done_now_;
+    ++done_;
+    progress_.advance(1);
+  }
+}
+
+// Claims a few trials at a time.
+std::optional<Job> Sweep::next_job() {
+  constexpr std::size_t kClaim = 8;
+  const std::scoped_lock lock(mutex_);
+  while (claimed_.empty() && !failure_ && next_ < round_.missing.size()) {
+    const std::size_t end = std::min(next_ + kClaim, round_.missing.size());
+    const auto at = [&](std::size_t k) { return round_.missing.begin() + static_cast<std::ptrdiff_t>(k); };
+    claimed_ = store_.claim({at(next_), at(end)});
+    next_ = end;
+  }
+  if (claimed_.empty() || failure_) return std::nullopt;
+  const Job job = claimed_.back();
+  claimed_.pop_back();
+  return job;
+}
+
+TrialRow Sweep::compute(const Job& job, Progress& progress) const {
+  const auto began = Clock::now();
+  const Cell& cell = cells_[static_cast<std::size_t>(job.cell)];
+  TrialRow row{job, cell, seed_of(cell, job.trial, options_.read.seed), {}, 0};
+  Dataset data;
+  try {
+    data = maker_.data(cell, row.seed);
+    row.trial = train_trial(data, maker_.fit(cell, row.seed), options_.certify, progress);
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{} (trial {} of a cell with n = {}, d = {}, width = {}; seed {})",
+                                error.what(), job.trial, cell.n, cell.d, cell.width, row.seed));
+  }
+  row.cell.n = data.n();
+  row.cell.d = data.d();
+  row.seconds = seconds_since(began);
+  return row;
+}
+
+CellResult summary(const Cell& cell, const std::vector<std::optional<TrialRow>>& rows) {
+  CellResult result;
+  result.cell = cell;
+  std::vector<double> misfits;
+  for (const auto& row : rows) {
+    if (!row) continue;
+    const Trial& trial = row->trial;
+    ++result.trials;
+    result.cell.n = row->cell.n;
+    result.cell.d = row->cell.d;
+    result.successes += succeeded(trial.status) ? 1 : 0;
+    result.diverged += trial.status == Status::diverged ? 1 : 0;
+    result.certified += trial.status == Status::certified ? 1 : 0;
+    result.mean_steps += static_cast<double>(trial.steps);
+    const bool finite = trial.status != Status::diverged && std::isfinite(trial.relative_misfit);
+    misfits.push_back(finite ? trial.relative_misfit : std::numeric_limits<double>::infinity());
+  }
+  result.interval = wilson(result.successes, result.trials);
+  if (result.trials == 0) return result;
+  const auto count = static_cast<double>(result.trials);
+  result.probability = static_cast<double>(result.successes) / count;
+  result.mean_steps /= count;
+  std::sort(misfits.begin(), misfits.end());
+  const std::size_t half = misfits.size() / 2;
+  result.median_misfit = misfits.size() % 2 == 1 ? misfits[half] : (misfits[half - 1] + misfits[half]) / 2;
+  return result;
+}
+
+SweepResult Sweep::result() const {
+  SweepResult result;
+  result.digest = maker_.digest();
+  for (std::size_t c = 0; c < cells_.size(); ++c) result.cells.push_back(summary(cells_[c], rows_[c]));
+  for (const CellResult& cell : result.cells) result.trials += cell.trials;
+  result.before = result.trials - done_;
+  result.rounds = round_.number;
+  result.panels = panels(options_.axes, result.cells);
+  return result;
+}
+
+SweepResult sweep(const std::string& source, const Dataset* data, const SweepOptions& options,
+                  Progress& progress) {
+  const auto began = Clock::now();
+  const SerialBlas serial;  // trials are the threads
+  Sweep work(source, data, options, progress);
+  bool complete = true, last = false;
+  if (work.being_closed()) {
+    work.read_rows();
+  } else {
+    try {
+      work.run();
+    } catch (const Interrupted&) {
+      complete = false;
+      work.read_rows();
+    }
+    last = complete && work.close();
+  }
+  SweepResult result = work.result();
+  progress.finish();
+  result.source = source;
+  result.named = data == nullptr;
+  result.complete = complete;
+  result.last = last;
+  result.conclusion = conclusion(result);
+  result.seconds = seconds_since(began);
+  return result;
+}
+
+}  // namespace
+
+SweepResult sweep(const std::string& source, const SweepOptions& options, Progress& progress) {
+  return sweep(source, nullptr, options, progress);
+}
+
+SweepResult sweep(const Dataset& data, const SweepOptions& options, Progress& progress) {
+  check_dataset(data);
+  return sweep(data.name.starts_with("sphere:") ? "data " + data.name : data.name, &data, options, progress);
+}
+
+SweepResult sweep(const std::string& source, const SweepOptions& options) {
+  Progress silent;
+  return sweep(source, options, silent);
+}
+
+}  // namespace zeroloss

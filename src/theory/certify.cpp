@@ -1,0 +1,374 @@
+#include "zeroloss/theory/certify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "network/prepare.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/random.hpp"
+#include "zeroloss/core/text.hpp"
+#include "zeroloss/kernel/separation.hpp"
+
+namespace zeroloss {
+namespace {
+
+constexpr Index kExactForecast = 3000;  // points up to which all eigenvalues are computed
+constexpr Index kProbes = 32;
+constexpr Index kLanczosSteps = 8;  // at least, of a block with a column for each class and probe
+constexpr double kSettled = 1e-11;  // relative accuracy of the extreme eigenvalues
+constexpr std::size_t kBottleneck = 6;
+
+void check(const CertifyOptions& options) {
+  const auto probability = [](double value) { return value > 0 && value < 1; };
+  if (!probability(options.failure_probability))
+    throw std::invalid_argument(
+        fmt::format("certify: failure_probability must be in (0, 1); got {}", options.failure_probability));
+  if (!probability(options.accuracy))
+    throw std::invalid_argument(fmt::format("certify: accuracy must be in (0, 1); got {}", options.accuracy));
+  if (!(options.width >= 0 && std::isfinite(options.width)))
+    throw std::invalid_argument(
+        fmt::format("certify: width must be >= 1, or 0 for none; got {}", options.width));
+  if (!(options.step >= 0 && std::isfinite(options.step)))
+    throw std::invalid_argument(
+        fmt::format("certify: step must be > 0, or 0 for auto; got {}", options.step));
+}
+
+// All samples, of which the kernel sees the distinct points alone. Every theorem bounds ||J^T r|| from below
+// by lambda, for residuals r that are equal on equal points; so n, ||X|| and ||y|| are those of all samples
+// (theory 4).
+struct Samples {
+  double n = 0, norm_X = 0, norm_y = 0;
+  Vector root;  // of how often each distinct point occurs; empty if each does once
+};
+
+// What coincides is recorded.
+Samples all_samples(const UnitPoints& points, CertifyResult& result) {
+  const Dataset& data = points.data;
+  Samples all{static_cast<double>(data.n()), spectral_norm_bound(data.X), 0, {}};
+  if (data.task != Task::none) {
+    const Matrix Y = targets(data);
+    for (Index c = 0; c < Y.cols(); ++c) all.norm_y = std::max(all.norm_y, norm_above(Y.col(c)));
+  }
+  result.conflicts = conflicting_samples(points);
+  result.nearest = nearest(points);
+  for (const auto& [i, j] : points.coincide.antipodal)
+    result.antipodal.push_back(sample_pair(data, {j, i, 0, true}));
+  if (points.coincide.groups.empty()) return all;
+  Vector count = Vector::Ones(data.n());
+  for (const auto& group : points.coincide.groups) {
+    count(group.front()) = static_cast<double>(group.size());
+    if (labels_agree(data, group)) result.duplicates.push_back(samples(data, group));
+  }
+  all.root = count(points.coincide.distinct).cwiseSqrt();
+  return all;
+}
+
+// Why lambda_min is zero on the distinct points, or "".
+std::string why_zero(const UnitPoints& points, const RowMatrix& raw, const Activation& phi) {
+  const auto& antipodal = points.coincide.antipodal;
+  const Index n = std::ssize(points.coincide.distinct), d = points.data.d();
+  const bool even = phi.dphi_parity == Parity::even, odd = phi.dphi_parity == Parity::odd;
+  if (!antipodal.empty() && (even || odd))
+    return fmt::format(
+        "samples {} and {} are antipodal, and the derivative of {} is {}: their gradients are parallel",
+        sample(points.data, antipodal[0].first).record, sample(points.data, antipodal[0].second).record,
+        phi.name, even ? "even" : "odd");
+  if (phi.dphi_parity == Parity::constant_plus_odd)
+    if (const Index dependent = dependent_pairs(raw, points.center, antipodal); dependent > 0)
+      return fmt::format(
+          "among {} antipodal pairs, {} depend linearly on the others: so do their {} gradients",
+          antipodal.size(), dependent, phi.name);
+  if (phi.name == "quadratic" && n > d * (d + 1) / 2)
+    return fmt::format("the quadratic kernel has rank at most d(d+1)/2 = {} < {} points", d * (d + 1) / 2, n);
+  return "";
+}
+
+void require_kernel_memory(Index n, Index classes) {
+  // Twice the least Lanczos basis, and the strips of the inverse.
+  const auto columns = static_cast<double>(2 * kLanczosSteps * (classes + kProbes) + 256);
+  const double scratch = 8 * columns * static_cast<double>(n);
+  const double needed = 1.05 * Packed<double>::bytes(n) + scratch;
+  const auto available = static_cast<double>(available_memory_bytes());
+  const auto fits = static_cast<Index>(std::sqrt(available / 8 / 0.55)) / 1000 * 1000;
+  require_memory(needed, fmt::format("the kernel of {} points", n),
+                 fmt::format("try --n {}", std::max<Index>(fits, 100)));
+}
+
+// The eigenvector of lambda_min sits on the samples that hold it down.
+void find_bottleneck(const Dataset& data, const Vector& eigenvector, CertifyResult& result) {
+  std::vector<Index> order(static_cast<std::size_t>(data.n()));
+  std::iota(order.begin(), order.end(), Index{0});
+  const std::size_t count = std::min(kBottleneck, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [&](Index a, Index b) { return std::abs(eigenvector(a)) > std::abs(eigenvector(b)); });
+  for (std::size_t q = 0; q < count; ++q)
+    result.bottleneck.push_back({sample(data, order[q]), eigenvector(order[q]) * eigenvector(order[q])});
+  if (count < 2) return;
+  const auto first = data.X.row(order[0]), second = data.X.row(order[1]);
+  const double apart = (first - second).norm(), across = (first + second).norm();
+  result.bottleneck_distance = std::min(apart, across);
+  result.bottleneck_antipodal = across < apart;
+}
+
+// lambda_min(G^{o r}): computed with one factorisation, or proven with two. The kernel's memory is reused.
+LambdaSource power_bound(Gram<double>& work, const RowMatrix& X, int r, bool prove, Progress& progress) {
+  const auto found = lambda_min(work, X, power(r), prove, progress);
+  if (found.verified.holds) return {"", found.verified.lambda_min, true};
+  const double loss = cholesky_loss(static_cast<double>(X.rows()), static_cast<double>(X.rows()), 1);
+  return {"", found.lowest.value > loss ? found.lowest.value : 0, false};
+}
+
+LambdaSource scaled(const LambdaSource& source, double mu, std::string name, bool tabulated) {
+  return {std::move(name), source.value * mu * mu * (1 - 1e-14), source.verified && tabulated};
+}
+
+// K_ij times a_i a_j: the kernel of all samples, but for zero eigenvalues, where a is the root of how often
+// each occurs.
+void weigh(Packed<double>& K, const Vector& a) {
+  for (Index j = 0; j < K.n(); ++j)
+    for (Index i = j; i < K.n(); ++i) K(i, j) *= a(i) * a(j);
+}
+
+std::vector<double> numbers(const Vector& values) { return {values.data(), values.data() + values.size()}; }
+
+Matrix shuffled(const Matrix& Y, std::uint64_t seed) {
+  Random random(seed, Stream::shuffle);
+  Matrix rows = Y;
+  for (Index i = rows.rows() - 1; i > 0; --i)
+    rows.row(i).swap(rows.row(static_cast<Index>(random.below(static_cast<std::uint64_t>(i) + 1))));
+  return rows;
+}
+
+// The kernel once built: extreme eigenvalues, forecast, complexity, leave-one-out. One factorisation and one
+// inverse. Training curves are those of all samples, the rest is about the distinct points.
+void study_kernel(Gram<double>& work, const Dataset& data, const Samples& all, const Activation& phi,
+                  const Kernel& kernel, const CertifyOptions& options, Progress& progress,
+                  CertifyResult& result) {
+  const Index n = data.n();
+  const bool labelled = data.task != Task::none && result.conflicts.empty();
+  const bool exact = n <= kExactForecast;
+  const Matrix Y = labelled ? targets(data) : Matrix(n, 0);
+  const double trace_features = all.n * sigma_features(phi)(1);
+  const bool repeated = all.root.size() > 0;
+  const auto weighed = [&](const Matrix& V) -> Matrix {
+    if (!repeated) return V;
+    return all.root.asDiagonal() * V;
+  };
+  SpectralMeasure early, late;
+  Matrix start;
+
+  if (repeated) weigh(work.K, all.root);
+  if (labelled && exact) {
+    auto features = gram(data.X, sigma_features(phi), progress);
+    if (repeated) weigh(features.K, all.root);
+    progress.stage("all eigenvalues");
+    early = late = spectral_measure(work.K, features.K, weighed(Y));
+    result.lambda_max = early.values.tail(1).value();
+    if (options.spectrum) result.spectrum = numbers(early.values);
+  } else {
+    if (labelled) {
+      start.resize(n, Y.cols() + kProbes);
+      start << weighed(Y), weighed(output_probes(data.X, phi, kProbes, options.seed));
+      progress.stage("large eigenvalues");
+      const auto lanczos =
+          block_lanczos(multiply_by(work.K, progress), start, kLanczosSteps, 2 * kLanczosSteps, kSettled);
+      early = spectral_measure(lanczos, Y.cols());
+      result.lambda_max = lanczos.values.tail(1).value();
+    } else {
+      result.lambda_max = largest_eigenpair(work.K, progress).value;
+    }
+    if (options.spectrum) {
+      progress.stage("all eigenvalues");
+      result.spectrum = numbers(eigenvalues(work.K));
+    }
+  }
+
+  if (repeated) gram_into(work, data.X, kernel, progress);
+  result.ridge = factor_with_ridge(work, data.X, kernel, progress);
+  if (start.cols() == 0) {
+    start = random_block(n);
+  } else {
+    progress.stage("small eigenvalues");
+    const Operator divide = divide_by(work.K, progress);
+    const auto divide_all = [&](const Matrix& V) -> Matrix {
+      if (!repeated) return divide(V);
+      return all.root.cwiseInverse().asDiagonal() * divide(all.root.cwiseInverse().asDiagonal() * V);
+    };
+    auto lanczos = block_lanczos(divide_all, start, kLanczosSteps, kLanczosSteps, 0);
+    lanczos.values = (lanczos.values.cwiseInverse().array() - result.ridge).matrix();
+    late = spectral_measure(lanczos, Y.cols());
+    start = lanczos.vectors;
+  }
+  const auto lowest = smallest_eigenpair(work.K, result.ridge, start, progress);
+  result.lambda_min = lowest.value;
+  find_bottleneck(data, lowest.vector, result);
+  if (!labelled) return;
+  result.forecast = forecast(early, late, Y.cols(), trace_features, options.step, options.accuracy);
+  result.forecast->method = exact ? "eigendecomposition" : fmt::format("Lanczos, {} probes", kProbes);
+
+  Matrix both(n, 2 * Y.cols());
+  both << Y, shuffled(Y, options.seed);
+  Matrix inverse = both;
+  solve(work.K, inverse);
+  const Vector complexities = complexity(both, inverse);
+  result.complexity = numbers(complexities.head(Y.cols()));
+  result.complexity_shuffled = numbers(complexities.tail(Y.cols()));
+
+  const auto size = static_cast<double>(n);
+  progress.stage("leave-one-out", size * size * size / 3);
+  const Vector diagonal = inverse_diagonal(work.K, progress);
+  auto verdict = judge_labels(data, Y, leave_one_out(Y, inverse.leftCols(Y.cols()), diagonal));
+  result.leave_one_out_error = verdict.error;
+  result.suspects = std::move(verdict.suspects);
+}
+
+GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Samples& all,
+                               const Activation& phi, const CertifyOptions& options, bool vanishes,
+                               Progress& progress, CertifyResult& result) {
+  const auto n = static_cast<double>(data.n());
+  const bool conflict = !result.conflicts.empty();
+  GuaranteeInput input;
+  input.n = all.n;
+  input.d = static_cast<double>(data.d());
+  input.norm_X = result.norm_X = all.norm_X;
+  input.norm_y = all.norm_y;
+  input.has_labels = data.task != Task::none;
+  if (input.has_labels) input.networks = data.classes() > 2 ? static_cast<double>(data.classes()) : 1;
+  const auto slopes = hermite(phi, true);
+  const auto values = hermite(phi, false);
+  input.mu_phi = std::abs(slopes.mu[1]) * (1 - 1e-14);
+  input.separation = conflict || vanishes ? 0 : work.separation;  // the same points in every kernel
+  input.separation_verified = true;
+
+  const bool proven = result.lambda_min_verified.has_value();
+  const double lambda = proven     ? *result.lambda_min_verified
+                        : vanishes ? 0
+                                   : std::max(0.0, result.lambda_min - result.rounding_loss);
+  input.lambdas.push_back(
+      {conflict ? "lambda_min of equal points" : "lambda_min", conflict ? 0 : lambda, proven});
+
+  // mu_r(phi')^2 lambda_min(G^{o r+1}); G^{o q} has rank at most (d + q - 1 choose q), so some vanish without
+  // computing.
+  const auto vanishing = [&](int q) {
+    double rank = 1;
+    for (int i = 0; i < q; ++i) rank *= (input.d + i) / (i + 1);
+    return conflict || rank < n - 0.5;
+  };
+  const auto bound = [&](int q) {
+    return vanishing(q) ? LambdaSource{"", 0, true}
+                        : power_bound(work, data.X, q, options.all_bounds, progress);
+  };
+  const auto square = bound(2);
+  input.lambda_product = square;
+  input.lambda_product->name = "lambda_min(G o G)";
+  const auto label = [](int r) { return fmt::format("mu_{}^2 lambda_min(G^{})", r, r + 1); };
+  if (options.all_bounds) {
+    input.lambdas.push_back(scaled(bound(1), slopes.mu[0], label(0), phi.tabulated));
+    for (const std::size_t r : {2u, 3u})
+      if (r < slopes.mu.size() && slopes.mu[r] != 0)
+        input.lambdas.push_back(
+            scaled(bound(static_cast<int>(r) + 1), slopes.mu[r], label(static_cast<int>(r)), phi.tabulated));
+    const auto verified = lambda_min(work, data.X, sigma_features(phi), true, progress).verified;
+    input.lambda_features =
+        LambdaSource{"lambda_min(Sigma~)", verified.holds ? verified.lambda_min : 0, verified.holds};
+  } else {
+    input.lambda_features = scaled(square, values.mu[2], "mu_2(phi)^2 lambda_min(G o G)", phi.tabulated);
+  }
+  return input;
+}
+
+void conclude(CertifyResult& result, const std::string& vanishes) {
+  const auto held_down = [&] {
+    const auto& b = result.bottleneck;
+    if (b.size() < 2) return std::string();
+    return fmt::format("\nIt is held down most by samples {} and {}, {} {:.3g}.", describe(b[0].sample),
+                       describe(b[1].sample), result.bottleneck_antipodal ? "opposite up to" : "distance",
+                       result.bottleneck_distance);
+  };
+  if (!result.conflicts.empty()) {
+    result.outcome = "impossible";
+    result.reason = conflict_text(result.conflicts);
+    result.conclusion =
+        fmt::format("No network can fit these labels on points divided by their length:\n{}{}.",
+                    result.reason, more_conflicts(result.conflicts));
+  } else if (!vanishes.empty()) {
+    result.outcome = "zero";
+    result.reason = vanishes;
+    result.conclusion = fmt::format(
+        "lambda_min vanishes for {}: {}.\n"
+        "No theorem here applies. These labels may still be fitted, but not all labels can be certified.",
+        result.activation, vanishes);
+  } else if (result.lambda_min_verified) {
+    result.outcome = "verified";
+    result.conclusion = fmt::format(
+        "Any labels on these {}points can be fitted to zero loss by a wide enough {} network:\n"
+        "lambda_min >= {} (verified, rounding included).{}",
+        result.n_distinct < result.n ? fmt::format("{} distinct ", result.n_distinct) : "", result.activation,
+        decimal(*result.lambda_min_verified, 6, Rounding::down), held_down());
+  } else {
+    result.outcome = "not verified";
+    result.reason = fmt::format("lambda_min is computed as {:.3g}, and rounding may account for {:.3g} of it",
+                                result.lambda_min, result.rounding_loss);
+    if (result.nearest) result.reason += "; " + nearness(*result.nearest, result.d);
+    result.conclusion = fmt::format("Not certified in double precision: {}.{}", result.reason,
+                                    result.nearest ? "" : held_down());
+  }
+}
+
+}  // namespace
+
+CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progress& progress) {
+  const auto began = std::chrono::steady_clock::now();
+  check(options);
+  const Activation& phi = activation(options.activation);
+  CertifyResult result;
+  result.n = data.n();
+  result.d = data.d();
+  result.task = data.task;
+  result.class_names = data.class_names;
+  result.activation = phi.name;
+
+  progress.stage("preparing the points");
+  UnitPoints unit = unit_points(data, options.center, options.normalize);
+  result.center = unit.center;
+  result.n_distinct = std::ssize(unit.coincide.distinct);
+  require_kernel_memory(result.n_distinct, std::max<Index>(data.classes(), 1));
+  const std::string vanishes = why_zero(unit, data.X, phi);
+  const Samples all = all_samples(unit, result);
+  Dataset points = std::move(unit.data);
+  keep(points, unit.coincide.distinct);
+
+  const Kernel kernel = sigma(phi);
+  auto work = gram(points.X, kernel, progress);
+  for (const auto& pair : work.closest) result.closest.push_back(sample_pair(points, pair));
+  result.separation = work.separation;
+  result.near_pairs = work.near_pairs;
+  study_kernel(work, points, all, phi, kernel, options, progress, result);
+
+  const bool hopeless = !vanishes.empty() || !result.conflicts.empty();
+  const auto verified = verify_lambda_min(work, points.X, kernel, hopeless ? 0 : result.lambda_min, progress);
+  result.rounding_loss = verified.loss;
+  if (verified.holds) result.lambda_min_verified = verified.lambda_min;
+  if (!vanishes.empty()) result.lambda_min = 0;
+
+  const auto input = guarantee_input(work, points, all, phi, options, !vanishes.empty(), progress, result);
+  result.guarantees = guarantees(phi, input, {options.failure_probability, options.accuracy, options.width});
+  conclude(result, vanishes);
+  progress.finish();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  result.peak_bytes = static_cast<double>(peak_memory_bytes());
+  return result;
+}
+
+CertifyResult certify(const Dataset& data, const CertifyOptions& options) {
+  Progress silent;
+  return certify(data, options, silent);
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,385 @@
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "train/engine/passes.hpp"
+
+// Largest error of map, in units in the last place of the exact value, on targets with fused multiply-add
+// (AVX2, AVX-512, NEON, SVE) and on those without (SSE4, scalar); the tests assert kBound of
+// tests/train/engine/passes_test.cpp:
+//
+//                    phi, float    phi, double   phi', float   phi', double
+//                    fused  not    fused  not    fused  not    fused  not
+//     relu             0     0       0     0       0     0       0     0
+//     softplus        1.8   2.0     2.2   2.4     2.4   2.4     2.4   2.4
+//     tanh            2.5   2.5     2.5   2.5     2.3   2.3     2.5   2.5
+//     sigmoid         2.4   2.4     2.4   2.4     2.4   2.4     2.4   2.4
+//     erf             1.9   2.4     2.4   2.7     2.4   2.4     1.9   1.8
+//     gelu            6.1   7.4     8.5   9.9     4.2   6.1     5.0   7.1
+//     silu            3.2   3.2     3.1   3.1     3.8   4.0     3.7   3.7
+//     quadratic       0.5   0.5     0.5   0.5      0     0       0     0
+//
+// over the whole range, the tails included, as long as the value is a normal number; denormal values are
+// within 4 of their units. Within 1/2 of their zeros gelu' and silu' are within 2 u absolute, u = 2^-24 or
+// 2^-53.
+//
+// map_both, phi and phi': softplus 2.3 and 3.7, tanh 3.0 and 5.7, sigmoid 2.9 and 4.8, erf 2.5 and 2.5,
+// gelu 8.0 and 5.6, silu 3.5 and 5.6, others as above; where the value is below kNegligible, absolute (bound
+// kBoth of tests/train/engine/passes_accuracy_test.cpp).
+//
+// The fixed order of every sum makes results the same bits on all targets that fuse, whatever their vectors'
+// length. Targets that do not fuse round v_j phi(Z_ij) before it is added and agree among themselves. That
+// needs a compiler which fuses nothing on its own: GCC is told so by -ffp-contract=off.
+
+// foreach_target includes this file once for each instruction set, before anything of Highway's.
+// clang-format off
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "train/engine/passes_simd.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+#include "kernel/activation_simd-inl.hpp"
+// clang-format on
+
+#ifndef ZEROLOSS_PASSES_ONCE
+#define ZEROLOSS_PASSES_ONCE
+namespace zeroloss::passes {
+
+constexpr Index kColumns = 4;     // that share one sweep over f, c and the rows: spares their traffic
+constexpr Index kPositions = 16;  // partial sums of a column: row i goes into number i mod 16
+
+struct Whole {};  // a vector with all its lanes, where the last one of a column may have fewer
+
+}  // namespace zeroloss::passes
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace zeroloss::passes::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+namespace functions = phi::HWY_NAMESPACE;
+
+template <class T>
+using Lanes = hn::CappedTag<T, kPositions>;
+
+template <class D>
+HWY_INLINE hn::Vec<D> load(D d, const hn::TFromD<D>* p, Whole) {
+  return hn::LoadU(d, p);
+}
+
+template <class D>
+HWY_INLINE void store(hn::Vec<D> v, D d, hn::TFromD<D>* p, Whole) {
+  hn::StoreU(v, d, p);
+}
+
+// The first `count` lanes; the others are 0.
+template <class D>
+HWY_INLINE hn::Vec<D> load(D d, const hn::TFromD<D>* p, Index count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN hn::TFromD<D> lanes[kPositions] = {};
+  std::copy(p, p + count, lanes);
+  return hn::Load(d, lanes);
+#else
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, p);
+#endif
+}
+
+template <class D>
+HWY_INLINE void store(hn::Vec<D> v, D d, hn::TFromD<D>* p, Index count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN hn::TFromD<D> lanes[kPositions];
+  hn::Store(v, d, lanes);
+  std::copy(lanes, lanes + count, p);
+#else
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, p);
+#endif
+}
+
+// f(i, Whole{}) for each whole vector of n rows, then f(i, count) for what is left.
+template <class D, class F>
+HWY_INLINE void each_vector(D d, Index n, const F& f) {
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) f(i, Whole{});
+  if (i < n) f(i, n - i);
+}
+
+template <class F>
+HWY_INLINE void with(Phi phi, const F& f) {
+  switch (phi) {
+    case Phi::relu:
+      return f(functions::Relu{});
+    case Phi::softplus:
+      return f(functions::Softplus{});
+    case Phi::tanh:
+      return f(functions::Tanh{});
+    case Phi::sigmoid:
+      return f(functions::Sigmoid{});
+    case Phi::erf:
+      return f(functions::Erf{});
+    case Phi::gelu:
+      return f(functions::Gelu{});
+    case Phi::silu:
+      return f(functions::Silu{});
+    case Phi::quadratic:
+      return f(functions::Quadratic{});
+  }
+}
+
+template <class T>
+void Map(Phi phi, bool derivative, T* values, Index count) {
+  const Lanes<T> d;
+  with(phi, [&](auto function) HWY_ATTR {
+    if (derivative)
+      each_vector(d, count, [&](Index i, auto part) HWY_ATTR {
+        store(function.slope(d, load(d, values + i, part)), d, values + i, part);
+      });
+    else
+      each_vector(d, count, [&](Index i, auto part) HWY_ATTR {
+        store(function.value(d, load(d, values + i, part)), d, values + i, part);
+      });
+  });
+}
+
+template <class T>
+void MapBoth(Phi phi, const T* z, Index count, T* value, T* slope) {
+  const Lanes<T> d;
+  with(phi, [&](auto function) HWY_ATTR {
+    each_vector(d, count, [&](Index i, auto part) HWY_ATTR {
+      hn::Vec<Lanes<T>> phi_z, slope_z;
+      function.both(d, load(d, z + i, part), phi_z, slope_z);
+      store(phi_z, d, value + i, part);
+      store(slope_z, d, slope + i, part);
+    });
+  });
+}
+
+template <class T>
+void Outputs(Phi phi, const T* Z, Index n, Index width, const T* v, T* f) {
+  const Lanes<T> d;
+  with(phi, [&](auto function) HWY_ATTR {
+    for (Index j = 0; j < width; j += kColumns, Z += kColumns * n, v += kColumns) {
+      const Index columns = std::min(kColumns, width - j);
+      each_vector(d, n, [&](Index i, auto part) HWY_ATTR {
+        auto sum = load(d, f + i, part);
+        for (Index c = 0; c < columns; ++c)
+          sum = hn::MulAdd(hn::Set(d, v[c]), function.value(d, load(d, Z + c * n + i, part)), sum);
+        store(sum, d, f + i, part);
+      });
+    }
+  });
+}
+
+template <class T>
+void Coefficients(Phi phi, const T* Z, Index n, Index width, const T* c, T* S, T* sum) {
+  const Lanes<T> d;
+  with(phi, [&](auto function) HWY_ATTR {
+    for (Index j = 0; j < width; ++j) {
+      each_vector(d, n, [&](Index i, auto part) HWY_ATTR {
+        // Every load comes before the stores: big arrays tend to begin at equal places of their pages, and a
+        // load waits for an earlier store at its own place.
+        const Index ij = j * n + i;
+        auto total = hn::Zero(d);
+        if (sum) total = load(d, sum + ij, part);
+        const auto s = hn::Mul(load(d, c + i, part), function.slope(d, load(d, Z + ij, part)));
+        store(s, d, S + ij, part);
+        if (sum) store(hn::Add(total, s), d, sum + ij, part);
+      });
+    }
+  });
+}
+
+// sums_l += double(S_l) double(P_l) for `count` rows
+template <class T>
+HWY_INLINE void add_products(const T* S, const T* P, Index count, double* sums) {
+  const Lanes<double> d;
+  const hn::Rebind<T, decltype(d)> narrow;
+  each_vector(d, count, [&](Index l, auto part) HWY_ATTR {
+    auto s = load(narrow, S + l, part), p = load(narrow, P + l, part);
+    auto sum = hn::Load(d, sums + l);
+    if constexpr (std::is_same_v<T, double>)
+      sum = hn::MulAdd(s, p, sum);
+    else
+      sum = hn::MulAdd(hn::PromoteTo(d, s), hn::PromoteTo(d, p), sum);
+    hn::Store(sum, d, sums + l);
+  });
+}
+
+// Both steps in Gram space. slopes(i, column, z, part) gives where S_ij and its successors lie.
+template <class T, class Function, class Slopes>
+HWY_INLINE double step(Function function, const Slopes& slopes, const T* P, Index n, Index width, const T* v,
+                       T* Z, T* f) {
+  const Lanes<T> d;
+  double result = 0;
+  for (Index j = 0; j < width; j += kColumns) {
+    const Index columns = std::min(kColumns, width - j);
+    HWY_ALIGN double sums[kColumns][kPositions] = {};
+    each_vector(d, n, [&](Index i, auto part) HWY_ATTR {
+      Index count = static_cast<Index>(hn::Lanes(d));
+      if constexpr (!std::is_same_v<decltype(part), Whole>) count = part;
+      auto output = load(d, f + i, part);
+      for (Index c = 0; c < columns; ++c) {
+        const Index ij = (j + c) * n + i;
+        auto z = load(d, Z + ij, part);
+        const auto weight = hn::Set(d, v[j + c]);
+        add_products(slopes(i, ij, z, part), P + ij, count, sums[c] + i % kPositions);
+        z = hn::NegMulAdd(weight, load(d, P + ij, part), z);
+        store(z, d, Z + ij, part);
+        output = hn::MulAdd(weight, function.value(d, z), output);
+      }
+      store(output, d, f + i, part);
+    });
+    for (Index c = 0; c < columns; ++c) {
+      for (Index half = kPositions / 2; half > 0; half /= 2)
+        for (Index l = 0; l < half; ++l) sums[c][l] += sums[c][l + half];
+      const double weight = v[j + c];
+      result += weight * weight * sums[c][0];
+    }
+  }
+  return result;
+}
+
+template <class T>
+double Advance(Phi phi, const T* S, const T* P, Index n, Index width, const T* v, T* Z, T* f) {
+  double result = 0;
+  with(phi, [&](auto function) HWY_ATTR {
+    const auto slopes = [&](Index, Index ij, auto, auto) HWY_ATTR { return S + ij; };
+    result = step(function, slopes, P, n, width, v, Z, f);
+  });
+  return result;
+}
+
+template <class T>
+double AdvanceRelu(const T* c, const T* P, Index n, Index width, const T* v, T* Z, T* f, T* sum) {
+  const Lanes<T> d;
+  HWY_ALIGN T S[kPositions];
+  const auto slopes = [&](Index i, Index ij, auto z, auto part) HWY_ATTR {
+    const auto s = hn::Mul(load(d, c + i, part), functions::Relu::slope(d, z));
+    store(hn::Add(load(d, sum + ij, part), s), d, sum + ij, part);
+    hn::Store(s, d, S);
+    return static_cast<const T*>(S);
+  };
+  return step(functions::Relu{}, slopes, P, n, width, v, Z, f);
+}
+
+void MapFloat(Phi phi, bool derivative, float* values, Index count) { Map(phi, derivative, values, count); }
+void MapDouble(Phi phi, bool derivative, double* values, Index count) { Map(phi, derivative, values, count); }
+void MapBothFloat(Phi phi, const float* z, Index count, float* value, float* slope) {
+  MapBoth(phi, z, count, value, slope);
+}
+void MapBothDouble(Phi phi, const double* z, Index count, double* value, double* slope) {
+  MapBoth(phi, z, count, value, slope);
+}
+void OutputsFloat(Phi phi, const float* Z, Index n, Index width, const float* v, float* f) {
+  Outputs(phi, Z, n, width, v, f);
+}
+void OutputsDouble(Phi phi, const double* Z, Index n, Index width, const double* v, double* f) {
+  Outputs(phi, Z, n, width, v, f);
+}
+void CoefficientsFloat(Phi phi, const float* Z, Index n, Index width, const float* c, float* S, float* sum) {
+  Coefficients(phi, Z, n, width, c, S, sum);
+}
+void CoefficientsDouble(Phi phi, const double* Z, Index n, Index width, const double* c, double* S,
+                        double* sum) {
+  Coefficients(phi, Z, n, width, c, S, sum);
+}
+double AdvanceFloat(Phi phi, const float* S, const float* P, Index n, Index width, const float* v, float* Z,
+                    float* f) {
+  return Advance(phi, S, P, n, width, v, Z, f);
+}
+double AdvanceDouble(Phi phi, const double* S, const double* P, Index n, Index width, const double* v,
+                     double* Z, double* f) {
+  return Advance(phi, S, P, n, width, v, Z, f);
+}
+double AdvanceReluFloat(const float* c, const float* P, Index n, Index width, const float* v, float* Z,
+                        float* f, float* sum) {
+  return AdvanceRelu(c, P, n, width, v, Z, f, sum);
+}
+double AdvanceReluDouble(const double* c, const double* P, Index n, Index width, const double* v, double* Z,
+                         double* f, double* sum) {
+  return AdvanceRelu(c, P, n, width, v, Z, f, sum);
+}
+
+}  // namespace zeroloss::passes::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace zeroloss::passes {
+
+HWY_EXPORT(MapFloat);
+HWY_EXPORT(MapDouble);
+HWY_EXPORT(MapBothFloat);
+HWY_EXPORT(MapBothDouble);
+HWY_EXPORT(OutputsFloat);
+HWY_EXPORT(OutputsDouble);
+HWY_EXPORT(CoefficientsFloat);
+HWY_EXPORT(CoefficientsDouble);
+HWY_EXPORT(AdvanceFloat);
+HWY_EXPORT(AdvanceDouble);
+HWY_EXPORT(AdvanceReluFloat);
+HWY_EXPORT(AdvanceReluDouble);
+
+Phi kind(const Activation& activation) {
+  constexpr std::array<const char*, 8> kNames{"relu", "softplus", "tanh", "sigmoid",
+                                              "erf",  "gelu",     "silu", "quadratic"};
+  const auto found = std::find(kNames.begin(), kNames.end(), activation.name);
+  if (!activation.tabulated || found == kNames.end())
+    throw std::invalid_argument("passes: \"" + activation.name + "\" is not one of the eight activations");
+  return static_cast<Phi>(found - kNames.begin());
+}
+
+template <>
+void map(Phi phi, bool derivative, float* values, Index count) {
+  HWY_DYNAMIC_DISPATCH(MapFloat)(phi, derivative, values, count);
+}
+template <>
+void map(Phi phi, bool derivative, double* values, Index count) {
+  HWY_DYNAMIC_DISPATCH(MapDouble)(phi, derivative, values, count);
+}
+template <>
+void map_both(Phi phi, const float* z, Index count, float* value, float* slope) {
+  HWY_DYNAMIC_DISPATCH(MapBothFloat)(phi, z, count, value, slope);
+}
+template <>
+void map_both(Phi phi, const double* z, Index count, double* value, double* slope) {
+  HWY_DYNAMIC_DISPATCH(MapBothDouble)(phi, z, count, value, slope);
+}
+template <>
+void outputs(Phi phi, const float* Z, Index n, Index width, const float* v, float* f) {
+  HWY_DYNAMIC_DISPATCH(OutputsFloat)(phi, Z, n, width, v, f);
+}
+template <>
+void outputs(Phi phi, const double* Z, Index n, Index width, const double* v, double* f) {
+  HWY_DYNAMIC_DISPATCH(OutputsDouble)(phi, Z, n, width, v, f);
+}
+template <>
+void coefficients(Phi phi, const float* Z, Index n, Index width, const float* c, float* S, float* sum) {
+  HWY_DYNAMIC_DISPATCH(CoefficientsFloat)(phi, Z, n, width, c, S, sum);
+}
+template <>
+void coefficients(Phi phi, const double* Z, Index n, Index width, const double* c, double* S, double* sum) {
+  HWY_DYNAMIC_DISPATCH(CoefficientsDouble)(phi, Z, n, width, c, S, sum);
+}
+template <>
+double advance(Phi phi, const float* S, const float* P, Index n, Index width, const float* v, float* Z,
+               float* f) {
+  return HWY_DYNAMIC_DISPATCH(AdvanceFloat)(phi, S, P, n, width, v, Z, f);
+}
+template <>
+double advance(Phi phi, const double* S, const double* P, Index n, Index width, const double* v, double* Z,
+               double* f) {
+  return HWY_DYNAMIC_DISPATCH(AdvanceDouble)(phi, S, P, n, width, v, Z, f);
+}
+template <>
+double advance_relu(const float* c, const float* P, Index n, Index width, const float* v, float* Z, float* f,
+                    float* sum) {
+  return HWY_DYNAMIC_DISPATCH(AdvanceReluFloat)(c, P, n, width, v, Z, f, sum);
+}
+template <>
+double advance_relu(const double* c, const double* P, Index n, Index width, const double* v, double* Z,
+                    double* f, double* sum) {
+  return HWY_DYNAMIC_DISPATCH(AdvanceReluDouble)(c, P, n, width, v, Z, f, sum);
+}
+
+}  // namespace zeroloss::passes
+#endif

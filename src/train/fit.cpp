@@ -1,0 +1,210 @@
+#include "zeroloss/train/fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include "train/combine.hpp"
+#include "train/fit_options.hpp"
+#include "network/prepare.hpp"
+#include "train/loop.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/text.hpp"
+
+namespace zeroloss {
+namespace {
+
+Space space_of(const FitOptions& options, Index n, Index d) {
+  if (weights_only(options) || trains_small(options, n, d) || options.space == "weights")
+    return Space::weights;
+  return options.space == "gram" ? Space::gram : cheaper_space(n, d, options.activation == "relu");
+}
+
+void require_training_memory(const FitOptions& options, Space space, Index n, Index d, Index outputs) {
+  const auto N = static_cast<double>(n), D = static_cast<double>(d), m = static_cast<double>(options.width);
+  const double bytes = options.precision == "float32" ? 4 : 8;
+  const double moving = space == Space::gram ? N * N + 2 * N * m + m * D : N * m + 2 * m * D;
+  const double kept = 8 * m * D * static_cast<double>(outputs + 2);
+  const double saved =
+      options.checkpoint.empty() ? 0 : (8 + bytes) * (space == Space::gram ? 2 * N * m : N * m + m * D);
+  require_memory(bytes * (moving + 2 * N * D) + kept + saved,
+                 fmt::format("a network of width {}", options.width),
+                 "try a smaller width or fewer points (n)");
+}
+
+// What decides the course of a run: a checkpoint of another one is refused.
+// Proofs are about the data as given, not about the unit rows made of them.
+Checkpoint::Identity identity(const FitOptions& o, const RowMatrix& X, const Matrix& Y) {
+  const auto text = [](const auto& value) { return fmt::format("{}", value); };
+  return {{"data (SHA-256 of the points and targets)", points_digest(X, Y)},
+          {"center", text(o.center)},
+          {"normalize", text(o.normalize)},
+          {"proofs about", "exact points"},
+          {"activation", o.activation},
+          {"width", text(o.width)},
+          {"scaling", o.scaling},
+          {"optimizer", o.optimizer},
+          {"step", o.step},
+          {"batch", text(o.batch)},
+          {"precision", o.precision},
+          {"max_steps", text(o.max_steps)},
+          {"tolerance", text(o.tolerance)},
+          {"stop", o.stop},
+          {"certify_every", text(o.certify_every)},
+          {"record_every", text(o.record_every)},
+          {"flow_tolerance", text(o.flow_tolerance)},
+          {"space", o.space},
+          {"polish", text(o.polish)},
+          {"failure_probability", text(o.failure_probability)},
+          {"seed", text(o.seed)}};
+}
+
+void conclude(FitResult& result, std::size_t expected) {
+  const std::string misfit = decimal(result.relative_misfit, 2, Rounding::up);
+  const bool several = expected > 1;
+  const auto failed = std::find_if(result.outputs.begin(), result.outputs.end(),
+                                   [&](const OutputResult& o) { return o.status == result.status; });
+  const std::string whose = several && failed != result.outputs.end() && !failed->label.empty()
+                                ? fmt::format(" (class {})", failed->label)
+                                : "";
+  switch (result.status) {
+    case Status::certified:
+      result.conclusion =
+          fmt::format("zero loss: certified at step {}{}: {} within {} of these weights", result.steps,
+                      several ? fmt::format(" for all {} classes", expected) : "",
+                      several ? "exact solutions lie" : "an exact solution lies",
+                      decimal(result.certificate.radius, 2, Rounding::up));
+      break;
+    case Status::converged:
+      result.conclusion = fmt::format("converged to misfit {} in {} steps, not certified{}: {}", misfit,
+                                      result.steps, whose, failed->certificate.reason);
+      break;
+    case Status::budget_spent:
+      result.conclusion = fmt::format("not converged{}: misfit {}: {}", whose, misfit, failed->reason);
+      break;
+    case Status::diverged:
+      result.conclusion =
+          fmt::format("diverged after {} steps{}{}: {}", failed->steps,
+                      failed->step > 0 ? fmt::format(" of {:.4g}", failed->step) : "", whose, failed->reason);
+      break;
+    case Status::interrupted:
+      result.conclusion =
+          fmt::format("interrupted at step {}{}, misfit {}", result.outputs.back().steps,
+                      several ? fmt::format(" of output {} of {}", result.outputs.size(), expected) : "",
+                      decimal(result.outputs.back().relative_misfit, 2, Rounding::up));
+  }
+  if (!result.conflicts.empty())
+    result.conclusion =
+        "zero loss is impossible on points divided by their length: " + conflict_text(result.conflicts) +
+        more_conflicts(result.conflicts) + "\n" + result.conclusion;
+  else if (result.nearest && result.status != Status::certified)
+    result.conclusion += "\n" + nearness(*result.nearest, result.d);
+}
+
+// What the outputs amount to together.
+void gather(RunState state, const Run& run, const Matrix& Y, FitResult& result) {
+  if (state.current) state.finished.push_back(std::move(*state.current));
+  std::vector<double> misfits;
+  std::vector<Certificate> certificates;
+  bool polished = true;
+  Network with_kinks = result.network;
+  with_kinks.precision = "float64";  // kinks at zero would not survive rounding
+  result.status = Status::certified;
+  result.certified_at = 0;
+  for (std::size_t c = 0; c < state.finished.size(); ++c) {
+    OutputState& output = state.finished[c];
+    OutputResult& r = output.result;
+    misfits.push_back(r.relative_misfit);
+    certificates.push_back(r.certificate);
+    result.status = std::max(result.status, r.status);
+    result.steps = std::max(result.steps, r.steps);
+    if (!r.curve.empty()) {
+      result.max_distance = std::max(result.max_distance, r.curve.back().max_distance);
+      result.flipped_fraction = std::max(result.flipped_fraction, r.curve.back().flipped_fraction);
+    }
+    if (!r.certified_at || !result.certified_at)
+      result.certified_at.reset();
+    else
+      result.certified_at = std::max(*result.certified_at, *r.certified_at);
+    result.network.outputs.push_back(std::move(output.network));
+    polished = polished && output.polished.v.size() > 0;
+    with_kinks.outputs.push_back(std::move(output.polished));
+    result.outputs.push_back(std::move(r));
+  }
+  result.relative_misfit = combined_misfit(misfits, Y);
+  result.step = result.outputs.front().step;
+  result.tolerance = run.options.tolerance;
+  result.certificate = combined(certificates);
+  if (polished) result.polished = std::move(with_kinks);
+  result.forecast_missing = run.options.optimizer == "gd" || run.options.optimizer == "flow"
+                                ? run.theory.missing
+                                : "for gd and flow only";
+}
+
+}  // namespace
+
+std::string name(Status status) {
+  constexpr std::array names{"certified", "converged", "budget_spent", "diverged", "interrupted"};
+  return names[static_cast<std::size_t>(status)];
+}
+
+FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) {
+  const auto began = std::chrono::steady_clock::now();
+  const FitOptions options = checked(given);
+  const Activation& phi = activation(options.activation);
+  progress.stage("preparing the points");
+  TrainingSet set = training_set(data, options.center, options.normalize);
+  const RowMatrix& X = set.points.X;
+  const Matrix& Y = set.Y;
+
+  FitResult result;
+  result.n = data.n();
+  result.d = data.d();
+  result.n_distinct = set.n_distinct;
+  result.conflicts = std::move(set.conflicts);
+  result.nearest = std::move(set.nearest);
+  result.network = {options.activation, options.scaling, options.precision, {}, set.center, true,
+                    data.task,          data.class_names};
+  if (options.batch > X.rows())
+    throw std::invalid_argument(fmt::format("fit: batch {} exceeds {} points", options.batch, X.rows()));
+
+  const Space space = space_of(options, X.rows(), X.cols());
+  result.space = space == Space::gram ? "gram" : "weights";
+  require_training_memory(options, space, X.rows(), X.cols(), Y.cols());
+  Run run{options,
+          phi,
+          set,
+          X,
+          Y,
+          space,
+          trains_small(options, X.rows(), X.cols()),
+          point_theory(set, phi, options, progress)};
+  if (options.precision == "float32")
+    run.points32 = points<float>(X, space);
+  else
+    run.points64 = points<double>(X, space);
+
+  Checkpoint checkpoint(options.checkpoint, options.checkpoint_every_s, identity(options, data.X, Y));
+  RunState state = options.resume ? checkpoint.load() : RunState{};
+  for (auto c = static_cast<Index>(state.finished.size()); c < Y.cols(); ++c) {
+    const std::string label = Y.cols() > 1 ? data.class_names[static_cast<std::size_t>(c)] : "";
+    train_output(run, c, label, state, checkpoint, progress);
+    if (state.current) break;  // interrupted
+  }
+  gather(std::move(state), run, Y, result);
+  conclude(result, static_cast<std::size_t>(Y.cols()));
+  progress.finish();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return result;
+}
+
+FitResult fit(const Dataset& data, const FitOptions& options) {
+  Progress silent;
+  return fit(data, options, silent);
+}
+
+}  // namespace zeroloss

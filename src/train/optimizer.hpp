@@ -1,0 +1,68 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include "train/engine/trainer.hpp"
+#include "zeroloss/core/progress.hpp"
+#include "zeroloss/train/fit.hpp"
+
+/// Ways to move the weights of one output towards r = 0.
+namespace zeroloss {
+
+/// An output's start and aim.
+struct Problem {
+  const RowMatrix& X;  ///< n x d, unit rows: every sample
+  const Vector& y;     ///< n
+  const TwoLayer& start;
+  const Activation& activation;
+  const Equations& equations;  ///< what is to be proved: of distinct points
+};
+
+/// All that an optimizer needs to go on exactly as it would have: named matrices (floats are exact in them).
+using Snapshot = std::map<std::string, Matrix>;
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  /// Takes at least one and at most `most` steps, `done` having been taken before; returns how many, 0 if no
+  /// step makes progress any more. Interrupted may leave only before anything has moved.
+  virtual Index advance(Index done, Index most, Progress& progress) = 0;
+
+  virtual const Vector& f() const = 0;  ///< outputs for the weights as they are
+  virtual double residual_norm(const Vector& y) const { return (f() - y).norm(); }  ///< ||f - y||
+  virtual void refresh() = 0;            ///< f from the weights themselves, where f is kept by updates
+  virtual TwoLayer network() const = 0;  ///< the weights as they are
+  virtual Travel travel() const = 0;     ///< since the start
+  virtual Snapshot snapshot() const = 0;
+  virtual void restore(const Snapshot& snapshot) = 0;
+
+  /// What is proved about the weights as they are: certify_output, unless v is what was trained.
+  virtual CertifiedOutput certify(const Problem& problem, bool polish, Progress& progress) const {
+    return certify_output(network(), problem.activation, problem.equations, progress, polish);
+  }
+
+  double path_length = 0;  ///< sum of ||W_{k+1} - W_k||_F
+  double time = 0;         ///< sum of step sizes
+};
+
+/// 1.5/||J||^2, by Lanczos on J J^T to 0.1 %; for sgd over a bound of any batch's. 0 if J = 0.
+template <class T>
+double auto_step(const Trainer<T>& trainer, const FitOptions& options);
+
+template <class T>
+std::unique_ptr<Optimizer> gradient_descent(const Points<T>& points, const Problem& problem, Space space,
+                                            double step);
+/// The same steps of a small network (small_trainer.hpp), in weight space.
+template <class T>
+std::unique_ptr<Optimizer> small_descent(const Problem& problem, double step);
+template <class T>
+std::unique_ptr<Optimizer> stochastic_descent(const Points<T>& points, const Problem& problem, double step,
+                                              Index batch, std::uint64_t seed, std::uint64_t index);
+std::unique_ptr<Optimizer> gauss_newton(const Points<double>& points, const Problem& problem, Space space);
+std::unique_ptr<Optimizer> gradient_flow(const Points<double>& points, const Problem& problem,
+                                         double tolerance);
+std::unique_ptr<Optimizer> output_layer(const Problem& problem);
+
+}  // namespace zeroloss

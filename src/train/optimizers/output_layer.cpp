@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/tiled.hpp"
+#include "proof/evaluate.hpp"
+#include "train/optimizer.hpp"
+#include "zeroloss/core/memory.hpp"
+
+namespace zeroloss {
+namespace {
+
+// Random features [OS, section 3]: W stays as drawn, v = Phi^T (Phi Phi^T)^-1 y in one step, with the
+// residual solved for once more. Phi is n x m, of the distinct points.
+class OutputLayer : public Optimizer {
+ public:
+  explicit OutputLayer(const Problem& problem) : problem_(problem), network_(problem.start) {
+    const auto n = static_cast<double>(equations().X.rows()), m = static_cast<double>(problem.start.W.rows());
+    require_memory(8 * (2 * n * n + 2 * n * m), "output_layer", "use fewer points");
+    refresh();
+  }
+
+  Index advance(Index done, Index, Progress& progress) override {
+    if (done > 0) return 0;
+    const Matrix Phi = features();
+    Matrix L;
+    tiled::product_with_transpose(Phi, L);
+    if (!tiled::factor(L, progress)) return 0;  // rank below n: no v fits
+    network_.v.setZero();
+    for (int refinement = 0; refinement < 2; ++refinement) {
+      Matrix c = equations().y - outputs(network_, problem_.activation, equations().X);
+      tiled::solve(L, c);
+      network_.v += Phi.transpose() * c.col(0);
+    }
+    refresh();
+    path_length = (network_.v - problem_.start.v).norm();
+    time = 1;
+    return 1;
+  }
+
+  const Vector& f() const override { return f_; }
+  void refresh() override { f_ = outputs(network_, problem_.activation, problem_.X); }
+  TwoLayer network() const override { return network_; }
+  Travel travel() const override { return {}; }  // of W
+  Snapshot snapshot() const override { return {{"v", network_.v}}; }
+  void restore(const Snapshot& from) override {
+    network_.v = from.at("v").col(0);
+    refresh();
+  }
+
+  // Phi Phi^T > 0 proves that some v within ||r||/s_min(Phi) fits exactly.
+  CertifiedOutput certify(const Problem&, bool, Progress& progress) const override {
+    const Activation& activation = problem_.activation;
+    const auto n = static_cast<double>(equations().X.rows()), m = static_cast<double>(network_.W.rows());
+    require_memory(8 * (2 * n * n + 4 * n * m), "the certificate of random features", "use fewer points");
+    CertifiedOutput result;
+    Certificate& c = result.certificate;
+    c.reason = verified::unbounded(equations(), network_.v.size());
+    if (!c.reason.empty()) return result;
+    const auto evaluation = verified::evaluate(network_, activation, equations());
+    const auto& z = evaluation.z;
+    long double squares = 0;  // of what the stored Phi may differ by from the exact one
+    for (Index j = 0; j < z.Z.cols(); ++j)
+      for (Index i = 0; i < z.Z.rows(); ++i) {
+        const double bound = feature_error(activation, z.Z(i, j), z.error(i, j));
+        squares += static_cast<long double>(bound) * bound;
+      }
+    const double feature_bound = std::sqrt(static_cast<double>(squares)) * verified::kUp;
+    const Matrix Phi = z.Z.unaryExpr([&](double x) { return activation.phi(x); });
+    Matrix K, work;
+    tiled::product_with_transpose(Phi, K);
+    const double trace = K.diagonal().sum();
+    const auto lowest = verified::lowest_eigenvalue(
+        K, verified::gram_error(K, m + 2, n * m * verified::kTiny), work, progress);
+    const double s = (std::sqrt(lowest.bound) - feature_bound) * verified::kDown;
+    c.misfit = evaluation.misfit;
+    if (!activation.tabulated) {
+      c.reason = fmt::format("{} is a user's function: computed, not verified", activation.name);
+    } else if (!(s > 0 && std::isfinite(c.misfit))) {
+      c.reason = fmt::format(
+          "lambda_min(Phi Phi^T) is computed as {:.3g}, and rounding may account for {:.3g} of it",
+          lowest.computed, lowest.loss + 2 * feature_bound * std::sqrt(trace));
+    } else {
+      c.kind = "output_weights";
+      c.holds = true;
+      c.lambda_min = s * s * verified::kDown;
+      c.radius = c.misfit / s * verified::kUp;
+      c.margin = std::sqrt(lowest.bound) / std::max(feature_bound, verified::kTiny) * verified::kDown;
+    }
+    return result;
+  }
+
+ private:
+  // phi is within 16 u of its value (17 u of the computed one) and grows at most as fast as its largest
+  // derivative near z; 4 u cover what is below the normal doubles.
+  static double feature_error(const Activation& activation, double z, double wrong) {
+    const double slope = activation.B < 1e300 ? activation.B : std::abs(z) + wrong;
+    return slope * wrong + 17 * verified::u * std::abs(activation.phi(z)) + 4 * verified::u;
+  }
+
+  const Equations& equations() const { return problem_.equations; }
+
+  Matrix features() const {
+    Matrix Phi = equations().X * network_.W.transpose();
+    for (double& z : Phi.reshaped()) z = problem_.activation.phi(z);
+    return Phi;
+  }
+
+  SerialBlas serial_;
+  Problem problem_;
+  TwoLayer network_;
+  Vector f_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> output_layer(const Problem& problem) {
+  return std::make_unique<OutputLayer>(problem);
+}
+
+}  // namespace zeroloss

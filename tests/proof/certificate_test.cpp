@@ -1,0 +1,427 @@
+#include "zeroloss/proof/certificate.hpp"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <Eigen/QR>
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "proof/evaluate.hpp"
+#include "support/temp_folder.hpp"
+#include "support/two_layer.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+namespace {
+
+using namespace test;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+Certificate certificate(const Problem& p) {
+  Progress progress;
+  return certify_output(p.network, p.phi, {p.X, p.y}, progress).certificate;
+}
+
+// Targets at a distance from the outputs at which descent only just holds: every slack is used up.
+Problem barely_certified(Problem p, std::uint64_t seed = 7) {
+  const Vector f = p.f(), direction = normals(p.y.size(), seed).normalized();
+  double low = 0, high = 1;
+  for (int k = 0; k < 40; ++k) {
+    const double middle = low == 0 ? high / 8 : (low + high) / 2;
+    p.y = f + middle * direction;
+    (certificate(p).kind == "descent" ? low : high) = middle;
+  }
+  p.y = f + low * direction;
+  return p;
+}
+
+// Every statement of a descent certificate, along gradient descent in plain double.
+void expect_descent(const Problem& start, const Certificate& c) {
+  ASSERT_EQ(c.kind, "descent") << c.reason;
+  EXPECT_TRUE(c.holds);
+  EXPECT_GT(c.margin, 1);
+  EXPECT_TRUE(c.reason.empty());
+  const double rounding = 1e-12 * (start.f().norm() + start.y.norm() + c.misfit);
+  for (const double step : {c.step, c.step / 2}) {
+    Problem p = start;
+    double bound = c.misfit;
+    for (int k = 0; k < 2000; ++k) {
+      EXPECT_LE(p.r().norm(), bound * (1 + 1e-10) + rounding) << "step " << k;
+      EXPECT_LE((p.network.W - start.network.W).norm(), c.radius * (1 + 1e-10) + rounding);
+      p.step(step);
+      bound *= 1 - step * c.rate;
+    }
+  }
+}
+
+TEST(Certificate, GradientDescentDoesWhatItSays) {
+  for (const auto& [name, n, d, m] : {std::tuple{"softplus", 20, 8, 10},
+                                      {"tanh", 10, 5, 20},
+                                      {"sigmoid", 12, 6, 6},
+                                      {"erf", 5, 5, 9},
+                                      {"gelu", 20, 10, 20},
+                                      {"silu", 15, 5, 15},
+                                      {"quadratic", 8, 6, 12},
+                                      {"relu", 10, 12, 60},
+                                      {"softplus", 1, 1, 1},
+                                      {"relu", 1, 1, 9},
+                                      {"softplus", 7, 4, 3}}) {
+    SCOPED_TRACE(name);
+    for (const double scale : {1.0, 30.0}) {  // rows of any length
+      Problem p = problem(name, n, d, m, 3, n > 1 ? "balanced" : "ntk");
+      p.X *= scale;
+      p.network.W /= scale;
+      const Problem barely = barely_certified(p);
+      const auto c = certificate(barely);
+      if (p.phi.smooth()) {
+        EXPECT_LT(c.margin, 1.0001);
+      }
+      expect_descent(barely, c);
+    }
+  }
+}
+
+// Rows of unequal lengths: no row-wise normalisation is hidden in e(R).
+TEST(Certificate, RowsOfUnequalLengths) {
+  for (const auto& name : {"softplus", "relu"}) {
+    Problem p = problem(name, 10, 12, 60, 4);
+    for (Index i = 0; i < p.X.rows(); ++i) p.X.row(i) *= std::pow(1.7, i);
+    p.network.W /= 20;
+    const Problem barely = barely_certified(p);
+    expect_descent(barely, certificate(barely));
+  }
+}
+
+TEST(Certificate, BoundsContainTheSingularValues) {
+  for (const auto& [name, n, d, m] : {std::tuple{"softplus", 12, 4, 6},
+                                      {"relu", 12, 4, 6},
+                                      {"erf", 15, 15, 2},
+                                      {"quadratic", 9, 4, 8},
+                                      {"relu", 1, 3, 9},
+                                      {"tanh", 24, 6, 5}}) {
+    Problem p = problem(name, n, d, m, 5, "ntk");
+    p.y = p.f() + 1e-9 * p.y;
+    const auto c = certificate(p);
+    ASSERT_EQ(c.kind, "descent") << name << c.reason;
+    const Vector s = singular_values(p.jacobian());
+    const double least = s.tail(1).value();
+    EXPECT_LE(c.lambda_min, least * least * (1 + 1e-14)) << name;
+    EXPECT_GE(c.lambda_min, least * least * (1 - 1e-4) - 1e-12) << name;
+    EXPECT_GE(c.norm_J, s(0) * (1 - 1e-15)) << name;
+    EXPECT_LE(c.norm_J, s(0) * (1 + 1e-4)) << name;
+    const double b = s(0) + least / 6, a = least / 2;
+    EXPECT_LE(c.step, 0.48 / (b * b) * (1 + 1e-14));
+    EXPECT_GE(c.step, 0.48 / (b * b) * (1 - 3e-4));
+    EXPECT_LE(c.rate, a * a * (1 + 1e-14));
+    EXPECT_GE(c.radius, 5 * p.r().norm() / (3 * a) * (1 - 1e-7));
+    EXPECT_LE(c.radius, 5 * p.r().norm() / (3 * a) * (1 + 1e-3));
+  }
+}
+
+// e(R) bounds the change of J on the whole ball: random moves, and those that cross most kinks of a point.
+TEST(Certificate, JacobianChangesByAThirdOfAAtMost) {
+  for (const auto& [name, n, d, m] :
+       {std::tuple{"softplus", 10, 5, 10}, {"gelu", 6, 5, 7}, {"relu", 3, 5, 400}, {"relu", 2, 3, 2000}}) {
+    Problem p = problem(name, n, d, m, 6, "ntk");
+    if (n == 6) p.X.row(0) *= 3;
+    const Problem barely = barely_certified(p);
+    const auto c = certificate(barely);
+    const LongMatrix J = barely.jacobian();
+    const double third = std::sqrt(c.rate) / 3;
+    double seen = 0;
+    for (int k = 0; k < 12; ++k) {
+      RowMatrix move(m, d);
+      Matrix random(m, d);
+      Random(static_cast<std::uint64_t>(k), Stream::probes).fill_normal(random);
+      move = random;
+      if (k >= 2) {  // neurons ordered by |z|: as many as the radius reaches are moved just across
+        const Index i = k % n;
+        const Vector z = barely.Z().row(i).transpose();
+        std::vector<Index> order(static_cast<std::size_t>(m));
+        for (Index j = 0; j < m; ++j) order[static_cast<std::size_t>(j)] = j;
+        std::sort(order.begin(), order.end(),
+                  [&](Index left, Index right) { return std::abs(z(left)) < std::abs(z(right)); });
+        move.setZero();
+        double left = c.radius * c.radius;
+        for (const Index j : order) {
+          const RowMatrix across = barely.X.row(i) * (-z(j) / barely.X.row(i).squaredNorm() * (1 + 1e-9));
+          left -= across.squaredNorm();
+          if (left < 0) break;
+          move.row(j) = across;
+        }
+      }
+      if (move.norm() > 0 && (p.phi.smooth() || k < 2)) move *= c.radius / move.norm();
+      const double change = singular_values(barely.jacobian(barely.network.W + move) - J)(0);
+      seen = std::max(seen, change / third);
+      EXPECT_LE(change, third * (1 + 1e-12)) << name;
+    }
+    EXPECT_GT(seen, 0) << name;
+  }
+}
+
+TEST(Certificate, ScalingByPowersOfTwoChangesNothing) {
+  for (const auto& name : {"relu", "softplus"}) {
+    Problem p = problem(name, 12, 10, 40, 8);
+    p.y = p.f() + 1e-6 * p.y;
+    const auto plain = certificate(p);
+    p.X *= 4;
+    p.network.W /= 4;
+    const auto scaled = certificate(p);
+    ASSERT_EQ(plain.kind, "descent") << plain.reason;
+    EXPECT_EQ(plain.margin, scaled.margin);
+    EXPECT_EQ(plain.misfit, scaled.misfit);
+    EXPECT_EQ(plain.lambda_min * 16, scaled.lambda_min);
+    EXPECT_EQ(plain.radius, scaled.radius * 4);
+    EXPECT_EQ(plain.step, scaled.step * 16);
+  }
+}
+
+TEST(Certificate, MisfitIsAnUpperBoundAndClose) {
+  for (const auto& name : {"relu", "softplus", "quadratic", "tanh", "gelu"})
+    for (const auto& [n, d, m] : {std::tuple<Index, Index, Index>{1, 1, 1}, {100, 20, 20}, {40, 300, 70}})
+      for (const double noise : {1.0, 1e-6, 1e-10, 0.0}) {
+        Problem p = problem(name, n, d, m, 9, "ntk");
+        p.y = p.f() + noise * p.y;
+        const double bound = certificate(p).misfit, size = p.y.norm();
+        const auto exact = static_cast<double>(precise_misfit(p.network, p.phi, p.X, p.y)) * size;
+        const double in_double = name == std::string("tanh") || name == std::string("gelu") ? 1e-15 : 0;
+        EXPECT_GE(bound, exact - in_double * size) << name << noise;
+        EXPECT_LE(bound, exact * (1 + 1e-9) + 4e-12 * size) << name << n << noise;
+      }
+}
+
+TEST(Certificate, PreActivationErrorsAreBounds) {
+  for (const auto& [n, d, m] : {std::tuple<Index, Index, Index>{3, 1, 2}, {130, 64, 129}, {20, 300, 10}}) {
+    RowMatrix X = sphere(n, d, 1), W = sphere(m, d, 2) * 5;
+    const auto z = verified::pre_activations(X, W);
+    const LongMatrix exact = X.cast<long double>() * W.cast<long double>().transpose();
+    for (Index j = 0; j < m; ++j)
+      for (Index i = 0; i < n; ++i) {
+        ASSERT_LE(std::abs(static_cast<double>(z.Z(i, j) - exact(i, j))), z.error(i, j));
+        ASSERT_LE(z.error(i, j), 80 * 0x1p-53 * 5);
+        ASSERT_LE(z.least(i, j), std::abs(static_cast<double>(exact(i, j))));
+      }
+  }
+}
+
+TEST(Certificate, TangentGramIsTheJacobiansGram) {
+  for (const Index n : {1, 5, 300}) {
+    const Problem p = problem("gelu", n, 4, 7);
+    Matrix G, K;
+    point_gram(p.X, G);
+    tangent_gram(p.D() * p.network.v.asDiagonal(), G, K);
+    const LongMatrix J = p.jacobian();
+    const Matrix exact = (J * J.transpose()).cast<double>();
+    EXPECT_LE(Matrix((K - exact).triangularView<Eigen::Lower>()).norm(), 1e-14 * exact.norm());
+  }
+}
+
+TEST(Certificate, BitsDoNotDependOnThreads) {
+  const int before = omp_get_max_threads();
+  for (const auto& name : {"relu", "softplus"})
+    for (const Index n : {40, 300}) {
+      Problem p = problem(name, n, 30, 40, 10);
+      p.y = p.f() + 1e-5 * p.y;
+      omp_set_num_threads(1);
+      Progress progress;
+      const auto one = certify_output(p.network, p.phi, {p.X, p.y}, progress);
+      omp_set_num_threads(2);
+      const auto two = certify_output(p.network, p.phi, {p.X, p.y}, progress);
+      omp_set_num_threads(before);
+      const auto &a = one.certificate, &b = two.certificate;
+      EXPECT_TRUE(a.holds) << a.reason;
+      EXPECT_EQ(a.kind, b.kind);
+      EXPECT_EQ(std::tuple(a.radius, a.margin, a.misfit, a.lambda_min, a.norm_J, a.step, a.rate, a.reason),
+                std::tuple(b.radius, b.margin, b.misfit, b.lambda_min, b.norm_J, b.step, b.rate, b.reason));
+      EXPECT_EQ(one.polished.W, two.polished.W);
+    }
+  EXPECT_EQ(omp_get_max_threads(), before);
+}
+
+TEST(Certificate, NeverHoldsWhereLabelsConflict) {
+  for (const auto& name : {"relu", "softplus", "tanh"})
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      Problem p = problem(name, 12, 8, 30, seed);
+      p.X.row(7) = p.X.row(2);
+      p.y = p.f();
+      EXPECT_FALSE(certificate(p).holds) << "equal points make J J^T singular";
+      EXPECT_EQ(certificate(p).lambda_min, 0);
+      p.y(7) += 1e-7;  // no network fits this
+      const auto c = certificate(p);
+      EXPECT_FALSE(c.holds);
+      EXPECT_EQ(c.kind, "none");
+      EXPECT_NE(c.reason.find("not proved positive"), std::string::npos) << c.reason;
+      p.X(7, 0) = std::nextafter(p.X(7, 0), 2);
+      EXPECT_FALSE(certificate(p).holds);
+    }
+}
+
+// w^2/2 = -delta has no solution, however small the misfit is.
+TEST(Certificate, NeverHoldsWithoutASolution) {
+  Random random(3, Stream::probes);
+  Problem p = problem("quadratic", 1, 1, 1, 1, "ntk");
+  p.X(0, 0) = 1;
+  p.network.v(0) = 1;
+  for (int k = 0; k < 400; ++k) {
+    p.network.W(0, 0) = random.normal() * std::pow(10.0, -8 * random.uniform());
+    p.y(0) = -std::pow(10.0, -18 * random.uniform());
+    EXPECT_FALSE(certificate(p).holds) << p.network.W << " " << p.y;
+  }
+}
+
+TEST(Certificate, DrawnAndDamagedNetworksDoNotHold) {
+  for (const auto& name : {"relu", "softplus"}) {
+    Problem p = problem(name, 60, 10, 30);
+    const auto drawn = certificate(p);
+    EXPECT_FALSE(drawn.holds);
+    EXPECT_LT(drawn.margin, 1);
+    EXPECT_NE(drawn.reason.find("e(R) = "), std::string::npos) << drawn.reason;
+    EXPECT_EQ(drawn.step, 0);
+    Problem fitted = problem(name, 12, 10, 60);
+    fitted.y = fitted.f() + 1e-7 * fitted.y;
+    ASSERT_EQ(certificate(fitted).kind, "descent");
+    Problem damaged = fitted;
+    damaged.network.W.row(3) *= -1;
+    EXPECT_NE(certificate(damaged).kind, "descent");
+    damaged = fitted;
+    damaged.network.v(5) *= -1;
+    EXPECT_NE(certificate(damaged).kind, "descent");
+    damaged = fitted;
+    std::swap(damaged.y(0), damaged.y(1));
+    EXPECT_NE(certificate(damaged).kind, "descent");
+  }
+}
+
+TEST(Certificate, SaysWhyNot) {
+  Problem p = problem("softplus", 100, 20, 3);
+  EXPECT_EQ(certificate(p).reason, "n = 100 points > m d = 40 weights of neurons with an output weight")
+      << "m = 3 of which one has v = 0";
+  p = problem("relu", 3, 4, 4);
+  p.X.row(1).setZero();
+  EXPECT_EQ(certificate(p).reason, "point 1 is zero");
+  p = problem("relu", 3, 4, 4);
+  p.network.v.setZero();
+  EXPECT_EQ(certificate(p).reason, "n = 3 points > m d = 0 weights of neurons with an output weight");
+}
+
+TEST(Certificate, UsersActivationIsComputedNotVerified) {
+  Activation mine = activation("softplus");
+  mine.name = "mine";
+  mine.tabulated = false;
+  Problem p = problem("softplus", 10, 5, 10);
+  p.y = p.f() + 1e-7 * p.y;
+  Progress progress;
+  auto c = certify_output(p.network, mine, {p.X, p.y}, progress).certificate;
+  EXPECT_FALSE(c.holds);
+  EXPECT_EQ(c.kind, "none");
+  EXPECT_GT(c.margin, 1);
+  EXPECT_GT(c.step, 0);
+  EXPECT_EQ(c.reason, "computed, not verified: the accuracy of mine is not known");
+  Activation leaky{.name = "leaky",
+                   .phi = [](double z) { return z > 0 ? z : 0.1 * z; },
+                   .dphi = [](double z) { return z >= 0 ? 1 : 0.1; },
+                   .d2phi = {},
+                   .B = 1};
+  c = certify_output(p.network, leaky, {p.X, p.y}, progress).certificate;
+  EXPECT_FALSE(c.holds);
+  EXPECT_EQ(c.reason, "needs relu or a smooth phi; sup |phi''| of leaky is infinite");
+}
+
+TEST(Certificate, ZeroTargetsAndZeroResiduals) {
+  Problem p = problem("softplus", 4, 3, 8, 1, "ntk");
+  p.y.setZero();
+  EXPECT_FALSE(certificate(p).holds);
+  EXPECT_DOUBLE_EQ(static_cast<double>(precise_misfit(p.network, p.phi, p.X, p.y)), p.f().norm());
+  p = problem("relu", 2, 2, 4, 1, "ntk");  // W, v and X with short mantissas: f is exact
+  p.X << 1, 0, 0.5, -1;
+  p.network.W << 1, 2, -1, 0.5, 0.25, -3, 2, 0.5;
+  p.network.v << 1, -1, 1, -1;
+  p.y = p.f();
+  EXPECT_EQ(precise_misfit(p.network, p.phi, p.X, p.y), 0);
+  const auto c = certificate(p);
+  EXPECT_EQ(c.kind, "descent") << c.reason;
+  EXPECT_LT(c.radius, 1e-13);
+  EXPECT_NEAR(c.margin * c.radius, 0.25, 1e-9);  // the nearest kink: z = 0.25 at the point of length 1
+}
+
+TEST(Certificate, ExtremeScalesAreNotCertifiedWrongly) {
+  for (const double scale : {1e-160, 1e-100, 1e100, 1e160, 1e300}) {
+    for (const auto& name : {"relu", "softplus", "quadratic"}) {
+      Problem p = problem(name, 5, 4, 8, 1, "ntk");
+      p.X *= scale;
+      p.y.setConstant(1);
+      const auto c = certificate(p);
+      EXPECT_FALSE(c.holds && c.kind == "descent") << name << scale;
+      EXPECT_FALSE(std::isnan(c.margin));
+      EXPECT_FALSE(c.holds ? false : c.reason.empty());
+    }
+  }
+}
+
+TEST(Certificate, PreciseMisfitIsExactForRelu) {
+  Problem p = problem("relu", 1, 2, 1, 1, "ntk");
+  p.X << 1, 1;
+  p.network.W << 1, 0x1p-60;  // 1 + 2^-60 is no double
+  p.network.v << 1;
+  p.y << 1;
+  EXPECT_EQ(precise_misfit(p.network, p.phi, p.X, p.y), 0x1p-60L);
+  p.y << 2;
+  EXPECT_EQ(precise_misfit(p.network, p.phi, p.X, p.y), (1 - 0x1p-60L) / 2);
+}
+
+TEST(Certificate, BadArguments) {
+  const Problem p = problem("relu", 3, 4, 5);
+  Progress progress;
+  const auto call = [&](auto change) {
+    Problem bad = p;
+    change(bad);
+    certify_output(bad.network, bad.phi, {bad.X, bad.y}, progress);
+  };
+  EXPECT_MESSAGE(std::invalid_argument, call([](Problem& b) { b.y.conservativeResize(2); }),
+                 "3 points, 2 targets");
+  EXPECT_MESSAGE(std::invalid_argument, call([](Problem& b) { b.network.v.conservativeResize(2); }),
+                 "5 rows of W, 2 output weights");
+  EXPECT_MESSAGE(std::invalid_argument, call([](Problem& b) { b.X = sphere(3, 7); }),
+                 "points have 7 features, W takes 4");
+  EXPECT_MESSAGE(std::invalid_argument, call([](Problem& b) { b.X(1, 1) = NAN; }), "not finite");
+  EXPECT_MESSAGE(std::invalid_argument, call([](Problem& b) { b.network.W(1, 1) = kInf; }), "not finite");
+  EXPECT_MESSAGE(std::invalid_argument, call([](Problem& b) {
+                   b.X.resize(0, 4);
+                   b.y.resize(0);
+                 }),
+                 "no points");
+}
+
+TEST(Certificate, CanBeInterrupted) {
+  const std::atomic<bool> cancelled = true;
+  Progress progress({}, &cancelled);
+  const Problem p = problem("relu", 3, 4, 5);
+  EXPECT_THROW(certify_output(p.network, p.phi, {p.X, p.y}, progress), Interrupted);
+}
+
+// The experiment of [OS, section 4]: gradient descent itself brings the certificate about.
+void expect_certified_by_training(std::uint64_t seed, int most_steps) {
+  Problem p = problem("softplus", 100, 20, 20, seed);
+  for (int k = 0; k < most_steps; ++k) {
+    p.step(0.15);
+    if (k % 500 != 499) continue;
+    const auto c = certificate(p);
+    if (!c.holds) continue;
+    EXPECT_EQ(c.kind, "descent");
+    expect_descent(p, c);
+    return;
+  }
+  ADD_FAILURE() << "not certified, seed " << seed << ": " << certificate(p).reason;
+}
+
+TEST(Certificate, HoldsAfterTraining) { expect_certified_by_training(13, 6000); }
+
+TEST(Certificate, SlowHoldsAfterTrainingForEverySeed) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) expect_certified_by_training(seed, 10'000);
+}
+
+}  // namespace
+}  // namespace zeroloss

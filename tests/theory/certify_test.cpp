@@ -1,0 +1,422 @@
+#include "zeroloss/theory/certify.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/SVD>
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "support/points.hpp"
+#include "support/shared_data.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+namespace {
+
+using namespace test;
+
+Dataset dataset(RowMatrix X) {
+  Dataset data;
+  data.X = std::move(X);
+  data.records.resize(static_cast<std::size_t>(data.n()));
+  std::iota(data.records.begin(), data.records.end(), Index{0});
+  data.name = "test";
+  return data;
+}
+
+Dataset regression(RowMatrix X) {
+  Dataset data = dataset(std::move(X));
+  data.task = Task::regression;
+  data.y = Vector::LinSpaced(data.n(), -1, 2);
+  return data;
+}
+
+Dataset classes(RowMatrix X, Index count) {
+  Dataset data = dataset(std::move(X));
+  data.task = Task::classification;
+  data.y.resize(data.n());
+  for (Index i = 0; i < data.n(); ++i) data.y(i) = static_cast<double>(i % count);
+  for (Index c = 0; c < count; ++c) data.class_names.push_back("class" + std::to_string(c));
+  return data;
+}
+
+TEST(Certify, DigitsAgreeWithScipy) {
+  std::ifstream file(ZEROLOSS_TEST_DIR "/theory/data/certify_oracle.json");
+  const auto answers = nlohmann::json::parse(file);
+  ASSERT_EQ(answers.size(), 4u);
+  for (const auto& expected : answers) {
+    const auto data = read_dataset("digits", {.classes = expected["classes"]});
+    const auto found = certify(data, {.activation = expected["activation"]});
+    const double error = 1e-12 * expected["lambda_max"].get<double>();  // LAPACK's own: some n u lambda_max
+    EXPECT_EQ(found.n, expected["n"]);
+    EXPECT_NEAR(found.lambda_min, expected["lambda_min"], error);
+    EXPECT_NEAR(found.lambda_max, expected["lambda_max"], error);
+    EXPECT_NEAR(found.separation, expected["separation"], 1e-7);
+    ASSERT_TRUE(found.lambda_min_verified);
+    EXPECT_LE(*found.lambda_min_verified, expected["lambda_min"].get<double>() + error);
+    EXPECT_GE(*found.lambda_min_verified, expected["lambda_min"].get<double>() * (1 - 1e-5));
+    ASSERT_EQ(found.complexity.size(), expected["complexity"].size());
+    for (std::size_t c = 0; c < found.complexity.size(); ++c)
+      EXPECT_NEAR(found.complexity[c], expected["complexity"][c], 1e-8);
+    std::vector<Index> suspects;
+    for (const auto& s : found.suspects) suspects.push_back(s.sample.record);
+    std::sort(suspects.begin(), suspects.end());
+    EXPECT_EQ(suspects, expected["suspects"].get<std::vector<Index>>());
+    EXPECT_EQ(found.outcome, "verified");
+  }
+}
+
+// Above 3,000 points the forecast comes from Lanczos; everything else must not notice.
+TEST(Certify, SlowMnistLargeAgreesWithItsParts) {
+  const auto folder = shared_data();
+  if (folder.empty()) GTEST_SKIP() << "no MNIST here";
+  const auto data = read_dataset((folder / "mnist/train-images-idx3-ubyte.gz").string(), {.n = 3500});
+  const auto found = certify(data);
+  ASSERT_TRUE(found.lambda_min_verified);
+  EXPECT_LE(*found.lambda_min_verified, found.lambda_min);
+  EXPECT_GE(*found.lambda_min_verified, found.lambda_min * (1 - 1e-6));
+  ASSERT_TRUE(found.forecast);
+  EXPECT_EQ(found.forecast->method, "Lanczos, 32 probes");
+  EXPECT_NEAR(found.forecast->stable_step, 2 / found.lambda_max, 1e-9);
+  EXPECT_NEAR(found.forecast->misfit[0], 1, 1e-14);  // a ratio estimate: exact at the start
+  EXPECT_TRUE(std::is_sorted(found.forecast->misfit.rbegin(), found.forecast->misfit.rend()));
+}
+
+TEST(Certify, RowLengthsAndOrderDoNotMatter) {
+  const RowMatrix X = sphere(60, 20);
+  const auto plain = certify(regression(X));
+  Dataset moved = regression(X);
+  for (Index i = 0; i < 30; ++i) {
+    moved.X.row(i).swap(moved.X.row(59 - i));
+    std::swap(moved.y(i), moved.y(59 - i));
+  }
+  for (Index i = 0; i < 60; ++i) moved.X.row(i) *= std::pow(10.0, static_cast<double>(i % 7) * 40 - 120);
+  const auto other = certify(moved);
+  EXPECT_NEAR(other.lambda_min, plain.lambda_min, 1e-13);
+  EXPECT_NEAR(other.lambda_max, plain.lambda_max, 1e-13 * plain.lambda_max);
+  EXPECT_NEAR(*other.leave_one_out_error, *plain.leave_one_out_error, 1e-9);
+  EXPECT_NEAR(other.forecast->steps_to_accuracy, plain.forecast->steps_to_accuracy, 1);
+  EXPECT_EQ(other.bottleneck[0].sample.record, 59 - plain.bottleneck[0].sample.record);
+}
+
+TEST(Certify, EqualPointsWithEqualLabelsAreMerged) {
+  Dataset data = classes(sphere(12, 8), 2);
+  data.X.row(7) = 4 * data.X.row(1);  // records 1 and 7: both class1
+  const auto found = certify(data);
+  EXPECT_EQ(found.outcome, "verified");
+  EXPECT_EQ(found.n, 12);
+  EXPECT_EQ(found.n_distinct, 11);
+  ASSERT_EQ(found.duplicates.size(), 1u);
+  EXPECT_EQ(found.duplicates[0][1].record, 7);
+  EXPECT_TRUE(found.conflicts.empty());
+}
+
+TEST(Certify, EqualPointsWithDifferentLabelsAreImpossible) {
+  Dataset data = classes(sphere(12, 8), 2);
+  data.X.row(6) = 4 * data.X.row(1);
+  const auto found = certify(data);
+  EXPECT_EQ(found.outcome, "impossible");
+  ASSERT_EQ(found.conflicts.size(), 1u);
+  EXPECT_EQ(found.conflicts[0][0].label, "class1");
+  EXPECT_EQ(found.conflicts[0][1].label, "class0");
+  EXPECT_NE(found.conclusion.find("samples 1 (label class1) and 6 (label class0)"), std::string::npos)
+      << found.conclusion;
+  for (const auto& g : found.guarantees) EXPECT_FALSE(g.holds) << g.theorem;
+}
+
+// The double next to 3 x is not parallel to x, so these labels are not impossible: they are hard.
+TEST(Certify, NearlyEqualPointsAreDistinct) {
+  Dataset data = classes(sphere(12, 8), 2);
+  data.X.row(6) = 3 * data.X.row(1);
+  const auto found = certify(data);
+  EXPECT_EQ(found.outcome, "not verified");
+  EXPECT_TRUE(found.conflicts.empty());
+  EXPECT_EQ(found.n_distinct, 12);
+  ASSERT_TRUE(found.nearest);
+  EXPECT_EQ(found.nearest->first.record, 1);
+  EXPECT_EQ(found.nearest->second.record, 6);
+  EXPECT_NE(found.conclusion.find("samples 1 (label class1) and 6 (label class0) are different points"),
+            std::string::npos)
+      << found.conclusion;
+}
+
+TEST(Certify, AnIdentifierColumnIsNotAnImpossibility) {
+  Dataset data = classes(sphere(12, 3), 2);
+  for (Index i = 0; i < 12; ++i) data.X(i, 0) = 1e18 + 256.0 * static_cast<double>(i);
+  const auto found = certify(data);
+  EXPECT_EQ(found.outcome, "not verified") << found.conclusion;
+  EXPECT_TRUE(found.conflicts.empty());
+  EXPECT_TRUE(found.nearest);
+}
+
+// Nanoseconds since 1970: the mean and the differences are known to 105 bits of it, and the verified bound is
+// one of the exact points (lambda_min of their kernel is 0.06336876..).
+TEST(Certify, CenteringIsExactFarFromTheOrigin) {
+  Dataset data;
+  data.X = RowMatrix{{5, 9, 8}, {0, 9, 10}, {10, -9, -1}, {2, -5, -3}, {3, 6, 2}, {-7, 4, 8}, {-6, 1, -3}};
+  data.X = (RowMatrix::Constant(7, 3, 1.7e18) + 256 * data.X).eval();
+  const auto found = certify(data, {.center = true});
+  ASSERT_TRUE(found.lambda_min_verified);
+  EXPECT_LE(*found.lambda_min_verified, 0.063368759625627183);
+  EXPECT_GE(*found.lambda_min_verified, 0.06336875);
+}
+
+// Every figure about training is that of all samples: of the kernel with its equal rows.
+TEST(Certify, EqualPointsCountAsOftenAsTheyOccur) {
+  Dataset distinct = regression(sphere(9, 5));
+  Dataset data = distinct;
+  const std::vector<Index> rows{0, 1, 2, 3, 4, 5, 6, 7, 8, 2, 2, 5};
+  data.X = distinct.X(rows, Eigen::all);
+  data.y = distinct.y(rows);
+  data.records.clear();
+  const auto once = certify(distinct), often = certify(data);
+  EXPECT_EQ(often.n_distinct, 9);
+  EXPECT_NEAR(often.lambda_min, once.lambda_min, 1e-14);
+  Gram<double> full = [&] {
+    Progress progress;
+    return gram(data.X, sigma(activation("relu")), progress);
+  }();
+  const Vector values = eigenvalues(full.K);
+  EXPECT_NEAR(often.lambda_max, values(11), 1e-13 * values(11));
+  EXPECT_NEAR(often.forecast->stable_step, 2 / values(11), 1e-12);
+  EXPECT_GT(often.norm_X, once.norm_X);
+  EXPECT_NEAR(often.norm_X, Eigen::JacobiSVD<Matrix>(data.X).singularValues()(0), 1e-5);
+  for (std::size_t k = 0; k < often.guarantees.size(); ++k)
+    if (often.guarantees[k].width && once.guarantees[k].width)
+      EXPECT_GT(*often.guarantees[k].width, *once.guarantees[k].width) << often.guarantees[k].theorem;
+}
+
+TEST(Certify, AntipodalPairsVanishForEvenDerivativesOnly) {
+  Dataset data = classes(sphere(12, 8), 2);
+  data.X.row(6) = -data.X.row(1);
+  for (const char* phi : {"tanh", "erf", "sigmoid", "quadratic"}) {
+    const auto found = certify(data, {.activation = phi});
+    EXPECT_EQ(found.outcome, "zero") << phi;
+    EXPECT_EQ(found.lambda_min, 0) << phi;
+    EXPECT_FALSE(found.lambda_min_verified) << phi;
+    EXPECT_NE(found.reason.find("samples 1 and 6 are antipodal"), std::string::npos) << found.reason;
+  }
+  for (const char* phi : {"relu", "softplus", "gelu", "silu"}) {
+    const auto found = certify(data, {.activation = phi});
+    EXPECT_EQ(found.outcome, "verified") << phi;
+    ASSERT_EQ(found.antipodal.size(), 1u);
+    EXPECT_TRUE(found.antipodal[0].antipodal);
+  }
+}
+
+TEST(Certify, ThreeAntipodalPairsInThePlaneVanishWherePhiPrimeIsConstantPlusOdd) {
+  const RowMatrix base = sphere(3, 2);
+  RowMatrix X(6, 2), two(4, 2);
+  X << base, -base;
+  two << base.topRows(2), -base.topRows(2);
+  for (const char* phi : {"relu", "softplus", "gelu", "silu"}) {
+    const auto found = certify(classes(X, 2), {.activation = phi});
+    EXPECT_EQ(found.outcome, "zero") << phi;
+    EXPECT_NE(found.reason.find("3 antipodal pairs, 1 depend"), std::string::npos) << found.reason;
+    for (const auto& g : found.guarantees) EXPECT_FALSE(g.holds) << g.theorem;
+    EXPECT_EQ(certify(classes(two, 2), {.activation = phi}).outcome, "verified") << phi;
+  }
+}
+
+// Antipodal only in exact arithmetic: lengths that differ make the normalised rows differ in the last digit.
+TEST(Certify, AntipodesOfOtherLengthAreFound) {
+  RowMatrix X(6, 2);
+  X << 3, 217, 48, 311, 90, 319, -57, -19 * 217, -5 * 48, -5 * 311, -270, -957;
+  const auto found = certify(classes(X, 2));
+  EXPECT_EQ(found.outcome, "zero");
+  for (const auto& g : found.guarantees) EXPECT_FALSE(g.holds && g.verified) << g.theorem;
+}
+
+TEST(Certify, SeparationIsTheLeastOfManyNearPairs) {
+  RowMatrix X(80, 5);
+  const RowMatrix base = sphere(40, 5);
+  double least = 1;
+  for (Index i = 0; i < 40; ++i) {
+    const double distance = 1e-14 * std::pow(10.0, 5.0 * static_cast<double>((i * 17) % 40) / 39);
+    X.row(2 * i) = base.row(i);
+    X.row(2 * i + 1) = base.row(i);
+    X(2 * i + 1, 0) += distance;
+  }
+  Dataset data = regression(X);
+  normalize_rows(data);
+  for (Index i = 0; i < 40; ++i) least = std::min(least, (data.X.row(2 * i) - data.X.row(2 * i + 1)).norm());
+  const auto found = certify(data);
+  EXPECT_LE(found.separation, least);
+  EXPECT_GE(found.separation, least - 1e-13);  // 2 product_error/least
+}
+
+TEST(Certify, PrintedBoundsAreBoundsToo) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const auto found = certify(regression(sphere(20, 6, seed)));
+    const auto at = found.conclusion.find("lambda_min >= ");
+    ASSERT_NE(at, std::string::npos);
+    const double printed = std::stod(found.conclusion.substr(at + 14));
+    EXPECT_LE(printed, *found.lambda_min_verified);
+    EXPECT_GE(printed, *found.lambda_min_verified * (1 - 1e-5));
+  }
+}
+
+TEST(Certify, ConflictsOfNumbersThatAgreeToManyDigits) {
+  Dataset data = regression(sphere(5, 3));
+  data.X.row(3) = data.X.row(1);
+  data.y(1) = 1.00000001;
+  data.y(3) = 1.00000002;
+  const auto found = certify(data);
+  EXPECT_EQ(found.outcome, "impossible");
+  EXPECT_NE(found.conclusion.find("1.00000002"), std::string::npos) << found.conclusion;
+  EXPECT_FALSE(found.lambda_min_verified);
+  EXPECT_FALSE(found.forecast);
+}
+
+TEST(Certify, AnUnstableStepIsNeverCalledConverged) {
+  Dataset data = regression(sphere(12, 4));
+  data.y.setZero();
+  const auto found = certify(data, {.step = 100});
+  EXPECT_TRUE(std::isinf(found.forecast->steps_to_accuracy));
+}
+
+TEST(Certify, RecordsMayBeLeftOutOfADatasetMadeByHand) {
+  Dataset data = regression(sphere(6, 3));
+  data.records.clear();
+  EXPECT_EQ(certify(data).outcome, "verified");
+}
+
+// Ten classes are ten networks: their failures add up.
+TEST(Certify, FailureProbabilityIsThatOfAllNetworks) {
+  const auto found = certify(classes(sphere(100, 60), 5));
+  for (const auto& g : found.guarantees) {
+    if (!g.width) continue;
+    const double expected = g.theorem.starts_with("Du") ? 0.01 : 5 * 2.0 / 100 + 0.01;
+    EXPECT_NEAR(*g.failure_probability, expected, 1e-12) << g.theorem;
+  }
+}
+
+TEST(Certify, QuadraticHasRankAtMostDTimesDPlusOneOverTwo) {
+  EXPECT_EQ(certify(classes(sphere(10, 4), 2), {.activation = "quadratic"}).outcome, "verified");
+  const auto found = certify(classes(sphere(11, 4), 2), {.activation = "quadratic"});
+  EXPECT_EQ(found.outcome, "zero");
+  EXPECT_NE(found.reason.find("10 < 11"), std::string::npos) << found.reason;
+}
+
+TEST(Certify, TooSmallForDoubleIsNotCertifiedAndSaysByHowMuch) {
+  const auto found = certify(classes(sphere(200, 3), 2), {.activation = "softplus"});
+  EXPECT_EQ(found.outcome, "not verified");
+  EXPECT_FALSE(found.lambda_min_verified);
+  EXPECT_GT(found.rounding_loss, std::abs(found.lambda_min));
+  EXPECT_NE(found.conclusion.find("Not certified in double precision"), std::string::npos);
+  for (const auto& g : found.guarantees) EXPECT_FALSE(g.holds && g.verified && g.lambda_from == "lambda_min");
+}
+
+TEST(Certify, WithoutLabelsTheLabelPartsAreLeftOut) {
+  const auto found = certify(dataset(sphere(20, 6)));
+  EXPECT_EQ(found.outcome, "verified");
+  EXPECT_FALSE(found.forecast);
+  EXPECT_FALSE(found.leave_one_out_error);
+  EXPECT_TRUE(found.complexity.empty());
+  EXPECT_TRUE(found.suspects.empty());
+}
+
+TEST(Certify, SmallestDataSets) {
+  for (const auto& [n, d] : {std::pair<Index, Index>{1, 1}, {1, 5}, {2, 1}, {2, 2}, {3, 2}}) {
+    const auto found = certify(regression(sphere(n, d)));
+    EXPECT_FALSE(found.conclusion.empty()) << n << d;
+    if (n == 1) {
+      EXPECT_EQ(found.outcome, "verified");
+      EXPECT_NEAR(found.lambda_min, 0.5, 1e-15);  // Sigma = (1/2)
+      EXPECT_TRUE(std::isinf(found.separation));
+    }
+  }
+}
+
+// A flipped label among points of two tight clusters is the one that leave-one-out names.
+TEST(Certify, AFlippedLabelIsSuspected) {
+  RowMatrix X(40, 10);
+  const RowMatrix noise = sphere(40, 10);
+  for (Index i = 0; i < 40; ++i) {
+    X.row(i) = 0.2 * noise.row(i);
+    X(i, i % 2) += 1;
+  }
+  Dataset data = classes(X, 2);
+  data.y(5) = 0;
+  const auto found = certify(data);
+  ASSERT_EQ(found.suspects.size(), 1u);
+  EXPECT_EQ(found.suspects[0].sample.record, 5);
+  EXPECT_EQ(found.suspects[0].sample.label, "class0");
+  EXPECT_EQ(found.suspects[0].predicted, "class1");
+  EXPECT_NEAR(*found.leave_one_out_error, 1.0 / 40, 1e-15);
+  EXPECT_LT(found.complexity[0], found.complexity_shuffled[0]);
+}
+
+TEST(Certify, AnOutlierOfARegressionIsSuspected) {
+  Dataset data = regression(sphere(60, 4));
+  for (Index i = 0; i < 60; ++i) data.y(i) = data.X.row(i).sum();
+  data.y(17) += 30;
+  const auto found = certify(data);
+  ASSERT_FALSE(found.suspects.empty());
+  EXPECT_EQ(found.suspects[0].sample.record, 17);
+}
+
+TEST(Certify, AllBoundsOfTheQuadraticHaveTwoTerms) {
+  EXPECT_EQ(certify(classes(sphere(8, 4), 2), {.activation = "quadratic", .all_bounds = true}).outcome,
+            "verified");
+}
+
+TEST(Certify, AllBoundsAreProvenAndBelowLambda) {
+  const auto found = certify(classes(sphere(40, 12), 2), {.activation = "softplus", .all_bounds = true});
+  std::size_t sources = 0;
+  for (const auto& g : found.guarantees) {
+    if (g.lambda_from.empty() || !g.width) continue;
+    ++sources;
+    EXPECT_TRUE(g.verified) << g.theorem << " " << g.lambda_from;
+  }
+  EXPECT_GE(sources, 4u);
+}
+
+TEST(Certify, SpectrumOnRequest) {
+  const auto found = certify(dataset(sphere(30, 9)), {.spectrum = true});
+  ASSERT_EQ(found.spectrum.size(), 30u);
+  EXPECT_NEAR(found.spectrum.front(), found.lambda_min, 1e-13);
+  EXPECT_NEAR(found.spectrum.back(), found.lambda_max, 1e-12);
+  EXPECT_NEAR(std::accumulate(found.spectrum.begin(), found.spectrum.end(), 0.0), 15,
+              1e-12);  // trace of Sigma
+}
+
+TEST(Certify, BadOptionsAndData) {
+  const Dataset data = classes(sphere(6, 3), 2);
+  for (const double bad : {0.0, 1.0, -1.0, 2.0, std::nan("")}) {
+    EXPECT_THROW(certify(data, {.failure_probability = bad}), std::invalid_argument);
+    EXPECT_THROW(certify(data, {.accuracy = bad}), std::invalid_argument);
+  }
+  EXPECT_THROW(certify(data, {.width = -1}), std::invalid_argument);
+  EXPECT_THROW(certify(data, {.step = -1}), std::invalid_argument);
+  EXPECT_THROW(certify(data, {.activation = "swish"}), std::invalid_argument);
+  Dataset zero = data;
+  zero.X.row(4).setZero();
+  EXPECT_THROW(certify(zero), DataError);
+  Dataset nan = data;
+  nan.X(2, 1) = std::nan("");
+  EXPECT_THROW(certify(nan), DataError);
+  Dataset longer = data;
+  longer.X.row(3) *= 1 + 1e-9;
+  EXPECT_THROW(certify(longer, {.normalize = false}), DataError);
+  EXPECT_NO_THROW(certify(data, {.normalize = false}));
+  std::atomic<bool> cancel{true};
+  Progress stopped({}, &cancel);
+  EXPECT_THROW(certify(data, {}, stopped), Interrupted);
+}
+
+TEST(Certify, CenteringSubtractsTheMeanPoint) {
+  Dataset data = regression(sphere(25, 5));
+  data.X.rowwise() += Eigen::RowVectorXd::Constant(5, 10);
+  const auto centred = certify(data, {.center = true}), plain = certify(data);
+  EXPECT_GT(centred.lambda_min, 10 * plain.lambda_min);  // points no longer bunch together
+  Dataset by_hand = data;
+  subtract(by_hand, mean_point(data.X));
+  EXPECT_NEAR(certify(by_hand).lambda_min, centred.lambda_min, 1e-14);
+}
+
+}  // namespace
+}  // namespace zeroloss

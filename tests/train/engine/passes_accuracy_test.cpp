@@ -1,0 +1,240 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cfloat>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "train/engine/passes.hpp"
+#include "support/targets.hpp"
+#include "zeroloss/core/random.hpp"
+
+namespace zeroloss {
+namespace {
+
+using passes::Phi;
+using test::fuses;
+using test::on_each_target;
+using Real = long double;
+
+const Phi kAll[] = {Phi::relu, Phi::softplus, Phi::tanh, Phi::sigmoid,
+                    Phi::erf,  Phi::gelu,     Phi::silu, Phi::quadratic};
+const char* const kNames[] = {"relu", "softplus", "tanh", "sigmoid", "erf", "gelu", "silu", "quadratic"};
+
+// Largest error in units in the last place, of phi and phi': the table in passes_simd.cpp, rounded up.
+const double kFused[][2] = {{0, 0},     {2.5, 2.5}, {3, 2.5}, {2.5, 2.5},
+                            {2.5, 2.5}, {9, 5.5},   {3.5, 4}, {0.5, 0}};
+const double kNotFused[][2] = {{0, 0},   {2.5, 2.5}, {3, 2.5},   {2.5, 2.5},
+                               {3, 2.5}, {11, 8},    {3.5, 4.5}, {0.5, 0}};
+
+std::size_t number(Phi phi) { return static_cast<std::size_t>(phi); }
+
+constexpr Real kRoot = 0.707106781186547524400844362104849039L;  // 1/sqrt 2
+constexpr Real kDensity = 0.398942280401432677939946059934381868L;
+constexpr Real kErfSlope = 1.128379167095512573896158903121545172L;
+
+Real gaussian(Real z, Real scale) {
+  const Real square = z * z;
+  return std::exp(-scale * square) * (1 - scale * std::fma(z, z, -square));
+}
+
+// x = -z/sqrt 2 has a rounding error, put back to first order; of kRoot's own, 1.9e-20, only where that is
+// it.
+Real normal_cdf(Real z) {
+  if (z < -50) return 0;
+  const Real x = -z * kRoot, rest = std::fma(-z, kRoot, -x) - (LDBL_MANT_DIG == 64 ? z * 1.895e-20L : 0);
+  return 0.5L * (std::erfc(x) - rest * kErfSlope * std::exp(-x * x));
+}
+
+Real sigmoid(Real z) {
+  const Real e = std::exp(-std::abs(z));
+  return (z < 0 ? e : 1) / (1 + e);
+}
+
+Real dsigmoid(Real z) {
+  const Real e = std::exp(-std::abs(z));
+  return e / ((1 + e) * (1 + e));
+}
+
+Real exact(Phi phi, bool derivative, Real z) {
+  switch (phi) {
+    case Phi::relu:
+      return derivative ? z >= 0 : std::max<Real>(z, 0);
+    case Phi::softplus:
+      return derivative ? sigmoid(z) : std::max<Real>(z, 0) + std::log1p(std::exp(-std::abs(z)));
+    case Phi::tanh:
+      return derivative ? 4 * dsigmoid(2 * z) : std::tanh(z);
+    case Phi::sigmoid:
+      return derivative ? dsigmoid(z) : sigmoid(z);
+    case Phi::erf:
+      return derivative ? kErfSlope * gaussian(z, 1) : std::erf(z);
+    case Phi::gelu:
+      return derivative ? normal_cdf(z) + z * kDensity * gaussian(z, 0.5) : z * normal_cdf(z);
+    case Phi::silu:
+      return derivative ? sigmoid(z) * (1 + z * sigmoid(-z)) : z * sigmoid(z);
+    default:
+      return derivative ? z : z * z / 2;
+  }
+}
+
+// |computed - exact| over the error that is allowed: `ulps` of the value, 4 units where it is denormal, 2 u
+// within 1/2 of a zero of gelu' or silu'.
+template <class T>
+Real excess(Phi phi, bool derivative, T z, T computed, double ulps) {
+  using Limits = std::numeric_limits<T>;
+  const Real value = exact(phi, derivative, z);
+  if (std::abs(value) > Limits::max()) return std::isinf(computed) && (computed > 0) == (value > 0) ? 0 : 1e9;
+  const Real error = std::abs(computed - value);
+  if (error == 0) return 0;
+  if (derivative &&
+      ((phi == Phi::gelu && std::abs(z + 0.7518) < 0.5) || (phi == Phi::silu && std::abs(z + 1.2785) < 0.5)))
+    return error / Limits::epsilon();
+  if (std::abs(value) < Limits::min()) return error / (4 * Limits::denorm_min());
+  int exponent;
+  std::frexp(value, &exponent);
+  return error / std::ldexp(Real{1}, exponent - Limits::digits) / std::max(ulps, 1e-9);
+}
+
+template <class T>
+void expect_accuracy(const std::vector<T>& points, const double (&bounds)[8][2]) {
+  for (const Phi phi : kAll)
+    for (const bool derivative : {false, true}) {
+      auto values = points;
+      passes::map(phi, derivative, values.data(), static_cast<Index>(values.size()));
+      Real worst = 0;
+      T place = 0;
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const Real ratio = excess(phi, derivative, points[i], values[i], bounds[number(phi)][derivative]);
+        if (!(ratio <= worst)) worst = ratio, place = points[i];
+      }
+      EXPECT_LE(worst, 1) << kNames[number(phi)] << (derivative ? "'" : "") << " at " << place;
+    }
+}
+
+// The same of map_both, where results above its kNegligible in size have the bound in ulp and others an
+// absolute one.
+const double kBoth[][2] = {{0, 0}, {2.5, 4}, {3.5, 6}, {3, 5}, {2.5, 2.5}, {8.5, 6}, {4, 6}, {0.5, 0}};
+
+template <class T>
+void expect_accuracy_of_both(const std::vector<T>& points) {
+  std::vector<T> values(points.size()), slopes(points.size());
+  for (const Phi phi : kAll) {
+    passes::map_both(phi, points.data(), static_cast<Index>(points.size()), values.data(), slopes.data());
+    for (const bool derivative : {false, true}) {
+      Real worst = 0;
+      T place = 0;
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const T computed = derivative ? slopes[i] : values[i];
+        const Real error = std::abs(computed - exact(phi, derivative, points[i]));
+        if (error <= passes::kNegligible<T>) continue;
+        const Real ratio = excess(phi, derivative, points[i], computed, kBoth[number(phi)][derivative]);
+        if (!(ratio <= worst)) worst = ratio, place = points[i];
+      }
+      EXPECT_LE(worst, 1) << kNames[number(phi)] << (derivative ? "'" : "") << " of both at " << place;
+    }
+  }
+}
+
+// Bit patterns over the whole range of T, then the ranges where the functions bend and where their tails end.
+template <class T>
+std::vector<T> sweep(std::size_t count) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  const Bits last = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  std::vector<T> points;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Bits bits = last / count * k + 977 * k % 4096;
+    points.push_back(std::bit_cast<T>(bits));
+    points.push_back(-points.back());
+  }
+  Random random(5, Stream::points);
+  for (const double end : {1.0, 6.0, 20.0, sizeof(T) == 4 ? 110.0 : 760.0})
+    for (std::size_t k = 0; k < count; ++k)
+      points.push_back(static_cast<T>(end * (2 * random.uniform() - 1)));
+  return points;
+}
+
+TEST(PassAccuracy, FloatIsAccurateOverTheWholeRange) {
+  const auto points = sweep<float>(50000);
+  on_each_target([&](std::int64_t target) {
+    expect_accuracy(points, fuses(target) ? kFused : kNotFused);
+    expect_accuracy_of_both(points);
+  });
+}
+
+TEST(PassAccuracy, DoubleIsAccurateOverTheWholeRange) {
+  if (LDBL_MANT_DIG < 64) GTEST_SKIP() << "long double is no more than double here";
+  const auto points = sweep<double>(50000);
+  on_each_target([&](std::int64_t target) {
+    expect_accuracy(points, fuses(target) ? kFused : kNotFused);
+    expect_accuracy_of_both(points);
+  });
+}
+
+TEST(PassAccuracy, SlowFloatIsAccurateAtMillionsOfNumbers) {
+  std::vector<float> points;
+  for (std::uint32_t bits = 0x3c000000; bits < 0x43000000; bits += 53) {  // 2^-7 .. 2^7
+    points.push_back(std::bit_cast<float>(bits));
+    points.push_back(-points.back());
+  }
+  expect_accuracy(points, test::best_target_fuses() ? kFused : kNotFused);
+  expect_accuracy_of_both(points);
+}
+
+template <class T>
+class PassAccuracyOf : public testing::Test {};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(PassAccuracyOf, Types);
+
+TYPED_TEST(PassAccuracyOf, LimitsAreThoseOfTheScalarFunctions) {
+  using Limits = std::numeric_limits<TypeParam>;
+  on_each_target([](std::int64_t) {
+    for (const Phi phi : kAll) {
+      const Activation& scalar = activation(kNames[number(phi)]);
+      for (const TypeParam size : {Limits::infinity(), Limits::max(), TypeParam{0}})
+        for (const TypeParam z : {size, -size})
+          for (const bool derivative : {false, true}) {
+            TypeParam value = z;
+            passes::map(phi, derivative, &value, 1);
+            const auto expected = static_cast<TypeParam>(derivative ? scalar.dphi(z) : scalar.phi(z));
+            if (size == 0)
+              EXPECT_NEAR(value, expected, Limits::epsilon()) << scalar.name << derivative << " at " << z;
+            else
+              EXPECT_EQ(value, expected) << scalar.name << derivative << " at " << z;
+          }
+    }
+  });
+}
+
+TYPED_TEST(PassAccuracyOf, ReluCountsZeroOfEitherSignAsActive) {
+  TypeParam values[] = {0, -TypeParam{0}, -std::numeric_limits<TypeParam>::denorm_min()};
+  passes::map(Phi::relu, true, values, 3);
+  EXPECT_EQ(values[0], 1);
+  EXPECT_EQ(values[1], 1);
+  EXPECT_EQ(values[2], 0);
+}
+
+TEST(PassAccuracy, DoubleAgreesWithTheScalarFunctions) {
+  Random random(6, Stream::points);
+  std::vector<double> points;
+  for (const double end : {3.0, 700.0})
+    for (int k = 0; k < 20000; ++k) points.push_back(end * (2 * random.uniform() - 1));
+  for (const Phi phi : kAll) {
+    const Activation& scalar = activation(kNames[number(phi)]);
+    for (const bool derivative : {false, true}) {
+      auto values = points;
+      passes::map(phi, derivative, values.data(), static_cast<Index>(values.size()));
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const double expected = derivative ? scalar.dphi(points[i]) : scalar.phi(points[i]);
+        const double allowed = 18 * DBL_EPSILON * std::abs(expected) + 0x1p-1060 +
+                               (derivative && points[i] < 0 && points[i] > -2 ? DBL_EPSILON * 3 : 0);
+        ASSERT_NEAR(values[i], expected, allowed) << scalar.name << derivative << " at " << points[i];
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace zeroloss
