@@ -29,7 +29,8 @@ else()
   message(STATUS "zeroloss conv: no LibTorch found")
 endif()
 
-add_library(zeroloss_conv ${conv_sources})
+# evaluation and options are hidden in the other library.
+add_library(zeroloss_conv ${conv_sources} src/conv/evaluation.cpp src/conv/options.cpp)
 add_library(zeroloss::conv ALIAS zeroloss_conv)
 target_compile_options(zeroloss_conv PRIVATE -Wall -Wextra)
 target_include_directories(zeroloss_conv PRIVATE src)
@@ -49,8 +50,13 @@ if(Torch_FOUND)
     target_include_directories(zeroloss_conv SYSTEM PRIVATE ${ZEROLOSS_NCCL_INCLUDE})
   endif()
 endif()
+zeroloss_hide_internals(zeroloss_conv)
 set_target_properties(zeroloss_conv PROPERTIES
   EXPORT_NAME conv INSTALL_RPATH $ORIGIN VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+
+if(Torch_FOUND AND (ZEROLOSS_BUILD_TESTS OR ZEROLOSS_BUILD_BENCH))
+  zeroloss_inside(zeroloss_conv zeroloss_inside ${TORCH_LIBRARIES})
+endif()
 
 add_executable(zeroloss_conv_command
   apps/zeroloss/conv_evaluate.cpp apps/zeroloss/conv_main.cpp

@@ -1,4 +1,4 @@
-# zeroloss_embed(TARGET NAME FILE): compiles FILE into TARGET as zeroloss::embedded::NAME, declared in src/data/embedded.hpp.
+# zeroloss_embed(TARGET NAME FILE): compiles FILE into TARGET as zeroloss::internal::embedded::NAME, declared in src/data/embedded.hpp.
 # This file is also the script that writes the source: cmake -D NAME=.. -D FILE=.. -D SOURCE=.. -P embed.cmake
 if(CMAKE_SCRIPT_MODE_FILE)
   file(READ ${FILE} bytes HEX)
@@ -9,7 +9,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
 static constexpr char bytes[] = {
 ${bytes}};
 
-constinit const std::string_view zeroloss::embedded::${NAME}{bytes, sizeof bytes};
+constinit const std::string_view zeroloss::internal::embedded::${NAME}{bytes, sizeof bytes};
 ")
   return()
 endif()

@@ -11,6 +11,7 @@
 #include "data/resize.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 /// size x size pixels at (top, left) of an image; pixels outside of it are zero.

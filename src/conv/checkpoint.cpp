@@ -6,7 +6,7 @@
 
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 using Json = nlohmann::json;
@@ -95,4 +95,4 @@ ConvCheckpoint read_checkpoint(const std::filesystem::path& path, const Metadata
   return c;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -7,7 +7,7 @@
 #include "conv/options.hpp"
 
 /// What a run needs to go on where it was.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// Sums over the steps since the last record, of all processes.
 struct Totals {
@@ -30,4 +30,4 @@ void write_checkpoint(const std::filesystem::path& path, const ConvCheckpoint& c
 /// Throws DataError if the file is damaged, or of a run with another identity (naming the first difference).
 ConvCheckpoint read_checkpoint(const std::filesystem::path& path, const Metadata& identity);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

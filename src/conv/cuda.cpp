@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <torch/cuda.h>
 
-namespace zeroloss::cuda {
+namespace zeroloss::internal::cuda {
 
 struct Graph::State {
   at::cuda::CUDAGraph graph;
@@ -45,4 +45,4 @@ Graph::~Graph() = default;
 
 void Graph::replay() { state_->graph.replay(); }
 
-}  // namespace zeroloss::cuda
+}  // namespace zeroloss::internal::cuda

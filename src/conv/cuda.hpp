@@ -5,7 +5,7 @@
 
 /// What is said with CUDA's own headers. Without CUDA (cuda_absent.cpp) there are no devices, and nothing
 /// else here is called.
-namespace zeroloss::cuda {
+namespace zeroloss::internal::cuda {
 
 int devices();
 std::string version();         ///< "CUDA 13.0", "no CUDA"
@@ -34,4 +34,4 @@ class Graph {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace zeroloss::cuda
+}  // namespace zeroloss::internal::cuda

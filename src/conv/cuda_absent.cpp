@@ -1,7 +1,7 @@
 #include "conv/cuda.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss::cuda {
+namespace zeroloss::internal::cuda {
 namespace {
 
 [[noreturn]] void absent() { throw BackendError("conv: this build of LibTorch has no CUDA"); }
@@ -20,4 +20,4 @@ Graph::Graph(const std::function<void()>&) { absent(); }
 Graph::~Graph() = default;
 void Graph::replay() { absent(); }
 
-}  // namespace zeroloss::cuda
+}  // namespace zeroloss::internal::cuda

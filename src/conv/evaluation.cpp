@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 /// An output for comparisons.
@@ -75,4 +75,4 @@ ConvEvaluation evaluate(const Logits& logits, const std::vector<std::int64_t>& l
   return sums.evaluation();
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -5,7 +5,7 @@
 
 #include "zeroloss/conv/evaluate.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// How outputs compare with labels, added up batch by batch. n x classes outputs need not be kept: for a
 /// million photos of a thousand classes they are 5 GB.
@@ -30,4 +30,4 @@ class EvaluationSums {
   std::vector<double> numbers_;  // sum of the loss, labels not among the five largest, confusion row by row
 };
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

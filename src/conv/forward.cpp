@@ -13,7 +13,7 @@
 #include "zeroloss/conv/train.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 torch::Device device_of(const std::string& name, int local_rank) {
@@ -139,4 +139,4 @@ void predict_rows(const std::vector<ConvLayer>& layers, const std::vector<torch:
   collect();
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

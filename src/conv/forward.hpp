@@ -9,7 +9,7 @@
 #include "zeroloss/conv/resnet.hpp"
 
 /// The network as LibTorch computes it.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// Where tensors live, and the type in which convolutions are computed.
 struct Compute {
@@ -45,4 +45,4 @@ void predict_rows(const std::vector<ConvLayer>& layers, const std::vector<torch:
                   const torch::Tensor& projection, const ImageSet& images, Index first, Index last,
                   const Compute& compute, Progress& progress, Index batch, const UseRows& use);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

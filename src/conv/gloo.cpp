@@ -2,7 +2,7 @@
 
 #include "conv/group-inl.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 std::unique_ptr<Group> join_gloo(const ConvProcess& process) {
   using Gloo = c10d::ProcessGroupGloo;
@@ -13,4 +13,4 @@ std::unique_ptr<Group> join_gloo(const ConvProcess& process) {
   });
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

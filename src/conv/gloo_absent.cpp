@@ -1,7 +1,7 @@
 #include "conv/group.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 std::unique_ptr<Group> join_gloo(const ConvProcess&) {
   throw BackendError(
@@ -9,4 +9,4 @@ std::unique_ptr<Group> join_gloo(const ConvProcess&) {
       "libgloo-dev)");
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -8,7 +8,7 @@
 #include "zeroloss/core/error.hpp"
 
 /// What gloo and NCCL have in common.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 inline constexpr std::chrono::milliseconds kJoining = std::chrono::minutes(5);    ///< for all to come
 inline constexpr std::chrono::milliseconds kTogether = std::chrono::minutes(60);  ///< for the slowest of all
@@ -73,4 +73,4 @@ class Processes : public Group {
   c10::intrusive_ptr<Backend> backend_;
 };
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

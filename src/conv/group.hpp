@@ -7,7 +7,7 @@
 #include "zeroloss/conv/train.hpp"
 
 /// Processes that train together, over torch.distributed's back ends.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 class Group {
  public:
@@ -22,4 +22,4 @@ std::unique_ptr<Group> join_group(const ConvProcess& process, const Compute& com
 std::unique_ptr<Group> join_gloo(const ConvProcess& process);
 std::unique_ptr<Group> join_nccl(const ConvProcess& process);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

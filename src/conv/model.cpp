@@ -10,7 +10,7 @@
 #include "zeroloss/conv/resnet.hpp"
 #include "zeroloss/core/onnx.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -220,4 +220,4 @@ void export_onnx(const std::filesystem::path& path, const ConvNetwork& network, 
   model.write(path);
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

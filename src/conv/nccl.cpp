@@ -2,7 +2,7 @@
 
 #include "conv/group-inl.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 std::unique_ptr<Group> join_nccl(const ConvProcess& process) {
   using Nccl = c10d::ProcessGroupNCCL;
@@ -13,4 +13,4 @@ std::unique_ptr<Group> join_nccl(const ConvProcess& process) {
   });
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -1,11 +1,11 @@
 #include "conv/group.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 std::unique_ptr<Group> join_nccl(const ConvProcess&) {
   throw BackendError(
       "conv: several processes on GPUs need NCCL, whose header was not there when this was built (nccl.h)");
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -10,7 +10,7 @@
 
 #include "zeroloss/core/digest.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 void require(bool holds, const char* name, const char* range, const auto& found) {
@@ -172,4 +172,4 @@ std::string name(ConvStatus status) {
   return kNames[static_cast<int>(status)];
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

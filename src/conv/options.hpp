@@ -3,7 +3,7 @@
 #include "zeroloss/core/tensors.hpp"
 
 /// ConvOptions, checked and worked out.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// Throws std::invalid_argument naming an option that is out of its range.
 void check(const ConvOptions& options);
@@ -19,4 +19,4 @@ Augment augment_of(const ConvOptions& options, Index image_size);
 /// What a run's weights depend on, by name: a checkpoint goes on with the run of the same identity only.
 Metadata identity(const ConvOptions& options, const ImageSet& images, Index steps);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -17,6 +17,7 @@
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 using Clock = std::chrono::steady_clock;

@@ -13,7 +13,7 @@
 
 #include "conv/evaluation.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 constexpr Index kEvaluationBatch = 250;
@@ -251,4 +251,4 @@ void ConvTrainer::restore(const std::vector<std::pair<std::string, std::vector<f
   steps_ = steps;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -13,7 +13,7 @@
 #include "zeroloss/conv/train.hpp"
 
 /// One step of training after another, on one device.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// Sums over the steps since they were last taken, of this process or of all.
 struct StepSums {
@@ -77,4 +77,4 @@ class ConvTrainer {
   double images_seen_ = 0, steps_seen_ = 0;  // since the sums were taken
 };
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -6,6 +6,7 @@
 #include "core/vega.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 // Powers of ten beyond 0.001 .. 1,000 are written as 1e4. What Vega leaves unlabelled stays so.
@@ -56,7 +57,7 @@ std::vector<std::size_t> drawn(const Curve& curve, const Axis& x, const Axis& y)
 
 }  // namespace
 
-Json vega_frame(const std::string& title) {
+Json internal::vega_frame(const std::string& title) {
   return {{"$schema", "https://vega.github.io/schema/vega-lite/v5.json"},
           {"title", {{"text", title}, {"anchor", "start"}, {"fontSize", 14}}},
           {"width", 520},
@@ -68,7 +69,7 @@ Json vega_frame(const std::string& title) {
             {"numberFormat", ",.6~g"}}}};
 }
 
-std::string vega_text(const Json& spec) {
+std::string internal::vega_text(const Json& spec) {
   return spec.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

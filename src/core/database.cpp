@@ -10,7 +10,7 @@
 
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 void check(int code, sqlite3* database, const std::string& name) {
@@ -103,4 +103,4 @@ std::int64_t Database::changes() const { return sqlite3_changes64(database_); }
 
 void Database::roll_back() noexcept { sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr); }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

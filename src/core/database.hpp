@@ -10,7 +10,7 @@ struct sqlite3_stmt;
 
 /// SQLite, with exceptions: ResourceError with its reason where reading or writing fails (disk full, locked,
 /// ..), DataError for a file that is no database.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// A prepared statement. Values are bound, in the order of its question marks, each time it runs.
 class Statement {
@@ -90,4 +90,4 @@ class Database {
   std::string name_;
 };
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -8,6 +8,7 @@
 
 /// SHA-256 in plain C++ (FIPS 180-4, sections 4.1.2, 5 and 6.2), for builds without OpenSSL.
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 using Word = std::uint32_t;
@@ -80,7 +81,7 @@ std::string Sha256::hex() {
   update(last, 8);
   for (int k = 0; k < 32; ++k)
     last[k] = static_cast<unsigned char>(state_->hash[static_cast<std::size_t>(k / 4)] >> (24 - 8 * (k % 4)));
-  return zeroloss::hex(last, sizeof last);
+  return internal::hex(last, sizeof last);
 }
 
 }  // namespace zeroloss

@@ -4,7 +4,7 @@
 
 #include "core/vega.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 // Where the rectangles of a side begin and end.
@@ -147,4 +147,4 @@ std::string heat_map(const HeatMap& map) {
   return vega_text(spec);
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <string>
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// Two lower-case hexadecimal digits for each byte.
 inline std::string hex(const unsigned char* bytes, std::size_t count) {
@@ -15,4 +15,4 @@ inline std::string hex(const unsigned char* bytes, std::size_t count) {
   return text;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -27,7 +27,7 @@ int dgesvd_(const char*, const char*, const int*, const int*, double*, const int
             const int*, double*, const int*, double*, const int*, int*);
 }
 
-namespace zeroloss::lapack {
+namespace zeroloss::internal::lapack {
 
 inline int size(Index n) {
   if (n > std::numeric_limits<int>::max())
@@ -78,4 +78,4 @@ ZEROLOSS_BLAS(double, d)
 ZEROLOSS_BLAS(float, s)
 #undef ZEROLOSS_BLAS
 
-}  // namespace zeroloss::lapack
+}  // namespace zeroloss::internal::lapack

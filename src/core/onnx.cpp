@@ -16,6 +16,7 @@
 #include "zeroloss/version.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 constexpr int kOpset = 13, kIrVersion = 7;

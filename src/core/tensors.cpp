@@ -22,6 +22,7 @@
 static_assert(std::endian::native == std::endian::little, "numbers are stored as they lie in memory");
 
 namespace zeroloss {
+using namespace internal;
 namespace fs = std::filesystem;
 namespace {
 
@@ -184,7 +185,7 @@ class Reader {
 
 }  // namespace
 
-Index checked_bytes(const TensorView& tensor, const char* who) {
+Index internal::checked_bytes(const TensorView& tensor, const char* who) {
   const auto refuse = [&](const std::string& what) {
     return std::invalid_argument(fmt::format("{}: tensor '{}': {}", who, tensor.name, what));
   };

@@ -8,7 +8,7 @@
 #include "core/lapack.hpp"
 #include "zeroloss/core/blas.hpp"
 
-namespace zeroloss::tiled {
+namespace zeroloss::internal::tiled {
 namespace {
 
 constexpr Index kTile = 256;    // side of a tile of a matrix
@@ -89,4 +89,4 @@ Matrix product(const Matrix& A, const Matrix& V) {
   return W;
 }
 
-}  // namespace zeroloss::tiled
+}  // namespace zeroloss::internal::tiled

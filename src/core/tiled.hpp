@@ -5,7 +5,7 @@
 /// Dense linear algebra whose bits do not depend on the number of threads: tiles of fixed size, each computed
 /// by one thread with BLAS on one thread. Lower triangles; the part above the diagonal is neither read nor
 /// meaningful afterwards.
-namespace zeroloss::tiled {
+namespace zeroloss::internal::tiled {
 
 /// C (lower) = A A^T, A n x k column-major.
 void product_with_transpose(const Matrix& A, Matrix& C);
@@ -22,4 +22,4 @@ void solve(const Matrix& L, Eigen::Ref<Matrix> B);
 /// A V for symmetric A (lower triangle given), V n x b.
 Matrix product(const Matrix& A, const Matrix& V);
 
-}  // namespace zeroloss::tiled
+}  // namespace zeroloss::internal::tiled

@@ -5,11 +5,11 @@
 #include "zeroloss/core/chart.hpp"
 
 /// What all figures have in common.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 using Json = nlohmann::ordered_json;
 
 Json vega_frame(const std::string& title);
 std::string vega_text(const Json& spec);  ///< names that are not UTF-8 come out with replacement characters
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -13,7 +13,7 @@
 
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 bool ByteReader::fill() {
   begin_ = 0;
@@ -131,4 +131,4 @@ Bytes gzip_bytes(const std::string& name, std::string_view gzip) {
   return {name, open, std::nullopt};
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -7,7 +7,7 @@
 #include <vector>
 
 /// Where readers get bytes from, compressed or not.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// One pass over a stream of bytes.
 class ByteReader {
@@ -44,4 +44,4 @@ Bytes file_bytes(const std::string& path);
 /// gzip data in memory, which must outlive the result.
 Bytes gzip_bytes(const std::string& name, std::string_view gzip);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -10,7 +10,7 @@
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/random.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 /// p of "noise:p"; -1 if it is not of this form.
@@ -98,4 +98,4 @@ void treat_labels(Vector& y, Index classes, const std::string& labels, std::uint
   if (labels.starts_with("noise:")) add_noise(y, c, noise_of(labels), Random(seed, Stream::noise));
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -6,7 +6,7 @@
 #include "zeroloss/core/matrix.hpp"
 
 /// Which records are kept and what becomes of their labels: one meaning for points and for images.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// Throws std::invalid_argument, which begins with the name of the `function`, for an option out of its
 /// range: n < 0, labels not "given", "random" or "noise:p" with p in [0, 1], seed >= 2^53.
@@ -27,4 +27,4 @@ void keep(std::vector<Index>& records, const std::string& source, Index n, bool 
 /// ("noise:p"). Real targets (classes = 0): permuted, or each replaced by that of another point.
 void treat_labels(Vector& y, Index classes, const std::string& labels, std::uint64_t seed);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

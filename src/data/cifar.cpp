@@ -8,7 +8,7 @@
 
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,4 +66,4 @@ std::optional<Cifar> find_cifar(const std::string& path, const std::string& spli
   return std::nullopt;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

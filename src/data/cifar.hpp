@@ -7,7 +7,7 @@
 #include "zeroloss/core/matrix.hpp"
 
 /// Folders of CIFAR files: https://www.cs.toronto.edu/~kriz/cifar.html
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// The files of one split. A record is `label_bytes` labels, of which the last one counts, then the pixels:
 /// 32 x 32 red ones, as many green ones, as many blue ones.
@@ -30,4 +30,4 @@ struct Cifar {
 /// there. `split` is train or test. DataError for a wrong file of class names.
 std::optional<Cifar> find_cifar(const std::string& path, const std::string& split);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -13,7 +13,7 @@
 #include "data/formats.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 std::string lower(std::string_view text) {
@@ -276,4 +276,4 @@ Source read_csv(const Bytes& bytes, const std::string& target) {
   return std::move(records).source();
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -5,7 +5,7 @@
 #include "zeroloss/data/images.hpp"
 
 /// Image formats, from bytes in memory. `path` is for messages.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 Image decode_image(const std::string& path, std::string_view bytes);  ///< as decode_image(path)
 Image decode_jpeg(const std::string& path, std::string_view bytes);
@@ -23,4 +23,4 @@ void orient(Image& image, int orientation);
 /// The orientation in an EXIF segment ("Exif\0\0", then TIFF); 1 if it has none or is damaged.
 int exif_orientation(std::string_view segment);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

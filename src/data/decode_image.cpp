@@ -7,7 +7,7 @@
 #include "data/decode.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 void check_image_size(const std::string& path, Index height, Index width) {
   constexpr Index kMostPixels = 100'000'000;
@@ -27,4 +27,4 @@ Image decode_image(const std::string& path, std::string_view bytes) {
 
 Image decode_image(const std::string& path) { return decode_image(path, image_bytes(path)); }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

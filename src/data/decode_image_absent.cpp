@@ -2,7 +2,7 @@
 #include "zeroloss/core/error.hpp"
 
 /// In place of decode_image.cpp, decode_jpeg.cpp and decode_png.cpp where their libraries are absent.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 Image decode_image(const std::string& path, std::string_view) {
   throw BackendError(path +
@@ -12,4 +12,4 @@ Image decode_image(const std::string& path, std::string_view) {
 
 Image decode_image(const std::string& path) { return decode_image(path, {}); }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -9,7 +9,7 @@
 #include "data/decode.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 constexpr int kMostScans = 500;  // a small progressive file could keep a decoder busy for hours
@@ -114,4 +114,4 @@ Image decode_jpeg(const std::string& path, std::string_view bytes) {
   return image;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -8,7 +8,7 @@
 #include "data/decode.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 /// One decoder. libpng reports errors by a call, which leaves by longjmp, past frames that have nothing to
@@ -90,4 +90,4 @@ Image decode_png(const std::string& path, std::string_view bytes) {
   return image;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -15,7 +15,7 @@
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 namespace fs = std::filesystem;
@@ -180,4 +180,4 @@ void download(const KnownFile& file, const fs::path& path, Progress& progress, c
   throw BackendError(all + "; check the network and run again: it continues where it stopped");
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -3,7 +3,7 @@
 
 #include "zeroloss/data/fetch.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// Downloads one file to `path`, through path.part; size and SHA-256 are verified. Throws as fetch does.
 void download(const KnownFile& file, const std::filesystem::path& path, Progress& progress,
@@ -13,4 +13,4 @@ void download(const KnownFile& file, const std::filesystem::path& path, Progress
 /// removed, if an entry would land outside the folder or is a link.
 void unpack(const std::filesystem::path& archive, const std::string& kept, Progress& progress);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

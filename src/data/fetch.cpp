@@ -11,6 +11,7 @@
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 namespace fs = std::filesystem;

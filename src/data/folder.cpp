@@ -11,7 +11,7 @@
 #include "zeroloss/core/error.hpp"
 
 /// Folders: of binary files, of images.
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 namespace fs = std::filesystem;
@@ -77,4 +77,4 @@ std::string digest_of(const std::vector<std::string>& paths) {
   return digest.hex();
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -5,7 +5,7 @@
 #include "zeroloss/data/readers.hpp"
 
 /// One function for each format. All throw DataError for anything wrong with the data.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 Source read_csv(const Bytes& bytes, const std::string& target);  ///< target as in ReadOptions
 Source read_npy(const Bytes& bytes);
@@ -22,4 +22,4 @@ Source image_source(const std::string& path, const std::string& split);
 /// SHA-256 of the bytes of these files, one after the other.
 std::string digest_of(const std::vector<std::string>& paths);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -7,7 +7,7 @@
 #include "zeroloss/core/error.hpp"
 
 /// The idx format of MNIST: http://yann.lecun.com/exdb/mnist/
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 struct Idx {
@@ -112,4 +112,4 @@ Source read_idx(const std::string& path) {
   return source;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

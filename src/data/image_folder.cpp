@@ -15,7 +15,7 @@
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 namespace fs = std::filesystem;
@@ -216,4 +216,4 @@ ImageSet read_image_folder(const std::string& path, const ImageOptions& options,
   return set;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -2,7 +2,7 @@
 #include "zeroloss/data/images.hpp"
 
 /// Folders ROOT/CLASS/*.jpg, see read_images.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// Whether there is an image where read_images looks for the train split.
 bool is_image_folder(const std::string& path);
@@ -14,4 +14,4 @@ ImageSet read_image_folder(const std::string& path, const ImageOptions& options,
 /// records lie class by class, so that the first n are taken from the classes in turn.
 void choose_images(ImageSet& set, const ImageOptions& options, bool sorted);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -20,7 +20,7 @@
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/run.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 namespace fs = std::filesystem;
@@ -154,4 +154,4 @@ void ImageIndex::add(const std::string& file, FileFacts facts) {
   changed_ = true;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

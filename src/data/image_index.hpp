@@ -8,7 +8,7 @@
 
 /// What reading the files of an image folder told, kept from one start of a program to the next: decoding a
 /// million photos takes hours.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// What one file holds. A digest alone is known of one that was not decoded.
 struct FileFacts {
@@ -49,4 +49,4 @@ class ImageIndex {
   std::map<std::string, FileFacts> facts_;  // by the path below folder_
 };
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -4,7 +4,7 @@
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/data/images.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 /// Planar, as the points of CIFAR are.
@@ -47,4 +47,4 @@ Source image_source(const std::string& path, const std::string& split) {
   return source;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

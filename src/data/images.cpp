@@ -18,6 +18,7 @@
 #include "zeroloss/core/memory.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 namespace fs = std::filesystem;
@@ -128,7 +129,7 @@ std::string folder_of(const std::string& source, const ImageOptions& options) {
 
 }  // namespace
 
-void choose_images(ImageSet& set, const ImageOptions& options, bool sorted) {
+void internal::choose_images(ImageSet& set, const ImageOptions& options, bool sorted) {
   std::vector<Index> of(set.labels.begin(), set.labels.end());
   if (options.classes.empty()) {
     set.records.resize(of.size());

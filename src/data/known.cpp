@@ -11,10 +11,11 @@
 
 /// What there is to know about public data sets without a network.
 namespace zeroloss {
+using namespace internal;
 
 namespace fs = std::filesystem;
 
-bool is_there(const KnownFile& file, const fs::path& folder) {
+bool internal::is_there(const KnownFile& file, const fs::path& folder) {
   if (!file.unpacks_to.empty()) return fs::is_directory(folder / file.unpacks_to);
   const fs::path path = folder / file.name;
   return fs::is_regular_file(path) && fs::file_size(path) == file.bytes;
@@ -62,7 +63,7 @@ bool is_cached(const KnownSet& set, const std::string& cache) {
   return std::ranges::all_of(set.files, [&](const KnownFile& file) { return is_there(file, folder); });
 }
 
-std::string cached_folder(const KnownSet& set, const std::string& cache, const std::string& function) {
+std::string internal::cached_folder(const KnownSet& set, const std::string& cache, const std::string& function) {
   if (cache.empty())
     throw std::invalid_argument(fmt::format("{}: {} needs a cache folder", function, set.name));
   if (!is_cached(set, cache))

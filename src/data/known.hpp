@@ -4,7 +4,7 @@
 
 #include "zeroloss/data/fetch.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// Whether the file lies in the folder with its full size, an archive unpacked.
 bool is_there(const KnownFile& file, const std::filesystem::path& folder);
@@ -13,4 +13,4 @@ bool is_there(const KnownFile& file, const std::filesystem::path& folder);
 /// a cache, DataError if the set is not in it.
 std::string cached_folder(const KnownSet& set, const std::string& cache, const std::string& function);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

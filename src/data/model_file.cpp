@@ -9,7 +9,7 @@
 
 #include "zeroloss/core/text.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 using Json = nlohmann::json;
@@ -91,4 +91,4 @@ const Tensor& ModelFile::tensor(const char* name, Dtype dtype, std::size_t sizes
   return *found;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

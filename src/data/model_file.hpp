@@ -8,7 +8,7 @@
 #include "zeroloss/data/dataset.hpp"
 
 /// What model files of every kind have in common: metadata that says what they are, and careful reading.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// kind, format_version = 1, precision, task, class_names (a JSON list), then `own`. What `extra` says under
 /// one of these keys is left out. Text becomes UTF-8, see utf8() in core/text.
@@ -42,4 +42,4 @@ class ModelFile {
   TensorFile file_;
 };
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -15,7 +15,7 @@
 #include "zeroloss/data/arrays.hpp"
 
 /// npy files and npz archives: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 struct Array {
@@ -280,4 +280,4 @@ RowMatrix read_matrix(const std::string& path, const std::string& name) {
   return matrix_of(found->second);
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

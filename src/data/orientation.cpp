@@ -3,7 +3,7 @@
 #include "data/decode.hpp"
 
 /// EXIF 2.3, section 4.6.4: tag 0x0112 says where the stored first row and column belong.
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 /// Numbers of a TIFF structure; 0 beyond its end.
@@ -57,4 +57,4 @@ void orient(Image& image, int orientation) {
   image = std::move(turned);
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -16,6 +16,7 @@
 #include "zeroloss/data/synthetic.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 namespace fs = std::filesystem;

@@ -9,7 +9,7 @@
 
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 template <class Word>
@@ -143,4 +143,4 @@ Index size_product(const std::vector<std::int64_t>& sizes, const std::string& na
   return product;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -6,7 +6,7 @@
 #include "zeroloss/core/matrix.hpp"
 
 /// Numbers in binary files: records of one fixed size.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// How one number is stored.
 struct Element {
@@ -41,4 +41,4 @@ std::vector<double> read_all(const Block& block);
 /// a * b * ... of sizes in a file; DataError naming the file if negative or beyond 2^63.
 Index size_product(const std::vector<std::int64_t>& sizes, const std::string& name);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 /// Two passes, along rows and then along columns, with weights that are multiples of 2^-22.
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 constexpr int kBits = 22;  // 8 bits of a pixel and a sum of weights of 1 fit into 31 with a bit to spare
@@ -123,4 +123,4 @@ Image resize(const Image& image, Index height, Index width) {
   return resize_window(image, {0, 0, image.height, image.width}, height, width);
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

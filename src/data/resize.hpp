@@ -1,7 +1,7 @@
 #pragma once
 #include "zeroloss/data/images.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// As zeroloss::resize(), of the window `height` x `width` at (top, left) of an image.
 struct Window {
@@ -9,4 +9,4 @@ struct Window {
 };
 Image resize_window(const ImageView& image, const Window& window, Index height, Index width);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -15,7 +15,7 @@
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/data/readers.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 template <class T>
@@ -223,4 +223,4 @@ std::function<RowMatrix(const std::vector<Index>&)> rows_of(RowMatrix X) {
   return [X = std::move(X)](const std::vector<Index>& records) { return RowMatrix(X(records, Eigen::all)); };
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -12,7 +12,7 @@
 #include "data/download.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 namespace fs = std::filesystem;
@@ -90,4 +90,4 @@ void unpack(const fs::path& path, const std::string& kept, Progress& progress) {
   fs::rename(folder.path / kept, path.parent_path() / kept);
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

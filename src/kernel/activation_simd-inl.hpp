@@ -10,7 +10,7 @@
 #define ZEROLOSS_ACTIVATION_TABLES
 #include <cstdint>
 
-namespace zeroloss::phi {
+namespace zeroloss::internal::phi {
 
 #include "kernel/activation_tables.inc"
 
@@ -41,7 +41,7 @@ struct Format<double> {
   static constexpr double kNegligible = 0x1p-400, kQuickEnd = 277.2;
 };
 
-}  // namespace zeroloss::phi
+}  // namespace zeroloss::internal::phi
 #endif
 
 #if defined(ZEROLOSS_ACTIVATION_SIMD) == defined(HWY_TARGET_TOGGLE)  // once for each instruction set
@@ -54,7 +54,7 @@ struct Format<double> {
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace zeroloss::phi::HWY_NAMESPACE {
+namespace zeroloss::internal::phi::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Several vectors that go through a function side by side: one alone would keep the processor waiting for
@@ -487,7 +487,7 @@ struct Silu {
   }
 };
 
-}  // namespace zeroloss::phi::HWY_NAMESPACE
+}  // namespace zeroloss::internal::phi::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 using boost::multiprecision::cpp_int;
@@ -80,4 +80,4 @@ Index rank(std::vector<Integers> rows) {
   return static_cast<Index>(found);
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

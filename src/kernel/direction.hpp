@@ -6,7 +6,7 @@
 #include "zeroloss/data/dataset.hpp"
 
 /// Points in exact arithmetic, up to their lengths.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 using Integers = std::vector<boost::multiprecision::cpp_int>;
 
@@ -20,4 +20,4 @@ std::string key(const Integers& direction, int sign = 1);
 /// Of rows of integers, by elimination without fractions. Cost: rows^2 columns products of long numbers.
 Index rank(std::vector<Integers> rows);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -3,7 +3,7 @@
 
 #include "zeroloss/core/matrix.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 struct Distances {
   double apart, across;  ///< ||x - y||, ||x + y||
@@ -22,4 +22,4 @@ Distances distances(const T* x, const T* y, Index d) {
   return {static_cast<double>(std::sqrt(apart)), static_cast<double>(std::sqrt(across))};
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -4,7 +4,7 @@
 #include "zeroloss/kernel/gram.hpp"
 
 /// The kernel's entries from inner products, vectorised for the processor at hand.
-namespace zeroloss::entries {
+namespace zeroloss::internal::entries {
 
 /// max |values[i]|, 0 for none. NaN is not expected.
 template <class T>
@@ -17,4 +17,4 @@ void map(const Kernel& kernel, T* values, std::size_t count);
 /// sum of 1/(1 - rho^2), what relu's entry error is made of; entries with 1 - |rho| <= cut count as 0.
 double singular_sum(const double* values, std::size_t count, double cut);
 
-}  // namespace zeroloss::entries
+}  // namespace zeroloss::internal::entries

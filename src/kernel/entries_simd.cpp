@@ -15,7 +15,7 @@
 
 #ifndef ZEROLOSS_ENTRIES_ONCE
 #define ZEROLOSS_ENTRIES_ONCE
-namespace zeroloss::entries {
+namespace zeroloss::internal::entries {
 
 // rho^factors times a polynomial in rho, or in rho^2 where every coefficient sits at one parity (half the
 // work).
@@ -41,11 +41,11 @@ Polynomial<T> polynomial(const Kernel& kernel) {
   return p;
 }
 
-}  // namespace zeroloss::entries
+}  // namespace zeroloss::internal::entries
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace zeroloss::entries::HWY_NAMESPACE {
+namespace zeroloss::internal::entries::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class D, class V>
@@ -188,11 +188,11 @@ void MapFloat(const Kernel& kernel, float* values, std::size_t count) { Map(kern
 double LargestDouble(const double* values, std::size_t count) { return Largest(values, count); }
 float LargestFloat(const float* values, std::size_t count) { return Largest(values, count); }
 
-}  // namespace zeroloss::entries::HWY_NAMESPACE
+}  // namespace zeroloss::internal::entries::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace zeroloss::entries {
+namespace zeroloss::internal::entries {
 
 HWY_EXPORT(MapDouble);
 HWY_EXPORT(MapFloat);
@@ -220,5 +220,5 @@ double singular_sum(const double* values, std::size_t count, double cut) {
   return HWY_DYNAMIC_DISPATCH(SingularSum)(values, count, cut);
 }
 
-}  // namespace zeroloss::entries
+}  // namespace zeroloss::internal::entries
 #endif

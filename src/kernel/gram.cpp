@@ -16,6 +16,7 @@
 #include "zeroloss/core/blas.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 constexpr Index kTile = 512;          // rows and columns of a tile: 2 MB of doubles, about one L2 cache

@@ -11,6 +11,7 @@
 #include "zeroloss/core/memory.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 constexpr Index kBlock = 1024;  // columns factored at a time

@@ -13,6 +13,7 @@
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Sums of positive terms
 // carry a factor 1 + 2^-30 in place of directed rounding: that covers k terms while k u < 2^-31.
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 constexpr double u = 0x1p-53;

@@ -14,6 +14,7 @@
 #include "zeroloss/core/memory.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 void require(bool met, const std::string& what) {
@@ -111,7 +112,7 @@ std::string name(DescentStatus status) {
   return kNames[static_cast<int>(status)];
 }
 
-void check_descent(Index layers, const DescentOptions& options) {
+void internal::check_descent(Index layers, const DescentOptions& options) {
   require(layers >= 1, fmt::format("layers must be >= 1; got {}", layers));
   require(options.max_steps >= 0, fmt::format("max_steps must be >= 0; got {}", options.max_steps));
   require(options.tolerance > 0 && std::isfinite(options.tolerance),

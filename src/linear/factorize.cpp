@@ -20,6 +20,7 @@
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 constexpr double kPi = std::numbers::pi;

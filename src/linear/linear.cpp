@@ -14,6 +14,7 @@
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 constexpr Index kDeepest = 1'000'000;

@@ -10,6 +10,7 @@
 #include "linear/risk.hpp"
 
 namespace zeroloss {
+using namespace internal;
 
 Matrix LinearResnet::product() const {
   if (A.empty()) return {};
@@ -28,7 +29,7 @@ double LinearResnet::max_norm() const {
   return largest;
 }
 
-Risk risk_and_gradient(const LinearProblem& problem, const LinearResnet& network, std::vector<Matrix>& G) {
+Risk internal::risk_and_gradient(const LinearProblem& problem, const LinearResnet& network, std::vector<Matrix>& G) {
   const std::vector<Matrix>& A = network.A;
   const std::size_t l = A.size();
   std::vector<Matrix> P(l + 1);  // P_i = (I + A_i) .. (I + A_1)
@@ -49,7 +50,7 @@ Risk risk_and_gradient(const LinearProblem& problem, const LinearResnet& network
   return risk;
 }
 
-double gradient_bound(const LinearProblem& problem, Index layers, double tau, double excess) {
+double internal::gradient_bound(const LinearProblem& problem, Index layers, double tau, double excess) {
   if (!(tau < 1)) return 0;
   const auto l = static_cast<double>(layers);
   return 2 * std::sqrt(l * problem.sigma_min * excess) * std::exp((l - 1) * std::log1p(-tau));

@@ -17,7 +17,7 @@
 #include "zeroloss/data/readers.hpp"
 #include "zeroloss/linear/linear_resnet.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 constexpr double kEpsilon = 0x1p-52;
@@ -221,4 +221,4 @@ NamedProblem read_linear_map(const std::string& map, const std::string& sigma) {
   }
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -10,7 +10,7 @@
 #include "zeroloss/kernel/spectrum.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math.
-namespace zeroloss::verified {
+namespace zeroloss::internal::verified {
 namespace {
 
 constexpr double u = 0x1p-53;
@@ -123,4 +123,4 @@ NearExact near_exact(const LinearResnet& network, const Matrix& R, double s_min)
   return result;
 }
 
-}  // namespace zeroloss::verified
+}  // namespace zeroloss::internal::verified

@@ -3,7 +3,7 @@
 #include "zeroloss/linear/linear_resnet.hpp"
 
 /// Statements about stored doubles that hold in exact arithmetic, rounding included (theory 10).
-namespace zeroloss::verified {
+namespace zeroloss::internal::verified {
 
 /// ||A|| <= this, within a factor 1 + 16 d^2 u of it; infinite if an entry is not finite.
 double norm_bound(const Matrix& A);
@@ -28,4 +28,4 @@ struct NearExact {
 /// `s_min` <= the least singular value of R.
 NearExact near_exact(const LinearResnet& network, const Matrix& R, double s_min);
 
-}  // namespace zeroloss::verified
+}  // namespace zeroloss::internal::verified

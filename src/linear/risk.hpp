@@ -3,7 +3,7 @@
 
 #include "zeroloss/linear/linear_resnet.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 struct Risk {
   double excess = 0;         ///< ||E Sigma^(1/2)||_F^2
@@ -16,4 +16,4 @@ Risk risk_and_gradient(const LinearProblem& problem, const LinearResnet& network
 /// 2 sqrt(l) (1 - tau)^(l-1) sqrt(s_min(Sigma) excess); 0 for tau >= 1.
 double gradient_bound(const LinearProblem& problem, Index layers, double tau, double excess);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 Rotation::Rotation(const Matrix& Q) {
   const Index d = Q.rows();
@@ -40,4 +40,4 @@ Matrix Rotation::root(Index q, Planes planes) const {
   return turned * S_.transpose();
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -3,7 +3,7 @@
 
 #include "zeroloss/core/matrix.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// Q in SO(d) as plane rotations: Q = S blockdiag(T(theta_1), T(theta_2), .., I) S^T with S orthogonal and
 /// T(t) = [cos t, -sin t; sin t, cos t]. From the real Schur form, which for a normal matrix is block
@@ -31,4 +31,4 @@ class Rotation {
   double angle_ = 0;
 };
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -7,7 +7,7 @@
 
 #include "core/lapack.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 Svd decompose(Matrix& A, char job) {
@@ -33,4 +33,4 @@ Svd decompose(Matrix& A, char job) {
 Svd singular_values(Matrix A) { return decompose(A, 'N'); }
 Svd singular_vectors(Matrix A) { return decompose(A, 'A'); }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -1,7 +1,7 @@
 #pragma once
 #include "zeroloss/core/matrix.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// A = U diag(s) V^T, s descending; U and V^T square, or empty if only the values are asked for. LAPACK's
 /// dgesvd: Eigen 3.4's divide-and-conquer loses digits where singular values coincide, as those of every
@@ -14,4 +14,4 @@ struct Svd {
 Svd singular_values(Matrix A);
 Svd singular_vectors(Matrix A);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

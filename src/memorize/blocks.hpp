@@ -6,7 +6,7 @@
 /// has sums of its own, taken in the order of the formulas with fused multiply-adds where the processor has
 /// them: the result of a point depends neither on its place nor on the length of vectors. T is float or
 /// double. One thread; pointers need no alignment. NaN in, NaN out.
-namespace zeroloss::blocks {
+namespace zeroloss::internal::blocks {
 
 constexpr Index kPoints = 32;  ///< that are computed together
 constexpr Index kPanel = 256;  ///< terms of an inner product that are summed before they join the others
@@ -36,4 +36,4 @@ void output(const Layer<T>& layer, const T* h, Index count, T* y, T* scratch);
 void largest_products(const double* U, Index rows, Index cols, const double* Z, Index stride, Index count,
                       double* largest);
 
-}  // namespace zeroloss::blocks
+}  // namespace zeroloss::internal::blocks

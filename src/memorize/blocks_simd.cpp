@@ -14,7 +14,7 @@
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
-namespace zeroloss::blocks::HWY_NAMESPACE {
+namespace zeroloss::internal::blocks::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Two vectors of at most 16 lanes: kPoints is a multiple of what they hold.
@@ -178,11 +178,11 @@ void OutputDouble(const Layer<double>& layer, const double* h, Index count, doub
   Output(layer, h, count, y, scratch);
 }
 
-}  // namespace zeroloss::blocks::HWY_NAMESPACE
+}  // namespace zeroloss::internal::blocks::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace zeroloss::blocks {
+namespace zeroloss::internal::blocks {
 
 HWY_EXPORT(AffineFloat);
 HWY_EXPORT(AffineDouble);
@@ -223,5 +223,5 @@ void largest_products(const double* U, Index rows, Index cols, const double* Z, 
   HWY_DYNAMIC_DISPATCH(LargestProducts)(U, rows, cols, Z, stride, count, largest);
 }
 
-}  // namespace zeroloss::blocks
+}  // namespace zeroloss::internal::blocks
 #endif

@@ -13,7 +13,7 @@
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 enum Draws : std::uint64_t { kFirstLayer, kConstant, kCodes };  // of Stream::memorizer
@@ -324,4 +324,4 @@ Construction construct(const Memory& memory, const Origin& origin, Index k, Prog
   return result;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -5,7 +5,7 @@
 #include "zeroloss/memorize/memorizer.hpp"
 
 /// One network, of a given hidden width (theory 11).
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// What is to be memorised: the same for every width.
 struct Memory {
@@ -90,4 +90,4 @@ void apply_paper(const Memory& memory, const Images& images, const PaperCheck& c
 void solve_block(const Memory& memory, const Images& images, Index block, const Eigen::Ref<const Matrix>& G,
                  Memorizer& network);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

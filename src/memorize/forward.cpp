@@ -8,7 +8,7 @@
 #include "memorize/tasks.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 template <class T>
@@ -136,4 +136,4 @@ std::vector<Index> largest_outputs(const Matrix& outputs) {
   return classes;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

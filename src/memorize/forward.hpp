@@ -6,7 +6,7 @@
 
 /// Points through a network, in its own precision. What becomes of a point depends on the point and the
 /// network alone.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// h_0 of every point, n x k; of the network only A_0, b_0 and precision are used.
 RowMatrix first_layer(const Memorizer& network, const RowMatrix& X, Progress& progress);
@@ -17,4 +17,4 @@ using UseOutputs = std::function<void(Index first, const Eigen::Ref<const Matrix
 void each_output(const Memorizer& network, const Eigen::Ref<const RowMatrix>& X, Progress& progress,
                  const UseOutputs& use);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

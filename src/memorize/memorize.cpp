@@ -13,7 +13,7 @@
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -263,4 +263,4 @@ MemorizeResult memorize(const Dataset& data, const MemorizeOptions& options) {
   return memorize(data, options, silent);
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

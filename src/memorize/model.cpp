@@ -8,7 +8,7 @@
 #include "zeroloss/core/onnx.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 constexpr const char* kKind = "memorizer";
@@ -172,4 +172,4 @@ void export_onnx(const std::filesystem::path& path, const Memorizer& network, co
   model.write(path);
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

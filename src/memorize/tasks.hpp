@@ -5,7 +5,7 @@
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/progress.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// work(t) for t = 0, 1, .., tasks - 1, on all threads, in batches that grow to about a tenth of a second:
 /// between them `progress` advances by `amount` a task, and after(begin, end) says whether to go on. What the
@@ -25,4 +25,4 @@ void in_batches(Index tasks, double amount, Progress& progress, const Work& work
   }
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

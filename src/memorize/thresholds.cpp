@@ -8,7 +8,7 @@
 #include "memorize/construct.hpp"
 #include "memorize/tasks.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -134,4 +134,4 @@ void apply_paper(const Memory& memory, const Images& images, const PaperCheck& c
   }
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

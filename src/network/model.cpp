@@ -13,6 +13,7 @@
 #include "zeroloss/kernel/activation.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 constexpr const char* kKind = "two_layer";

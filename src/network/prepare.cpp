@@ -8,7 +8,7 @@
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 // An equation for each distinct point: one of every group of equal points, or one a label where labels
@@ -143,4 +143,4 @@ double norm_above(const Vector& y) {
   return largest * (y / largest).norm() * (1 + static_cast<double>(y.size() + 8) * 0x1p-53);
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

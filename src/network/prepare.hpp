@@ -7,7 +7,7 @@
 #include "zeroloss/kernel/separation.hpp"
 
 /// What certify and fit do to a data set before they look at it.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// The points (x - c)/||x - c|| that proofs are about, as doubles; which of them coincide is decided exactly.
 struct UnitPoints {
@@ -68,4 +68,4 @@ std::string more_conflicts(const std::vector<std::vector<Sample>>& conflicts);
 /// ||y||, rounded up.
 double norm_above(const Vector& y);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

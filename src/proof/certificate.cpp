@@ -17,6 +17,7 @@
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Comparisons are written
 // so that NaN fails them.
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 using namespace verified;

@@ -13,7 +13,7 @@
 #include "zeroloss/kernel/spectrum.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 void tangent_gram(const Matrix& S, const Matrix& G, Matrix& K) {
   tiled::product_with_transpose(S, K);
@@ -24,9 +24,9 @@ void tangent_gram(const Matrix& S, const Matrix& G, Matrix& K) {
 
 void point_gram(const RowMatrix& X, Matrix& G) { tiled::product_with_transpose(Matrix(X), G); }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal
 
-namespace zeroloss::verified {
+namespace zeroloss::internal::verified {
 namespace {
 
 constexpr Index kRows = 128, kNeurons = 128, kPanel = 64;  // of a tile of Z and of one product
@@ -224,4 +224,4 @@ EigenvalueBound highest_eigenvalue(const Matrix& K, double error, Matrix& work, 
   return result;
 }
 
-}  // namespace zeroloss::verified
+}  // namespace zeroloss::internal::verified

@@ -9,7 +9,7 @@
 
 /// One two-layer network on given points, evaluated with bounds of what rounding may have changed. Bits do
 /// not depend on threads.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// K (lower) = (S S^T) o G, the Gram matrix J J^T of the Jacobian: S = D diag(v) is n x m (signs of v do not
 /// matter), G = X X^T (lower) n x n. K may not be G. Cost n^2 m/2 multiply-adds.
@@ -18,10 +18,10 @@ void tangent_gram(const Matrix& S, const Matrix& G, Matrix& K);
 /// G (lower) = X X^T. Cost n^2 d/2 multiply-adds, scratch n d doubles.
 void point_gram(const RowMatrix& X, Matrix& G);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal
 
 /// Every bound holds in exact arithmetic for the stored doubles. Needs IEEE rules: never -ffast-math.
-namespace zeroloss::verified {
+namespace zeroloss::internal::verified {
 
 static_assert(std::numeric_limits<long double>::digits >= 64, "proofs sum in long double");
 constexpr double kLongUnit = 0x1p-64;
@@ -108,4 +108,4 @@ EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, P
 /// lambda_max <= bound; infinite if K is far out of scale. One Cholesky factorisation, rarely two.
 EigenvalueBound highest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress);
 
-}  // namespace zeroloss::verified
+}  // namespace zeroloss::internal::verified

@@ -15,7 +15,7 @@
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Comparisons are written
 // so that NaN fails them.
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 using namespace verified;
@@ -268,4 +268,4 @@ Existence relu_existence(const TwoLayer& network, const Equations& equations, co
   }
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -3,7 +3,7 @@
 
 #include "proof/evaluate.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// An exact zero-loss relu network beside W, with some pre-activations held at zero.
 struct Existence {
@@ -30,4 +30,4 @@ struct Existence {
 Existence relu_existence(const TwoLayer& network, const Equations& equations,
                          const verified::PreActivations& z, Progress& progress);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -14,7 +14,7 @@
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/data/synthetic.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 void require(bool met, const std::string& what) {
@@ -303,4 +303,4 @@ Round current_round(const std::vector<std::vector<std::optional<TrialRow>>>& row
   return round;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

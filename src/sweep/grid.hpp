@@ -4,7 +4,7 @@
 #include "zeroloss/sweep/sweep.hpp"
 
 /// The cells of a sweep, and what a trial of one is.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// Throws std::invalid_argument naming an option that is out of range, or that says what an axis says;
 /// ResourceError for more trials than fit into memory.
@@ -51,4 +51,4 @@ struct Round {
 Round current_round(const std::vector<std::vector<std::optional<TrialRow>>>& rows,
                     const SweepOptions& options);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

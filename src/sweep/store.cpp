@@ -11,7 +11,7 @@
 
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 constexpr const char* kSchema = R"(
@@ -246,4 +246,4 @@ bool Store::being_closed() {
   });
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -10,7 +10,7 @@
 #include "zeroloss/sweep/sweep.hpp"
 
 /// The results of a sweep, a row a trial, in a database that several processes write to.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 struct Job {
   Index cell = 0, trial = 0;
@@ -68,4 +68,4 @@ class Store {
   std::jthread heart_;  // last: stops before what it uses is gone
 };
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <type_traits>
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 // An axis as a summary sees it.
@@ -248,4 +248,4 @@ std::string conclusion(const SweepResult& result) {
   return text;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

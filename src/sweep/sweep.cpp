@@ -16,6 +16,7 @@
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 using Clock = std::chrono::steady_clock;

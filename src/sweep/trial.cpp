@@ -12,7 +12,7 @@
 #include "train/loop.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 Trial whole_fit(const Dataset& data, FitOptions options, bool certify, Progress& progress) {
@@ -113,4 +113,4 @@ Trial train_trial(const Dataset& data, const FitOptions& given, bool certify, Pr
   return all;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -2,7 +2,7 @@
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/train/fit.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// What is kept of one run among many.
 struct Trial {
@@ -19,4 +19,4 @@ struct Trial {
 /// Interrupted once cancelled.
 Trial train_trial(const Dataset& data, const FitOptions& options, bool certify, Progress& progress);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -16,6 +16,7 @@
 #include "zeroloss/kernel/separation.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 constexpr Index kExactForecast = 3000;  // points up to which all eigenvalues are computed

@@ -11,7 +11,7 @@
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/tensors.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 using Json = nlohmann::json;
@@ -232,4 +232,4 @@ std::string points_digest(const RowMatrix& X, const Matrix& Y) {
   return digest.hex();
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

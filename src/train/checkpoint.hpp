@@ -6,7 +6,7 @@
 #include "train/optimizer.hpp"
 
 /// What a run needs to go on after an interruption as if there had been none.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// An output that is finished, or one on its way.
 struct OutputState {
@@ -49,4 +49,4 @@ class Checkpoint {
 /// SHA-256 of the numbers that are trained on.
 std::string points_digest(const RowMatrix& X, const Matrix& Y);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 double combined_misfit(const std::vector<double>& relative, const Matrix& Y) {
   double squares = 0;
@@ -41,4 +41,4 @@ Certificate combined(const std::vector<Certificate>& outputs) {
   return all;
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -5,7 +5,7 @@
 #include "zeroloss/proof/certificate.hpp"
 
 /// What several outputs, each with a network of its own, amount to together.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// ||R||_F/||Y||_F over the first outputs of Y (||R||_F if Y = 0), from each one's relative misfit.
 double combined_misfit(const std::vector<double>& relative, const Matrix& Y);
@@ -14,4 +14,4 @@ double combined_misfit(const std::vector<double>& relative, const Matrix& Y);
 /// At least one certificate.
 Certificate combined(const std::vector<Certificate>& outputs);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

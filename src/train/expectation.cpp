@@ -9,7 +9,7 @@
 #include "zeroloss/kernel/dual.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 constexpr Index kEveryEigenvalue = 3000;  // points up to which all of theory is computed unasked
@@ -138,4 +138,4 @@ void Expectation::complete(CurvePoint& point) const {
   }
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

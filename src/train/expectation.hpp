@@ -9,7 +9,7 @@
 
 /// What theory says about a run before it begins: the infinitely wide network's curve from the drawn outputs,
 /// and the bounds of the theorem that covers the run.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// Of the points alone; one for all outputs.
 struct PointTheory {
@@ -56,4 +56,4 @@ class Expectation {
   Vector weights_;  // squared components of r0 along the eigenvectors
 };
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

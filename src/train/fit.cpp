@@ -16,6 +16,7 @@
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 Space space_of(const FitOptions& options, Index n, Index d) {

@@ -9,7 +9,7 @@
 
 #include "train/engine/small_trainer.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 void require(bool met, const std::string& what) {
@@ -77,4 +77,4 @@ bool trains_small(const FitOptions& o, Index n, Index d) {
   return o.optimizer == "gd" && o.space != "gram" && is_small(n, d, o.width);
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

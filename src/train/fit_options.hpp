@@ -1,7 +1,7 @@
 #pragma once
 #include "zeroloss/train/fit.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// The options with the default tolerance filled in. Throws std::invalid_argument naming one that is out of
 /// range or does not go with another.
@@ -14,4 +14,4 @@ bool weights_only(const FitOptions& options);
 /// sweep.
 bool trains_small(const FitOptions& options, Index n, Index d);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -7,7 +7,7 @@
 
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 // Whether the curve has a point at this step: all up to 20, then 20 a decade, or every so many.
@@ -125,7 +125,7 @@ class Training {
   // Whether training ends here, whatever a certificate says: sets status and reason.
   bool ended(double now) {
     result_.reason.clear();
-    const Ending ending = zeroloss::ended(now, start_misfit_, options_.tolerance);
+    const Ending ending = internal::ended(now, start_misfit_, options_.tolerance);
     const bool reached = ending == Ending::converged;
     if (ending == Ending::diverged || !std::isfinite(optimizer_->path_length)) {
       result_.status = Status::diverged;
@@ -269,4 +269,4 @@ void train_output(const Run& run, Index index, const std::string& label, RunStat
   Training(run, index, label, state, checkpoint, progress).run();
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

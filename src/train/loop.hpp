@@ -3,7 +3,7 @@
 #include "train/expectation.hpp"
 
 /// The training loop: steps, records, certificates, stops and checkpoints of one output.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// What all outputs of a run share.
 struct Run {
@@ -29,4 +29,4 @@ Ending ended(double misfit, double start, double tolerance);
 void train_output(const Run& run, Index index, const std::string& label, RunState& state,
                   Checkpoint& checkpoint, Progress& progress);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -8,7 +8,7 @@
 #include "zeroloss/train/fit.hpp"
 
 /// Ways to move the weights of one output towards r = 0.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// An output's start and aim.
 struct Problem {
@@ -65,4 +65,4 @@ std::unique_ptr<Optimizer> gradient_flow(const Points<double>& points, const Pro
                                          double tolerance);
 std::unique_ptr<Optimizer> output_layer(const Problem& problem);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

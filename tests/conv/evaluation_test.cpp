@@ -11,6 +11,7 @@
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 TEST(Evaluation, IsRightOnFourImages) {

@@ -8,6 +8,7 @@
 #include "support/temp_folder.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 // 60,000 steps, divided by 10 at 30,000 and 50,000.

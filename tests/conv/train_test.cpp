@@ -11,6 +11,7 @@
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 const Compute kFloat32{torch::kCPU, torch::kFloat32}, kBfloat16{torch::kCPU, torch::kBFloat16};

@@ -12,6 +12,7 @@
 #include "core/lapack.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 bool openblas_is_loaded() {

@@ -13,6 +13,7 @@
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 class DatabaseFile : public test::TempFolder {

@@ -11,6 +11,7 @@
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::test {
+using namespace internal;
 namespace {
 
 constexpr double u = 0x1p-53;

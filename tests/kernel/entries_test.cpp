@@ -12,6 +12,7 @@
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 constexpr double u = 0x1p-53;

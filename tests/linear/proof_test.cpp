@@ -11,6 +11,7 @@
 #include "zeroloss/linear/factorize.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 using namespace test;

@@ -10,6 +10,7 @@
 #include "support/targets.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 template <class T>

@@ -8,6 +8,7 @@
 
 /// Data to memorise, and the network as its formula says, number by number.
 namespace zeroloss::test {
+using namespace internal;
 
 inline RowMatrix normal_points(Index n, Index d, std::uint64_t seed = 1) {
   Random random(seed, Stream::points);

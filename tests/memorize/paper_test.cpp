@@ -5,6 +5,7 @@
 #include "memorize/construct.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 struct Pair {

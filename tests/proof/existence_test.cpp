@@ -9,6 +9,7 @@
 #include "zeroloss/proof/certificate.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 using namespace test;

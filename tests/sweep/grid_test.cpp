@@ -12,6 +12,7 @@
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 using Texts = std::vector<std::string>;

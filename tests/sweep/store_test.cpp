@@ -19,6 +19,7 @@
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 using test::sqlite;

@@ -10,6 +10,7 @@
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 // ---- Wilson's interval ----

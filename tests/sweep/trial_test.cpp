@@ -10,6 +10,7 @@
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }

@@ -8,7 +8,7 @@
 /// such. Results do not depend on the vector length: f_i <- fma(v_j, phi(Z_ij), f_i) for one j after the
 /// other, and sums over all entries are taken in a fixed order. Processors without fused multiply-add differ
 /// by rounding.
-namespace zeroloss::passes {
+namespace zeroloss::internal::passes {
 
 enum class Phi { relu, softplus, tanh, sigmoid, erf, gelu, silu, quadratic };
 Phi kind(const Activation& activation);  ///< throws std::invalid_argument for a user's function
@@ -42,4 +42,4 @@ double advance(Phi phi, const T* S, const T* P, Index n, Index width, const T* v
 template <class T>
 double advance_relu(const T* c, const T* P, Index n, Index width, const T* v, T* Z, T* f, T* sum);
 
-}  // namespace zeroloss::passes
+}  // namespace zeroloss::internal::passes

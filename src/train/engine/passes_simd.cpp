@@ -44,18 +44,18 @@
 
 #ifndef ZEROLOSS_PASSES_ONCE
 #define ZEROLOSS_PASSES_ONCE
-namespace zeroloss::passes {
+namespace zeroloss::internal::passes {
 
 constexpr Index kColumns = 4;     // that share one sweep over f, c and the rows: spares their traffic
 constexpr Index kPositions = 16;  // partial sums of a column: row i goes into number i mod 16
 
 struct Whole {};  // a vector with all its lanes, where the last one of a column may have fewer
 
-}  // namespace zeroloss::passes
+}  // namespace zeroloss::internal::passes
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace zeroloss::passes::HWY_NAMESPACE {
+namespace zeroloss::internal::passes::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace functions = phi::HWY_NAMESPACE;
 
@@ -300,11 +300,11 @@ double AdvanceReluDouble(const double* c, const double* P, Index n, Index width,
   return AdvanceRelu(c, P, n, width, v, Z, f, sum);
 }
 
-}  // namespace zeroloss::passes::HWY_NAMESPACE
+}  // namespace zeroloss::internal::passes::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace zeroloss::passes {
+namespace zeroloss::internal::passes {
 
 HWY_EXPORT(MapFloat);
 HWY_EXPORT(MapDouble);
@@ -381,5 +381,5 @@ double advance_relu(const double* c, const double* P, Index n, Index width, cons
   return HWY_DYNAMIC_DISPATCH(AdvanceReluDouble)(c, P, n, width, v, Z, f, sum);
 }
 
-}  // namespace zeroloss::passes
+}  // namespace zeroloss::internal::passes
 #endif

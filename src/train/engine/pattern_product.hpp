@@ -2,7 +2,7 @@
 #include "zeroloss/core/matrix.hpp"
 
 /// Products with relu's derivative pattern, which holds only zeros and ones.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// P = A [Z >= 0] by the method of the four Russians: the sums of five neighbouring columns of A over all 32
 /// patterns are tabulated once and looked up for every column of Z.
@@ -24,4 +24,4 @@ namespace zeroloss {
 template <class T>
 void pattern_product(const T* A, Index lda, Index rows, const T* Z, Index n, Index width, T* P);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -14,7 +14,7 @@
 
 #ifndef ZEROLOSS_PATTERN_PRODUCT_ONCE
 #define ZEROLOSS_PATTERN_PRODUCT_ONCE
-namespace zeroloss::patterns {
+namespace zeroloss::internal::patterns {
 
 // Rows are done in blocks, and for each block the points in passes of kGroups groups of kGroup points. A pass
 // tabulates the 2^kGroup sums of each group's columns over the block and adds, for every column of Z, one
@@ -47,11 +47,11 @@ struct Scratch {
   T* sums;                 // kRows x width
 };
 
-}  // namespace zeroloss::patterns
+}  // namespace zeroloss::internal::patterns
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace zeroloss::patterns::HWY_NAMESPACE {
+namespace zeroloss::internal::patterns::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
@@ -191,11 +191,11 @@ void ProductFloat(const float* A, Index lda, Index rows, const float* Z, Index n
   product(A, lda, rows, Z, n, width, P, scratch);
 }
 
-}  // namespace zeroloss::patterns::HWY_NAMESPACE
+}  // namespace zeroloss::internal::patterns::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace patterns {
 
 HWY_EXPORT(ProductDouble);
@@ -225,5 +225,5 @@ void pattern_product(const T* A, Index lda, Index rows, const T* Z, Index n, Ind
 template void pattern_product(const double*, Index, Index, const double*, Index, Index, double*);
 template void pattern_product(const float*, Index, Index, const float*, Index, Index, float*);
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal
 #endif

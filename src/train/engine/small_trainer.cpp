@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 Index up_to(Index count, Index multiple) { return (count + multiple - 1) / multiple; }
@@ -91,4 +91,4 @@ Vector SmallTrainer<T>::residual() const {
 template class SmallTrainer<double>;
 template class SmallTrainer<float>;
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -9,7 +9,7 @@
 
 /// Gradient descent on one output of a small network, all of it in a core's caches: one thread, points in the
 /// lanes of vectors, nothing but registers between Z and phi(Z). Every step is taken in weight space.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 /// Up to these sizes fit and sweep train with SmallTrainer.
 constexpr Index kSmallPoints = 1000, kSmallSide = 200;
@@ -91,4 +91,4 @@ class SmallTrainer {
 extern template class SmallTrainer<double>;
 extern template class SmallTrainer<float>;
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -22,7 +22,7 @@
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
-namespace zeroloss::small::HWY_NAMESPACE {
+namespace zeroloss::internal::small::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace functions = phi::HWY_NAMESPACE;
 
@@ -300,11 +300,11 @@ Index DescendDouble(passes::Phi phi, const Network<double>& s, Index most, doubl
   return Descend(phi, s, most, low, high, squares);
 }
 
-}  // namespace zeroloss::small::HWY_NAMESPACE
+}  // namespace zeroloss::internal::small::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace zeroloss::small {
+namespace zeroloss::internal::small {
 
 HWY_EXPORT(BlocksFloat);
 HWY_EXPORT(BlocksDouble);
@@ -340,5 +340,5 @@ Index descend(passes::Phi phi, const Network<double>& network, Index most, doubl
   return HWY_DYNAMIC_DISPATCH(DescendDouble)(phi, network, most, low, high, squares);
 }
 
-}  // namespace zeroloss::small
+}  // namespace zeroloss::internal::small
 #endif

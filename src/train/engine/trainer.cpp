@@ -7,7 +7,7 @@
 #include "core/lapack.hpp"
 #include "train/engine/pattern_product.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 // A tile's Z, S and P should stay in a core's second-level cache and be wide enough for products; and there
@@ -356,4 +356,4 @@ void Trainer<T>::restore(const State& state) {
 template class Trainer<double>;
 template class Trainer<float>;
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

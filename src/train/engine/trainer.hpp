@@ -7,7 +7,7 @@
 #include "zeroloss/network/network.hpp"
 
 /// One output of a network in training: W moves, and Z, f move with it.
-namespace zeroloss {
+namespace zeroloss::internal {
 
 template <class T>
 using Columns = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
@@ -114,4 +114,4 @@ class Trainer {
 extern template class Trainer<double>;
 extern template class Trainer<float>;
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -6,7 +6,7 @@
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 // What gradient descent in both forms keeps: a trainer, and its state as matrices of doubles.
@@ -191,4 +191,4 @@ ZEROLOSS_DESCENT(double)
 ZEROLOSS_DESCENT(float)
 #undef ZEROLOSS_DESCENT
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -6,7 +6,7 @@
 
 #include "train/optimizer.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 // dW/dt = -J^T r by Dormand and Prince's embedded pair; the integrator's own error control chooses the steps.
@@ -75,4 +75,4 @@ std::unique_ptr<Optimizer> gradient_flow(const Points<double>& points, const Pro
   return std::make_unique<GradientFlow>(points, problem, tolerance);
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

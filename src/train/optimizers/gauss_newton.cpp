@@ -7,7 +7,7 @@
 #include "train/optimizer.hpp"
 #include "zeroloss/core/memory.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 // Levenberg-Marquardt in the space of the points: (J J^T + mu I) c = r, W <- W - J^T c, which is the damped
@@ -90,4 +90,4 @@ std::unique_ptr<Optimizer> gauss_newton(const Points<double>& points, const Prob
   return std::make_unique<GaussNewton>(points, problem, space);
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -8,7 +8,7 @@
 #include "train/optimizer.hpp"
 #include "zeroloss/core/memory.hpp"
 
-namespace zeroloss {
+namespace zeroloss::internal {
 namespace {
 
 // Random features [OS, section 3]: W stays as drawn, v = Phi^T (Phi Phi^T)^-1 y in one step, with the
@@ -119,4 +119,4 @@ std::unique_ptr<Optimizer> output_layer(const Problem& problem) {
   return std::make_unique<OutputLayer>(problem);
 }
 
-}  // namespace zeroloss
+}  // namespace zeroloss::internal

@@ -13,6 +13,7 @@
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 using passes::Phi;

@@ -11,6 +11,7 @@
 #include "support/two_layer.hpp"
 
 namespace zeroloss::test {
+using namespace internal;
 namespace {
 
 template <class T>

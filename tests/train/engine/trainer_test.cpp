@@ -10,6 +10,7 @@
 #include "support/two_layer.hpp"
 
 namespace zeroloss::test {
+using namespace internal;
 namespace {
 
 constexpr double u = 0x1p-53;
