@@ -37,6 +37,7 @@ target_include_directories(zeroloss_conv PRIVATE src)
 target_link_libraries(zeroloss_conv PUBLIC zeroloss PRIVATE ${ZEROLOSS_PRIVATE_LIBRARIES})
 if(Torch_FOUND)
   target_link_libraries(zeroloss_conv PRIVATE ${TORCH_LIBRARIES})
+  target_precompile_headers(zeroloss_conv PRIVATE <torch/types.h> <torch/utils.h>)
   if(TARGET torch_cuda)
     # LibTorch finds its own NCCL at run time; the linker may see an older one of the system.
     target_link_options(zeroloss_conv PUBLIC -Wl,--allow-shlib-undefined)

@@ -6,7 +6,8 @@
 #include <limits>
 #include <stdexcept>
 
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
 /// An output for comparisons.
@@ -21,10 +22,10 @@ double cross_entropy(const float* outputs, Index classes, Index label, double la
 
 }  // namespace
 
-EvaluationSums::EvaluationSums(Index classes)
+internal::EvaluationSums::EvaluationSums(Index classes)
     : classes_(classes), numbers_(static_cast<std::size_t>(2 + classes * classes)) {}
 
-void EvaluationSums::add(const Logits& logits, std::span<const std::int64_t> labels) {
+void internal::EvaluationSums::add(const Logits& logits, std::span<const std::int64_t> labels) {
   const Index n = logits.rows();
   if (std::ssize(labels) != n)
     throw std::invalid_argument(fmt::format("evaluate: {} outputs for {} labels", n, labels.size()));
@@ -46,7 +47,7 @@ void EvaluationSums::add(const Logits& logits, std::span<const std::int64_t> lab
   }
 }
 
-ConvEvaluation EvaluationSums::evaluation() const {
+ConvEvaluation internal::EvaluationSums::evaluation() const {
   ConvEvaluation e;
   const auto classes = static_cast<std::size_t>(classes_);
   e.confusion.assign(classes, std::vector<Index>(classes));
@@ -75,4 +76,4 @@ ConvEvaluation evaluate(const Logits& logits, const std::vector<std::int64_t>& l
   return sums.evaluation();
 }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

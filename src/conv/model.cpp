@@ -10,7 +10,8 @@
 #include "zeroloss/conv/resnet.hpp"
 #include "zeroloss/core/onnx.hpp"
 
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -220,4 +221,4 @@ void export_onnx(const std::filesystem::path& path, const ConvNetwork& network, 
   model.write(path);
 }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

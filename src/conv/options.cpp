@@ -10,7 +10,8 @@
 
 #include "zeroloss/core/digest.hpp"
 
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
 void require(bool holds, const char* name, const char* range, const auto& found) {
@@ -55,7 +56,7 @@ ConvOptions conv_recipe(const std::string& name) {
       fmt::format("conv: recipe must be one of paper, modern, imagenet; got {}", name));
 }
 
-void check(const ConvOptions& o) {
+void internal::check(const ConvOptions& o) {
   require_one_of("architecture", o.architecture, {"cifar", "imagenet34"});
   require(o.depth >= 1, "depth", ">= 1", o.depth);
   require(o.width >= 4 && o.width % 4 == 0, "width", "a positive multiple of 4", o.width);
@@ -90,7 +91,7 @@ void check(const ConvOptions& o) {
   require(!o.resume || !o.checkpoint.empty(), "resume", "off without a checkpoint", o.resume);
 }
 
-Index total_steps(const ConvOptions& o, Index n) {
+Index internal::total_steps(const ConvOptions& o, Index n) {
   if (o.steps > 0) return o.steps;
   const double steps = std::ceil(o.epochs * static_cast<double>(n) / static_cast<double>(o.batch));
   require(steps < 1e15, "epochs", "fewer", o.epochs);
@@ -114,12 +115,12 @@ double learning_rate(const ConvOptions& o, Index steps, Index n, Index t) {
   return rate;
 }
 
-ConvArchitecture architecture_of(const ConvOptions& o, Index classes) {
+ConvArchitecture internal::architecture_of(const ConvOptions& o, Index classes) {
   return o.architecture == "cifar" ? cifar_architecture(classes, o.depth, o.width)
                                    : imagenet34_architecture(classes);
 }
 
-Augment augment_of(const ConvOptions& o, Index image_size) {
+Augment internal::augment_of(const ConvOptions& o, Index image_size) {
   Augment augment;
   augment.size = image_size;
   augment.crop = o.crop;
@@ -137,7 +138,7 @@ std::string digest_of_selection(const ImageSet& images) {
   return digest.hex();
 }
 
-Metadata identity(const ConvOptions& o, const ImageSet& images, Index steps) {
+Metadata internal::identity(const ConvOptions& o, const ImageSet& images, Index steps) {
   const auto text = [](const auto& value) { return fmt::format("{}", value); };
   return {{"architecture", o.architecture},
           {"depth", text(o.depth)},
@@ -172,4 +173,4 @@ std::string name(ConvStatus status) {
   return kNames[static_cast<int>(status)];
 }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

@@ -4,7 +4,8 @@
 
 #include "core/vega.hpp"
 
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
 // Where the rectangles of a side begin and end.
@@ -147,4 +148,4 @@ std::string heat_map(const HeatMap& map) {
   return vega_text(spec);
 }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

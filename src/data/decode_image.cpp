@@ -7,16 +7,17 @@
 #include "data/decode.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 
-void check_image_size(const std::string& path, Index height, Index width) {
+void internal::check_image_size(const std::string& path, Index height, Index width) {
   constexpr Index kMostPixels = 100'000'000;
   if (height < 1 || width < 1 || height > kMostPixels / width)
     throw DataError(
         fmt::format("{}: {} x {} pixels; expected 1 to {} in all", path, height, width, kMostPixels));
 }
 
-Image decode_image(const std::string& path, std::string_view bytes) {
+Image internal::decode_image(const std::string& path, std::string_view bytes) {
   if (bytes.starts_with("\xff\xd8\xff")) return decode_jpeg(path, bytes);
   if (bytes.starts_with("\x89PNG\r\n\x1a\n")) return decode_png(path, bytes);
   if (bytes.empty()) throw DataError(path + ": the file is empty");
@@ -27,4 +28,4 @@ Image decode_image(const std::string& path, std::string_view bytes) {
 
 Image decode_image(const std::string& path) { return decode_image(path, image_bytes(path)); }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

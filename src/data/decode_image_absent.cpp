@@ -2,9 +2,10 @@
 #include "zeroloss/core/error.hpp"
 
 /// In place of decode_image.cpp, decode_jpeg.cpp and decode_png.cpp where their libraries are absent.
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 
-Image decode_image(const std::string& path, std::string_view) {
+Image internal::decode_image(const std::string& path, std::string_view) {
   throw BackendError(path +
                      ": this build cannot decode images; install libjpeg-turbo and libpng (Debian: "
                      "libjpeg62-turbo-dev, libpng-dev) and build zeroloss again");
@@ -12,4 +13,4 @@ Image decode_image(const std::string& path, std::string_view) {
 
 Image decode_image(const std::string& path) { return decode_image(path, {}); }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

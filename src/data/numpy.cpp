@@ -15,7 +15,8 @@
 #include "zeroloss/data/arrays.hpp"
 
 /// npy files and npz archives: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
 struct Array {
@@ -249,9 +250,9 @@ RowMatrix matrix_of(const Array& array) {
 
 }  // namespace
 
-Source read_npy(const Bytes& bytes) { return points_of(read_header(bytes)); }
+Source internal::read_npy(const Bytes& bytes) { return points_of(read_header(bytes)); }
 
-Source read_npz(const std::string& path) {
+Source internal::read_npz(const std::string& path) {
   const NamedArrays arrays = arrays_of(path);
   const auto find = [&](const auto& matches) {
     const auto found = std::ranges::find_if(arrays, matches);
@@ -280,4 +281,4 @@ RowMatrix read_matrix(const std::string& path, const std::string& name) {
   return matrix_of(found->second);
 }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

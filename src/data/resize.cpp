@@ -7,7 +7,8 @@
 #include <stdexcept>
 
 /// Two passes, along rows and then along columns, with weights that are multiples of 2^-22.
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
 constexpr int kBits = 22;  // 8 bits of a pixel and a sum of weights of 1 fit into 31 with a bit to spare
@@ -86,7 +87,7 @@ void along_columns(const std::uint8_t* from, Index stride, Index bytes, const Fi
 
 }  // namespace
 
-Image resize_window(const ImageView& image, const Window& window, Index height, Index width) {
+Image internal::resize_window(const ImageView& image, const Window& window, Index height, Index width) {
   const std::uint8_t* from = image.pixels + 3 * (window.top * image.width + window.left);
   Index stride = 3 * image.width;
   std::vector<std::uint8_t> narrowed;
@@ -123,4 +124,4 @@ Image resize(const Image& image, Index height, Index width) {
   return resize_window(image, {0, 0, image.height, image.width}, height, width);
 }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

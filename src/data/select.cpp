@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <Eigen/QR>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -8,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "core/decompositions.hpp"
 #include "data/choose.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
@@ -15,7 +15,8 @@
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/data/readers.hpp"
 
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
 template <class T>
@@ -88,8 +89,7 @@ Matrix orthonormal(Index rows, Index columns, std::uint64_t seed) {
   Matrix directions(rows, columns);
   for (Index k = 0; k < columns; ++k)
     Random(seed, Stream::projection, static_cast<std::uint64_t>(k)).fill_normal(directions.col(k));
-  const Eigen::HouseholderQR<Matrix> qr(directions);
-  return qr.householderQ() * Matrix::Identity(rows, columns);
+  return Qr(directions).Q(columns);
 }
 
 /// Coordinates of the points in a random subspace of d dimensions; the subspace of a smaller d lies in that
@@ -223,4 +223,4 @@ std::function<RowMatrix(const std::vector<Index>&)> rows_of(RowMatrix X) {
   return [X = std::move(X)](const std::vector<Index>& records) { return RowMatrix(X(records, Eigen::all)); };
 }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

@@ -11,7 +11,8 @@
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/kernel/gram.hpp"
 
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
 constexpr Index kTile = 512;        // rows and columns of a tile: 2 MB of doubles, about one L2 cache
@@ -63,4 +64,4 @@ RowMatrix cross_gram(const RowMatrix& X, const RowMatrix& Z, const Kernel& kerne
   return K;
 }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

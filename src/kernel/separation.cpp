@@ -1,6 +1,5 @@
 #include "zeroloss/kernel/separation.hpp"
 
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <functional>

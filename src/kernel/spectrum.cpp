@@ -1,11 +1,11 @@
 #include "zeroloss/kernel/spectrum.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
+#include "core/decompositions.hpp"
 #include "core/lapack.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
@@ -86,14 +86,14 @@ Orthonormal orthonormalize(Matrix Q, const Basis& basis, double floor) {
     Vector scale = Q.colwise().norm().transpose();
     for (double& s : scale) s = s > floor ? 1 / s : 0;
     const Matrix scaled = Q * scale.asDiagonal();
-    const Eigen::SelfAdjointEigenSolver<Matrix> gram(scaled.transpose() * scaled);
-    const Index rank = (gram.eigenvalues().array() > least).count();
+    const auto [values, vectors] = symmetric_eigen(scaled.transpose() * scaled);
+    const Index rank = (values.array() > least).count();
     if (rank == 0) return {Matrix(Q.rows(), 0), Matrix(0, R.cols())};
-    const Matrix directions = gram.eigenvectors().rightCols(rank) *
-                              gram.eigenvalues().tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
+    const Matrix directions =
+        vectors.rightCols(rank) * values.tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
     const Matrix lengths = scale.unaryExpr([](double s) { return s > 0 ? 1 / s : 0; });
-    R = (gram.eigenvalues().tail(rank).cwiseSqrt().asDiagonal() *
-         gram.eigenvectors().rightCols(rank).transpose() * lengths.col(0).asDiagonal() * R)
+    R = (values.tail(rank).cwiseSqrt().asDiagonal() * vectors.rightCols(rank).transpose() *
+         lengths.col(0).asDiagonal() * R)
             .eval();
     Q = scaled * directions;
     floor = 0;

@@ -2,16 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <optional>
 #include <stdexcept>
-#include <unsupported/Eigen/MatrixFunctions>
 
+#include "core/decompositions.hpp"
 #include "linear/proof.hpp"
 #include "linear/rotation.hpp"
 #include "linear/svd.hpp"
@@ -87,7 +85,7 @@ MapSummary summary(const Matrix& R, const Svd& svd) {
   map.gamma = std::numeric_limits<double>::infinity();
   if (map.rank < d) return map;
   const verified::Nonsingular proof = verified::nonsingular(R);
-  const bool reverses = (svd.U * svd.Vt).determinant() < 0;  // it is +-1
+  const bool reverses = determinant(svd.U * svd.Vt) < 0;  // it is +-1
   if (proof.s_min == 0 || proof.reverses != reverses) return map;
   map.s_least = proof.s_min;
   map.reverses = reverses;
@@ -139,9 +137,9 @@ OrientedProblem orient(const LinearProblem& problem, const std::string& reflecti
   p.root.row(d).head(d) = std::sqrt(v) / 2 * u.normalized().transpose();
   p.root(d, d) = std::sqrt(0.75 * v);
   p.Sigma = p.root * p.root.transpose();
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(p.Sigma, Eigen::EigenvaluesOnly);
-  p.sigma_min = eigen.eigenvalues()(0);
-  p.sigma_max = eigen.eigenvalues()(d);
+  const Vector eigen = symmetric_eigenvalues(p.Sigma);
+  p.sigma_min = eigen(0);
+  p.sigma_max = eigen(d);
   return oriented;
 }
 
@@ -200,13 +198,12 @@ namespace {
 
 // R's principal logarithm, or why there is none.
 Matrix principal_logarithm(const Matrix& R, std::string& missing) {
-  const Eigen::EigenSolver<Matrix> eigen(R, false);
-  for (const auto& value : eigen.eigenvalues())
+  for (const auto& value : eigenvalues(R))
     if (value.imag() == 0 && value.real() <= 0) {
       missing = fmt::format("R has the real eigenvalue {:.3g} (computed)", value.real());
       return {};
     }
-  Matrix log = R.log();
+  Matrix log = logarithm(R);
   if (!log.allFinite()) missing = "log(R) could not be computed";
   return log;
 }
@@ -224,7 +221,7 @@ Factorizer::Factorizer(const Matrix& R, const Progress& progress) {
   const MapSummary map = summary(R, svd);
   if (map.s_least == 0) throw DataError(singular(map, d));
   if (map.reverses) throw DataError("R has det R < 0; orient() it first");
-  if (svd.U.determinant() < 0) {  // and so det V < 0
+  if (determinant(svd.U) < 0) {  // and so det V < 0
     svd.U.col(0) = -svd.U.col(0);
     svd.Vt.row(0) = -svd.Vt.row(0);
   }

@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
-#include <Eigen/QR>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <stdexcept>
 
+#include "core/decompositions.hpp"
 #include "linear/svd.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
@@ -17,7 +15,8 @@
 #include "zeroloss/data/readers.hpp"
 #include "zeroloss/linear/linear_resnet.hpp"
 
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
 constexpr double kEpsilon = 0x1p-52;
@@ -78,11 +77,12 @@ Matrix generated_map(const std::string& text, const Generator& generator) {
   if (!generator.rotation) return G / std::sqrt(d);
   // QR of a Gaussian matrix with R's diagonal positive: Q is uniform on O(d); a negated column moves the
   // other half of O(d) onto SO(d) and leaves its distribution there uniform.
-  const Eigen::HouseholderQR<Matrix> qr(G);
-  Matrix Q = qr.householderQ();
-  int reflections = static_cast<int>((qr.hCoeffs().array() != 0).count());
+  const Qr qr(G);
+  Matrix Q = qr.Q(G.cols());
+  const Matrix upper = qr.R();
+  Index reflections = qr.reflections();
   for (Index j = 0; j < Q.cols(); ++j)
-    if (qr.matrixQR()(j, j) < 0) {
+    if (upper(j, j) < 0) {
       Q.col(j) = -Q.col(j);
       ++reflections;
     }
@@ -139,9 +139,9 @@ LinearProblem population(const Matrix& R, const Matrix& Sigma) {
   LinearProblem problem;
   problem.R = R;
   problem.Sigma = (Sigma + Sigma.transpose()) / 2;
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(problem.Sigma, Eigen::EigenvaluesOnly);
-  problem.sigma_min = eigen.eigenvalues()(0);
-  problem.sigma_max = eigen.eigenvalues()(d - 1);
+  const Vector eigen = symmetric_eigenvalues(problem.Sigma);
+  problem.sigma_min = eigen(0);
+  problem.sigma_max = eigen(d - 1);
   const double zero = static_cast<double>(d) * kEpsilon * std::abs(problem.sigma_max);
   if (problem.sigma_min < -zero)
     throw DataError(fmt::format("Sigma must be positive definite; it has the computed eigenvalue {:.6g}",
@@ -150,8 +150,8 @@ LinearProblem population(const Matrix& R, const Matrix& Sigma) {
     throw DataError(
         fmt::format("Sigma is numerically singular: its rank is {}, d is {}; in the directions that x never "
                     "takes R is not determined: drop them",
-                    (eigen.eigenvalues().array() > zero).count(), d));
-  problem.root = Eigen::LLT<Matrix>(problem.Sigma).matrixL();
+                    (eigen.array() > zero).count(), d));
+  problem.root = cholesky(problem.Sigma);
   return problem;
 }
 
@@ -167,8 +167,8 @@ LinearProblem regression(const RowMatrix& X, const RowMatrix& Y) {
   const auto N = static_cast<double>(n), D = static_cast<double>(d);
   require_memory(8 * (3 * N * D + 8 * D * D), fmt::format("least squares with {} points", n),
                  "take fewer points");
-  Eigen::HouseholderQR<Matrix> qr{Matrix(X)};
-  const Matrix T = qr.matrixQR().topRows(std::min(n, d)).triangularView<Eigen::Upper>();
+  const Qr qr(X);
+  const Matrix T = qr.R();
   const Vector s = singular_values(T).s;
   const Index rank = (s.array() > static_cast<double>(std::max(n, d)) * kEpsilon * s(0)).count();
   if (rank < d)
@@ -178,8 +178,7 @@ LinearProblem regression(const RowMatrix& X, const RowMatrix& Y) {
         rank, d,
         n < d ? fmt::format("at least {} are needed", d) : "drop columns that are combinations of others"));
   LinearProblem problem;
-  Matrix rotated = Y;
-  rotated.applyOnTheLeft(qr.householderQ().transpose());
+  const Matrix rotated = qr.transposed(Y);
   problem.R = T.triangularView<Eigen::Upper>().solve(rotated.topRows(d)).transpose();
   problem.root = T.transpose() / std::sqrt(N);
   problem.Sigma = problem.root * problem.root.transpose();
@@ -221,4 +220,4 @@ NamedProblem read_linear_map(const std::string& map, const std::string& sigma) {
   }
 }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

@@ -1,11 +1,10 @@
 #include "linear/proof.hpp"
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "core/decompositions.hpp"
 #include "core/lapack.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
@@ -47,8 +46,7 @@ double norm_bound(const Matrix& A) {
   const Matrix gram = scaled.transpose() * scaled;
   const auto d = static_cast<double>(A.rows());
   const double length = frobenius(scaled), rounding = (gamma(d) * length * length + 4 * d * d * kTiny) * kUp;
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(gram, Eigen::EigenvaluesOnly);
-  const double computed = eigen.eigenvalues()(A.cols() - 1);
+  const double computed = symmetric_eigenvalues(gram)(A.cols() - 1);
   // ||A||^2 <= s + the loss of a Cholesky factorisation of s I - A^T A (theory 3) + the rounding of A^T A.
   for (double gap = 2 * cholesky_loss(d, d * computed, computed);; gap *= 2) {
     const double s = computed + gap;
@@ -64,8 +62,7 @@ double norm_bound(const Matrix& A) {
 
 Nonsingular nonsingular(const Matrix& R) {
   const Index d = R.rows();
-  const Eigen::PartialPivLU<Matrix> lu(R);
-  const Matrix X = lu.inverse();
+  const auto [L, U, permutation, odd, X] = lu(R);
   if (!X.allFinite()) return {};
   // R^-1 = (X R)^-1 X, so ||R^-1|| <= ||X||/(1 - ||I - X R||).
   const Matrix product = X * R, off = Matrix::Identity(d, d) - product;
@@ -74,11 +71,9 @@ Nonsingular nonsingular(const Matrix& R) {
   Nonsingular result;
   result.s_min = (1 - distance) / norm_bound(X) * kDown;
   // P R - L U is shorter than s_min: no map between the two is singular, and det(P R) has the sign of det U.
-  const Matrix L = lu.matrixLU().triangularView<Eigen::UnitLower>();
-  const Matrix U = lu.matrixLU().triangularView<Eigen::Upper>();
-  const Matrix LU = L * U, rest = lu.permutationP() * R - LU;
+  const Matrix LU = L * U, rest = Eigen::PermutationMatrix<Eigen::Dynamic>(permutation) * R - LU;
   if (!(frobenius(rest) * kUp + product_rounding(L, U) < result.s_min * kDown)) return {};
-  result.reverses = ((U.diagonal().array() < 0).count() % 2 != 0) != (lu.permutationP().determinant() < 0);
+  result.reverses = ((U.diagonal().array() < 0).count() % 2 != 0) != odd;
   return result;
 }
 

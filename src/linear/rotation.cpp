@@ -1,16 +1,16 @@
 #include "linear/rotation.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <numbers>
+
+#include "core/decompositions.hpp"
 
 namespace zeroloss::internal {
 
 Rotation::Rotation(const Matrix& Q) {
   const Index d = Q.rows();
-  const Eigen::RealSchur<Matrix> schur(Q);
-  const Matrix& T = schur.matrixT();
-  S_ = schur.matrixU();
+  const auto [U, T] = real_schur(Q);
+  S_ = U;
   std::vector<Index> reversed;
   for (Index i = 0; i < d; ++i) {
     if (i + 1 < d && T(i + 1, i) != 0) {

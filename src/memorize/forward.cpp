@@ -8,7 +8,8 @@
 #include "memorize/tasks.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
 template <class T>
@@ -101,13 +102,13 @@ void outputs_of(const Memorizer& network, const Eigen::Ref<const RowMatrix>& X, 
 
 }  // namespace
 
-RowMatrix first_layer(const Memorizer& network, const RowMatrix& X, Progress& progress) {
+RowMatrix internal::first_layer(const Memorizer& network, const RowMatrix& X, Progress& progress) {
   return network.precision == "float32" ? first_layer_of<float>(network, X, progress)
                                         : first_layer_of<double>(network, X, progress);
 }
 
-void each_output(const Memorizer& network, const Eigen::Ref<const RowMatrix>& X, Progress& progress,
-                 const UseOutputs& use) {
+void internal::each_output(const Memorizer& network, const Eigen::Ref<const RowMatrix>& X, Progress& progress,
+                           const UseOutputs& use) {
   network.precision == "float32" ? outputs_of<float>(network, X, progress, use)
                                  : outputs_of<double>(network, X, progress, use);
 }
@@ -136,4 +137,4 @@ std::vector<Index> largest_outputs(const Matrix& outputs) {
   return classes;
 }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

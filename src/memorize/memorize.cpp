@@ -13,7 +13,8 @@
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -263,4 +264,4 @@ MemorizeResult memorize(const Dataset& data, const MemorizeOptions& options) {
   return memorize(data, options, silent);
 }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

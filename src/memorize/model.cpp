@@ -8,7 +8,8 @@
 #include "zeroloss/core/onnx.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
 constexpr const char* kKind = "memorizer";
@@ -172,4 +173,4 @@ void export_onnx(const std::filesystem::path& path, const Memorizer& network, co
   model.write(path);
 }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

@@ -14,7 +14,8 @@
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/data/synthetic.hpp"
 
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
 void require(bool met, const std::string& what) {
@@ -112,7 +113,7 @@ void mix(std::vector<Job>& jobs, Index round) {
 
 }  // namespace
 
-SweepOptions checked(const std::string& source, SweepOptions o) {
+SweepOptions internal::checked(const std::string& source, SweepOptions o) {
   o.fit = checked(o.fit);
   const SweepAxes& a = o.axes;
   const auto positive = [](auto value) { return value >= 1; };
@@ -155,7 +156,7 @@ SweepOptions checked(const std::string& source, SweepOptions o) {
   return o;
 }
 
-std::vector<Cell> grid(const SweepOptions& o) {
+std::vector<Cell> internal::grid(const SweepOptions& o) {
   const SweepAxes& a = o.axes;
   std::vector<Cell> cells;
   for (const Index n : values_or(a.n, o.read.n))
@@ -170,7 +171,8 @@ std::vector<Cell> grid(const SweepOptions& o) {
   return cells;
 }
 
-Store::Identity identity(const std::string& source, const std::string& digest, const SweepOptions& o) {
+Store::Identity internal::identity(const std::string& source, const std::string& digest,
+                                   const SweepOptions& o) {
   const auto text = [](const auto& value) { return fmt::format("{}", value); };
   const SweepAxes& a = o.axes;
   return {{"data", source},
@@ -206,7 +208,7 @@ Store::Identity identity(const std::string& source, const std::string& digest, c
           {"certify", text(o.certify)}};
 }
 
-std::uint64_t seed_of(const Cell& cell, Index trial, std::uint64_t sweep_seed) {
+std::uint64_t internal::seed_of(const Cell& cell, Index trial, std::uint64_t sweep_seed) {
   const std::string digest = sha256(fmt::format("{} trial={} seed={}", text(cell), trial, sweep_seed));
   return std::stoull(digest.substr(0, 16), nullptr, 16) >> 11;
 }
@@ -252,7 +254,7 @@ std::string fit_command(const std::string& source, const SweepOptions& options, 
   return command;
 }
 
-TrialMaker::TrialMaker(const std::string& source, const Dataset* data, const SweepOptions& options)
+internal::TrialMaker::TrialMaker(const std::string& source, const Dataset* data, const SweepOptions& options)
     : source_(source), options_(options) {
   if (data != nullptr) real_ = source_of(*data);
   if (real_ || generated(source)) return;
@@ -264,7 +266,7 @@ TrialMaker::TrialMaker(const std::string& source, const Dataset* data, const Swe
   real_->points = rows_of(real_->points(all));
 }
 
-Dataset TrialMaker::data(const Cell& cell, std::uint64_t seed) const {
+Dataset internal::TrialMaker::data(const Cell& cell, std::uint64_t seed) const {
   const auto [text, read] = request(source_, options_, cell, seed);
   if (real_) return select(*real_, read);
   Source source = generate(text, seed);
@@ -272,11 +274,12 @@ Dataset TrialMaker::data(const Cell& cell, std::uint64_t seed) const {
   return select(source, read);
 }
 
-FitOptions TrialMaker::fit(const Cell& cell, std::uint64_t seed) const {
+FitOptions internal::TrialMaker::fit(const Cell& cell, std::uint64_t seed) const {
   return fit_of(options_, cell, seed);
 }
 
-Round current_round(const std::vector<std::vector<std::optional<TrialRow>>>& rows, const SweepOptions& o) {
+Round internal::current_round(const std::vector<std::vector<std::optional<TrialRow>>>& rows,
+                              const SweepOptions& o) {
   std::vector<Index> target(rows.size(), o.trials);
   Round round;
   while (true) {
@@ -303,4 +306,4 @@ Round current_round(const std::vector<std::vector<std::optional<TrialRow>>>& row
   return round;
 }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

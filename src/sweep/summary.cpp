@@ -8,7 +8,8 @@
 #include <cstdlib>
 #include <type_traits>
 
-namespace zeroloss::internal {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
 // An axis as a summary sees it.
@@ -201,7 +202,7 @@ Interval wilson(Index successes, Index trials) {
           successes == trials ? 1 : std::min(1.0, centre + half)};
 }
 
-std::vector<Panel> panels(const SweepAxes& axes, const std::vector<CellResult>& cells) {
+std::vector<Panel> internal::panels(const SweepAxes& axes, const std::vector<CellResult>& cells) {
   std::vector<Axis> rest = varying(axes);
   if (rest.empty()) return {{"", "", "", {""}, {""}, {0}, {}}};
   Axis x{"", {""}, false}, y;
@@ -228,7 +229,7 @@ std::vector<Panel> panels(const SweepAxes& axes, const std::vector<CellResult>& 
   return result;
 }
 
-std::string conclusion(const SweepResult& result) {
+std::string internal::conclusion(const SweepResult& result) {
   Index successes = 0, trials = 0, diverged = 0;
   for (const CellResult& cell : result.cells) {
     successes += cell.successes;
@@ -248,4 +249,4 @@ std::string conclusion(const SweepResult& result) {
   return text;
 }
 
-}  // namespace zeroloss::internal
+}  // namespace zeroloss

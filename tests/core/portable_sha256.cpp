@@ -7,7 +7,6 @@
 #include "core/portable_sha256.hpp"
 
 namespace zeroloss::test {
-using namespace internal;
 
 std::string portable_sha256(const std::string& bytes, std::size_t piece) {
   zeroloss_portable::Sha256 digest;
