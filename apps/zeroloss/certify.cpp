@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 
@@ -22,7 +21,7 @@ struct Options {
   ReadOptions read;
   CertifyOptions certify;
   std::vector<std::string> require;
-  bool no_normalize = false, json = false;
+  bool json = false;
 };
 
 // The x of "lambda_min>=x"; nothing if `property` is not of this form.
@@ -58,7 +57,6 @@ std::string check_step(const std::string& step) {
 
 void run(const Options& options, Session& session) {
   auto settings = options.certify;
-  settings.normalize = !options.no_normalize;
   settings.seed = options.read.seed;
   settings.step = options.step == "auto" ? 0 : std::strtod(options.step.c_str(), nullptr);
   auto progress = session.progress();
@@ -84,49 +82,37 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_certify(CLI::App& app, Session& session) {
-  auto* command = app.add_subcommand(
-      "certify",
+void add_certify(Command& command, Session& session) {
+  command.about(
       "Can a wide network fit this data, how wide, with what step, and which samples stand in the way?");
-  auto options = std::make_shared<Options>();
-  auto& o = *options;
+  auto& o = command.runs(run, session);
   o.read.cache = session.cache;
-  command->add_option("data", o.source, "A file, a folder, or a name such as digits or sphere:n=100,d=20")
-      ->required();
-  add_read_options(*command, o.read);
-  command->add_option("--activation", o.certify.activation, "Activation of the hidden units")
-      ->check(CLI::IsMember(activation_names()))
-      ->capture_default_str();
-  command->add_flag("--center", o.certify.center, "Subtract the mean point before normalising [off]");
-  command->add_flag("--no-normalize", o.no_normalize,
-                    "Refuse rows whose length is off 1 by more than 1e-12 [off]");
-  command
-      ->add_option("--failure-probability", o.certify.failure_probability,
-                   "Allowed for the a-priori guarantees, in (0, 1)")
-      ->capture_default_str();
-  command
-      ->add_option("--accuracy", o.certify.accuracy, "Relative misfit that step counts refer to, in (0, 1)")
-      ->capture_default_str();
-  command
-      ->add_option("--width", o.certify.width,
-                   "Hidden units of a given network; 0 asks for the sufficient width")
-      ->capture_default_str();
-  command->add_option("--step", o.step, "Step of the forecast: a number, or auto for 1.5/lambda_max")
-      ->check(CLI::Validator(check_step, "NUMBER|auto"))
-      ->capture_default_str();
-  command->add_flag(
+  command.option("data", o.source, "A file, a folder, or a name such as digits or sphere:n=100,d=20")
+      .required();
+  add_read_options(command, o.read);
+  command.option("--activation", o.certify.activation, "Activation of the hidden units")
+      .one_of(activation_names());
+  command.flag("--center", o.certify.center, "Subtract the mean point before normalising [off]");
+  command.flag_off("--no-normalize", o.certify.normalize,
+                   "Refuse rows whose length is off 1 by more than 1e-12 [off]");
+  command.option("--failure-probability", o.certify.failure_probability,
+                 "Allowed for the a-priori guarantees, in (0, 1)");
+  command.option("--accuracy", o.certify.accuracy, "Relative misfit that step counts refer to, in (0, 1)");
+  command.option("--width", o.certify.width,
+                 "Hidden units of a given network; 0 asks for the sufficient width");
+  command.option("--step", o.step, "Step of the forecast: a number, or auto for 1.5/lambda_max")
+      .check(check_step, "NUMBER|auto");
+  command.flag(
       "--all-bounds", o.certify.all_bounds,
       "More lower bounds, all of them proven: lambda~ and r = 0, 2, 3 (about three times the work) [off]");
-  command->add_flag("--spectrum", o.certify.spectrum,
-                    "All eigenvalues, in --json and --out (8 n^2 bytes) [off]");
+  command.flag("--spectrum", o.certify.spectrum, "All eigenvalues, in --json and --out (8 n^2 bytes) [off]");
   command
-      ->add_option("--require", o.require,
-                   "Exit with 1 unless this holds: conflict-free, certified or lambda_min>=x [none]")
-      ->check(CLI::Validator(check_property, "PROPERTY"))
-      ->allow_extra_args(false);
-  command->add_option("--out", o.out, "Write a run folder: manifest, result, figures [none]");
-  command->add_flag("--json", o.json, "Print one JSON object [off]");
-  command->callback([options, &session] { run(*options, session); });
+      .option("--require", o.require,
+              "Exit with 1 unless this holds: conflict-free, certified or lambda_min>=x [none]")
+      .check(check_property, "PROPERTY")
+      .repeated();
+  command.option("--out", o.out, "Write a run folder: manifest, result, figures [none]");
+  command.flag("--json", o.json, "Print one JSON object [off]");
 }
 
 }  // namespace zeroloss::app

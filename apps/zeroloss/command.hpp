@@ -1,10 +1,9 @@
 #pragma once
-#include <CLI/CLI.hpp>
-#include <atomic>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "options.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/core/text.hpp"
 
@@ -25,23 +24,15 @@ struct Session {
   Progress progress() const;  ///< a bar on stderr if that is a terminal and not quiet; stops on Ctrl-C
 };
 
-/// Each adds one subcommand whose callback does the work and sets session.exit_code.
-void add_certify(CLI::App& app, Session& session);
-void add_conv(CLI::App& app, Session& session);
-void add_data(CLI::App& app, Session& session);
-void add_export(CLI::App& app, Session& session);
-void add_fit(CLI::App& app, Session& session);
-void add_info(CLI::App& app, Session& session);
-void add_linear(CLI::App& app, Session& session);
-void add_memorize(CLI::App& app, Session& session);
-void add_predict(CLI::App& app, Session& session);
-void add_report(CLI::App& app, Session& session);
-void add_sweep(CLI::App& app, Session& session);
+/// A row of a program's register: the name of a command, and what describes it and says what it runs.
+struct Entry {
+  const char* name;
+  void (*add)(Command&, Session&);
+};
 
-/// A program of subcommands.
 struct Program {
   std::string name, description;
-  void (*add_commands)(CLI::App&, Session&);
+  std::vector<Entry> commands;  ///< in the order of --help
 };
 
 /// Runs `arguments`, the program's own name first: prints the answer, and returns the exit code. `cache` is

@@ -1,25 +1,32 @@
 #include "command.hpp"
 
+// A row for each command, in the order of --help; add_NAME is in a file of its own.
+#define ZEROLOSS_COMMANDS(ROW) \
+  ROW(certify)                 \
+  ROW(fit)                     \
+  ROW(sweep)                   \
+  ROW(linear)                  \
+  ROW(memorize)                \
+  ROW(conv)                    \
+  ROW(predict)                 \
+  ROW(export)                  \
+  ROW(report)                  \
+  ROW(data)                    \
+  ROW(info)
+
 namespace zeroloss::app {
 
+#define ZEROLOSS_DECLARE(name) void add_##name(Command& command, Session& session);
+ZEROLOSS_COMMANDS(ZEROLOSS_DECLARE)
+#undef ZEROLOSS_DECLARE
+
 int run(const std::vector<std::string>& arguments, const std::string& cache) {
-  const auto add_commands = [](CLI::App& app, Session& session) {
-    add_certify(app, session);
-    add_fit(app, session);
-    add_sweep(app, session);
-    add_linear(app, session);
-    add_memorize(app, session);
-    add_conv(app, session);
-    add_predict(app, session);
-    add_export(app, session);
-    add_report(app, session);
-    add_data(app, session);
-    add_info(app, session);
-  };
-  return run(
-      {"zeroloss", "zeroloss: neural networks that reach zero training loss, and the proof that they do",
-       add_commands},
-      arguments, cache);
+#define ZEROLOSS_ENTRY(name) {#name, add_##name},
+  return run({"zeroloss",
+              "zeroloss: neural networks that reach zero training loss, and the proof that they do",
+              {ZEROLOSS_COMMANDS(ZEROLOSS_ENTRY)}},
+             arguments, cache);
+#undef ZEROLOSS_ENTRY
 }
 
 }  // namespace zeroloss::app

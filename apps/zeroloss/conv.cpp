@@ -13,13 +13,10 @@ namespace zeroloss::app {
 
 // A program of its own: LibTorch takes half a second to load, which nobody should wait for who does not use
 // it.
-void add_conv(CLI::App& app, Session& session) {
-  auto* command =
-      app.add_subcommand("conv", "Train an all-convolutional residual network on images; evaluate it");
-  command->prefix_command();
-  command->fallthrough(false);
-  command->set_help_flag();
-  command->callback([&session] {
+void add_conv(Command& command, Session& session) {
+  command.about("Train an all-convolutional residual network on images; evaluate it");
+  command.leave_arguments(/*help_too=*/true);
+  command.runs([&session] {
     const std::string program =
         std::filesystem::read_symlink("/proc/self/exe").parent_path() / "zeroloss-conv";
     const auto& all = session.arguments;

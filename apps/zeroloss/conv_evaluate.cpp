@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "conv_options.hpp"
@@ -21,7 +20,7 @@ struct Options {
   bool json = false;
 };
 
-void run(const Options& options, const Session& session) {
+void run(const Options& options, Session& session) {
   auto progress = session.progress();
   const ConvNetwork network = read_conv_network(options.model);
   progress.stage("reading " + options.source);
@@ -44,28 +43,21 @@ void run(const Options& options, const Session& session) {
 
 }  // namespace
 
-void add_conv_evaluate(CLI::App& app, Session& session) {
-  auto* command = app.add_subcommand("eval", "How often a network is right, class by class");
-  auto options = std::make_shared<Options>();
-  auto& o = *options;
+void add_conv_evaluate(Command& command, Session& session) {
+  command.about("How often a network is right, class by class");
+  auto& o = command.runs(run, session);
   o.images.cache = session.cache;
   o.images.split = "test";
-  command->add_option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
-      ->required();
-  command->add_option("data", o.source, "A CIFAR folder, an image folder, or a name: cifar10, cifar100")
-      ->required();
-  command->add_option("--split", o.images.split, "train or test")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"train", "test"}))
-      ->group("Data");
-  add_image_options(*command, o.images);
-  command->add_option("--seed", o.images.seed, "of --shuffle and --labels")
-      ->capture_default_str()
-      ->check(CLI::Range(std::uint64_t{0}, (std::uint64_t{1} << 53) - 1))
-      ->group("Data");
-  add_device_options(*command, o.device);
-  command->add_flag("--json", o.json, "Print one JSON object [off]");
-  command->callback([options, &session] { run(*options, session); });
+  command.option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
+      .required();
+  command.option("data", o.source, "A CIFAR folder, an image folder, or a name: cifar10, cifar100")
+      .required();
+  const Command data = command.group("Data");
+  data.option("--split", o.images.split, "train or test").one_of({"train", "test"});
+  add_image_options(command, o.images);
+  data.option("--seed", o.images.seed, "of --shuffle and --labels").between(0, kMostSeed);
+  add_device_options(command, o.device);
+  command.flag("--json", o.json, "Print one JSON object [off]");
 }
 
 }  // namespace zeroloss::app

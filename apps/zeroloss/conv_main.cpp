@@ -38,12 +38,8 @@ ConvProcess process_of_environment() {
 
 int main(int argc, char** argv) {
   using namespace zeroloss::app;
-  const auto add_commands = [](CLI::App& app, Session& session) {
-    add_conv_train(app, session);
-    add_conv_evaluate(app, session);
-    add_conv_predict(app, session);
-  };
-  return run({"zeroloss conv", "zeroloss conv: all-convolutional residual networks without normalisation",
-              add_commands},
+  return run({"zeroloss conv",
+              "zeroloss conv: all-convolutional residual networks without normalisation",
+              {{"train", add_conv_train}, {"eval", add_conv_evaluate}, {"predict", add_conv_predict}}},
              {argv, argv + argc}, default_cache());
 }

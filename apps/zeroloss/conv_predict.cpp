@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "conv_options.hpp"
@@ -45,7 +44,7 @@ std::vector<Guess> guesses(const ConvNetwork& network, const float* outputs, Ind
   return found;
 }
 
-void run(const Options& options, const Session& session) {
+void run(const Options& options, Session& session) {
   auto progress = session.progress();
   const ConvNetwork network = read_conv_network(options.model);
   ImageSet images;
@@ -73,19 +72,15 @@ void run(const Options& options, const Session& session) {
 
 }  // namespace
 
-void add_conv_predict(CLI::App& app, Session& session) {
-  auto* command = app.add_subcommand("predict", "What a network sees in image files");
-  auto options = std::make_shared<Options>();
-  auto& o = *options;
-  command->add_option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
-      ->required();
-  command->add_option("images", o.files, "JPEG or PNG files")->required();
-  command->add_option("--top", o.top, "Classes to name for each image, >= 1")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  add_device_options(*command, o.device);
-  command->add_flag("--json", o.json, "Print a JSON list, an object for each image [off]");
-  command->callback([options, &session] { run(*options, session); });
+void add_conv_predict(Command& command, Session& session) {
+  command.about("What a network sees in image files");
+  auto& o = command.runs(run, session);
+  command.option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
+      .required();
+  command.option("images", o.files, "JPEG or PNG files").required();
+  command.option("--top", o.top, "Classes to name for each image, >= 1").positive();
+  add_device_options(command, o.device);
+  command.flag("--json", o.json, "Print a JSON list, an object for each image [off]");
 }
 
 }  // namespace zeroloss::app

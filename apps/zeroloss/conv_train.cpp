@@ -2,10 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <type_traits>
 
 #include "command.hpp"
 #include "conv_options.hpp"
@@ -44,7 +42,9 @@ ImageSet read_test(const Options& options, Progress& progress) {
   return read_images(options.source, test, progress);
 }
 
-void run(const Options& options, Session& session) {
+void run(Options& options, Session& session) {
+  const ConvOptions recipe = conv_recipe(options.recipe);
+  for (const auto& set : options.defaults) set(recipe);
   ConvOptions settings = options.conv;
   settings.seed = options.images.seed;
   settings.process = process_of_environment();
@@ -104,13 +104,11 @@ void run(const Options& options, Session& session) {
     }
 }
 
-void add_options(CLI::App& command, Options& o) {
-  const auto add = [&]<class T>(const char* group, const char* flag, T ConvOptions::*field,
-                                const char* help) {
-    auto* option = command.add_option(flag, o.conv.*field, help)->group(group)->capture_default_str();
-    if constexpr (std::is_same_v<T, bool>) option->default_str(o.conv.*field ? "true" : "false");
+void add_options(const Command& command, Options& o) {
+  const auto add = [&](const char* group, const char* flag, auto ConvOptions::*field, const char* help) {
+    const Option option = command.group(group).option(flag, o.conv.*field, help);
     o.defaults.push_back([option, field, &o](const ConvOptions& recipe) {
-      if (option->empty()) o.conv.*field = recipe.*field;
+      if (!option.given()) o.conv.*field = recipe.*field;
     });
     return option;
   };
@@ -118,29 +116,29 @@ void add_options(CLI::App& command, Options& o) {
                  kStopping = "Stopping and checking";
   using O = ConvOptions;
   add(kNetwork, "--architecture", &O::architecture, "cifar (32 x 32 images) or imagenet34 (224 x 224)")
-      ->check(CLI::IsMember({"cifar", "imagenet34"}));
+      .one_of({"cifar", "imagenet34"});
   add(kNetwork, "--depth", &O::depth, "cifar: residual blocks a stage, >= 1");
   add(kNetwork, "--width", &O::width, "cifar: channels of the first stage, a multiple of 4");
   add(kTraining, "--batch", &O::batch, "images of a step, over all processes");
-  auto* steps = add(kTraining, "--steps", &O::steps, "of the whole schedule; 0 = as many as --epochs say");
-  auto* epochs = command.add_option("--epochs", o.conv.epochs, "passes over the images, in place of --steps")
-                     ->group(kTraining)
-                     ->capture_default_str();
+  const Option steps =
+      add(kTraining, "--steps", &O::steps, "of the whole schedule; 0 = as many as --epochs say");
+  const Option epochs = command.group(kTraining).option("--epochs", o.conv.epochs,
+                                                        "passes over the images, in place of --steps");
   o.defaults.push_back([steps, epochs, &o](const ConvOptions& recipe) {
-    if (!epochs->empty() && !steps->empty() && o.conv.steps > 0 && o.conv.epochs > 0)
+    if (epochs.given() && steps.given() && o.conv.steps > 0 && o.conv.epochs > 0)
       throw std::invalid_argument("--steps and --epochs: give one of them");
-    if (epochs->empty()) o.conv.epochs = recipe.epochs;
-    if (!epochs->empty() && steps->empty()) o.conv.steps = 0;
+    if (!epochs.given()) o.conv.epochs = recipe.epochs;
+    if (epochs.given() && !steps.given()) o.conv.steps = 0;
   });
   add(kTraining, "--learning-rate", &O::learning_rate, "the largest, > 0");
   add(kTraining, "--schedule", &O::schedule,
       "steps (divided at --drops), cosine or linear (to 0), exponential (times --decay every two epochs) or "
       "constant")
-      ->check(CLI::IsMember({"steps", "cosine", "linear", "exponential", "constant"}));
+      .one_of({"steps", "cosine", "linear", "exponential", "constant"});
   add(kTraining, "--drops", &O::drops, "where the learning rate is divided: fractions of all steps")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->default_str(fmt::format("{}", fmt::join(o.conv.drops, ",")));
+      .separated_by(',')
+      .repeated()
+      .default_text(fmt::format("{}", fmt::join(o.conv.drops, ",")));
   add(kTraining, "--drop-factor", &O::drop_factor, "by what it is divided, > 1");
   add(kTraining, "--decay", &O::decay, "of the exponential schedule, in (0, 1)");
   add(kTraining, "--warm-up", &O::warm_up, "fraction of all steps in which the rate grows from 0, in [0, 1)");
@@ -152,61 +150,49 @@ void add_options(CLI::App& command, Options& o) {
   add(kTraining, "--average", &O::average,
       "decay of the mean weights that are kept, in [0, 1); 0 = the last");
   add(kImages, "--crop", &O::crop, "pad (by 4 pixels, then a random crop), resized (a random part), or none")
-      ->check(CLI::IsMember({"pad", "resized", "none"}));
+      .one_of({"pad", "resized", "none"});
   add(kImages, "--flip", &O::flip, "true: mirror half of the images, at random");
   add(kImages, "--cutout", &O::cutout, "side of a square set to 0, in pixels; 0 = none");
   add(kStopping, "--stop", &O::stop,
       "schedule, or memorized: once every training image is right, looked at where fewer than 1 % of the "
       "augmented ones were wrong")
-      ->check(CLI::IsMember({"schedule", "memorized"}));
+      .one_of({"schedule", "memorized"});
   add(kStopping, "--evaluate-every", &O::evaluate_every, "steps between rows of metrics.csv; 0 = an epoch");
   add("Device", "--deterministic", &O::deterministic, "true: on a GPU the same bits in every run, slower");
 }
 
 }  // namespace
 
-void add_conv_train(CLI::App& app, Session& session) {
-  auto* command =
-      app.add_subcommand("train", "Train on the training images of DATA, evaluate on its test images");
-  auto options = std::make_shared<Options>();
-  auto& o = *options;
+void add_conv_train(Command& command, Session& session) {
+  command.about("Train on the training images of DATA, evaluate on its test images");
+  auto& o = command.runs(run, session);
   o.images.cache = session.cache;
   try {
     o.conv = conv_recipe(asked_recipe(session.arguments));
   } catch (const std::invalid_argument&) {  // of which the check below says more
   }
-  command->add_option("data", o.source, "A CIFAR folder, an image folder, or a name: cifar10, cifar100")
-      ->required();
+  command.option("data", o.source, "A CIFAR folder, an image folder, or a name: cifar10, cifar100")
+      .required();
   command
-      ->add_option("--recipe", o.recipe,
-                   "What all other options are where they are not given: paper, modern or imagenet")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"paper", "modern", "imagenet"}));
-  add_image_options(*command, o.images);
-  command->add_option("--n-test", o.n_test, "evaluate on the first of the test images; 0 = all")
-      ->check(CLI::NonNegativeNumber)
-      ->group("Data")
-      ->capture_default_str();
-  command->add_flag("--no-test", o.no_test, "do not evaluate on test images [off]")->group("Data");
-  add_options(*command, o);
-  add_device_options(*command, o.conv.device);
-  command->add_option("--seed", o.images.seed, "of all that is random: an integer from 0 to 2^53 - 1")
-      ->capture_default_str()
-      ->check(CLI::Range(std::uint64_t{0}, (std::uint64_t{1} << 53) - 1));
-  command->add_option("--require", o.require, "Exit with 1 unless this holds: memorized [none]")
-      ->check(CLI::IsMember({"memorized"}))
-      ->allow_extra_args(false);
-  command->add_option("--out", o.out, "Write a run folder: model, metrics, figures, manifest [none]");
-  command->add_flag("--resume", o.conv.resume, "Go on with an interrupted run of the same --out [off]")
-      ->configurable(false);
-  command->add_option("--checkpoint-every-s", o.conv.checkpoint_every_s, "Seconds between checkpoints")
-      ->capture_default_str();
-  command->add_flag("--json", o.json, "Print one JSON object [off]");
-  command->callback([options, &session] {
-    const ConvOptions recipe = conv_recipe(options->recipe);
-    for (const auto& set : options->defaults) set(recipe);
-    run(*options, session);
-  });
+      .option("--recipe", o.recipe,
+              "What all other options are where they are not given: paper, modern or imagenet")
+      .one_of({"paper", "modern", "imagenet"});
+  add_image_options(command, o.images);
+  const Command data = command.group("Data");
+  data.option("--n-test", o.n_test, "evaluate on the first of the test images; 0 = all").non_negative();
+  data.flag("--no-test", o.no_test, "do not evaluate on test images [off]");
+  add_options(command, o);
+  add_device_options(command, o.conv.device);
+  command.option("--seed", o.images.seed, "of all that is random: an integer from 0 to 2^53 - 1")
+      .between(0, kMostSeed);
+  command.option("--require", o.require, "Exit with 1 unless this holds: memorized [none]")
+      .one_of({"memorized"})
+      .repeated();
+  command.option("--out", o.out, "Write a run folder: model, metrics, figures, manifest [none]");
+  command.flag("--resume", o.conv.resume, "Go on with an interrupted run of the same --out [off]")
+      .not_in_config();
+  command.option("--checkpoint-every-s", o.conv.checkpoint_every_s, "Seconds between checkpoints");
+  command.flag("--json", o.json, "Print one JSON object [off]");
 }
 
 }  // namespace zeroloss::app

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
@@ -29,7 +28,7 @@ std::string some(const std::vector<Index>& values) {
              : fmt::format("{}, ... ({} in all)", list, values.size());
 }
 
-void list(const Arguments& arguments) {
+void list(const Arguments& arguments, Session&) {
   if (arguments.json) {
     nlohmann::ordered_json sets = nlohmann::ordered_json::array();
     for (const KnownSet& set : known_sets())
@@ -85,7 +84,7 @@ nlohmann::ordered_json to_json(const Dataset& data, const Summary& summary) {
           {"digest", data.digest}};
 }
 
-void info(const Arguments& arguments) {
+void info(const Arguments& arguments, Session&) {
   const Dataset data = read_dataset(arguments.name, arguments.read);
   const Summary summary = summarize(data);
   if (arguments.json) {
@@ -129,44 +128,43 @@ void get(const Arguments& arguments, Session& session) {
                folder, set->citation, set->licence);
 }
 
+void add_cache(const Command& command, Arguments& arguments) {
+  command.option("--cache", arguments.read.cache, "folder of downloaded data sets [XDG_CACHE_HOME/zeroloss]")
+      .type_name("FOLDER")
+      .default_text("");
+}
+
 }  // namespace
 
-void add_data(CLI::App& app, Session& session) {
-  CLI::App* data = app.add_subcommand("data", "List, inspect and download data sets");
-  data->require_subcommand(1);
-  const auto arguments = std::make_shared<Arguments>();
-  arguments->read.cache = session.cache;
-  const auto add = [&](const char* name, const char* help, auto run) {
-    CLI::App* command = data->add_subcommand(name, help);
-    command->add_flag("--json", arguments->json, "print one JSON object [off]");
-    command->callback([=, &session] { run(*arguments, session); });
-    return command;
+void add_data(Command& command, Session& session) {
+  command.about("List, inspect and download data sets");
+  command.require_subcommand();
+  const auto add = [&](const Command& part, const char* about, auto work) -> Arguments& {
+    part.about(about);
+    Arguments& arguments = part.runs(work, session);
+    arguments.read.cache = session.cache;
+    part.flag("--json", arguments.json, "print one JSON object [off]");
+    return arguments;
   };
-  const auto add_cache = [&](CLI::App* command) {
-    command
-        ->add_option("--cache", arguments->read.cache,
-                     "folder of downloaded data sets [XDG_CACHE_HOME/zeroloss]")
-        ->type_name("FOLDER");
-  };
-  add_cache(
-      add("list", "Show the known data sets and generators", [](const Arguments& a, Session&) { list(a); }));
-  CLI::App* described = add("info", "Describe DATA: shape, task, classes, ranges, duplicates, digest",
-                            [](const Arguments& a, Session&) { info(a); });
+
+  const Command listed = command.subcommand("list");
+  add_cache(listed, add(listed, "Show the known data sets and generators", list));
+
+  const Command described = command.subcommand("info");
+  Arguments& what = add(described, "Describe DATA: shape, task, classes, ranges, duplicates, digest", info);
   described
-      ->add_option("DATA", arguments->name,
-                   "a csv, npy, npz or idx file, a folder, or a name from `zeroloss data list`")
-      ->required();
-  add_read_options(*described, arguments->read);
-  CLI::App* wanted = add("get", "Download a data set into the cache and verify it",
-                         [](const Arguments& a, Session& s) { get(a, s); });
+      .option("DATA", what.name, "a csv, npy, npz or idx file, a folder, or a name from `zeroloss data list`")
+      .required();
+  add_read_options(described, what.read);
+
+  const Command wanted = command.subcommand("get");
+  Arguments& which = add(wanted, "Download a data set into the cache and verify it", get);
   std::vector<std::string> names;
   for (const KnownSet& set : known_sets()) names.push_back(set.name);
-  wanted->add_option("NAME", arguments->name, fmt::format("{}", fmt::join(names, ", ")))
-      ->required()
-      ->check(CLI::IsMember(names));
-  wanted->add_option("--mirror", arguments->fetch.mirror, "base URL tried before the usual ones [none]")
-      ->type_name("URL");
-  add_cache(wanted);
+  wanted.option("NAME", which.name, fmt::format("{}", fmt::join(names, ", "))).required().one_of(names);
+  wanted.option("--mirror", which.fetch.mirror, "base URL tried before the usual ones [none]")
+      .type_name("URL");
+  add_cache(wanted, which);
 }
 
 }  // namespace zeroloss::app

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -76,56 +75,49 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_fit(CLI::App& app, Session& session) {
-  auto* command = app.add_subcommand(
-      "fit", "Train a two-layer network to zero loss, and prove that an exact solution is near");
-  auto options = std::make_shared<Options>();
-  auto& o = *options;
+void add_fit(Command& command, Session& session) {
+  command.about("Train a two-layer network to zero loss, and prove that an exact solution is near");
+  auto& o = command.runs(run, session);
   o.read.cache = session.cache;
-  command->add_option("data", o.source, "A file, a folder, or a name such as digits or sphere:n=100,d=20")
-      ->required();
-  add_read_options(*command, o.read);
+  command.option("data", o.source, "A file, a folder, or a name such as digits or sphere:n=100,d=20")
+      .required();
+  add_read_options(command, o.read);
+  add_training_options(command, o.fit);
 
-  add_training_options(*command, o.fit);
-  const auto add = [&](const char* group, const char* flag, auto& field, const char* help) {
-    return command->add_option(flag, field, help)->group(group)->capture_default_str();
-  };
-  constexpr auto kNetwork = "Network", kTraining = "Training", kStopping = "Stopping and proof";
-  add(kNetwork, "--activation", o.fit.activation, "Activation of the hidden units")
-      ->check(CLI::IsMember(activation_names()));
-  add(kNetwork, "--width", o.fit.width, "Hidden units of each output, >= 1");
-  add(kNetwork, "--scaling", o.fit.scaling,
-      "Output weights: ntk (+-1/sqrt(m)) or balanced (+-||y||/sqrt(m n))")
-      ->check(one_of({"ntk", "balanced"}));
-  add(kTraining, "--step", o.fit.step,
-      "Of gd and sgd: a number, auto (1.5/||J||^2), or theorem (what the paper allows)")
-      ->type_name("NUMBER|auto|theorem");
-  add(kStopping, "--tolerance", o.fit.tolerance,
-      "Relative misfit to reach; 0 = 1e-6, for gauss_newton 1e-9, for float32 1e-4");
-  add(kStopping, "--stop", o.fit.stop, "tolerance, or certificate: go on until one holds")
-      ->check(one_of({"tolerance", "certificate"}));
-  add(kStopping, "--certify-every", o.fit.certify_every,
-      "Passes over the data between certificates; 0 = at the end only");
-  add(kStopping, "--record-every", o.fit.record_every,
-      "Steps between rows of metrics.csv; 0 = about 20 a decade");
-  add(kStopping, "--failure-probability", o.fit.failure_probability,
-      "Allowed for the theorems' bounds, in (0, 1)");
-  command->add_option("--require", o.require, "Exit with 1 unless this holds: certified or converged [none]")
-      ->check(one_of({"certified", "converged"}))
-      ->allow_extra_args(false)
-      ->group(kStopping);
-  command
-      ->add_flag(
-          "--polish", o.fit.polish,
-          "relu: write polished.safetensors, whose misfit is at rounding level, to the run folder [off]")
-      ->group(kStopping);
-  command->add_option("--out", o.out, "Write a run folder: model, curve, result, manifest [none]");
-  command->add_flag("--resume", o.fit.resume, "Go on with an interrupted run of the same --out [off]")
-      ->configurable(false);
-  add("Options", "--checkpoint-every-s", o.fit.checkpoint_every_s,
-      "Seconds between checkpoints of a run folder");
-  command->add_flag("--json", o.json, "Print one JSON object [off]");
-  command->callback([options, &session] { run(*options, session); });
+  const Command network = command.group("Network"), training = command.group("Training"),
+                stopping = command.group("Stopping and proof");
+  network.option("--activation", o.fit.activation, "Activation of the hidden units")
+      .one_of(activation_names());
+  network.option("--width", o.fit.width, "Hidden units of each output, >= 1");
+  network
+      .option("--scaling", o.fit.scaling, "Output weights: ntk (+-1/sqrt(m)) or balanced (+-||y||/sqrt(m n))")
+      .one_of({"ntk", "balanced"});
+  training
+      .option("--step", o.fit.step,
+              "Of gd and sgd: a number, auto (1.5/||J||^2), or theorem (what the paper allows)")
+      .type_name("NUMBER|auto|theorem");
+  stopping.option("--tolerance", o.fit.tolerance,
+                  "Relative misfit to reach; 0 = 1e-6, for gauss_newton 1e-9, for float32 1e-4");
+  stopping.option("--stop", o.fit.stop, "tolerance, or certificate: go on until one holds")
+      .one_of({"tolerance", "certificate"});
+  stopping.option("--certify-every", o.fit.certify_every,
+                  "Passes over the data between certificates; 0 = at the end only");
+  stopping.option("--record-every", o.fit.record_every,
+                  "Steps between rows of metrics.csv; 0 = about 20 a decade");
+  stopping.option("--failure-probability", o.fit.failure_probability,
+                  "Allowed for the theorems' bounds, in (0, 1)");
+  stopping.option("--require", o.require, "Exit with 1 unless this holds: certified or converged [none]")
+      .one_of({"certified", "converged"})
+      .repeated();
+  stopping.flag(
+      "--polish", o.fit.polish,
+      "relu: write polished.safetensors, whose misfit is at rounding level, to the run folder [off]");
+  command.option("--out", o.out, "Write a run folder: model, curve, result, manifest [none]");
+  command.flag("--resume", o.fit.resume, "Go on with an interrupted run of the same --out [off]")
+      .not_in_config();
+  command.option("--checkpoint-every-s", o.fit.checkpoint_every_s,
+                 "Seconds between checkpoints of a run folder");
+  command.flag("--json", o.json, "Print one JSON object [off]");
 }
 
 }  // namespace zeroloss::app

@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cstdint>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -20,7 +19,7 @@ struct Options {
   LinearOptions linear;
   std::uint64_t seed = 0;
   std::vector<std::string> require;
-  bool no_train = false, json = false;
+  bool json = false;
 };
 
 // "10" or "2:100" or "2:100:7", both ends included.
@@ -70,7 +69,6 @@ bool holds(const std::string& property, const LinearResult& result) {
 void run(const Options& options, Session& session) {
   LinearOptions settings = options.linear;
   settings.layers = parse_layers(options.layers);
-  settings.train = !options.no_train;
   auto progress = session.progress();
   std::optional<RunFolder> folder;
   if (!options.out.empty()) folder.emplace(options.out);
@@ -106,48 +104,45 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_linear(CLI::App& app, Session& session) {
-  auto* command = app.add_subcommand(
-      "linear",
+void add_linear(Command& command, Session& session) {
+  command.about(
       "Deep linear residual networks: exact factorisations with small layers, and gradient descent");
-  auto options = std::make_shared<Options>();
-  auto& o = *options;
-  command->add_option(
-      "data", o.source,
-      "An npz with X (n x d) and Y (n x d), or gaussian:d=.. or rotation:d=.. (a random map)");
-  const auto add = [&](const char* group, const char* flag, auto& field, const char* help) {
-    return command->add_option(flag, field, help)->group(group)->capture_default_str();
-  };
-  constexpr auto kProblem = "Problem", kNetwork = "Network", kDescent = "Gradient descent";
-  add(kProblem, "--map", o.map, "Instead of DATA: an npy file with the map R, d x d [none]")
-      ->type_name("R.npy");
-  add(kProblem, "--sigma", o.sigma, "Of --map: an npy file with Sigma = E[x x^T] [identity]")
-      ->type_name("SIGMA.npy");
-  add(kProblem, "--reflection", o.linear.reflection,
-      "Where det R < 0: flip the labels (odd d), augment x and y by a coordinate, or auto: flip for odd d")
-      ->check(CLI::IsMember({"auto", "flip", "augment"}));
-  add(kProblem, "--seed", o.seed, "Of a random map: an integer from 0 to 2^53 - 1")
-      ->check(CLI::Range(std::uint64_t{0}, (std::uint64_t{1} << 53) - 1));
-  add(kNetwork, "--layers", o.layers, "Depth, or a range of depths FIRST:LAST[:STRIDE]")
-      ->type_name("INT|RANGE");
-  command->add_flag("--no-train", o.no_train, "Factorise only [off]")->group(kDescent);
-  add(kDescent, "--step", o.linear.descent.step,
-      "A number, or auto: 1 over a bound of the Hessian along each step, so that the risk falls, but for "
-      "rounding")
-      ->type_name("NUMBER|auto");
-  add(kDescent, "--max-steps", o.linear.descent.max_steps, "Most steps at each depth");
-  add(kDescent, "--tolerance", o.linear.descent.tolerance, "Relative misfit to reach");
-  add(kDescent, "--record-every", o.linear.descent.record_every,
-      "Steps between rows of metrics.csv; 0 = about 20 a decade");
+  auto& o = command.runs(run, session);
+  command.option("data", o.source,
+                 "An npz with X (n x d) and Y (n x d), or gaussian:d=.. or rotation:d=.. (a random map)");
+  const Command problem = command.group("Problem"), network = command.group("Network"),
+                descent = command.group("Gradient descent");
+  problem.option("--map", o.map, "Instead of DATA: an npy file with the map R, d x d [none]")
+      .type_name("R.npy");
+  problem.option("--sigma", o.sigma, "Of --map: an npy file with Sigma = E[x x^T] [identity]")
+      .type_name("SIGMA.npy");
+  problem
+      .option("--reflection", o.linear.reflection,
+              "Where det R < 0: flip the labels (odd d), augment x and y by a coordinate, or auto: flip for "
+              "odd d")
+      .one_of({"auto", "flip", "augment"});
+  problem.option("--seed", o.seed, "Of a random map: an integer from 0 to 2^53 - 1").between(0, kMostSeed);
+  network.option("--layers", o.layers, "Depth, or a range of depths FIRST:LAST[:STRIDE]")
+      .type_name("INT|RANGE");
+  descent.flag_off("--no-train", o.linear.train, "Factorise only [off]");
+  descent
+      .option(
+          "--step", o.linear.descent.step,
+          "A number, or auto: 1 over a bound of the Hessian along each step, so that the risk falls, but for "
+          "rounding")
+      .type_name("NUMBER|auto");
+  descent.option("--max-steps", o.linear.descent.max_steps, "Most steps at each depth");
+  descent.option("--tolerance", o.linear.descent.tolerance, "Relative misfit to reach");
+  descent.option("--record-every", o.linear.descent.record_every,
+                 "Steps between rows of metrics.csv; 0 = about 20 a decade");
   command
-      ->add_option("--require", o.require,
-                   "Exit with 1 unless this holds at every depth: small-norm (a factorisation with every "
-                   "||A_i|| < 1) or converged [none]")
-      ->check(CLI::IsMember({"small-norm", "converged"}))
-      ->allow_extra_args(false);
-  command->add_option("--out", o.out, "Write a run folder: factors, curve, figures, result, manifest [none]");
-  command->add_flag("--json", o.json, "Print one JSON object [off]");
-  command->callback([options, &session] { run(*options, session); });
+      .option("--require", o.require,
+              "Exit with 1 unless this holds at every depth: small-norm (a factorisation with every "
+              "||A_i|| < 1) or converged [none]")
+      .one_of({"small-norm", "converged"})
+      .repeated();
+  command.option("--out", o.out, "Write a run folder: factors, curve, figures, result, manifest [none]");
+  command.flag("--json", o.json, "Print one JSON object [off]");
 }
 
 }  // namespace zeroloss::app

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -48,44 +47,38 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_memorize(CLI::App& app, Session& session) {
-  auto* command = app.add_subcommand(
-      "memorize",
+void add_memorize(Command& command, Session& session) {
+  command.about(
       "Write down a residual network that is right at every point, without training, and verify it");
-  auto options = std::make_shared<Options>();
-  auto& o = *options;
+  auto& o = command.runs(run, session);
   o.read.cache = session.cache;
-  command->add_option("data", o.source, "A file, a folder, or a name such as digits or sphere:n=100,d=20")
-      ->required();
-  add_read_options(*command, o.read);
+  command.option("data", o.source, "A file, a folder, or a name such as digits or sphere:n=100,d=20")
+      .required();
+  add_read_options(command, o.read);
 
-  const auto add = [&](const char* flag, auto& field, const char* help) {
-    return command->add_option(flag, field, help)->group("Network");
-  };
-  const auto choice = [](std::initializer_list<const char*> names) {
-    return CLI::IsMember(std::vector<std::string>(names.begin(), names.end()));
-  };
-  add("--construction", o.memorize.construction,
-      "norm_ordered (any points that differ) or paper (Hardt and Ma's, whose conditions are checked)")
-      ->capture_default_str()
-      ->check(choice({"norm_ordered", "paper"}));
-  add("--hidden", o.memorize.hidden,
+  const Command network = command.group("Network");
+  network
+      .option("--construction", o.memorize.construction,
+              "norm_ordered (any points that differ) or paper (Hardt and Ma's, whose conditions are checked)")
+      .one_of({"norm_ordered", "paper"});
+  network.option(
+      "--hidden", o.memorize.hidden,
       "Hidden width, >= 1 [the first of 2, 4, 8, .. that keeps --margin and is right at every point]");
-  add("--precision", o.memorize.precision, "Of the network and its verification: float64 or float32")
-      ->capture_default_str()
-      ->check(choice({"float64", "float32"}));
-  add("--margin", o.memorize.margin,
-      "Least relative distance of a neuron's threshold, in (0, 0.25] [1e-9, for float32 1e-3; with --hidden "
-      "none]");
-  add("--tolerance", o.memorize.tolerance,
-      "Error at which a real-valued target counts as reached, relative to the largest [1e-6, for float32 "
-      "1e-3]");
-  command->add_option("--require", o.require, "Exit with 1 unless this holds: memorized [none]")
-      ->check(choice({"memorized"}))
-      ->allow_extra_args(false);
-  command->add_option("--out", o.out, "Write a run folder: model, margins, result, manifest [none]");
-  command->add_flag("--json", o.json, "Print one JSON object [off]");
-  command->callback([options, &session] { run(*options, session); });
+  network
+      .option("--precision", o.memorize.precision, "Of the network and its verification: float64 or float32")
+      .one_of({"float64", "float32"});
+  network.option(
+      "--margin", o.memorize.margin,
+      "Least relative distance of a neuron's threshold, in (0, 0.25] [1e-9, for float32 1e-3; with "
+      "--hidden none]");
+  network.option("--tolerance", o.memorize.tolerance,
+                 "Error at which a real-valued target counts as reached, relative to the largest [1e-6, for "
+                 "float32 1e-3]");
+  command.option("--require", o.require, "Exit with 1 unless this holds: memorized [none]")
+      .one_of({"memorized"})
+      .repeated();
+  command.option("--out", o.out, "Write a run folder: model, margins, result, manifest [none]");
+  command.flag("--json", o.json, "Print one JSON object [off]");
 }
 
 }  // namespace zeroloss::app

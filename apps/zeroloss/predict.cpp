@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -251,7 +252,7 @@ Json json_of(const Options& options, const Model& model, const Dataset& data, co
           {"outputs", outputs}};
 }
 
-void run(const Options& options, const Session& session) {
+void run(const Options& options, Session& session) {
   auto progress = session.progress();
   std::string file = options.model;
   if (std::filesystem::is_directory(file)) file = std::filesystem::path(file) / "model.safetensors";
@@ -270,24 +271,18 @@ void run(const Options& options, const Session& session) {
 
 }  // namespace
 
-void add_predict(CLI::App& app, Session& session) {
-  auto* command =
-      app.add_subcommand("predict", "What a trained network says about data, and how often it is right");
-  auto options = std::make_shared<Options>();
-  auto& o = *options;
+void add_predict(Command& command, Session& session) {
+  command.about("What a trained network says about data, and how often it is right");
+  auto& o = command.runs(run, session);
   o.read.cache = session.cache;
-  command->add_option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
-      ->required();
-  command
-      ->add_option("data", o.source,
-                   "A file, a folder, or a name such as digits; labels are compared if there")
-      ->required();
-  add_read_options(*command, o.read);
-  command
-      ->add_option("--out", o.out, "Write record, label, prediction and outputs of every point as csv [none]")
-      ->type_name("FILE.csv");
-  command->add_flag("--json", o.json, "Print one JSON object [off]");
-  command->callback([options, &session] { run(*options, session); });
+  command.option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
+      .required();
+  command.option("data", o.source, "A file, a folder, or a name such as digits; labels are compared if there")
+      .required();
+  add_read_options(command, o.read);
+  command.option("--out", o.out, "Write record, label, prediction and outputs of every point as csv [none]")
+      .type_name("FILE.csv");
+  command.flag("--json", o.json, "Print one JSON object [off]");
 }
 
 }  // namespace zeroloss::app

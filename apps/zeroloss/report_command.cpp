@@ -3,11 +3,10 @@
 
 namespace zeroloss::app {
 
-void add_report(CLI::App& app, Session&) {
-  auto* command = app.add_subcommand(
-      "report", "Write one page with the answer, tables and figures of a run folder (Python package)");
-  command->allow_extras()->fallthrough(false);  // its arguments are the Python package's business
-  command->callback([] {
+void add_report(Command& command, Session&) {
+  command.about("Write one page with the answer, tables and figures of a run folder (Python package)");
+  command.leave_arguments(/*help_too=*/false);  // they are the Python package's business
+  command.runs([] {
     throw BackendError("report is written by the Python package; install it: pip install zeroloss");
   });
 }

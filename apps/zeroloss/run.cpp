@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -91,7 +92,11 @@ int run(const Program& program, const std::vector<std::string>& arguments, const
   app.require_subcommand(1);
   app.fallthrough();
   app.get_formatter()->column_width(34);
-  program.add_commands(app, session);
+  const Command root(app);
+  for (const Entry& entry : program.commands) {
+    Command command = root.subcommand(entry.name);
+    entry.add(command, session);
+  }
   app.parse_complete_callback([&] {
     if (!print_config) return;
     std::cout << config_text(app);

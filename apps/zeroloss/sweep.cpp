@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -169,25 +168,23 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_sweep(CLI::App& app, Session& session) {
-  auto* command = app.add_subcommand(
-      "sweep", "Train many small networks over a grid of options: where does training succeed?");
-  auto options = std::make_shared<Options>();
-  auto& o = *options;
+void add_sweep(Command& command, Session& session) {
+  command.about("Train many small networks over a grid of options: where does training succeed?");
+  auto& o = command.runs(run, session);
   SweepOptions& s = o.sweep;
   s.read.cache = session.cache;
   s.fit.precision = "float32";
   command
-      ->add_option("data", o.source,
-                   "A file, a folder, or a name such as digits or sphere:n=100 (what is missing is an axis)")
-      ->required();
-  command->footer(
+      .option("data", o.source,
+              "A file, a folder, or a name such as digits or sphere:n=100 (what is missing is an axis)")
+      .required();
+  command.footer(
       "An axis is a list of values and ranges: 5 or 1:25 or 10:100:10 or 16:1024:*2 or 0.1,0.2.\n"
       "Each trial is the run of zeroloss fit with the same options and the seed in the table `trials` of\n"
       "trials.db. Several processes may work on one --out at the same time; a stopped one is continued.");
 
-  const auto axis = [&](const char* flag, std::string& field, const char* help) {
-    return command->add_option(flag, field, help)->group("Axes")->type_name("VALUES");
+  const auto axis = [axes = command.group("Axes")](const char* flag, std::string& field, const char* help) {
+    axes.option(flag, field, help).type_name("VALUES");
   };
   axis("--n", o.n, "Points: of a generated set, or of a random subset [all]");
   axis("--d", o.d, "Dimension: of a generated set, or of a random subspace [all]");
@@ -199,24 +196,17 @@ void add_sweep(CLI::App& app, Session& session) {
   axis("--noise", o.noise, "Probability that a label is replaced, in [0, 1] [none]");
   axis("--tolerance", o.tolerance, "Relative misfit that is success [1e-4; 1e-6 for float64]");
 
-  const auto add = [&](const char* flag, auto& field, const char* help) {
-    return command->add_option(flag, field, help)->group("Trials")->capture_default_str();
-  };
-  add("--trials", s.trials, "Of each cell; with --adaptive, in each round");
-  command
-      ->add_flag("--adaptive", s.adaptive,
-                 "Go on with the cells where some trials succeed and some do not, round by round [off]")
-      ->group("Trials");
-  add("--max-trials", s.max_trials, "With --adaptive, most trials of a cell");
-  command->add_flag("--certify", s.certify, "Also try to prove every trial's final weights [off]")
-      ->group("Trials");
-  add_training_options(*command, s.fit);
-  add_read_options(*command, s.read, false);
-  command->add_option(
-      "--out", o.out,
-      "Write a run folder: trials.db, metrics.csv, figures; goes on with a stopped one [none]");
-  command->add_flag("--json", o.json, "Print one JSON object [off]");
-  command->callback([options, &session] { run(*options, session); });
+  const Command trials = command.group("Trials");
+  trials.option("--trials", s.trials, "Of each cell; with --adaptive, in each round");
+  trials.flag("--adaptive", s.adaptive,
+              "Go on with the cells where some trials succeed and some do not, round by round [off]");
+  trials.option("--max-trials", s.max_trials, "With --adaptive, most trials of a cell");
+  trials.flag("--certify", s.certify, "Also try to prove every trial's final weights [off]");
+  add_training_options(command, s.fit);
+  add_read_options(command, s.read, false);
+  command.option("--out", o.out,
+                 "Write a run folder: trials.db, metrics.csv, figures; goes on with a stopped one [none]");
+  command.flag("--json", o.json, "Print one JSON object [off]");
 }
 
 }  // namespace zeroloss::app
