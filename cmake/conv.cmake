@@ -3,7 +3,8 @@
 find_package(Torch 1.13 QUIET)
 if(Torch_FOUND)
   set(conv_sources
-    src/conv/checkpoint.cpp src/conv/forward.cpp src/conv/group.cpp src/conv/train.cpp src/conv/trainer.cpp)
+    src/conv/checkpoint.cpp src/conv/forward.cpp src/conv/group.cpp src/conv/train.cpp src/conv/trainer.cpp
+    src/core/json.cpp)
   # Only headers of the gloo inside this LibTorch will do.
   find_path(ZEROLOSS_GLOO_INCLUDE gloo/context.h PATHS ${TORCH_INCLUDE_DIRS} NO_DEFAULT_PATH)
   if(ZEROLOSS_GLOO_INCLUDE)
@@ -29,7 +30,7 @@ else()
   message(STATUS "zeroloss conv: no LibTorch found")
 endif()
 
-# evaluation and options are hidden in the other library.
+# evaluation, options and JSON are hidden in the other library.
 add_library(zeroloss_conv ${conv_sources} src/conv/evaluation.cpp src/conv/options.cpp)
 add_library(zeroloss::conv ALIAS zeroloss_conv)
 target_compile_options(zeroloss_conv PRIVATE -Wall -Wextra)

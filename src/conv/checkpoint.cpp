@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <array>
 
+#include "core/json.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kKind = "conv_checkpoint";
 
@@ -19,7 +18,7 @@ Json to_json(const ConvRecord& r) {
           {"learning_rate", r.learning_rate},
           {"train_loss", r.train_loss},
           {"train_error", r.train_error},
-          {"test_error", r.test_error ? Json(*r.test_error) : Json()},
+          {"test_error", r.test_error},
           {"images_per_s", r.images_per_s},
           {"weight_norm", r.weight_norm},
           {"gradient_norm", r.gradient_norm},
@@ -28,16 +27,17 @@ Json to_json(const ConvRecord& r) {
 
 ConvRecord record_of(const Json& json) {
   ConvRecord r;
-  json.at("step").get_to(r.step);
-  json.at("epoch").get_to(r.epoch);
-  json.at("learning_rate").get_to(r.learning_rate);
-  json.at("train_loss").get_to(r.train_loss);
-  json.at("train_error").get_to(r.train_error);
-  if (const Json& error = json.at("test_error"); !error.is_null()) r.test_error = error.get<double>();
-  json.at("images_per_s").get_to(r.images_per_s);
-  json.at("weight_norm").get_to(r.weight_norm);
-  json.at("gradient_norm").get_to(r.gradient_norm);
-  json.at("block_norms").get_to(r.block_norms);
+  const auto number = [&](const char* key) { return json.at(key).as<double>(); };
+  r.step = json.at("step").as<Index>();
+  r.epoch = number("epoch");
+  r.learning_rate = number("learning_rate");
+  r.train_loss = number("train_loss");
+  r.train_error = number("train_error");
+  if (!json.at("test_error").is_null()) r.test_error = number("test_error");
+  r.images_per_s = number("images_per_s");
+  r.weight_norm = number("weight_norm");
+  r.gradient_norm = number("gradient_norm");
+  r.block_norms = json.at("block_norms").list<double>();
   return r;
 }
 
@@ -78,12 +78,13 @@ ConvCheckpoint read_checkpoint(const std::filesystem::path& path, const Metadata
   ConvCheckpoint c;
   try {
     const Json state = Json::parse(text("state"));
-    state.at("step").get_to(c.step);
-    state.at("seconds").get_to(c.seconds);
-    const auto sums = state.at("totals").get<std::array<double, 6>>();
+    c.step = state.at("step").as<Index>();
+    c.seconds = state.at("seconds").as<double>();
+    const auto sums = state.at("totals").list<double>();
+    if (sums.size() != 6) throw JsonError("totals are six numbers");
     c.totals = {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
-    for (const Json& record : state.at("history")) c.history.push_back(record_of(record));
-  } catch (const Json::exception& error) {
+    for (const Json& record : state.at("history").items()) c.history.push_back(record_of(record));
+  } catch (const JsonError& error) {
     throw DataError(fmt::format("{}: damaged: {}", path.string(), error.what()));
   }
   for (const Tensor& tensor : file.tensors) {

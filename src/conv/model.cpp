@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "core/json.hpp"
 #include "data/model_file.hpp"
 #include "zeroloss/conv/resnet.hpp"
 #include "zeroloss/core/onnx.hpp"
@@ -13,8 +13,6 @@
 namespace zeroloss {
 using namespace internal;
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kKind = "conv_resnet";
 constexpr const char* kPreprocessing = "per_image_standardization";
@@ -56,14 +54,15 @@ ConvArchitecture from_json(const ModelFile& file) {
   ConvArchitecture a;
   try {
     const Json json = Json::parse(file.text("architecture"));
-    a.image_size = json.at("image_size");
-    a.stem_channels = json.at("stem_channels");
-    a.stem_kernel = json.at("stem_kernel");
-    a.stem_stride = json.at("stem_stride");
-    a.classes = json.at("classes");
+    const auto size = [](const Json& of, const char* key) { return of.at(key).as<Index>(); };
+    a.image_size = size(json, "image_size");
+    a.stem_channels = size(json, "stem_channels");
+    a.stem_kernel = size(json, "stem_kernel");
+    a.stem_stride = size(json, "stem_stride");
+    a.classes = size(json, "classes");
     a.stages.clear();
-    for (const Json& stage : json.at("stages"))
-      a.stages.push_back({stage.at("blocks"), stage.at("channels"), stage.at("stride")});
+    for (const Json& stage : json.at("stages").items())
+      a.stages.push_back({size(stage, "blocks"), size(stage, "channels"), size(stage, "stride")});
     constexpr Index kMost = 1 << 20;  // so that no product of a few of them overflows
     std::vector<Index> sizes{a.image_size, a.stem_channels, a.stem_kernel, a.stem_stride, a.classes};
     for (const ConvStage& s : a.stages) sizes.insert(sizes.end(), {s.blocks, s.channels, s.stride});
@@ -73,7 +72,7 @@ ConvArchitecture from_json(const ModelFile& file) {
         std::ranges::any_of(a.stages, [&](const ConvStage& s) { return (blocks += s.blocks) > (1 << 16); }))
       throw std::invalid_argument("more blocks than all reason");
     layers(a);
-  } catch (const Json::exception&) {
+  } catch (const JsonError&) {
     throw file.damaged("its architecture is not the JSON that save_model writes");
   } catch (const std::invalid_argument& error) {
     throw file.damaged(std::string("impossible architecture: ") + error.what());

@@ -69,9 +69,7 @@ Json internal::vega_frame(const std::string& title) {
             {"numberFormat", ",.6~g"}}}};
 }
 
-std::string internal::vega_text(const Json& spec) {
-  return spec.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string internal::vega_text(const Json& spec) { return spec.dump(1) + "\n"; }
 
 std::string line_chart(const std::string& title, const Axis& x, const Axis& y,
                        const std::vector<Curve>& curves) {

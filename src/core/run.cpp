@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
+#include "core/json.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -110,14 +110,14 @@ void RunFolder::finish() {
 
 std::string machine_json() {
   const auto blas = blas_info();
-  return nlohmann::ordered_json{{"processor", processor()},
-                                {"threads", thread_count()},
-                                {"simd", simd_target()},
-                                {"blas", blas.library},
-                                {"blas_kernel", blas.kernel},
-                                {"blas_threading", blas.threading},
-                                {"memory_available_bytes", available_memory_bytes()},
-                                {"compiler", __VERSION__}}
+  return internal::Json{{"processor", processor()},
+                        {"threads", thread_count()},
+                        {"simd", simd_target()},
+                        {"blas", blas.library},
+                        {"blas_kernel", blas.kernel},
+                        {"blas_threading", blas.threading},
+                        {"memory_available_bytes", available_memory_bytes()},
+                        {"compiler", __VERSION__}}
       .dump();
 }
 

@@ -9,15 +9,15 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
+#include "core/json.hpp"
 #include "core/tensor_bytes.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/run.hpp"
+#include "zeroloss/core/text.hpp"
 
 static_assert(std::endian::native == std::endian::little, "numbers are stored as they lie in memory");
 
@@ -25,8 +25,6 @@ namespace zeroloss {
 using namespace internal;
 namespace fs = std::filesystem;
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr const char* kMetadata = "__metadata__";
@@ -98,36 +96,27 @@ class Reader {
 
   /// JSON without names that occur twice, and no deeper than a header is: {"name": {"shape": [..]}}.
   Json parse(const std::string& text) const {
-    std::vector<std::set<std::string>> names;
-    const auto watch = [&](int depth, Json::parse_event_t event, const Json& value) {
-      if (depth > 3) throw damaged("its header is nested too deep");
-      if (event == Json::parse_event_t::object_start) names.emplace_back();
-      if (event == Json::parse_event_t::object_end) names.pop_back();
-      if (event == Json::parse_event_t::key && !names.back().insert(value.get<std::string>()).second)
-        throw damaged(fmt::format("'{}' occurs twice in its header", value.get<std::string>()));
-      return true;
-    };
     try {
-      Json json = Json::parse(text, watch);
+      Json json = Json::parse(text, 3);
       if (!json.is_object()) throw damaged("its header is not a JSON object");
       return json;
-    } catch (const Json::exception& error) {
-      throw damaged(fmt::format("its header is not JSON: {}", error.what()));
+    } catch (const JsonError& error) {
+      throw damaged(fmt::format("its header: {}", error.what()));
     }
   }
 
   std::vector<std::uint64_t> numbers(const std::string& tensor, const Json& info, const char* key) const {
-    const auto found = info.find(key);
-    const bool good = found != info.end() && found->is_array() &&
-                      std::ranges::all_of(*found, [](const Json& x) { return x.is_number_unsigned(); });
-    if (!good) throw damaged(tensor, fmt::format("expected \"{}\", a list of numbers >= 0", key));
-    return found->get<std::vector<std::uint64_t>>();
+    try {
+      return info.at(key).list<std::uint64_t>();
+    } catch (const JsonError&) {
+      throw damaged(tensor, fmt::format("expected \"{}\", a list of numbers >= 0", key));
+    }
   }
 
   Entry entry(const std::string& name, const Json& info) const {
     if (!info.is_object()) throw damaged(name, "expected an object with dtype, shape and data_offsets");
-    const auto type = info.find("dtype");
-    const std::string dtype = type != info.end() && type->is_string() ? type->get<std::string>() : "missing";
+    const Json* type = info.find("dtype");
+    const std::string dtype = type != nullptr && type->is_text() ? type->as<std::string>() : "missing";
     const auto known = std::ranges::find(kDtypes, dtype, [](const auto& d) { return std::string(d.first); });
     if (known == kDtypes.end())
       throw damaged(name, fmt::format("dtype {}; expected F64, F32, I64 or U8", dtype));
@@ -150,15 +139,15 @@ class Reader {
 
   Header interpret(const Json& json) const {
     Header header;
-    for (const auto& [key, value] : json.items()) {
+    for (const auto& [key, value] : json.members()) {
       if (key != kMetadata) {
         header.entries.push_back(entry(key, value));
         continue;
       }
       if (!value.is_object()) throw damaged("its __metadata__ is not a JSON object");
-      for (const auto& [name, text] : value.items()) {
-        if (!text.is_string()) throw damaged(fmt::format("its metadata '{}' is not text", name));
-        header.metadata[name] = text.get<std::string>();
+      for (const auto& [name, text] : value.members()) {
+        if (!text.is_text()) throw damaged(fmt::format("its metadata '{}' is not text", name));
+        header.metadata[name] = text.as<std::string>();
       }
     }
     return header;
@@ -210,32 +199,33 @@ void write_tensors(const fs::path& path, const std::vector<TensorView>& tensors,
   for (const TensorView& tensor : tensors) order.push_back(&tensor);
   std::ranges::stable_sort(order, std::ranges::greater{},
                            [](const TensorView* t) { return dtype_bytes(t->dtype); });
-  Json json = Json::object();
-  if (!metadata.empty()) json[kMetadata] = metadata;
+  std::map<std::string, Json> header;  // by name
+  const auto checked = [](const std::string& text) {
+    if (!is_utf8(text))
+      throw std::invalid_argument("write_tensors: a name or metadata is not UTF-8: " + utf8(text));
+    return text;
+  };
+  for (const auto& [key, value] : metadata) header[kMetadata][checked(key)] = checked(value);
   std::vector<std::string_view> pieces(1);  // the header's place
   Index offset = 0;
   for (const TensorView* tensor : order) {
     const Index bytes = checked_bytes(*tensor, "write_tensors");
-    if (tensor->name == kMetadata || json.contains(tensor->name))
+    if (tensor->name == kMetadata || header.contains(tensor->name))
       throw std::invalid_argument(fmt::format("write_tensors: the name '{}' is taken", tensor->name));
-    json[tensor->name] = {{"dtype", dtype_name(tensor->dtype)},
-                          {"shape", tensor->shape},
-                          {"data_offsets", {offset, offset + bytes}}};
+    header[checked(tensor->name)] = {{"data_offsets", {offset, offset + bytes}},
+                                     {"dtype", dtype_name(tensor->dtype)},
+                                     {"shape", tensor->shape}};
     const auto length = static_cast<std::size_t>(bytes) / tensor->pieces.size();
     for (const void* data : tensor->pieces) pieces.emplace_back(static_cast<const char*>(data), length);
     offset += bytes;
   }
-  std::string header(kLengthBytes, '\0');
-  try {
-    header += json.dump();
-  } catch (const Json::type_error& error) {
-    throw std::invalid_argument(
-        fmt::format("write_tensors: a name or metadata is not UTF-8: {}", error.what()));
-  }
-  header.resize((header.size() + 7) / 8 * 8, ' ');
-  const std::uint64_t length = header.size() - kLengthBytes;
-  std::memcpy(header.data(), &length, kLengthBytes);
-  pieces.front() = header;
+  const std::string text = Json(Json::Object(header.begin(), header.end())).dump();
+  std::string first(kLengthBytes, '\0');
+  first += text;
+  first.resize((first.size() + 7) / 8 * 8, ' ');
+  const std::uint64_t length = first.size() - kLengthBytes;
+  std::memcpy(first.data(), &length, kLengthBytes);
+  pieces.front() = first;
   write_file(path, pieces);
 }
 

@@ -5,21 +5,36 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 namespace zeroloss {
 namespace {
 
-bool is_utf8(std::string_view text) {
-  try {
-    (void)nlohmann::json(text).dump();
-    return true;
-  } catch (const nlohmann::json::type_error&) {
-    return false;
-  }
+/// The length of the character that UTF-8 begins with; 0 if it begins with none (RFC 3629).
+std::size_t character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0; };
+  const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
+  const int first = byte(0), second = byte(1);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4 || !follows(1)) return 0;
+  if (first < 0xE0) return 2;
+  // Neither longer than it need be, nor half of a pair, nor beyond the last character.
+  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0) ||
+      (first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90) || !follows(2))
+    return 0;
+  if (first < 0xF0) return 3;
+  return follows(3) ? 4 : 0;
 }
 
 }  // namespace
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = character(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
 
 std::string decimal(double x, int digits, Rounding rounding) {
   const auto nearest = [digits](double value) { return fmt::format("{:.{}g}", value, digits); };

@@ -1,13 +1,11 @@
 #pragma once
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json.hpp"
 #include "zeroloss/core/chart.hpp"
 
 /// What all figures have in common.
 namespace zeroloss::internal {
-
-using Json = nlohmann::ordered_json;
 
 Json vega_frame(const std::string& title);
 std::string vega_text(const Json& spec);  ///< names that are not UTF-8 come out with replacement characters

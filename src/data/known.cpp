@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "core/json.hpp"
 #include "data/embedded.hpp"
 #include "zeroloss/core/error.hpp"
 
@@ -24,31 +24,33 @@ bool internal::is_there(const KnownFile& file, const fs::path& folder) {
 std::vector<KnownSet> known_sets(std::string_view text) {
   try {
     std::vector<KnownSet> sets;
-    const auto table = nlohmann::json::parse(text);
-    for (const auto& entry : table.at("sets")) {
-      KnownSet set{.name = entry.at("name"),
-                   .description = entry.at("description"),
-                   .n = entry.at("n"),
-                   .n_test = entry.at("n_test"),
-                   .d = entry.at("d"),
-                   .classes = entry.at("classes"),
+    const auto word = [](const Json& of, const char* key) { return of.at(key).as<std::string>(); };
+    const auto size = [](const Json& of, const char* key) { return of.at(key).as<Index>(); };
+    const Json table = Json::parse(text);
+    for (const Json& entry : table.at("sets").items()) {
+      KnownSet set{.name = word(entry, "name"),
+                   .description = word(entry, "description"),
+                   .n = size(entry, "n"),
+                   .n_test = size(entry, "n_test"),
+                   .d = size(entry, "d"),
+                   .classes = size(entry, "classes"),
                    .files = {},
-                   .licence = entry.at("licence"),
-                   .citation = entry.at("citation")};
-      for (const auto& item : entry.at("files")) {
-        KnownFile file{.name = item.at("name"),
+                   .licence = word(entry, "licence"),
+                   .citation = word(entry, "citation")};
+      for (const Json& item : entry.at("files").items()) {
+        KnownFile file{.name = word(item, "name"),
                        .urls = {},
-                       .sha256 = item.at("sha256"),
-                       .bytes = item.at("bytes"),
-                       .unpacks_to = item.value("unpacks_to", "")};
-        for (const auto& mirror : entry.at("mirrors"))
-          file.urls.push_back(mirror.get<std::string>() + file.name);
+                       .sha256 = word(item, "sha256"),
+                       .bytes = item.at("bytes").as<std::uint64_t>(),
+                       .unpacks_to = item.find("unpacks_to") != nullptr ? word(item, "unpacks_to") : ""};
+        for (const std::string& mirror : entry.at("mirrors").list<std::string>())
+          file.urls.push_back(mirror + file.name);
         set.files.push_back(std::move(file));
       }
       sets.push_back(std::move(set));
     }
     return sets;
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const JsonError& error) {
     throw DataError(fmt::format("table of known data sets: {}", error.what()));
   }
 }
@@ -63,7 +65,8 @@ bool is_cached(const KnownSet& set, const std::string& cache) {
   return std::ranges::all_of(set.files, [&](const KnownFile& file) { return is_there(file, folder); });
 }
 
-std::string internal::cached_folder(const KnownSet& set, const std::string& cache, const std::string& function) {
+std::string internal::cached_folder(const KnownSet& set, const std::string& cache,
+                                    const std::string& function) {
   if (cache.empty())
     throw std::invalid_argument(fmt::format("{}: {} needs a cache folder", function, set.name));
   if (!is_cached(set, cache))

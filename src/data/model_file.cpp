@@ -4,15 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.hpp"
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss::internal {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kVersion = "1";
 
@@ -75,10 +73,11 @@ Task ModelFile::task() const {
 }
 
 std::vector<std::string> ModelFile::class_names() const {
-  const Json names = Json::parse(text("class_names"), nullptr, false);
-  if (!names.is_array() || !std::ranges::all_of(names, [](const Json& name) { return name.is_string(); }))
+  try {
+    return Json::parse(text("class_names")).list<std::string>();
+  } catch (const JsonError&) {
     throw damaged("class_names is not a JSON list of texts");
-  return names.get<std::vector<std::string>>();
+  }
 }
 
 const Tensor& ModelFile::tensor(const char* name, Dtype dtype, std::size_t sizes) const {

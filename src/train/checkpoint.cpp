@@ -5,16 +5,14 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "core/json.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/tensors.hpp"
 
 namespace zeroloss::internal {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -92,9 +90,7 @@ struct Write {
   Json& json;
   void operator()(const char* name, double x) const { json[name] = fmt::format("{}", x); }
   void operator()(const char* name, Status x) const { json[name] = static_cast<int>(x); }
-  void operator()(const char* name, const std::optional<Index>& x) const {
-    json[name] = x ? Json(*x) : Json();
-  }
+  void operator()(const char* name, const std::optional<Index>& x) const { json[name] = x; }
   template <class X>
   void operator()(const char* name, const X& x) const {
     json[name] = x;
@@ -104,15 +100,15 @@ struct Write {
 struct Read {
   const Json& json;
   void operator()(const char* name, double& x) const {
-    x = std::strtod(json.at(name).get_ref<const std::string&>().c_str(), nullptr);
+    x = std::strtod(json.at(name).as<std::string>().c_str(), nullptr);
   }
-  void operator()(const char* name, Status& x) const { x = static_cast<Status>(json.at(name).get<int>()); }
+  void operator()(const char* name, Status& x) const { x = static_cast<Status>(json.at(name).as<int>()); }
   void operator()(const char* name, std::optional<Index>& x) const {
-    if (!json.at(name).is_null()) x = json.at(name).get<Index>();
+    if (!json.at(name).is_null()) x = json.at(name).as<Index>();
   }
   template <class X>
   void operator()(const char* name, X& x) const {
-    json.at(name).get_to(x);
+    x = json.at(name).as<X>();
   }
 };
 
@@ -123,7 +119,7 @@ Json to_json(OutputState state) {
 }
 
 // Labels that are not UTF-8 keep their place with replacement characters.
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string text_of(const Json& json) { return json.dump(); }
 
 // All matrices of an output, column-major as they are, under PREFIX/name.
 using Named = std::vector<std::pair<std::string, Matrix>>;
@@ -210,11 +206,11 @@ RunState Checkpoint::load() const {
   }
   try {
     const Json finished = Json::parse(part("finished"));
-    for (std::size_t c = 0; c < finished.size(); ++c)
-      state.finished.push_back(output_state(finished[c], named, std::to_string(c)));
+    for (const Json& output : finished.items())
+      state.finished.push_back(output_state(output, named, std::to_string(state.finished.size())));
     if (const std::string current = part("current"); !current.empty())
       state.current = output_state(Json::parse(current), named, "current");
-  } catch (const Json::exception& error) {
+  } catch (const JsonError& error) {
     throw DataError(fmt::format("{}: damaged checkpoint: {}", path_.string(), error.what()));
   }
   for (const OutputState& output : state.finished)

@@ -12,6 +12,8 @@ std::string decimal(double x, int digits, Rounding rounding = Rounding::nearest)
 
 std::string with_commas(long long value);  ///< 1234567 -> "1,234,567"
 
+bool is_utf8(std::string_view text);
+
 /// Text as UTF-8: as it is where it is valid, else read as Latin-1. Names in data have to pass through this
 /// before they are compared with those of a loaded model.
 std::string utf8(std::string_view text);
