@@ -1,77 +1,14 @@
-#include "report.hpp"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <ctime>
-#include <nlohmann/json.hpp>
-
 #include "command.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/run.hpp"
-#include "zeroloss/version.hpp"
+#include "zeroloss/core/error.hpp"
 
 namespace zeroloss::app {
-namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json data_json(const Dataset& data, const ReadOptions& o) {
-  return {{"name", data.name},  {"digest", data.digest}, {"target", o.target},
-          {"task", o.task},     {"split", o.split},      {"n", o.n},
-          {"d", o.d},           {"shuffle", o.shuffle},  {"classes", o.classes},
-          {"labels", o.labels}, {"seed", o.seed}};
-}
-
-std::string now() {
-  const std::time_t time = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&time));
-  return text;
-}
-
-}  // namespace
-
-std::string count(Index value, const char* one, const char* many) {
-  return fmt::format("{} {}", with_commas(value), value == 1 ? one : many);
-}
-
-Json sample_json(const Sample& s) {
-  return {{"sample", s.record}, {"label", s.label.empty() ? Json() : Json(s.label)}};
-}
-
-Json pair_json(const SamplePair& p) {
-  return {{"samples", {p.first.record, p.second.record}},
-          {"labels", {sample_json(p.first)["label"], sample_json(p.second)["label"]}},
-          {"distance", p.distance},
-          {"antipodal", p.antipodal}};
-}
-
-std::string heading(const Dataset& data, bool normalize, bool center) {
-  std::string text = fmt::format("{}: {}, {}", data.name, count(data.n(), "point", "points"),
-                                 count(data.d(), "feature", "features"));
-  if (data.task == Task::none) text += ", no labels (a table's are named by --target)";
-  if (data.task == Task::regression) text += fmt::format(", target {}", data.target_name);
-  if (data.task == Task::classification) {
-    text += fmt::format(", {} classes", data.classes());
-    if (data.classes() <= 12) text += fmt::format(" ({})", fmt::join(data.class_names, ", "));
-  }
-  if (data.label_treatment != "given") text += fmt::format("; labels: {}", data.label_treatment);
-  if (normalize) text += center ? "; centred, rows of unit length" : "; rows of unit length";
-  return text;
-}
-
-std::string manifest(const char* kind, const std::vector<std::string>& arguments, const Json& options,
-                     const Dataset& data, const ReadOptions& read, double seconds) {
-  return manifest(kind, arguments, options, data_json(data, read), seconds);
-}
-
-std::string manifest(const char* kind, const std::vector<std::string>& arguments, const Json& options,
-                     const Json& data, double seconds) {
-  const Json json{{"command", arguments}, {"kind", kind},       {"version", ZEROLOSS_VERSION},
-                  {"options", options},   {"data", data},       {"machine", Json::parse(machine_json())},
-                  {"finished", now()},    {"seconds", seconds}, {"peak_bytes", peak_memory_bytes()}};
-  return dump(json) + "\n";
+void add_report(Command& command, Session&) {
+  command.about("Write one page with the answer, tables and figures of a run folder (Python package)");
+  command.leave_arguments(/*help_too=*/false);  // they are the Python package's business
+  command.runs([] {
+    throw BackendError("report is written by the Python package; install it: pip install zeroloss");
+  });
 }
 
 }  // namespace zeroloss::app
