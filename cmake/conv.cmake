@@ -62,8 +62,7 @@ endif()
 
 add_executable(zeroloss_conv_command
   apps/zeroloss/conv_evaluate.cpp apps/zeroloss/conv_main.cpp
-  apps/zeroloss/conv_options.cpp apps/zeroloss/conv_output.cpp apps/zeroloss/conv_predict.cpp
-  apps/zeroloss/conv_train.cpp)
+  apps/zeroloss/conv_options.cpp apps/zeroloss/conv_predict.cpp apps/zeroloss/conv_train.cpp)
 target_compile_options(zeroloss_conv_command PRIVATE -Wall -Wextra)
 target_link_libraries(zeroloss_conv_command PRIVATE zeroloss_app_base zeroloss_conv)
 set_target_properties(zeroloss_conv_command PROPERTIES OUTPUT_NAME zeroloss-conv

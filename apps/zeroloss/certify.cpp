@@ -7,11 +7,10 @@
 #include <optional>
 #include <stdexcept>
 
-#include "certify_output.hpp"
 #include "command.hpp"
 #include "data_options.hpp"
-#include "zeroloss/core/run.hpp"
 #include "zeroloss/kernel/activation.hpp"
+#include "zeroloss/present/certify.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -67,7 +66,7 @@ void run(const Options& options, Session& session) {
   const Dataset data = read_dataset(options.source, options.read);
   const CertifyResult result = certify(data, settings, progress);
 
-  if (folder) write_run(*folder, data, options.read, settings, result, session.arguments);
+  if (folder) write_certify(*folder, data, options.read, settings, result, session.arguments);
   if (options.json)
     fmt::print("{}\n", certify_json(data, settings, result));
   else

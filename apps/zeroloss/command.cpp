@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
-#include <nlohmann/json.hpp>
 
 namespace zeroloss::app {
 namespace {
@@ -55,73 +54,12 @@ void draw(const ProgressReport& report) {
   std::fflush(stderr);
 }
 
-bool numeric(const std::string& cell) {
-  return !cell.empty() && std::string("0123456789-+.~<>=").find(cell.front()) != std::string::npos;
-}
-
-// Columns on the terminal: UTF-8 continuation bytes take none.
-std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 }  // namespace
 
 Progress Session::progress() const {
   std::signal(SIGINT, on_interrupt);
   if (quiet || isatty(STDERR_FILENO) == 0) return Progress({}, &cancelled);
   return Progress(draw, &cancelled);
-}
-
-std::string quoted(const std::vector<std::string>& arguments) {
-  std::string line;
-  for (const auto& argument : arguments) {
-    const bool plain =
-        argument.find_first_of(" \t\"'\\$*?;&|<>(){}") == std::string::npos && !argument.empty();
-    line += (line.empty() ? "" : " ") + (plain ? argument : "'" + argument + "'");
-  }
-  return line;
-}
-
-Table::Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
-
-void Table::add(std::vector<std::string> row) {
-  row.resize(rows_.front().size());
-  rows_.push_back(std::move(row));
-}
-
-std::string Table::text(const std::string& indent) const {
-  const std::size_t count = rows_.front().size();
-  std::vector<std::size_t> width(count, 0);
-  std::vector<bool> right(count, rows_.size() > 1);
-  for (std::size_t r = 0; r < rows_.size(); ++r)
-    for (std::size_t c = 0; c < count; ++c) {
-      width[c] = std::max(width[c], columns(rows_[r][c]));
-      if (r > 0 && !rows_[r][c].empty() && !numeric(rows_[r][c])) right[c] = false;
-    }
-  std::string out;
-  for (const auto& row : rows_) {
-    std::string line = indent;
-    for (std::size_t c = 0; c < count; ++c) {
-      const std::string space(width[c] - columns(row[c]), ' ');
-      line += (c > 0 ? "  " : "") + (right[c] ? space + row[c] : row[c] + space);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + '\n';
-  }
-  return out;
-}
-
-std::string dump(const nlohmann::ordered_json& json) {
-  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
-std::string short_number(double value, Rounding rounding) {
-  const double size = std::abs(value);
-  if (!std::isfinite(value) || (size != 0 && (size >= 1e6 || size < 1e-4)))
-    return decimal(value, 2, rounding);
-  if (value == std::floor(value)) return with_commas(static_cast<long long>(value));
-  return decimal(value, 4, rounding);
 }
 
 }  // namespace zeroloss::app

@@ -1,11 +1,9 @@
 #pragma once
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "options.hpp"
 #include "zeroloss/core/progress.hpp"
-#include "zeroloss/core/text.hpp"
 
 /// What the subcommands share: one short file each, that parses options, calls one library function and
 /// prints.
@@ -44,26 +42,5 @@ int run(const std::vector<std::string>& arguments, const std::string& cache);
 
 /// XDG_CACHE_HOME/zeroloss, as the environment says.
 std::string default_cache();
-
-/// Arguments as a shell would read them.
-std::string quoted(const std::vector<std::string>& arguments);
-
-/// An aligned table: header, then rows; numbers flush right. Columns are two spaces apart.
-class Table {
- public:
-  explicit Table(std::vector<std::string> header);
-  void add(std::vector<std::string> row);
-  std::size_t rows() const { return rows_.size() - 1; }  ///< without the header
-  std::string text(const std::string& indent = "") const;
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
-
-/// JSON as text, one key a line. What is not UTF-8 (file names, labels) has its bad bytes replaced.
-std::string dump(const nlohmann::ordered_json& json);
-
-/// 4 significant digits, 2 with an exponent where that helps: "2.1e+19", "0.0131", "43,433".
-std::string short_number(double value, Rounding rounding = Rounding::nearest);
 
 }  // namespace zeroloss::app

@@ -2,13 +2,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "conv_options.hpp"
-#include "conv_output.hpp"
-#include "report.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
+#include "zeroloss/present/conv.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -32,9 +30,7 @@ void run(const Options& options, Session& session) {
                                 fmt::join(names, ", "), fmt::join(network.class_names, ", ")));
   const ConvEvaluation result = evaluate(predict(network, images, options.device, progress), images.labels);
   if (options.json) {
-    nlohmann::ordered_json json = evaluation_json(result, images.class_names);
-    json["split"] = options.images.split;
-    fmt::print("{}\n", dump(json));
+    fmt::print("{}\n", evaluation_json(result, images.class_names, options.images.split));
     return;
   }
   fmt::print("{}, {} images: {}", images.name, options.images.split,

@@ -1,7 +1,6 @@
 #include "conv_options.hpp"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 namespace zeroloss::app {
@@ -47,12 +46,6 @@ ImageOptions with_threads(ImageOptions images, const ConvDevice& device) {
 ConvNetwork read_conv_network(const std::string& model) {
   namespace fs = std::filesystem;
   return load_conv_network(fs::is_directory(model) ? fs::path(model) / "model.safetensors" : fs::path(model));
-}
-
-nlohmann::ordered_json images_json(const ImageSet& images, const ImageOptions& o) {
-  return {{"name", images.name}, {"digest", images.digest}, {"n", images.n()},
-          {"split", o.split},    {"shuffle", o.shuffle},    {"classes", images.class_names},
-          {"labels", o.labels},  {"seed", o.seed},          {"corrupt", images.corrupt}};
 }
 
 }  // namespace zeroloss::app

@@ -1,5 +1,4 @@
 #pragma once
-#include <nlohmann/json_fwd.hpp>
 
 #include "command.hpp"
 #include "zeroloss/conv/train.hpp"
@@ -27,8 +26,5 @@ ImageOptions with_threads(ImageOptions images, const ConvDevice& device);
 
 /// Of a .safetensors file, or of a run folder that holds model.safetensors.
 ConvNetwork read_conv_network(const std::string& model);
-
-/// What manifest.json says of images: the images and how they were chosen.
-nlohmann::ordered_json images_json(const ImageSet& images, const ImageOptions& options);
 
 }  // namespace zeroloss::app

@@ -1,15 +1,11 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "conv_options.hpp"
+#include "zeroloss/present/conv.hpp"
 
 namespace zeroloss::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string model;
@@ -19,31 +15,6 @@ struct Options {
   bool json = false;
 };
 
-struct Guess {
-  std::string name;
-  double probability = 0;
-};
-
-/// The classes of the largest outputs, with their softmax.
-std::vector<Guess> guesses(const ConvNetwork& network, const float* outputs, Index top) {
-  const Index classes = network.architecture.classes;
-  const double largest = static_cast<double>(*std::max_element(outputs, outputs + classes));
-  double sum = 0;
-  std::vector<Index> order;
-  for (Index k = 0; k < classes; ++k) {
-    order.push_back(k);
-    sum += std::exp(static_cast<double>(outputs[k]) - largest);
-  }
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](Index k) { return outputs[k]; });
-  order.resize(static_cast<std::size_t>(std::min(top, classes)));
-  std::vector<Guess> found;
-  for (const Index k : order)
-    found.push_back({network.class_names.empty() ? fmt::format("{}", k)
-                                                 : network.class_names[static_cast<std::size_t>(k)],
-                     std::exp(static_cast<double>(outputs[k]) - largest) / sum});
-  return found;
-}
-
 void run(const Options& options, Session& session) {
   auto progress = session.progress();
   const ConvNetwork network = read_conv_network(options.model);
@@ -51,23 +22,8 @@ void run(const Options& options, Session& session) {
   images.files = options.files;
   images.labels.assign(options.files.size(), 0);
   const Logits logits = predict(network, images, options.device, progress);
-  Json json = Json::array();
-  Table table({"image", "class", "probability", "or"});
-  for (Index i = 0; i < logits.rows(); ++i) {
-    const std::string& file = options.files[static_cast<std::size_t>(i)];
-    const std::vector<Guess> found = guesses(network, logits.row(i).data(), options.top);
-    Json list = Json::array();
-    std::string others;
-    for (const Guess& guess : found) {
-      list.push_back({{"class", guess.name}, {"probability", guess.probability}});
-      if (&guess != &found.front())
-        others +=
-            fmt::format("{}{} ({:.1f} %)", others.empty() ? "" : ", ", guess.name, 100 * guess.probability);
-    }
-    json.push_back({{"image", file}, {"classes", list}});
-    table.add({file, found.front().name, fmt::format("{:.1f} %", 100 * found.front().probability), others});
-  }
-  fmt::print("{}", options.json ? dump(json) + "\n" : table.text());
+  const auto say = options.json ? guesses_json : guesses_text;
+  fmt::print("{}{}", say(network, options.files, logits, options.top), options.json ? "\n" : "");
 }
 
 }  // namespace

@@ -2,13 +2,12 @@
 #include <fmt/ranges.h>
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "command.hpp"
 #include "conv_options.hpp"
-#include "conv_output.hpp"
-#include "report.hpp"
+#include "zeroloss/core/text.hpp"
+#include "zeroloss/present/conv.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -74,23 +73,14 @@ void run(Options& options, Session& session) {
     if (result.status == ConvStatus::interrupted) session.exit_code = kInterrupted;
     return;
   }
-  if (folder) {
-    write_conv(*folder, images, settings, result);
-    if (result.status != ConvStatus::interrupted) {
-      folder->write("manifest.json",
-                    manifest("conv", session.arguments, conv_options_json(settings, result.planned_steps),
-                             images_json(images, options.images), result.seconds));
-      folder->remove("checkpoint.safetensors");
-      folder->finish();
-    }
-  }
+  if (folder) write_conv(*folder, images, options.images, settings, result, session.arguments);
   fmt::print("{}",
              options.json ? conv_json(images, settings, result) + "\n" : conv_text(images, settings, result));
   std::fflush(stdout);
   if (result.status == ConvStatus::interrupted) {
     if (folder)
       fmt::print(stderr, "zeroloss: interrupted; go on with: zeroloss conv {}{}\n",
-                 quoted({session.arguments.begin() + 1, session.arguments.end()}),
+                 shell_command({session.arguments.begin() + 1, session.arguments.end()}),
                  settings.resume ? "" : " --resume");
     else
       fmt::print(stderr, "zeroloss: interrupted; with --out a run can be resumed\n");

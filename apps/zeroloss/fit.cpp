@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "command.hpp"
 #include "data_options.hpp"
-#include "fit_output.hpp"
-#include "report.hpp"
 #include "training_options.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/kernel/activation.hpp"
+#include "zeroloss/present/fit.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -46,20 +45,12 @@ void run(const Options& options, Session& session) {
   const Dataset data = read_dataset(options.source, options.read);
   const FitResult result = fit(data, settings, progress);
 
-  if (folder) {
-    write_fit(*folder, data, settings, result);
-    if (result.status != Status::interrupted) {
-      folder->write("manifest.json", manifest("fit", session.arguments, fit_options_json(settings), data,
-                                              options.read, result.seconds));
-      folder->remove("checkpoint.safetensors");
-      folder->finish();
-    }
-  }
+  if (folder) write_fit(*folder, data, options.read, settings, result, session.arguments);
   fmt::print("{}", options.json ? fit_json(data, settings, result) + "\n" : fit_text(data, settings, result));
   std::fflush(stdout);
   if (result.status == Status::interrupted) {
     if (folder)
-      fmt::print(stderr, "zeroloss: interrupted; go on with: {}{}\n", quoted(session.arguments),
+      fmt::print(stderr, "zeroloss: interrupted; go on with: {}{}\n", shell_command(session.arguments),
                  settings.resume ? "" : " --resume");
     else
       fmt::print(stderr, "zeroloss: interrupted; with --out a run can be resumed\n");

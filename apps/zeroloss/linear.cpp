@@ -4,12 +4,10 @@
 
 #include <charconv>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "command.hpp"
-#include "linear_output.hpp"
-#include "report.hpp"
+#include "zeroloss/present/linear.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -76,16 +74,7 @@ void run(const Options& options, Session& session) {
   const NamedProblem named = read(options);
   const LinearResult result = linear(named.problem, settings, progress);
 
-  if (folder && !result.interrupted) {
-    write_linear(*folder, named, settings, result);
-    folder->write("manifest.json", manifest("linear", session.arguments, linear_options_json(settings),
-                                            {{"name", named.name},
-                                             {"digest", named.digest},
-                                             {"sigma", options.sigma},
-                                             {"seed", options.seed}},
-                                            result.seconds));
-    folder->finish();
-  }
+  if (folder && !result.interrupted) write_linear(*folder, named, settings, result, session.arguments);
   fmt::print("{}", options.json ? linear_json(named, settings, result) + "\n"
                                 : linear_text(named, settings, result));
   std::fflush(stdout);

@@ -1,12 +1,11 @@
+#include "zeroloss/present/memorize.hpp"
+
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "command.hpp"
 #include "data_options.hpp"
-#include "memorize_output.hpp"
-#include "report.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -29,12 +28,7 @@ void run(const Options& options, Session& session) {
   const Dataset data = read_dataset(options.source, options.read);
   const MemorizeResult result = memorize(data, settings, progress);
 
-  if (folder) {
-    write_memorize(*folder, data, settings, result);
-    folder->write("manifest.json", manifest("memorize", session.arguments, memorize_options_json(settings),
-                                            data, options.read, result.build_s + result.verify_s));
-    folder->finish();
-  }
+  if (folder) write_memorize(*folder, data, options.read, settings, result, session.arguments);
   fmt::print("{}", options.json ? memorize_json(data, settings, result) + "\n"
                                 : memorize_text(data, settings, result));
   for (const auto& property : options.require)

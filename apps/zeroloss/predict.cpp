@@ -1,13 +1,13 @@
+#include "zeroloss/present/predict.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 
@@ -21,8 +21,6 @@
 
 namespace zeroloss::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string model, source, out;
@@ -38,17 +36,6 @@ struct Model {
   std::function<Matrix(const RowMatrix&, const Progress&)> outputs;
   std::function<std::vector<Index>(const Matrix& outputs)> classes;  ///< that outputs stand for
 };
-
-/// What the model says about every point, and how that compares with the labels if there are any.
-struct Answer {
-  Matrix outputs;
-  std::vector<std::string> predicted;  ///< class names; empty unless classification
-  std::vector<std::string> labels;     ///< of the points; empty unless classification with labels
-  std::vector<Index> wrong;            ///< points, ascending
-  std::optional<double> error;         ///< fraction wrong, or relative misfit; nothing without labels
-};
-
-std::string points(Index n) { return fmt::format("{} {}", with_commas(n), n == 1 ? "point" : "points"); }
 
 Model load(const std::string& path) {
   const Metadata metadata = read_metadata(path);
@@ -97,12 +84,12 @@ Dataset read_for(const Model& model, const std::string& source, ReadOptions opti
 }
 
 /// Classes are matched by name: those of the data may be others, fewer, or in another order.
-void compare_classes(const Model& model, const Dataset& data, Answer& answer) {
+void compare_classes(const Dataset& data, Prediction& answer) {
   std::vector<std::string> names;
   for (const std::string& name : data.class_names) names.push_back(utf8(name));
-  if (std::ranges::find_first_of(names, model.class_names) == names.end())
+  if (std::ranges::find_first_of(names, answer.class_names) == names.end())
     throw DataError(fmt::format("{}: none of its classes ({}) is one of the model's ({})", data.name,
-                                fmt::join(names, ", "), fmt::join(model.class_names, ", ")));
+                                fmt::join(names, ", "), fmt::join(answer.class_names, ", ")));
   for (Index i = 0; i < data.n(); ++i) {
     answer.labels.push_back(names[static_cast<std::size_t>(data.y(i))]);
     if (answer.labels.back() != answer.predicted[static_cast<std::size_t>(i)]) answer.wrong.push_back(i);
@@ -110,146 +97,24 @@ void compare_classes(const Model& model, const Dataset& data, Answer& answer) {
   answer.error = static_cast<double>(answer.wrong.size()) / static_cast<double>(data.n());
 }
 
-Answer ask(const Model& model, const Dataset& data, const Progress& progress) {
-  Answer answer;
+Prediction ask(const std::string& file, const Model& model, const Dataset& data, const Progress& progress) {
+  Prediction answer{.model = file,
+                    .kind = model.kind,
+                    .description = model.description,
+                    .task = model.task,
+                    .class_names = model.class_names};
   answer.outputs = model.outputs(data.X, progress);
   if (model.task == Task::classification)
     for (const Index k : model.classes(answer.outputs))
       answer.predicted.push_back(model.class_names[static_cast<std::size_t>(k)]);
   if (data.task == Task::none || model.task == Task::none) return answer;
   if (model.task == Task::classification) {
-    compare_classes(model, data, answer);
+    compare_classes(data, answer);
   } else {
     const double norm_y = data.y.norm(), misfit = (answer.outputs.col(0) - data.y).norm();
     answer.error = norm_y > 0 ? misfit / norm_y : misfit;
   }
   return answer;
-}
-
-// ---- text ----
-
-std::string conclusion(const Dataset& data, const Answer& answer) {
-  const Index n = data.n(), right = n - std::ssize(answer.wrong);
-  if (!answer.error) return fmt::format("{}, no labels to compare with", points(n));
-  if (answer.labels.empty()) return fmt::format("relative misfit {:.3g} on {}", *answer.error, points(n));
-  if (right == n) return n == 1 ? "the point is right" : fmt::format("all {} are right", points(n));
-  const Index permille = right * 1000 / n;  // rounded down: 100 % is said of all only
-  return fmt::format("{}.{} % of {} right", permille / 10, permille % 10, points(n));
-}
-
-struct ClassCount {
-  std::string name;
-  Index n = 0, wrong = 0;
-  std::map<std::string, Index> taken_for;
-
-  double error() const { return static_cast<double>(wrong) / static_cast<double>(n); }
-};
-
-std::string class_table(const Model& model, const Dataset& data, const Answer& answer) {
-  constexpr std::size_t kShown = 12;
-  std::vector<ClassCount> counts;
-  for (const std::string& name : data.class_names) counts.push_back({utf8(name), 0, 0, {}});
-  for (Index i = 0; i < data.n(); ++i) {
-    ClassCount& count = counts[static_cast<std::size_t>(data.y(i))];
-    const std::string& predicted = answer.predicted[static_cast<std::size_t>(i)];
-    ++count.n;
-    if (predicted != count.name) ++count.wrong, ++count.taken_for[predicted];
-  }
-  const std::size_t all = counts.size();
-  if (all > kShown) std::ranges::stable_sort(counts, std::ranges::greater{}, &ClassCount::error);
-  counts.resize(std::min(all, kShown));
-  Table table({"class", "points", "wrong", "error", "mostly taken for"});
-  for (const ClassCount& count : counts) {
-    const auto most = std::ranges::max_element(count.taken_for, {}, [](const auto& e) { return e.second; });
-    const bool known = std::ranges::find(model.class_names, count.name) != model.class_names.end();
-    table.add({count.name, with_commas(count.n), with_commas(count.wrong),
-               fmt::format("{:.1f} %", 100 * count.error()),
-               (count.wrong > 0 ? most->first : "") + (known ? "" : " (a class the model does not know)")});
-  }
-  return table.text() + (all > kShown ? fmt::format("and {} more with smaller errors\n", all - kShown) : "");
-}
-
-std::string sample_table(const Dataset& data, const Answer& answer) {
-  constexpr std::size_t kShown = 10;
-  Table table({"sample", "label", "predicted"});
-  for (std::size_t k = 0; k < std::min(kShown, answer.wrong.size()); ++k) {
-    const auto i = static_cast<std::size_t>(answer.wrong[k]);
-    table.add({fmt::format("{}", data.records[i]), answer.labels[i], answer.predicted[i]});
-  }
-  std::string text = "wrong\n" + table.text("  ");
-  if (answer.wrong.size() > kShown)
-    text += fmt::format("  and {} more (--out lists all)\n", answer.wrong.size() - kShown);
-  return text;
-}
-
-std::string residual_table(const Dataset& data, const Answer& answer) {
-  const Vector residual = (answer.outputs.col(0) - data.y).cwiseAbs();
-  std::vector<Index> order(static_cast<std::size_t>(data.n()));
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Index>(i);
-  const std::size_t shown = std::min<std::size_t>(5, order.size());
-  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(shown), std::ranges::greater{},
-                            [&](Index i) { return residual(i); });
-  Table table({"sample", "target", "predicted"});
-  for (std::size_t k = 0; k < shown; ++k)
-    table.add({fmt::format("{}", data.records[static_cast<std::size_t>(order[k])]),
-               short_number(data.y(order[k])), short_number(answer.outputs(order[k], 0))});
-  return "furthest off\n" + table.text("  ");
-}
-
-std::string text_of(const Options& options, const Model& model, const Dataset& data, const Answer& answer) {
-  std::string text =
-      fmt::format("{}: {}\n{}: {}\n", data.name, conclusion(data, answer), options.model, model.description);
-  if (!answer.error) return text;
-  if (answer.labels.empty()) return text + "\n" + residual_table(data, answer);
-  text += "\n" + class_table(model, data, answer);
-  return answer.wrong.empty() ? text : text + "\n" + sample_table(data, answer);
-}
-
-// ---- files ----
-
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
-std::string csv_of(const Model& model, const Dataset& data, const Answer& answer) {
-  const bool numbers = model.task == Task::regression;
-  std::string text = "record";
-  if (answer.error) text += numbers ? ",target" : ",label";
-  if (model.task != Task::none) text += ",predicted";
-  if (!numbers)  // there the output is what is predicted
-    for (Index k = 0; k < answer.outputs.cols(); ++k)
-      text += answer.outputs.cols() == std::ssize(model.class_names)
-                  ? "," + csv_field("output_" + model.class_names[static_cast<std::size_t>(k)])
-                  : fmt::format(",output_{}", k);
-  text += '\n';
-  for (Index i = 0; i < data.n(); ++i) {
-    const auto place = static_cast<std::size_t>(i);
-    text += fmt::format("{}", data.records[place]);
-    if (answer.error)
-      text += ',' + (numbers ? fmt::format("{}", data.y(i)) : csv_field(answer.labels[place]));
-    if (!answer.predicted.empty()) text += ',' + csv_field(answer.predicted[place]);
-    for (const double output : answer.outputs.row(i)) text += fmt::format(",{}", output);
-    text += '\n';
-  }
-  return text;
-}
-
-Json json_of(const Options& options, const Model& model, const Dataset& data, const Answer& answer) {
-  Json predictions = answer.predicted, outputs = Json::array();
-  for (const auto& row : answer.outputs.rowwise()) {
-    if (model.task == Task::regression) predictions.push_back(row(0));
-    outputs.push_back(std::vector<double>(row.begin(), row.end()));
-  }
-  return {{"model", options.model},
-          {"kind", model.kind},
-          {"data", data.name},
-          {"n", data.n()},
-          {"error", answer.error ? Json(*answer.error) : Json()},
-          {"predictions", model.task == Task::none ? Json() : predictions},
-          {"outputs", outputs}};
 }
 
 void run(const Options& options, Session& session) {
@@ -261,12 +126,9 @@ void run(const Options& options, Session& session) {
   progress.stage("reading " + options.source);
   const Dataset data = read_for(model, options.source, options.read);
   progress.stage("predicting");
-  const Answer answer = ask(model, data, progress);
-  if (!options.out.empty()) write_file(options.out, csv_of(model, data, answer));
-  if (options.json)
-    fmt::print("{}\n", dump(json_of(options, model, data, answer)));
-  else
-    fmt::print("{}", text_of(options, model, data, answer));
+  const Prediction answer = ask(options.model, model, data, progress);
+  if (!options.out.empty()) write_file(options.out, predict_csv(data, answer));
+  fmt::print("{}", options.json ? predict_json(data, answer) + "\n" : predict_text(data, answer));
 }
 
 }  // namespace

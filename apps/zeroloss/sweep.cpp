@@ -4,16 +4,15 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "command.hpp"
 #include "data_options.hpp"
-#include "report.hpp"
-#include "sweep_output.hpp"
 #include "training_options.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/kernel/activation.hpp"
+#include "zeroloss/present/sweep.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -147,20 +146,13 @@ void run(const Options& options, Session& session) {
   }
   const SweepResult result = work(options.source, sweep, folder, progress);
   // Who joins while another finishes may find all complete and nobody there: nothing is left to write then.
-  if (folder && result.last && !std::filesystem::exists(folder->path())) {
-    write_sweep(*folder, sweep, result);
-    Dataset data;  // what the manifest says of it
-    data.name = options.source;
-    data.digest = result.digest;
-    folder->write("manifest.json", manifest("sweep", session.arguments, sweep_options_json(sweep), data,
-                                            sweep.read, result.seconds));
-    folder->finish();
-  }
+  if (folder && result.last && !std::filesystem::exists(folder->path()))
+    write_sweep(*folder, sweep, result, session.arguments);
   fmt::print("{}", options.json ? sweep_json(sweep, result) + "\n" : sweep_text(sweep, result));
   std::fflush(stdout);
   if (result.complete) return;
   if (folder)
-    fmt::print(stderr, "zeroloss: interrupted; go on with: {}\n", quoted(session.arguments));
+    fmt::print(stderr, "zeroloss: interrupted; go on with: {}\n", shell_command(session.arguments));
   else
     fmt::print(stderr, "zeroloss: interrupted; with --out a sweep can be continued\n");
   session.exit_code = kInterrupted;

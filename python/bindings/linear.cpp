@@ -1,21 +1,15 @@
 #include "zeroloss/linear/linear.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "bindings.hpp"
-#include "linear_output.hpp"
-#include "report.hpp"
 #include "zeroloss/core/digest.hpp"
+#include "zeroloss/present/linear.hpp"
 
 namespace zeroloss::python {
 namespace {
 
-/// What is solved, and what the manifest says of where it came from.
 struct OnProblem {
   std::shared_ptr<NamedProblem> problem;
   LinearOptions settings;
-  std::string sigma;
-  std::uint64_t seed = 0;
 };
 using Solved = Answer<LinearResult, OnProblem>;
 
@@ -172,18 +166,10 @@ void bind_linear(nb::module_& m) {
           nb::sig("def depths(self) -> list[DepthResult]"))
       .def_ro("seconds", &R::seconds);
   add_output<Solved>(
-      answer, [](const Solved& a) { return app::linear_text(*a.options.problem, a.options.settings, a); },
-      [](const Solved& a) { return app::linear_json(*a.options.problem, a.options.settings, a); },
+      answer, [](const Solved& a) { return linear_text(*a.options.problem, a.options.settings, a); },
+      [](const Solved& a) { return linear_json(*a.options.problem, a.options.settings, a); },
       [](RunFolder& folder, const Solved& a) {
-        const OnProblem& o = a.options;
-        app::write_linear(folder, *o.problem, o.settings, a);
-        folder.write("manifest.json", app::manifest("linear", {a.call}, app::linear_options_json(o.settings),
-                                                    {{"name", o.problem->name},
-                                                     {"digest", o.problem->digest},
-                                                     {"sigma", o.sigma},
-                                                     {"seed", o.seed}},
-                                                    a.seconds));
-        folder.finish();
+        write_linear(folder, *a.options.problem, a.options.settings, a, {a.call});
       });
 
   m.def(
@@ -192,7 +178,10 @@ void bind_linear(nb::module_& m) {
          std::uint64_t seed, const std::string& call, const nb::object& progress) {
         auto result =
             value_of_work(progress, [&](Progress& p) { return linear(problem->problem, options, p); });
-        return Solved(std::move(result), {problem, options, sigma, seed}, call);
+        auto asked = std::make_shared<NamedProblem>(*problem);  // and where it came from
+        asked->sigma = sigma;
+        asked->seed = seed;
+        return Solved(std::move(result), {std::move(asked), options}, call);
       },
       "problem"_a, "options"_a, "sigma"_a, "seed"_a, "call"_a, "progress"_a.none());
 }

@@ -1,8 +1,6 @@
-#include <nlohmann/json.hpp>
+#include "zeroloss/present/memorize.hpp"
 
 #include "bindings.hpp"
-#include "memorize_output.hpp"
-#include "report.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 
 namespace zeroloss::python {
@@ -135,15 +133,10 @@ void bind_memorize(nb::module_& m) {
       .def_ro("build_s", &R::build_s)
       .def_ro("verify_s", &R::verify_s);
   add_output<Memorized>(
-      answer, [](const Memorized& a) { return app::memorize_text(*a.options.data, a.options.settings, a); },
-      [](const Memorized& a) { return app::memorize_json(*a.options.data, a.options.settings, a); },
+      answer, [](const Memorized& a) { return memorize_text(*a.options.data, a.options.settings, a); },
+      [](const Memorized& a) { return memorize_json(*a.options.data, a.options.settings, a); },
       [](RunFolder& folder, const Memorized& a) {
-        const OnPoints& o = a.options;
-        app::write_memorize(folder, *o.data, o.settings, a);
-        folder.write("manifest.json",
-                     app::manifest("memorize", {a.call}, app::memorize_options_json(o.settings), *o.data,
-                                   o.data->read, a.build_s + a.verify_s));
-        folder.finish();
+        write_memorize(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
       });
 
   m.def(

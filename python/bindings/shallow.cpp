@@ -1,13 +1,10 @@
-#include <nlohmann/json.hpp>
-
 #include "bindings.hpp"
-#include "certify_output.hpp"
-#include "fit_output.hpp"
-#include "report.hpp"
 #include "zeroloss/core/text.hpp"
+#include "zeroloss/network/model.hpp"
+#include "zeroloss/present/certify.hpp"
+#include "zeroloss/present/fit.hpp"
 #include "zeroloss/theory/certify.hpp"
 #include "zeroloss/train/fit.hpp"
-#include "zeroloss/network/model.hpp"
 
 namespace zeroloss::python {
 namespace {
@@ -125,10 +122,10 @@ void bind_certify(nb::module_& m) {
       .def_ro("seconds", &R::seconds)
       .def_ro("peak_bytes", &R::peak_bytes, "Largest resident size of the process.");
   add_output<Certified>(
-      answer, [](const Certified& a) { return app::certify_text(*a.options.data, a.options.settings, a); },
-      [](const Certified& a) { return app::certify_json(*a.options.data, a.options.settings, a); },
+      answer, [](const Certified& a) { return certify_text(*a.options.data, a.options.settings, a); },
+      [](const Certified& a) { return certify_json(*a.options.data, a.options.settings, a); },
       [](RunFolder& folder, const Certified& a) {
-        app::write_run(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
+        write_certify(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
       });
 
   m.def(
@@ -339,14 +336,10 @@ void bind_fit(nb::module_& m) {
       .def_ro("polished", &R::polished, "relu: a network whose misfit is at rounding level, or None.")
       .def_ro("seconds", &R::seconds);
   add_output<Fitted>(
-      answer, [](const Fitted& a) { return app::fit_text(*a.options.data, a.options.settings, a); },
-      [](const Fitted& a) { return app::fit_json(*a.options.data, a.options.settings, a); },
+      answer, [](const Fitted& a) { return fit_text(*a.options.data, a.options.settings, a); },
+      [](const Fitted& a) { return fit_json(*a.options.data, a.options.settings, a); },
       [](RunFolder& folder, const Fitted& a) {
-        const auto& o = a.options;
-        app::write_fit(folder, *o.data, o.settings, a);
-        folder.write("manifest.json", app::manifest("fit", {a.call}, app::fit_options_json(o.settings),
-                                                    *o.data, o.data->read, a.seconds));
-        folder.finish();
+        write_fit(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
       });
 
   m.def(

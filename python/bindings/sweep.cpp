@@ -1,22 +1,12 @@
 #include "zeroloss/sweep/sweep.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "bindings.hpp"
-#include "report.hpp"
-#include "sweep_output.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/present/sweep.hpp"
 
 namespace zeroloss::python {
 namespace {
 
 using Swept = Answer<SweepResult, SweepOptions>;
-
-void copy_store(const std::filesystem::path& store, const std::filesystem::path& copy) {
-  std::error_code error;
-  if (!std::filesystem::copy_file(store, copy, error))
-    throw ResourceError("save: the trials in " + store.string() + " cannot be copied: " + error.message());
-}
 
 void bind_options(nb::module_& m) {
   nb::class_<SweepAxes>(m, "SweepAxes")
@@ -154,18 +144,9 @@ void bind_sweep(nb::module_& m) {
           "that "
           "is not there.");
   add_output<Swept>(
-      answer, [](const Swept& a) { return app::sweep_text(a.options, a); },
-      [](const Swept& a) { return app::sweep_json(a.options, a); },
-      [](RunFolder& folder, const Swept& a) {
-        app::write_sweep(folder, a.options, a);
-        if (!a.options.store.empty()) copy_store(a.options.store, folder.partial() / "trials.db");
-        Dataset data;  // what the manifest says of it
-        data.name = a.source;
-        data.digest = a.digest;
-        folder.write("manifest.json", app::manifest("sweep", {a.call}, app::sweep_options_json(a.options),
-                                                    data, a.options.read, a.seconds));
-        folder.finish();
-      });
+      answer, [](const Swept& a) { return sweep_text(a.options, a); },
+      [](const Swept& a) { return sweep_json(a.options, a); },
+      [](RunFolder& folder, const Swept& a) { write_sweep(folder, a.options, a, {a.call}); });
 
   m.def(
       "sweep",

@@ -229,6 +229,7 @@ class Run {
     r.planned_steps = steps_;
     r.device = device_name(compute_);
     r.precision = precision_name(compute_);
+    r.libtorch = libtorch();
     r.processes = options_.process.world;
     r.network = std::move(network_);
     r.network.weights = trainer_.kept();

@@ -193,7 +193,7 @@ NamedProblem read_linear_problem(const std::string& source, std::uint64_t seed) 
   if (source.starts_with("gaussian:") || source.starts_with("rotation:")) {
     Matrix R = generated_map(source, parse(source, seed));
     const std::string digest = digest_of(R);
-    return {isotropic(std::move(R)), source, digest};
+    return {isotropic(std::move(R)), source, digest, "", seed};
   }
   const std::vector<std::string> names = known_names();
   const bool known = source.starts_with("sphere:") || std::ranges::find(names, source) != names.end();
@@ -203,7 +203,7 @@ NamedProblem read_linear_problem(const std::string& source, std::uint64_t seed) 
     throw DataError(fmt::format("{}: Y must have d columns; {}", source, kForms));
   const RowMatrix X = read_matrix(source, "X"), Y = read_targets(source);
   try {
-    return {regression(X, Y), source, sha256_file(source)};
+    return {regression(X, Y), source, sha256_file(source), "", seed};
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", source, error.what()));
   }
@@ -214,7 +214,7 @@ NamedProblem read_linear_map(const std::string& map, const std::string& sigma) {
   const Matrix Sigma = sigma.empty() ? Matrix() : Matrix(read_matrix(sigma));
   try {
     check_map(R);
-    return {sigma.empty() ? isotropic(R) : population(R, Sigma), map, sha256_file(map)};
+    return {sigma.empty() ? isotropic(R) : population(R, Sigma), map, sha256_file(map), sigma};
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", map, error.what()));
   }

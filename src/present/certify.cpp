@@ -1,22 +1,21 @@
-#include "certify_output.hpp"
+#include "zeroloss/present/certify.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "command.hpp"
-#include "pictures.hpp"
-#include "report.hpp"
+#include "core/json.hpp"
+#include "present/common.hpp"
+#include "present/pictures.hpp"
+#include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/text.hpp"
 
-namespace zeroloss::app {
+namespace zeroloss {
+using namespace internal;
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // ---- text ----
 
@@ -145,22 +144,17 @@ Json list(const std::vector<T>& values, const F& to_json) {
   return array;
 }
 
-template <class T>
-Json nullable(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
 Json guarantee_json(const Guarantee& g) {
   return {{"theorem", g.theorem},
           {"lambda_from", g.lambda_from},
           {"verified", g.verified},
           {"flow", g.flow},
           {"holds", g.holds},
-          {"width", nullable(g.width)},
-          {"step", nullable(g.step)},
-          {"rate", nullable(g.rate)},
-          {"steps", nullable(g.steps)},
-          {"failure_probability", nullable(g.failure_probability)},
+          {"width", g.width},
+          {"step", g.step},
+          {"rate", g.rate},
+          {"steps", g.steps},
+          {"failure_probability", g.failure_probability},
           {"reason", g.reason.empty() ? Json() : Json(g.reason)}};
 }
 
@@ -217,7 +211,7 @@ Json result_json(const Dataset& data, const CertifyOptions& options, const Certi
           {"classes", r.task == Task::classification ? Json(r.class_names) : Json()},
           {"labels", labelled ? Json(data.label_treatment) : Json()},
           {"lambda_min", r.lambda_min},
-          {"lambda_min_verified", nullable(r.lambda_min_verified)},
+          {"lambda_min_verified", r.lambda_min_verified},
           {"rounding_loss", r.rounding_loss},
           {"lambda_max", r.lambda_max},
           {"ridge", r.ridge},
@@ -240,7 +234,7 @@ Json result_json(const Dataset& data, const CertifyOptions& options, const Certi
           {"bottleneck_antipodal", r.bottleneck_antipodal},
           {"complexity", labelled ? Json(r.complexity) : Json()},
           {"complexity_shuffled", labelled ? Json(r.complexity_shuffled) : Json()},
-          {"leave_one_out_error", nullable(r.leave_one_out_error)},
+          {"leave_one_out_error", r.leave_one_out_error},
           {"suspects", labelled ? list(r.suspects,
                                        [](const Suspect& s) {
                                          Json json = sample_json(s.sample);
@@ -284,12 +278,13 @@ std::string certify_text(const Dataset& data, const CertifyOptions& options, con
 }
 
 std::string certify_json(const Dataset& data, const CertifyOptions& options, const CertifyResult& result) {
-  return dump(result_json(data, options, result));
+  return result_json(data, options, result).dump(1);
 }
 
-void write_run(RunFolder& folder, const Dataset& data, const ReadOptions& read, const CertifyOptions& options,
-               const CertifyResult& r, const std::vector<std::string>& arguments) {
-  folder.write("result.json", dump(result_json(data, options, r)) + "\n");
+void write_certify(RunFolder& folder, const Dataset& data, const ReadOptions& read,
+                   const CertifyOptions& options, const CertifyResult& r,
+                   const std::vector<std::string>& command) {
+  folder.write("result.json", certify_json(data, options, r) + "\n");
   if (r.forecast) {
     const auto& f = *r.forecast;
     std::string csv = "step,misfit,standard_error\n";
@@ -320,8 +315,8 @@ void write_run(RunFolder& folder, const Dataset& data, const ReadOptions& read, 
   }
   if (const std::string pictures = pictures_json(data, shown_records(r)); !pictures.empty())
     folder.write("pictures.json", pictures + "\n");
-  folder.write("manifest.json", manifest("certify", arguments, options_json(options), data, read, r.seconds));
+  folder.write("manifest.json", manifest("certify", command, options_json(options), data, read, r.seconds));
   folder.finish();
 }
 
-}  // namespace zeroloss::app
+}  // namespace zeroloss

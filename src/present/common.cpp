@@ -1,20 +1,17 @@
-#include "report.hpp"
+#include "present/common.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <ctime>
-#include <nlohmann/json.hpp>
 
-#include "command.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/run.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/version.hpp"
 
-namespace zeroloss::app {
+namespace zeroloss::internal {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json data_json(const Dataset& data, const ReadOptions& o) {
   return {{"name", data.name},  {"digest", data.digest}, {"target", o.target},
@@ -71,7 +68,7 @@ std::string manifest(const char* kind, const std::vector<std::string>& arguments
   const Json json{{"command", arguments}, {"kind", kind},       {"version", ZEROLOSS_VERSION},
                   {"options", options},   {"data", data},       {"machine", Json::parse(machine_json())},
                   {"finished", now()},    {"seconds", seconds}, {"peak_bytes", peak_memory_bytes()}};
-  return dump(json) + "\n";
+  return json.dump(1) + "\n";
 }
 
-}  // namespace zeroloss::app
+}  // namespace zeroloss::internal

@@ -1,12 +1,12 @@
 #pragma once
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
 #include "zeroloss/data/dataset.hpp"
 
-/// What the answers of several subcommands have in common.
-namespace zeroloss::app {
+/// What answers have in common.
+namespace zeroloss::internal {
 
 /// "1 point", "1,797 points".
 std::string count(Index value, const char* one, const char* many);
@@ -16,17 +16,15 @@ std::string count(Index value, const char* one, const char* many);
 std::string heading(const Dataset& data, bool normalize, bool center);
 
 /// A sample by its record, with its label; two of them with their distance.
-nlohmann::ordered_json sample_json(const Sample& sample);
-nlohmann::ordered_json pair_json(const SamplePair& pair);
+Json sample_json(const Sample& sample);
+Json pair_json(const SamplePair& pair);
 
 /// manifest.json: the command line, options, version, data with its digest, machine, time.
-std::string manifest(const char* kind, const std::vector<std::string>& arguments,
-                     const nlohmann::ordered_json& options, const Dataset& data, const ReadOptions& read,
-                     double seconds);
+std::string manifest(const char* kind, const std::vector<std::string>& arguments, const Json& options,
+                     const Dataset& data, const ReadOptions& read, double seconds);
 
 /// The same for what is not a Dataset: `data` describes it.
-std::string manifest(const char* kind, const std::vector<std::string>& arguments,
-                     const nlohmann::ordered_json& options, const nlohmann::ordered_json& data,
-                     double seconds);
+std::string manifest(const char* kind, const std::vector<std::string>& arguments, const Json& options,
+                     const Json& data, double seconds);
 
-}  // namespace zeroloss::app
+}  // namespace zeroloss::internal

@@ -1,24 +1,46 @@
-#include "conv_output.hpp"
+#include "zeroloss/present/conv.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <span>
 
-#include "command.hpp"
-#include "report.hpp"
+#include "core/json.hpp"
+#include "present/common.hpp"
+#include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
 
-namespace zeroloss::app {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-template <class T>
-Json nullable(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
+Json options_json(const ConvOptions& o, Index steps) {
+  return {{"architecture", o.architecture},
+          {"depth", o.depth},
+          {"width", o.width},
+          {"batch", o.batch},
+          {"steps", steps},
+          {"learning_rate", o.learning_rate},
+          {"schedule", o.schedule},
+          {"drops", o.drops},
+          {"drop_factor", o.drop_factor},
+          {"decay", o.decay},
+          {"warm_up", o.warm_up},
+          {"momentum", o.momentum},
+          {"nesterov", o.nesterov},
+          {"weight_decay", o.weight_decay},
+          {"label_smoothing", o.label_smoothing},
+          {"clip_norm", o.clip_norm},
+          {"average", o.average},
+          {"crop", o.crop},
+          {"flip", o.flip},
+          {"cutout", o.cutout},
+          {"stop", o.stop},
+          {"evaluate_every", o.evaluate_every},
+          {"deterministic", o.deterministic},
+          {"seed", o.seed}};
 }
 
 /// The last part of a path.
@@ -28,6 +50,7 @@ std::string title(const ImageSet& images) {
 }
 
 std::string percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
+std::string tenths(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
 
 std::string facts(const ConvOptions& o, const ConvResult& r) {
   std::string text;
@@ -108,34 +131,49 @@ Json architecture_json(const ConvArchitecture& a) {
           {"classes", a.classes}};
 }
 
-}  // namespace
-
-Json conv_options_json(const ConvOptions& o, Index steps) {
-  return {{"architecture", o.architecture},
-          {"depth", o.depth},
-          {"width", o.width},
-          {"batch", o.batch},
-          {"steps", steps},
-          {"learning_rate", o.learning_rate},
-          {"schedule", o.schedule},
-          {"drops", o.drops},
-          {"drop_factor", o.drop_factor},
-          {"decay", o.decay},
-          {"warm_up", o.warm_up},
-          {"momentum", o.momentum},
-          {"nesterov", o.nesterov},
-          {"weight_decay", o.weight_decay},
-          {"label_smoothing", o.label_smoothing},
-          {"clip_norm", o.clip_norm},
-          {"average", o.average},
-          {"crop", o.crop},
-          {"flip", o.flip},
-          {"cutout", o.cutout},
-          {"stop", o.stop},
-          {"evaluate_every", o.evaluate_every},
-          {"deterministic", o.deterministic},
-          {"seed", o.seed}};
+Json to_json(const ConvEvaluation& e, const std::vector<std::string>& names) {
+  return {{"n", e.n},
+          {"loss", e.loss},
+          {"top1_error", e.top1_error},
+          {"top5_error", e.top5_error},
+          {"wrong", e.wrong},
+          {"class_names", names},
+          {"per_class_error", e.per_class_error},
+          {"confusion", e.confusion}};
 }
+
+Json images_json(const ImageSet& images, const ImageOptions& o) {
+  return {{"name", images.name}, {"digest", images.digest}, {"n", images.n()},
+          {"split", o.split},    {"shuffle", o.shuffle},    {"classes", images.class_names},
+          {"labels", o.labels},  {"seed", o.seed},          {"corrupt", images.corrupt}};
+}
+
+struct Guess {
+  std::string name;
+  double probability = 0;
+};
+
+/// The classes of the largest outputs, with their softmax.
+std::vector<Guess> guesses(const ConvNetwork& network, const float* outputs, Index top) {
+  const Index classes = network.architecture.classes;
+  const double largest = static_cast<double>(*std::max_element(outputs, outputs + classes));
+  double sum = 0;
+  std::vector<Index> order;
+  for (Index k = 0; k < classes; ++k) {
+    order.push_back(k);
+    sum += std::exp(static_cast<double>(outputs[k]) - largest);
+  }
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](Index k) { return outputs[k]; });
+  order.resize(static_cast<std::size_t>(std::min(top, classes)));
+  std::vector<Guess> found;
+  for (const Index k : order)
+    found.push_back({network.class_names.empty() ? fmt::format("{}", k)
+                                                 : network.class_names[static_cast<std::size_t>(k)],
+                     std::exp(static_cast<double>(outputs[k]) - largest) / sum});
+  return found;
+}
+
+}  // namespace
 
 std::string evaluation_text(const ConvEvaluation& e, const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 20;
@@ -156,24 +194,18 @@ std::string evaluation_text(const ConvEvaluation& e, const std::vector<std::stri
     Index images = 0;
     for (const Index found : e.confusion[k]) images += found;
     table.add({names[k], with_commas(images), with_commas(images - e.confusion[k][k]),
-               fmt::format("{:.1f} %", 100 * e.per_class_error[k]), most_taken_for(e, k, names)});
+               tenths(e.per_class_error[k]), most_taken_for(e, k, names)});
   }
   text += "\n\n" + table.text();
   if (all > kShown) text += fmt::format("and {} more with smaller errors\n", all - kShown);
   return text;
 }
 
-Json evaluation_json(const ConvEvaluation& e, const std::vector<std::string>& names) {
-  Json per_class = Json::array();
-  for (const double error : e.per_class_error) per_class.push_back(std::isnan(error) ? Json() : Json(error));
-  return {{"n", e.n},
-          {"loss", std::isfinite(e.loss) ? Json(e.loss) : Json()},
-          {"top1_error", e.top1_error},
-          {"top5_error", e.top5_error},
-          {"wrong", e.wrong},
-          {"class_names", names},
-          {"per_class_error", per_class},
-          {"confusion", e.confusion}};
+std::string evaluation_json(const ConvEvaluation& e, const std::vector<std::string>& names,
+                            const std::string& split) {
+  Json json = to_json(e, names);
+  json["split"] = split;
+  return json.dump(1);
 }
 
 std::string conv_text(const ImageSet& images, const ConvOptions& options, const ConvResult& r) {
@@ -190,29 +222,30 @@ std::string conv_text(const ImageSet& images, const ConvOptions& options, const 
 
 std::string conv_json(const ImageSet& images, const ConvOptions& options, const ConvResult& r) {
   Json train, test;
-  if (r.train) train = evaluation_json(*r.train, images.class_names);
-  if (r.test) test = evaluation_json(*r.test, images.class_names);
+  if (r.train) train = to_json(*r.train, images.class_names);
+  if (r.test) test = to_json(*r.test, images.class_names);
   const bool any = !r.history.empty();
-  return dump({{"data", images.name},
-               {"digest", images.digest},
-               {"labels", images.label_treatment},
-               {"corrupt", images.corrupt},
-               {"conclusion", r.conclusion},
-               {"status", name(r.status)},
-               {"n", r.n},
-               {"n_test", r.n_test},
-               {"steps", r.steps},
-               {"weights", r.weights},
-               {"architecture", architecture_json(r.network.architecture)},
-               {"options", conv_options_json(options, r.planned_steps)},
-               {"device", r.device},
-               {"precision", r.precision},
-               {"processes", r.processes},
-               {"libtorch", libtorch()},
-               {"images_per_s", any ? Json(r.history.back().images_per_s) : Json()},
-               {"train", train},
-               {"test", test},
-               {"seconds", r.seconds}});
+  const Json json{{"data", images.name},
+                  {"digest", images.digest},
+                  {"labels", images.label_treatment},
+                  {"corrupt", images.corrupt},
+                  {"conclusion", r.conclusion},
+                  {"status", name(r.status)},
+                  {"n", r.n},
+                  {"n_test", r.n_test},
+                  {"steps", r.steps},
+                  {"weights", r.weights},
+                  {"architecture", architecture_json(r.network.architecture)},
+                  {"options", options_json(options, r.planned_steps)},
+                  {"device", r.device},
+                  {"precision", r.precision},
+                  {"processes", r.processes},
+                  {"libtorch", r.libtorch},
+                  {"images_per_s", any ? Json(r.history.back().images_per_s) : Json()},
+                  {"train", train},
+                  {"test", test},
+                  {"seconds", r.seconds}};
+  return json.dump(1);
 }
 
 void write_history(RunFolder& folder, const std::vector<ConvRecord>& history,
@@ -236,23 +269,53 @@ void write_history(RunFolder& folder, const std::vector<ConvRecord>& history,
   folder.write("norms.csv", norms);
 }
 
-void write_conv(RunFolder& folder, const ImageSet& images, const ConvOptions& options, const ConvResult& r) {
+void write_conv(RunFolder& folder, const ImageSet& images, const ImageOptions& read,
+                const ConvOptions& options, const ConvResult& r, const std::vector<std::string>& command) {
   write_history(folder, r.history, r.network.architecture);
   folder.write("result.json", conv_json(images, options, r) + "\n");
   if (r.status == ConvStatus::interrupted) return;
-  if (const auto& evaluation = r.test ? r.test : r.train) {
-    Json json = evaluation_json(*evaluation, images.class_names);
-    json["split"] = r.test ? "test" : "train";
-    folder.write("evaluation.json", dump(json) + "\n");
-  }
+  if (const auto& evaluation = r.test ? r.test : r.train)
+    folder.write("evaluation.json",
+                 evaluation_json(*evaluation, images.class_names, r.test ? "test" : "train") + "\n");
   if (r.status != ConvStatus::diverged)  // weights of a diverged run may not be numbers
     save_model(folder.partial() / "model.safetensors", r.network,
-               {{"options", conv_options_json(options, r.planned_steps).dump()},
+               {{"options", options_json(options, r.planned_steps).dump()},
                 {"data", images.name},
                 {"digest", images.digest}});
-  if (r.history.empty()) return;
-  folder.write("error.vl.json", error_figure(images, r.history));
-  folder.write("norms.vl.json", norms_figure(images, r.history));
+  if (!r.history.empty()) {
+    folder.write("error.vl.json", error_figure(images, r.history));
+    folder.write("norms.vl.json", norms_figure(images, r.history));
+  }
+  folder.write("manifest.json", manifest("conv", command, options_json(options, r.planned_steps),
+                                         images_json(images, read), r.seconds));
+  folder.remove("checkpoint.safetensors");
+  folder.finish();
 }
 
-}  // namespace zeroloss::app
+std::string guesses_text(const ConvNetwork& network, const std::vector<std::string>& files,
+                         const Logits& logits, Index top) {
+  Table table({"image", "class", "probability", "or"});
+  for (Index i = 0; i < logits.rows(); ++i) {
+    const std::vector<Guess> found = guesses(network, logits.row(i).data(), top);
+    std::string others;
+    for (const Guess& guess : std::span(found).subspan(1))
+      others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", guess.name, tenths(guess.probability));
+    table.add(
+        {files[static_cast<std::size_t>(i)], found.front().name, tenths(found.front().probability), others});
+  }
+  return table.text();
+}
+
+std::string guesses_json(const ConvNetwork& network, const std::vector<std::string>& files,
+                         const Logits& logits, Index top) {
+  Json json = Json::array();
+  for (Index i = 0; i < logits.rows(); ++i) {
+    Json list = Json::array();
+    for (const Guess& guess : guesses(network, logits.row(i).data(), top))
+      list.push_back({{"class", guess.name}, {"probability", guess.probability}});
+    json.push_back({{"image", files[static_cast<std::size_t>(i)]}, {"classes", list}});
+  }
+  return json.dump(1);
+}
+
+}  // namespace zeroloss

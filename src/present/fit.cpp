@@ -1,21 +1,42 @@
-#include "fit_output.hpp"
+#include "zeroloss/present/fit.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "command.hpp"
-#include "report.hpp"
+#include "core/json.hpp"
+#include "present/common.hpp"
+#include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/network/model.hpp"
 
-namespace zeroloss::app {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
-using Json = nlohmann::ordered_json;
+Json options_json(const FitOptions& o) {
+  return {{"activation", o.activation},
+          {"width", o.width},
+          {"scaling", o.scaling},
+          {"optimizer", o.optimizer},
+          {"step", o.step},
+          {"batch", o.batch},
+          {"precision", o.precision},
+          {"max_steps", o.max_steps},
+          {"tolerance", o.tolerance},
+          {"stop", o.stop},
+          {"certify_every", o.certify_every},
+          {"record_every", o.record_every},
+          {"flow_tolerance", o.flow_tolerance},
+          {"space", o.space},
+          {"polish", o.polish},
+          {"center", o.center},
+          {"normalize", o.normalize},
+          {"failure_probability", o.failure_probability},
+          {"seed", o.seed}};
+}
 
 std::string above(double x) { return decimal(x, 2, Rounding::up); }
 std::string below(double x) { return decimal(x, 2, Rounding::down); }
@@ -99,17 +120,12 @@ std::string theory_text(const FitResult& r) {
 
 // ---- JSON ----
 
-template <class T>
-Json nullable(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
 Json certificate_json(const Certificate& c) {
   return {{"kind", c.kind},
           {"holds", c.holds},
           {"radius", c.holds ? Json(c.radius) : Json()},
           {"margin", c.margin},
-          {"misfit", std::isfinite(c.misfit) ? Json(c.misfit) : Json()},
+          {"misfit", c.misfit},
           {"lambda_min", c.lambda_min},
           {"norm_J", c.norm_J},
           {"step", c.kind == "descent" ? Json(c.step) : Json()},
@@ -138,7 +154,7 @@ Json output_json(const OutputResult& o) {
           {"step", step_json(o.step)},
           {"relative_misfit", o.relative_misfit},
           {"certificate", certificate_json(o.certificate)},
-          {"certified_at", nullable(o.certified_at)},
+          {"certified_at", o.certified_at},
           {"theorem", theorem_json(o.theorem)},
           {"seconds", o.seconds}};
 }
@@ -147,14 +163,14 @@ Json result_json(const Dataset& data, const FitOptions& options, const FitResult
   Json conflicts = Json::array(), outputs = Json::array();
   for (const auto& group : r.conflicts) {
     Json samples = Json::array();
-    for (const Sample& s : group) samples.push_back({{"record", s.record}, {"label", s.label}});
+    for (const Sample& s : group) samples.push_back(sample_json(s));
     conflicts.push_back(samples);
   }
   for (const OutputResult& o : r.outputs) outputs.push_back(output_json(o));
   return {{"data", data.name},
           {"digest", data.digest},
           {"labels", data.label_treatment},
-          {"options", fit_options_json(options)},
+          {"options", options_json(options)},
           {"conclusion", r.conclusion},
           {"status", name(r.status)},
           {"n", r.n},
@@ -166,7 +182,7 @@ Json result_json(const Dataset& data, const FitOptions& options, const FitResult
           {"step", step_json(r.step)},
           {"relative_misfit", r.relative_misfit},
           {"certificate", certificate_json(r.certificate)},
-          {"certified_at", nullable(r.certified_at)},
+          {"certified_at", r.certified_at},
           {"max_distance", r.max_distance},
           {"flipped_fraction", r.flipped_fraction},
           {"per_class", outputs},
@@ -268,28 +284,6 @@ std::string distance_figure(const Dataset& data, const FitOptions& options, cons
 
 }  // namespace
 
-Json fit_options_json(const FitOptions& o) {
-  return {{"activation", o.activation},
-          {"width", o.width},
-          {"scaling", o.scaling},
-          {"optimizer", o.optimizer},
-          {"step", o.step},
-          {"batch", o.batch},
-          {"precision", o.precision},
-          {"max_steps", o.max_steps},
-          {"tolerance", o.tolerance},
-          {"stop", o.stop},
-          {"certify_every", o.certify_every},
-          {"record_every", o.record_every},
-          {"flow_tolerance", o.flow_tolerance},
-          {"space", o.space},
-          {"polish", o.polish},
-          {"center", o.center},
-          {"normalize", o.normalize},
-          {"failure_probability", o.failure_probability},
-          {"seed", o.seed}};
-}
-
 std::string fit_text(const Dataset& data, const FitOptions& options, const FitResult& r) {
   std::string text = heading(data, options.normalize, options.center) + "\n\n" + r.conclusion + "\n" +
                      proof_text(options, r) + "\n";
@@ -302,22 +296,26 @@ std::string fit_text(const Dataset& data, const FitOptions& options, const FitRe
 }
 
 std::string fit_json(const Dataset& data, const FitOptions& options, const FitResult& result) {
-  return dump(result_json(data, options, result));
+  return result_json(data, options, result).dump(1);
 }
 
-void write_fit(RunFolder& folder, const Dataset& data, const FitOptions& options, const FitResult& r) {
+void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, const FitOptions& options,
+               const FitResult& r, const std::vector<std::string>& command) {
   folder.write("result.json", fit_json(data, options, r) + "\n");
   folder.write("metrics.csv", metrics_csv(r));
   if (r.status == Status::interrupted) return;
   const bool finite = std::all_of(r.network.outputs.begin(), r.network.outputs.end(),
                                   [](const TwoLayer& output) { return output.W.allFinite(); });
   const Metadata extra{
-      {"options", fit_options_json(options).dump()}, {"data", data.name}, {"digest", data.digest}};
+      {"options", options_json(options).dump()}, {"data", data.name}, {"digest", data.digest}};
   if (finite)
     save_model(folder.partial() / "model.safetensors", r.network, extra);  // diverged weights may not be
   if (options.polish && r.polished) save_model(folder.partial() / "polished.safetensors", *r.polished, extra);
   folder.write("curve.vl.json", curve_figure(data, options, r));
   if (r.max_distance > 0) folder.write("distance.vl.json", distance_figure(data, options, r));
+  folder.write("manifest.json", manifest("fit", command, options_json(options), data, read, r.seconds));
+  folder.remove("checkpoint.safetensors");
+  folder.finish();
 }
 
-}  // namespace zeroloss::app
+}  // namespace zeroloss

@@ -1,20 +1,29 @@
-#include "linear_output.hpp"
+#include "zeroloss/present/linear.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "command.hpp"
-#include "report.hpp"
+#include "core/json.hpp"
+#include "present/common.hpp"
+#include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/text.hpp"
 
-namespace zeroloss::app {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
-using Json = nlohmann::ordered_json;
+Json options_json(const LinearOptions& o) {
+  return {{"layers", o.layers},
+          {"reflection", o.reflection},
+          {"train", o.train},
+          {"step", o.descent.step},
+          {"max_steps", o.descent.max_steps},
+          {"tolerance", o.descent.tolerance},
+          {"record_every", o.descent.record_every}};
+}
 
 std::string above(double x) { return decimal(x, 3, Rounding::up); }
 std::string below(double x) { return decimal(x, 3, Rounding::down); }
@@ -105,8 +114,6 @@ std::string descent_table(const DescentResult& descent) {
 
 // ---- JSON ----
 
-Json finite(double x) { return std::isfinite(x) ? Json(x) : Json(); }
-
 Json descent_json(const DepthResult& depth) {
   const DescentResult& descent = *depth.descent;
   const Landscape& at = descent.curve.back().at;
@@ -114,16 +121,16 @@ Json descent_json(const DepthResult& depth) {
           {"status", name(descent.status)},
           {"reason", descent.reason.empty() ? Json() : Json(descent.reason)},
           {"steps", descent.steps},
-          {"relative_misfit", finite(descent.relative_misfit)},
-          {"risk", finite(at.risk)},
-          {"excess_risk", finite(at.excess_risk)},
-          {"gradient_norm", finite(at.gradient_norm)},
-          {"gradient_bound", finite(at.gradient_bound)},
-          {"max_norm", finite(at.max_norm)},
+          {"relative_misfit", descent.relative_misfit},
+          {"risk", at.risk},
+          {"excess_risk", at.excess_risk},
+          {"gradient_norm", at.gradient_norm},
+          {"gradient_bound", at.gradient_bound},
+          {"max_norm", at.max_norm},
           {"in_domain", at.max_norm < 1},
-          {"left_domain_at", descent.left_domain_at ? Json(*descent.left_domain_at) : Json()},
-          {"largest_norm", finite(descent.largest_norm)},
-          {"least_ratio", finite(descent.least_ratio)}};
+          {"left_domain_at", descent.left_domain_at},
+          {"largest_norm", descent.largest_norm},
+          {"least_ratio", descent.least_ratio}};
 }
 
 Json result_json(const NamedProblem& named, const LinearOptions& options, const LinearResult& r) {
@@ -136,7 +143,7 @@ Json result_json(const NamedProblem& named, const LinearOptions& options, const 
         factorizations.push_back({{"name", f.name},
                                   {"layers", f.layers},
                                   {"max_norm", f.max_norm},
-                                  {"bound", finite(f.bound)},
+                                  {"bound", f.bound},
                                   {"reconstruction_error", f.reconstruction_error},
                                   {"correction", f.correction}});
       else
@@ -145,7 +152,7 @@ Json result_json(const NamedProblem& named, const LinearOptions& options, const 
   }
   Json json{{"data", named.name},
             {"digest", named.digest},
-            {"options", linear_options_json(options)},
+            {"options", options_json(options)},
             {"conclusion", r.conclusion},
             {"interrupted", r.interrupted},
             {"n", r.n > 0 ? Json(r.n) : Json()},
@@ -163,11 +170,11 @@ Json result_json(const NamedProblem& named, const LinearOptions& options, const 
             {"factorizations", factorizations},
             {"missing", missing},
             {"training", training}};
-  const bool trained = !training.empty();
+  const bool trained = !training.items().empty();
   for (const char* key :
        {"status", "reason", "steps", "relative_misfit", "risk", "excess_risk", "gradient_norm",
         "gradient_bound", "max_norm", "in_domain", "left_domain_at", "largest_norm", "least_ratio"})
-    json[key] = trained ? training.back()[key] : Json();
+    json[key] = trained ? training.items().back().at(key) : Json();
   json["seconds"] = r.seconds;
   return json;
 }
@@ -252,16 +259,6 @@ std::string convergence_figure(const std::string& title, const LinearResult& r) 
 
 }  // namespace
 
-Json linear_options_json(const LinearOptions& o) {
-  return {{"layers", o.layers},
-          {"reflection", o.reflection},
-          {"train", o.train},
-          {"step", o.descent.step},
-          {"max_steps", o.descent.max_steps},
-          {"tolerance", o.descent.tolerance},
-          {"record_every", o.descent.record_every}};
-}
-
 std::string linear_text(const NamedProblem& named, const LinearOptions& options, const LinearResult& r) {
   std::string text = heading(named, r) + "\n\n" + r.conclusion + "\n\n";
   if (r.depths.size() > 1) {
@@ -278,16 +275,15 @@ std::string linear_text(const NamedProblem& named, const LinearOptions& options,
 }
 
 std::string linear_json(const NamedProblem& named, const LinearOptions& options, const LinearResult& result) {
-  return dump(result_json(named, options, result));
+  return result_json(named, options, result).dump(1);
 }
 
 void write_linear(RunFolder& folder, const NamedProblem& named, const LinearOptions& options,
-                  const LinearResult& r) {
+                  const LinearResult& r, const std::vector<std::string>& command) {
   folder.write("result.json", linear_json(named, options, r) + "\n");
   folder.write("metrics.csv", metrics_csv(r));
-  save_linear(
-      folder.partial() / "model.safetensors", r,
-      {{"options", linear_options_json(options).dump()}, {"data", named.name}, {"digest", named.digest}});
+  save_linear(folder.partial() / "model.safetensors", r,
+              {{"options", options_json(options).dump()}, {"data", named.name}, {"digest", named.digest}});
   const std::string deepest = fmt::format("{}: {} layers", named.name, r.depths.back().layers);
   if (r.depths.back().layers > 1) folder.write("layers.vl.json", layers_figure(deepest, r.depths.back()));
   if (r.depths.size() > 1) {
@@ -298,6 +294,10 @@ void write_linear(RunFolder& folder, const NamedProblem& named, const LinearOpti
   } else if (const auto& descent = r.depths.front().descent) {
     folder.write("descent.vl.json", descent_figure(deepest, *descent));
   }
+  const Json data{
+      {"name", named.name}, {"digest", named.digest}, {"sigma", named.sigma}, {"seed", named.seed}};
+  folder.write("manifest.json", manifest("linear", command, options_json(options), data, r.seconds));
+  folder.finish();
 }
 
-}  // namespace zeroloss::app
+}  // namespace zeroloss

@@ -1,27 +1,23 @@
-#include "memorize_output.hpp"
+#include "zeroloss/present/memorize.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "command.hpp"
-#include "report.hpp"
+#include "core/json.hpp"
+#include "present/common.hpp"
+#include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
 
-namespace zeroloss::app {
+namespace zeroloss {
+using namespace internal;
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-template <class T>
-Json nullable(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
-Json sample_json(const Sample& s) {
-  return {{"record", s.record}, {"label", s.label.empty() ? Json() : Json(s.label)}};
+Json options_json(const MemorizeOptions& o) {
+  return {{"construction", o.construction}, {"hidden", o.hidden},
+          {"precision", o.precision},       {"margin", o.margin},
+          {"tolerance", o.tolerance},       {"seed", o.seed}};
 }
 
 std::string pair_text(const MemorizeResult& r) {
@@ -82,7 +78,7 @@ Json result_json(const Dataset& data, const MemorizeOptions& options, const Memo
   return {{"data", data.name},
           {"digest", data.digest},
           {"labels", data.label_treatment},
-          {"options", memorize_options_json(options)},
+          {"options", options_json(options)},
           {"conclusion", r.conclusion},
           {"status", name(r.status)},
           {"n", r.n},
@@ -94,7 +90,7 @@ Json result_json(const Dataset& data, const MemorizeOptions& options, const Memo
           {"blocks", r.blocks},
           {"parameters", r.parameters},
           {"theorem_parameters", r.theorem_parameters},
-          {"max_error", std::isfinite(r.max_error) ? Json(r.max_error) : Json()},
+          {"max_error", r.max_error},
           {"min_margin", r.min_margin},
           {"margin", r.margin > 0 ? Json(r.margin) : Json()},
           {"closest", closest},
@@ -125,12 +121,15 @@ std::string margins_figure(const Dataset& data, const MemorizeResult& r) {
                     {"margin", true}, {"blocks with at most this margin", true}, {curve});
 }
 
-}  // namespace
-
-Json memorize_options_json(const MemorizeOptions& o) {
-  return {{"construction", o.construction}, {"hidden", nullable(o.hidden)},       {"precision", o.precision},
-          {"margin", nullable(o.margin)},   {"tolerance", nullable(o.tolerance)}, {"seed", o.seed}};
+void write_network(RunFolder& folder, const Dataset& data, const MemorizeOptions& options,
+                   const MemorizeResult& r) {
+  save_model(folder.partial() / "model.safetensors", *r.network,
+             {{"options", options_json(options).dump()}, {"data", data.name}, {"digest", data.digest}});
+  folder.write("metrics.csv", metrics_csv(r));
+  folder.write("margins.vl.json", margins_figure(data, r));
 }
+
+}  // namespace
 
 std::string memorize_text(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& r) {
   std::string text = heading(data, false, false) + "\n\n" + r.conclusion + "\n";
@@ -141,18 +140,17 @@ std::string memorize_text(const Dataset& data, const MemorizeOptions& options, c
 }
 
 std::string memorize_json(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& result) {
-  return dump(result_json(data, options, result));
+  return result_json(data, options, result).dump(1);
 }
 
-void write_memorize(RunFolder& folder, const Dataset& data, const MemorizeOptions& options,
-                    const MemorizeResult& r) {
+void write_memorize(RunFolder& folder, const Dataset& data, const ReadOptions& read,
+                    const MemorizeOptions& options, const MemorizeResult& r,
+                    const std::vector<std::string>& command) {
   folder.write("result.json", memorize_json(data, options, r) + "\n");
-  if (!r.network) return;
-  save_model(
-      folder.partial() / "model.safetensors", *r.network,
-      {{"options", memorize_options_json(options).dump()}, {"data", data.name}, {"digest", data.digest}});
-  folder.write("metrics.csv", metrics_csv(r));
-  folder.write("margins.vl.json", margins_figure(data, r));
+  if (r.network) write_network(folder, data, options, r);
+  folder.write("manifest.json",
+               manifest("memorize", command, options_json(options), data, read, r.build_s + r.verify_s));
+  folder.finish();
 }
 
-}  // namespace zeroloss::app
+}  // namespace zeroloss

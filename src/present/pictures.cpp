@@ -1,12 +1,13 @@
-#include "pictures.hpp"
+#include "present/pictures.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
-namespace zeroloss::app {
+#include "core/json.hpp"
+
+namespace zeroloss::internal {
 namespace {
 
 struct Shape {
@@ -42,13 +43,12 @@ std::string pictures_json(const Dataset& data, const std::vector<Index>& records
   std::unordered_map<Index, Index> rows;
   for (Index i = 0; i < data.n(); ++i) rows.emplace(data.records[static_cast<std::size_t>(i)], i);
   const double scale = 255 / data.X.maxCoeff();
-  nlohmann::ordered_json samples = nlohmann::ordered_json::object();
+  Json samples = Json::object();
   for (const Index record : records)
     if (const auto row = rows.find(record); row != rows.end())
       samples[std::to_string(record)] = pixels(data.X.row(row->second).data(), s, scale);
-  return nlohmann::ordered_json{
-      {"height", s.height}, {"width", s.width}, {"channels", s.channels}, {"samples", samples}}
-      .dump(1);
+  return Json{{"height", s.height}, {"width", s.width}, {"channels", s.channels}, {"samples", samples}}.dump(
+      1);
 }
 
-}  // namespace zeroloss::app
+}  // namespace zeroloss::internal

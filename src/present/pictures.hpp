@@ -5,7 +5,7 @@
 #include "zeroloss/data/dataset.hpp"
 
 /// Points that are images, for people who look at an answer.
-namespace zeroloss::app {
+namespace zeroloss::internal {
 
 /// {"height", "width", "channels", "samples": {"record": pixels}} for those of `records` that `data` has,
 /// each record once. Pixels are two hexadecimal digits each, scaled so that the largest value of the data is
@@ -14,4 +14,4 @@ namespace zeroloss::app {
 /// to 255.
 std::string pictures_json(const Dataset& data, const std::vector<Index>& records);
 
-}  // namespace zeroloss::app
+}  // namespace zeroloss::internal

@@ -1,25 +1,50 @@
-#include "sweep_output.hpp"
+#include "zeroloss/present/sweep.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <filesystem>
 
-#include "command.hpp"
+#include "core/json.hpp"
+#include "present/common.hpp"
+#include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
+#include "zeroloss/core/error.hpp"
 
-namespace zeroloss::app {
+namespace zeroloss {
+using namespace internal;
+namespace fs = std::filesystem;
 namespace {
 
-using Json = nlohmann::ordered_json;
+Json options_json(const SweepOptions& o) {
+  const SweepAxes& a = o.axes;
+  return {{"n", a.n},
+          {"d", a.d},
+          {"width", a.width},
+          {"activation", a.activation},
+          {"scaling", a.scaling},
+          {"step", a.step},
+          {"noise", a.noise},
+          {"tolerance", a.tolerance},
+          {"trials", o.trials},
+          {"adaptive", o.adaptive},
+          {"max_trials", o.max_trials},
+          {"certify", o.certify},
+          {"optimizer", o.fit.optimizer},
+          {"batch", o.fit.batch},
+          {"precision", o.fit.precision},
+          {"max_steps", o.fit.max_steps},
+          {"flow_tolerance", o.fit.flow_tolerance},
+          {"space", o.fit.space},
+          {"center", o.fit.center},
+          {"normalize", o.fit.normalize},
+          {"seed", o.read.seed}};
+}
 
 const CellResult& cell_of(const SweepResult& r, const Panel& panel, std::size_t x, std::size_t y) {
   return r.cells[panel.cells[x * panel.y_values.size() + y]];
 }
-
-Json optional(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 template <class T>
 std::string values(const std::vector<T>& axis) {
@@ -241,17 +266,14 @@ Json cell_json(const CellResult& c) {
           {"diverged", c.diverged},
           {"certified", c.certified},
           {"mean_steps", c.mean_steps},
-          {"median_misfit", finite(c.median_misfit)}};
+          {"median_misfit", c.median_misfit}};
 }
 
 Json panel_json(const Panel& panel) {
   Json transition = Json::array();
   for (std::size_t x = 0; x < panel.transitions.size(); ++x) {
     const Transition& t = panel.transitions[x];
-    transition.push_back({{"x", panel.x_values[x]},
-                          {"y", optional(t.y)},
-                          {"low", optional(t.low)},
-                          {"high", optional(t.high)}});
+    transition.push_back({{"x", panel.x_values[x]}, {"y", t.y}, {"low", t.low}, {"high", t.high}});
   }
   return {{"title", panel.title},
           {"x", panel.x},
@@ -259,6 +281,13 @@ Json panel_json(const Panel& panel) {
           {"x_values", panel.x_values},
           {"y_values", panel.y_values},
           {"transition", transition}};
+}
+
+void copy_store(const fs::path& store, const fs::path& copy) {
+  std::error_code error;
+  if (!fs::copy_file(store, copy, error))
+    throw ResourceError(
+        fmt::format("save: the trials in {} cannot be copied: {}", store.string(), error.message()));
 }
 
 std::string metrics_csv(const SweepResult& r) {
@@ -275,31 +304,6 @@ std::string metrics_csv(const SweepResult& r) {
 }
 
 }  // namespace
-
-Json sweep_options_json(const SweepOptions& o) {
-  const SweepAxes& a = o.axes;
-  return {{"n", a.n},
-          {"d", a.d},
-          {"width", a.width},
-          {"activation", a.activation},
-          {"scaling", a.scaling},
-          {"step", a.step},
-          {"noise", a.noise},
-          {"tolerance", a.tolerance},
-          {"trials", o.trials},
-          {"adaptive", o.adaptive},
-          {"max_trials", o.max_trials},
-          {"certify", o.certify},
-          {"optimizer", o.fit.optimizer},
-          {"batch", o.fit.batch},
-          {"precision", o.fit.precision},
-          {"max_steps", o.fit.max_steps},
-          {"flow_tolerance", o.fit.flow_tolerance},
-          {"space", o.fit.space},
-          {"center", o.fit.center},
-          {"normalize", o.fit.normalize},
-          {"seed", o.read.seed}};
-}
 
 std::string sweep_text(const SweepOptions& o, const SweepResult& r) {
   std::string text =
@@ -319,20 +323,15 @@ std::string sweep_json(const SweepOptions& o, const SweepResult& r) {
   Json cells = Json::array(), panels = Json::array();
   for (const CellResult& c : r.cells) cells.push_back(cell_json(c));
   for (const Panel& panel : r.panels) panels.push_back(panel_json(panel));
-  return dump({{"conclusion", r.conclusion},
-               {"complete", r.complete},
-               {"source", r.source},
-               {"digest", r.digest},
-               {"trials", r.trials},
-               {"before", r.before},
-               {"rounds", r.rounds},
-               {"seconds", r.seconds},
-               {"options", sweep_options_json(o)},
-               {"panels", panels},
-               {"cells", cells}});
+  const Json json{{"conclusion", r.conclusion}, {"complete", r.complete}, {"source", r.source},
+                  {"digest", r.digest},         {"trials", r.trials},     {"before", r.before},
+                  {"rounds", r.rounds},         {"seconds", r.seconds},   {"options", options_json(o)},
+                  {"panels", panels},           {"cells", cells}};
+  return json.dump(1);
 }
 
-void write_sweep(RunFolder& folder, const SweepOptions& o, const SweepResult& r) {
+void write_sweep(RunFolder& folder, const SweepOptions& o, const SweepResult& r,
+                 const std::vector<std::string>& command) {
   folder.write("result.json", sweep_json(o, r) + "\n");
   folder.write("metrics.csv", metrics_csv(r));
   for (std::size_t k = 0; k < r.panels.size(); ++k) {
@@ -341,6 +340,13 @@ void write_sweep(RunFolder& folder, const SweepOptions& o, const SweepResult& r)
     const std::string name = r.panels.size() == 1 ? "heat.vl.json" : fmt::format("heat-{}.vl.json", k + 1);
     folder.write(name, panel.x.empty() ? column_figure(r, panel) : heat_figure(o, r, panel));
   }
+  if (const fs::path own = folder.partial() / "trials.db"; !o.store.empty() && o.store != own)
+    copy_store(o.store, own);
+  Dataset data;  // what the manifest says of it
+  data.name = r.source;
+  data.digest = r.digest;
+  folder.write("manifest.json", manifest("sweep", command, options_json(o), data, o.read, r.seconds));
+  folder.finish();
 }
 
-}  // namespace zeroloss::app
+}  // namespace zeroloss

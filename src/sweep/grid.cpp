@@ -12,6 +12,7 @@
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/data/synthetic.hpp"
 
 namespace zeroloss {
@@ -83,15 +84,6 @@ Request request(const std::string& source, const SweepOptions& o, const Cell& ce
   else if (!o.axes.d.empty())
     read.d = cell.d;
   return result;
-}
-
-// A word as a shell reads it.
-std::string word(const std::string& text) {
-  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 FitOptions fit_of(const SweepOptions& options, const Cell& cell, std::uint64_t seed) {
@@ -224,9 +216,9 @@ TrialRun trial_run(const std::string& source, const SweepOptions& options, std::
 std::string fit_command(const std::string& source, const SweepOptions& options, std::size_t number,
                         Index trial) {
   const auto [text, read, fit] = trial_run(source, options, number, trial);
-  std::string command = "zeroloss fit " + word(text);
+  std::string command = "zeroloss fit " + shell_word(text);
   const auto add = [&](bool needed, const std::string& flag, const auto& value) {
-    if (needed) command += fmt::format(" --{} {}", flag, word(fmt::format("{}", value)));
+    if (needed) command += fmt::format(" --{} {}", flag, shell_word(fmt::format("{}", value)));
   };
   add(!read.target.empty(), "target", read.target);
   add(read.task != "auto", "task", read.task);

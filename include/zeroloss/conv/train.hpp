@@ -100,6 +100,7 @@ struct ConvResult {
   Index n = 0, n_test = 0, steps = 0, weights = 0;
   Index planned_steps = 0;        ///< of the whole schedule
   std::string device, precision;  ///< in use
+  std::string libtorch;           ///< as libtorch() says
   int processes = 1;
   ConvNetwork network;  ///< the mean weights if averaged
   std::vector<ConvRecord> history;

@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace zeroloss {
 
@@ -17,5 +18,9 @@ bool is_utf8(std::string_view text);
 /// Text as UTF-8: as it is where it is valid, else read as Latin-1. Names in data have to pass through this
 /// before they are compared with those of a loaded model.
 std::string utf8(std::string_view text);
+
+/// A word as a shell reads it, and a command of such words.
+std::string shell_word(std::string_view text);
+std::string shell_command(const std::vector<std::string>& words);
 
 }  // namespace zeroloss

@@ -43,6 +43,8 @@ struct NamedProblem {
   LinearProblem problem;
   std::string name;    ///< what the user called it
   std::string digest;  ///< SHA-256 (hex) of the file, or of the doubles of R
+  std::string sigma = {};  ///< of a map: the file of its Sigma; empty = I
+  std::uint64_t seed = 0;  ///< of a generator, where its text has none
 };
 NamedProblem read_linear_problem(const std::string& source, std::uint64_t seed = 0);
 

@@ -5,17 +5,20 @@
 #include "zeroloss/core/run.hpp"
 #include "zeroloss/theory/certify.hpp"
 
-namespace zeroloss::app {
+/// The answer of certify as text, as JSON and as a run folder.
+namespace zeroloss {
 
-/// The answer for people: the conclusion first, then the tables. Printed bounds are rounded to the safe side.
+/// For people: the conclusion first, then the tables. Printed bounds are rounded to the safe side.
 std::string certify_text(const Dataset& data, const CertifyOptions& options, const CertifyResult& result);
 
-/// The answer for programs: one JSON object; every key is always there, label-dependent ones null without
-/// labels. A number that is infinite is null.
+/// For programs: one JSON object; every key is always there, label-dependent ones null without labels. A
+/// number that is infinite is null, as is an empty text.
 std::string certify_json(const Dataset& data, const CertifyOptions& options, const CertifyResult& result);
 
-/// manifest.json, result.json, forecast.csv and the figures; finishes the folder.
-void write_run(RunFolder& folder, const Dataset& data, const ReadOptions& read, const CertifyOptions& options,
-               const CertifyResult& result, const std::vector<std::string>& arguments);
+/// result.json, forecast.csv, figures and manifest.json, where `command` is what was asked; finishes the
+/// folder.
+void write_certify(RunFolder& folder, const Dataset& data, const ReadOptions& read,
+                   const CertifyOptions& options, const CertifyResult& result,
+                   const std::vector<std::string>& command);
 
-}  // namespace zeroloss::app
+}  // namespace zeroloss

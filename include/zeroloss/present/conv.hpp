@@ -1,20 +1,14 @@
 #pragma once
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "zeroloss/conv/train.hpp"
 #include "zeroloss/core/run.hpp"
 
-namespace zeroloss::app {
+/// The answers of conv as text, as JSON and as a run folder.
+namespace zeroloss {
 
-nlohmann::ordered_json conv_options_json(const ConvOptions& options, Index steps);
-
-/// "10,000 images are right", then the classes with their errors.
-std::string evaluation_text(const ConvEvaluation& evaluation, const std::vector<std::string>& class_names);
-nlohmann::ordered_json evaluation_json(const ConvEvaluation& evaluation,
-                                       const std::vector<std::string>& class_names);
-
-/// The answer for people, and for programs.
+/// For people, and for programs.
 std::string conv_text(const ImageSet& images, const ConvOptions& options, const ConvResult& result);
 std::string conv_json(const ImageSet& images, const ConvOptions& options, const ConvResult& result);
 
@@ -22,8 +16,23 @@ std::string conv_json(const ImageSet& images, const ConvOptions& options, const 
 void write_history(RunFolder& folder, const std::vector<ConvRecord>& history,
                    const ConvArchitecture& architecture);
 
-/// All files of a run but its manifest: history, result.json, evaluation.json, model.safetensors, figures.
-void write_conv(RunFolder& folder, const ImageSet& images, const ConvOptions& options,
-                const ConvResult& result);
+/// History, result.json, evaluation.json, model.safetensors, figures and manifest.json, where `read` says how
+/// the images were chosen and `command` is what was asked; finishes the folder. Of an interrupted run history
+/// and result.json alone, and it is not finished.
+void write_conv(RunFolder& folder, const ImageSet& images, const ImageOptions& read,
+                const ConvOptions& options, const ConvResult& result,
+                const std::vector<std::string>& command);
 
-}  // namespace zeroloss::app
+/// "3 of 10,000 images wrong: ..", then the classes with their errors; and with the split that was evaluated.
+std::string evaluation_text(const ConvEvaluation& evaluation, const std::vector<std::string>& class_names);
+std::string evaluation_json(const ConvEvaluation& evaluation, const std::vector<std::string>& class_names,
+                            const std::string& split);
+
+/// The `top` classes of the largest outputs for each file, with their softmax. Throws nothing; a network
+/// without names has numbers.
+std::string guesses_text(const ConvNetwork& network, const std::vector<std::string>& files,
+                         const Logits& logits, Index top);
+std::string guesses_json(const ConvNetwork& network, const std::vector<std::string>& files,
+                         const Logits& logits, Index top);
+
+}  // namespace zeroloss

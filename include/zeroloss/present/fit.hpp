@@ -1,23 +1,24 @@
 #pragma once
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "zeroloss/core/run.hpp"
 #include "zeroloss/train/fit.hpp"
 
-namespace zeroloss::app {
+/// The answer of fit as text, as JSON and as a run folder.
+namespace zeroloss {
 
-/// The answer for people: the conclusion first, then what is proved, then the measurements.
+/// For people: the conclusion first, then what is proved, then the measurements.
 std::string fit_text(const Dataset& data, const FitOptions& options, const FitResult& result);
 
-/// The answer for programs: one JSON object; every key is always there. A number that is infinite is null.
+/// For programs: one JSON object; every key is always there. A number that is infinite is null, as is an
+/// empty text.
 std::string fit_json(const Dataset& data, const FitOptions& options, const FitResult& result);
 
-/// The options as fit used them.
-nlohmann::ordered_json fit_options_json(const FitOptions& options);
+/// result.json, metrics.csv, model.safetensors, polished.safetensors (if there is such a network), figures
+/// and manifest.json, where `command` is what was asked; finishes the folder. Of an interrupted run
+/// result.json and metrics.csv alone, and it is not finished.
+void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, const FitOptions& options,
+               const FitResult& result, const std::vector<std::string>& command);
 
-/// result.json, metrics.csv, model.safetensors, polished.safetensors (if there is such a network) and the
-/// figure curve.vl.json; of an interrupted run result.json and metrics.csv.
-void write_fit(RunFolder& folder, const Dataset& data, const FitOptions& options, const FitResult& result);
-
-}  // namespace zeroloss::app
+}  // namespace zeroloss

@@ -1,26 +1,25 @@
 #pragma once
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "zeroloss/core/run.hpp"
 #include "zeroloss/linear/linear.hpp"
 
-namespace zeroloss::app {
+/// The answer of linear as text, as JSON and as a run folder.
+namespace zeroloss {
 
-/// The answer for people: the conclusion first, then the factorisations, then the descent.
+/// For people: the conclusion first, then the factorisations, then the descent.
 std::string linear_text(const NamedProblem& named, const LinearOptions& options, const LinearResult& result);
 
-/// The answer for programs: one JSON object; every key is always there, those of the descent are null without
-/// training. At the top level they speak of the last depth. A number that is infinite is null. gamma,
-/// max_norm, largest_norm, reconstruction_error and correction are proved upper bounds, s_least is a proved
-/// lower one.
+/// For programs: one JSON object; every key is always there, those of the descent are null without training.
+/// At the top level they speak of the last depth. A number that is infinite is null. gamma, max_norm,
+/// largest_norm, reconstruction_error and correction are proved upper bounds, s_least is a proved lower one.
 std::string linear_json(const NamedProblem& named, const LinearOptions& options, const LinearResult& result);
 
-nlohmann::ordered_json linear_options_json(const LinearOptions& options);
-
-/// result.json, metrics.csv, model.safetensors of the last depth, and figures: descent.vl.json for one depth,
-/// norm.vl.json and convergence.vl.json for several.
+/// result.json, metrics.csv, model.safetensors of the last depth, figures (descent.vl.json for one depth,
+/// norm.vl.json and convergence.vl.json for several) and manifest.json, where `command` is what was asked;
+/// finishes the folder.
 void write_linear(RunFolder& folder, const NamedProblem& named, const LinearOptions& options,
-                  const LinearResult& result);
+                  const LinearResult& result, const std::vector<std::string>& command);
 
-}  // namespace zeroloss::app
+}  // namespace zeroloss

@@ -1,23 +1,23 @@
 #pragma once
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "zeroloss/core/run.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 
-namespace zeroloss::app {
+/// The answer of memorize as text, as JSON and as a run folder.
+namespace zeroloss {
 
-/// The answer for people: the conclusion first, then the facts.
+/// For people: the conclusion first, then the facts.
 std::string memorize_text(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& result);
 
-/// The answer for programs: one JSON object; every key is always there. A number that is infinite is null.
+/// For programs: one JSON object; every key is always there. A number that is infinite is null.
 std::string memorize_json(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& result);
 
-nlohmann::ordered_json memorize_options_json(const MemorizeOptions& options);
+/// result.json and manifest.json, where `command` is what was asked; where there is a network also
+/// model.safetensors, metrics.csv (margin of each block) and the figure margins.vl.json. Finishes the folder.
+void write_memorize(RunFolder& folder, const Dataset& data, const ReadOptions& read,
+                    const MemorizeOptions& options, const MemorizeResult& result,
+                    const std::vector<std::string>& command);
 
-/// result.json; where there is a network also model.safetensors, metrics.csv (margin of each block) and the
-/// figure margins.vl.json.
-void write_memorize(RunFolder& folder, const Dataset& data, const MemorizeOptions& options,
-                    const MemorizeResult& result);
-
-}  // namespace zeroloss::app
+}  // namespace zeroloss

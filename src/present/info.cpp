@@ -1,0 +1,40 @@
+#include "zeroloss/present/info.hpp"
+
+#include <fmt/format.h>
+
+#include "core/json.hpp"
+#include "present/table.hpp"
+#include "zeroloss/core/blas.hpp"
+#include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/run.hpp"
+#include "zeroloss/version.hpp"
+
+namespace zeroloss {
+using namespace internal;
+
+std::string info_json() {
+  Json all{{"version", ZEROLOSS_VERSION}};
+  for (const auto& [key, value] : Json::parse(machine_json()).members()) all[key] = value;
+  const std::string warning = blas_info().warning;
+  all["warning"] = warning.empty() ? Json() : Json(warning);
+  return all.dump(1);
+}
+
+std::string info_text() {
+  const BlasInfo blas = blas_info();
+  const Json machine = Json::parse(machine_json());
+  Table table({"processor", machine.at("processor").as<std::string>()});
+  table.add({"vector kernels", machine.at("simd").as<std::string>()});
+  table.add({"threads", fmt::format("{} (OpenMP)", thread_count())});
+  table.add({"BLAS", blas.library});
+  table.add({"BLAS kernel", blas.kernel});
+  table.add({"BLAS threading", blas.threading});
+  table.add(
+      {"memory free", fmt::format("{:.1f} GB", machine.at("memory_available_bytes").as<double>() / 1e9)});
+  table.add({"optional parts", "conv, a program of its own: zeroloss conv --help"});
+  table.add({"compiler", machine.at("compiler").as<std::string>()});
+  const std::string warning = blas.warning.empty() ? "" : fmt::format("\nwarning: {}\n", blas.warning);
+  return fmt::format("zeroloss {}\n\n{}{}", ZEROLOSS_VERSION, table.text(), warning);
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,140 @@
+#include "zeroloss/present/predict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/json.hpp"
+#include "present/common.hpp"
+#include "present/table.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+std::string conclusion(const Dataset& data, const Prediction& answer) {
+  const Index n = data.n(), right = n - std::ssize(answer.wrong);
+  if (!answer.error) return fmt::format("{}, no labels to compare with", count(n, "point", "points"));
+  if (answer.labels.empty())
+    return fmt::format("relative misfit {:.3g} on {}", *answer.error, count(n, "point", "points"));
+  if (right == n)
+    return n == 1 ? "the point is right" : fmt::format("all {} are right", count(n, "point", "points"));
+  const Index permille = right * 1000 / n;  // rounded down: 100 % is said of all only
+  return fmt::format("{}.{} % of {} right", permille / 10, permille % 10, count(n, "point", "points"));
+}
+
+struct ClassCount {
+  std::string name;
+  Index n = 0, wrong = 0;
+  std::map<std::string, Index> taken_for;
+
+  double error() const { return static_cast<double>(wrong) / static_cast<double>(n); }
+};
+
+std::string class_table(const Dataset& data, const Prediction& answer) {
+  constexpr std::size_t kShown = 12;
+  std::vector<ClassCount> counts;
+  for (const std::string& name : data.class_names) counts.push_back({utf8(name), 0, 0, {}});
+  for (Index i = 0; i < data.n(); ++i) {
+    ClassCount& count = counts[static_cast<std::size_t>(data.y(i))];
+    const std::string& predicted = answer.predicted[static_cast<std::size_t>(i)];
+    ++count.n;
+    if (predicted != count.name) ++count.wrong, ++count.taken_for[predicted];
+  }
+  const std::size_t all = counts.size();
+  if (all > kShown) std::ranges::stable_sort(counts, std::ranges::greater{}, &ClassCount::error);
+  counts.resize(std::min(all, kShown));
+  Table table({"class", "points", "wrong", "error", "mostly taken for"});
+  for (const ClassCount& count : counts) {
+    const auto most = std::ranges::max_element(count.taken_for, {}, [](const auto& e) { return e.second; });
+    const bool known = std::ranges::find(answer.class_names, count.name) != answer.class_names.end();
+    table.add({count.name, with_commas(count.n), with_commas(count.wrong),
+               fmt::format("{:.1f} %", 100 * count.error()),
+               (count.wrong > 0 ? most->first : "") + (known ? "" : " (a class the model does not know)")});
+  }
+  return table.text() + (all > kShown ? fmt::format("and {} more with smaller errors\n", all - kShown) : "");
+}
+
+std::string sample_table(const Dataset& data, const Prediction& answer) {
+  constexpr std::size_t kShown = 10;
+  Table table({"sample", "label", "predicted"});
+  for (std::size_t k = 0; k < std::min(kShown, answer.wrong.size()); ++k) {
+    const auto i = static_cast<std::size_t>(answer.wrong[k]);
+    table.add({fmt::format("{}", data.records[i]), answer.labels[i], answer.predicted[i]});
+  }
+  std::string text = "wrong\n" + table.text("  ");
+  if (answer.wrong.size() > kShown)
+    text += fmt::format("  and {} more (--out lists all)\n", answer.wrong.size() - kShown);
+  return text;
+}
+
+std::string residual_table(const Dataset& data, const Prediction& answer) {
+  const Vector residual = (answer.outputs.col(0) - data.y).cwiseAbs();
+  std::vector<Index> order(static_cast<std::size_t>(data.n()));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Index>(i);
+  const std::size_t shown = std::min<std::size_t>(5, order.size());
+  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(shown), std::ranges::greater{},
+                            [&](Index i) { return residual(i); });
+  Table table({"sample", "target", "predicted"});
+  for (std::size_t k = 0; k < shown; ++k)
+    table.add({fmt::format("{}", data.records[static_cast<std::size_t>(order[k])]),
+               short_number(data.y(order[k])), short_number(answer.outputs(order[k], 0))});
+  return "furthest off\n" + table.text("  ");
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+}  // namespace
+
+std::string predict_text(const Dataset& data, const Prediction& answer) {
+  std::string text =
+      fmt::format("{}: {}\n{}: {}\n", data.name, conclusion(data, answer), answer.model, answer.description);
+  if (!answer.error) return text;
+  if (answer.labels.empty()) return text + "\n" + residual_table(data, answer);
+  text += "\n" + class_table(data, answer);
+  return answer.wrong.empty() ? text : text + "\n" + sample_table(data, answer);
+}
+
+std::string predict_json(const Dataset& data, const Prediction& answer) {
+  Json predictions = answer.predicted, outputs = Json::array();
+  for (const auto& row : answer.outputs.rowwise()) {
+    if (answer.task == Task::regression) predictions.push_back(row(0));
+    outputs.push_back(std::vector<double>(row.begin(), row.end()));
+  }
+  const Json json{{"model", answer.model}, {"kind", answer.kind},
+                  {"data", data.name},     {"n", data.n()},
+                  {"error", answer.error}, {"predictions", answer.task == Task::none ? Json() : predictions},
+                  {"outputs", outputs}};
+  return json.dump(1);
+}
+
+std::string predict_csv(const Dataset& data, const Prediction& answer) {
+  const bool numbers = answer.task == Task::regression;
+  std::string text = "record";
+  if (answer.error) text += numbers ? ",target" : ",label";
+  if (answer.task != Task::none) text += ",predicted";
+  if (!numbers)  // there the output is what is predicted
+    for (Index k = 0; k < answer.outputs.cols(); ++k)
+      text += answer.outputs.cols() == std::ssize(answer.class_names)
+                  ? "," + csv_field("output_" + answer.class_names[static_cast<std::size_t>(k)])
+                  : fmt::format(",output_{}", k);
+  text += '\n';
+  for (Index i = 0; i < data.n(); ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    text += fmt::format("{}", data.records[place]);
+    if (answer.error)
+      text += ',' + (numbers ? fmt::format("{}", data.y(i)) : csv_field(answer.labels[place]));
+    if (!answer.predicted.empty()) text += ',' + csv_field(answer.predicted[place]);
+    for (const double output : answer.outputs.row(i)) text += fmt::format(",{}", output);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,24 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "zeroloss/core/text.hpp"
+
+namespace zeroloss::internal {
+
+/// An aligned table: header, then rows; numbers flush right. Columns are two spaces apart.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header);
+  void add(std::vector<std::string> row);
+  std::size_t rows() const { return rows_.size() - 1; }  ///< without the header
+  std::string text(const std::string& indent = "") const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// 4 significant digits, 2 with an exponent where that helps: "2.1e+19", "0.0131", "43,433".
+std::string short_number(double value, Rounding rounding = Rounding::nearest);
+
+}  // namespace zeroloss::internal
