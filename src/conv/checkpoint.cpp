@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "core/json.hpp"
+#include "core/field_json.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
@@ -12,47 +12,16 @@ namespace {
 
 constexpr const char* kKind = "conv_checkpoint";
 
-Json to_json(const ConvRecord& r) {
-  return {{"step", r.step},
-          {"epoch", r.epoch},
-          {"learning_rate", r.learning_rate},
-          {"train_loss", r.train_loss},
-          {"train_error", r.train_error},
-          {"test_error", r.test_error},
-          {"images_per_s", r.images_per_s},
-          {"weight_norm", r.weight_norm},
-          {"gradient_norm", r.gradient_norm},
-          {"block_norms", r.block_norms}};
-}
-
-ConvRecord record_of(const Json& json) {
-  ConvRecord r;
-  const auto number = [&](const char* key) { return json.at(key).as<double>(); };
-  r.step = json.at("step").as<Index>();
-  r.epoch = number("epoch");
-  r.learning_rate = number("learning_rate");
-  r.train_loss = number("train_loss");
-  r.train_error = number("train_error");
-  if (!json.at("test_error").is_null()) r.test_error = number("test_error");
-  r.images_per_s = number("images_per_s");
-  r.weight_norm = number("weight_norm");
-  r.gradient_norm = number("gradient_norm");
-  r.block_norms = json.at("block_norms").list<double>();
-  return r;
-}
-
 }  // namespace
 
 void write_checkpoint(const std::filesystem::path& path, const ConvCheckpoint& c, const Metadata& identity) {
-  Json history = Json::array();
-  for (const ConvRecord& record : c.history) history.push_back(to_json(record));
   const Totals& t = c.totals;
   Metadata metadata{
       {"kind", kKind},
       {"state", Json{{"step", c.step},
-                     {"seconds", c.seconds},
+                     {"seconds", stored(c.seconds)},
                      {"totals", {t.loss, t.wrong, t.images, t.gradient_norm, t.steps, t.train_s}},
-                     {"history", history}}
+                     {"history", stored(c.history)}}
                     .dump()}};
   for (const auto& [key, value] : identity) metadata.emplace("run." + key, value);
   std::vector<TensorView> tensors;
@@ -83,7 +52,7 @@ ConvCheckpoint read_checkpoint(const std::filesystem::path& path, const Metadata
     const auto sums = state.at("totals").list<double>();
     if (sums.size() != 6) throw JsonError("totals are six numbers");
     c.totals = {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
-    for (const Json& record : state.at("history").items()) c.history.push_back(record_of(record));
+    restore(state.at("history"), c.history);
   } catch (const JsonError& error) {
     throw DataError(fmt::format("{}: damaged: {}", path.string(), error.what()));
   }

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/json.hpp"
+#include "core/field_json.hpp"
 #include "data/model_file.hpp"
 #include "zeroloss/conv/resnet.hpp"
 #include "zeroloss/core/onnx.hpp"
@@ -37,32 +37,11 @@ void check(const char* who, const ConvNetwork& network) {
     throw std::invalid_argument(fmt::format("{}: {}", who, what));
 }
 
-std::string to_json(const ConvArchitecture& a) {
-  Json stages = Json::array();
-  for (const ConvStage& stage : a.stages)
-    stages.push_back({{"blocks", stage.blocks}, {"channels", stage.channels}, {"stride", stage.stride}});
-  return Json{{"image_size", a.image_size},
-              {"stem_channels", a.stem_channels},
-              {"stem_kernel", a.stem_kernel},
-              {"stem_stride", a.stem_stride},
-              {"stages", stages},
-              {"classes", a.classes}}
-      .dump();
-}
-
 ConvArchitecture from_json(const ModelFile& file) {
   ConvArchitecture a;
   try {
     const Json json = Json::parse(file.text("architecture"));
-    const auto size = [](const Json& of, const char* key) { return of.at(key).as<Index>(); };
-    a.image_size = size(json, "image_size");
-    a.stem_channels = size(json, "stem_channels");
-    a.stem_kernel = size(json, "stem_kernel");
-    a.stem_stride = size(json, "stem_stride");
-    a.classes = size(json, "classes");
-    a.stages.clear();
-    for (const Json& stage : json.at("stages").items())
-      a.stages.push_back({size(stage, "blocks"), size(stage, "channels"), size(stage, "stride")});
+    restore(json, a);
     constexpr Index kMost = 1 << 20;  // so that no product of a few of them overflows
     std::vector<Index> sizes{a.image_size, a.stem_channels, a.stem_kernel, a.stem_stride, a.classes};
     for (const ConvStage& s : a.stages) sizes.insert(sizes.end(), {s.blocks, s.channels, s.stride});
@@ -102,9 +81,9 @@ std::vector<float> for_file(const ConvNetwork& network) {
 }
 
 Metadata metadata_of(const ConvNetwork& network, const Metadata& extra) {
-  return model_metadata(kKind, "float32", Task::classification, network.class_names,
-                        {{"architecture", to_json(network.architecture)}, {"preprocessing", kPreprocessing}},
-                        extra);
+  return model_metadata(
+      kKind, "float32", Task::classification, network.class_names,
+      {{"architecture", stored(network.architecture).dump()}, {"preprocessing", kPreprocessing}}, extra);
 }
 
 std::vector<Index> shape_of(const ConvLayer& layer) {

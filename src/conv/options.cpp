@@ -8,6 +8,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "core/field_text.hpp"
 #include "zeroloss/core/digest.hpp"
 
 namespace zeroloss {
@@ -139,33 +140,19 @@ std::string digest_of_selection(const ImageSet& images) {
 }
 
 Metadata internal::identity(const ConvOptions& o, const ImageSet& images, Index steps) {
-  const auto text = [](const auto& value) { return fmt::format("{}", value); };
-  return {{"architecture", o.architecture},
-          {"depth", text(o.depth)},
-          {"width", text(o.width)},
-          {"batch", text(o.batch)},
-          {"steps", text(steps)},
-          {"learning_rate", text(o.learning_rate)},
-          {"schedule", o.schedule},
-          {"drops", fmt::format("{}", fmt::join(o.drops, ", "))},
-          {"drop_factor", text(o.drop_factor)},
-          {"decay", text(o.decay)},
-          {"warm_up", text(o.warm_up)},
-          {"momentum", text(o.momentum)},
-          {"nesterov", text(o.nesterov)},
-          {"weight_decay", text(o.weight_decay)},
-          {"label_smoothing", text(o.label_smoothing)},
-          {"clip_norm", text(o.clip_norm)},
-          {"average", text(o.average)},
-          {"crop", o.crop},
-          {"flip", text(o.flip)},
-          {"cutout", text(o.cutout)},
-          {"seed", text(o.seed)},
-          {"images", images.digest},
-          {"n", text(images.n())},
-          {"classes", fmt::format("{}", fmt::join(images.class_names, ", "))},
-          {"labels", images.label_treatment},
-          {"selection", digest_of_selection(images)}};
+  Metadata parts{{"images", images.digest},
+                 {"n", text_of(images.n())},
+                 {"classes", text_of(images.class_names, ", ")},
+                 {"labels", images.label_treatment},
+                 {"selection", digest_of_selection(images)}};
+  fields(o, [&]<class Value>(const Field& field, const Value& value) {
+    if constexpr (std::is_same_v<Value, std::vector<double>>)
+      parts[field.name] = text_of(value, ", ");
+    else if (field.course)
+      parts[field.name] = text_of(value);
+  });
+  parts["steps"] = text_of(steps);
+  return parts;
 }
 
 std::string name(ConvStatus status) {

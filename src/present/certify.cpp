@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/json.hpp"
 #include "present/common.hpp"
 #include "present/pictures.hpp"
 #include "present/table.hpp"
@@ -137,117 +136,19 @@ std::string group_lines(const std::vector<std::vector<Sample>>& groups, const ch
 
 // ---- JSON ----
 
-template <class T, class F>
-Json list(const std::vector<T>& values, const F& to_json) {
-  Json array = Json::array();
-  for (const auto& value : values) array.push_back(to_json(value));
-  return array;
-}
-
-Json guarantee_json(const Guarantee& g) {
-  return {{"theorem", g.theorem},
-          {"lambda_from", g.lambda_from},
-          {"verified", g.verified},
-          {"flow", g.flow},
-          {"holds", g.holds},
-          {"width", g.width},
-          {"step", g.step},
-          {"rate", g.rate},
-          {"steps", g.steps},
-          {"failure_probability", g.failure_probability},
-          {"reason", g.reason.empty() ? Json() : Json(g.reason)}};
-}
-
-Json forecast_json(const Forecast& f) {
-  return {{"method", f.method},
-          {"step", f.step},
-          {"stable_step", f.stable_step},
-          {"accuracy", f.accuracy},
-          {"steps_to_accuracy", f.steps_to_accuracy},
-          {"start_misfit", f.start_misfit},
-          {"at_step", f.at_step},
-          {"misfit", f.misfit},
-          {"standard_error", f.standard_error}};
-}
-
-Json task_json(Task task) {
-  if (task == Task::none) return nullptr;
-  return task == Task::regression ? "regression" : "classification";
-}
-
-Json center_json(const Center& center) {
-  return {{"high", std::vector<double>(center.high.begin(), center.high.end())},
-          {"low", std::vector<double>(center.low.begin(), center.low.end())}};
-}
-
 Json options_json(const CertifyOptions& o) {
-  return {{"activation", o.activation},
-          {"center", o.center},
-          {"normalize", o.normalize},
-          {"failure_probability", o.failure_probability},
-          {"accuracy", o.accuracy},
-          {"width", o.width},
-          {"step", o.step > 0 ? Json(o.step) : Json("auto")},
-          {"all_bounds", o.all_bounds},
-          {"spectrum", o.spectrum},
-          {"seed", o.seed}};
+  Json json = told(o);
+  if (o.step == 0) json["step"] = "auto";
+  return json;
 }
 
 Json result_json(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
-  const bool labelled = r.task != Task::none;
-  const auto groups = [](const auto& all) {
-    return list(all, [](const auto& group) { return list(group, sample_json); });
-  };
-  return {{"data", data.name},
-          {"digest", data.digest},
-          {"options", options_json(options)},
-          {"conclusion", r.conclusion},
-          {"outcome", r.outcome},
-          {"reason", r.reason.empty() ? Json() : Json(r.reason)},
-          {"n", r.n},
-          {"d", r.d},
-          {"n_distinct", r.n_distinct},
-          {"task", task_json(r.task)},
-          {"classes", r.task == Task::classification ? Json(r.class_names) : Json()},
-          {"labels", labelled ? Json(data.label_treatment) : Json()},
-          {"lambda_min", r.lambda_min},
-          {"lambda_min_verified", r.lambda_min_verified},
-          {"rounding_loss", r.rounding_loss},
-          {"lambda_max", r.lambda_max},
-          {"ridge", r.ridge},
-          {"norm_X", r.norm_X},
-          {"center", r.center.empty() ? Json() : center_json(r.center)},
-          {"separation", r.separation},
-          {"near_pairs", r.near_pairs},
-          {"closest", list(r.closest, pair_json)},
-          {"duplicates", groups(r.duplicates)},
-          {"conflicts", labelled ? groups(r.conflicts) : Json()},
-          {"antipodal", list(r.antipodal, pair_json)},
-          {"nearest", r.nearest ? pair_json(*r.nearest) : Json()},
-          {"bottleneck", list(r.bottleneck,
-                              [](const Bottleneck& b) {
-                                Json json = sample_json(b.sample);
-                                json["weight"] = b.weight;
-                                return json;
-                              })},
-          {"bottleneck_distance", r.bottleneck_distance},
-          {"bottleneck_antipodal", r.bottleneck_antipodal},
-          {"complexity", labelled ? Json(r.complexity) : Json()},
-          {"complexity_shuffled", labelled ? Json(r.complexity_shuffled) : Json()},
-          {"leave_one_out_error", r.leave_one_out_error},
-          {"suspects", labelled ? list(r.suspects,
-                                       [](const Suspect& s) {
-                                         Json json = sample_json(s.sample);
-                                         json["predicted"] = s.predicted;
-                                         json["score"] = s.score;
-                                         return json;
-                                       })
-                                : Json()},
-          {"guarantees", list(r.guarantees, guarantee_json)},
-          {"forecast", r.forecast ? forecast_json(*r.forecast) : Json()},
-          {"spectrum", options.spectrum ? Json(r.spectrum) : Json()},
-          {"seconds", r.seconds},
-          {"peak_bytes", r.peak_bytes}};
+  Json json{{"data", data.name},
+            {"digest", told(data.digest)},
+            {"labels", r.task != Task::none ? Json(data.label_treatment) : Json()},
+            {"options", options_json(options)}};
+  tell(json, r);
+  return json;
 }
 
 // Those that an answer shows: closest pairs, what holds lambda_min down, conflicts and suspects.

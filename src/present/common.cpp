@@ -13,13 +13,6 @@
 namespace zeroloss::internal {
 namespace {
 
-Json data_json(const Dataset& data, const ReadOptions& o) {
-  return {{"name", data.name},  {"digest", data.digest}, {"target", o.target},
-          {"task", o.task},     {"split", o.split},      {"n", o.n},
-          {"d", o.d},           {"shuffle", o.shuffle},  {"classes", o.classes},
-          {"labels", o.labels}, {"seed", o.seed}};
-}
-
 std::string now() {
   const std::time_t time = std::time(nullptr);
   char text[32];
@@ -33,13 +26,10 @@ std::string count(Index value, const char* one, const char* many) {
   return fmt::format("{} {}", with_commas(value), value == 1 ? one : many);
 }
 
-Json sample_json(const Sample& s) {
-  return {{"sample", s.record}, {"label", s.label.empty() ? Json() : Json(s.label)}};
-}
-
-Json pair_json(const SamplePair& p) {
+template <>
+Json told(const SamplePair& p) {
   return {{"samples", {p.first.record, p.second.record}},
-          {"labels", {sample_json(p.first)["label"], sample_json(p.second)["label"]}},
+          {"labels", {told(p.first.label), told(p.second.label)}},
           {"distance", p.distance},
           {"antipodal", p.antipodal}};
 }
@@ -60,7 +50,9 @@ std::string heading(const Dataset& data, bool normalize, bool center) {
 
 std::string manifest(const char* kind, const std::vector<std::string>& arguments, const Json& options,
                      const Dataset& data, const ReadOptions& read, double seconds) {
-  return manifest(kind, arguments, options, data_json(data, read), seconds);
+  Json described{{"name", data.name}, {"digest", told(data.digest)}};
+  tell(described, read);
+  return manifest(kind, arguments, options, described, seconds);
 }
 
 std::string manifest(const char* kind, const std::vector<std::string>& arguments, const Json& options,

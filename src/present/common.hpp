@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json.hpp"
+#include "core/field_json.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 /// What answers have in common.
@@ -15,9 +15,9 @@ std::string count(Index value, const char* one, const char* many);
 /// length".
 std::string heading(const Dataset& data, bool normalize, bool center);
 
-/// A sample by its record, with its label; two of them with their distance.
-Json sample_json(const Sample& sample);
-Json pair_json(const SamplePair& pair);
+/// Two samples: their numbers, their labels and how they lie to each other.
+template <>
+Json told(const SamplePair& pair);
 
 /// manifest.json: the command line, options, version, data with its digest, machine, time.
 std::string manifest(const char* kind, const std::vector<std::string>& arguments, const Json& options,

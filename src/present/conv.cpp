@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <span>
 
-#include "core/json.hpp"
+#include "core/field_text.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
@@ -17,30 +17,9 @@ using namespace internal;
 namespace {
 
 Json options_json(const ConvOptions& o, Index steps) {
-  return {{"architecture", o.architecture},
-          {"depth", o.depth},
-          {"width", o.width},
-          {"batch", o.batch},
-          {"steps", steps},
-          {"learning_rate", o.learning_rate},
-          {"schedule", o.schedule},
-          {"drops", o.drops},
-          {"drop_factor", o.drop_factor},
-          {"decay", o.decay},
-          {"warm_up", o.warm_up},
-          {"momentum", o.momentum},
-          {"nesterov", o.nesterov},
-          {"weight_decay", o.weight_decay},
-          {"label_smoothing", o.label_smoothing},
-          {"clip_norm", o.clip_norm},
-          {"average", o.average},
-          {"crop", o.crop},
-          {"flip", o.flip},
-          {"cutout", o.cutout},
-          {"stop", o.stop},
-          {"evaluate_every", o.evaluate_every},
-          {"deterministic", o.deterministic},
-          {"seed", o.seed}};
+  Json json = told(o);
+  json["steps"] = steps;
+  return json;
 }
 
 /// The last part of a path.
@@ -121,25 +100,10 @@ std::string norms_figure(const ImageSet& images, const std::vector<ConvRecord>& 
                     {"norm of its weights"}, curves);
 }
 
-Json architecture_json(const ConvArchitecture& a) {
-  Json stages = Json::array();
-  for (const ConvStage& s : a.stages)
-    stages.push_back({{"blocks", s.blocks}, {"channels", s.channels}, {"stride", s.stride}});
-  return {{"image_size", a.image_size},
-          {"stem_channels", a.stem_channels},
-          {"stages", stages},
-          {"classes", a.classes}};
-}
-
 Json to_json(const ConvEvaluation& e, const std::vector<std::string>& names) {
-  return {{"n", e.n},
-          {"loss", e.loss},
-          {"top1_error", e.top1_error},
-          {"top5_error", e.top5_error},
-          {"wrong", e.wrong},
-          {"class_names", names},
-          {"per_class_error", e.per_class_error},
-          {"confusion", e.confusion}};
+  Json json = told(e);
+  json["class_names"] = names;
+  return json;
 }
 
 Json images_json(const ImageSet& images, const ImageOptions& o) {
@@ -221,46 +185,29 @@ std::string conv_text(const ImageSet& images, const ConvOptions& options, const 
 }
 
 std::string conv_json(const ImageSet& images, const ConvOptions& options, const ConvResult& r) {
-  Json train, test;
-  if (r.train) train = to_json(*r.train, images.class_names);
-  if (r.test) test = to_json(*r.test, images.class_names);
-  const bool any = !r.history.empty();
-  const Json json{{"data", images.name},
-                  {"digest", images.digest},
-                  {"labels", images.label_treatment},
-                  {"corrupt", images.corrupt},
-                  {"conclusion", r.conclusion},
-                  {"status", name(r.status)},
-                  {"n", r.n},
-                  {"n_test", r.n_test},
-                  {"steps", r.steps},
-                  {"weights", r.weights},
-                  {"architecture", architecture_json(r.network.architecture)},
-                  {"options", options_json(options, r.planned_steps)},
-                  {"device", r.device},
-                  {"precision", r.precision},
-                  {"processes", r.processes},
-                  {"libtorch", r.libtorch},
-                  {"images_per_s", any ? Json(r.history.back().images_per_s) : Json()},
-                  {"train", train},
-                  {"test", test},
-                  {"seconds", r.seconds}};
+  Json json{{"data", images.name},
+            {"digest", told(images.digest)},
+            {"labels", images.label_treatment},
+            {"corrupt", images.corrupt},
+            {"architecture", told(r.network.architecture)},
+            {"options", options_json(options, r.planned_steps)}};
+  tell(json, r);
+  if (r.train) json["train"] = to_json(*r.train, images.class_names);
+  if (r.test) json["test"] = to_json(*r.test, images.class_names);
+  json["images_per_s"] = r.history.empty() ? Json() : Json(r.history.back().images_per_s);
   return json.dump(1);
 }
 
 void write_history(RunFolder& folder, const std::vector<ConvRecord>& history,
                    const ConvArchitecture& architecture) {
-  std::string metrics =
-      "step,epoch,learning_rate,train_loss,train_error,test_error,images_per_s,weight_norm,gradient_norm\n";
+  std::string metrics = csv_names(ConvRecord{}) + "\n";
   std::string norms = "step";
   const std::vector<ConvLayer> all = layers(architecture);
   for (std::size_t j = 1; j < all.size(); j += 2)
     norms += "," + all[j].name.substr(0, all[j].name.rfind('.'));
   norms += '\n';
   for (const ConvRecord& r : history) {
-    metrics += fmt::format("{},{},{},{},{},{},{},{},{}\n", r.step, r.epoch, r.learning_rate, r.train_loss,
-                           r.train_error, r.test_error ? fmt::format("{}", *r.test_error) : "",
-                           r.images_per_s, r.weight_norm, r.gradient_norm);
+    metrics += csv_values(r) + "\n";
     norms += fmt::format("{}", r.step);
     for (const double norm : r.block_norms) norms += fmt::format(",{}", norm);
     norms += '\n';

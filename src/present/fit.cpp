@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/json.hpp"
+#include "core/field_text.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
@@ -15,28 +15,6 @@
 namespace zeroloss {
 using namespace internal;
 namespace {
-
-Json options_json(const FitOptions& o) {
-  return {{"activation", o.activation},
-          {"width", o.width},
-          {"scaling", o.scaling},
-          {"optimizer", o.optimizer},
-          {"step", o.step},
-          {"batch", o.batch},
-          {"precision", o.precision},
-          {"max_steps", o.max_steps},
-          {"tolerance", o.tolerance},
-          {"stop", o.stop},
-          {"certify_every", o.certify_every},
-          {"record_every", o.record_every},
-          {"flow_tolerance", o.flow_tolerance},
-          {"space", o.space},
-          {"polish", o.polish},
-          {"center", o.center},
-          {"normalize", o.normalize},
-          {"failure_probability", o.failure_probability},
-          {"seed", o.seed}};
-}
 
 std::string above(double x) { return decimal(x, 2, Rounding::up); }
 std::string below(double x) { return decimal(x, 2, Rounding::down); }
@@ -120,95 +98,21 @@ std::string theory_text(const FitResult& r) {
 
 // ---- JSON ----
 
-Json certificate_json(const Certificate& c) {
-  return {{"kind", c.kind},
-          {"holds", c.holds},
-          {"radius", c.holds ? Json(c.radius) : Json()},
-          {"margin", c.margin},
-          {"misfit", c.misfit},
-          {"lambda_min", c.lambda_min},
-          {"norm_J", c.norm_J},
-          {"step", c.kind == "descent" ? Json(c.step) : Json()},
-          {"rate", c.kind == "descent" ? Json(c.rate) : Json()},
-          {"kinks", c.kinks},
-          {"kink_bound", c.kink_bound},
-          {"reason", c.reason.empty() ? Json() : Json(c.reason)}};
-}
-
-Json theorem_json(const TheoremBeside& t) {
-  return {{"theorem", t.theorem.empty() ? Json() : Json(t.theorem)},
-          {"holds", t.holds},
-          {"step", t.step > 0 ? Json(t.step) : Json()},
-          {"width", t.width > 0 ? Json(t.width) : Json()},
-          {"failure_probability", t.failure_probability},
-          {"reason", t.reason.empty() ? Json() : Json(t.reason)}};
-}
-
-Json step_json(double step) { return step > 0 ? Json(step) : Json(); }
-
-Json output_json(const OutputResult& o) {
-  return {{"label", o.label.empty() ? Json() : Json(o.label)},
-          {"status", name(o.status)},
-          {"reason", o.reason.empty() ? Json() : Json(o.reason)},
-          {"steps", o.steps},
-          {"step", step_json(o.step)},
-          {"relative_misfit", o.relative_misfit},
-          {"certificate", certificate_json(o.certificate)},
-          {"certified_at", o.certified_at},
-          {"theorem", theorem_json(o.theorem)},
-          {"seconds", o.seconds}};
-}
-
 Json result_json(const Dataset& data, const FitOptions& options, const FitResult& r) {
-  Json conflicts = Json::array(), outputs = Json::array();
-  for (const auto& group : r.conflicts) {
-    Json samples = Json::array();
-    for (const Sample& s : group) samples.push_back(sample_json(s));
-    conflicts.push_back(samples);
-  }
-  for (const OutputResult& o : r.outputs) outputs.push_back(output_json(o));
-  return {{"data", data.name},
-          {"digest", data.digest},
-          {"labels", data.label_treatment},
-          {"options", options_json(options)},
-          {"conclusion", r.conclusion},
-          {"status", name(r.status)},
-          {"n", r.n},
-          {"d", r.d},
-          {"n_distinct", r.n_distinct},
-          {"conflicts", conflicts},
-          {"nearest", r.nearest ? pair_json(*r.nearest) : Json()},
-          {"steps", r.steps},
-          {"step", step_json(r.step)},
-          {"relative_misfit", r.relative_misfit},
-          {"certificate", certificate_json(r.certificate)},
-          {"certified_at", r.certified_at},
-          {"max_distance", r.max_distance},
-          {"flipped_fraction", r.flipped_fraction},
-          {"per_class", outputs},
-          {"forecast_missing", r.forecast_missing.empty() ? Json() : Json(r.forecast_missing)},
-          {"space", r.space},
-          {"tolerance", r.tolerance},
-          {"seconds", r.seconds}};
+  Json json{{"data", data.name},
+            {"digest", told(data.digest)},
+            {"labels", data.label_treatment},
+            {"options", told(options)}};
+  tell(json, r);
+  return json;
 }
 
 // ---- files ----
 
 std::string metrics_csv(const FitResult& r) {
-  std::string csv =
-      "output,step,time,relative_misfit,max_distance,distance,path_length,flipped_fraction,lambda_min,"
-      "forecast,"
-      "bound_misfit,bound_max_distance,bound_distance,bound_path_length\n";
-  const auto cell = [](const std::optional<double>& x) { return x ? fmt::format(",{}", *x) : ","; };
+  std::string csv = "output," + csv_names(CurvePoint{}) + "\n";
   for (std::size_t c = 0; c < r.outputs.size(); ++c)
-    for (const CurvePoint& p : r.outputs[c].curve) {
-      csv += fmt::format("{},{},{},{},{},{},{},{}", c, p.step, p.time, p.relative_misfit, p.max_distance,
-                         p.distance, p.path_length, p.flipped_fraction);
-      for (const auto& x : {p.lambda_min, p.forecast, p.bound_misfit, p.bound_max_distance, p.bound_distance,
-                            p.bound_path_length})
-        csv += cell(x);
-      csv += "\n";
-    }
+    for (const CurvePoint& p : r.outputs[c].curve) csv += fmt::format("{},{}\n", c, csv_values(p));
   return csv;
 }
 
@@ -306,14 +210,13 @@ void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, 
   if (r.status == Status::interrupted) return;
   const bool finite = std::all_of(r.network.outputs.begin(), r.network.outputs.end(),
                                   [](const TwoLayer& output) { return output.W.allFinite(); });
-  const Metadata extra{
-      {"options", options_json(options).dump()}, {"data", data.name}, {"digest", data.digest}};
+  const Metadata extra{{"options", told(options).dump()}, {"data", data.name}, {"digest", data.digest}};
   if (finite)
     save_model(folder.partial() / "model.safetensors", r.network, extra);  // diverged weights may not be
   if (options.polish && r.polished) save_model(folder.partial() / "polished.safetensors", *r.polished, extra);
   folder.write("curve.vl.json", curve_figure(data, options, r));
   if (r.max_distance > 0) folder.write("distance.vl.json", distance_figure(data, options, r));
-  folder.write("manifest.json", manifest("fit", command, options_json(options), data, read, r.seconds));
+  folder.write("manifest.json", manifest("fit", command, told(options), data, read, r.seconds));
   folder.remove("checkpoint.safetensors");
   folder.finish();
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/json.hpp"
+#include "core/field_text.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
@@ -14,16 +14,6 @@
 namespace zeroloss {
 using namespace internal;
 namespace {
-
-Json options_json(const LinearOptions& o) {
-  return {{"layers", o.layers},
-          {"reflection", o.reflection},
-          {"train", o.train},
-          {"step", o.descent.step},
-          {"max_steps", o.descent.max_steps},
-          {"tolerance", o.descent.tolerance},
-          {"record_every", o.descent.record_every}};
-}
 
 std::string above(double x) { return decimal(x, 3, Rounding::up); }
 std::string below(double x) { return decimal(x, 3, Rounding::down); }
@@ -115,81 +105,53 @@ std::string descent_table(const DescentResult& descent) {
 // ---- JSON ----
 
 Json descent_json(const DepthResult& depth) {
-  const DescentResult& descent = *depth.descent;
-  const Landscape& at = descent.curve.back().at;
-  return {{"layers", depth.layers},
-          {"status", name(descent.status)},
-          {"reason", descent.reason.empty() ? Json() : Json(descent.reason)},
-          {"steps", descent.steps},
-          {"relative_misfit", descent.relative_misfit},
-          {"risk", at.risk},
-          {"excess_risk", at.excess_risk},
-          {"gradient_norm", at.gradient_norm},
-          {"gradient_bound", at.gradient_bound},
-          {"max_norm", at.max_norm},
-          {"in_domain", at.max_norm < 1},
-          {"left_domain_at", descent.left_domain_at},
-          {"largest_norm", descent.largest_norm},
-          {"least_ratio", descent.least_ratio}};
+  const Landscape& at = depth.descent->curve.back().at;
+  Json json{{"layers", depth.layers}};
+  tell(json, *depth.descent);
+  tell(json, at);
+  json["in_domain"] = at.max_norm < 1;
+  return json;
 }
 
 Json result_json(const NamedProblem& named, const LinearOptions& options, const LinearResult& r) {
-  Json factorizations = Json::array(), missing = Json::array(), training = Json::array(),
-       layers = Json::array();
+  Json json{{"data", named.name}, {"digest", told(named.digest)}, {"options", told(options)}};
+  tell(json, r);
+  json["sigma_min"] = r.problem.sigma_min;
+  json["sigma_max"] = r.problem.sigma_max;
+  json["least_risk"] = r.problem.noise;
+  Json layers = Json::array(), factorizations = Json::array(), missing = Json::array(),
+       training = Json::array();
   for (const DepthResult& depth : r.depths) {
     layers.push_back(depth.layers);
     for (const Factorization& f : depth.factorizations)
       if (f.missing.empty())
-        factorizations.push_back({{"name", f.name},
-                                  {"layers", f.layers},
-                                  {"max_norm", f.max_norm},
-                                  {"bound", f.bound},
-                                  {"reconstruction_error", f.reconstruction_error},
-                                  {"correction", f.correction}});
+        factorizations.push_back(told(f));
       else
         missing.push_back({{"name", f.name}, {"layers", f.layers}, {"reason", f.missing}});
     if (depth.descent) training.push_back(descent_json(depth));
   }
-  Json json{{"data", named.name},
-            {"digest", named.digest},
-            {"options", options_json(options)},
-            {"conclusion", r.conclusion},
-            {"interrupted", r.interrupted},
-            {"n", r.n > 0 ? Json(r.n) : Json()},
-            {"d", r.d},
-            {"s_max", r.map.s_max},
-            {"s_min", r.map.s_min},
-            {"s_least", r.map.s_least},
-            {"gamma", r.map.gamma},
-            {"treatment", r.treatment},
-            {"sigma_min", r.problem.sigma_min},
-            {"sigma_max", r.problem.sigma_max},
-            {"least_risk", r.problem.noise},
-            {"layers", layers},
-            {"layers_needed", r.layers_needed > 0 ? Json(r.layers_needed) : Json()},
-            {"factorizations", factorizations},
-            {"missing", missing},
-            {"training", training}};
-  const bool trained = !training.items().empty();
-  for (const char* key :
-       {"status", "reason", "steps", "relative_misfit", "risk", "excess_risk", "gradient_norm",
-        "gradient_bound", "max_norm", "in_domain", "left_domain_at", "largest_norm", "least_ratio"})
-    json[key] = trained ? training.items().back().at(key) : Json();
-  json["seconds"] = r.seconds;
+  json["layers"] = layers;
+  json["factorizations"] = factorizations;
+  json["missing"] = missing;
+  json["training"] = training;
+  // Of the last depth, at the top level too; null without training.
+  const DepthResult& last = r.depths.back();
+  DepthResult nothing;
+  nothing.descent.emplace().curve.emplace_back();
+  const Json of_last = descent_json(last.descent ? last : nothing);
+  for (const auto& [key, value] : of_last.members())
+    if (key != "layers") json[key] = last.descent ? value : Json();
   return json;
 }
 
 // ---- files ----
 
 std::string metrics_csv(const LinearResult& r) {
-  std::string csv =
-      "layers,step,eta,relative_misfit,risk,excess_risk,gradient_norm,gradient_bound,max_norm\n";
-  for (const DepthResult& depth : r.depths) {
-    if (!depth.descent) continue;
-    for (const DescentPoint& p : depth.descent->curve)
-      csv += fmt::format("{},{},{},{},{},{},{},{},{}\n", depth.layers, p.step, p.eta, p.relative_misfit,
-                         p.at.risk, p.at.excess_risk, p.at.gradient_norm, p.at.gradient_bound, p.at.max_norm);
-  }
+  std::string csv = "layers," + csv_names(DescentPoint{}) + "\n";
+  for (const DepthResult& depth : r.depths)
+    if (depth.descent)
+      for (const DescentPoint& p : depth.descent->curve)
+        csv += fmt::format("{},{}\n", depth.layers, csv_values(p));
   return csv;
 }
 
@@ -283,7 +245,7 @@ void write_linear(RunFolder& folder, const NamedProblem& named, const LinearOpti
   folder.write("result.json", linear_json(named, options, r) + "\n");
   folder.write("metrics.csv", metrics_csv(r));
   save_linear(folder.partial() / "model.safetensors", r,
-              {{"options", options_json(options).dump()}, {"data", named.name}, {"digest", named.digest}});
+              {{"options", told(options).dump()}, {"data", named.name}, {"digest", named.digest}});
   const std::string deepest = fmt::format("{}: {} layers", named.name, r.depths.back().layers);
   if (r.depths.back().layers > 1) folder.write("layers.vl.json", layers_figure(deepest, r.depths.back()));
   if (r.depths.size() > 1) {
@@ -296,7 +258,7 @@ void write_linear(RunFolder& folder, const NamedProblem& named, const LinearOpti
   }
   const Json data{
       {"name", named.name}, {"digest", named.digest}, {"sigma", named.sigma}, {"seed", named.seed}};
-  folder.write("manifest.json", manifest("linear", command, options_json(options), data, r.seconds));
+  folder.write("manifest.json", manifest("linear", command, told(options), data, r.seconds));
   folder.finish();
 }
 

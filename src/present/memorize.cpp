@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/json.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
@@ -13,12 +12,6 @@
 namespace zeroloss {
 using namespace internal;
 namespace {
-
-Json options_json(const MemorizeOptions& o) {
-  return {{"construction", o.construction}, {"hidden", o.hidden},
-          {"precision", o.precision},       {"margin", o.margin},
-          {"tolerance", o.tolerance},       {"seed", o.seed}};
-}
 
 std::string pair_text(const MemorizeResult& r) {
   if (r.closest.size() != 2) return "";
@@ -67,37 +60,12 @@ std::string wrong_text(const MemorizeResult& r) {
 }
 
 Json result_json(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& r) {
-  Json closest = Json::array(), wrong = Json::array(), tried = Json::array();
-  for (const Sample& s : r.closest) closest.push_back(sample_json(s));
-  for (const Sample& s : r.wrong) wrong.push_back(sample_json(s));
-  for (const MemorizeAttempt& a : r.tried)
-    tried.push_back({{"hidden", a.hidden},
-                     {"first_layer", a.first_layer},
-                     {"min_margin", a.min_margin},
-                     {"correct", a.correct < 0 ? Json() : Json(a.correct)}});
-  return {{"data", data.name},
-          {"digest", data.digest},
-          {"labels", data.label_treatment},
-          {"options", options_json(options)},
-          {"conclusion", r.conclusion},
-          {"status", name(r.status)},
-          {"n", r.n},
-          {"d", r.d},
-          {"r", r.r},
-          {"n_distinct", r.n_distinct},
-          {"correct", r.correct},
-          {"hidden", r.hidden},
-          {"blocks", r.blocks},
-          {"parameters", r.parameters},
-          {"theorem_parameters", r.theorem_parameters},
-          {"max_error", r.max_error},
-          {"min_margin", r.min_margin},
-          {"margin", r.margin > 0 ? Json(r.margin) : Json()},
-          {"closest", closest},
-          {"wrong", wrong},
-          {"tried", tried},
-          {"build_s", r.build_s},
-          {"verify_s", r.verify_s}};
+  Json json{{"data", data.name},
+            {"digest", told(data.digest)},
+            {"labels", data.label_treatment},
+            {"options", told(options)}};
+  tell(json, r);
+  return json;
 }
 
 std::string metrics_csv(const MemorizeResult& r) {
@@ -124,7 +92,7 @@ std::string margins_figure(const Dataset& data, const MemorizeResult& r) {
 void write_network(RunFolder& folder, const Dataset& data, const MemorizeOptions& options,
                    const MemorizeResult& r) {
   save_model(folder.partial() / "model.safetensors", *r.network,
-             {{"options", options_json(options).dump()}, {"data", data.name}, {"digest", data.digest}});
+             {{"options", told(options).dump()}, {"data", data.name}, {"digest", data.digest}});
   folder.write("metrics.csv", metrics_csv(r));
   folder.write("margins.vl.json", margins_figure(data, r));
 }
@@ -149,7 +117,7 @@ void write_memorize(RunFolder& folder, const Dataset& data, const ReadOptions& r
   folder.write("result.json", memorize_json(data, options, r) + "\n");
   if (r.network) write_network(folder, data, options, r);
   folder.write("manifest.json",
-               manifest("memorize", command, options_json(options), data, read, r.build_s + r.verify_s));
+               manifest("memorize", command, told(options), data, read, r.build_s + r.verify_s));
   folder.finish();
 }
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "core/json.hpp"
+#include "core/field_text.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
@@ -18,28 +18,12 @@ namespace fs = std::filesystem;
 namespace {
 
 Json options_json(const SweepOptions& o) {
-  const SweepAxes& a = o.axes;
-  return {{"n", a.n},
-          {"d", a.d},
-          {"width", a.width},
-          {"activation", a.activation},
-          {"scaling", a.scaling},
-          {"step", a.step},
-          {"noise", a.noise},
-          {"tolerance", a.tolerance},
-          {"trials", o.trials},
-          {"adaptive", o.adaptive},
-          {"max_trials", o.max_trials},
-          {"certify", o.certify},
-          {"optimizer", o.fit.optimizer},
-          {"batch", o.fit.batch},
-          {"precision", o.fit.precision},
-          {"max_steps", o.fit.max_steps},
-          {"flow_tolerance", o.fit.flow_tolerance},
-          {"space", o.fit.space},
-          {"center", o.fit.center},
-          {"normalize", o.fit.normalize},
-          {"seed", o.read.seed}};
+  Json json = told(o);
+  fields(o.fit, [&](const Field& field, const auto& value) {  // but what the axes say
+    if (field.trial && json.find(field.name) == nullptr) json[field.name] = told(value);
+  });
+  json["seed"] = o.read.seed;
+  return json;
 }
 
 const CellResult& cell_of(const SweepResult& r, const Panel& panel, std::size_t x, std::size_t y) {
@@ -249,38 +233,16 @@ std::string column_figure(const SweepResult& r, const Panel& panel) {
 
 // ---- data ----
 
-Json cell_json(const CellResult& c) {
-  return {{"n", c.cell.n},
-          {"d", c.cell.d},
-          {"width", c.cell.width},
-          {"activation", c.cell.activation},
-          {"scaling", c.cell.scaling},
-          {"step", c.cell.step},
-          {"noise", c.cell.noise},
-          {"tolerance", c.cell.tolerance},
-          {"trials", c.trials},
-          {"successes", c.successes},
-          {"probability", c.trials > 0 ? Json(c.probability) : Json()},
-          {"low", c.interval.low},
-          {"high", c.interval.high},
-          {"diverged", c.diverged},
-          {"certified", c.certified},
-          {"mean_steps", c.mean_steps},
-          {"median_misfit", c.median_misfit}};
-}
-
+// With where the success probability crosses 1/2.
 Json panel_json(const Panel& panel) {
-  Json transition = Json::array();
+  Json json = told(panel), transitions = Json::array();
   for (std::size_t x = 0; x < panel.transitions.size(); ++x) {
-    const Transition& t = panel.transitions[x];
-    transition.push_back({{"x", panel.x_values[x]}, {"y", t.y}, {"low", t.low}, {"high", t.high}});
+    Json transition{{"x", panel.x_values[x]}};
+    tell(transition, panel.transitions[x]);
+    transitions.push_back(transition);
   }
-  return {{"title", panel.title},
-          {"x", panel.x},
-          {"y", panel.y},
-          {"x_values", panel.x_values},
-          {"y_values", panel.y_values},
-          {"transition", transition}};
+  json["transition"] = transitions;
+  return json;
 }
 
 void copy_store(const fs::path& store, const fs::path& copy) {
@@ -291,15 +253,8 @@ void copy_store(const fs::path& store, const fs::path& copy) {
 }
 
 std::string metrics_csv(const SweepResult& r) {
-  std::string csv =
-      "n,d,width,activation,scaling,step,noise,tolerance,trials,successes,probability,low,high,diverged,"
-      "certified,"
-      "mean_steps,median_misfit\n";
-  for (const CellResult& c : r.cells)
-    csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", c.cell.n, c.cell.d,
-                       c.cell.width, c.cell.activation, c.cell.scaling, c.cell.step, c.cell.noise,
-                       c.cell.tolerance, c.trials, c.successes, c.probability, c.interval.low,
-                       c.interval.high, c.diverged, c.certified, c.mean_steps, c.median_misfit);
+  std::string csv = csv_names(CellResult{}) + "\n";
+  for (const CellResult& c : r.cells) csv += csv_values(c) + "\n";
   return csv;
 }
 
@@ -320,13 +275,10 @@ std::string sweep_text(const SweepOptions& o, const SweepResult& r) {
 }
 
 std::string sweep_json(const SweepOptions& o, const SweepResult& r) {
-  Json cells = Json::array(), panels = Json::array();
-  for (const CellResult& c : r.cells) cells.push_back(cell_json(c));
+  Json json{{"conclusion", r.conclusion}, {"options", options_json(o)}}, panels = Json::array();
+  tell(json, r);
   for (const Panel& panel : r.panels) panels.push_back(panel_json(panel));
-  const Json json{{"conclusion", r.conclusion}, {"complete", r.complete}, {"source", r.source},
-                  {"digest", r.digest},         {"trials", r.trials},     {"before", r.before},
-                  {"rounds", r.rounds},         {"seconds", r.seconds},   {"options", options_json(o)},
-                  {"panels", panels},           {"cells", cells}};
+  json["panels"] = panels;
   return json.dump(1);
 }
 

@@ -8,11 +8,13 @@
 #include <set>
 #include <stdexcept>
 
+#include "core/field_text.hpp"
 #include "train/fit_options.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/core/text.hpp"
+#include "zeroloss/data/fetch.hpp"
 #include "zeroloss/data/synthetic.hpp"
 
 namespace zeroloss {
@@ -33,11 +35,11 @@ void check_axis(const char* name, const std::vector<T>& values, const Allowed& a
 
 bool generated(const std::string& source) { return source.starts_with("sphere:"); }
 
-double cell_count(const SweepAxes& a) {
+double cell_count(const SweepAxes& axes) {
   double count = 1;
-  for (const std::size_t values : {a.n.size(), a.d.size(), a.width.size(), a.activation.size(),
-                                   a.scaling.size(), a.step.size(), a.noise.size(), a.tolerance.size()})
-    count *= static_cast<double>(std::max<std::size_t>(1, values));
+  fields(axes, [&](const Field&, const auto& values) {
+    count *= static_cast<double>(std::max<std::size_t>(1, values.size()));
+  });
   return count;
 }
 
@@ -52,14 +54,26 @@ std::vector<T> values_or(const std::vector<T>& axis, const T& fixed) {
   return axis.empty() ? std::vector<T>{fixed} : axis;
 }
 
-std::string text(const Cell& c) {
-  return fmt::format("n={} d={} width={} activation={} scaling={} step={} noise={} tolerance={}", c.n, c.d,
-                     c.width, c.activation, c.scaling, c.step, c.noise, c.tolerance);
+std::string text(const Cell& cell) {
+  std::string text;
+  fields(cell, [&](const Field& field, const auto& value) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", field.name, text_of(value));
+  });
+  return text;
 }
 
-template <class T>
-std::string joined(const std::vector<T>& values) {
-  return fmt::format("{}", fmt::join(values, ","));
+// Named sets that are not compiled in are read from a folder.
+bool needs_cache(const std::string& source) {
+  return std::ranges::find(known_sets(), source, &KnownSet::name) != known_sets().end();
+}
+
+// Visits the fields of a struct beside those of another one.
+template <class T, class Visitor>
+void each_beside(const T& all, const T& others, const Visitor& visit) {
+  fields(all, [&]<class Value>(const Field& field, const Value& value) {
+    const auto offset = reinterpret_cast<const char*>(&value) - reinterpret_cast<const char*>(&all);
+    visit(field, value, *reinterpret_cast<const Value*>(reinterpret_cast<const char*>(&others) + offset));
+  });
 }
 
 // What a trial reads: DATA, with what is missing of a generated one filled in, and what is kept of it.
@@ -165,39 +179,28 @@ std::vector<Cell> internal::grid(const SweepOptions& o) {
 
 Store::Identity internal::identity(const std::string& source, const std::string& digest,
                                    const SweepOptions& o) {
-  const auto text = [](const auto& value) { return fmt::format("{}", value); };
-  const SweepAxes& a = o.axes;
-  return {{"data", source},
-          {"SHA-256 of the data", digest},
-          {"target", o.read.target},
-          {"task", o.read.task},
-          {"split", o.read.split},
-          {"n", a.n.empty() ? text(o.read.n) : joined(a.n)},
-          {"d", a.d.empty() ? text(o.read.d) : joined(a.d)},
-          {"shuffle", text(o.read.shuffle)},
-          {"classes", joined(o.read.classes)},
-          {"labels", o.read.labels},
-          {"noise", joined(a.noise)},
-          {"seed", text(o.read.seed)},
-          {"width", joined(values_or(a.width, o.fit.width))},
-          {"activation", joined(values_or(a.activation, o.fit.activation))},
-          {"scaling", joined(values_or(a.scaling, o.fit.scaling))},
-          {"step", joined(values_or(a.step, o.fit.step))},
-          {"tolerance", joined(values_or(a.tolerance, o.fit.tolerance))},
-          {"optimizer", o.fit.optimizer},
-          {"batch", text(o.fit.batch)},
-          {"precision", o.fit.precision},
-          {"max_steps", text(o.fit.max_steps)},
-          {"flow_tolerance", text(o.fit.flow_tolerance)},
-          {"space", o.fit.space},
-          {"stop", o.fit.stop},
-          {"center", text(o.fit.center)},
-          {"normalize", text(o.fit.normalize)},
-          {"failure_probability", text(o.fit.failure_probability)},
-          {"trials", text(o.trials)},
-          {"adaptive", text(o.adaptive)},
-          {"max_trials", o.adaptive ? text(o.max_trials) : ""},
-          {"certify", text(o.certify)}};
+  Store::Identity parts{{"data", source}, {"SHA-256 of the data", digest}};
+  // What an axis has values for is told by these.
+  const auto add = [&](const Field& field, const auto& value) {
+    std::string values = text_of(value);
+    fields(o.axes, [&](const Field& axis, const auto& list) {
+      if (std::string_view(axis.name) == field.name && !list.empty()) values = text_of(list);
+    });
+    parts.emplace_back(field.name, values);
+  };
+  fields(o.read, [&](const Field& field, const auto& value) {
+    if (field.course) add(field, value);
+  });
+  fields(o.fit, [&](const Field& field, const auto& value) {
+    if (field.trial) add(field, value);
+  });
+  const Store::Identity trials{{"noise", text_of(o.axes.noise)},
+                               {"trials", text_of(o.trials)},
+                               {"adaptive", text_of(o.adaptive)},
+                               {"max_trials", o.adaptive ? text_of(o.max_trials) : ""},
+                               {"certify", text_of(o.certify)}};
+  parts.insert(parts.end(), trials.begin(), trials.end());
+  return parts;
 }
 
 std::uint64_t internal::seed_of(const Cell& cell, Index trial, std::uint64_t sweep_seed) {
@@ -215,34 +218,29 @@ TrialRun trial_run(const std::string& source, const SweepOptions& options, std::
 
 std::string fit_command(const std::string& source, const SweepOptions& options, std::size_t number,
                         Index trial) {
-  const auto [text, read, fit] = trial_run(source, options, number, trial);
-  std::string command = "zeroloss fit " + shell_word(text);
-  const auto add = [&](bool needed, const std::string& flag, const auto& value) {
-    if (needed) command += fmt::format(" --{} {}", flag, shell_word(fmt::format("{}", value)));
+  const auto [data, read, fit] = trial_run(source, options, number, trial);
+  std::string command = "zeroloss fit " + shell_word(data);
+  // What differs from the defaults of fit; of a cell's values all.
+  const auto add = [&]<class Value>(const Field& field, const Value& value, const Value& usual) {
+    bool axis = false;
+    fields(options.axes,
+           [&](const Field& f, const auto&) { axis |= f.name == std::string_view(field.name); });
+    if (value == usual && (!axis || value == Value{})) return;
+    std::string flag = field.name;
+    std::ranges::replace(flag, '_', '-');
+    if constexpr (std::is_same_v<Value, bool>)
+      command += (value ? " --" : " --no-") + flag;
+    else
+      command += " --" + flag + " " + shell_word(text_of(value));
   };
-  add(!read.target.empty(), "target", read.target);
-  add(read.task != "auto", "task", read.task);
-  add(read.split != "train", "split", read.split);
-  add(read.n > 0, "n", read.n);
-  if (read.shuffle) command += " --shuffle";
-  add(read.d > 0, "d", read.d);
-  add(!read.classes.empty(), "classes", joined(read.classes));
-  add(read.labels != "given", "labels", read.labels);
-  add(true, "width", fit.width);
-  add(true, "activation", fit.activation);
-  add(true, "scaling", fit.scaling);
-  add(fit.optimizer != "gd", "optimizer", fit.optimizer);
-  add(fit.optimizer == "sgd", "batch", fit.batch);
-  add(fit.optimizer == "flow", "flow-tolerance", fit.flow_tolerance);
-  add(fit.step != "auto", "step", fit.step);
-  add(fit.step == "theorem", "failure-probability", fit.failure_probability);
-  add(true, "precision", fit.precision);
-  add(true, "tolerance", fit.tolerance);
-  add(true, "max-steps", fit.max_steps);
-  add(fit.space != "auto", "space", fit.space);
-  if (fit.center) command += " --center";
-  if (!fit.normalize) command += " --no-normalize";
-  add(true, "seed", fit.seed);
+  each_beside(read, ReadOptions{}, [&](const Field& field, const auto& value, const auto& usual) {
+    if (field.trial && field.name != std::string_view("seed")) add(field, value, usual);
+  });
+  each_beside(fit, FitOptions{}, [&](const Field& field, const auto& value, const auto& usual) {
+    if (field.trial) add(field, value, usual);
+  });
+  command += " --seed " + text_of(fit.seed);
+  if (needs_cache(data)) command += " --cache " + shell_word(read.cache);
   return command;
 }
 

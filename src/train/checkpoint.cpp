@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
-#include "core/json.hpp"
+#include "core/field_json.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/tensors.hpp"
@@ -16,110 +15,48 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// A row a point of the curve; NaN where there is no number.
+// Of files whose text has the fields of results; earlier ones had a list of their own.
+constexpr const char* kFormat = "2";
+
+// A row a point of the curve, a column a field; NaN where there is no number.
 Matrix curve_matrix(const std::vector<CurvePoint>& curve) {
-  Matrix rows(static_cast<Index>(curve.size()), 13);
+  Index columns = 0;
+  const CurvePoint blank;
+  fields(blank, [&](const Field&, const auto&) { ++columns; });
+  Matrix rows(static_cast<Index>(curve.size()), columns);
   for (Index i = 0; i < rows.rows(); ++i) {
-    const CurvePoint& p = curve[static_cast<std::size_t>(i)];
-    rows.row(i) << static_cast<double>(p.step), p.time, p.relative_misfit, p.max_distance, p.distance,
-        p.path_length, p.flipped_fraction, p.lambda_min.value_or(kNone), p.forecast.value_or(kNone),
-        p.bound_misfit.value_or(kNone), p.bound_max_distance.value_or(kNone),
-        p.bound_distance.value_or(kNone), p.bound_path_length.value_or(kNone);
+    Index column = 0;
+    fields(curve[static_cast<std::size_t>(i)], [&]<class Value>(const Field&, const Value& value) {
+      if constexpr (std::is_same_v<Value, std::optional<double>>)
+        rows(i, column++) = value.value_or(kNone);
+      else
+        rows(i, column++) = static_cast<double>(value);
+    });
   }
   return rows;
 }
 
 std::vector<CurvePoint> curve_of(const Matrix& rows) {
-  std::vector<CurvePoint> curve;
+  std::vector<CurvePoint> curve(static_cast<std::size_t>(rows.rows()));
   for (Index i = 0; i < rows.rows(); ++i) {
-    const auto maybe = [&](Index column) {
-      return std::isnan(rows(i, column)) ? std::nullopt : std::optional(rows(i, column));
-    };
-    curve.push_back({static_cast<Index>(rows(i, 0)), rows(i, 1), rows(i, 2), rows(i, 3), rows(i, 4),
-                     rows(i, 5), rows(i, 6), maybe(7), maybe(8), maybe(9), maybe(10), maybe(11), maybe(12)});
+    Index column = 0;
+    fields(curve[static_cast<std::size_t>(i)], [&]<class Value>(const Field&, Value& value) {
+      if (column == rows.cols()) throw JsonError("a curve with fewer columns");
+      const double number = rows(i, column++);
+      if constexpr (std::is_same_v<Value, std::optional<double>>)
+        value = std::isnan(number) ? std::nullopt : std::optional(number);
+      else
+        value = static_cast<Value>(number);
+    });
   }
   return curve;
 }
 
-// One list of fields serves writing and reading.
-template <class Each>
-void visit(Certificate& c, Each each) {
-  each("kind", c.kind);
-  each("holds", c.holds);
-  each("radius", c.radius);
-  each("margin", c.margin);
-  each("misfit", c.misfit);
-  each("lambda_min", c.lambda_min);
-  each("norm_J", c.norm_J);
-  each("certified_step", c.step);
-  each("certified_rate", c.rate);
-  each("kinks", c.kinks);
-  each("kink_bound", c.kink_bound);
-  each("certificate_reason", c.reason);
+Json to_json(const OutputState& state) {
+  return {{"result", stored(state.result)},
+          {"path_length", stored(state.path_length)},
+          {"time", stored(state.time)}};
 }
-
-template <class Each>
-void visit(TheoremBeside& t, Each each) {
-  each("theorem", t.theorem);
-  each("theorem_holds", t.holds);
-  each("theorem_step", t.step);
-  each("theorem_width", t.width);
-  each("failure_probability", t.failure_probability);
-  each("theorem_reason", t.reason);
-}
-
-template <class Each>
-void visit(OutputState& state, Each each) {
-  OutputResult& r = state.result;
-  each("label", r.label);
-  each("status", r.status);
-  each("reason", r.reason);
-  each("steps", r.steps);
-  each("step", r.step);
-  each("relative_misfit", r.relative_misfit);
-  each("certified_at", r.certified_at);
-  each("seconds", r.seconds);
-  each("path_length", state.path_length);
-  each("time", state.time);
-  visit(r.certificate, each);
-  visit(r.theorem, each);
-}
-
-// JSON has no infinities: doubles are text that reads back to the same bits.
-struct Write {
-  Json& json;
-  void operator()(const char* name, double x) const { json[name] = fmt::format("{}", x); }
-  void operator()(const char* name, Status x) const { json[name] = static_cast<int>(x); }
-  void operator()(const char* name, const std::optional<Index>& x) const { json[name] = x; }
-  template <class X>
-  void operator()(const char* name, const X& x) const {
-    json[name] = x;
-  }
-};
-
-struct Read {
-  const Json& json;
-  void operator()(const char* name, double& x) const {
-    x = std::strtod(json.at(name).as<std::string>().c_str(), nullptr);
-  }
-  void operator()(const char* name, Status& x) const { x = static_cast<Status>(json.at(name).as<int>()); }
-  void operator()(const char* name, std::optional<Index>& x) const {
-    if (!json.at(name).is_null()) x = json.at(name).as<Index>();
-  }
-  template <class X>
-  void operator()(const char* name, X& x) const {
-    x = json.at(name).as<X>();
-  }
-};
-
-Json to_json(OutputState state) {
-  Json json;
-  visit(state, Write{json});
-  return json;
-}
-
-// Labels that are not UTF-8 keep their place with replacement characters.
-std::string text_of(const Json& json) { return json.dump(); }
 
 // All matrices of an output, column-major as they are, under PREFIX/name.
 using Named = std::vector<std::pair<std::string, Matrix>>;
@@ -138,7 +75,9 @@ void add(Named& named, const std::string& prefix, const OutputState& state) {
 OutputState output_state(const Json& json, const std::map<std::string, Matrix>& named,
                          const std::string& prefix) {
   OutputState state;
-  visit(state, Read{json});
+  restore(json.at("result"), state.result);
+  restore(json.at("path_length"), state.path_length);
+  restore(json.at("time"), state.time);
   for (const auto& [full, matrix] : named) {
     if (full.rfind(prefix + "/", 0) != 0) continue;
     const std::string name = full.substr(prefix.size() + 1);
@@ -176,8 +115,9 @@ void Checkpoint::save(const RunState& state) {
   for (const auto& [name, matrix] : named)
     views.push_back(view_of(name, {matrix.cols(), matrix.rows()}, matrix.data()));
   Metadata metadata{{"kind", "zeroloss fit checkpoint"},
-                    {"finished", text_of(finished)},
-                    {"current", state.current ? text_of(to_json(*state.current)) : ""}};
+                    {"format", kFormat},
+                    {"finished", finished.dump()},
+                    {"current", state.current ? to_json(*state.current).dump() : ""}};
   for (const auto& [name, value] : identity_) metadata["identity " + name] = value;
   write_tensors(path_, views, metadata);
   saved_ = std::chrono::steady_clock::now();
@@ -193,6 +133,11 @@ RunState Checkpoint::load() const {
       throw DataError(fmt::format("{}: not a checkpoint of zeroloss fit: no {}", path_.string(), name));
     return found->second;
   };
+  part("kind");
+  if (const auto format = file.metadata.find("format");
+      format == file.metadata.end() || format->second != kFormat)
+    throw DataError(
+        fmt::format("{}: a checkpoint of another version of zeroloss; start the run anew", path_.string()));
   for (const auto& [name, value] : identity_)
     if (const std::string before = part("identity " + name); before != value)
       throw std::invalid_argument(

@@ -7,9 +7,10 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/field_text.hpp"
+#include "network/prepare.hpp"
 #include "train/combine.hpp"
 #include "train/fit_options.hpp"
-#include "network/prepare.hpp"
 #include "train/loop.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -40,28 +41,12 @@ void require_training_memory(const FitOptions& options, Space space, Index n, In
 // What decides the course of a run: a checkpoint of another one is refused.
 // Proofs are about the data as given, not about the unit rows made of them.
 Checkpoint::Identity identity(const FitOptions& o, const RowMatrix& X, const Matrix& Y) {
-  const auto text = [](const auto& value) { return fmt::format("{}", value); };
-  return {{"data (SHA-256 of the points and targets)", points_digest(X, Y)},
-          {"center", text(o.center)},
-          {"normalize", text(o.normalize)},
-          {"proofs about", "exact points"},
-          {"activation", o.activation},
-          {"width", text(o.width)},
-          {"scaling", o.scaling},
-          {"optimizer", o.optimizer},
-          {"step", o.step},
-          {"batch", text(o.batch)},
-          {"precision", o.precision},
-          {"max_steps", text(o.max_steps)},
-          {"tolerance", text(o.tolerance)},
-          {"stop", o.stop},
-          {"certify_every", text(o.certify_every)},
-          {"record_every", text(o.record_every)},
-          {"flow_tolerance", text(o.flow_tolerance)},
-          {"space", o.space},
-          {"polish", text(o.polish)},
-          {"failure_probability", text(o.failure_probability)},
-          {"seed", text(o.seed)}};
+  Checkpoint::Identity parts{{"data (SHA-256 of the points and targets)", points_digest(X, Y)},
+                             {"proofs about", "exact points"}};
+  fields(o, [&](const Field& field, const auto& value) {
+    if (field.course) parts.emplace_back(field.name, text_of(value));
+  });
+  return parts;
 }
 
 void conclude(FitResult& result, std::size_t expected) {

@@ -22,6 +22,13 @@ TEST(Text, RoundsAsAsked) {
   EXPECT_EQ(decimal(HUGE_VAL, 3, Rounding::down), "inf");
 }
 
+TEST(Text, ShellsReadWordsBack) {
+  EXPECT_EQ(shell_command({"zeroloss", "fit", "my data.csv", "--classes", "it's,b", ""}),
+            "zeroloss fit 'my data.csv' --classes 'it'\\''s,b' ''");
+  EXPECT_EQ(shell_word("sphere:n=10,d=2"), "sphere:n=10,d=2");
+  EXPECT_EQ(shell_word("~x"), "'~x'");
+}
+
 TEST(Text, CommasEveryThreeDigits) {
   EXPECT_EQ(with_commas(0), "0");
   EXPECT_EQ(with_commas(-999), "-999");

@@ -1,7 +1,7 @@
 #pragma once
 #include <algorithm>
+#include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "support/two_layer.hpp"
@@ -47,13 +47,18 @@ inline bool same(const Network& a, const Network& b) {
   return a.outputs.size() == b.outputs.size();
 }
 
-inline bool same(const std::vector<CurvePoint>& a, const std::vector<CurvePoint>& b) {
-  const auto row = [](const CurvePoint& p) {
-    return std::tuple(p.step, p.time, p.relative_misfit, p.max_distance, p.distance, p.path_length,
-                      p.flipped_fraction, p.lambda_min);
+inline bool same(const CurvePoint& a, const CurvePoint& b) {
+  const auto numbers = [](const CurvePoint& p) {
+    std::vector<std::optional<double>> row;
+    fields(p, [&](const Field&, const auto& value) { row.emplace_back(value); });
+    return row;
   };
+  return numbers(a) == numbers(b);
+}
+
+inline bool same(const std::vector<CurvePoint>& a, const std::vector<CurvePoint>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](const CurvePoint& x, const CurvePoint& y) { return row(x) == row(y); });
+                    [](const CurvePoint& x, const CurvePoint& y) { return same(x, y); });
 }
 
 }  // namespace zeroloss::test

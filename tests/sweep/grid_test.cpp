@@ -344,8 +344,9 @@ TEST(FitCommandLine, HasWhatDecidesTheTrial) {
   o.axes.width = {8};
   const auto seed = std::to_string(seed_of({0, 5, 8, "relu", "ntk", "auto", 0, 1e-4}, 2, 0));
   EXPECT_EQ(fit_command("sphere:n=20", o, 1, 2),
-            "zeroloss fit sphere:n=20,d=5 --width 8 --activation relu --scaling ntk --precision float32 "
-            "--tolerance 0.0001 --max-steps 500 --seed " +
+            "zeroloss fit sphere:n=20,d=5 --activation relu --width 8 --scaling ntk --step auto --precision "
+            "float32 "
+            "--max-steps 500 --tolerance 0.0001 --seed " +
                 seed);
 }
 
@@ -366,16 +367,51 @@ TEST(FitCommandLine, LeavesOutNothing) {
   o.fit.center = true;
   o.fit.normalize = false;
   const std::string command = fit_command("data.csv", o, 0, 0);
-  for (const char* part : {"fit data.csv ", "--target label", "--task classification", "--split test",
-                           "--n 30 --shuffle", "--d 5", "--classes 3,8", "--labels noise:0.1", "--width 1024",
-                           "--optimizer sgd --batch 4", "--step theorem", "--failure-probability 0.05",
-                           "--space weights", "--center", "--no-normalize", "--seed "})
+  for (const char* part :
+       {"fit data.csv ", "--target label", "--task classification", "--split test", "--n 30", "--shuffle",
+        "--d 5", "--classes 3,8", "--labels noise:0.1", "--width 1024", "--optimizer sgd", "--batch 4",
+        "--step theorem", "--failure-probability 0.05", "--space weights", "--center", "--no-normalize",
+        "--seed "})
     EXPECT_NE(command.find(part), std::string::npos) << part << "\n" << command;
   SweepOptions flow;
   flow.fit.optimizer = "flow";
   flow.fit.flow_tolerance = 1e-5;
-  EXPECT_NE(fit_command("digits", flow, 0, 0).find("--optimizer flow --flow-tolerance 1e-05"),
-            std::string::npos);
+  for (const char* part : {"--optimizer flow", "--flow-tolerance 1e-05"})
+    EXPECT_NE(fit_command("digits", flow, 0, 0).find(part), std::string::npos) << part;
+}
+
+// A named set lies in the folder that the sweep was told; others need none.
+TEST(FitCommandLine, SaysWhereDownloadedSetsLie) {
+  SweepOptions o;
+  o.read.cache = "/data/my sets";
+  EXPECT_NE(fit_command("mnist", o, 0, 0).find(" --cache '/data/my sets'"), std::string::npos);
+  EXPECT_EQ(fit_command("digits", o, 0, 0).find("--cache"), std::string::npos);
+}
+
+// Every option of fit that decides a trial is in the command, if it is not what fit takes by itself.
+TEST(FitCommandLine, HasEveryFieldOfFit) {
+  SweepOptions o;
+  o.fit.activation = "tanh";
+  o.fit.width = 7;
+  o.fit.scaling = "balanced";
+  o.fit.optimizer = "sgd";
+  o.fit.step = "0.25";
+  o.fit.batch = 3;
+  o.fit.precision = "float32";
+  o.fit.max_steps = 11;
+  o.fit.tolerance = 0.5;
+  o.fit.flow_tolerance = 1e-3;
+  o.fit.space = "weights";
+  o.fit.center = true;
+  o.fit.normalize = false;
+  o.fit.failure_probability = 0.2;
+  const std::string command = fit_command("digits", o, 0, 0);
+  fields(o.fit, [&](const Field& field, const auto&) {
+    if (!field.trial || field.name == std::string("stop")) return;  // trials stop in one way
+    std::string flag = field.name;
+    std::ranges::replace(flag, '_', '-');
+    EXPECT_NE(command.find(" --" + (flag == "normalize" ? "no-normalize" : flag)), std::string::npos) << flag;
+  });
 }
 
 TEST(FitCommandLine, IsQuotedForAShell) {

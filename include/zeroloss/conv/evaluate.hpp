@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "zeroloss/conv/resnet.hpp"
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/data/images.hpp"
 
@@ -38,6 +39,16 @@ struct ConvEvaluation {
   std::vector<std::vector<Index>> confusion;
   std::vector<double> per_class_error;  ///< NaN for a class without images
 };
+template <Is<ConvEvaluation> T, class Visitor>
+void fields(T& e, const Visitor& visit) {
+  visit(Field{"n"}, e.n);
+  visit(Field{"loss"}, e.loss);
+  visit(Field{"top1_error"}, e.top1_error);
+  visit(Field{"top5_error"}, e.top5_error);
+  visit(Field{"wrong"}, e.wrong);
+  visit(Field{"per_class_error"}, e.per_class_error);
+  visit(Field{"confusion"}, e.confusion);
+}
 
 /// `labels`: class numbers, 0..classes-1. An output that is not a number counts as smaller than all others.
 /// Throws std::invalid_argument if sizes differ or a label is out of range.

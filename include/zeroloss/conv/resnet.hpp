@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/tensors.hpp"
 
 /// All-convolutional residual networks without bias and without normalisation [HM, section 4].
@@ -19,6 +20,12 @@ namespace zeroloss {
 struct ConvStage {
   Index blocks = 9, channels = 64, stride = 1;
 };
+template <Is<ConvStage> T, class Visitor>
+void fields(T& s, const Visitor& visit) {
+  visit(Field{"blocks"}, s.blocks);
+  visit(Field{"channels"}, s.channels);
+  visit(Field{"stride"}, s.stride);
+}
 
 /// Where which convolutions stand. The default is Table 1 of [HM]: 55 convolutions, 13,538,736 weights.
 struct ConvArchitecture {
@@ -27,6 +34,15 @@ struct ConvArchitecture {
   std::vector<ConvStage> stages = {{9, 64, 1}, {9, 128, 2}, {9, 256, 2}};  ///< channels never decrease
   Index classes = 10;
 };
+template <Is<ConvArchitecture> T, class Visitor>
+void fields(T& a, const Visitor& visit) {
+  visit(Field{"image_size"}, a.image_size);
+  visit(Field{"stem_channels"}, a.stem_channels);
+  visit(Field{"stem_kernel"}, a.stem_kernel);
+  visit(Field{"stem_stride"}, a.stem_stride);
+  visit(Field{"stages"}, a.stages);
+  visit(Field{"classes"}, a.classes);
+}
 
 /// The network for 32 x 32 images: `depth` blocks a stage, `width` channels in the first stage and twice,
 /// four times as many in the next; the stem has width/4. Throws std::invalid_argument: depth or classes < 1,

@@ -9,6 +9,7 @@
 #include "zeroloss/conv/augment.hpp"
 #include "zeroloss/conv/evaluate.hpp"
 #include "zeroloss/conv/resnet.hpp"
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/data/images.hpp"
 
@@ -69,6 +70,61 @@ struct ConvOptions {
   bool resume = false;  ///< go on from `checkpoint`; a single process starts anew if it is not there yet
   ConvProcess process;
 };
+template <Is<ConvOptions> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  visit(Field{"architecture", "cifar (32 x 32 images) or imagenet34 (224 x 224)"}.under("Network").of(
+            "cifar|imagenet34"),
+        o.architecture);
+  visit(Field{"depth", "cifar: residual blocks a stage, >= 1"}.under("Network"), o.depth);
+  visit(Field{"width", "cifar: channels of the first stage, a multiple of 4"}.under("Network"), o.width);
+  visit(Field{"batch", "images of a step, over all processes"}.under("Training"), o.batch);
+  visit(Field{"steps", "of the whole schedule; 0 = as many as --epochs say"}.under("Training"), o.steps);
+  visit(Field{"epochs", "passes over the images, in place of --steps"}.under("Training").apart(), o.epochs);
+  visit(Field{"learning_rate", "the largest, > 0"}.under("Training"), o.learning_rate);
+  visit(Field{"schedule",
+              "steps (divided at --drops), cosine or linear (to 0), exponential (times --decay every two "
+              "epochs) or constant"}
+            .under("Training")
+            .of("steps|cosine|linear|exponential|constant"),
+        o.schedule);
+  visit(Field{"drops", "where the learning rate is divided: fractions of all steps"}.under("Training"),
+        o.drops);
+  visit(Field{"drop_factor", "by what it is divided, > 1"}.under("Training"), o.drop_factor);
+  visit(Field{"decay", "of the exponential schedule, in (0, 1)"}.under("Training"), o.decay);
+  visit(Field{"warm_up", "fraction of all steps in which the rate grows from 0, in [0, 1)"}.under("Training"),
+        o.warm_up);
+  visit(Field{"momentum", "in [0, 1)"}.under("Training"), o.momentum);
+  visit(Field{"nesterov", "true: Nesterov's momentum"}.under("Training"), o.nesterov);
+  visit(Field{"weight_decay", ">= 0"}.under("Training"), o.weight_decay);
+  visit(Field{"label_smoothing", "in [0, 1)"}.under("Training"), o.label_smoothing);
+  visit(Field{"clip_norm", "longest gradient; 0 = any"}.under("Training"), o.clip_norm);
+  visit(
+      Field{"average", "decay of the mean weights that are kept, in [0, 1); 0 = the last"}.under("Training"),
+      o.average);
+  visit(Field{"crop", "pad (by 4 pixels, then a random crop), resized (a random part), or none"}
+            .under("Augmentation")
+            .of("pad|resized|none"),
+        o.crop);
+  visit(Field{"flip", "true: mirror half of the images, at random"}.under("Augmentation"), o.flip);
+  visit(Field{"cutout", "side of a square set to 0, in pixels; 0 = none"}.under("Augmentation"), o.cutout);
+  visit(Field{"stop",
+              "schedule, or memorized: once every training image is right, looked at where fewer than 1 % of "
+              "the augmented ones were wrong"}
+            .under("Stopping and checking")
+            .of("schedule|memorized")
+            .aside(),
+        o.stop);
+  visit(Field{"evaluate_every", "steps between rows of metrics.csv; 0 = an epoch"}
+            .under("Stopping and checking")
+            .aside(),
+        o.evaluate_every);
+  visit(Field{"deterministic", "true: on a GPU the same bits in every run, slower"}.under("Device").aside(),
+        o.deterministic);
+  visit(Field{"seed", "of all that is random: an integer from 0 to 2^53 - 1"}, o.seed);
+  visit(Field{"checkpoint"}.apart(), o.checkpoint);
+  visit(Field{"checkpoint_every_s", "Seconds between checkpoints"}.apart(), o.checkpoint_every_s);
+  visit(Field{"resume", "Go on with an interrupted run"}.apart(), o.resume);
+}
 
 /// paper: the defaults. modern: a shorter schedule with warm-up, cosine decay, Nesterov momentum, label
 /// smoothing, cutout and averaged weights. imagenet: [HM, section 4.2]. Throws std::invalid_argument for
@@ -89,6 +145,19 @@ struct ConvRecord {
   double gradient_norm = 0;          ///< mean over the steps, before clipping
   std::vector<double> block_norms;   ///< as block_norms() gives them
 };
+template <Is<ConvRecord> T, class Visitor>
+void fields(T& r, const Visitor& visit) {
+  visit(Field{"step"}, r.step);
+  visit(Field{"epoch"}, r.epoch);
+  visit(Field{"learning_rate"}, r.learning_rate);
+  visit(Field{"train_loss"}, r.train_loss);
+  visit(Field{"train_error"}, r.train_error);
+  visit(Field{"test_error"}, r.test_error);
+  visit(Field{"images_per_s"}, r.images_per_s);
+  visit(Field{"weight_norm"}, r.weight_norm);
+  visit(Field{"gradient_norm"}, r.gradient_norm);
+  visit(Field{"block_norms"}, r.block_norms);
+}
 
 /// memorized: every training image is right, without augmentation. finished: the schedule is done.
 enum class ConvStatus { memorized, finished, diverged, interrupted };
@@ -108,6 +177,22 @@ struct ConvResult {
   std::optional<ConvEvaluation> test;   ///< not without test images
   double seconds = 0;  ///< of training and evaluation, earlier parts of a resumed run included
 };
+template <Is<ConvResult> T, class Visitor>
+void fields(T& r, const Visitor& visit) {
+  visit(Field{"conclusion"}, r.conclusion);
+  visit(Field{"status"}, r.status);
+  visit(Field{"n"}, r.n);
+  visit(Field{"n_test"}, r.n_test);
+  visit(Field{"steps"}, r.steps);
+  visit(Field{"weights"}, r.weights);
+  visit(Field{"device"}, r.device);
+  visit(Field{"precision"}, r.precision);
+  visit(Field{"processes"}, r.processes);
+  visit(Field{"libtorch"}, r.libtorch);
+  visit(Field{"train"}, r.train);
+  visit(Field{"test"}, r.test);
+  visit(Field{"seconds"}, r.seconds);
+}
 
 /// Called with all records so far, those before a resumption included, as soon as there is a new one; on rank
 /// 0 only.

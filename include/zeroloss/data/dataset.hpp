@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/matrix.hpp"
 #include "zeroloss/core/progress.hpp"
 
@@ -35,6 +36,11 @@ struct Sample {
   Index record = 0;
   std::string label;  ///< class name or number; empty without labels
 };
+template <Is<Sample> T, class Visitor>
+void fields(T& s, const Visitor& visit) {
+  visit(Field{"record", "Its 0-based number in the source."}.spelled("sample"), s.record);
+  visit(Field{"label", "Class name or number; empty without labels."}, s.label);
+}
 Sample sample(const Dataset& data, Index i);
 std::string describe(const Sample& sample);  ///< "3 (label a)"; the number alone without labels
 
@@ -59,6 +65,38 @@ struct ReadOptions {
   std::uint64_t seed = 0;        ///< of shuffle, projection, random labels and generated data; [0, 2^53)
   std::string cache{};  ///< folder where downloaded sets live; needed for mnist, cifar10, cifar100 only
 };
+template <Is<ReadOptions> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  visit(Field{"target",
+              "csv: target column, a name or a 0-based index; none = all columns are features [label, "
+              "target, class or y if there is one]"}
+            .under("Data"),
+        o.target);
+  visit(
+      Field{"task", "auto (text or few integers are classes), regression or classification"}.under("Data").of(
+          "auto|regression|classification"),
+      o.task);
+  visit(Field{"split", "train or test, where DATA has both"}.under("Data").of("train|test"), o.split);
+  visit(Field{"n", "keep the first n points; 0 = all"}.under("Data"), o.n);
+  visit(Field{"d", "project onto a random subspace of d dimensions; 0 = keep the features"}.under("Data"),
+        o.d);
+  visit(Field{"shuffle", "keep a random subset of n points, in random order, instead of the first"}.under(
+            "Data"),
+        o.shuffle);
+  visit(
+      Field{"classes", "keep only these classes, by name: a comma separated list of two or more [all]"}.under(
+          "Data"),
+      o.classes);
+  visit(Field{"labels",
+              "given, random, or noise:p: each label replaced by another with probability p in [0, 1]"}
+            .under("Data"),
+        o.labels);
+  visit(Field{"seed", "of --shuffle, --d, --labels and generated data: an integer from 0 to 2^53 - 1"}.under(
+            "Data"),
+        o.seed);
+  visit(Field{"cache", "folder of downloaded data sets [XDG_CACHE_HOME/zeroloss]"}.under("Data").apart(),
+        o.cache);
+}
 
 /// Reads `source`: a path (csv, csv.gz, npy, npz, idx or MNIST's *-ubyte with or without .gz, a CIFAR binary
 /// folder, a folder of images of one size as in images.hpp: all red numbers 0..255, then green, then blue) or
@@ -77,6 +115,11 @@ struct Center {
   Vector high, low;  ///< d numbers each; none where nothing is subtracted
   bool empty() const { return high.size() == 0; }
 };
+template <Is<Center> T, class Visitor>
+void fields(T& c, const Visitor& visit) {
+  visit(Field{"high"}, c.high);
+  visit(Field{"low"}, c.low);
+}
 
 /// The mean of the rows, within (n^2 2^-129 + 2^-105) of the largest |x_ij| of a column.
 Center mean_point(const RowMatrix& X);

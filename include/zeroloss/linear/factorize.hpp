@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/matrix.hpp"
 #include "zeroloss/linear/linear_resnet.hpp"
 
@@ -18,6 +19,15 @@ struct MapSummary {
   Index rank = 0;         ///< computed singular values above d 2^-52 s_max
   bool reverses = false;  ///< det R < 0; the sign is proved where s_least > 0
 };
+template <Is<MapSummary> T, class Visitor>
+void fields(T& m, const Visitor& visit) {
+  visit(Field{"s_max", "Computed."}, m.s_max);
+  visit(Field{"s_min", "Computed."}, m.s_min);
+  visit(Field{"s_least", "Lower bound of s_min, proved."}, m.s_least);
+  visit(Field{"gamma", "Upper bound of max(|log s_max|, |log s_min|), proved."}, m.gamma);
+  visit(Field{"rank", "Computed."}.apart(), m.rank);
+  visit(Field{"reverses", "det R < 0, proved."}.apart(), m.reverses);
+}
 MapSummary summarize_map(const Matrix& R);
 
 /// A problem whose map has det R > 0, and how it came from one that may not have.
@@ -50,6 +60,23 @@ struct Factorization {
 
   bool small() const;  ///< it exists and max_norm < 1
 };
+template <Is<Factorization> T, class Visitor>
+void fields(T& f, const Visitor& visit) {
+  visit(Field{"name", "paper | polar | logarithm."}, f.name);
+  visit(Field{"layers"}, f.layers);
+  visit(Field{"max_norm",
+              "R is exactly a product of layers with every ||A_i|| <= this, proved; so are the stored ones."},
+        f.max_norm);
+  visit(Field{"bound", "What the construction promises for it, computed."}, f.bound);
+  visit(Field{"reconstruction_error", "Upper bound of ||(I + A_l) .. (I + A_1) - R||_F, proved."},
+        f.reconstruction_error);
+  visit(Field{"correction",
+              "The exact factorisation differs in one layer from the stored one, by at most this, proved."},
+        f.correction);
+  visit(Field{"network", "No layers where `missing` says why; kept at the last depth only."}.apart(),
+        f.network);
+  visit(Field{"missing", "Why it does not exist; empty if it does."}.apart(), f.missing);
+}
 
 /// A map with det R > 0, decomposed once for factorisations of any depth. A_i is formed as it is used (with
 /// expm1 and 2 sin^2 of half angles, never as W - I), so that the error of a factor is relative to ||A_i||

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/tensors.hpp"
 #include "zeroloss/linear/factorize.hpp"
 #include "zeroloss/linear/linear_resnet.hpp"
@@ -18,6 +19,18 @@ struct LinearOptions {
   bool train = true;                ///< gradient descent too, from A = 0
   DescentOptions descent{};
 };
+template <Is<LinearOptions> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  visit(Field{"layers", "Depth, or a range of depths FIRST:LAST[:STRIDE]"}.under("Network"), o.layers);
+  visit(Field{"reflection",
+              "Where det R < 0: flip the labels (odd d), augment x and y by a coordinate, or auto: flip for "
+              "odd d"}
+            .under("Problem")
+            .of("auto|flip|augment"),
+        o.reflection);
+  visit(Field{"train", "Gradient descent too, from A = 0"}.under("Gradient descent"), o.train);
+  fields(o.descent, visit);
+}
 
 /// One depth.
 struct DepthResult {
@@ -42,6 +55,21 @@ struct LinearResult {
   std::vector<DepthResult> depths;
   double seconds = 0;
 };
+template <Is<LinearResult> T, class Visitor>
+void fields(T& r, const Visitor& visit) {
+  visit(Field{"conclusion"}, r.conclusion);
+  visit(Field{"interrupted"}, r.interrupted);
+  visit(Field{"n", "Points; 0 where the map was given."}.only_if(r.n > 0), r.n);
+  visit(Field{"d", "Of the problem as given."}, r.d);
+  fields(r.map, visit);
+  visit(Field{"treatment", "none | flipped | augmented."}, r.treatment);
+  visit(Field{"layers_needed",
+              "The least depth at which every ||A_i|| < 1 is proved, where the first depth has none; else 0."}
+            .only_if(r.layers_needed > 0),
+        r.layers_needed);
+  visit(Field{"depths"}.apart(), r.depths);
+  visit(Field{"seconds"}, r.seconds);
+}
 
 /// Throws std::invalid_argument naming an option that is out of range; DataError if R is numerically
 /// singular, with its rank; ResourceError if memory does not suffice. Cancelled through `progress` it returns

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/matrix.hpp"
 #include "zeroloss/core/progress.hpp"
 
@@ -41,8 +42,8 @@ LinearProblem regression(const RowMatrix& X, const RowMatrix& Y);
 /// seed in the text wins over `seed`; both lie in [0, 2^53).
 struct NamedProblem {
   LinearProblem problem;
-  std::string name;    ///< what the user called it
-  std::string digest;  ///< SHA-256 (hex) of the file, or of the doubles of R
+  std::string name;        ///< what the user called it
+  std::string digest;      ///< SHA-256 (hex) of the file, or of the doubles of R
   std::string sigma = {};  ///< of a map: the file of its Sigma; empty = I
   std::uint64_t seed = 0;  ///< of a generator, where its text has none
 };
@@ -72,6 +73,15 @@ struct Landscape {
   double gradient_bound = 0;  ///< 2 sqrt(l) (1 - tau)^(l-1) sqrt(s_min(Sigma) (f - C)) <= ||grad f||_F for
                               ///< tau < 1; 0, and nothing is said, for tau >= 1 [HM, (2.3), corrected]
 };
+template <Is<Landscape> T, class Visitor>
+void fields(T& l, const Visitor& visit) {
+  visit(Field{"risk", "f."}, l.risk);
+  visit(Field{"excess_risk", "f - C."}, l.excess_risk);
+  visit(Field{"gradient_norm"}, l.gradient_norm);
+  visit(Field{"gradient_bound", "Lower bound of gradient_norm where tau < 1, computed; else 0."},
+        l.gradient_bound);
+  visit(Field{"max_norm", "tau >= max ||A_i||, proved."}, l.max_norm);
+}
 
 /// Also hands out the gradient, df/dA_i = 2 S_i^T E Sigma P_(i-1)^T with P_i = (I + A_i) .. (I + A_1) and
 /// S_i = (I + A_l) .. (I + A_(i+1)), if `gradient` is not null. Throws std::invalid_argument if the network
@@ -87,6 +97,19 @@ struct DescentOptions {
   double tolerance = 1e-6;   ///< relative misfit to reach, > 0
   Index record_every = 0;    ///< steps between points of the curve; 0 = about 20 a decade
 };
+template <Is<DescentOptions> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  visit(Field{"step",
+              "A number, or auto: 1 over a bound of the Hessian along each step, so that the risk falls, but "
+              "for rounding"}
+            .under("Gradient descent"),
+        o.step);
+  visit(Field{"max_steps", "Most steps at each depth"}.under("Gradient descent"), o.max_steps);
+  visit(Field{"tolerance", "Relative misfit to reach"}.under("Gradient descent"), o.tolerance);
+  visit(Field{"record_every", "Steps between rows of metrics.csv; 0 = about 20 a decade"}.under(
+            "Gradient descent"),
+        o.record_every);
+}
 
 /// How descent ended. converged: the relative misfit is at most the tolerance. budget_spent: max_steps are
 /// done, or rounding hides any further progress. diverged: not finite, or 1000 times the start.
@@ -99,6 +122,13 @@ struct DescentPoint {
   double relative_misfit = 0;  ///< ||E Sigma^(1/2)||_F/||R Sigma^(1/2)||_F
   Landscape at;
 };
+template <Is<DescentPoint> T, class Visitor>
+void fields(T& p, const Visitor& visit) {
+  visit(Field{"step"}, p.step);
+  visit(Field{"eta", "The step size that led here."}, p.eta);
+  visit(Field{"relative_misfit"}, p.relative_misfit);
+  fields(p.at, visit);
+}
 
 struct DescentResult {
   DescentStatus status = DescentStatus::budget_spent;
@@ -112,6 +142,18 @@ struct DescentResult {
   std::vector<DescentPoint> curve;  ///< first and last step included
   LinearResnet network;
 };
+template <Is<DescentResult> T, class Visitor>
+void fields(T& r, const Visitor& visit) {
+  visit(Field{"status"}, r.status);
+  visit(Field{"reason"}, r.reason);
+  visit(Field{"steps"}, r.steps);
+  visit(Field{"relative_misfit"}, r.relative_misfit);
+  visit(Field{"left_domain_at", "First recorded step with a bound >= 1."}, r.left_domain_at);
+  visit(Field{"largest_norm", "Upper bound of every recorded ||A_i||, proved."}, r.largest_norm);
+  visit(Field{"least_ratio", "Least gradient_norm/gradient_bound, computed."}, r.least_ratio);
+  visit(Field{"curve"}.apart(), r.curve);
+  visit(Field{"network", "Kept at the last depth only."}.apart(), r.network);
+}
 
 /// Gradient descent A_i <- A_i - eta df/dA_i from A = 0, l = `layers` >= 1. Throws std::invalid_argument
 /// naming an option that is out of range; ResourceError if memory does not suffice. Cancelled through

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/tensors.hpp"
 #include "zeroloss/data/dataset.hpp"
 
@@ -50,6 +51,32 @@ struct MemorizeOptions {
   std::optional<double> tolerance = {};
   std::uint64_t seed = 0;  ///< of A_0 and codes, [0, 2^53)
 };
+template <Is<MemorizeOptions> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  visit(Field{"construction",
+              "norm_ordered (any points that differ) or paper (Hardt and Ma's, whose conditions are checked)"}
+            .under("Network")
+            .of("norm_ordered|paper"),
+        o.construction);
+  visit(Field{"hidden",
+              "Hidden width, >= 1 [the first of 2, 4, 8, .. that keeps --margin and is right at every point]"}
+            .under("Network"),
+        o.hidden);
+  visit(Field{"precision", "Of the network and its verification: float64 or float32"}.under("Network").of(
+            "float64|float32"),
+        o.precision);
+  visit(Field{"margin",
+              "Least relative distance of a neuron's threshold, in (0, 0.25] [1e-9, for float32 1e-3; with "
+              "--hidden none]"}
+            .under("Network"),
+        o.margin);
+  visit(Field{"tolerance",
+              "Error at which a real-valued target counts as reached, relative to the largest [1e-6, for "
+              "float32 1e-3]"}
+            .under("Network"),
+        o.tolerance);
+  visit(Field{"seed", "Of A_0 and codes"}, o.seed);
+}
 
 /// memorized: right at every point, by a forward pass. not_separated: no network of this width with the
 /// margin asked for. not_verified: the network is wrong at some points, in its own arithmetic.
@@ -65,6 +92,15 @@ struct MemorizeAttempt {
   double min_margin = 0;  ///< 0 if points are separated by no more than rounding
   Index correct = -1;     ///< points that are right; -1 where verification was pointless
 };
+template <Is<MemorizeAttempt> T, class Visitor>
+void fields(T& a, const Visitor& visit) {
+  visit(Field{"hidden"}, a.hidden);
+  visit(Field{"first_layer", "linear | constant | centred."}, a.first_layer);
+  visit(Field{"min_margin"}, a.min_margin);
+  visit(
+      Field{"correct", "Points that are right; -1 where verification was pointless."}.only_if(a.correct >= 0),
+      a.correct);
+}
 
 struct MemorizeResult {
   std::string conclusion;  ///< the answer in a sentence
@@ -90,6 +126,30 @@ struct MemorizeResult {
   std::optional<Memorizer> network;    ///< of the last one tried; none if points are not separated
   double build_s = 0, verify_s = 0;    ///< of all widths tried
 };
+template <Is<MemorizeResult> T, class Visitor>
+void fields(T& r, const Visitor& visit) {
+  visit(Field{"conclusion"}, r.conclusion);
+  visit(Field{"status", "memorized | not_separated | not_verified."}, r.status);
+  visit(Field{"n"}, r.n);
+  visit(Field{"d"}, r.d);
+  visit(Field{"r", "Outputs."}, r.r);
+  visit(Field{"n_distinct"}, r.n_distinct);
+  visit(Field{"correct", "Of n."}, r.correct);
+  visit(Field{"hidden", "k."}, r.hidden);
+  visit(Field{"blocks"}, r.blocks);
+  visit(Field{"parameters"}, r.parameters);
+  visit(Field{"theorem_parameters", "n ln n + r^2."}, r.theorem_parameters);
+  visit(Field{"max_error", "Largest |y^ - y| of any computed output and point, rounded up."}, r.max_error);
+  visit(Field{"min_margin", "Lower bound of every neuron's margin, rounding included."}, r.min_margin);
+  visit(Field{"margin", "The one asked for; 0 = none."}.only_if(r.margin > 0), r.margin);
+  visit(Field{"closest", "The two samples that hold the margin down."}, r.closest);
+  visit(Field{"block_margins"}.apart(), r.block_margins);
+  visit(Field{"wrong", "At most the first 20."}, r.wrong);
+  visit(Field{"tried"}, r.tried);
+  visit(Field{"network", "None if points are not separated."}.apart(), r.network);
+  visit(Field{"build_s"}, r.build_s);
+  visit(Field{"verify_s"}, r.verify_s);
+}
 
 /// Builds the network and runs every point through it, in the network's own precision. `Y` (n x r) are
 /// real-valued targets that take the place of data.y.

@@ -2,6 +2,7 @@
 #include <limits>
 #include <string>
 
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/network/network.hpp"
@@ -45,6 +46,23 @@ struct Certificate {
   double kink_bound = 0;  ///< existence: the largest |z_ij| among them at W
   std::string reason;     ///< why descent does not hold, by how much; then why existence does not
 };
+template <Is<Certificate> T, class Visitor>
+void fields(T& c, const Visitor& visit) {
+  visit(Field{"kind", "descent | existence | output_weights | none."}, c.kind);
+  visit(Field{"holds"}, c.holds);
+  visit(Field{"radius", "If it holds: an exact solution lies within this."}.only_if(c.holds), c.radius);
+  visit(Field{"margin", "Above 1 if it holds."}, c.margin);
+  visit(Field{"misfit", "Upper bound of ||r||; infinite if none is known."}, c.misfit);
+  visit(Field{"lambda_min", "Lower bound of lambda_min(J J^T); 0 if none is proved."}, c.lambda_min);
+  visit(Field{"norm_J", "Upper bound of ||J||; 0 if not computed."}, c.norm_J);
+  visit(Field{"step", "descent: any step up to this converges to an exact solution."}.only_if(c.kind ==
+                                                                                              "descent"),
+        c.step);
+  visit(Field{"rate", "descent: ||r_k|| <= (1 - step rate)^k ||r||."}.only_if(c.kind == "descent"), c.rate);
+  visit(Field{"kinks", "existence: entries of Z that the exact solution has at zero."}, c.kinks);
+  visit(Field{"kink_bound", "existence: the largest |z_ij| among them."}, c.kink_bound);
+  visit(Field{"reason", "Why descent does not hold, then why existence does not."}, c.reason);
+}
 
 struct CertifiedOutput {
   Certificate certificate;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/train/fit.hpp"
 
 /// Phase diagrams: how often training reaches its target, over a grid of the options of fit [OS, section 4].
@@ -19,6 +20,17 @@ struct SweepAxes {
   std::vector<double> noise = {};      ///< probability that a label is replaced, [0, 1]
   std::vector<double> tolerance = {};  ///< relative misfit that counts as success, > 0
 };
+template <Is<SweepAxes> T, class Visitor>
+void fields(T& a, const Visitor& visit) {
+  visit(Field{"n", "Points: of a generated set, or of a random subset [all]"}, a.n);
+  visit(Field{"d", "Dimension: of a generated set, or of a random subspace [all]"}, a.d);
+  visit(Field{"width", "Hidden units, >= 1 [1024]"}, a.width);
+  visit(Field{"activation", "Names of activations [relu]"}, a.activation);
+  visit(Field{"scaling", "Output weights: ntk, balanced [ntk]"}, a.scaling);
+  visit(Field{"step", "Of gd and sgd: numbers, auto, theorem [auto]"}, a.step);
+  visit(Field{"noise", "Probability that a label is replaced, in [0, 1] [none]"}, a.noise);
+  visit(Field{"tolerance", "Relative misfit that is success [1e-4; 1e-6 for float64]"}, a.tolerance);
+}
 
 struct SweepOptions {
   FitOptions fit =
@@ -33,6 +45,17 @@ struct SweepOptions {
   /// continued; several processes may work on one at the same time. Empty = in memory.
   std::filesystem::path store = {};
 };
+template <Is<SweepOptions> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  fields(o.axes, visit);
+  visit(Field{"trials", "Of each cell; with --adaptive, in each round"}.under("Trials"), o.trials);
+  visit(Field{"adaptive", "Go on with the cells where some trials succeed and some do not, round by round"}
+            .under("Trials"),
+        o.adaptive);
+  visit(Field{"max_trials", "With --adaptive, most trials of a cell"}.under("Trials"), o.max_trials);
+  visit(Field{"certify", "Also try to prove every trial's final weights"}.under("Trials"), o.certify);
+  visit(Field{"store", "SQLite database of the trials; empty = in memory"}.apart(), o.store);
+}
 
 /// One point of the grid.
 struct Cell {
@@ -41,11 +64,27 @@ struct Cell {
   std::string activation, scaling, step;
   double noise = 0, tolerance = 0;
 };
+template <Is<Cell> T, class Visitor>
+void fields(T& c, const Visitor& visit) {
+  visit(Field{"n"}, c.n);
+  visit(Field{"d"}, c.d);
+  visit(Field{"width"}, c.width);
+  visit(Field{"activation"}, c.activation);
+  visit(Field{"scaling"}, c.scaling);
+  visit(Field{"step"}, c.step);
+  visit(Field{"noise"}, c.noise);
+  visit(Field{"tolerance"}, c.tolerance);
+}
 
 /// An interval of 95 % confidence.
 struct Interval {
   double low = 0, high = 1;
 };
+template <Is<Interval> T, class Visitor>
+void fields(T& i, const Visitor& visit) {
+  visit(Field{"low"}, i.low);
+  visit(Field{"high"}, i.high);
+}
 
 /// E. B. Wilson's (1927) for a probability; [0, 1] without trials.
 Interval wilson(Index successes, Index trials);
@@ -59,6 +98,18 @@ struct CellResult {
   double mean_steps = 0,
          median_misfit = 0;  ///< over its trials; the misfit of diverged ones counts as infinite
 };
+template <Is<CellResult> T, class Visitor>
+void fields(T& c, const Visitor& visit) {
+  fields(c.cell, visit);
+  visit(Field{"trials"}, c.trials);
+  visit(Field{"successes", "Trials that ended converged or certified."}, c.successes);
+  visit(Field{"probability", "successes/trials."}.only_if(c.trials > 0), c.probability);
+  fields(c.interval, visit);
+  visit(Field{"diverged"}, c.diverged);
+  visit(Field{"certified"}, c.certified);
+  visit(Field{"mean_steps"}, c.mean_steps);
+  visit(Field{"median_misfit"}, c.median_misfit);
+}
 
 /// Where along the y axis the success probability crosses 1/2, for one value of the x axis: by linear
 /// interpolation of the monotone probabilities nearest to the measured ones (weighted by trials). Empty where
@@ -67,6 +118,12 @@ struct CellResult {
 struct Transition {
   std::optional<double> y, low, high;
 };
+template <Is<Transition> T, class Visitor>
+void fields(T& t, const Visitor& visit) {
+  visit(Field{"y", "None where it does not cross."}, t.y);
+  visit(Field{"low"}, t.low);
+  visit(Field{"high"}, t.high);
+}
 
 /// One heat map: two axes vary, the others are fixed. Where a single axis varies, `x` is empty and there is
 /// one column; where none does, neither has a name and there is a single cell.
@@ -78,6 +135,16 @@ struct Panel {
   std::vector<std::size_t> cells;       ///< x by x, numbers into SweepResult::cells: [x * y_values + y]
   std::vector<Transition> transitions;  ///< for each x; empty unless y is numeric
 };
+template <Is<Panel> T, class Visitor>
+void fields(T& p, const Visitor& visit) {
+  visit(Field{"title", "The fixed values of further varying axes."}, p.title);
+  visit(Field{"x", "Name of an axis; empty if there is one column."}, p.x);
+  visit(Field{"y", "Name of an axis; empty if there is a single cell."}, p.y);
+  visit(Field{"x_values"}, p.x_values);
+  visit(Field{"y_values"}, p.y_values);
+  visit(Field{"cells", "Numbers into the result's cells, x by x."}.apart(), p.cells);
+  visit(Field{"transitions", "For each x; empty unless y is numeric."}.apart(), p.transitions);
+}
 
 struct SweepResult {
   std::string conclusion;
@@ -93,6 +160,21 @@ struct SweepResult {
   Index rounds = 1;
   double seconds = 0;  ///< of this call
 };
+template <Is<SweepResult> T, class Visitor>
+void fields(T& r, const Visitor& visit) {
+  visit(Field{"conclusion"}, r.conclusion);
+  visit(Field{"complete", "All trials are done."}, r.complete);
+  visit(Field{"last", "Complete, and no other process works on the store any more."}.apart(), r.last);
+  visit(Field{"source", "The data as given; of arrays, what they were called."}, r.source);
+  visit(Field{"named"}.apart(), r.named);
+  visit(Field{"digest", "Of its file; empty for generated data."}, r.digest);
+  visit(Field{"trials", "In all."}, r.trials);
+  visit(Field{"before", "Of these, done before this call or by other processes."}, r.before);
+  visit(Field{"rounds"}, r.rounds);
+  visit(Field{"seconds", "Of this call."}, r.seconds);
+  visit(Field{"panels"}, r.panels);
+  visit(Field{"cells"}, r.cells);
+}
 
 /// A trial as a run of fit: fit(read_dataset(source, read), fit).
 struct TrialRun {

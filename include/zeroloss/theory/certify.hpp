@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/theory/forecast.hpp"
 #include "zeroloss/theory/guarantee.hpp"
@@ -27,12 +28,35 @@ struct CertifyOptions {
   bool spectrum = false;   ///< also all n eigenvalues
   std::uint64_t seed = 0;  ///< of probes and shuffled labels, [0, 2^53)
 };
+template <Is<CertifyOptions> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  visit(Field{"activation", "Activation of the hidden units"}, o.activation);
+  visit(Field{"center", "Subtract the mean point before normalising"}, o.center);
+  visit(Field{"normalize",
+              "Divide rows by their length; if not, refuse rows whose length is off 1 by more than 1e-12"},
+        o.normalize);
+  visit(Field{"failure_probability", "Allowed for the a-priori guarantees, in (0, 1)"},
+        o.failure_probability);
+  visit(Field{"accuracy", "Relative misfit that step counts refer to, in (0, 1)"}, o.accuracy);
+  visit(Field{"width", "Hidden units of a given network; 0 asks for the sufficient width"}, o.width);
+  visit(Field{"step", "Step of the forecast; 0 = 1.5/lambda_max"}, o.step);
+  visit(Field{"all_bounds",
+              "More lower bounds, all of them proven: lambda~ and r = 0, 2, 3 (about three times the work)"},
+        o.all_bounds);
+  visit(Field{"spectrum", "All eigenvalues, in --json and --out (8 n^2 bytes)"}, o.spectrum);
+  visit(Field{"seed", "Of probes and shuffled labels: an integer from 0 to 2^53 - 1"}, o.seed);
+}
 
 /// A sample that holds lambda_min down: `weight` is its squared entry in the unit eigenvector.
 struct Bottleneck {
   Sample sample;
   double weight = 0;
 };
+template <Is<Bottleneck> T, class Visitor>
+void fields(T& b, const Visitor& visit) {
+  fields(b.sample, visit);
+  visit(Field{"weight", "Its squared entry in the unit eigenvector."}, b.weight);
+}
 
 struct CertifyResult {
   std::string conclusion;  ///< the answer in a sentence or two
@@ -77,6 +101,50 @@ struct CertifyResult {
   double seconds = 0;
   double peak_bytes = 0;  ///< largest resident size of the process
 };
+template <Is<CertifyResult> T, class Visitor>
+void fields(T& r, const Visitor& visit) {
+  visit(Field{"conclusion", "The answer in a sentence or two."}, r.conclusion);
+  visit(Field{"outcome", "verified | not verified | zero | impossible."}, r.outcome);
+  visit(Field{"reason", "Why not verified, zero or impossible; empty if verified."}, r.reason);
+  visit(Field{"n", "Points."}, r.n);
+  visit(Field{"d", "Features."}, r.d);
+  visit(Field{"n_distinct", "Distinct points."}, r.n_distinct);
+  visit(Field{"task", "none | regression | classification."}.only_if(r.task != Task::none), r.task);
+  visit(Field{"class_names"}.spelled("classes").only_if(r.task == Task::classification), r.class_names);
+  visit(Field{"activation"}.apart(), r.activation);
+  visit(Field{"lambda_min", "Of Sigma on the distinct points, computed."}, r.lambda_min);
+  visit(Field{"lambda_min_verified", "Proven lower bound, or None."}, r.lambda_min_verified);
+  visit(Field{"rounding_loss", "What the proof gives away to rounding and entry errors."}, r.rounding_loss);
+  visit(Field{"lambda_max", "Of the kernel of all samples."}, r.lambda_max);
+  visit(Field{"ridge", "Added where the inverse is needed; 0 unless numerically singular."}, r.ridge);
+  visit(Field{"norm_X", "||X|| of all samples, proven upper bound."}, r.norm_X);
+  visit(Field{"center", "What was subtracted; empty if nothing was."}.only_if(!r.center.empty()), r.center);
+  visit(Field{"separation", "Proven lower bound of delta, the least distance of distinct points up to sign."},
+        r.separation);
+  visit(Field{"near_pairs", "Pairs of distinct points closer than 1.42e-3 up to sign."}, r.near_pairs);
+  visit(Field{"closest", "Nearest first."}, r.closest);
+  visit(Field{"duplicates", "Groups of equal points with equal labels."}, r.duplicates);
+  visit(Field{"conflicts", "Groups of equal points with different labels."}.only_if(r.task != Task::none),
+        r.conflicts);
+  visit(Field{"antipodal", "Pairs x, -x, exactly."}, r.antipodal);
+  visit(Field{"nearest", "Different points within 1e-6, rather with different labels, or None."}, r.nearest);
+  visit(Field{"bottleneck", "Largest weights first, at most 6."}, r.bottleneck);
+  visit(Field{"bottleneck_distance", "Between the first two of them, up to sign."}, r.bottleneck_distance);
+  visit(Field{"bottleneck_antipodal", "It is that to minus the second."}, r.bottleneck_antipodal);
+  visit(Field{"complexity", "By class; empty without labels."}.only_if(r.task != Task::none), r.complexity);
+  visit(Field{"complexity_shuffled", "The same for labels in random order."}.only_if(r.task != Task::none),
+        r.complexity_shuffled);
+  visit(Field{"leave_one_out_error",
+              "Fraction misclassified, or relative root mean square error; None without labels."},
+        r.leave_one_out_error);
+  visit(Field{"suspects", "Labels that look wrong, worst first."}.only_if(r.task != Task::none), r.suspects);
+  visit(Field{"guarantees", "What each published theorem asks for."}, r.guarantees);
+  visit(Field{"forecast", "None without labels."}, r.forecast);
+  visit(Field{"spectrum", "All eigenvalues, ascending, if asked for."}.only_if(!r.spectrum.empty()),
+        r.spectrum);
+  visit(Field{"seconds"}, r.seconds);
+  visit(Field{"peak_bytes", "Largest resident size of the process."}, r.peak_bytes);
+}
 
 /// Cost: three Cholesky factorisations of n^3/3 multiply-adds for lambda_min and its proof and the r = 1
 /// bound, one inverse of a factor, n^2 d/2 for each kernel; memory 8 n (n + 1)/2 + 16 n d bytes and a little.

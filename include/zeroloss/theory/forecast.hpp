@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
@@ -40,6 +41,18 @@ struct Forecast {
   double steps_to_accuracy = 0;  ///< infinite if more than 1e15
   std::string method;            ///< "eigendecomposition" or "Lanczos, 32 probes"
 };
+template <Is<Forecast> T, class Visitor>
+void fields(T& f, const Visitor& visit) {
+  visit(Field{"method"}, f.method);
+  visit(Field{"step", "eta of the forecast."}, f.step);
+  visit(Field{"stable_step", "Gradient descent is stable below 2/lambda_max."}, f.stable_step);
+  visit(Field{"accuracy", "The misfit asked for."}, f.accuracy);
+  visit(Field{"steps_to_accuracy", "Infinite if more than 1e15."}, f.steps_to_accuracy);
+  visit(Field{"start_misfit", "Expected misfit at the start, relative to the labels."}, f.start_misfit);
+  visit(Field{"at_step", "0, then ten a decade."}, f.at_step);
+  visit(Field{"misfit", "Expected misfit there, relative to the start."}, f.misfit);
+  visit(Field{"standard_error", "Of misfit, from the probes; 0 if exact."}, f.standard_error);
+}
 
 /// sqrt(sum over classes of y'P^2 y + tr(P Sigma~ P))/sqrt(||Y||^2 + classes tr Sigma~), P = (I - eta H)^k.
 /// `early` (Lanczos on H) is used while eta k sqrt(lambda_min lambda_max) < 1, `late` (Lanczos on H^-1)

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/kernel/activation.hpp"
 
 /// What the theorems promise before anything is trained: sufficient width, step, rate (theory 4).
@@ -57,6 +58,20 @@ struct Guarantee {
   std::optional<double> failure_probability = {};
   std::string reason = {};  ///< why it fails and by how much, then why an entry is missing; empty if neither
 };
+template <Is<Guarantee> T, class Visitor>
+void fields(T& g, const Visitor& visit) {
+  visit(Field{"theorem"}, g.theorem);
+  visit(Field{"lambda_from", "Which bound of lambda."}, g.lambda_from);
+  visit(Field{"verified", "lambda is a verified bound."}, g.verified);
+  visit(Field{"flow", "Continuous time: rate and steps are per unit of time."}, g.flow);
+  visit(Field{"holds"}, g.holds);
+  visit(Field{"width", "Sufficient hidden units."}, g.width);
+  visit(Field{"step", "Largest step that the theorem allows."}, g.step);
+  visit(Field{"rate", "||r|| shrinks at least by 1 - rate a step."}, g.rate);
+  visit(Field{"steps", "Steps until ||r_k|| <= accuracy ||r_0||."}, g.steps);
+  visit(Field{"failure_probability"}, g.failure_probability);
+  visit(Field{"reason", "Why it fails and by how much."}, g.reason);
+}
 
 /// Every row of theory 4, in its order: [DZPS] 3.1, 4.1, [OS] 6.2, 2.1, 6.3, 2.3, 2.5, 2.6, 3.2. The general
 /// theorems (3.1, 4.1, 6.2, 6.3) have one row for each of input.lambdas; a theorem that does not apply to phi

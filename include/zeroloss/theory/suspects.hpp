@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 /// Labels that the other samples contradict.
@@ -14,6 +15,14 @@ struct Suspect {
   /// threshold.
   double score = 0;
 };
+template <Is<Suspect> T, class Visitor>
+void fields(T& s, const Visitor& visit) {
+  fields(s.sample, visit);
+  visit(Field{"predicted", "Class, or the number predicted."}, s.predicted);
+  visit(Field{"score",
+              "The predicted class's output less the label's; regression: |residual| over the threshold."},
+        s.score);
+}
 
 struct LabelVerdict {
   std::vector<Suspect> suspects;  ///< worst first

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/proof/certificate.hpp"
 #include "zeroloss/theory/suspects.hpp"
 
@@ -43,6 +44,68 @@ struct FitOptions {
   double checkpoint_every_s = 60;  ///< > 0
   bool resume = false;             ///< continue from `checkpoint`; starts anew if there is none
 };
+template <Is<FitOptions> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  visit(Field{"activation", "Activation of the hidden units"}.under("Network"), o.activation);
+  visit(Field{"width", "Hidden units of each output, >= 1"}.under("Network"), o.width);
+  visit(Field{"scaling", "Output weights: ntk (+-1/sqrt(m)) or balanced (+-||y||/sqrt(m n))"}
+            .under("Network")
+            .of("ntk|balanced"),
+        o.scaling);
+  visit(Field{"optimizer",
+              "gd, sgd, gauss_newton (quickest to zero loss; n^2 memory), flow (gradient flow) or "
+              "output_layer (random features)"}
+            .under("Training"),
+        o.optimizer);
+  visit(
+      Field{"step", "Of gd and sgd: a number, auto (1.5/||J||^2), or theorem (what the paper allows)"}.under(
+          "Training"),
+      o.step);
+  visit(Field{"batch", "Points in a step of sgd"}.under("Training"), o.batch);
+  visit(Field{"precision", "float64, or float32 (gd and sgd only)"}.under("Network").of("float64|float32"),
+        o.precision);
+  visit(Field{"max_steps", "Most steps of each output"}.under("Stopping and proof"), o.max_steps);
+  visit(
+      Field{"tolerance", "Relative misfit to reach; 0 = 1e-6, for gauss_newton 1e-9, for float32 1e-4"}.under(
+          "Stopping and proof"),
+      o.tolerance);
+  visit(Field{"stop", "tolerance, or certificate: go on until one holds"}
+            .under("Stopping and proof")
+            .of("tolerance|certificate"),
+        o.stop);
+  visit(Field{"certify_every", "Passes over the data between certificates; 0 = at the end only"}
+            .under("Stopping and proof")
+            .not_of_trials(),
+        o.certify_every);
+  visit(Field{"record_every", "Steps between rows of metrics.csv; 0 = about 20 a decade"}
+            .under("Stopping and proof")
+            .not_of_trials(),
+        o.record_every);
+  visit(Field{"flow_tolerance", "Error allowed in a step of flow"}.under("Training"), o.flow_tolerance);
+  visit(Field{"space", "Where a step is computed: weights, gram (without touching W), or auto: the cheaper"}
+            .under("Training")
+            .of("auto|weights|gram"),
+        o.space);
+  visit(Field{"polish",
+              "relu: write polished.safetensors, whose misfit is at rounding level, to the run folder"}
+            .under("Stopping and proof")
+            .not_of_trials(),
+        o.polish);
+  visit(Field{"center", "Subtract the mean point before normalising"}.under("Network"), o.center);
+  visit(Field{"normalize",
+              "Divide rows by their length; if not, refuse rows whose length is off 1 by more than 1e-12"}
+            .under("Network"),
+        o.normalize);
+  visit(
+      Field{"failure_probability", "Allowed for the theorems' bounds, in (0, 1)"}.under("Stopping and proof"),
+      o.failure_probability);
+  visit(Field{"seed", "Of weights, signs and batches: an integer from 0 to 2^53 - 1"}.not_of_trials(),
+        o.seed);
+  visit(Field{"checkpoint", "File for what a resumed run needs; empty = none"}.apart(), o.checkpoint);
+  visit(Field{"checkpoint_every_s", "Seconds between checkpoints of a run folder"}.apart(),
+        o.checkpoint_every_s);
+  visit(Field{"resume", "Go on with an interrupted run"}.apart(), o.resume);
+}
 
 /// How training of an output ended, from best to worst. certified: a certificate holds for the final weights.
 /// converged: the misfit is at most the tolerance. budget_spent: max_steps are done, or no step makes
@@ -69,6 +132,22 @@ struct CurvePoint {
   std::optional<double> bound_distance = {};
   std::optional<double> bound_path_length = {};
 };
+template <Is<CurvePoint> T, class Visitor>
+void fields(T& p, const Visitor& visit) {
+  visit(Field{"step"}, p.step);
+  visit(Field{"time", "Sum of step sizes."}, p.time);
+  visit(Field{"relative_misfit", "||r||/||y||."}, p.relative_misfit);
+  visit(Field{"max_distance", "max_j ||w_j - w_j(0)||."}, p.max_distance);
+  visit(Field{"distance", "||W - W_0||_F."}, p.distance);
+  visit(Field{"path_length", "Sum of ||W_{k+1} - W_k||_F."}, p.path_length);
+  visit(Field{"flipped_fraction", "Of the signs [z_ij >= 0]."}, p.flipped_fraction);
+  visit(Field{"lambda_min", "Of J J^T: proven lower bound, where certified."}, p.lambda_min);
+  visit(Field{"forecast", "Relative misfit of the infinitely wide network."}, p.forecast);
+  visit(Field{"bound_misfit"}, p.bound_misfit);
+  visit(Field{"bound_max_distance"}, p.bound_max_distance);
+  visit(Field{"bound_distance"}, p.bound_distance);
+  visit(Field{"bound_path_length"}, p.bound_path_length);
+}
 
 /// The theorem whose bounds stand in the curve.
 struct TheoremBeside {
@@ -80,6 +159,15 @@ struct TheoremBeside {
   double failure_probability = 1;
   std::string reason;  ///< why it does not hold, and by how much
 };
+template <Is<TheoremBeside> T, class Visitor>
+void fields(T& t, const Visitor& visit) {
+  visit(Field{"theorem"}, t.theorem);
+  visit(Field{"holds"}, t.holds);
+  visit(Field{"step", "Largest step that it allows; 0 for flow."}.only_if(t.step > 0), t.step);
+  visit(Field{"width", "Sufficient width."}.only_if(t.width > 0), t.width);
+  visit(Field{"failure_probability"}, t.failure_probability);
+  visit(Field{"reason", "Why it does not hold, and by how much."}, t.reason);
+}
 
 /// Training of one output: of regression, of two classes, or of one class against the rest.
 struct OutputResult {
@@ -95,6 +183,20 @@ struct OutputResult {
   TheoremBeside theorem = {};
   double seconds = 0;
 };
+template <Is<OutputResult> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  visit(Field{"label", "Class name; empty unless there are more than two."}, o.label);
+  visit(Field{"status"}, o.status);
+  visit(Field{"reason", "Of budget_spent and diverged."}, o.reason);
+  visit(Field{"steps"}, o.steps);
+  visit(Field{"step", "eta; 0 where the optimizer has none."}.only_if(o.step > 0), o.step);
+  visit(Field{"relative_misfit", "Of the final weights, evaluated in double."}, o.relative_misfit);
+  visit(Field{"certificate"}, o.certificate);
+  visit(Field{"certified_at", "First step at which a certificate held."}, o.certified_at);
+  visit(Field{"theorem"}, o.theorem);
+  visit(Field{"seconds"}, o.seconds);
+  visit(Field{"curve"}.apart(), o.curve);
+}
 
 struct FitResult {
   std::string conclusion;                ///< the answer in a sentence or two
@@ -121,13 +223,39 @@ struct FitResult {
   std::optional<Network> polished;  ///< relu, if every output has one: misfit at rounding level
   double seconds = 0;
 };
+template <Is<FitResult> T, class Visitor>
+void fields(T& r, const Visitor& visit) {
+  visit(Field{"conclusion", "The answer in a sentence or two."}, r.conclusion);
+  visit(Field{"status", "certified | converged | budget_spent | diverged: the worst of the outputs'."},
+        r.status);
+  visit(Field{"n", "Points."}, r.n);
+  visit(Field{"d", "Features."}, r.d);
+  visit(Field{"n_distinct", "Distinct points; all samples are trained on."}, r.n_distinct);
+  visit(Field{"conflicts", "Equal points with different labels."}, r.conflicts);
+  visit(Field{"nearest", "Different points within 1e-6, rather with different labels, or None."}, r.nearest);
+  visit(Field{"steps", "Most of any output."}, r.steps);
+  visit(Field{"step", "eta of the first output."}.only_if(r.step > 0), r.step);
+  visit(Field{"relative_misfit", "||R||_F/||Y||_F over all outputs."}, r.relative_misfit);
+  visit(Field{"certificate", "All outputs': the weakest kind, largest radius, smallest margin."},
+        r.certificate);
+  visit(Field{"certified_at", "By this step each output had held a certificate."}, r.certified_at);
+  visit(Field{"max_distance", "Largest of any output, at the end."}, r.max_distance);
+  visit(Field{"flipped_fraction", "Largest of any output, at the end."}, r.flipped_fraction);
+  visit(Field{"outputs", "Training of each output, curve included."}.spelled("per_class"), r.outputs);
+  visit(Field{"forecast_missing", "Why there is no forecast; empty if there is."}, r.forecast_missing);
+  visit(Field{"space", "weights | gram."}, r.space);
+  visit(Field{"tolerance", "The one in force."}, r.tolerance);
+  visit(Field{"network"}.apart(), r.network);
+  visit(Field{"polished", "relu: a network whose misfit is at rounding level, or None."}.apart(), r.polished);
+  visit(Field{"seconds"}, r.seconds);
+}
 
 /// Throws std::invalid_argument naming an option that is out of range or does not go with another, DataError
 /// for data without targets or that cannot be used, ResourceError if memory does not suffice. Cancelled
 /// through `progress` while it trains, it returns what is done as interrupted and writes the checkpoint;
 /// before that it throws Interrupted. For one machine and BLAS the result does not depend on the number of
-/// threads, nor on interruptions. Cost of a step: see Space in train/engine/trainer.hpp; gauss_newton adds n^2 m +
-/// n^3/3.
+/// threads, nor on interruptions. Cost of a step: see Space in train/engine/trainer.hpp; gauss_newton adds
+/// n^2 m + n^3/3.
 FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress);
 FitResult fit(const Dataset& data, const FitOptions& options = {});
 
