@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/core/run.hpp"
 #include "zeroloss/data/dataset.hpp"
@@ -86,6 +87,72 @@ Eigen::Map<const Numbers> in_place(const Numbers& numbers) {
 template <class Owner, class Numbers, class Base>
 auto in_place(Numbers Base::*field) {
   return [field](const Owner& owner) { return in_place(owner.*field); };
+}
+
+/// The text of a class name, a status or a task as Python sees it; other values as they are.
+template <class Value>
+decltype(auto) seen(const Value& value) {
+  if constexpr (std::is_enum_v<Value>)
+    return name(value);
+  else
+    return (value);
+}
+
+/// Every field of S as a property of the class (S, or derived from it), with its line of help; but those
+/// `by_hand`. Options can be set, too.
+template <class S, bool kWritable = false, class Class>
+void bind_fields(nb::class_<Class>& c, std::initializer_list<std::string_view> by_hand = {}) {
+  const S plain{};
+  fields(plain, [&]<class Value>(const Field& field, const Value& value) {
+    for (const std::string_view name : by_hand)
+      if (name == field.name) return;
+    // Where it lies in any other S.
+    const auto at = reinterpret_cast<const char*>(&value) - reinterpret_cast<const char*>(&plain);
+    const auto get = [at](const Class& owner) -> decltype(auto) {
+      return seen(
+          *reinterpret_cast<const Value*>(reinterpret_cast<const char*>(static_cast<const S*>(&owner)) + at));
+    };
+    const auto set = [at](Class& owner, const Value& given) {
+      *reinterpret_cast<Value*>(reinterpret_cast<char*>(static_cast<S*>(&owner)) + at) = given;
+    };
+    if constexpr (kWritable && requires { value.has_value(); })
+      c.def_prop_rw(field.name, get, set, nb::for_setter(nb::arg("value").none()), field.help);
+    else if constexpr (kWritable)
+      c.def_prop_rw(field.name, get, set, field.help);
+    else
+      c.def_prop_ro(field.name, get, field.help);
+  });
+}
+
+template <class S>
+nb::class_<S> bind_result(nb::module_& m, const char* name, const char* about,
+                          std::initializer_list<std::string_view> by_hand = {}) {
+  nb::class_<S> c(m, name, about);
+  bind_fields<S>(c, by_hand);
+  return c;
+}
+
+template <class S>
+nb::class_<S> bind_options(nb::module_& m, const char* name, const char* about = "") {
+  nb::class_<S> c(m, name, about);
+  c.def(nb::init<>());
+  bind_fields<S, true>(c);
+  return c;
+}
+
+/// The values of all fields, for pickles, and the struct that they are of.
+template <class S>
+nb::tuple state_of(const S& s) {
+  nb::list values;
+  fields(s, [&](const Field&, const auto& value) { values.append(nb::cast(value)); });
+  return nb::tuple(values);
+}
+template <class S>
+S of_state(const nb::tuple& state) {
+  S s;
+  std::size_t k = 0;
+  fields(s, [&]<class Value>(const Field&, Value& value) { value = nb::cast<Value>(state[k++]); });
+  return s;
 }
 
 /// A result with what it takes to print and save it as the command does.

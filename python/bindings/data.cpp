@@ -34,23 +34,11 @@ Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vec
 }  // namespace
 
 void bind_data(nb::module_& m) {
-  nb::class_<ReadOptions>(m, "ReadOptions", "What to read of a source, and what of it to keep.")
-      .def(nb::init<>())
-      .def_rw("target", &ReadOptions::target)
-      .def_rw("task", &ReadOptions::task)
-      .def_rw("split", &ReadOptions::split)
-      .def_rw("n", &ReadOptions::n)
-      .def_rw("d", &ReadOptions::d)
-      .def_rw("shuffle", &ReadOptions::shuffle)
-      .def_rw("classes", &ReadOptions::classes)
-      .def_rw("labels", &ReadOptions::labels)
-      .def_rw("seed", &ReadOptions::seed)
-      .def_rw("cache", &ReadOptions::cache);
+  bind_options<ReadOptions>(m, "ReadOptions", "What to read of a source, and what of it to keep.");
 
-  nb::class_<Sample>(m, "Sample", "A point as people know it.")
-      .def_ro("record", &Sample::record, "Its 0-based number in the source.")
-      .def_ro("label", &Sample::label, "Class name or number; empty without labels.")
-      .def("__repr__", [](const Sample& s) { return "<sample " + describe(s) + ">"; });
+  bind_result<Sample>(m, "Sample", "A point as people know it.").def("__repr__", [](const Sample& s) {
+    return "<sample " + describe(s) + ">";
+  });
 
   using D = DatasetAsRead;
   nb::class_<D>(m, "Dataset", "n points with their targets. Made by zeroloss.read_dataset.")
@@ -71,26 +59,19 @@ void bind_data(nb::module_& m) {
       .def_ro("call", &D::call, "The call of zeroloss.read_dataset that makes it again.")
       .def("__getstate__",
            [](const D& d) {
-             const ReadOptions& o = d.read;
              return nb::make_tuple(d.X, d.y, static_cast<int>(d.task), d.class_names, d.records, d.name,
                                    d.digest, d.feature_names, d.target_name, d.label_treatment,
-                                   nb::make_tuple(o.target, o.task, o.split, o.n, o.d, o.shuffle, o.classes,
-                                                  o.labels, o.seed, o.cache),
-                                   d.call);
+                                   state_of(d.read), d.call);
            })
       .def("__setstate__",
            [](D& self, const nb::tuple& state) {
-             const nb::tuple o = state[10];
              new (&self)
                  D{{nb::cast<RowMatrix>(state[0]), nb::cast<Vector>(state[1]),
                     static_cast<Task>(nb::cast<int>(state[2])), nb::cast<std::vector<std::string>>(state[3]),
                     nb::cast<std::vector<Index>>(state[4]), nb::cast<std::string>(state[5]),
                     nb::cast<std::string>(state[6]), nb::cast<std::vector<std::string>>(state[7]),
                     nb::cast<std::string>(state[8]), nb::cast<std::string>(state[9])},
-                   {nb::cast<std::string>(o[0]), nb::cast<std::string>(o[1]), nb::cast<std::string>(o[2]),
-                    nb::cast<Index>(o[3]), nb::cast<Index>(o[4]), nb::cast<bool>(o[5]),
-                    nb::cast<std::vector<std::string>>(o[6]), nb::cast<std::string>(o[7]),
-                    nb::cast<std::uint64_t>(o[8]), nb::cast<std::string>(o[9])},
+                   of_state<ReadOptions>(nb::cast<nb::tuple>(state[10])),
                    nb::cast<std::string>(state[11])};
            })
       .def("__repr__", [](const D& d) {

@@ -74,53 +74,17 @@ void bind_parts(nb::module_& m) {
       .def_prop_ro("layers", &LinearResnet::layers)
       .def("product", &LinearResnet::product, "(I + A_l) .. (I + A_1).")
       .def("max_norm", &LinearResnet::max_norm, "An upper bound of max ||A_i||, proved.");
-  nb::class_<MapSummary>(m, "MapSummary", "The size and the orientation of a map.")
-      .def_ro("s_max", &MapSummary::s_max, "Computed.")
-      .def_ro("s_min", &MapSummary::s_min, "Computed.")
-      .def_ro("s_least", &MapSummary::s_least, "Lower bound of s_min, proved.")
-      .def_ro("gamma", &MapSummary::gamma, "Upper bound of max(|log s_max|, |log s_min|), proved.")
-      .def_ro("rank", &MapSummary::rank, "Computed.")
-      .def_ro("reverses", &MapSummary::reverses, "det R < 0, proved.");
-  nb::class_<Factorization>(m, "Factorization",
-                            "Stored layers, and a proof that R is exactly such a product.")
-      .def_ro("name", &Factorization::name, "paper | polar | logarithm.")
-      .def_ro("layers", &Factorization::layers)
-      .def_ro("max_norm", &Factorization::max_norm,
-              "R is exactly a product of layers with every ||A_i|| <= this, proved; so are the stored ones.")
-      .def_ro("bound", &Factorization::bound, "What the construction promises for it, computed.")
-      .def_ro("reconstruction_error", &Factorization::reconstruction_error,
-              "Upper bound of ||(I + A_l) .. (I + A_1) - R||_F, proved.")
-      .def_ro("correction", &Factorization::correction,
-              "The exact factorisation differs in one layer from the stored one, by at most this, proved.")
-      .def_ro("network", &Factorization::network,
-              "No layers where `missing` says why; kept at the last depth only.")
-      .def_ro("missing", &Factorization::missing, "Why it does not exist; empty if it does.")
+  bind_result<MapSummary>(m, "MapSummary", "The size and the orientation of a map.");
+  bind_result<Factorization>(m, "Factorization",
+                             "Stored layers, and a proof that R is exactly such a product.")
       .def("__repr__", [](const Factorization& f) {
         return "<" + f.name + ", " + std::to_string(f.layers) + " layers" +
                (f.missing.empty() ? ", max ||A_i|| " + std::to_string(f.max_norm) : ": " + f.missing) + ">";
       });
-  nb::class_<Landscape>(m, "Landscape", "Where a network stands.")
-      .def_ro("excess_risk", &Landscape::excess_risk, "f - C.")
-      .def_ro("risk", &Landscape::risk, "f.")
-      .def_ro("gradient_norm", &Landscape::gradient_norm)
-      .def_ro("max_norm", &Landscape::max_norm, "tau >= max ||A_i||, proved.")
-      .def_ro("gradient_bound", &Landscape::gradient_bound,
-              "Lower bound of gradient_norm where tau < 1, computed; else 0.");
-  nb::class_<DescentPoint>(m, "DescentPoint", "One recorded step of gradient descent.")
-      .def_ro("step", &DescentPoint::step)
-      .def_ro("eta", &DescentPoint::eta, "The step size that led here.")
-      .def_ro("relative_misfit", &DescentPoint::relative_misfit)
+  bind_result<Landscape>(m, "Landscape", "Where a network stands.");
+  bind_result<DescentPoint>(m, "DescentPoint", "One recorded step of gradient descent.")
       .def_ro("at", &DescentPoint::at);
-  nb::class_<DescentResult>(m, "DescentResult", "Gradient descent from A = 0.")
-      .def_prop_ro("status", [](const DescentResult& d) { return name(d.status); })
-      .def_ro("reason", &DescentResult::reason)
-      .def_ro("steps", &DescentResult::steps)
-      .def_ro("relative_misfit", &DescentResult::relative_misfit)
-      .def_ro("left_domain_at", &DescentResult::left_domain_at, "First recorded step with a bound >= 1.")
-      .def_ro("largest_norm", &DescentResult::largest_norm, "Upper bound of every recorded ||A_i||, proved.")
-      .def_ro("least_ratio", &DescentResult::least_ratio, "Least gradient_norm/gradient_bound, computed.")
-      .def_ro("curve", &DescentResult::curve)
-      .def_ro("network", &DescentResult::network, "Kept at the last depth only.");
+  bind_result<DescentResult>(m, "DescentResult", "Gradient descent from A = 0.");
   nb::class_<DepthResult>(m, "DepthResult", "One depth.")
       .def_ro("layers", &DepthResult::layers)
       .def_prop_ro(
@@ -136,35 +100,18 @@ void bind_parts(nb::module_& m) {
 }  // namespace
 
 void bind_linear(nb::module_& m) {
-  nb::class_<DescentOptions>(m, "DescentOptions")
-      .def(nb::init<>())
-      .def_rw("step", &DescentOptions::step)
-      .def_rw("max_steps", &DescentOptions::max_steps)
-      .def_rw("tolerance", &DescentOptions::tolerance)
-      .def_rw("record_every", &DescentOptions::record_every);
-  nb::class_<LinearOptions>(m, "LinearOptions")
-      .def(nb::init<>())
-      .def_rw("layers", &LinearOptions::layers)
-      .def_rw("reflection", &LinearOptions::reflection)
-      .def_rw("train", &LinearOptions::train)
-      .def_rw("descent", &LinearOptions::descent);
+  bind_options<DescentOptions>(m, "DescentOptions");
+  bind_options<LinearOptions>(m, "LinearOptions").def_rw("descent", &LinearOptions::descent);
   bind_problem(m);
   bind_parts(m);
 
-  using R = LinearResult;
   nb::class_<Solved> answer(m, "LinearResult", "Exact networks with small layers, and where descent went.");
-  answer.def_ro("conclusion", &R::conclusion)
-      .def_ro("d", &R::d, "Of the problem as given.")
-      .def_ro("n", &R::n)
-      .def_ro("map", &R::map, "Of R as given.")
-      .def_ro("treatment", &R::treatment, "none | flipped | augmented.")
-      .def_ro("problem", &R::problem, "The one that was solved.")
-      .def_ro("layers_needed", &R::layers_needed,
-              "The least depth at which every ||A_i|| < 1 is proved, where the first depth has none; else 0.")
+  bind_fields<LinearResult>(answer, {"depths"});
+  answer.def_ro("map", &LinearResult::map, "Of R as given.")
+      .def_ro("problem", &LinearResult::problem, "The one that was solved.")
       .def_prop_ro(
           "depths", [](nb::handle self) { return references(self, nb::cast<Solved&>(self).depths); },
-          nb::sig("def depths(self) -> list[DepthResult]"))
-      .def_ro("seconds", &R::seconds);
+          nb::sig("def depths(self) -> list[DepthResult]"));
   add_output<Solved>(
       answer, [](const Solved& a) { return linear_text(*a.options.problem, a.options.settings, a); },
       [](const Solved& a) { return linear_json(*a.options.problem, a.options.settings, a); },

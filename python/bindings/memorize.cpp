@@ -90,48 +90,12 @@ void bind_network(nb::module_& m) {
 }  // namespace
 
 void bind_memorize(nb::module_& m) {
-  using O = MemorizeOptions;
-  nb::class_<O>(m, "MemorizeOptions")
-      .def(nb::init<>())
-      .def_rw("construction", &O::construction)
-      .def_rw("hidden", &O::hidden, nb::arg().none())
-      .def_rw("precision", &O::precision)
-      .def_rw("margin", &O::margin, nb::arg().none())
-      .def_rw("tolerance", &O::tolerance, nb::arg().none())
-      .def_rw("seed", &O::seed);
+  bind_options<MemorizeOptions>(m, "MemorizeOptions");
   bind_network(m);
-  nb::class_<MemorizeAttempt>(m, "MemorizeAttempt", "A network that was tried.")
-      .def_ro("hidden", &MemorizeAttempt::hidden)
-      .def_ro("first_layer", &MemorizeAttempt::first_layer, "linear | constant | centred.")
-      .def_ro("min_margin", &MemorizeAttempt::min_margin)
-      .def_ro("correct", &MemorizeAttempt::correct,
-              "Points that are right; -1 where verification was pointless.");
+  bind_result<MemorizeAttempt>(m, "MemorizeAttempt", "A network that was tried.");
 
-  using R = MemorizeResult;
   nb::class_<Memorized> answer(m, "MemorizeResult", "A network written down, and how right it is.");
-  answer.def_ro("conclusion", &R::conclusion)
-      .def_prop_ro(
-          "status", [](const Memorized& r) { return name(r.status); },
-          "memorized | not_separated | not_verified.")
-      .def_ro("n", &R::n)
-      .def_ro("d", &R::d)
-      .def_ro("r", &R::r, "Outputs.")
-      .def_ro("n_distinct", &R::n_distinct)
-      .def_ro("hidden", &R::hidden, "k.")
-      .def_ro("blocks", &R::blocks)
-      .def_ro("parameters", &R::parameters)
-      .def_ro("theorem_parameters", &R::theorem_parameters, "n ln n + r^2.")
-      .def_ro("correct", &R::correct, "Of n.")
-      .def_ro("max_error", &R::max_error, "Largest |y^ - y| of any computed output and point, rounded up.")
-      .def_ro("min_margin", &R::min_margin, "Lower bound of every neuron's margin, rounding included.")
-      .def_ro("margin", &R::margin, "The one asked for; 0 = none.")
-      .def_ro("closest", &R::closest, "The two samples that hold the margin down.")
-      .def_ro("block_margins", &R::block_margins)
-      .def_ro("wrong", &R::wrong, "At most the first 20.")
-      .def_ro("tried", &R::tried)
-      .def_ro("network", &R::network, "None if points are not separated.")
-      .def_ro("build_s", &R::build_s)
-      .def_ro("verify_s", &R::verify_s);
+  bind_fields<MemorizeResult>(answer);
   add_output<Memorized>(
       answer, [](const Memorized& a) { return memorize_text(*a.options.data, a.options.settings, a); },
       [](const Memorized& a) { return memorize_json(*a.options.data, a.options.settings, a); },

@@ -67,15 +67,6 @@ bool needs_cache(const std::string& source) {
   return std::ranges::find(known_sets(), source, &KnownSet::name) != known_sets().end();
 }
 
-// Visits the fields of a struct beside those of another one.
-template <class T, class Visitor>
-void each_beside(const T& all, const T& others, const Visitor& visit) {
-  fields(all, [&]<class Value>(const Field& field, const Value& value) {
-    const auto offset = reinterpret_cast<const char*>(&value) - reinterpret_cast<const char*>(&all);
-    visit(field, value, *reinterpret_cast<const Value*>(reinterpret_cast<const char*>(&others) + offset));
-  });
-}
-
 // What a trial reads: DATA, with what is missing of a generated one filled in, and what is kept of it.
 struct Request {
   std::string source;
@@ -233,10 +224,10 @@ std::string fit_command(const std::string& source, const SweepOptions& options, 
     else
       command += " --" + flag + " " + shell_word(text_of(value));
   };
-  each_beside(read, ReadOptions{}, [&](const Field& field, const auto& value, const auto& usual) {
+  fields_beside(read, ReadOptions{}, [&](const Field& field, const auto& value, const auto& usual) {
     if (field.trial && field.name != std::string_view("seed")) add(field, value, usual);
   });
-  each_beside(fit, FitOptions{}, [&](const Field& field, const auto& value, const auto& usual) {
+  fields_beside(fit, FitOptions{}, [&](const Field& field, const auto& value, const auto& usual) {
     if (field.trial) add(field, value, usual);
   });
   command += " --seed " + text_of(fit.seed);

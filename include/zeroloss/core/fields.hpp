@@ -51,4 +51,14 @@ struct Field {
 template <class T, class S>
 concept Is = std::same_as<std::remove_const_t<T>, S>;
 
+/// The fields of one S beside those of another: visit(field, value, other's value).
+template <class S, class Visitor>
+void fields_beside(const S& s, const S& other, const Visitor& visit) {
+  const auto* begin = reinterpret_cast<const char*>(&s);
+  fields(s, [&]<class Value>(const Field& field, const Value& value) {
+    const auto at = reinterpret_cast<const char*>(&value) - begin;
+    visit(field, value, *reinterpret_cast<const Value*>(reinterpret_cast<const char*>(&other) + at));
+  });
+}
+
 }  // namespace zeroloss

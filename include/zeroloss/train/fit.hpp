@@ -71,7 +71,8 @@ void fields(T& o, const Visitor& visit) {
       o.tolerance);
   visit(Field{"stop", "tolerance, or certificate: go on until one holds"}
             .under("Stopping and proof")
-            .of("tolerance|certificate"),
+            .of("tolerance|certificate")
+            .not_of_trials(),
         o.stop);
   visit(Field{"certify_every", "Passes over the data between certificates; 0 = at the end only"}
             .under("Stopping and proof")
