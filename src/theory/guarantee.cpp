@@ -8,9 +8,11 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "theory/theorems.hpp"
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 // Every quantity below is a product of at most some 40 correctly rounded operations and a few library
@@ -33,6 +35,11 @@ void converge(Guarantee& row, double rate, double accuracy) {
   row.steps = whole(std::log(accuracy) / std::log1p(-*row.rate));
 }
 
+double shrunk(const Course& c) { return std::exp(c.k * std::log1p(-c.rate)) * c.start; }
+
+// Where nothing is said of the weights.
+CourseBounds along(const Course& c) { return {.residual = shrunk(c)}; }
+
 // ---- ntk scaling, relu [DZPS] ----
 
 // Three events of probability p' = p/3 each may fail: concentration of H(0) (Hoeffding), the number of flips
@@ -52,11 +59,20 @@ void ntk_width(Guarantee& row, const Setting& s, double lambda, double excess) {
   row.width = whole(root * root);
 }
 
+// R' = factor sqrt(n) ||r_0||/(sqrt(m) lambda).
+double ntk_distance(const Course& c, double factor) {
+  return factor * std::sqrt(c.n / c.width) * c.start / c.lambda;
+}
+
 void gradient_flow(Guarantee& row, const Setting& s, double lambda) {
   row.flow = true;
   ntk_width(row, s, lambda, 32);
   row.rate = lambda / 2;
   row.steps = up(-std::log(s.options.accuracy) / *row.rate);
+}
+
+CourseBounds along_flow(const Course& c) {
+  return {.residual = std::exp(c.k * -c.rate) * c.start, .max_distance = ntk_distance(c, 2)};
 }
 
 // ||u(k) - y||^2 <= (1 - x)^k ||u(0) - y||^2, x = eta lambda/2; 1 - sqrt(1 - x) = x/(1 + sqrt(1 - x)).
@@ -65,6 +81,10 @@ void gradient_descent(Guarantee& row, const Setting& s, double lambda) {
   const double n = s.input.n, x = (lambda / n) * (lambda / n) / 8;
   row.step = down(lambda / n / n / 4);
   converge(row, x / (1 + std::sqrt(1 - x)), s.options.accuracy);
+}
+
+CourseBounds along_ntk(const Course& c) {
+  return {.residual = shrunk(c), .max_distance = ntk_distance(c, 4)};
 }
 
 // ---- balanced scaling [OS] ----
@@ -100,6 +120,13 @@ void smooth_descent(Guarantee& row, const Setting& s, double lambda) {
   row.failure_probability = up(1 / s.input.n + s.options.failure_probability);
 }
 
+CourseBounds along_smooth(const Course& c) {
+  const double active = std::fmod(c.width, 2) == 0 ? 1 : 1 - 1 / c.width;  // of ||v||^2
+  const double path = std::sqrt(32 * c.n / c.lambda / active) * c.start / c.norm_y;
+  return {
+      .residual = shrunk(c), .distance = path * std::max(0.0, 1 - c.residual / c.start), .path_length = path};
+}
+
 // m >= 1152 200^3 (1 + D0)^2 n ||X||^6/lambda^4, D0 = ||X|| sqrt(log(1/p)/n). Odd m need nothing more:
 // Lemma 6.9 proves 1/10 where 1/(6 sqrt 2) is used, so a suitable integer m_0^2 exists for them too (and for
 // any m: m_0^2 must be whole).
@@ -132,34 +159,101 @@ void stochastic_descent(Guarantee& row, const Setting& s, double lambda) {
   row.failure_probability = up(1 / n + 2 * p);
 }
 
+// [OS, Thm 3.2]. Its B bounds |phi(0)| too; the proof gives 6 B^2/n^100 where 6 B/n^100 is printed.
+void output_layer(Guarantee& row, const Setting& s, double) {
+  const double B = std::max(s.activation.B, std::abs(s.activation.phi(0)));
+  if (!(B < std::numeric_limits<double>::infinity())) {
+    row.reason = fmt::format("needs a bounded phi'; sup |phi'| of {} is infinite", s.activation.name);
+  } else if (!s.input.lambda_features) {
+    row.reason = "lambda~ = lambda_min(Sigma~) is not given";
+  } else {
+    const LambdaSource& features = *s.input.lambda_features;
+    const double least = 6 * B * B * std::pow(s.input.n, -100);
+    row.lambda_from = features.name;
+    row.verified = features.verified;
+    row.reason =
+        features.value > least
+            ? fmt::format(
+                  "no explicit constant: m >= C B^2 log(n)^2 n/lambda~, C not stated; lambda~ >= {}{}",
+                  decimal(features.value, 3, Rounding::down), features.verified ? "" : " (computed)")
+            : fmt::format("lambda~ is not known to exceed 6 B^2/n^100 = {:.3g}: {} = {:.3g}", least,
+                          features.name, features.value);
+  }
+}
+
 // ---- the rows ----
 
-enum class Needs { relu, smooth };
-enum class Scaling { ntk, balanced };
-enum class Bound { lambda, product, separation };
+enum class Needs { relu, smooth, nothing };
+enum class Scaling { ntk, balanced, any };
+enum class Bound { lambda, product, separation, none };  // which lambda; none: the row finds its own
 
-struct Theorem {
-  const char* name;
+// A guarantee is a row here and what it names: what it says is LaTeX, a formula a line, lambda being that of
+// `bound`. `along` is empty where nothing is said of a single run.
+struct Row {
+  const char *id, *source, *number;
   Needs needs;
   Scaling scaling;
   Bound bound;
+  const char* statement;
   void (*state)(Guarantee&, const Setting&, double lambda);
+  CourseBounds (*along)(const Course&);
 };
 
-constexpr Theorem theorems[] = {
-    {"Du et al. 2018, Thm 3.1", Needs::relu, Scaling::ntk, Bound::lambda, gradient_flow},
-    {"Du et al. 2018, Thm 4.1", Needs::relu, Scaling::ntk, Bound::lambda, gradient_descent},
-    {"Oymak & Soltanolkotabi 2019, Thm 6.2", Needs::smooth, Scaling::balanced, Bound::lambda, smooth_descent},
-    {"Oymak & Soltanolkotabi 2019, Thm 2.1", Needs::smooth, Scaling::balanced, Bound::product,
-     smooth_descent},
-    {"Oymak & Soltanolkotabi 2019, Thm 6.3", Needs::relu, Scaling::balanced, Bound::lambda, relu_descent},
-    {"Oymak & Soltanolkotabi 2019, Thm 2.3", Needs::relu, Scaling::balanced, Bound::product, relu_descent},
-    {"Oymak & Soltanolkotabi 2019, Thm 2.5", Needs::relu, Scaling::balanced, Bound::separation, relu_descent},
-    {"Oymak & Soltanolkotabi 2019, Thm 2.6", Needs::smooth, Scaling::balanced, Bound::product,
-     stochastic_descent}};
+constexpr const char *kDu = "Du et al. 2018", *kOymak = "Oymak & Soltanolkotabi 2019";
+
+constexpr auto kFlow = R"(m > \frac{512 n^5 (\lVert y \rVert^2 + n/2)}{\pi p'^3 \lambda^4}, \quad p' = p/3
+\lVert r(t) \rVert \le e^{-\lambda t/2} \lVert r(0) \rVert)";
+constexpr auto kDescent = R"(m > \frac{8192 n^5 (\lVert y \rVert^2 + n/2)}{\pi p'^3 \lambda^4}, \quad p' = p/3
+\eta = \frac{\lambda}{4 n^2}
+\lVert r_k \rVert \le (1 - \eta \lambda/2)^{k/2} \lVert r_0 \rVert)";
+constexpr auto kSmooth = R"(m \ge \max(((a + \sqrt{a^2 + 4})/2)^2, c + 1)
+a = 32 M (1 + (1 + D_0) B) \sqrt{n} \lVert X \rVert/\lambda, \quad c = 20 \log(n) B^2 \lVert X \rVert^2/\lambda
+D_0 = \lVert X \rVert \sqrt{2 \log(1/p)/n}
+\eta = \frac{n}{2 B^2 \lVert y \rVert^2 \lVert X \rVert^2}
+\lVert r_k \rVert \le (1 - \frac{\lambda}{32 B^2 \lVert X \rVert^2})^k \lVert r_0 \rVert)";
+constexpr auto kRelu = R"(m \ge 1152 \cdot 200^3 (1 + D_0)^2 n \lVert X \rVert^6/\lambda^4
+D_0 = \lVert X \rVert \sqrt{\log(1/p)/n}
+\eta = \frac{n}{3 \lVert y \rVert^2 \lVert X \rVert^2}
+\lVert r_k \rVert \le (1 - \frac{\lambda}{24 \lVert X \rVert^2})^k \lVert r_0 \rVert)";
+constexpr auto kStochastic = R"(m \ge \max(((a + \sqrt{a^2 + 4})/2)^2, c + 1)
+a = 32 \nu M (1 + (1 + D_0) B) \sqrt{n} \lVert X \rVert/\lambda, \quad c = 20 \log(n) B^2 \lVert X \rVert^2/\lambda
+\nu = 4 b^{1/(m d)}/p, \quad b = 3 B \lVert X \rVert/\sqrt{\lambda}, \quad D_0 = \lVert X \rVert \sqrt{2 \log(1/p)/n}
+\eta = \frac{\lambda n}{9 \nu B^4 \lVert y \rVert^2 \lVert X \rVert^2}
+E[\lVert r_k \rVert^2 1_E] \le (1 - \frac{\lambda^2 (m - 1)}{144 m n \nu B^4 \lVert X \rVert^2})^k \lVert r_0 \rVert^2)";
+constexpr auto kFeatures = R"(m \ge C B^2 \log(n)^2 n/\tilde{\lambda}
+\lambda_{\min}(\Phi \Phi^T) \ge \frac{m}{2} (\tilde{\lambda} - 6 B^2/n^{100}))";
+
+constexpr Row rows[] = {
+    {"dzps_3_1", kDu, "3.1", Needs::relu, Scaling::ntk, Bound::lambda, kFlow, gradient_flow, along_flow},
+    {"dzps_4_1", kDu, "4.1", Needs::relu, Scaling::ntk, Bound::lambda, kDescent, gradient_descent, along_ntk},
+    {"os_6_2", kOymak, "6.2", Needs::smooth, Scaling::balanced, Bound::lambda, kSmooth, smooth_descent,
+     along_smooth},
+    {"os_2_1", kOymak, "2.1", Needs::smooth, Scaling::balanced, Bound::product, kSmooth, smooth_descent,
+     along_smooth},
+    {"os_6_3", kOymak, "6.3", Needs::relu, Scaling::balanced, Bound::lambda, kRelu, relu_descent, along},
+    {"os_2_3", kOymak, "2.3", Needs::relu, Scaling::balanced, Bound::product, kRelu, relu_descent, along},
+    {"os_2_5", kOymak, "2.5", Needs::relu, Scaling::balanced, Bound::separation, kRelu, relu_descent, along},
+    {"os_2_6", kOymak, "2.6", Needs::smooth, Scaling::balanced, Bound::product, kStochastic,
+     stochastic_descent, nullptr},
+    {"os_3_2", kOymak, "3.2", Needs::nothing, Scaling::any, Bound::none, kFeatures, output_layer, nullptr}};
+
+const Row& row_of(std::string_view id) {
+  const auto* found =
+      std::find_if(std::begin(rows), std::end(rows), [&](const Row& row) { return row.id == id; });
+  if (found == std::end(rows)) throw std::out_of_range(fmt::format("no theorem {}", id));
+  return *found;
+}
+
+Theorem named(const Row& row) {
+  const char* lambda = row.bound == Bound::product      ? "\n\\lambda = \\mu_1^2 \\lambda_{\\min}(G \\circ G)"
+                       : row.bound == Bound::separation ? "\n\\lambda = \\frac{\\delta}{100 n^2}"
+                                                        : "";
+  return {row.id, row.source, row.number, std::string(row.statement) + lambda};
+}
 
 // Why the theorem says nothing about phi; empty if it does.
 std::string obstacle(Needs needs, const Activation& phi) {
+  if (needs == Needs::nothing) return "";
   const bool relu = phi.name == "relu" && !phi.smooth();
   if (needs == Needs::relu) return relu ? "" : fmt::format("needs relu; phi is {}", phi.name);
   if (!(phi.B < std::numeric_limits<double>::infinity()))
@@ -167,7 +261,8 @@ std::string obstacle(Needs needs, const Activation& phi) {
   return phi.smooth() ? "" : fmt::format("needs a smooth phi; sup |phi''| of {} is infinite", phi.name);
 }
 
-std::vector<LambdaSource> bounds(Bound bound, const Setting& s) {
+std::vector<LambdaSource> lambdas(Bound bound, const Setting& s) {
+  if (bound == Bound::none) return {};
   if (bound == Bound::lambda) return s.input.lambdas;
   if (bound == Bound::separation) {  // any smaller delta is one too, and the proof needs delta <= sqrt(2): n
                                      // = 1 has none
@@ -185,8 +280,11 @@ void also(std::string& reason, const std::string& more) {
   reason = reason.empty() ? more : more + "; " + reason;
 }
 
-Guarantee apply(const Theorem& theorem, const Setting& s, const LambdaSource& lambda) {
-  Guarantee row{.theorem = theorem.name, .lambda_from = lambda.name, .verified = lambda.verified};
+Guarantee apply(const Row& theorem, const Setting& s, const LambdaSource& lambda) {
+  Guarantee row{.id = theorem.id,
+                .theorem = named(theorem).title(),
+                .lambda_from = lambda.name,
+                .verified = lambda.verified};
   if (!(lambda.value > 0)) {
     row.reason =
         fmt::format("lambda_min is not known to be positive: {} = {:.3g}", lambda.name, lambda.value);
@@ -209,30 +307,6 @@ Guarantee apply(const Theorem& theorem, const Setting& s, const LambdaSource& la
     row.holds = false;
     also(row.reason, fmt::format("fails with probability up to {}, {:.2g} above 1: n = {} is too small",
                                  decimal(failure, 3, Rounding::up), failure - 1, s.input.n));
-  }
-  return row;
-}
-
-// [OS, Thm 3.2]. Its B bounds |phi(0)| too; the proof gives 6 B^2/n^100 where 6 B/n^100 is printed.
-Guarantee output_layer(const Setting& s) {
-  Guarantee row{.theorem = "Oymak & Soltanolkotabi 2019, Thm 3.2"};
-  const double B = std::max(s.activation.B, std::abs(s.activation.phi(0)));
-  if (!(B < std::numeric_limits<double>::infinity())) {
-    row.reason = fmt::format("needs a bounded phi'; sup |phi'| of {} is infinite", s.activation.name);
-  } else if (!s.input.lambda_features) {
-    row.reason = "lambda~ = lambda_min(Sigma~) is not given";
-  } else {
-    const LambdaSource& features = *s.input.lambda_features;
-    const double least = 6 * B * B * std::pow(s.input.n, -100);
-    row.lambda_from = features.name;
-    row.verified = features.verified;
-    row.reason =
-        features.value > least
-            ? fmt::format(
-                  "no explicit constant: m >= C B^2 log(n)^2 n/lambda~, C not stated; lambda~ >= {}{}",
-                  decimal(features.value, 3, Rounding::down), features.verified ? "" : " (computed)")
-            : fmt::format("lambda~ is not known to exceed 6 B^2/n^100 = {:.3g}: {} = {:.3g}", least,
-                          features.name, features.value);
   }
   return row;
 }
@@ -263,18 +337,45 @@ std::vector<Guarantee> guarantees(const Activation& activation, const GuaranteeI
   GuaranteeOptions each = options;  // of the networks may fail with its share of p
   each.failure_probability /= input.networks;
   const Setting setting{activation, input, each};
-  std::vector<Guarantee> rows;
-  for (const Theorem& theorem : theorems) {
-    const std::vector<LambdaSource> sources = bounds(theorem.bound, setting);
-    if (std::string reason = obstacle(theorem.needs, activation); !reason.empty())
-      rows.push_back({.theorem = theorem.name, .reason = reason});
-    else if (sources.empty())
-      rows.push_back({.theorem = theorem.name, .reason = "lambda_min(G o G) is not given"});
-    else
-      for (const LambdaSource& lambda : sources) rows.push_back(apply(theorem, setting, lambda));
+  std::vector<Guarantee> found;
+  for (const Row& theorem : rows) {
+    Guarantee row{.id = theorem.id, .theorem = named(theorem).title()};
+    const std::vector<LambdaSource> sources = lambdas(theorem.bound, setting);
+    row.reason = obstacle(theorem.needs, activation);
+    if (row.reason.empty() && theorem.bound == Bound::none)
+      theorem.state(row, setting, 0);
+    else if (row.reason.empty() && sources.empty())
+      row.reason = "lambda_min(G o G) is not given";
+    else if (row.reason.empty())
+      for (const LambdaSource& lambda : sources) found.push_back(apply(theorem, setting, lambda));
+    if (!row.reason.empty()) found.push_back(std::move(row));
   }
-  rows.push_back(output_layer(setting));
-  return rows;
+  return found;
 }
+
+std::vector<Theorem> theorems() {
+  std::vector<Theorem> all;
+  for (const Row& row : rows) all.push_back(named(row));
+  return all;
+}
+
+Theorem theorem(std::string_view id) { return named(row_of(id)); }
+
+namespace internal {
+
+bool covers(std::string_view id, const Activation& activation, std::string_view scaling) {
+  const Row& row = row_of(id);
+  const bool scaled = row.scaling == Scaling::any || (row.scaling == Scaling::ntk) == (scaling == "ntk");
+  return scaled && obstacle(row.needs, activation).empty();
+}
+
+bool needs_product(std::string_view id) { return row_of(id).bound == Bound::product; }
+
+CourseBounds bounds_along(std::string_view id, const Course& course) {
+  const auto along = row_of(id).along;
+  return along != nullptr ? along(course) : CourseBounds{};
+}
+
+}  // namespace internal
 
 }  // namespace zeroloss

@@ -11,8 +11,11 @@
 #include <map>
 #include <numbers>
 #include <random>
+#include <set>
 #include <sstream>
 #include <stdexcept>
+
+#include "theory/theorems.hpp"
 
 namespace zeroloss {
 namespace {
@@ -161,6 +164,69 @@ TEST(GuaranteeExact, OrderAndSources) {
   EXPECT_EQ(names(guarantees(relu(), input)), "3.1+ 3.1+ 4.1+ 4.1+ 6.2 2.1 6.3+ 6.3+ 2.3+ 2.5+ 2.6 3.2 ");
   EXPECT_EQ(names(guarantees(smooth(1, 1), input)), "3.1 4.1 6.2+ 6.2+ 2.1+ 6.3 2.3 2.5 2.6+ 3.2 ");
   EXPECT_FALSE(rows(guarantees(relu(), input), "6.3")[1].verified);
+}
+
+// ---- the register ----
+
+TEST(Theorems, HaveIdsOfTheirOwn) {
+  std::set<std::string> ids;
+  for (const Theorem& one : theorems()) {
+    EXPECT_TRUE(ids.insert(one.id).second) << one.id;
+    EXPECT_EQ(theorem(one.id).title(), one.title());
+    EXPECT_FALSE(one.statement.empty()) << one.id;
+  }
+  EXPECT_EQ(ids.size(), 9u);
+  EXPECT_EQ(theorem("dzps_4_1").title(), "Du et al. 2018, Thm 4.1");
+  EXPECT_THROW(theorem("dzps_9_9"), std::out_of_range);
+  for (const Guarantee& row : guarantees(relu(), points())) EXPECT_EQ(row.theorem, theorem(row.id).title());
+}
+
+TEST(Theorems, CoverTheirActivationAndScaling) {
+  const auto covered = [](const Activation& phi, const char* scaling) {
+    std::string numbers;
+    for (const Theorem& one : theorems())
+      if (internal::covers(one.id, phi, scaling)) numbers += one.number + " ";
+    return numbers;
+  };
+  EXPECT_EQ(covered(relu(), "ntk"), "3.1 4.1 3.2 ");
+  EXPECT_EQ(covered(relu(), "balanced"), "6.3 2.3 2.5 3.2 ");
+  EXPECT_EQ(covered(smooth(1, 1), "ntk"), "3.2 ");
+  EXPECT_EQ(covered(smooth(1, 1), "balanced"), "6.2 2.1 2.6 3.2 ");
+  std::string products;
+  for (const Theorem& one : theorems())
+    if (internal::needs_product(one.id)) products += one.number + " ";
+  EXPECT_EQ(products, "2.1 2.3 2.6 ");
+}
+
+// The formulas of theory 4 and of the proofs, at numbers that can be read off.
+TEST(Theorems, BoundARunAtEveryStep) {
+  const internal::Course course{
+      .n = 9, .width = 4, .lambda = 0.5, .norm_y = 2, .start = 6, .rate = 0.25, .k = 3, .residual = 1.5};
+  const double shrunk = 6 * 27.0 / 64;
+  const auto descent = internal::bounds_along("dzps_4_1", course);
+  EXPECT_CLOSE(*descent.residual, shrunk);
+  EXPECT_CLOSE(*descent.max_distance, 4 * 1.5 * 6 / 0.5);
+  EXPECT_FALSE(descent.distance || descent.path_length);
+  const auto flow = internal::bounds_along("dzps_3_1", course);
+  EXPECT_CLOSE(*flow.residual, 6 * std::exp(-0.75));
+  EXPECT_CLOSE(*flow.max_distance, 2 * 1.5 * 6 / 0.5);
+  for (const char* id : {"os_6_2", "os_2_1"}) {
+    internal::Course odd = course;
+    const auto even = internal::bounds_along(id, course);
+    EXPECT_CLOSE(*even.residual, shrunk);
+    EXPECT_CLOSE(*even.path_length, 24 * 6 / 2.0);
+    EXPECT_CLOSE(*even.distance, 72 * 0.75);
+    EXPECT_FALSE(even.max_distance);
+    odd.width = 3;
+    EXPECT_CLOSE(*internal::bounds_along(id, odd).path_length, 72 * std::sqrt(1.5));
+  }
+  for (const char* id : {"os_6_3", "os_2_3", "os_2_5"}) {
+    const auto relu = internal::bounds_along(id, course);
+    EXPECT_CLOSE(*relu.residual, shrunk);
+    EXPECT_FALSE(relu.max_distance || relu.distance || relu.path_length);
+  }
+  for (const char* id : {"os_2_6", "os_3_2"})  // a mean over runs; no descent at all
+    EXPECT_FALSE(internal::bounds_along(id, course).residual) << id;
 }
 
 // ---- oracle ----

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "zeroloss/core/fields.hpp"
@@ -38,9 +39,28 @@ struct GuaranteeOptions {
   double width = 0;  ///< hidden units of a given network; 0 = none given: `holds` ignores the width
 };
 
+/// A theorem, whatever the data.
+struct Theorem {
+  std::string id;      ///< "dzps_4_1": paper and number
+  std::string source;  ///< "Du et al. 2018"
+  std::string number;  ///< "4.1"
+  /// LaTeX, a formula a line: width, step and what they give, but for the failure probability. Symbols are
+  /// those of theory 4; letters, numbers, ^ _ ( ) [ ] + - = < > / , ' and the commands frac sqrt tilde quad cdot
+  /// circ le ge log max min lVert rVert and Greek letters.
+  std::string statement;
+
+  std::string title() const { return source + ", Thm " + number; }
+};
+
+/// All, in the order of theory 4.
+std::vector<Theorem> theorems();
+/// Throws std::out_of_range for an id that is not among them.
+Theorem theorem(std::string_view id);
+
 /// One theorem applied to one data set. Numbers are doubles rounded in the safe direction (width and steps
 /// up, step and rate down, by some 1e-14 relative); widths reach 1e40, and one beyond 1.8e308 is infinite.
 struct Guarantee {
+  std::string id = {};           ///< Theorem::id
   std::string theorem = {};      ///< "Du et al. 2018, Thm 4.1", ..
   std::string lambda_from = {};  ///< which bound of lambda; empty where the theorem does not apply to phi
   bool verified = false;         ///< lambda is a verified bound
