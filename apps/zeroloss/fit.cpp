@@ -11,6 +11,7 @@
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/present/fit.hpp"
+#include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -85,10 +86,11 @@ void add_fit(Command& command, Session& session) {
       .one_of({"ntk", "balanced"});
   training
       .option("--step", o.fit.step,
-              "Of gd and sgd: a number, auto (1.5/||J||^2), or theorem (what the paper allows)")
+              fmt::format("Of {}: a number, auto (1.5/||J||^2), or theorem (what the paper allows)",
+                          optimizers_with(&OptimizerFacts::step)))
       .type_name("NUMBER|auto|theorem");
   stopping.option("--tolerance", o.fit.tolerance,
-                  "Relative misfit to reach; 0 = 1e-6, for gauss_newton 1e-9, for float32 1e-4");
+                  fmt::format("Relative misfit to reach; 0 = {}, for float32 1e-4", default_tolerances()));
   stopping.option("--stop", o.fit.stop, "tolerance, or certificate: go on until one holds")
       .one_of({"tolerance", "certificate"});
   stopping.option("--certify-every", o.fit.certify_every,

@@ -13,6 +13,7 @@
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/present/sweep.hpp"
+#include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -175,7 +176,8 @@ void add_sweep(Command& command, Session& session) {
       "Each trial is the run of zeroloss fit with the same options and the seed in the table `trials` of\n"
       "trials.db. Several processes may work on one --out at the same time; a stopped one is continued.");
 
-  const auto axis = [axes = command.group("Axes")](const char* flag, std::string& field, const char* help) {
+  const auto axis = [axes = command.group("Axes")](const char* flag, std::string& field,
+                                                   const std::string& help) {
     axes.option(flag, field, help).type_name("VALUES");
   };
   axis("--n", o.n, "Points: of a generated set, or of a random subset [all]");
@@ -184,9 +186,10 @@ void add_sweep(Command& command, Session& session) {
   axis("--activation", o.activation,
        "relu, softplus, tanh, sigmoid, erf, gelu, silu, quadratic; a comma separated list [relu]");
   axis("--scaling", o.scaling, "Output weights: ntk, balanced [ntk]");
-  axis("--step", o.step, "Of gd and sgd: numbers, auto, theorem [auto]");
+  axis("--step", o.step, "Of " + optimizers_with(&OptimizerFacts::step) + ": numbers, auto, theorem [auto]");
   axis("--noise", o.noise, "Probability that a label is replaced, in [0, 1] [none]");
-  axis("--tolerance", o.tolerance, "Relative misfit that is success [1e-4; 1e-6 for float64]");
+  axis("--tolerance", o.tolerance,
+       "Relative misfit that is success [1e-4; with float64 " + default_tolerances() + "]");
 
   const Command trials = command.group("Trials");
   trials.option("--trials", s.trials, "Of each cell; with --adaptive, in each round");

@@ -8,4 +8,7 @@ namespace zeroloss::app {
 /// must outlive the parsing.
 void add_training_options(const Command& command, FitOptions& options);
 
+/// "1e-6, for gauss_newton 1e-9": with float64, where none is given.
+std::string default_tolerances();
+
 }  // namespace zeroloss::app

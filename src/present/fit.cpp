@@ -11,6 +11,8 @@
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/network/model.hpp"
+#include "zeroloss/theory/guarantee.hpp"
+#include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -28,7 +30,7 @@ std::string proof_text(const FitOptions& options, const FitResult& r) {
   const char* who = several ? "of every class " : "";
   double longest = 0;
   for (const OutputResult& output : r.outputs) longest = std::max(longest, output.step);
-  if (options.optimizer == "output_layer")
+  if (!optimizer(options.optimizer).hidden)
     return fmt::format(
         "proved, rounding included: output weights {}within {} of these, with these hidden weights, fit "
         "exactly\n",
@@ -71,11 +73,11 @@ std::string facts(const FitOptions& o, const FitResult& r) {
   if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));
   fact("relative misfit", above(r.relative_misfit));
   if (r.certificate.lambda_min > 0 && r.outputs.size() == 1)
-    fact(o.optimizer == "output_layer" ? "lambda_min(Phi Phi^T) >=" : "lambda_min(J J^T) >=",
+    fact(!optimizer(o.optimizer).hidden ? "lambda_min(Phi Phi^T) >=" : "lambda_min(J J^T) >=",
          decimal(r.certificate.lambda_min, 4, Rounding::down));
   if (r.certificate.margin > 0)
     fact("margin of the proof", fmt::format("{} (above 1 it holds)", below(r.certificate.margin)));
-  if (o.optimizer != "output_layer") {
+  if (optimizer(o.optimizer).hidden) {
     fact("farthest neuron moved", fmt::format("{:.3g}", r.max_distance));
     fact("signs flipped", fmt::format("{:.3g} %", 100 * r.flipped_fraction));
   }
@@ -155,7 +157,7 @@ std::string figure_title(const Dataset& data, const FitOptions& options) {
 std::string bound_name(const FitResult& r) {
   const TheoremBeside& t = r.outputs.front().theorem;
   if (t.theorem.empty()) return "";
-  const std::string number = t.theorem.substr(t.theorem.rfind(", ") + 2);
+  const std::string number = "Thm " + theorem(t.id).number;
   return t.holds ? "bound of " + number : number + " (conditions not met)";
 }
 

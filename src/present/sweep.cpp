@@ -11,6 +11,7 @@
 #include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -66,7 +67,7 @@ std::string setting(const SweepOptions& o, const SweepResult& r) {
   add(false, o.fit.precision);
   fact("network", fixed);
   fixed = o.fit.optimizer;
-  add(a.step.size() > 1 || (o.fit.optimizer != "gd" && o.fit.optimizer != "sgd"), "step " + c.step);
+  add(a.step.size() > 1 || !optimizer(o.fit.optimizer).step, "step " + c.step);
   add(false, fmt::format("at most {} steps", with_commas(o.fit.max_steps)));
   add(a.tolerance.size() > 1, fmt::format("until ||r||/||y|| <= {}", c.tolerance));
   fact("training", fixed);

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <type_traits>
+
+#include "core/parse.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -25,11 +26,8 @@ Axis axis(const char* name, const std::vector<T>& values) {
   Axis result{name, {}, !std::is_same_v<T, std::string>};
   for (const T& value : values) result.values.push_back(fmt::format("{}", value));
   if constexpr (std::is_same_v<T, std::string>)  // steps are numbers, unless one is auto or theorem
-    result.numeric = std::all_of(values.begin(), values.end(), [](const std::string& value) {
-      char* end = nullptr;
-      std::strtod(value.c_str(), &end);
-      return !value.empty() && *end == '\0';
-    });
+    result.numeric = std::all_of(values.begin(), values.end(),
+                                 [](const std::string& value) { return parsed_number(value).has_value(); });
   return result;
 }
 
@@ -132,7 +130,7 @@ Transition transition(const std::vector<double>& y, const std::vector<const Cell
   return result;
 }
 
-double number(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
+double number(const std::string& text) { return parsed_number(text).value_or(0); }
 
 std::vector<Transition> transitions(const Panel& panel, const std::vector<CellResult>& cells) {
   std::vector<std::size_t> order(panel.y_values.size());

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
-#include "train/combine.hpp"
-#include "train/fit_options.hpp"
-#include "train/optimizer.hpp"
 #include "network/prepare.hpp"
+#include "train/combine.hpp"
 #include "train/engine/small_trainer.hpp"
+#include "train/fit_options.hpp"
 #include "train/loop.hpp"
+#include "train/optimizers/descent.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
@@ -43,12 +42,11 @@ struct Output {
 
 template <class T>
 Output descend(const RowMatrix& X, const Vector& y, const TwoLayer& start, const Activation& phi,
-               const FitOptions& options, Progress& progress) {
+               const CheckedOptions& options, Progress& progress) {
   const double unit = unit_of(y);
-  const double step =
-      options.step == "auto"
-          ? auto_step(Trainer<T>(points<T>(X, Space::weights), start, phi, Space::weights), options)
-          : std::strtod(options.step.c_str(), nullptr);
+  const double step = options.rule.kind == Step::Kind::automatic
+                          ? auto_step(Trainer<T>(points<T>(X, Space::weights), start, phi, Space::weights))
+                          : options.rule.value;
   SmallTrainer<T> trainer(X, y, start, phi, step);
   const auto misfit = [&] { return trainer.residual_norm() / unit; };
   const double begin = misfit();
@@ -74,8 +72,9 @@ Output descend(const RowMatrix& X, const Vector& y, const TwoLayer& start, const
 }  // namespace
 
 Trial train_trial(const Dataset& data, const FitOptions& given, bool certify, Progress& progress) {
-  const FitOptions options = checked(given);
-  const bool plain = options.step != "theorem" && options.stop == "tolerance" && !options.polish;
+  const CheckedOptions options = checked(given);
+  const bool plain =
+      options.rule.kind != Step::Kind::theorem && options.stop == "tolerance" && !options.polish;
   if (!plain || !trains_small(options, data.n(), data.d()))
     return whole_fit(data, options, certify, progress);
 

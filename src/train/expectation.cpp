@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "theory/theorems.hpp"
+#include "train/optimizers/optimizers.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/kernel/dual.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
@@ -14,35 +16,29 @@ namespace {
 
 constexpr Index kEveryEigenvalue = 3000;  // points up to which all of theory is computed unasked
 
-// Which theorem covers a run; empty if none does.
-std::string theorem_for(const Activation& activation, const FitOptions& options) {
-  const bool relu = activation.name == "relu", bounded = activation.smooth() && activation.B < 1e300;
-  const bool ntk = options.scaling == "ntk", gd = options.optimizer == "gd";
-  if (ntk && relu && gd) return "Du et al. 2018, Thm 4.1";
-  if (ntk && relu && options.optimizer == "flow") return "Du et al. 2018, Thm 3.1";
-  if (!ntk && relu && gd) return "Oymak & Soltanolkotabi 2019, Thm 6.3";
-  if (!ntk && bounded && gd) return "Oymak & Soltanolkotabi 2019, Thm 6.2";
-  if (!ntk && bounded && options.optimizer == "sgd" && options.batch == 1)
-    return "Oymak & Soltanolkotabi 2019, Thm 2.6";
-  return "";
+// The id of the theorem that covers a run; empty if none does. That of sgd is about single points.
+std::string_view theorem_for(const Activation& activation, const CheckedOptions& options) {
+  for (const std::string_view id : options.method->theorems)
+    if (!id.empty() && options.batch == 1 && covers(id, activation, options.scaling)) return id;
+  return {};
 }
 
 }  // namespace
 
-PointTheory point_theory(const TrainingSet& set, const Activation& activation, const FitOptions& options,
+PointTheory point_theory(const TrainingSet& set, const Activation& activation, const CheckedOptions& options,
                          Progress& progress) {
   const RowMatrix &X = set.points.X, &distinct = set.X();
   const SerialBlas serial;  // the theorems' steps decide the course of a run: no bit may depend on threads
   PointTheory theory;
   const bool all = X.rows() <= kEveryEigenvalue;
   if (!all) theory.missing = fmt::format("computed for at most {} points", kEveryEigenvalue);
-  if (!all && options.step != "theorem") return theory;
+  if (!all && options.rule.kind != Step::Kind::theorem) return theory;
   theory.norm_X = spectral_norm_bound(X);
   const Kernel kernel = sigma(activation);
   Gram<double> work{Packed<double>(distinct.rows())};
   const auto found = lambda_min(work, distinct, kernel, true, progress);
   theory.lambda = {"lambda_min", found.verified.holds ? found.verified.lambda_min : 0, found.verified.holds};
-  if (options.optimizer == "sgd") {
+  if (const auto id = theorem_for(activation, options); !id.empty() && needs_product(id)) {
     const auto product = lambda_min(work, distinct, power(2), true, progress).verified;
     theory.product = {"lambda_min(G o G)", product.holds ? product.lambda_min : 0, product.holds};
   }
@@ -55,21 +51,20 @@ PointTheory point_theory(const TrainingSet& set, const Activation& activation, c
   return theory;
 }
 
-Expectation::Expectation(const PointTheory& theory, const Activation& activation, const FitOptions& options,
-                         const RowMatrix& X, const Vector& y, Index outputs)
+Expectation::Expectation(const PointTheory& theory, const Activation& activation,
+                         const CheckedOptions& options, const RowMatrix& X, const Vector& y, Index outputs)
     : theory_(theory),
       options_(options),
       n_(static_cast<double>(X.rows())),
       norm_y_(norm_above(y)),
-      unit_(norm_y_ > 0 ? y.norm() : 1),
-      ntk_(options.scaling == "ntk"),
-      smooth_(activation.smooth()) {
-  theorem_.theorem = theorem_for(activation, options);
-  if (theorem_.theorem.empty()) {
+      unit_(norm_y_ > 0 ? y.norm() : 1) {
+  theorem_.id = theorem_for(activation, options);
+  if (theorem_.id.empty()) {
     theorem_.reason = fmt::format("no theorem covers {} with {} scaling and {}", activation.name,
                                   options.scaling, options.optimizer);
     return;
   }
+  theorem_.theorem = zeroloss::theorem(theorem_.id).title();
   if (!theory.lambda) {
     theorem_.reason = "lambda_min was not computed: " + theory.missing;
     return;
@@ -85,8 +80,8 @@ Expectation::Expectation(const PointTheory& theory, const Activation& activation
   input.mu_phi = std::abs(hermite(activation, true).mu[1]) * (1 - 1e-14);
   const auto rows =
       guarantees(activation, input, {options.failure_probability, 0.5, static_cast<double>(options.width)});
-  const auto row = std::find_if(rows.begin(), rows.end(),
-                                [&](const Guarantee& g) { return g.theorem == theorem_.theorem; });
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [&](const Guarantee& g) { return g.id == theorem_.id; });
   theorem_.holds = row->holds && row->verified;
   theorem_.step = row->step.value_or(0);
   theorem_.width = row->width.value_or(0);
@@ -94,6 +89,8 @@ Expectation::Expectation(const PointTheory& theory, const Activation& activation
   theorem_.reason = row->reason;
   rate_ = row->rate.value_or(0);
 }
+
+bool Expectation::flow() const { return options_.method->facts.flow; }
 
 void Expectation::begin(double v_squares, const Vector& r0, double step) {
   r0_ = r0.norm();
@@ -113,29 +110,26 @@ void Expectation::begin(double v_squares, const Vector& r0, double step) {
 
 void Expectation::complete(CurvePoint& point) const {
   const double k = flow() ? point.time : static_cast<double>(point.step);
-  if (weights_.size() > 0 && (flow() || options_.optimizer == "gd")) {
+  if (const auto left = options_.method->left; weights_.size() > 0 && left != nullptr) {
     double squares = 0;
-    for (Index i = 0; i < weights_.size(); ++i) {
-      const double decay = scale_ * theory_.values(i);
-      const double log_factor = flow()              ? -decay
-                                : step_ * decay < 1 ? std::log1p(-step_ * decay)
-                                                    : std::log(std::abs(1 - step_ * decay));
-      if (weights_(i) > 0) squares += weights_(i) * (k == 0 ? 1 : std::exp(2 * k * log_factor));
-    }
+    for (Index i = 0; i < weights_.size(); ++i)
+      if (weights_(i) > 0)
+        squares += weights_(i) * (k == 0 ? 1 : left(scale_ * theory_.values(i), step_, options_, k));
     point.forecast = std::sqrt(squares) / unit_;
   }
-  if (rate_ == 0 || options_.optimizer == "sgd") return;  // Thm 2.6 bounds a mean over runs, not one run
-  const double log_factor = flow() ? -rate_ : std::log1p(-rate_);
-  point.bound_misfit = std::exp(k * log_factor) * r0_ / unit_;
-  const double lambda = theory_.lambda->value, m = static_cast<double>(options_.width);
-  if (ntk_) {
-    point.bound_max_distance = (flow() ? 2 : 4) * std::sqrt(n_ / m) * r0_ / lambda;
-  } else if (smooth_ && options_.optimizer == "gd") {
-    const double active = options_.width % 2 == 0 ? 1 : 1 - 1 / m;  // of ||v||^2
-    const double path = std::sqrt(32 * n_ / lambda / active) * r0_ / norm_y_;
-    point.bound_path_length = path;
-    point.bound_distance = path * std::max(0.0, 1 - point.relative_misfit * unit_ / r0_);
-  }
+  if (rate_ == 0) return;
+  const auto bounds = bounds_along(theorem_.id, {.n = n_,
+                                                 .width = static_cast<double>(options_.width),
+                                                 .lambda = theory_.lambda->value,
+                                                 .norm_y = norm_y_,
+                                                 .start = r0_,
+                                                 .rate = rate_,
+                                                 .k = k,
+                                                 .residual = point.relative_misfit * unit_});
+  if (bounds.residual) point.bound_misfit = *bounds.residual / unit_;
+  point.bound_max_distance = bounds.max_distance;
+  point.bound_distance = bounds.distance;
+  point.bound_path_length = bounds.path_length;
 }
 
 }  // namespace zeroloss::internal

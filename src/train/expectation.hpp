@@ -3,8 +3,8 @@
 #include <string>
 
 #include "network/prepare.hpp"
+#include "train/fit_options.hpp"
 #include "zeroloss/core/progress.hpp"
-#include "zeroloss/train/fit.hpp"
 #include "zeroloss/theory/guarantee.hpp"
 
 /// What theory says about a run before it begins: the infinitely wide network's curve from the drawn outputs,
@@ -14,7 +14,7 @@ namespace zeroloss::internal {
 /// Of the points alone; one for all outputs.
 struct PointTheory {
   std::optional<LambdaSource> lambda;   ///< lambda_min(Sigma); empty if it was not computed
-  std::optional<LambdaSource> product;  ///< lambda_min(G o G), for sgd
+  std::optional<LambdaSource> product;  ///< lambda_min(G o G), where its theorem asks for it
   double norm_X = 0;                    ///< ||X||, proven upper bound
   Vector values;                        ///< eigenvalues of Sigma of all samples; empty if not computed
   Matrix vectors;
@@ -23,14 +23,14 @@ struct PointTheory {
 
 /// Up to 3,000 points everything; beyond, lambda and norm_X only if `step` is "theorem". Two or three
 /// factorisations and one eigendecomposition. lambda and product are those of the distinct points.
-PointTheory point_theory(const TrainingSet& set, const Activation& activation, const FitOptions& options,
+PointTheory point_theory(const TrainingSet& set, const Activation& activation, const CheckedOptions& options,
                          Progress& progress);
 
 /// Of one output.
 class Expectation {
  public:
   /// `outputs` are trained in all: the failure probability is shared among them.
-  Expectation(const PointTheory& theory, const Activation& activation, const FitOptions& options,
+  Expectation(const PointTheory& theory, const Activation& activation, const CheckedOptions& options,
               const RowMatrix& X, const Vector& y, Index outputs);
 
   /// The theorem for this activation, scaling and optimizer; its `step` is 0 if lambda is not known.
@@ -44,14 +44,13 @@ class Expectation {
   void complete(CurvePoint& point) const;
 
  private:
-  bool flow() const { return options_.optimizer == "flow"; }
+  bool flow() const;
 
   const PointTheory& theory_;
-  const FitOptions& options_;
+  const CheckedOptions& options_;
   TheoremBeside theorem_;
   double n_, norm_y_, unit_;  // unit_: what relative misfits are divided by
-  bool ntk_, smooth_;
-  double rate_ = 0;  // of ||r||, a step (flow: of time), at the step that counts
+  double rate_ = 0;           // of ||r||, a step (flow: of time), at the step that counts
   double step_ = 0, r0_ = 0, scale_ = 0;
   Vector weights_;  // squared components of r0 along the eigenvectors
 };

@@ -12,6 +12,7 @@
 #include "train/combine.hpp"
 #include "train/fit_options.hpp"
 #include "train/loop.hpp"
+#include "train/optimizers/optimizers.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/text.hpp"
@@ -20,8 +21,8 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-Space space_of(const FitOptions& options, Index n, Index d) {
-  if (weights_only(options) || trains_small(options, n, d) || options.space == "weights")
+Space space_of(const CheckedOptions& options, Index n, Index d) {
+  if (!options.method->facts.gram || trains_small(options, n, d) || options.space == "weights")
     return Space::weights;
   return options.space == "gram" ? Space::gram : cheaper_space(n, d, options.activation == "relu");
 }
@@ -126,9 +127,9 @@ void gather(RunState state, const Run& run, const Matrix& Y, FitResult& result) 
   result.tolerance = run.options.tolerance;
   result.certificate = combined(certificates);
   if (polished) result.polished = std::move(with_kinks);
-  result.forecast_missing = run.options.optimizer == "gd" || run.options.optimizer == "flow"
+  result.forecast_missing = run.options.method->facts.forecast
                                 ? run.theory.missing
-                                : "for gd and flow only";
+                                : fmt::format("for {} only", optimizers_with(&OptimizerFacts::forecast));
 }
 
 }  // namespace
@@ -140,7 +141,7 @@ std::string name(Status status) {
 
 FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) {
   const auto began = std::chrono::steady_clock::now();
-  const FitOptions options = checked(given);
+  const CheckedOptions options = checked(given);
   const Activation& phi = activation(options.activation);
   progress.stage("preparing the points");
   TrainingSet set = training_set(data, options.center, options.normalize);
@@ -161,14 +162,7 @@ FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) 
   const Space space = space_of(options, X.rows(), X.cols());
   result.space = space == Space::gram ? "gram" : "weights";
   require_training_memory(options, space, X.rows(), X.cols(), Y.cols());
-  Run run{options,
-          phi,
-          set,
-          X,
-          Y,
-          space,
-          trains_small(options, X.rows(), X.cols()),
-          point_theory(set, phi, options, progress)};
+  Run run{options, phi, set, X, Y, space, point_theory(set, phi, options, progress)};
   if (options.precision == "float32")
     run.points32 = points<float>(X, space);
   else

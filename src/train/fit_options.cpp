@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <stdexcept>
 
+#include "core/parse.hpp"
 #include "train/engine/small_trainer.hpp"
+#include "train/optimizers/optimizers.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -16,20 +17,27 @@ void require(bool met, const std::string& what) {
   if (!met) throw std::invalid_argument("fit: " + what);
 }
 
-void one_of(const char* option, const std::string& value, std::initializer_list<const char*> allowed) {
+void one_of(const char* option, const std::string& value, const std::vector<std::string_view>& allowed) {
   const bool known = std::find(allowed.begin(), allowed.end(), value) != allowed.end();
   require(known, fmt::format("{} must be one of {}; got \"{}\"", option, fmt::join(allowed, ", "), value));
 }
 
 }  // namespace
 
-bool weights_only(const FitOptions& o) {
-  return o.optimizer == "sgd" || o.optimizer == "flow" || o.optimizer == "output_layer";
+Step::Step(const std::string& text) {
+  if (text == "auto") return;
+  kind = text == "theorem" ? Kind::theorem : Kind::number;
+  if (kind == Kind::theorem) return;
+  value = parsed_number(text).value_or(0);
+  require(value > 0 && std::isfinite(value),
+          fmt::format("step must be a number > 0, auto or theorem; got \"{}\"", text));
 }
 
-FitOptions checked(FitOptions o) {
+CheckedOptions checked(const FitOptions& o) {
+  std::vector<std::string_view> names;
+  for (const OptimizerFacts& known : optimizers()) names.push_back(known.name);
   one_of("scaling", o.scaling, {"ntk", "balanced"});
-  one_of("optimizer", o.optimizer, {"gd", "sgd", "gauss_newton", "flow", "output_layer"});
+  one_of("optimizer", o.optimizer, names);
   one_of("precision", o.precision, {"float64", "float32"});
   one_of("stop", o.stop, {"tolerance", "certificate"});
   one_of("space", o.space, {"auto", "weights", "gram"});
@@ -50,31 +58,29 @@ FitOptions checked(FitOptions o) {
   require(o.checkpoint_every_s > 0,
           fmt::format("checkpoint_every_s must be > 0; got {}", o.checkpoint_every_s));
 
-  const bool descent = o.optimizer == "gd" || o.optimizer == "sgd";
-  if (o.step != "auto" && o.step != "theorem") {
-    char* end = nullptr;
-    const double step = std::strtod(o.step.c_str(), &end);
-    require(!o.step.empty() && *end == '\0' && step > 0 && std::isfinite(step),
-            fmt::format("step must be a number > 0, auto or theorem; got \"{}\"", o.step));
-  }
-  require(descent || o.step == "auto",
-          fmt::format("step is for gd and sgd; {} chooses its own: leave step out", o.optimizer));
-  require(descent || o.precision == "float64",
-          fmt::format("precision float32 is for gd and sgd; {} needs float64", o.optimizer));
+  CheckedOptions result{o, Step(o.step), &method(o.optimizer)};
+  const OptimizerFacts& facts = result.method->facts;
+  using Facts = OptimizerFacts;
+  require(facts.step || result.rule.kind == Step::Kind::automatic,
+          fmt::format("step is for {}; {} chooses its own: leave step out", optimizers_with(&Facts::step),
+                      facts.name));
+  require(facts.float32 || o.precision == "float64",
+          fmt::format("precision float32 is for {}; {} needs float64", optimizers_with(&Facts::float32),
+                      facts.name));
   require(o.batch >= 1, fmt::format("batch must be >= 1; got {}", o.batch));
-  require(o.optimizer == "sgd" || o.batch == 1,
-          fmt::format("batch is for sgd; {} uses all points in every step", o.optimizer));
-  require(!o.polish || (o.activation == "relu" && o.optimizer != "output_layer"),
+  require(facts.batch || o.batch == 1, fmt::format("batch is for {}; {} uses all points in every step",
+                                                   optimizers_with(&Facts::batch), facts.name));
+  require(!o.polish || (o.activation == "relu" && facts.hidden),
           "polish is for relu with trained hidden weights");
-  require(!weights_only(o) || o.space != "gram", fmt::format("space gram is not for {}", o.optimizer));
+  require(facts.gram || o.space != "gram", fmt::format("space gram is not for {}", facts.name));
   activation(o.activation);  // throws for an unknown name
-  if (o.tolerance == 0)
-    o.tolerance = o.precision == "float32" ? 1e-4 : o.optimizer == "gauss_newton" ? 1e-9 : 1e-6;
-  return o;
+  constexpr double kFloat = 1e-4;
+  if (o.tolerance == 0) result.tolerance = o.precision == "float32" ? kFloat : facts.tolerance;
+  return result;
 }
 
 bool trains_small(const FitOptions& o, Index n, Index d) {
-  return o.optimizer == "gd" && o.space != "gram" && is_small(n, d, o.width);
+  return method(o.optimizer).facts.small && o.space != "gram" && is_small(n, d, o.width);
 }
 
 }  // namespace zeroloss::internal

@@ -3,12 +3,26 @@
 
 namespace zeroloss::internal {
 
-/// The options with the default tolerance filled in. Throws std::invalid_argument naming one that is out of
-/// range or does not go with another.
-FitOptions checked(FitOptions options);
+struct Method;
 
-/// Optimizers that have no form in Gram space.
-bool weights_only(const FitOptions& options);
+/// What FitOptions::step says.
+struct Step {
+  enum class Kind { automatic, theorem, number } kind = Kind::automatic;
+  double value = 0;  ///< of a number: > 0 and finite
+
+  /// Throws std::invalid_argument for a text that is none of the three.
+  explicit Step(const std::string& text);
+};
+
+/// Options in force: in range, each goes with the others, the default tolerance is filled in, and what their
+/// texts name is found.
+struct CheckedOptions : FitOptions {
+  Step rule;
+  const Method* method;  ///< of `optimizer`
+};
+
+/// Throws std::invalid_argument naming an option that is out of range or does not go with another.
+CheckedOptions checked(const FitOptions& options);
 
 /// Gradient descent on this many points is taken by SmallTrainer: quicker there, and the same bits in fit and
 /// sweep.

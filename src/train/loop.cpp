@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
 
+#include "train/optimizers/descent.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
@@ -76,25 +76,18 @@ class Training {
  private:
   template <class T>
   std::unique_ptr<Optimizer> make(const Points<T>& points) {
-    const std::string& kind = options_.optimizer;
-    if constexpr (std::is_same_v<T, double>) {
-      if (kind == "gauss_newton") return gauss_newton(points, problem_, run_.space);
-      if (kind == "flow") return gradient_flow(points, problem_, options_.flow_tolerance);
-      if (kind == "output_layer") return output_layer(problem_);
-    }
-    result_.step = chosen_step(points);
-    if (run_.small) return small_descent<T>(problem_, result_.step);
-    if (kind == "gd") return gradient_descent(points, problem_, run_.space, result_.step);
-    return stochastic_descent(points, problem_, result_.step, options_.batch, options_.seed,
-                              static_cast<std::uint64_t>(index_));
+    if (facts_.step) result_.step = chosen_step(points);
+    return options_.method->make(Beginning<T>{points, problem_, run_.space, result_.step, options_,
+                                              static_cast<std::uint64_t>(index_)});
   }
 
   template <class T>
   double chosen_step(const Points<T>& points) const {
     if (state_.current) return state_.current->result.step;  // resumed
-    if (options_.step == "auto")
-      return auto_step(Trainer<T>(points, start_, run_.activation, run_.space), options_);
-    if (options_.step != "theorem") return std::strtod(options_.step.c_str(), nullptr);
+    if (options_.rule.kind == Step::Kind::number) return options_.rule.value;
+    if (options_.rule.kind == Step::Kind::automatic)
+      return auto_step(Trainer<T>(points, start_, run_.activation, run_.space),
+                       facts_.batch ? options_.batch : 0);
     const TheoremBeside& theorem = expectation_.theorem();
     if (!(theorem.step > 0))
       throw std::invalid_argument(fmt::format("fit: step theorem: {}", theorem.reason));
@@ -108,9 +101,7 @@ class Training {
   double misfit() const { return optimizer_->residual_norm(y_) / unit_; }
 
   // Passes over the data; steps that see all of it are one each.
-  Index passes() const {
-    return options_.optimizer == "sgd" ? result_.steps * options_.batch / y_.size() : result_.steps;
-  }
+  Index passes() const { return facts_.batch ? result_.steps * options_.batch / y_.size() : result_.steps; }
 
   // The misfit; where it decides something, that of the weights themselves and not of f as kept by updates.
   double measured() {
@@ -192,7 +183,7 @@ class Training {
 
   void step() {
     Index most = options_.max_steps - result_.steps;
-    if (options_.optimizer == "sgd")  // measures after several steps only: not across a point of the curve
+    if (facts_.batch)  // measures after several steps only: not across a point of the curve
       for (Index k = 1; k < std::min<Index>(most, y_.size()); ++k)
         if (recorded(result_.steps + k, options_.record_every)) most = k;
     const Index taken = optimizer_->advance(result_.steps, most, progress_);
@@ -237,7 +228,8 @@ class Training {
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 
   const Run& run_;
-  const FitOptions& options_;
+  const CheckedOptions& options_;
+  const OptimizerFacts& facts_ = options_.method->facts;
   Index index_;
   Vector y_;
   TwoLayer start_, polished_;

@@ -1,19 +1,19 @@
 #pragma once
 #include "train/checkpoint.hpp"
 #include "train/expectation.hpp"
+#include "train/fit_options.hpp"
 
 /// The training loop: steps, records, certificates, stops and checkpoints of one output.
 namespace zeroloss::internal {
 
 /// What all outputs of a run share.
 struct Run {
-  const FitOptions& options;  ///< checked, with `tolerance` and `space` filled in
+  const CheckedOptions& options;
   const Activation& activation;
   const TrainingSet& set;
   const RowMatrix& X;  ///< unit rows of all samples
   const Matrix& Y;     ///< a column an output
   Space space;
-  bool small;  ///< gradient descent by SmallTrainer
   PointTheory theory;
   Points<double> points64 = {};  ///< one of the two, by precision
   Points<float> points32 = {};

@@ -47,22 +47,4 @@ class Optimizer {
   double time = 0;         ///< sum of step sizes
 };
 
-/// 1.5/||J||^2, by Lanczos on J J^T to 0.1 %; for sgd over a bound of any batch's. 0 if J = 0.
-template <class T>
-double auto_step(const Trainer<T>& trainer, const FitOptions& options);
-
-template <class T>
-std::unique_ptr<Optimizer> gradient_descent(const Points<T>& points, const Problem& problem, Space space,
-                                            double step);
-/// The same steps of a small network (small_trainer.hpp), in weight space.
-template <class T>
-std::unique_ptr<Optimizer> small_descent(const Problem& problem, double step);
-template <class T>
-std::unique_ptr<Optimizer> stochastic_descent(const Points<T>& points, const Problem& problem, double step,
-                                              Index batch, std::uint64_t seed, std::uint64_t index);
-std::unique_ptr<Optimizer> gauss_newton(const Points<double>& points, const Problem& problem, Space space);
-std::unique_ptr<Optimizer> gradient_flow(const Points<double>& points, const Problem& problem,
-                                         double tolerance);
-std::unique_ptr<Optimizer> output_layer(const Problem& problem);
-
 }  // namespace zeroloss::internal

@@ -152,7 +152,9 @@ void fields(T& p, const Visitor& visit) {
 
 /// The theorem whose bounds stand in the curve.
 struct TheoremBeside {
-  std::string theorem;  ///< empty if no theorem covers activation, scaling and optimizer
+  std::string id;  ///< Theorem::id; empty if no theorem covers activation, scaling and optimizer
+  std::string
+      theorem;  ///< "Du et al. 2018, Thm 4.1"; empty if no theorem covers activation, scaling and optimizer
   bool holds =
       false;  ///< width and step meet its conditions: then the bounds hold but for `failure_probability`
   double step = 0;   ///< largest step that it allows; 0 for flow
@@ -162,6 +164,7 @@ struct TheoremBeside {
 };
 template <Is<TheoremBeside> T, class Visitor>
 void fields(T& t, const Visitor& visit) {
+  visit(Field{"id", "Of the theorem; empty if none covers the run."}, t.id);
   visit(Field{"theorem"}, t.theorem);
   visit(Field{"holds"}, t.holds);
   visit(Field{"step", "Largest step that it allows; 0 for flow."}.only_if(t.step > 0), t.step);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "train/optimizer.hpp"
+#include "train/optimizers/optimizers.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -68,11 +68,18 @@ class GradientFlow : public Optimizer {
   boost::numeric::odeint::controlled_runge_kutta<boost::numeric::odeint::runge_kutta_dopri5<State>> stepper_;
 };
 
+std::unique_ptr<Optimizer> make(const Beginning<double>& b) {
+  return std::make_unique<GradientFlow>(b.points, b.problem, b.options.flow_tolerance);
+}
+
+// exp(-h t)^2.
+double left(double h, double, const FitOptions&, double t) { return std::exp(2 * t * -h); }
+
 }  // namespace
 
-std::unique_ptr<Optimizer> gradient_flow(const Points<double>& points, const Problem& problem,
-                                         double tolerance) {
-  return std::make_unique<GradientFlow>(points, problem, tolerance);
+namespace methods {
+extern constexpr Method flow{
+    {.name = "flow", .note = "gradient flow", .flow = true}, make, nullptr, left, {"dzps_3_1"}};
 }
 
 }  // namespace zeroloss::internal

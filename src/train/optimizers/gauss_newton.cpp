@@ -4,7 +4,7 @@
 
 #include "core/tiled.hpp"
 #include "proof/evaluate.hpp"
-#include "train/optimizer.hpp"
+#include "train/optimizers/optimizers.hpp"
 #include "zeroloss/core/memory.hpp"
 
 namespace zeroloss::internal {
@@ -84,10 +84,16 @@ class GaussNewton : public Optimizer {
   double mu_ = 0, rise_ = 2;
 };
 
+std::unique_ptr<Optimizer> make(const Beginning<double>& b) {
+  return std::make_unique<GaussNewton>(b.points, b.problem, b.space);
+}
+
 }  // namespace
 
-std::unique_ptr<Optimizer> gauss_newton(const Points<double>& points, const Problem& problem, Space space) {
-  return std::make_unique<GaussNewton>(points, problem, space);
+namespace methods {
+extern constexpr Method gauss_newton{
+    {.name = "gauss_newton", .note = "quickest to zero loss; n^2 memory", .tolerance = 1e-9, .gram = true},
+    make};
 }
 
 }  // namespace zeroloss::internal

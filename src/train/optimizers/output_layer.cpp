@@ -5,7 +5,7 @@
 
 #include "core/tiled.hpp"
 #include "proof/evaluate.hpp"
-#include "train/optimizer.hpp"
+#include "train/optimizers/optimizers.hpp"
 #include "zeroloss/core/memory.hpp"
 
 namespace zeroloss::internal {
@@ -113,10 +113,15 @@ class OutputLayer : public Optimizer {
   Vector f_;
 };
 
+std::unique_ptr<Optimizer> make(const Beginning<double>& b) {
+  return std::make_unique<OutputLayer>(b.problem);
+}
+
 }  // namespace
 
-std::unique_ptr<Optimizer> output_layer(const Problem& problem) {
-  return std::make_unique<OutputLayer>(problem);
+namespace methods {
+extern constexpr Method output_layer{{.name = "output_layer", .note = "random features", .hidden = false},
+                                     make};
 }
 
 }  // namespace zeroloss::internal

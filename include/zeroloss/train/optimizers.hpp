@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The optimizers that fit knows, and what is to be known of each before it runs.
+namespace zeroloss {
+
+struct OptimizerFacts {
+  std::string_view name;
+  std::string_view note = {};  ///< what help says of it; may be empty
+  double tolerance = 1e-6;     ///< relative misfit to reach where none is asked for, in float64
+  bool step = false;           ///< takes `step`; others choose their own
+  bool batch = false;          ///< takes `batch`; others use all points in every step
+  bool float32 = false;        ///< knows float32 too
+  bool gram = false;           ///< its steps can be computed in Gram space
+  bool small = false;          ///< small networks have a trainer of their own
+  bool flow = false;           ///< continuous time; takes `flow_tolerance`
+  bool hidden = true;          ///< trains the hidden weights W; otherwise the output weights v
+  bool forecast = false;       ///< the infinitely wide network's curve is known
+};
+
+/// All, in the order in which help lists them.
+std::vector<OptimizerFacts> optimizers();
+/// Throws std::out_of_range for a name that is not among them.
+OptimizerFacts optimizer(std::string_view name);
+/// Names of those with a property, as in "gd, sgd and flow".
+std::string optimizers_with(bool OptimizerFacts::*property);
+
+}  // namespace zeroloss

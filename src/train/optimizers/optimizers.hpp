@@ -1,0 +1,54 @@
+#pragma once
+#include <array>
+#include <string_view>
+
+#include "train/optimizer.hpp"
+#include "zeroloss/train/optimizers.hpp"
+
+/// The register of optimizers: each is one .cpp of this folder, with a row of facts and a factory, and a line
+/// in optimizers.cpp. Nothing else knows their names.
+namespace zeroloss::internal {
+
+/// What an optimizer of one output begins with. `step` is 0 where it takes none, or where J = 0.
+template <class T>
+struct Beginning {
+  const Points<T>& points;
+  const Problem& problem;
+  Space space;
+  double step;
+  const FitOptions& options;
+  std::uint64_t index;  ///< of the output
+};
+template <class T>
+using Make = std::unique_ptr<Optimizer> (*)(const Beginning<T>&);
+
+/// The square of what is left after k steps (flow: at time k) of a component of r_0 along an eigenvector of
+/// the infinitely wide network's H, with eigenvalue h, as a fraction of its square at the start.
+using Left = double (*)(double h, double step, const FitOptions& options, double k);
+
+struct Method {
+  OptimizerFacts facts;
+  Make<double> make64;
+  Make<float> make32;                        ///< none: float64 only
+  Left left;                                 ///< none: no forecast
+  std::array<std::string_view, 3> theorems;  ///< that may stand beside a run; the first that fits does
+
+  constexpr Method(const OptimizerFacts& known, Make<double> make, Make<float> make_float = nullptr,
+                   Left remaining = nullptr, const std::array<std::string_view, 3>& beside = {})
+      : facts(known), make64(make), make32(make_float), left(remaining), theorems(beside) {
+    facts.float32 = make32 != nullptr;
+    facts.forecast = left != nullptr;
+  }
+  template <class T>
+  std::unique_ptr<Optimizer> make(const Beginning<T>& beginning) const {
+    if constexpr (std::is_same_v<T, float>)
+      return make32(beginning);
+    else
+      return make64(beginning);
+  }
+};
+
+/// Throws std::out_of_range for a name that is not in the register.
+const Method& method(std::string_view name);
+
+}  // namespace zeroloss::internal
