@@ -37,6 +37,8 @@ void add_training_options(const Command& command, FitOptions& o) {
   }
   training.option("--optimizer", o.optimizer, described).one_of(names);
   training.option("--batch", o.batch, "Points in a step of " + optimizers_with(&OptimizerFacts::batch));
+  training.option("--momentum", o.momentum,
+                  "Of momentum: the part of the last step that is taken again, in [0, 1)");
   training.option("--flow-tolerance", o.flow_tolerance, "Error allowed in a step of flow");
   training
       .option("--space", o.space,

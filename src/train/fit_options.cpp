@@ -70,6 +70,7 @@ CheckedOptions checked(const FitOptions& o) {
   require(o.batch >= 1, fmt::format("batch must be >= 1; got {}", o.batch));
   require(facts.batch || o.batch == 1, fmt::format("batch is for {}; {} uses all points in every step",
                                                    optimizers_with(&Facts::batch), facts.name));
+  require(o.momentum >= 0 && o.momentum < 1, fmt::format("momentum must be in [0, 1); got {}", o.momentum));
   require(!o.polish || (o.activation == "relu" && facts.hidden),
           "polish is for relu with trained hidden weights");
   require(facts.gram || o.space != "gram", fmt::format("space gram is not for {}", facts.name));

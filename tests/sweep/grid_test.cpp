@@ -397,6 +397,7 @@ TEST(FitCommandLine, HasEveryFieldOfFit) {
   o.fit.optimizer = "sgd";
   o.fit.step = "0.25";
   o.fit.batch = 3;
+  o.fit.momentum = 0.5;
   o.fit.precision = "float32";
   o.fit.max_steps = 11;
   o.fit.tolerance = 0.5;

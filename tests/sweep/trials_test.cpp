@@ -5,6 +5,7 @@
 
 #include "support/sweep_cases.hpp"
 #include "zeroloss/core/digest.hpp"
+#include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss::test {
 namespace {
@@ -139,11 +140,12 @@ TEST_F(SweepTrials, OfEveryAxisAreRunsOfFitOnGeneratedData) {
 }
 
 TEST_F(SweepTrials, AreRunsOfFitWithEveryOptimizer) {
-  for (const char* optimizer : {"gd", "sgd", "gauss_newton", "flow", "output_layer"}) {
+  for (const OptimizerFacts& facts : optimizers()) {
     SweepOptions o = quick();
-    o.fit.optimizer = optimizer;
+    o.fit.optimizer = facts.name;
     o.fit.precision = "float64";
-    if (o.fit.optimizer == "sgd") o.fit.batch = 3;
+    if (facts.batch) o.fit.batch = 3;
+    if (facts.momentum) o.fit.momentum = 0.7;
     o.axes.width = {10, 20};
     expect_runs_of_fit("sphere:n=12,d=4", o, 2);
   }

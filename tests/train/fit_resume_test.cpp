@@ -18,6 +18,8 @@ TEST(Fit, ThreadsChangeNoBit) {
                                              {"gd", "float32"},
                                              {"sgd", "float64"},
                                              {"sgd", "float32"},
+                                             {"momentum", "float64"},
+                                             {"momentum", "float32"},
                                              {"gauss_newton", "float64"},
                                              {"flow", "float64"},
                                              {"output_layer", "float64"}}) {
@@ -45,6 +47,8 @@ TEST_F(FitResume, IsBitForBitTheSameRun) {
   for (const auto& [optimizer, space] : {std::pair{"gd", "weights"},
                                          {"gd", "gram"},
                                          {"sgd", "weights"},
+                                         {"momentum", "weights"},
+                                         {"momentum", "gram"},
                                          {"gauss_newton", "gram"},
                                          {"flow", "weights"}}) {
     FitOptions o = small(optimizer, "relu");

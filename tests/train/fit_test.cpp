@@ -10,6 +10,7 @@
 #include "support/fit_cases.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss::test {
 namespace {
@@ -84,7 +85,8 @@ TEST(Fit, StopsAtTheCertificate) {
 
 TEST(Fit, EveryOptimizerReachesZero) {
   const Dataset data = sphere_data(12, 8);
-  for (const char* optimizer : {"gd", "sgd", "gauss_newton", "flow", "output_layer"}) {
+  for (const OptimizerFacts& facts : optimizers()) {
+    const std::string optimizer(facts.name);
     FitOptions o = small(optimizer);
     o.width = 300;
     o.max_steps = 200'000;
@@ -221,8 +223,9 @@ TEST(Fit, ConflictsMakeZeroLossImpossible) {
 }
 
 TEST(Fit, SmallestProblems) {
-  for (const char* optimizer : {"gd", "sgd", "gauss_newton", "flow", "output_layer"})
+  for (const OptimizerFacts& facts : optimizers())
     for (const char* scaling : {"ntk", "balanced"}) {
+      const std::string optimizer(facts.name);
       FitOptions o = small(optimizer);
       o.scaling = scaling;
       o.width = 11;
@@ -241,7 +244,9 @@ TEST(Fit, ZeroTargetsAreTargets) {
 
 TEST(Fit, NoGradientIsSaid) {
   // balanced with one hidden unit: v = 0, so J = 0 and no step can help.
-  for (const char* optimizer : {"gd", "sgd", "gauss_newton", "flow"}) {
+  for (const OptimizerFacts& facts : optimizers()) {
+    if (!facts.hidden) continue;
+    const std::string optimizer(facts.name);
     FitOptions o = small(optimizer);
     o.scaling = "balanced";
     o.width = 1;
@@ -421,10 +426,11 @@ TEST(Fit, BadOptionsAreNamed) {
   refused("batch must be >= 1", [](FitOptions& o) { o.batch = 0; });
   refused("batch is for sgd; flow", [](FitOptions& o) { o.optimizer = "flow", o.batch = 4; });
   refused("batch 10 exceeds 9 points", [](FitOptions& o) { o.optimizer = "sgd", o.batch = 10; });
-  refused("step is for gd and sgd; flow", [](FitOptions& o) { o.optimizer = "flow", o.step = "0.1"; });
-  refused("step is for gd and sgd; gauss_newton",
+  refused("step is for gd, sgd and momentum; flow",
+          [](FitOptions& o) { o.optimizer = "flow", o.step = "0.1"; });
+  refused("step is for gd, sgd and momentum; gauss_newton",
           [](FitOptions& o) { o.optimizer = "gauss_newton", o.step = "theorem"; });
-  refused("precision float32 is for gd and sgd",
+  refused("precision float32 is for gd, sgd and momentum; gauss_newton",
           [](FitOptions& o) { o.optimizer = "gauss_newton", o.precision = "float32"; });
   refused("space gram is not for sgd", [](FitOptions& o) { o.optimizer = "sgd", o.space = "gram"; });
   refused("step theorem: no theorem covers gelu with ntk",

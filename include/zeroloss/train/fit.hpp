@@ -17,16 +17,18 @@ struct FitOptions {
   std::string activation = "relu";  ///< a name that activation() knows
   Index width = 1024;               ///< m >= 1 hidden units
   std::string scaling = "ntk";      ///< ntk | balanced (theory 1)
-  /// gd: full-batch gradient descent; sgd: uniformly drawn batches of distinct points; gauss_newton:
+  /// gd: full-batch gradient descent; sgd: uniformly drawn batches of distinct points; momentum: the heavy
+  /// ball, W_{k+1} = W_k - step J^T r + momentum (W_k - W_{k-1}), from rest; gauss_newton:
   /// Levenberg-Marquardt on the n x n matrix J J^T + mu I; flow: gradient flow, Dormand-Prince 5(4) with
   /// error control; output_layer: W stays, v = Phi^T (Phi Phi^T)^-1 y.
   std::string optimizer = "gd";
-  /// Of gd and sgd, for the loss ||r||^2/2 (sgd: its part on the batch): a number > 0; auto: 1.5/||J(W_0)||^2
-  /// (sgd: 1.5 over a bound of the largest ||J||^2 of a batch); theorem: what the paper's theorem for this
-  /// scaling and activation allows.
+  /// Of gd, sgd and momentum, for the loss ||r||^2/2 (sgd: its part on the batch): a number > 0;
+  /// auto: 1.5/||J(W_0)||^2 (sgd: 1.5 over a bound of the largest ||J||^2 of a batch); theorem: what the
+  /// paper's theorem for this scaling and activation allows.
   std::string step = "auto";
   Index batch = 1;                    ///< points in a step of sgd, 1..n
-  std::string precision = "float64";  ///< float64 | float32 (gd and sgd only)
+  double momentum = 0.9;              ///< of momentum, in [0, 1); 0 is gradient descent
+  std::string precision = "float64";  ///< float64 | float32 (gd, sgd and momentum only)
   Index max_steps = 100'000;          ///< for each output; flow: accepted steps of the integrator
   double tolerance = 0;               ///< relative misfit to reach; 0 = 1e-6, gauss_newton 1e-9, float32 1e-4
   std::string stop = "tolerance";     ///< tolerance | certificate (go on until a certificate holds)
@@ -53,16 +55,21 @@ void fields(T& o, const Visitor& visit) {
             .of("ntk|balanced"),
         o.scaling);
   visit(Field{"optimizer",
-              "gd, sgd, gauss_newton (quickest to zero loss; n^2 memory), flow (gradient flow) or "
+              "gd, sgd, momentum (the heavy ball), gauss_newton (quickest to zero loss; n^2 memory), flow "
+              "(gradient flow) or "
               "output_layer (random features)"}
             .under("Training"),
         o.optimizer);
-  visit(
-      Field{"step", "Of gd and sgd: a number, auto (1.5/||J||^2), or theorem (what the paper allows)"}.under(
-          "Training"),
-      o.step);
+  visit(Field{"step",
+              "Of gd, sgd and momentum: a number, auto (1.5/||J||^2), or theorem (what the paper allows)"}
+            .under("Training"),
+        o.step);
   visit(Field{"batch", "Points in a step of sgd"}.under("Training"), o.batch);
-  visit(Field{"precision", "float64, or float32 (gd and sgd only)"}.under("Network").of("float64|float32"),
+  visit(Field{"momentum", "Of momentum: the part of the last step that is taken again, in [0, 1)"}.under(
+            "Training"),
+        o.momentum);
+  visit(Field{"precision", "float64, or float32 (gd, sgd and momentum only)"}.under("Network").of(
+            "float64|float32"),
         o.precision);
   visit(Field{"max_steps", "Most steps of each output"}.under("Stopping and proof"), o.max_steps);
   visit(

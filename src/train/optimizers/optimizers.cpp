@@ -9,8 +9,8 @@ namespace zeroloss {
 namespace internal {
 namespace methods {
 
-extern const Method gd, sgd, gauss_newton, flow, output_layer;
-constexpr const Method* all[] = {&gd, &sgd, &gauss_newton, &flow, &output_layer};
+extern const Method gd, sgd, momentum, gauss_newton, flow, output_layer;
+constexpr const Method* all[] = {&gd, &sgd, &momentum, &gauss_newton, &flow, &output_layer};
 
 }  // namespace methods
 
