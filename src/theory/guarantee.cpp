@@ -361,21 +361,17 @@ std::vector<Theorem> theorems() {
 
 Theorem theorem(std::string_view id) { return named(row_of(id)); }
 
-namespace internal {
-
-bool covers(std::string_view id, const Activation& activation, std::string_view scaling) {
+bool internal::covers(std::string_view id, const Activation& activation, std::string_view scaling) {
   const Row& row = row_of(id);
   const bool scaled = row.scaling == Scaling::any || (row.scaling == Scaling::ntk) == (scaling == "ntk");
   return scaled && obstacle(row.needs, activation).empty();
 }
 
-bool needs_product(std::string_view id) { return row_of(id).bound == Bound::product; }
+bool internal::needs_product(std::string_view id) { return row_of(id).bound == Bound::product; }
 
-CourseBounds bounds_along(std::string_view id, const Course& course) {
+CourseBounds internal::bounds_along(std::string_view id, const Course& course) {
   const auto along = row_of(id).along;
   return along != nullptr ? along(course) : CourseBounds{};
 }
-
-}  // namespace internal
 
 }  // namespace zeroloss

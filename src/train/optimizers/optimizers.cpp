@@ -6,26 +6,25 @@
 #include <stdexcept>
 
 namespace zeroloss {
-namespace internal {
-namespace methods {
+namespace internal::methods {
 
 extern const Method gd, sgd, momentum, gauss_newton, flow, output_layer;
 constexpr const Method* all[] = {&gd, &sgd, &momentum, &gauss_newton, &flow, &output_layer};
 
-}  // namespace methods
+}  // namespace internal::methods
 
-const Method& method(std::string_view name) {
+using namespace internal;
+
+const Method& internal::method(std::string_view name) {
   const auto* found = std::find_if(std::begin(methods::all), std::end(methods::all),
                                    [&](const Method* m) { return m->facts.name == name; });
   if (found == std::end(methods::all)) throw std::out_of_range(fmt::format("no optimizer {}", name));
   return **found;
 }
 
-}  // namespace internal
-
 std::vector<OptimizerFacts> optimizers() {
   std::vector<OptimizerFacts> facts;
-  for (const auto* method : internal::methods::all) facts.push_back(method->facts);
+  for (const auto* method : methods::all) facts.push_back(method->facts);
   return facts;
 }
 
