@@ -33,6 +33,8 @@ void bind_parts_of_certify(nb::module_& m) {
       .def_ro("sample", &Bottleneck::sample);
   bind_result<Suspect>(m, "Suspect", "A label that the other samples contradict.")
       .def_ro("sample", &Suspect::sample);
+  bind_result<Theorem>(m, "Theorem", "A theorem, whatever the data.");
+  m.def("theorems", &theorems, "All that certify applies, in the order of its rows.");
   bind_result<Guarantee>(m, "Guarantee", "One theorem applied to one data set.").def("__repr__", &line);
   bind_result<Forecast>(m, "Forecast", "The expected training curve of gradient descent at infinite width.");
 }

@@ -62,14 +62,11 @@ std::string facts(const CertifyResult& r) {
 }
 
 // "Du et al. 2018, Thm 3.1" and "Du et al. 2018, Thm 4.1" -> "Du et al. 2018, Thm 3.1, 4.1".
-void append_theorem(std::string& list, const std::string& theorem) {
-  const auto number = theorem.rfind(' ');
-  if (list.empty())
-    list = theorem;
-  else if (list.find(theorem.substr(0, number)) != std::string::npos)
-    list += "," + theorem.substr(number);
+void append_theorem(std::string& list, const Theorem& theorem) {
+  if (list.find(theorem.source) != std::string::npos)
+    list += ", " + theorem.number;
   else
-    list += "; " + theorem;
+    list += (list.empty() ? "" : "; ") + theorem.title();
 }
 
 std::string guarantee_table(const CertifyResult& r) {
@@ -87,7 +84,7 @@ std::string guarantee_table(const CertifyResult& r) {
     auto same =
         std::find_if(excluded.begin(), excluded.end(), [&](const auto& e) { return e.first == g.reason; });
     if (same == excluded.end()) same = excluded.insert(excluded.end(), {g.reason, ""});
-    append_theorem(same->second, g.theorem);
+    append_theorem(same->second, theorem(g.id));
   }
   std::string text = table.rows() > 0 ? table.text() : "";
   if (computed) text += "* computed, not verified\n";

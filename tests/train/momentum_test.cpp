@@ -137,8 +137,6 @@ TEST(Momentum, BadOptionsAreNamed) {
   refused("momentum must be in [0, 1); got 1", [](FitOptions& o) { o.momentum = 1; });
   refused("momentum must be in [0, 1); got -0.1", [](FitOptions& o) { o.momentum = -0.1; });
   refused("momentum must be in [0, 1)", [](FitOptions& o) { o.momentum = std::nan(""); });
-  refused("momentum is for momentum; gd has none",
-          [](FitOptions& o) { o.optimizer = "gd", o.momentum = 0.5; });
   refused("batch is for sgd; momentum uses all points", [](FitOptions& o) { o.batch = 2; });
   refused("step theorem: no theorem covers softplus", [](FitOptions& o) { o.step = "theorem"; });
 }

@@ -45,12 +45,19 @@ struct Theorem {
   std::string source;  ///< "Du et al. 2018"
   std::string number;  ///< "4.1"
   /// LaTeX, a formula a line: width, step and what they give, but for the failure probability. Symbols are
-  /// those of theory 4; letters, numbers, ^ _ ( ) [ ] + - = < > / , ' and the commands frac sqrt tilde quad cdot
-  /// circ le ge log max min lVert rVert and Greek letters.
+  /// those of theory 4; letters, numbers, ^ _ ( ) [ ] + - = < > / , ' and the commands frac sqrt tilde quad
+  /// cdot circ le ge log max min lVert rVert and Greek letters.
   std::string statement;
 
   std::string title() const { return source + ", Thm " + number; }
 };
+template <Is<Theorem> T, class Visitor>
+void fields(T& t, const Visitor& visit) {
+  visit(Field{"id", "Paper and number: dzps_4_1."}, t.id);
+  visit(Field{"source", "Du et al. 2018."}, t.source);
+  visit(Field{"number"}, t.number);
+  visit(Field{"statement", "LaTeX, a formula a line."}, t.statement);
+}
 
 /// All, in the order of theory 4.
 std::vector<Theorem> theorems();
@@ -80,6 +87,7 @@ struct Guarantee {
 };
 template <Is<Guarantee> T, class Visitor>
 void fields(T& g, const Visitor& visit) {
+  visit(Field{"id", "Of the theorem."}, g.id);
   visit(Field{"theorem"}, g.theorem);
   visit(Field{"lambda_from", "Which bound of lambda."}, g.lambda_from);
   visit(Field{"verified", "lambda is a verified bound."}, g.verified);

@@ -77,8 +77,8 @@ std::unique_ptr<Optimizer> make(const Beginning<T>& b) {
 
 // (1 - step h)^(2k).
 double left(double h, double step, const FitOptions&, double k) {
-  const double log_factor = step * h < 1 ? std::log1p(-step * h) : std::log(std::abs(1 - step * h));
-  return std::exp(2 * k * log_factor);
+  const double log_left = step * h < 1 ? std::log1p(-step * h) : std::log(std::abs(1 - step * h));
+  return std::exp(2 * k * log_left);
 }
 
 }  // namespace
