@@ -147,6 +147,7 @@ def fit(
     optimizer: str = "gd",
     step: float | str = "auto",
     batch: int = 1,
+    momentum: float = 0.9,
     precision: str = "float64",
     max_steps: int = 100_000,
     tolerance: float = 0.0,
@@ -179,14 +180,16 @@ def fit(
     scaling : str
         Output weights: ntk (+-1/sqrt(m)) or balanced (+-||y||/sqrt(m n)).
     optimizer : str
-        gd, sgd, gauss_newton (quickest to zero loss; n^2 memory), flow (gradient flow) or output_layer (random
-        features).
+        gd, sgd, momentum (the heavy ball), gauss_newton (quickest to zero loss; n^2 memory), flow (gradient flow) or
+        output_layer (random features).
     step : float or str
-        Of gd and sgd: a number > 0, auto (1.5/||J||^2), or theorem (what the paper allows).
+        Of gd, sgd and momentum: a number > 0, auto (1.5/||J||^2), or theorem (what the paper allows).
     batch : int
         Points in a step of sgd, 1..n.
+    momentum : float
+        Of momentum: the part of the last step that is taken again, in [0, 1).
     precision : str
-        float64, or float32 (gd and sgd only).
+        float64, or float32 (gd, sgd and momentum only).
     max_steps : int
         Most steps of each output.
     tolerance : float
@@ -268,6 +271,7 @@ def sweep(
     normalize: bool = True,
     optimizer: str = "gd",
     batch: int = 1,
+    momentum: float = 0.9,
     flow_tolerance: float = 1e-8,
     space: str = "auto",
     max_steps: int = 100_000,
@@ -297,7 +301,7 @@ def sweep(
         .. up to so many of each.
     certify : bool
         Also try to prove each trial's final weights.
-    precision, center, normalize, optimizer, batch, flow_tolerance, space, max_steps
+    precision, center, normalize, optimizer, batch, momentum, flow_tolerance, space, max_steps
         Of each trial, as for :func:`fit`.
     store : path
         SQLite database with a row a trial. If it exists the sweep in it is continued; several processes may work on
@@ -332,7 +336,8 @@ def sweep(
     text = call("sweep", subject, {**{k: v for k, v in axes.items() if v}, **given, **read}, defaults)
     axes["step"] = [step_text("sweep", value) for value in axes["step"]]
     fill("sweep", options.axes, axes)
-    for name in ("precision", "center", "normalize", "optimizer", "batch", "flow_tolerance", "space", "max_steps"):
+    for name in ("precision", "center", "normalize", "optimizer", "batch", "momentum", "flow_tolerance", "space",
+                 "max_steps"):
         fill("sweep", options.fit, {name: given.pop(name)})
     options.read = read_options("sweep", read, given.pop("seed"))
     fill("sweep", options, given)

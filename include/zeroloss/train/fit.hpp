@@ -54,26 +54,19 @@ void fields(T& o, const Visitor& visit) {
             .under("Network")
             .of("ntk|balanced"),
         o.scaling);
-  visit(Field{"optimizer",
-              "gd, sgd, momentum (the heavy ball), gauss_newton (quickest to zero loss; n^2 memory), flow "
-              "(gradient flow) or "
-              "output_layer (random features)"}
-            .under("Training"),
-        o.optimizer);
-  visit(Field{"step",
-              "Of gd, sgd and momentum: a number, auto (1.5/||J||^2), or theorem (what the paper allows)"}
-            .under("Training"),
+  visit(Field{"optimizer", "How the weights move: one of optimizers()"}.under("Training"), o.optimizer);
+  visit(Field{"step", "A number, auto (1.5/||J||^2), or theorem (what the paper allows)"}.under("Training"),
         o.step);
   visit(Field{"batch", "Points in a step of sgd"}.under("Training"), o.batch);
   visit(Field{"momentum", "Of momentum: the part of the last step that is taken again, in [0, 1)"}.under(
             "Training"),
         o.momentum);
-  visit(Field{"precision", "float64, or float32 (gd, sgd and momentum only)"}.under("Network").of(
+  visit(Field{"precision", "float64, or float32 where the optimizer knows it"}.under("Network").of(
             "float64|float32"),
         o.precision);
   visit(Field{"max_steps", "Most steps of each output"}.under("Stopping and proof"), o.max_steps);
   visit(
-      Field{"tolerance", "Relative misfit to reach; 0 = 1e-6, for gauss_newton 1e-9, for float32 1e-4"}.under(
+      Field{"tolerance", "Relative misfit to reach; 0 = what the optimizer and precision are good for"}.under(
           "Stopping and proof"),
       o.tolerance);
   visit(Field{"stop", "tolerance, or certificate: go on until one holds"}
@@ -159,9 +152,8 @@ void fields(T& p, const Visitor& visit) {
 
 /// The theorem whose bounds stand in the curve.
 struct TheoremBeside {
-  std::string id;  ///< Theorem::id; empty if no theorem covers activation, scaling and optimizer
-  std::string
-      theorem;  ///< "Du et al. 2018, Thm 4.1"; empty if no theorem covers activation, scaling and optimizer
+  std::string id;       ///< Theorem::id; empty if no theorem covers activation, scaling and optimizer
+  std::string theorem;  ///< its title; empty likewise
   bool holds =
       false;  ///< width and step meet its conditions: then the bounds hold but for `failure_probability`
   double step = 0;   ///< largest step that it allows; 0 for flow
