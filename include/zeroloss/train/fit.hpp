@@ -57,10 +57,10 @@ void fields(T& o, const Visitor& visit) {
               "output_layer (random features)"}
             .under("Training"),
         o.optimizer);
-  visit(
-      Field{"step", "Of gd and sgd: a number, auto (1.5/||J||^2), or theorem (what the paper allows)"}.under(
-          "Training"),
-      o.step);
+  visit(Field{"step", "Of gd and sgd: a number, auto (1.5/||J||^2), or theorem (what the paper allows)"}
+            .taking("NUMBER|auto|theorem")
+            .under("Training"),
+        o.step);
   visit(Field{"batch", "Points in a step of sgd"}.under("Training"), o.batch);
   visit(Field{"precision", "float64, or float32 (gd and sgd only)"}.under("Network").of("float64|float32"),
         o.precision);
@@ -95,6 +95,7 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"center", "Subtract the mean point before normalising"}.under("Network"), o.center);
   visit(Field{"normalize",
               "Divide rows by their length; if not, refuse rows whose length is off 1 by more than 1e-12"}
+            .turned_off("Refuse rows whose length is off 1 by more than 1e-12")
             .under("Network"),
         o.normalize);
   visit(
@@ -103,7 +104,7 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"seed", "Of weights, signs and batches: an integer from 0 to 2^53 - 1"}.not_of_trials(),
         o.seed);
   visit(Field{"checkpoint", "File for what a resumed run needs; empty = none"}.apart(), o.checkpoint);
-  visit(Field{"checkpoint_every_s", "Seconds between checkpoints of a run folder"}.apart(),
+  visit(Field{"checkpoint_every_s", "Seconds between checkpoints of a run folder"}.under("Options").apart(),
         o.checkpoint_every_s);
   visit(Field{"resume", "Go on with an interrupted run"}.apart(), o.resume);
 }
