@@ -9,7 +9,7 @@
 
 #include "command.hpp"
 #include "data_options.hpp"
-#include "zeroloss/kernel/activation.hpp"
+#include "field_options.hpp"
 #include "zeroloss/present/certify.hpp"
 
 namespace zeroloss::app {
@@ -89,22 +89,9 @@ void add_certify(Command& command, Session& session) {
   command.option("data", o.source, "A file, a folder, or a name such as digits or sphere:n=100,d=20")
       .required();
   add_read_options(command, o.read);
-  command.option("--activation", o.certify.activation, "Activation of the hidden units")
-      .one_of(activation_names());
-  command.flag("--center", o.certify.center, "Subtract the mean point before normalising [off]");
-  command.flag_off("--no-normalize", o.certify.normalize,
-                   "Refuse rows whose length is off 1 by more than 1e-12 [off]");
-  command.option("--failure-probability", o.certify.failure_probability,
-                 "Allowed for the a-priori guarantees, in (0, 1)");
-  command.option("--accuracy", o.certify.accuracy, "Relative misfit that step counts refer to, in (0, 1)");
-  command.option("--width", o.certify.width,
-                 "Hidden units of a given network; 0 asks for the sufficient width");
+  add_fields(command, o.certify, any_field, known_activations);
   command.option("--step", o.step, "Step of the forecast: a number, or auto for 1.5/lambda_max")
       .check(check_step, "NUMBER|auto");
-  command.flag(
-      "--all-bounds", o.certify.all_bounds,
-      "More lower bounds, all of them proven: lambda~ and r = 0, 2, 3 (about three times the work) [off]");
-  command.flag("--spectrum", o.certify.spectrum, "All eigenvalues, in --json and --out (8 n^2 bytes) [off]");
   command
       .option("--require", o.require,
               "Exit with 1 unless this holds: conflict-free, certified or lambda_min>=x [none]")

@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "conv_options.hpp"
+#include "field_options.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/present/conv.hpp"
 
@@ -94,61 +95,30 @@ void run(Options& options, Session& session) {
     }
 }
 
+/// What nobody gave is what the recipe says; steps and epochs exclude each other.
 void add_options(const Command& command, Options& o) {
-  const auto add = [&](const char* group, const char* flag, auto ConvOptions::*field, const char* help) {
-    const Option option = command.group(group).option(flag, o.conv.*field, help);
-    o.defaults.push_back([option, field, &o](const ConvOptions& recipe) {
-      if (!option.given()) o.conv.*field = recipe.*field;
-    });
-    return option;
-  };
-  constexpr auto kNetwork = "Network", kTraining = "Training", kImages = "Augmentation",
-                 kStopping = "Stopping and checking";
-  using O = ConvOptions;
-  add(kNetwork, "--architecture", &O::architecture, "cifar (32 x 32 images) or imagenet34 (224 x 224)")
-      .one_of({"cifar", "imagenet34"});
-  add(kNetwork, "--depth", &O::depth, "cifar: residual blocks a stage, >= 1");
-  add(kNetwork, "--width", &O::width, "cifar: channels of the first stage, a multiple of 4");
-  add(kTraining, "--batch", &O::batch, "images of a step, over all processes");
-  const Option steps =
-      add(kTraining, "--steps", &O::steps, "of the whole schedule; 0 = as many as --epochs say");
-  const Option epochs = command.group(kTraining).option("--epochs", o.conv.epochs,
-                                                        "passes over the images, in place of --steps");
-  o.defaults.push_back([steps, epochs, &o](const ConvOptions& recipe) {
+  std::optional<Option> steps, epochs;
+  fields(o.conv, [&]<class Value>(const Field& field, Value& value) {
+    if constexpr (!std::is_same_v<Value, std::filesystem::path>) {
+      if (*field.heading == '\0') return;
+      const Option option =
+          as_said(command.group(field.heading).option(flag_of(field), value, field.help), field);
+      if constexpr (std::is_same_v<Value, std::vector<double>>)
+        option.separated_by(',').repeated().default_text(fmt::format("{}", fmt::join(value, ",")));
+      if (const std::string_view name = field.name; name == "steps" || name == "epochs")
+        (name == "steps" ? steps : epochs) = option;
+      const auto at = reinterpret_cast<const char*>(&value) - reinterpret_cast<const char*>(&o.conv);
+      o.defaults.push_back([option, at, &value](const ConvOptions& recipe) {
+        if (!option.given())
+          value = *reinterpret_cast<const Value*>(reinterpret_cast<const char*>(&recipe) + at);
+      });
+    }
+  });
+  o.defaults.push_back([steps = *steps, epochs = *epochs, &o](const ConvOptions&) {
     if (epochs.given() && steps.given() && o.conv.steps > 0 && o.conv.epochs > 0)
       throw std::invalid_argument("--steps and --epochs: give one of them");
-    if (!epochs.given()) o.conv.epochs = recipe.epochs;
     if (epochs.given() && !steps.given()) o.conv.steps = 0;
   });
-  add(kTraining, "--learning-rate", &O::learning_rate, "the largest, > 0");
-  add(kTraining, "--schedule", &O::schedule,
-      "steps (divided at --drops), cosine or linear (to 0), exponential (times --decay every two epochs) or "
-      "constant")
-      .one_of({"steps", "cosine", "linear", "exponential", "constant"});
-  add(kTraining, "--drops", &O::drops, "where the learning rate is divided: fractions of all steps")
-      .separated_by(',')
-      .repeated()
-      .default_text(fmt::format("{}", fmt::join(o.conv.drops, ",")));
-  add(kTraining, "--drop-factor", &O::drop_factor, "by what it is divided, > 1");
-  add(kTraining, "--decay", &O::decay, "of the exponential schedule, in (0, 1)");
-  add(kTraining, "--warm-up", &O::warm_up, "fraction of all steps in which the rate grows from 0, in [0, 1)");
-  add(kTraining, "--momentum", &O::momentum, "in [0, 1)");
-  add(kTraining, "--nesterov", &O::nesterov, "true: Nesterov's momentum");
-  add(kTraining, "--weight-decay", &O::weight_decay, ">= 0");
-  add(kTraining, "--label-smoothing", &O::label_smoothing, "in [0, 1)");
-  add(kTraining, "--clip-norm", &O::clip_norm, "longest gradient; 0 = any");
-  add(kTraining, "--average", &O::average,
-      "decay of the mean weights that are kept, in [0, 1); 0 = the last");
-  add(kImages, "--crop", &O::crop, "pad (by 4 pixels, then a random crop), resized (a random part), or none")
-      .one_of({"pad", "resized", "none"});
-  add(kImages, "--flip", &O::flip, "true: mirror half of the images, at random");
-  add(kImages, "--cutout", &O::cutout, "side of a square set to 0, in pixels; 0 = none");
-  add(kStopping, "--stop", &O::stop,
-      "schedule, or memorized: once every training image is right, looked at where fewer than 1 % of the "
-      "augmented ones were wrong")
-      .one_of({"schedule", "memorized"});
-  add(kStopping, "--evaluate-every", &O::evaluate_every, "steps between rows of metrics.csv; 0 = an epoch");
-  add("Device", "--deterministic", &O::deterministic, "true: on a GPU the same bits in every run, slower");
 }
 
 }  // namespace
@@ -181,7 +151,6 @@ void add_conv_train(Command& command, Session& session) {
   command.option("--out", o.out, "Write a run folder: model, metrics, figures, manifest [none]");
   command.flag("--resume", o.conv.resume, "Go on with an interrupted run of the same --out [off]")
       .not_in_config();
-  command.option("--checkpoint-every-s", o.conv.checkpoint_every_s, "Seconds between checkpoints");
   command.flag("--json", o.json, "Print one JSON object [off]");
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "command.hpp"
+#include "field_options.hpp"
 #include "zeroloss/present/linear.hpp"
 
 namespace zeroloss::app {
@@ -99,31 +100,16 @@ void add_linear(Command& command, Session& session) {
   auto& o = command.runs(run, session);
   command.option("data", o.source,
                  "An npz with X (n x d) and Y (n x d), or gaussian:d=.. or rotation:d=.. (a random map)");
-  const Command problem = command.group("Problem"), network = command.group("Network"),
-                descent = command.group("Gradient descent");
+  const Command problem = command.group("Problem");
   problem.option("--map", o.map, "Instead of DATA: an npy file with the map R, d x d [none]")
       .type_name("R.npy");
   problem.option("--sigma", o.sigma, "Of --map: an npy file with Sigma = E[x x^T] [identity]")
       .type_name("SIGMA.npy");
-  problem
-      .option("--reflection", o.linear.reflection,
-              "Where det R < 0: flip the labels (odd d), augment x and y by a coordinate, or auto: flip for "
-              "odd d")
-      .one_of({"auto", "flip", "augment"});
   problem.option("--seed", o.seed, "Of a random map: an integer from 0 to 2^53 - 1").between(0, kMostSeed);
-  network.option("--layers", o.layers, "Depth, or a range of depths FIRST:LAST[:STRIDE]")
+  command.group("Network")
+      .option("--layers", o.layers, "Depth, or a range of depths FIRST:LAST[:STRIDE]")
       .type_name("INT|RANGE");
-  descent.flag_off("--no-train", o.linear.train, "Factorise only [off]");
-  descent
-      .option(
-          "--step", o.linear.descent.step,
-          "A number, or auto: 1 over a bound of the Hessian along each step, so that the risk falls, but for "
-          "rounding")
-      .type_name("NUMBER|auto");
-  descent.option("--max-steps", o.linear.descent.max_steps, "Most steps at each depth");
-  descent.option("--tolerance", o.linear.descent.tolerance, "Relative misfit to reach");
-  descent.option("--record-every", o.linear.descent.record_every,
-                 "Steps between rows of metrics.csv; 0 = about 20 a decade");
+  add_fields(command, o.linear);
   command
       .option("--require", o.require,
               "Exit with 1 unless this holds at every depth: small-norm (a factorisation with every "

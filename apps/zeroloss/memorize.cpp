@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "data_options.hpp"
+#include "field_options.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -50,24 +51,7 @@ void add_memorize(Command& command, Session& session) {
       .required();
   add_read_options(command, o.read);
 
-  const Command network = command.group("Network");
-  network
-      .option("--construction", o.memorize.construction,
-              "norm_ordered (any points that differ) or paper (Hardt and Ma's, whose conditions are checked)")
-      .one_of({"norm_ordered", "paper"});
-  network.option(
-      "--hidden", o.memorize.hidden,
-      "Hidden width, >= 1 [the first of 2, 4, 8, .. that keeps --margin and is right at every point]");
-  network
-      .option("--precision", o.memorize.precision, "Of the network and its verification: float64 or float32")
-      .one_of({"float64", "float32"});
-  network.option(
-      "--margin", o.memorize.margin,
-      "Least relative distance of a neuron's threshold, in (0, 0.25] [1e-9, for float32 1e-3; with "
-      "--hidden none]");
-  network.option("--tolerance", o.memorize.tolerance,
-                 "Error at which a real-valued target counts as reached, relative to the largest [1e-6, for "
-                 "float32 1e-3]");
+  add_fields(command, o.memorize);
   command.option("--require", o.require, "Exit with 1 unless this holds: memorized [none]")
       .one_of({"memorized"})
       .repeated();

@@ -1,19 +1,20 @@
 #include "zeroloss/sweep/sweep.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <optional>
 
 #include "command.hpp"
 #include "data_options.hpp"
-#include "training_options.hpp"
+#include "field_options.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/present/sweep.hpp"
-#include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -21,8 +22,7 @@ namespace {
 struct Options {
   std::string source, out;
   SweepOptions sweep;
-  // Axes as written.
-  std::string n, d, width, activation, scaling, step, noise, tolerance;
+  std::map<std::string, std::string> axes;  ///< by name, as written
   bool json = false;
 };
 
@@ -113,14 +113,15 @@ std::vector<std::string> steps(const std::string& text) {
 
 SweepOptions settings(const Options& options) {
   SweepOptions sweep = options.sweep;
-  sweep.axes = {integers("--n", options.n),
-                integers("--d", options.d),
-                integers("--width", options.width),
-                words(options.activation),
-                words(options.scaling),
-                steps(options.step),
-                numbers("--noise", options.noise),
-                numbers("--tolerance", options.tolerance)};
+  fields(sweep.axes, [&]<class T>(const Field& field, std::vector<T>& values) {
+    const std::string flag = flag_of(field), &text = options.axes.at(field.name);
+    if constexpr (std::is_same_v<T, Index>)
+      values = integers(flag, text);
+    else if constexpr (std::is_same_v<T, double>)
+      values = numbers(flag, text);
+    else
+      values = flag == "--step" ? steps(text) : words(text);
+  });
   return sweep;
 }
 
@@ -176,28 +177,14 @@ void add_sweep(Command& command, Session& session) {
       "Each trial is the run of zeroloss fit with the same options and the seed in the table `trials` of\n"
       "trials.db. Several processes may work on one --out at the same time; a stopped one is continued.");
 
-  const auto axis = [axes = command.group("Axes")](const char* flag, std::string& field,
-                                                   const std::string& help) {
-    axes.option(flag, field, help).type_name("VALUES");
-  };
-  axis("--n", o.n, "Points: of a generated set, or of a random subset [all]");
-  axis("--d", o.d, "Dimension: of a generated set, or of a random subspace [all]");
-  axis("--width", o.width, "Hidden units, >= 1 [1024]");
-  axis("--activation", o.activation,
-       "relu, softplus, tanh, sigmoid, erf, gelu, silu, quadratic; a comma separated list [relu]");
-  axis("--scaling", o.scaling, "Output weights: ntk, balanced [ntk]");
-  axis("--step", o.step, "Of " + optimizers_with(&OptimizerFacts::step) + ": numbers, auto, theorem [auto]");
-  axis("--noise", o.noise, "Probability that a label is replaced, in [0, 1] [none]");
-  axis("--tolerance", o.tolerance,
-       "Relative misfit that is success [1e-4; with float64 " + default_tolerances() + "]");
-
-  const Command trials = command.group("Trials");
-  trials.option("--trials", s.trials, "Of each cell; with --adaptive, in each round");
-  trials.flag("--adaptive", s.adaptive,
-              "Go on with the cells where some trials succeed and some do not, round by round [off]");
-  trials.option("--max-trials", s.max_trials, "With --adaptive, most trials of a cell");
-  trials.flag("--certify", s.certify, "Also try to prove every trial's final weights [off]");
-  add_training_options(command, s.fit);
+  fields(s.axes, [&, axes = command.group("Axes")](const Field& field, const auto&) {
+    std::string help = field.help;
+    if (std::string_view(field.name) == "activation")
+      help = fmt::format("{}; a comma separated list [relu]", fmt::join(activation_names(), ", "));
+    axes.option(flag_of(field), o.axes[field.name], help).type_name("VALUES");
+  });
+  add_fields(command, s);
+  add_fields(command, s.fit, [&](const Field& field) { return field.trial && !o.axes.contains(field.name); });
   add_read_options(command, s.read, false);
   command.option("--out", o.out,
                  "Write a run folder: trials.db, metrics.csv, figures; goes on with a stopped one [none]");

@@ -46,17 +46,9 @@ std::string setting(const SweepOptions& o, const SweepResult& r) {
   const auto fact = [&](const char* what, const std::string& value) {
     text += fmt::format("{:<26}{}\n", what, value);
   };
-  const auto axis = [&](const char* name, const auto& list) {
-    if (list.size() > 1) fact(name, values(list));
-  };
-  axis("n", a.n);
-  axis("d", a.d);
-  axis("width", a.width);
-  axis("activation", a.activation);
-  axis("scaling", a.scaling);
-  axis("step", a.step);
-  axis("noise", a.noise);
-  axis("tolerance", a.tolerance);
+  fields(a, [&](const Field& field, const auto& list) {
+    if (list.size() > 1) fact(field.name, values(list));
+  });
   std::string fixed;
   const auto add = [&](bool varies, const std::string& value) {
     if (!varies) fixed += (fixed.empty() ? "" : ", ") + value;

@@ -33,14 +33,8 @@ Axis axis(const char* name, const std::vector<T>& values) {
 
 // Those with more than one value, in the order of cell numbers.
 std::vector<Axis> varying(const SweepAxes& a) {
-  std::vector<Axis> all{axis("n", a.n),
-                        axis("d", a.d),
-                        axis("width", a.width),
-                        axis("activation", a.activation),
-                        axis("scaling", a.scaling),
-                        axis("step", a.step),
-                        axis("noise", a.noise),
-                        axis("tolerance", a.tolerance)};
+  std::vector<Axis> all;
+  fields(a, [&](const Field& field, const auto& values) { all.push_back(axis(field.name, values)); });
   std::size_t stride = 1;
   for (std::size_t k = all.size(); k-- > 0;) {
     all[k].stride = stride;

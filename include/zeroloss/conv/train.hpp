@@ -122,7 +122,8 @@ void fields(T& o, const Visitor& visit) {
         o.deterministic);
   visit(Field{"seed", "of all that is random: an integer from 0 to 2^53 - 1"}, o.seed);
   visit(Field{"checkpoint"}.apart(), o.checkpoint);
-  visit(Field{"checkpoint_every_s", "Seconds between checkpoints"}.apart(), o.checkpoint_every_s);
+  visit(Field{"checkpoint_every_s", "Seconds between checkpoints"}.under("Options").apart(),
+        o.checkpoint_every_s);
   visit(Field{"resume", "Go on with an interrupted run"}.apart(), o.resume);
 }
 

@@ -22,6 +22,8 @@ struct Field {
   const char* help = "";      ///< one line
   const char* heading = "";   ///< of options: where --help lists it
   const char* choices = "";   ///< of options: "auto|weights|gram" where these are all
+  const char* takes = "";     ///< of options: what --help calls a value
+  const char* off = "";       ///< of options that are true by default: what turning them off means
   const char* key = nullptr;  ///< in JSON, if that is not the name
   bool known = true;          ///< the value means something; else JSON says null
   bool told = true;           ///< in JSON and checkpoints; else in a file of its own, or nobody's business
@@ -30,6 +32,8 @@ struct Field {
 
   constexpr Field under(const char* text) const { return with(&Field::heading, text); }
   constexpr Field of(const char* text) const { return with(&Field::choices, text); }
+  constexpr Field taking(const char* text) const { return with(&Field::takes, text); }
+  constexpr Field turned_off(const char* text) const { return with(&Field::off, text); }
   constexpr Field spelled(const char* text) const { return with(&Field::key, text); }
   constexpr Field only_if(bool condition) const { return with(&Field::known, condition); }
   constexpr Field apart() const { return with(&Field::told, false).aside(); }

@@ -70,31 +70,41 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"target",
               "csv: target column, a name or a 0-based index; none = all columns are features [label, "
               "target, class or y if there is one]"}
+            .taking("NAME|INDEX")
             .under("Data"),
         o.target);
+  visit(Field{"task", "auto (text or few integers are classes), regression or classification"}
+            .taking("TASK")
+            .under("Data")
+            .of("auto|regression|classification"),
+        o.task);
+  visit(Field{"split", "train or test, where DATA has both"}.taking("SPLIT").under("Data").of("train|test"),
+        o.split);
+  visit(Field{"n", "keep the first n points; 0 = all"}.taking("INT").under("Data"), o.n);
   visit(
-      Field{"task", "auto (text or few integers are classes), regression or classification"}.under("Data").of(
-          "auto|regression|classification"),
-      o.task);
-  visit(Field{"split", "train or test, where DATA has both"}.under("Data").of("train|test"), o.split);
-  visit(Field{"n", "keep the first n points; 0 = all"}.under("Data"), o.n);
-  visit(Field{"d", "project onto a random subspace of d dimensions; 0 = keep the features"}.under("Data"),
-        o.d);
+      Field{"d", "project onto a random subspace of d dimensions; 0 = keep the features"}.taking("INT").under(
+          "Data"),
+      o.d);
   visit(Field{"shuffle", "keep a random subset of n points, in random order, instead of the first"}.under(
             "Data"),
         o.shuffle);
-  visit(
-      Field{"classes", "keep only these classes, by name: a comma separated list of two or more [all]"}.under(
-          "Data"),
-      o.classes);
+  visit(Field{"classes", "keep only these classes, by name: a comma separated list of two or more [all]"}
+            .taking("A,B,...")
+            .under("Data"),
+        o.classes);
   visit(Field{"labels",
               "given, random, or noise:p: each label replaced by another with probability p in [0, 1]"}
+            .taking("LABELS")
             .under("Data"),
         o.labels);
-  visit(Field{"seed", "of --shuffle, --d, --labels and generated data: an integer from 0 to 2^53 - 1"}.under(
-            "Data"),
+  visit(Field{"seed", "of --shuffle, --d, --labels and generated data: an integer from 0 to 2^53 - 1"}
+            .taking("INT")
+            .under("Data"),
         o.seed);
-  visit(Field{"cache", "folder of downloaded data sets [XDG_CACHE_HOME/zeroloss]"}.under("Data").apart(),
+  visit(Field{"cache", "folder of downloaded data sets [XDG_CACHE_HOME/zeroloss]"}
+            .taking("FOLDER")
+            .under("Data")
+            .apart(),
         o.cache);
 }
 

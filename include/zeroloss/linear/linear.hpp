@@ -28,7 +28,10 @@ void fields(T& o, const Visitor& visit) {
             .under("Problem")
             .of("auto|flip|augment"),
         o.reflection);
-  visit(Field{"train", "Gradient descent too, from A = 0"}.under("Gradient descent"), o.train);
+  visit(Field{"train", "Gradient descent too, from A = 0"}
+            .turned_off("Factorise only")
+            .under("Gradient descent"),
+        o.train);
   fields(o.descent, visit);
 }
 

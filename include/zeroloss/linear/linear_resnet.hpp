@@ -102,6 +102,7 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"step",
               "A number, or auto: 1 over a bound of the Hessian along each step, so that the risk falls, but "
               "for rounding"}
+            .taking("NUMBER|auto")
             .under("Gradient descent"),
         o.step);
   visit(Field{"max_steps", "Most steps at each depth"}.under("Gradient descent"), o.max_steps);

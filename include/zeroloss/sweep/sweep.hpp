@@ -27,9 +27,9 @@ void fields(T& a, const Visitor& visit) {
   visit(Field{"width", "Hidden units, >= 1 [1024]"}, a.width);
   visit(Field{"activation", "Names of activations [relu]"}, a.activation);
   visit(Field{"scaling", "Output weights: ntk, balanced [ntk]"}, a.scaling);
-  visit(Field{"step", "Of gd and sgd: numbers, auto, theorem [auto]"}, a.step);
+  visit(Field{"step", optimizer_help("step axis")}, a.step);
   visit(Field{"noise", "Probability that a label is replaced, in [0, 1] [none]"}, a.noise);
-  visit(Field{"tolerance", "Relative misfit that is success [1e-4; 1e-6 for float64]"}, a.tolerance);
+  visit(Field{"tolerance", optimizer_help("tolerance axis")}, a.tolerance);
 }
 
 struct SweepOptions {

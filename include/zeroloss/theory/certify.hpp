@@ -30,20 +30,25 @@ struct CertifyOptions {
 };
 template <Is<CertifyOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
-  visit(Field{"activation", "Activation of the hidden units"}, o.activation);
-  visit(Field{"center", "Subtract the mean point before normalising"}, o.center);
+  visit(Field{"activation", "Activation of the hidden units"}.under("Options"), o.activation);
+  visit(Field{"center", "Subtract the mean point before normalising"}.under("Options"), o.center);
   visit(Field{"normalize",
-              "Divide rows by their length; if not, refuse rows whose length is off 1 by more than 1e-12"},
+              "Divide rows by their length; if not, refuse rows whose length is off 1 by more than 1e-12"}
+            .under("Options")
+            .turned_off("Refuse rows whose length is off 1 by more than 1e-12"),
         o.normalize);
-  visit(Field{"failure_probability", "Allowed for the a-priori guarantees, in (0, 1)"},
+  visit(Field{"failure_probability", "Allowed for the a-priori guarantees, in (0, 1)"}.under("Options"),
         o.failure_probability);
-  visit(Field{"accuracy", "Relative misfit that step counts refer to, in (0, 1)"}, o.accuracy);
-  visit(Field{"width", "Hidden units of a given network; 0 asks for the sufficient width"}, o.width);
+  visit(Field{"accuracy", "Relative misfit that step counts refer to, in (0, 1)"}.under("Options"),
+        o.accuracy);
+  visit(Field{"width", "Hidden units of a given network; 0 asks for the sufficient width"}.under("Options"),
+        o.width);
   visit(Field{"step", "Step of the forecast; 0 = 1.5/lambda_max"}, o.step);
   visit(Field{"all_bounds",
-              "More lower bounds, all of them proven: lambda~ and r = 0, 2, 3 (about three times the work)"},
+              "More lower bounds, all of them proven: lambda~ and r = 0, 2, 3 (about three times the work)"}
+            .under("Options"),
         o.all_bounds);
-  visit(Field{"spectrum", "All eigenvalues, in --json and --out (8 n^2 bytes)"}, o.spectrum);
+  visit(Field{"spectrum", "All eigenvalues, in --json and --out (8 n^2 bytes)"}.under("Options"), o.spectrum);
   visit(Field{"seed", "Of probes and shuffled labels: an integer from 0 to 2^53 - 1"}, o.seed);
 }
 

@@ -8,6 +8,7 @@
 #include "zeroloss/core/fields.hpp"
 #include "zeroloss/proof/certificate.hpp"
 #include "zeroloss/theory/suspects.hpp"
+#include "zeroloss/train/optimizers.hpp"
 
 /// Trains the two-layer network to zero loss, says how far it got beside what theory expects, and proves what
 /// can be proved about the weights it ends with.
@@ -54,21 +55,16 @@ void fields(T& o, const Visitor& visit) {
             .under("Network")
             .of("ntk|balanced"),
         o.scaling);
-  visit(Field{"optimizer", "How the weights move: one of optimizers()"}.under("Training"), o.optimizer);
-  visit(Field{"step", "A number, auto (1.5/||J||^2), or theorem (what the paper allows)"}.under("Training"),
-        o.step);
-  visit(Field{"batch", "Points in a step of sgd"}.under("Training"), o.batch);
+  visit(Field{"optimizer", optimizer_help("optimizer")}.of(optimizer_choices()).under("Training"),
+        o.optimizer);
+  visit(Field{"step", optimizer_help("step")}.taking("NUMBER|auto|theorem").under("Training"), o.step);
+  visit(Field{"batch", optimizer_help("batch")}.under("Training"), o.batch);
   visit(Field{"momentum", "Of momentum: the part of the last step that is taken again, in [0, 1)"}.under(
             "Training"),
         o.momentum);
-  visit(Field{"precision", "float64, or float32 where the optimizer knows it"}.under("Network").of(
-            "float64|float32"),
-        o.precision);
+  visit(Field{"precision", optimizer_help("precision")}.under("Network").of("float64|float32"), o.precision);
   visit(Field{"max_steps", "Most steps of each output"}.under("Stopping and proof"), o.max_steps);
-  visit(
-      Field{"tolerance", "Relative misfit to reach; 0 = what the optimizer and precision are good for"}.under(
-          "Stopping and proof"),
-      o.tolerance);
+  visit(Field{"tolerance", optimizer_help("tolerance")}.under("Stopping and proof"), o.tolerance);
   visit(Field{"stop", "tolerance, or certificate: go on until one holds"}
             .under("Stopping and proof")
             .of("tolerance|certificate")
@@ -95,6 +91,7 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"center", "Subtract the mean point before normalising"}.under("Network"), o.center);
   visit(Field{"normalize",
               "Divide rows by their length; if not, refuse rows whose length is off 1 by more than 1e-12"}
+            .turned_off("Refuse rows whose length is off 1 by more than 1e-12")
             .under("Network"),
         o.normalize);
   visit(
@@ -103,7 +100,7 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"seed", "Of weights, signs and batches: an integer from 0 to 2^53 - 1"}.not_of_trials(),
         o.seed);
   visit(Field{"checkpoint", "File for what a resumed run needs; empty = none"}.apart(), o.checkpoint);
-  visit(Field{"checkpoint_every_s", "Seconds between checkpoints of a run folder"}.apart(),
+  visit(Field{"checkpoint_every_s", "Seconds between checkpoints of a run folder"}.under("Options").apart(),
         o.checkpoint_every_s);
   visit(Field{"resume", "Go on with an interrupted run"}.apart(), o.resume);
 }

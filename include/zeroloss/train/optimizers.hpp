@@ -27,4 +27,10 @@ OptimizerFacts optimizer(std::string_view name);
 /// Names of those with a property, as in "gd, sgd and flow".
 std::string optimizers_with(bool OptimizerFacts::*property);
 
+/// "gd|sgd|..", all of them.
+const char* optimizer_choices();
+/// Help of the field of FitOptions that names optimizers: optimizer, step, batch, precision, tolerance; and
+/// of the axes of a sweep: "step axis", "tolerance axis". Throws std::out_of_range for others.
+const char* optimizer_help(const std::string& field);
+
 }  // namespace zeroloss
