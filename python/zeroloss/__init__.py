@@ -33,7 +33,7 @@ from ._core import (
     thread_count,
 )
 from ._core import version as __version__
-from ._functions import Prediction, certify, fit, load, memorize, predict, read_dataset, sweep
+from .api.functions import Prediction, certify, fit, load, memorize, predict, read_dataset, sweep
 
 _ESTIMATORS = ("MemorizingClassifier", "NTKClassifier", "NTKRegressor", "RandomFeatureRegressor", "TwoLayerClassifier",
                "TwoLayerRegressor")  # fmt: skip

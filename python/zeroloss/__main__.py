@@ -6,7 +6,7 @@ import os
 import sys
 
 from . import _core
-from ._options import default_cache
+from .api.arrays import default_cache
 
 
 def _restart_with_better_blas(arguments: list[str]) -> None:

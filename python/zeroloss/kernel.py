@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._core import Activation, Dual, Gram, Kernel, LambdaMin
-from ._options import Show, points, shown
+from .api.arrays import Show, points, shown
 
 __all__ = ["Activation", "Dual", "Gram", "Kernel", "LambdaMin", "activation", "activation_names", "cross_gram",
            "dual_activation", "gram", "lambda_min", "power", "sigma", "sigma_features", "unit_rows"]  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 import zeroloss
 import zeroloss.figures
 from zeroloss import _core
-from zeroloss._options import Read
+from zeroloss.api.arrays import Read
 
 TIMES = {"seconds", "peak_bytes", "build_s", "verify_s"}
 

@@ -47,8 +47,9 @@ def build_wheel(tree, work, compiler, launcher):
 
 def check_contents(wheel, source):
     """All of python/zeroloss, the extension with its stub, and nothing else but the metadata."""
-    expected = {f"zeroloss/{p.name}" for p in (source / "python" / "zeroloss").iterdir() if p.is_file()}
-    expected.add("zeroloss/_core.pyi")
+    root = source / "python"
+    files = (p.relative_to(root) for p in (root / "zeroloss").rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    expected = {"zeroloss/_core.pyi", *map(str, files)}
     found = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     (extension,) = (name for name in found if name.startswith("zeroloss/_core.") and name.endswith(".so"))
     if found != expected | {extension}:

@@ -12,7 +12,7 @@ import types
 import numpy as np
 import pytest
 import zeroloss
-from zeroloss._options import shown
+from zeroloss.api.arrays import shown
 
 LONG = dict(n=200, width=2000, max_steps=10**7, tolerance=1e-14, certify_every=0)
 

@@ -19,9 +19,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from . import kernel
-from ._functions import fit as train
-from ._functions import memorize
+from .. import kernel
+from ..api.functions import fit as train
+from ..api.functions import memorize
 
 __all__ = ["MemorizingClassifier", "NTKClassifier", "NTKRegressor", "RandomFeatureRegressor", "TwoLayerClassifier",
            "TwoLayerRegressor"]  # fmt: skip

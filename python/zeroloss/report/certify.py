@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ._page import Html, Number, at_least, at_most, details, facts, number, percent, picture, record, table, tag, text
+from .elements import Html, Number, at_least, at_most, details, facts, number, percent, picture, record, table, tag, text
 
 MOST_ROWS = 24  # of suspects and conflicts
 MOST_PAIRS = 12

@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import _charts
+from . import charts
 
 #: Colours of figures and page. `series` are told apart by people who do not see red or green.
 LIGHT = {"paper": "#ffffff", "ink": "#1c2024", "muted": "#5b6470", "line": "#e2e5e9", "wash": "#f5f6f8",
@@ -91,7 +91,7 @@ class Figure:
     @property
     def description(self) -> str:
         """What the figure shows, in words and numbers: for those who cannot see it."""
-        return _charts.describe(self.spec, self.title)
+        return charts.describe(self.spec, self.title)
 
     def save(self, path, scale: float = 2) -> Path:
         """Writes .svg, .png (`scale` pixels a point), .pdf or .json (the specification). Raises ValueError for
@@ -141,7 +141,7 @@ class Figures(dict):
         rows = [{key: value for key, value in copy.deepcopy(figure.spec).items() if key not in ("$schema", "config")}
                 for figure in self.values()]
         independent = {"scale": {channel: "independent" for channel in ("x", "y", "color", "fill", "stroke")}}
-        spec = {"$schema": _charts.SCHEMA, "vconcat": rows, "resolve": independent}
+        spec = {"$schema": charts.SCHEMA, "vconcat": rows, "resolve": independent}
         return Figure("all", spec)._repr_mimebundle_()
 
 
@@ -149,7 +149,7 @@ def of(folder) -> Figures:
     """The figures of a run folder (or Run), by name. Raises RunError for what is no run folder, or a figure
     in it that is not JSON."""
     run = folder if isinstance(folder, Run) else read_run(folder)
-    specs = _charts.conv(run) if run.kind == "conv" else {}
+    specs = charts.conv(run) if run.kind == "conv" else {}
     specs.update((path.name.removesuffix(".vl.json"), _object(path)) for path in run.folder.glob("*.vl.json"))
 
     def place(name):

@@ -16,7 +16,7 @@ import zlib
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 
-from . import figures
+from .. import figures
 
 HERE = Path(__file__).parent
 EMPTY_ELEMENTS = {"br", "img", "meta"}
@@ -195,7 +195,7 @@ def document(title: str, body: list, drawn: bool) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     style = (
-        (HERE / "_page.css")
+        (HERE / "page.css")
         .read_text(encoding="utf-8")
         .replace("/*LIGHT*/", _properties(figures.LIGHT))
         .replace("/*DARK*/", _properties(figures.DARK))
@@ -217,7 +217,7 @@ def document(title: str, body: list, drawn: bool) -> str:
 def _script(renderer) -> str:
     """Vega and what draws with it: a second of work, the same for every page."""
     return renderer.javascript_bundle(
-        (HERE / "_page.js").read_text(encoding="utf-8"), vl_version=figures.vega_lite_version()
+        (HERE / "page.js").read_text(encoding="utf-8"), vl_version=figures.vega_lite_version()
     )
 
 

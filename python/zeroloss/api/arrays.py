@@ -11,8 +11,8 @@ from typing import Any, TypedDict, Union
 import numpy as np
 import numpy.typing as npt
 
-from . import _core
-from ._core import Dataset
+from .. import _core
+from .._core import Dataset
 
 Show = Union[bool, Callable[[_core.ProgressReport], None]]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ._certify import certify
-from ._charts import class_names
-from ._page import Html, Number, at_least, at_most, details, facts, number, percent, record, table, tag, text
+from .certify import certify
+from ..figures.charts import class_names
+from .elements import Html, Number, at_least, at_most, details, facts, number, percent, record, table, tag, text
 
 MOST_ROWS = 24  # of lists of samples
 MOST_CELLS = 400  # of a sweep's table

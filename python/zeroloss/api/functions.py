@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 import numpy.typing as npt
 
-from . import _core
-from ._core import CertifyResult, Dataset, FitResult, Memorizer, MemorizeResult, Network, SweepResult
-from ._options import Read, Show, Source, call, dataset, fill, points, read_options, shown, step_text, targets
+from .. import _core
+from .._core import CertifyResult, Dataset, FitResult, Memorizer, MemorizeResult, Network, SweepResult
+from .arrays import Read, Show, Source, call, dataset, fill, points, read_options, shown, step_text, targets
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

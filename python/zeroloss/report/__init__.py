@@ -11,8 +11,9 @@ import shlex
 import sys
 from pathlib import Path
 
-from . import _sections, figures
-from ._page import chart, details, document, facts, tag
+from .. import figures
+from . import sections
+from .elements import chart, details, document, facts, tag
 
 DONE, BAD_USAGE, MISSING = 0, 2, 3  # exit codes, as of the command
 MOST_VALUES = 200  # of a list under "all values"
@@ -106,8 +107,8 @@ def page(run: figures.Run) -> str:
 def _page(run):
     drawn = figures.of(run)
     data = run.result.get("data") or run.result.get("source") or (run.manifest.get("data") or {}).get("name") or ""
-    first, rest = _sections.conclusion(run)
-    before, after = _sections.of(run)
+    first, rest = sections.conclusion(run)
+    before, after = sections.of(run)
     body = [tag("p", f"zeroloss {run.kind}", f" · {data}" if data else "", class_="kind"), tag("h1", first),
             [tag("p", line) for line in rest], before, _figures(run, drawn), after, _origin(run)]
     if drawn:
@@ -172,7 +173,3 @@ def _shortened(value):
 def _told(error, code) -> int:
     print(f"zeroloss: {error}", file=sys.stderr)
     return code
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,150 @@
+"""The command `linear`: deep linear residual networks: exact factorisations with small layers, and gradient descent."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable
+from typing import Any, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from .._core import LinearResult, LinearResnet, NamedProblem
+from .arrays import Show, call, fill, points, shown, step_text
+
+__all__ = ["LinearResnet", "LinearResult", "factorize", "train"]
+
+Problem = Union[str, os.PathLike[str], npt.ArrayLike]
+
+
+def _problem(
+    function: str, data: Problem, Y: npt.ArrayLike | None, sigma: npt.ArrayLike | None, seed: int
+) -> tuple[NamedProblem, str]:
+    if isinstance(data, (str, os.PathLike)):
+        if Y is not None or sigma is not None:
+            raise TypeError(f"{function}: Y and sigma go with arrays")
+        return _core.read_linear_problem(os.fspath(data), seed), repr(os.fspath(data))
+    X = points(function, data, "R" if Y is None else "X")
+    if Y is None:
+        covariance = None if sigma is None else points(function, sigma, "sigma")
+        return _core.linear_map(X, covariance), "R" if sigma is None else "R, sigma=sigma"
+    if sigma is not None:
+        raise TypeError(f"{function}: sigma goes with a map R; of data it is X^T X/n")
+    return _core.linear_data(X, points(function, Y, "Y")), "X, Y"
+
+
+def _run(function: str, data: Problem, Y: Any, sigma: Any, layers: Any, options: dict[str, Any], descent: dict[str, Any],
+         seed: int, progress: Show) -> LinearResult:  # fmt: skip
+    if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**53:
+        raise ValueError(f"{function}: seed must be in [0, 2^53); got {seed!r}")
+    several = isinstance(layers, Iterable) and not isinstance(layers, str)
+    try:
+        depths = [operator.index(depth) for depth in (layers if several else [layers])]
+    except TypeError:
+        raise TypeError(f"{function}: layers has to be an integer or several; got {layers!r}") from None
+    problem, subject = _problem(function, data, Y, sigma, int(seed))
+    settings = fill(function, _core.LinearOptions(), {**options, "layers": depths})
+    fill(function, settings.descent, descent)
+    defaults = {"layers": 10, "reflection": "auto", "train": None, "seed": 0, "step": "auto", "max_steps": 10_000,
+                "tolerance": 1e-6, "record_every": 0}  # fmt: skip
+    given = {"layers": depths if several else depths[0], **options, **descent, "seed": seed}
+    given.pop("train")
+    text = call(function, subject, given, defaults)
+    with shown(progress) as report:
+        return _core.linear(problem, settings, "" if sigma is None else "sigma", int(seed), text, report)
+
+
+def factorize(
+    data: Problem,
+    Y: npt.ArrayLike | None = None,
+    *,
+    sigma: npt.ArrayLike | None = None,
+    layers: int | Iterable[int] = 10,
+    reflection: str = "auto",
+    seed: int = 0,
+    progress: Show = False,
+) -> LinearResult:
+    """R = (I + A_l) .. (I + A_1) exactly, with every ||A_i|| of order 1/l, in three ways.
+
+    Parameters
+    ----------
+    data : array, path or name
+        A map R, d x d; with `Y`, points X, n x d, whose least-squares map is taken; an npz file with X and Y; or
+        ``gaussian:d=..``, ``rotation:d=..``.
+    Y : array, optional
+        n x d targets of X.
+    sigma : array, optional
+        Of a map R: the covariance of x, d x d. Default: I.
+    layers : int or several
+        Depths l to study, each >= 1.
+    reflection : str
+        Where det R < 0: flip the labels (odd d), augment x and y by a coordinate, or auto: flip for odd d.
+    seed : int
+        Of a random map: 0 <= seed < 2^53.
+    progress : bool or callable
+        True: bars, if tqdm is there. A callable gets every ProgressReport.
+
+    Returns
+    -------
+    LinearResult
+        ``depths[k].factorizations`` are the paper's, the polar and the logarithm's; the last depth keeps its networks. Their
+        ``max_norm`` is proved: R is exactly a product of layers no larger, next to the stored ones.
+
+    Raises
+    ------
+    DataError
+        R is numerically singular (its rank is named), or the data cannot be used.
+    ValueError, ResourceError
+        An option out of range; memory that does not suffice.
+    KeyboardInterrupt
+        On Ctrl-C, at the next safe point.
+    """
+    return _run("linear.factorize", data, Y, sigma, layers, {"reflection": reflection, "train": False}, {}, seed,
+                progress)  # fmt: skip
+
+
+def train(
+    data: Problem,
+    Y: npt.ArrayLike | None = None,
+    *,
+    sigma: npt.ArrayLike | None = None,
+    layers: int | Iterable[int] = 10,
+    reflection: str = "auto",
+    step: float | str = "auto",
+    max_steps: int = 10_000,
+    tolerance: float = 1e-6,
+    record_every: int = 0,
+    seed: int = 0,
+    progress: Show = False,
+) -> LinearResult:
+    """The factorisations, and gradient descent from A = 0 beside the bound of its gradient.
+
+    Parameters
+    ----------
+    data, Y, sigma, layers, reflection, seed, progress
+        As for :func:`factorize`.
+    step : float or str
+        A number > 0, or auto: 1 over a bound of the Hessian along each step, so that the risk falls, but for
+        rounding.
+    max_steps : int
+        Most steps at each depth, >= 0.
+    tolerance : float
+        Relative misfit to reach, > 0.
+    record_every : int
+        Steps between points of the curve; 0 = about 20 a decade.
+
+    Returns
+    -------
+    LinearResult
+        ``depths[k].descent`` is what happened; its curve has the gradient beside its lower bound.
+
+    Raises
+    ------
+    DataError, ValueError, ResourceError, KeyboardInterrupt
+        As :func:`factorize`.
+    """
+    descent = {"step": step_text("linear.train", step), "max_steps": max_steps, "tolerance": tolerance, "record_every": record_every}
+    return _run("linear.train", data, Y, sigma, layers, {"reflection": reflection, "train": True}, descent, seed,
+                progress)  # fmt: skip
