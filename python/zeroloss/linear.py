@@ -1,5 +1,6 @@
 """Deep linear residual networks: exact factorisations with small layers, and gradient descent."""
 
-from .api.linear import LinearResnet, LinearResult, factorize, train
+from ._core import LinearResnet, LinearResult
+from .api.linear import factorize, train
 
 __all__ = ["LinearResnet", "LinearResult", "factorize", "train"]

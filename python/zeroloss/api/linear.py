@@ -1,22 +1,22 @@
-"""The command `linear`: deep linear residual networks: exact factorisations with small layers, and gradient descent."""
+"""The command `linear`: deep linear residual networks, exact factorisations with small layers, and gradient descent."""
 
 from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable
-from typing import Any, Union
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._core import LinearResult, LinearResnet, NamedProblem
-from .arrays import Show, call, fill, points, shown, step_text
+from .._core import LinearOptions, LinearResult, NamedProblem
+from .arrays import points
+from .options import call, changed, filled, step_text
+from .progress import Show, shown
 
-__all__ = ["LinearResnet", "LinearResult", "factorize", "train"]
-
-Problem = Union[str, os.PathLike[str], npt.ArrayLike]
+Problem = str | os.PathLike[str] | npt.ArrayLike
 
 
 def _problem(
@@ -35,25 +35,44 @@ def _problem(
     return _core.linear_data(X, points(function, Y, "Y")), "X, Y"
 
 
-def _run(function: str, data: Problem, Y: Any, sigma: Any, layers: Any, options: dict[str, Any], descent: dict[str, Any],
-         seed: int, progress: Show) -> LinearResult:  # fmt: skip
-    if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**53:
-        raise ValueError(f"{function}: seed must be in [0, 2^53); got {seed!r}")
-    several = isinstance(layers, Iterable) and not isinstance(layers, str)
+def _depths(function: str, layers: Any) -> list[int]:
+    """One depth or several."""
     try:
-        depths = [operator.index(depth) for depth in (layers if several else [layers])]
+        return [operator.index(depth) for depth in (layers if _several(layers) else [layers])]
     except TypeError:
         raise TypeError(f"{function}: layers has to be an integer or several; got {layers!r}") from None
+
+
+def _several(layers: Any) -> bool:
+    return isinstance(layers, Iterable) and not isinstance(layers, str)
+
+
+def _run(
+    function: str,
+    data: Problem,
+    Y: npt.ArrayLike | None,
+    sigma: npt.ArrayLike | None,
+    given: Mapping[str, Any],
+    descent: Mapping[str, Any] | None,
+    seed: int,
+    progress: Show,
+) -> LinearResult:
+    """`given` and `descent` are the fields of the structs of these names; without `descent` nothing is trained."""
+    if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**53:
+        raise ValueError(f"{function}: seed must be in [0, 2^53); got {seed!r}")
+    depths = _depths(function, given["layers"])
     problem, subject = _problem(function, data, Y, sigma, int(seed))
-    settings = fill(function, _core.LinearOptions(), {**options, "layers": depths})
-    fill(function, settings.descent, descent)
-    defaults = {"layers": 10, "reflection": "auto", "train": None, "seed": 0, "step": "auto", "max_steps": 10_000,
-                "tolerance": 1e-6, "record_every": 0}  # fmt: skip
-    given = {"layers": depths if several else depths[0], **options, **descent, "seed": seed}
-    given.pop("train")
-    text = call(function, subject, given, defaults)
+    options, plain = LinearOptions(), LinearOptions()
+    filled(function, options, {**given, "layers": depths, "train": descent is not None})
+    trained: Mapping[str, Any] = descent or {}
+    filled(function, options.descent, trained)
+    shown_layers = depths if _several(given["layers"]) else depths[0]
+    text = call(function, subject, {
+        **changed(options, plain, {**given, "layers": shown_layers}),
+        **changed(options.descent, plain.descent, trained), **({"seed": seed} if seed else {}),
+    })  # fmt: skip
     with shown(progress) as report:
-        return _core.linear(problem, settings, "" if sigma is None else "sigma", int(seed), text, report)
+        return _core.linear(problem, options, "" if sigma is None else "sigma", int(seed), text, report)
 
 
 def factorize(
@@ -61,8 +80,10 @@ def factorize(
     Y: npt.ArrayLike | None = None,
     *,
     sigma: npt.ArrayLike | None = None,
+    # keywords of linear
     layers: int | Iterable[int] = 10,
     reflection: str = "auto",
+    # end
     seed: int = 0,
     progress: Show = False,
 ) -> LinearResult:
@@ -89,8 +110,8 @@ def factorize(
     Returns
     -------
     LinearResult
-        ``depths[k].factorizations`` are the paper's, the polar and the logarithm's; the last depth keeps its networks. Their
-        ``max_norm`` is proved: R is exactly a product of layers no larger, next to the stored ones.
+        ``depths[k].factorizations`` are the paper's, the polar and the logarithm's; the last depth keeps its networks.
+        Their ``max_norm`` is proved: R is exactly a product of layers no larger, next to the stored ones.
 
     Raises
     ------
@@ -101,8 +122,13 @@ def factorize(
     KeyboardInterrupt
         On Ctrl-C, at the next safe point.
     """
-    return _run("linear.factorize", data, Y, sigma, layers, {"reflection": reflection, "train": False}, {}, seed,
-                progress)  # fmt: skip
+    given = {
+        # values of linear
+        "layers": layers,
+        "reflection": reflection,
+        # end
+    }
+    return _run("linear.factorize", data, Y, sigma, given, None, seed, progress)
 
 
 def train(
@@ -110,12 +136,16 @@ def train(
     Y: npt.ArrayLike | None = None,
     *,
     sigma: npt.ArrayLike | None = None,
+    # keywords of linear
     layers: int | Iterable[int] = 10,
     reflection: str = "auto",
+    # end
+    # keywords of descent
     step: float | str = "auto",
     max_steps: int = 10_000,
     tolerance: float = 1e-6,
     record_every: int = 0,
+    # end
     seed: int = 0,
     progress: Show = False,
 ) -> LinearResult:
@@ -145,6 +175,19 @@ def train(
     DataError, ValueError, ResourceError, KeyboardInterrupt
         As :func:`factorize`.
     """
-    descent = {"step": step_text("linear.train", step), "max_steps": max_steps, "tolerance": tolerance, "record_every": record_every}
-    return _run("linear.train", data, Y, sigma, layers, {"reflection": reflection, "train": True}, descent, seed,
-                progress)  # fmt: skip
+    given = {
+        # values of linear
+        "layers": layers,
+        "reflection": reflection,
+        # end
+    }
+    descent = {
+        # values of descent
+        "step": step,
+        "max_steps": max_steps,
+        "tolerance": tolerance,
+        "record_every": record_every,
+        # end
+    }
+    descent["step"] = step_text("linear.train", step)
+    return _run("linear.train", data, Y, sigma, given, descent, seed, progress)
