@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from run_folders import KINDS, make_conv, run_of
 
+from run_folders import KINDS, make_conv, run_of
 from zeroloss import figures
 from zeroloss.figures import charts
 from zeroloss.report import elements, sections
@@ -52,7 +52,7 @@ def test_figures_are_saved_in_every_format(tmp_path):
     assert figure.save(tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert figure.save(tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
     assert json.loads(figure.save(tmp_path / "a.json").read_text()) == figure.spec
-    with pytest.raises(ValueError, match="svg, .png, .pdf or .json"):
+    with pytest.raises(ValueError, match=r"svg, \.png, \.pdf or \.json"):
         figure.save(tmp_path / "a.gif")
     assert 'opacity="0"' not in (tmp_path / "a.svg").read_text()  # points that only a pointer finds
 
@@ -120,7 +120,7 @@ def test_confusion_is_true_by_predicted():
     assert len(values) == 100
     assert "airplane taken for automobile: 10 of 100" in {v["note"] for v in values}
     _, after = sections.of(figures.read_run(run_of("conv")))
-    assert "<td>airplane</td>" in elements.text(after) and "<td>automobile</td>" in _page.text(after)
+    assert "<td>airplane</td>" in elements.text(after) and "<td>automobile</td>" in elements.text(after)
 
 
 def test_colours_can_be_read():

@@ -8,8 +8,8 @@ import sys
 from fractions import Fraction
 
 import pytest
-from run_folders import EVIL, KINDS, Page, decoded, evil_run, make_conv, run_of
 
+from run_folders import EVIL, KINDS, Page, decoded, evil_run, make_conv, run_of
 from zeroloss import figures, report
 from zeroloss.report import elements
 
@@ -81,7 +81,7 @@ def test_page_of_certify_shows_its_images():
 
 
 def test_page_of_points_without_labels():
-    run, page = page_of(run_of("points"))
+    _, page = page_of(run_of("points"))
     assert "Closest pairs" in page.text("h2") and "wrong" not in page.text("h2")
     assert not page.all("img")
     assert len([text for element, text in page.texts if element == "td"]) > 20
