@@ -1,5 +1,5 @@
-"""Times a step of training the all-convolutional residual network, ours and PyTorch's, in turn, and compares their gradients;
-writes bench/results/conv-DEVICE.json and .md.
+"""Times a step of training the all-convolutional residual network, ours and PyTorch's, in turn, and compares their
+gradients; writes bench/results/conv-DEVICE.json and .md.
 
     python3 bench/conv.py --bin build/conv-peer/bin --env build/bench-env [--bin build/release/bin] [--device cuda]
 
@@ -91,7 +91,8 @@ def measure(options, save):
         for batch in found["batches"]:
             for precision in PRECISIONS:
                 for name, program in programs.items():
-                    questions[f"{name}|{precision}|{batch}"] = functools.partial(watched, program, "step", precision, batch, COUNT[kind])
+                    questions[f"{name}|{precision}|{batch}"] = functools.partial(watched, program, "step", precision,
+                                                                                 batch, COUNT[kind])
             for variant in peer.ask("variants"):
                 way, precision = variant.split("-")
                 if options.way and way not in options.way:
@@ -106,7 +107,8 @@ def measure(options, save):
         for precision in PRECISIONS:
             questions[f"product|{precision}|{0}"] = functools.partial(watched, peer, "gemm", precision)
         interleave(questions, 0, 2)  # to warm up and compile
-        quiet = {name: functools.partial(undisturbed, question, options.patience) for name, question in questions.items()}
+        quiet = {name: functools.partial(undisturbed, question, options.patience)
+                 for name, question in questions.items()}
         found["answers"] = {name: [] for name in quiet}
         for _ in range(options.rounds):
             for name, answers in interleave(quiet, 1, 0).items():
@@ -148,17 +150,21 @@ def table(found, date, version):
     peak = {p: max(a["flops"] / a[found["clock"]] for a in counted(answers[f"product|{p}|0"])) for p in PRECISIONS}
     device = peer["device"] if found["device"] != "cpu" else f"{processor()}, {peer['threads']} threads"
     lines = [
-        f"{info['weights']:,} weights, {flops / 1e9:.2f} GFLOP an image and step. {device}; PyTorch {peer['torch']}. {date}, zeroloss {version}; "
+        f"{info['weights']:,} weights, {flops / 1e9:.2f} GFLOP an image and step. {device}; PyTorch {peer['torch']}. "
+        f"{date}, zeroloss {version}; "
         f"medians of {min(map(len, answers.values()))} rounds or more. {quietness(found)}", "",
-        "| batch | program | precision | images/s | GFLOP/s | of a matrix product's rate |", "|---|---|---|---|---|---|"]
+        "| batch | program | precision | images/s | GFLOP/s | of a matrix product's rate |",
+        "|---|---|---|---|---|---|"]
     for name, runs in answers.items():
         program, precision, batch = name.split("|")
         if program == "product":
             continue
         median, least, most = rates(runs, int(batch), found["clock"])
-        lines.append(f"| {batch} | {program} | {precision} | {median:,.4g} ({least:,.4g} to {most:,.4g}) | {median * flops / 1e9:,.0f} "
+        lines.append(f"| {batch} | {program} | {precision} | {median:,.4g} ({least:,.4g} to {most:,.4g}) "
+                     f"| {median * flops / 1e9:,.0f} "
                      f"| {100 * median * flops / peak[precision]:.0f} % of {peak[precision] / 1e9:,.0f} GF/s |")
-    lines += ["", "| batch | precision | zeroloss, with | images/s | PyTorch at its best | images/s | ratio |", "|---|---|---|---|---|---|---|"]
+    lines += ["", "| batch | precision | zeroloss, with | images/s | PyTorch at its best | images/s | ratio |",
+              "|---|---|---|---|---|---|---|"]
     for batch in found["batches"]:
         for precision in (*PRECISIONS, None):
             chosen = {n: rates(r, batch, found["clock"])[0] for n, r in answers.items()
@@ -166,13 +172,17 @@ def table(found, date, version):
             theirs = max((n for n in chosen if n.startswith("PyTorch")), key=chosen.get)
             for program in found["zeroloss"]:
                 ours = max((n for n in chosen if n.split("|")[0] == program), key=chosen.get)
-                lines.append(f"| {batch} | {precision or 'any'} | {program.split(', ')[1]}, {ours.split('|')[1]} | {chosen[ours]:,.4g} "
-                             f"| {' '.join(theirs.split(', ')[1].split('|')[:2])} | {chosen[theirs]:,.4g} | {chosen[ours] / chosen[theirs]:.2f} |")
-    lines += ["", f"Relative errors in norm, of logits, loss and the gradient of every layer, the largest of all; batch of {found['check']}, float32:", "",
+                lines.append(f"| {batch} | {precision or 'any'} | {program.split(', ')[1]}, {ours.split('|')[1]} | "
+                             f"{chosen[ours]:,.4g} "
+                             f"| {' '.join(theirs.split(', ')[1].split('|')[:2])} | {chosen[theirs]:,.4g} | "
+                             f"{chosen[ours] / chosen[theirs]:.2f} |")
+    lines += ["", f"Relative errors in norm, of logits, loss and the gradient of every layer, the largest of all; "
+                  f"batch of {found['check']}, float32:", "",
               "| | of zeroloss, against float64 | of PyTorch, against float64 | between the two |", "|---|---|---|---|"]
     for name, errors in found["errors"].items():
         of = worst(errors)
-        lines.append(f"| {name} | " + " | ".join(f"{of[k][0]:.1e} ({of[k][1]})" for k in ("zeroloss", "PyTorch", "between")) + " |")
+        lines.append(f"| {name} | " + " | ".join(f"{of[k][0]:.1e} ({of[k][1]})"
+                                                 for k in ("zeroloss", "PyTorch", "between")) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -180,7 +190,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--results", type=pathlib.Path, default=HERE / "results")
-    parser.add_argument("--bin", type=pathlib.Path, action="append", required=True, help="folder of conv_bench; may be given again")
+    parser.add_argument("--bin", type=pathlib.Path, action="append", required=True,
+                        help="folder of conv_bench; may be given again")
     parser.add_argument("--env", type=pathlib.Path, required=True, help="folder of the peers' environments")
     parser.add_argument("--device", default="cpu", help="cpu or cuda [cpu]")
     parser.add_argument("--batch", type=int, action="append", help="may be given again [cpu: 32; cuda: 128, 512]")
@@ -188,10 +199,13 @@ def main():
     parser.add_argument("--check", type=int, default=4, help="images of the batch whose gradients are compared [4]")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of both [all]")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall",
-                        help="cpu: count the program's own processor time, for one thread on a machine that is not idle [wall]")
-    parser.add_argument("--patience", type=float, default=20, help="seconds to repeat a disturbed measurement, each time [20]")
+                        help="cpu: count the program's own processor time, for one thread on a machine that is not "
+                             "idle [wall]")
+    parser.add_argument("--patience", type=float, default=20,
+                        help="seconds to repeat a disturbed measurement, each time [20]")
     options = parser.parse_args()
-    settings = {"device": options.device, "check": options.check, "clock": {"wall": "seconds", "cpu": "cpu_s"}[options.clock]}
+    settings = {"device": options.device, "check": options.check,
+                "clock": {"wall": "seconds", "cpu": "cpu_s"}[options.clock]}
     date, version = datetime.date.today().isoformat(), revision()
     options.results.mkdir(parents=True, exist_ok=True)
     path = options.results / f"conv-{options.device.split(':')[0]}"
@@ -204,8 +218,10 @@ def main():
     found = measure(options, save)
     print(path.with_suffix(".md").read_text())
     if same_version(found) is None:
-        print(f"conv: no conv_bench here is built with PyTorch's LibTorch, {found['peer']['torch']}: the ratios compare versions too", file=sys.stderr)
-    wrong = {name: worst(errors)["zeroloss"] for name, errors in found["errors"].items() if worst(errors)["zeroloss"][0] > ERROR}
+        print(f"conv: no conv_bench here is built with PyTorch's LibTorch, {found['peer']['torch']}: the ratios "
+              f"compare versions too", file=sys.stderr)
+    wrong = {name: worst(errors)["zeroloss"]
+             for name, errors in found["errors"].items() if worst(errors)["zeroloss"][0] > ERROR}
     if wrong:
         sys.exit(f"conv: relative errors above {ERROR}: {wrong}")
 

@@ -3,10 +3,10 @@
     echo "step compiled-bfloat16 128 20" | python conv_peers.py cuda 8
 
 Reads one measurement a line, answers with one JSON line: the peer of conv_bench.cpp, with the same network (13,538,736
-weights), momentum 0.9 and weight decay 1e-4 by torch.optim.SGD(fused=True), batches copied to the device every step (from pinned
-memory to a GPU), everything channels-last.
+weights), momentum 0.9 and weight decay 1e-4 by torch.optim.SGD(fused=True), batches copied to the device every step
+(from pinned memory to a GPU), everything channels-last.
 
-    step VARIANT BATCH COUNT  seconds of COUNT steps, and their last loss; first steps of compiled variants include compiling
+    step VARIANT BATCH COUNT  seconds of COUNT steps, and their last loss; first steps of compiled variants compile too
       eager-T                   as one writes it; T: float32, or bfloat16 by autocast
       compiled-T                torch.compile
       tuned-T                   torch.compile(mode="max-autotune"): on a GPU with CUDA graphs
@@ -82,7 +82,8 @@ class Training:
         torch.manual_seed(0)
         self.device = torch.device(device)
         self.network = Network().to(device, memory_format=torch.channels_last)
-        self.optimizer = torch.optim.SGD(self.network.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4, fused=True)
+        self.optimizer = torch.optim.SGD(self.network.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4,
+                                         fused=True)
         self.x = torch.randn(batch, 3, 32, 32).contiguous(memory_format=torch.channels_last)
         self.labels = torch.randint(0, 10, (batch,))
         if self.device.type == "cuda":
@@ -137,7 +138,8 @@ def check(path, device):
     given = read_tensors(path)
     exact, theirs = outcome(given, torch.float64, "cpu"), outcome(given, torch.float32, device)
     ours = {name: given[name].double() for name in exact}
-    error = lambda found, right: {name: ((found[name] - right[name]).norm() / right[name].norm()).item() for name in exact}
+    error = lambda found, right: {name: ((found[name] - right[name]).norm() / right[name].norm()).item()
+                                  for name in exact}
     return {"zeroloss": error(ours, exact), "PyTorch": error(theirs, exact), "between": error(ours, theirs)}
 
 
@@ -201,7 +203,8 @@ def main():
         try:
             answer = peer.answer(line.split())
         except Exception as error:  # a compiler that is missing, memory: others may still work
-            answer = {"error": f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"}
+            first = next(iter(str(error).strip().splitlines()), "")
+            answer = {"error": f"{type(error).__name__}: {first}"}
         print(json.dumps(answer), flush=True)
 
 

@@ -17,7 +17,8 @@ RUNS = [("float32", 16), ("float32", 4), ("float64", 16)]
 
 def memorize(command, images, precision, hidden):
     options = ["--precision", precision, "--hidden", str(hidden), "--json"]
-    found = json.loads(subprocess.run([command, "memorize", images, *options], stdout=subprocess.PIPE, check=True).stdout)
+    found = json.loads(subprocess.run([command, "memorize", images, *options], stdout=subprocess.PIPE,
+                                      check=True).stdout)
     if found["status"] != "memorized":
         raise SystemExit(f"memorize: {found['conclusion']}")
     return found
@@ -34,7 +35,8 @@ def main():
         rates = {t: 2 * GEMM**3 / min(bench.ask("gemm", t, GEMM)["seconds"] for _ in range(options.rounds))
                  for t in ("float32", "float64")}
     print(f"{processor()}; dgemm {rates['float64'] / 1e9:.0f}, sgemm {rates['float32'] / 1e9:.0f} GF/s\n")
-    print("| precision | width | build | rate, of dgemm | verify | rate, of the precision's gemm |\n|---|---|---|---|---|---|")
+    print("| precision | width | build | rate, of dgemm | verify | rate, of the precision's gemm "
+          "|\n|---|---|---|---|---|---|")
     found = {run: [] for run in RUNS}
     for _ in range(options.rounds):
         for run in RUNS:

@@ -4,13 +4,14 @@
     bench/setup.sh neural-tangents
     python3 bench/ntk_estimator.py --python PYTHON [--data DATA] [--n 4000]
 
-PYTHON has zeroloss and scikit-learn; DATA is an idx file of images, a .npy file, or sphere. Both programs get the same unit
-vectors and ten columns of targets, and learn (K + ridge I)^-1 Y for the kernel Sigma(relu) with ridge = 1e-3 k(1); their
-predictions at 100 other points have to agree. One process a program, asked in turn, medians of five rounds after one to warm up.
+PYTHON has zeroloss and scikit-learn; DATA is an idx file of images, a .npy file, or sphere. Both programs get the same
+unit vectors and ten columns of targets, and learn (K + ridge I)^-1 Y for the kernel Sigma(relu) with ridge = 1e-3 k(1);
+their predictions at 100 other points have to agree. One process a program, asked in turn, medians of five rounds after
+one to warm up.
 
-neural-tangents runs in two ways and two precisions: `api`, nt.predict.gradient_descent_mse_ensemble as its documentation shows it,
-asked for the mean at one point, which makes it factor the kernel; `best`, the compiled kernel and jax's Cholesky solve, compiled too.
-Writes results/ntk_estimator.md.
+neural-tangents runs in two ways and two precisions: `api`, nt.predict.gradient_descent_mse_ensemble as its
+documentation shows it, asked for the mean at one point, which makes it factor the kernel; `best`, the compiled kernel
+and jax's Cholesky solve, compiled too. Writes results/ntk_estimator.md.
 """
 
 import argparse
@@ -33,6 +34,7 @@ PARTS = ("fit", "gram", "solve")
 def problem(path, n):
     """Unit vectors to fit, their targets, and others to predict."""
     import numpy as np
+
     from peers import read_points
 
     X = read_points(path, n + POINTS)
@@ -44,11 +46,12 @@ def problem(path, n):
 class Zeroloss:
     def __init__(self, path, n):
         from zeroloss import blas_info, kernel
-        from zeroloss.estimators import NTKRegressor, _cholesky
+        from zeroloss.estimators import NTKRegressor
+        from zeroloss.estimators.ridge import cholesky
 
         self.X, self.Y, self.new = problem(path, n)
         self.model = NTKRegressor(activation="relu", ridge=RIDGE, center=False, bias=0.0)
-        self.kernel, self.cholesky, self.blas = kernel, _cholesky, blas_info().library
+        self.kernel, self.cholesky, self.blas = kernel, cholesky, blas_info().library
 
     def fit(self, way, dtype):
         self.model.fit(self.X, self.Y)
@@ -182,8 +185,10 @@ def main():
         sys.exit(f"the predictions differ by {farthest:.1e}")
     fit = statistics.median(answers["zeroloss", "fit"])
     lines = [
-        f"n = {options.n:,} points of {os.path.basename(options.data)}, 10 targets, ridge 1e-3: seconds, medians of {options.rounds} rounds (fastest to slowest).",
-        f"{processor()}, {len(os.sched_getaffinity(0))} cores, of which others used {busy:.0%}; BLAS of zeroloss: {blas}. "
+        f"n = {options.n:,} points of {os.path.basename(options.data)}, 10 targets, ridge 1e-3: seconds, medians of "
+        f"{options.rounds} rounds (fastest to slowest).",
+        f"{processor()}, {len(os.sched_getaffinity(0))} cores, of which others used {busy:.0%}; BLAS of zeroloss: "
+        f"{blas}. "
         f"Predictions at {POINTS} points differ by {farthest:.1e}.",
         "",
         "| program | fit | ratio | of it the kernel | of it the solution |",
@@ -194,7 +199,8 @@ def main():
         for part in PARTS:
             times = answers.get((name, part))
             cells.append(f"{statistics.median(times):.2f} ({min(times):.2f} to {max(times):.2f})" if times else "")
-        lines.append(f"| {name} | {cells[0]} | {statistics.median(answers[name, 'fit']) / fit:.1f}x | {cells[1]} | {cells[2]} |")
+        lines.append(f"| {name} | {cells[0]} | {statistics.median(answers[name, 'fit']) / fit:.1f}x | {cells[1]} | "
+                     f"{cells[2]} |")
     text = "\n".join(lines) + "\n"
     print(text)
     (HERE / "results" / "ntk_estimator.md").write_text(text)

@@ -128,7 +128,8 @@ class Numpy:
 
 
 class NeuralTangents:
-    """Dense then Relu: the NTK of that is Sigma(relu) itself. With the readout layer it is Sigma + Sigma~, more work."""
+    """Dense then Relu: the NTK of that is Sigma(relu) itself. With the readout layer it is Sigma + Sigma~, more
+    work."""
 
     def __init__(self, X):
         import types

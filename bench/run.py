@@ -1,4 +1,5 @@
-"""Runs zeroloss and its peers in turn, checks that they agree, writes bench/results/<date>-<processor>.json and table.md.
+"""Runs zeroloss and its peers in turn, checks that they agree, writes bench/results/<date>-<processor>.json and
+table.md.
 
 Every program is started once and then asked for one measurement at a time (kernel_bench.cpp and peers.py say how), so
 that rounds go ours, peer, ours, peer, .. and whatever else the machine does falls on all alike. Standard library only.
@@ -119,7 +120,8 @@ def measure(options, data, folder):
     peer = lambda name: (python[name], HERE / "peers.py", name, data, n)
     command = options.bin / "zeroloss"
 
-    with Program(bench, data, n) as ours, Program(*peer("numpy")) as numpy, Program(*peer("neural-tangents")) as tangents:
+    programs = (bench, data, n), peer("numpy"), peer("neural-tangents")
+    with Program(*programs[0]) as ours, Program(*programs[1]) as numpy, Program(*programs[2]) as tangents:
         machine = json.loads(subprocess.run([command, "info", "--json"], stdout=subprocess.PIPE, check=True).stdout)
         machine |= {"cores": len(os.sched_getaffinity(0)), "processor": processor()}
         d = numpy.ask("shape")["d"]
@@ -179,7 +181,8 @@ def agreement(found):
         ("lambda_min, scipy Cholesky + Lanczos and scipy eigh, relative", relative(expert), 1e-9),
         ("lambda_min, `zeroloss certify` and scipy eigh, relative", relative(command["lambda_min"]), 1e-9),
         ("verified bound below scipy eigh, relative", below(ours["verified"]), 1e-6),
-        ("verified bound of `zeroloss certify` below scipy eigh, relative", below(command["lambda_min_verified"]), 1e-6),
+        ("verified bound of `zeroloss certify` below scipy eigh, relative", below(command["lambda_min_verified"]),
+         1e-6),
         ("Gram entries, zeroloss and numpy, float64", differences["float64 zeroloss"], 1e-12),
         ("Gram entries, neural-tangents and numpy, float64", differences["float64 neural-tangents"], 1e-6),
         ("Gram entries, zeroloss in float32 and numpy in float64", differences["float32 zeroloss"], 1e-3),
@@ -274,7 +277,8 @@ def main():
     use_the_commands_blas(options.bin)
     busy = busy_share()
     if busy > 0.1:
-        print(f"run: others use {100 * busy:.0f} % of the processors: these times are no good for publishing", file=sys.stderr)
+        print(f"run: others use {100 * busy:.0f} % of the processors: these times are no good for publishing",
+              file=sys.stderr)
     with tempfile.TemporaryDirectory() as temporary:
         data, source = points(options, pathlib.Path(temporary))
         found = {"date": datetime.date.today().isoformat(), "revision": revision(), "source": source, "n": options.n,

@@ -19,7 +19,8 @@ import time
 from run import HERE, Program, busy_share, interleave, median, processor, revision, use_the_commands_blas
 
 # (activation, d, width): none, some, all trials succeed.
-CELLS = (("softplus", 5, 5), ("softplus", 10, 15), ("softplus", 20, 20), ("relu", 3, 25), ("relu", 15, 10), ("relu", 25, 25))
+CELLS = (("softplus", 5, 5), ("softplus", 10, 15), ("softplus", 20, 20), ("relu", 3, 25), ("relu", 15, 10),
+         ("relu", 25, 25))
 PEERS = ("jax", "torch")
 NAMES = {"zeroloss": "zeroloss", "jax": "JAX", "torch": "PyTorch"}
 BUSY = 0.1  # share of the processors that others may use just before and after a measurement
@@ -28,13 +29,15 @@ DISAGREEMENT = 0.05  # of the peers' steps, relative: PyTorch counts in fifties
 
 def zeroloss(folder, protocol, activation, d, m):
     """One cell by the command; seconds are those of the sweep, without starting the process."""
-    options = {"d": d, "width": m, "activation": activation, "scaling": "balanced", "step": protocol["step"][activation],
+    options = {"d": d, "width": m, "activation": activation, "scaling": "balanced",
+               "step": protocol["step"][activation],
                "max-steps": protocol["max_steps"], "tolerance": protocol["tolerance"], "trials": protocol["trials"]}
     words = [str(word) for name, value in options.items() for word in (f"--{name}", value)]
     command = [folder / "zeroloss", "sweep", f"sphere:n={protocol['n']},y=normal", *words, "--json"]
     answer = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     (cell,) = answer["cells"]
-    return {"seconds": answer["seconds"], "steps": round(cell["mean_steps"] * cell["trials"]), "successes": cell["successes"]}
+    return {"seconds": answer["seconds"], "steps": round(cell["mean_steps"] * cell["trials"]),
+            "successes": cell["successes"]}
 
 
 def ask(peer, *words):
@@ -71,7 +74,8 @@ def measure(options):
             for name, variant in variants:
                 questions[f"{name} {variant}", cell] = functools.partial(ask, peers[name], "cell", variant, *cell)
             questions["jax cold", cell] = functools.partial(ask, peers["jax"], "cold", "best", *cell)
-        quiet = {name: functools.partial(undisturbed, question, options.patience) for name, question in questions.items()}
+        quiet = {name: functools.partial(undisturbed, question, options.patience)
+                 for name, question in questions.items()}
         interleave(questions, 0, 1)  # to warm up
         rounds = interleave(quiet, options.rounds, 0)
     found["disturbed"] = sum(answer["others"] > BUSY for answers in rounds.values() for answer in answers)
@@ -118,7 +122,8 @@ def cell_name(cell):
 
 
 def times_table(answers, cells):
-    """Times of a cell, and ratios, raw and of the time a step: to the fastest variants, and to programs as one writes them."""
+    """Times of a cell, and ratios, raw and of the time a step: to the fastest variants, and to programs as one writes
+    them."""
     lines = [["cell", "zeroloss, ms", "JAX, ms", "JAX with compilation, ms", "PyTorch, ms", "JAX / ours", "per step",
               "with compilation", "PyTorch / ours", "per step", "JAX as written / ours", "PyTorch as written / ours"]]
     ratios = []
@@ -129,7 +134,8 @@ def times_table(answers, cells):
         for peer, ways in ((jax, (median, per_step)), (cold, (median,)), (torch, (median, per_step))):
             ratios[-1] += [way(peer) / way(ours) for way in ways]
         ratios[-1] += [median(answers[f"{name} as_written"][cell]) / median(ours) for name in PEERS]
-        lines.append([cell_name(cell), *(milliseconds(a) for a in (ours, jax, cold, torch)), *(f"{r:.1f}x" for r in ratios[-1])])
+        lines.append([cell_name(cell), *(milliseconds(a) for a in (ours, jax, cold, torch)),
+                      *(f"{r:.1f}x" for r in ratios[-1])])
     means = [statistics.geometric_mean(column) for column in zip(*ratios)]
     lines.append(["geometric mean", "", "", "", "", *(f"**{r:.1f}x**" for r in means)])
     return markdown(lines)
@@ -137,14 +143,16 @@ def times_table(answers, cells):
 
 def steps_table(answers, cells, n):
     """Steps and successes of the three programs, and what a step takes."""
-    lines = [["cell", "steps of all trials: zeroloss", "JAX", "PyTorch", "successes", "a step of one trial, us: zeroloss", "JAX",
+    lines = [["cell", "steps of all trials: zeroloss", "JAX", "PyTorch", "successes",
+              "a step of one trial, us: zeroloss", "JAX",
               "PyTorch", "zeroloss, GF/s"]]
     for cell in cells:
         _, d, m = cell.split()
         runs = [answers["zeroloss"][cell], *(answers[fastest(answers, name, cell)][cell] for name in PEERS)]
         rate = 4 * n * int(d) * int(m) / per_step(runs[0])
         lines.append([cell_name(cell), *(f"{run[0]['steps']:,.0f}" for run in runs),
-                      ", ".join(str(run[0]["successes"]) for run in runs), *(f"{1e6 * per_step(run):.2f}" for run in runs),
+                      ", ".join(str(run[0]["successes"]) for run in runs),
+                      *(f"{1e6 * per_step(run):.2f}" for run in runs),
                       f"{rate / 1e9:.0f}"])
     return markdown(lines)
 
@@ -166,9 +174,12 @@ def table(found):
     answers, peers, protocol = found["answers"], found["peers"], found["protocol"]
     cells = [" ".join(map(str, cell)) for cell in CELLS]
     head = (
-        f"n = {protocol['n']}, {protocol['trials']} trials a cell, at most {protocol['max_steps']:,} steps. {processor()}, "
-        f"{peers['jax']['cores']} cores; JAX {peers['jax']['jax']}, PyTorch {peers['torch']['torch']} ({peers['torch']['simd']}). "
-        f"{found['date']}, zeroloss {found['revision']}; {found['rounds']} rounds: median (least to most); {found['disturbed']} of "
+        f"n = {protocol['n']}, {protocol['trials']} trials a cell, at most {protocol['max_steps']:,} steps. "
+        f"{processor()}, "
+        f"{peers['jax']['cores']} cores; JAX {peers['jax']['jax']}, PyTorch {peers['torch']['torch']} "
+        f"({peers['torch']['simd']}). "
+        f"{found['date']}, zeroloss {found['revision']}; {found['rounds']} rounds: median (least to most); "
+        f"{found['disturbed']} of "
         f"{found['measurements']} measurements disturbed by others."
     )
     tables = times_table(answers, cells), steps_table(answers, cells, protocol["n"]), variants_table(answers, cells)
@@ -178,13 +189,15 @@ def table(found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--patience", type=float, default=10, help="seconds to wait for an idle machine, each time [10]")
+    parser.add_argument("--patience", type=float, default=10,
+                        help="seconds to wait for an idle machine, each time [10]")
     parser.add_argument("--results", type=pathlib.Path, default=HERE / "results")
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of zeroloss")
     parser.add_argument("--env", type=pathlib.Path, required=True, help="folder of the peers' environments")
     options = parser.parse_args()
     use_the_commands_blas(options.bin)
-    found = {"date": datetime.date.today().isoformat(), "revision": revision(), "rounds": options.rounds, **measure(options)}
+    found = {"date": datetime.date.today().isoformat(), "revision": revision(), "rounds": options.rounds,
+             **measure(options)}
     if found["disturbed"]:
         print("sweep: others used the processors: these times are no good for publishing", file=sys.stderr)
     text = table(found)

@@ -2,11 +2,12 @@
 
     echo "cell best softplus 20 20" | python sweep_peers.py jax       one line in, one JSON line out
 
-N = 100 points, uniform on the unit sphere of R^D; y normal; W_0 (M x D) normal; v_j = +-||y||/sqrt(M N), the first floor(M/2)
-plus, the last floor(M/2) minus, an odd one 0; float32; gradient descent on 1/2 ||relu(X W^T) v - y||^2 (or softplus) by steps
-of 0.1 (0.15) until ||r||/||y|| < 2.5e-3, at most 15,000. A cell is 10 trials; a peer's variants and both peers get the same.
+N = 100 points, uniform on the unit sphere of R^D; y normal; W_0 (M x D) normal; v_j = +-||y||/sqrt(M N), the first
+floor(M/2) plus, the last floor(M/2) minus, an odd one 0; float32; gradient descent on 1/2 ||relu(X W^T) v - y||^2 (or
+softplus) by steps of 0.1 (0.15) until ||r||/||y|| < 2.5e-3, at most 15,000. A cell is 10 trials; a peer's variants and
+both peers get the same.
 
-    cell VARIANT ACTIVATION D M   seconds, steps of each trial, successes; nothing is compiled in it after the first time
+    cell VARIANT ACTIVATION D M   seconds, steps of each trial, successes; nothing is compiled after the first time
     cold VARIANT ACTIVATION D M   the same, traced and compiled anew (JAX; without the device's own start)
     variants | info | protocol    the variants, from the best on; versions, cores; the numbers above
 
@@ -99,7 +100,7 @@ class Jax:
         taken, _, misfit, _ = self.jax.lax.while_loop(lambda state: state[3], steps, (0, W, jnp.inf, True))
         return taken, misfit < limit
 
-    @functools.cache
+    @functools.cache  # noqa: B019 - lives as long as the program
     def spread(self, way, **how):
         """A function of (X, y, v, W) of all trials: how they are laid out over the cores."""
         jax, train = self.jax, functools.partial(self.train, **how)
@@ -215,13 +216,15 @@ def torch_train(trials, variant):
 
 
 class Torch:
-    """A loop in Python that looks at the misfits every 50 steps, so counts steps in fifties, and ends when all trials have.
+    """A loop in Python that looks at the misfits every 50 steps, so counts steps in fifties, and ends when all trials
+    have.
 
     Every operation stays on one core: shared among PyTorch's own threads, ones as small as these take longer.
     """
 
     VARIANTS = {
-        "best": {},  # a process and a batch of trials for each core; memory in use already, softplus as z - log sigmoid(z)
+        # A process and a batch of trials for each core; memory in use already, softplus as z - log sigmoid(z).
+        "best": {},
         "compiled": {"step": "compiled"},  # torch.compile of ten steps
         "one_core": {"processes": 1},
         "as_written": {"processes": 1, "step": "written"},

@@ -2,8 +2,8 @@
 
     python bench/train.py --bin build/release/bin --env build/bench-env
 
-after bench/run.sh has built train_bench and `bench/setup.sh torch` has installed PyTorch. n = 1,000 points, 8,192 hidden
-units, d = 784 (MNIST) and 3,072 (CIFAR-10), relu, float32. Standard library only.
+after bench/run.sh has built train_bench and `bench/setup.sh torch` has installed PyTorch. n = 1,000 points, 8,192
+hidden units, d = 784 (MNIST) and 3,072 (CIFAR-10), relu, float32. Standard library only.
 """
 import argparse
 import datetime
@@ -33,9 +33,11 @@ def measure(options, d):
 def table(results, date, version):
     machine, peer = results[0]["machine"], results[0]["peer"]
     lines = [
-        f"n = {N:,}, {M:,} hidden units, relu, float32, full batch. {processor()}, {machine['threads']} threads, BLAS kernel "
+        f"n = {N:,}, {M:,} hidden units, relu, float32, full batch. {processor()}, {machine['threads']} threads, BLAS "
+        f"kernel "
         f"{machine['blas_kernel']}; PyTorch {peer['torch']} ({peer['simd']}). {date}, zeroloss {version}; medians.", "",
-        "| d | zeroloss, a step | PyTorch at its best | ratio | rate if done by two dense products | of the sgemm rate |",
+        "| d | zeroloss, a step | PyTorch at its best | ratio | rate if done by two dense products | of the sgemm rate "
+        "|",
         "|---|---|---|---|---|---|",
     ]
     for found in results:
@@ -44,13 +46,16 @@ def table(results, date, version):
         best = min((name for name in answers if name.startswith("PyTorch")), key=lambda name: median(answers[name]))
         theirs, work = median(answers[best]), 4 * N * d * M
         sgemm = max(work / 2 / median(answers[name]) for name in answers if name.startswith("sgemm"))
-        lines.append(f"| {d:,} | {1e3 * ours:.1f} ms ({found['machine']['cheaper']}) | {1e3 * theirs:.1f} ms ({best.split()[1]}) "
-                     f"| {theirs / ours:.1f}x | {work / ours / 1e9:.0f} GF/s | {100 * work / ours / sgemm:.0f} % of {sgemm / 1e9:.0f} GF/s |")
+        lines.append(f"| {d:,} | {1e3 * ours:.1f} ms ({found['machine']['cheaper']}) | {1e3 * theirs:.1f} ms "
+                     f"({best.split()[1]}) "
+                     f"| {theirs / ours:.1f}x | {work / ours / 1e9:.0f} GF/s | {100 * work / ours / sgemm:.0f} % of "
+                     f"{sgemm / 1e9:.0f} GF/s |")
     lines += ["", "| ms a step | " + " | ".join(f"d = {found['d']:,}" for found in results) + " |",
               "|---|" + "---|" * len(results)]
     for name in results[0]["answers"]:
         runs = [[1e3 * a["seconds"] for a in found["answers"][name]] for found in results]
-        cells = [f"{1e3 * median(found['answers'][name]):.1f} ({min(run):.1f} to {max(run):.1f})" for found, run in zip(results, runs)]
+        cells = [f"{1e3 * median(found['answers'][name]):.1f} ({min(run):.1f} to {max(run):.1f})"
+                 for found, run in zip(results, runs)]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -64,7 +69,8 @@ def main():
     options = parser.parse_args()
     busy = busy_share()
     if busy > 0.1:
-        print(f"train: others use {100 * busy:.0f} % of the processors: these times are no good for publishing", file=sys.stderr)
+        print(f"train: others use {100 * busy:.0f} % of the processors: these times are no good for publishing",
+              file=sys.stderr)
     use_the_commands_blas(options.bin)
     results = [measure(options, d) for d in FEATURES]
     date, version = datetime.date.today().isoformat(), revision()

@@ -41,8 +41,12 @@ def signature(name, function):
     return line if len(line) <= 100 else f"{name}(\n    " + ",\n    ".join(parts) + f",\n){result}"
 
 
+def head_of(name, described):
+    return f"{heading(f'`{name}`', 3)}\n```python\n{signature(name, described)}\n```\n\n"
+
+
 def of_function(name, function):
-    return f"{heading(f'`{name}`', 3)}\n```python\n{signature(name, function)}\n```\n\n{fenced(inspect.getdoc(function))}"
+    return head_of(name, function) + fenced(inspect.getdoc(function))
 
 
 def of_class(name, kind):
@@ -52,7 +56,8 @@ def of_class(name, kind):
     methods = [k for k, v in vars(kind).items() if callable(v) and (k == "__call__" or not k.startswith("_"))]
     if fields:
         text += "| field | |\n|---|---|\n"
-        text += "".join(f"| `{k}` | {' '.join((v.__doc__ or '').split()).replace('|', chr(92) + '|')} |\n" for k, v in fields)
+        text += "".join(f"| `{k}` | {' '.join((v.__doc__ or '').split()).replace('|', chr(92) + '|')} |\n"
+                        for k, v in fields)
     for k in methods:
         text += f"\n{fenced(inspect.getdoc(getattr(kind, k)))}"
     return text
@@ -64,7 +69,7 @@ def of_estimator(name, kind):
         for k in ("fit", "predict", "decision_function")
         if inspect.isfunction(v := getattr(kind, k, None))
     )
-    return f"{heading(f'`{name}`', 3)}\n```python\n{signature(name, kind)}\n```\n\n{fenced(inspect.getdoc(kind))}\n{methods}"
+    return f"{head_of(name, kind)}{fenced(inspect.getdoc(kind))}\n{methods}"
 
 
 def main():

@@ -34,7 +34,8 @@ LIBM = {  # function: ulps assumed, mpmath's, ranges
     "log1p": (2, mpmath.log1p, [(0, 1, 0, 1, 0), (TINY, 1, 1, 1, 0)]),
     "tanh": (3, mpmath.tanh, [(0, 1, 0, 1, 0), (0, 20, 0, 1, 0), (TINY, 25, 1, -1, 0)]),
     "erf": (2, mpmath.erf, [(0, 1, 0, 1, 0), (0, 6, 0, -1, 0), (TINY, 6, 1, 1, 0)]),
-    "erfc": (6, mpmath.erfc, [(0, 6.5, 0, -1, 0), (0, 2, 0, 1, 0), (0, 28.3, 0, 1, 0), (1e-20, 28, 1, 1, 0), (1.249, 1.25, 0, 1, 0)]),
+    "erfc": (6, mpmath.erfc,
+             [(0, 6.5, 0, -1, 0), (0, 2, 0, 1, 0), (0, 28.3, 0, 1, 0), (1e-20, 28, 1, 1, 0), (1.249, 1.25, 0, 1, 0)]),
     "acos": (4, mpmath.acos, [(-1, 1, 0, 1, 0), (1e-16, 1, 1, -1, 1), (1e-16, 1, 1, 1, -1)]),
     "asin": (4, mpmath.asin, [(-1, 1, 0, 1, 0), (TINY, 1, 1, 1, 0)]),
     "sin": (4, mpmath.sin, [(0, PI, 0, 1, 0), (TINY, PI, 1, 1, 0), (1e-16, 1, 1, -1, PI)]),
@@ -100,7 +101,8 @@ def check_activation(check, name, order, exact, rows):
     """In units of 2^-53 |value|, once the absolute part of the promise is taken off the error."""
     absolute, call = ABSOLUTE.get((name, order), 0) * U, f"{name} {order}"
     places = [(0, top, 0, s, 0) for top in (4, 41, 760) for s in (1, -1)] + [(TINY, 800, 1, s, 0) for s in (1, -1)]
-    places += [(1.76, 1.7677, 0, -1, 0)] + [(a, a + 0.01, 0, s, 0) for a in (0.747, 1.273, 2.394) for s in (1, -1) if absolute]
+    places += [(1.76, 1.7677, 0, -1, 0)] + [(a, a + 0.01, 0, s, 0) for a in (0.747, 1.273, 2.394)
+                                            for s in (1, -1) if absolute]
     points = [z for p in places for z in candidates(check, call, p, 16, 40000, RELATIVE * float(U), float(absolute), 0)]
     most, where, beside_zero = -1.0, None, 0.0
     for z in points + NAMED:

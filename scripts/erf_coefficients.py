@@ -6,6 +6,7 @@ the normal tail, by Remez' exchange at 70 digits, each coefficient rounded once 
 """
 
 import textwrap
+from itertools import pairwise
 
 from mpmath import cos, erf, erfc, exp, log, lu_solve, matrix, mp, mpf, nstr, pi, sqrt
 
@@ -37,14 +38,14 @@ def levelled(f, weight, points, m, n):
         last, error = error, z[size - 1]
         if abs(error - last) <= abs(error) * mpf("1e-3"):
             break
-    return list(z[: m + 1]), [mpf(1)] + list(z[m + 1 : size - 1]), error
+    return list(z[: m + 1]), [mpf(1), *z[m + 1 : size - 1]], error
 
 
 def extremes(error, us, grid=12):
     """The largest error of each run of equal sign on [-1, 1], seen on a grid that refines the points us."""
-    edges = [mpf(-1)] + us + [mpf(1)]
+    edges = [mpf(-1), *us, mpf(1)]
     runs = []
-    for a, b in zip(edges, edges[1:]):
+    for a, b in pairwise(edges):
         for u in (a + (b - a) * j / grid for j in range(grid + 1)):
             e = error(u)
             if runs and (runs[-1][0] > 0) == (e > 0):
@@ -62,7 +63,8 @@ def remez(f, m, n, mapping, weight=lambda x: 1):
     best, step = None, mpf(1)
     for _ in range(40):
         p, q, level = levelled(f, weight, [mapping(u) for u in us], m, n)
-        runs = extremes(lambda u: (lambda x: (value(p, x) / value(q, x) / f(x) - 1) * weight(x))(mapping(u)), us)
+        off = lambda x, p=p, q=q: (value(p, x) / value(q, x) / f(x) - 1) * weight(x)
+        runs = extremes(lambda u, off=off: off(mapping(u)), us)
         worst = max(abs(e) for e, _ in runs)
         if len(runs) < size or (best and worst > best[2]):
             step /= 2

@@ -111,7 +111,8 @@ def table(name):
     length = next(n for n in range(TERMS) if tails[0][n] < TAIL and tails[1][n] < TAIL)
     zero = mpf("1e-40")  # each phi is even or odd but for a constant or linear term: every second one is 0
     values = [repr(float(m)) if abs(m) > zero else "0" for m in mu[:length]]
-    print(f'{{"{name}", {rounded_up(tails[0][length])!r}, {rounded_up(tails[1][length])!r}, {rounded_up(moments[2])!r}, {{')
+    bounds = [rounded_up(bound) for bound in (tails[0][length], tails[1][length], moments[2])]
+    print(f'{{"{name}", {", ".join(map(repr, bounds))}, {{')
     line = "   "
     for value in values:
         if len(line) + len(value) > 108:

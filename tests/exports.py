@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A shared library shows what public headers declare: `exports.py LIBRARY..` prints every symbol of zeroloss::internal that
-one of them defines for others, and exits with 1 if there is one, or if nothing of zeroloss is defined at all."""
+"""A shared library shows what public headers declare: `exports.py LIBRARY..` prints every symbol of zeroloss::internal
+that one of them defines for others, and exits with 1 if there is one, or if nothing of zeroloss is defined at all."""
 import subprocess
 import sys
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Who may include whom: core <- data <- kernel <- network <- theory, proof <- train <- sweep; kernel <- linear, memorize;
-data <- conv; no sibling includes another; all <- present.
+"""Who may include whom: core <- data <- kernel <- network <- theory, proof <- train <- sweep; kernel <- linear,
+memorize; data <- conv; no sibling includes another; all <- present.
+
 `layers.py SOURCE_TREE` prints every include that breaks the rule and exits with 1 if there is one."""
 import re
 import sys

@@ -1,11 +1,12 @@
 """The paper's network on CIFAR-10 or CIFAR-100, a run for each seed, in pieces if need be.
 
-    python experiments/conv/run.py build/release/bin/zeroloss DATA [--recipe modern] [--seeds 0,1,2] [--minutes 9] [OPTION...]
+    python experiments/conv/run.py build/release/bin/zeroloss DATA [--recipe modern] [--seeds 0,1,2] [--minutes 9] \\
+        [OPTION...]
 
-DATA is what `zeroloss conv train` takes: a CIFAR folder, cifar10, cifar100. Further OPTIONs are handed on to it. Run folders are
-OUT/RECIPE-SEED. With --minutes the run in work is interrupted after that time, and the same command goes on where it was: it ends
-with status 130 while there is more to do. When all runs are complete, it writes OUT/RECIPE.csv and prints the table of README.md.
-Standard library only.
+DATA is what `zeroloss conv train` takes: a CIFAR folder, cifar10, cifar100. Further OPTIONs are handed on to it. Run
+folders are OUT/RECIPE-SEED. With --minutes the run in work is interrupted after that time, and the same command goes on
+where it was: it ends with status 130 while there is more to do. When all runs are complete, it writes OUT/RECIPE.csv
+and prints the table of README.md. Standard library only.
 """
 import argparse
 import csv
@@ -19,7 +20,8 @@ import sys
 import time
 
 INTERRUPTED = 130
-FIELDS = ["recipe", "seed", "test_error", "train_wrong", "train_n", "steps", "device", "precision", "images_per_s", "seconds"]
+FIELDS = ["recipe", "seed", "test_error", "train_wrong", "train_n", "steps", "device", "precision", "images_per_s",
+          "seconds"]
 
 
 def train(command, out, options, deadline=None):
@@ -48,7 +50,8 @@ def train(command, out, options, deadline=None):
 
 def row(recipe, seed, result):
     test, fitted = result["test"], result["train"]
-    return {"recipe": recipe, "seed": seed, "test_error": test and test["top1_error"], "train_wrong": fitted and fitted["wrong"],
+    return {"recipe": recipe, "seed": seed, "test_error": test and test["top1_error"],
+            "train_wrong": fitted and fitted["wrong"],
             "train_n": result["n"], **{field: result[field] for field in FIELDS[5:]}}
 
 
@@ -57,13 +60,17 @@ def percent(fraction):
 
 
 def table(rows):
-    lines = ["| recipe | seed | test error | training images wrong | steps | device | precision | images/s | hours |", "|---|---|---|---|---|---|---|---|---|"]
+    lines = ["| recipe | seed | test error | training images wrong | steps | device | precision | images/s | hours |",
+             "|---|---|---|---|---|---|---|---|---|"]
     for r in rows:
-        lines.append(f"| {r['recipe']} | {r['seed']} | {percent(r['test_error'])} | {'' if r['train_wrong'] is None else r['train_wrong']} of {r['train_n']:,} "
-                     f"| {r['steps']:,} | {r['device']} | {r['precision']} | {r['images_per_s']:,.0f} | {r['seconds'] / 3600:.2f} |")
+        wrong = "" if r["train_wrong"] is None else r["train_wrong"]
+        lines.append(f"| {r['recipe']} | {r['seed']} | {percent(r['test_error'])} | {wrong} of {r['train_n']:,} "
+                     f"| {r['steps']:,} | {r['device']} | {r['precision']} | {r['images_per_s']:,.0f} "
+                     f"| {r['seconds'] / 3600:.2f} |")
     errors = [r["test_error"] for r in rows if r["test_error"] is not None]
     if len(errors) > 1:
-        lines.append(f"\n{len(errors)} seeds: median {percent(statistics.median(errors))}, {percent(min(errors))} to {percent(max(errors))}")
+        lines.append(f"\n{len(errors)} seeds: median {percent(statistics.median(errors))}, {percent(min(errors))} to "
+                     f"{percent(max(errors))}")
     return "\n".join(lines)
 
 
@@ -72,8 +79,10 @@ def arguments(description, **more):
     parser.add_argument("zeroloss", help="the command; zeroloss-conv will do")
     parser.add_argument("data", help="a CIFAR folder, cifar10 or cifar100")
     parser.add_argument("--seeds", default="0,1,2", help="[0,1,2]")
-    parser.add_argument("--minutes", type=float, help="stop after so many, to be continued by the same command [when all is done]")
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("runs/conv"), help="folder of the run folders [runs/conv]")
+    parser.add_argument("--minutes", type=float,
+                        help="stop after so many, to be continued by the same command [when all is done]")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("runs/conv"),
+                        help="folder of the run folders [runs/conv]")
     for name, settings in more.items():
         parser.add_argument(f"--{name}", **settings)
     options, words = parser.parse_known_args()
@@ -89,7 +98,8 @@ def main():
     rows = []
     for seed in options.seeds:
         out = options.out / f"{options.recipe}-{seed}"
-        result = train(options.command, out, ["--recipe", options.recipe, "--seed", str(seed), *words], options.deadline)
+        result = train(options.command, out, ["--recipe", options.recipe, "--seed", str(seed), *words],
+                       options.deadline)
         if result is None:
             print(f"run: {out} is not complete; the same command goes on", file=sys.stderr)
             sys.exit(INTERRUPTED)

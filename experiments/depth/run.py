@@ -2,8 +2,9 @@
 
     python experiments/depth/run.py build/release/bin/zeroloss
 
-R is a random 10 x 10 map with independent N(0, 1/10) entries, Sigma = I, gradient descent from A = 0 with the automatic step to
-relative misfit 1e-6. Writes result.csv and figure.vl.json beside this file. Standard library only; about two minutes.
+R is a random 10 x 10 map with independent N(0, 1/10) entries, Sigma = I, gradient descent from A = 0 with the automatic
+step to relative misfit 1e-6. Writes result.csv and figure.vl.json beside this file. Standard library only; about two
+minutes.
 """
 import csv
 import json
@@ -34,10 +35,11 @@ def main():
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["layers", "theorem", "paper", "polar", "descent", "steps", "relative_misfit", "least_ratio"])
         for t in result["training"]:
-            l = t["layers"]
-            theorem = (4 * 3.141592653589793 + 3 * result["gamma"]) / l
-            paper = norms.get(("paper", l), {}).get("max_norm", "")
-            writer.writerow([l, theorem, paper, norms["polar", l]["max_norm"], t["max_norm"], t["steps"], t["relative_misfit"],
+            layers = t["layers"]
+            theorem = (4 * 3.141592653589793 + 3 * result["gamma"]) / layers
+            paper = norms.get(("paper", layers), {}).get("max_norm", "")
+            polar = norms["polar", layers]["max_norm"]
+            writer.writerow([layers, theorem, paper, polar, t["max_norm"], t["steps"], t["relative_misfit"],
                              t["least_ratio"]])
     figure = {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "hconcat": panels,
               "config": {"axis": {"gridOpacity": 0.4, "domain": False}, "view": {"stroke": None}},

@@ -3,13 +3,15 @@
 
     python experiments/estimators/run.py [--mnist FOLDER]
 
-Accuracy (R2 for diabetes) of five-fold cross validation, the same folds for all, stratified and shuffled with seed 0; mean and
-standard deviation over folds, and the seconds of all five fits. 5,000 points of MNIST: the first 5,000 training images to fit, the
-10,000 test images to score. All get standardised features but images, which are divided by their largest value.
+Accuracy (R2 for diabetes) of five-fold cross validation, the same folds for all, stratified and shuffled with seed 0;
+mean and standard deviation over folds, and the seconds of all five fits. 5,000 points of MNIST: the first 5,000
+training images to fit, the 10,000 test images to score. All get standardised features but images, which are divided by
+their largest value.
 
-- NTK: NTKClassifier/NTKRegressor as they are: ridge from 15, activation from relu and erf, by closed-form leave-one-out.
-- SVC/SVR, RBF: C from 0.1, 1, 10, 100 (for targets of variance 1), gamma from 1/3, 1, 3 of "scale", by five-fold cross validation
-  inside the training part (two-fold for MNIST).
+- NTK: NTKClassifier/NTKRegressor as they are: ridge from 15, activation from relu and erf, by closed-form
+  leave-one-out.
+- SVC/SVR, RBF: C from 0.1, 1, 10, 100 (for targets of variance 1), gamma from 1/3, 1, 3 of "scale", by five-fold cross
+  validation inside the training part (two-fold for MNIST).
 - random forest: 500 trees, otherwise scikit-learn's defaults.
 """
 
@@ -28,6 +30,7 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
+
 from zeroloss.estimators import NTKClassifier, NTKRegressor
 
 HERE = Path(__file__).parent
@@ -112,12 +115,15 @@ def main():
         rows.append(row(name + (" (R2)" if name == "diabetes" else ""), *X.shape, found))
     if (folder / "train-images-idx3-ubyte.gz").exists():
         X, y, X_test, y_test = (idx(folder / f"{part}-ubyte.gz") for part in
-                                ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"))  # fmt: skip
+                                ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3",
+                                 "t10k-labels-idx1"))  # fmt: skip
         X, y = X[:5000] / 255, y[:5000]
         rows.append(row("MNIST", *X.shape, held_out(X, y, X_test / 255, y_test)))
     table = [
-        f"Made by `experiments/estimators/run.py` with scikit-learn {sklearn.__version__} on {os.cpu_count()} cores; what is",
-        "compared is in its first lines. Accuracy on points that were not fitted, mean and deviation over five folds; seconds of all fits.",
+        f"Made by `experiments/estimators/run.py` with scikit-learn {sklearn.__version__} on {os.cpu_count()} cores; "
+        f"what is",
+        "compared is in its first lines. Accuracy on points that were not fitted, mean and deviation over five folds; "
+        "seconds of all fits.",
         "",
         "| data | n x d | NTK | fit | SVM, RBF | fit | random forest | fit |",
         "|---|---|---|---|---|---|---|---|",

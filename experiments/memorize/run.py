@@ -14,7 +14,8 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-FIELDS = ["precision", "hidden", "labels", "blocks", "parameters", "correct", "max_error", "min_margin", "tried", "build_s", "verify_s"]
+FIELDS = ["precision", "hidden", "labels", "blocks", "parameters", "correct", "max_error", "min_margin", "tried",
+          "build_s", "verify_s"]
 WIDTHS = {"float32": [None, 2, 4, 16, 64], "float64": [None, 16]}
 
 
@@ -38,7 +39,8 @@ def main():
                     found = memorize(*sys.argv[1:], out, precision, hidden, labels)
                     rows.append({"precision": precision, "hidden": found["hidden"], "labels": labels,
                                  "blocks": found["blocks"], "parameters": found["parameters"],
-                                 "correct": found["correct"], "max_error": "overflow" if found["max_error"] is None else f"{found['max_error']:.1e}",
+                                 "correct": found["correct"],
+                                 "max_error": "overflow" if found["max_error"] is None else f"{found['max_error']:.1e}",
                                  "min_margin": f"{found['min_margin']:.1e}",
                                  "tried": "" if hidden else " ".join(str(t["hidden"]) for t in found["tried"]),
                                  "build_s": f"{found['build_s']:.2f}", "verify_s": f"{found['verify_s']:.2f}"})

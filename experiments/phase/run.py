@@ -1,10 +1,11 @@
-"""The phase diagrams of Oymak and Soltanolkotabi (Figure 2): where gradient descent on a small network reaches zero loss.
+"""The phase diagrams of Oymak and Soltanolkotabi (Figure 2): where gradient descent on a small network reaches zero
+loss.
 
     python experiments/phase/run.py build/release/bin/zeroloss
 
-n = 100 and 200, softplus and relu, every d and width in 1..25, 10 trials a cell, 15,000 steps; and softplus at n = 100 with
-150,000 steps. Writes a figure for each (NAME.vl.json) and transition.csv beside this file, and prints the table of README.md.
-Standard library only; about ten minutes, most of them for the last.
+n = 100 and 200, softplus and relu, every d and width in 1..25, 10 trials a cell, 15,000 steps; and softplus at n = 100
+with 150,000 steps. Writes a figure for each (NAME.vl.json) and transition.csv beside this file, and prints the table of
+README.md. Standard library only; about ten minutes, most of them for the last.
 """
 import csv
 import json
@@ -21,7 +22,8 @@ STEPS = {"softplus": "0.15", "relu": "0.1"}
 
 def sweep(command, out, n, activation, max_steps):
     """result.json of one panel."""
-    subprocess.run([command, "sweep", f"sphere:n={n},y=normal", "--width", "1:25", "--d", "1:25", "--activation", activation,
+    subprocess.run([command, "sweep", f"sphere:n={n},y=normal", "--width", "1:25", "--d", "1:25", "--activation",
+                    activation,
                     "--scaling", "balanced", "--step", STEPS[activation], "--max-steps", str(max_steps), "--tolerance",
                     "2.5e-3", "--trials", "10", "--out", out], check=True, stdout=subprocess.DEVNULL)
     return json.loads((out / "result.json").read_text())
@@ -43,10 +45,12 @@ def main():
             wide = [r for r, t in zip(ratio, curve) if int(t["x"]) >= t["y"]]
             tall = [r for r, t in zip(ratio, curve) if int(t["x"]) < t["y"]]
             for t in curve:
-                writer.writerow([n, activation, max_steps, t["x"], *(t[key] and round(t[key], 3) for key in ("y", "low", "high"))])
+                writer.writerow([n, activation, max_steps, t["x"],
+                                 *(t[key] and round(t[key], 3) for key in ("y", "low", "high"))])
             middle = [f"{statistics.median(part):.2f}" if part else "" for part in (ratio, wide, tall)]
             successes = sum(cell["successes"] for cell in result["cells"])
-            print(f"| {activation} | {n} | {max_steps:,} | {' | '.join(middle)} | {successes:,} | {result['seconds']:.0f} s |",
+            print(f"| {activation} | {n} | {max_steps:,} | {' | '.join(middle)} | {successes:,} | "
+                  f"{result['seconds']:.0f} s |",
                   flush=True)
 
 

@@ -2,8 +2,8 @@
 
     python experiments/real-data/run.py build/release/bin/zeroloss [MNIST FOLDER]
 
-Writes descent.vl.json (measured curve, forecast and bound on digits 3 and 8) and result.csv beside this file, and prints the
-table of README.md. Standard library only; about three minutes with MNIST.
+Writes descent.vl.json (measured curve, forecast and bound on digits 3 and 8) and result.csv beside this file, and
+prints the table of README.md. Standard library only; about three minutes with MNIST.
 """
 import csv
 import json
@@ -14,7 +14,8 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-FIELDS = ["data", "labels", "optimizer", "status", "proved", "steps", "relative_misfit", "forecast", "radius", "seconds"]
+FIELDS = ["data", "labels", "optimizer", "status", "proved", "steps", "relative_misfit", "forecast", "radius",
+          "seconds"]
 
 
 def fit(command, folder, name, *options):
@@ -44,7 +45,8 @@ def main():
             rows.append({"data": name.removesuffix(" given").removesuffix(" random"), "labels": result["labels"],
                          "optimizer": result["options"]["optimizer"], "status": result["status"],
                          "proved": result["certificate"]["kind"], "steps": result["steps"],
-                         "relative_misfit": f"{result['relative_misfit']:.2g}", "forecast": last["forecast"] and f"{float(last['forecast']):.2g}",
+                         "relative_misfit": f"{result['relative_misfit']:.2g}",
+                         "forecast": last["forecast"] and f"{float(last['forecast']):.2g}",
                          "radius": result["certificate"]["radius"] and f"{result['certificate']['radius']:.2g}",
                          "seconds": f"{result['seconds']:.1f}"})
             print(f"| {' | '.join(str(rows[-1][field] or '') for field in FIELDS)} |", flush=True)

@@ -2,9 +2,10 @@
 
     python experiments/width/run.py build/release/bin/zeroloss
 
-n = 1,000 random points on the unit sphere of R^1000 with standard normal labels, relu, ntk scaling, 100 steps of gradient
-descent: the setting of the experiment in the later versions of Du et al. (theirs states neither step nor widths; both are
-our choice here). Writes result.csv and figure.vl.json beside this file. Standard library only; some minutes.
+n = 1,000 random points on the unit sphere of R^1000 with standard normal labels, relu, ntk scaling, 100 steps of
+gradient descent: the setting of the experiment in the later versions of Du et al. (theirs states neither step nor
+widths; both are our choice here). Writes result.csv and figure.vl.json beside this file. Standard library only; some
+minutes.
 """
 import csv
 import json
@@ -27,7 +28,8 @@ def run(command, width, seed, folder):
     options = {"--width": width, "--seed": seed, "--step": STEP, "--max-steps": STEPS, "--tolerance": 1e-12,
                "--certify-every": 0, "--out": out}
     words = [str(word) for option in options.items() for word in option]
-    subprocess.run([command, "fit", f"sphere:n=1000,d=1000,y=normal,seed={seed}", *words], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([command, "fit", f"sphere:n=1000,d=1000,y=normal,seed={seed}", *words], check=True,
+                   stdout=subprocess.DEVNULL)
     with open(out / "metrics.csv", newline="") as file:
         rows = [{key: float(value) for key, value in row.items() if value} for row in csv.DictReader(file)]
     first, last = rows[0], rows[-1]
@@ -45,9 +47,11 @@ def panel(title, field, values, log=True):
                                "axis": {"values": [1000, 2000, 5000, 10000], "format": "~s"}}}}
     y = {"type": "quantitative", "title": title, "scale": scale}
     layers = [{"mark": {"type": "line", "point": True}, "encoding": {"y": {**y, "field": field}}},
-              {"mark": {"type": "rule"}, "encoding": {"y": {**y, "field": field + "_low"}, "y2": {"field": field + "_high"}}}]
+              {"mark": {"type": "rule"},
+               "encoding": {"y": {**y, "field": field + "_low"}, "y2": {"field": field + "_high"}}}]
     if log:
-        layers.append({"mark": {"type": "line", "strokeDash": [4, 4], "color": "gray"}, "encoding": {"y": {**y, "field": field + "_root"}}})
+        layers.append({"mark": {"type": "line", "strokeDash": [4, 4], "color": "gray"},
+                       "encoding": {"y": {**y, "field": field + "_root"}}})
     return {**base, "layer": layers}
 
 
@@ -61,18 +65,23 @@ def figure(results):
             point |= {field: statistics.mean(values), field + "_low": min(values), field + "_high": max(values)}
             point[field + "_root"] = (points[0] if points else point)[field] * math.sqrt(WIDTHS[0] / width)
         points.append(point)
-    curves = [{"width": str(r["width"]), "step": k, "misfit": misfit} for r in results if r["seed"] == SEEDS[0] for k, misfit in r["curve"]]
+    curves = [{"width": str(r["width"]), "step": k, "misfit": misfit} for r in results if r["seed"] == SEEDS[0]
+              for k, misfit in r["curve"]]
     training = {"width": 200, "height": 200, "data": {"values": curves}, "mark": "line",
                 "encoding": {"x": {"field": "step", "type": "quantitative"},
-                             "y": {"field": "misfit", "type": "quantitative", "title": "relative misfit", "scale": {"type": "log"},
+                             "y": {"field": "misfit", "type": "quantitative", "title": "relative misfit",
+                                   "scale": {"type": "log"},
                                    "axis": {"format": ".0e", "tickCount": 5}},
-                             "color": {"field": "width", "type": "ordinal", "title": "width", "sort": [str(w) for w in WIDTHS],
+                             "color": {"field": "width", "type": "ordinal", "title": "width",
+                                       "sort": [str(w) for w in WIDTHS],
                                        "scale": {"scheme": "viridis"}}}}
     return points, {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": {"text": f"n = d = 1,000, normal labels, relu, step {STEP}, after {STEPS} steps (gray: 1/sqrt(m))", "anchor": "start"},
+        "title": {"text": f"n = d = 1,000, normal labels, relu, step {STEP}, after {STEPS} steps (gray: 1/sqrt(m))",
+                  "anchor": "start"},
         "hconcat": [training, panel("rate: 1 - contraction a step", "rate", points, log=False),
-                    panel("fraction of patterns changed", "flipped_fraction", points), panel("max_j ||w_j - w_j(0)||", "max_distance", points)],
+                    panel("fraction of patterns changed", "flipped_fraction", points),
+                    panel("max_j ||w_j - w_j(0)||", "max_distance", points)],
         "config": {"axis": {"gridOpacity": 0.4, "domain": False}, "view": {"stroke": None}}}
 
 

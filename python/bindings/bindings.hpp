@@ -66,7 +66,7 @@ inline Eigen::Map<const RowMatrix> rows(const Array2& X) {
 
 /// What a user calls points: anything that NumPy makes n x d real numbers of. `function` is named in errors.
 inline Array2 points(const char* function, nb::handle X) {
-  return nb::cast<Array2>(nb::module_::import_("zeroloss._options").attr("points")(function, X));
+  return nb::cast<Array2>(nb::module_::import_("zeroloss.api.arrays").attr("points")(function, X));
 }
 
 /// The elements of a vector that belongs to `owner`, as a list of references that keep it alive.

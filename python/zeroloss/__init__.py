@@ -6,9 +6,9 @@
     print(run)                                                # what the command `zeroloss fit` prints
 
 Each function is the command of its name: the options are keywords of the same names, and what comes out is the same to
-the last bit, with the same OPENBLAS_CORETYPE (the command sets it itself where OpenBLAS does not know the processor; here
-a RuntimeWarning says so once). Results have named fields, print as the command's text, and ``save`` writes the command's
-run folder. They travel by ``save`` and ``to_dict``; datasets, networks and activations also pickle.
+the last bit, with the same OPENBLAS_CORETYPE (the command sets it itself where OpenBLAS does not know the processor;
+here a RuntimeWarning says so once). Results have named fields, print as the command's text, and ``save`` writes the
+command's run folder. They travel by ``save`` and ``to_dict``; datasets, networks and activations also pickle.
 """
 
 from __future__ import annotations
@@ -33,7 +33,12 @@ from ._core import (
     thread_count,
 )
 from ._core import version as __version__
-from ._functions import Prediction, certify, fit, load, memorize, predict, read_dataset, sweep
+from .api.certify import certify
+from .api.data import read_dataset
+from .api.fit import fit
+from .api.memorize import memorize
+from .api.predict import Prediction, load, predict
+from .api.sweep import sweep
 
 _ESTIMATORS = ("MemorizingClassifier", "NTKClassifier", "NTKRegressor", "RandomFeatureRegressor", "TwoLayerClassifier",
                "TwoLayerRegressor")  # fmt: skip

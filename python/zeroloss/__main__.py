@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from . import _core
-from ._options import default_cache
+from .api.data import default_cache
 
 
 def _restart_with_better_blas(arguments: list[str]) -> None:
@@ -18,10 +19,8 @@ def _restart_with_better_blas(arguments: list[str]) -> None:
     missing = {name: value for name, value in wanted.items() if value and name not in os.environ}
     if missing and sys.executable:
         os.environ.update(missing)
-        try:
+        with suppress(OSError):  # slower, but right
             os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
-        except OSError:
-            pass  # slower, but right
 
 
 def main() -> int:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Union
-
 import numpy as np
 import numpy.typing as npt
 
 from . import _core
 from ._core import Activation, Dual, Gram, Kernel, LambdaMin
-from ._options import Show, points, shown
+from .api.arrays import points
+from .api.progress import Show, shown
 
 __all__ = ["Activation", "Dual", "Gram", "Kernel", "LambdaMin", "activation", "activation_names", "cross_gram",
            "dual_activation", "gram", "lambda_min", "power", "sigma", "sigma_features", "unit_rows"]  # fmt: skip
 
-AnyActivation = Union[str, Activation]
-AnyKernel = Union[str, Kernel]
+AnyActivation = str | Activation
+AnyKernel = str | Kernel
 
 
 def activation_names() -> list[str]:
@@ -23,14 +22,18 @@ def activation_names() -> list[str]:
     return _core.activation_names()
 
 
+def _activation(name: AnyActivation) -> Activation:
+    if isinstance(name, (str, Activation)):
+        return name if isinstance(name, Activation) else _core.activation(name)
+    raise TypeError(f"activation has to be a name or an Activation; got {name!r}")
+
+
 def activation(name: AnyActivation) -> Activation:
     """The activation of that name: relu, softplus, tanh, sigmoid, erf, gelu, silu or quadratic.
 
     Your own is ``Activation(name, phi, dphi, B=sup |phi'|, M=sup |phi''|)``; ValueError for an unknown name.
     """
-    if isinstance(name, (str, Activation)):
-        return name if isinstance(name, Activation) else _core.activation(name)
-    raise TypeError(f"activation has to be a name or an Activation; got {name!r}")
+    return _activation(name)
 
 
 def dual_activation(activation: AnyActivation, derivative: bool = False) -> Dual:
@@ -49,17 +52,17 @@ def dual_activation(activation: AnyActivation, derivative: bool = False) -> Dual
         Called with numbers in [-1, 1]. ``error`` is a proven bound where ``verified``, else an estimate: your own
         activations are computed, never verified.
     """
-    return _core.dual_activation(globals()["activation"](activation), derivative)
+    return _core.dual_activation(_activation(activation), derivative)
 
 
 def sigma(activation: AnyActivation = "relu") -> Kernel:
     """Sigma = rho h(rho), h the dual of phi': J J^T of the infinitely wide network, its neural tangent kernel."""
-    return _core.sigma(globals()["activation"](activation))
+    return _core.sigma(_activation(activation))
 
 
 def sigma_features(activation: AnyActivation = "relu") -> Kernel:
     """Sigma~ = h~(rho), the dual of phi: phi phi^T of the infinitely wide network."""
-    return _core.sigma_features(globals()["activation"](activation))
+    return _core.sigma_features(_activation(activation))
 
 
 def power(r: int) -> Kernel:

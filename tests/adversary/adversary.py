@@ -5,8 +5,8 @@
     python tests/adversary/adversary.py --seed 1 --case 77        # one case again, with all that was judged
     python tests/adversary/adversary.py --known
 
-The exit status is 1 if a proof is false, the library crashed or hung, or an error was not a clear one. Statements that are
-neither proved nor refuted are counted as open, and those of existence are listed."""
+The exit status is 1 if a proof is false, the library crashed or hung, or an error was not a clear one. Statements that
+are neither proved nor refuted are counted as open, and those of existence are listed."""
 
 import argparse
 import importlib.util
@@ -58,6 +58,7 @@ class Hang(BaseException):
 def ask(given):
     """The library's answer."""
     import numpy as np
+
     import zeroloss
 
     X, y, options = np.array(given.X), given.y, dict(given.options)
@@ -152,7 +153,8 @@ def examine_all(cases, jobs=1):
                 del running[pipe]
                 process.join()
                 if queues[k]:  # it died over the first that is left
-                    lost = "no answer, and no signal reaches it" if not ready else f"the process died: exit {process.exitcode}"
+                    died = f"the process died: exit {process.exitcode}"
+                    lost = died if ready else "no answer, and no signal reaches it"
                     yield Report(queues[k].pop(0), finding=lost)
                     start(k)
                 continue

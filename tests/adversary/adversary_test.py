@@ -2,14 +2,15 @@
 
 from types import SimpleNamespace
 
-import adversary
-import known
 import numpy as np
 import pytest
+from flint import arb
+
+import adversary
+import known
 from cases import Case, case
 from dual import ACTIVATIONS, of_derivative, of_values
 from exact import precision
-from flint import arb
 from network import PHI, SLOPE
 
 COUNT, SEED, JOBS = 400, 20, 2
@@ -38,7 +39,8 @@ def test_drawn_inputs_get_true_proofs():
     assert judged >= {"certify: lambda_min", "certify: row", "certify: norm_X", "certify: zero", "certify: impossible",
                       "fit: descent", "fit: exact network", "fit: existence", "fit: output_weights", "fit: misfit",
                       "fit: lambda_min", "fit: polished", "kernel: lambda_min", "memorize: every point",
-                      "certify: separation", "certify: centre", "linear: max_norm", "linear: exact product", "linear: s_least"}  # fmt: skip
+                      "certify: separation", "certify: centre", "linear: max_norm", "linear: exact product",
+                      "linear: s_least"}  # fmt: skip
 
 
 # ---- the judges themselves ----
@@ -116,7 +118,8 @@ def test_a_larger_claim_of_fit_is_false(kind, changes):
 
 @pytest.mark.parametrize("phi", ACTIVATIONS)
 def test_dual_activations_are_expectations(phi):
-    """Against Gauss and Hermite's rule in double, 180 nodes: exact to rounding for analytic phi, in closed form for relu."""
+    """Against Gauss and Hermite's rule in double, 180 nodes: exact to rounding for analytic phi, in closed form for
+    relu."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(180)
     weights /= weights.sum()
     for rho in (-0.9, 0.3, 0.75):

@@ -168,13 +168,15 @@ def zero_row(r, X):
     X[r.integers(len(X))] = 0
 
 
-CHANGES = [near, near, near, duplicate, crowd, parallel, parallel, antipode, near_antipode, dependent_antipodes, offset, scale,
+CHANGES = [near, near, near, duplicate, crowd, parallel, parallel, antipode, near_antipode, dependent_antipodes, offset,
+           scale,
            mixed_columns, mixed_rows, constant_column, zero_column, dominated, zero_row]  # fmt: skip
 
 
 def draw_points(r, n, d, wild=1.0):
     base = BASES[r.integers(len(BASES))] if r.random() < wild else gaussian
-    changes = [CHANGES[k] for k in r.integers(len(CHANGES), size=r.choice([0, 1, 1, 2, 3], p=[0.2, 0.3, 0.2, 0.2, 0.1]))]
+    changes = [CHANGES[k]
+               for k in r.integers(len(CHANGES), size=r.choice([0, 1, 1, 2, 3], p=[0.2, 0.3, 0.2, 0.2, 0.1]))]
     with np.errstate(all="ignore"):
         X = np.asarray(base(r, n, d), dtype=float)
         for change in changes:
@@ -219,7 +221,8 @@ def size(r, most=12):
 def certify(r, number):
     n, d = size(r, 30)
     X, how = draw_points(r, n, d)
-    options = {"activation": ACTIVATIONS[r.integers(8)], "center": bool(r.random() < (0.6 if "offset" in how else 0.35))}
+    options = {"activation": ACTIVATIONS[r.integers(8)],
+               "center": bool(r.random() < (0.6 if "offset" in how else 0.35))}
     if r.random() < 0.35:
         options["all_bounds"] = True
     if r.random() < 0.3:
@@ -236,7 +239,8 @@ def kernel(r, number):
     n, d = size(r, 30)
     X, how = draw_points(r, n, d)
     names = ["sigma", "sigma_features"]
-    chosen = (names[r.integers(2)], ACTIVATIONS[r.integers(8)]) if r.random() < 0.8 else ("power", int(r.integers(1, 6)))
+    of_activation = r.random() < 0.8
+    chosen = (names[r.integers(2)], ACTIVATIONS[r.integers(8)]) if of_activation else ("power", int(r.integers(1, 6)))
     return Case("kernel", number, X, None, {"kernel": list(chosen), "center": bool(r.random() < 0.3)}, how)
 
 

@@ -23,7 +23,7 @@ def pair(x):
 
 def stored(high, low):
     """The centre that two arrays stand for."""
-    return [rational(h) + rational(l) for h, l in zip(high, low)]
+    return [rational(a) + rational(b) for a, b in zip(high, low)]
 
 
 def nearest(x):
@@ -105,7 +105,7 @@ def dot(a, b):
 
 def direction(row):
     """Equal for exactly parallel rows and for no others."""
-    largest = max((abs(x) for x in row))
+    largest = max(abs(x) for x in row)
     return tuple((int((x / largest).p), int((x / largest).q)) for x in row)
 
 

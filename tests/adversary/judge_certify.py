@@ -2,11 +2,12 @@
 
 import re
 
+from flint import arb
+
 import dual
 import guarantees
 import spectrum
 from exact import Points, exact_mean, precision, rational, stored
-from flint import arb
 from verdict import Verdict, text_number
 
 
@@ -22,7 +23,8 @@ def judge(case, result):
 def near_mean(X, centre):
     """The pair is within 2^-100 of the mean, measured by the largest number of its column."""
     far = [j for j, (c, x, column) in enumerate(zip(centre, exact_mean(X), zip(*X)))
-           if abs(c - x) * 2**100 > max(abs(rational(t)) for t in column) and abs(c - x) > rational(5e-324)]  # fmt: skip
+           if abs(c - x) * 2**100 > max(abs(rational(t)) for t in column)
+           and abs(c - x) > rational(5e-324)]  # fmt: skip
     return Verdict("certify: centre", not far, f"columns {far}")
 
 
@@ -65,7 +67,8 @@ def separation(result, points):
     with precision(400):
         delta = points.separation()
         if delta is None:
-            return Verdict("certify: separation", result.separation == float("inf"), f"{result.separation} of one point")
+            return Verdict("certify: separation", result.separation == float("inf"),
+                           f"{result.separation} of one point")
         holds = False if delta < result.separation else True if delta >= result.separation else None
         return Verdict("certify: separation", holds, f"printed {result.separation!r}, exact {delta.str(20)}")
 
@@ -130,7 +133,8 @@ def rows(case, result, points):
                 yield Verdict("certify: row", None, f"{row.theorem}: no formula for {row.lambda_from}")
                 continue
             if not lam > 0:  # the ball of lambda reaches down to 0: nothing may be promised
-                yield Verdict("certify: row", None if lam.contains(0) else False, f"{row.theorem}: lambda <= {lam.str(5)}")
+                yield Verdict("certify: row", None if lam.contains(0) else False,
+                              f"{row.theorem}: lambda <= {lam.str(5)}")
                 continue
             wanted = guarantees.formula(row.theorem, x, lam, row.width or 1)
             wrong = guarantees.undercut(row, wanted, labelled)

@@ -2,9 +2,10 @@
 
 import re
 
+from flint import arb, arb_mat
+
 import spectrum
 from exact import Points, precision, stored
-from flint import arb, arb_mat
 from judge_certify import conflict
 from network import Output, frobenius, matrix
 from verdict import Verdict, text_number
@@ -34,7 +35,8 @@ def words(case, result, points):
     if "impossible" in result.conclusion:
         yield Verdict("fit: impossible", clash, result.conclusion.split("\n")[0])
     if clash:
-        yield Verdict("fit: conflict", not result.certificate.holds, f"equal points have different labels: {result.conclusion}")
+        yield Verdict("fit: conflict", not result.certificate.holds,
+                      f"equal points have different labels: {result.conclusion}")
     whole, parts = result.certificate, [o.certificate for o in result.outputs]
     if whole.holds:
         agree = (all(p.holds for p in parts) and whole.radius >= max(p.radius for p in parts)
@@ -48,7 +50,8 @@ def words(case, result, points):
 
 
 def certificate(case, points, c, layer, y, polished):
-    net = Output(case.options["activation"], points.units(), [arb(t) for t in y], points.count, [arb(float(v)) for v in layer.v])
+    net = Output(case.options["activation"], points.units(), [arb(t) for t in y], points.count,
+                 [arb(float(v)) for v in layer.v])
     W = matrix(layer.W)
     Z = net.preactivations(W)
     r = net.residual(Z)
@@ -58,7 +61,8 @@ def certificate(case, points, c, layer, y, polished):
     features = case.options["optimizer"] == "output_layer"
     if not clash and 0 < c.misfit < float("inf"):
         exact = net.misfit(r)
-        yield Verdict("misfit", settled(exact <= c.misfit, exact > c.misfit), f"||r|| <= {c.misfit!r}, exact {exact.str(10)}")
+        yield Verdict("misfit", settled(exact <= c.misfit, exact > c.misfit),
+                      f"||r|| <= {c.misfit!r}, exact {exact.str(10)}")
     if c.lambda_min > 0:
         K = (lambda: features_gram(net, W)) if features else (lambda: net.tangent(net.slopes(net.preactivations(W))))
         yield Verdict("lambda_min", spectrum.at_least(K, c.lambda_min, bits=(BITS, 600)),
@@ -133,11 +137,11 @@ def newton(net, W, c):
 
 
 def existence(net, layer, W, c, polished):
-    """An exact network in a linear piece: from the polished weights, whose least |z| are the kinks; without them from W,
-    where signs that do not survive become kinks. The last move is a ball of solutions that keeps every sign."""
+    """An exact network in a linear piece: from the polished weights, whose least |z| are the kinks; without them from
+    W, where signs that do not survive become kinks. The last move is a ball of solutions that keeps every sign."""
     P = matrix(polished.W) if polished is not None else W
     Z = net.preactivations(P)
-    live = [(i, j) for i in range(net.n) for j in range(net.m) if not net.v[j] == 0]
+    live = [(i, j) for i in range(net.n) for j in range(net.m) if net.v[j] != 0]
     held = sorted(live, key=lambda e: float(abs(Z[e[0]][e[1]])))[: c.kinks] if polished is not None else []
     active = {e for e in live if Z[e[0]][e[1]] > 0}
     for _ in range(20):
@@ -149,7 +153,8 @@ def existence(net, layer, W, c, polished):
         if not lost:
             distance = frobenius(V - W)
             near = settled(distance <= c.radius, distance > c.radius)
-            return Verdict("existence", near or None, f"within {c.radius!r}; found at {distance.str(8)}, {c.kinks} kinks")
+            return Verdict("existence", near or None,
+                           f"within {c.radius!r}; found at {distance.str(8)}, {c.kinks} kinks")
         held = held + lost
     return Verdict("existence", None, f"no linear piece is found; {len(held)} kinks at last, {c.kinks} printed")
 
@@ -208,7 +213,9 @@ def rounding_level(net, polished):
     """Weights rounded to doubles leave sum_j |v_j| ||w_j|| times a few roundings in each output."""
     W = matrix(polished.W)
     net = Output("relu", net.X, net.y, net.count, [arb(float(v)) for v in polished.v])
-    size = sum((abs(v) * sum((W[j, k] ** 2 for k in range(W.ncols())), arb(0)).sqrt() for j, v in enumerate(net.v)), arb(0))
+    size = sum((abs(v) * sum((W[j, k] ** 2 for k in range(W.ncols())), arb(0)).sqrt() for j, v in enumerate(net.v)),
+               arb(0))
     level = net.misfit([size + abs(y) for y in net.y]) * (64 * (W.ncols() + net.m)) * arb(2) ** -53
     misfit = net.misfit(net.residual(net.preactivations(W)))
-    return Verdict("polished", settled(misfit <= level, misfit > level), f"misfit {misfit.str(5)}, rounding level {level.str(3)}")
+    return Verdict("polished", settled(misfit <= level, misfit > level),
+                   f"misfit {misfit.str(5)}, rounding level {level.str(3)}")

@@ -2,9 +2,10 @@
 
 import re
 
+from flint import arb, arb_mat, fmpq_mat
+
 import spectrum
 from exact import precision, rational
-from flint import arb, arb_mat, fmpq_mat
 from network import frobenius, matrix
 from verdict import Verdict, text_number
 
@@ -32,7 +33,8 @@ def judge(case, result):
 
 
 def exact_product(f, layers, R):
-    """R is exactly a product of layers of norm <= max_norm, all but one of which are stored; that one is `correction` off."""
+    """R is exactly a product of layers of norm <= max_norm, all but one of which are stored; that one is `correction`
+    off."""
     one = identity(R.nrows())
     before = [one]
     for A in layers:
@@ -52,7 +54,8 @@ def exact_product(f, layers, R):
         if answers[-1]:
             break
     holds = True if True in answers else None if None in answers or not answers else False
-    return Verdict("linear: exact product", holds, f"{f.name}: one layer off by {f.correction!r}, all <= {f.max_norm!r}")
+    return Verdict("linear: exact product", holds,
+                   f"{f.name}: one layer off by {f.correction!r}, all <= {f.max_norm!r}")
 
 
 def singular_values(case, summary):
@@ -62,7 +65,8 @@ def singular_values(case, summary):
     with precision(600):
         R = matrix(case.X)
         gram = (R.transpose() * R).tolist()
-        yield Verdict("linear: s_least", spectrum.at_least(lambda: gram, arb(summary.s_least) ** 2), f"{summary.s_least!r}")
+        yield Verdict("linear: s_least", spectrum.at_least(lambda: gram, arb(summary.s_least) ** 2),
+                      f"{summary.s_least!r}")
         low, high = (arb(-2 * summary.gamma)).exp(), (arb(2 * summary.gamma)).exp()
         within = [spectrum.at_least(lambda: gram, low), spectrum.norm_at_most(lambda: gram, high)]
         yield Verdict("linear: gamma", all_of(within), f"{summary.gamma!r}")

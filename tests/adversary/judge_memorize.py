@@ -1,10 +1,12 @@
-"""memorize: the network run through every point, in its own arithmetic, which is what is claimed, and in rational arithmetic.
+"""memorize: the network run through every point, in its own arithmetic, which is what is claimed, and in rational
+arithmetic.
 
 Where a margin is kept the second agrees too, but for the rounding of A_0 x far from the origin: it is left open."""
 
 import numpy as np
-from exact import nearest, rational
 from flint import fmpq, fmpq_mat
+
+from exact import nearest, rational
 from verdict import Verdict
 
 

@@ -3,10 +3,12 @@
 from cases import Case
 
 STAMPS = [[1.7e18 + 256 * x for x in row]
-          for row in [[5, 9, 8], [0, 9, 10], [10, -9, -1], [2, -5, -3], [3, 6, 2], [-7, 4, 8], [-6, 1, -3]]]  # fmt: skip
+          for row in [[5, 9, 8], [0, 9, 10], [10, -9, -1], [2, -5, -3], [3, 6, 2], [-7, 4, 8],
+                      [-6, 1, -3]]]  # fmt: skip
 NEAR = [[1.0, 0.0], [1.0, 2.0**-51], [0.6, 0.8]]
 GAUSS_NEWTON = {"activation": "relu", "optimizer": "gauss_newton", "scaling": "ntk", "seed": 0}
-IDENTIFIERS = [[1e18 + 128 * k, x, z] for k, (x, z) in enumerate([(0.5, -1), (-1.5, 2), (0.25, 1), (1, 0), (-2, -1), (0, 3)])]
+IDENTIFIERS = [[1e18 + 128 * k, x, z]
+               for k, (x, z) in enumerate([(0.5, -1), (-1.5, 2), (0.25, 1), (1, 0), (-2, -1), (0, 3)])]
 
 
 def certify(X, y=None, **options):
@@ -31,7 +33,8 @@ LIST = {
     "lambda~ in words": certify([[0.9, 0.7, 0.7, 0.0], [0.0, -0.7, 0.8, 0.7], [-0.6, -0.6, 0.3, 0.6]], all_bounds=True),
     "the mean beside an outlier": certify([[1e16, 1.0], [0.1, 2.0], [0.3, 3.0]], center=True),
     "the distance of neighbours": certify([[-0.5, -0.8999999999999999], [-0.5, -0.9]]),
-    "a hundred equal points and one": fit([[0.6, 0.8]] * 100 + [[1.0, 0.0]], [1.0] * 100 + [0.5], width=64, activation="tanh"),
+    "a hundred equal points and one": fit([[0.6, 0.8]] * 100 + [[1.0, 0.0]], [1.0] * 100 + [0.5], width=64,
+                                          activation="tanh"),
 }
 
 

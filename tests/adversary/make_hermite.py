@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Squared Hermite coefficients mu_r(phi)^2 of softplus, tanh and silu, with proven errors: writes data/hermite.json.
 
-mu_r = E[phi(g) he_r(g)], he_r = He_r/sqrt(r!), by the trapezoidal rule with step h on the whole line, which for an integrand
-g analytic in |Im z| < a is off by at most 2 M/(e^(2 pi a/h) - 1), M the supremum over |y| <= a of the integral of |g(x + iy)|.
-Here |pdf(x + iy)| = pdf(x) e^(y^2/2), |phi(x + iy)| <= 4 (1 + |x|) for |y| <= 1.3, and He_r(z) = E (z + iG)^r, so with
-Z = X + iG and Minkowski's inequality M <= 4 e^(a^2/2) E[(1 + |Z|) |Z + ia|^r]/sqrt(r!), where (E |Z|^r) = 2^(r/2) Gamma(r/2 + 1).
-Beyond |x| = 32 Cramer's inequality |he_r(x)| e^(-x^2/4) <= 1.0865 leaves less than 2^-340.
+mu_r = E[phi(g) he_r(g)], he_r = He_r/sqrt(r!), by the trapezoidal rule with step h on the whole line, which for an
+integrand g analytic in |Im z| < a is off by at most 2 M/(e^(2 pi a/h) - 1), M the supremum over |y| <= a of the
+integral of |g(x + iy)|. Here |pdf(x + iy)| = pdf(x) e^(y^2/2), |phi(x + iy)| <= 4 (1 + |x|) for |y| <= 1.3, and He_r(z)
+= E (z + iG)^r, so with Z = X + iG and Minkowski's inequality M <= 4 e^(a^2/2) E[(1 + |Z|) |Z + ia|^r]/sqrt(r!), where
+(E |Z|^r) = 2^(r/2) Gamma(r/2 + 1). Beyond |x| = 32 Cramer's inequality |he_r(x)| e^(-x^2/4) <= 1.0865 leaves less than
+2^-340.
 
     python make_hermite.py > data/hermite.json"""
 
@@ -35,7 +36,8 @@ def strip_bound(r):
 def coefficients():
     """mu_r of tanh, log(2 cosh(z/2)) and z tanh(z/2)/2: one parity each, so half of the line serves."""
     most = max(TERMS.values())
-    parts = {"softplus": lambda x: (2 * (x / 2).cosh()).log(), "tanh": arb.tanh, "silu": lambda x: x * (x / 2).tanh() / 2}
+    parts = {"softplus": lambda x: (2 * (x / 2).cosh()).log(), "tanh": arb.tanh,
+             "silu": lambda x: x * (x / 2).tanh() / 2}
     sums = {name: [arb(0)] * (TERMS[name] + 1) for name in parts}
     roots = [arb(r).sqrt() for r in range(most + 2)]
     for k in range(NODES + 1):
@@ -92,7 +94,7 @@ def main():
         for order, moment in enumerate(moments[name]):
             if moment is None:
                 continue
-            falling = lambda r: arb(fmpq(1)) if order == 0 else arb(r) if order == 1 else arb(r * (r - 1))
+            falling = lambda r, order=order: arb(fmpq(1)) if order == 0 else arb(r) if order == 1 else arb(r * (r - 1))
             rest = moment - sum(falling(r) * square for r, square in enumerate(squares))
             tails.append(float(rest.upper() * arb(1.001)))
         table[name] = {"bits": BITS, "squares": [hex(k) for k in rounded], "tails": tails}

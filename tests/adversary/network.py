@@ -47,7 +47,8 @@ SLOPE = {
 
 
 class Output:
-    """f(x_i) = sum_j v_j phi(<w_j, x_i>) at the distinct unit points, whose rows are X; targets y, counts of samples."""
+    """f(x_i) = sum_j v_j phi(<w_j, x_i>) at the distinct unit points, whose rows are X; targets y, counts of
+    samples."""
 
     def __init__(self, phi, X, y, count, v):
         self.phi, self.slope = PHI[phi], SLOPE[phi]

@@ -303,7 +303,7 @@ def compile_all(errors, options):
             text, together = (ROOT / "src" / file).read_text(encoding="utf-8"), []
             for error in waiting:
                 if text.count(error.old) == 1:
-                    text, together = error.planted_in(text), together + [error]
+                    text, together = error.planted_in(text), [*together, error]
             target.write_text(text, encoding="utf-8")
             for user in users:
                 command = commands[str(user)]

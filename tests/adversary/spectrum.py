@@ -33,7 +33,8 @@ def _start(n):
 
 
 def lowest_above(K):
-    """A ball whose upper end is proved to be at least lambda_min, and close to it: inverse iteration, then Rayleigh's."""
+    """A ball whose upper end is proved to be at least lambda_min, and close to it: inverse iteration, then
+    Rayleigh's."""
     matrix, middle = arb_mat(K), arb_mat(K).mid()
     n = len(K)
     x = _start(n)
@@ -75,8 +76,8 @@ def highest_below(K, steps=40):
 
 
 def at_least(build, bound, bits=(256, 600, 1600), strict=False):
-    """Whether lambda_min(build()) >= bound (strict: above): True, False (both proved) or None. Precision grows while it is
-    open."""
+    """Whether lambda_min(build()) >= bound (strict: above): True, False (both proved) or None. Precision grows while it
+    is open."""
     for prec in bits:
         with precision(prec):
             K = build()

@@ -1,5 +1,5 @@
-"""cifar_onnx.py FOLDER MODEL.onnx: the 50,000 training images of CIFAR-10's binary files through ONNX Runtime; prints how many
-get their label."""
+"""cifar_onnx.py FOLDER MODEL.onnx: the 50,000 training images of CIFAR-10's binary files through ONNX Runtime; prints
+how many get their label."""
 import sys
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""conv_onnx.py MODEL.onnx FILE.bin: the images of a CIFAR-10 batch file through ONNX Runtime; prints their mean cross-entropy
-and the counts [label][predicted]."""
+"""conv_onnx.py MODEL.onnx FILE.bin: the images of a CIFAR-10 batch file through ONNX Runtime; prints their mean
+cross-entropy and the counts [label][predicted]."""
 import json
 import sys
 

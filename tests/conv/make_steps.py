@@ -38,7 +38,8 @@ def logits_of(weights, projection, x):
             inner = F.conv2d(h, weights[f"stage{s}.block{b}.conv1"], stride=step, padding=1).relu()
             if step > 1:
                 h = F.avg_pool2d(h, step)
-            h = F.pad(h, (0, 0, 0, 0, 0, out - h.shape[1])) + F.conv2d(inner, weights[f"stage{s}.block{b}.conv2"], padding=1)
+            h = F.pad(h, (0, 0, 0, 0, 0, out - h.shape[1])) + F.conv2d(inner, weights[f"stage{s}.block{b}.conv2"],
+                                                                       padding=1)
     return h.mean((2, 3)) @ projection
 
 
@@ -51,7 +52,8 @@ file |= {"projection": projection, "x": numpy.stack([x for x, _ in batches]),
 
 for kind in ("plain", "nesterov"):  # nesterov: with label smoothing and clipping, too
     weights = {name: torch.tensor(value, dtype=torch.float64, requires_grad=True) for name, value in start.items()}
-    optimizer = torch.optim.SGD(weights.values(), RATE, MOMENTUM, weight_decay=WEIGHT_DECAY, nesterov=kind == "nesterov")
+    optimizer = torch.optim.SGD(weights.values(), RATE, MOMENTUM, weight_decay=WEIGHT_DECAY,
+                                nesterov=kind == "nesterov")
     losses = []
     for step, (x, y) in enumerate(batches):
         logits = logits_of(weights, torch.tensor(projection).double(), torch.tensor(x).double().permute(0, 3, 1, 2))
@@ -74,7 +76,8 @@ x, y = batches[0]
 with torch.autocast("cpu", torch.bfloat16):
     logits = logits_of(weights, torch.tensor(projection), torch.tensor(x).permute(0, 3, 1, 2))
 F.cross_entropy(logits.float(), torch.tensor(y)).backward()
-errors = [numpy.linalg.norm(value.grad.double().numpy() - file[f"gradient.{name}"]) / numpy.linalg.norm(file[f"gradient.{name}"])
+norm, exact = numpy.linalg.norm, lambda name: file[f"gradient.{name}"]
+errors = [norm(value.grad.double().numpy() - exact(name)) / norm(exact(name))
           for name, value in weights.items()]
 file["bfloat16.error"] = numpy.array(max(errors))
 

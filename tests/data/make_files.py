@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Makes tests/data/files/*.np[yz] with NumPy, the reference for these formats: make_files.py FOLDER
 
-Every numeric array is 3 x 2 with entry (i, j) = 2 i + j - 1 (unsigned: 2 i + j; bool: is it odd), scaled by 1/2 if real."""
-import pathlib, sys
+Every numeric array is 3 x 2 with entry (i, j) = 2 i + j - 1 (unsigned: 2 i + j; bool: is it odd), scaled by 1/2 if
+real."""
+import pathlib
+import sys
+
 import numpy as np
 
 out = pathlib.Path(sys.argv[1])
 base = np.arange(6).reshape(3, 2)
-for kind in ["<f4", ">f4", "<f8", ">f8", "|i1", "<i2", ">i2", "<i4", ">i4", "<i8", ">i8", "|u1", "<u2", ">u2", "<u4", ">u4", "<u8", ">u8", "|b1"]:
+for kind in ["<f4", ">f4", "<f8", ">f8", "|i1", "<i2", ">i2", "<i4", ">i4", "<i8", ">i8", "|u1", "<u2", ">u2", "<u4",
+             ">u4", "<u8", ">u8", "|b1"]:
     values = {"f": (base - 1) / 2, "i": base - 1, "u": base, "b": base % 2}[kind[1]].astype(kind)
     order = "be" if kind[0] == ">" else "le"
     np.save(out / f"{kind[1:]}_{order}.npy", values)

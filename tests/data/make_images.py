@@ -63,7 +63,7 @@ alpha.putalpha(Image.fromarray(np.arange(117, dtype=np.uint8).reshape(9, 13)))
 add("rgba.png", alpha)
 add("grey_alpha.png", alpha.convert("LA"))
 # Pillow cuts 16 bits off instead of rounding them: values whose two bytes are equal are the same either way.
-Image.fromarray((257 * np.asarray(noise.convert("L")).astype(np.uint16))).save(out / "grey_16.png")
+Image.fromarray(257 * np.asarray(noise.convert("L")).astype(np.uint16)).save(out / "grey_16.png")
 expect("grey_16.png", noise.convert("L"))
 
 source = smooth(20, 30)

@@ -47,7 +47,7 @@ class Browser:
             f"--user-data-dir={profile}",
             "about:blank",
         ]
-        self._log = open(profile / "log.txt", "wb")
+        self._log = open(profile / "log.txt", "wb")  # noqa: SIM115 - closed with the browser
         shell = [
             "bash",
             "-c",

@@ -4,10 +4,10 @@ import os
 import re
 import struct
 
-import browser
 import pytest
-from run_folders import EVIL, KINDS, evil_run, run_of
 
+import browser
+from run_folders import EVIL, KINDS, evil_run, run_of
 from zeroloss import figures, report
 
 

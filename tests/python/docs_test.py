@@ -40,5 +40,6 @@ def test_page(page, tmp_path, monkeypatch):
 
 def test_the_reference_is_up_to_date():
     """docs/api.md is what scripts/api.py makes of the docstrings."""
-    made = subprocess.run([sys.executable, str(ROOT / "scripts" / "api.py")], capture_output=True, text=True, check=True)
+    made = subprocess.run([sys.executable, str(ROOT / "scripts" / "api.py")], capture_output=True, text=True,
+                          check=True)
     assert made.stdout == (ROOT / "docs" / "api.md").read_text(), "run scripts/api.py > docs/api.md"

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+
 import zeroloss
 
 pytest.importorskip("sklearn")
@@ -17,6 +18,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
 from zeroloss import kernel
 from zeroloss.estimators import (
     MemorizingClassifier,
@@ -25,9 +27,8 @@ from zeroloss.estimators import (
     RandomFeatureRegressor,
     TwoLayerClassifier,
     TwoLayerRegressor,
-    _leave_one_out,
 )
-
+from zeroloss.estimators.ridge import leave_one_out
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of small networks, below
 
@@ -58,6 +59,13 @@ def test_pipelines_and_pickles(estimator):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
     assert type(estimator).__name__ in zeroloss.estimators.__all__
     assert getattr(zeroloss, type(estimator).__name__) is type(estimator)
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
+def test_pickles_of_zeroloss_estimators_load(estimator):
+    """Its classes were all of one module once, which pickles name."""
+    name = type(estimator).__name__
+    assert pickle.loads(b"czeroloss.estimators\n" + name.encode() + b"\n.") is type(estimator)
 
 
 def diabetes():
@@ -108,7 +116,7 @@ def test_leave_one_out_of_a_singular_kernel_is_what_leaving_out_gives(case, ridg
     Y = rng.normal(size=(len(X), 2))
     K = kernel.gram(X, activation).K
     values, Q = np.linalg.eigh(K)
-    coefficients, residuals = _leave_one_out(values, Q, ridge, Y)
+    coefficients, residuals = leave_one_out(values, Q, ridge, Y)
     np.testing.assert_allclose(residuals, refitted(K, ridge, Y), rtol=1e-7, atol=1e-9)
     whole = np.linalg.pinv(K + ridge * np.eye(len(K)), rcond=len(K) * 2**-52, hermitian=True)
     np.testing.assert_allclose(coefficients, whole @ Y, rtol=1e-6, atol=1e-8)
@@ -156,7 +164,8 @@ def test_random_features_interpolate_and_approach_their_kernel():
     np.testing.assert_allclose(model.predict(X), y, rtol=1e-6)
     assert model.certified_
     unit = kernel.unit_rows(model._points(X[:40]))
-    K, new = kernel.gram(unit, kernel.sigma_features("relu"), normalize=False).K, kernel.unit_rows(model._points(X[40:60]))
+    K, new = kernel.gram(unit, kernel.sigma_features("relu"),
+                         normalize=False).K, kernel.unit_rows(model._points(X[40:60]))
     y40 = y[:40] - y[:40].mean()
     exact = kernel.cross_gram(new, unit, kernel.sigma_features("relu"), normalize=False) @ np.linalg.solve(K, y40)
     draws = []
@@ -189,7 +198,8 @@ def test_grid_search_and_accuracy():
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:300], y[:300]
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), NTKClassifier()), {"ntkclassifier__ridge": [1e-3, 1e-1], "ntkclassifier__bias": [0.0, 1.0]}, cv=3
+        make_pipeline(StandardScaler(), NTKClassifier()),
+        {"ntkclassifier__ridge": [1e-3, 1e-1], "ntkclassifier__bias": [0.0, 1.0]}, cv=3
     ).fit(X, y)  # fmt: skip
     assert search.best_score_ > 0.93
     X, y = load_iris(return_X_y=True)

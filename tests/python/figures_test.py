@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from run_folders import KINDS, make_conv, run_of
 
-from zeroloss import _charts, _page, _sections, figures
+from run_folders import KINDS, make_conv, run_of
+from zeroloss import figures
+from zeroloss.figures import charts
+from zeroloss.report import elements, sections
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -50,7 +52,7 @@ def test_figures_are_saved_in_every_format(tmp_path):
     assert figure.save(tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert figure.save(tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
     assert json.loads(figure.save(tmp_path / "a.json").read_text()) == figure.spec
-    with pytest.raises(ValueError, match="svg, .png, .pdf or .json"):
+    with pytest.raises(ValueError, match=r"svg, \.png, \.pdf or \.json"):
         figure.save(tmp_path / "a.gif")
     assert 'opacity="0"' not in (tmp_path / "a.svg").read_text()  # points that only a pointer finds
 
@@ -74,7 +76,7 @@ def test_figures_draw_themselves_in_a_notebook():
     assert list(drawn) == ["curve", "distance"]  # in reading order
     for shown in (drawn["curve"], drawn):
         bundle = shown._repr_mimebundle_()
-        assert bundle["application/vnd.vegalite.v5+json"]["$schema"] == _charts.SCHEMA
+        assert bundle["application/vnd.vegalite.v5+json"]["$schema"] == charts.SCHEMA
         assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
     assert len(drawn._repr_mimebundle_()["application/vnd.vegalite.v5+json"]["vconcat"]) == 2
     assert figures.Figures()._repr_mimebundle_() == {"text/plain": "no figures"}
@@ -99,7 +101,7 @@ def test_descriptions_say_the_numbers():
 
 def test_long_tables_are_thinned():
     values = figures.of(run_of("conv"))["loss"].spec["data"]["values"]
-    assert len(values) <= _charts.MOST_POINTS + 1
+    assert len(values) <= charts.MOST_POINTS + 1
     assert [values[0]["x"], values[1]["x"], values[-1]["x"]] == [1, 4, 2500]
     assert values[-1]["y"] == pytest.approx(2.3 * math.exp(-2500 / 600), rel=1e-12)
 
@@ -117,8 +119,8 @@ def test_confusion_is_true_by_predicted():
     assert count["airplane", "automobile"] == 10 and count["automobile", "airplane"] == 0
     assert len(values) == 100
     assert "airplane taken for automobile: 10 of 100" in {v["note"] for v in values}
-    _, after = _sections.of(figures.read_run(run_of("conv")))
-    assert "<td>airplane</td>" in _page.text(after) and "<td>automobile</td>" in _page.text(after)
+    _, after = sections.of(figures.read_run(run_of("conv")))
+    assert "<td>airplane</td>" in elements.text(after) and "<td>automobile</td>" in elements.text(after)
 
 
 def test_colours_can_be_read():

@@ -5,13 +5,18 @@ import inspect
 import json
 import os
 import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+
 import zeroloss
 import zeroloss.figures
 from zeroloss import _core
-from zeroloss._options import Read
+from zeroloss.api.data import Read
 
 TIMES = {"seconds", "peak_bytes", "build_s", "verify_s"}
 
@@ -25,7 +30,8 @@ def timeless(answer):
 
 SAME = {
     "certify": ("certify digits --classes 3,8 --activation gelu --center --spectrum --n 120 --seed 3",
-                "zeroloss.certify('digits', classes=['3', '8'], activation='gelu', center=True, spectrum=True, n=120, seed=3)"),
+                "zeroloss.certify('digits', classes=['3', '8'], activation='gelu', center=True, spectrum=True, n=120, "
+                "seed=3)"),
     "certify without labels": ("certify sphere:n=40,d=5,y=none", "zeroloss.certify('sphere:n=40,d=5,y=none')"),
     "fit": ("fit digits --n 60 --width 200 --max-steps 300 --step 0.01 --labels noise:0.1 --seed 5",
             "zeroloss.fit('digits', n=60, width=200, max_steps=300, step=0.01, labels='noise:0.1', seed=5)"),
@@ -42,7 +48,8 @@ SAME = {
               "scaling='balanced', step=0.15, max_steps=2000, tolerance=0.01, trials=3)"),
     "linear": ("linear gaussian:d=5,seed=2 --layers 4:8:2 --max-steps 50",
                "zeroloss.linear.train('gaussian:d=5,seed=2', layers=range(4, 9, 2), max_steps=50)"),
-    "linear, factors only": ("linear rotation:d=4 --layers 6 --no-train", "zeroloss.linear.factorize('rotation:d=4', layers=6)"),
+    "linear, factors only": ("linear rotation:d=4 --layers 6 --no-train",
+                             "zeroloss.linear.factorize('rotation:d=4', layers=6)"),
 }  # fmt: skip
 
 
@@ -59,7 +66,8 @@ def test_arrays_are_the_file_with_these_arrays(tmp_path):
     X, y = rng.normal(size=(40, 6)), rng.integers(3, size=40)
     np.savez(tmp_path / "data.npz", X=X, y=y)
     of_file = zeroloss.fit(tmp_path / "data.npz", width=50, max_steps=40)
-    for X_as, y_as in ((X, y), (np.asfortranarray(X), y.astype(float)), (X.tolist(), list(y)), (X[:, ::-1][:, ::-1], y)):
+    for X_as, y_as in ((X, y), (np.asfortranarray(X), y.astype(float)), (X.tolist(), list(y)),
+                       (X[:, ::-1][:, ::-1], y)):
         of_arrays = zeroloss.fit(X_as, y_as, width=50, max_steps=40)
         for output, other in zip(of_file.network.outputs, of_arrays.network.outputs):
             np.testing.assert_array_equal(output.W, other.W)
@@ -137,8 +145,22 @@ def test_keywords_have_the_library_s_names_and_defaults(function):
         assert fields(structs[0]) == set(keywords)  # none is missing
 
 
+@pytest.mark.parametrize("function", KEYWORDS, ids=lambda f: f.__name__)
+def test_every_keyword_is_described(function):
+    names = inspect.getdoc(function).partition("Parameters\n")[2].partition("Returns\n")[0]
+    described = {name for line in re.findall(r"^[^ ].*", names, re.MULTILINE) for name in re.findall(r"\w+", line)}
+    assert set(inspect.signature(function).parameters) <= described
+
+
+def test_keywords_are_made_of_the_structs():
+    """Between the markers of zeroloss/api stands what scripts/keywords.py writes there."""
+    script = Path(__file__).resolve().parents[2] / "scripts" / "keywords.py"
+    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, f"run scripts/keywords.py: {done.stdout}{done.stderr}"
+
+
 def test_read_keywords_are_those_of_the_library():
-    assert set(Read.__annotations__) | {"seed"} == fields(_core.ReadOptions())
+    assert Read.__optional_keys__ | {"seed"} == fields(_core.ReadOptions())
 
 
 FOLDERS = {
@@ -211,13 +233,14 @@ def test_arrays_of_results_are_read_only():
 def test_save_of_a_sweep_without_its_store_leaves_nothing(tmp_path):
     swept = zeroloss.sweep("sphere:n=10,y=normal", d=2, width=1, max_steps=20, trials=1, store=tmp_path / "trials.db")
     (tmp_path / "trials.db").unlink()
-    with pytest.raises(zeroloss.ResourceError, match="trials.db cannot be copied: No such file"):
+    with pytest.raises(zeroloss.ResourceError, match=r"trials\.db cannot be copied: No such file"):
         swept.save(tmp_path / "saved")
     assert [p for p in os.listdir(tmp_path) if p.startswith("saved")] == []
 
 
 def test_save_of_a_sweep_brings_its_trials(tmp_path, command):
-    swept = zeroloss.sweep("sphere:n=10,y=normal", d=2, width=[1, 30], max_steps=200, trials=2, store=tmp_path / "trials.db")
+    swept = zeroloss.sweep("sphere:n=10,y=normal", d=2, width=[1, 30], max_steps=200, trials=2,
+                           store=tmp_path / "trials.db")
     swept.save(tmp_path / "saved")
     command("sweep", "sphere:n=10,y=normal", "--d", 2, "--width", "1,30", "--max-steps", 200, "--trials", 2, "--out",
             tmp_path / "run")  # fmt: skip
@@ -247,7 +270,8 @@ def test_trials_of_arrays_are_runs_of_fit(labels, tmp_path):
     with pytest.raises(IndexError):
         swept.fit_options(9)
     data = zeroloss.read_dataset(X, y)
-    assert [c.mean_steps for c in zeroloss.sweep(data, n=[10, 20], **options).cells] == [c.mean_steps for c in swept.cells]
+    assert [c.mean_steps for c in zeroloss.sweep(data, n=[10, 20], **options).cells] == [c.mean_steps
+                                                                                         for c in swept.cells]
     again = zeroloss.sweep(X, y, n=[10, 20], store=tmp_path / "trials.db", **options)
     assert again.before == 8
     with pytest.raises(ValueError, match="data"):
@@ -289,7 +313,7 @@ def test_predict_compares_like_with_like():
     number = zeroloss.read_dataset(digits.X, digits.y, task="regression")
     regression = zeroloss.fit(number, width=400, optimizer="gauss_newton").network
     assert zeroloss.predict(regression, number).error < 1e-6
-    with pytest.raises(ValueError, match="targets of classification; .* trained for regression: .* task='regression'"):
+    with pytest.raises(ValueError, match=r"targets of classification; .* trained for regression: .* task='regression'"):
         zeroloss.predict(regression, digits)
     with pytest.raises(ValueError, match="targets of regression; the model was trained for classification"):
         zeroloss.predict(classifier, number)
@@ -306,7 +330,7 @@ def test_predict_compares_like_with_like():
     with pytest.raises(zeroloss.DataError, match=r"y\[1\] is nan"):
         zeroloss.predict(classifier, digits.X[:2], [3, np.nan])
     for data in ("digits", digits):
-        with pytest.raises(TypeError, match="y goes with an array|has its targets"):
+        with pytest.raises(TypeError, match=r"y goes with an array|has its targets"):
             zeroloss.predict(classifier, data, labels)
 
 

@@ -5,10 +5,11 @@ import pickle
 
 import numpy as np
 import pytest
-import zeroloss
-import zeroloss.kernel as zk
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import zeroloss
+import zeroloss.kernel as zk
 
 NAMES = zk.activation_names()
 
@@ -152,7 +153,7 @@ def test_activations_copy_and_pickle():
         assert twin.__reduce__()[0].keywords == {"B": 1.0, "M": 0.77, "d2phi": np.sin, "dphi_parity": "even"}
         assert twin.phi(0.3) == np.tanh(0.3)
     bare = copy.deepcopy(zk.Activation("bare", lambda z: z, lambda z: 1.0))
-    assert bare.M == np.inf and bare.dphi(2.0) == 1.0
+    assert np.inf == bare.M and bare.dphi(2.0) == 1.0
     for name in NAMES:
         twin = pickle.loads(pickle.dumps(zk.activation(name)))
         assert twin.tabulated and twin.name == name

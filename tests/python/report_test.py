@@ -8,9 +8,10 @@ import sys
 from fractions import Fraction
 
 import pytest
-from run_folders import EVIL, KINDS, Page, decoded, evil_run, make_conv, run_of
 
-from zeroloss import _page, figures, report
+from run_folders import EVIL, KINDS, Page, decoded, evil_run, make_conv, run_of
+from zeroloss import figures, report
+from zeroloss.report import elements
 
 
 def page_of(folder):
@@ -80,7 +81,7 @@ def test_page_of_certify_shows_its_images():
 
 
 def test_page_of_points_without_labels():
-    run, page = page_of(run_of("points"))
+    _, page = page_of(run_of("points"))
     assert "Closest pairs" in page.text("h2") and "wrong" not in page.text("h2")
     assert not page.all("img")
     assert len([text for element, text in page.texts if element == "td"]) > 20
@@ -209,7 +210,7 @@ def test_a_figure_that_is_none_says_so_in_its_place(tmp_path):
     ],
 )
 def test_numbers_are_for_people(value, digits, rounding, shown):
-    assert _page.number(value, digits, rounding) == shown
+    assert elements.number(value, digits, rounding) == shown
 
 
 def test_numbers_round_as_they_are_told():
@@ -224,7 +225,7 @@ def test_numbers_round_as_they_are_told():
         value = source.choice([-1, 1]) * 10 ** source.uniform(-40, 40)
         digits = source.randint(2, 6)
         exact = Fraction(repr(value))  # as people write this double
-        below, above, near = (read(_page.number(value, digits, rounding)) for rounding in ("down", "up", "nearest"))
+        below, above, near = (read(elements.number(value, digits, rounding)) for rounding in ("down", "up", "nearest"))
         assert below <= exact <= above
         assert near in (below, above)
         assert above - below <= abs(exact) * Fraction(10) ** (1 - min(digits, 3))
@@ -233,12 +234,12 @@ def test_numbers_round_as_they_are_told():
 def test_png_holds_its_pixels():
     for height, width, channels in ((8, 8, 1), (28, 28, 1), (32, 32, 3), (1, 5, 3)):
         pixels = random.Random(height).randbytes(height * width * channels)
-        assert decoded(_page.png(pixels, height, width, channels)) == (width, height, channels, pixels)
+        assert decoded(elements.png(pixels, height, width, channels)) == (width, height, channels, pixels)
     for arguments in ((b"abc", 2, 2, 1), (b"", 0, 0, 1), (b"ab", 1, 1, 2)):
         with pytest.raises(ValueError):
-            _page.png(*arguments)
+            elements.png(*arguments)
     with pytest.raises(figures.RunError, match="sample 3"):
-        _page.picture({"height": 8, "width": 8, "channels": 1, "samples": {"3": "ff"}}, 3, "")
+        elements.picture({"height": 8, "width": 8, "channels": 1, "samples": {"3": "ff"}}, 3, "")
 
 
 # ---- the command ----

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests the Python package as a user gets it: makes the sdist, builds the wheel from it (and from nothing else), checks
-what is in it, installs it into a fresh environment and runs pytest there; then the adversary, unless pytest got arguments.
+what is in it, installs it into a fresh environment and runs pytest there; then the adversary, unless pytest got
+arguments.
 
 The library is compiled as in the release build, flag by flag, so that with a compiler cache only the bindings are
 compiled anew. A wheel whose sdist has not changed is not built again."""
@@ -47,8 +48,10 @@ def build_wheel(tree, work, compiler, launcher):
 
 def check_contents(wheel, source):
     """All of python/zeroloss, the extension with its stub, and nothing else but the metadata."""
-    expected = {f"zeroloss/{p.name}" for p in (source / "python" / "zeroloss").iterdir() if p.is_file()}
-    expected.add("zeroloss/_core.pyi")
+    root = source / "python"
+    files = (p.relative_to(root)
+             for p in (root / "zeroloss").rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    expected = {"zeroloss/_core.pyi", *map(str, files)}
     found = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     (extension,) = (name for name in found if name.startswith("zeroloss/_core.") and name.endswith(".so"))
     if found != expected | {extension}:

@@ -83,7 +83,7 @@ KINDS = [*RUNS, "conv"]
 def make_conv(folder):
     """What a convolutional run of 2,500 steps and 10 classes leaves, less the figures that it writes itself."""
     folder.mkdir()
-    names = "airplane automobile bird cat deer dog frog horse ship truck".split()
+    names = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
     manifest = {
         "command": ["zeroloss", "conv", "cifar10", "--out", "run"],
         "kind": "conv",

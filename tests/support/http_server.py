@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A small HTTP server for download tests: http_server.py FOLDER prints its port, serves FOLDER on loopback until stdin closes.
+"""A small HTTP server for download tests: http_server.py FOLDER prints its port, serves FOLDER on loopback until stdin
+closes.
 
 The first part of a path chooses the behaviour, the rest is the file:
     /plain/F    whole answers and ranges        /norange/F  ignores Range, always 200
@@ -7,7 +8,11 @@ The first part of a path chooses the behaviour, the rest is the file:
     /slow/F     1 kB every 20 ms                /busy/F     503
 Every request is appended to FOLDER/requests.log as "PATH RANGE".
 """
-import http.server, pathlib, sys, threading, time
+import http.server
+import pathlib
+import sys
+import threading
+import time
 
 FOLDER = pathlib.Path(sys.argv[1])
 

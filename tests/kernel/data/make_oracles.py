@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes activation_oracle.csv, dual_oracle.csv and entries_oracle.csv beside itself, or those that are named (needs mpmath;
-about four minutes).
+"""Writes activation_oracle.csv, dual_oracle.csv and entries_oracle.csv beside itself, or those that are named (needs
+mpmath; about four minutes).
 
 Activations: textbook formulas at 400 digits. Dual activations: not by Hermite series but by integration,
 E[f(a) f(b)] over the plane with a = alpha p + beta q, b = alpha p - beta q, by the trapezoidal rule (smooth f: exact to
@@ -77,7 +77,8 @@ def activation_rows():
         for z in POINTS:
             mp.dps = 400  # 1 + exp(-700) is not 1
             far = abs(z) >= 1e4  # the limits: mpmath would handle astronomic exponents
-            values = [None if f is None else limit(name, k, mpf(z)) if far else f(mpf(z)) for k, f in enumerate(functions)]
+            values = [None if f is None else limit(name, k, mpf(z)) if far else f(mpf(z))
+                      for k, f in enumerate(functions)]
             yield [name, z] + ["" if v is None else repr(nearest(v)) for v in values]
 
 
@@ -121,7 +122,8 @@ def relu_duals(rho):
     cuts = [mpf(0)] + [scale * 2**k for k in range(-2, 6)]
     cuts = [c for c in cuts if c < 14] + [mpf(k) * 2 for k in range(1, 8) if mpf(k) * 2 > min(scale * 32, 13)]
     value = quad(
-        lambda a: a * density(a) * s * (rho * a / s * normal_cdf(rho * a / s) + density(rho * a / s)), cuts, method="gauss-legendre"
+        lambda a: a * density(a) * s * (rho * a / s * normal_cdf(rho * a / s) + density(rho * a / s)), cuts,
+        method="gauss-legendre"
     )
     return [value, quad(lambda a: density(a) * normal_cdf(rho * a / s), cuts, method="gauss-legendre")]
 
@@ -142,11 +144,14 @@ CLOSED = {  # h~ and h, given rho
 
 
 def many_rho():
-    """All of [-1, 1], both ends, 0 and both sides of 1/2 and 3/4, where Highway's asin(rho) and asin(2 rho/3) change."""
+    """All of [-1, 1], both ends, 0 and both sides of 1/2 and 3/4, where Highway's asin(rho) and asin(2 rho/3)
+    change."""
     draw = random.Random(7)
     positive = [float(r) for r in RHO if r > 0] + [draw.random() for _ in range(60)]
-    positive += [1 - draw.random() * 2.0**-k for k in range(3, 53, 4)] + [draw.random() * 2.0**-k for k in range(3, 60, 6)]
-    positive += [c + draw.random() * s * 2.0**-k for c in (0.5, 0.75) for s in (1, -1) for k in (3, 9, 24, 50)] + [0.5, 0.75]
+    positive += [1 - draw.random() * 2.0**-k for k in range(3, 53, 4)] + [draw.random() * 2.0**-k
+                                                                          for k in range(3, 60, 6)]
+    positive += [c + draw.random() * s * 2.0**-k for c in (0.5, 0.75) for s in (1, -1) for k in (3, 9, 24, 50)] + [0.5,
+                                                                                                                   0.75]
     positive += [0.511784284206535, 0.5071977973649405, 1 - 2.0**-53, 1 - 2.0**-52, 1e-300]
     return [-r for r in sorted(positive, reverse=True)] + [0.0] + sorted(positive)
 
@@ -172,7 +177,7 @@ def entries_rows():
         duals = CLOSED.get(name)
         if duals is None:
             squares = [list(reversed(s)) for s in hermite_squares(functions[:2])]
-            duals = lambda r: [polyval(s, r) for s in squares]  # noqa: E731
+            duals = lambda r, squares=squares: [polyval(s, r) for s in squares]
         for rho in (1, -1, 0.75, -0.3):
             by_integral = relu_duals(mpf(rho)) if name == "relu" else plane(functions[:2], mpf(rho))
             for a, b in zip(duals(mpf(rho)), by_integral):

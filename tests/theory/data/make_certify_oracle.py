@@ -2,8 +2,12 @@
 
     python3 make_certify_oracle.py        needs numpy and scipy
 """
-import gzip, json, pathlib
-import numpy as np, scipy.linalg as sl
+import gzip
+import json
+import pathlib
+
+import numpy as np
+import scipy.linalg as sl
 
 here = pathlib.Path(__file__).parent
 with gzip.open(here / "../../../data/digits.csv.gz", "rt") as file:
@@ -30,7 +34,8 @@ for name, sigma in (("relu", relu), ("erf", erf)):
         values = sl.eigvalsh(H)
         distance = np.sqrt(np.maximum(0, 2 - 2 * np.abs(rho - 2 * np.eye(len(X)) * rho)))
         np.fill_diagonal(distance, 9)
-        Y = (np.where(labels[keep] == 8, 1.0, -1.0)[:, None] if classes else 2 * (labels[:, None] == np.arange(10)) - 1.0)
+        Y = (np.where(labels[keep] == 8, 1.0, -1.0)[:, None] if classes
+             else 2 * (labels[:, None] == np.arange(10)) - 1.0)
         inverse = np.linalg.inv(H)
         alpha = inverse @ Y
         predicted = Y - alpha / np.diag(inverse)[:, None]

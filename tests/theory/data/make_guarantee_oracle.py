@@ -128,7 +128,7 @@ columns = None
 for case in cases():
     if columns is None:
         columns = list(case)
-        print(",".join(columns + ["theorem", "width", "step", "rate", "steps", "failure_probability"]))
+        print(",".join([*columns, "theorem", "width", "step", "rate", "steps", "failure_probability"]))
     c = {key: value if key == "activation" else mpf(value) for key, value in case.items()}
     product = c["mu"] ** 2 * c["product"]
     if case["activation"] == "relu":

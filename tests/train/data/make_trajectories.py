@@ -13,6 +13,7 @@ what rounding does to this trajectory.
 import json
 import math
 import pathlib
+from itertools import pairwise
 
 import torch
 
@@ -109,17 +110,17 @@ def trajectory(X, y, W_0, v, activation, scaling, method, batches=None):
         norm = J.norm(dim=1).max() if batches and len(batches[0]) == 1 else torch.linalg.matrix_norm(J, 2)
         step = float(f"{1 / norm.item() ** 2:.3g}")
         if method == "gauss_newton":
-            runs.append(train(model, W_0, lambda W, k: model.newton(W), NEWTON_STEPS))
+            runs.append(train(model, W_0, lambda W, k, model=model: model.newton(W), NEWTON_STEPS))
         else:
             rows = lambda k: batches[k] if batches else slice(None)
-            steps = len(batches) if batches else GD_STEPS
-            runs.append(train(model, W_0, lambda W, k: step * model.gradient(W, rows(k)), steps))
+            move = lambda W, k, step=step, model=model, rows=rows: step * model.gradient(W, rows(k))
+            runs.append(train(model, W_0, move, len(batches) if batches else GD_STEPS))
     (path, misfit), (path_2, misfit_2) = runs
     spread = max((path[-1] - path_2[-1]).abs().max(), (misfit - misfit_2).abs().max()).item()
     signs = [X @ W.T >= 0 for W in path]
-    flips = sum((a != b).sum().item() for a, b in zip(signs, signs[1:]))
+    flips = sum((a != b).sum().item() for a, b in pairwise(signs))
     margin = min((X @ W.T).abs().min().item() for W in path)
-    what = f"{method}{len(batches[0]) if batches else str()} {activation} {scaling}"
+    what = f"{method}{len(batches[0]) if batches else ''} {activation} {scaling}"
     print(f"{what:30} misfit {misfit[0]:.3f} -> {misfit[-1]:.2e}, "
           f"flips {flips}, margin {margin:.1e}, spread {spread:.1e}")
 

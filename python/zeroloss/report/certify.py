@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import math
 
-from ._page import Html, Number, at_least, at_most, details, facts, number, percent, picture, record, table, tag, text
+from ..figures.run import Json, Run
+from .elements import (
+    Content,
+    Html,
+    Number,
+    Parts,
+    at_least,
+    at_most,
+    details,
+    facts,
+    number,
+    percent,
+    picture,
+    record,
+    table,
+    tag,
+    text,
+)
 
 MOST_ROWS = 24  # of suspects and conflicts
 MOST_PAIRS = 12
 MOST_SAMPLES = 8  # of one group of equal points; the first four have their picture
 
 
-def certify(run, r):
+def certify(run: Run, r: Json) -> Parts:
     """Markup before and after the figures."""
     pictures, classes = run.json("pictures.json"), r.get("classes") or []
     verified, classification = r.get("lambda_min_verified"), r.get("task") == "classification"
@@ -38,8 +55,9 @@ def certify(run, r):
     ]
 
 
-def _guarantees(guarantees):
-    rows, excluded = [], {}
+def _guarantees(guarantees: list[Json]) -> Content:
+    rows: list[list[Content]] = []
+    excluded: dict[str, list[str]] = {}
     for g in guarantees:
         if g.get("width") is None and not g.get("holds"):
             excluded.setdefault(str(g.get("reason")), []).append(str(g.get("theorem")))
@@ -57,19 +75,19 @@ def _guarantees(guarantees):
             details("Theorems that do not apply", tag("ul", others)) if others else None]
 
 
-def _rate(g):
+def _rate(g: Json) -> Number:
     if g.get("rate") is None:
         return Number("–")
     rate = number(g["rate"], 3, "down")
     return Number(f"exp(−{rate} t)" if g.get("flow") else f"1 − {rate}")
 
 
-def _probability(p):
+def _probability(p: float | None) -> Html:
     """Rounded up, but for the rounding errors of its sum: 0.01, not 0.011, for 0.01 + 1e-16."""
     return at_most(None if p is None else round(p, 12), 2)
 
 
-def _forecast(forecast):
+def _forecast(forecast: Json) -> Content:
     if not forecast:
         return None
     steps = forecast.get("steps_to_accuracy")
@@ -83,7 +101,7 @@ def _forecast(forecast):
         f"steps below {stable} are stable."))]
 
 
-def _conflicts(groups, pictures):
+def _conflicts(groups: list[list[Json]], pictures: Json) -> Content:
     if not groups:
         return None
     items = [tag("li", tag("div", [_image(pictures, s) for s in group[:4]]),
@@ -93,7 +111,7 @@ def _conflicts(groups, pictures):
             _note(_more(len(groups) - MOST_ROWS, "and {} more groups in result.json"))]
 
 
-def _suspects(suspects, pictures):
+def _suspects(suspects: list[Json], pictures: Json) -> Content:
     if not suspects:
         return None
     rows = [[_image(pictures, s), record(s.get("sample")), text(s.get("label")), text(s.get("predicted")),
@@ -104,7 +122,7 @@ def _suspects(suspects, pictures):
             _note(_more(len(suspects) - MOST_ROWS, "and {} more in result.json"))]
 
 
-def _bottleneck(samples):
+def _bottleneck(samples: list[Json]) -> Content:
     if not samples:
         return None
     rows = [[record(s.get("sample")), text(s.get("label")), percent(s.get("weight"))] for s in samples]
@@ -112,7 +130,7 @@ def _bottleneck(samples):
     return [tag("h2", "What holds lambda_min down"), table(["sample", "label", "weight"], rows, caption)]
 
 
-def _pairs(pairs, pictures):
+def _pairs(pairs: list[Json], pictures: Json) -> Content:
     if not pairs:
         return None
     ends = [[{"sample": sample, "label": label} for sample, label in zip(p.get("samples") or [], p.get("labels") or [])]
@@ -126,27 +144,27 @@ def _pairs(pairs, pictures):
     return [tag("h2", "Closest pairs"), shown]
 
 
-def _pair(two, pair, pictures):
+def _pair(two: list[Json], pair: Json, pictures: Json) -> Html:
     return tag("li", tag("div", [_image(pictures, s) for s in two]), " and ".join(map(_sample, two)), tag("br"),
                "distance ", number(pair.get("distance")), ", antipodal" if pair.get("antipodal") else "")
 
 
-def _image(pictures, sample):
+def _image(pictures: Json, sample: Json) -> Html | None:
     return picture(pictures, sample.get("sample"), f"sample {_sample(sample)}")
 
 
-def _sample(sample):
+def _sample(sample: Json) -> str:
     label = sample.get("label")
     return f"{sample.get('sample')}" + (f" ({label})" if label is not None else "")
 
 
-def _more(count, words):
+def _more(count: int, words: str) -> str:
     return words.format(f"{count:,}") if count > 0 else ""
 
 
-def _note(words):
+def _note(words: str) -> Html | None:
     return tag("p", words, class_="note") if words else None
 
 
-def _mean(values):
+def _mean(values: list[float] | None) -> float | None:
     return sum(values) / len(values) if values else None

@@ -15,8 +15,10 @@ import struct
 import zlib
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeAlias
 
-from . import figures
+from .. import figures
 
 HERE = Path(__file__).parent
 EMPTY_ELEMENTS = {"br", "img", "meta"}
@@ -33,7 +35,13 @@ class Number(Html):
     numeric = True
 
 
-def text(value) -> Html:
+#: What an element holds: Html as it is, anything else escaped, a list its items, None nothing.
+Content: TypeAlias = Any
+#: What a page says before and after its figures.
+Parts: TypeAlias = tuple[list[Content], list[Content]]
+
+
+def text(value: Content) -> Html:
     """What is not Html is escaped; None is nothing, a list its items one after the other."""
     if isinstance(value, Html):
         return value
@@ -42,7 +50,7 @@ def text(value) -> Html:
     return Html("" if value is None else html.escape(str(value)))
 
 
-def tag(name: str, /, *children, **attributes) -> Html:
+def tag(name: str, /, *children: Content, **attributes: object) -> Html:
     """<name attributes>children</name>. class_ is class, aria_label aria-label; None leaves an attribute out,
     True gives it no value."""
     given = "".join(
@@ -53,7 +61,7 @@ def tag(name: str, /, *children, **attributes) -> Html:
     return Html(f"<{name}{given}>" + ("" if name in EMPTY_ELEMENTS else f"{text(children)}</{name}>"))
 
 
-def number(value, digits: int = 4, rounding: str = "nearest") -> Html:
+def number(value: Any, digits: int = 4, rounding: str = "nearest") -> Html:
     """A number as people read it: 1,797; 0.01346; 1.08 x 10^41 (with a real exponent). `digits` significant ones;
     digits before the point are never dropped. `rounding`: nearest, down or up, for bounds. None is a dash."""
     if value is None or isinstance(value, (str, Html)):
@@ -79,32 +87,32 @@ def number(value, digits: int = 4, rounding: str = "nearest") -> Html:
     return Number(f"{mantissa} × 10<sup>{power}</sup>" if mantissa != "1" else f"10<sup>{power}</sup>")
 
 
-def percent(fraction) -> Html:
+def percent(fraction: float | None) -> Html:
     return Number("–") if fraction is None else Number(f"{number(100 * fraction, 3)} %")
 
 
-def record(sample) -> Number:
+def record(sample: Content) -> Number:
     """The number of a sample: a name, so without commas."""
     return Number(text(sample))
 
 
-def at_least(value, digits: int = 4) -> Html:
+def at_least(value: float | None, digits: int = 4) -> Html:
     """A lower bound that is positive, rounded down; a dash for none."""
     return Number(f"≥ {number(value, digits, 'down')}") if value else Number("–")
 
 
-def at_most(value, digits: int = 3) -> Html:
+def at_most(value: float | None, digits: int = 3) -> Html:
     """An upper bound, rounded up."""
     return number(value, digits, "up")
 
 
-def table(header: list, rows: list[list], caption: str | None = None) -> Html:
+def table(header: list[str], rows: list[list[Content]], caption: str | None = None) -> Html:
     """A table that scrolls inside its box; columns of numbers are flush right, empty ones are left out."""
     cells = [[number(cell) for cell in row] for row in rows]
     kept = [k for k in range(len(header)) if any(row[k] not in ("", "–") for row in cells)]
     right = {k for k in kept if all(row[k].numeric for row in cells)}
 
-    def line(row, name, **scope):
+    def line(row: list[Any], name: str, **scope: str) -> Html:
         return tag("tr", [tag(name, row[k], class_="n" if k in right else None, **scope) for k in kept])
 
     return tag(
@@ -122,18 +130,18 @@ def table(header: list, rows: list[list], caption: str | None = None) -> Html:
     )
 
 
-def facts(pairs: list[tuple]) -> Html:
+def facts(pairs: list[tuple[str, Content]]) -> Html:
     """Names and values; what has no value (None, no text, a dash) is left out."""
     known = [(name, number(value)) for name, value in pairs if value is not None]
     rows = [tag("div", tag("dt", name), tag("dd", value)) for name, value in known if value not in ("", "–")]
     return tag("dl", rows, class_="facts")
 
 
-def details(summary: str, *children) -> Html:
+def details(summary: str, *children: Content) -> Html:
     return tag("details", tag("summary", summary), *children)
 
 
-def picture(pictures: dict, record, label: str) -> Html | None:
+def picture(pictures: dict[str, Any], record: object, label: str) -> Html | None:
     """The image of a sample, of the object in pictures.json; None if it is not there. Raises RunError if it is not
     as large as it says."""
     pixels = (pictures.get("samples") or {}).get(str(record))
@@ -155,7 +163,7 @@ def png(pixels: bytes, height: int, width: int, channels: int) -> bytes:
     stride = width * channels
     rows = b"".join(b"\0" + pixels[k : k + stride] for k in range(0, len(pixels), stride))
 
-    def chunk(kind, data):
+    def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     header = struct.pack(">IIBBBBB", width, height, 8, 0 if channels == 1 else 2, 0, 0, 0)
@@ -184,7 +192,7 @@ def chart(figure: figures.Figure, heading: str, caption: str) -> Html:
     )
 
 
-def document(title: str, body: list, drawn: bool) -> str:
+def document(title: str, body: Content, drawn: bool) -> str:
     """The whole page: style and script inside, no address in it. A policy in its head allows this one script and no
     connection, so that nothing in the data can run or call home. `drawn`: it has figures."""
     script = _script(figures.renderer()) if drawn else ""
@@ -195,7 +203,7 @@ def document(title: str, body: list, drawn: bool) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     style = (
-        (HERE / "_page.css")
+        (HERE / "page.css")
         .read_text(encoding="utf-8")
         .replace("/*LIGHT*/", _properties(figures.LIGHT))
         .replace("/*DARK*/", _properties(figures.DARK))
@@ -214,14 +222,13 @@ def document(title: str, body: list, drawn: bool) -> str:
 
 
 @functools.cache
-def _script(renderer) -> str:
+def _script(renderer: ModuleType) -> str:
     """Vega and what draws with it: a second of work, the same for every page."""
-    return renderer.javascript_bundle(
-        (HERE / "_page.js").read_text(encoding="utf-8"), vl_version=figures.vega_lite_version()
-    )
+    source = (HERE / "page.js").read_text(encoding="utf-8")
+    return str(renderer.javascript_bundle(source, vl_version=figures.vega_lite_version()))
 
 
-def _properties(colours: dict) -> str:
+def _properties(colours: dict[str, Any]) -> str:
     named = {key: value for key, value in colours.items() if key != "series"}
     named.update({f"series-{k}": value for k, value in enumerate(colours["series"], 1)})
     return " ".join(f"--{key}: {value};" for key, value in named.items())

@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import base64
 import copy
-import csv
 import json
 import tempfile
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
 
-from . import _charts
+from . import charts
+from .run import Folder, Json, Run, RunError, read_object, read_run
+
+__all__ = ["DARK", "LIGHT", "Figure", "Figures", "Run", "RunError", "of", "of_result", "read_run"]
 
 #: Colours of figures and page. `series` are told apart by people who do not see red or green.
-LIGHT = {"paper": "#ffffff", "ink": "#1c2024", "muted": "#5b6470", "line": "#e2e5e9", "wash": "#f5f6f8",
+LIGHT: Json = {"paper": "#ffffff", "ink": "#1c2024", "muted": "#5b6470", "line": "#e2e5e9", "wash": "#f5f6f8",
          "series": ["#0b6bcb", "#c8501a", "#15803d", "#8b48c9", "#8a6a00", "#c2286e"]}
-DARK = {"paper": "#14171a", "ink": "#e8eaed", "muted": "#a2abb6", "line": "#31373e", "wash": "#1d2125",
+DARK: Json = {"paper": "#14171a", "ink": "#e8eaed", "muted": "#a2abb6", "line": "#31373e", "wash": "#1d2125",
         "series": ["#6cb2ff", "#ff9b66", "#5ad08c", "#c79bff", "#e0bf4f", "#ff8ab8"]}
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', Arial, sans-serif"
 
@@ -30,54 +34,10 @@ ORDER = ("curve", "heat", "error", "norm", "margins", "spectrum", "widths", "for
          "layers", "convergence", "loss", "learning_rate", "norms", "classes", "confusion")
 
 
-class RunError(ValueError):
-    """A folder that is no run folder, or a file in it that cannot be read. The message names it."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a run folder says: manifest.json and result.json (empty where there is none)."""
-
-    folder: Path
-    manifest: dict
-    result: dict
-
-    @property
-    def kind(self) -> str:
-        """certify, fit, sweep, linear, memorize or conv."""
-        return str(self.manifest.get("kind", ""))
-
-    def json(self, name: str) -> dict:
-        """The object in a file of the folder; {} if there is no such file."""
-        path = self.folder / name
-        return _object(path) if path.is_file() else {}
-
-    def table(self, name: str) -> list[dict[str, float | str | None]]:
-        """The rows of a csv file of the folder, numbers as such and empty cells None; [] without the file."""
-        path = self.folder / name
-        if not path.is_file():
-            return []
-        try:
-            with open(path, newline="", encoding="utf-8") as file:
-                return [{key: _cell(text) for key, text in row.items() if key} for row in csv.DictReader(file)]
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise RunError(f"{path}: {error}") from error
-
-
-def read_run(folder) -> Run:
-    """The run in `folder`. Raises RunError if it holds no manifest.json, or files that are not JSON."""
-    folder = Path(folder)
-    if not (folder / "manifest.json").is_file():
-        what = "no run folder: it holds no manifest.json" if folder.is_dir() else "no such folder"
-        raise RunError(f"{folder}: {what}")
-    run = Run(folder, _object(folder / "manifest.json"), {})
-    return Run(folder, run.manifest, run.json("result.json"))
-
-
 class Figure:
     """One figure: a Vega-Lite specification with its data inside. In a notebook it draws itself."""
 
-    def __init__(self, name: str, spec: dict):
+    def __init__(self, name: str, spec: Json) -> None:
         self.name = name
         self.spec = spec
 
@@ -91,9 +51,9 @@ class Figure:
     @property
     def description(self) -> str:
         """What the figure shows, in words and numbers: for those who cannot see it."""
-        return _charts.describe(self.spec, self.title)
+        return charts.describe(self.spec, self.title)
 
-    def save(self, path, scale: float = 2) -> Path:
+    def save(self, path: Folder, scale: float = 2) -> Path:
         """Writes .svg, .png (`scale` pixels a point), .pdf or .json (the specification). Raises ValueError for
         any other ending, ImportError without vl-convert-python."""
         path = Path(path)
@@ -104,7 +64,7 @@ class Figure:
         path.write_bytes(drawn.encode() if isinstance(drawn, str) else drawn)
         return path
 
-    def vega(self) -> dict:
+    def vega(self) -> Json:
         """The specification compiled for the page: as wide as its place, colours from the style sheet."""
         spec = {key: value for key, value in self.spec.items() if key not in ("title", "usermeta")}
         if not isinstance(spec.get("width"), dict) and ("mark" in spec or "layer" in spec):
@@ -113,53 +73,57 @@ class Figure:
         compiled = renderer().vegalite_to_vega(spec, vl_version=vega_lite_version())
         return {key: value for key, value in compiled.items() if key != "$schema"}  # of Vega 5; the page's is newer
 
-    def _drawn(self, form: str, scale: float):
+    def _drawn(self, form: str, scale: float) -> Any:
         spec = {**_still(self.spec), "config": {**theme(LIGHT), "background": LIGHT["paper"]}}
         options = {"scale": scale} if form == "png" else {}
         draw = getattr(renderer(), f"vegalite_to_{form}")
         return draw(spec, vl_version=vega_lite_version(), allowed_base_urls=[], **options)  # data are inside
 
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Json:
         spec = {**self.spec, "config": theme(LIGHT)}
         bundle = {"application/vnd.vegalite.v5+json": spec, "text/plain": repr(self)}
-        try:  # what a notebook shows where Vega-Lite is not known
+        with suppress(ImportError):  # what a notebook shows where Vega-Lite is not known
             bundle["image/png"] = base64.b64encode(self._drawn("png", 2)).decode()
-        except ImportError:
-            pass
         return bundle
 
     def __repr__(self) -> str:
         return f"<zeroloss.figures.Figure {self.name}: {self.title}>"
 
 
-class Figures(dict):
+class Figures(dict[str, Figure]):
     """Figures by name, in reading order. In a notebook they are drawn one below the other."""
 
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Json:
         if not self:
             return {"text/plain": "no figures"}
         rows = [{key: value for key, value in copy.deepcopy(figure.spec).items() if key not in ("$schema", "config")}
                 for figure in self.values()]
         independent = {"scale": {channel: "independent" for channel in ("x", "y", "color", "fill", "stroke")}}
-        spec = {"$schema": _charts.SCHEMA, "vconcat": rows, "resolve": independent}
+        spec = {"$schema": charts.SCHEMA, "vconcat": rows, "resolve": independent}
         return Figure("all", spec)._repr_mimebundle_()
 
 
-def of(folder) -> Figures:
+class Saved(Protocol):
+    """A result that can write its run folder."""
+
+    def save(self, path: Folder, /) -> None: ...
+
+
+def of(folder: Folder | Run) -> Figures:
     """The figures of a run folder (or Run), by name. Raises RunError for what is no run folder, or a figure
     in it that is not JSON."""
     run = folder if isinstance(folder, Run) else read_run(folder)
-    specs = _charts.conv(run) if run.kind == "conv" else {}
-    specs.update((path.name.removesuffix(".vl.json"), _object(path)) for path in run.folder.glob("*.vl.json"))
+    specs = charts.conv(run) if run.kind == "conv" else {}
+    specs.update((path.name.removesuffix(".vl.json"), read_object(path)) for path in run.folder.glob("*.vl.json"))
 
-    def place(name):
+    def place(name: str) -> tuple[int, int, str]:
         first = name.split("-")[0]  # heat-2
         return (ORDER.index(first) if first in ORDER else len(ORDER), len(name), name)
 
     return Figures((name, Figure(name, specs[name])) for name in sorted(specs, key=place))
 
 
-def of_result(result) -> Figures:
+def of_result(result: Saved) -> Figures:
     """The figures of a result's run folder, which is not kept."""
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
@@ -167,7 +131,7 @@ def of_result(result) -> Figures:
         return of(run)
 
 
-def theme(colours: dict) -> dict:
+def theme(colours: Json) -> Json:
     """A Vega-Lite configuration in these colours."""
     axis = {"labelColor": colours["muted"], "titleColor": colours["ink"], "gridColor": colours["line"], "domain": False,
             "ticks": False, "labelPadding": 6, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
@@ -180,13 +144,13 @@ def theme(colours: dict) -> dict:
             "range": {"category": colours["series"]}}
 
 
-def variables() -> dict:
+def variables() -> Json:
     """The colours as variables of the page's style sheet, so that light, dark and print need no new drawing."""
     names = {key: f"var(--{key})" for key in LIGHT if key != "series"}
     return {**names, "series": [f"var(--series-{k})" for k in range(1, len(LIGHT["series"]) + 1)]}
 
 
-def renderer():
+def renderer() -> ModuleType:
     """The module vl_convert. Raises ImportError that says what to install."""
     try:
         import vl_convert
@@ -197,32 +161,15 @@ def renderer():
 
 def vega_lite_version() -> str:
     """The newest Vega-Lite 5 that vl-convert has: the version that the specifications are written in."""
-    versions = [v for v in renderer().get_vegalite_versions() if v.startswith("5.")]
+    versions: list[str] = [v for v in renderer().get_vegalite_versions() if v.startswith("5.")]
     return max(versions, key=lambda v: [int(part) for part in v.split(".")])
 
 
-def _still(spec: dict) -> dict:
+def _still(spec: Json) -> Json:
     """Without the points that only a pointer finds."""
-    def keep(key, value):
+    def keep(key: str, value: Any) -> bool:
         return key != "point" or not isinstance(value, dict) or value.get("opacity") != 0
 
-    return json.loads(json.dumps(spec), object_hook=lambda pairs: {k: v for k, v in pairs.items() if keep(k, v)})
-
-
-def _object(path: Path) -> dict:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # not UTF-8 is a ValueError too
-        raise RunError(f"{path}: {error}") from error
-    if not isinstance(value, dict):
-        raise RunError(f"{path}: expected a JSON object, found {type(value).__name__}")
-    return value
-
-
-def _cell(text):
-    if text is None or text == "":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    kept = lambda pairs: {key: value for key, value in pairs.items() if keep(key, value)}
+    still: Json = json.loads(json.dumps(spec), object_hook=kept)
+    return still

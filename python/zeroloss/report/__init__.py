@@ -9,10 +9,14 @@ import argparse
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from . import _sections, figures
-from ._page import chart, details, document, facts, tag
+from .. import figures
+from ..figures.run import Folder, Run
+from . import sections
+from .elements import Content, Html, chart, details, document, facts, tag
 
 DONE, BAD_USAGE, MISSING = 0, 2, 3  # exit codes, as of the command
 MOST_VALUES = 200  # of a list under "all values"
@@ -44,7 +48,7 @@ CAPTIONS = {
         "confusion": ("What is taken for what", "Images by true and predicted class.")}}
 
 
-def main(argv=None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """`zeroloss report` with these arguments (those after `report`). Prints what it wrote and returns the exit code:
     0 done, 2 bad usage or data, 3 vl-convert or the disk is missing."""
     parser = argparse.ArgumentParser(prog="zeroloss report", description=__doc__.partition("\n")[0], allow_abbrev=False)
@@ -55,7 +59,7 @@ def main(argv=None) -> int:
     try:
         options = parser.parse_args(argv)
     except SystemExit as stop:  # --help, or bad usage that argparse has told of
-        return stop.code or DONE
+        return BAD_USAGE if stop.code else DONE
     try:
         if options.format == "html":
             written = [write(options.run, options.out)]
@@ -70,7 +74,7 @@ def main(argv=None) -> int:
     return DONE
 
 
-def write(folder, path=None) -> Path:
+def write(folder: Folder, path: Folder | None = None) -> Path:
     """Writes the page of a run folder to `path` (RUN/report.html) and returns where. Raises figures.RunError for a
     folder that is none, ImportError without vl-convert-python; an older page is replaced at once or not at all."""
     run = figures.read_run(folder)
@@ -81,7 +85,7 @@ def write(folder, path=None) -> Path:
     return path
 
 
-def save_figures(folder, form: str, out=None) -> list[Path]:
+def save_figures(folder: Folder, form: str, out: Folder | None = None) -> list[Path]:
     """Writes each figure of a run folder as NAME.svg, .png or .pdf into `out` (the run folder)."""
     run = figures.read_run(folder)
     out = Path(out) if out else run.folder
@@ -93,7 +97,7 @@ def save_figures(folder, form: str, out=None) -> list[Path]:
         raise figures.RunError(f"{run.folder}: {error}") from error
 
 
-def page(run: figures.Run) -> str:
+def page(run: Run) -> str:
     """The page of a run as text. Raises figures.RunError for values that are not what the command writes."""
     try:
         return _page(run)
@@ -103,11 +107,11 @@ def page(run: figures.Run) -> str:
         raise figures.RunError(f"{run.folder}: not as zeroloss writes it: {error!r}") from error
 
 
-def _page(run):
+def _page(run: Run) -> str:
     drawn = figures.of(run)
     data = run.result.get("data") or run.result.get("source") or (run.manifest.get("data") or {}).get("name") or ""
-    first, rest = _sections.conclusion(run)
-    before, after = _sections.of(run)
+    first, rest = sections.conclusion(run)
+    before, after = sections.of(run)
     body = [tag("p", f"zeroloss {run.kind}", f" · {data}" if data else "", class_="kind"), tag("h1", first),
             [tag("p", line) for line in rest], before, _figures(run, drawn), after, _origin(run)]
     if drawn:
@@ -115,7 +119,7 @@ def _page(run):
     return document(f"{run.kind} {data}: {first}", body, drawn=bool(drawn))
 
 
-def _figures(run, drawn):
+def _figures(run: Run, drawn: figures.Figures) -> Content:
     named = CAPTIONS.get(run.kind, {})
     charts = []
     for name, figure in drawn.items():
@@ -124,7 +128,7 @@ def _figures(run, drawn):
     return [tag("h2", "Figures" if len(charts) > 1 else "Figure"), charts] if charts else None
 
 
-def _origin(run):
+def _origin(run: Run) -> Content:
     """The command, its options, data and machine, and every value with all digits."""
     manifest = run.manifest
     data, machine = (manifest.get(key) or {} for key in ("data", "machine"))
@@ -140,7 +144,7 @@ def _origin(run):
         details("All values, all digits", tag("pre", json.dumps(_shortened(run.result), indent=1, ensure_ascii=False)))]
 
 
-def _command(words):
+def _command(words: list[str]) -> Html | None:
     """What to type in a shell to do it again; a single word is the call of a Python session."""
     if len(words) < 2:
         return tag("pre", words) if words else None
@@ -149,17 +153,17 @@ def _command(words):
     return tag("pre", [[tag("span", word), " "] for word in typed], class_="command")
 
 
-def _flat(value):
+def _flat(value: Any) -> str | None:
     if isinstance(value, (list, tuple)):
         return ", ".join(str(item) for item in value)
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
-def _bytes(count):
+def _bytes(count: float | None) -> str | None:
     return f"{count / 1e9:,.2f} GB" if count else None
 
 
-def _shortened(value):
+def _shortened(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _shortened(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -169,10 +173,6 @@ def _shortened(value):
     return value
 
 
-def _told(error, code) -> int:
+def _told(error: Exception, code: int) -> int:
     print(f"zeroloss: {error}", file=sys.stderr)
     return code
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
-from ._certify import certify
-from ._charts import class_names
-from ._page import Html, Number, at_least, at_most, details, facts, number, percent, record, table, tag, text
+from typing import Any
+
+from ..figures.charts import class_names
+from ..figures.run import Json, Run
+from .certify import certify
+from .elements import (
+    Content,
+    Html,
+    Number,
+    Parts,
+    at_least,
+    at_most,
+    details,
+    facts,
+    number,
+    percent,
+    record,
+    table,
+    tag,
+    text,
+)
 
 MOST_ROWS = 24  # of lists of samples
 MOST_CELLS = 400  # of a sweep's table
 AXES = ("n", "d", "width", "activation", "scaling", "step", "noise", "tolerance")
 
 
-def conclusion(run) -> tuple[str, list[str]]:
+def conclusion(run: Run) -> tuple[str, list[str]]:
     """The answer: its first line, and the others."""
     words = str(run.result.get("conclusion") or "").replace(">=", "≥").replace("<=", "≤")
     lines = [line for line in words.split("\n") if line.strip()] or [f"A run of zeroloss {run.kind}"]
     return lines[0][0].upper() + lines[0][1:].removesuffix(":"), lines[1:]
 
 
-def of(run) -> tuple[list, list]:
+def of(run: Run) -> Parts:
     """Markup to stand before and after the figures of a run; none for a kind that is not known."""
     known = {"certify": certify, "fit": fit, "sweep": sweep, "linear": linear, "memorize": memorize, "conv": conv}
     return known[run.kind](run, run.result) if run.kind in known else ([], [])
 
 
-def fit(run, r):
+def fit(run: Run, r: Json) -> Parts:
     c, o = r.get("certificate") or {}, r.get("options") or {}
     network = [o.get("activation"), f"{number(o.get('width'))} hidden units", o.get("scaling"), o.get("precision")]
     before = facts([
@@ -51,7 +69,7 @@ def fit(run, r):
     return [before, note], [classes if len(outputs) > 1 else None, _theorem(outputs)]
 
 
-def _output_row(output, c):
+def _output_row(output: Json, c: Json) -> list[Content]:
     return [
         text(output.get("label")),
         _words(output.get("status")),
@@ -64,12 +82,13 @@ def _output_row(output, c):
     ]
 
 
-def _theorem(outputs):
+def _theorem(outputs: list[Json]) -> Content:
     theorem = (outputs[0].get("theorem") or {}) if outputs else {}
     if not theorem.get("theorem"):
         return None
     if theorem.get("holds"):
-        verdict = ["holds for this run, but for a probability of ", at_most(theorem.get("failure_probability"), 2), "."]
+        fails = at_most(theorem.get("failure_probability"), 2)
+        verdict: list[Content] = ["holds for this run, but for a probability of ", fails, "."]
     else:
         verdict = ["does not hold for this run: ", theorem.get("reason"), "."]
     needs = [
@@ -79,7 +98,7 @@ def _theorem(outputs):
     return [tag("h2", "What theory promises"), tag("p", theorem["theorem"], " ", verdict), facts(needs)]
 
 
-def sweep(run, r):
+def sweep(run: Run, r: Json) -> Parts:
     o, cells = r.get("options") or {}, r.get("cells") or []
     values = {key: list(dict.fromkeys(str(cell.get(key)) for cell in cells)) for key in AXES}
     before = facts([
@@ -101,23 +120,23 @@ def sweep(run, r):
     return [before], [[_transition(panel) for panel in r.get("panels") or []], details(which, table(header, rows))]
 
 
-def _transition(panel):
+def _transition(panel: Json) -> Content:
     rows = [[_axis(t.get("x")), t["y"], _interval(t.get("low"), t.get("high"))]
             for t in panel.get("transition") or [] if t.get("y") is not None]
     if not rows:
         return None
     heading = "Where half of the trials succeed" + (f": {panel['title']}" if panel.get("title") else "")
-    return [tag("h2", heading), table([panel.get("x"), f"{panel.get('y')} at 50 %", "95 % interval"], rows)]
+    return [tag("h2", heading), table([str(panel.get("x")), f"{panel.get('y')} at 50 %", "95 % interval"], rows)]
 
 
-def linear(run, r):
+def linear(run: Run, r: Json) -> Parts:
     treatments = {"none": None, "flipped": "det R < 0: labels flipped", "augmented": "det R < 0: a coordinate added"}
     before = facts([
         ("dimension", r.get("d")),
         ("points", r.get("n")),
         ("largest singular value of R", r.get("s_max")),
         ("smallest singular value of R", r.get("s_min")),
-        ("R as given", treatments.get(r.get("treatment"))),
+        ("R as given", treatments.get(str(r.get("treatment")))),
         ("layers needed for small norms", r.get("layers_needed")),
         ("relative misfit of descent", at_most(r.get("relative_misfit"))),
         ("steps of descent", r.get("steps")),
@@ -136,7 +155,7 @@ def linear(run, r):
           at_most(t.get("max_norm"), 4), number(t.get("least_ratio"), 4)] for t in trained],
     )
 
-    def section(heading, shown, exists):
+    def section(heading: str, shown: Html, exists: object) -> Content:
         return [tag("h2", heading), details(f"At {depths} depths", shown) if depths > 1 else shown] if exists else None
 
     return [before], [
@@ -145,7 +164,7 @@ def linear(run, r):
     ]
 
 
-def memorize(run, r):
+def memorize(run: Run, r: Json) -> Parts:
     order = r["parameters"] / r["theorem_parameters"] if r.get("parameters") and r.get("theorem_parameters") else None
     before = facts([
         ("points", r.get("n")),
@@ -162,14 +181,15 @@ def memorize(run, r):
         ("verified in seconds", number(r.get("verify_s"), 2)),
     ])
 
-    def samples(heading, listed):
+    def samples(heading: str, listed: list[Json]) -> Content:
         rows = [[record(s.get("record")), text(s.get("label"))] for s in listed[:MOST_ROWS]]
         return [tag("h2", heading), table(["sample", "label"], rows)] if listed else None
 
     tried = r.get("tried") or []
     attempts = table(
         ["width", "first layer", "smallest margin", "right"],
-        [[a.get("hidden"), text(a.get("first_layer")), number(a.get("min_margin"), 3, "down"), a.get("correct")] for a in tried],
+        [[a.get("hidden"), text(a.get("first_layer")), number(a.get("min_margin"), 3, "down"), a.get("correct")]
+         for a in tried],
     )
     return [before], [
         samples("The two points that are hardest to tell apart", r.get("closest") or []),
@@ -178,7 +198,7 @@ def memorize(run, r):
     ]
 
 
-def conv(run, r):
+def conv(run: Run, r: Json) -> Parts:
     evaluation, metrics = run.json("evaluation.json"), run.table("metrics.csv")
     last = metrics[-1] if metrics else {}
     many = len(evaluation.get("class_names") or []) > 5
@@ -203,18 +223,18 @@ def conv(run, r):
     return [before], [tag("h2", "By class"), table(header, rows)] if rows else []
 
 
-def _taken_for(names, counts, k):
+def _taken_for(names: list[str], counts: list[list[int]], k: int) -> tuple[Html, int | None]:
     """The class that images of class k are most often taken for, and how many; nothing where none are."""
     row = counts[k] if k < len(counts) else []
     count, other = max(((n, name) for i, (n, name) in enumerate(zip(row, names)) if i != k), default=(0, ""))
     return (text(other), count) if count else (text(""), None)
 
 
-def _words(status):
+def _words(status: str | None) -> Html:
     return text(str(status or "").replace("_", " "))
 
 
-def _interval(low, high, digits=4):
+def _interval(low: float | None, high: float | None, digits: int = 4) -> Html:
     if low is None and high is None:
         return Number("–")
     if low is None or high is None:
@@ -222,7 +242,7 @@ def _interval(low, high, digits=4):
     return Number(f"{number(low, digits)} to {number(high, digits)}")
 
 
-def _axis(value):
+def _axis(value: Any) -> Html:
     """A value of an axis: a number where it is one."""
     try:
         return number(float(value))

@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any, TypeGuard
+
+from .run import Json, Run
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 MOST_POINTS = 1000  # of a curve; more are not seen and make a page heavy
@@ -12,7 +15,7 @@ LOG_AXIS = {"labelExpr": LOG_LABEL, "tickCount": 6, "gridOpacity": {"condition":
     "test": "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6", "value": 1}, "value": 0.35}}
 
 
-def conv(run) -> dict[str, dict]:
+def conv(run: Run) -> dict[str, Json]:
     """Of a conv run: loss and learning rate, where it has metrics.csv, errors by class and confusions, where it has
     evaluation.json. The others it writes itself."""
     metrics, evaluation = run.table("metrics.csv"), run.json("evaluation.json")
@@ -24,7 +27,7 @@ def conv(run) -> dict[str, dict]:
     return {name: chart for name, chart in charts.items() if chart}
 
 
-def curve(title, rows, column, label, log=False) -> dict | None:
+def curve(title: str, rows: list[Json], column: str, label: str, log: bool = False) -> Json | None:
     """A column of a table against its column `step`, at MOST_POINTS places or a few more; cells that are empty are left
     out. None if all are."""
     values = [{"curve": label, "x": row["step"], "y": row[column], "epoch": row.get("epoch")}
@@ -41,13 +44,13 @@ def curve(title, rows, column, label, log=False) -> dict | None:
                      "y": _quantity("y", label, {"type": "log"} if log else {"zero": False}), "tooltip": tip}}
 
 
-def class_names(evaluation: dict, count: int) -> list[str]:
+def class_names(evaluation: Json, count: int) -> list[str]:
     """The names in `evaluation`, or the numbers 0.. if there are not `count` of them."""
     names = evaluation.get("class_names") or []
     return [str(name) for name in names] if len(names) == count else [str(k) for k in range(count)]
 
 
-def _classes(title, evaluation):
+def _classes(title: str, evaluation: Json) -> Json | None:
     errors = evaluation.get("per_class_error") or []
     values = [{"class": name, "error": error}
               for name, error in zip(class_names(evaluation, len(errors)), errors) if _drawable(error)]
@@ -62,7 +65,7 @@ def _classes(title, evaluation):
             "tooltip": [{"field": "class"}, {"field": "error", "type": "quantitative", "format": ".2%"}]}}
 
 
-def _confusion(title, evaluation):
+def _confusion(title: str, evaluation: Json) -> Json | None:
     counts = evaluation.get("confusion") or []
     names = class_names(evaluation, len(counts))
     if not counts or any(not isinstance(row, list) or len(row) != len(counts) for row in counts):
@@ -93,22 +96,23 @@ def _confusion(title, evaluation):
         "layer": [cells, numbers] if few else [cells]}
 
 
-def _frame(title):
+def _frame(title: str) -> Json:
     return {"$schema": SCHEMA, "title": {"text": title, "anchor": "start"}, "width": 520, "height": 300}
 
 
-def _quantity(field, title, scale, axis=None):
+def _quantity(field: str, title: str, scale: Json, axis: Json | None = None) -> Json:
     return {"field": field, "type": "quantitative", "title": title, "scale": scale,
             "axis": LOG_AXIS if scale.get("type") == "log" else {"tickCount": 6, **(axis or {})}}
 
 
-def _drawable(value, log=False) -> bool:
+def _drawable(value: Any, log: bool = False) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and math.isfinite(value) and (not log or value > 0)
 
 
 # ---- in words ----
 
-def describe(spec: dict, title: str) -> str:
+
+def describe(spec: Json, title: str) -> str:
     """The figure in words: what each curve runs from and to, each dot's value, how many cells a map has."""
     layers = spec.get("layer") or [spec]
     main = next((layer for layer in layers if _mark(layer) not in ("area", "text")), layers[0])
@@ -128,21 +132,21 @@ def describe(spec: dict, title: str) -> str:
     return f"{title}."
 
 
-def _channels(spec, layer):
+def _channels(spec: Json, layer: Json) -> Json:
     return {**(spec.get("encoding") or {}), **(layer.get("encoding") or {})}
 
 
-def _mark(layer):
+def _mark(layer: Json) -> Any:
     mark = layer.get("mark")
     return mark.get("type") if isinstance(mark, dict) else mark
 
 
-def _title(channel):
+def _title(channel: Json | None) -> str:
     return str((channel or {}).get("title") or "")
 
 
-def _runs(values):
-    ends = {}
+def _runs(values: list[Json]) -> str:
+    ends: dict[str, tuple[Json, Json]] = {}
     for v in values:
         if _drawable(v.get("x")) and _drawable(v.get("y")):
             name = str(v.get("curve", v.get("name", "curve")))
@@ -152,5 +156,5 @@ def _runs(values):
     return "; ".join(runs) + (f"; and {len(ends) - 8} more" if len(ends) > 8 else "") if runs else "no data"
 
 
-def _short(value):
+def _short(value: Any) -> str:
     return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

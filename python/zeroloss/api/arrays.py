@@ -1,0 +1,57 @@
+"""What a user has becomes points and targets."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._core import DataError
+
+
+def _plain(function: str, values: Any, name: str) -> npt.NDArray[Any]:
+    """As an array; not what only looks like one."""
+    if hasattr(values, "toarray"):
+        raise TypeError(f"{function}: {name} is sparse; use .toarray()")
+    if np.ma.is_masked(values):
+        first = tuple(int(i) for i in np.argwhere(np.ma.getmaskarray(values))[0])
+        raise DataError(f"{function}: {name}[{', '.join(map(str, first))}] is masked; expected a value")
+    return np.asarray(values)
+
+
+def points(function: str, X: object, name: str = "X") -> npt.NDArray[np.float64]:
+    """n x d doubles, rows contiguous: the array itself where it is so already."""
+    array = _plain(function, X, name)
+    if array.ndim != 2:
+        raise ValueError(f"{function}: {name} must be an array of two dimensions; its shape is {array.shape}")
+    if array.dtype.kind not in "buif":
+        raise TypeError(f"{function}: {name} must be real numbers; its type is {array.dtype}")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _missing(value: Any) -> bool:
+    """None, NaN, NaT, pandas.NA: what is not equal to itself, or will not say."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return True
+
+
+def targets(function: str, y: npt.ArrayLike, n: int) -> tuple[npt.NDArray[np.float64] | None, list[str]]:
+    """n targets as numbers, or as names of classes. DataError naming the first that is missing."""
+    array = _plain(function, y, "y")
+    if array.shape != (n,):
+        raise ValueError(f"{function}: y must be {n} targets; its shape is {array.shape}")
+    if array.dtype.kind not in "buifc":
+        for i, value in enumerate(array):
+            if _missing(value):
+                raise DataError(f"{function}: y[{i}] is {value}; expected a number or the name of a class")
+        if array.dtype.kind == "O" and all(isinstance(value, (numbers.Complex, np.bool_)) for value in array):
+            array = np.array(array.tolist())
+    if array.dtype.kind == "c":
+        raise TypeError(f"{function}: y must be real numbers or names of classes; its type is {array.dtype}")
+    if array.dtype.kind in "buif":
+        return np.ascontiguousarray(array, dtype=np.float64), []
+    return None, [str(label) for label in array]

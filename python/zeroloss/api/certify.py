@@ -1,0 +1,98 @@
+"""The command `certify`: what can be proved before training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy.typing as npt
+
+from .. import _core
+from .._core import CertifyOptions, CertifyResult
+from .data import Data, Read, dataset
+from .options import call, changed, filled
+from .progress import Show, shown
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def certify(
+    data: Data,
+    y: npt.ArrayLike | None = None,
+    *,
+    # keywords of certify
+    activation: str = "relu",
+    center: bool = False,
+    normalize: bool = True,
+    failure_probability: float = 0.01,
+    accuracy: float = 0.001,
+    width: float = 0.0,
+    step: float = 0.0,
+    all_bounds: bool = False,
+    spectrum: bool = False,
+    seed: int = 0,
+    # end
+    progress: Show = False,
+    **read: Unpack[Read],
+) -> CertifyResult:
+    """Can a wide network fit this data, how wide, with what step, and which samples stand in the way?
+
+    Answered before training, from the kernel of the infinitely wide network. What it says is verified or proved holds
+    in exact arithmetic, rounding errors included.
+
+    Parameters
+    ----------
+    data, y, seed, **read
+        As for :func:`read_dataset`.
+    activation : str
+        relu, softplus, tanh, sigmoid, erf, gelu, silu or quadratic.
+    center : bool
+        Subtract the mean point first.
+    normalize : bool
+        Rows of any length, which they are divided by; if not, one off 1 by more than 1e-12 is an error.
+    failure_probability : float
+        Of the a-priori guarantees, in (0, 1).
+    accuracy : float
+        Relative misfit that step counts refer to, in (0, 1).
+    width : float
+        Hidden units of a given network; 0 = ask for the sufficient width.
+    step : float
+        Step of the forecast; 0 = 1.5/lambda_max.
+    all_bounds : bool
+        More lower bounds, all of them proven (about three times the work).
+    spectrum : bool
+        All n eigenvalues, too.
+    progress : bool or callable
+        True: bars, if tqdm is there. A callable gets every ProgressReport.
+
+    Returns
+    -------
+    CertifyResult
+
+    Raises
+    ------
+    DataError, ValueError, ResourceError
+        Data that cannot be used; an option out of range; a kernel that does not fit into memory.
+    KeyboardInterrupt
+        On Ctrl-C, at the next safe point. All eigenvalues (n <= 3,000 with labels, or `spectrum`) are one call
+        of LAPACK, which ends first.
+    """
+    given = {
+        # values of certify
+        "activation": activation,
+        "center": center,
+        "normalize": normalize,
+        "failure_probability": failure_probability,
+        "accuracy": accuracy,
+        "width": width,
+        "step": step,
+        "all_bounds": all_bounds,
+        "spectrum": spectrum,
+        "seed": seed,
+        # end
+    }
+    source, subject = dataset("certify", data, y, read, seed)
+    options = filled("certify", CertifyOptions(), given)
+    text = call("certify", subject, {**changed(options, CertifyOptions(), given), **read})
+    with shown(progress) as report:
+        return _core.certify(source, options, text, report)

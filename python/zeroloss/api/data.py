@@ -1,0 +1,125 @@
+"""Reading data: from a file, a name or arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy.typing as npt
+
+from .. import _core
+from .._core import Dataset
+from .arrays import points, targets
+from .options import call, filled
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Data = str | os.PathLike[str] | npt.ArrayLike | Dataset
+
+
+class Source(TypedDict, total=False):
+    """What to read of a source, and what of it to keep, where n and d are axes."""
+
+    # fields of source
+    target: str | int
+    task: str
+    split: str
+    shuffle: bool
+    classes: Iterable[object]
+    labels: str
+    cache: str | os.PathLike[str]
+    # end
+
+
+class Read(Source, total=False):
+    """What to read of a source, and what of it to keep."""
+
+    # fields of read
+    n: int
+    d: int
+    # end
+
+
+def default_cache() -> str:
+    """The folder of downloaded sets, the command's default too."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "zeroloss")
+
+
+def read_options(function: str, read: Mapping[str, Any], seed: int) -> _core.ReadOptions:
+    given: dict[str, Any] = {"cache": default_cache(), **read, "seed": seed}
+    given["cache"] = os.fspath(given["cache"])
+    if "target" in given:
+        given["target"] = str(given["target"])
+    if "classes" in given:
+        if isinstance(given["classes"], str):
+            raise TypeError(f"{function}: classes has to be a list of names; got {given['classes']!r}")
+        given["classes"] = [str(name) for name in given["classes"]]
+    return filled(function, _core.ReadOptions(), given)
+
+
+def dataset(
+    function: str, data: Any, y: npt.ArrayLike | None, read: Mapping[str, Any], seed: int
+) -> tuple[Dataset, str]:
+    """The data that a call is about, and how they are written in it."""
+    if isinstance(data, Dataset):
+        if y is not None or read:
+            raise TypeError(f"{function}: a Dataset has its targets, and was read already")
+        return data, data.call
+    options = read_options(function, read, seed)
+
+    def made_by(subject: str) -> str:
+        return call("read_dataset", subject, {**read, "seed": seed} if seed else read)
+
+    if isinstance(data, (str, os.PathLike)):
+        if y is not None:
+            raise TypeError(f"{function}: y goes with an array X; the targets of {os.fspath(data)!r} are its own")
+        subject = repr(os.fspath(data))
+        return _core.read_dataset(os.fspath(data), options, made_by(subject)), subject
+    for name in ("target", "split"):
+        if name in read:
+            raise TypeError(f"{function}: {name} goes with a file or a name, not with arrays")
+    X = points(function, data)
+    y_numbers, y_texts = (None, []) if y is None else targets(function, y, len(X))
+    subject = "X" if y is None else "X, y"
+    return _core.dataset(X, y_numbers, y_texts, options, subject, made_by(subject)), subject
+
+
+def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: int = 0, **read: Unpack[Read]) -> Dataset:
+    """Points with their targets, from a file, a name or arrays.
+
+    Parameters
+    ----------
+    data : path, name, array or Dataset
+        A csv, csv.gz, npy, npz or idx file, a CIFAR folder; ``digits``, ``mnist``, ``cifar10``, ``cifar100`` or
+        ``sphere:n=..,d=..[,y=normal|sign|none][,seed=..]``; or an array X, n x d.
+    y : array, optional
+        n targets of an array X: numbers, or names of classes. None may be missing (None, NaN, masked).
+    seed : int
+        Of shuffle, d, labels and generated data: 0 <= seed < 2^53.
+    **read
+        target (str or int): of a table, the name or 0-based index of the target column; "none" = no targets.
+        task (str): auto (text or few integers are classes), regression or classification.
+        split (str): train or test, of sets that have both.
+        n (int): keep the first n points; 0 = all.
+        d (int): project the points onto a random subspace of d dimensions; 0 = keep the features.
+        shuffle (bool): keep a random subset of n points, in random order, instead of the first n.
+        classes (list): keep only these, by name.
+        labels (str): given, random, or noise:p, each label replaced by another with probability p.
+        cache (path): folder of downloaded sets; default XDG_CACHE_HOME/zeroloss.
+
+    Returns
+    -------
+    Dataset
+        Its X is a copy: what happens to the array afterwards does not change an answer.
+
+    Raises
+    ------
+    DataError
+        Anything wrong with the data: the message names file, record and column.
+    ValueError, TypeError
+        An option that is out of range or of the wrong type.
+    """
+    return dataset("read_dataset", data, y, read, seed)[0]

@@ -1,0 +1,152 @@
+"""The command `fit`: training to zero loss, and the proof of it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy.typing as npt
+
+from .. import _core
+from .._core import FitOptions, FitResult
+from .data import Data, Read, dataset
+from .options import call, changed, filled, step_text
+from .progress import Show, shown
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def fit(
+    data: Data,
+    y: npt.ArrayLike | None = None,
+    *,
+    # keywords of fit
+    activation: str = "relu",
+    width: int = 1024,
+    scaling: str = "ntk",
+    optimizer: str = "gd",
+    step: float | str = "auto",
+    batch: int = 1,
+    momentum: float = 0.9,
+    precision: str = "float64",
+    max_steps: int = 100_000,
+    tolerance: float = 0.0,
+    stop: str = "tolerance",
+    certify_every: int = 500,
+    record_every: int = 0,
+    polish: bool = False,
+    flow_tolerance: float = 1e-8,
+    space: str = "auto",
+    center: bool = False,
+    normalize: bool = True,
+    failure_probability: float = 0.01,
+    seed: int = 0,
+    checkpoint: str | os.PathLike[str] = "",
+    checkpoint_every_s: float = 60.0,
+    resume: bool = False,
+    # end
+    progress: Show = False,
+    **read: Unpack[Read],
+) -> FitResult:
+    """Trains a two-layer network to zero loss, and proves that an exact solution lies next to the weights it ends with.
+
+    Parameters
+    ----------
+    data, y, **read
+        As for :func:`read_dataset`.
+    activation : str
+        relu, softplus, tanh, sigmoid, erf, gelu, silu or quadratic.
+    width : int
+        Hidden units of each output, >= 1.
+    scaling : str
+        Output weights: ntk (+-1/sqrt(m)) or balanced (+-||y||/sqrt(m n)).
+    optimizer : str
+        gd, sgd, momentum (the heavy ball), gauss_newton (quickest to zero loss; n^2 memory), flow (gradient flow) or
+        output_layer (random features).
+    step : float or str
+        Of gd, sgd and momentum: a number > 0, auto (1.5/||J||^2), or theorem (what the paper allows).
+    batch : int
+        Points in a step of sgd, 1..n.
+    momentum : float
+        Of momentum: the part of the last step that is taken again, in [0, 1).
+    precision : str
+        float64, or float32 (gd, sgd and momentum only).
+    max_steps : int
+        Most steps of each output.
+    tolerance : float
+        Relative misfit to reach; 0 = 1e-6, for gauss_newton 1e-9, for float32 1e-4.
+    stop : str
+        tolerance, or certificate: go on until one holds.
+    certify_every : int
+        Passes over the data between certificates; 0 = at the end only.
+    record_every : int
+        Steps between points of the curve; 0 = about 20 a decade.
+    polish : bool
+        relu: also construct a network whose misfit is at rounding level.
+    flow_tolerance : float
+        Error allowed in a step of flow.
+    space : str
+        Where a step is computed: weights, gram (without touching W), or auto: the cheaper.
+    center : bool
+        Subtract the mean point first.
+    normalize : bool
+        Rows of any length, which they are divided by; if not, one off 1 by more than 1e-12 is an error.
+    failure_probability : float
+        Of the theorems' bounds, in (0, 1).
+    seed : int
+        Of weights, signs and batches, and as for :func:`read_dataset`: 0 <= seed < 2^53.
+    checkpoint : path
+        Written every `checkpoint_every_s` seconds and on Ctrl-C.
+    checkpoint_every_s : float
+        Seconds, > 0.
+    resume : bool
+        Continue from `checkpoint`; starts anew if there is none. The result is bit for bit that of an
+        uninterrupted run.
+    progress : bool or callable
+        True: bars, if tqdm is there. A callable gets every ProgressReport.
+
+    Returns
+    -------
+    FitResult
+        For one machine and BLAS its numbers do not depend on the number of threads.
+
+    Raises
+    ------
+    DataError, ValueError, ResourceError
+        Data that cannot be used; an option out of range; memory or disk that does not suffice.
+    KeyboardInterrupt
+        On Ctrl-C, after the checkpoint is written if there is one.
+    """
+    given = {
+        # values of fit
+        "activation": activation,
+        "width": width,
+        "scaling": scaling,
+        "optimizer": optimizer,
+        "step": step,
+        "batch": batch,
+        "momentum": momentum,
+        "precision": precision,
+        "max_steps": max_steps,
+        "tolerance": tolerance,
+        "stop": stop,
+        "certify_every": certify_every,
+        "record_every": record_every,
+        "polish": polish,
+        "flow_tolerance": flow_tolerance,
+        "space": space,
+        "center": center,
+        "normalize": normalize,
+        "failure_probability": failure_probability,
+        "seed": seed,
+        "checkpoint": checkpoint,
+        "checkpoint_every_s": checkpoint_every_s,
+        "resume": resume,
+        # end
+    }
+    source, subject = dataset("fit", data, y, read, seed)
+    options = filled("fit", FitOptions(), {**given, "step": step_text("fit", step)})
+    text = call("fit", subject, {**changed(options, FitOptions(), given), **read})
+    with shown(progress) as report:
+        return _core.fit(source, options, text, report)

@@ -1,0 +1,93 @@
+"""The command `memorize`: networks that are written down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from .._core import MemorizeOptions, MemorizeResult
+from .arrays import points
+from .data import Data, Read, dataset, read_options
+from .options import call, changed, filled
+from .progress import Show, shown
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def memorize(
+    data: Data,
+    y: npt.ArrayLike | None = None,
+    *,
+    # keywords of memorize
+    construction: str = "norm_ordered",
+    hidden: int | None = None,
+    precision: str = "float64",
+    margin: float | None = None,
+    tolerance: float | None = None,
+    seed: int = 0,
+    # end
+    progress: Show = False,
+    **read: Unpack[Read],
+) -> MemorizeResult:
+    """Writes down a residual network that is right at every point, without training, and verifies it by a forward pass.
+
+    Parameters
+    ----------
+    data, y, **read
+        As for :func:`read_dataset`. With an array X, `y` may also be n x r real-valued targets.
+    construction : str
+        norm_ordered (any points that differ) or paper (Hardt and Ma's, whose conditions are checked).
+    hidden : int, optional
+        Width, >= 1. Default: the first of 2, 4, 8, .. that keeps `margin` and is right at every point.
+    precision : str
+        Of the network and its verification: float64 or float32.
+    margin : float, optional
+        Least relative distance of a neuron's threshold, in (0, 0.25]. Default: 1e-9, for float32 1e-3; where
+        `hidden` is given none.
+    tolerance : float, optional
+        Error at which a real-valued target counts as reached, relative to the largest. Default: 1e-6, for float32 1e-3.
+    seed : int
+        Of the first layer and the codes, and as for :func:`read_dataset`.
+    progress : bool or callable
+        True: bars, if tqdm is there. A callable gets every ProgressReport.
+
+    Returns
+    -------
+    MemorizeResult
+
+    Raises
+    ------
+    DataError, ValueError, ResourceError
+        Data that cannot be used, equal points with different targets among them (they are named); an option out of
+        range; memory that does not suffice.
+    KeyboardInterrupt
+        On Ctrl-C, at the next safe point.
+    """
+    given = {
+        # values of memorize
+        "construction": construction,
+        "hidden": hidden,
+        "precision": precision,
+        "margin": margin,
+        "tolerance": tolerance,
+        "seed": seed,
+        # end
+    }
+    columns = None
+    if y is not None and np.ndim(y) == 2:
+        columns = points("memorize", y, "y")
+        X = points("memorize", data)
+        if read:
+            raise TypeError("memorize: targets of several columns go with all of X: no other keywords to select points")
+        subject = "X, Y"
+        source = _core.dataset(X, None, [], read_options("memorize", {}, seed), subject, "")
+    else:
+        source, subject = dataset("memorize", data, y, read, seed)
+    options = filled("memorize", MemorizeOptions(), given)
+    text = call("memorize", subject, {**changed(options, MemorizeOptions(), given), **read})
+    with shown(progress) as report:
+        return _core.memorize(source, columns, options, text, report)

@@ -1,0 +1,49 @@
+"""Keywords become the library's structs, and calls become text again."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+Options = TypeVar("Options")
+
+
+def filled(function: str, options: Options, given: Mapping[str, Any]) -> Options:
+    """`options` with these fields. TypeError, naming the keyword, for a value of the wrong kind."""
+    for name, value in given.items():
+        if isinstance(value, np.generic):
+            value = value.item()
+        if name == "seed" and isinstance(value, int) and value < 0:
+            raise ValueError(f"{function}: seed must be in [0, 2^53); got {value}")
+        if not hasattr(options, name):
+            raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
+        try:
+            setattr(options, name, value)
+        except TypeError:
+            kind = type(getattr(options, name)).__name__
+            raise TypeError(f"{function}: {name} has to be of type {kind}; got {value!r}") from None
+    return options
+
+
+def step_text(function: str, step: float | str) -> str:
+    """A step as the library takes it: a number with all its digits, or a word."""
+    if isinstance(step, str):
+        return step
+    if not isinstance(step, numbers.Real):
+        raise TypeError(f"{function}: step has to be a number or a word; got {step!r}")
+    return repr(float(step))
+
+
+def changed(options: Options, plain: Options, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the keywords given, which `options` is filled with, those that differ from `plain`."""
+    return {name: value for name, value in given.items() if getattr(options, name) != getattr(plain, name)}
+
+
+def call(function: str, subject: str, given: Mapping[str, Any]) -> str:
+    """A call as one would write it."""
+    plain = {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in given.items()}
+    return f"zeroloss.{function}({', '.join([subject, *(f'{name}={value!r}' for name, value in plain.items())])})"

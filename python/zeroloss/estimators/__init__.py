@@ -1,0 +1,19 @@
+"""Estimators in scikit-learn's form. They need scikit-learn: ``pip install "zeroloss[sklearn]"``.
+
+Networks see points as unit vectors. Here a point is centred, gets a constant coordinate and is divided by its length,
+so that its distance from the mean still counts; scaling of single features is the business of a pipeline.
+"""
+
+from .memorizer import MemorizingClassifier
+from .ntk import NTKClassifier, NTKRegressor
+from .random_features import RandomFeatureRegressor
+from .two_layer import TwoLayerClassifier, TwoLayerRegressor
+
+__all__ = [
+    "MemorizingClassifier",
+    "NTKClassifier",
+    "NTKRegressor",
+    "RandomFeatureRegressor",
+    "TwoLayerClassifier",
+    "TwoLayerRegressor",
+]

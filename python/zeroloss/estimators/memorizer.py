@@ -1,0 +1,67 @@
+"""Networks that are written down instead of trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..api.memorize import memorize
+from .points import Array, seed_of
+from .targets import OneVersusRest
+
+
+class MemorizingClassifier(OneVersusRest, BaseEstimator):
+    """A residual network that is right at every training point, written down and verified, not trained.
+
+    It knows its points and nothing else: on new ones it guesses. Points that are equal must have equal labels.
+
+    Parameters
+    ----------
+    construction, hidden, precision, margin
+        As for :func:`zeroloss.memorize`.
+    random_state : int, RandomState or None, default=0
+        An integer is the seed of :func:`zeroloss.memorize`.
+
+    Attributes
+    ----------
+    network_ : Memorizer
+    min_margin_ : float
+    classes_ : array of the labels.
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+    """
+
+    def __init__(
+        self,
+        construction: str = "norm_ordered",
+        hidden: int | None = None,
+        precision: str = "float64",
+        margin: float | None = None,
+        random_state: Any = 0,
+    ):
+        self.construction = construction
+        self.hidden = hidden
+        self.precision = precision
+        self.margin = margin
+        self.random_state = random_state
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> MemorizingClassifier:
+        """Builds the network for points X, n x d, and n labels y. ValueError if it is not right at all of them."""
+        data, labels = validate_data(self, X, y, dtype=np.float64)
+        built = memorize(data, self._learn_classes(labels), task="classification", construction=self.construction,
+                         hidden=self.hidden, precision=self.precision, margin=self.margin,
+                         seed=seed_of(self.random_state))  # fmt: skip
+        if built.network is None or built.status != "memorized":
+            raise ValueError(built.conclusion)
+        self.network_ = built.network
+        self.min_margin_ = built.min_margin
+        return self
+
+    def decision_function(self, X: npt.ArrayLike) -> Array:
+        """Outputs at points X: their difference for two classes, positive for the second; else one a class."""
+        check_is_fitted(self)
+        outputs = self.network_(validate_data(self, X, dtype=np.float64, reset=False))
+        return outputs[:, 1] - outputs[:, 0] if len(self.classes_) == 2 else outputs

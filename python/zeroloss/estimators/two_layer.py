@@ -1,0 +1,144 @@
+"""Trained networks of finite width, with what is proved about them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import validate_data
+
+from ..api.fit import fit as train
+from .points import Array, OnSphere, seed_of
+from .targets import OneVersusRest, real
+
+
+class TwoLayer(OnSphere):
+    """A trained network of finite width, with what is proved about it."""
+
+    def __init__(
+        self,
+        width: int = 1024,
+        activation: str = "relu",
+        scaling: str = "ntk",
+        optimizer: str = "gauss_newton",
+        step: float | str = "auto",
+        batch: int = 1,
+        max_steps: int = 100_000,
+        tolerance: float = 0.0,
+        center: bool = True,
+        bias: float = 1.0,
+        random_state: Any = 0,
+    ):
+        self.width = width
+        self.activation = activation
+        self.scaling = scaling
+        self.optimizer = optimizer
+        self.step = step
+        self.batch = batch
+        self.max_steps = max_steps
+        self.tolerance = tolerance
+        self.center = center
+        self.bias = bias
+        self.random_state = random_state
+
+    def _train(self, X: Array, y: npt.NDArray[Any], task: str, **options: Any) -> None:
+        run = train(self._learn_points(X), y, task=task, activation=self.activation, width=self.width,
+                    certify_every=0, seed=seed_of(self.random_state), **options)  # fmt: skip
+        narrow = options.get("optimizer") == "output_layer" and self.width < len(X)  # is not meant to interpolate
+        if run.status not in ("certified", "converged") and not narrow:
+            warnings.warn(run.conclusion, ConvergenceWarning, stacklevel=3)
+        self.network_ = run.network
+        self.status_ = run.status
+        self.relative_misfit_ = run.relative_misfit
+        self.certified_ = run.certificate.holds
+        self.radius_ = run.certificate.radius if run.certificate.holds else None
+        self.n_iter_ = max(1, run.steps)
+
+    def _options(self) -> dict[str, Any]:
+        return {"scaling": self.scaling, "optimizer": self.optimizer, "step": self.step, "batch": self.batch,
+                "max_steps": self.max_steps, "tolerance": self.tolerance}  # fmt: skip
+
+    def _outputs(self, X: npt.ArrayLike) -> Array:
+        Z = self._new_points(X)
+        return self.network_(Z)
+
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    width, activation, scaling, optimizer, step, batch, max_steps, tolerance
+        As for :func:`zeroloss.fit`, but the optimizer is gauss_newton by default, the quickest to zero loss.
+    center : bool, default=True
+        Subtract the mean point.
+    bias : float, default=1.0
+        A constant coordinate of every point before it is divided by its length, in units of the points' root mean
+        square length; 0 = none, then only directions count.
+    random_state : int, RandomState or None, default=0
+        An integer is the seed of :func:`zeroloss.fit`.
+
+    Attributes
+    ----------
+    network_ : Network
+        On points as unit vectors.
+    status_ : str
+        certified, converged, budget_spent or diverged; of the last two a ConvergenceWarning tells.
+    certified_ : bool
+        It is proved that an exact solution lies within `radius_` of these weights.
+    radius_ : float or None
+    relative_misfit_ : float
+    n_iter_ : int
+        Steps.
+    mean_, bias_ : what points are transformed with.
+    offset_, scale_ : mean and standard deviation of the targets (regression).
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+"""
+
+
+class Regression(RegressorMixin, TwoLayer):
+    """Targets of mean 0 and variance 1, the size of a fresh network's outputs."""
+
+    def _learn(self, X: Any, y: Any, **options: Any) -> None:
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        y = real(y)
+        self.offset_ = float(y.mean())
+        self.scale_ = float(y.std()) or 1.0
+        self._train(X, (y - self.offset_) / self.scale_, "regression", **options)
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Values at points X."""
+        return self._outputs(X)[:, 0] * self.scale_ + self.offset_
+
+
+class TwoLayerRegressor(Regression):
+    __doc__ = (
+        "Regression with a two-layer network trained to zero loss, on targets of mean 0 and variance 1.\n"
+        + _PARAMETERS
+    )
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> TwoLayerRegressor:
+        """Trains on points X, n x d, and n targets y."""
+        self._learn(X, y, **self._options())
+        return self
+
+
+class TwoLayerClassifier(OneVersusRest, TwoLayer):
+    __doc__ = (
+        "Classification with two-layer networks trained to zero loss, one a class (one in all for two classes).\n"
+        + _PARAMETERS
+        + "    classes_ : array of the labels.\n"
+    )
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> TwoLayerClassifier:
+        """Trains on points X, n x d, and n labels y."""
+        data, labels = validate_data(self, X, y, dtype=np.float64)
+        self._train(data, self._learn_classes(labels), "classification", **self._options())
+        return self
+
+    def decision_function(self, X: npt.ArrayLike) -> Array:
+        """Outputs at points X: one number for two classes, positive for the second; else one a class."""
+        outputs = self._outputs(X)
+        return outputs[:, 0] if len(self.classes_) == 2 else outputs
