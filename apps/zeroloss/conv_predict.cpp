@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-
 #include "conv_options.hpp"
 #include "zeroloss/present/conv.hpp"
 
