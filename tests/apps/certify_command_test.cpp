@@ -3,10 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "support/subprocess.hpp"
+#include "support/command.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/data/dataset.hpp"
@@ -15,25 +14,7 @@
 namespace zeroloss::test {
 namespace {
 
-using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
-
 class CertifyCommand : public TempFolder {};
-
-Json certify_json(Arguments arguments) {
-  arguments.insert(arguments.begin(), "certify");
-  arguments.push_back("--json");
-  const Outcome outcome = zeroloss(arguments);
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  return Json::parse(outcome.out);  // throws, and so fails, unless it is one object
-}
-
-std::set<std::string> keys(const Json& object) {
-  std::set<std::string> names;
-  for (const auto& item : object.items()) names.insert(item.key());
-  return names;
-}
 
 const std::set<std::string> kKeys{"data",
                                   "digest",
@@ -74,12 +55,6 @@ const std::set<std::string> kKeys{"data",
                                   "seconds",
                                   "peak_bytes"};
 
-testing::AssertionResult has_keys(const Json& object, const std::set<std::string>& expected) {
-  for (const auto& key : expected)
-    if (!object.contains(key)) return testing::AssertionFailure() << "no key " << key;
-  return testing::AssertionSuccess();
-}
-
 TEST_F(CertifyCommand, PrintsTheConclusionFirst) {
   const Outcome outcome = zeroloss({"certify", "digits", "--n", "400"});
   EXPECT_EQ(outcome.exit_code, 0);
@@ -97,108 +72,105 @@ TEST_F(CertifyCommand, PrintsTheConclusionFirst) {
 }
 
 TEST_F(CertifyCommand, SlowAllDigits) {
-  const Json answer = certify_json({"digits"});
-  EXPECT_EQ(answer.at("n"), 1797);
-  EXPECT_EQ(answer.at("outcome"), "verified");
-  EXPECT_EQ(answer.at("digest"), sha256_file(ZEROLOSS_SOURCE_DIR "/data/digits.csv.gz"));
-  EXPECT_GT(answer.at("suspects").size(), 0u);
+  const Json json = answer({"certify", "digits"});
+  EXPECT_EQ(json.at("n"), 1797);
+  EXPECT_EQ(json.at("outcome"), "verified");
+  EXPECT_EQ(json.at("digest"), sha256_file(ZEROLOSS_SOURCE_DIR "/data/digits.csv.gz"));
+  EXPECT_GT(json.at("suspects").size(), 0u);
 }
 
 TEST_F(CertifyCommand, JsonHasEveryKey) {
-  const Json answer = certify_json({"digits", "--n", "100", "--spectrum", "--all-bounds", "--width", "1e9"});
-  EXPECT_TRUE(has_keys(answer, kKeys));
+  const Json json =
+      answer({"certify", "digits", "--n", "100", "--spectrum", "--all-bounds", "--width", "1e9"});
+  EXPECT_EQ(keys(json), kKeys);
   for (const auto& key : kKeys) {
     if (key != "reason" && key != "center" && key != "nearest") {
-      EXPECT_FALSE(answer.at(key).is_null()) << key;
+      EXPECT_FALSE(json.at(key).is_null()) << key;
     }
   }
-  EXPECT_EQ(answer.at("n"), 100);
-  EXPECT_EQ(answer.at("d"), 64);
-  EXPECT_EQ(answer.at("task"), "classification");
-  EXPECT_EQ(answer.at("classes").size(), 10u);
-  EXPECT_EQ(answer.at("complexity").size(), 10u);
-  EXPECT_EQ(answer.at("spectrum").size(), 100u);
-  EXPECT_EQ(answer.at("options").at("width"), 1e9);
-  const double verified = answer.at("lambda_min_verified"), computed = answer.at("lambda_min"),
-               largest = answer.at("lambda_max");
+  EXPECT_EQ(json.at("n"), 100);
+  EXPECT_EQ(json.at("d"), 64);
+  EXPECT_EQ(json.at("task"), "classification");
+  EXPECT_EQ(json.at("classes").size(), 10u);
+  EXPECT_EQ(json.at("complexity").size(), 10u);
+  EXPECT_EQ(json.at("spectrum").size(), 100u);
+  EXPECT_EQ(json.at("options").at("width"), 1e9);
+  const double verified = json.at("lambda_min_verified"), computed = json.at("lambda_min"),
+               largest = json.at("lambda_max");
   EXPECT_GT(verified, 0);
   EXPECT_LE(verified, computed);
   EXPECT_LT(computed, largest);
-  EXPECT_NEAR(answer.at("spectrum").front(), computed, 1e-12 * largest);
-  EXPECT_NEAR(answer.at("spectrum").back(), largest, 1e-12 * largest);
-  ASSERT_GT(answer.at("guarantees").size(), 0u);
-  for (const Json& guarantee : answer.at("guarantees"))
+  EXPECT_NEAR(json.at("spectrum").front(), computed, 1e-12 * largest);
+  EXPECT_NEAR(json.at("spectrum").back(), largest, 1e-12 * largest);
+  ASSERT_GT(json.at("guarantees").size(), 0u);
+  for (const Json& guarantee : json.at("guarantees"))
     EXPECT_EQ(keys(guarantee),
               (std::set<std::string>{"theorem", "lambda_from", "verified", "flow", "holds", "width", "step",
                                      "rate", "steps", "failure_probability", "reason"}));
-  EXPECT_EQ(keys(answer.at("bottleneck").at(0)), (std::set<std::string>{"sample", "label", "weight"}));
-  EXPECT_GE(answer.at("seconds").get<double>(), 0);
-  EXPECT_GT(answer.at("peak_bytes").get<double>(), 0);
+  EXPECT_EQ(keys(json.at("bottleneck").at(0)), (std::set<std::string>{"sample", "label", "weight"}));
+  EXPECT_GE(json.at("seconds").get<double>(), 0);
+  EXPECT_GT(json.at("peak_bytes").get<double>(), 0);
 }
 
 TEST_F(CertifyCommand, WithoutLabelsWhatDependsOnThemIsNull) {
-  const Json answer = certify_json({"sphere:n=30,d=5,y=none"});
-  EXPECT_TRUE(has_keys(answer, kKeys));
-  EXPECT_EQ(answer.at("outcome"), "verified");
+  const Json json = answer({"certify", "sphere:n=30,d=5,y=none"});
+  EXPECT_EQ(keys(json), kKeys);
+  EXPECT_EQ(json.at("outcome"), "verified");
   for (const char* key : {"task", "classes", "labels", "conflicts", "complexity", "complexity_shuffled",
                           "leave_one_out_error", "suspects", "forecast"})
-    EXPECT_TRUE(answer.at(key).is_null()) << key;
+    EXPECT_TRUE(json.at(key).is_null()) << key;
   const Outcome text = zeroloss({"certify", "sphere:n=30,d=5,y=none"});
   EXPECT_EQ(text.exit_code, 0);
   EXPECT_NE(text.out.find("30 points, 5 features, no labels"), std::string::npos);
 }
 
 TEST_F(CertifyCommand, NumbersAreTheSameWithAndWithoutLabels) {
-  const Json with = certify_json({"sphere:n=30,d=5"}), without = certify_json({"sphere:n=30,d=5,y=none"});
+  const Json with = answer({"certify", "sphere:n=30,d=5"}),
+             without = answer({"certify", "sphere:n=30,d=5,y=none"});
   EXPECT_EQ(with.at("task"), "regression");
   EXPECT_NEAR(with.at("lambda_min"), without.at("lambda_min").get<double>(),
               1e-12 * with.at("lambda_max").get<double>());
 }
 
 TEST_F(CertifyCommand, WritesARunFolderOnce) {
-  const Arguments arguments{"certify", "digits", "--classes",  "3,8",    "--n",   "80",
-                            "--seed",  "4",      "--spectrum", "--json", "--out", path("run")};
-  const Outcome outcome = zeroloss(arguments);
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const auto file = [&](const std::string& name) { return content(folder / "run" / name); };
+  const Arguments arguments{"certify", "digits", "--classes",  "3,8",   "--n",      "80",
+                            "--seed",  "4",      "--spectrum", "--out", path("run")};
+  const Json json = answer(arguments);
 
-  EXPECT_EQ(Json::parse(file("result.json")), Json::parse(outcome.out));
-  const Json manifest = Json::parse(file("manifest.json"));
+  EXPECT_EQ(json_of(path("run/result.json")), json);
+  const Json manifest = json_of(path("run/manifest.json"));
   EXPECT_EQ(manifest.at("kind"), "certify");
   EXPECT_EQ(manifest.at("version"), ZEROLOSS_VERSION);
   EXPECT_EQ(manifest.at("options").at("seed"), 4);
   EXPECT_EQ(manifest.at("data").at("digest"), sha256_file(ZEROLOSS_SOURCE_DIR "/data/digits.csv.gz"));
   Arguments command = manifest.at("command").get<Arguments>();
   command.erase(command.begin());
-  EXPECT_EQ(command, arguments);
+  EXPECT_EQ(command, with(arguments, {"--json"}));
   for (const char* key : {"options", "machine", "finished", "seconds", "peak_bytes"})
     EXPECT_TRUE(manifest.contains(key)) << key;
 
   for (const char* name : {"forecast.vl.json", "widths.vl.json", "spectrum.vl.json"}) {
-    const Json chart = Json::parse(file(name));
+    const Json chart = json_of(folder / "run" / name);
     EXPECT_EQ(chart.at("$schema"), "https://vega.github.io/schema/vega-lite/v5.json") << name;
     EXPECT_GT(chart.at("data").at("values").size(), 0u) << name;
   }
-  const std::string header = "step,misfit,standard_error\n", csv = file("forecast.csv");
+  const std::string header = "step,misfit,standard_error\n", csv = content(path("run/forecast.csv"));
   EXPECT_EQ(csv.substr(0, header.size()), header);
-  const Json steps = Json::parse(outcome.out).at("forecast").at("at_step");
+  const Json steps = json.at("forecast").at("at_step");
   EXPECT_EQ(static_cast<std::size_t>(std::count(csv.begin(), csv.end(), '\n')), steps.size() + 1);
 
-  const Outcome again = zeroloss(arguments);
-  EXPECT_EQ(again.exit_code, 2);
-  EXPECT_EQ(again.out, "");
-  EXPECT_NE(again.err.find("exists already"), std::string::npos);
+  refused(arguments, {"exists already"});
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
 }
 
 // data/digits.csv.gz: 64 values of 0..16 a record. The picture of a record is its row, 16 being ff.
 TEST_F(CertifyCommand, ImagesAreInTheRunFolder) {
   ASSERT_EQ(zeroloss({"certify", "digits", "--n", "60", "--out", path("run")}).exit_code, 0);
-  const Json pictures = Json::parse(content(folder / "run" / "pictures.json"));
+  const Json pictures = json_of(folder / "run" / "pictures.json");
   EXPECT_EQ(pictures.at("height"), 8);
   EXPECT_EQ(pictures.at("width"), 8);
   EXPECT_EQ(pictures.at("channels"), 1);
-  const Json result = Json::parse(content(folder / "run" / "result.json"));
+  const Json result = json_of(folder / "run" / "result.json");
   for (const Json& suspect : result.at("suspects"))
     EXPECT_TRUE(pictures.at("samples").contains(std::to_string(suspect.at("sample").get<int>()))) << suspect;
   const Dataset digits = read_dataset("digits");
@@ -220,7 +192,7 @@ TEST_F(CertifyCommand, ColoursOfAPixelStandTogether) {
     csv += "\n";
   }
   ASSERT_EQ(zeroloss({"certify", write("points.csv", csv), "--out", path("run")}).exit_code, 0);
-  const Json pictures = Json::parse(content(folder / "run" / "pictures.json"));
+  const Json pictures = json_of(folder / "run" / "pictures.json");
   EXPECT_EQ(pictures.at("height"), 32);
   EXPECT_EQ(pictures.at("channels"), 3);
   const std::string first = pictures.at("samples").at("0");
@@ -239,10 +211,7 @@ TEST_F(CertifyCommand, OtherPointsAreNoImages) {
 }
 
 TEST_F(CertifyCommand, ARunThatCannotBeWrittenIsAMissingResource) {
-  const Outcome outcome = zeroloss({"certify", "sphere:n=10,d=3", "--out", write("file", "x") + "/run"});
-  EXPECT_EQ(outcome.exit_code, 3);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_NE(outcome.err.find("cannot be created"), std::string::npos);
+  refused({"certify", "sphere:n=10,d=3", "--out", write("file", "x") + "/run"}, {"cannot be created"}, 3);
 }
 
 int require(const std::string& property, const std::string& data = "sphere:n=30,d=5") {
@@ -268,16 +237,16 @@ TEST_F(CertifyCommand, AFailedRequirementStillAnswers) {
 }
 
 TEST_F(CertifyCommand, TheRequiredBoundIsTheVerifiedOne) {
-  const Json answer = certify_json({"sphere:n=30,d=5"});
-  EXPECT_LT(answer.at("lambda_min_verified").get<double>(), answer.at("lambda_min").get<double>());
-  EXPECT_EQ(require("lambda_min>=" + answer.at("lambda_min").dump()), 1);
+  const Json json = answer({"certify", "sphere:n=30,d=5"});
+  EXPECT_LT(json.at("lambda_min_verified").get<double>(), json.at("lambda_min").get<double>());
+  EXPECT_EQ(require("lambda_min>=" + json.at("lambda_min").dump()), 1);
 }
 
 TEST_F(CertifyCommand, EveryActivationAnswers) {
   for (const std::string name : {"relu", "softplus", "tanh", "sigmoid", "erf", "gelu", "silu", "quadratic"}) {
-    const Json answer = certify_json({"sphere:n=12,d=6", "--activation", name});
-    EXPECT_EQ(answer.at("outcome"), "verified") << name;
-    EXPECT_EQ(answer.at("options").at("activation"), name);
+    const Json json = answer({"certify", "sphere:n=12,d=6", "--activation", name});
+    EXPECT_EQ(json.at("outcome"), "verified") << name;
+    EXPECT_EQ(json.at("options").at("activation"), name);
   }
 }
 

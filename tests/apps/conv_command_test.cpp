@@ -3,11 +3,11 @@
 #include <cmath>
 #include <filesystem>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 #include <thread>
 
+#include "support/command.hpp"
 #include "support/python.hpp"
 #include "support/shared_data.hpp"
 #include "support/temp_folder.hpp"
@@ -19,7 +19,6 @@ namespace zeroloss::test {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 class ConvCommand : public TempFolder {
  protected:
@@ -37,20 +36,13 @@ class ConvCommand : public TempFolder {
     return path("cifar");
   }
 
-  static Outcome conv(std::vector<std::string> arguments, const RunOptions& options = {}) {
-    arguments.insert(arguments.begin(), "conv");
-    return zeroloss(arguments, options);
+  static Outcome conv(const Arguments& arguments, const RunOptions& options = {}) {
+    return zeroloss(with({"conv"}, arguments), options);
   }
 
-  static std::vector<std::string> small(const std::string& data, const std::string& out) {
+  static Arguments small(const std::string& data, const std::string& out) {
     return {"train",   data, "--depth", "1", "--width",          "4", "--batch",  "8",
             "--steps", "10", "--out",   out, "--evaluate-every", "5", "--device", "cpu"};
-  }
-
-  static std::vector<std::string> with(std::vector<std::string> arguments,
-                                       const std::vector<std::string>& more) {
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return arguments;
   }
 
   std::vector<std::string> lines(const std::string& file) const {
@@ -63,7 +55,7 @@ class ConvCommand : public TempFolder {
 
 TEST_F(ConvCommand, TrainsEvaluatesPredictsAndExports) {
   const std::string data = noise(20);
-  const Outcome trained = conv(with(small(data, path("run")), {}));
+  const Outcome trained = conv(small(data, path("run")));
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_NE(trained.out.find("20 training images and 20 test images, 10 classes"), std::string::npos)
       << trained.out;
@@ -80,24 +72,21 @@ TEST_F(ConvCommand, TrainsEvaluatesPredictsAndExports) {
       "step,epoch,learning_rate,train_loss,train_error,test_error,images_per_s,weight_norm,gradient_norm");
   EXPECT_EQ(metrics[1].substr(0, 9), "5,2,0.05,");
   EXPECT_EQ(lines("run/norms.csv")[0], "step,stage1.block1,stage2.block1,stage3.block1");
-  const Json result = Json::parse(content(path("run/result.json")));
+  const Json result = json_of(path("run/result.json"));
   EXPECT_EQ(result["n"], 20);
   EXPECT_EQ(result["steps"], 10);
   EXPECT_EQ(result["options"]["learning_rate"], 0.05);
-  const Json evaluation = Json::parse(content(path("run/evaluation.json")));
+  const Json evaluation = json_of(path("run/evaluation.json"));
   Index images = 0;
   for (const Json& row : evaluation["confusion"])
     for (const Json& count : row) images += count.get<Index>();
   EXPECT_EQ(images, 20);
 
-  const Outcome evaluated = conv({"eval", path("run"), data, "--json", "--device", "cpu"});
-  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
-  EXPECT_EQ(Json::parse(evaluated.out), evaluation) << "the same network on the same images";
+  // The same network on the same images.
+  EXPECT_EQ(answer({"conv", "eval", path("run"), data, "--device", "cpu"}), evaluation);
   EXPECT_EQ(zeroloss({"export", path("run"), path("net.onnx")}).exit_code, 0);
 
-  const Outcome again = conv(small(data, path("run")));
-  EXPECT_EQ(again.exit_code, 2);
-  EXPECT_NE(again.err.find("exists"), std::string::npos) << again.err;
+  refused(with({"conv"}, small(data, path("run"))), {"exists"});
 }
 
 // The exported file holds the preprocessing, and says what eval says. Logits differ by the order of sums.
@@ -108,7 +97,7 @@ TEST_F(ConvCommand, OnnxRuntimeAgrees) {
   ASSERT_EQ(zeroloss({"export", path("run"), path("net.onnx")}).exit_code, 0);
   const Outcome onnx = run_python("apps/conv_onnx.py", {path("net.onnx"), path("cifar/test_batch.bin")});
   ASSERT_EQ(onnx.exit_code, 0) << onnx.err;
-  const Json evaluation = Json::parse(content(path("run/evaluation.json")));
+  const Json evaluation = json_of(path("run/evaluation.json"));
   const Json found = Json::parse(onnx.out);
   EXPECT_EQ(found["confusion"], evaluation["confusion"]);
   EXPECT_NEAR(found["loss"].get<double>(), evaluation["loss"].get<double>(), 1e-5);
@@ -129,11 +118,9 @@ TEST_F(ConvCommand, StopsOnInterruptAndResumes) {
   EXPECT_NE(cut.err.find("--resume"), std::string::npos) << cut.err;
   EXPECT_FALSE(fs::exists(path("cut")));
   EXPECT_TRUE(fs::exists(path("cut.partial/checkpoint.safetensors")));
-  EXPECT_EQ(conv(arguments).exit_code, 2) << "without --resume nothing is overwritten";
+  refused(with({"conv"}, arguments), {"unfinished run"});  // without --resume nothing is overwritten
   const std::size_t rows = lines("cut.partial/metrics.csv").size();
-  const Outcome other = conv(with(arguments, {"--resume", "--classes", "3,4"}));
-  EXPECT_EQ(other.exit_code, 2);
-  EXPECT_NE(other.err.find("classes is "), std::string::npos) << other.err;
+  refused(with(with({"conv"}, arguments), {"--resume", "--classes", "3,4"}), {"classes is "});
   EXPECT_EQ(lines("cut.partial/metrics.csv").size(), rows);
   const Outcome rest = conv(with(arguments, {"--resume"}));
   ASSERT_EQ(rest.exit_code, 0) << rest.err;
@@ -162,7 +149,7 @@ TEST_F(ConvCommand, TwoProcessesAgreeWithOne) {
   ASSERT_EQ(outcomes[0].exit_code, 0) << outcomes[0].err;
   ASSERT_EQ(outcomes[1].exit_code, 0) << outcomes[1].err;
   EXPECT_EQ(outcomes[1].out, "") << "rank 0 speaks";
-  EXPECT_EQ(Json::parse(content(path("two/result.json")))["processes"], 2);
+  EXPECT_EQ(json_of(path("two/result.json"))["processes"], 2);
   const TensorFile one = read_tensors(path("one/model.safetensors")),
                    two = read_tensors(path("two/model.safetensors"));
   for (const Tensor& tensor : one.tensors) {
@@ -178,7 +165,7 @@ TEST_F(ConvCommand, TwoProcessesAgreeWithOne) {
 }
 
 TEST_F(ConvCommand, RecipesAreDefaults) {
-  const auto config = [](std::vector<std::string> arguments) {
+  const auto config = [](const Arguments& arguments) {
     const Outcome outcome = conv(with({"train", "x", "--print-config"}, arguments));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return outcome.out;
@@ -201,55 +188,45 @@ TEST_F(ConvCommand, RecipesAreDefaults) {
 
 TEST_F(ConvCommand, NamesWhatIsWrong) {
   const std::string data = noise(10);
-  const auto expect = [&](const std::vector<std::string>& arguments, int code, const std::string& message) {
-    const Outcome outcome = conv(arguments);
-    EXPECT_EQ(outcome.exit_code, code) << outcome.err;
-    EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+  const auto wrong = [](const Arguments& arguments, const std::string& message) {
+    refused(with({"conv"}, arguments), {message});
   };
-  expect({"train", path("none")}, 2, "no such folder, and not a known name");
-  expect({"train", data, "--depth", "0"}, 2, "depth must be >= 1");
-  expect({"train", data, "--recipe", "mine"}, 2, "--recipe");
-  expect({"train", data, "--batch", "0"}, 2, "batch must be >= 1");
-  expect({"train", data, "--resume"}, 2, "--resume needs --out");
-  expect({"train", data, "--wrong"}, 2, "--wrong");
-  expect({"train", data, "--steps", "2", "--epochs", "3"}, 2, "--steps and --epochs: give one of them");
-  expect({"eval", path("none"), data}, 2, "none");
-  expect({"predict", path("none"), path("none.jpg")}, 2, "none");
-  expect({"fly"}, 2, "fly");
+  wrong({"train", path("none")}, "no such folder, and not a known name");
+  wrong({"train", data, "--depth", "0"}, "depth must be >= 1");
+  wrong({"train", data, "--recipe", "mine"}, "--recipe");
+  wrong({"train", data, "--batch", "0"}, "batch must be >= 1");
+  wrong({"train", data, "--resume"}, "--resume needs --out");
+  wrong({"train", data, "--wrong"}, "--wrong");
+  wrong({"train", data, "--steps", "2", "--epochs", "3"}, "--steps and --epochs: give one of them");
+  wrong({"eval", path("none"), data}, "none");
+  wrong({"predict", path("none"), path("none.jpg")}, "none");
+  wrong({"fly"}, "fly");
   write("torn/data_batch_1.bin", "abc");
-  expect({"train", path("torn")}, 2, "truncated");
+  wrong({"train", path("torn")}, "truncated");
   RunOptions alone;
   alone.environment = {"WORLD_SIZE=two"};
-  const Outcome outcome = conv({"train", data}, alone);
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_NE(outcome.err.find("WORLD_SIZE is no number: two"), std::string::npos) << outcome.err;
+  refused({"conv", "train", data}, {"WORLD_SIZE is no number: two"}, 2, alone);
   for (const char* sub : {"train", "eval", "predict"}) EXPECT_EQ(conv({sub, "--help"}).exit_code, 0);
 }
 
 // Photographs, by their folder: training and test split, prediction of a file.
 TEST_F(ConvCommand, ReadsImageFolders) {
-  const fs::path shared = shared_data();
-  if (shared.empty()) GTEST_SKIP() << "no ZEROLOSS_SHARED_DATA";
-  const std::string photos = shared / "photos";
+  ZEROLOSS_NEEDS_SHARED("photos");
+  const std::string photos = shared_data() / "photos";
   const Outcome trained = conv({"train", photos, "--crop", "resized", "--depth", "1", "--width", "4",
                                 "--batch", "8", "--steps", "4", "--out", path("run")});
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_NE(trained.out.find("16 training images and 8 test images, 2 classes"), std::string::npos)
       << trained.out;
-  const Outcome seen = conv({"predict", path("run"), photos + "/val/ants/Ant-1818.jpg", "--json"});
-  ASSERT_EQ(seen.exit_code, 0) << seen.err;
-  const Json classes = Json::parse(seen.out)[0]["classes"];
+  const Json classes =
+      answer({"conv", "predict", path("run"), photos + "/val/ants/Ant-1818.jpg"})[0]["classes"];
   ASSERT_EQ(classes.size(), 2U);
   EXPECT_NEAR(classes[0]["probability"].get<double>() + classes[1]["probability"].get<double>(), 1, 1e-12);
 }
 
 // A network with 2 blocks a stage learns 500 images of CIFAR-10 by heart.
 TEST_F(ConvCommand, SlowMemorizesCifar) {
-  const fs::path shared = shared_data();
-  if (shared.empty()) GTEST_SKIP() << "no ZEROLOSS_SHARED_DATA";
-  if (run_program("dwebp", {"-version"}).exit_code != 0) GTEST_SKIP() << "no dwebp (Debian: webp)";
-  const Outcome unpacked = run_program("python3", {shared / "unpack.py", "cifar-10", folder});
-  ASSERT_EQ(unpacked.exit_code, 0) << unpacked.err;
+  ZEROLOSS_NEEDS_CIFAR10(folder);
   std::istringstream options(
       "--n 500 --no-test --depth 2 --width 16 --batch 25 --epochs 80 --learning-rate 0.1 --schedule cosine "
       "--clip-norm 1 --weight-decay 0 --crop none --flip false --stop memorized --require memorized");

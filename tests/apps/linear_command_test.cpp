@@ -7,40 +7,20 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "support/command.hpp"
 #include "support/maps.hpp"
 #include "support/numpy.hpp"
-#include "support/subprocess.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/tensors.hpp"
 
 namespace zeroloss::test {
 namespace {
 
-using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
 namespace fs = std::filesystem;
 
-class LinearCommand : public TempFolder {
- protected:
-  Json answer(Arguments arguments) {
-    arguments.insert(arguments.begin(), "linear");
-    arguments.push_back("--json");
-    const Outcome outcome = zeroloss(arguments);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return Json::parse(outcome.out);
-  }
-  void refused(Arguments arguments, const std::vector<std::string>& texts, int code = 2) {
-    arguments.insert(arguments.begin(), "linear");
-    const Outcome outcome = zeroloss(arguments);
-    EXPECT_EQ(outcome.exit_code, code) << outcome.err;
-    EXPECT_EQ(outcome.out, "");
-    for (const auto& text : texts)
-      EXPECT_NE(outcome.err.find(text), std::string::npos) << text << "\n" << outcome.err;
-  }
-};
+class LinearCommand : public TempFolder {};
 
 TEST_F(LinearCommand, ConclusionComesFirst) {
   const Outcome outcome = zeroloss({"linear", "rotation:d=6"});
@@ -59,20 +39,20 @@ TEST_F(LinearCommand, ConclusionComesFirst) {
 }
 
 TEST_F(LinearCommand, JsonHasEveryKey) {
-  const std::vector<const char*> trained{"status",     "reason",      "steps",          "relative_misfit",
-                                         "risk",       "excess_risk", "gradient_norm",  "gradient_bound",
-                                         "max_norm",   "in_domain",   "left_domain_at", "largest_norm",
-                                         "least_ratio"};
-  const Json json = answer({"gaussian:d=5", "--layers", "12"});
-  for (const char* key :
-       {"data",       "digest", "options",       "conclusion",     "interrupted", "n",         "d",
-        "s_max",      "s_min",  "s_least",       "gamma",          "treatment",   "sigma_min", "sigma_max",
-        "least_risk", "layers", "layers_needed", "factorizations", "missing",     "training",  "seconds"})
-    EXPECT_TRUE(json.contains(key)) << key;
-  for (const char* key : trained) EXPECT_TRUE(json.contains(key)) << key;
+  using Keys = std::set<std::string>;
+  const Keys trained{"status",       "reason",        "steps",          "relative_misfit", "risk",
+                     "excess_risk",  "gradient_norm", "gradient_bound", "max_norm",        "in_domain",
+                     "largest_norm", "least_ratio",   "left_domain_at"};
+  const Json json = answer({"linear", "gaussian:d=5", "--layers", "12"});
+  Keys all{"data",       "digest", "options",       "conclusion",     "interrupted", "n",         "d",
+           "s_max",      "s_min",  "s_least",       "gamma",          "treatment",   "sigma_min", "sigma_max",
+           "least_risk", "layers", "layers_needed", "factorizations", "missing",     "training",  "seconds"};
+  all.insert(trained.begin(), trained.end());
+  EXPECT_EQ(keys(json), all);
+  ASSERT_EQ(json["training"].size(), 1u);
+  ASSERT_FALSE(json["factorizations"].empty());
   for (const Json& f : json["factorizations"]) {
-    for (const char* key : {"name", "layers", "max_norm", "bound", "reconstruction_error", "correction"})
-      EXPECT_TRUE(f.contains(key)) << key;
+    EXPECT_EQ(keys(f), (Keys{"name", "layers", "max_norm", "bound", "reconstruction_error", "correction"}));
     EXPECT_EQ(f["layers"], 12);
     EXPECT_LE(f["reconstruction_error"], 1e-12 * 5 * json["s_max"].get<double>());
   }
@@ -80,38 +60,40 @@ TEST_F(LinearCommand, JsonHasEveryKey) {
   EXPECT_GE(json["gradient_norm"], json["gradient_bound"]);
   EXPECT_LT(json["max_norm"], 1);
 
-  const Json untrained = answer({"gaussian:d=5", "--no-train"});
-  for (const char* key : trained) EXPECT_TRUE(untrained.at(key).is_null()) << key;
+  const Json untrained = answer({"linear", "gaussian:d=5", "--no-train"});
+  for (const std::string& key : trained) EXPECT_TRUE(untrained.at(key).is_null()) << key;
 }
 
 TEST_F(LinearCommand, ReadsDataMapsAndGenerators) {
   const RowMatrix X = gaussian(30, 3, 1), R = 2 * Matrix::Identity(3, 3) + 0.3 * gaussian(3, 3, 2);
   write_npz(path("d.npz"), {{"X", npy(X)}, {"Y", npy(X * R.transpose())}});
   const std::string map = write("R.npy", npy(R)), sigma = write("S.npy", npy(covariance(3, 3)));
-  const Json data = answer({path("d.npz")});
+  const Json data = answer({"linear", path("d.npz")});
   EXPECT_EQ(data["n"], 30);
   EXPECT_LE(data["least_risk"], 1e-25);
   EXPECT_EQ(data["status"], "converged");
-  const Json population = answer({"--map", map});
+  const Json population = answer({"linear", "--map", map});
   EXPECT_TRUE(population["n"].is_null());
   EXPECT_EQ(population["sigma_max"], 1);
   EXPECT_NEAR(population["s_max"].get<double>(), data["s_max"].get<double>(), 1e-12);
-  EXPECT_NE(answer({"--map", map, "--sigma", sigma})["sigma_max"], 1);
-  EXPECT_NEAR(answer({"rotation:d=4"})["s_min"].get<double>(), 1, 1e-14);
-  EXPECT_EQ(answer({"gaussian:d=4", "--seed", "5"})["s_max"], answer({"gaussian:d=4,seed=5"})["s_max"]);
+  EXPECT_NE(answer({"linear", "--map", map, "--sigma", sigma})["sigma_max"], 1);
+  EXPECT_NEAR(answer({"linear", "rotation:d=4"})["s_min"].get<double>(), 1, 1e-14);
+  EXPECT_EQ(answer({"linear", "gaussian:d=4", "--seed", "5"})["s_max"],
+            answer({"linear", "gaussian:d=4,seed=5"})["s_max"]);
 }
 
 TEST_F(LinearCommand, NegativeDeterminantsAreTreated) {
   const std::string odd = write("odd.npy", npy(RowMatrix(-2 * Matrix::Identity(3, 3)))),
                     even = write("even.npy", npy(RowMatrix{{1, 0.5}, {0, -1}}));
-  EXPECT_EQ(answer({"--map", odd})["treatment"], "flipped");
-  EXPECT_EQ(answer({"--map", odd, "--reflection", "augment", "--no-train"})["treatment"], "augmented");
-  const Json augmented = answer({"--map", even, "--layers", "6"});
+  EXPECT_EQ(answer({"linear", "--map", odd})["treatment"], "flipped");
+  EXPECT_EQ(answer({"linear", "--map", odd, "--reflection", "augment", "--no-train"})["treatment"],
+            "augmented");
+  const Json augmented = answer({"linear", "--map", even, "--layers", "6"});
   EXPECT_EQ(augmented["treatment"], "augmented");
   EXPECT_EQ(augmented["d"], 2);
   EXPECT_EQ(augmented["status"], "converged");
   EXPECT_NE(zeroloss({"linear", "--map", even}).out.find("det R < 0"), std::string::npos);
-  refused({"--map", even, "--reflection", "flip"}, {"odd d", "augment"});
+  refused({"linear", "--map", even, "--reflection", "flip"}, {"odd d", "augment"});
 }
 
 TEST_F(LinearCommand, DepthStudyIsAFolderWithFigures) {
@@ -122,11 +104,11 @@ TEST_F(LinearCommand, DepthStudyIsAFolderWithFigures) {
                            "convergence.vl.json"})
     EXPECT_TRUE(fs::exists(path("run") + "/" + file)) << file;
   EXPECT_FALSE(fs::exists(path("run.partial")));
-  const Json result = Json::parse(content(path("run/result.json")));
+  const Json result = json_of(path("run/result.json"));
   EXPECT_EQ(result["layers"], (Json{2, 6, 10, 14, 18, 22, 26, 30}));
   EXPECT_EQ(result["training"].size(), 8u);
-  EXPECT_EQ(Json::parse(content(path("run/manifest.json")))["kind"], "linear");
-  EXPECT_FALSE(Json::parse(content(path("run/norm.vl.json")))["data"]["values"].empty());
+  EXPECT_EQ(json_of(path("run/manifest.json"))["kind"], "linear");
+  EXPECT_FALSE(json_of(path("run/norm.vl.json"))["data"]["values"].empty());
 
   // Every row of metrics.csv keeps the inequality.
   std::istringstream metrics(content(path("run/metrics.csv")));
@@ -146,12 +128,12 @@ TEST_F(LinearCommand, DepthStudyIsAFolderWithFigures) {
   const TensorFile model = read_tensors(path("run/model.safetensors"));
   ASSERT_NE(model.find("descent"), nullptr);
   EXPECT_EQ(model.find("descent")->shape, (std::vector<Index>{30, 4, 4}));
-  refused({"rotation:d=4", "--out", path("run")}, {"exists already"});
+  refused({"linear", "rotation:d=4", "--out", path("run")}, {"exists already"});
   const Outcome single = zeroloss({"linear", "rotation:d=4", "--out", path("one")});
   ASSERT_EQ(single.exit_code, 0) << single.err;
   EXPECT_TRUE(fs::exists(path("one/descent.vl.json")));
-  const Json layers = Json::parse(content(path("one/layers.vl.json")))["data"]["values"];
-  const Json one = Json::parse(content(path("one/result.json")));
+  const Json layers = json_of(path("one/layers.vl.json"))["data"]["values"];
+  const Json one = json_of(path("one/result.json"));
   std::map<std::string, double> largest;
   for (const Json& point : layers)
     largest[point["curve"]] = std::max(largest[point["curve"]], point["y"].get<double>());
@@ -178,7 +160,7 @@ TEST_F(LinearCommand, PrintedNormsAreBounds) {
     const std::string words = outcome.out.substr(at, outcome.out.find(')', at) - at + 1);
     EXPECT_NE(words.find("(proved; "), std::string::npos) << words;
     const double printed = std::stod(words.substr(32));
-    const Json json = Json::parse(content(out + "/result.json"));
+    const Json json = json_of(out + "/result.json");
     const TensorFile model = read_tensors(out + "/model.safetensors");
     double least = std::numeric_limits<double>::infinity();
     for (const Json& f : json["factorizations"]) {
@@ -204,7 +186,8 @@ TEST_F(LinearCommand, WordsAreAboutWhatIsKnown) {
   const Outcome start = zeroloss({"linear", "rotation:d=5", "--max-steps", "0"});
   EXPECT_NE(start.out.find("by the landscape inequality: 1 (computed)"), std::string::npos) << start.out;
   const std::string near = write("N.npy", npy(RowMatrix{{1, 1}, {1, 1 + 0x1p-52}}));
-  refused({"--map", near}, {"numerically singular", "computed singular values go from 2 down to 1."});
+  refused({"linear", "--map", near},
+          {"numerically singular", "computed singular values go from 2 down to 1."});
   const Outcome edge = zeroloss({"linear", "--map", write("E.npy", npy(RowMatrix{{16}})), "--layers", "4",
                                  "--no-train", "--require", "small-norm"});
   EXPECT_EQ(edge.exit_code, 1) << edge.out;  // 16 = 2^4: the norms are 1, not below
@@ -231,39 +214,40 @@ TEST_F(LinearCommand, TooFewLayersAreSaid) {
 TEST_F(LinearCommand, BadDataIsNamed) {
   const RowMatrix X = gaussian(10, 3, 1);
   write_npz(path("wide.npz"), {{"X", npy(X)}, {"Y", npy(gaussian(10, 2, 2))}});
-  refused({path("wide.npz")}, {"Y must have d columns", "expected 3; found 2"});
-  refused({"digits"}, {"Y must have d columns"});
-  refused({path("absent.npz")}, {"absent.npz", "no such file"});
+  refused({"linear", path("wide.npz")}, {"Y must have d columns", "expected 3; found 2"});
+  refused({"linear", "digits"}, {"Y must have d columns"});
+  refused({"linear", path("absent.npz")}, {"absent.npz", "no such file"});
   RowMatrix flat = X;
   flat.col(1) = flat.col(0);
   write_npz(path("flat.npz"), {{"X", npy(flat)}, {"Y", npy(X)}});
-  refused({path("flat.npz")}, {"X^T X is numerically singular", "rank is 2", "d is 3"});
+  refused({"linear", path("flat.npz")}, {"X^T X is numerically singular", "rank is 2", "d is 3"});
   RowMatrix broken = X;
   broken(7, 2) = std::nan("");
   write_npz(path("nan.npz"), {{"X", npy(broken)}, {"Y", npy(X)}});
-  refused({path("nan.npz")}, {"nan.npz", "row 7, column 2"});
+  refused({"linear", path("nan.npz")}, {"nan.npz", "row 7, column 2"});
   const std::string singular = write("R.npy", npy(RowMatrix{{1, 2}, {2, 4}}));
-  refused({"--map", singular}, {"R is numerically singular", "rank is 1", "d is 2"});
+  refused({"linear", "--map", singular}, {"R is numerically singular", "rank is 1", "d is 2"});
   const std::string sigma = write("S.npy", npy(RowMatrix{{1, 0}, {0, 0}}));
-  refused({"--map", write("I.npy", npy(RowMatrix(Matrix::Identity(2, 2)))), "--sigma", sigma},
+  refused({"linear", "--map", write("I.npy", npy(RowMatrix(Matrix::Identity(2, 2)))), "--sigma", sigma},
           {"Sigma is numerically singular"});
-  refused({"--map", path("none.npy")}, {"none.npy"});
-  refused({"gaussian:d=0"}, {"d must be an integer >= 1"});
+  refused({"linear", "--map", path("none.npy")}, {"none.npy"});
+  refused({"linear", "gaussian:d=0"}, {"d must be an integer >= 1"});
 }
 
 TEST_F(LinearCommand, WrongUseIsNamed) {
-  refused({}, {"give a problem"});
-  refused({"rotation:d=3", "--map", "R.npy"}, {"not both"});
-  refused({"rotation:d=3", "--sigma", "S.npy"}, {"--sigma goes with --map"});
+  refused({"linear"}, {"give a problem"});
+  refused({"linear", "rotation:d=3", "--map", "R.npy"}, {"not both"});
+  refused({"linear", "rotation:d=3", "--sigma", "S.npy"}, {"--sigma goes with --map"});
   for (const char* layers : {"0", "-3", "x", "5:2", "2:9:0", "1:2:3:4", "2:", ":3", "1.5", ""})
-    refused({"rotation:d=3", "--layers", layers}, {"layers must be a number >= 1 or a range"});
-  refused({"rotation:d=3", "--layers", "1:100000"}, {"at most 10000 depths"});
-  refused({"rotation:d=3", "--step", "0"}, {"step must be a number > 0"});
-  refused({"rotation:d=3", "--max-steps", "-1"}, {"max_steps"});
-  refused({"rotation:d=3", "--tolerance", "0"}, {"tolerance"});
-  refused({"rotation:d=3", "--reflection", "mirror"}, {"--reflection"});
-  refused({"rotation:d=3", "--require", "certified"}, {"--require"});
-  refused({"rotation:d=300", "--layers", "1000000", "--no-train"}, {"needs", "try fewer layers"}, 3);
+    refused({"linear", "rotation:d=3", "--layers", layers}, {"layers must be a number >= 1 or a range"});
+  refused({"linear", "rotation:d=3", "--layers", "1:100000"}, {"at most 10000 depths"});
+  refused({"linear", "rotation:d=3", "--step", "0"}, {"step must be a number > 0"});
+  refused({"linear", "rotation:d=3", "--max-steps", "-1"}, {"max_steps"});
+  refused({"linear", "rotation:d=3", "--tolerance", "0"}, {"tolerance"});
+  refused({"linear", "rotation:d=3", "--reflection", "mirror"}, {"--reflection"});
+  refused({"linear", "rotation:d=3", "--require", "certified"}, {"--require"});
+  refused({"linear", "rotation:d=300", "--layers", "1000000", "--no-train"}, {"needs", "try fewer layers"},
+          3);
   const Outcome help = zeroloss({"linear", "--help"});
   EXPECT_EQ(help.exit_code, 0);
   for (const char* flag : {"--map", "--sigma", "--layers", "--step", "--reflection"})

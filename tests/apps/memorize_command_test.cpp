@@ -2,39 +2,20 @@
 // make of it.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "support/command.hpp"
 #include "support/python.hpp"
 #include "support/shared_data.hpp"
-#include "support/subprocess.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/tensors.hpp"
 
 namespace zeroloss::test {
 namespace {
 
-using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
 namespace fs = std::filesystem;
 
-class MemorizeCommand : public TempFolder {
- protected:
-  static Json answer(Arguments arguments, int exit_code = 0) {
-    arguments.insert(arguments.begin(), "memorize");
-    arguments.push_back("--json");
-    const Outcome outcome = zeroloss(arguments);
-    EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
-    return Json::parse(outcome.out);
-  }
-  static void refuses(Arguments arguments, const std::string& reason, int exit_code = 2) {
-    arguments.insert(arguments.begin(), "memorize");
-    const Outcome outcome = zeroloss(arguments);
-    EXPECT_EQ(outcome.exit_code, exit_code) << reason;
-    EXPECT_NE(outcome.err.find(reason), std::string::npos) << outcome.err;
-    EXPECT_EQ(outcome.out, "");
-  }
-};
+class MemorizeCommand : public TempFolder {};
 
 TEST_F(MemorizeCommand, ConclusionComesFirst) {
   const Outcome outcome = zeroloss({"memorize", "digits", "--hidden", "8"});
@@ -52,38 +33,41 @@ TEST_F(MemorizeCommand, ConclusionComesFirst) {
 }
 
 TEST_F(MemorizeCommand, JsonHasEveryKey) {
-  const Json json = answer({"digits", "--labels", "random"});
-  for (const char* key : {"data",
-                          "digest",
-                          "labels",
-                          "options",
-                          "conclusion",
-                          "status",
-                          "n",
-                          "d",
-                          "r",
-                          "n_distinct",
-                          "correct",
-                          "hidden",
-                          "blocks",
-                          "parameters",
-                          "max_error",
-                          "min_margin",
-                          "margin",
-                          "closest",
-                          "theorem_parameters",
-                          "wrong",
-                          "tried",
-                          "build_s",
-                          "verify_s"})
-    EXPECT_TRUE(json.contains(key)) << key;
+  using Keys = std::set<std::string>;
+  const Json json = answer({"memorize", "digits", "--labels", "random"});
+  EXPECT_EQ(keys(json), (Keys{"data",
+                              "digest",
+                              "labels",
+                              "options",
+                              "conclusion",
+                              "status",
+                              "n",
+                              "d",
+                              "r",
+                              "n_distinct",
+                              "correct",
+                              "hidden",
+                              "blocks",
+                              "parameters",
+                              "max_error",
+                              "min_margin",
+                              "margin",
+                              "closest",
+                              "theorem_parameters",
+                              "wrong",
+                              "tried",
+                              "build_s",
+                              "verify_s"}));
   EXPECT_EQ(json["status"], "memorized");
   EXPECT_EQ(json["labels"], "random");
   EXPECT_EQ(json["correct"], 1797);
   EXPECT_EQ(json["hidden"], 2);
   EXPECT_EQ(json["margin"], 1e-9);
   EXPECT_NEAR(json["theorem_parameters"], 1797 * std::log(1797.0) + 100, 1e-6);
-  EXPECT_EQ(json["tried"].size(), 1u);
+  ASSERT_EQ(json["tried"].size(), 1u);
+  EXPECT_EQ(keys(json["tried"][0]), (Keys{"hidden", "first_layer", "correct", "min_margin"}));
+  ASSERT_FALSE(json["closest"].empty());
+  EXPECT_EQ(keys(json["closest"][0]), (Keys{"record", "label"}));
   EXPECT_LT(json["max_error"], 1e-6);
 }
 
@@ -95,24 +79,22 @@ TEST_F(MemorizeCommand, RunFolderIsWholeAndItsModelPredicts) {
                            "run/margins.vl.json"})
     EXPECT_TRUE(fs::exists(path(file))) << file;
   EXPECT_FALSE(fs::exists(path("run.partial")));
-  const Json result = Json::parse(content(path("run/result.json")));
+  const Json result = json_of(path("run/result.json"));
   const std::string metrics = content(path("run/metrics.csv"));
   EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), result["blocks"].get<int>() + 1);
-  EXPECT_EQ(Json::parse(content(path("run/manifest.json")))["kind"], "memorize");
-  EXPECT_FALSE(Json::parse(content(path("run/margins.vl.json")))["data"]["values"].empty());
+  EXPECT_EQ(json_of(path("run/manifest.json"))["kind"], "memorize");
+  EXPECT_FALSE(json_of(path("run/margins.vl.json"))["data"]["values"].empty());
 
   const Outcome predicted = zeroloss({"predict", path("run"), "digits"});
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
   EXPECT_NE(predicted.out.find("digits: all 1,797 points are right\n"), std::string::npos) << predicted.out;
   EXPECT_NE(predicted.out.find(": memoriser of 225 residual blocks of width 8, float32\n"), std::string::npos)
       << predicted.out;
-  const Json found = Json::parse(zeroloss({"predict", path("run"), "digits", "--json"}).out);
+  const Json found = answer({"predict", path("run"), "digits"});
   EXPECT_EQ(found["kind"], "memorizer");
   EXPECT_EQ(found["error"], 0);
 
-  const Outcome again = zeroloss(command);
-  EXPECT_EQ(again.exit_code, 2);
-  EXPECT_NE(again.err.find("exists already"), std::string::npos) << again.err;
+  refused(command, {"exists already"});
 
   const Outcome exported = zeroloss({"export", path("run"), path("a.onnx")});
   EXPECT_EQ(exported.out, path("a.onnx") + ": x [batch, 64] float32 -> y [batch, 10], label [batch] int64\n");
@@ -147,7 +129,7 @@ TEST_F(MemorizeCommand, RegressionAndOneClassName) {
   EXPECT_NE(outcome.out.find("every one of 100 points is memorised to within "), std::string::npos)
       << outcome.out;
   EXPECT_NE(outcome.out.find(" by 50 residual blocks of width 2"), std::string::npos) << outcome.out;
-  const Json found = Json::parse(zeroloss({"predict", path("run"), "sphere:n=100,d=6", "--json"}).out);
+  const Json found = answer({"predict", path("run"), "sphere:n=100,d=6"});
   EXPECT_LT(found["error"], 1e-9);
   EXPECT_EQ(zeroloss({"export", path("run"), path("b.onnx")}).out,
             path("b.onnx") + ": x [batch, 6] float64 -> y [batch, 1]\n");
@@ -155,14 +137,13 @@ TEST_F(MemorizeCommand, RegressionAndOneClassName) {
 
 TEST_F(MemorizeCommand, FailureIsAnAnswerAndRequireMakesItAnExitCode) {
   const std::string close = write("close.csv", "a,b,label\n1,2,x\n1.0000001,2,y\n3,1,x\n-1,4,y\n");
-  const Arguments single{close, "--precision", "float32"};
+  const Arguments single{"memorize", close, "--precision", "float32"};
   const Json json = answer(single);
   EXPECT_EQ(json["status"], "not_separated");
   EXPECT_EQ(json["max_error"], nullptr);
   EXPECT_EQ(json["closest"].size(), 2u);
-  EXPECT_EQ(answer({close})["status"], "memorized");
-  const Outcome required =
-      zeroloss({"memorize", close, "--precision", "float32", "--require", "memorized", "--out", path("run")});
+  EXPECT_EQ(answer({"memorize", close})["status"], "memorized");
+  const Outcome required = zeroloss(with(single, {"--require", "memorized", "--out", path("run")}));
   EXPECT_EQ(required.exit_code, 1);
   EXPECT_NE(required.out.find("not memorised: samples 1 (label y) and 0 (label x)"), std::string::npos)
       << required.out;
@@ -172,7 +153,7 @@ TEST_F(MemorizeCommand, FailureIsAnAnswerAndRequireMakesItAnExitCode) {
 }
 
 TEST_F(MemorizeCommand, ThePapersConstruction) {
-  const Json json = answer({"sphere:n=30,d=100,y=sign", "--construction", "paper"});
+  const Json json = answer({"memorize", "sphere:n=30,d=100,y=sign", "--construction", "paper"});
   EXPECT_EQ(json["status"], "memorized");
   const Outcome outcome = zeroloss({"memorize", "digits", "--construction", "paper", "--hidden", "64"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -183,18 +164,18 @@ TEST_F(MemorizeCommand, ThePapersConstruction) {
 
 TEST_F(MemorizeCommand, BadUsageAndBadDataAreNamed) {
   EXPECT_NE(zeroloss({"memorize", "--help"}).out.find("--construction"), std::string::npos);
-  refuses({"digits", "--hidden", "0"}, "memorize: hidden must be >= 1; got 0");
-  refuses({"digits", "--hidden", "many"}, "--hidden");
-  refuses({"digits", "--width", "3"}, "--width");
-  refuses({"digits", "--margin", "1"}, "margin must be in (0, 0.25]; got 1");
-  refuses({"digits", "--precision", "float16"}, "--precision");
-  refuses({"sphere:n=9,d=3", "--construction", "paper"}, "construction paper is for classes");
-  refuses({path("absent.csv")}, "absent.csv");
-  refuses({write("nan.csv", "a,b,label\n1,2,x\nnan,1,y\n")}, "nan.csv");
-  refuses({write("same.csv", "a,b,label\n1,2,x\n4,1,y\n1,2,y\n")},
-          "samples 0 (label x) and 2 (label y) are the same point");
-  refuses({write("none.csv", "a,b\n1,2\n4,1\n")}, "memorize needs targets");
-  refuses({"digits", "--hidden", "100000000"}, "hidden width 100000000 needs", 3);
+  refused({"memorize", "digits", "--hidden", "0"}, {"memorize: hidden must be >= 1; got 0"});
+  refused({"memorize", "digits", "--hidden", "many"}, {"--hidden"});
+  refused({"memorize", "digits", "--width", "3"}, {"--width"});
+  refused({"memorize", "digits", "--margin", "1"}, {"margin must be in (0, 0.25]; got 1"});
+  refused({"memorize", "digits", "--precision", "float16"}, {"--precision"});
+  refused({"memorize", "sphere:n=9,d=3", "--construction", "paper"}, {"construction paper is for classes"});
+  refused({"memorize", path("absent.csv")}, {"absent.csv"});
+  refused({"memorize", write("nan.csv", "a,b,label\n1,2,x\nnan,1,y\n")}, {"nan.csv"});
+  refused({"memorize", write("same.csv", "a,b,label\n1,2,x\n4,1,y\n1,2,y\n")},
+          {"samples 0 (label x) and 2 (label y) are the same point"});
+  refused({"memorize", write("none.csv", "a,b\n1,2\n4,1\n")}, {"memorize needs targets"});
+  refused({"memorize", "digits", "--hidden", "100000000"}, {"hidden width 100000000 needs"}, 3);
 }
 
 TEST_F(MemorizeCommand, StopsOnInterrupt) {
@@ -213,22 +194,19 @@ TEST_F(MemorizeCommand, StopsOnInterrupt) {
 
 // All 50,000 training images of CIFAR-10: true and random labels, and ONNX Runtime on the exported files.
 TEST_F(MemorizeCommand, SlowCifar10) {
-  const fs::path shared = shared_data();
-  if (shared.empty()) GTEST_SKIP() << "no ZEROLOSS_SHARED_DATA";
-  if (run_program("dwebp", {"-version"}).exit_code != 0) GTEST_SKIP() << "no dwebp (Debian: webp)";
-  const Outcome unpacked = run_program("python3", {shared / "unpack.py", "cifar-10", folder});
-  ASSERT_EQ(unpacked.exit_code, 0) << unpacked.err;
+  ZEROLOSS_NEEDS_CIFAR10(folder);
   const std::string images = path("cifar-10-batches-bin");
   for (const std::string hidden : {"16", "4"})
     for (const std::string labels : {"given", "random"}) {
       SCOPED_TRACE("k = " + hidden + ", labels " + labels);
       const std::string run = path(labels + hidden);
-      const Json json =
-          answer({images, "--hidden", hidden, "--labels", labels, "--precision", "float32", "--out", run});
+      const Json json = answer({"memorize", images, "--hidden", hidden, "--labels", labels, "--precision",
+                                "float32", "--out", run});
       EXPECT_EQ(json["n"], 50000);
       EXPECT_EQ(json["correct"], 50000) << json["conclusion"];
       EXPECT_EQ(json["parameters"], hidden == "16" ? 1699422 : 462438);
-      if (labels == "random" || !has_python()) continue;
+      if (labels == "random") continue;
+      ZEROLOSS_NEEDS_PYTHON();
       ASSERT_EQ(zeroloss({"export", run, path("cifar.onnx")}).exit_code, 0);
       const Outcome onnx = run_python("apps/cifar_onnx.py", {images, path("cifar.onnx")});
       ASSERT_EQ(onnx.exit_code, 0) << onnx.err;

@@ -2,17 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "support/command.hpp"
 #include "support/python.hpp"
-#include "support/subprocess.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/network/model.hpp"
 
 namespace zeroloss::test {
 namespace {
-
-using Json = nlohmann::json;
 
 /// Output k is relu(x_k): the larger coordinate's name is predicted. Names of two classes: the sign of x_0 -
 /// x_1.
@@ -38,20 +35,9 @@ class Predict : public TempFolder {
   }
   std::string model(const std::vector<std::string>& names) { return save(chooser(names)); }
 
-  Outcome predict(const std::string& file, const std::string& csv, std::vector<std::string> more = {}) {
-    more.insert(more.begin(), {"predict", file, write("points.csv", csv)});
-    return zeroloss(more);
-  }
-  Json answer(const std::string& file, const std::string& csv, std::vector<std::string> more = {}) {
-    more.push_back("--json");
-    const Outcome outcome = predict(file, csv, more);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return Json::parse(outcome.out);
-  }
-  void refuses(const Outcome& outcome, const std::string& reason) {
-    EXPECT_EQ(outcome.exit_code, 2);
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_NE(outcome.err.find(reason), std::string::npos) << outcome.err;
+  /// predict on the points of this table.
+  Arguments predict(const std::string& file, const std::string& csv, const Arguments& more = {}) {
+    return with({"predict", file, write("points.csv", csv)}, more);
   }
 
   const std::vector<std::string> three{"ant", "bee", "cow"};
@@ -60,7 +46,7 @@ class Predict : public TempFolder {
 };
 
 TEST_F(Predict, SaysHowManyAreRightAndWhichAreNot) {
-  const Outcome outcome = predict(model(three), labelled);
+  const Outcome outcome = zeroloss(predict(model(three), labelled));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, path("points.csv") + ": 60.0 % of 5 points right\n" + path("model.safetensors") +
                              ": two-layer relu network of width 1, float64\n"
@@ -77,7 +63,7 @@ TEST_F(Predict, SaysHowManyAreRightAndWhichAreNot) {
 }
 
 TEST_F(Predict, JsonHasEveryKey) {
-  const Json found = answer(model(three), labelled);
+  const Json found = answer(predict(model(three), labelled));
   EXPECT_EQ(found, Json({{"model", path("model.safetensors")},
                          {"kind", "two_layer"},
                          {"data", path("points.csv")},
@@ -88,39 +74,39 @@ TEST_F(Predict, JsonHasEveryKey) {
 }
 
 TEST_F(Predict, WithoutLabelsThereIsNoError) {
-  const Json found = answer(model(three), "a,b,c\n3,1,2\n0,5,1\n");
+  const Json found = answer(predict(model(three), "a,b,c\n3,1,2\n0,5,1\n"));
   EXPECT_EQ(found.at("error"), nullptr);
   EXPECT_EQ(found.at("predictions"), Json({"ant", "bee"}));
-  const Outcome outcome = predict(path("model.safetensors"), "a,b,c\n3,1,2\n0,5,1\n");
+  const Outcome outcome = zeroloss(predict(path("model.safetensors"), "a,b,c\n3,1,2\n0,5,1\n"));
   EXPECT_NE(outcome.out.find("2 points, no labels to compare with\n"), std::string::npos) << outcome.out;
 }
 
 TEST_F(Predict, ClassesAreMatchedByName) {
   // "ant" is missing in the data and "dog" is one that the model does not know; the order is another one.
   const std::string csv = "a,b,c,label\n0,5,1,cow\n0,1,5,cow\n0,5,1,bee\n0,7,1,dog\n";
-  EXPECT_EQ(answer(model(three), csv).at("error"), 0.5);
-  const Outcome outcome = predict(path("model.safetensors"), csv);
+  EXPECT_EQ(answer(predict(model(three), csv)).at("error"), 0.5);
+  const Outcome outcome = zeroloss(predict(path("model.safetensors"), csv));
   EXPECT_NE(outcome.out.find("dog         1      1  100.0 %  bee (a class the model does not know)\n"),
             std::string::npos)
       << outcome.out;
-  EXPECT_EQ(answer(model({"cow", "bee", "ant"}), labelled).at("predictions"),
+  EXPECT_EQ(answer(predict(model({"cow", "bee", "ant"}), labelled)).at("predictions"),
             Json({"cow", "bee", "bee", "cow", "ant"}));
-  refuses(predict(path("model.safetensors"), "a,b,c,label\n1,2,3,x\n3,2,1,y\n"),
-          "none of its classes (x, y) is one of the model's (cow, bee, ant)");
+  refused(predict(path("model.safetensors"), "a,b,c,label\n1,2,3,x\n3,2,1,y\n"),
+          {"none of its classes (x, y) is one of the model's (cow, bee, ant)"});
 }
 
 TEST_F(Predict, NamesInOtherEncodingsAreTheSameNames) {
   const std::string csv = "a,b,label\n1,2,gr\xFCn\n2,1,rot\n";
-  EXPECT_EQ(answer(model({"gr\xFCn", "rot"}), csv).at("error"), 0);
-  EXPECT_EQ(answer(path("model.safetensors"), csv).at("predictions"), Json({"gr\xC3\xBCn", "rot"}));
+  EXPECT_EQ(answer(predict(model({"gr\xFCn", "rot"}), csv)).at("error"), 0);
+  EXPECT_EQ(answer(predict(path("model.safetensors"), csv)).at("predictions"), Json({"gr\xC3\xBCn", "rot"}));
 }
 
 TEST_F(Predict, TwoClassesByTheSign) {
   const std::string csv = "a,b,label\n2,1,yes\n1,2,no\n1,1,yes\n";
-  const Json found = answer(model({"no", "yes"}), csv);
+  const Json found = answer(predict(model({"no", "yes"}), csv));
   EXPECT_EQ(found.at("error"), 0);
   EXPECT_EQ(found.at("outputs"), Json({{1}, {-1}, {0}}));
-  const Outcome outcome = predict(path("model.safetensors"), csv);
+  const Outcome outcome = zeroloss(predict(path("model.safetensors"), csv));
   EXPECT_NE(outcome.out.find(": all 3 points are right\n"), std::string::npos) << outcome.out;
   EXPECT_EQ(outcome.out.find("wrong\n"), std::string::npos);
 }
@@ -128,7 +114,7 @@ TEST_F(Predict, TwoClassesByTheSign) {
 TEST_F(Predict, AlmostAllIsNotAll) {
   std::string csv = "a,b,label\n1,2,yes\n";
   for (int i = 0; i < 2999; ++i) csv += "2,1,yes\n1,2,no\n";
-  const Outcome outcome = predict(model({"no", "yes"}), csv);
+  const Outcome outcome = zeroloss(predict(model({"no", "yes"}), csv));
   EXPECT_NE(outcome.out.find(": 99.9 % of 5,999 points right\n"), std::string::npos) << outcome.out;
 }
 
@@ -139,21 +125,21 @@ TEST_F(Predict, Regression) {
   const std::string file = save(network);
   // f = relu(a) - relu(b): 1, -1, 3; integers that would pass as classes, were the model not for regression
   const std::string csv = "a,b,y\n2,1,1\n1,2,-1\n3,0,0\n";
-  const Json found = answer(file, csv);
+  const Json found = answer(predict(file, csv));
   EXPECT_EQ(found.at("predictions"), Json({1, -1, 3}));
   EXPECT_DOUBLE_EQ(found.at("error").get<double>(), 3 / std::sqrt(2.0));
-  const Outcome outcome = predict(file, csv, {"--out", path("out.csv")});
+  const Outcome outcome = zeroloss(predict(file, csv, {"--out", path("out.csv")}));
   EXPECT_NE(outcome.out.find(": relative misfit 2.12 on 3 points\n"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("  sample  target  predicted\n       2       0          3\n"), std::string::npos)
       << outcome.out;
   EXPECT_EQ(content(path("out.csv")), "record,target,predicted\n0,1,1\n1,-1,-1\n2,0,3\n");
-  EXPECT_EQ(answer(file, "a,b\n2,1\n").at("predictions"), Json({1}));
-  refuses(predict(file, csv, {"--task", "classification"}), "the model was trained for regression");
+  EXPECT_EQ(answer(predict(file, "a,b\n2,1\n")).at("predictions"), Json({1}));
+  refused(predict(file, csv, {"--task", "classification"}), {"the model was trained for regression"});
 }
 
 TEST_F(Predict, WritesEveryPointAsCsv) {
-  const Outcome outcome = predict(model({"a,b", "c\"d", "e"}), "a,b,c,label\n3,1,2,e\n0.1,5,1,\"a,b\"\n",
-                                  {"--out", path("out.csv")});
+  const Outcome outcome = zeroloss(predict(
+      model({"a,b", "c\"d", "e"}), "a,b,c,label\n3,1,2,e\n0.1,5,1,\"a,b\"\n", {"--out", path("out.csv")}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(content(path("out.csv")),
             "record,label,predicted,\"output_a,b\",\"output_c\"\"d\",output_e\n"
@@ -162,7 +148,8 @@ TEST_F(Predict, WritesEveryPointAsCsv) {
 }
 
 TEST_F(Predict, RecordsAreThoseOfTheSource) {
-  const Outcome outcome = predict(model(three), labelled, {"--classes", "bee,cow", "--out", path("out.csv")});
+  const Outcome outcome =
+      zeroloss(predict(model(three), labelled, {"--classes", "bee,cow", "--out", path("out.csv")}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find(": 50.0 % of 4 points right\n"), std::string::npos) << outcome.out;
   EXPECT_EQ(content(path("out.csv")).substr(0, 66),
@@ -172,28 +159,27 @@ TEST_F(Predict, RecordsAreThoseOfTheSource) {
 TEST_F(Predict, ARunFolderNamesItsModel) {
   std::filesystem::create_directory(path("run"));
   save(chooser(three), "run/model.safetensors");
-  EXPECT_EQ(answer(path("run"), labelled).at("error"), 0.4);
+  EXPECT_EQ(answer(predict(path("run"), labelled)).at("error"), 0.4);
   EXPECT_EQ(zeroloss({"export", path("run"), path("a.onnx")}).exit_code, 0);
 }
 
 TEST_F(Predict, RefusesWhatDoesNotFit) {
-  refuses(predict(path("absent"), labelled), "absent: no such file");
-  refuses(predict(write("text", "not a model"), labelled), "not a safetensors file");
+  refused(predict(path("absent"), labelled), {"absent: no such file"});
+  refused(predict(write("text", "not a model"), labelled), {"not a safetensors file"});
   write_tensors(path("tensors"), {}, {});
-  refuses(predict(path("tensors"), labelled), "not a model of zeroloss");
+  refused(predict(path("tensors"), labelled), {"not a model of zeroloss"});
   write_tensors(path("conv"), {}, {{"kind", "conv"}});
-  refuses(predict(path("conv"), labelled), "a model of kind 'conv'");
-  refuses(predict(model(three), "a,b,label\n1,2,ant\n2,1,bee\n"), "2 features; the network was trained on 3");
-  refuses(zeroloss({"predict", path("model.safetensors")}), "data");
-  refuses(zeroloss({"export", path("conv"), path("a.onnx")}), "kind 'conv'");
-  refuses(zeroloss({"export", path("model.safetensors")}), "file");
+  refused(predict(path("conv"), labelled), {"a model of kind 'conv'"});
+  refused(predict(model(three), "a,b,label\n1,2,ant\n2,1,bee\n"),
+          {"2 features; the network was trained on 3"});
+  refused({"predict", path("model.safetensors")}, {"data"});
+  refused({"export", path("conv"), path("a.onnx")}, {"kind 'conv'"});
+  refused({"export", path("model.safetensors")}, {"file"});
 }
 
 TEST_F(Predict, AFileThatCannotBeWrittenIsReported) {
-  const Outcome outcome = predict(model(three), labelled, {"--out", path("absent/out.csv")});
-  EXPECT_EQ(outcome.exit_code, 3);
-  EXPECT_NE(outcome.err.find("absent/out.csv"), std::string::npos) << outcome.err;
-  EXPECT_EQ(zeroloss({"export", path("model.safetensors"), path("absent/a.onnx")}).exit_code, 3);
+  refused(predict(model(three), labelled, {"--out", path("absent/out.csv")}), {"absent/out.csv"}, 3);
+  refused({"export", path("model.safetensors"), path("absent/a.onnx")}, {"absent/a.onnx"}, 3);
 }
 
 TEST_F(Predict, ExportGivesOnnxRuntimeTheSameAnswers) {

@@ -2,19 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 
+#include "support/command.hpp"
 #include "support/sqlite.hpp"
-#include "support/subprocess.hpp"
 #include "support/temp_folder.hpp"
 
 namespace zeroloss::test {
 namespace {
 
-using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
 namespace fs = std::filesystem;
 
 class SweepCommand : public TempFolder {};
@@ -22,25 +19,6 @@ class SweepCommand : public TempFolder {};
 // Some cells always succeed, some never, some now and then.
 const Arguments kMixed{"sweep",       "sphere:n=12", "--d",      "1:4", "--width",     "4:52:16",
                        "--max-steps", "1000",        "--trials", "4",   "--tolerance", "0.1"};
-
-Arguments with(Arguments arguments, const Arguments& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
-Json answer(const Arguments& arguments) {
-  const Outcome outcome = zeroloss(with(arguments, {"--json"}));
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  return Json::parse(outcome.out, nullptr, false);
-}
-
-void refused(const Arguments& arguments, const std::vector<std::string>& texts) {
-  const Outcome outcome = zeroloss(arguments);
-  EXPECT_EQ(outcome.exit_code, 2) << testing::PrintToString(arguments);
-  EXPECT_EQ(outcome.out, "");
-  for (const auto& text : texts)
-    EXPECT_NE(outcome.err.find(text), std::string::npos) << text << "\n" << outcome.err;
-}
 
 // ---- axes ----
 
@@ -212,8 +190,8 @@ TEST_F(SweepCommand, RunFolderIsWhole) {
   std::sort(files.begin(), files.end());
   EXPECT_EQ(files, (std::vector<std::string>{"heat.vl.json", "manifest.json", "metrics.csv", "result.json",
                                              "trials.db"}));
-  EXPECT_EQ(Json::parse(content(path("run/result.json"))), json);
-  EXPECT_EQ(Json::parse(content(path("run/manifest.json")))["options"]["width"], Json({4, 20, 36, 52}));
+  EXPECT_EQ(json_of(path("run/result.json")), json);
+  EXPECT_EQ(json_of(path("run/manifest.json"))["options"]["width"], Json({4, 20, 36, 52}));
 
   const Rows rows =
       sqlite(path("run/trials.db"),
@@ -232,7 +210,7 @@ TEST_F(SweepCommand, RunFolderIsWhole) {
 
   const std::string metrics = content(path("run/metrics.csv"));
   EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 17);
-  const Json figure = Json::parse(content(path("run/heat.vl.json")));
+  const Json figure = json_of(path("run/heat.vl.json"));
   EXPECT_EQ(figure["layer"][0]["data"]["values"].size(), 16u);
   std::size_t points = 0;
   for (const Json& line : figure["layer"].back()["data"]["values"]) {
@@ -255,7 +233,7 @@ TEST_F(SweepCommand, EveryPanelHasItsFigure) {
     std::vector<std::pair<std::string, Json>> found;
     for (const auto& entry : fs::directory_iterator(path("run")))
       if (entry.path().filename().string().starts_with("heat"))
-        found.emplace_back(entry.path().filename(), Json::parse(content(entry.path())));
+        found.emplace_back(entry.path().filename(), json_of(entry.path()));
     std::sort(found.begin(), found.end());
     return found;
   };

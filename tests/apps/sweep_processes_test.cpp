@@ -1,38 +1,27 @@
 // zeroloss sweep through Ctrl-C, kill -9, full disks and in several processes at once: the same store as
 // undisturbed.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <thread>
 
+#include "support/command.hpp"
 #include "support/full_disk.hpp"
 #include "support/sqlite.hpp"
-#include "support/subprocess.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss::test {
 namespace {
 
-using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
 namespace fs = std::filesystem;
 
 // Some 200 trials of a few milliseconds each.
 const Arguments kSweep{"sweep",    "sphere:n=60", "--d",         "4,8",  "--width",     "20,40,60",
                        "--trials", "40",          "--max-steps", "4000", "--tolerance", "0.1"};
 const RunOptions kTwoThreads{.environment = {"OMP_NUM_THREADS=2"}};
-
-Arguments with(Arguments arguments, const Arguments& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
 
 class SweepProcesses : public TempFolder {
  protected:
@@ -66,9 +55,7 @@ TEST_F(SweepProcesses, CtrlCSaysHowToGoOn) {
   EXPECT_EQ(stored("SELECT count(*) FROM claims") + stored("SELECT count(*) FROM workers"), 0);
   EXPECT_NE(stopped.out.find(std::to_string(stored()) + " trials"), std::string::npos) << stopped.out;
 
-  const Outcome other = zeroloss(with(sweep, {"--seed", "1"}));
-  EXPECT_EQ(other.exit_code, 2);
-  EXPECT_NE(other.err.find("its seed is 0, not 1"), std::string::npos) << other.err;
+  refused(with(sweep, {"--seed", "1"}), {"its seed is 0, not 1"});
 
   std::smatch command;
   ASSERT_TRUE(
@@ -100,21 +87,10 @@ TEST_F(SweepProcesses, SlowKilledTenTimesItFindsTheSame) {
   long before = 0;
   int kills = 0, grown = 0;
   for (int kill_no = 0; kill_no < 10; ++kill_no) {
-    const pid_t child = fork();
-    if (child == 0) {
-      setenv("OMP_NUM_THREADS", "2", 1);
-      std::vector<char*> argv{const_cast<char*>(ZEROLOSS_COMMAND)};
-      for (const auto& argument : sweep) argv.push_back(const_cast<char*>(argument.c_str()));
-      argv.push_back(nullptr);
-      execv(ZEROLOSS_COMMAND, argv.data());
-      _exit(127);
-    }
+    Process process(ZEROLOSS_COMMAND, sweep, kTwoThreads);
     // At any moment: while it starts, opens, claims, trains or stores.
     std::this_thread::sleep_for(std::chrono::milliseconds(20 + random.below(100)));
-    kill(child, SIGKILL);
-    int status = 0;
-    waitpid(child, &status, 0);
-    if (!WIFSIGNALED(status)) break;  // a fast machine: it has ended
+    if (!process.kill()) break;  // a fast machine: it has ended
     ++kills;
     const long now = has_rows() ? stored() : 0;
     EXPECT_GE(now, before);  // nothing that was stored is lost
@@ -123,9 +99,7 @@ TEST_F(SweepProcesses, SlowKilledTenTimesItFindsTheSame) {
   }
   ASSERT_GE(kills, 3);
   EXPECT_GE(grown, 2);
-  const Outcome last = zeroloss(with(sweep, {"--json"}), kTwoThreads);
-  EXPECT_EQ(last.exit_code, 0) << last.err;
-  EXPECT_EQ(Json::parse(last.out)["before"], before);
+  EXPECT_EQ(answer(sweep, 0, kTwoThreads)["before"], before);
   sweep.resize(sweep.size() - 2);  // without --out
   EXPECT_EQ(trials_of(path("run/trials.db")), undisturbed(sweep));
 }
@@ -186,9 +160,7 @@ TEST_F(SweepProcesses, AFullDiskLosesNoRow) {
   EXPECT_GT(part.size(), 3u);
   EXPECT_LT(part.size(), whole.size());
   for (const auto& row : part) EXPECT_NE(std::find(whole.begin(), whole.end(), row), whole.end());
-  const Outcome resumed = zeroloss(with(kSweep, {"--out", path("run"), "--json"}), kTwoThreads);
-  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
-  EXPECT_EQ(Json::parse(resumed.out)["before"], part.size());
+  EXPECT_EQ(answer(with(kSweep, {"--out", path("run")}), 0, kTwoThreads)["before"], part.size());
   EXPECT_EQ(trials_of(path("run/trials.db")), whole);
 }
 

@@ -90,4 +90,20 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
   return outcome;
 }
 
+Process::Process(const std::string& program, const std::vector<std::string>& arguments,
+                 const RunOptions& options)
+    : process_(fork()) {
+  if (process_ < 0) throw std::runtime_error("fork failed");
+  if (process_ == 0) become(program, arguments, options, STDOUT_FILENO, STDERR_FILENO);
+}
+
+bool Process::kill() {
+  if (process_ < 0) return false;
+  ::kill(process_, SIGKILL);
+  int status = 0;
+  waitpid(process_, &status, 0);
+  process_ = -1;
+  return WIFSIGNALED(status);
+}
+
 }  // namespace zeroloss::test

@@ -1,4 +1,6 @@
 #pragma once
+#include <sys/types.h>
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,17 +18,29 @@ struct RunOptions {
   std::string folder{};                    ///< where it runs; empty = here
   std::string out_file{};                  ///< stdout goes there and is not captured
   bool terminal = false;                   ///< stderr is a terminal of 80 columns
-  std::function<bool(const Outcome&)>
-      interrupt_when{};  ///< asked every few ms with what was written so far; one SIGINT once true
+  /// Asked every few ms with what was written so far; one SIGINT once true.
+  std::function<bool(const Outcome&)> interrupt_when{};
 };
 
 /// Runs a program found in PATH or by its path, with nothing on stdin, to its end.
 Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
                     const RunOptions& options = {});
 
-/// Runs the zeroloss command.
-inline Outcome zeroloss(const std::vector<std::string>& arguments, const RunOptions& options = {}) {
-  return run_program(ZEROLOSS_COMMAND, arguments, options);
-}
+/// A program that runs beside the test, with our stdout and stderr, until it ends or this is destroyed.
+class Process {
+ public:
+  /// Of the options, `environment` and `folder` count.
+  Process(const std::string& program, const std::vector<std::string>& arguments,
+          const RunOptions& options = {});
+  ~Process() { kill(); }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// Ends it as a power cut would; false if it had ended before.
+  bool kill();
+
+ private:
+  pid_t process_ = -1;
+};
 
 }  // namespace zeroloss::test
