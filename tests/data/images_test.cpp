@@ -312,8 +312,8 @@ TEST_F(Images, OfOneSizeAreADataset) {
 }
 
 TEST(SharedData, PhotosAreRead) {
+  ZEROLOSS_NEEDS_SHARED("photos");
   const fs::path folder = test::shared_data() / "photos";
-  if (!fs::exists(folder)) GTEST_SKIP() << "no photos folder: set ZEROLOSS_SHARED_DATA";
   const ImageSet train = read_images(folder), val = read_images(folder, {.split = "test"});
   EXPECT_EQ(train.class_names, (std::vector<std::string>{"ants", "bees"}));
   EXPECT_EQ(train.n(), 16);
@@ -323,11 +323,7 @@ TEST(SharedData, PhotosAreRead) {
 }
 
 TEST_F(Images, SlowOfCifar10AreWhatTheyAreKnownToBe) {
-  const fs::path shared = test::shared_data();
-  if (shared.empty()) GTEST_SKIP() << "no ZEROLOSS_SHARED_DATA";
-  if (test::run_program("dwebp", {"-version"}).exit_code != 0) GTEST_SKIP() << "no dwebp (Debian: webp)";
-  const auto unpacked = test::run_program("python3", {shared / "unpack.py", "cifar-10", folder});
-  ASSERT_EQ(unpacked.exit_code, 0) << unpacked.err;
+  ZEROLOSS_NEEDS_CIFAR10(folder);
   for (const std::string split : {"train", "test"}) {
     const ImageSet images = read_images(folder, {.split = split});
     EXPECT_EQ(images.n(), split == "train" ? 50000 : 10000);

@@ -71,9 +71,8 @@ TEST(Certify, DigitsAgreeWithScipy) {
 
 // Above 3,000 points the forecast comes from Lanczos; everything else must not notice.
 TEST(Certify, SlowMnistLargeAgreesWithItsParts) {
-  const auto folder = shared_data();
-  if (folder.empty()) GTEST_SKIP() << "no MNIST here";
-  const auto data = read_dataset((folder / "mnist/train-images-idx3-ubyte.gz").string(), {.n = 3500});
+  ZEROLOSS_NEEDS_SHARED("mnist");
+  const auto data = read_dataset((shared_data() / "mnist/train-images-idx3-ubyte.gz").string(), {.n = 3500});
   const auto found = certify(data);
   ASSERT_TRUE(found.lambda_min_verified);
   EXPECT_LE(*found.lambda_min_verified, found.lambda_min);
