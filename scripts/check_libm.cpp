@@ -124,10 +124,9 @@ extern "C" {
 
 double evaluate(const char* name, double x) { return check::find(name).value(x); }
 
-// The worst of `tries` random points in each of `strata` equal parts of [a, b], against relative |value| +
-// absolute
-// + ulps ulp(value). log: equal in the bits of x (0 < a < b), which gives every binade its share, then
-// shifted.
+// The worst of `tries` random points in each of `strata` equal parts of [a, b], against the sum of
+// relative |value|, absolute and ulps ulp(value). log: equal in the bits of x (0 < a < b), which gives every
+// binade its share, then shifted.
 void worst(const char* name, double a, double b, int log, double sign, double shift, int strata, int tries,
            double relative, double absolute, double ulps, double* points) {
   const auto& f = check::find(name);

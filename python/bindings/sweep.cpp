@@ -53,8 +53,8 @@ void bind_sweep(nb::module_& m) {
       .def("fit_options", &fit_options, "cell"_a, "trial"_a = 0,
            nb::sig("def fit_options(self, cell: int, trial: int = 0) -> dict[str, object]"),
            "Keywords that make this trial again: zeroloss.fit(**options) for a path or a name, which is "
-           "among them as "
-           "data; zeroloss.fit(X, y, **options) for arrays. IndexError for a cell that is not there.")
+           "among them as data; zeroloss.fit(X, y, **options) for arrays. "
+           "IndexError for a cell that is not there.")
       .def(
           "fit_command",
           [](const Swept& a, std::size_t cell, Index trial) {
@@ -64,9 +64,8 @@ void bind_sweep(nb::module_& m) {
             return fit_command(a.source, a.options, cell, trial);
           },
           "cell"_a, "trial"_a = 0,
-          "The `zeroloss fit` command that is this trial again. ValueError for arrays, IndexError for a cell "
-          "that "
-          "is not there.");
+          "The `zeroloss fit` command that is this trial again. ValueError for arrays, "
+          "IndexError for a cell that is not there.");
   add_output<Swept>(
       answer, [](const Swept& a) { return sweep_text(a.options, a); },
       [](const Swept& a) { return sweep_json(a.options, a); },

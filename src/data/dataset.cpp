@@ -36,8 +36,7 @@ long double norm(const std::vector<long double>& row) {
 }
 
 /// x - (high + low) within 3.1 2^-64 of itself, and 0 only if it is 0. Where x is not high, the double next
-/// to high
-/// + low, |low| is at most half of |x - high|: the second difference cannot cancel.
+/// to the sum, |low| is at most half of |x - high|: the second difference cannot cancel.
 long double difference(double x, double high, double low) {
   return (static_cast<long double>(x) - high) - low;
 }

@@ -31,9 +31,8 @@ double tolerance(const Matrix& R, double norm) {
 std::string singular(const MapSummary& map, Index d) {
   return fmt::format(
       "R is numerically singular: its computed singular values go from {:.3g} down to {:.3g}, its numerical "
-      "rank is {}, d is {}; a product of matrices I + A_i with ||A_i|| < 1 is never singular. Drop the "
-      "outputs "
-      "that are combinations of others",
+      "rank is {}, d is {}; a product of matrices I + A_i with ||A_i|| < 1 is never singular. "
+      "Drop the outputs that are combinations of others",
       map.s_max, map.s_min, map.rank, d);
 }
 

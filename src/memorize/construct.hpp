@@ -66,9 +66,8 @@ struct Images {
   Index count() const { return static_cast<Index>(rows.size()); }
 };
 
-/// Thresholds t_a for every image: s of the blocks, and margins, the lesser of ||z_a||^2 - t_a and t_a - p_a
-/// over
-/// ||z_a||^2 as stored (theory 11); then V. Fills in network.s, network.V and `margins`.
+/// Thresholds t_a for every image: s of the blocks, and margins, the lesser of ||z_a||^2 - t_a and t_a - p_a,
+/// divided by ||z_a||^2 as stored (theory 11); then V. Fills in network.s, network.V and `margins`.
 void order_by_norm(const Memory& memory, const Images& images, Memorizer& network, Vector& margins,
                    Progress& progress);
 

@@ -165,9 +165,8 @@ std::string conclude(const MemorizeResult& r, const Memory& memory, const std::s
                        names(r.closest), decimal(r.min_margin, 2, Rounding::down), precision, r.hidden,
                        r.margin, advice);
   return fmt::format(
-      "not memorised: {} of {} points are wrong by a forward pass in {} with width {}, outputs are off by up "
-      "to "
-      "{}; {} leave a margin of {}{}",
+      "not memorised: {} of {} points are wrong by a forward pass in {} with width {}, "
+      "outputs are off by up to {}; {} leave a margin of {}{}",
       with_commas(r.n - r.correct), with_commas(r.n), precision, r.hidden,
       decimal(r.max_error, 2, Rounding::up), names(r.closest), decimal(r.min_margin, 2, Rounding::down),
       advice);

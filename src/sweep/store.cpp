@@ -184,8 +184,8 @@ std::vector<Job> Store::claim(const std::vector<Job>& jobs) {
   return database_.transaction([&] {
     remove_the_dead();
     auto take = database_.prepare(
-        "INSERT INTO claims SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM trials WHERE cell = ?1 AND "
-        "trial = ?2) "
+        "INSERT INTO claims SELECT ?1, ?2, ?3 "
+        "WHERE NOT EXISTS (SELECT 1 FROM trials WHERE cell = ?1 AND trial = ?2) "
         "ON CONFLICT DO NOTHING");
     std::vector<Job> ours;
     for (const Job& job : jobs) {

@@ -43,10 +43,11 @@ CourseBounds along(const Course& c) { return {.residual = shrunk(c)}; }
 // ---- ntk scaling, relu [DZPS] ----
 
 // Three events of probability p' = p/3 each may fail: concentration of H(0) (Hoeffding), the number of flips
-// within R (Markov) and ||y - u(0)||^2 <= (||y||^2 + n/2)/p' (Markov). R' < R is sqrt(m) > excess n^2.5 ||y -
-// u(0)||/(sqrt(2 pi) p' lambda^2), with excess 32 for the flow and 128 for descent. The first event's m >= 8
-// n^2 log(n (n + 1)/p')/lambda^2
-// <= 16 n^4/(p' lambda^2) follows: R' < R alone asks for more than 81 n^6/(p'^3 lambda^4), and lambda <= 1/2.
+// within R (Markov) and ||y - u(0)||^2 <= (||y||^2 + n/2)/p' (Markov). R' < R is
+//     sqrt(m) > excess n^2.5 ||y - u(0)||/(sqrt(2 pi) p' lambda^2),
+// with excess 32 for the flow and 128 for descent. The first event's
+//     m >= 8 n^2 log(n (n + 1)/p')/lambda^2, which is at most 16 n^4/(p' lambda^2),
+// follows: R' < R alone asks for more than 81 n^6/(p'^3 lambda^4), and lambda <= 1/2.
 void ntk_width(Guarantee& row, const Setting& s, double lambda, double excess) {
   const double n = s.input.n, p = s.options.failure_probability / 3;
   row.failure_probability = s.options.failure_probability;

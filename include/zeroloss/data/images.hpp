@@ -60,9 +60,8 @@ struct ImageOptions {
 };
 
 /// Reads `source`:
-/// - a folder of CIFAR-10 or CIFAR-100 binary files, or the folder that their archive unpacks to in it; or
-/// the
-///   names cifar10 and cifar100. Images are in memory; digest: of the bytes of the split's files;
+/// - a folder of CIFAR-10 or CIFAR-100 binary files, or the folder that their archive unpacks to in it;
+///   the names cifar10 and cifar100 too. Images are in memory; digest: of the bytes of the split's files;
 /// - a folder ROOT/CLASS/*.jpg|jpeg|png, or ROOT/train/CLASS/.. with ROOT/val/ or else ROOT/test/ as test
 ///   split. Images stay files, and a record is a place in their order by class, then by name. Every file kept
 ///   is decoded once, in parallel, so that damage is found now and not after hours of training; with a cache,
