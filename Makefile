@@ -1,5 +1,5 @@
 # A thin front door: each target is a line or two over the same CMake presets that an editor uses.
-.PHONY: demo test build bench format lint clean
+.PHONY: demo test build bench check-all lint sanitize format clean
 
 # The tests build the Python wheel from the same sources with the same flags: ccache compiles each only once.
 export CCACHE_BASEDIR := $(CURDIR)
@@ -23,15 +23,23 @@ bench:
 	scripts/setup.sh bench
 	bench/run.sh
 
-format:
-	scripts/setup.sh lint
-	git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
+# Hours: clang-tidy, which goes on where it was stopped, and the whole suite with sanitizers.
+check-all: lint sanitize
 
-# Without what includes LibTorch, whose headers clang 14 cannot read as C++20.
 lint:
 	scripts/setup.sh lint
-	cmake --preset dev
-	git grep -L -E '<torch/|<ATen/|"conv/(cuda|forward|group|trainer)' -- 'src/*.cpp' 'apps/*.cpp' | xargs clang-tidy -p build/dev --quiet
+	scripts/tidy.py
+
+# Without the checks of the source itself, and the wheel, which is compiled as it ships.
+sanitize:
+	scripts/setup.sh full
+	cmake --preset sanitize -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+	cmake --build --preset sanitize
+	ctest --preset sanitize --exclude-regex '^(layers|planted|format|ruff|python)$$'
+
+format:
+	scripts/setup.sh full
+	git ls-files '*.cpp' '*.hpp' | xargs clang-format-14 -i
 
 clean:
 	rm -rf build

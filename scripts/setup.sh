@@ -2,9 +2,9 @@
 # Installs what is missing on Debian and its relatives; elsewhere prints the names.
 #   scripts/setup.sh core    what the library and the command need
 #   scripts/setup.sh conv    core, and LibTorch for `zeroloss conv`
-#   scripts/setup.sh full    conv, and what the tests need, with a Python environment in build/python
+#   scripts/setup.sh full    conv, and what the tests need (the formatter too), with a Python environment in build/python
 #   scripts/setup.sh bench   core, and what the peers of the benchmarks need
-#   scripts/setup.sh lint    full, and the formatter and linter
+#   scripts/setup.sh lint    full, and the linter
 set -euo pipefail
 
 core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev libhwy-dev librandom123-dev libcli11-dev
@@ -12,9 +12,9 @@ core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev lib
   libboost-dev libsqlite3-dev libjpeg62-turbo-dev libpng-dev libonnx-dev libprotobuf-dev protobuf-compiler
   ca-certificates python3-dev python3-venv)
 conv=("${core[@]}" libtorch-dev libgloo-dev)
-full=("${conv[@]}" libgtest-dev ccache chromium webp)
+full=("${conv[@]}" libgtest-dev ccache chromium clang-format-14 webp)
 bench=("${core[@]}")
-lint=("${full[@]}" clang-format clang-tidy libomp-dev)
+lint=("${full[@]}" clang-tidy-16 libomp-16-dev)
 
 case "${1:-}" in
   core) packages=("${core[@]}") ;;
@@ -44,7 +44,7 @@ if [ ${#missing[@]} -gt 0 ]; then
   "${install[@]}" >/dev/null 2>&1 || { "${as_root[@]}" apt-get update -qq && "${install[@]}" >/dev/null; }
 fi
 
-if [ "$1" != full ]; then exit 0; fi
+if [ "$1" != full ] && [ "$1" != lint ]; then exit 0; fi
 
 # Debian's own Python first: one that shadows it in PATH need not have venv.
 cd "$(dirname "$0")/.."
