@@ -1,7 +1,7 @@
 // Trains a network to zero loss, proves it, and writes the model for Python and ONNX Runtime.
 #include <cstdio>
-#include <zeroloss/train/fit.hpp>
 #include <zeroloss/network/model.hpp>
+#include <zeroloss/train/fit.hpp>
 
 int main() {
   const auto data = zeroloss::read_dataset("digits", {.classes = {"3", "8"}});

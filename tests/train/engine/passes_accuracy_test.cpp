@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "train/engine/passes.hpp"
 #include "support/targets.hpp"
+#include "train/engine/passes.hpp"
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "train/trajectory_oracle.hpp"
 #include "support/targets.hpp"
 #include "support/two_layer.hpp"
+#include "train/trajectory_oracle.hpp"
 
 namespace zeroloss::test {
 using namespace internal;

@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "train/trajectory_oracle.hpp"
 #include "support/two_layer.hpp"
+#include "train/trajectory_oracle.hpp"
 
 namespace zeroloss::test {
 using namespace internal;
