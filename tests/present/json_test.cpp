@@ -1,6 +1,7 @@
 // JSON of answers and the lists of fields say the same.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -9,6 +10,7 @@
 #include "support/fit_cases.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/present/certify.hpp"
+#include "zeroloss/present/conv.hpp"
 #include "zeroloss/present/fit.hpp"
 #include "zeroloss/present/linear.hpp"
 #include "zeroloss/present/memorize.hpp"
@@ -124,6 +126,25 @@ TEST(AnswersJson, OfMemorizeIsItsFields) {
   EXPECT_EQ(keys_of(json), fields_of<MemorizeResult>({"data", "digest", "labels", "options"}));
   EXPECT_EQ(keys_of(json["options"]), fields_of<MemorizeOptions>());
   EXPECT_EQ(keys_of(json["tried"][0]), fields_of<MemorizeAttempt>());
+  expect_no_empty_text(json);
+}
+
+TEST(AnswersJson, OfConvIsItsFields) {
+  ImageSet images;
+  images.name = "images";
+  images.class_names = {"a", "b"};
+  ConvResult result;
+  const Json json = Json::parse(conv_json(images, {}, result));
+  EXPECT_EQ(keys_of(json), fields_of<ConvResult>({"data", "digest", "labels", "corrupt", "architecture",
+                                                  "options", "images_per_s"}));
+  EXPECT_EQ(keys_of(json["options"]), fields_of<ConvOptions>());
+  EXPECT_EQ(keys_of(json["architecture"]), fields_of<ConvArchitecture>());
+  EXPECT_EQ(keys_of(json["architecture"]["stages"][0]), fields_of<ConvStage>());
+  EXPECT_TRUE(json["train"].is_null());
+  result.train = ConvEvaluation{.n = 2, .confusion = {{1, 0}, {1, 0}}, .per_class_error = {0, NAN}};
+  const Json train = Json::parse(conv_json(images, {}, result))["train"];
+  EXPECT_EQ(keys_of(train), fields_of<ConvEvaluation>({"class_names"}));
+  EXPECT_TRUE(train["per_class_error"][1].is_null());
   expect_no_empty_text(json);
 }
 
