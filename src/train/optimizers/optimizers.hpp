@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <string_view>
+#include <type_traits>
 
 #include "train/optimizer.hpp"
 #include "zeroloss/train/optimizers.hpp"
