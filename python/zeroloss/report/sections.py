@@ -126,7 +126,7 @@ def _transition(panel: Json) -> Content:
     if not rows:
         return None
     heading = "Where half of the trials succeed" + (f": {panel['title']}" if panel.get("title") else "")
-    return [tag("h2", heading), table([str(panel.get("x")), f"{panel.get('y')} at 50 %", "95 % interval"], rows)]
+    return [tag("h2", heading), table([str(panel.get("x") or ""), f"{panel.get('y')} at 50 %", "95 % interval"], rows)]
 
 
 def linear(run: Run, r: Json) -> Parts:
