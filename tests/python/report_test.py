@@ -94,6 +94,13 @@ def test_bounds_are_rounded_to_their_safe_side():
     assert verified * (1 - 1e-5) < shown <= verified
 
 
+@pytest.mark.parametrize("kind", ["certify", "fit"])
+def test_theorems_say_what_they_say(kind):
+    _, page = page_of(run_of(kind))
+    assert "eta = lambda/(4 n^2)" in [formula["alttext"] for formula in page.all("math")]
+    assert "λ" in page.text("mi") and "\\" not in page.text("mi")
+
+
 def test_values_are_there_with_all_digits():
     run, page = page_of(run_of("fit"))
     assert (

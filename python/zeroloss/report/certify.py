@@ -22,6 +22,7 @@ from .elements import (
     tag,
     text,
 )
+from .theorems import statement
 
 MOST_ROWS = 24  # of suspects and conflicts
 MOST_PAIRS = 12
@@ -57,11 +58,13 @@ def certify(run: Run, r: Json) -> Parts:
 
 def _guarantees(guarantees: list[Json]) -> Content:
     rows: list[list[Content]] = []
+    said: dict[str, Content] = {}
     excluded: dict[str, list[str]] = {}
     for g in guarantees:
         if g.get("width") is None and not g.get("holds"):
             excluded.setdefault(str(g.get("reason")), []).append(str(g.get("theorem")))
             continue
+        said[str(g.get("theorem"))] = statement(g.get("id"))
         source = f"{g.get('lambda_from')}{'' if g.get('verified') else ', computed, not verified'}"
         why = ("" if g.get("holds") else "no: ") + (g.get("reason") or "")
         rows.append([tag("div", g.get("theorem"), tag("small", source), class_="name"), at_most(g.get("width")),
@@ -70,8 +73,10 @@ def _guarantees(guarantees: list[Json]) -> Content:
     if not guarantees:
         return None
     header = ["theorem", "width", "step", "misfit shrinks by", "steps", "fails with", "note"]
+    formulas = [[tag("h3", theorem), lines] for theorem, lines in said.items() if lines]
     others = [tag("li", "; ".join(theorems), ": ", reason) for reason, theorems in excluded.items()]
     return [tag("h2", "Guarantees"), table(header, rows) if rows else None,
+            details("What these theorems say", formulas) if formulas else None,
             details("Theorems that do not apply", tag("ul", others)) if others else None]
 
 

@@ -23,6 +23,7 @@ from .elements import (
     tag,
     text,
 )
+from .theorems import statement
 
 MOST_ROWS = 24  # of lists of samples
 MOST_CELLS = 400  # of a sweep's table
@@ -95,7 +96,9 @@ def _theorem(outputs: list[Json]) -> Content:
         ("sufficient width", at_most(theorem.get("width"))),
         ("largest step", number(theorem.get("step"), 3, "down")),
     ]
-    return [tag("h2", "What theory promises"), tag("p", theorem["theorem"], " ", verdict), facts(needs)]
+    said = statement(theorem.get("id"))
+    return [tag("h2", "What theory promises"), tag("p", theorem["theorem"], " ", verdict), facts(needs),
+            details("What the theorem says", said) if said else None]
 
 
 def sweep(run: Run, r: Json) -> Parts:
