@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 
+#include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
@@ -129,6 +130,19 @@ Bytes gzip_bytes(const std::string& name, std::string_view gzip) {
     });
   };
   return {name, open, std::nullopt};
+}
+
+std::string digest_of(const std::vector<std::string>& paths) {
+  if (paths.size() == 1) return sha256_file(paths.front());
+  Sha256 digest;
+  std::vector<char> buffer(1 << 16);
+  for (const std::string& path : paths) {
+    std::ifstream in(path, std::ios::binary);
+    while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0)
+      digest.update(buffer.data(), static_cast<std::size_t>(in.gcount()));
+    if (in.bad() || !in.eof()) throw DataError(path + ": reading failed");
+  }
+  return digest.hex();
 }
 
 }  // namespace zeroloss::internal

@@ -44,4 +44,7 @@ Bytes file_bytes(const std::string& path);
 /// gzip data in memory, which must outlive the result.
 Bytes gzip_bytes(const std::string& name, std::string_view gzip);
 
+/// SHA-256 (hex) of the bytes of these files, one after the other.
+std::string digest_of(const std::vector<std::string>& paths);
+
 }  // namespace zeroloss::internal

@@ -1,20 +1,10 @@
-#include <fmt/format.h>
-
-#include <filesystem>
-#include <fstream>
-
 #include "data/cifar.hpp"
-#include "data/formats.hpp"
-#include "data/image_folder.hpp"
 #include "data/records.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
+#include "data/source_kind.hpp"
 
-/// Folders: of binary files, of images.
+/// CIFAR's images as points.
 namespace zeroloss::internal {
 namespace {
-
-namespace fs = std::filesystem;
 
 Source read_cifar(const Cifar& cifar) {
   Source source;
@@ -48,33 +38,12 @@ Source read_cifar(const Cifar& cifar) {
 
 }  // namespace
 
-Source read_folder(const std::string& path, const std::string& split) {
-  if (const auto cifar = find_cifar(path, split)) return read_cifar(*cifar);
-  const char* part = split == "train" ? "train" : "t10k";
-  for (const char* dash : {"-", "."})
-    for (const char* end : {".gz", ""})
-      if (const fs::path images = fs::path(path) / fmt::format("{}-images{}idx3-ubyte{}", part, dash, end);
-          fs::exists(images))
-        return read_idx(images);
-  if (is_image_folder(path)) return image_source(path, split);
-  throw DataError(
-      fmt::format("{}: no {} files known here; expected data_batch_1.bin (CIFAR-10), train.bin and test.bin "
-                  "(CIFAR-100), {}-images-idx3-ubyte[.gz] (MNIST) or a folder of jpg, jpeg or png files for "
-                  "each class",
-                  path, split, part));
-}
-
-std::string digest_of(const std::vector<std::string>& paths) {
-  if (paths.size() == 1) return sha256_file(paths.front());
-  Sha256 digest;
-  std::vector<char> buffer(1 << 16);
-  for (const std::string& path : paths) {
-    std::ifstream in(path, std::ios::binary);
-    while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0)
-      digest.update(buffer.data(), static_cast<std::size_t>(in.gcount()));
-    if (in.bad() || !in.eof()) throw DataError(path + ": reading failed");
-  }
-  return digest.hex();
+SourceKind cifar() {
+  return {SourceKind::Is::folder, "CIFAR", "data_batch_1.bin (CIFAR-10), train.bin and test.bin (CIFAR-100)",
+          [](const Asked& asked) { return find_cifar(asked.text, asked.split).has_value(); },
+          [](const std::string& path, const ReadOptions& options) {
+            return read_cifar(*find_cifar(path, options.split));
+          }};
 }
 
 }  // namespace zeroloss::internal

@@ -1,3 +1,5 @@
+#include "data/csv.hpp"
+
 #include <csv.h>
 #include <fmt/format.h>
 
@@ -10,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "data/formats.hpp"
+#include "data/source_kind.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
@@ -274,6 +276,20 @@ Source read_csv(const Bytes& bytes, const std::string& target) {
   check(csv_fini(&parser, on_field, on_record, &records) == 0);
   records.end_file();
   return std::move(records).source();
+}
+
+SourceKind csv() {
+  return {SourceKind::Is::file,
+          "csv, csv.gz",
+          "",
+          [](const Asked& asked) {
+            return asked.start == nullptr ? asked.ends_in(".csv .csv.gz .tsv .tsv.gz")
+                                          : asked.start->find('\0') == std::string::npos;
+          },
+          [](const std::string& path, const ReadOptions& options) {
+            return read_csv(file_bytes(path), options.target);
+          },
+          true};
 }
 
 }  // namespace zeroloss::internal

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "data/formats.hpp"
 #include "data/records.hpp"
+#include "data/source_kind.hpp"
 #include "zeroloss/core/error.hpp"
 
 /// The idx format of MNIST: http://yann.lecun.com/exdb/mnist/
@@ -79,8 +79,6 @@ std::string labels_path(const std::filesystem::path& images) {
   return {};
 }
 
-}  // namespace
-
 Source read_idx(const std::string& path) {
   const Idx images = open_idx(path);
   if (images.dimensions < 2)
@@ -110,6 +108,38 @@ Source read_idx(const std::string& path) {
   source.target_name = "labels file " + std::filesystem::path(beside).filename().string();
   source.digest = digest_of({path, beside});
   return source;
+}
+
+/// In a folder of MNIST; empty if there is none.
+std::string images_path(const std::string& folder, const std::string& split) {
+  for (const char* dash : {"-", "."})
+    for (const char* end : {".gz", ""})
+      if (const auto path =
+              std::filesystem::path(folder) /
+              fmt::format("{}-images{}idx3-ubyte{}", split == "train" ? "train" : "t10k", dash, end);
+          std::filesystem::exists(path))
+        return path;
+  return {};
+}
+
+}  // namespace
+
+SourceKind idx() {
+  return {SourceKind::Is::file, "idx, idx.gz", "",
+          [](const Asked& asked) {
+            if (asked.start == nullptr) return asked.ends_in(".idx .idx.gz -ubyte -ubyte.gz");
+            const std::string& start = *asked.start;
+            return start.size() >= 4 && start[0] == 0 && start[1] == 0 && start[2] >= 8 && start[2] <= 14;
+          },
+          [](const std::string& path, const ReadOptions&) { return read_idx(path); }};
+}
+
+SourceKind mnist() {
+  return {SourceKind::Is::folder, "MNIST", "{}-images-idx3-ubyte[.gz] (MNIST)",
+          [](const Asked& asked) { return !images_path(asked.text, asked.split).empty(); },
+          [](const std::string& path, const ReadOptions& options) {
+            return read_idx(images_path(path, options.split));
+          }};
 }
 
 }  // namespace zeroloss::internal

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include "data/formats.hpp"
+#include "data/image_folder.hpp"
+#include "data/source_kind.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/data/images.hpp"
 
@@ -14,10 +15,9 @@ void copy_planes(const Image& image, double* row) {
     for (Index c = 0; c < 3; ++c) row[c * plane + k] = image.pixels[static_cast<std::size_t>(3 * k + c)];
 }
 
-}  // namespace
-
-Source image_source(const std::string& path, const std::string& split) {
-  ImageSet set = read_images(path, {.split = split});
+/// Points of height x width x 3 numbers 0..255, from images of one size.
+Source image_source(const std::string& path, const ReadOptions& options) {
+  ImageSet set = read_images(path, {.split = options.split});
   const Image first = set.image(0);
   const auto check = [height = first.height, width = first.width, name = set.files[0]](
                          const Image& image, const std::string& file) {
@@ -45,6 +45,13 @@ Source image_source(const std::string& path, const std::string& split) {
     return X;
   };
   return source;
+}
+
+}  // namespace
+
+SourceKind image_folder() {
+  return {SourceKind::Is::folder, "image", "a folder of jpg, jpeg or png files for each class",
+          [](const Asked& asked) { return is_image_folder(asked.text); }, image_source};
 }
 
 }  // namespace zeroloss::internal

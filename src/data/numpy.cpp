@@ -8,8 +8,8 @@
 #include <numeric>
 #include <regex>
 
-#include "data/formats.hpp"
 #include "data/records.hpp"
+#include "data/source_kind.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/data/arrays.hpp"
@@ -248,11 +248,7 @@ RowMatrix matrix_of(const Array& array) {
   return values;
 }
 
-}  // namespace
-
-Source internal::read_npy(const Bytes& bytes) { return points_of(read_header(bytes)); }
-
-Source internal::read_npz(const std::string& path) {
+Source read_npz(const std::string& path) {
   const NamedArrays arrays = arrays_of(path);
   const auto find = [&](const auto& matches) {
     const auto found = std::ranges::find_if(arrays, matches);
@@ -271,6 +267,29 @@ Source internal::read_npz(const std::string& path) {
     set_targets(source, y->second);
   return source;
 }
+
+}  // namespace
+
+namespace internal {
+
+SourceKind npy() {
+  return {
+      SourceKind::Is::file, "npy", "",
+      [](const Asked& asked) {
+        return asked.start == nullptr ? asked.ends_in(".npy") : asked.start->starts_with("\x93NUMPY");
+      },
+      [](const std::string& path, const ReadOptions&) { return points_of(read_header(file_bytes(path))); }};
+}
+
+SourceKind npz() {
+  return {SourceKind::Is::file, "npz", "",
+          [](const Asked& asked) {
+            return asked.start == nullptr ? asked.ends_in(".npz") : asked.start->starts_with("PK\x03\x04");
+          },
+          [](const std::string& path, const ReadOptions&) { return read_npz(path); }};
+}
+
+}  // namespace internal
 
 RowMatrix read_matrix(const std::string& path, const std::string& name) {
   if (name.empty()) return matrix_of(read_header(file_bytes(path)));

@@ -1,47 +1,76 @@
-#include "zeroloss/data/readers.hpp"
+#include "data/source_kind.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <filesystem>
+#include <ranges>
+#include <sstream>
 #include <stdexcept>
 
-#include "data/embedded.hpp"
-#include "data/formats.hpp"
-#include "data/known.hpp"
+#include "data/bytes.hpp"
+#include "data/recipe.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
-#include "zeroloss/data/synthetic.hpp"
+#include "zeroloss/data/fetch.hpp"
 
 namespace zeroloss {
+namespace internal {
+
+SourceKind digits(), sphere(), csv(), npy(), npz(), idx(), cifar(), mnist(), image_folder();
+SourceKind downloaded(const KnownSet& set);
+
+}  // namespace internal
 using namespace internal;
 namespace {
 
 namespace fs = std::filesystem;
+using Is = SourceKind::Is;
 
-enum class Format { csv, npy, npz, idx };
+/// Of files whose name says nothing, csv takes any text: it is asked last.
+const std::vector<SourceKind>& kinds() {
+  static const std::vector<SourceKind> all = [] {
+    std::vector<SourceKind> rows{digits(), sphere(), csv(),   npy(),         npz(),
+                                 idx(),    cifar(),  mnist(), image_folder()};
+    for (const KnownSet& set : known_sets()) rows.push_back(downloaded(set));
+    return rows;
+  }();
+  return all;
+}
+
+auto all(Is is) {
+  return kinds() | std::views::filter([is](const SourceKind& kind) { return kind.is == is; });
+}
+
+const SourceKind* find(std::initializer_list<Is> wanted, const Asked& asked) {
+  for (const SourceKind& kind : kinds())
+    if (std::ranges::find(wanted, kind.is) != wanted.end() && kind.recognise(asked)) return &kind;
+  return nullptr;
+}
+
+const SourceKind* named(const std::string& text) {
+  static const std::string train = "train";
+  return find({Is::name, Is::generator}, {text, train});
+}
+
+std::string listed(Is is, const char* last = ", ") {
+  std::vector<std::string> names;
+  for (const SourceKind& kind : all(is)) names.push_back(kind.called);
+  const std::string end = names.back();
+  names.pop_back();
+  return fmt::format("{}{}{}", fmt::join(names, ", "), last, end);
+}
 
 /// By the name; by the first bytes if the name says nothing.
-Format format_of(const std::string& path) {
-  std::string name = fs::path(path).filename();
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (name.ends_with(".npy")) return Format::npy;
-  if (name.ends_with(".npz")) return Format::npz;
-  if (name.ends_with(".gz")) name.resize(name.size() - 3);
-  if (name.ends_with(".csv") || name.ends_with(".tsv")) return Format::csv;
-  if (name.ends_with(".idx") || name.ends_with("-ubyte")) return Format::idx;
-  char start[512] = {};
-  const std::size_t count = file_bytes(path).open().read(start, sizeof start);
-  if (std::memcmp(start, "\x93NUMPY", 6) == 0) return Format::npy;
-  if (std::memcmp(start, "PK\x03\x04", 4) == 0) return Format::npz;
-  if (count >= 4 && start[0] == 0 && start[1] == 0 && start[2] >= 8 && start[2] <= 14) return Format::idx;
-  if (std::find(start, start + count, '\0') == start + count) return Format::csv;
-  throw DataError(path +
-                  ": its format is not known; expected csv, csv.gz, npy, npz, idx, idx.gz or a folder of "
-                  "CIFAR, MNIST or image files");
+const SourceKind& file_kind(const std::string& path, const std::string& split) {
+  if (const SourceKind* kind = find({Is::file}, {path, split})) return *kind;
+  std::string start(512, '\0');
+  start.resize(file_bytes(path).open().read(start.data(), start.size()));
+  for (const SourceKind& kind : kinds() | std::views::reverse)
+    if (kind.is == Is::file && kind.recognise({path, split, &start})) return kind;
+  throw DataError(fmt::format("{}: its format is not known; expected {} or a folder of {} files", path,
+                              listed(Is::file), listed(Is::folder, " or ")));
 }
 
 void check_no_column(const std::string& source, const ReadOptions& options) {
@@ -50,72 +79,77 @@ void check_no_column(const std::string& source, const ReadOptions& options) {
       "read_dataset: target '{}' names a csv column, but {} is not a csv file", options.target, source));
 }
 
-Source open_file(const std::string& path, const ReadOptions& options) {
-  const Format format = format_of(path);
-  if (format != Format::csv) check_no_column(path, options);
-  if (options.split == "test")
-    throw DataError(path + ": has no test split; only folders and named sets have");
-  Source source;
-  switch (format) {
-    case Format::csv:
-      source = read_csv(file_bytes(path), options.target);
-      break;
-    case Format::npy:
-      source = read_npy(file_bytes(path));
-      break;
-    case Format::npz:
-      source = read_npz(path);
-      break;
-    case Format::idx:
-      source = read_idx(path);
-      break;
-  }
-  if (source.digest.empty()) source.digest = sha256_file(path);
+Source open(const std::string& text, const ReadOptions& options) {
+  const SourceKind* kind = named(text);
+  if (kind == nullptr && fs::is_regular_file(text)) kind = &file_kind(text, options.split);
+  if (kind == nullptr || !kind->columns) check_no_column(text, options);
+  if (kind == nullptr && fs::is_directory(text)) return open_folder(text, options);
+  if (kind == nullptr)
+    throw DataError(fmt::format("'{}': no such file or folder, and not a known name; known are {}", text,
+                                fmt::join(known_names(), ", ")));
+  if (options.split == "test" && kind->is == Is::file)
+    throw DataError(text + ": has no test split; only folders and named sets have");
+  if (options.split == "test" && kind->is == Is::generator)
+    throw DataError(text + ": has no test split; use another seed");
+  Source source = kind->open(text, options);
+  if (source.digest.empty()) source.digest = sha256_file(text);
   return source;
-}
-
-Source open_digits(const ReadOptions& options) {
-  if (options.split == "test") throw DataError("digits: has no test split");
-  const std::string target =
-      options.target == "none" ? "" : options.target;  // without targets, not with one feature more
-  Source source = read_csv(gzip_bytes("digits", embedded::digits_csv_gz), target);
-  source.digest = sha256(embedded::digits_csv_gz);
-  return source;
-}
-
-Source open_generated(const std::string& text, const ReadOptions& options) {
-  if (options.split == "test") throw DataError(text + ": has no test split; use another seed");
-  return generate(text, options.seed);
-}
-
-Source open(const std::string& source, const ReadOptions& options) {
-  if (source == "digits") return open_digits(options);
-  if (fs::is_regular_file(source)) return open_file(source, options);
-  check_no_column(source, options);
-  if (source.starts_with("sphere:")) return open_generated(source, options);
-  for (const KnownSet& set : known_sets())
-    if (source == set.name)
-      return read_folder(cached_folder(set, options.cache, "read_dataset"), options.split);
-  if (fs::is_directory(source)) return read_folder(source, options.split);
-  throw DataError(fmt::format("'{}': no such file or folder, and not a known name; known are {}", source,
-                              fmt::join(known_names(), ", ")));
 }
 
 }  // namespace
 
+bool Asked::ends_in(const std::string& endings) const {
+  std::string name = fs::path(text).filename();
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::istringstream words(endings);
+  for (std::string ending; words >> ending;)
+    if (name.ends_with(ending)) return true;
+  return false;
+}
+
+bool internal::is_name(const std::string& source) { return named(source) != nullptr; }
+
+bool internal::is_generated(const std::string& source) {
+  const SourceKind* kind = named(source);
+  return kind != nullptr && kind->is == Is::generator;
+}
+
+bool internal::leaves_open(const std::string& source, const std::string& key) {
+  const SourceKind* kind = named(source);
+  return kind != nullptr && kind->is == Is::generator && says(kind->called, key) && !says(source, key);
+}
+
+Source internal::open_folder(const std::string& path, const ReadOptions& options) {
+  if (const SourceKind* kind = find({Is::folder}, {path, options.split})) return kind->open(path, options);
+  std::string expected;
+  for (const SourceKind& kind : all(Is::folder)) expected += (expected.empty() ? "" : ", ") + kind.what;
+  expected.replace(expected.rfind(", "), 2, " or ");
+  throw DataError(
+      fmt::format("{}: no {} files known here; expected {}", path, options.split,
+                  fmt::format(fmt::runtime(expected), options.split == "train" ? "train" : "t10k")));
+}
+
 std::vector<std::string> known_names() {
-  std::vector<std::string> names{"digits"};
-  for (const KnownSet& set : known_sets()) names.push_back(set.name);
-  names.emplace_back("sphere:n=..,d=..");
+  std::vector<std::string> names;
+  for (const SourceKind& kind : all(Is::name)) names.push_back(kind.called);
+  for (const Generator& generator : generators())
+    names.push_back(generator.form.substr(0, generator.form.find('[')));
   return names;
 }
 
-Source open_source(const std::string& name, const ReadOptions& options) {
+std::vector<Generator> generators() {
+  std::vector<Generator> list;
+  for (const SourceKind& kind : all(Is::generator)) list.push_back({kind.called, kind.what});
+  return list;
+}
+
+Source open_source(const std::string& text, const ReadOptions& options) {
   if (options.split != "train" && options.split != "test")
     throw std::invalid_argument(
         fmt::format("read_dataset: split must be train or test; got '{}'", options.split));
-  Source source = open(name, options);
-  source.name = name;
+  Source source = open(text, options);
+  source.name = text;
   if (options.target == "none") {
     source.numbers.clear();
     source.texts.clear();

@@ -1,97 +1,59 @@
-#include "zeroloss/data/synthetic.hpp"
-
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <charconv>
-#include <stdexcept>
-
+#include "data/recipe.hpp"
+#include "data/source_kind.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
 
-namespace zeroloss {
+/// Points uniform on the unit sphere of R^d. y: normal = independent N(0, 1); sign = classes "-1" and "1"
+/// with equal probability. A seed in the text wins over that of the options. The points are prefix-stable: n
+/// = 100 gives the first 100 of n = 200. The digest is the SHA-256 of the doubles of X, then y.
+namespace zeroloss::internal {
 namespace {
 
-struct Sphere {
-  std::int64_t n = 0, d = 0, seed = 0;
-  std::string y = "normal";
-};
+constexpr const char* kForm = "sphere:n=..,d=..[,y=normal|sign|none][,seed=..]";
 
-[[noreturn]] void fail(const std::string& text, const std::string& what) {
-  throw std::invalid_argument(fmt::format(
-      "'{}': {}; expected sphere:n=..,d=..[,y=normal|sign|none][,seed=..], as in sphere:n=100,d=20", text,
-      what));
-}
-
-Sphere parse(const std::string& text, std::uint64_t seed) {
-  Sphere sphere{.seed = static_cast<std::int64_t>(seed)};
-  if (!text.starts_with("sphere:")) fail(text, "unknown generator");
-  std::string_view rest = std::string_view(text).substr(7);
-  while (!rest.empty()) {
-    const std::string_view item = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-    const std::size_t equals = item.find('=');
-    const std::string_view key = item.substr(0, equals);
-    const std::string_view value = equals == std::string_view::npos ? "" : item.substr(equals + 1);
-    if (key == "y") {
-      if (value != "normal" && value != "sign" && value != "none") fail(text, fmt::format("y = '{}'", value));
-      sphere.y = value;
-      continue;
-    }
-    std::int64_t* number = key == "n"      ? &sphere.n
-                           : key == "d"    ? &sphere.d
-                           : key == "seed" ? &sphere.seed
-                                           : nullptr;
-    if (number == nullptr) fail(text, fmt::format("unknown part '{}'", item));
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), *number);
-    const std::int64_t least = key == "seed" ? 0 : 1;
-    if (error != std::errc{} || end != value.data() + value.size() || *number < least)
-      fail(text, fmt::format("{} must be an integer >= {}; got '{}'", key, least, value));
-  }
-  if (sphere.n == 0) fail(text, "n is missing");
-  if (sphere.d == 0) fail(text, "d is missing");
-  if (sphere.seed >= (std::int64_t{1} << 53))
-    fail(text, fmt::format("seed must be below 2^53; got {}", sphere.seed));
-  return sphere;
-}
-
-}  // namespace
-
-Source generate(const std::string& text, std::uint64_t seed) {
-  const Sphere sphere = parse(text, seed);
-  const auto own_seed = static_cast<std::uint64_t>(sphere.seed);
+Source generate(const std::string& text, const ReadOptions& options) {
+  std::int64_t n = 0, d = 0, seed = static_cast<std::int64_t>(options.seed);
+  std::string targets = "normal";
+  read_recipe(text, std::string(kForm) + ", as in sphere:n=100,d=20",
+              {{"n", &n}, {"d", &d}, {"seed", &seed}, {"y", nullptr, &targets, {"normal", "sign", "none"}}});
+  const auto own_seed = static_cast<std::uint64_t>(seed);
   Source source;
-  source.name = text;
-  source.n = sphere.n;
-  source.d = sphere.d;
-  require_memory(8.0 * static_cast<double>(sphere.n) * static_cast<double>(sphere.d), text,
-                 "take a smaller n");
-  RowMatrix X(sphere.n, sphere.d);
-  for (Index i = 0; i < sphere.n; ++i) {
+  source.n = n;
+  source.d = d;
+  require_memory(8.0 * static_cast<double>(n) * static_cast<double>(d), text, "take a smaller n");
+  RowMatrix X(n, d);
+  for (Index i = 0; i < n; ++i) {
     Random random(own_seed, Stream::points, static_cast<std::uint64_t>(i));
     double length = 0;
     while (length == 0) {
-      for (Index j = 0; j < sphere.d; ++j) X(i, j) = random.normal();
+      for (Index j = 0; j < d; ++j) X(i, j) = random.normal();
       length = X.row(i).norm();
     }
     X.row(i) /= length;
   }
   Sha256 digest;
   digest.update(X.data(), static_cast<std::size_t>(X.size()) * sizeof(double));
-  if (sphere.y != "none") {
+  if (targets != "none") {
     Random random(own_seed, Stream::targets);
-    for (Index i = 0; i < sphere.n; ++i) {
+    for (Index i = 0; i < n; ++i) {
       const double y = random.normal();
-      source.numbers.push_back(sphere.y == "normal" ? y : y < 0 ? -1 : 1);
+      source.numbers.push_back(targets == "normal" ? y : y < 0 ? -1 : 1);
     }
     digest.update(source.numbers.data(), source.numbers.size() * sizeof(double));
-    source.task = sphere.y == "normal" ? Task::regression : Task::classification;
-    source.target_name = "y=" + sphere.y;
+    source.task = targets == "normal" ? Task::regression : Task::classification;
+    source.target_name = "y=" + targets;
   }
   source.digest = digest.hex();
   source.points = rows_of(std::move(X));
   return source;
 }
 
-}  // namespace zeroloss
+}  // namespace
+
+SourceKind sphere() {
+  return {SourceKind::Is::generator, kForm, "points uniform on the unit sphere",
+          [](const Asked& asked) { return asked.text.starts_with("sphere:"); }, generate};
+}
+
+}  // namespace zeroloss::internal

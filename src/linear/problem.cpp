@@ -1,18 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <stdexcept>
 
 #include "core/decompositions.hpp"
+#include "data/recipe.hpp"
+#include "data/source_kind.hpp"
 #include "linear/svd.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/data/arrays.hpp"
-#include "zeroloss/data/readers.hpp"
 #include "zeroloss/linear/linear_resnet.hpp"
 
 namespace zeroloss {
@@ -34,41 +34,19 @@ std::string digest_of(const Matrix& R) {
 
 // ---- generators ----
 
-struct Generator {
+struct MapGenerator {
   bool rotation = false;
   std::int64_t d = 0, seed = 0;
 };
 
-[[noreturn]] void fail(const std::string& text, const std::string& what) {
-  throw std::invalid_argument(
-      fmt::format("'{}': {}; expected gaussian:d=..[,seed=..] or rotation:d=..[,seed=..], as in "
-                  "gaussian:d=10",
-                  text, what));
-}
-
-Generator parse(const std::string& text, std::uint64_t seed) {
-  Generator generator{text.starts_with("rotation:"), 0, static_cast<std::int64_t>(seed)};
-  std::string_view rest = std::string_view(text).substr(text.find(':') + 1);
-  while (!rest.empty()) {
-    const std::string_view item = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-    const std::size_t equals = item.find('=');
-    const std::string_view key = item.substr(0, equals);
-    const std::string_view value = equals == std::string_view::npos ? "" : item.substr(equals + 1);
-    std::int64_t* number = key == "d" ? &generator.d : key == "seed" ? &generator.seed : nullptr;
-    if (number == nullptr) fail(text, fmt::format("unknown part '{}'", item));
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), *number);
-    const std::int64_t least = key == "seed" ? 0 : 1;
-    if (error != std::errc{} || end != value.data() + value.size() || *number < least)
-      fail(text, fmt::format("{} must be an integer >= {}; got '{}'", key, least, value));
-  }
-  if (generator.d == 0) fail(text, "d is missing");
-  if (generator.seed >= (std::int64_t{1} << 53))
-    fail(text, fmt::format("seed must be below 2^53; got {}", generator.seed));
+MapGenerator parse(const std::string& text, std::uint64_t seed) {
+  MapGenerator generator{text.starts_with("rotation:"), 0, static_cast<std::int64_t>(seed)};
+  read_recipe(text, "gaussian:d=..[,seed=..] or rotation:d=..[,seed=..], as in gaussian:d=10",
+              {{"d", &generator.d}, {"seed", &generator.seed}});
   return generator;
 }
 
-Matrix generated_map(const std::string& text, const Generator& generator) {
+Matrix generated_map(const std::string& text, const MapGenerator& generator) {
   const auto d = static_cast<double>(generator.d);
   require_memory(48 * d * d, text, "take a smaller d");
   Random random(static_cast<std::uint64_t>(generator.seed), Stream::points);
@@ -195,9 +173,7 @@ NamedProblem read_linear_problem(const std::string& source, std::uint64_t seed) 
     const std::string digest = digest_of(R);
     return {isotropic(std::move(R)), source, digest, "", seed};
   }
-  const std::vector<std::string> names = known_names();
-  const bool known = source.starts_with("sphere:") || std::ranges::find(names, source) != names.end();
-  if (!known && !std::filesystem::exists(source))
+  if (!is_name(source) && !std::filesystem::exists(source))
     throw DataError(fmt::format("'{}': no such file; {}", source, kForms));
   if (!source.ends_with(".npz"))
     throw DataError(fmt::format("{}: Y must have d columns; {}", source, kForms));

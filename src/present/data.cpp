@@ -7,6 +7,7 @@
 
 #include "core/json.hpp"
 #include "present/table.hpp"
+#include "zeroloss/data/readers.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -38,10 +39,9 @@ std::string known_sets_json(const std::string& cache) {
                     {"licence", set.licence},
                     {"citation", set.citation},
                     {"in_cache", is_cached(set, cache)}});
-  const Json json{{"sets", sets},
-                  {"cache", cache},
-                  {"included", {"digits"}},
-                  {"generators", {"sphere:n=..,d=..[,y=normal|sign|none][,seed=..]"}}};
+  std::vector<std::string> forms;
+  for (const Generator& generator : generators()) forms.push_back(generator.form);
+  const Json json{{"sets", sets}, {"cache", cache}, {"included", {"digits"}}, {"generators", forms}};
   return json.dump(1);
 }
 
@@ -52,10 +52,10 @@ std::string known_sets_text(const std::string& cache) {
   for (const KnownSet& set : known_sets())
     table.add({set.name, with_commas(set.n), with_commas(set.d), with_commas(set.classes),
                is_cached(set, cache) ? "yes" : "no", set.description});
-  return fmt::format(
-      "{}\nGenerated: sphere:n=..,d=..[,y=normal|sign|none][,seed=..], points uniform on the unit sphere\n"
-      "Download with: zeroloss data get NAME   (into {})\n",
-      table.text(), cache);
+  std::string text = table.text() + "\n";
+  for (const Generator& generator : generators())
+    text += fmt::format("Generated: {}, {}\n", generator.form, generator.what);
+  return text + fmt::format("Download with: zeroloss data get NAME   (into {})\n", cache);
 }
 
 std::string summary_json(const Dataset& data, const Summary& summary) {

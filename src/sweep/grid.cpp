@@ -9,13 +9,14 @@
 #include <stdexcept>
 
 #include "core/field_text.hpp"
+#include "data/recipe.hpp"
+#include "data/source_kind.hpp"
 #include "train/fit_options.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/data/fetch.hpp"
-#include "zeroloss/data/synthetic.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -33,20 +34,12 @@ void check_axis(const char* name, const std::vector<T>& values, const Allowed& a
           fmt::format("{} has the same value twice", name));
 }
 
-bool generated(const std::string& source) { return source.starts_with("sphere:"); }
-
 double cell_count(const SweepAxes& axes) {
   double count = 1;
   fields(axes, [&](const Field&, const auto& values) {
     count *= static_cast<double>(std::max<std::size_t>(1, values.size()));
   });
   return count;
-}
-
-// Whether the text of a generator says this part.
-bool says(const std::string& source, const std::string& key) {
-  return source.find(":" + key + "=") != std::string::npos ||
-         source.find("," + key + "=") != std::string::npos;
 }
 
 template <class T>
@@ -78,14 +71,14 @@ Request request(const std::string& source, const SweepOptions& o, const Cell& ce
   auto& [text, read] = result;
   read.seed = seed;
   if (!o.axes.noise.empty()) read.labels = fmt::format("noise:{}", cell.noise);
-  if (generated(source) && !says(source, "n")) {
-    text += fmt::format("{}n={}", text.ends_with(':') ? "" : ",", cell.n);
+  if (leaves_open(source, "n")) {
+    text = with(text, "n", cell.n);
   } else if (!o.axes.n.empty()) {
     read.n = cell.n;
     read.shuffle = true;
   }
-  if (generated(source) && !says(source, "d"))
-    text += fmt::format(",d={}", cell.d);
+  if (leaves_open(source, "d"))
+    text = with(text, "d", cell.d);
   else if (!o.axes.d.empty())
     read.d = cell.d;
   return result;
@@ -143,9 +136,8 @@ SweepOptions internal::checked(const std::string& source, SweepOptions o) {
   require(o.fit.stop == "tolerance", "trials stop at their tolerance; leave stop out");
   require(o.fit.checkpoint.empty() && !o.fit.resume,
           "checkpoint and resume are not for trials: give a store");
-  require(!generated(source) || says(source, "n") || !a.n.empty(),
-          "the number of points is missing: add --n");
-  require(!generated(source) || says(source, "d") || !a.d.empty(), "the dimension is missing: add --d");
+  require(!a.n.empty() || !leaves_open(source, "n"), "the number of points is missing: add --n");
+  require(!a.d.empty() || !leaves_open(source, "d"), "the dimension is missing: add --d");
   const double cells = cell_count(a), trials = cells * static_cast<double>(o.trials);
   require_memory(cells * sizeof(Cell) + trials * (2 * sizeof(TrialRow) + sizeof(Job)),
                  fmt::format("sweep: {:.3g} trials of {:.3g} cells", trials, cells),
@@ -238,7 +230,7 @@ std::string fit_command(const std::string& source, const SweepOptions& options, 
 internal::TrialMaker::TrialMaker(const std::string& source, const Dataset* data, const SweepOptions& options)
     : source_(source), options_(options) {
   if (data != nullptr) real_ = source_of(*data);
-  if (real_ || generated(source)) return;
+  if (real_ || is_generated(source)) return;
   real_ = open_source(source, options.read);
   std::vector<Index> all(static_cast<std::size_t>(real_->n));
   std::iota(all.begin(), all.end(), Index{0});
@@ -250,9 +242,7 @@ internal::TrialMaker::TrialMaker(const std::string& source, const Dataset* data,
 Dataset internal::TrialMaker::data(const Cell& cell, std::uint64_t seed) const {
   const auto [text, read] = request(source_, options_, cell, seed);
   if (real_) return select(*real_, read);
-  Source source = generate(text, seed);
-  source.name = text;
-  return select(source, read);
+  return select(open_source(text, {.seed = seed}), read);
 }
 
 FitOptions internal::TrialMaker::fit(const Cell& cell, std::uint64_t seed) const {

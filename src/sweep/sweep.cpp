@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "data/source_kind.hpp"
 #include "sweep/grid.hpp"
 #include "sweep/summary.hpp"
 #include "zeroloss/core/blas.hpp"
@@ -230,7 +231,7 @@ SweepResult sweep(const std::string& source, const SweepOptions& options, Progre
 
 SweepResult sweep(const Dataset& data, const SweepOptions& options, Progress& progress) {
   check_dataset(data);
-  return sweep(data.name.starts_with("sphere:") ? "data " + data.name : data.name, &data, options, progress);
+  return sweep(is_generated(data.name) ? "data " + data.name : data.name, &data, options, progress);
 }
 
 SweepResult sweep(const std::string& source, const SweepOptions& options) {

@@ -3,16 +3,18 @@
 #include <cmath>
 #include <set>
 
+#include "data/recipe.hpp"
+#include "data/source_kind.hpp"
 #include "support/statistics.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/data/readers.hpp"
-#include "zeroloss/data/synthetic.hpp"
 
 /// Choosing the task, the classes, the points and the labels.
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 /// 0, 1, ..., n-1 as points of one number.
@@ -275,8 +277,7 @@ TEST_F(NamedSources, AreListedWhenOneIsUnknown) {
 }
 
 TEST_F(NamedSources, SayHowToGetWhatIsNotInTheCache) {
-  EXPECT_MESSAGE(DataError, read_dataset("mnist", {.cache = folder}), "zeroloss data get mnist",
-                 folder.string());
+  EXPECT_MESSAGE(DataError, read_dataset("mnist", {.cache = folder}), "zeroloss data get mnist", folder.string());
   EXPECT_MESSAGE(std::invalid_argument, read_dataset("cifar10"), "cache");
 }
 
@@ -329,6 +330,33 @@ TEST(Sphere, ShowsItsFormWhenTheTextIsWrong) {
     EXPECT_MESSAGE(std::invalid_argument, read_dataset(text),
                    "sphere:n=..,d=..[,y=normal|sign|none][,seed=..]", text);
   EXPECT_MESSAGE(ResourceError, read_dataset("sphere:n=1000000000000,d=1000"), "GB");
+}
+
+TEST(SourceKinds, TellWhatATextIs) {
+  for (const char* name : {"digits", "mnist", "cifar10", "cifar100", "sphere:", "sphere:n=3,d=2"})
+    EXPECT_TRUE(is_name(name)) << name;
+  for (const char* path : {"", "digit", "points.csv", "sphere", "digits/"})
+    EXPECT_FALSE(is_name(path)) << path;
+  EXPECT_TRUE(is_generated("sphere:"));
+  EXPECT_FALSE(is_generated("digits"));
+}
+
+TEST(SourceKinds, AGeneratorsTextIsCompletedWhereItLeavesSomethingOpen) {
+  EXPECT_TRUE(leaves_open("sphere:", "n"));
+  EXPECT_TRUE(leaves_open("sphere:d=3,y=sign", "n"));
+  EXPECT_FALSE(leaves_open("sphere:y=sign,n=3", "n"));
+  EXPECT_TRUE(leaves_open("sphere:n=3", "d"));
+  EXPECT_FALSE(leaves_open("sphere:", "width")) << "it has none";
+  EXPECT_FALSE(leaves_open("digits", "n")) << "it says all";
+  EXPECT_EQ(with("sphere:", "n", 4), "sphere:n=4");
+  EXPECT_EQ(with("sphere:n=4", "d", 2), "sphere:n=4,d=2");
+}
+
+TEST(SourceKinds, GeneratorsAreListedWithTheirForm) {
+  ASSERT_EQ(generators().size(), 1u);
+  EXPECT_EQ(generators()[0].form, "sphere:n=..,d=..[,y=normal|sign|none][,seed=..]");
+  EXPECT_EQ(generators()[0].what, "points uniform on the unit sphere");
+  EXPECT_EQ(known_names().back(), "sphere:n=..,d=..");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "zeroloss/data/dataset.hpp"
 
 /// The step between a format and a Dataset: choosing the task, the classes and the points. A new format is a
-/// function that returns a Source.
+/// row of src/data/source_kind.hpp, which opens a Source.
 namespace zeroloss {
 
 /// An opened source: all its targets, and a way to decode the points that are wanted, so that the others
@@ -42,5 +42,12 @@ Dataset select(const Source& source, const ReadOptions& options);
 
 /// The names that read_dataset knows beside paths: "digits", "mnist", ..., "sphere:n=..,d=..".
 std::vector<std::string> known_names();
+
+/// Data that is made instead of read, the same from the same text and seed, whatever the machine.
+struct Generator {
+  std::string form;  ///< of the text: "sphere:n=..,d=..[,y=normal|sign|none][,seed=..]"
+  std::string what;  ///< "points uniform on the unit sphere"
+};
+std::vector<Generator> generators();
 
 }  // namespace zeroloss

@@ -1,0 +1,28 @@
+#include "data/bytes.hpp"
+#include "data/csv.hpp"
+#include "data/embedded.hpp"
+#include "data/source_kind.hpp"
+#include "zeroloss/core/digest.hpp"
+#include "zeroloss/core/error.hpp"
+
+/// The handwritten digits that are part of the library.
+namespace zeroloss::internal {
+namespace {
+
+Source open_digits(const std::string&, const ReadOptions& options) {
+  if (options.split == "test") throw DataError("digits: has no test split");
+  const std::string target =
+      options.target == "none" ? "" : options.target;  // without targets, not with one feature more
+  Source source = read_csv(gzip_bytes("digits", embedded::digits_csv_gz), target);
+  source.digest = sha256(embedded::digits_csv_gz);
+  return source;
+}
+
+}  // namespace
+
+SourceKind digits() {
+  return {SourceKind::Is::name, "digits", "", [](const Asked& asked) { return asked.text == "digits"; },
+          open_digits,          true};
+}
+
+}  // namespace zeroloss::internal
