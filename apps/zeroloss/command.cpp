@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <map>
 
 namespace zeroloss::app {
 namespace {
@@ -60,6 +61,23 @@ Progress Session::progress() const {
   std::signal(SIGINT, on_interrupt);
   if (quiet || isatty(STDERR_FILENO) == 0) return Progress({}, &cancelled);
   return Progress(draw, &cancelled);
+}
+
+std::string command_of(const Advice& call) {
+  static const std::map<std::string, std::string> commands{{"conv", "conv --help"},
+                                                           {"evaluate", "conv eval"},
+                                                           {"fetch", "data get "},
+                                                           {"predict", "conv predict"}};
+  return "zeroloss " + commands.at(call.name) + call.value;
+}
+
+std::string in_flags(const std::string& message) {
+  return advised(message, [](const Advice& advice) {
+    if (advice.call) return command_of(advice);
+    std::string flag = advice.name == "path" || advice.name == "store" ? "out" : advice.name;
+    std::ranges::replace(flag, '_', '-');
+    return "--" + flag + (advice.value.empty() ? "" : " " + advice.value);
+  });
 }
 
 }  // namespace zeroloss::app

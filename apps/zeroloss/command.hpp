@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "options.hpp"
+#include "zeroloss/core/advice.hpp"
 #include "zeroloss/core/progress.hpp"
 
 /// What the subcommands share: one short file each, that parses options, calls one library function and
@@ -42,5 +43,11 @@ int run(const std::vector<std::string>& arguments, const std::string& cache);
 
 /// XDG_CACHE_HOME/zeroloss, as the environment says.
 std::string default_cache();
+
+/// What a message of the library advises, as one types it here: `max_steps=9` becomes --max-steps 9.
+std::string in_flags(const std::string& message);
+
+/// The command that is a call which a message advises: `fetch(mnist)` is zeroloss data get mnist.
+std::string command_of(const Advice& call);
 
 }  // namespace zeroloss::app

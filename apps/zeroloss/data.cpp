@@ -19,7 +19,7 @@ struct Arguments {
 
 void list(const Arguments& arguments, Session&) {
   const std::string& cache = arguments.read.cache;
-  fmt::print("{}", arguments.json ? known_sets_json(cache) + "\n" : known_sets_text(cache));
+  fmt::print("{}", arguments.json ? known_sets_json(cache) + "\n" : in_flags(known_sets_text(cache)));
 }
 
 void info(const Arguments& arguments, Session&) {

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "command.hpp"
+
 namespace zeroloss::app {
 namespace {
 
@@ -90,7 +92,7 @@ void Command::require_subcommand() const { app_->require_subcommand(1); }
 
 template <class T>
 Option Command::option(const std::string& name, T& field, const std::string& help) const {
-  CLI::Option* option = app_->add_option(name, field, help)->group(group_);
+  CLI::Option* option = app_->add_option(name, field, in_flags(help))->group(group_);
   if constexpr (std::is_same_v<T, bool>)
     option->default_str(field ? "true" : "false");
   else if (there(field))
@@ -109,12 +111,12 @@ template Option Command::option(const std::string&, std::vector<double>&, const 
 template Option Command::option(const std::string&, std::vector<std::string>&, const std::string&) const;
 
 Option Command::flag(const std::string& name, bool& field, const std::string& help) const {
-  return Option(app_->add_flag(name, field, help)->group(group_));
+  return Option(app_->add_flag(name, field, in_flags(help))->group(group_));
 }
 
 Option Command::flag_off(const std::string& name, bool& field, const std::string& help) const {
   return Option(app_->add_flag_callback(
-                        name, [&field] { field = false; }, help)
+                        name, [&field] { field = false; }, in_flags(help))
                     ->group(group_));
 }
 

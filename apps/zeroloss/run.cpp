@@ -16,8 +16,8 @@
 namespace zeroloss::app {
 namespace {
 
-int report(const char* message, int code) {
-  fmt::print(stderr, "zeroloss: {}\n", message);
+int report(const std::string& message, int code) {
+  fmt::print(stderr, "zeroloss: {}\n", in_flags(message));
   return code;
 }
 
@@ -50,8 +50,7 @@ int parse(CLI::App& app, const Session& session) {
     return session.exit_code;
   } catch (const CLI::RequiredError& error) {
     if (app.get_subcommands().empty() && !app.remaining().empty())
-      return report(fmt::format("'{}' is not a subcommand; see --help", app.remaining().front()).c_str(),
-                    kBadUsage);
+      return report(fmt::format("'{}' is not a subcommand; see --help", app.remaining().front()), kBadUsage);
     app.exit(error);
     return kBadUsage;
   } catch (const CLI::ParseError& error) {

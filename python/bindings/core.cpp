@@ -7,6 +7,7 @@
 
 #include "bindings.hpp"
 #include "command.hpp"
+#include "zeroloss/core/advice.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/version.hpp"
@@ -29,6 +30,34 @@ void warn_of_slow_blas() {
   const BlasInfo blas = blas_info();
   if (!blas.better_kernel.empty() && PyErr_WarnEx(PyExc_RuntimeWarning, blas.warning.c_str(), 2) != 0)
     throw nb::python_error();
+}
+
+/// What a message of the library advises, as one writes it in Python: `max_steps=9` becomes max_steps=9.
+std::string in_keywords(const std::string& message) {
+  return advised(message, [](const Advice& advice) {
+    if (advice.call) return "python -m " + app::command_of(advice);
+    if (advice.name == "map") return std::string("an array R");
+    return advice.name + "=" + advice.value;
+  });
+}
+
+/// The library's exceptions as Python's. Others are nanobind's business.
+void translate(const std::exception_ptr& failure, void* types) {
+  const auto* type = static_cast<const nb::object*>(types);
+  const auto say = [](nb::handle kind, const std::exception& error) {
+    PyErr_SetString(kind.ptr(), in_keywords(error.what()).c_str());
+  };
+  try {
+    std::rethrow_exception(failure);
+  } catch (const DataError& error) {
+    say(type[0], error);
+  } catch (const BackendError& error) {
+    say(type[1], error);
+  } catch (const ResourceError& error) {
+    say(type[2], error);
+  } catch (const std::invalid_argument& error) {
+    say(PyExc_ValueError, error);
+  }
 }
 
 }  // namespace
@@ -97,9 +126,12 @@ std::string html_of(const std::string& conclusion, const std::string& text) {
 }
 
 void bind_core(nb::module_& m) {
-  nb::exception<DataError>(m, "DataError", PyExc_ValueError);
-  nb::exception<BackendError>(m, "BackendError", PyExc_RuntimeError);
-  nb::exception<ResourceError>(m, "ResourceError", PyExc_RuntimeError);
+  // Never destroyed: exceptions may be raised until the interpreter is gone.
+  static auto* types =
+      new nb::object[3]{nb::exception<DataError>(m, "DataError", PyExc_ValueError),
+                        nb::exception<BackendError>(m, "BackendError", PyExc_RuntimeError),
+                        nb::exception<ResourceError>(m, "ResourceError", PyExc_RuntimeError)};
+  nb::register_exception_translator(translate, types);
   m.attr("version") = ZEROLOSS_VERSION;
 
   nb::class_<ProgressReport>(m, "ProgressReport", "A stage of long work, how far it is, and the time left.")

@@ -68,14 +68,14 @@ void write_file(const fs::path& path, std::span<const std::string_view> pieces) 
 
 RunFolder::RunFolder(fs::path path, bool resume) : path_(std::move(path)), partial_(path_) {
   if (path_.filename().empty()) partial_ = path_ = path_.parent_path();  // a trailing slash
-  if (path_.empty()) throw std::invalid_argument("--out: the run folder needs a name");
+  if (path_.empty()) throw std::invalid_argument("`path`: the run folder needs a name");
   partial_ += ".partial";
   std::error_code error;
   const auto check_absent = [&] {
     if (!fs::exists(path_, error)) return;
     fs::remove(partial_, error);  // if it is empty
     throw std::invalid_argument(
-        fmt::format("{} exists already; choose another --out or remove it", path_.string()));
+        fmt::format("{} exists already; choose another `path` or remove it", path_.string()));
   };
   check_absent();
   if (!resume && fs::exists(partial_, error) && !fs::is_empty(partial_, error))

@@ -170,7 +170,7 @@ double Records::feature(std::size_t j) const {
     fail(fmt::format("{}: missing value '{}'; fill it in or remove the record", column(j), text));
   const auto parsed = number(text);
   if (!parsed)
-    fail(fmt::format("{}: found text '{}', expected a number (if this column is the target, say --target {})",
+    fail(fmt::format("{}: found text '{}', expected a number (if this column is the target, say `target={}`)",
                      column(j), text, j));
   if (!parsed->in_range)
     fail(fmt::format("{}: '{}' is outside the range of double precision", column(j), text));

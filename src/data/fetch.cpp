@@ -21,7 +21,7 @@ void check_space(const KnownFile& file, const fs::path& folder) {
   const std::uint64_t free = fs::space(folder).available;
   if (free < needed)
     throw ResourceError(
-        fmt::format("{}: needs {:.1f} MB, {} has {:.1f} MB free; choose another folder with --cache",
+        fmt::format("{}: needs {:.1f} MB, {} has {:.1f} MB free; choose another folder with `cache`",
                     file.name, needed / 1e6, folder.string(), free / 1e6));
 }
 
@@ -42,7 +42,7 @@ void fetch(const KnownSet& set, const std::string& cache, Progress& progress, co
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)
-    throw ResourceError(fmt::format("{}: cannot be created: {}; choose another folder with --cache",
+    throw ResourceError(fmt::format("{}: cannot be created: {}; choose another folder with `cache`",
                                     folder.string(), error.message()));
   for (const KnownFile& file : set.files) {
     const fs::path path = folder / file.name;

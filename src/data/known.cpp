@@ -70,8 +70,7 @@ std::string internal::cached_folder(const KnownSet& set, const std::string& cach
   if (cache.empty())
     throw std::invalid_argument(fmt::format("{}: {} needs a cache folder", function, set.name));
   if (!is_cached(set, cache))
-    throw DataError(
-        fmt::format("{}: is not in {}; get it with: zeroloss data get {}", set.name, cache, set.name));
+    throw DataError(fmt::format("{}: is not in {}; get it with: `fetch({})`", set.name, cache, set.name));
   return fs::path(cache) / set.name;
 }
 

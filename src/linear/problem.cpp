@@ -22,7 +22,7 @@ namespace {
 constexpr double kEpsilon = 0x1p-52;
 
 constexpr const char* kForms =
-    "linear takes an npz with X (n x d) and Y (n x d), a map (--map R.npy), gaussian:d=.. or rotation:d=..";
+    "linear takes an npz with X (n x d) and Y (n x d), a map (`map=R.npy`), gaussian:d=.. or rotation:d=..";
 
 std::string shape(const auto& A) { return fmt::format("{} x {}", A.rows(), A.cols()); }
 

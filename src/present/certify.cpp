@@ -111,7 +111,7 @@ std::string suspect_table(const CertifyResult& r) {
   }
   std::string text = "labels that look wrong (closed-form leave-one-out)\n" + table.text("  ");
   if (r.suspects.size() > kShown)
-    text += fmt::format("  and {} more (--json lists all)\n", r.suspects.size() - kShown);
+    text += fmt::format("  and {} more (JSON lists all)\n", r.suspects.size() - kShown);
   return text;
 }
 
@@ -127,7 +127,7 @@ std::string group_lines(const std::vector<std::vector<Sample>>& groups, const ch
         fmt::format("  {}{}\n", fmt::join(names, ", "), all > 8 ? fmt::format(" and {} more", all - 8) : "");
   }
   if (groups.size() > kShown)
-    text += fmt::format("  and {} more groups (--json lists all)\n", groups.size() - kShown);
+    text += fmt::format("  and {} more groups (JSON lists all)\n", groups.size() - kShown);
   return text;
 }
 

@@ -37,7 +37,7 @@ Json told(const SamplePair& p) {
 std::string heading(const Dataset& data, bool normalize, bool center) {
   std::string text = fmt::format("{}: {}, {}", data.name, count(data.n(), "point", "points"),
                                  count(data.d(), "feature", "features"));
-  if (data.task == Task::none) text += ", no labels (a table's are named by --target)";
+  if (data.task == Task::none) text += ", no labels (of a table, target names them)";
   if (data.task == Task::regression) text += fmt::format(", target {}", data.target_name);
   if (data.task == Task::classification) {
     text += fmt::format(", {} classes", data.classes());

@@ -55,7 +55,7 @@ std::string known_sets_text(const std::string& cache) {
   std::string text = table.text() + "\n";
   for (const Generator& generator : generators())
     text += fmt::format("Generated: {}, {}\n", generator.form, generator.what);
-  return text + fmt::format("Download with: zeroloss data get NAME   (into {})\n", cache);
+  return text + fmt::format("Download with: `fetch(NAME)`   (into {})\n", cache);
 }
 
 std::string summary_json(const Dataset& data, const Summary& summary) {

@@ -31,7 +31,7 @@ std::string info_text() {
   table.add({"BLAS threading", blas.threading});
   table.add(
       {"memory free", fmt::format("{:.1f} GB", machine.at("memory_available_bytes").as<double>() / 1e9)});
-  table.add({"optional parts", "conv, a program of its own: zeroloss conv --help"});
+  table.add({"optional parts", "conv, a program of its own: `conv()`"});
   table.add({"compiler", machine.at("compiler").as<std::string>()});
   const std::string warning = blas.warning.empty() ? "" : fmt::format("\nwarning: {}\n", blas.warning);
   return fmt::format("zeroloss {}\n\n{}{}", ZEROLOSS_VERSION, table.text(), warning);

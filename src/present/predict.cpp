@@ -65,7 +65,7 @@ std::string sample_table(const Dataset& data, const Prediction& answer) {
   }
   std::string text = "wrong\n" + table.text("  ");
   if (answer.wrong.size() > kShown)
-    text += fmt::format("  and {} more (--out lists all)\n", answer.wrong.size() - kShown);
+    text += fmt::format("  and {} more (the csv lists all)\n", answer.wrong.size() - kShown);
   return text;
 }
 

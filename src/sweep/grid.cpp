@@ -136,8 +136,8 @@ SweepOptions internal::checked(const std::string& source, SweepOptions o) {
   require(o.fit.stop == "tolerance", "trials stop at their tolerance; leave stop out");
   require(o.fit.checkpoint.empty() && !o.fit.resume,
           "checkpoint and resume are not for trials: give a store");
-  require(!a.n.empty() || !leaves_open(source, "n"), "the number of points is missing: add --n");
-  require(!a.d.empty() || !leaves_open(source, "d"), "the dimension is missing: add --d");
+  require(!a.n.empty() || !leaves_open(source, "n"), "the number of points is missing: add `n`");
+  require(!a.d.empty() || !leaves_open(source, "d"), "the dimension is missing: add `d`");
   const double cells = cell_count(a), trials = cells * static_cast<double>(o.trials);
   require_memory(cells * sizeof(Cell) + trials * (2 * sizeof(TrialRow) + sizeof(Job)),
                  fmt::format("sweep: {:.3g} trials of {:.3g} cells", trials, cells),

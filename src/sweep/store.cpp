@@ -109,9 +109,10 @@ void Store::check_identity(const Identity& identity) {
   for (const auto& [key, value] : identity) {
     if (!find.run(key)) throw DataError(fmt::format("{}: does not say its {}", path_.string(), key));
     if (const std::string stored = find.text(0); stored != value)
-      throw std::invalid_argument(fmt::format(
-          "{} holds another sweep: its {} is {}, not {}; go on with the same options or choose another --out",
-          path_.string(), key, stored, value));
+      throw std::invalid_argument(
+          fmt::format("{} holds another sweep: its {} is {}, not {}; go on with the same options or choose "
+                      "another `store`",
+                      path_.string(), key, stored, value));
   }
 }
 

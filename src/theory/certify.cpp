@@ -98,7 +98,7 @@ void require_kernel_memory(Index n, Index classes) {
   const auto available = static_cast<double>(available_memory_bytes());
   const auto fits = static_cast<Index>(std::sqrt(available / 8 / 0.55)) / 1000 * 1000;
   require_memory(needed, fmt::format("the kernel of {} points", n),
-                 fmt::format("try --n {}", std::max<Index>(fits, 100)));
+                 fmt::format("try `n={}`", std::max<Index>(fits, 100)));
 }
 
 // The eigenvector of lambda_min sits on the samples that hold it down.

@@ -64,6 +64,16 @@ TEST_F(Command, RefusesDataItCannotRead) {
   refused({"certify", write("text.csv", "a,b\n1,x\n")}, {"text.csv"});
 }
 
+// The library marks what it advises; here it is a flag or a command.
+TEST_F(Command, AdvisesInFlags) {
+  EXPECT_TRUE(refuses({"certify", write("text.csv", "5.1,x\n4.9,y\n")}, "say --target 1)"));
+  EXPECT_TRUE(refuses({"sweep", "sphere:d=3"}, "the number of points is missing: add --n\n"));
+  EXPECT_TRUE(
+      refuses({"certify", "mnist", "--cache", path("none")}, "get it with: zeroloss data get mnist\n"));
+  EXPECT_TRUE(refuses({"certify", "sphere:n=9,d=3", "--out", path("")}, "choose another --out or remove it"));
+  EXPECT_TRUE(refuses({"linear", "digits"}, "a map (--map R.npy), gaussian:d=.."));
+}
+
 TEST_F(Command, ARefusedRunLeavesNoFolder) {
   refused({"certify", "absent.csv", "--out", path("run")}, {"absent.csv"});
   refused({"certify", "sphere:n=9,d=3", "--out", path("run"), "--accuracy", "2"}, {"accuracy"});

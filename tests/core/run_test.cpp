@@ -84,7 +84,7 @@ TEST_F(Run, TrailingSlashNamesTheSameFolder) {
   EXPECT_EQ(work.partial(), partial);
 }
 
-TEST_F(Run, NeedsAName) { EXPECT_MESSAGE(std::invalid_argument, RunFolder(""), "--out", "needs a name"); }
+TEST_F(Run, NeedsAName) { EXPECT_MESSAGE(std::invalid_argument, RunFolder(""), "`path`", "needs a name"); }
 
 TEST_F(Run, LeavesNothingIfNothingWasWritten) {
   { RunFolder work(run); }

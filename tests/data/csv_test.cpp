@@ -142,7 +142,7 @@ TEST_F(Csv, AWordInTheFirstRecordIsNotAHeaderWhereTheSecondHasOneToo) {
   EXPECT_TRUE(iris.feature_names.empty());
   const Dataset named = read("a,b,kind\n4.9,3.0,setosa\n7.0,3.2,virginica\n", {.target = "kind"});
   EXPECT_EQ(named.n(), 2);
-  EXPECT_MESSAGE(DataError, read("5.1,x\n4.9,y\n"), "line 1", "column 1", "--target 1");
+  EXPECT_MESSAGE(DataError, read("5.1,x\n4.9,y\n"), "line 1", "column 1", "`target=1`");
   EXPECT_MESSAGE(DataError, read("1,2,a\n3,b\n", {.target = "2"}), "line 2", "2 fields", "3");
 }
 

@@ -187,7 +187,7 @@ TEST_F(Fetch, StopsWhenCancelledAndKeepsThePart) {
 TEST_F(Fetch, ChecksTheDiskFirst) {
   KnownSet huge = set({"plain"});
   huge.files[0].bytes = std::uint64_t{1} << 60;
-  EXPECT_MESSAGE(ResourceError, get(huge), "data.bin", "MB free", "--cache");
+  EXPECT_MESSAGE(ResourceError, get(huge), "data.bin", "MB free", "`cache`");
   EXPECT_TRUE(server.requests().empty());
   EXPECT_MESSAGE(ResourceError, fetch(set({"plain"}), write("file", "x"), progress), "cannot be created");
   EXPECT_MESSAGE(std::invalid_argument, fetch(set({"plain"}), "", progress), "cache");

@@ -277,7 +277,7 @@ TEST_F(NamedSources, AreListedWhenOneIsUnknown) {
 }
 
 TEST_F(NamedSources, SayHowToGetWhatIsNotInTheCache) {
-  EXPECT_MESSAGE(DataError, read_dataset("mnist", {.cache = folder}), "zeroloss data get mnist", folder.string());
+  EXPECT_MESSAGE(DataError, read_dataset("mnist", {.cache = folder}), "`fetch(mnist)`", folder.string());
   EXPECT_MESSAGE(std::invalid_argument, read_dataset("cifar10"), "cache");
 }
 

@@ -116,9 +116,9 @@ TEST(SweepOptions, ErrorsNameTheOption) {
   refused(points, [](auto& o) { o.fit.resume = true; }, {"resume"});
   refused(points, [](auto& o) { o.fit.checkpoint = "file"; }, {"checkpoint"});
   refused(points, [](auto& o) { o.fit.batch = 4; }, {"batch"});
-  refused("sphere:d=3", [](auto&) {}, {"number of points", "--n"});
-  refused("sphere:n=3", [](auto&) {}, {"dimension", "--d"});
-  refused("sphere:", [](auto& o) { o.axes.n = {3}; }, {"dimension", "--d"});
+  refused("sphere:d=3", [](auto&) {}, {"number of points", "`n`"});
+  refused("sphere:n=3", [](auto&) {}, {"dimension", "`d`"});
+  refused("sphere:", [](auto& o) { o.axes.n = {3}; }, {"dimension", "`d`"});
   refused("sphere:y=none", [](auto& o) { o.axes.d = {3}; }, {"number of points"});
 }
 

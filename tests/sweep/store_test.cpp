@@ -271,7 +271,7 @@ TEST(Store, WorksInMemory) {
 TEST_F(StoreFile, AnotherSweepIsRefusedByTheOptionThatDiffers) {
   { Store store(file, kIdentity); }
   EXPECT_MESSAGE(std::invalid_argument, Store(file, {{"data", "digits"}, {"n", "1,2"}}), file.string(),
-                 "its n is 1,2,3, not 1,2;", "--out");
+                 "its n is 1,2,3, not 1,2;", "`store`");
   EXPECT_MESSAGE(std::invalid_argument, Store(file, {{"data", "mnist"}, {"n", "1"}}),
                  "its data is digits, not mnist");
   EXPECT_MESSAGE(DataError, Store(file, {{"data", "digits"}, {"width", "8"}}), file.string(), "width");

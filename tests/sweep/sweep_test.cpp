@@ -226,7 +226,7 @@ TEST_F(SweepStore, ErrorsNameTheOption) {
   EXPECT_MESSAGE(std::invalid_argument, run("sphere:n=12", o), "its trials is 5, not 6");
   EXPECT_MESSAGE(std::invalid_argument, run("sphere:n=13", mixed()),
                  "its data is sphere:n=12, not sphere:n=13");
-  EXPECT_MESSAGE(std::invalid_argument, run("sphere:n=12", quick()), "--d");
+  EXPECT_MESSAGE(std::invalid_argument, run("sphere:n=12", quick()), "`d`");
   o.axes.width = {0};
   EXPECT_MESSAGE(std::invalid_argument, run("sphere:n=12", o), "width must be >= 1");
   o = mixed();
