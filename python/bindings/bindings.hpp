@@ -19,7 +19,7 @@
 #include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/core/run.hpp"
-#include "zeroloss/data/dataset.hpp"
+#include "zeroloss/data/readers.hpp"
 
 /// The extension `zeroloss._core`: the library's structs and functions under their own names. What a Python
 /// user should see (keywords with their defaults, arrays of any kind) is in python/zeroloss.
@@ -35,6 +35,7 @@ void bind_shallow(nb::module_& m);
 void bind_sweep(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_memorize(nb::module_& m);
+void bind_models(nb::module_& m);
 
 /// The Dataset of Python: it also knows how it was read, which run folders record.
 struct DatasetAsRead : Dataset {
@@ -68,6 +69,10 @@ inline Eigen::Map<const RowMatrix> rows(const Array2& X) {
 inline Array2 points(const char* function, nb::handle X) {
   return nb::cast<Array2>(nb::module_::import_("zeroloss.api.arrays").attr("points")(function, X));
 }
+
+/// Arrays as a source: points are copied once, when it is known which are wanted.
+Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vector<std::string> texts,
+                 std::string name);
 
 /// The elements of a vector that belongs to `owner`, as a list of references that keep it alive.
 template <class Element>

@@ -1,11 +1,8 @@
 #include "bindings.hpp"
 #include "zeroloss/core/digest.hpp"
-#include "zeroloss/data/readers.hpp"
 
 namespace zeroloss::python {
-namespace {
 
-/// Arrays as a source: points are copied once, when it is known which are wanted.
 Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vector<std::string> texts,
                  std::string name) {
   const auto points = rows(X);
@@ -30,8 +27,6 @@ Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vec
   source.digest = digest.hex();
   return source;
 }
-
-}  // namespace
 
 void bind_data(nb::module_& m) {
   bind_options<ReadOptions>(m, "ReadOptions", "What to read of a source, and what of it to keep.");

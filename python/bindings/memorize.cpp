@@ -76,15 +76,6 @@ void bind_network(nb::module_& m) {
                std::to_string(n.hidden()) + " on " + std::to_string(n.d()) + " features, " + n.precision +
                ">";
       });
-  m.def("load_memorizer", &load_memorizer, "path"_a);
-  m.def(
-      "model_kind",
-      [](const std::filesystem::path& path) {
-        const Metadata metadata = read_metadata(path);
-        const auto found = metadata.find("kind");
-        return found == metadata.end() ? std::string() : found->second;
-      },
-      "path"_a);
 }
 
 }  // namespace

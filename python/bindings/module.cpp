@@ -13,4 +13,5 @@ NB_MODULE(_core, m) {
   bind_sweep(m);
   bind_linear(m);
   bind_memorize(m);
+  bind_models(m);
 }

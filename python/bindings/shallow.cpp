@@ -149,7 +149,6 @@ void bind_network(nb::module_& m) {
                std::to_string(n.width()) + " hidden units on " + std::to_string(n.d()) + " features, " +
                n.precision + ">";
       });
-  m.def("load_model", &load_model, "path"_a);
 }
 
 void bind_parts_of_fit(nb::module_& m) {

@@ -32,7 +32,7 @@ struct ClassCount {
   double error() const { return static_cast<double>(wrong) / static_cast<double>(n); }
 };
 
-std::string class_table(const Dataset& data, const Prediction& answer) {
+std::string class_table(const Model& model, const Dataset& data, const Prediction& answer) {
   constexpr std::size_t kShown = 12;
   std::vector<ClassCount> counts;
   for (const std::string& name : data.class_names) counts.push_back({utf8(name), 0, 0, {}});
@@ -48,7 +48,7 @@ std::string class_table(const Dataset& data, const Prediction& answer) {
   Table table({"class", "points", "wrong", "error", "mostly taken for"});
   for (const ClassCount& count : counts) {
     const auto most = std::ranges::max_element(count.taken_for, {}, [](const auto& e) { return e.second; });
-    const bool known = std::ranges::find(answer.class_names, count.name) != answer.class_names.end();
+    const bool known = std::ranges::find(model.class_names, count.name) != model.class_names.end();
     table.add({count.name, with_commas(count.n), with_commas(count.wrong),
                fmt::format("{:.1f} %", 100 * count.error()),
                (count.wrong > 0 ? most->first : "") + (known ? "" : " (a class the model does not know)")});
@@ -92,37 +92,39 @@ std::string csv_field(const std::string& text) {
 
 }  // namespace
 
-std::string predict_text(const Dataset& data, const Prediction& answer) {
+std::string predict_text(const std::string& file, const Model& model, const Dataset& data,
+                         const Prediction& answer) {
   std::string text =
-      fmt::format("{}: {}\n{}: {}\n", data.name, conclusion(data, answer), answer.model, answer.description);
+      fmt::format("{}: {}\n{}: {}\n", data.name, conclusion(data, answer), file, model.description);
   if (!answer.error) return text;
   if (answer.labels.empty()) return text + "\n" + residual_table(data, answer);
-  text += "\n" + class_table(data, answer);
+  text += "\n" + class_table(model, data, answer);
   return answer.wrong.empty() ? text : text + "\n" + sample_table(data, answer);
 }
 
-std::string predict_json(const Dataset& data, const Prediction& answer) {
+std::string predict_json(const std::string& file, const Model& model, const Dataset& data,
+                         const Prediction& answer) {
   Json predictions = answer.predicted, outputs = Json::array();
   for (const auto& row : answer.outputs.rowwise()) {
-    if (answer.task == Task::regression) predictions.push_back(row(0));
+    if (model.task == Task::regression) predictions.push_back(row(0));
     outputs.push_back(std::vector<double>(row.begin(), row.end()));
   }
-  const Json json{{"model", answer.model}, {"kind", answer.kind},
+  const Json json{{"model", file},         {"kind", model.kind},
                   {"data", data.name},     {"n", data.n()},
-                  {"error", answer.error}, {"predictions", answer.task == Task::none ? Json() : predictions},
+                  {"error", answer.error}, {"predictions", model.task == Task::none ? Json() : predictions},
                   {"outputs", outputs}};
   return json.dump(1);
 }
 
-std::string predict_csv(const Dataset& data, const Prediction& answer) {
-  const bool numbers = answer.task == Task::regression;
+std::string predict_csv(const Model& model, const Dataset& data, const Prediction& answer) {
+  const bool numbers = model.task == Task::regression;
   std::string text = "record";
   if (answer.error) text += numbers ? ",target" : ",label";
-  if (answer.task != Task::none) text += ",predicted";
+  if (model.task != Task::none) text += ",predicted";
   if (!numbers)  // there the output is what is predicted
     for (Index k = 0; k < answer.outputs.cols(); ++k)
-      text += answer.outputs.cols() == std::ssize(answer.class_names)
-                  ? "," + csv_field("output_" + answer.class_names[static_cast<std::size_t>(k)])
+      text += answer.outputs.cols() == std::ssize(model.class_names)
+                  ? "," + csv_field("output_" + model.class_names[static_cast<std::size_t>(k)])
                   : fmt::format(",output_{}", k);
   text += '\n';
   for (Index i = 0; i < data.n(); ++i) {

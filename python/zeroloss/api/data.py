@@ -61,9 +61,9 @@ def read_options(function: str, read: Mapping[str, Any], seed: int) -> _core.Rea
 
 
 def dataset(
-    function: str, data: Any, y: npt.ArrayLike | None, read: Mapping[str, Any], seed: int
+    function: str, data: Any, y: npt.ArrayLike | None, read: Mapping[str, Any], seed: int, model: Any = _core
 ) -> tuple[Dataset, str]:
-    """The data that a call is about, and how they are written in it."""
+    """The data that a call is about, and how they are written in it. Of a _core.Model: with targets of its task."""
     if isinstance(data, Dataset):
         if y is not None or read:
             raise TypeError(f"{function}: a Dataset has its targets, and was read already")
@@ -77,14 +77,14 @@ def dataset(
         if y is not None:
             raise TypeError(f"{function}: y goes with an array X; the targets of {os.fspath(data)!r} are its own")
         subject = repr(os.fspath(data))
-        return _core.read_dataset(os.fspath(data), options, made_by(subject)), subject
+        return model.read_dataset(os.fspath(data), options, made_by(subject)), subject
     for name in ("target", "split"):
         if name in read:
             raise TypeError(f"{function}: {name} goes with a file or a name, not with arrays")
     X = points(function, data)
     y_numbers, y_texts = (None, []) if y is None else targets(function, y, len(X))
     subject = "X" if y is None else "X, y"
-    return _core.dataset(X, y_numbers, y_texts, options, subject, made_by(subject)), subject
+    return model.dataset(X, y_numbers, y_texts, options, subject, made_by(subject)), subject
 
 
 def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: int = 0, **read: Unpack[Read]) -> Dataset:

@@ -41,17 +41,19 @@ class Prediction:
 
 def load(path: str | os.PathLike[str]) -> Network | Memorizer:
     """The network of a run folder, or of a .safetensors file. DataError if it is neither."""
-    file = os.path.join(path, "model.safetensors") if os.path.isdir(path) else os.fspath(path)
-    return _core.load_memorizer(file) if _core.model_kind(file) == "memorizer" else _core.load_model(file)
+    model = _core.Model(os.fspath(path))
+    if model.network is None:
+        raise DataError(f"{os.fspath(path)}: {model.description}; expected a network of points")
+    return model.network
 
 
-def _network(model: Model) -> Network | Memorizer:
+def _model(model: Model) -> _core.Model:
     if isinstance(model, (str, os.PathLike)):
-        return load(model)
+        return _core.Model(os.fspath(model))
     network = model.network if isinstance(model, (FitResult, MemorizeResult)) else model
     if network is None:
         raise ValueError("predict: the result has no network")
-    return network
+    return _core.Model(network)
 
 
 def _names(function: str, y: npt.ArrayLike, n: int) -> list[str]:
@@ -93,43 +95,17 @@ def predict(
     ValueError
         A task, or a Dataset with targets of a task, that is not the network's.
     """
-    network = _network(model)
-    wanted = read.get("task", "auto")
-    if network.task != "none" and wanted not in ("auto", network.task):
-        raise ValueError(f"predict: task {wanted}: the model was trained for {network.task}")
-    labels: list[str] | None = None
-    names_known = network.task == "classification" and not {"classes", "labels"} & read.keys()
+    asked = _model(model)
+    names_known = asked.task == "classification" and not {"classes", "labels"} & read.keys()
     if y is not None and names_known and not isinstance(data, (str, os.PathLike, Dataset)):
         # The network knows its classes: that two of them are among the labels is not asked for.
         X = points("predict", data)
         names = _names("predict", y, len(X))
-        source = dataset("predict", X, None, {k: v for k, v in read.items() if k != "task"}, seed)[0]
-        labels = [names[i] for i in source.records]
+        source = dataset("predict", X, None, read, seed, asked)[0]
+        said = asked.predict(source, [names[i] for i in source.records])
     else:
-        source = dataset("predict", data, y, read, seed)[0]
-        if "none" not in (source.task, network.task) and source.task != network.task:
-            if isinstance(data, Dataset):
-                raise ValueError(
-                    f"predict: the Dataset has targets of {source.task}; the model was trained for {network.task}: "
-                    f"read it with task={network.task!r}"
-                )
-            source = dataset("predict", data, y, {**read, "task": network.task}, seed)[0]
-        if source.task == network.task == "classification":
-            labels = [source.class_names[int(k)] for k in source.y]
-    outputs = network(source.X)
-    if network.task == "none":
-        return Prediction(outputs, None, None)
-    if network.task == "regression":
-        if source.task == "none":
-            return Prediction(outputs, outputs[:, 0], None)
-        misfit, norm = np.linalg.norm(outputs[:, 0] - source.y), np.linalg.norm(source.y)
-        return Prediction(outputs, outputs[:, 0], float(misfit / norm if norm > 0 else misfit))
-    predictions = np.asarray(network.class_names)[network.classes(outputs)]
-    if labels is None:
-        return Prediction(outputs, predictions, None)
-    if not set(labels) & set(network.class_names):
-        raise DataError(
-            f"{source.name}: none of its classes ({', '.join(sorted(set(labels)))}) is one of the model's "
-            f"({', '.join(network.class_names)})"
-        )
-    return Prediction(outputs, predictions, float(np.mean(predictions != np.asarray(labels))))
+        said = asked.predict(dataset("predict", data, y, read, seed, asked)[0])
+    if asked.task == "none":
+        return Prediction(said.outputs, None, None)
+    numbers = asked.task == "regression"
+    return Prediction(said.outputs, said.outputs[:, 0] if numbers else np.asarray(said.predicted), said.error)

@@ -1,0 +1,65 @@
+#pragma once
+#include <any>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/data/readers.hpp"
+
+/// Any saved model, whatever its kind: opened, described, asked, exported.
+namespace zeroloss {
+
+struct Memorizer;
+struct Network;
+
+/// A model as far as its use goes. Made by open_model, or of a network at hand.
+struct Model {
+  std::string kind;                        ///< two_layer | memorizer | conv_resnet, as in the file's metadata
+  std::string description;                 ///< "two-layer relu network of width 1,024, float64"
+  Task task = Task::none;                  ///< it was trained for
+  std::vector<std::string> class_names{};  ///< of the outputs; empty unless classification
+  /// The outputs for points, as predict() of its kind gives and throws. Throws DataError where the model is
+  /// asked about something else than points.
+  std::function<Matrix(const Eigen::Ref<const RowMatrix>& X, const Progress& progress)> outputs{};
+  std::function<std::vector<Index>(const Matrix& outputs)> classes{};  ///< the classes that outputs stand for
+  /// Writes it as ONNX, as export_onnx() of its kind does, with all metadata of its file.
+  std::function<void(const std::filesystem::path& path)> export_onnx{};
+  std::string signature{};  ///< of that ONNX: "x [batch, 64] float64 -> y [batch, 10], label [batch] int64"
+  std::any network{};       ///< a std::shared_ptr<const T>, T = Network, Memorizer or ConvNetwork
+};
+
+/// The model in a .safetensors file, or in a run folder that holds model.safetensors. Throws DataError naming
+/// the file and what is wrong with it.
+Model open_model(const std::filesystem::path& path);
+
+/// A network as a model; `extra` is kept in what is exported.
+Model model_of(std::shared_ptr<const Network> network, const Metadata& extra = {});
+Model model_of(std::shared_ptr<const Memorizer> network, const Metadata& extra = {});
+
+/// select(), with targets as the model's task has them: what looks like classes may be a regression target.
+/// Throws std::invalid_argument if options.task is another task than the model's.
+Dataset select_for(const Model& model, const Source& source, ReadOptions options);
+
+/// What a model says about points, and how that compares with their targets.
+struct Prediction {
+  Matrix outputs{};                      ///< n x outputs
+  std::vector<std::string> predicted{};  ///< names of classes; empty unless classification
+  std::vector<std::string> labels{};     ///< of the points; empty unless classification with labels
+  std::vector<Index> wrong{};            ///< points whose label is another one, ascending
+  std::optional<double> error{};         ///< fraction wrong, or relative misfit; nothing without targets
+};
+
+/// Targets are compared with if there are any: classes by name, those of the data may be others, fewer or in
+/// another order. Throws what model.outputs throws, std::invalid_argument for targets of another task,
+/// DataError if no class of the data is one of the model's.
+Prediction predict(const Model& model, const Dataset& data, const Progress& progress = {});
+
+/// The same of points with these labels, n names, be they all the same.
+Prediction predict(const Model& model, const Dataset& points, std::vector<std::string> labels,
+                   const Progress& progress = {});
+
+}  // namespace zeroloss

@@ -1,0 +1,94 @@
+#include "zeroloss/models/models.hpp"
+
+#include "bindings.hpp"
+#include "zeroloss/memorize/memorizer.hpp"
+#include "zeroloss/network/network.hpp"
+
+namespace zeroloss::python {
+namespace {
+
+/// A network that lives in Python, which keeps it.
+template <class T>
+void make(Model* self, const T& network) {
+  new (self) Model(model_of(std::shared_ptr<const T>(std::shared_ptr<const T>(), &network)));
+}
+
+/// The model's network, if its class is T.
+template <class T>
+nb::object network_of(const Model& model) {
+  const auto* network = std::any_cast<std::shared_ptr<const T>>(&model.network);
+  return network == nullptr ? nb::none() : nb::cast(std::const_pointer_cast<T>(*network));
+}
+
+}  // namespace
+
+void bind_models(nb::module_& m) {
+  nb::class_<Prediction>(m, "Predicted",
+                         "What a model says about points, and how that compares with their targets.")
+      .def_prop_ro(
+          "outputs", [](const Prediction& p) { return p.outputs; }, "n x outputs.")
+      .def_ro("predicted", &Prediction::predicted, "Names of classes; empty unless classification.")
+      .def_ro("labels", &Prediction::labels, "Of the points; empty unless classification with labels.")
+      .def_ro("wrong", &Prediction::wrong, "Points whose label is another one.")
+      .def_ro("error", &Prediction::error, "Fraction wrong, or relative misfit; None without targets.");
+
+  nb::class_<Model>(m, "Model", "A model of any kind, as far as its use goes.")
+      .def("__init__", make<Network>, "network"_a, nb::keep_alive<1, 2>())
+      .def("__init__", make<Memorizer>, "network"_a, nb::keep_alive<1, 2>())
+      .def(
+          "__init__",
+          [](Model* self, const std::filesystem::path& path) {
+            new (self) Model(value_of_work(nb::none(), [&](Progress&) { return open_model(path); }));
+          },
+          "path"_a, "Of a .safetensors file, or of a run folder that holds model.safetensors.")
+      .def_ro("kind", &Model::kind, "two_layer | memorizer | conv_resnet.")
+      .def_ro("description", &Model::description)
+      .def_prop_ro(
+          "task", [](const Model& model) { return name(model.task); }, "none | regression | classification.")
+      .def_ro("class_names", &Model::class_names, "Of the outputs; empty unless classification.")
+      .def_ro("signature", &Model::signature, "Inputs and outputs of its ONNX.")
+      .def_prop_ro(
+          "network",
+          [](const Model& model) {
+            const nb::object network = network_of<Network>(model);
+            return network.is_none() ? network_of<Memorizer>(model) : network;
+          },
+          nb::sig("def network(self) -> Network | Memorizer | None"), "None for other kinds.")
+      .def(
+          "read_dataset",
+          [](const Model& model, const std::string& source, const ReadOptions& options,
+             const std::string& call) {
+            return std::make_shared<DatasetAsRead>(value_of_work(nb::none(), [&](Progress&) {
+              return DatasetAsRead{select_for(model, open_source(source, options), options), options, call};
+            }));
+          },
+          "source"_a, "options"_a, "call"_a, "Data with targets as the model's task has them.")
+      .def(
+          "dataset",
+          [](const Model& model, const Array2& X, const std::optional<Array1>& numbers,
+             std::vector<std::string> texts, const ReadOptions& options, std::string name,
+             const std::string& call) {
+            return std::make_shared<DatasetAsRead>(value_of_work(nb::none(), [&](Progress&) {
+              const Source source = source_of(X, numbers, std::move(texts), std::move(name));
+              return DatasetAsRead{select_for(model, source, options), options, call};
+            }));
+          },
+          "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a, "The same of arrays.")
+      .def(
+          "predict",
+          [](const Model& model, const DatasetAsRead& data,
+             const std::optional<std::vector<std::string>>& labels) {
+            return value_of_work(nb::none(), [&](Progress& p) {
+              return labels ? predict(model, data, *labels, p) : predict(model, data, p);
+            });
+          },
+          "data"_a, "labels"_a = nb::none(),
+          "What it says about the points, compared with their targets, or with these names of classes.")
+      .def(
+          "export_onnx",
+          [](const Model& model, const std::filesystem::path& path) { model.export_onnx(path); }, "path"_a,
+          "Writes it as ONNX.")
+      .def("__repr__", [](const Model& model) { return "<" + model.description + ">"; });
+}
+
+}  // namespace zeroloss::python

@@ -1,0 +1,107 @@
+#include "zeroloss/models/models.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include "models/kind.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
+
+namespace zeroloss {
+namespace internal {
+
+ModelKind two_layer(), memorizer(), conv_resnet();
+
+std::string label_of(Task task) { return task == Task::classification ? ", label [batch] int64" : ""; }
+
+}  // namespace internal
+using namespace internal;
+namespace {
+
+const std::vector<ModelKind>& kinds() {
+  static const std::vector<ModelKind> all{two_layer(), memorizer(), conv_resnet()};
+  return all;
+}
+
+Prediction answer(const Model& model, const Dataset& points, const Progress& progress) {
+  Prediction answer{.outputs = model.outputs(points.X, progress)};
+  if (model.task == Task::classification)
+    for (const Index k : model.classes(answer.outputs))
+      answer.predicted.push_back(model.class_names[static_cast<std::size_t>(k)]);
+  return answer;
+}
+
+/// With answer.labels, of which `names` are the different ones.
+void compare(const Model& model, const std::string& data, const std::vector<std::string>& names,
+             Prediction& answer) {
+  if (std::ranges::find_first_of(names, model.class_names) == names.end())
+    throw DataError(fmt::format("{}: none of its classes ({}) is one of the model's ({})", data,
+                                fmt::join(names, ", "), fmt::join(model.class_names, ", ")));
+  for (std::size_t i = 0; i < answer.labels.size(); ++i)
+    if (answer.labels[i] != answer.predicted[i]) answer.wrong.push_back(static_cast<Index>(i));
+  answer.error = static_cast<double>(answer.wrong.size()) / static_cast<double>(answer.labels.size());
+}
+
+}  // namespace
+
+Model open_model(const std::filesystem::path& path) {
+  const std::string file = (is_directory(path) ? path / "model.safetensors" : path).string();
+  const Metadata metadata = read_metadata(file);
+  const auto found = metadata.find("kind");
+  if (found != metadata.end())
+    for (const ModelKind& kind : kinds())
+      if (found->second == kind.name) return kind.open(file, metadata);
+  std::vector<std::string> known;
+  for (const ModelKind& kind : kinds()) known.emplace_back(kind.name);
+  throw DataError(fmt::format("{}: {}; this version knows the kinds {}", file,
+                              found == metadata.end() ? "not a model of zeroloss (no 'kind' in its metadata)"
+                                                      : fmt::format("a model of kind '{}'", found->second),
+                              fmt::join(known, ", ")));
+}
+
+Dataset select_for(const Model& model, const Source& source, ReadOptions options) {
+  if (model.task != Task::none) {
+    const std::string task = name(model.task);
+    if (options.task != "auto" && options.task != task)
+      throw std::invalid_argument(fmt::format("`task={}`: the model was trained for {}", options.task, task));
+    options.task = source.numbers.empty() && source.texts.empty() ? "auto" : task;
+  }
+  return select(source, options);
+}
+
+Prediction predict(const Model& model, const Dataset& data, const Progress& progress) {
+  if (model.task != Task::none && data.task != Task::none && data.task != model.task)
+    throw std::invalid_argument(fmt::format(
+        "predict: the Dataset has targets of {0}; the model was trained for {1}: read it with `task='{1}'`",
+        name(data.task), name(model.task)));
+  Prediction said = answer(model, data, progress);
+  if (data.task == Task::none || model.task == Task::none) return said;
+  if (model.task == Task::classification) {
+    std::vector<std::string> names;
+    for (const std::string& name : data.class_names) names.push_back(utf8(name));
+    for (const double y : data.y) said.labels.push_back(names[static_cast<std::size_t>(y)]);
+    compare(model, data.name, names, said);
+  } else {
+    const double norm_y = data.y.norm(), misfit = (said.outputs.col(0) - data.y).norm();
+    said.error = norm_y > 0 ? misfit / norm_y : misfit;
+  }
+  return said;
+}
+
+Prediction predict(const Model& model, const Dataset& points, std::vector<std::string> labels,
+                   const Progress& progress) {
+  if (model.task != Task::classification || std::ssize(labels) != points.n())
+    throw std::invalid_argument(fmt::format("predict: {} labels of {} points for a model of {}",
+                                            labels.size(), points.n(), name(model.task)));
+  Prediction said = answer(model, points, progress);
+  const std::set<std::string> distinct(labels.begin(), labels.end());
+  said.labels = std::move(labels);
+  compare(model, points.name, {distinct.begin(), distinct.end()}, said);
+  return said;
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,143 @@
+#include "zeroloss/models/models.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/points.hpp"
+#include "support/temp_folder.hpp"
+#include "zeroloss/conv/resnet.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/memorize/memorizer.hpp"
+#include "zeroloss/network/model.hpp"
+
+namespace zeroloss {
+namespace {
+
+class Models : public test::TempFolder {
+ protected:
+  /// The outputs of a point x >= 0 are x; the classes are named after the axes.
+  Network chooser() {
+    Network network{.activation = "relu", .outputs = {}, .normalize = false};
+    network.task = Task::classification;
+    network.class_names = {"ant", "bee", "cow"};
+    for (Index k = 0; k < 3; ++k)
+      network.outputs.push_back({RowMatrix::Identity(3, 3).row(k), Vector::Constant(1, 1)});
+    return network;
+  }
+  Model chooser_model() { return model_of(std::make_shared<const Network>(chooser())); }
+  Network sum() {
+    Network network{.activation = "relu", .outputs = {}, .normalize = false};
+    network.task = Task::regression;
+    network.outputs = {{RowMatrix{{1, 1, 1}}, Vector::Constant(1, 1)}};
+    return network;
+  }
+  Dataset points(std::vector<Index> best) {
+    Dataset data;
+    data.name = "points";
+    data.X = RowMatrix::Zero(std::ssize(best), 3);
+    for (Index i = 0; i < data.n(); ++i) data.X(i, best[static_cast<std::size_t>(i)]) = 1;
+    return data;
+  }
+};
+
+TEST_F(Models, OpensATwoLayerNetwork) {
+  save_model(path("model.safetensors"), chooser(), {{"origin", "a test"}});
+  for (const std::string& place :
+       {path("model.safetensors"), path("")}) {  // the file, and the folder that holds it
+    const Model model = open_model(place);
+    EXPECT_EQ(model.kind, "two_layer");
+    EXPECT_EQ(model.description, "two-layer relu network of width 1, float64");
+    EXPECT_EQ(model.task, Task::classification);
+    EXPECT_EQ(model.class_names, chooser().class_names);
+    EXPECT_EQ(model.signature, "x [batch, 3] float64 -> y [batch, 3], label [batch] int64");
+    const RowMatrix X = points({2, 0, 1}).X;
+    const Matrix outputs = model.outputs(X, {});
+    EXPECT_EQ(outputs, predict(chooser(), X));
+    EXPECT_EQ(model.classes(outputs), (std::vector<Index>{2, 0, 1}));
+    EXPECT_EQ(std::any_cast<const std::shared_ptr<const Network>&>(model.network)->width(), 1);
+    model.export_onnx(path("a.onnx"));
+    EXPECT_NE(content(path("a.onnx")).find("a test"), std::string::npos) << "metadata of the file";
+  }
+}
+
+TEST_F(Models, OpensAMemorizer) {
+  Dataset data = points({0, 1, 2, 1});
+  data.X(3, 1) = 2;
+  data.task = Task::classification;
+  data.y = Vector{{0, 1, 2, 0}};
+  data.class_names = {"ant", "bee", "cow"};
+  const Memorizer network = *memorize(data).network;
+  save_model(path("m.safetensors"), network);
+  const Model model = open_model(path("m.safetensors"));
+  EXPECT_EQ(model.kind, "memorizer");
+  EXPECT_EQ(model.description, "memoriser of 2 residual blocks of width 2, float64");
+  EXPECT_EQ(model.signature, "x [batch, 3] float64 -> y [batch, 3], label [batch] int64");
+  EXPECT_EQ(model.outputs(data.X, {}), predict(network, data.X));
+  EXPECT_EQ(predict(model, data).error, 0);
+  EXPECT_EQ(std::any_cast<const std::shared_ptr<const Memorizer>&>(model.network)->blocks(), 2);
+}
+
+TEST_F(Models, AConvolutionalNetworkIsExportedButNotAskedAboutPoints) {
+  const ConvNetwork network = draw_network(cifar_architecture(3, 1, 4));
+  save_model(path("c.safetensors"), network);
+  const Model model = open_model(path("c.safetensors"));
+  EXPECT_EQ(model.kind, "conv_resnet");
+  EXPECT_EQ(model.signature,
+            "images [batch, 32, 32, 3] uint8 RGB -> logits [batch, 3] float32, label [batch] int64");
+  EXPECT_MESSAGE(DataError, predict(model, points({0})), "c.safetensors", "`predict()` (files)");
+  model.export_onnx(path("c.onnx"));
+  EXPECT_TRUE(std::filesystem::exists(path("c.onnx")));
+}
+
+TEST_F(Models, RefusesWhatIsNoModel) {
+  EXPECT_MESSAGE(DataError, open_model(path("absent")), "absent: no such file");
+  write_tensors(path("tensors"), {}, {});
+  EXPECT_MESSAGE(DataError, open_model(path("tensors")), "not a model of zeroloss");
+  write_tensors(path("other"), {}, {{"kind", "tree"}});
+  EXPECT_MESSAGE(DataError, open_model(path("other")), "a model of kind 'tree'",
+                 "two_layer, memorizer, conv_resnet");
+}
+
+TEST_F(Models, ComparesClassesByName) {
+  Dataset data = points({0, 1, 2, 1});
+  EXPECT_EQ(predict(chooser_model(), data).predicted, (std::vector<std::string>{"ant", "bee", "cow", "bee"}));
+  EXPECT_EQ(predict(chooser_model(), data).error, std::nullopt);
+  data.task = Task::classification;
+  data.class_names = {"bee", "dog"};  // another order, one unknown
+  data.y = Vector{{1, 0, 0, 0}};
+  const Prediction said = predict(chooser_model(), data);
+  EXPECT_EQ(said.labels, (std::vector<std::string>{"dog", "bee", "bee", "bee"}));
+  EXPECT_EQ(said.wrong, (std::vector<Index>{0, 2}));
+  EXPECT_EQ(said.error, 0.5);
+  data.class_names = {"dog", "emu"};
+  EXPECT_MESSAGE(DataError, predict(chooser_model(), data), "points", "(dog, emu)", "(ant, bee, cow)");
+}
+
+TEST_F(Models, LabelsMayBeAllTheSame) {
+  const Dataset data = points({0, 1});
+  EXPECT_EQ(predict(chooser_model(), data, {"bee", "bee"}).error, 0.5);
+  EXPECT_EQ(predict(chooser_model(), data, {"bee", "bee"}).wrong, std::vector<Index>{0});
+  EXPECT_MESSAGE(DataError, predict(chooser_model(), data, {"emu", "emu"}), "(emu)", "(ant, bee, cow)");
+  EXPECT_MESSAGE(std::invalid_argument, predict(chooser_model(), data, {"bee"}), "1 labels of 2 points");
+}
+
+TEST_F(Models, TargetsAreOfTheModelsTask) {
+  const Model model = model_of(std::make_shared<const Network>(sum()));
+  Source source;
+  source.name = "points";
+  source.n = source.d = 3;
+  source.points = rows_of(RowMatrix::Identity(3, 3));
+  EXPECT_EQ(select_for(model, source, {}).task, Task::none);
+  source.numbers = {1, 1, 2};  // could be classes
+  EXPECT_EQ(select(source, {}).task, Task::classification);
+  const Dataset data = select_for(model, source, {});
+  EXPECT_EQ(data.task, Task::regression);
+  EXPECT_DOUBLE_EQ(*predict(model, data).error, 1 / data.y.norm());
+  EXPECT_MESSAGE(std::invalid_argument, select_for(model, source, {.task = "classification"}),
+                 "`task=classification`: the model was trained for regression");
+  EXPECT_MESSAGE(std::invalid_argument, predict(model, select(source, {})), "targets of classification",
+                 "trained for regression");
+  EXPECT_EQ(select_for(chooser_model(), source, {}).task, Task::classification);
+}
+
+}  // namespace
+}  // namespace zeroloss
