@@ -105,8 +105,8 @@ TEST_F(CertifyCommand, JsonHasEveryKey) {
   ASSERT_GT(json.at("guarantees").size(), 0u);
   for (const Json& guarantee : json.at("guarantees"))
     EXPECT_EQ(keys(guarantee),
-              (std::set<std::string>{"theorem", "lambda_from", "verified", "flow", "holds", "width", "step",
-                                     "rate", "steps", "failure_probability", "reason"}));
+              (std::set<std::string>{"id", "theorem", "lambda_from", "verified", "flow", "holds", "width",
+                                     "step", "rate", "steps", "failure_probability", "reason"}));
   EXPECT_EQ(keys(json.at("bottleneck").at(0)), (std::set<std::string>{"sample", "label", "weight"}));
   EXPECT_GE(json.at("seconds").get<double>(), 0);
   EXPECT_GT(json.at("peak_bytes").get<double>(), 0);

@@ -57,7 +57,7 @@ TEST_F(FitCommand, JsonHasEveryKey) {
                                 "certified_at", "certificate", "theorem", "seconds"}));
   EXPECT_EQ(keys(output["certificate"]), certificate);
   EXPECT_EQ(keys(output["theorem"]),
-            (Keys{"theorem", "holds", "step", "width", "failure_probability", "reason"}));
+            (Keys{"id", "theorem", "holds", "step", "width", "failure_probability", "reason"}));
   EXPECT_EQ(json["status"], "certified");
   EXPECT_TRUE(json["certificate"]["holds"]);
   EXPECT_GT(json["certificate"]["margin"], 1.0);
