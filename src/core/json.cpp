@@ -114,12 +114,12 @@ Json Json::parse(std::string_view text, int deepest) {
   }
 }
 
-const Json::Array& Json::items() const {
+const Json::Array& Json::items() const& {
   if (!is_array()) expected("a list");
   return std::get<Array>(value_);
 }
 
-const Json::Object& Json::members() const {
+const Json::Object& Json::members() const& {
   if (!is_object()) expected("an object");
   return std::get<Object>(value_);
 }

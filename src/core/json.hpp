@@ -68,8 +68,10 @@ class Json {
   bool is_text() const { return std::holds_alternative<std::string>(value_); }
 
   /// Below: JsonError where the value is of another kind, or has no such key.
-  const Array& items() const;
-  const Object& members() const;
+  const Array& items() const&;
+  const Object& members() const&;
+  Array items() && { return items(); }  ///< of a passing value: a loop over it may go on
+  Object members() && { return members(); }
   const Json* find(std::string_view key) const;  ///< null if an object has no such key
   const Json& at(std::string_view key) const;
 

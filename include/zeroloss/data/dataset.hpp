@@ -93,11 +93,11 @@ void fields(T& o, const Visitor& visit) {
             .under("Data"),
         o.classes);
   visit(Field{"labels",
-              "given, random, or noise:p: each label replaced by another with probability p in [0, 1]"}
+              "given, random, or noise:p: each label replaced by another with probability p, from 0 to 1"}
             .taking("LABELS")
             .under("Data"),
         o.labels);
-  visit(Field{"seed", "of --shuffle, --d, --labels and generated data: an integer from 0 to 2^53 - 1"}
+  visit(Field{"seed", "of shuffle, d, labels and generated data: an integer from 0 to 2^53 - 1"}
             .taking("INT")
             .under("Data"),
         o.seed);
