@@ -39,7 +39,7 @@
 #define HWY_TARGET_INCLUDE "train/engine/passes_simd.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include "kernel/activation_simd-inl.hpp"
+#include "kernel/activations/vectors-inl.hpp"
 // clang-format on
 
 #ifndef ZEROLOSS_PASSES_ONCE

@@ -18,7 +18,7 @@
 #define HWY_TARGET_INCLUDE "train/engine/small_trainer_simd.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include "kernel/activation_simd-inl.hpp"
+#include "kernel/activations/vectors-inl.hpp"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();

@@ -12,7 +12,7 @@
 
 namespace zeroloss::internal::phi {
 
-#include "kernel/activation_tables.inc"
+#include "kernel/activations/tables.inc"
 
 // exp's reduction x = k ln2 + r. k kLn2High is exact for every k that occurs. Adding kRound leaves k as an
 // integer in the low bits, and with kBias the exponent field of 2^(k + kSpare) once shifted by kMantissa: the
