@@ -1,7 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 
 #include "train/engine/passes.hpp"
@@ -32,15 +29,12 @@
 // The fixed order of every sum makes results the same bits on all targets that fuse, whatever their vectors'
 // length. Targets that do not fuse round v_j phi(Z_ij) before it is added and agree among themselves. That
 // needs a compiler which fuses nothing on its own: GCC is told so by -ffp-contract=off.
+//
+// passes_float_simd.cpp and passes_double_simd.cpp include this for each instruction set.
 
-// foreach_target includes this file once for each instruction set, before anything of Highway's.
-// clang-format off
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "train/engine/passes_simd.cpp"
-#include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+
 #include "kernel/activations/vectors-inl.hpp"
-// clang-format on
 
 #ifndef ZEROLOSS_PASSES_ONCE
 #define ZEROLOSS_PASSES_ONCE
@@ -48,6 +42,8 @@ namespace zeroloss::internal::passes {
 
 constexpr Index kColumns = 4;     // that share one sweep over f, c and the rows: spares their traffic
 constexpr Index kPositions = 16;  // partial sums of a column: row i goes into number i mod 16
+
+using Number = ZEROLOSS_NUMBER;
 
 struct Whole {};  // a vector with all its lanes, where the last one of a column may have fewer
 
@@ -126,9 +122,8 @@ HWY_INLINE void with(Phi phi, const F& f) {
   }
 }
 
-template <class T>
-void Map(Phi phi, bool derivative, T* values, Index count) {
-  const Lanes<T> d;
+void Map(Phi phi, bool derivative, Number* values, Index count) {
+  const Lanes<Number> d;
   with(phi, [&](auto function) HWY_ATTR {
     if (derivative)
       each_vector(d, count, [&](Index i, auto part) HWY_ATTR {
@@ -141,12 +136,11 @@ void Map(Phi phi, bool derivative, T* values, Index count) {
   });
 }
 
-template <class T>
-void MapBoth(Phi phi, const T* z, Index count, T* value, T* slope) {
-  const Lanes<T> d;
+void MapBoth(Phi phi, const Number* z, Index count, Number* value, Number* slope) {
+  const Lanes<Number> d;
   with(phi, [&](auto function) HWY_ATTR {
     each_vector(d, count, [&](Index i, auto part) HWY_ATTR {
-      hn::Vec<Lanes<T>> phi_z, slope_z;
+      hn::Vec<Lanes<Number>> phi_z, slope_z;
       function.both(d, load(d, z + i, part), phi_z, slope_z);
       store(phi_z, d, value + i, part);
       store(slope_z, d, slope + i, part);
@@ -154,9 +148,8 @@ void MapBoth(Phi phi, const T* z, Index count, T* value, T* slope) {
   });
 }
 
-template <class T>
-void Outputs(Phi phi, const T* Z, Index n, Index width, const T* v, T* f) {
-  const Lanes<T> d;
+void Outputs(Phi phi, const Number* Z, Index n, Index width, const Number* v, Number* f) {
+  const Lanes<Number> d;
   with(phi, [&](auto function) HWY_ATTR {
     for (Index j = 0; j < width; j += kColumns, Z += kColumns * n, v += kColumns) {
       const Index columns = std::min(kColumns, width - j);
@@ -170,9 +163,8 @@ void Outputs(Phi phi, const T* Z, Index n, Index width, const T* v, T* f) {
   });
 }
 
-template <class T>
-void Coefficients(Phi phi, const T* Z, Index n, Index width, const T* c, T* S, T* sum) {
-  const Lanes<T> d;
+void Coefficients(Phi phi, const Number* Z, Index n, Index width, const Number* c, Number* S, Number* sum) {
+  const Lanes<Number> d;
   with(phi, [&](auto function) HWY_ATTR {
     for (Index j = 0; j < width; ++j) {
       each_vector(d, n, [&](Index i, auto part) HWY_ATTR {
@@ -239,8 +231,8 @@ HWY_INLINE double step(Function function, const Slopes& slopes, const T* P, Inde
   return result;
 }
 
-template <class T>
-double Advance(Phi phi, const T* S, const T* P, Index n, Index width, const T* v, T* Z, T* f) {
+double Advance(Phi phi, const Number* S, const Number* P, Index n, Index width, const Number* v, Number* Z,
+               Number* f) {
   double result = 0;
   with(phi, [&](auto function) HWY_ATTR {
     const auto slopes = [&](Index, Index ij, auto, auto) HWY_ATTR { return S + ij; };
@@ -249,55 +241,17 @@ double Advance(Phi phi, const T* S, const T* P, Index n, Index width, const T* v
   return result;
 }
 
-template <class T>
-double AdvanceRelu(const T* c, const T* P, Index n, Index width, const T* v, T* Z, T* f, T* sum) {
-  const Lanes<T> d;
-  HWY_ALIGN T S[kPositions];
+double AdvanceRelu(const Number* c, const Number* P, Index n, Index width, const Number* v, Number* Z,
+                   Number* f, Number* sum) {
+  const Lanes<Number> d;
+  HWY_ALIGN Number S[kPositions];
   const auto slopes = [&](Index i, Index ij, auto z, auto part) HWY_ATTR {
     const auto s = hn::Mul(load(d, c + i, part), functions::Relu::slope(d, z));
     store(hn::Add(load(d, sum + ij, part), s), d, sum + ij, part);
     hn::Store(s, d, S);
-    return static_cast<const T*>(S);
+    return static_cast<const Number*>(S);
   };
   return step(functions::Relu{}, slopes, P, n, width, v, Z, f);
-}
-
-void MapFloat(Phi phi, bool derivative, float* values, Index count) { Map(phi, derivative, values, count); }
-void MapDouble(Phi phi, bool derivative, double* values, Index count) { Map(phi, derivative, values, count); }
-void MapBothFloat(Phi phi, const float* z, Index count, float* value, float* slope) {
-  MapBoth(phi, z, count, value, slope);
-}
-void MapBothDouble(Phi phi, const double* z, Index count, double* value, double* slope) {
-  MapBoth(phi, z, count, value, slope);
-}
-void OutputsFloat(Phi phi, const float* Z, Index n, Index width, const float* v, float* f) {
-  Outputs(phi, Z, n, width, v, f);
-}
-void OutputsDouble(Phi phi, const double* Z, Index n, Index width, const double* v, double* f) {
-  Outputs(phi, Z, n, width, v, f);
-}
-void CoefficientsFloat(Phi phi, const float* Z, Index n, Index width, const float* c, float* S, float* sum) {
-  Coefficients(phi, Z, n, width, c, S, sum);
-}
-void CoefficientsDouble(Phi phi, const double* Z, Index n, Index width, const double* c, double* S,
-                        double* sum) {
-  Coefficients(phi, Z, n, width, c, S, sum);
-}
-double AdvanceFloat(Phi phi, const float* S, const float* P, Index n, Index width, const float* v, float* Z,
-                    float* f) {
-  return Advance(phi, S, P, n, width, v, Z, f);
-}
-double AdvanceDouble(Phi phi, const double* S, const double* P, Index n, Index width, const double* v,
-                     double* Z, double* f) {
-  return Advance(phi, S, P, n, width, v, Z, f);
-}
-double AdvanceReluFloat(const float* c, const float* P, Index n, Index width, const float* v, float* Z,
-                        float* f, float* sum) {
-  return AdvanceRelu(c, P, n, width, v, Z, f, sum);
-}
-double AdvanceReluDouble(const double* c, const double* P, Index n, Index width, const double* v, double* Z,
-                         double* f, double* sum) {
-  return AdvanceRelu(c, P, n, width, v, Z, f, sum);
 }
 
 }  // namespace zeroloss::internal::passes::HWY_NAMESPACE
@@ -306,79 +260,38 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace zeroloss::internal::passes {
 
-HWY_EXPORT(MapFloat);
-HWY_EXPORT(MapDouble);
-HWY_EXPORT(MapBothFloat);
-HWY_EXPORT(MapBothDouble);
-HWY_EXPORT(OutputsFloat);
-HWY_EXPORT(OutputsDouble);
-HWY_EXPORT(CoefficientsFloat);
-HWY_EXPORT(CoefficientsDouble);
-HWY_EXPORT(AdvanceFloat);
-HWY_EXPORT(AdvanceDouble);
-HWY_EXPORT(AdvanceReluFloat);
-HWY_EXPORT(AdvanceReluDouble);
-
-Phi kind(const Activation& activation) {
-  constexpr std::array<const char*, 8> kNames{"relu", "softplus", "tanh", "sigmoid",
-                                              "erf",  "gelu",     "silu", "quadratic"};
-  const auto found = std::find(kNames.begin(), kNames.end(), activation.name);
-  if (!activation.tabulated || found == kNames.end())
-    throw std::invalid_argument("passes: \"" + activation.name + "\" is not one of the eight activations");
-  return static_cast<Phi>(found - kNames.begin());
-}
+HWY_EXPORT(Map);
+HWY_EXPORT(MapBoth);
+HWY_EXPORT(Outputs);
+HWY_EXPORT(Coefficients);
+HWY_EXPORT(Advance);
+HWY_EXPORT(AdvanceRelu);
 
 template <>
-void map(Phi phi, bool derivative, float* values, Index count) {
-  HWY_DYNAMIC_DISPATCH(MapFloat)(phi, derivative, values, count);
+void map(Phi phi, bool derivative, Number* values, Index count) {
+  HWY_DYNAMIC_DISPATCH(Map)(phi, derivative, values, count);
 }
 template <>
-void map(Phi phi, bool derivative, double* values, Index count) {
-  HWY_DYNAMIC_DISPATCH(MapDouble)(phi, derivative, values, count);
+void map_both(Phi phi, const Number* z, Index count, Number* value, Number* slope) {
+  HWY_DYNAMIC_DISPATCH(MapBoth)(phi, z, count, value, slope);
 }
 template <>
-void map_both(Phi phi, const float* z, Index count, float* value, float* slope) {
-  HWY_DYNAMIC_DISPATCH(MapBothFloat)(phi, z, count, value, slope);
+void outputs(Phi phi, const Number* Z, Index n, Index width, const Number* v, Number* f) {
+  HWY_DYNAMIC_DISPATCH(Outputs)(phi, Z, n, width, v, f);
 }
 template <>
-void map_both(Phi phi, const double* z, Index count, double* value, double* slope) {
-  HWY_DYNAMIC_DISPATCH(MapBothDouble)(phi, z, count, value, slope);
+void coefficients(Phi phi, const Number* Z, Index n, Index width, const Number* c, Number* S, Number* sum) {
+  HWY_DYNAMIC_DISPATCH(Coefficients)(phi, Z, n, width, c, S, sum);
 }
 template <>
-void outputs(Phi phi, const float* Z, Index n, Index width, const float* v, float* f) {
-  HWY_DYNAMIC_DISPATCH(OutputsFloat)(phi, Z, n, width, v, f);
+double advance(Phi phi, const Number* S, const Number* P, Index n, Index width, const Number* v, Number* Z,
+               Number* f) {
+  return HWY_DYNAMIC_DISPATCH(Advance)(phi, S, P, n, width, v, Z, f);
 }
 template <>
-void outputs(Phi phi, const double* Z, Index n, Index width, const double* v, double* f) {
-  HWY_DYNAMIC_DISPATCH(OutputsDouble)(phi, Z, n, width, v, f);
-}
-template <>
-void coefficients(Phi phi, const float* Z, Index n, Index width, const float* c, float* S, float* sum) {
-  HWY_DYNAMIC_DISPATCH(CoefficientsFloat)(phi, Z, n, width, c, S, sum);
-}
-template <>
-void coefficients(Phi phi, const double* Z, Index n, Index width, const double* c, double* S, double* sum) {
-  HWY_DYNAMIC_DISPATCH(CoefficientsDouble)(phi, Z, n, width, c, S, sum);
-}
-template <>
-double advance(Phi phi, const float* S, const float* P, Index n, Index width, const float* v, float* Z,
-               float* f) {
-  return HWY_DYNAMIC_DISPATCH(AdvanceFloat)(phi, S, P, n, width, v, Z, f);
-}
-template <>
-double advance(Phi phi, const double* S, const double* P, Index n, Index width, const double* v, double* Z,
-               double* f) {
-  return HWY_DYNAMIC_DISPATCH(AdvanceDouble)(phi, S, P, n, width, v, Z, f);
-}
-template <>
-double advance_relu(const float* c, const float* P, Index n, Index width, const float* v, float* Z, float* f,
-                    float* sum) {
-  return HWY_DYNAMIC_DISPATCH(AdvanceReluFloat)(c, P, n, width, v, Z, f, sum);
-}
-template <>
-double advance_relu(const double* c, const double* P, Index n, Index width, const double* v, double* Z,
-                    double* f, double* sum) {
-  return HWY_DYNAMIC_DISPATCH(AdvanceReluDouble)(c, P, n, width, v, Z, f, sum);
+double advance_relu(const Number* c, const Number* P, Index n, Index width, const Number* v, Number* Z,
+                    Number* f, Number* sum) {
+  return HWY_DYNAMIC_DISPATCH(AdvanceRelu)(c, P, n, width, v, Z, f, sum);
 }
 
 }  // namespace zeroloss::internal::passes
