@@ -53,7 +53,7 @@ NAMED = [-1.7673652270285856, -1.7677305739330402]  # gelu's worst
 def library(folder):
     path = pathlib.Path(folder) / "check_libm.so"
     sources = ["scripts/check_libm.cpp", "src/kernel/activation.cpp"]
-    command = ["c++", "-std=c++20", "-O2", "-shared", "-fPIC", "-I.", "-Iinclude", *sources, "-lhwy", "-lfmt"]
+    command = ["c++", "-std=c++20", "-O2", "-shared", "-fPIC", "-I.", "-Iinclude", "-Isrc", *sources, "-lhwy", "-lfmt"]
     subprocess.run([*command, "-o", str(path)], cwd=ROOT, check=True)
     check = ctypes.CDLL(str(path))
     check.evaluate.restype = ctypes.c_double
@@ -140,8 +140,8 @@ if __name__ == "__main__":
             fine &= check_function(check, "Highway Asin", *ASIN, f"Highway Asin, {target.decode()}")
             n += 1
         for name, functions in ACTIVATIONS.items():
-            if name == "relu":
-                continue  # exact
+            if functions[2] is None:
+                continue  # piecewise linear: exact, or a product's one rounding
             for order, exact in enumerate(functions):
                 fine &= check_activation(check, name, order, exact, rows)
     if options.write:

@@ -3,29 +3,6 @@
 
 #include "train/engine/passes.hpp"
 
-// Largest error of map, in units in the last place of the exact value, on targets with fused multiply-add
-// (AVX2, AVX-512, NEON, SVE) and on those without (SSE4, scalar); the tests assert kBound of
-// tests/train/engine/passes_test.cpp:
-//
-//                    phi, float    phi, double   phi', float   phi', double
-//                    fused  not    fused  not    fused  not    fused  not
-//     relu             0     0       0     0       0     0       0     0
-//     softplus        1.8   2.0     2.2   2.4     2.4   2.4     2.4   2.4
-//     tanh            2.5   2.5     2.5   2.5     2.3   2.3     2.5   2.5
-//     sigmoid         2.4   2.4     2.4   2.4     2.4   2.4     2.4   2.4
-//     erf             1.9   2.4     2.4   2.7     2.4   2.4     1.9   1.8
-//     gelu            6.1   7.4     8.5   9.9     4.2   6.1     5.0   7.1
-//     silu            3.2   3.2     3.1   3.1     3.8   4.0     3.7   3.7
-//     quadratic       0.5   0.5     0.5   0.5      0     0       0     0
-//
-// over the whole range, the tails included, as long as the value is a normal number; denormal values are
-// within 4 of their units. Within 1/2 of their zeros gelu' and silu' are within 2 u absolute, u = 2^-24 or
-// 2^-53.
-//
-// map_both, phi and phi': softplus 2.3 and 3.7, tanh 3.0 and 5.7, sigmoid 2.9 and 4.8, erf 2.5 and 2.5,
-// gelu 8.0 and 5.6, silu 3.5 and 5.6, others as above; where the value is below kNegligible, absolute (bound
-// kBoth of tests/train/engine/passes_accuracy_test.cpp).
-//
 // The fixed order of every sum makes results the same bits on all targets that fuse, whatever their vectors'
 // length. Targets that do not fuse round v_j phi(Z_ij) before it is added and agree among themselves. That
 // needs a compiler which fuses nothing on its own: GCC is told so by -ffp-contract=off.
@@ -100,31 +77,9 @@ HWY_INLINE void each_vector(D d, Index n, const F& f) {
   if (i < n) f(i, n - i);
 }
 
-template <class F>
-HWY_INLINE void with(Phi phi, const F& f) {
-  switch (phi) {
-    case Phi::relu:
-      return f(functions::Relu{});
-    case Phi::softplus:
-      return f(functions::Softplus{});
-    case Phi::tanh:
-      return f(functions::Tanh{});
-    case Phi::sigmoid:
-      return f(functions::Sigmoid{});
-    case Phi::erf:
-      return f(functions::Erf{});
-    case Phi::gelu:
-      return f(functions::Gelu{});
-    case Phi::silu:
-      return f(functions::Silu{});
-    case Phi::quadratic:
-      return f(functions::Quadratic{});
-  }
-}
-
 void Map(Phi phi, bool derivative, Number* values, Index count) {
   const Lanes<Number> d;
-  with(phi, [&](auto function) HWY_ATTR {
+  functions::with(phi, [&](auto function) HWY_ATTR {
     if (derivative)
       each_vector(d, count, [&](Index i, auto part) HWY_ATTR {
         store(function.slope(d, load(d, values + i, part)), d, values + i, part);
@@ -138,7 +93,7 @@ void Map(Phi phi, bool derivative, Number* values, Index count) {
 
 void MapBoth(Phi phi, const Number* z, Index count, Number* value, Number* slope) {
   const Lanes<Number> d;
-  with(phi, [&](auto function) HWY_ATTR {
+  functions::with(phi, [&](auto function) HWY_ATTR {
     each_vector(d, count, [&](Index i, auto part) HWY_ATTR {
       hn::Vec<Lanes<Number>> phi_z, slope_z;
       function.both(d, load(d, z + i, part), phi_z, slope_z);
@@ -150,7 +105,7 @@ void MapBoth(Phi phi, const Number* z, Index count, Number* value, Number* slope
 
 void Outputs(Phi phi, const Number* Z, Index n, Index width, const Number* v, Number* f) {
   const Lanes<Number> d;
-  with(phi, [&](auto function) HWY_ATTR {
+  functions::with(phi, [&](auto function) HWY_ATTR {
     for (Index j = 0; j < width; j += kColumns, Z += kColumns * n, v += kColumns) {
       const Index columns = std::min(kColumns, width - j);
       each_vector(d, n, [&](Index i, auto part) HWY_ATTR {
@@ -165,7 +120,7 @@ void Outputs(Phi phi, const Number* Z, Index n, Index width, const Number* v, Nu
 
 void Coefficients(Phi phi, const Number* Z, Index n, Index width, const Number* c, Number* S, Number* sum) {
   const Lanes<Number> d;
-  with(phi, [&](auto function) HWY_ATTR {
+  functions::with(phi, [&](auto function) HWY_ATTR {
     for (Index j = 0; j < width; ++j) {
       each_vector(d, n, [&](Index i, auto part) HWY_ATTR {
         // Every load comes before the stores: big arrays tend to begin at equal places of their pages, and a
@@ -234,7 +189,7 @@ HWY_INLINE double step(Function function, const Slopes& slopes, const T* P, Inde
 double Advance(Phi phi, const Number* S, const Number* P, Index n, Index width, const Number* v, Number* Z,
                Number* f) {
   double result = 0;
-  with(phi, [&](auto function) HWY_ATTR {
+  functions::with(phi, [&](auto function) HWY_ATTR {
     const auto slopes = [&](Index, Index ij, auto, auto) HWY_ATTR { return S + ij; };
     result = step(function, slopes, P, n, width, v, Z, f);
   });

@@ -56,28 +56,6 @@ HWY_INLINE void with_count(Index count, const F& f) {
   f(std::integral_constant<Index, kMost>());
 }
 
-template <class F>
-HWY_INLINE void with_function(passes::Phi phi, const F& f) {
-  switch (phi) {
-    case passes::Phi::relu:
-      return f(functions::Relu{});
-    case passes::Phi::softplus:
-      return f(functions::Softplus{});
-    case passes::Phi::tanh:
-      return f(functions::Tanh{});
-    case passes::Phi::sigmoid:
-      return f(functions::Sigmoid{});
-    case passes::Phi::erf:
-      return f(functions::Erf{});
-    case passes::Phi::gelu:
-      return f(functions::Gelu{});
-    case passes::Phi::silu:
-      return f(functions::Silu{});
-    case passes::Phi::quadratic:
-      return f(functions::Quadratic{});
-  }
-}
-
 // ---- forward ---------------------------------------------------------------------------------------------
 
 // Z for kRows neurons from `j` on, whose weights begin at w, and kCount vectors of points from `first` on.
@@ -263,16 +241,15 @@ HWY_INLINE void move_weights(const Network<T>& s) {
     });
 }
 
-double Forward(passes::Phi phi, const Network<Number>& s) {
+double Forward(Phi phi, const Network<Number>& s) {
   double squares = 0;
-  with_function(phi, [&](auto function) HWY_ATTR { squares = pass_forward(function, s); });
+  functions::with(phi, [&](auto function) HWY_ATTR { squares = pass_forward(function, s); });
   return squares;
 }
 
-Index Descend(passes::Phi phi, const Network<Number>& s, Index most, double low, double high,
-              double& squares) {
+Index Descend(Phi phi, const Network<Number>& s, Index most, double low, double high, double& squares) {
   Index taken = 0;
-  with_function(phi, [&](auto function) HWY_ATTR {
+  functions::with(phi, [&](auto function) HWY_ATTR {
     do {
       move_weights(s);
       squares = pass_forward(function, s);
@@ -300,12 +277,11 @@ Blocks blocks<Number>() {
   return HWY_DYNAMIC_DISPATCH(BlocksOf)(0);
 }
 template <>
-double forward(passes::Phi phi, const Network<Number>& network) {
+double forward(Phi phi, const Network<Number>& network) {
   return HWY_DYNAMIC_DISPATCH(Forward)(phi, network);
 }
 template <>
-Index descend(passes::Phi phi, const Network<Number>& network, Index most, double low, double high,
-              double& squares) {
+Index descend(Phi phi, const Network<Number>& network, Index most, double low, double high, double& squares) {
   return HWY_DYNAMIC_DISPATCH(Descend)(phi, network, most, low, high, squares);
 }
 

@@ -73,7 +73,7 @@ template <class T>
 Trainer<T>::Trainer(const Points<T>& points, const TwoLayer& start, const Activation& activation, Space space)
     : X_(points.X),
       G_(points.G),
-      phi_(passes::kind(activation)),
+      phi_(phi_of(activation)),
       space_(space),
       width_(tile_width(points.X.rows(), start.W.rows())),
       v_(start.v.cast<T>()),
@@ -89,7 +89,7 @@ Trainer<T>::Trainer(const Points<T>& points, const TwoLayer& start, const Activa
 template <class T>
 typename Trainer<T>::Pull Trainer<T>::pull(const T* A, Index rows, const Vector& c) const {
   Pull result{A, rows, c.size(), c.cast<T>(), {}};
-  if (phi_ == passes::Phi::relu) result.scaled = scaled_columns(A, rows, c.size(), result.c.data());
+  if (phi_ == Phi::relu) result.scaled = scaled_columns(A, rows, c.size(), result.c.data());
   return result;
 }
 
@@ -97,7 +97,7 @@ typename Trainer<T>::Pull Trainer<T>::pull(const T* A, Index rows, const Vector&
 template <class T>
 void Trainer<T>::apply(const Pull& pull, const T* Z, const Tile& at, T* sum, T* S, T* P) const {
   const auto& [A, rows, points, c, scaled] = pull;
-  if (phi_ == passes::Phi::relu) {
+  if (phi_ == Phi::relu) {
     pattern_product(scaled.data(), rows, rows, Z, points, at.count, P);
   } else {
     passes::coefficients(phi_, Z, points, at.count, c.data(), S, sum);
@@ -143,7 +143,7 @@ void Trainer<T>::form_weights(const Tile& at, T* W) const {
 template <class T>
 double Trainer<T>::move(const Vector& c) {
   const Pull step = gram() ? pull(G_.data(), n(), c) : pull(X_.data(), X_.cols(), c);
-  const bool relu = phi_ == passes::Phi::relu;
+  const bool relu = phi_ == Phi::relu;
   Columns<T> partial = Columns<T>::Zero(n(), tiles());
   Vector squares(tiles());
 #pragma omp parallel if (tiles() > 1)

@@ -100,7 +100,7 @@ class Trainer {
 
   const Rows<T>& X_;
   const Columns<T>& G_;
-  passes::Phi phi_;
+  Phi phi_;
   Space space_;
   Index width_;  // of a tile
   Eigen::Matrix<T, Eigen::Dynamic, 1> v_;
