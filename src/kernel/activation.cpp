@@ -24,6 +24,7 @@ Activation described(const char* name, Description) {
   a.M = Description::M;
   a.dphi_parity = Description::parity;
   a.tabulated = true;
+  if constexpr (requires { Description::kLeak; }) a.leak = Description::kLeak;
   return a;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,12 @@ struct Activation {
   /// dependent sets of antipodal pairs do.
   Parity dphi_parity = Parity::none;
   bool tabulated = false;  ///< the library's own, whose Hermite coefficients have a proven error
+  /// Where phi(z) = z for z >= 0 and leak z below, exactly that leak: 0 for relu. Empty for all others.
+  std::optional<double> leak = {};
 
   bool smooth() const { return M < std::numeric_limits<double>::infinity(); }
+  bool piecewise_linear() const { return leak.has_value(); }
+  bool rectifier() const { return leak == 0.0; }  ///< is relu, whatever its name
 };
 
 /// The library's own of that name. Throws std::invalid_argument listing the names for any other. A phi, phi'
