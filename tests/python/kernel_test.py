@@ -34,6 +34,13 @@ def test_dual_activations_are_expectations(name, derivative):
         assert dual(rho) == pytest.approx(gauss_expectation(f, rho), abs=2e-7)
 
 
+def test_leaky_relu_is_a_line_and_relu():
+    rho, leak = np.linspace(-1, 1, 201), 0.01
+    for derivative, line in ((True, leak), (False, leak * rho)):
+        relu, leaky = (zk.dual_activation(name, derivative)(rho) for name in ("relu", "leaky_relu"))
+        np.testing.assert_allclose(leaky, line + (1 - leak) ** 2 * relu, atol=1e-15)
+
+
 def test_relu_has_its_closed_forms():
     rho = np.linspace(-1, 1, 201)
     theta = np.arccos(rho)

@@ -9,6 +9,7 @@
 // the Hermite series is finite. All others have a row in hermite_tables.inc.
 #include "kernel/activations/erf.hpp"
 #include "kernel/activations/gelu.hpp"
+#include "kernel/activations/leaky_relu.hpp"
 #include "kernel/activations/quadratic.hpp"
 #include "kernel/activations/relu.hpp"
 #include "kernel/activations/sigmoid.hpp"
@@ -27,7 +28,8 @@
   row(erf, Erf)                   \
   row(gelu, Gelu)                 \
   row(silu, Silu)                 \
-  row(quadratic, Quadratic)
+  row(quadratic, Quadratic)       \
+  row(leaky_relu, LeakyRelu)
 // clang-format on
 
 namespace zeroloss::internal {
