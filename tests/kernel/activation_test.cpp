@@ -111,6 +111,10 @@ TEST(Activation, HasItsLimitsAtInfinity) {
   for (const std::string& name : activation_names()) {
     const Activation& a = activation(name);
     for (double z : {-kInf, -kMax, kMax, kInf}) {
+      if (name == "sin" && std::isinf(z)) {  // no limits
+        EXPECT_TRUE(std::isnan(a.phi(z)) && std::isnan(a.dphi(z)) && std::isnan(a.d2phi(z)));
+        continue;
+      }
       EXPECT_FALSE(std::isnan(a.phi(z))) << name << z;
       EXPECT_FALSE(std::isnan(a.dphi(z))) << name << z;
       EXPECT_FALSE(a.d2phi && std::isnan(a.d2phi(z))) << name << z;

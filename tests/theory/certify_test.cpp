@@ -191,7 +191,7 @@ TEST(Certify, EqualPointsCountAsOftenAsTheyOccur) {
 TEST(Certify, AntipodalPairsVanishForEvenDerivativesOnly) {
   Dataset data = classes(sphere(12, 8), 2);
   data.X.row(6) = -data.X.row(1);
-  for (const char* phi : {"tanh", "erf", "sigmoid", "quadratic"}) {
+  for (const char* phi : {"tanh", "erf", "sigmoid", "quadratic", "sin"}) {
     const auto found = certify(data, {.activation = phi});
     EXPECT_EQ(found.outcome, "zero") << phi;
     EXPECT_EQ(found.lambda_min, 0) << phi;

@@ -14,6 +14,7 @@
 #include "kernel/activations/relu.hpp"
 #include "kernel/activations/sigmoid.hpp"
 #include "kernel/activations/silu.hpp"
+#include "kernel/activations/sin.hpp"
 #include "kernel/activations/softplus.hpp"
 #include "kernel/activations/tanh.hpp"
 
@@ -29,7 +30,8 @@
   row(gelu, Gelu)                 \
   row(silu, Silu)                 \
   row(quadratic, Quadratic)       \
-  row(leaky_relu, LeakyRelu)
+  row(leaky_relu, LeakyRelu)      \
+  row(sin, Sin)
 // clang-format on
 
 namespace zeroloss::internal {

@@ -13,7 +13,7 @@ import pathlib
 import random
 import sys
 
-from mpmath import acos, asin, erf, erfc, exp, log1p, mp, mpf, nstr, pi, polyval, quad, sqrt, tanh
+from mpmath import acos, asin, cos, cosh, e, erf, erfc, exp, log1p, mp, mpf, nstr, pi, polyval, quad, sin, sinh, sqrt, tanh
 
 HERE = pathlib.Path(__file__).parent
 
@@ -56,6 +56,7 @@ ACTIVATIONS = {  # phi, phi', phi''
     ),
     "quadratic": (lambda z: z * z / 2, lambda z: z, lambda z: mpf(1)),
     "leaky_relu": (lambda z: z if z > 0 else LEAKS["leaky_relu"] * z, lambda z: mpf(1) if z >= 0 else LEAKS["leaky_relu"], None),
+    "sin": (sin, cos, lambda z: -sin(z)),
 }
 LEAKS = {"relu": mpf(0), "leaky_relu": mpf(0.01)}  # phi(z) = z for z >= 0, leak z below
 POINTS = [5e-324, 1e-308, 1e-100, 1e-17, 1e-8, 1e-3, 0.1, 0.3, 0.5, 1.0, 1.25, 1.5, 2.0, 2.75, 4.5, 6.0, 8.5, 15.3]
@@ -86,7 +87,7 @@ def activation_rows():
 
 def limit(name, order, z):
     """phi^(order) for |z| >= 1e4, where exp(-|z|) is below every double."""
-    if name == "leaky_relu":
+    if name in ("leaky_relu", "sin"):
         return ACTIVATIONS[name][order](z)
     up = mpf(z > 0)
     ramp = (z * up, up, mpf(0))
@@ -158,6 +159,7 @@ def leak_closed(leak, r):
 CLOSED = {  # h~ and h, given rho
     "relu": lambda r: leak_closed(mpf(0), r),
     "leaky_relu": lambda r: leak_closed(LEAKS["leaky_relu"], r),
+    "sin": lambda r: (sinh(r) / e, cosh(r) / e),
     "erf": lambda r: (2 / pi * asin(2 * r / 3), 4 / pi / sqrt(9 - 4 * r * r)),
     "quadratic": lambda r: ((1 + 2 * r * r) / 4, r),
 }

@@ -91,6 +91,8 @@ Real exact(Phi phi, bool derivative, Real z) {
       return derivative ? z : z * z / 2;
     case Phi::leaky_relu:
       return derivative ? (z < 0 ? 0.01 : 1) : z < 0 ? 0.01 * z : z;
+    case Phi::sin:
+      return derivative ? std::cos(z) : std::sin(z);
   }
   throw std::logic_error("no reference");
 }
