@@ -12,7 +12,7 @@ endfunction()
 function(zeroloss_inside target)
   add_library(${target}_inside STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${target}>)
   target_compile_features(${target}_inside PUBLIC cxx_std_20)
-  target_compile_definitions(${target}_inside PUBLIC EIGEN_MAX_ALIGN_BYTES=64)
+  target_compile_definitions(${target}_inside PUBLIC EIGEN_MAX_ALIGN_BYTES=64 ${ZEROLOSS_VECTORS})
   target_include_directories(${target}_inside PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target}_inside PUBLIC ${ARGN})

@@ -88,6 +88,9 @@ std::map<std::string, Function> functions() {
       {"silu",
        {[](Long z) { return z * sigmoid(z); }, [](Long z) { return sigmoid(z) * (1 + z * sigmoid(-z)); },
         [](Long z) { return dsigmoid(z) * (2 - z * std::tanh(z / 2)); }}},
+      {"sin",
+       {[](Long z) { return std::sin(z); }, [](Long z) { return std::cos(z); },
+        [](Long z) { return -std::sin(z); }}},
       {"quadratic",
        {[](Long z) { return z * z / 2; }, [](Long z) { return z; }, [](Long) { return Long{1}; }}},
   };

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes src/kernel/activation_tables.inc: minimax polynomials and rational functions for exp, log1p, erf, erfcx and
+"""Writes src/kernel/activations/tables.inc: minimax polynomials and rational functions for exp, log1p, erf, erfcx and
 the normal tail, by Remez' exchange at 70 digits, each coefficient rounded once by the compiler that reads it.
 
-    python scripts/erf_coefficients.py > src/kernel/activation_tables.inc        (needs mpmath; with gmpy2 40 seconds)
+    python scripts/erf_coefficients.py > src/kernel/activations/tables.inc        (needs mpmath; with gmpy2 40 seconds)
 """
 
 import textwrap

@@ -12,7 +12,7 @@ form. The script exits with 1 if a check fails.
 import math
 import sys
 
-from mpmath import erf, erfc, exp, linspace, log1p, mp, mpf, pi, quad, sqrt, tanh
+from mpmath import cos, erf, erfc, exp, linspace, log1p, mp, mpf, pi, quad, sin, sqrt, tanh
 
 mp.dps = 70
 TERMS = 260  # computed; the table keeps as many as TAIL asks for
@@ -48,6 +48,7 @@ PHI = {  # name: phi, phi', phi''
         lambda z: sigmoid(z) + z * dsigmoid(z),
         lambda z: dsigmoid(z) * (2 + z * (1 - 2 * sigmoid(z))),
     ),
+    "sin": (sin, cos, lambda z: -sin(z)),
 }
 
 
@@ -107,6 +108,10 @@ def table(name):
     if name == "erf":  # E[erf(a) erf(b)] = (2/pi) asin(2 rho/3), term by term
         for k in range(0, 60):
             exact = 2 / pi * mpf(math.comb(2 * k, k)) / 4**k / (2 * k + 1) * (mpf(2) / 3) ** (2 * k + 1)
+            check(name, f"closed form of mu_{2 * k + 1}^2", abs(mu[2 * k + 1] ** 2 - exact), mpf("1e-45"))
+    if name == "sin":  # E[sin(a) sin(b)] = sinh(rho)/e
+        for k in range(0, 60):
+            exact = 1 / exp(1) / mpf(math.factorial(2 * k + 1))
             check(name, f"closed form of mu_{2 * k + 1}^2", abs(mu[2 * k + 1] ** 2 - exact), mpf("1e-45"))
     length = next(n for n in range(TERMS) if tails[0][n] < TAIL and tails[1][n] < TAIL)
     zero = mpf("1e-40")  # each phi is even or odd but for a constant or linear term: every second one is 0

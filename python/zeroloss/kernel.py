@@ -29,7 +29,7 @@ def _activation(name: AnyActivation) -> Activation:
 
 
 def activation(name: AnyActivation) -> Activation:
-    """The activation of that name: relu, softplus, tanh, sigmoid, erf, gelu, silu or quadratic.
+    """The activation of that name, one of :func:`activation_names`.
 
     Your own is ``Activation(name, phi, dphi, B=sup |phi'|, M=sup |phi''|)``; ValueError for an unknown name.
     """

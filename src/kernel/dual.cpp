@@ -11,9 +11,12 @@
 #include <string_view>
 #include <utility>
 
+#include "kernel/activations/list.hpp"
+
 // This file computes bounds: it relies on IEEE arithmetic and must not be compiled with -ffast-math.
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 using std::numbers::pi;
@@ -21,7 +24,7 @@ constexpr double kPiRest = 1.2246467991473532e-16;                    // pi = st
 constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;  // u = 2^-53
 // Bounds below are sums of at most 1000 nonnegative terms with at most 1000 roundings each; this covers them.
 constexpr double kRoundUp = 1 + 1e-10;
-constexpr int kReluTerms = 64;
+constexpr int kLeakTerms = 64;
 
 // ---- tabulated coefficients ------------------------------------------------------------------------------
 
@@ -32,20 +35,22 @@ struct Table {
   std::vector<double> mu;        // of phi
 };
 
-const Table& table(std::string_view name) {
+/// Null where the series is known otherwise.
+const Table* table(std::string_view name) {
   static const std::vector<Table> tables{
 #include "hermite_tables.inc"
   };
   for (const Table& t : tables)
-    if (t.name == name) return t;
-  throw std::invalid_argument(fmt::format("hermite: no tabulated activation is named \"{}\"", name));
+    if (t.name == name) return &t;
+  return nullptr;
 }
 
-/// mu_0 = 1/sqrt(2 pi), mu_1 = 1/2, mu_{2k} = (-1)^{k+1} (2k-3)!!/sqrt(2 pi (2k)!), the other odd ones 0.
-std::vector<double> relu_coefficients(int terms) {
+/// Of leak z + (1 - leak) relu(z), where relu has mu_0 = 1/sqrt(2 pi), mu_1 = 1/2, mu_{2k} = (-1)^{k+1}
+/// (2k-3)!!/sqrt(2 pi (2k)!) and 0 for the other odd ones.
+std::vector<double> leak_coefficients(double leak, int terms) {
   std::vector<double> mu(terms);
-  mu[0] = 1 / std::sqrt(2 * pi);
-  mu[1] = 0.5;
+  mu[0] = (1 - leak) / std::sqrt(2 * pi);
+  mu[1] = (1 + leak) / 2;
   for (int r = 2; r < terms; r += 2) mu[r] = mu[r - 2] * (3 - r) / std::sqrt(r * (r - 1.0));
   return mu;
 }
@@ -63,19 +68,23 @@ double sum_of_squares(const std::vector<double>& mu) {
   return sum;
 }
 
-HermiteSeries tabulated_series(std::string_view name, bool derivative) {
-  if (name == "quadratic")
-    return derivative ? HermiteSeries{{0, 1}, 0, 0}
-                      : HermiteSeries{{0.5, 0, std::numbers::sqrt2 / 2}, kUnit, 0};
-  if (name == "relu") {  // E[phi^2] = E[phi'^2] = 1/2; at most 4 roundings a coefficient
-    HermiteSeries series{relu_coefficients(kReluTerms + derivative), 4 * kReluTerms * kUnit, 0};
-    if (derivative) series.mu = differentiated(series.mu);
-    series.tail = 0.5 - sum_of_squares(series.mu) + 4 * series.error;
-    return series;
-  }
-  const Table& t = table(name);
-  if (derivative) return {differentiated(t.mu), 3 * kUnit, t.derivative_tail};
-  return {t.mu, kUnit, t.tail};
+/// E[phi^2] = E[phi'^2] = (1 + leak^2)/2; at most 4 roundings a coefficient, and those of 1 - leak.
+HermiteSeries leak_series(double leak, bool derivative) {
+  HermiteSeries series{leak_coefficients(leak, kLeakTerms + derivative), 4 * kLeakTerms * kUnit, 0};
+  if (derivative) series.mu = differentiated(series.mu);
+  series.tail = (1 + leak * leak) / 2 - sum_of_squares(series.mu) + 4 * series.error;
+  return series;
+}
+
+HermiteSeries tabulated_series(const Activation& activation, bool derivative) {
+  return describe(phi_of(activation), [&](auto description) -> HermiteSeries {
+    if constexpr (requires { description.series(derivative); }) return description.series(derivative);
+    if (activation.leak) return leak_series(*activation.leak, derivative);
+    const Table* t = table(activation.name);
+    if (!t) throw std::logic_error("hermite: hermite_tables.inc has no row for " + activation.name);
+    if (derivative) return {differentiated(t->mu), 3 * kUnit, t->derivative_tail};
+    return {t->mu, kUnit, t->tail};
+  });
 }
 
 // ---- coefficients by quadrature --------------------------------------------------------------------------
@@ -225,11 +234,27 @@ double relu_dual(double psi, double sine, double rho) {
 }
 
 DualForm form_of(const Activation& activation, bool derivative) {
-  if (activation.tabulated && activation.name == "relu")
-    return derivative ? DualForm::relu_derivative : DualForm::relu;
-  if (activation.tabulated && activation.name == "erf")
-    return derivative ? DualForm::erf_derivative : DualForm::erf;
-  return DualForm::polynomial;
+  if (!activation.tabulated) return DualForm::polynomial;
+  if (activation.leak) return derivative ? DualForm::leak_derivative : DualForm::leak;
+  return describe(phi_of(activation), [&](auto description) {
+    if constexpr (requires { description.dual(derivative); })
+      return description.dual(derivative);
+    else
+      return DualForm::polynomial;
+  });
+}
+
+/// Of the dual as a polynomial: mu_r(f)^2.
+std::vector<double> squares_of(const Activation& activation, bool derivative, const HermiteSeries& series) {
+  std::vector<double> squares;
+  for (double mu : series.mu) squares.push_back(mu * mu);
+  if (!activation.tabulated) return squares;
+  return describe(phi_of(activation), [&](auto description) {
+    if constexpr (requires { description.squares(derivative); })
+      return description.squares(derivative);
+    else
+      return squares;
+  });
 }
 
 /// E[f^2] of the function that the series expands, rounded up.
@@ -239,17 +264,18 @@ double second_moment(const HermiteSeries& series) {
 
 /// E[phi''^2], rounded up; its bound M^2 for a user's function.
 double curvature(const Activation& activation) {
-  const bool in_table = activation.tabulated && activation.smooth() && activation.name != "quadratic";
-  return in_table ? table(activation.name).curvature : activation.M * activation.M;
+  const Table* t = activation.tabulated ? table(activation.name) : nullptr;
+  return t ? t->curvature : activation.M * activation.M;
 }
 
 /// Bound of |computed - exact|, rho off by 4 u (cos of a given theta) included.
 ///  - relu: with acos, sin and cos within 4 ulp a relative 10 u of h <= 1/2; of h~ 18 u where psi > 1.5
 ///    (h~ <= 1/2) and 34 u elsewhere (h~ <= 0.15).
+///  - leak > 0: share() of that, itself off by a relative 3 u, and two roundings of at most (1 + leak^2)/2.
 ///  - erf: h <= 0.57 to a relative 5 u, h~ to an absolute 5 u; their derivatives are below 0.46 and 0.57.
 ///  - Horner's rule commits at most 2r + 1 roundings in the r-th term, squaring mu one more; no term is < 0.
 double evaluation_error(const Dual& dual, const HermiteSeries& series) {
-  if (dual.form != DualForm::polynomial) return 10 * kUnit;
+  if (dual.form != DualForm::polynomial) return (dual.leak > 0 ? 11.5 : 10) * kUnit;
   double roundings = 0;
   for (size_t r = 0; r < dual.coefficients.size(); ++r) roundings += (6.0 * r + 2) * dual.coefficients[r];
   return (roundings * kUnit + 2 * series.error * second_moment(series) + series.tail) * kRoundUp;
@@ -258,7 +284,7 @@ double evaluation_error(const Dual& dual, const HermiteSeries& series) {
 }  // namespace
 
 HermiteSeries hermite(const Activation& activation, bool derivative) {
-  if (activation.tabulated) return tabulated_series(activation.name, derivative);
+  if (activation.tabulated) return tabulated_series(activation, derivative);
   const auto& f = derivative ? activation.dphi : activation.phi;
   const std::string what = fmt::format("{} of \"{}\"", derivative ? "dphi" : "phi", activation.name);
   if (!f) throw std::invalid_argument(fmt::format("hermite: {} is missing", what));
@@ -269,13 +295,11 @@ Dual dual_activation(const Activation& activation, bool derivative) {
   const HermiteSeries series = hermite(activation, derivative);
   Dual dual;
   dual.form = form_of(activation, derivative);
+  if (activation.tabulated) dual.leak = activation.leak.value_or(0);
   dual.verified = activation.tabulated;
   dual.plain_slope = derivative ? curvature(activation) : second_moment(hermite(activation, true));
   dual.slope = (second_moment(series) + dual.plain_slope) * kRoundUp;
-  if (dual.form == DualForm::polynomial)
-    for (double mu : series.mu) dual.coefficients.push_back(mu * mu);
-  if (activation.tabulated && activation.name == "quadratic" && !derivative)
-    dual.coefficients = {0.25, 0, 0.5};
+  if (dual.form == DualForm::polynomial) dual.coefficients = squares_of(activation, derivative, series);
   dual.error = evaluation_error(dual, series);
   return dual;
 }
@@ -284,10 +308,10 @@ double Dual::operator()(double rho) const {
   rho = std::clamp(rho, -1.0, 1.0);
   switch (form) {
     // pi - theta = acos(-rho), exact to an ulp down to rho = -1 (pi - acos(rho) is not)
-    case DualForm::relu:
-      return relu_dual(std::acos(-rho), std::sqrt((1 - rho) * (1 + rho)), rho);
-    case DualForm::relu_derivative:
-      return std::acos(-rho) / (2 * pi);
+    case DualForm::leak:
+      return leak * rho + share() * relu_dual(std::acos(-rho), std::sqrt((1 - rho) * (1 + rho)), rho);
+    case DualForm::leak_derivative:
+      return leak + share() * (std::acos(-rho) / (2 * pi));
     case DualForm::erf:
       return 2 / pi * std::asin(2 * rho / 3);
     case DualForm::erf_derivative:
@@ -304,10 +328,10 @@ double Dual::at_angle(double theta) const {
   theta = std::clamp(theta, 0.0, pi);
   const double psi = (pi - theta) + kPiRest;
   switch (form) {
-    case DualForm::relu:
-      return relu_dual(psi, std::sin(theta), std::cos(theta));
-    case DualForm::relu_derivative:
-      return psi / (2 * pi);
+    case DualForm::leak:
+      return leak * std::cos(theta) + share() * relu_dual(psi, std::sin(theta), std::cos(theta));
+    case DualForm::leak_derivative:
+      return leak + share() * (psi / (2 * pi));
     default:
       return (*this)(std::cos(theta));
   }

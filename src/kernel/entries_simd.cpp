@@ -120,23 +120,26 @@ void map_polynomial(const Kernel& kernel, T* values, std::size_t count) {
 template <class T>
 void Map(const Kernel& kernel, T* values, std::size_t count) {
   using std::numbers::pi;
+  const double leak = kernel.dual.leak, share = kernel.dual.share();
   const auto times = [&](auto rho, auto value)
                          HWY_ATTR { return kernel.times_rho ? hn::Mul(rho, value) : value; };
   switch (kernel.dual.form) {
     case DualForm::polynomial:
       return map_polynomial(kernel, values, count);
-    case DualForm::relu_derivative:  // h = 1/4 + asin(rho)/(2 pi)
+    case DualForm::leak_derivative:  // h = leak + share (1/4 + asin(rho)/(2 pi))
       return transform_each(values, count, [&](auto d, auto rho) HWY_ATTR {
-        const auto h =
-            hn::MulAdd(hn::Asin(d, rho), hn::Set(d, static_cast<T>(0.5 / pi)), hn::Set(d, T{0.25}));
-        return times(rho, h);
+        const auto at_zero = hn::Set(d, static_cast<T>(leak + share * 0.25));
+        return times(rho,
+                     hn::MulAdd(hn::Asin(d, rho), hn::Set(d, static_cast<T>(share * (0.5 / pi))), at_zero));
       });
-    case DualForm::relu:  // h~ = (sqrt(1 - rho^2) + rho (pi/2 + asin(rho)))/(2 pi)
+    case DualForm::leak:  // h~ = leak rho + share (sqrt(1 - rho^2) + rho (pi/2 + asin(rho)))/(2 pi)
       return transform_each(values, count, [&](auto d, auto rho) HWY_ATTR {
         const auto one = hn::Set(d, T{1});
         const auto sine = hn::Sqrt(hn::Mul(hn::Sub(one, rho), hn::Add(one, rho)));
         const auto angle = hn::Add(hn::Set(d, static_cast<T>(pi / 2)), hn::Asin(d, rho));
-        return times(rho, hn::Mul(hn::MulAdd(rho, angle, sine), hn::Set(d, static_cast<T>(0.5 / pi))));
+        const auto ramp = hn::MulAdd(rho, angle, sine);
+        const auto line = hn::Mul(hn::Set(d, static_cast<T>(leak)), rho);
+        return times(rho, hn::MulAdd(ramp, hn::Set(d, static_cast<T>(share * (0.5 / pi))), line));
       });
     case DualForm::erf_derivative:  // h = (4/pi)/sqrt(9 - 4 rho^2)
       return transform_each(values, count, [&](auto d, auto rho) HWY_ATTR {

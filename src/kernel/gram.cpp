@@ -167,12 +167,15 @@ double entry_error(const Kernel& kernel, double n, double d, double near_pairs, 
   if (std::isfinite(kernel.slope())) {
     bound = n * delta * kernel.slope() + evaluation;
   } else {
-    // relu's rho h: |k'| <= 1/2 + 1/(2 pi sqrt(1 - rho^2)), taken at the far end of [rho - delta, rho +
-    // delta].
+    // rho h of a leak: |k'| <= (1 + leak^2)/2 + share/(2 pi sqrt(1 - rho^2)), taken at the far end of
+    // [rho - delta, rho + delta].
+    const double share = kernel.dual.share(), most = (1 + kernel.dual.leak * kernel.dual.leak) / 2;
     const double widen = 1 / std::sqrt(1 - 2.1 * delta / kNear);
-    const double far = delta * (n / 2 + widen * std::sqrt(2 * singular_sum) / (2 * std::numbers::pi));
-    const double theta = 2.1 * row + 30 * u;  // of a near pair's angle; |dk/dtheta| <= 1/2 + 1/(2 pi) < 0.66
-    bound = far + std::sqrt(2 * near_pairs) * 0.66 * theta + evaluation;
+    const double far =
+        delta * (n * most + share * (widen * std::sqrt(2 * singular_sum) / (2 * std::numbers::pi)));
+    const double theta = 2.1 * row + 30 * u;   // of a near pair's angle
+    const double slope = share * 0.16 + most;  // |dk/dtheta| <= most + share/(2 pi)
+    bound = far + std::sqrt(2 * near_pairs) * slope * theta + evaluation;
   }
   return bound * (1 + 0x1p-20);
 }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "data/model_file.hpp"
+#include "kernel/activations/list.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/onnx.hpp"
 #include "zeroloss/kernel/activation.hpp"
@@ -101,33 +102,35 @@ std::vector<T> gather(const Network& network, Part TwoLayer::*part, bool transpo
 
 // ---- ONNX ----
 
-std::string activate(OnnxModel& model, const std::string& name, const std::string& z, Dtype dtype) {
-  const auto node = [&](const char* op, const std::vector<std::string>& inputs) {
-    return model.node(op, inputs);
-  };
-  const auto number = [&](double value) { return model.scalar(value, dtype); };
-  const auto erf = [&](const std::string& x) {
-    if (dtype == Dtype::f32) return node("Erf", {x});
-    const std::string single = model.node("Cast", {x}, {{"to", Dtype::f32}});
-    return model.node("Cast", {node("Erf", {single})}, {{"to", dtype}});
-  };
-  if (name == "relu") return node("Relu", {z});
-  if (name == "tanh") return node("Tanh", {z});
-  if (name == "sigmoid") return node("Sigmoid", {z});
-  if (name == "erf") return erf(z);
-  if (name == "silu") return node("Mul", {z, node("Sigmoid", {z})});
-  if (name == "quadratic") return node("Mul", {node("Mul", {z, z}), number(0.5)});
-  if (name == "gelu") {
-    const std::string twice_cdf = node("Add", {erf(node("Mul", {z, number(std::sqrt(0.5))})), number(1)});
-    return node("Mul", {node("Mul", {z, number(0.5)}), twice_cdf});
+/// What the recipes of src/kernel/activations are written in.
+class Formula {
+ public:
+  using Value = std::string;
+  Formula(OnnxModel& model, Dtype dtype) : model_(model), dtype_(dtype) {}
+
+  bool single() const { return dtype_ == Dtype::f32; }
+  Value number(double value) { return model_.scalar(value, dtype_); }
+  Value node(const char* op, const std::vector<Value>& inputs,
+             const std::map<std::string, OnnxAttribute>& attributes = {}) {
+    return model_.node(op, inputs, attributes);
   }
-  if (dtype == Dtype::f32) return node("Softplus", {z});
-  const std::string decay = node("Exp", {node("Neg", {node("Abs", {z})})});
-  return node("Add", {node("Relu", {z}), node("Log", {node("Add", {decay, number(1)})})});
-}
+  /// In single precision: ONNX Runtime has no other.
+  Value erf(const Value& x) {
+    if (single()) return node("Erf", {x});
+    rough_erf_ = true;
+    const Value rounded = node("Cast", {x}, {{"to", Dtype::f32}});
+    return node("Cast", {node("Erf", {rounded})}, {{"to", dtype_}});
+  }
+  bool rough_erf() const { return rough_erf_; }
+
+ private:
+  OnnxModel& model_;
+  Dtype dtype_;
+  bool rough_erf_ = false;
+};
 
 template <class T>
-OnnxModel graph_of(const Network& network) {
+OnnxModel graph_of(const Network& network, Metadata& metadata) {
   constexpr Dtype dtype = dtype_of<T>();
   const Index c = std::ssize(network.outputs), m = network.width(), d = network.d();
   OnnxModel model(kKind);
@@ -155,7 +158,11 @@ OnnxModel graph_of(const Network& network) {
   const std::string W = constant("W", {c, d, m}, gather<T>(network, &TwoLayer::W, true));
   const std::string v = constant("v", {c, m, 1}, gather<T>(network, &TwoLayer::v));
   const std::string z = model.node("MatMul", {x, W}, {}, "z");  // [c, batch, m]
-  const std::string sums = model.node("MatMul", {activate(model, network.activation, z, dtype), v});
+  Formula formula(model, dtype);
+  const std::string phi = describe(phi_of(activation(network.activation)),
+                                   [&](auto description) { return description.onnx(formula, z); });
+  if (formula.rough_erf()) metadata["erf_precision"] = "float32";
+  const std::string sums = model.node("MatMul", {phi, v});
   const std::string columns = model.node("Squeeze", {sums, model.axes({2})});
   const std::string y = model.node("Transpose", {columns}, {}, "y");
   model.output(y, dtype, {-1, c});
@@ -224,10 +231,8 @@ Network load_model(const std::filesystem::path& path) {
 void export_onnx(const std::filesystem::path& path, const Network& network, const Metadata& extra) {
   check("export_onnx", network);
   const bool single = network.precision == "float32";
-  OnnxModel model = single ? graph_of<float>(network) : graph_of<double>(network);
   Metadata metadata = metadata_of(network, extra);
-  if (!single && (network.activation == "erf" || network.activation == "gelu"))
-    metadata["erf_precision"] = "float32";
+  OnnxModel model = single ? graph_of<float>(network, metadata) : graph_of<double>(network, metadata);
   model.metadata(metadata);
   model.write(path);
 }

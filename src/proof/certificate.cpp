@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/tiled.hpp"
+#include "kernel/activations/list.hpp"
 #include "proof/evaluate.hpp"
 #include "proof/existence.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -111,17 +112,19 @@ struct PointBounds {
 };
 
 // e(R): a bound of ||J(W') - J of S|| for all ||W' - W||_F <= R. Row i of C^1/2 (J' - J) is x~_i times
-// changes of phi', which move by M ||x_i|| R at most.
+// changes of phi', which move by M ||x_i|| R at most, or by 1 - leak where a sign changes.
 double jacobian_change(const Evaluation& e, const Activation& activation, const Vector& v,
                        const PointBounds& points, double R) {
   const double largest = v.lpNorm<Eigen::Infinity>();
-  if (!is_relu(activation))
+  if (!is_piecewise_linear(activation))
     return (activation.M * largest * points.norm * e.z.row.maxCoeff() * R + e.jacobian_error) *
            (1 + 2 * kRound);
   const auto changes = sign_changes(e.z, v, points.norm, R);
-  return largest *
-         std::min(points.norm * std::sqrt(static_cast<double>(changes.in_a_row)),
-                  points.longest * std::sqrt(static_cast<double>(changes.in_all))) *
+  const double jump = 1 - *activation.leak;  // of phi' at 0
+  return (jump * largest *
+              std::min(points.norm * std::sqrt(static_cast<double>(changes.in_a_row)),
+                       points.longest * std::sqrt(static_cast<double>(changes.in_all))) +
+          e.jacobian_error) *
          (1 + 2 * kRound);
 }
 
@@ -155,7 +158,7 @@ PointBounds point_bounds(const Equations& equations, Matrix& G, Matrix& work, Pr
 
 // Why no certificate of either kind can hold, before any work; empty if there is no such reason.
 std::string impossible(const TwoLayer& network, const Activation& activation, const RowMatrix& X) {
-  if (!activation.smooth() && !is_relu(activation))
+  if (!activation.smooth() && !is_piecewise_linear(activation))
     return fmt::format("needs relu or a smooth phi; sup |phi''| of {} is infinite", activation.name);
   const Index active = (network.v.array() != 0).count(), weights = active * X.cols();
   if (X.rows() > weights)
@@ -215,9 +218,17 @@ void descend(const TwoLayer& network, const Activation& activation, const Equati
 
 using Long = long double;
 
-Long relu_of(Long z) { return z < 0 ? 0 : z; }
-Long softplus_of(Long z) { return relu_of(z) + std::log1p(std::exp(-std::abs(z))); }
-Long quadratic_of(Long z) { return z * z / 2; }
+// phi in long double where its description has that, else in double.
+std::function<Long(Long)> precise(const Activation& activation) {
+  const std::function<Long(Long)> rounded = [&](Long z) { return activation.phi(static_cast<double>(z)); };
+  if (!activation.tabulated) return rounded;
+  return describe(phi_of(activation), [&](auto description) -> std::function<Long(Long)> {
+    if constexpr (requires { description.template phi<Long>(Long{}); })
+      return &decltype(description)::template phi<Long>;
+    else
+      return rounded;
+  });
+}
 
 // Four sums side by side: one alone waits for each addition.
 Long dot(const double* a, const double* b, Index count) {
@@ -274,10 +285,7 @@ long double precise_misfit(const TwoLayer& network, const Activation& activation
   check_sizes(network, X, y);
   const RowMatrix& W = network.W;
   const Vector& v = network.v;
-  std::function<Long(Long)> phi = [&](Long z) { return activation.phi(static_cast<double>(z)); };
-  if (activation.tabulated && activation.name == "relu") phi = relu_of;
-  if (activation.tabulated && activation.name == "softplus") phi = softplus_of;
-  if (activation.tabulated && activation.name == "quadratic") phi = quadratic_of;
+  const std::function<Long(Long)> phi = precise(activation);
   const Index n = X.rows(), d = X.cols();
   std::vector<Long> residual(static_cast<std::size_t>(n));
 #pragma omp parallel for schedule(static)

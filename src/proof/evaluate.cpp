@@ -35,7 +35,10 @@ Index tiles(Index size, Index tile) { return (size + tile - 1) / tile; }
 
 }  // namespace
 
-bool is_relu(const Activation& activation) { return activation.tabulated && activation.name == "relu"; }
+bool is_piecewise_linear(const Activation& activation) {
+  return activation.tabulated && activation.piecewise_linear();
+}
+bool is_relu(const Activation& activation) { return activation.tabulated && activation.rectifier(); }
 
 Vector row_lengths(const RowMatrix& A) {
   const double lost = 4 * static_cast<double>(A.cols()) * kTiny;
@@ -90,9 +93,11 @@ Evaluation evaluate(const TwoLayer& network, const Activation& activation, const
   const auto& [X, y, counts, row_error] = equations;
   const Vector& v = network.v;
   const Index n = X.rows(), m = v.size();
-  const bool relu = is_relu(activation);
+  const bool relu = is_relu(activation), linear = is_piecewise_linear(activation);
   // Of a computed phi or phi' against its size; 17 in place of 16 makes up for taking the computed size.
-  const double relative = relu ? 0 : 17 * u, absolute = relu ? 0 : 5 * u + 2 * kTiny;
+  const double relative = relu ? 0 : 17 * u;
+  const double slope_relative = linear ? 0 : relative, absolute = linear ? 0 : 5 * u + 2 * kTiny;
+  const double curvature = linear ? 0 : activation.M;  // signs that change are counted elsewhere
   constexpr double kSquareable = 0x1p-500;
   Evaluation e{pre_activations(X, network.W, row_error), Matrix(n, m)};
   Vector residual(n), jacobian(n);
@@ -110,13 +115,15 @@ Evaluation evaluate(const TwoLayer& network, const Activation& activation, const
         const double phi = activation.phi(z), slope = activation.dphi(z);
         // |phi'| between the stored and the exact z, whose distance is at most `shift`.
         const double steepest =
-            std::min(activation.B, std::abs(slope) * (1 + relative) + absolute + activation.M * shift);
+            linear
+                ? activation.B
+                : std::min(activation.B, std::abs(slope) * (1 + relative) + absolute + activation.M * shift);
         f[static_cast<std::size_t>(k)] += static_cast<long double>(v(j)) * phi;
         size(k) += weight * std::abs(phi);
         wrong(k) += weight * (shift * steepest + std::abs(phi) * relative + 2 * kTiny);
         e.S(i, j) = slope * v(j);
         if (relu) continue;
-        const double slope_error = std::abs(slope) * relative + absolute + activation.M * shift;
+        const double slope_error = std::abs(slope) * slope_relative + absolute + curvature * shift;
         const double entry = weight * slope_error + u * std::abs(e.S(i, j)) + kSquareable;
         squares(k) += entry * entry;
       }

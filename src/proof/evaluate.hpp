@@ -4,8 +4,8 @@
 
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/kernel/activation.hpp"
-#include "zeroloss/proof/certificate.hpp"
 #include "zeroloss/network/network.hpp"
+#include "zeroloss/proof/certificate.hpp"
 
 /// One two-layer network on given points, evaluated with bounds of what rounding may have changed. Bits do
 /// not depend on threads.
@@ -36,7 +36,8 @@ constexpr double kTiny = 0x1p-1022;       ///< lost at most where a result is fl
 /// (1 + u)^k <= 1 + gamma(k): relative error of k roundings.
 inline double gamma(double k) { return k * u / (1 - k * u); }
 
-/// The library's own relu, whose values are exact.
+/// The library's own with a leak, whose phi' is exact; so is relu's phi.
+bool is_piecewise_linear(const Activation& activation);
 bool is_relu(const Activation& activation);
 
 /// Roundings that are off by as much as a relative error of a factor is.
@@ -73,8 +74,8 @@ struct Evaluation {
   PreActivations z;
   Matrix S;           ///< phi'(Z) diag(v), n x m
   double misfit = 0;  ///< ||C^1/2 (f - y)||, rounded up
-  /// Smooth phi: ||C^1/2 (J - J of S)||_F, rounded up. relu: 0 unless signs are uncertain, which the caller
-  /// counts as sign changes (J of S is exact for the signs of the stored Z).
+  /// ||C^1/2 (J - J of S)||_F, rounded up. phi with a leak: for the signs of the stored Z, what rounds leak
+  /// v_j (0 for relu); uncertain signs are for the caller to count as sign changes.
   double jacobian_error = 0;
 };
 

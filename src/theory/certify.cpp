@@ -13,6 +13,7 @@
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/core/text.hpp"
+#include "zeroloss/kernel/dual.hpp"
 #include "zeroloss/kernel/separation.hpp"
 
 namespace zeroloss {
@@ -85,7 +86,8 @@ std::string why_zero(const UnitPoints& points, const RowMatrix& raw, const Activ
       return fmt::format(
           "among {} antipodal pairs, {} depend linearly on the others: so do their {} gradients",
           antipodal.size(), dependent, phi.name);
-  if (phi.name == "quadratic" && n > d * (d + 1) / 2)
+  const bool linear_slope = phi.tabulated && hermite(phi, true).mu == std::vector<double>{0, 1};
+  if (linear_slope && n > d * (d + 1) / 2)
     return fmt::format("the quadratic kernel has rank at most d(d+1)/2 = {} < {} points", d * (d + 1) / 2, n);
   return "";
 }

@@ -255,8 +255,7 @@ Theorem named(const Row& row) {
 // Why the theorem says nothing about phi; empty if it does.
 std::string obstacle(Needs needs, const Activation& phi) {
   if (needs == Needs::nothing) return "";
-  const bool relu = phi.name == "relu" && !phi.smooth();
-  if (needs == Needs::relu) return relu ? "" : fmt::format("needs relu; phi is {}", phi.name);
+  if (needs == Needs::relu) return phi.rectifier() ? "" : fmt::format("needs relu; phi is {}", phi.name);
   if (!(phi.B < std::numeric_limits<double>::infinity()))
     return fmt::format("needs a bounded phi'; sup |phi'| of {} is infinite", phi.name);
   return phi.smooth() ? "" : fmt::format("needs a smooth phi; sup |phi''| of {} is infinite", phi.name);

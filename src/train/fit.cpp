@@ -24,7 +24,8 @@ namespace {
 Space space_of(const CheckedOptions& options, Index n, Index d) {
   if (!options.method->facts.gram || trains_small(options, n, d) || options.space == "weights")
     return Space::weights;
-  return options.space == "gram" ? Space::gram : cheaper_space(n, d, options.activation == "relu");
+  return options.space == "gram" ? Space::gram
+                                 : cheaper_space(n, d, activation(options.activation).rectifier());
 }
 
 void require_training_memory(const FitOptions& options, Space space, Index n, Index d, Index outputs) {

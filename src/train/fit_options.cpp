@@ -71,10 +71,9 @@ CheckedOptions checked(const FitOptions& o) {
   require(facts.batch || o.batch == 1, fmt::format("batch is for {}; {} uses all points in every step",
                                                    optimizers_with(&Facts::batch), facts.name));
   require(o.momentum >= 0 && o.momentum < 1, fmt::format("momentum must be in [0, 1); got {}", o.momentum));
-  require(!o.polish || (o.activation == "relu" && facts.hidden),
-          "polish is for relu with trained hidden weights");
+  const Activation& phi = activation(o.activation);  // throws for an unknown name
+  require(!o.polish || (phi.rectifier() && facts.hidden), "polish is for relu with trained hidden weights");
   require(facts.gram || o.space != "gram", fmt::format("space gram is not for {}", facts.name));
-  activation(o.activation);  // throws for an unknown name
   constexpr double kFloat = 1e-4;
   if (o.tolerance == 0) result.tolerance = o.precision == "float32" ? kFloat : facts.tolerance;
   return result;

@@ -68,6 +68,8 @@ TEST(Certificate, GradientDescentDoesWhatItSays) {
                                       {"silu", 15, 5, 15},
                                       {"quadratic", 8, 6, 12},
                                       {"relu", 10, 12, 60},
+                                      {"leaky_relu", 10, 12, 60},
+                                      {"sin", 10, 5, 20},
                                       {"softplus", 1, 1, 1},
                                       {"relu", 1, 1, 9},
                                       {"softplus", 7, 4, 3}}) {
@@ -100,6 +102,8 @@ TEST(Certificate, RowsOfUnequalLengths) {
 TEST(Certificate, BoundsContainTheSingularValues) {
   for (const auto& [name, n, d, m] : {std::tuple{"softplus", 12, 4, 6},
                                       {"relu", 12, 4, 6},
+                                      {"leaky_relu", 12, 4, 6},
+                                      {"sin", 12, 4, 6},
                                       {"erf", 15, 15, 2},
                                       {"quadratic", 9, 4, 8},
                                       {"relu", 1, 3, 9},

@@ -191,14 +191,14 @@ TEST(Certify, EqualPointsCountAsOftenAsTheyOccur) {
 TEST(Certify, AntipodalPairsVanishForEvenDerivativesOnly) {
   Dataset data = classes(sphere(12, 8), 2);
   data.X.row(6) = -data.X.row(1);
-  for (const char* phi : {"tanh", "erf", "sigmoid", "quadratic"}) {
+  for (const char* phi : {"tanh", "erf", "sigmoid", "quadratic", "sin"}) {
     const auto found = certify(data, {.activation = phi});
     EXPECT_EQ(found.outcome, "zero") << phi;
     EXPECT_EQ(found.lambda_min, 0) << phi;
     EXPECT_FALSE(found.lambda_min_verified) << phi;
     EXPECT_NE(found.reason.find("samples 1 and 6 are antipodal"), std::string::npos) << found.reason;
   }
-  for (const char* phi : {"relu", "softplus", "gelu", "silu"}) {
+  for (const char* phi : {"relu", "softplus", "gelu", "silu", "leaky_relu"}) {
     const auto found = certify(data, {.activation = phi});
     EXPECT_EQ(found.outcome, "verified") << phi;
     ASSERT_EQ(found.antipodal.size(), 1u);
@@ -211,7 +211,7 @@ TEST(Certify, ThreeAntipodalPairsInThePlaneVanishWherePhiPrimeIsConstantPlusOdd)
   RowMatrix X(6, 2), two(4, 2);
   X << base, -base;
   two << base.topRows(2), -base.topRows(2);
-  for (const char* phi : {"relu", "softplus", "gelu", "silu"}) {
+  for (const char* phi : {"relu", "softplus", "gelu", "silu", "leaky_relu"}) {
     const auto found = certify(classes(X, 2), {.activation = phi});
     EXPECT_EQ(found.outcome, "zero") << phi;
     EXPECT_NE(found.reason.find("3 antipodal pairs, 1 depend"), std::string::npos) << found.reason;

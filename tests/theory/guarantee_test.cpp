@@ -29,12 +29,14 @@ Activation relu() {
   phi.phi = [](double z) { return std::max(z, 0.0); };
   phi.B = 1;
   phi.tabulated = true;
+  phi.leak = 0;
   return phi;
 }
 
 Activation smooth(double B, double M) {
   Activation phi = relu();
   phi.name = "smooth";
+  phi.leak.reset();
   phi.phi = [](double) { return 0.0; };
   phi.B = B;
   phi.M = M;
@@ -499,6 +501,7 @@ TEST(GuaranteeConditions, ActivationMustFit) {
   EXPECT_TRUE(says(one(relu(), points(), {}, "6.2"), "sup |phi''| of relu is infinite"));
   Activation leaky = relu();
   leaky.name = "leaky";
+  leaky.leak = 0.01;
   for (const Guarantee& row : guarantees(leaky, points())) EXPECT_FALSE(row.holds) << row.theorem;
 }
 

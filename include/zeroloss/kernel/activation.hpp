@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,23 +18,27 @@ struct Activation {
   std::string name;
   std::function<double(double)> phi;
   std::function<double(double)> dphi;                  ///< generalised derivative; relu'(0) = 1
-  std::function<double(double)> d2phi;                 ///< empty where phi'' does not exist (relu)
+  std::function<double(double)> d2phi;                 ///< empty where phi'' does not exist (at a kink)
   double B = std::numeric_limits<double>::infinity();  ///< sup |phi'|, rounded up; infinite for quadratic
   double M = std::numeric_limits<double>::infinity();  ///< sup |phi''|, rounded up; infinite for relu
   /// Of phi' (relu's but at 0). Even or odd: antipodal points give lambda = 0. Constant plus odd: linearly
   /// dependent sets of antipodal pairs do.
   Parity dphi_parity = Parity::none;
-  bool tabulated = false;  ///< Hermite coefficients come from a table with a proven error
+  bool tabulated = false;  ///< the library's own, whose Hermite coefficients have a proven error
+  /// Where phi(z) = z for z >= 0 and leak z below, exactly that leak: 0 for relu. Empty for all others.
+  std::optional<double> leak = {};
 
   bool smooth() const { return M < std::numeric_limits<double>::infinity(); }
+  bool piecewise_linear() const { return leak.has_value(); }
+  bool rectifier() const { return leak == 0.0; }  ///< is relu, whatever its name
 };
 
-/// relu, softplus, tanh, sigmoid, erf, gelu (exact, z Phi(z)), silu (z sigmoid(z)) or quadratic (z^2/2).
-/// Throws std::invalid_argument listing these names for any other. A phi, phi' or phi'' is off by at most 16
-/// u of its value, u = 2^-53, over the whole double range (measured: 8.9 u, by gelu), and by 2^-1062 more
-/// where something on the way is below the normal doubles; gelu', silu' and silu'', which have zeros inside,
-/// by 5 u more (measured: 0.9 u). Proved from what libm is taken to keep (docs/design.md).
-/// Their limits hold at +-infinity and nothing overflows where the value does not.
+/// The library's own of that name. Throws std::invalid_argument listing the names for any other. A phi, phi'
+/// or phi'' is off by at most 16 u of its value, u = 2^-53, over the whole double range (measured: 8.9 u, by
+/// gelu), and by 2^-1062 more where something on the way is below the normal doubles; gelu', silu' and silu'',
+/// which have zeros inside, by 5 u more (measured: 0.9 u). Proved from what libm is taken to keep
+/// (docs/design.md). Their limits hold at +-infinity (NaN where there is none) and nothing overflows where the
+/// value does not.
 const Activation& activation(std::string_view name);
 std::vector<std::string> activation_names();
 

@@ -22,19 +22,23 @@ struct HermiteSeries {
 /// Throws std::invalid_argument naming the activation and the point where f is not. Cost: under a second.
 HermiteSeries hermite(const Activation& activation, bool derivative);
 
-enum class DualForm { polynomial, relu, relu_derivative, erf, erf_derivative };
+/// leak: of phi(z) = z for z >= 0, leak z for z < 0, which is relu for leak = 0.
+enum class DualForm { polynomial, leak, leak_derivative, erf, erf_derivative };
 
 /// rho -> E[f(a) f(b)], (a, b) standard normal with correlation rho; f = phi gives h~, f = phi' gives h.
 /// `error` (at most 12 u for the tabulated ones, u = 2^-53; measured: a third of it) holds for the exact rho
 /// or theta passed; it assumes the C library's acos, asin, sin and cos within 4 ulp (glibc documents 1) and
-/// sqrt correctly rounded. relu's forms keep a relative 40 u too, up to rho = -1 (measured: 4 u).
+/// sqrt correctly rounded. relu's forms (leak = 0) keep a relative 40 u too, up to rho = -1 (measured: 4 u).
 struct Dual {
   DualForm form = DualForm::polynomial;
   std::vector<double> coefficients;  ///< of a polynomial in rho: mu_r(f)^2, all >= 0; empty for a closed form
+  double leak = 0;                   ///< of the forms with one
   double error = 0;        ///< bound (estimate unless verified) of |computed - exact| over |rho| <= 1
-  double slope = 0;        ///< sup of |d/d rho (rho f_hat)| = E[f^2] + E[f'^2], rounded up; inf: relu's h
+  double slope = 0;        ///< sup of |d/d rho (rho f_hat)| = E[f^2] + E[f'^2], rounded up; inf: h of a leak
   double plain_slope = 0;  ///< sup of |d/d rho f_hat| = E[f'^2]; a user's h has M^2 for E[phi''^2] in both
   bool verified = true;    ///< `error` is proven
+
+  double share() const { return (1 - leak) * (1 - leak); }  ///< of relu's dual in that of a leak
 
   double operator()(double rho) const;  ///< rho in [-1, 1] (clamped)
   /// The value at rho = cos theta, theta in [0, pi] (clamped), where theta is known better than rho.

@@ -45,7 +45,7 @@ def certify(
     data, y, seed, **read
         As for :func:`read_dataset`.
     activation : str
-        relu, softplus, tanh, sigmoid, erf, gelu, silu or quadratic.
+        One of ``zeroloss.kernel.activation_names()``.
     center : bool
         Subtract the mean point first.
     normalize : bool

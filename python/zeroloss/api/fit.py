@@ -56,7 +56,7 @@ def fit(
     data, y, **read
         As for :func:`read_dataset`.
     activation : str
-        relu, softplus, tanh, sigmoid, erf, gelu, silu or quadratic.
+        One of ``zeroloss.kernel.activation_names()``.
     width : int
         Hidden units of each output, >= 1.
     scaling : str

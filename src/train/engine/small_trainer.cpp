@@ -16,7 +16,7 @@ Index up_to(Index count, Index multiple) { return (count + multiple - 1) / multi
 template <class T>
 SmallTrainer<T>::SmallTrainer(const RowMatrix& X, const Vector& y, const TwoLayer& start,
                               const Activation& activation, double step)
-    : phi_(passes::kind(activation)), blocks_(small::blocks<T>()) {
+    : phi_(phi_of(activation)), blocks_(small::blocks<T>()) {
   small::Network<T>& s = network_;
   s.n = X.rows();
   s.d = X.cols();

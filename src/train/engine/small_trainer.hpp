@@ -50,13 +50,12 @@ Blocks blocks();
 
 /// Z, r and phi'(Z) from W; returns ||r||^2, summed in double.
 template <class T>
-double forward(passes::Phi phi, const Network<T>& network);
+double forward(Phi phi, const Network<T>& network);
 
 /// `most` steps W <- W - step J^T r, each followed by forward(); ends early once ||r||^2 is not in (low,
 /// high). Returns the steps taken; `squares` is ||r||^2 before and after.
 template <class T>
-Index descend(passes::Phi phi, const Network<T>& network, Index most, double low, double high,
-              double& squares);
+Index descend(Phi phi, const Network<T>& network, Index most, double low, double high, double& squares);
 
 }  // namespace small
 
@@ -81,7 +80,7 @@ class SmallTrainer {
  private:
   Index place_of(Index j, Index i) const;  // of W(j, i) in W
 
-  passes::Phi phi_;
+  Phi phi_;
   small::Blocks blocks_;
   hwy::AlignedFreeUniquePtr<T[]> memory_;
   small::Network<T> network_;

@@ -63,9 +63,9 @@ Points<T> points(const RowMatrix& X, Space space) {
 template Points<double> points(const RowMatrix&, Space);
 template Points<float> points(const RowMatrix&, Space);
 
-Space cheaper_space(Index n, Index d, bool relu) {
+Space cheaper_space(Index n, Index d, bool pattern) {
   constexpr double kPattern = 0.45;  // measured: time of a product with D over that of a dense one
-  const double pull = relu ? kPattern : 1.0;
+  const double pull = pattern ? kPattern : 1.0;
   return static_cast<double>(n) * pull < static_cast<double>(d) * (1 + pull) ? Space::gram : Space::weights;
 }
 
@@ -73,7 +73,8 @@ template <class T>
 Trainer<T>::Trainer(const Points<T>& points, const TwoLayer& start, const Activation& activation, Space space)
     : X_(points.X),
       G_(points.G),
-      phi_(passes::kind(activation)),
+      phi_(phi_of(activation)),
+      pattern_(activation.rectifier()),
       space_(space),
       width_(tile_width(points.X.rows(), start.W.rows())),
       v_(start.v.cast<T>()),
@@ -89,15 +90,15 @@ Trainer<T>::Trainer(const Points<T>& points, const TwoLayer& start, const Activa
 template <class T>
 typename Trainer<T>::Pull Trainer<T>::pull(const T* A, Index rows, const Vector& c) const {
   Pull result{A, rows, c.size(), c.cast<T>(), {}};
-  if (phi_ == passes::Phi::relu) result.scaled = scaled_columns(A, rows, c.size(), result.c.data());
+  if (pattern_) result.scaled = scaled_columns(A, rows, c.size(), result.c.data());
   return result;
 }
 
-// P = A S for one tile, S = diag(c) phi'(Z), which relu does not need to form; sum += S if there is one.
+// P = A S for one tile, S = diag(c) phi'(Z), which a pattern does not need to form; sum += S if there is one.
 template <class T>
 void Trainer<T>::apply(const Pull& pull, const T* Z, const Tile& at, T* sum, T* S, T* P) const {
   const auto& [A, rows, points, c, scaled] = pull;
-  if (phi_ == passes::Phi::relu) {
+  if (pattern_) {
     pattern_product(scaled.data(), rows, rows, Z, points, at.count, P);
   } else {
     passes::coefficients(phi_, Z, points, at.count, c.data(), S, sum);
@@ -143,12 +144,11 @@ void Trainer<T>::form_weights(const Tile& at, T* W) const {
 template <class T>
 double Trainer<T>::move(const Vector& c) {
   const Pull step = gram() ? pull(G_.data(), n(), c) : pull(X_.data(), X_.cols(), c);
-  const bool relu = phi_ == passes::Phi::relu;
   Columns<T> partial = Columns<T>::Zero(n(), tiles());
   Vector squares(tiles());
 #pragma omp parallel if (tiles() > 1)
   {
-    Columns<T> S(relu ? 0 : n(), width_), P(step.rows, width_);
+    Columns<T> S(pattern_ ? 0 : n(), width_), P(step.rows, width_);
 #pragma omp for schedule(dynamic)
     for (Index t = 0; t < tiles(); ++t) {
       const Tile at = tile(t);
@@ -159,7 +159,7 @@ double Trainer<T>::move(const Vector& c) {
       if (!gram()) {
         squares(t) = shift(at, P.data());
         forward(X_.data(), n(), at, W_.row(at.first).data(), Z, f);
-      } else if (relu) {
+      } else if (pattern_) {
         squares(t) = passes::advance_relu(step.c.data(), P.data(), n(), at.count, v, Z, f, sum);
       } else {
         squares(t) = passes::advance(phi_, S.data(), P.data(), n(), at.count, v, Z, f);

@@ -26,8 +26,9 @@ struct Points {
 template <class T>
 Points<T> points(const RowMatrix& X, Space space);
 
-/// The cheaper way of a full step. relu's products with the pattern D cost less than dense ones.
-Space cheaper_space(Index n, Index d, bool relu);
+/// The cheaper way of a full step. Products with a pattern D of zeros and ones (relu) cost less than dense
+/// ones.
+Space cheaper_space(Index n, Index d, bool pattern);
 
 /// How far training has gone from W_0.
 struct Travel {
@@ -90,7 +91,7 @@ class Trainer {
     const T* A;
     Index rows, points;
     Eigen::Matrix<T, Eigen::Dynamic, 1> c;
-    Columns<T> scaled;  // A diag(c), for relu only
+    Columns<T> scaled;  // A diag(c), for patterns only
   };
   Pull pull(const T* A, Index rows, const Vector& c) const;
   void apply(const Pull& pull, const T* Z, const Tile& at, T* sum, T* S, T* P) const;
@@ -100,7 +101,8 @@ class Trainer {
 
   const Rows<T>& X_;
   const Columns<T>& G_;
-  passes::Phi phi_;
+  Phi phi_;
+  bool pattern_;  // phi' holds only zeros and ones
   Space space_;
   Index width_;  // of a tile
   Eigen::Matrix<T, Eigen::Dynamic, 1> v_;

@@ -15,7 +15,7 @@ class HeavyBall : public Descent<T> {
  public:
   explicit HeavyBall(const Beginning<T>& b)
       : Descent<T>(b),
-        phi_(passes::kind(b.problem.activation)),
+        phi_(phi_of(b.problem.activation)),
         momentum_(static_cast<T>(b.options.momentum)) {
     const State start = this->trainer_.state();
     const auto entries = static_cast<double>(start.Z.size() + start.sum.size() + start.W.size());
@@ -85,7 +85,7 @@ class HeavyBall : public Descent<T> {
     return std::sqrt(std::max(0.0, squares));  // may round below 0
   }
 
-  passes::Phi phi_;
+  Phi phi_;
   T momentum_;
   State moved_;  // by the last step
 };

@@ -4,7 +4,7 @@ mpmath; about four minutes).
 
 Activations: textbook formulas at 400 digits. Dual activations: not by Hermite series but by integration,
 E[f(a) f(b)] over the plane with a = alpha p + beta q, b = alpha p - beta q, by the trapezoidal rule (smooth f: exact to
-1e-20), and for relu by Gauss-Legendre over a of f(a) E[f(b) | a]. Every value is the nearest double. At the many rho of
+1e-20), and for relu and leaky_relu by Gauss-Legendre over a of f(a) E[f(b) | a]. Every value is the nearest double. At the many rho of
 entries_oracle.csv, 22 digits by closed forms or Hermite series (tail below 1e-18), which the integrals check.
 """
 
@@ -13,7 +13,7 @@ import pathlib
 import random
 import sys
 
-from mpmath import acos, asin, erf, erfc, exp, log1p, mp, mpf, nstr, pi, polyval, quad, sqrt, tanh
+from mpmath import acos, asin, cos, cosh, e, erf, erfc, exp, log1p, mp, mpf, nstr, pi, polyval, quad, sin, sinh, sqrt, tanh
 
 HERE = pathlib.Path(__file__).parent
 
@@ -55,7 +55,10 @@ ACTIVATIONS = {  # phi, phi', phi''
         lambda z: dsigmoid(z) * (2 - z * tanh(z / 2)),
     ),
     "quadratic": (lambda z: z * z / 2, lambda z: z, lambda z: mpf(1)),
+    "leaky_relu": (lambda z: z if z > 0 else LEAKS["leaky_relu"] * z, lambda z: mpf(1) if z >= 0 else LEAKS["leaky_relu"], None),
+    "sin": (sin, cos, lambda z: -sin(z)),
 }
+LEAKS = {"relu": mpf(0), "leaky_relu": mpf(0.01)}  # phi(z) = z for z >= 0, leak z below
 POINTS = [5e-324, 1e-308, 1e-100, 1e-17, 1e-8, 1e-3, 0.1, 0.3, 0.5, 1.0, 1.25, 1.5, 2.0, 2.75, 4.5, 6.0, 8.5, 15.3]
 POINTS += [26.1, 37.3, 40.0, 110.7, 700.1, 1e4, 1e100, 1e308, 1.7976931348623157e308]
 POINTS = [-z for z in reversed(POINTS)] + [0.0] + POINTS
@@ -84,6 +87,8 @@ def activation_rows():
 
 def limit(name, order, z):
     """phi^(order) for |z| >= 1e4, where exp(-|z|) is below every double."""
+    if name in ("leaky_relu", "sin"):
+        return ACTIVATIONS[name][order](z)
     up = mpf(z > 0)
     ramp = (z * up, up, mpf(0))
     if name in ("relu", "softplus", "gelu", "silu"):
@@ -113,31 +118,48 @@ def plane(functions, rho):
     return sums
 
 
-def relu_duals(rho):
-    """b given a is N(rho a, s^2): E[b_+ | a] = s (t Phi(t) + density(t)), E[1_{b > 0} | a] = Phi(t), t = rho a/s."""
+def leak_duals(rho, leak):
+    """b given a is N(rho a, s^2): E[b_+ | a] = s (t Phi(t) + density(t)), E[1_{b > 0} | a] = Phi(t), t = rho a/s, and phi is
+    leak z + (1 - leak) z_+."""
     s = sqrt(1 - rho * rho)
     if s == 0:
-        return [mpf(1) / 2 if rho > 0 else mpf(0)] * 2
+        return [(1 + leak * leak) / 2] * 2 if rho > 0 else [-leak, leak]
     scale = s / max(abs(rho), s)  # t changes over this length
     cuts = [mpf(0)] + [scale * 2**k for k in range(-2, 6)]
     cuts = [c for c in cuts if c < 14] + [mpf(k) * 2 for k in range(1, 8) if mpf(k) * 2 > min(scale * 32, 13)]
-    value = quad(
-        lambda a: a * density(a) * s * (rho * a / s * normal_cdf(rho * a / s) + density(rho * a / s)), cuts,
-        method="gauss-legendre"
-    )
-    return [value, quad(lambda a: density(a) * normal_cdf(rho * a / s), cuts, method="gauss-legendre")]
+
+    def given(a):  # E[phi(b) | a], E[phi'(b) | a]
+        t = rho * a / s
+        return leak * rho * a + (1 - leak) * s * (t * normal_cdf(t) + density(t)), leak + (1 - leak) * normal_cdf(t)
+
+    def parts(sign, slope):
+        def integral(k, weight):
+            return quad(lambda a: slope * weight(a) * density(a) * given(sign * a)[k], cuts, method="gauss-legendre")
+
+        return [integral(0, lambda a: sign * a), integral(1, lambda a: 1)]
+
+    halves = [parts(1, mpf(1))] + ([parts(-1, leak)] if leak else [])
+    return [sum(half[k] for half in halves) for k in range(2)]
 
 
 def dual_rows():
     for name, functions in ACTIVATIONS.items():
-        mp.dps = 70 if name == "relu" else 28
+        mp.dps = 70 if name in LEAKS else 28
         for rho in RHO:
-            h_tilde, h = relu_duals(mpf(rho)) if name == "relu" else plane(functions[:2], mpf(rho))
+            h_tilde, h = leak_duals(mpf(rho), LEAKS[name]) if name in LEAKS else plane(functions[:2], mpf(rho))
             yield [name, rho, repr(nearest(h)), repr(nearest(h_tilde))]
 
 
+def leak_closed(leak, r):
+    """phi = leak z + (1 - leak) relu, and E[a relu(b)] = rho/2."""
+    share = (1 - leak) ** 2
+    return leak * r + share * (sqrt(1 - r * r) + acos(-r) * r) / (2 * pi), leak + share * acos(-r) / (2 * pi)
+
+
 CLOSED = {  # h~ and h, given rho
-    "relu": lambda r: ((sqrt(1 - r * r) + acos(-r) * r) / (2 * pi), acos(-r) / (2 * pi)),
+    "relu": lambda r: leak_closed(mpf(0), r),
+    "leaky_relu": lambda r: leak_closed(LEAKS["leaky_relu"], r),
+    "sin": lambda r: (sinh(r) / e, cosh(r) / e),
     "erf": lambda r: (2 / pi * asin(2 * r / 3), 4 / pi / sqrt(9 - 4 * r * r)),
     "quadratic": lambda r: ((1 + 2 * r * r) / 4, r),
 }
@@ -179,7 +201,7 @@ def entries_rows():
             squares = [list(reversed(s)) for s in hermite_squares(functions[:2])]
             duals = lambda r, squares=squares: [polyval(s, r) for s in squares]
         for rho in (1, -1, 0.75, -0.3):
-            by_integral = relu_duals(mpf(rho)) if name == "relu" else plane(functions[:2], mpf(rho))
+            by_integral = leak_duals(mpf(rho), LEAKS[name]) if name in LEAKS else plane(functions[:2], mpf(rho))
             for a, b in zip(duals(mpf(rho)), by_integral):
                 assert abs(a - b) < mpf(10) ** -18, (name, rho, a, b)
         for rho in many_rho():

@@ -16,25 +16,28 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-using passes::Phi;
 using test::fuses;
 using test::on_each_target;
 using Real = long double;
 
-const Phi kAll[] = {Phi::relu, Phi::softplus, Phi::tanh, Phi::sigmoid,
-                    Phi::erf,  Phi::gelu,     Phi::silu, Phi::quadratic};
-const char* const kNames[] = {"relu", "softplus", "tanh", "sigmoid", "erf", "gelu", "silu", "quadratic"};
+#define ZEROLOSS_ROW(name, Description) Phi::name,
+const Phi kAll[] = {ZEROLOSS_ACTIVATIONS(ZEROLOSS_ROW)};
+#undef ZEROLOSS_ROW
+#define ZEROLOSS_ROW(name, Description) #name,
+const char* const kNames[] = {ZEROLOSS_ACTIVATIONS(ZEROLOSS_ROW)};
+#undef ZEROLOSS_ROW
 
 std::size_t number(Phi phi) { return static_cast<std::size_t>(phi); }
 
-TEST(Passes, KindKnowsTheEightAndNoOthers) {
-  for (const Phi phi : kAll) EXPECT_EQ(passes::kind(activation(kNames[number(phi)])), phi);
+TEST(Passes, PhiOfKnowsTheListAndNoOthers) {
+  EXPECT_EQ(std::size(kAll), activation_names().size());
+  for (const Phi phi : kAll) EXPECT_EQ(phi_of(activation(kNames[number(phi)])), phi);
   Activation own = activation("relu");
   own.tabulated = false;  // a user's function that borrows the name
-  EXPECT_THROW(passes::kind(own), std::invalid_argument);
+  EXPECT_THROW(phi_of(own), std::invalid_argument);
   own.tabulated = true;
   own.name = "elu";
-  EXPECT_THROW(passes::kind(own), std::invalid_argument);
+  EXPECT_THROW(phi_of(own), std::invalid_argument);
 }
 
 template <class T>

@@ -25,9 +25,9 @@ double rounding(const Problem& p, double unit) {
   return 32 * unit * static_cast<double>(p.X.rows() + p.X.cols() + p.network.W.rows());
 }
 
-// relu: no pre-activation so near 0 that rounding decides its sign.
+// Kinks: no pre-activation so near 0 that rounding decides its sign.
 bool clear_of_kinks(const Problem& p, double margin) {
-  return p.phi.name != "relu" || p.Z().cwiseAbs().minCoeff() > margin;
+  return p.phi.smooth() || p.Z().cwiseAbs().minCoeff() > margin;
 }
 
 struct Size {

@@ -9,17 +9,18 @@
 // takes for a whole vector of weights at once. Sums over points: lane l adds up the points l, l + lanes, ..,
 // then lanes are added in pairs.
 //
-// Arrays of vectors need vectors of a size known to the compiler: on ARM's SVE, NEON is used.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+// small_trainer_float_simd.cpp and small_trainer_double_simd.cpp include this for each instruction set.
 
-// foreach_target includes this file once for each instruction set, before anything of Highway's.
-// clang-format off
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "train/engine/small_trainer_simd.cpp"
-#include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include "kernel/activation_simd-inl.hpp"
-// clang-format on
+
+#include "kernel/activations/vectors-inl.hpp"
+
+#ifndef ZEROLOSS_SMALL_TRAINER_ONCE
+#define ZEROLOSS_SMALL_TRAINER_ONCE
+namespace zeroloss::internal::small {
+using Number = ZEROLOSS_NUMBER;
+}
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace zeroloss::internal::small::HWY_NAMESPACE {
@@ -30,9 +31,6 @@ template <class T>
 using Full = hn::ScalableTag<T>;
 template <class D>
 using Vec = hn::Vec<D>;
-template <class D>
-using Number = hn::TFromD<D>;
-
 template <class T>
 constexpr Index kLanes = static_cast<Index>(hn::MaxLanes(Full<T>()));
 template <class T>
@@ -58,30 +56,7 @@ HWY_INLINE void with_count(Index count, const F& f) {
   f(std::integral_constant<Index, kMost>());
 }
 
-template <class F>
-HWY_INLINE void with_function(passes::Phi phi, const F& f) {
-  switch (phi) {
-    case passes::Phi::relu:
-      return f(functions::Relu{});
-    case passes::Phi::softplus:
-      return f(functions::Softplus{});
-    case passes::Phi::tanh:
-      return f(functions::Tanh{});
-    case passes::Phi::sigmoid:
-      return f(functions::Sigmoid{});
-    case passes::Phi::erf:
-      return f(functions::Erf{});
-    case passes::Phi::gelu:
-      return f(functions::Gelu{});
-    case passes::Phi::silu:
-      return f(functions::Silu{});
-    case passes::Phi::quadratic:
-      return f(functions::Quadratic{});
-  }
-}
-
-// ---- forward
-// -------------------------------------------------------------------------------------------------
+// ---- forward ---------------------------------------------------------------------------------------------
 
 // Z for kRows neurons from `j` on, whose weights begin at w, and kCount vectors of points from `first` on.
 template <Index kRows, Index kCount, class T>
@@ -179,8 +154,7 @@ HWY_INLINE double pass_forward(Function function, const Network<T>& s) {
   return hn::GetLane(hn::SumOfLanes(Full<double>(), squares));
 }
 
-// ---- back
-// ----------------------------------------------------------------------------------------------------
+// ---- back ------------------------------------------------------------------------------------------------
 
 // One vector from two: lanes whose number has the bit kBit come from b, the others from a, each added to the
 // lane whose number differs in that bit.
@@ -267,17 +241,15 @@ HWY_INLINE void move_weights(const Network<T>& s) {
     });
 }
 
-template <class T>
-double Forward(passes::Phi phi, const Network<T>& s) {
+double Forward(Phi phi, const Network<Number>& s) {
   double squares = 0;
-  with_function(phi, [&](auto function) HWY_ATTR { squares = pass_forward(function, s); });
+  functions::with(phi, [&](auto function) HWY_ATTR { squares = pass_forward(function, s); });
   return squares;
 }
 
-template <class T>
-Index Descend(passes::Phi phi, const Network<T>& s, Index most, double low, double high, double& squares) {
+Index Descend(Phi phi, const Network<Number>& s, Index most, double low, double high, double& squares) {
   Index taken = 0;
-  with_function(phi, [&](auto function) HWY_ATTR {
+  functions::with(phi, [&](auto function) HWY_ATTR {
     do {
       move_weights(s);
       squares = pass_forward(function, s);
@@ -287,18 +259,8 @@ Index Descend(passes::Phi phi, const Network<T>& s, Index most, double low, doub
   return taken;
 }
 
-Blocks BlocksFloat() { return {kNeurons<float>, kInputs<float>}; }
-Blocks BlocksDouble() { return {kNeurons<double>, kInputs<double>}; }
-double ForwardFloat(passes::Phi phi, const Network<float>& s) { return Forward(phi, s); }
-double ForwardDouble(passes::Phi phi, const Network<double>& s) { return Forward(phi, s); }
-Index DescendFloat(passes::Phi phi, const Network<float>& s, Index most, double low, double high,
-                   double& squares) {
-  return Descend(phi, s, most, low, high, squares);
-}
-Index DescendDouble(passes::Phi phi, const Network<double>& s, Index most, double low, double high,
-                    double& squares) {
-  return Descend(phi, s, most, low, high, squares);
-}
+// The argument tells the two files' functions apart.
+Blocks BlocksOf(Number) { return {kNeurons<Number>, kInputs<Number>}; }
 
 }  // namespace zeroloss::internal::small::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -306,38 +268,21 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace zeroloss::internal::small {
 
-HWY_EXPORT(BlocksFloat);
-HWY_EXPORT(BlocksDouble);
-HWY_EXPORT(ForwardFloat);
-HWY_EXPORT(ForwardDouble);
-HWY_EXPORT(DescendFloat);
-HWY_EXPORT(DescendDouble);
+HWY_EXPORT(BlocksOf);
+HWY_EXPORT(Forward);
+HWY_EXPORT(Descend);
 
 template <>
-Blocks blocks<float>() {
-  return HWY_DYNAMIC_DISPATCH(BlocksFloat)();
+Blocks blocks<Number>() {
+  return HWY_DYNAMIC_DISPATCH(BlocksOf)(0);
 }
 template <>
-Blocks blocks<double>() {
-  return HWY_DYNAMIC_DISPATCH(BlocksDouble)();
+double forward(Phi phi, const Network<Number>& network) {
+  return HWY_DYNAMIC_DISPATCH(Forward)(phi, network);
 }
 template <>
-double forward(passes::Phi phi, const Network<float>& network) {
-  return HWY_DYNAMIC_DISPATCH(ForwardFloat)(phi, network);
-}
-template <>
-double forward(passes::Phi phi, const Network<double>& network) {
-  return HWY_DYNAMIC_DISPATCH(ForwardDouble)(phi, network);
-}
-template <>
-Index descend(passes::Phi phi, const Network<float>& network, Index most, double low, double high,
-              double& squares) {
-  return HWY_DYNAMIC_DISPATCH(DescendFloat)(phi, network, most, low, high, squares);
-}
-template <>
-Index descend(passes::Phi phi, const Network<double>& network, Index most, double low, double high,
-              double& squares) {
-  return HWY_DYNAMIC_DISPATCH(DescendDouble)(phi, network, most, low, high, squares);
+Index descend(Phi phi, const Network<Number>& network, Index most, double low, double high, double& squares) {
+  return HWY_DYNAMIC_DISPATCH(Descend)(phi, network, most, low, high, squares);
 }
 
 }  // namespace zeroloss::internal::small

@@ -5,14 +5,18 @@
 // phi::Name::both(d, z, value, slope) is quicker: it shares one exponential and one division, and lets no
 // exponential fall below In::kNegligible. Training then meets no denormal numbers, which cost a processor a
 // hundred cycles each.
+//
+// Here are the tools; the activations are in headers of their own, which list.hpp includes.
 
 #ifndef ZEROLOSS_ACTIVATION_TABLES
 #define ZEROLOSS_ACTIVATION_TABLES
 #include <cstdint>
 
+#include "kernel/activations/list.hpp"
+
 namespace zeroloss::internal::phi {
 
-#include "kernel/activation_tables.inc"
+#include "kernel/activations/tables.inc"
 
 // exp's reduction x = k ln2 + r. k kLn2High is exact for every k that occurs. Adding kRound leaves k as an
 // integer in the low bits, and with kBias the exponent field of 2^(k + kSpare) once shifted by kMantissa: the
@@ -123,6 +127,7 @@ ZEROLOSS_OP(Neg)
 ZEROLOSS_OP(NegMulAdd)
 ZEROLOSS_OP(NegMulSub)
 ZEROLOSS_OP(Sub)
+ZEROLOSS_OP(Xor)
 #undef ZEROLOSS_OP
 
 using hn::BitCast;
@@ -292,200 +297,34 @@ HWY_INLINE Vec<D> square_of_one_plus(D d, Vec<D> e) {
   return op::MulAdd(e, op::Add(e, set(d, 2)), set(d, 1));
 }
 
-struct Relu {
-  template <class D>
-  static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
-    return op::IfThenZeroElse(negative(d, z), z);
-  }
-  template <class D>
-  static HWY_INLINE Vec<D> slope(D d, Vec<D> z) {
-    return op::IfThenElse(op::Ge(z, op::Zero(d)), set(d, 1), value(d, z));
-  }
-  template <class D>
-  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
-    const auto under = negative(d, z);
-    value_z = op::IfThenZeroElse(under, z);
-    slope_z = op::IfThenZeroElse(under, set(d, 1));
-  }
-};
+// max(z, 0)
+template <class D>
+HWY_INLINE Vec<D> positive_part(D d, Vec<D> z) {
+  return op::IfThenZeroElse(negative(d, z), z);
+}
 
-struct Quadratic {
-  template <class D>
-  static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
-    return op::Mul(op::Mul(set(d, 0.5), z), z);
-  }
-  template <class D>
-  static HWY_INLINE Vec<D> slope(D, Vec<D> z) {
-    return z;
-  }
-  template <class D>
-  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
-    value_z = value(d, z);
-    slope_z = z;
-  }
-};
+// 1/(1 + exp(-z)), with e = exp(-|z|)
+template <class D>
+HWY_INLINE Vec<D> logistic(D d, Vec<D> z) {
+  const auto e = decay(d, z), one = set(d, 1);
+  return op::Div(op::IfThenElse(negative(d, z), e, one), op::Add(one, e));
+}
 
-// With e = exp(-|z|), here and below.
-struct Sigmoid {
-  template <class D>
-  static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
-    const auto e = decay(d, z), one = set(d, 1);
-    return op::Div(op::IfThenElse(negative(d, z), e, one), op::Add(one, e));
-  }
-  template <class D>
-  static HWY_INLINE Vec<D> slope(D d, Vec<D> z) {
-    const auto e = decay(d, z);
-    return op::Div(e, square_of_one_plus(d, e));
-  }
-  template <class D>
-  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
-    const auto e = quick_exp(d, op::Abs(z)), one = set(d, 1), inverse = op::Div(one, op::Add(one, e));
-    value_z = op::IfThenElse(negative(d, z), op::Mul(e, inverse), inverse);
-    slope_z = op::Mul(op::Mul(e, inverse), inverse);
-  }
-};
+#define ZEROLOSS_VECTORS
+#include "kernel/activations/list.hpp"
+#undef ZEROLOSS_VECTORS
 
-struct Softplus {
-  // max(z, 0) + log1p(e), and log1p(e) = 2 atanh(s), s = e/(2 + e), written as e - s (e - s^2 L(s^2)).
-  template <class D>
-  static HWY_INLINE Vec<D> value(D d, Vec<D> z, Vec<D> e, Vec<D> s) {
-    const auto square = op::Mul(s, s);
-    const auto inner = op::NegMulAdd(square, polynomial(d, square, Table<D>::kLog), e);
-    return op::Add(Relu::value(d, z), op::NegMulAdd(s, inner, e));
+// f(Relu()) for Phi::relu, and so on.
+template <class F>
+HWY_INLINE void with(Phi phi, const F& f) {
+  switch (phi) {
+#define ZEROLOSS_ROW(name, Description) \
+  case Phi::name:                       \
+    return f(Description());
+    ZEROLOSS_ACTIVATIONS(ZEROLOSS_ROW)
+#undef ZEROLOSS_ROW
   }
-  template <class D>
-  static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
-    const auto e = decay(d, z);
-    return value(d, z, e, op::Div(e, op::Add(e, set(d, 2))));
-  }
-  template <class D>
-  static HWY_INLINE Vec<D> slope(D d, Vec<D> z) {
-    return Sigmoid::value(d, z);
-  }
-  // 1/(1 + e) and 1/(2 + e) from the inverse of their product
-  template <class D>
-  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
-    const auto e = quick_exp(d, op::Abs(z)), one = set(d, 1);
-    const auto one_e = op::Add(one, e), two_e = op::Add(e, set(d, 2));
-    const auto inverse = op::Div(one, op::Mul(one_e, two_e));
-    value_z = value(d, z, e, op::Mul(op::Mul(e, one_e), inverse));
-    slope_z = op::Mul(op::IfThenElse(negative(d, z), e, one), op::Mul(two_e, inverse));
-  }
-};
-
-struct Tanh {
-  // -q/(2 + q), q = expm1(-2 |z|) = 2^k rest + (2^k - 1)
-  template <class D>
-  static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
-    Vec<D> scale;
-    const auto t = size(d, z, In<D>::kTanhEnd);
-    const auto rest = exp_parts<0>(d, op::Mul(set(d, -2), t), op::Zero(d), scale);
-    const auto q = op::MulAdd(rest, scale, op::Sub(scale, set(d, 1)));
-    return op::CopySign(op::Div(q, op::Add(q, set(d, 2))), z);
-  }
-  template <class D>
-  static HWY_INLINE Vec<D> slope(D d, Vec<D> z) {
-    const auto t = size(d, z, In<D>::kExpEnd / 2), spared = spared_decay(d, op::Add(t, t));
-    const auto above = unspare(d, op::Mul(set(d, 4), spared));
-    return op::Div(above, square_of_one_plus(d, unspare(d, spared)));
-  }
-  template <class D>
-  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
-    Vec<D> scale;
-    const auto t = op::Abs(z), one = set(d, 1), rest = quick_parts(d, op::Add(t, t), scale);
-    const auto q = op::MulAdd(rest, scale, op::Sub(scale, one));
-    const auto inverse = op::Div(one, op::Add(q, set(d, 2)));
-    value_z = op::CopySign(op::Mul(q, inverse), z);
-    slope_z = op::Mul(op::Mul(op::Mul(set(d, 4), op::MulAdd(rest, scale, scale)), inverse), inverse);
-  }
-};
-
-struct Erf {
-  // x + x E(x^2) up to 1/2, 1 - exp(-x^2) erfcx(x) from there
-  template <class D>
-  static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
-    const auto x = size(d, z, In<D>::kErfEnd);
-    const auto near = op::MulAdd(x, polynomial(d, op::Mul(x, x), Table<D>::kErf), x);
-    const auto erfcx = op::Div(polynomial(d, x, Table<D>::kErfcxP), polynomial(d, x, Table<D>::kErfcxQ));
-    const auto far = op::NegMulAdd(unspare(d, spared_gaussian(d, x, 1)), erfcx, set(d, 1));
-    return op::CopySign(op::IfThenElse(op::Lt(x, set(d, 0.5)), near, far), z);
-  }
-  template <class D>
-  static HWY_INLINE Vec<D> slope(D d, Vec<D> z) {
-    const auto spared = spared_gaussian(d, size(d, z, In<D>::kGaussEnd), 1);
-    return unspare(d, op::Mul(set(d, 1.1283791670955126), spared));
-  }
-  template <class D>
-  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
-    const auto x = op::Abs(z), end = op::Min(set(d, In<D>::kErfEnd), x);
-    const auto gaussian = quick_gaussian(d, op::Min(set(d, In<D>::kGaussEnd), x), 1);
-    const auto near = op::MulAdd(x, polynomial(d, op::Mul(end, end), Table<D>::kErf), x);
-    const auto erfcx = op::Div(polynomial(d, end, Table<D>::kErfcxP), polynomial(d, end, Table<D>::kErfcxQ));
-    const auto far = op::NegMulAdd(gaussian, erfcx, set(d, 1));
-    value_z = op::CopySign(op::IfThenElse(op::Lt(x, set(d, 0.5)), near, far), z);
-    slope_z = op::Mul(set(d, 1.1283791670955126), gaussian);
-  }
-};
-
-// With e = exp(-t^2/2), t = |z|, and Phi(-t) = e M(t).
-struct Gelu {
-  template <class D>
-  static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
-    const auto t = size(d, z, In<D>::kNormalEnd);
-    const auto spared = op::Div(op::Mul(spared_gaussian(d, t, 0.5), polynomial(d, t, Table<D>::kMillsP)),
-                                polynomial(d, t, Table<D>::kMillsQ));
-    const auto below = unspare(d, op::Mul(op::Neg(t), spared));
-    const auto above = op::Mul(z, op::Sub(set(d, 1), unspare(d, spared)));
-    return op::IfThenElse(negative(d, z), below, above);
-  }
-  // Phi(-t) - t density(t) = e (M(t) - t/sqrt(2 pi)), and 1 minus that for z >= 0
-  template <class D>
-  static HWY_INLINE Vec<D> slope(D d, Vec<D> z) {
-    const auto t = size(d, z, In<D>::kNormalEnd);
-    const auto mills = op::Div(polynomial(d, t, Table<D>::kMillsP), polynomial(d, t, Table<D>::kMillsQ));
-    const auto gap = op::NegMulAdd(t, set(d, 0.3989422804014327), mills);
-    const auto below = unspare(d, op::Mul(spared_gaussian(d, t, 0.5), gap));
-    return op::IfThenElse(negative(d, z), below, op::Sub(set(d, 1), below));
-  }
-  template <class D>
-  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
-    const auto t = op::Min(set(d, In<D>::kNormalEnd), op::Abs(z)), one = set(d, 1);
-    const auto mills = op::Div(polynomial(d, t, Table<D>::kMillsP), polynomial(d, t, Table<D>::kMillsQ));
-    const auto gaussian = quick_gaussian(d, t, 0.5), tail = op::Mul(gaussian, mills);
-    const auto gap = op::NegMulAdd(t, set(d, 0.3989422804014327), mills);
-    const auto slope_below = op::Mul(gaussian, gap), under = negative(d, z);
-    value_z = op::IfThenElse(under, op::Neg(op::Mul(t, tail)), op::Mul(z, op::Sub(one, tail)));
-    slope_z = op::IfThenElse(under, slope_below, op::Sub(one, slope_below));
-  }
-};
-
-struct Silu {
-  // -t e/(1 + e) for z < 0, z/(1 + e) for z >= 0
-  template <class D>
-  static HWY_INLINE Vec<D> value(D d, Vec<D> z) {
-    const auto t = size(d, z, In<D>::kExpEnd), spared = spared_decay(d, t);
-    const auto below = unspare(d, op::Mul(op::Neg(t), spared));
-    const auto e = unspare(d, spared);
-    return op::Div(op::IfThenElse(negative(d, z), below, z), op::Add(set(d, 1), e));
-  }
-  // e (1 - t + e)/(1 + e)^2 for z < 0, (1 + e + t e)/(1 + e)^2 for z >= 0
-  template <class D>
-  static HWY_INLINE Vec<D> slope(D d, Vec<D> z) {
-    const auto t = size(d, z, In<D>::kExpEnd), spared = spared_decay(d, t);
-    const auto e = unspare(d, spared), one = set(d, 1);
-    const auto below = unspare(d, op::Mul(spared, op::Add(op::Sub(one, t), e)));
-    const auto above = op::MulAdd(t, e, op::Add(one, e));
-    return op::Div(op::IfThenElse(negative(d, z), below, above), square_of_one_plus(d, e));
-  }
-  template <class D>
-  static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
-    const auto t = op::Min(op::Set(d, In<D>::kQuickEnd), op::Abs(z)), e = quick_exp(d, t), one = set(d, 1);
-    const auto one_e = op::Add(one, e), inverse = op::Div(one, one_e), under = negative(d, z);
-    value_z = op::Mul(op::IfThenElse(under, op::Neg(op::Mul(t, e)), z), inverse);
-    const auto below = op::Mul(e, op::Add(op::Sub(one, t), e)), above = op::MulAdd(t, e, one_e);
-    slope_z = op::Mul(op::Mul(op::IfThenElse(under, below, above), inverse), inverse);
-  }
-};
+}
 
 }  // namespace zeroloss::internal::phi::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
