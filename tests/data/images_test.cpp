@@ -141,8 +141,7 @@ TEST_F(Images, NameWrongOptions) {
                  "'mend'");
   EXPECT_MESSAGE(std::invalid_argument, read_images(source, {.seed = std::uint64_t{1} << 53}), "seed");
   EXPECT_MESSAGE(std::invalid_argument, read_images("cifar10"), "read_images", "cache");
-  EXPECT_MESSAGE(DataError, read_images("cifar10", {.cache = folder}), "cifar10",
-                 "`fetch(cifar10)`");
+  EXPECT_MESSAGE(DataError, read_images("cifar10", {.cache = folder}), "cifar10", "`fetch(cifar10)`");
   EXPECT_MESSAGE(DataError, read_images("mnist"), "'mnist'", "cifar10, cifar100");
 }
 

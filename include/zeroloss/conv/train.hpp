@@ -78,11 +78,11 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"depth", "cifar: residual blocks a stage, >= 1"}.under("Network"), o.depth);
   visit(Field{"width", "cifar: channels of the first stage, a multiple of 4"}.under("Network"), o.width);
   visit(Field{"batch", "images of a step, over all processes"}.under("Training"), o.batch);
-  visit(Field{"steps", "of the whole schedule; 0 = as many as --epochs say"}.under("Training"), o.steps);
-  visit(Field{"epochs", "passes over the images, in place of --steps"}.under("Training").apart(), o.epochs);
+  visit(Field{"steps", "of the whole schedule; 0 = as many as `epochs` say"}.under("Training"), o.steps);
+  visit(Field{"epochs", "passes over the images, in place of `steps`"}.under("Training").apart(), o.epochs);
   visit(Field{"learning_rate", "the largest, > 0"}.under("Training"), o.learning_rate);
   visit(Field{"schedule",
-              "steps (divided at --drops), cosine or linear (to 0), exponential (times --decay every two "
+              "steps (divided at `drops`), cosine or linear (to 0), exponential (times `decay` every two "
               "epochs) or constant"}
             .under("Training")
             .of("steps|cosine|linear|exponential|constant"),

@@ -19,7 +19,7 @@ namespace zeroloss {
 /// What there is to know of a field besides its value.
 struct Field {
   const char* name;           ///< of the member, of Python's property and, with - for _, of the flag
-  const char* help = "";      ///< one line
+  const char* help = "";      ///< one line; other options in it as advised() has them
   const char* heading = "";   ///< of options: where --help lists it
   const char* choices = "";   ///< of options: "auto|weights|gram" where these are all
   const char* takes = "";     ///< of options: what --help calls a value

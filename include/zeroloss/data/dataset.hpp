@@ -97,7 +97,7 @@ void fields(T& o, const Visitor& visit) {
             .taking("LABELS")
             .under("Data"),
         o.labels);
-  visit(Field{"seed", "of shuffle, d, labels and generated data: an integer from 0 to 2^53 - 1"}
+  visit(Field{"seed", "of `shuffle`, `d`, `labels` and generated data: an integer from 0 to 2^53 - 1"}
             .taking("INT")
             .under("Data"),
         o.seed);

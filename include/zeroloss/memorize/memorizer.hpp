@@ -59,7 +59,7 @@ void fields(T& o, const Visitor& visit) {
             .of("norm_ordered|paper"),
         o.construction);
   visit(Field{"hidden",
-              "Hidden width, >= 1 [the first of 2, 4, 8, .. that keeps --margin and is right at every point]"}
+              "Hidden width, >= 1 [the first of 2, 4, 8, .. that keeps `margin` and is right at every point]"}
             .under("Network"),
         o.hidden);
   visit(Field{"precision", "Of the network and its verification: float64 or float32"}.under("Network").of(
@@ -67,7 +67,7 @@ void fields(T& o, const Visitor& visit) {
         o.precision);
   visit(Field{"margin",
               "Least relative distance of a neuron's threshold, in (0, 0.25] [1e-9, for float32 1e-3; with "
-              "--hidden none]"}
+              "`hidden` none]"}
             .under("Network"),
         o.margin);
   visit(Field{"tolerance",

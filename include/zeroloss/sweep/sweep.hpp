@@ -48,11 +48,11 @@ struct SweepOptions {
 template <Is<SweepOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
   fields(o.axes, visit);
-  visit(Field{"trials", "Of each cell; with --adaptive, in each round"}.under("Trials"), o.trials);
+  visit(Field{"trials", "Of each cell; with `adaptive`, in each round"}.under("Trials"), o.trials);
   visit(Field{"adaptive", "Go on with the cells where some trials succeed and some do not, round by round"}
             .under("Trials"),
         o.adaptive);
-  visit(Field{"max_trials", "With --adaptive, most trials of a cell"}.under("Trials"), o.max_trials);
+  visit(Field{"max_trials", "With `adaptive`, most trials of a cell"}.under("Trials"), o.max_trials);
   visit(Field{"certify", "Also try to prove every trial's final weights"}.under("Trials"), o.certify);
   visit(Field{"store", "SQLite database of the trials; empty = in memory"}.apart(), o.store);
 }

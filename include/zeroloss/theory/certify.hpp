@@ -48,7 +48,8 @@ void fields(T& o, const Visitor& visit) {
               "More lower bounds, all of them proven: lambda~ and r = 0, 2, 3 (about three times the work)"}
             .under("Options"),
         o.all_bounds);
-  visit(Field{"spectrum", "All eigenvalues, in --json and --out (8 n^2 bytes)"}.under("Options"), o.spectrum);
+  visit(Field{"spectrum", "All eigenvalues, in JSON and run folder (8 n^2 bytes)"}.under("Options"),
+        o.spectrum);
   visit(Field{"seed", "Of probes and shuffled labels: an integer from 0 to 2^53 - 1"}, o.seed);
 }
 

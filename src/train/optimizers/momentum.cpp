@@ -14,9 +14,7 @@ template <class T>
 class HeavyBall : public Descent<T> {
  public:
   explicit HeavyBall(const Beginning<T>& b)
-      : Descent<T>(b),
-        phi_(phi_of(b.problem.activation)),
-        momentum_(static_cast<T>(b.options.momentum)) {
+      : Descent<T>(b), phi_(phi_of(b.problem.activation)), momentum_(static_cast<T>(b.options.momentum)) {
     const State start = this->trainer_.state();
     const auto entries = static_cast<double>(start.Z.size() + start.sum.size() + start.W.size());
     require_memory(3 * sizeof(T) * entries, "momentum", "use fewer points, or optimizer gd");
