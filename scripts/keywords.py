@@ -29,7 +29,14 @@ WIDER_FIELD = {
 }
 
 sweep, read, linear = plain_options(), _core.ReadOptions(), _core.LinearOptions()
-AXES = {name for name in vars(_core.SweepAxes) if not name.startswith("_")}
+
+
+def fields_of(struct: type) -> set[str]:
+    return {name for name in vars(struct) if not name.startswith("_")}
+
+
+#: Structs inside another, whose fields it shows too.
+AXES, DESCENT = fields_of(_core.SweepAxes), fields_of(_core.DescentOptions)
 #: Of fit, but not of a sweep's trials: they have no checkpoints, curves or certificates on the way, end at the
 #: tolerance, and have seeds of their own.
 NOT_OF_TRIALS = {"stop", "certify_every", "record_every", "polish", "failure_probability", "seed", "checkpoint",
@@ -41,12 +48,12 @@ SETS: dict[str, tuple[object, set[str]]] = {
     "fit": (_core.FitOptions(), set()),
     "memorize": (_core.MemorizeOptions(), set()),
     "axes": (sweep.axes, set()),
-    "sweep": (sweep, {"fit", "read", "axes"}),
+    "sweep": (sweep, {"fit", "read", "axes"} | AXES),
     "trial": (sweep.fit, AXES | NOT_OF_TRIALS),
-    "linear": (linear, {"train", "descent"}),
+    "linear": (linear, {"train", "descent"} | DESCENT),
     "descent": (linear.descent, set()),
     "source": (read, {"n", "d", "seed"}),
-    "read": (read, {name for name in vars(_core.ReadOptions) if name not in ("n", "d")}),
+    "read": (read, fields_of(_core.ReadOptions) - {"n", "d"}),
 }
 
 

@@ -113,9 +113,10 @@ void bind_kernel(nb::module_& m) {
       .def_ro("name", &Activation::name, "As it is called.")
       .def(
           "phi", [](const Activation& a, nb::handle z) { return apply(a.phi, z); }, "z"_a,
-          "phi(z), number by number.")
+          nb::sig("def phi(self, z: numpy.typing.ArrayLike) -> typing.Any"), "phi(z), number by number.")
       .def(
           "dphi", [](const Activation& a, nb::handle z) { return apply(a.dphi, z); }, "z"_a,
+          nb::sig("def dphi(self, z: numpy.typing.ArrayLike) -> typing.Any"),
           "phi'(z), number by number; relu'(0) = 1.")
       .def_ro("B", &Activation::B, "sup |phi'|.")
       .def_ro("M", &Activation::M, "sup |phi''|; infinite for relu.")
@@ -140,6 +141,7 @@ void bind_kernel(nb::module_& m) {
                    "A dual activation: rho -> E[f(a) f(b)], (a, b) standard normal with correlation rho.")
       .def(
           "__call__", [](const Dual& f, nb::handle rho) { return apply_to_correlations(f, rho); }, "rho"_a,
+          nb::sig("def __call__(self, rho: numpy.typing.ArrayLike) -> typing.Any"),
           "The value at each rho in [-1, 1]; ValueError for another.")
       .def_ro("coefficients", &Dual::coefficients, "Of a polynomial in rho; empty for a closed form.")
       .def_ro("error", &Dual::error, "Bound of |computed - exact| over |rho| <= 1; estimate unless verified.")
@@ -152,6 +154,7 @@ void bind_kernel(nb::module_& m) {
   nb::class_<Kernel>(m, "Kernel", "A kernel on the sphere: k(rho) of the inner product of two unit vectors.")
       .def(
           "__call__", [](const Kernel& k, nb::handle rho) { return apply_to_correlations(k, rho); }, "rho"_a,
+          nb::sig("def __call__(self, rho: numpy.typing.ArrayLike) -> typing.Any"),
           "k(rho) at each rho in [-1, 1]; ValueError for another.")
       .def_ro("name", &Kernel::name)
       .def_ro("dual", &Kernel::dual)

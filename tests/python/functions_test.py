@@ -494,9 +494,9 @@ def test_messages_advise_in_keywords(tmp_path):
     (tmp_path / "text.csv").write_text("5.1,x\n4.9,y\n")
     with pytest.raises(zeroloss.DataError, match=r"say target=1\)"):
         zeroloss.read_dataset(tmp_path / "text.csv")
-    with pytest.raises(zeroloss.DataError, match="get it with: python -m zeroloss data get mnist$"):
+    with pytest.raises(zeroloss.DataError, match=r"get it with: python -m zeroloss data get mnist$"):
         zeroloss.read_dataset("mnist", cache=tmp_path)
-    with pytest.raises(ValueError, match="the number of points is missing: add n=$"):
+    with pytest.raises(ValueError, match=r"the number of points is missing: add n=$"):
         zeroloss.sweep("sphere:d=3")
     with pytest.raises(zeroloss.ResourceError, match=r"try n=\d+$"):
         zeroloss.certify("sphere:n=2000000,d=2")
