@@ -29,7 +29,8 @@ double LinearResnet::max_norm() const {
   return largest;
 }
 
-Risk internal::risk_and_gradient(const LinearProblem& problem, const LinearResnet& network, std::vector<Matrix>& G) {
+Risk internal::risk_and_gradient(const LinearProblem& problem, const LinearResnet& network,
+                                 std::vector<Matrix>& G) {
   const std::vector<Matrix>& A = network.A;
   const std::size_t l = A.size();
   std::vector<Matrix> P(l + 1);  // P_i = (I + A_i) .. (I + A_1)

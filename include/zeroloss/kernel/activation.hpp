@@ -35,10 +35,10 @@ struct Activation {
 
 /// The library's own of that name. Throws std::invalid_argument listing the names for any other. A phi, phi'
 /// or phi'' is off by at most 16 u of its value, u = 2^-53, over the whole double range (measured: 8.9 u, by
-/// gelu), and by 2^-1062 more where something on the way is below the normal doubles; gelu', silu' and silu'',
-/// which have zeros inside, by 5 u more (measured: 0.9 u). Proved from what libm is taken to keep
-/// (docs/design.md). Their limits hold at +-infinity (NaN where there is none) and nothing overflows where the
-/// value does not.
+/// gelu), and by 2^-1062 more where something on the way is below the normal doubles; gelu', silu' and
+/// silu'', which have zeros inside, by 5 u more (measured: 0.9 u). Proved from what libm is taken to keep
+/// (docs/design.md). Their limits hold at +-infinity (NaN where there is none) and nothing overflows where
+/// the value does not.
 const Activation& activation(std::string_view name);
 std::vector<std::string> activation_names();
 
