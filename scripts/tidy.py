@@ -7,6 +7,7 @@ in build/tidy/findings/FILE.txt; the exit code is 1 if there is one."""
 
 import argparse
 import hashlib
+import itertools
 import json
 import os
 import shlex
@@ -25,7 +26,8 @@ TORCH = ("<torch/", "<ATen/", '"conv/cuda', '"conv/forward', '"conv/group', '"co
 
 def configure():
     command = ["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
-               "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=OFF", "-DZEROLOSS_BUILD_TESTS=OFF"]  # fmt: skip
+               "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=OFF", "-DZEROLOSS_BUILD_TESTS=OFF",
+               "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"]  # fmt: skip
     python = ROOT / "build" / "python" / "bin" / "python"
     if python.exists():
         command += ["-DZEROLOSS_BUILD_PYTHON=ON", f"-DPython_EXECUTABLE={python}"]
@@ -47,11 +49,11 @@ def commands():
 
 def digest(name, command):
     """Of everything of ours that the finding of this file depends on."""
-    flags = [a for a in command[1:] if a.startswith(("-I", "-D", "-std=", "-isystem")) or a.startswith("/")]
-    made = subprocess.run([CLANG, "-MM", *[f for f in flags if not f.endswith(".cpp")], str(ROOT / name)],
-                          cwd=BUILD, capture_output=True, text=True)  # fmt: skip
-    named = made.stdout.replace("\\\n", " ").split()[1:]
-    files = sorted(f for f in named if (BUILD / f).resolve().is_relative_to(ROOT))
+    pairs = itertools.pairwise(command)
+    flags = [a for before, a in pairs if a.startswith(("-I", "-D", "-std=")) or "-isystem" in (before, a)]
+    made = subprocess.run([CLANG, "-MM", *flags, ROOT / name], cwd=BUILD, capture_output=True, text=True)
+    headers = made.stdout.replace("\\\n", " ").split()[1:]
+    files = sorted(f for f in headers if (BUILD / f).resolve().is_relative_to(ROOT))
     sha = hashlib.sha256((ROOT / ".clang-tidy").read_bytes() + " ".join(flags).encode())
     for file in files or [ROOT / name]:
         sha.update((BUILD / file).read_bytes())
