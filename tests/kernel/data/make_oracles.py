@@ -4,8 +4,9 @@ mpmath; about four minutes).
 
 Activations: textbook formulas at 400 digits. Dual activations: not by Hermite series but by integration,
 E[f(a) f(b)] over the plane with a = alpha p + beta q, b = alpha p - beta q, by the trapezoidal rule (smooth f: exact to
-1e-20), and for relu and leaky_relu by Gauss-Legendre over a of f(a) E[f(b) | a]. Every value is the nearest double. At the many rho of
-entries_oracle.csv, 22 digits by closed forms or Hermite series (tail below 1e-18), which the integrals check.
+1e-20), and for relu and leaky_relu by Gauss-Legendre over a of f(a) E[f(b) | a]. Every value is the nearest double. At
+the many rho of entries_oracle.csv, 22 digits by closed forms or Hermite series (tail below 1e-18), which the integrals
+check.
 """
 
 import math
@@ -13,7 +14,27 @@ import pathlib
 import random
 import sys
 
-from mpmath import acos, asin, cos, cosh, e, erf, erfc, exp, log1p, mp, mpf, nstr, pi, polyval, quad, sin, sinh, sqrt, tanh
+from mpmath import (
+    acos,
+    asin,
+    cos,
+    cosh,
+    e,
+    erf,
+    erfc,
+    exp,
+    log1p,
+    mp,
+    mpf,
+    nstr,
+    pi,
+    polyval,
+    quad,
+    sin,
+    sinh,
+    sqrt,
+    tanh,
+)
 
 HERE = pathlib.Path(__file__).parent
 
@@ -55,7 +76,8 @@ ACTIVATIONS = {  # phi, phi', phi''
         lambda z: dsigmoid(z) * (2 - z * tanh(z / 2)),
     ),
     "quadratic": (lambda z: z * z / 2, lambda z: z, lambda z: mpf(1)),
-    "leaky_relu": (lambda z: z if z > 0 else LEAKS["leaky_relu"] * z, lambda z: mpf(1) if z >= 0 else LEAKS["leaky_relu"], None),
+    "leaky_relu": (lambda z: z if z > 0 else LEAKS["leaky_relu"] * z,
+                   lambda z: mpf(1) if z >= 0 else LEAKS["leaky_relu"], None),
     "sin": (sin, cos, lambda z: -sin(z)),
 }
 LEAKS = {"relu": mpf(0), "leaky_relu": mpf(0.01)}  # phi(z) = z for z >= 0, leak z below
@@ -119,8 +141,8 @@ def plane(functions, rho):
 
 
 def leak_duals(rho, leak):
-    """b given a is N(rho a, s^2): E[b_+ | a] = s (t Phi(t) + density(t)), E[1_{b > 0} | a] = Phi(t), t = rho a/s, and phi is
-    leak z + (1 - leak) z_+."""
+    """b given a is N(rho a, s^2): E[b_+ | a] = s (t Phi(t) + density(t)), E[1_{b > 0} | a] = Phi(t), t = rho a/s, and
+    phi is leak z + (1 - leak) z_+."""
     s = sqrt(1 - rho * rho)
     if s == 0:
         return [(1 + leak * leak) / 2] * 2 if rho > 0 else [-leak, leak]
