@@ -66,12 +66,11 @@ TEST_F(Command, RefusesDataItCannotRead) {
 
 // The library marks what it advises; here it is a flag or a command.
 TEST_F(Command, AdvisesInFlags) {
-  EXPECT_TRUE(refuses({"certify", write("text.csv", "5.1,x\n4.9,y\n")}, "say --target 1)"));
-  EXPECT_TRUE(refuses({"sweep", "sphere:d=3"}, "the number of points is missing: add --n\n"));
-  EXPECT_TRUE(
-      refuses({"certify", "mnist", "--cache", path("none")}, "get it with: zeroloss data get mnist\n"));
-  EXPECT_TRUE(refuses({"certify", "sphere:n=9,d=3", "--out", path("")}, "choose another --out or remove it"));
-  EXPECT_TRUE(refuses({"linear", "digits"}, "a map (--map R.npy), gaussian:d=.."));
+  refused({"certify", write("text.csv", "5.1,x\n4.9,y\n")}, {"say --target 1)"});
+  refused({"sweep", "sphere:d=3"}, {"the number of points is missing: add --n\n"});
+  refused({"certify", "mnist", "--cache", path("none")}, {"get it with: zeroloss data get mnist\n"});
+  refused({"certify", "sphere:n=9,d=3", "--out", path("")}, {"choose another --out or remove it"});
+  refused({"linear", "digits"}, {"a map (--map R.npy), gaussian:d=.."});
 }
 
 TEST_F(Command, ARefusedRunLeavesNoFolder) {
