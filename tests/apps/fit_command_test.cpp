@@ -124,7 +124,7 @@ TEST_F(FitCommand, KilledRunsGoOn) {
   const auto stored = [&] {
     const fs::path checkpoint = path("part.partial/checkpoint.safetensors");
     if (!fs::exists(checkpoint)) return Index{0};
-    return Json::parse(read_tensors(checkpoint).metadata.at("current")).at("steps").get<Index>();
+    return Json::parse(read_tensors(checkpoint).metadata.at("current")).at("result").at("steps").get<Index>();
   };
   Index before = 0;
   for (const Index first :
