@@ -54,12 +54,13 @@ const SourceKind* named(const std::string& text) {
   return find({Is::name, Is::generator}, {text, train});
 }
 
-std::string listed(Is is, const char* last = ", ") {
-  std::vector<std::string> names;
-  for (const SourceKind& kind : all(is)) names.push_back(kind.called);
-  const std::string end = names.back();
-  names.pop_back();
-  return fmt::format("{}{}{}", fmt::join(names, ", "), last, end);
+/// What the rows of a kind say, with `last` before the last one.
+std::string listed(Is is, std::string SourceKind::*words, const char* last) {
+  std::vector<std::string> said;
+  for (const SourceKind& kind : all(is)) said.push_back(kind.*words);
+  const std::string end = said.back();
+  said.pop_back();
+  return fmt::format("{}{}{}", fmt::join(said, ", "), last, end);
 }
 
 /// By the name; by the first bytes if the name says nothing.
@@ -70,7 +71,8 @@ const SourceKind& file_kind(const std::string& path, const std::string& split) {
   for (const SourceKind& kind : kinds() | std::views::reverse)
     if (kind.is == Is::file && kind.recognise({path, split, &start})) return kind;
   throw DataError(fmt::format("{}: its format is not known; expected {} or a folder of {} files", path,
-                              listed(Is::file), listed(Is::folder, " or ")));
+                              listed(Is::file, &SourceKind::called, ", "),
+                              listed(Is::folder, &SourceKind::called, " or ")));
 }
 
 void check_no_column(const std::string& source, const ReadOptions& options) {
@@ -122,9 +124,7 @@ bool internal::leaves_open(const std::string& source, const std::string& key) {
 
 Source internal::open_folder(const std::string& path, const ReadOptions& options) {
   if (const SourceKind* kind = find({Is::folder}, {path, options.split})) return kind->open(path, options);
-  std::string expected;
-  for (const SourceKind& kind : all(Is::folder)) expected += (expected.empty() ? "" : ", ") + kind.what;
-  expected.replace(expected.rfind(", "), 2, " or ");
+  const std::string expected = listed(Is::folder, &SourceKind::what, " or ");
   throw DataError(
       fmt::format("{}: no {} files known here; expected {}", path, options.split,
                   fmt::format(fmt::runtime(expected), options.split == "train" ? "train" : "t10k")));

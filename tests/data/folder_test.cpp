@@ -136,6 +136,20 @@ TEST_F(Folder, ReadsMnistSplits) {
                  "no test split");
 }
 
+TEST_F(Folder, SaysWhatIsKnown) {
+  write("other/readme", "x");
+  EXPECT_MESSAGE(
+      DataError, read_dataset(path("other")),
+      "no train files known here; expected data_batch_1.bin (CIFAR-10), train.bin and test.bin "
+      "(CIFAR-100), train-images-idx3-ubyte[.gz] (MNIST) or a folder of jpg, jpeg or png files for "
+      "each class");
+  EXPECT_MESSAGE(DataError, read_dataset(path("other"), {.split = "test"}), "no test files",
+                 " t10k-images-idx3-ubyte[.gz] (MNIST)");
+  EXPECT_MESSAGE(DataError, read_dataset(write("zeros", std::string(20, '\0'))),
+                 "its format is not known; expected csv, csv.gz, npy, npz, idx, idx.gz or a folder of CIFAR, "
+                 "MNIST or image files");
+}
+
 TEST_F(Folder, ReadsCifar10) {
   const std::string first = cifar({3, 9}, 1), second = cifar({0}, 1), test = cifar({1, 2}, 1);
   for (const std::string inside : {"", "cifar-10-batches-bin/"}) {
