@@ -119,7 +119,7 @@ void bind_kernel(nb::module_& m) {
           nb::sig("def dphi(self, z: numpy.typing.ArrayLike) -> typing.Any"),
           "phi'(z), number by number; relu'(0) = 1.")
       .def_ro("B", &Activation::B, "sup |phi'|.")
-      .def_ro("M", &Activation::M, "sup |phi''|; infinite for relu.")
+      .def_ro("M", &Activation::M, "sup |phi''|; infinite where phi has a kink.")
       .def_ro("tabulated", &Activation::tabulated, "Its Hermite coefficients come with a proven error.")
       // Functions of Python stay what they are, so a copy can be made of all of it; the library's own are
       // found by name.
@@ -145,7 +145,8 @@ void bind_kernel(nb::module_& m) {
           "The value at each rho in [-1, 1]; ValueError for another.")
       .def_ro("coefficients", &Dual::coefficients, "Of a polynomial in rho; empty for a closed form.")
       .def_ro("error", &Dual::error, "Bound of |computed - exact| over |rho| <= 1; estimate unless verified.")
-      .def_ro("slope", &Dual::slope, "sup of the derivative of rho f(rho); infinite for relu's h.")
+      .def_ro("slope", &Dual::slope,
+              "sup of the derivative of rho f(rho); infinite for the h of relu and leaky_relu.")
       .def_ro("plain_slope", &Dual::plain_slope, "sup of the derivative of f(rho).")
       .def_ro("verified", &Dual::verified, "`error` is proven.");
   m.def("dual_activation", &dual_activation, "activation"_a, "derivative"_a,

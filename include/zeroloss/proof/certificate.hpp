@@ -79,8 +79,9 @@ struct CertifiedOutput {
 CertifiedOutput certify_output(const TwoLayer& network, const Activation& activation,
                                const Equations& equations, Progress& progress, bool polish = false);
 
-/// ||f - y||/||y|| of one output, evaluated in long double; ||f - y|| if y = 0. relu, quadratic and softplus
-/// in full long double precision; the others evaluate phi in double. About 1 ns a multiply-add.
+/// ||f - y||/||y|| of one output, evaluated in long double; ||f - y|| if y = 0. relu, leaky_relu,
+/// quadratic, softplus and sin in full long double precision; the others evaluate phi in double. About 1 ns a
+/// multiply-add.
 long double precise_misfit(const TwoLayer& network, const Activation& activation, const RowMatrix& X,
                            const Vector& y);
 

@@ -9,7 +9,7 @@ namespace zeroloss::internal::activations {
 struct Sin {
   static constexpr double B = 1, M = 1;
   static constexpr Parity parity = Parity::even;
-  static constexpr Ulps phi_ulps{2, 2, 2}, dphi_ulps{2, 2, 2};
+  static constexpr Ulps phi_ulps{2.1, 2.1, 2.1}, dphi_ulps{2.1, 2.1, 2.1};
 
   template <class T>
   static T phi(T z) {  // 8
@@ -29,8 +29,8 @@ struct Sin {
 #else  // the vectors
 
 // z = k pi/2 + r. Up to kEnd, k times the first two parts of pi/2 is exact, fused or not: z - k kFirst is
-// exact too, and r is off by one rounding where it is not tiny, by less where it is. No float or double in
-// that range is nearer than 2^-31 (2^-62) to a multiple of pi/2, of which k times the error of the last part
+// exact too, and r is off by two roundings at most, by less where it is tiny. No float or double in that
+// range is nearer than 2^-31 (2^-62) to a multiple of pi/2, of which k times the error of the last part
 // is nothing. Then Taylor's series for |r| <= pi/4, cut where it is below 2^-27 (2^-58) of the value.
 template <class T>
 struct Turns;
