@@ -83,12 +83,14 @@ TEST(Momentum, SinglePrecisionFollows) {
   }
 }
 
-// What it is for: fewer steps of the same size.
+// What it is for: fewer steps of the same size, by up to 1/(1 - momentum) = 10 times, where a small
+// lambda_min makes gradient descent slow.
 TEST(Momentum, TakesFewerStepsThanGradientDescent) {
-  const Dataset data = sphere_data(30, 6);
+  const Dataset data = sphere_data(40, 4);
   FitOptions o = small("momentum", "relu");
   o.width = 500;
   o.max_steps = 100'000;
+  o.tolerance = 1e-4;
   o.certify_every = 0;
   const FitResult ball = fit(data, o);
   o.optimizer = "gd";
