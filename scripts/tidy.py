@@ -28,9 +28,9 @@ def configure():
     command = ["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
                "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=OFF", "-DZEROLOSS_BUILD_TESTS=OFF",
                "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"]  # fmt: skip
-    python = ROOT / "build" / "python" / "bin" / "python"
-    if python.exists():
-        command += ["-DZEROLOSS_BUILD_PYTHON=ON", f"-DPython_EXECUTABLE={python}"]
+    python = ROOT / "build" / "python"
+    if (python / "requirements.txt").exists():  # complete
+        command += ["-DZEROLOSS_BUILD_PYTHON=ON", f"-DPython_EXECUTABLE={python / 'bin' / 'python'}"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
