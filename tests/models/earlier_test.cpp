@@ -68,7 +68,7 @@ TEST_F(Earlier, FactorsOfALinearMapAreThere) {
 
 TEST_F(Earlier, CheckpointsGoOnOrAreRefusedInWords) {
   FitOptions options{.width = 4, .max_steps = 100'000'000, .tolerance = 1e-15};
-  options.checkpoint = copy("interrupted.partial/checkpoint.safetensors");
+  options.checkpoint = copy("interrupted/checkpoint.safetensors");
   options.resume = true;
   const Dataset data = read_dataset("digits", {.n = 24, .classes = {"3", "8"}});
   const std::string said = refusal([&] { fit(data, options); });
