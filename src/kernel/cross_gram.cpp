@@ -13,13 +13,6 @@
 
 namespace zeroloss {
 using namespace internal;
-namespace {
-
-constexpr Index kTile = 512;        // rows and columns of a tile: 2 MB of doubles, about one L2 cache
-constexpr Index kTilesAtOnce = 64;  // between two progress reports
-constexpr double kNear = 1e-6;      // 1 - |rho| of a near pair, whose angle is measured on the vectors
-
-}  // namespace
 
 RowMatrix cross_gram(const RowMatrix& X, const RowMatrix& Z, const Kernel& kernel, Progress& progress) {
   const Index n = X.rows(), m = Z.rows(), d = X.cols();

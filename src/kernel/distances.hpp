@@ -5,6 +5,8 @@
 
 namespace zeroloss::internal {
 
+constexpr double kNear = 1e-6;  ///< 1 - |rho| of a near pair, whose angle is measured on the vectors
+
 struct Distances {
   double apart, across;  ///< ||x - y||, ||x + y||
 };

@@ -4,6 +4,13 @@
 #include "zeroloss/kernel/gram.hpp"
 
 /// The kernel's entries from inner products, vectorised for the processor at hand.
+namespace zeroloss::internal {
+
+constexpr Index kTile = 512;        ///< rows and columns of a tile: 2 MB of doubles, about one L2 cache
+constexpr Index kTilesAtOnce = 64;  ///< between two progress reports
+
+}  // namespace zeroloss::internal
+
 namespace zeroloss::internal::entries {
 
 /// max |values[i]|, 0 for none. NaN is not expected.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/lapack.hpp"
+#include "core/rounding.hpp"
 #include "kernel/distances.hpp"
 #include "kernel/entries.hpp"
 #include "zeroloss/core/blas.hpp"
@@ -19,11 +20,7 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-constexpr Index kTile = 512;          // rows and columns of a tile: 2 MB of doubles, about one L2 cache
-constexpr Index kTilesAtOnce = 64;    // between two progress reports
 constexpr std::size_t kClosest = 16;  // pairs kept
-constexpr double kNear = 1e-6;        // 1 - |rho| of a near pair
-constexpr double u = 0x1p-53;
 
 struct Tile {
   Index i, i_end, j, j_end;  // rows and columns of the lower triangle

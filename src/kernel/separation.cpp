@@ -10,6 +10,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/rounding.hpp"
 #include "kernel/direction.hpp"
 #include "kernel/distances.hpp"
 #include "zeroloss/core/random.hpp"
@@ -18,8 +19,7 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-constexpr double u = 0x1p-53;
-constexpr double kNear = 1e-6;
+constexpr double kClose = 1e-6;  // distance
 
 // Rows in the order of their projections on one random direction, up to sign.
 struct Line {
@@ -49,9 +49,9 @@ std::vector<Pair> near_pairs(const Line& line, const RowMatrix& unit, const Coin
   for (std::size_t a = 0; a < order.size(); ++a)
     for (std::size_t b = a + 1; b < std::min(a + 1 + kNext, order.size()); ++b) {
       const auto [j, i] = std::minmax(order[a], order[b]);
-      if (line.projection(order[b]) - line.projection(order[a]) > kNear) break;
+      if (line.projection(order[b]) - line.projection(order[a]) > kClose) break;
       const auto [apart, across] = distances(unit.row(i).data(), unit.row(j).data(), unit.cols());
-      if (std::min(apart, across) <= kNear && !std::ranges::binary_search(found.antipodal, std::pair(j, i)))
+      if (std::min(apart, across) <= kClose && !std::ranges::binary_search(found.antipodal, std::pair(j, i)))
         pairs.push_back({i, j, std::min(apart, across), across < apart});
     }
   std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {

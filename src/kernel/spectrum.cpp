@@ -7,6 +7,7 @@
 
 #include "core/decompositions.hpp"
 #include "core/lapack.hpp"
+#include "core/rounding.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
 
@@ -16,11 +17,7 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-constexpr double u = 0x1p-53;
-constexpr double kUp = 1 + 0x1p-30;
 constexpr Index kBlockColumns = 8;
-
-double gamma(double k) { return k * u / (1 - k * u); }
 
 // Ascending eigenvalues of the symmetric matrix in A's lower triangle; job 'V' leaves the eigenvectors in A.
 Vector decompose(Matrix& A, char job) {

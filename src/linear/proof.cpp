@@ -6,23 +6,20 @@
 
 #include "core/decompositions.hpp"
 #include "core/lapack.hpp"
+#include "core/rounding.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math.
 namespace zeroloss::internal::verified {
 namespace {
 
-constexpr double u = 0x1p-53;
-constexpr double kUp = 1 + 16 * u, kDown = 1 - 16 * u;  // cover ten operations
-constexpr double kTiny = 0x1p-1022;                     // lost at most where a result is flushed to zero
+constexpr double kAbove = 1 + 16 * u, kBelow = 1 - 16 * u;  // cover ten operations
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-double gamma(double k) { return k * u / (1 - k * u); }
 
 // ||A||_F, rounded up; squares that vanish are counted, those that overflow make it infinite.
 double frobenius(const Matrix& A) {
   const auto size = static_cast<double>(A.size());
-  return A.isZero(0) ? 0 : (A.norm() * (1 + gamma(size + 4)) + size * 0x1p-510) * kUp;
+  return A.isZero(0) ? 0 : (A.norm() * (1 + gamma(size + 4)) + size * 0x1p-510) * kAbove;
 }
 
 // ||A B - (computed A B)||_F for d x d matrices: an entry is off by gamma_d of that of |A||B|, which the
@@ -30,7 +27,7 @@ double frobenius(const Matrix& A) {
 double product_rounding(const Matrix& A, const Matrix& B) {
   const auto d = static_cast<double>(A.rows());
   const double lost = 4 * d * d * (1 + A.cwiseAbs().maxCoeff() + B.cwiseAbs().maxCoeff()) * kTiny;
-  return (gamma(2 * d + 1) * frobenius(A.cwiseAbs() * B.cwiseAbs()) + lost) * kUp;
+  return (gamma(2 * d + 1) * frobenius(A.cwiseAbs() * B.cwiseAbs()) + lost) * kAbove;
 }
 
 }  // namespace
@@ -45,7 +42,8 @@ double norm_bound(const Matrix& A) {
   const Matrix scaled = A.unaryExpr([exponent](double a) { return std::ldexp(a, -exponent); });
   const Matrix gram = scaled.transpose() * scaled;
   const auto d = static_cast<double>(A.rows());
-  const double length = frobenius(scaled), rounding = (gamma(d) * length * length + 4 * d * d * kTiny) * kUp;
+  const double length = frobenius(scaled),
+               rounding = (gamma(d) * length * length + 4 * d * d * kTiny) * kAbove;
   const double computed = symmetric_eigenvalues(gram)(A.cols() - 1);
   // ||A||^2 <= s + the loss of a Cholesky factorisation of s I - A^T A (theory 3) + the rounding of A^T A.
   for (double gap = 2 * cholesky_loss(d, d * computed, computed);; gap *= 2) {
@@ -54,8 +52,8 @@ double norm_bound(const Matrix& A) {
     work.diagonal() = (s - gram.diagonal().array()).matrix();
     if (lapack::potrf('L', work.rows(), work.data(), work.rows()) != 0 || !work.diagonal().allFinite())
       continue;
-    const double square = (s + cholesky_loss(d, d * s, s) + rounding) * kUp;
-    const double bound = std::ldexp((std::sqrt(square) + d * kTiny) * kUp, exponent);
+    const double square = (s + cholesky_loss(d, d * s, s) + rounding) * kAbove;
+    const double bound = std::ldexp((std::sqrt(square) + d * kTiny) * kAbove, exponent);
     return bound >= kTiny ? bound : std::nextafter(bound, 1);  // ldexp rounds there
   }
 }
@@ -66,13 +64,13 @@ Nonsingular nonsingular(const Matrix& R) {
   if (!X.allFinite()) return {};
   // R^-1 = (X R)^-1 X, so ||R^-1|| <= ||X||/(1 - ||I - X R||).
   const Matrix product = X * R, off = Matrix::Identity(d, d) - product;
-  const double distance = (frobenius(off) * kUp + product_rounding(X, R)) * kUp;
+  const double distance = (frobenius(off) * kAbove + product_rounding(X, R)) * kAbove;
   if (!(distance < 1)) return {};
   Nonsingular result;
-  result.s_min = (1 - distance) / norm_bound(X) * kDown;
+  result.s_min = (1 - distance) / norm_bound(X) * kBelow;
   // P R - L U is shorter than s_min: no map between the two is singular, and det(P R) has the sign of det U.
   const Matrix LU = L * U, rest = Eigen::PermutationMatrix<Eigen::Dynamic>(permutation) * R - LU;
-  if (!(frobenius(rest) * kUp + product_rounding(L, U) < result.s_min * kDown)) return {};
+  if (!(frobenius(rest) * kAbove + product_rounding(L, U) < result.s_min * kBelow)) return {};
   result.reverses = ((U.diagonal().array() < 0).count() % 2 != 0) != odd;
   return result;
 }
@@ -89,7 +87,7 @@ NearExact near_exact(const LinearResnet& network, const Matrix& R, double s_min)
     if (i == 0 || A != network.A[static_cast<std::size_t>(i - 1)]) {  // constructed networks repeat layers
       norm = norm_bound(A);
       const Matrix sum = Matrix::Identity(A.rows(), A.rows()) + A;
-      growth = std::min(1 + norm, norm_bound(sum)) * kUp;
+      growth = std::min(1 + norm, norm_bound(sum)) * kAbove;
     }
     if (i == 0) first_norm = norm, first_growth = growth;
     if (i > 0) but_first = std::max(but_first, norm);
@@ -99,20 +97,20 @@ NearExact near_exact(const LinearResnet& network, const Matrix& R, double s_min)
     h += A * h;
     const double rounding =
         gamma(d) * frobenius(A) * before + u * frobenius(h) + 4 * d * d * (2 + norm + before) * kTiny;
-    error = (growth * error + rounding * kUp) * kUp;
+    error = (growth * error + rounding * kAbove) * kAbove;
   }
   NearExact result;
   const Matrix off = h - R;
   result.missed = off.norm();
-  result.reconstruction_error = (frobenius(off) * kUp + error) * kUp;
+  result.reconstruction_error = (frobenius(off) * kAbove + error) * kAbove;
   // A_l takes (R - product) product^-1 (I + A_l) more, or A_1 (I + A_1) product^-1 (R - product).
-  const double room = (s_min - result.reconstruction_error) * kDown;
+  const double room = (s_min - result.reconstruction_error) * kBelow;
   const auto correction = [&](double grows) {
     if (l == 1) return result.reconstruction_error;
-    return room > 0 ? result.reconstruction_error * grows / room * kUp : kInfinity;
+    return room > 0 ? result.reconstruction_error * grows / room * kAbove : kInfinity;
   };
-  const double at_first = std::max((first_norm + correction(first_growth)) * kUp, but_first);
-  const double at_last = std::max((norm + correction(growth)) * kUp, but_last);
+  const double at_first = std::max((first_norm + correction(first_growth)) * kAbove, but_first);
+  const double at_last = std::max((norm + correction(growth)) * kAbove, but_last);
   result.correction = correction(at_first < at_last ? first_growth : growth);
   result.max_norm = std::min(at_first, at_last);
   return result;

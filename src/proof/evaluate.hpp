@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/rounding.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/network/network.hpp"
@@ -26,15 +27,7 @@ namespace zeroloss::internal::verified {
 static_assert(std::numeric_limits<long double>::digits >= 64, "proofs sum in long double");
 constexpr double kLongUnit = 0x1p-64;
 
-constexpr double u = 0x1p-53;
-/// Cover the roundings of a sum of kTerms terms of one sign, 2^-31 relative, and of the few operations around
-/// it.
-constexpr double kUp = 1 + 0x1p-30, kDown = 1 - 0x1p-30;
-constexpr Index kTerms = Index{1} << 22;  ///< sizes beyond are refused
-constexpr double kTiny = 0x1p-1022;       ///< lost at most where a result is flushed to zero
-
-/// (1 + u)^k <= 1 + gamma(k): relative error of k roundings.
-inline double gamma(double k) { return k * u / (1 - k * u); }
+constexpr Index kTerms = Index{1} << 22;  ///< terms of a sum that kUp covers; sizes beyond are refused
 
 /// The library's own with a leak, whose phi' is exact; so is relu's phi.
 bool is_piecewise_linear(const Activation& activation);

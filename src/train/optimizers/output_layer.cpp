@@ -66,14 +66,14 @@ class OutputLayer : public Optimizer {
         const double bound = feature_error(activation, z.Z(i, j), z.error(i, j));
         squares += static_cast<long double>(bound) * bound;
       }
-    const double feature_bound = std::sqrt(static_cast<double>(squares)) * verified::kUp;
+    const double feature_bound = std::sqrt(static_cast<double>(squares)) * kUp;
     const Matrix Phi = z.Z.unaryExpr([&](double x) { return activation.phi(x); });
     Matrix K, work;
     tiled::product_with_transpose(Phi, K);
     const double trace = K.diagonal().sum();
-    const auto lowest = verified::lowest_eigenvalue(
-        K, verified::gram_error(K, m + 2, n * m * verified::kTiny), work, progress);
-    const double s = (std::sqrt(lowest.bound) - feature_bound) * verified::kDown;
+    const auto lowest =
+        verified::lowest_eigenvalue(K, verified::gram_error(K, m + 2, n * m * kTiny), work, progress);
+    const double s = (std::sqrt(lowest.bound) - feature_bound) * kDown;
     c.misfit = evaluation.misfit;
     if (!activation.tabulated) {
       c.reason = fmt::format("{} is a user's function: computed, not verified", activation.name);
@@ -84,9 +84,9 @@ class OutputLayer : public Optimizer {
     } else {
       c.kind = "output_weights";
       c.holds = true;
-      c.lambda_min = s * s * verified::kDown;
-      c.radius = c.misfit / s * verified::kUp;
-      c.margin = std::sqrt(lowest.bound) / std::max(feature_bound, verified::kTiny) * verified::kDown;
+      c.lambda_min = s * s * kDown;
+      c.radius = c.misfit / s * kUp;
+      c.margin = std::sqrt(lowest.bound) / std::max(feature_bound, kTiny) * kDown;
     }
     return result;
   }
@@ -96,7 +96,7 @@ class OutputLayer : public Optimizer {
   // derivative near z; 4 u cover what is below the normal doubles.
   static double feature_error(const Activation& activation, double z, double wrong) {
     const double slope = activation.B < 1e300 ? activation.B : std::abs(z) + wrong;
-    return slope * wrong + 17 * verified::u * std::abs(activation.phi(z)) + 4 * verified::u;
+    return slope * wrong + 17 * u * std::abs(activation.phi(z)) + 4 * u;
   }
 
   const Equations& equations() const { return problem_.equations; }
@@ -113,7 +113,7 @@ class OutputLayer : public Optimizer {
   Vector f_;
 };
 
-std::unique_ptr<Optimizer> make(const Beginning<double>& b) {
+std::unique_ptr<Optimizer> make_output_layer(const Beginning<double>& b) {
   return std::make_unique<OutputLayer>(b.problem);
 }
 
@@ -121,7 +121,7 @@ std::unique_ptr<Optimizer> make(const Beginning<double>& b) {
 
 namespace methods {
 extern constexpr Method output_layer{{.name = "output_layer", .note = "random features", .hidden = false},
-                                     make};
+                                     make_output_layer};
 }
 
 }  // namespace zeroloss::internal
