@@ -191,7 +191,12 @@ void descend(const TwoLayer& network, const Activation& activation, const Equati
   const double R = 5 * c.misfit / (3 * a) * (1 + kRound);
   const double change = jacobian_change(e, activation, network.v, points, R);
   const double third = a / 3 * (1 - kRound);
-  c.margin = (change > 0 ? third / change : nearest_kink(e.z, network.v) / R) * (1 - kRound);
+  c.margin = third / change;
+  // Where no sign can change, e(R) is next to nothing: what holds the proof up is the nearest sign that
+  // would.
+  if (is_piecewise_linear(activation))
+    if (const double free = nearest_kink(e.z, network.v) / R; free > 1) c.margin = std::min(c.margin, free);
+  c.margin *= 1 - kRound;
   if (!(c.margin > 1)) {
     if (!(c.margin >= 0)) c.margin = 0;
     c.reason = fmt::format("descent: e(R) = {:.3g} exceeds a/3 = {:.3g} (a factor {:.2g}), R = {:.3g}",

@@ -377,16 +377,18 @@ TEST(Certificate, ZeroTargetsAndZeroResiduals) {
   p.y.setZero();
   EXPECT_FALSE(certificate(p).holds);
   EXPECT_DOUBLE_EQ(static_cast<double>(precise_misfit(p.network, p.phi, p.X, p.y)), p.f().norm());
-  p = problem("relu", 2, 2, 4, 1, "ntk");  // W, v and X with short mantissas: f is exact
-  p.X << 1, 0, 0.5, -1;
-  p.network.W << 1, 2, -1, 0.5, 0.25, -3, 2, 0.5;
-  p.network.v << 1, -1, 1, -1;
-  p.y = p.f();
-  EXPECT_EQ(precise_misfit(p.network, p.phi, p.X, p.y), 0);
-  const auto c = certificate(p);
-  EXPECT_EQ(c.kind, "descent") << c.reason;
-  EXPECT_LT(c.radius, 1e-13);
-  EXPECT_NEAR(c.margin * c.radius, 0.25, 1e-9);  // the nearest kink: z = 0.25 at the point of length 1
+  for (const std::string phi : {"relu", "leaky_relu"}) {
+    p = problem(phi, 2, 2, 4, 1, "ntk");  // W, v and X with short mantissas: relu's f is exact
+    p.X << 1, 0, 0.5, -1;
+    p.network.W << 1, 2, -1, 0.5, 0.25, -3, 2, 0.5;
+    p.network.v << 1, -1, 1, -1;
+    p.y = p.f();
+    if (phi == "relu") EXPECT_EQ(precise_misfit(p.network, p.phi, p.X, p.y), 0);
+    const auto c = certificate(p);
+    EXPECT_EQ(c.kind, "descent") << c.reason;
+    EXPECT_LT(c.radius, 1e-13);
+    EXPECT_NEAR(c.margin * c.radius, 0.25, 1e-9);  // the nearest kink: z = 0.25 at the point of length 1
+  }
 }
 
 TEST(Certificate, ExtremeScalesAreNotCertifiedWrongly) {
