@@ -1,10 +1,15 @@
 #include "options.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <iostream>
 #include <optional>
+#include <sstream>
 
 #include "command.hpp"
+#include "zeroloss/version.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -21,6 +26,20 @@ bool there(const std::optional<T>& field) {
 template <class T>
 bool there(const std::vector<T>& field) {
   return !field.empty();
+}
+
+// The options of the chosen subcommand as TOML, defaults included; those without a value are left out.
+std::string config_text(const CLI::App& app) {
+  std::string chosen;
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    chosen += at->get_name() + ".";
+  }
+  std::istringstream lines(app.config_to_str(true, false));
+  std::string text;
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind(chosen, 0) == 0 && !line.ends_with("=\"\"")) text += line + "\n";
+  return text;
 }
 
 }  // namespace
@@ -131,5 +150,47 @@ void Command::leave_arguments(bool help_too) const {
 }
 
 void Command::runs(std::function<void()> work) const { app_->callback(std::move(work)); }
+
+Parser::Parser(const std::string& description, const std::string& name)
+    : app_(std::make_unique<CLI::App>(description, name)) {
+  app_->set_version_flag("--version", "zeroloss " ZEROLOSS_VERSION, "Print the version and exit");
+  app_->set_config("--config", "", "Read options from a TOML file, as --print-config prints it [none]")
+      ->check(CLI::ExistingFile);
+  app_->allow_config_extras(CLI::config_extras_mode::error);
+  app_->add_flag("--print-config", print_config_, "Print the options in use as TOML and exit [off]")
+      ->configurable(false);
+  app_->failure_message([](const CLI::App*, const CLI::Error& error) {
+    return fmt::format("zeroloss: {}; see --help\n", error.what());
+  });
+  app_->require_subcommand(1);
+  app_->fallthrough();
+  app_->get_formatter()->column_width(34);
+  app_->parse_complete_callback([this] {
+    if (!print_config_) return;
+    std::cout << config_text(*app_);
+    throw CLI::Success();
+  });
+}
+
+Parser::~Parser() = default;
+
+Command Parser::root() const { return Command(*app_); }
+
+bool Parser::parse(const std::vector<std::string>& arguments) const {
+  std::vector<const char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  try {
+    app_->parse(static_cast<int>(argv.size()), argv.data());
+    return true;
+  } catch (const CLI::RequiredError& error) {
+    if (app_->get_subcommands().empty() && !app_->remaining().empty())
+      fmt::print(stderr, "zeroloss: '{}' is not a subcommand; see --help\n", app_->remaining().front());
+    else
+      app_->exit(error);
+    return false;
+  } catch (const CLI::ParseError& error) {
+    return app_->exit(error) == 0;
+  }
+}
 
 }  // namespace zeroloss::app

@@ -11,8 +11,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-/// Options of the command line as the commands describe them. CLI11 parses; no header names more of it than
-/// this.
+/// The command line as the commands describe it. CLI11 parses; no header names more of it than this.
 namespace zeroloss::app {
 
 struct Session;
@@ -81,6 +80,22 @@ class Command {
  private:
   CLI::App* app_;
   std::string group_;
+};
+
+/// A program's command line. --version, --config and --print-config are here.
+class Parser {
+ public:
+  Parser(const std::string& description, const std::string& name);
+  ~Parser();
+  Command root() const;
+
+  /// Parses `arguments`, the program's own name first, and runs what was described; what that throws passes.
+  /// Prints --help and the like, and what is wrong with the arguments: false.
+  bool parse(const std::vector<std::string>& arguments) const;
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+  bool print_config_ = false;
 };
 
 }  // namespace zeroloss::app
