@@ -2,11 +2,13 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <memory>
 #include <numeric>
-#include <regex>
+#include <optional>
+#include <string_view>
 
 #include "data/records.hpp"
 #include "data/source_kind.hpp"
@@ -29,14 +31,57 @@ struct Array {
   }
 };
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Where the value of `key` begins in the header, a dictionary as Python writes it: {'descr': '<f8', ..}.
+std::optional<std::string_view> value_of(std::string_view header, const std::string& key) {
+  for (const char quote : {'\'', '"'}) {
+    const std::size_t at = header.find(quote + key + quote);
+    if (at == std::string_view::npos) continue;
+    std::size_t i = at + key.size() + 2;
+    const auto skip_space = [&] {
+      while (i < header.size() && std::isspace(static_cast<unsigned char>(header[i]))) ++i;
+    };
+    skip_space();
+    if (i == header.size() || header[i++] != ':') return {};
+    skip_space();
+    return header.substr(i);
+  }
+  return {};
+}
+
+/// What stands between the quotes that `text` begins with.
+std::optional<std::string> quoted(std::string_view text) {
+  if (text.empty() || (text[0] != '\'' && text[0] != '"')) return {};
+  const std::size_t end = text.find(text[0], 1);
+  if (end == std::string_view::npos) return {};
+  return std::string(text.substr(1, end - 1));
+}
+
+/// The numbers in the parentheses that `text` begins with: "(3, 4)", "(3L,)", "()"; as they are written.
+std::optional<std::vector<std::string>> sizes_in(std::string_view text) {
+  const std::size_t end = text.find(')');
+  if (text.empty() || text[0] != '(' || end == std::string_view::npos) return {};
+  std::vector<std::string> sizes;
+  bool inside = false;  // of a number
+  for (const char c : text.substr(1, end - 1)) {
+    if (!is_digit(c) && c != 'L' && c != ',' && !std::isspace(static_cast<unsigned char>(c))) return {};
+    if (is_digit(c) && !inside) sizes.emplace_back();
+    inside = is_digit(c);
+    if (inside) sizes.back() += c;
+  }
+  return sizes;
+}
+
 /// The type as NumPy writes it: byte order, letter, size.
 void set_type(Array& array, const std::string& descr) {
   const std::string& name = array.block.bytes.name;
-  std::smatch part;
-  static const std::regex kType("([<>|=])([a-zA-Z])([0-9]{0,9})");
-  const bool understood = std::regex_match(descr, part, kType);
-  const char kind = understood ? part[2].str()[0] : '?';
-  const int size = understood && part[3].length() > 0 ? std::stoi(part[3]) : 0;
+  const bool understood = descr.size() >= 2 && descr.size() <= 11 &&
+                          std::string_view("<>|=").find(descr[0]) != std::string::npos &&
+                          std::isalpha(static_cast<unsigned char>(descr[1])) &&
+                          std::all_of(descr.begin() + 2, descr.end(), is_digit);
+  const char kind = understood ? descr[1] : '?';
+  const int size = understood && descr.size() > 2 ? std::stoi(descr.substr(2)) : 0;
   const bool real = kind == 'f' && (size == 4 || size == 8);
   const bool integer = (kind == 'i' || kind == 'u') && (size == 1 || size == 2 || size == 4 || size == 8);
   const bool truth = kind == 'b' && size == 1;
@@ -45,7 +90,7 @@ void set_type(Array& array, const std::string& descr) {
     throw DataError(fmt::format("{}: element type '{}'; expected f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1{}", name,
                                 descr, kind == 'O' ? " (save text with dtype=str, not object)" : ""));
   array.kind = kind;
-  const bool big_endian = part[1] == ">";
+  const bool big_endian = understood && descr[0] == '>';
   if (text) {  // characters are the numbers: 4 bytes each for U, 1 for S
     array.block.d = size_product({array.block.d, size}, name);
     array.block.element = {Element::Kind::unsigned_integer, kind == 'U' ? 4 : 1, big_endian};
@@ -82,29 +127,27 @@ Array read_header(const Bytes& bytes) {
   if (!complete || reader.read(header.data(), length) != length)
     throw damaged("truncated: it ends inside the header");
 
-  std::smatch descr, order, shape;
-  static const std::regex kDescr("['\"]descr['\"]\\s*:\\s*['\"]([^'\"]*)['\"]");
-  static const std::regex kOrder("['\"]fortran_order['\"]\\s*:\\s*(True|False)");
-  static const std::regex kShape("['\"]shape['\"]\\s*:\\s*\\(([0-9L,\\s]*)\\)");
-  if (!std::regex_search(header, descr, kDescr))
-    throw damaged("structured element type; expected numbers, as in array.astype(float)");
-  if (!std::regex_search(header, order, kOrder) || !std::regex_search(header, shape, kShape))
+  const auto descr = value_of(header, "descr"), order = value_of(header, "fortran_order"),
+             shape = value_of(header, "shape");
+  const auto type = descr ? quoted(*descr) : std::nullopt;
+  if (!type) throw damaged("structured element type; expected numbers, as in array.astype(float)");
+  const bool columns = order && order->starts_with("True");
+  const auto sizes = shape ? sizes_in(*shape) : std::nullopt;
+  if (!sizes || !order || !(columns || order->starts_with("False")))
     throw damaged("damaged header: expected 'fortran_order' and 'shape'");
   Array array;
-  const std::string sizes = shape[1];
-  static const std::regex kSize("[0-9]+");
-  for (std::sregex_iterator i(sizes.begin(), sizes.end(), kSize), end; i != end; ++i) {
-    if (i->length() > 18)
-      throw damaged(fmt::format("impossible size {} in its header; the file is damaged", i->str()));
-    array.shape.push_back(std::stoll(i->str()));
+  for (const std::string& size : *sizes) {
+    if (size.size() > 18)
+      throw damaged(fmt::format("impossible size {} in its header; the file is damaged", size));
+    array.shape.push_back(std::stoll(size));
   }
   array.block.bytes = bytes;
   array.block.header = 8 + width + length;
   array.block.n = array.shape.empty() ? 1 : array.shape[0];
   array.block.d =
       array.shape.empty() ? 1 : size_product({array.shape.begin() + 1, array.shape.end()}, bytes.name);
-  array.block.column_order = order[1] == "True" && array.shape.size() > 1;
-  set_type(array, descr[1]);
+  array.block.column_order = columns && array.shape.size() > 1;
+  set_type(array, *type);
   return array;
 }
 
