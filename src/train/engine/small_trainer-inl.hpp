@@ -102,14 +102,14 @@ HWY_INLINE void add_squares(Vec<Full<float>> r, Vec<Full<double>>& squares) {
 // From Z to phi'(Z) in place and phi(Z) in s.values, `count` vectors that follow one another, rounded up to
 // whole packs: what lies behind them is overwritten.
 template <class Function, class T>
-HWY_INLINE void activate(Function function, const Network<T>& s, T* z, Index count) {
+void activate(const Network<T>& s, T* z, Index count) {
   const Full<T> d;
   constexpr Index kWide = kLanes<T>;
   functions::Pack<Vec<Full<T>>, kPack> in, value, slope;
   T* values = s.values;
   for (Index e = 0; e < count; e += kPack, z += kPack * kWide, values += kPack * kWide) {
     for (int k = 0; k < kPack; ++k) in.v[k] = hn::Load(d, z + k * kWide);
-    function.both(functions::Several<Full<T>, kPack>(), in, value, slope);
+    Function::both(functions::Several<Full<T>, kPack>(), in, value, slope);
     for (int k = 0; k < kPack; ++k) hn::Store(slope.v[k], d, z + k * kWide);
     for (int k = 0; k < kPack; ++k) hn::Store(value.v[k], d, values + k * kWide);
   }
@@ -135,8 +135,19 @@ HWY_INLINE void residuals(const Network<T>& s, Index first, Vec<Full<double>>& s
   }
 }
 
-template <class Function, class T>
-HWY_INLINE double pass_forward(Function function, const Network<T>& s) {
+template <class T>
+using Activate = void (*)(const Network<T>&, T*, Index);
+
+// The only part of a step that is compiled once for each function: a call of it takes some 100 vectors.
+template <class T>
+Activate<T> activate_of(Phi phi) {
+  Activate<T> found = nullptr;
+  functions::with(phi, [&](auto function) { found = activate<decltype(function), T>; });
+  return found;
+}
+
+template <class T>
+double pass_forward(Activate<T> activate, const Network<T>& s) {
   constexpr Index kWide = kLanes<T>, kRows = kNeurons<T>;
   const Index vectors = (s.n + kWide - 1) / kWide, parts = (vectors + kPoints - 1) / kPoints;
   const Index row = (s.d + kInputs<T> - 1) / kInputs<T> * kWide;  // weights of kNeurons neurons
@@ -148,7 +159,7 @@ HWY_INLINE double pass_forward(Function function, const Network<T>& s) {
       with_count<kRows>(std::min(kRows, s.m - j), [&](auto rows) HWY_ATTR {
         with_count<kPoints>(count, [&](auto points) HWY_ATTR { multiply<rows(), points()>(s, w, j, first); });
       });
-    activate(function, s, s.Z + first * s.m * kWide, count * s.m);
+    activate(s, s.Z + first * s.m * kWide, count * s.m);
     with_count<kPoints>(count, [&](auto points) HWY_ATTR { residuals<points()>(s, first, squares); });
   }
   return hn::GetLane(hn::SumOfLanes(Full<double>(), squares));
@@ -225,7 +236,7 @@ void move_block(const Network<T>& s, Index j, Index i, T* w, const T* pull) {
 
 // W <- W - step diag(v) phi'(Z)^T diag(r) X
 template <class T>
-HWY_INLINE void move_weights(const Network<T>& s) {
+void move_weights(const Network<T>& s) {
   constexpr Index kWide = kLanes<T>, kIn = kInputs<T>;
   T* w = s.W;
   const T* pull = s.pull;
@@ -241,21 +252,16 @@ HWY_INLINE void move_weights(const Network<T>& s) {
     });
 }
 
-double Forward(Phi phi, const Network<Number>& s) {
-  double squares = 0;
-  functions::with(phi, [&](auto function) HWY_ATTR { squares = pass_forward(function, s); });
-  return squares;
-}
+double Forward(Phi phi, const Network<Number>& s) { return pass_forward(activate_of<Number>(phi), s); }
 
 Index Descend(Phi phi, const Network<Number>& s, Index most, double low, double high, double& squares) {
+  const Activate<Number> activate = activate_of<Number>(phi);
   Index taken = 0;
-  functions::with(phi, [&](auto function) HWY_ATTR {
-    do {
-      move_weights(s);
-      squares = pass_forward(function, s);
-      ++taken;
-    } while (taken < most && squares > low && squares < high);
-  });
+  do {
+    move_weights(s);
+    squares = pass_forward(activate, s);
+    ++taken;
+  } while (taken < most && squares > low && squares < high);
   return taken;
 }
 
