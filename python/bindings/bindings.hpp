@@ -31,7 +31,7 @@ using namespace nanobind::literals;
 void bind_core(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_kernel(nb::module_& m);
-void bind_shallow(nb::module_& m);
+void bind_two_layer(nb::module_& m);
 void bind_sweep(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_memorize(nb::module_& m);

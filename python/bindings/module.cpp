@@ -9,7 +9,7 @@ NB_MODULE(_core, m) {
   bind_core(m);
   bind_data(m);
   bind_kernel(m);
-  bind_shallow(m);
+  bind_two_layer(m);
   bind_sweep(m);
   bind_linear(m);
   bind_memorize(m);

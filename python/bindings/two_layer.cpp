@@ -193,7 +193,7 @@ void bind_fit(nb::module_& m) {
 
 }  // namespace
 
-void bind_shallow(nb::module_& m) {
+void bind_two_layer(nb::module_& m) {
   bind_certify(m);
   bind_fit(m);
 }
