@@ -52,6 +52,7 @@ if(Torch_FOUND)
     target_include_directories(zeroloss_conv SYSTEM PRIVATE ${ZEROLOSS_NCCL_INCLUDE})
   endif()
 endif()
+zeroloss_together(zeroloss_conv)
 zeroloss_hide_internals(zeroloss_conv)
 set_target_properties(zeroloss_conv PROPERTIES
   EXPORT_NAME conv INSTALL_RPATH $ORIGIN VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})

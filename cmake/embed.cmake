@@ -23,5 +23,6 @@ function(zeroloss_embed target name file)
     COMMAND ${CMAKE_COMMAND} -D NAME=${name} -D FILE=${file} -D SOURCE=${source} -P ${ZEROLOSS_EMBED_SCRIPT}
     DEPENDS ${file} ${ZEROLOSS_EMBED_SCRIPT}
     COMMENT "Embedding ${file}" VERBATIM)
+  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE ${source})
 endfunction()

@@ -27,7 +27,7 @@ TORCH = ("<torch/", "<ATen/", '"conv/cuda', '"conv/forward', '"conv/group', '"co
 def configure():
     command = ["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
                "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=OFF", "-DZEROLOSS_BUILD_TESTS=OFF",
-               "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"]  # fmt: skip
+               "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", "-DCMAKE_UNITY_BUILD=OFF"]  # fmt: skip
     python = ROOT / "build" / "python"
     if (python / "requirements.txt").exists():  # complete
         command += ["-DZEROLOSS_BUILD_PYTHON=ON", f"-DPython_EXECUTABLE={python / 'bin' / 'python'}"]

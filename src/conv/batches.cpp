@@ -14,10 +14,8 @@
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss {
-namespace {
-
-constexpr std::size_t kAhead = 4;  // batches, the one in work included
-constexpr Index kPiece = 16;       // images that a thread takes at once
+using namespace internal;
+namespace internal {
 
 template <class T>
 T& at(std::vector<T>& values, Index i) {
@@ -71,6 +69,13 @@ struct Order {
     return at(permutation, position % n);
   }
 };
+
+}  // namespace internal
+
+namespace {
+
+constexpr std::size_t kAhead = 4;  // batches, the one in work included
+constexpr Index kPiece = 16;       // images that a thread takes at once
 
 /// Image i as it is in memory, or decoded into `decoded`; of a size that fits the crop.
 ImageView fetch_image(const ImageSet& images, const Augment& options, Index size, Index i, Image& decoded) {

@@ -40,7 +40,7 @@ std::string csv_names(const T& record) {
   std::string line;
   fields(record, [&]<class Value>(const Field& field, const Value&) {
     if constexpr (!requires(const Value& v) { v.begin(); } || std::is_same_v<Value, std::string>)
-      line += (line.empty() ? "" : ",") + std::string(field.name);
+      line += fmt::format("{}{}", line.empty() ? "" : ",", field.name);
   });
   return line;
 }
@@ -51,7 +51,7 @@ std::string csv_values(const T& record) {
   bool first = true;
   fields(record, [&]<class Value>(const Field&, const Value& value) {
     if constexpr (!requires(const Value& v) { v.begin(); } || std::is_same_v<Value, std::string>)
-      line += (std::exchange(first, false) ? "" : ",") + text_of(value);
+      line += fmt::format("{}{}", std::exchange(first, false) ? "" : ",", text_of(value));
   });
   return line;
 }

@@ -80,7 +80,10 @@ std::string shell_word(std::string_view text) {
 
 std::string shell_command(const std::vector<std::string>& words) {
   std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    line += shell_word(word);
+  }
   return line;
 }
 

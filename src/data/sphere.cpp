@@ -15,7 +15,7 @@ constexpr const char* kForm = "sphere:n=..,d=..[,y=normal|sign|none][,seed=..]";
 Source generate(const std::string& text, const ReadOptions& options) {
   std::int64_t n = 0, d = 0, seed = static_cast<std::int64_t>(options.seed);
   std::string targets = "normal";
-  read_recipe(text, std::string(kForm) + ", as in sphere:n=100,d=20",
+  read_recipe(text, fmt::format("{}, as in sphere:n=100,d=20", kForm),
               {{"n", &n}, {"d", &d}, {"seed", &seed}, {"y", nullptr, &targets, {"normal", "sign", "none"}}});
   const auto own_seed = static_cast<std::uint64_t>(seed);
   Source source;

@@ -41,7 +41,7 @@ std::string danger(archive_entry* entry, const fs::path& name) {
 }
 
 void write_file(archive* reader, const fs::path& path, Progress& progress) {
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (descriptor < 0)
     throw ResourceError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
   const int status = archive_read_data_into_fd(reader, descriptor);

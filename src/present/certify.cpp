@@ -166,11 +166,12 @@ std::vector<Index> shown_records(const CertifyResult& r) {
 }  // namespace
 
 std::string certify_text(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
-  std::string text = heading(data, options.normalize, options.center) + "\n\n" + r.conclusion + "\n\n" +
-                     facts(r) + "\n" + guarantee_table(r);
+  std::string text = fmt::format("{}\n\n{}\n\n{}\n{}", heading(data, options.normalize, options.center),
+                                 r.conclusion, facts(r), guarantee_table(r));
   if (r.forecast) text += forecast_text(*r.forecast);
-  if (!r.conflicts.empty()) text += "\n" + group_lines(r.conflicts, "equal points with different labels");
-  if (!r.suspects.empty()) text += "\n" + suspect_table(r);
+  if (!r.conflicts.empty())
+    text += fmt::format("\n{}", group_lines(r.conflicts, "equal points with different labels"));
+  if (!r.suspects.empty()) text += fmt::format("\n{}", suspect_table(r));
   text += fmt::format("\n{:.1f} s, {:.2f} GB\n", r.seconds, r.peak_bytes / 1e9);
   return text;
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/field_json.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 /// What answers have in common.
@@ -14,6 +15,10 @@ std::string count(Index value, const char* one, const char* many);
 /// One line on the data as it is used: "digits: 357 points, 64 features, 2 classes (3, 8); rows of unit
 /// length".
 std::string heading(const Dataset& data, bool normalize, bool center);
+
+/// With so many digits, rounded up or down.
+inline std::string above(double x, int digits = 2) { return decimal(x, digits, Rounding::up); }
+inline std::string below(double x, int digits = 2) { return decimal(x, digits, Rounding::down); }
 
 /// Two samples: their numbers, their labels and how they lie to each other.
 template <>

@@ -204,7 +204,7 @@ void write_history(RunFolder& folder, const std::vector<ConvRecord>& history,
   std::string norms = "step";
   const std::vector<ConvLayer> all = layers(architecture);
   for (std::size_t j = 1; j < all.size(); j += 2)
-    norms += "," + all[j].name.substr(0, all[j].name.rfind('.'));
+    norms += fmt::format(",{}", all[j].name.substr(0, all[j].name.rfind('.')));
   norms += '\n';
   for (const ConvRecord& r : history) {
     metrics += csv_values(r) + "\n";

@@ -18,9 +18,6 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-std::string above(double x) { return decimal(x, 2, Rounding::up); }
-std::string below(double x) { return decimal(x, 2, Rounding::down); }
-
 // ---- text ----
 
 std::string proof_text(const FitOptions& options, const FitResult& r) {

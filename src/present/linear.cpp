@@ -15,9 +15,6 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-std::string above(double x) { return decimal(x, 3, Rounding::up); }
-std::string below(double x) { return decimal(x, 3, Rounding::down); }
-
 // ---- text ----
 
 std::string heading(const NamedProblem& named, const LinearResult& r) {
@@ -43,14 +40,14 @@ std::vector<const DepthResult*> shown(const LinearResult& r) {
 }
 
 // Of `paper` that of the theorem, which has nothing to say of few layers.
-std::string formula(const Factorization& f) { return std::isfinite(f.bound) ? above(f.bound) : "none"; }
+std::string formula(const Factorization& f) { return std::isfinite(f.bound) ? above(f.bound, 3) : "none"; }
 
 std::string factorization_table(const DepthResult& depth) {
   Table table({"factorisation", "max ||A_i|| <=", "by its formula", "||product - R||_F <="});
   std::string missing;
   for (const Factorization& f : depth.factorizations) {
     if (f.missing.empty())
-      table.add({f.name, above(f.max_norm), formula(f), decimal(f.reconstruction_error, 2, Rounding::up)});
+      table.add({f.name, above(f.max_norm, 3), formula(f), decimal(f.reconstruction_error, 2, Rounding::up)});
     else
       missing += fmt::format("no {}: {}\n", f.name, f.missing);
   }
@@ -59,7 +56,7 @@ std::string factorization_table(const DepthResult& depth) {
 
 std::string norm_of(const DepthResult& depth, const char* name) {
   for (const Factorization& f : depth.factorizations)
-    if (f.name == name && f.missing.empty()) return above(f.max_norm);
+    if (f.name == name && f.missing.empty()) return above(f.max_norm, 3);
   return "";
 }
 
@@ -73,7 +70,7 @@ std::string depth_table(const LinearResult& r, bool train) {
                                  norm_of(*depth, "logarithm")};
     if (depth->descent)
       row.insert(row.end(),
-                 {above(depth->descent->curve.back().at.max_norm), with_commas(depth->descent->steps),
+                 {above(depth->descent->curve.back().at.max_norm, 3), with_commas(depth->descent->steps),
                   fmt::format("{:.1e}", depth->descent->relative_misfit), name(depth->descent->status)});
     table.add(row);
   }
@@ -92,7 +89,7 @@ std::string descent_table(const DescentResult& descent) {
     const DescentPoint& p = descent.curve[rows > 1 ? k * (size - 1) / (rows - 1) : 0];
     table.add({with_commas(p.step), fmt::format("{:.3g}", p.relative_misfit),
                fmt::format("{:.3g}", p.at.gradient_norm),
-               p.at.max_norm < 1 ? below(p.at.gradient_bound) : "says nothing", above(p.at.max_norm)});
+               p.at.max_norm < 1 ? below(p.at.gradient_bound, 3) : "says nothing", above(p.at.max_norm, 3)});
   }
   std::string text = table.text();
   if (std::isfinite(descent.least_ratio))

@@ -68,18 +68,18 @@ class GradientFlow : public Optimizer {
   boost::numeric::odeint::controlled_runge_kutta<boost::numeric::odeint::runge_kutta_dopri5<State>> stepper_;
 };
 
-std::unique_ptr<Optimizer> make(const Beginning<double>& b) {
+std::unique_ptr<Optimizer> make_flow(const Beginning<double>& b) {
   return std::make_unique<GradientFlow>(b.points, b.problem, b.options.flow_tolerance);
 }
 
 // exp(-h t)^2.
-double left(double h, double, const FitOptions&, double t) { return std::exp(2 * t * -h); }
+double flow_left(double h, double, const FitOptions&, double t) { return std::exp(2 * t * -h); }
 
 }  // namespace
 
 namespace methods {
 extern constexpr Method flow{
-    {.name = "flow", .note = "gradient flow", .flow = true}, make, nullptr, left, {"dzps_3_1"}};
+    {.name = "flow", .note = "gradient flow", .flow = true}, make_flow, nullptr, flow_left, {"dzps_3_1"}};
 }
 
 }  // namespace zeroloss::internal

@@ -84,7 +84,7 @@ class GaussNewton : public Optimizer {
   double mu_ = 0, rise_ = 2;
 };
 
-std::unique_ptr<Optimizer> make(const Beginning<double>& b) {
+std::unique_ptr<Optimizer> make_gauss_newton(const Beginning<double>& b) {
   return std::make_unique<GaussNewton>(b.points, b.problem, b.space);
 }
 
@@ -93,7 +93,7 @@ std::unique_ptr<Optimizer> make(const Beginning<double>& b) {
 namespace methods {
 extern constexpr Method gauss_newton{
     {.name = "gauss_newton", .note = "quickest to zero loss; n^2 memory", .tolerance = 1e-9, .gram = true},
-    make};
+    make_gauss_newton};
 }
 
 }  // namespace zeroloss::internal

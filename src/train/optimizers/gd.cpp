@@ -69,14 +69,14 @@ class SmallDescent : public Optimizer {
 };
 
 template <class T>
-std::unique_ptr<Optimizer> make(const Beginning<T>& b) {
+std::unique_ptr<Optimizer> make_gd(const Beginning<T>& b) {
   if (trains_small(b.options, b.problem.X.rows(), b.problem.X.cols()))
     return std::make_unique<SmallDescent<T>>(b.problem, b.step);
   return std::make_unique<GradientDescent<T>>(b);
 }
 
 // (1 - step h)^(2k).
-double left(double h, double step, const FitOptions&, double k) {
+double gd_left(double h, double step, const FitOptions&, double k) {
   const double log_left = step * h < 1 ? std::log1p(-step * h) : std::log(std::abs(1 - step * h));
   return std::exp(2 * k * log_left);
 }
@@ -85,9 +85,9 @@ double left(double h, double step, const FitOptions&, double k) {
 
 namespace methods {
 extern constexpr Method gd{{.name = "gd", .step = true, .gram = true, .small = true},
-                           make<double>,
-                           make<float>,
-                           left,
+                           make_gd<double>,
+                           make_gd<float>,
+                           gd_left,
                            {"dzps_4_1", "os_6_2", "os_6_3"}};
 }
 

@@ -89,12 +89,12 @@ class HeavyBall : public Descent<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer> make(const Beginning<T>& b) {
+std::unique_ptr<Optimizer> make_momentum(const Beginning<T>& b) {
   return std::make_unique<HeavyBall<T>>(b);
 }
 
 // e_{k+1} = (1 + momentum - step h) e_k - momentum e_{k-1} with e_0 = e_{-1} = 1; its square at k.
-double left(double h, double step, const FitOptions& options, double k) {
+double momentum_left(double h, double step, const FitOptions& options, double k) {
   Eigen::Matrix2d power{{1 + options.momentum - step * h, -options.momentum}, {1, 0}};
   Eigen::Vector2d e{1, 1};
   for (auto rest = static_cast<Index>(k); rest > 0; rest /= 2, power = (power * power).eval())
@@ -106,9 +106,9 @@ double left(double h, double step, const FitOptions& options, double k) {
 
 namespace methods {
 extern constexpr Method momentum{{.name = "momentum", .note = "the heavy ball", .step = true, .gram = true},
-                                 make<double>,
-                                 make<float>,
-                                 left};
+                                 make_momentum<double>,
+                                 make_momentum<float>,
+                                 momentum_left};
 }
 
 }  // namespace zeroloss::internal

@@ -55,7 +55,7 @@ class StochasticDescent : public Descent<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer> make(const Beginning<T>& b) {
+std::unique_ptr<Optimizer> make_sgd(const Beginning<T>& b) {
   return std::make_unique<StochasticDescent<T>>(b);
 }
 
@@ -63,7 +63,7 @@ std::unique_ptr<Optimizer> make(const Beginning<T>& b) {
 
 namespace methods {
 extern constexpr Method sgd{
-    {.name = "sgd", .step = true, .batch = true}, make<double>, make<float>, nullptr, {"os_2_6"}};
+    {.name = "sgd", .step = true, .batch = true}, make_sgd<double>, make_sgd<float>, nullptr, {"os_2_6"}};
 }
 
 }  // namespace zeroloss::internal
