@@ -1,10 +1,11 @@
 #pragma once
 #include "data/bytes.hpp"
-#include "zeroloss/data/readers.hpp"
+#include "zeroloss/data/table.hpp"
 
 namespace zeroloss::internal {
 
-/// A table as text; `target` as in ReadOptions. Throws DataError for anything wrong with it.
-Source read_csv(const Bytes& bytes, const std::string& target);
+/// A table of text: RFC 4180 with the separator that is most frequent in the first line. Throws DataError
+/// naming the line.
+Table read_csv(const Bytes& bytes);
 
 }  // namespace zeroloss::internal

@@ -90,12 +90,14 @@ Sample sample(const Dataset& data, Index i) {
   Sample named{record(data, i), ""};
   if (data.task == Task::classification) named.label = data.class_names[static_cast<std::size_t>(data.y(i))];
   if (data.task == Task::regression) named.label = fmt::format("{}", data.y(i) + 0.0);  // all digits; -0 is 0
+  if (!data.ids.empty()) named.id = data.ids[static_cast<std::size_t>(i)];
   return named;
 }
 
 std::string describe(const Sample& sample) {
-  return sample.label.empty() ? fmt::format("{}", sample.record)
-                              : fmt::format("{} (label {})", sample.record, sample.label);
+  const std::string who = sample.id.empty() ? fmt::format("{}", sample.record)
+                                            : fmt::format("{} '{}'", sample.record, sample.id);
+  return sample.label.empty() ? who : fmt::format("{} (label {})", who, sample.label);
 }
 
 void check_dataset(const Dataset& data) {

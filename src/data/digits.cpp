@@ -2,6 +2,7 @@
 #include "data/csv.hpp"
 #include "data/embedded.hpp"
 #include "data/source_kind.hpp"
+#include "data/table_source.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 
@@ -13,7 +14,9 @@ Source open_digits(const std::string&, const ReadOptions& options) {
   if (options.split == "test") throw DataError("digits: has no test split");
   const std::string target =
       options.target == "none" ? "" : options.target;  // without targets, not with one feature more
-  Source source = read_csv(gzip_bytes("digits", embedded::digits_csv_gz), target);
+  ReadOptions how = options;
+  how.target = target;
+  Source source = plain_source_of(read_csv(gzip_bytes("digits", embedded::digits_csv_gz)), how);
   source.digest = sha256(embedded::digits_csv_gz);
   return source;
 }

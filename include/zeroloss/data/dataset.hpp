@@ -1,11 +1,15 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/matrix.hpp"
 #include "zeroloss/core/progress.hpp"
+#include "zeroloss/data/center.hpp"
+#include "zeroloss/data/standardize.hpp"
+#include "zeroloss/data/table.hpp"
 
 /// Files, names and generators become one value: a Dataset.
 namespace zeroloss {
@@ -25,6 +29,10 @@ struct Dataset {
   std::vector<std::string> feature_names;  ///< d names, or empty
   std::string target_name;  ///< where y came from ("column 'label'", "labels file ..."); empty if none
   std::string label_treatment = "given";  ///< given | random | noise:p
+  std::vector<std::string> ids{};         ///< n names of the samples, or empty
+  Standardization standardization{};      ///< what certify and fit do to the points first
+  Encoding encoding{};                    ///< how rows of a table became X; empty where X was read as it is
+  std::vector<std::string> remarks{};     ///< what was done to a table, a line each
 
   Index n() const { return X.rows(); }
   Index d() const { return X.cols(); }
@@ -35,11 +43,13 @@ struct Dataset {
 struct Sample {
   Index record = 0;
   std::string label;  ///< class name or number; empty without labels
+  std::string id{};   ///< its name; empty without names
 };
 template <Is<Sample> T, class Visitor>
 void fields(T& s, const Visitor& visit) {
   visit(Field{"record", "Its 0-based number in the source."}.spelled("sample"), s.record);
   visit(Field{"label", "Class name or number; empty without labels."}, s.label);
+  visit(Field{"id", "Its name in the data; empty without names."}, s.id);
 }
 Sample sample(const Dataset& data, Index i);
 std::string describe(const Sample& sample);  ///< "3 (label a)"; the number alone without labels
@@ -52,8 +62,15 @@ struct SamplePair {
 
 /// What to read, and what of it to keep.
 struct ReadOptions {
-  std::string target{};  ///< csv: name or 0-based index of the target column; "" = label, target, class or y
-                         ///< if present; "none" = no target
+  std::string target{};  ///< csv: name or 0-based number of the target column, -1 the last; "" = label, target,
+                         ///< class or y if present; "none" = no target
+  std::string features{};             ///< csv: "" = all that do not look like identifiers, all, or a list
+  std::vector<std::string> drop{};    ///< csv: columns left out
+  std::string id{};                   ///< csv: the column that names samples
+  std::vector<std::string> one_hot{};  ///< csv: columns of numbers that are categories
+  std::string missing = "median";     ///< csv: cells: median (and a flag), drop (the record) or error
+  std::string standardize = "auto";   ///< auto (csv: yes, else no) | no | yes | robust | min-max
+  std::optional<double> bias{};       ///< constant appended, in root mean square lengths; csv: 1, else 0
   std::string task = "auto";    ///< auto | regression | classification
   std::string split = "train";  ///< train | test, for folders and named sets that have both
   Index n = 0;                  ///< keep the first n points; 0 = all
@@ -68,11 +85,40 @@ struct ReadOptions {
 template <Is<ReadOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
   visit(Field{"target",
-              "csv: target column, a name or a 0-based index; none = all columns are features [label, "
-              "target, class or y if there is one]"}
+              "csv: target column, a name or a 0-based number, -1 the last; none = all columns are features "
+              "[label, target, class or y if there is one]"}
             .taking("NAME|INDEX")
             .under("Data"),
         o.target);
+  visit(Field{"features",
+              "csv: the columns of a point, names or 0-based numbers with commas between; all = even "
+              "identifiers [what does not look like an identifier]"}
+            .taking("A,B,...")
+            .under("Data"),
+        o.features);
+  visit(Field{"drop", "csv: columns to leave out [none]"}.taking("A,B,...").under("Data"), o.drop);
+  visit(Field{"id", "csv: the column that names samples [one that looks like it]"}.taking("COLUMN").under("Data"),
+        o.id);
+  visit(Field{"one_hot", "csv: columns of numbers that are categories [columns of text]"}
+            .taking("A,B,...")
+            .under("Data"),
+        o.one_hot);
+  visit(Field{"missing", "csv: missing cells: median (and a column of flags), drop (the record) or error"}
+            .taking("HOW")
+            .under("Data")
+            .of("median|drop|error"),
+        o.missing);
+  visit(Field{"standardize",
+              "columns of one scale, by powers of two: yes (mean, standard deviation), robust (median, quartiles), "
+              "min-max, no, or auto: yes for a csv"}
+            .taking("HOW")
+            .under("Data")
+            .of("auto|no|yes|robust|min-max"),
+        o.standardize);
+  visit(Field{"bias", "append a constant, in root mean square lengths of a point [1 for a csv, else 0]"}
+            .taking("NUMBER")
+            .under("Data"),
+        o.bias);
   visit(Field{"task", "auto (text or few integers are classes), regression or classification"}
             .taking("TASK")
             .under("Data")
@@ -117,22 +163,6 @@ Dataset read_dataset(const std::string& source, const ReadOptions& options = {})
 /// Throws DataError unless the data set is usable: n >= 1, d >= 1, finite values, sizes that agree, classes
 /// in range.
 void check_dataset(const Dataset& data);
-
-/// A point that is subtracted from others: high + low, exactly, where high is that sum rounded to double. A
-/// mean so stored has twice the digits of a double, so that points far from the origin keep those that tell
-/// them apart.
-struct Center {
-  Vector high, low;  ///< d numbers each; none where nothing is subtracted
-  bool empty() const { return high.size() == 0; }
-};
-template <Is<Center> T, class Visitor>
-void fields(T& c, const Visitor& visit) {
-  visit(Field{"high"}, c.high);
-  visit(Field{"low"}, c.low);
-}
-
-/// The mean of the rows, within (n^2 2^-129 + 2^-105) of the largest |x_ij| of a column.
-Center mean_point(const RowMatrix& X);
 
 /// Replaces every row x by (x - c)/||x - c|| rounded to double: within unit_row_error(d) of the exact
 /// quotient, in Euclidean length. c is subtracted with 64-bit mantissas from x as it is, so nothing is lost

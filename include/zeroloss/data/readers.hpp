@@ -1,5 +1,7 @@
 #pragma once
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,8 @@ struct Source {
   Task task = Task::none;                  ///< what "auto" means; none: told from the values
   std::string target_name, digest;         ///< as in Dataset
   std::vector<std::string> feature_names;  ///< d names, or empty
+  std::shared_ptr<const Table> table{};    ///< of which select() makes points; then `points` is empty
+  std::optional<Index> target{};           ///< the table's column of targets
 };
 
 /// Opens what read_dataset reads; select() then decides what is kept. Throws like read_dataset.
@@ -38,7 +42,9 @@ Source source_of(const Dataset& data);
 /// = classes; other numbers = regression. Throws std::invalid_argument for an option out of its range and
 /// DataError where the source cannot satisfy it (unknown class, fewer than n points, a single class left,
 /// text as regression target); ResourceError if the points kept do not fit into memory.
-Dataset select(const Source& source, const ReadOptions& options);
+/// A table's rows become points by `encoding`, if that is given, and are not standardised: it belongs to a
+/// model, which does that.
+Dataset select(const Source& source, const ReadOptions& options, const Encoding* encoding = nullptr);
 
 /// The names that read_dataset knows beside paths: "digits", "mnist", ..., "sphere:n=..,d=..".
 std::vector<std::string> known_names();

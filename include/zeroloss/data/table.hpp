@@ -1,0 +1,134 @@
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zeroloss/core/fields.hpp"
+#include "zeroloss/core/matrix.hpp"
+
+/// Tables: columns of cells as they were written, and how a row of them becomes a point.
+namespace zeroloss {
+
+/// Texts one after the other, without an allocation each.
+class Cells {
+ public:
+  void add(std::string_view text) {
+    bytes_ += text;
+    ends_.push_back(bytes_.size());
+  }
+  Index size() const { return std::ssize(ends_); }
+  std::string_view operator[](Index i) const {
+    const auto k = static_cast<std::size_t>(i);
+    const std::size_t begin = k == 0 ? 0 : ends_[k - 1];
+    return std::string_view(bytes_).substr(begin, ends_[k] - begin);
+  }
+
+ private:
+  std::string bytes_;
+  std::vector<std::size_t> ends_;
+};
+
+/// What the cells of a column are, all but those that are missing.
+enum class Cell {
+  number,         ///< 1.5e3
+  amount,         ///< $1,234.50, 12 %: read without the signs and the commas
+  decimal_comma,  ///< 1,5
+  truth,          ///< true/false, yes/no, T/F: 1 and 0
+  date,           ///< 2020-01-31, 2020/01/31 13:59:59: days since 1970-01-01
+  text
+};
+std::string name(Cell cell);  ///< as it is spelled here, _ as a space
+
+struct Column {
+  std::string name{};  ///< "" without one
+  Index place = 0;     ///< its 0-based number among the columns of the file
+  Cells cells{};       ///< as they were written, without spaces around
+
+  // What read_cells finds:
+  Cell is = Cell::number;
+  std::vector<double> numbers{};  ///< of each cell, NaN where it is missing; empty if text
+  Index missing = 0;              ///< cells: empty, NA, NaN, ?, ..
+
+  /// "column 3 ('age')", "column 3".
+  std::string called() const;
+};
+
+struct Table {
+  std::string name{};           ///< what the user called it
+  std::vector<Column> columns;  ///< in the order of the file, all of the same length
+  bool header = false;          ///< whether they have names
+  std::vector<Index> lines{};   ///< where each record begins in the file, from 1; empty if it has no lines
+
+  Index n() const { return columns.empty() ? 0 : columns.front().cells.size(); }
+  /// "t.csv: line 7: column 2 ('x')", for messages.
+  std::string where(Index record, const Column& column) const;
+};
+
+/// Finds out what the cells of each column are. `comma_separates`: then 1,234 is a thousand, else 1.234.
+/// Throws DataError naming the place: a number that is not finite or out of range, one word among numbers.
+void read_cells(Table& table, bool comma_separates);
+
+/// The column that `wanted` names, or whose 0-based number it is; -1 is the last one. Throws DataError if
+/// there is none or more than one; `option` is what was set to `wanted`.
+Index column_of(const Table& table, const std::string& wanted, const std::string& option);
+
+/// A column that points are made of, and the numbers that a cell of it becomes: the number itself; for
+/// categories, an indicator of each of them, or of the second where there are two.
+struct Input {
+  std::string name{};
+  Index place = 0;                        ///< in the file
+  Cell is = Cell::number;
+  std::vector<std::string> categories{};  ///< sorted; empty: a number
+  double fill = 0;                        ///< for missing cells: the median
+  bool flag = false;                      ///< one more number says where cells were missing
+};
+template <Is<Input> T, class Visitor>
+void fields(T& input, const Visitor& visit) {
+  visit(Field{"name"}, input.name);
+  visit(Field{"place"}, input.place);
+  visit(Field{"is"}, input.is);
+  visit(Field{"categories"}, input.categories);
+  visit(Field{"fill"}, input.fill);
+  visit(Field{"flag"}, input.flag);
+}
+
+/// How the rows of a table become points. Kept by the models, so that other tables become points likewise.
+struct Encoding {
+  std::vector<Input> inputs{};
+  std::string target{};  ///< the name of the column of targets; "" if it has none, or no name
+  bool empty() const { return inputs.empty(); }
+  Index d() const;                           ///< numbers of a point
+  std::vector<std::string> features() const;  ///< their names: "age", "age is missing", "sex = male"
+};
+template <Is<Encoding> T, class Visitor>
+void fields(T& encoding, const Visitor& visit) {
+  visit(Field{"inputs"}, encoding.inputs);
+  visit(Field{"target"}, encoding.target);
+}
+
+/// What of a table is used, and what becomes of missing cells: see ReadOptions.
+struct TableChoice {
+  std::string features{};               ///< "" by itself | all | a comma separated list
+  std::vector<std::string> drop{}, categories{};
+  std::string id{}, missing = "median";
+};
+
+/// A table read for training: which columns make points, which records are left out, and what there is to
+/// say of it.
+struct Choice {
+  Encoding encoding{};
+  std::optional<Index> id{};           ///< the column that names samples
+  std::vector<Index> records{};        ///< those that are used, ascending
+  std::vector<std::string> remarks{};  ///< one line each
+};
+Choice choose_columns(const Table& table, std::optional<Index> target, const TableChoice& choice);
+
+/// The points of these records, numbers() of them each. Columns are found by name where the table has names,
+/// else by place. Throws DataError naming what is missing, a category that was not there, a cell that is no
+/// number.
+RowMatrix encode(const Table& table, const Encoding& encoding, const std::vector<Index>& records);
+
+}  // namespace zeroloss

@@ -1,0 +1,231 @@
+#include "data/cells.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace internal {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kSpaces);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
+}
+
+std::string lowered(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+bool is_missing(std::string_view cell) {
+  if (cell.size() > 4) return false;
+  const std::string plain = lowered(cell);
+  constexpr std::array<std::string_view, 8> kMissing{"", "na", "n/a", "nan", "-nan", "null", "?", "#n/a"};
+  return std::ranges::find(kMissing, plain) != kMissing.end() || plain == "<na>";
+}
+
+bool is_missing_number(std::string_view cell) {
+  if (is_missing(cell)) return true;
+  const std::string plain = cell.size() > 4 ? "" : lowered(cell);
+  return plain == "none" || plain == "nil" || plain == "-" || plain == "--" || plain == ".";
+}
+
+std::optional<CellNumber> number_of(std::string_view cell) {
+  if (cell.starts_with('+') && !cell.starts_with("+-")) cell.remove_prefix(1);
+  CellNumber result;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), result.value);
+  if (cell.empty() || end != cell.data() + cell.size() || error == std::errc::invalid_argument)
+    return std::nullopt;
+  result.in_range = error == std::errc{};
+  return result;
+}
+
+namespace {
+
+bool digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+std::optional<double> plain(std::string_view cell) {
+  const auto found = number_of(cell);
+  if (!found) return {};
+  return found->value;
+}
+
+/// Without the signs of money and per cent and the commas between groups of three digits.
+std::optional<double> amount(std::string_view cell) {
+  std::string text;
+  const bool negative = cell.starts_with('-') || cell.starts_with('(');
+  if (negative) cell.remove_prefix(1);
+  if (negative && cell.ends_with(')')) cell.remove_suffix(1);
+  for (const std::string_view sign : {"$", "€", "£", "¥", "USD", "EUR", "GBP"}) {
+    if (cell.starts_with(sign)) cell.remove_prefix(sign.size());
+    if (cell.ends_with(sign)) cell.remove_suffix(sign.size());
+  }
+  if (cell.ends_with('%')) cell.remove_suffix(1);
+  cell = trimmed(cell);
+  const std::size_t point = std::min(cell.find('.'), cell.size());
+  std::string_view whole = cell.substr(0, point);
+  if (whole.find(',') != std::string_view::npos) {
+    for (bool first = true; !whole.empty(); first = false) {
+      const std::string_view group = whole.substr(0, whole.find(','));
+      if (!digits(group) || (first ? group.size() > 3 : group.size() != 3)) return {};
+      text += group;
+      whole.remove_prefix(std::min(whole.size(), group.size() + 1));
+    }
+    text += cell.substr(point);
+  } else {
+    text = cell;
+  }
+  const auto value = plain(text);
+  if (!value) return {};
+  return negative ? -*value : *value;
+}
+
+std::optional<double> decimal_comma(std::string_view cell) {
+  std::string text(cell);
+  if (std::ranges::count(text, ',') > 1 || text.find('.') != std::string::npos) return {};
+  std::ranges::replace(text, ',', '.');
+  return plain(text);
+}
+
+std::optional<double> truth(std::string_view cell) {
+  if (cell.size() > 5) return {};
+  const std::string word = lowered(cell);
+  if (word == "true" || word == "t" || word == "yes" || word == "y") return 1;
+  if (word == "false" || word == "f" || word == "no" || word == "n") return 0;
+  return {};
+}
+
+/// yyyy-mm-dd or yyyy/mm/dd, then perhaps T or a space and hh:mm, :ss, .fff and Z.
+std::optional<double> date(std::string_view cell) {
+  if (cell.size() < 10 || (cell[4] != '-' && cell[4] != '/') || cell[7] != cell[4]) return {};
+  const auto part = [&](std::size_t from, std::size_t count) {
+    const std::string_view text = cell.substr(std::min(from, cell.size()), count);
+    return digits(text) && text.size() == count ? static_cast<int>(*plain(text)) : -1;
+  };
+  const std::chrono::year_month_day day{std::chrono::year(part(0, 4)),
+                                        std::chrono::month(static_cast<unsigned>(part(5, 2))),
+                                        std::chrono::day(static_cast<unsigned>(part(8, 2)))};
+  if (part(0, 4) < 0 || !day.ok()) return {};
+  const auto days = static_cast<double>(std::chrono::sys_days(day).time_since_epoch().count());
+  if (cell.size() == 10) return days;
+  if (cell.size() < 16 || (cell[10] != 'T' && cell[10] != ' ') || cell[13] != ':') return {};
+  const int hours = part(11, 2), minutes = part(14, 2);
+  if (hours < 0 || hours > 24 || minutes < 0 || minutes > 59) return {};
+  double seconds = 0;
+  std::string_view rest = cell.substr(16);
+  if (rest.ends_with('Z')) rest.remove_suffix(1);
+  if (rest.starts_with(':')) {
+    const auto found = plain(rest.substr(1));
+    if (!found || !(*found >= 0 && *found < 61)) return {};
+    seconds = *found;
+  } else if (!rest.empty()) {
+    return {};
+  }
+  return days + (hours * 3600 + minutes * 60 + seconds) / 86400;
+}
+
+/// Whether all cells that are there are of this kind, and at least one is.
+bool all_are(const Column& column, Cell is) {
+  bool any = false;
+  for (Index i = 0; i < column.cells.size(); ++i) {
+    const std::string_view cell = column.cells[i];
+    if (is_missing_number(cell)) continue;
+    if (!value_of(cell, is)) return false;
+    any = true;
+  }
+  return any || is == Cell::number;  // nothing but missing cells: numbers
+}
+
+std::string quoted_cell(std::string_view cell) {
+  return fmt::format("'{}'", cell.size() > 80 ? std::string(cell.substr(0, 77)) + "..." : std::string(cell));
+}
+
+/// A word among numbers is a mistake, not a category.
+void check_words(const Table& table, const Column& column) {
+  Index numbers = 0, words = 0, first = 0;
+  for (Index i = 0; i < column.cells.size(); ++i) {
+    const std::string_view cell = column.cells[i];
+    if (is_missing_number(cell)) continue;
+    if (number_of(cell)) {
+      ++numbers;
+    } else if (words++ == 0) {
+      first = i;
+    }
+  }
+  if (words > 0 && numbers >= 9 * words)
+    throw DataError(fmt::format(
+        "{}: found text {} in a column of numbers; correct it, or leave the column out: `drop={}`",
+        table.where(first, column), quoted_cell(column.cells[first]),
+        column.name.empty() ? fmt::format("{}", column.place) : column.name));
+}
+
+void read_column(const Table& table, Column& column, Cell is) {
+  column.is = is;
+  column.missing = 0;
+  column.numbers.clear();
+  for (Index i = 0; i < column.cells.size(); ++i) {
+    const std::string_view cell = column.cells[i];
+    const bool absent = is == Cell::text ? is_missing(cell) : is_missing_number(cell);
+    if (absent) ++column.missing;
+    if (is == Cell::text) continue;
+    column.numbers.push_back(absent ? std::numeric_limits<double>::quiet_NaN() : *value_of(cell, is));
+    if (absent || std::isfinite(column.numbers.back())) continue;
+    const bool named = lowered(cell).find("inf") != std::string::npos;
+    throw DataError(fmt::format("{}: {} is {}", table.where(i, column), quoted_cell(cell),
+                                named ? "not finite; expected a finite number"
+                                      : "outside the range of double precision"));
+  }
+}
+
+}  // namespace
+
+std::optional<double> value_of(std::string_view cell, Cell is) {
+  switch (is) {
+    case Cell::number: {
+      const auto found = number_of(cell);
+      if (!found) return {};
+      return found->in_range ? found->value : std::numeric_limits<double>::infinity();
+    }
+    case Cell::amount: return amount(cell);
+    case Cell::decimal_comma: return decimal_comma(cell);
+    case Cell::truth: return truth(cell);
+    case Cell::date: return date(cell);
+    case Cell::text: return {};
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace internal
+
+std::string name(Cell cell) {
+  constexpr std::array names{"number", "amount", "decimal comma", "truth", "date", "text"};
+  return names[static_cast<std::size_t>(cell)];
+}
+
+void read_cells(Table& table, bool comma_separates) {
+  const Cell with_commas[] = {comma_separates ? Cell::amount : Cell::decimal_comma,
+                              comma_separates ? Cell::decimal_comma : Cell::amount};
+  for (Column& column : table.columns) {
+    Cell is = Cell::text;
+    for (const Cell kind : {Cell::number, Cell::truth, Cell::date, with_commas[0], with_commas[1]})
+      if (is == Cell::text && all_are(column, kind)) is = kind;
+    if (is == Cell::text) check_words(table, column);
+    read_column(table, column, is);
+  }
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,356 @@
+#include "zeroloss/data/table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "data/cells.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+constexpr Index kFewRecords = 10;  // of fewer no column is taken for an identifier by its values
+
+std::size_t to_size(Index i) { return static_cast<std::size_t>(i); }
+
+std::vector<std::string> names_of(const Table& table) {
+  std::vector<std::string> names;
+  for (const Column& column : table.columns) names.push_back(column.name);
+  return names;
+}
+
+std::optional<Index> integer(const std::string& text) {
+  Index value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return {};
+  return value;
+}
+
+bool named_like_id(const std::string& name) {
+  const std::string plain = lowered(name);
+  for (const char* usual : {"id", "index", "idx", "uid", "uuid", "guid", "key", "rownames", "row", "no", "nr"})
+    if (plain == usual) return true;
+  return plain.ends_with("_id") || plain.ends_with(" id") || plain.ends_with("-id") || plain.starts_with("id_") ||
+         plain.starts_with("unnamed: ") || (name.size() > 2 && name.ends_with("Id")) ||
+         (name.size() > 2 && name.ends_with("ID"));
+}
+
+bool all_different(const Column& column) {
+  std::set<std::string_view> seen;
+  for (Index i = 0; i < column.cells.size(); ++i)
+    if (!seen.insert(column.cells[i]).second) return false;
+  return true;
+}
+
+/// Integers, each once.
+bool numbers_all(const Column& column) {
+  return !column.numbers.empty() && column.missing == 0 &&
+         std::ranges::all_of(column.numbers, [](double x) { return x == std::floor(x); }) &&
+         all_different(column);
+}
+
+/// 0, 1, 2, .. or 1, 2, 3, ..
+bool counts(const Column& column) {
+  if (column.numbers.empty() || (column.numbers[0] != 0 && column.numbers[0] != 1)) return false;
+  for (std::size_t i = 1; i < column.numbers.size(); ++i)
+    if (column.numbers[i] != column.numbers[i - 1] + 1) return false;
+  return true;
+}
+
+/// Why a column says who a record is, not what it is like; empty if it does not.
+std::string identifies(const Table& table, const Column& column) {
+  const bool unnamed = table.header && column.name.empty();
+  if (column.is == Cell::text) {
+    if (column.missing > 0 || table.n() < kFewRecords) return "";
+    std::set<std::string_view> seen;
+    for (Index i = 0; i < column.cells.size(); ++i) seen.insert(column.cells[i]);
+    return 2 * std::ssize(seen) > table.n()
+               ? fmt::format("{} different texts in {} records", seen.size(), table.n())
+               : "";
+  }
+  if (column.is != Cell::number || !numbers_all(column)) return "";
+  if (table.n() > 1 && (unnamed || named_like_id(column.name))) return "all its integers differ";
+  return column.place == 0 && table.n() >= kFewRecords && counts(column) ? "it counts the records" : "";
+}
+
+std::vector<std::string> categories_of(const Column& column, const std::vector<Index>& records) {
+  std::set<std::string> found;
+  for (const Index i : records)
+    if (!is_missing(column.cells[i])) found.insert(std::string(column.cells[i]));
+  return {found.begin(), found.end()};
+}
+
+/// The lower one of the two in the middle, so that it is one of the numbers.
+double median_of(const Column& column, const std::vector<Index>& records) {
+  std::vector<double> there;
+  for (const Index i : records)
+    if (!std::isnan(column.numbers[to_size(i)])) there.push_back(column.numbers[to_size(i)]);
+  if (there.empty()) return 0;
+  const auto middle = there.begin() + (std::ssize(there) - 1) / 2;
+  std::ranges::nth_element(there, middle);
+  return *middle;
+}
+
+Index missing_in(const Column& column, const std::vector<Index>& records) {
+  return std::ranges::count_if(records, [&](Index i) {
+    return column.numbers.empty() ? is_missing(column.cells[i]) : std::isnan(column.numbers[to_size(i)]);
+  });
+}
+
+std::string plural(Index count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+/// Every column's use.
+struct Uses {
+  std::vector<Index> features;  ///< columns
+  std::optional<Index> id;
+};
+
+Uses uses_of(const Table& table, std::optional<Index> target, const TableChoice& choice,
+             std::vector<std::string>& remarks) {
+  Uses uses;
+  if (!choice.id.empty()) uses.id = column_of(table, choice.id, "id");
+  std::set<Index> dropped;
+  for (const std::string& name : choice.drop) dropped.insert(column_of(table, name, "drop"));
+  if (!choice.features.empty() && choice.features != "all") {
+    std::string_view rest = choice.features;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(','), rest.size());
+      const Index column = column_of(table, std::string(trimmed(rest.substr(0, end))), "features");
+      if (column == target)
+        throw DataError(fmt::format("{}: {} is the target; it cannot be a feature too", table.name,
+                                    table.columns[to_size(column)].called()));
+      uses.features.push_back(column);
+      rest.remove_prefix(std::min(rest.size(), end + 1));
+    }
+    return uses;
+  }
+  std::vector<std::string> left_out;
+  for (Index j = 0; j < std::ssize(table.columns); ++j) {
+    const Column& column = table.columns[to_size(j)];
+    if (j == target || j == uses.id || dropped.contains(j)) continue;
+    const std::string why = choice.features == "all" ? "" : identifies(table, column);
+    if (why.empty())
+      uses.features.push_back(j);
+    else {
+      left_out.push_back(fmt::format("left out: {}, {}; `features=all` keeps it", column.called(), why));
+      dropped.insert(j);
+      if (!uses.id) uses.id = j;
+    }
+  }
+  if (uses.features.empty() && !left_out.empty()) {  // all that there is
+    for (Index j = 0; j < std::ssize(table.columns); ++j)
+      if (j != target && table.columns[to_size(j)].is != Cell::text) uses.features.push_back(j);
+    if (!uses.features.empty()) {
+      uses.id.reset();
+      return uses;
+    }
+  }
+  remarks.insert(remarks.end(), left_out.begin(), left_out.end());
+  return uses;
+}
+
+}  // namespace
+
+std::string Column::called() const {
+  return name.empty() ? fmt::format("column {}", place) : fmt::format("column {} ('{}')", place, name);
+}
+
+std::string Table::where(Index record, const Column& column) const {
+  const std::string place = lines.empty() ? fmt::format("record {}", record)
+                                          : fmt::format("line {}", lines[to_size(record)]);
+  return fmt::format("{}: {}: {}", name, place, column.called());
+}
+
+Index column_of(const Table& table, const std::string& wanted, const std::string& option) {
+  const auto count = std::ssize(table.columns);
+  const auto called = [&](const Column& column) { return table.header && column.name == wanted; };
+  const auto found = std::ranges::find_if(table.columns, called);
+  if (found != table.columns.end()) {
+    if (std::find_if(found + 1, table.columns.end(), called) != table.columns.end())
+      throw DataError(fmt::format("{}: more than one column is called '{}'; give its 0-based number: `{}={}`",
+                                  table.name, wanted, option, found - table.columns.begin()));
+    return found - table.columns.begin();
+  }
+  const auto number = integer(wanted);
+  if (number && *number < count && *number >= -count) return *number < 0 ? *number + count : *number;
+  throw DataError(fmt::format(
+      "{}: no {} column '{}'; expected a name or a 0-based number; the file has {} columns{}", table.name, option,
+      wanted, count, table.header ? fmt::format(": {}", fmt::join(names_of(table), ", ")) : " and no header"));
+}
+
+Index Encoding::d() const { return std::ssize(features()); }
+
+std::vector<std::string> Encoding::features() const {
+  std::vector<std::string> names;
+  for (const Input& input : inputs) {
+    const std::string called = input.name.empty() ? fmt::format("column {}", input.place) : input.name;
+    if (input.categories.size() == 2)
+      names.push_back(fmt::format("{} = {}", called, input.categories[1]));
+    else if (!input.categories.empty())
+      for (const std::string& category : input.categories)
+        names.push_back(fmt::format("{} = {}", called, category));
+    else
+      names.push_back(called);
+    if (input.flag) names.push_back(called + " is missing");
+  }
+  return names;
+}
+
+Choice choose_columns(const Table& table, std::optional<Index> target, const TableChoice& choice) {
+  if (choice.missing != "median" && choice.missing != "drop" && choice.missing != "error")
+    throw std::invalid_argument(
+        fmt::format("read_dataset: missing must be median, drop or error; got '{}'", choice.missing));
+  Choice made;
+  const Uses uses = uses_of(table, target, choice, made.remarks);
+  made.id = uses.id;
+  if (uses.features.empty())
+    throw DataError(fmt::format("{}: no column is left for features; `features=all` takes all of them", table.name));
+  if (target) made.encoding.target = table.columns[to_size(*target)].name;
+  std::set<Index> forced;
+  for (const std::string& name : choice.categories) forced.insert(column_of(table, name, "one_hot"));
+
+  Index dropped = 0, without_target = 0;
+  for (Index i = 0; i < table.n(); ++i) {
+    const auto absent = [&](Index j) {
+      const Column& column = table.columns[to_size(j)];
+      return column.missing > 0 && (column.numbers.empty() ? is_missing(column.cells[i])
+                                                           : std::isnan(column.numbers[to_size(i)]));
+    };
+    if (target && absent(*target)) {
+      if (choice.missing == "error")
+        throw DataError(fmt::format("{}: missing target '{}'; fill it in or remove the record",
+                                    table.where(i, table.columns[to_size(*target)]),
+                                    table.columns[to_size(*target)].cells[i]));
+      ++without_target;
+      continue;
+    }
+    const auto hole = std::ranges::find_if(uses.features, absent);
+    if (hole != uses.features.end() && choice.missing != "median") {
+      if (choice.missing == "error")
+        throw DataError(fmt::format("{}: missing value '{}'; fill it in, remove the record, or say `missing=median`",
+                                    table.where(i, table.columns[to_size(*hole)]),
+                                    table.columns[to_size(*hole)].cells[i]));
+      ++dropped;
+      continue;
+    }
+    made.records.push_back(i);
+  }
+  if (without_target > 0)
+    made.remarks.push_back(fmt::format("left out: {} without a target", plural(without_target, "record", "records")));
+  if (dropped > 0)
+    made.remarks.push_back(fmt::format("left out: {} with missing cells", plural(dropped, "record", "records")));
+  if (made.records.empty()) throw DataError(fmt::format("{}: no record is left", table.name));
+
+  for (const Index j : uses.features) {
+    const Column& column = table.columns[to_size(j)];
+    Input input{.name = column.name, .place = column.place, .is = column.is};
+    const Index missing = missing_in(column, made.records);
+    if (column.is == Cell::text || forced.contains(j)) {
+      input.is = Cell::text;
+      input.categories = categories_of(column, made.records);
+      if (input.categories.empty()) input.categories = {""};
+      input.flag = missing > 0;
+    } else {
+      input.fill = missing > 0 ? median_of(column, made.records) : 0;
+      input.flag = missing > 0;
+    }
+    if (input.is == Cell::text)
+      made.remarks.push_back(fmt::format("categories: {}, {}{}", column.called(),
+                                         plural(std::ssize(input.categories), "indicator", "indicators"),
+                                         missing > 0 ? fmt::format(" and a flag of {} missing", missing) : ""));
+    else if (missing > 0)
+      made.remarks.push_back(fmt::format("filled: {}, {} by the median {} and a flag", column.called(),
+                                         plural(missing, "cell", "cells"), input.fill));
+    else if (column.is != Cell::number)
+      made.remarks.push_back(fmt::format("read: {} as {}", column.called(), name(column.is)));
+    made.encoding.inputs.push_back(std::move(input));
+  }
+  return made;
+}
+
+namespace {
+
+/// Where each input stands in another table.
+std::vector<const Column*> find_inputs(const Table& table, const Encoding& encoding) {
+  std::vector<const Column*> found;
+  std::vector<std::string> absent;
+  for (const Input& input : encoding.inputs) {
+    const Column* at = nullptr;
+    if (table.header && !input.name.empty()) {
+      for (const Column& column : table.columns)
+        if (column.name == input.name) at = &column;
+    } else if (input.place < std::ssize(table.columns)) {
+      at = &table.columns[to_size(input.place)];
+    }
+    if (at == nullptr) absent.push_back(input.name.empty() ? fmt::format("{}", input.place) : input.name);
+    found.push_back(at);
+  }
+  if (!absent.empty())
+    throw DataError(fmt::format("{}: the model needs {} that {} not there: {}; there are {}", table.name,
+                                absent.size() == 1 ? "a column" : "columns", absent.size() == 1 ? "is" : "are",
+                                fmt::join(absent, ", "),
+                                table.header ? fmt::format("{}", fmt::join(names_of(table), ", "))
+                                             : plural(std::ssize(table.columns), "column", "columns")));
+  return found;
+}
+
+/// The number in a cell; NaN where it is missing.
+double number_in(const Table& table, const Column& column, Index i, Cell is) {
+  if (column.is == is) return column.numbers[to_size(i)];
+  const std::string_view cell = column.cells[i];
+  if (is_missing_number(cell)) return std::numeric_limits<double>::quiet_NaN();
+  if (const auto value = value_of(cell, is)) return *value;
+  throw DataError(fmt::format("{}: found '{}', expected a {} as in the data of the model", table.where(i, column),
+                              cell.substr(0, 80), name(is)));
+}
+
+}  // namespace
+
+RowMatrix encode(const Table& table, const Encoding& encoding, const std::vector<Index>& records) {
+  const std::vector<const Column*> columns = find_inputs(table, encoding);
+  RowMatrix X = RowMatrix::Zero(std::ssize(records), encoding.d());
+  Index at = 0;
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    const Input& input = encoding.inputs[k];
+    const Column& column = *columns[k];
+    const auto wide = input.categories.size() == 2 ? Index{1} : std::max(Index{1}, std::ssize(input.categories));
+    for (Index row = 0; row < X.rows(); ++row) {
+      const Index i = records[to_size(row)];
+      bool missing = false;
+      if (input.categories.empty()) {
+        const double value = number_in(table, column, i, input.is);
+        missing = std::isnan(value);
+        X(row, at) = missing ? input.fill : value;
+      } else if (missing = is_missing(column.cells[i]); !missing) {
+        const auto found = std::ranges::lower_bound(input.categories, column.cells[i], {},
+                                                    [](const std::string& s) { return std::string_view(s); });
+        if (found == input.categories.end() || *found != column.cells[i])
+          throw DataError(fmt::format("{}: '{}' is a category that the model's data did not have: {}",
+                                      table.where(i, column), column.cells[i].substr(0, 80),
+                                      fmt::join(input.categories, ", ")));
+        const Index category = found - input.categories.begin();
+        if (wide > 1)
+          X(row, at + category) = 1;
+        else if (input.categories.size() == 2)
+          X(row, at) = static_cast<double>(category);
+        else
+          X(row, at) = 1;
+      }
+      if (input.flag) X(row, at + wide) = missing ? 1 : 0;
+    }
+    at += wide + (input.flag ? 1 : 0);
+  }
+  return X;
+}
+
+}  // namespace zeroloss

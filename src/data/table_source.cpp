@@ -1,0 +1,84 @@
+#include "data/table_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "data/cells.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss::internal {
+namespace {
+
+/// Integers beyond 2^53 are names: as doubles some of them are the same.
+bool are_names(const Column& column) {
+  return column.is == Cell::number && std::ranges::any_of(column.numbers, [](double x) {
+           return x == std::floor(x) && std::abs(x) >= 0x1p53 && std::abs(x) < 0x1p70;
+         });
+}
+
+void set_targets(Source& source, const Column& column, const std::string& task) {
+  source.target_name = column.called();
+  const bool numbers = column.is != Cell::text && column.is != Cell::truth;
+  if (numbers && (task == "regression" || !are_names(column))) {
+    source.numbers = column.numbers;
+    if (column.is == Cell::date) source.task = Task::regression;
+    return;
+  }
+  if (column.is == Cell::truth && task == "regression") {
+    source.numbers = column.numbers;
+    return;
+  }
+  for (Index i = 0; i < column.cells.size(); ++i) {
+    const std::string_view cell = column.cells[i];
+    source.texts.emplace_back(is_missing(cell) ? std::string_view() : cell);
+  }
+}
+
+}  // namespace
+
+std::optional<Index> target_of(const Table& table, const std::string& target) {
+  if (target == "none") return {};
+  if (!target.empty()) return column_of(table, target, "target");
+  for (const char* usual : {"label", "target", "class", "y"}) {
+    const auto matches = [&](const Column& column) { return lowered(column.name) == usual; };
+    const auto found = std::ranges::find_if(table.columns, matches);
+    if (found == table.columns.end()) continue;
+    if (std::find_if(found + 1, table.columns.end(), matches) != table.columns.end())
+      throw DataError(
+          fmt::format("{}: more than one column is called '{}'; give the target by its 0-based number: `target={}`",
+                      table.name, found->name, found - table.columns.begin()));
+    return found - table.columns.begin();
+  }
+  return {};
+}
+
+Source source_of(Table table, const ReadOptions& options) {
+  Source source;
+  source.n = table.n();
+  source.target = target_of(table, options.target);
+  if (source.target && table.columns.size() == 1)
+    throw DataError(table.name + ": found only the target column; expected feature columns too");
+  if (source.target)
+    set_targets(source, table.columns[static_cast<std::size_t>(*source.target)], options.task);
+  source.d = static_cast<Index>(table.columns.size()) - (source.target ? 1 : 0);
+  source.table = std::make_shared<const Table>(std::move(table));
+  return source;
+}
+
+Source plain_source_of(Table table, const ReadOptions& options) {
+  Source source = source_of(std::move(table), options);
+  Choice choice = choose_columns(*source.table, source.target, {.features = "all", .missing = "error"});
+  source.feature_names = choice.encoding.features();
+  source.points = [table = source.table, encoding = std::move(choice.encoding)](const std::vector<Index>& records) {
+    return encode(*table, encoding, records);
+  };
+  source.table.reset();
+  source.target.reset();
+  return source;
+}
+
+}  // namespace zeroloss::internal
