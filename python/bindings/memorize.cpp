@@ -55,7 +55,7 @@ void bind_network(nb::module_& m) {
       .def("__getstate__",
            [](const M& n) {
              return nb::make_tuple(n.precision, n.A_0, n.b_0, n.U, n.V, n.s, n.U_out, n.s_out, n.V_out,
-                                   static_cast<int>(n.task), n.class_names);
+                                   static_cast<int>(n.task), n.class_names, encoding_text(n.encoding));
            })
       .def("__setstate__",
            [](M& self, const nb::tuple& state) {
@@ -69,7 +69,8 @@ void bind_network(nb::module_& m) {
                            nb::cast<Vector>(state[7]),
                            nb::cast<RowMatrix>(state[8]),
                            static_cast<Task>(nb::cast<int>(state[9])),
-                           nb::cast<std::vector<std::string>>(state[10])};
+                           nb::cast<std::vector<std::string>>(state[10]),
+                           read_encoding(nb::cast<std::string>(state[11]))};
            })
       .def("__repr__", [](const M& n) {
         return "<memoriser of " + std::to_string(n.blocks()) + " residual blocks of width " +

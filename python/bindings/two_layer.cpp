@@ -127,7 +127,9 @@ void bind_network(nb::module_& m) {
              nb::list W, v;
              for (const TwoLayer& output : n.outputs) W.append(output.W), v.append(output.v);
              return nb::make_tuple(n.activation, n.scaling, n.precision, W, v, n.center.high, n.center.low,
-                                   n.normalize, static_cast<int>(n.task), n.class_names);
+                                   n.normalize, static_cast<int>(n.task), n.class_names,
+                                   n.standardization.scale, n.standardization.bias,
+                                   encoding_text(n.encoding));
            })
       .def("__setstate__",
            [](Network& self, const nb::tuple& state) {
@@ -142,7 +144,11 @@ void bind_network(nb::module_& m) {
                                  {nb::cast<Vector>(state[5]), nb::cast<Vector>(state[6])},
                                  nb::cast<bool>(state[7]),
                                  static_cast<Task>(nb::cast<int>(state[8])),
-                                 nb::cast<std::vector<std::string>>(state[9])};
+                                 nb::cast<std::vector<std::string>>(state[9]),
+                                 {.scale = nb::cast<Vector>(state[10]),
+                                  .origin = {nb::cast<Vector>(state[5]), nb::cast<Vector>(state[6])},
+                                  .bias = nb::cast<double>(state[11])},
+                                 read_encoding(nb::cast<std::string>(state[12]))};
            })
       .def("__repr__", [](const Network& n) {
         return "<two-layer " + n.activation + " network: " + std::to_string(n.outputs.size()) + " x " +

@@ -76,6 +76,7 @@ std::optional<double> amount(std::string_view cell) {
   }
   if (cell.ends_with('%')) cell.remove_suffix(1);
   cell = trimmed(cell);
+  if (negative && cell.starts_with('-')) return {};
   const std::size_t point = std::min(cell.find('.'), cell.size());
   std::string_view whole = cell.substr(0, point);
   if (whole.find(',') != std::string_view::npos) {
@@ -139,7 +140,7 @@ std::optional<double> date(std::string_view cell) {
 }
 
 /// Whether all cells that are there are of this kind, and at least one is.
-bool all_are(const Column& column, Cell is) {
+bool all_are(const Column& column, CellKind is) {
   bool any = false;
   for (Index i = 0; i < column.cells.size(); ++i) {
     const std::string_view cell = column.cells[i];
@@ -147,15 +148,15 @@ bool all_are(const Column& column, Cell is) {
     if (!value_of(cell, is)) return false;
     any = true;
   }
-  return any || is == Cell::number;  // nothing but missing cells: numbers
+  return any || is == CellKind::number;  // nothing but missing cells: numbers
 }
 
 std::string quoted_cell(std::string_view cell) {
   return fmt::format("'{}'", cell.size() > 80 ? std::string(cell.substr(0, 77)) + "..." : std::string(cell));
 }
 
-/// A word among numbers is a mistake, not a category.
-void check_words(const Table& table, const Column& column) {
+/// A word among numbers is a mistake, not a category; so are both in a handful of records.
+void check_words(const DataTable& table, const Column& column) {
   Index numbers = 0, words = 0, first = 0;
   for (Index i = 0; i < column.cells.size(); ++i) {
     const std::string_view cell = column.cells[i];
@@ -166,64 +167,70 @@ void check_words(const Table& table, const Column& column) {
       first = i;
     }
   }
-  if (words > 0 && numbers >= 9 * words)
+  if (words > 0 && numbers > 0 && (numbers >= 9 * words || table.n() < 10))
     throw DataError(fmt::format(
-        "{}: found text {} in a column of numbers; correct it, or leave the column out: `drop={}`",
+        "{}: found text {} among numbers, expected a number; correct it, or leave the column out: `drop={}`",
         table.where(first, column), quoted_cell(column.cells[first]),
         column.name.empty() ? fmt::format("{}", column.place) : column.name));
 }
 
-void read_column(const Table& table, Column& column, Cell is) {
+void read_column(const DataTable& table, Column& column, CellKind is) {
   column.is = is;
   column.missing = 0;
   column.numbers.clear();
   for (Index i = 0; i < column.cells.size(); ++i) {
     const std::string_view cell = column.cells[i];
-    const bool absent = is == Cell::text ? is_missing(cell) : is_missing_number(cell);
+    const bool absent = is == CellKind::text ? is_missing(cell) : is_missing_number(cell);
     if (absent) ++column.missing;
-    if (is == Cell::text) continue;
+    if (is == CellKind::text) continue;
     column.numbers.push_back(absent ? std::numeric_limits<double>::quiet_NaN() : *value_of(cell, is));
     if (absent || std::isfinite(column.numbers.back())) continue;
     const bool named = lowered(cell).find("inf") != std::string::npos;
-    throw DataError(fmt::format("{}: {} is {}", table.where(i, column), quoted_cell(cell),
-                                named ? "not finite; expected a finite number"
-                                      : "outside the range of double precision"));
+    throw DataError(fmt::format(
+        "{}: {} is {}", table.where(i, column), quoted_cell(cell),
+        named ? "not finite; expected a finite number" : "outside the range of double precision"));
   }
 }
 
 }  // namespace
 
-std::optional<double> value_of(std::string_view cell, Cell is) {
+std::optional<double> value_of(std::string_view cell, CellKind is) {
   switch (is) {
-    case Cell::number: {
+    case CellKind::number: {
       const auto found = number_of(cell);
       if (!found) return {};
       return found->in_range ? found->value : std::numeric_limits<double>::infinity();
     }
-    case Cell::amount: return amount(cell);
-    case Cell::decimal_comma: return decimal_comma(cell);
-    case Cell::truth: return truth(cell);
-    case Cell::date: return date(cell);
-    case Cell::text: return {};
+    case CellKind::amount:
+      return amount(cell);
+    case CellKind::decimal_comma:
+      return decimal_comma(cell);
+    case CellKind::truth:
+      return truth(cell);
+    case CellKind::date:
+      return date(cell);
+    case CellKind::text:
+      return {};
   }
   __builtin_unreachable();
 }
 
 }  // namespace internal
 
-std::string name(Cell cell) {
+std::string name(CellKind cell) {
   constexpr std::array names{"number", "amount", "decimal comma", "truth", "date", "text"};
   return names[static_cast<std::size_t>(cell)];
 }
 
-void read_cells(Table& table, bool comma_separates) {
-  const Cell with_commas[] = {comma_separates ? Cell::amount : Cell::decimal_comma,
-                              comma_separates ? Cell::decimal_comma : Cell::amount};
+void read_cells(DataTable& table, bool comma_separates) {
+  const CellKind with_commas[] = {comma_separates ? CellKind::amount : CellKind::decimal_comma,
+                                  comma_separates ? CellKind::decimal_comma : CellKind::amount};
   for (Column& column : table.columns) {
-    Cell is = Cell::text;
-    for (const Cell kind : {Cell::number, Cell::truth, Cell::date, with_commas[0], with_commas[1]})
-      if (is == Cell::text && all_are(column, kind)) is = kind;
-    if (is == Cell::text) check_words(table, column);
+    CellKind is = CellKind::text;
+    for (const CellKind kind :
+         {CellKind::number, CellKind::truth, CellKind::date, with_commas[0], with_commas[1]})
+      if (is == CellKind::text && all_are(column, kind)) is = kind;
+    if (is == CellKind::text) check_words(table, column);
     read_column(table, column, is);
   }
 }

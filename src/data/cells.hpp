@@ -25,6 +25,6 @@ struct CellNumber {
 std::optional<CellNumber> number_of(std::string_view cell);
 
 /// The same of another kind of cell (number to date).
-std::optional<double> value_of(std::string_view cell, Cell is);
+std::optional<double> value_of(std::string_view cell, CellKind is);
 
 }  // namespace zeroloss::internal

@@ -61,7 +61,8 @@ void check_choice(const std::string& function, Index n, const std::string& label
 
 std::vector<Index> records_of_classes(const std::string& source, const std::vector<Index>& of,
                                       const std::vector<std::string>& names,
-                                      const std::vector<std::string>& wanted) {
+                                      const std::vector<std::string>& wanted,
+                                      const std::vector<Index>& among) {
   std::vector<bool> is_wanted(names.size());
   for (const std::string& name : wanted) {
     const auto found = std::ranges::find(names, name);
@@ -71,8 +72,8 @@ std::vector<Index> records_of_classes(const std::string& source, const std::vect
     is_wanted[static_cast<std::size_t>(found - names.begin())] = true;
   }
   std::vector<Index> records;
-  for (std::size_t i = 0; i < of.size(); ++i)
-    if (is_wanted[static_cast<std::size_t>(of[i])]) records.push_back(static_cast<Index>(i));
+  for (const Index i : among)
+    if (is_wanted[static_cast<std::size_t>(of[static_cast<std::size_t>(i)])]) records.push_back(i);
   return records;
 }
 

@@ -12,11 +12,12 @@ namespace zeroloss::internal {
 /// range: n < 0, labels not "given", "random" or "noise:p" with p in [0, 1], seed >= 2^53.
 void check_choice(const std::string& function, Index n, const std::string& labels, std::uint64_t seed);
 
-/// The records whose class is among `wanted`; `of` is the class of every record. DataError for an unknown
-/// name.
+/// Those records of `among` whose class is among `wanted`; `of` is the class of every record. DataError for
+/// an unknown name.
 std::vector<Index> records_of_classes(const std::string& source, const std::vector<Index>& of,
                                       const std::vector<std::string>& names,
-                                      const std::vector<std::string>& wanted);
+                                      const std::vector<std::string>& wanted,
+                                      const std::vector<Index>& among);
 
 /// Keeps the first n records, or n random ones in random order; n = 0: all of them. DataError if there are
 /// fewer (`classes` are those that were asked for).

@@ -55,7 +55,7 @@ class Records {
     if (!first_.empty() && table_.columns.empty()) begin();
   }
 
-  Table table() && {
+  DataTable table() && {
     if (table_.columns.empty()) throw DataError(table_.name + ": is empty; expected a table");
     if (table_.n() == 0) throw DataError(table_.name + ": has a header line but no records");
     return std::move(table_);
@@ -68,7 +68,7 @@ class Records {
   void begin();
   void add(const std::vector<std::string>& fields, std::size_t at);
 
-  Table table_;
+  DataTable table_;
   std::vector<std::string> fields_, first_;
   std::size_t first_line_ = 0;
 };
@@ -87,8 +87,8 @@ void Records::begin() {
 
 void Records::add(const std::vector<std::string>& fields, std::size_t at) {
   if (fields.size() != table_.columns.size())
-    throw DataError(fmt::format("{}: line {}: found {} fields, expected {} as in the first line", table_.name, at,
-                                fields.size(), table_.columns.size()));
+    throw DataError(fmt::format("{}: line {}: found {} fields, expected {} as in the first line", table_.name,
+                                at, fields.size(), table_.columns.size()));
   for (std::size_t j = 0; j < fields.size(); ++j) table_.columns[j].cells.add(fields[j]);
   table_.lines.push_back(static_cast<Index>(at));
 }
@@ -114,7 +114,7 @@ void on_record(int, void* records) {
 
 }  // namespace
 
-Table read_csv(const Bytes& bytes) {
+DataTable read_csv(const Bytes& bytes) {
   csv_parser parser;
   if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw BackendError("libcsv: csv_init failed");
   const std::unique_ptr<csv_parser, decltype(&csv_free)> cleanup(&parser, csv_free);
@@ -149,7 +149,7 @@ Table read_csv(const Bytes& bytes) {
   }
   check(csv_fini(&parser, on_field, on_record, &records) == 0);
   records.end_file();
-  Table table = std::move(records).table();
+  DataTable table = std::move(records).table();
   read_cells(table, separates == ',');
   return table;
 }

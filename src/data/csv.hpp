@@ -6,6 +6,6 @@ namespace zeroloss::internal {
 
 /// A table of text: RFC 4180 with the separator that is most frequent in the first line. Throws DataError
 /// naming the line.
-Table read_csv(const Bytes& bytes);
+DataTable read_csv(const Bytes& bytes);
 
 }  // namespace zeroloss::internal

@@ -131,11 +131,10 @@ std::string folder_of(const std::string& source, const ImageOptions& options) {
 
 void internal::choose_images(ImageSet& set, const ImageOptions& options, bool sorted) {
   std::vector<Index> of(set.labels.begin(), set.labels.end());
-  if (options.classes.empty()) {
-    set.records.resize(of.size());
-    std::iota(set.records.begin(), set.records.end(), Index{0});
-  } else {
-    set.records = records_of_classes(set.name, of, set.class_names, options.classes);
+  set.records.resize(of.size());
+  std::iota(set.records.begin(), set.records.end(), Index{0});
+  if (!options.classes.empty()) {
+    set.records = records_of_classes(set.name, of, set.class_names, options.classes, set.records);
     std::vector<Index> number(set.class_names.size(), -1);
     std::vector<std::string> names;
     for (std::size_t c = 0; c < number.size(); ++c) {

@@ -80,6 +80,15 @@ std::vector<std::string> ModelFile::class_names() const {
   }
 }
 
+Encoding ModelFile::encoding() const {
+  if (!says("columns")) return {};
+  try {
+    return read_encoding(text("columns"));
+  } catch (const DataError& error) {
+    throw damaged(error.what());
+  }
+}
+
 const Tensor& ModelFile::tensor(const char* name, Dtype dtype, std::size_t sizes) const {
   const Tensor* found = file_.find(name);
   if (found == nullptr) throw damaged(fmt::format("no tensor '{}'", name));

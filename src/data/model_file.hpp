@@ -26,12 +26,14 @@ class ModelFile {
   ModelFile(const std::filesystem::path& path, const char* kind);
 
   DataError damaged(const std::string& what) const;
+  bool says(const char* key) const { return file_.metadata.contains(key); }
   std::string text(const char* key) const;
   /// The place of a metadata's value among those known.
   std::size_t choice(const char* key, const std::vector<std::string>& known) const;
   bool single() const;  ///< precision: float32, not float64
   Task task() const;
   std::vector<std::string> class_names() const;
+  Encoding encoding() const;  ///< metadata columns; empty without
 
   bool has(const char* tensor) const { return file_.find(tensor) != nullptr; }
   /// One with this many sizes, all >= 1.

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -30,13 +31,17 @@ struct Classes {
   std::vector<Index> of;
 };
 
+/// Of the records that are used; those of the others are meaningless.
 template <class T>
-Classes classes_of(const std::vector<T>& values) {
-  const std::set<T> sorted(values.begin(), values.end());
+Classes classes_of(const std::vector<T>& values, const std::vector<Index>& used) {
+  std::set<T> sorted;
+  for (const Index i : used) sorted.insert(at(values, i));
   const std::vector<T> order(sorted.begin(), sorted.end());
   Classes classes;
   for (const T& value : order) classes.names.push_back(fmt::format("{}", value));
-  for (const T& value : values) classes.of.push_back(std::ranges::lower_bound(order, value) - order.begin());
+  classes.of.resize(values.size());
+  for (const Index i : used)
+    classes.of[static_cast<std::size_t>(i)] = std::ranges::lower_bound(order, at(values, i)) - order.begin();
   return classes;
 }
 
@@ -53,7 +58,7 @@ std::vector<double> increasing_numbers(const std::vector<std::string>& names) {
   return values;
 }
 
-Task task_of(const Source& source, const ReadOptions& options) {
+Task task_of(const Source& source, const std::vector<Index>& used, const ReadOptions& options) {
   if (source.numbers.empty() && source.texts.empty()) {
     if (options.task != "auto")
       throw DataError(fmt::format("{}: has no targets, so its task cannot be {}", source.name, options.task));
@@ -67,20 +72,21 @@ Task task_of(const Source& source, const ReadOptions& options) {
   }
   if (source.task != Task::none) return source.task;
   if (!source.texts.empty()) return Task::classification;
-  const double most = std::max(20.0, std::sqrt(static_cast<double>(source.n)));
+  const double most = std::max(20.0, std::sqrt(static_cast<double>(used.size())));
   std::set<double> distinct;
-  for (const double y : source.numbers) {
+  for (const Index i : used) {
+    const double y = at(source.numbers, i);
     distinct.insert(y);
     if (y != std::floor(y) || static_cast<double>(distinct.size()) > most) return Task::regression;
   }
   return Task::classification;
 }
 
-void check_finite(const Source& source) {
-  for (std::size_t i = 0; i < source.numbers.size(); ++i)
-    if (!std::isfinite(source.numbers[i]))
+void check_finite(const Source& source, const std::vector<Index>& used) {
+  for (const Index i : used)
+    if (!source.numbers.empty() && !std::isfinite(at(source.numbers, i)))
       throw DataError(
-          fmt::format("{}: record {}: target {} is not finite", source.name, i, source.numbers[i]));
+          fmt::format("{}: record {}: target {} is not finite", source.name, i, at(source.numbers, i)));
 }
 
 /// Random orthonormal columns; fewer of them are the first of more.
@@ -147,29 +153,92 @@ void check_options(const ReadOptions& options) {
   check_choice("read_dataset", options.n, options.labels, options.seed);
 }
 
+/// Options of tables are an error where there is none.
+void check_no_table_options(const Source& source, const ReadOptions& options) {
+  if (source.table) return;
+  const auto refuse = [&](const char* option) {
+    throw std::invalid_argument(
+        fmt::format("read_dataset: `{}` is for tables; {} is not a csv file", option, source.name));
+  };
+  if (!options.features.empty()) refuse("features");
+  if (!options.drop.empty()) refuse("drop");
+  if (!options.id.empty()) refuse("id");
+  if (!options.one_hot.empty()) refuse("one_hot");
+}
+
+/// The records that can be used, of a table with what it says of its columns.
+Choice used_of(const Source& source, const ReadOptions& options, const Encoding* encoding) {
+  if (source.table && encoding == nullptr)
+    return choose_columns(*source.table, source.target,
+                          {options.features, options.drop, options.one_hot, options.id, options.missing});
+  Choice choice;
+  if (source.table) choice.encoding = *encoding;
+  for (Index i = 0; i < source.n; ++i) {
+    const bool absent =
+        source.table && (source.texts.empty() ? !source.numbers.empty() && std::isnan(at(source.numbers, i))
+                                              : at(source.texts, i).empty());
+    if (!absent) choice.records.push_back(i);
+  }
+  if (const Index left_out = source.n - std::ssize(choice.records); left_out > 0)
+    choice.remarks.push_back(fmt::format("left out: {} without a target", left_out));
+  return choice;
+}
+
+/// A class whose number is written in several ways: 7, 007 and 7.0.
+void say_spellings(const Source& source, const Classes& classes, const std::vector<Index>& used,
+                   std::vector<std::string>& remarks) {
+  const Column& column = source.table->columns[static_cast<std::size_t>(*source.target)];
+  std::vector<std::set<std::string>> spellings(classes.names.size());
+  for (const Index i : used)
+    spellings[static_cast<std::size_t>(at(classes.of, i))].insert(std::string(column.cells[i]));
+  for (std::size_t k = 0; k < spellings.size(); ++k)
+    if (spellings[k].size() > 1)
+      remarks.push_back(
+          fmt::format("class {} is written {}", classes.names[k], fmt::join(spellings[k], ", ")));
+}
+
+Standardization standardization_of(const Dataset& data, const Source& source, const ReadOptions& options) {
+  const bool automatic = options.standardize == "auto";
+  if (options.d > 0) {  // the coordinates of a subspace are no columns
+    if (!automatic && options.standardize != "no")
+      throw std::invalid_argument("read_dataset: `standardize` and `d` exclude each other");
+    return standardization(data.X, "no", options.bias.value_or(0));
+  }
+  auto made = standardization(data.X, automatic ? source.standardize : options.standardize,
+                              options.bias.value_or(source.bias));
+  made.automatic = automatic && !options.bias;
+  return made;
+}
+
 }  // namespace
 
-Dataset select(const Source& source, const ReadOptions& options) {
+Dataset select(const Source& source, const ReadOptions& options, const Encoding* encoding) {
   check_options(options);
   if (source.n < 1 || source.d < 1)
     throw DataError(fmt::format("{}: {} records of {} numbers; expected at least one of each", source.name,
                                 source.n, source.d));
-  check_finite(source);
+  check_no_table_options(source, options);
   Dataset data;
   data.name = source.name;
-  data.task = task_of(source, options);
   data.digest = source.digest;
   data.feature_names = source.feature_names;
   data.target_name = source.target_name;
+  Choice choice = used_of(source, options, encoding);
+  data.encoding = choice.encoding;
+  data.remarks = std::move(choice.remarks);
+  const std::vector<Index> used = std::move(choice.records);
+  check_finite(source, used);
+  data.task = task_of(source, used, options);
   Classes classes;
-  if (data.task == Task::classification)
-    classes = source.texts.empty() ? classes_of(source.numbers) : classes_of(source.texts);
+  if (data.task == Task::classification) {
+    classes = source.texts.empty() ? classes_of(source.numbers, used) : classes_of(source.texts, used);
+    if (source.table && source.texts.empty()) say_spellings(source, classes, used, data.remarks);
+  }
   std::vector<Index>& records = data.records;
   if (options.classes.empty()) {
-    records.resize(static_cast<std::size_t>(source.n));
-    std::iota(records.begin(), records.end(), Index{0});
+    records = used;
   } else if (data.task == Task::classification) {
-    records = records_of_classes(source.name, classes.of, classes.names, options.classes);
+    records = records_of_classes(source.name, classes.of, classes.names, options.classes, used);
   } else {
     throw DataError(
         fmt::format("{}: classes {} were asked for, but {}", source.name, fmt::join(options.classes, ", "),
@@ -183,12 +252,21 @@ Dataset select(const Source& source, const ReadOptions& options) {
     throw DataError(fmt::format("{}: has no labels to make {}", data.name, options.labels));
   treat_labels(data.y, data.classes(), options.labels, options.seed);
   data.label_treatment = options.labels;
-  require_memory(8.0 * static_cast<double>(n) * static_cast<double>(source.d),
-                 fmt::format("{}: {} points of {} numbers", source.name, n, source.d),
-                 "keep fewer points with n");
-  data.X = source.points(records);
+  const Index d = source.table ? data.encoding.d() : source.d;
+  require_memory(8.0 * static_cast<double>(n) * static_cast<double>(d),
+                 fmt::format("{}: {} points of {} numbers", source.name, n, d), "keep fewer points with n");
+  if (source.table) {
+    data.X = encode(*source.table, data.encoding, records);
+    if (source.table->header || !data.remarks.empty()) data.feature_names = data.encoding.features();
+    if (choice.id)
+      for (const Index i : records)
+        data.ids.emplace_back(source.table->columns[static_cast<std::size_t>(*choice.id)].cells[i]);
+  } else {
+    data.X = source.points(records);
+  }
   check_dataset(data);
   if (options.d > 0) project(data, options.d, options.seed);
+  if (encoding == nullptr) data.standardization = standardization_of(data, source, options);
   return data;
 }
 
@@ -204,6 +282,8 @@ Source source_of(const Dataset& data) {
   source.target_name = data.target_name;
   source.digest = data.digest;
   source.feature_names = data.feature_names;
+  source.standardize = data.standardization.how;
+  source.bias = data.standardization.lengths;
   if (data.task == Task::regression) source.numbers.assign(data.y.begin(), data.y.end());
   if (data.task == Task::classification) {
     // Classes are sorted again: by value where their names are numbers in that order.

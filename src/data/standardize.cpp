@@ -49,6 +49,7 @@ Standardization standardization(const RowMatrix& X, const std::string& how, doub
     throw std::invalid_argument(fmt::format("read_dataset: bias must be >= 0; got {}", bias));
   Standardization made;
   made.how = how;
+  made.lengths = bias;
   const Index d = X.cols();
   Vector origin = Vector::Zero(d);
   if (how != "no") {
@@ -66,7 +67,8 @@ Standardization standardization(const RowMatrix& X, const std::string& how, doub
   const RowMatrix Z = scaled(X, made);
   double squares = 0;
   for (Index i = 0; i < Z.rows(); ++i)
-    squares += (made.origin.empty() ? Vector(Z.row(i)) : Vector(Z.row(i).transpose() - made.origin.high)).squaredNorm();
+    squares += (made.origin.empty() ? Vector(Z.row(i)) : Vector(Z.row(i).transpose() - made.origin.high))
+                   .squaredNorm();
   const double length = std::sqrt(squares / static_cast<double>(Z.rows()));
   made.bias = std::isfinite(length) && length > 0 ? bias * length : bias;
   if (!made.origin.empty()) {

@@ -21,7 +21,7 @@ constexpr Index kFewRecords = 10;  // of fewer no column is taken for an identif
 
 std::size_t to_size(Index i) { return static_cast<std::size_t>(i); }
 
-std::vector<std::string> names_of(const Table& table) {
+std::vector<std::string> names_of(const DataTable& table) {
   std::vector<std::string> names;
   for (const Column& column : table.columns) names.push_back(column.name);
   return names;
@@ -36,11 +36,12 @@ std::optional<Index> integer(const std::string& text) {
 
 bool named_like_id(const std::string& name) {
   const std::string plain = lowered(name);
-  for (const char* usual : {"id", "index", "idx", "uid", "uuid", "guid", "key", "rownames", "row", "no", "nr"})
+  for (const char* usual :
+       {"id", "index", "idx", "uid", "uuid", "guid", "key", "rownames", "row", "no", "nr"})
     if (plain == usual) return true;
-  return plain.ends_with("_id") || plain.ends_with(" id") || plain.ends_with("-id") || plain.starts_with("id_") ||
-         plain.starts_with("unnamed: ") || (name.size() > 2 && name.ends_with("Id")) ||
-         (name.size() > 2 && name.ends_with("ID"));
+  return plain.ends_with("_id") || plain.ends_with(" id") || plain.ends_with("-id") ||
+         plain.starts_with("id_") || plain.starts_with("unnamed: ") ||
+         (name.size() > 2 && name.ends_with("Id")) || (name.size() > 2 && name.ends_with("ID"));
 }
 
 bool all_different(const Column& column) {
@@ -66,9 +67,9 @@ bool counts(const Column& column) {
 }
 
 /// Why a column says who a record is, not what it is like; empty if it does not.
-std::string identifies(const Table& table, const Column& column) {
+std::string identifies(const DataTable& table, const Column& column) {
   const bool unnamed = table.header && column.name.empty();
-  if (column.is == Cell::text) {
+  if (column.is == CellKind::text) {
     if (column.missing > 0 || table.n() < kFewRecords) return "";
     std::set<std::string_view> seen;
     for (Index i = 0; i < column.cells.size(); ++i) seen.insert(column.cells[i]);
@@ -76,7 +77,7 @@ std::string identifies(const Table& table, const Column& column) {
                ? fmt::format("{} different texts in {} records", seen.size(), table.n())
                : "";
   }
-  if (column.is != Cell::number || !numbers_all(column)) return "";
+  if (column.is != CellKind::number || !numbers_all(column)) return "";
   if (table.n() > 1 && (unnamed || named_like_id(column.name))) return "all its integers differ";
   return column.place == 0 && table.n() >= kFewRecords && counts(column) ? "it counts the records" : "";
 }
@@ -115,7 +116,7 @@ struct Uses {
   std::optional<Index> id;
 };
 
-Uses uses_of(const Table& table, std::optional<Index> target, const TableChoice& choice,
+Uses uses_of(const DataTable& table, std::optional<Index> target, const TableChoice& choice,
              std::vector<std::string>& remarks) {
   Uses uses;
   if (!choice.id.empty()) uses.id = column_of(table, choice.id, "id");
@@ -149,7 +150,7 @@ Uses uses_of(const Table& table, std::optional<Index> target, const TableChoice&
   }
   if (uses.features.empty() && !left_out.empty()) {  // all that there is
     for (Index j = 0; j < std::ssize(table.columns); ++j)
-      if (j != target && table.columns[to_size(j)].is != Cell::text) uses.features.push_back(j);
+      if (j != target && table.columns[to_size(j)].is != CellKind::text) uses.features.push_back(j);
     if (!uses.features.empty()) {
       uses.id.reset();
       return uses;
@@ -165,13 +166,13 @@ std::string Column::called() const {
   return name.empty() ? fmt::format("column {}", place) : fmt::format("column {} ('{}')", place, name);
 }
 
-std::string Table::where(Index record, const Column& column) const {
-  const std::string place = lines.empty() ? fmt::format("record {}", record)
-                                          : fmt::format("line {}", lines[to_size(record)]);
+std::string DataTable::where(Index record, const Column& column) const {
+  const std::string place =
+      lines.empty() ? fmt::format("record {}", record) : fmt::format("line {}", lines[to_size(record)]);
   return fmt::format("{}: {}: {}", name, place, column.called());
 }
 
-Index column_of(const Table& table, const std::string& wanted, const std::string& option) {
+Index column_of(const DataTable& table, const std::string& wanted, const std::string& option) {
   const auto count = std::ssize(table.columns);
   const auto called = [&](const Column& column) { return table.header && column.name == wanted; };
   const auto found = std::ranges::find_if(table.columns, called);
@@ -183,9 +184,10 @@ Index column_of(const Table& table, const std::string& wanted, const std::string
   }
   const auto number = integer(wanted);
   if (number && *number < count && *number >= -count) return *number < 0 ? *number + count : *number;
-  throw DataError(fmt::format(
-      "{}: no {} column '{}'; expected a name or a 0-based number; the file has {} columns{}", table.name, option,
-      wanted, count, table.header ? fmt::format(": {}", fmt::join(names_of(table), ", ")) : " and no header"));
+  throw DataError(
+      fmt::format("{}: no {} column '{}'; expected a name or a 0-based number; the file has {} columns{}",
+                  table.name, option, wanted, count,
+                  table.header ? fmt::format(": {}", fmt::join(names_of(table), ", ")) : " and no header"));
 }
 
 Index Encoding::d() const { return std::ssize(features()); }
@@ -206,7 +208,7 @@ std::vector<std::string> Encoding::features() const {
   return names;
 }
 
-Choice choose_columns(const Table& table, std::optional<Index> target, const TableChoice& choice) {
+Choice choose_columns(const DataTable& table, std::optional<Index> target, const TableChoice& choice) {
   if (choice.missing != "median" && choice.missing != "drop" && choice.missing != "error")
     throw std::invalid_argument(
         fmt::format("read_dataset: missing must be median, drop or error; got '{}'", choice.missing));
@@ -214,7 +216,8 @@ Choice choose_columns(const Table& table, std::optional<Index> target, const Tab
   const Uses uses = uses_of(table, target, choice, made.remarks);
   made.id = uses.id;
   if (uses.features.empty())
-    throw DataError(fmt::format("{}: no column is left for features; `features=all` takes all of them", table.name));
+    throw DataError(
+        fmt::format("{}: no column is left for features; `features=all` takes all of them", table.name));
   if (target) made.encoding.target = table.columns[to_size(*target)].name;
   std::set<Index> forced;
   for (const std::string& name : choice.categories) forced.insert(column_of(table, name, "one_hot"));
@@ -223,8 +226,8 @@ Choice choose_columns(const Table& table, std::optional<Index> target, const Tab
   for (Index i = 0; i < table.n(); ++i) {
     const auto absent = [&](Index j) {
       const Column& column = table.columns[to_size(j)];
-      return column.missing > 0 && (column.numbers.empty() ? is_missing(column.cells[i])
-                                                           : std::isnan(column.numbers[to_size(i)]));
+      return column.missing > 0 &&
+             (column.numbers.empty() ? is_missing(column.cells[i]) : std::isnan(column.numbers[to_size(i)]));
     };
     if (target && absent(*target)) {
       if (choice.missing == "error")
@@ -237,26 +240,28 @@ Choice choose_columns(const Table& table, std::optional<Index> target, const Tab
     const auto hole = std::ranges::find_if(uses.features, absent);
     if (hole != uses.features.end() && choice.missing != "median") {
       if (choice.missing == "error")
-        throw DataError(fmt::format("{}: missing value '{}'; fill it in, remove the record, or say `missing=median`",
-                                    table.where(i, table.columns[to_size(*hole)]),
-                                    table.columns[to_size(*hole)].cells[i]));
+        throw DataError(fmt::format(
+            "{}: missing value '{}'; fill it in, remove the record, or say `missing=median`",
+            table.where(i, table.columns[to_size(*hole)]), table.columns[to_size(*hole)].cells[i]));
       ++dropped;
       continue;
     }
     made.records.push_back(i);
   }
   if (without_target > 0)
-    made.remarks.push_back(fmt::format("left out: {} without a target", plural(without_target, "record", "records")));
+    made.remarks.push_back(
+        fmt::format("left out: {} without a target", plural(without_target, "record", "records")));
   if (dropped > 0)
-    made.remarks.push_back(fmt::format("left out: {} with missing cells", plural(dropped, "record", "records")));
+    made.remarks.push_back(
+        fmt::format("left out: {} with missing cells", plural(dropped, "record", "records")));
   if (made.records.empty()) throw DataError(fmt::format("{}: no record is left", table.name));
 
   for (const Index j : uses.features) {
     const Column& column = table.columns[to_size(j)];
     Input input{.name = column.name, .place = column.place, .is = column.is};
     const Index missing = missing_in(column, made.records);
-    if (column.is == Cell::text || forced.contains(j)) {
-      input.is = Cell::text;
+    if (column.is == CellKind::text || forced.contains(j)) {
+      input.is = CellKind::text;
       input.categories = categories_of(column, made.records);
       if (input.categories.empty()) input.categories = {""};
       input.flag = missing > 0;
@@ -264,14 +269,15 @@ Choice choose_columns(const Table& table, std::optional<Index> target, const Tab
       input.fill = missing > 0 ? median_of(column, made.records) : 0;
       input.flag = missing > 0;
     }
-    if (input.is == Cell::text)
-      made.remarks.push_back(fmt::format("categories: {}, {}{}", column.called(),
-                                         plural(std::ssize(input.categories), "indicator", "indicators"),
-                                         missing > 0 ? fmt::format(" and a flag of {} missing", missing) : ""));
+    if (input.is == CellKind::text)
+      made.remarks.push_back(
+          fmt::format("categories: {}, {}{}", column.called(),
+                      plural(std::ssize(input.categories), "indicator", "indicators"),
+                      missing > 0 ? fmt::format(" and a flag of {} missing", missing) : ""));
     else if (missing > 0)
       made.remarks.push_back(fmt::format("filled: {}, {} by the median {} and a flag", column.called(),
                                          plural(missing, "cell", "cells"), input.fill));
-    else if (column.is != Cell::number)
+    else if (column.is != CellKind::number)
       made.remarks.push_back(fmt::format("read: {} as {}", column.called(), name(column.is)));
     made.encoding.inputs.push_back(std::move(input));
   }
@@ -281,7 +287,7 @@ Choice choose_columns(const Table& table, std::optional<Index> target, const Tab
 namespace {
 
 /// Where each input stands in another table.
-std::vector<const Column*> find_inputs(const Table& table, const Encoding& encoding) {
+std::vector<const Column*> find_inputs(const DataTable& table, const Encoding& encoding) {
   std::vector<const Column*> found;
   std::vector<std::string> absent;
   for (const Input& input : encoding.inputs) {
@@ -297,33 +303,34 @@ std::vector<const Column*> find_inputs(const Table& table, const Encoding& encod
   }
   if (!absent.empty())
     throw DataError(fmt::format("{}: the model needs {} that {} not there: {}; there are {}", table.name,
-                                absent.size() == 1 ? "a column" : "columns", absent.size() == 1 ? "is" : "are",
-                                fmt::join(absent, ", "),
+                                absent.size() == 1 ? "a column" : "columns",
+                                absent.size() == 1 ? "is" : "are", fmt::join(absent, ", "),
                                 table.header ? fmt::format("{}", fmt::join(names_of(table), ", "))
                                              : plural(std::ssize(table.columns), "column", "columns")));
   return found;
 }
 
 /// The number in a cell; NaN where it is missing.
-double number_in(const Table& table, const Column& column, Index i, Cell is) {
+double number_in(const DataTable& table, const Column& column, Index i, CellKind is) {
   if (column.is == is) return column.numbers[to_size(i)];
   const std::string_view cell = column.cells[i];
   if (is_missing_number(cell)) return std::numeric_limits<double>::quiet_NaN();
   if (const auto value = value_of(cell, is)) return *value;
-  throw DataError(fmt::format("{}: found '{}', expected a {} as in the data of the model", table.where(i, column),
-                              cell.substr(0, 80), name(is)));
+  throw DataError(fmt::format("{}: found '{}', expected a {} as in the data of the model",
+                              table.where(i, column), cell.substr(0, 80), name(is)));
 }
 
 }  // namespace
 
-RowMatrix encode(const Table& table, const Encoding& encoding, const std::vector<Index>& records) {
+RowMatrix encode(const DataTable& table, const Encoding& encoding, const std::vector<Index>& records) {
   const std::vector<const Column*> columns = find_inputs(table, encoding);
   RowMatrix X = RowMatrix::Zero(std::ssize(records), encoding.d());
   Index at = 0;
   for (std::size_t k = 0; k < columns.size(); ++k) {
     const Input& input = encoding.inputs[k];
     const Column& column = *columns[k];
-    const auto wide = input.categories.size() == 2 ? Index{1} : std::max(Index{1}, std::ssize(input.categories));
+    const auto wide =
+        input.categories.size() == 2 ? Index{1} : std::max(Index{1}, std::ssize(input.categories));
     for (Index row = 0; row < X.rows(); ++row) {
       const Index i = records[to_size(row)];
       bool missing = false;

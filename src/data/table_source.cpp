@@ -15,20 +15,20 @@ namespace {
 
 /// Integers beyond 2^53 are names: as doubles some of them are the same.
 bool are_names(const Column& column) {
-  return column.is == Cell::number && std::ranges::any_of(column.numbers, [](double x) {
+  return column.is == CellKind::number && std::ranges::any_of(column.numbers, [](double x) {
            return x == std::floor(x) && std::abs(x) >= 0x1p53 && std::abs(x) < 0x1p70;
          });
 }
 
 void set_targets(Source& source, const Column& column, const std::string& task) {
   source.target_name = column.called();
-  const bool numbers = column.is != Cell::text && column.is != Cell::truth;
+  const bool numbers = column.is != CellKind::text && column.is != CellKind::truth;
   if (numbers && (task == "regression" || !are_names(column))) {
     source.numbers = column.numbers;
-    if (column.is == Cell::date) source.task = Task::regression;
+    if (column.is == CellKind::date) source.task = Task::regression;
     return;
   }
-  if (column.is == Cell::truth && task == "regression") {
+  if (column.is == CellKind::truth && task == "regression") {
     source.numbers = column.numbers;
     return;
   }
@@ -40,7 +40,7 @@ void set_targets(Source& source, const Column& column, const std::string& task) 
 
 }  // namespace
 
-std::optional<Index> target_of(const Table& table, const std::string& target) {
+std::optional<Index> target_of(const DataTable& table, const std::string& target) {
   if (target == "none") return {};
   if (!target.empty()) return column_of(table, target, "target");
   for (const char* usual : {"label", "target", "class", "y"}) {
@@ -48,15 +48,15 @@ std::optional<Index> target_of(const Table& table, const std::string& target) {
     const auto found = std::ranges::find_if(table.columns, matches);
     if (found == table.columns.end()) continue;
     if (std::find_if(found + 1, table.columns.end(), matches) != table.columns.end())
-      throw DataError(
-          fmt::format("{}: more than one column is called '{}'; give the target by its 0-based number: `target={}`",
-                      table.name, found->name, found - table.columns.begin()));
+      throw DataError(fmt::format(
+          "{}: more than one column is called '{}'; give the target by its 0-based number: `target={}`",
+          table.name, found->name, found - table.columns.begin()));
     return found - table.columns.begin();
   }
   return {};
 }
 
-Source source_of(Table table, const ReadOptions& options) {
+Source source_of(DataTable table, const ReadOptions& options) {
   Source source;
   source.n = table.n();
   source.target = target_of(table, options.target);
@@ -65,19 +65,22 @@ Source source_of(Table table, const ReadOptions& options) {
   if (source.target)
     set_targets(source, table.columns[static_cast<std::size_t>(*source.target)], options.task);
   source.d = static_cast<Index>(table.columns.size()) - (source.target ? 1 : 0);
-  source.table = std::make_shared<const Table>(std::move(table));
+  source.table = std::make_shared<const DataTable>(std::move(table));
+  source.standardize = "yes";
+  source.bias = 1;
   return source;
 }
 
-Source plain_source_of(Table table, const ReadOptions& options) {
+Source plain_source_of(DataTable table, const ReadOptions& options) {
   Source source = source_of(std::move(table), options);
   Choice choice = choose_columns(*source.table, source.target, {.features = "all", .missing = "error"});
   source.feature_names = choice.encoding.features();
-  source.points = [table = source.table, encoding = std::move(choice.encoding)](const std::vector<Index>& records) {
-    return encode(*table, encoding, records);
-  };
+  source.points = [table = source.table, encoding = std::move(choice.encoding)](
+                      const std::vector<Index>& records) { return encode(*table, encoding, records); };
   source.table.reset();
   source.target.reset();
+  source.standardize = "no";
+  source.bias = 0;
   return source;
 }
 

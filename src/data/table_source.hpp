@@ -7,12 +7,12 @@
 namespace zeroloss::internal {
 
 /// The column of targets: `target` of the options, or label, target, class or y; nothing for "none".
-std::optional<Index> target_of(const Table& table, const std::string& target);
+std::optional<Index> target_of(const DataTable& table, const std::string& target);
 
 /// A table as people bring it: select() decides what of it is used.
-Source source_of(Table table, const ReadOptions& options);
+Source source_of(DataTable table, const ReadOptions& options);
 
 /// A table of numbers as it is, for a named set.
-Source plain_source_of(Table table, const ReadOptions& options);
+Source plain_source_of(DataTable table, const ReadOptions& options);
 
 }  // namespace zeroloss::internal

@@ -40,6 +40,7 @@ Memorizer draw_first_layer(const Memory& memory, const Origin& origin, Index k) 
   network.precision = memory.options.precision;
   network.task = memory.Y == nullptr ? Task::classification : Task::regression;
   if (memory.Y == nullptr) network.class_names = memory.data.class_names;
+  network.encoding = memory.data.encoding;
   network.A_0.resize(k, memory.data.d());
   Random weights(memory.options.seed, Stream::memorizer, kFirstLayer);
   for (double& a : network.A_0.reshaped<Eigen::RowMajor>()) a = stored(factor * weights.normal(), single);

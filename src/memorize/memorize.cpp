@@ -206,6 +206,8 @@ bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress&
 
 MemorizeResult memorize(const Dataset& data, const Matrix* Y, const MemorizeOptions& options,
                         Progress& progress) {
+  if (!data.standardization.empty() && !data.standardization.automatic)
+    throw std::invalid_argument("memorize: points are taken as they are: leave out `standardize` and `bias`");
   Memory memory{data, Y, options, Y == nullptr ? data.classes() : Y->cols()};
   if (Y != nullptr) memory.largest_target = lengths(*Y).maxCoeff();
   require_in_range(data, options.precision, memory.largest_target, "targets");

@@ -32,6 +32,8 @@ std::string problem(const Memorizer& network) {
   for (const auto* b : {&network.b_0, &network.s, &network.s_out})
     if (!b->allFinite()) return "weights that are not finite";
   if (network.task == Task::none) return "a network without a task";
+  if (!network.encoding.empty() && network.encoding.d() != network.d())
+    return fmt::format("columns that make {} features; expected {}", network.encoding.d(), network.d());
   if (const std::string what = names_problem(network.task, network.class_names, 1); !what.empty())
     return what;
   if (network.task == Task::classification && std::ssize(network.class_names) != r)
@@ -45,7 +47,9 @@ void check(const char* who, const Memorizer& network) {
 }
 
 Metadata metadata_of(const Memorizer& network, const Metadata& extra) {
-  return model_metadata(kKind, network.precision, network.task, network.class_names, {}, extra);
+  return model_metadata(
+      kKind, network.precision, network.task, network.class_names,
+      network.encoding.empty() ? Metadata{} : Metadata{{"columns", encoding_text(network.encoding)}}, extra);
 }
 
 template <class T>
@@ -161,6 +165,7 @@ Memorizer load_memorizer(const std::filesystem::path& path) {
   network.precision = file.single() ? "float32" : "float64";
   network.task = file.task();
   network.class_names = file.class_names();
+  network.encoding = file.encoding();
   file.single() ? read<float>(file, network) : read<double>(file, network);
   if (const std::string what = problem(network); !what.empty()) throw file.damaged(what);
   return network;

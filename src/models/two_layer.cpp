@@ -17,7 +17,8 @@ Model model_of(std::shared_ptr<const Network> network, const Metadata& extra) {
           .outputs = [network](const auto& X, const Progress& p) { return predict(*network, X, p); },
           .classes = predicted_classes,
           .export_onnx = [network, extra](const auto& path) { export_onnx(path, *network, extra); },
-          .signature = fmt::format("x [batch, {}] {} -> y [batch, {}]{}", it.d(), it.precision,
+          .encoding = it.encoding,
+          .signature = fmt::format("x [batch, {}] {} -> y [batch, {}]{}", it.features(), it.precision,
                                    it.outputs.size(), label_of(it.task)),
           .network = network};
 }

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <tuple>
 
+#include "core/parse.hpp"
 #include "data/model_file.hpp"
 #include "kernel/activations/list.hpp"
 #include "zeroloss/core/error.hpp"
@@ -43,6 +45,18 @@ std::string problem(const Network& network) {
     return fmt::format("mean of {} and {} values; expected {}", high.size(), low.size(), network.d());
   if (!high.allFinite() || !low.allFinite()) return "a mean that is not finite";
   if (high + low != high) return "a mean whose high part is not that of the sum, rounded to double";
+  const auto& [scale, bias] = std::tie(network.standardization.scale, network.standardization.bias);
+  if (!(bias >= 0) || !std::isfinite(bias)) return "a constant that is not finite";
+  if (network.features() < 1 || (scale.size() != 0 && scale.size() != network.features()))
+    return fmt::format("{} scales; expected {}", scale.size(), network.features());
+  const auto power_of_two = [](double s) {
+    int e = 0;
+    return std::isnormal(s) && std::frexp(s, &e) == 0.5;
+  };
+  if (!std::ranges::all_of(scale, power_of_two)) return "a scale that is no power of two";
+  if (!network.encoding.empty() && network.encoding.d() != network.features())
+    return fmt::format("columns that make {} features; expected {}", network.encoding.d(),
+                       network.features());
 
   const auto& names = network.class_names;
   const bool classes = network.task == Task::classification;
@@ -54,11 +68,12 @@ std::string problem(const Network& network) {
 }
 
 Metadata metadata_of(const Network& network, const Metadata& extra) {
-  return model_metadata(kKind, network.precision, network.task, network.class_names,
-                        {{"activation", network.activation},
-                         {"scaling", network.scaling},
-                         {"normalize", network.normalize ? "true" : "false"}},
-                        extra);
+  Metadata own{{"activation", network.activation},
+               {"scaling", network.scaling},
+               {"normalize", network.normalize ? "true" : "false"}};
+  if (network.standardization.bias != 0) own["bias"] = fmt::format("{}", network.standardization.bias);
+  if (!network.encoding.empty()) own["columns"] = encoding_text(network.encoding);
+  return model_metadata(kKind, network.precision, network.task, network.class_names, own, extra);
 }
 
 void check(const char* who, const Network& network) {
@@ -137,7 +152,13 @@ OnnxModel graph_of(const Network& network, Metadata& metadata) {
   const auto constant = [&](const char* name, const std::vector<Index>& shape, const auto& numbers) {
     return model.constant(view_of(name, shape, numbers.data()));
   };
-  std::string x = model.input("x", dtype, {-1, d});
+  std::string x = model.input("x", dtype, {-1, network.features()});
+  if (const Vector& scale = network.standardization.scale; scale.size() > 0) {
+    const Eigen::Vector<T, Eigen::Dynamic> powers = scale.cast<T>();
+    x = model.node("Mul", {x, constant("scale", {scale.size()}, powers)}, {}, "scaled");
+  }
+  if (const double bias = network.standardization.bias; bias != 0)
+    x = model.node("Pad", {x, model.axes({0, 0, 0, 1}), model.scalar(bias, dtype)}, {}, "with_constant");
   if (!network.center.empty()) {  // in two parts, of T's own precision
     const auto& [high, low] = network.center;
     const Eigen::Vector<T, Eigen::Dynamic> mean = high.cast<T>();
@@ -200,6 +221,8 @@ void save_model(const std::filesystem::path& path, const Network& network, const
     tensors.push_back(view_of("mean", {d}, network.center.high.data()));
     tensors.push_back(view_of("mean_low", {d}, network.center.low.data()));
   }
+  if (const Vector& scale = network.standardization.scale; scale.size() > 0)
+    tensors.push_back(view_of("scale", {scale.size()}, scale.data()));
   write_tensors(path, tensors, metadata_of(network, extra));
 }
 
@@ -224,6 +247,11 @@ Network load_model(const std::filesystem::path& path) {
     network.center.low =
         parts.has("mean_low") ? vector("mean_low") : Vector::Zero(network.center.high.size());
   }
+  network.standardization.origin = network.center;
+  if (parts.has("scale")) network.standardization.scale = vector("scale");
+  if (parts.says("bias"))
+    network.standardization.bias = parsed_number(parts.text("bias")).value_or(std::nan(""));
+  network.encoding = parts.encoding();
   if (const std::string what = problem(network); !what.empty()) throw parts.damaged(what);
   return network;
 }

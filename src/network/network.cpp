@@ -78,10 +78,11 @@ Matrix predict(const Network& network, const Eigen::Ref<const RowMatrix>& X, con
   Dataset points;
   points.X = X;
   points.name = "predict";
-  if (X.cols() != network.d())
+  if (X.cols() != network.features())
     throw DataError(fmt::format("predict: points have {} features; the network was trained on {}", X.cols(),
-                                network.d()));
+                                network.features()));
   check_dataset(points);
+  if (!network.standardization.empty()) points.X = scaled(X, network.standardization);
   if (network.normalize)
     normalize_rows(points, network.center);
   else

@@ -36,16 +36,33 @@ void find_equations(const UnitPoints& unit, TrainingSet& set) {
 
 UnitPoints unit_points(const Dataset& data, bool center, bool normalize) {
   check_dataset(data);
-  UnitPoints unit{data, {}, {}};
+  UnitPoints unit{data, {}, {}, {}};
+  if (normalize || !data.standardization.automatic) unit.standardization = data.standardization;
+  const Standardization& standard = unit.standardization;
+  if (!standard.empty() && !normalize)
+    throw std::invalid_argument(
+        "points that are not normalised are taken as they are: leave out `standardize` and `bias`");
+  unit.data.X = exact_points(data, standard);
+  if (standard.bias != 0 && !unit.data.feature_names.empty())
+    unit.data.feature_names.emplace_back("constant");
   if (unit.data.records.empty()) {  // made by hand: rows are their own records
     unit.data.records.resize(static_cast<std::size_t>(data.n()));
     std::iota(unit.data.records.begin(), unit.data.records.end(), Index{0});
   }
-  if (center) unit.center = mean_point(data.X);
+  const RowMatrix X = unit.data.X;
+  unit.center = standard.origin;
+  if (center && unit.center.empty()) {
+    unit.center = mean_point(X);
+    if (standard.bias != 0) unit.center.high(X.cols() - 1) = unit.center.low(X.cols() - 1) = 0;
+  }
   if (!normalize) check_unit_rows(unit.data, unit.center);
   normalize_rows(unit.data, unit.center);
-  unit.coincide = coincidences(unit.data.X, data.X, unit.center);
+  unit.coincide = coincidences(unit.data.X, X, unit.center);
   return unit;
+}
+
+RowMatrix exact_points(const Dataset& data, const Standardization& standardization) {
+  return standardization.empty() ? data.X : scaled(data.X, standardization);
 }
 
 bool labels_agree(const Dataset& data, const std::vector<Index>& rows) {
@@ -76,7 +93,11 @@ std::optional<SamplePair> nearest(const UnitPoints& unit) {
 
 TrainingSet training_set(const Dataset& data, bool center, bool normalize) {
   if (data.task == Task::none)
-    throw DataError(fmt::format("{}: fit needs targets; none were found (target)", data.name));
+    throw DataError(fmt::format("{}: fit needs targets; none were found: {}", data.name,
+                                data.encoding.empty() ? "add labels"
+                                : data.encoding.inputs.back().is == CellKind::text
+                                    ? "the last column is text; say `target=-1`"
+                                    : "name a column with `target`"));
   UnitPoints unit = unit_points(data, center, normalize);
   TrainingSet set;
   set.conflicts = conflicting_samples(unit);
@@ -85,6 +106,7 @@ TrainingSet training_set(const Dataset& data, bool center, bool normalize) {
   set.n_distinct = std::ssize(unit.coincide.distinct);
   set.points = std::move(unit.data);
   set.center = std::move(unit.center);
+  set.standardization = std::move(unit.standardization);
   set.Y = targets(set.points);
   for (Index c = 0; c < set.Y.cols(); ++c)
     if (const double norm = norm_above(set.Y.col(c)); norm != 0 && !(norm > 1e-140 && norm < 1e140))

@@ -13,8 +13,12 @@ namespace zeroloss::internal {
 struct UnitPoints {
   Dataset data;   ///< unit rows, within unit_row_error(d) of the points; `records` filled in
   Center center;  ///< c; empty if nothing is subtracted
+  Standardization standardization;  ///< x is what this makes of the data; empty: the data as they are
   Coincidences coincide;
 };
+
+/// The points x, exactly.
+RowMatrix exact_points(const Dataset& data, const Standardization& standardization);
 
 /// Throws DataError for bad data and, without normalisation, for a row whose length is off 1 by more than
 /// 1e-12.
@@ -33,8 +37,9 @@ std::optional<SamplePair> nearest(const UnitPoints& points);
 /// What is trained on: every sample; and what is to be proved: an equation for each distinct point.
 struct TrainingSet {
   Dataset points;
-  Matrix Y;       ///< targets, a column an output
-  Center center;  ///< what was subtracted; empty if nothing was
+  Matrix Y;                         ///< targets, a column an output
+  Center center;                    ///< what was subtracted; empty if nothing was
+  Standardization standardization;  ///< and what was done before
   std::vector<std::vector<Sample>>
       conflicts;                      ///< equal points with different labels; a row a label is distinct
   std::vector<Index> distinct;        ///< rows of points, ascending; empty if all are

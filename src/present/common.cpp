@@ -44,7 +44,15 @@ std::string heading(const Dataset& data, bool normalize, bool center) {
     if (data.classes() <= 12) text += fmt::format(" ({})", fmt::join(data.class_names, ", "));
   }
   if (data.label_treatment != "given") text += fmt::format("; labels: {}", data.label_treatment);
+  const Standardization& s = data.standardization;
+  if (!s.empty() && (normalize || !s.automatic)) {
+    if (s.how != "no")
+      text += s.how == "yes" ? "; columns standardised" : fmt::format("; columns standardised ({})", s.how);
+    if (s.bias != 0) text += fmt::format("; constant {:.3g} appended", s.bias);
+    center = center && s.origin.empty();
+  }
   if (normalize) text += center ? "; centred, rows of unit length" : "; rows of unit length";
+  for (const std::string& remark : data.remarks) text += "\n  " + remark;
   return text;
 }
 
@@ -52,6 +60,9 @@ std::string manifest(const char* kind, const std::vector<std::string>& arguments
                      const Dataset& data, const ReadOptions& read, double seconds) {
   Json described{{"name", data.name}, {"digest", told(data.digest)}};
   tell(described, read);
+  if (!data.standardization.empty()) described["standardization"] = told(data.standardization);
+  if (!data.encoding.empty()) described["columns"] = Json::parse(encoding_text(data.encoding));
+  if (!data.remarks.empty()) described["remarks"] = data.remarks;
   return manifest(kind, arguments, options, described, seconds);
 }
 

@@ -232,6 +232,7 @@ internal::TrialMaker::TrialMaker(const std::string& source, const Dataset* data,
   if (data != nullptr) real_ = source_of(*data);
   if (real_ || is_generated(source)) return;
   real_ = open_source(source, options.read);
+  if (real_->table) return;  // in memory
   std::vector<Index> all(static_cast<std::size_t>(real_->n));
   std::iota(all.begin(), all.end(), Index{0});
   require_memory(8.0 * static_cast<double>(real_->n) * static_cast<double>(real_->d), source,

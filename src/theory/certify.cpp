@@ -342,7 +342,7 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   result.center = unit.center;
   result.n_distinct = std::ssize(unit.coincide.distinct);
   require_kernel_memory(result.n_distinct, std::max<Index>(data.classes(), 1));
-  const std::string vanishes = why_zero(unit, data.X, phi);
+  const std::string vanishes = why_zero(unit, exact_points(data, unit.standardization), phi);
   const Samples all = all_samples(unit, result);
   Dataset points = std::move(unit.data);
   keep(points, unit.coincide.distinct);

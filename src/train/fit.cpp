@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/field_json.hpp"
 #include "core/field_text.hpp"
 #include "network/prepare.hpp"
 #include "train/combine.hpp"
@@ -42,9 +43,11 @@ void require_training_memory(const FitOptions& options, Space space, Index n, In
 
 // What decides the course of a run: a checkpoint of another one is refused.
 // Proofs are about the data as given, not about the unit rows made of them.
-Checkpoint::Identity identity(const FitOptions& o, const RowMatrix& X, const Matrix& Y) {
+Checkpoint::Identity identity(const FitOptions& o, const RowMatrix& X, const Standardization& standard,
+                              const Matrix& Y) {
   Checkpoint::Identity parts{{"data (SHA-256 of the points and targets)", points_digest(X, Y)},
                              {"proofs about", "exact points"}};
+  if (!standard.empty()) parts.emplace_back("standardization", told(standard).dump());
   fields(o, [&](const Field& field, const auto& value) {
     if (field.course) parts.emplace_back(field.name, text_of(value));
   });
@@ -155,8 +158,8 @@ FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) 
   result.n_distinct = set.n_distinct;
   result.conflicts = std::move(set.conflicts);
   result.nearest = std::move(set.nearest);
-  result.network = {options.activation, options.scaling, options.precision, {}, set.center, true,
-                    data.task,          data.class_names};
+  result.network = {options.activation, options.scaling,  options.precision,   {},           set.center, true,
+                    data.task,          data.class_names, set.standardization, data.encoding};
   if (options.batch > X.rows())
     throw std::invalid_argument(fmt::format("fit: batch {} exceeds {} points", options.batch, X.rows()));
 
@@ -169,7 +172,8 @@ FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) 
   else
     run.points64 = points<double>(X, space);
 
-  Checkpoint checkpoint(options.checkpoint, options.checkpoint_every_s, identity(options, data.X, Y));
+  Checkpoint checkpoint(options.checkpoint, options.checkpoint_every_s,
+                        identity(options, data.X, set.standardization, Y));
   RunState state = options.resume ? checkpoint.load() : RunState{};
   for (auto c = static_cast<Index>(state.finished.size()); c < Y.cols(); ++c) {
     const std::string label = Y.cols() > 1 ? data.class_names[static_cast<std::size_t>(c)] : "";

@@ -61,12 +61,12 @@ TEST_F(Command, RefusesDataItCannotRead) {
   refused({"certify", path("absent.csv")}, {"absent.csv"});
   refused({"certify", "digitz"}, {"digitz"});
   refused({"certify", "sphere:n=10"}, {"sphere:n="});
-  refused({"certify", write("text.csv", "a,b\n1,x\n")}, {"text.csv"});
+  refused({"certify", write("text.csv", "a,b\n1,inf\n")}, {"text.csv"});
 }
 
 // The library marks what it advises; here it is a flag or a command.
 TEST_F(Command, AdvisesInFlags) {
-  refused({"certify", write("text.csv", "5.1,x\n4.9,y\n")}, {"say --target 1)"});
+  refused({"fit", write("text.csv", "5.1,x\n4.9,y\n")}, {"the last column is text", "--target -1\n"});
   refused({"sweep", "sphere:d=3"}, {"the number of points is missing: add --n\n"});
   refused({"certify", "mnist", "--cache", path("none")}, {"get it with: zeroloss data get mnist\n"});
   refused({"certify", "sphere:n=9,d=3", "--out", path("")}, {"choose another --out or remove it"});

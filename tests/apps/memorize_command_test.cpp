@@ -67,7 +67,7 @@ TEST_F(MemorizeCommand, JsonHasEveryKey) {
   ASSERT_EQ(json["tried"].size(), 1u);
   EXPECT_EQ(keys(json["tried"][0]), (Keys{"hidden", "first_layer", "correct", "min_margin"}));
   ASSERT_FALSE(json["closest"].empty());
-  EXPECT_EQ(keys(json["closest"][0]), (Keys{"sample", "label"}));
+  EXPECT_EQ(keys(json["closest"][0]), (Keys{"sample", "label", "id"}));
   EXPECT_LT(json["max_error"], 1e-6);
 }
 

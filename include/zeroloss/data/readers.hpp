@@ -17,14 +17,16 @@ struct Source {
   std::string name;    ///< what the user called it
   Index n = 0, d = 0;  ///< records in the source and numbers in each
   std::function<RowMatrix(const std::vector<Index>& records)>
-      points;                              ///< the points of these records, in this order
-  std::vector<double> numbers;             ///< n targets as numbers, or
-  std::vector<std::string> texts;          ///< n targets as text; both empty: no targets
-  Task task = Task::none;                  ///< what "auto" means; none: told from the values
-  std::string target_name, digest;         ///< as in Dataset
-  std::vector<std::string> feature_names;  ///< d names, or empty
-  std::shared_ptr<const Table> table{};    ///< of which select() makes points; then `points` is empty
-  std::optional<Index> target{};           ///< the table's column of targets
+      points;                                ///< the points of these records, in this order
+  std::vector<double> numbers;               ///< n targets as numbers, or
+  std::vector<std::string> texts;            ///< n targets as text; both empty: no targets
+  Task task = Task::none;                    ///< what "auto" means; none: told from the values
+  std::string target_name, digest;           ///< as in Dataset
+  std::vector<std::string> feature_names;    ///< d names, or empty
+  std::shared_ptr<const DataTable> table{};  ///< of which select() makes points; then `points` is empty
+  std::optional<Index> target{};             ///< the table's column of targets
+  std::string standardize = "no";            ///< what "auto" means
+  double bias = 0;                           ///< what is appended if nobody asked
 };
 
 /// Opens what read_dataset reads; select() then decides what is kept. Throws like read_dataset.

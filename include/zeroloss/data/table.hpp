@@ -32,7 +32,7 @@ class Cells {
 };
 
 /// What the cells of a column are, all but those that are missing.
-enum class Cell {
+enum class CellKind {
   number,         ///< 1.5e3
   amount,         ///< $1,234.50, 12 %: read without the signs and the commas
   decimal_comma,  ///< 1,5
@@ -40,7 +40,7 @@ enum class Cell {
   date,           ///< 2020-01-31, 2020/01/31 13:59:59: days since 1970-01-01
   text
 };
-std::string name(Cell cell);  ///< as it is spelled here, _ as a space
+std::string name(CellKind cell);  ///< as it is spelled here, _ as a space
 
 struct Column {
   std::string name{};  ///< "" without one
@@ -48,7 +48,7 @@ struct Column {
   Cells cells{};       ///< as they were written, without spaces around
 
   // What read_cells finds:
-  Cell is = Cell::number;
+  CellKind is = CellKind::number;
   std::vector<double> numbers{};  ///< of each cell, NaN where it is missing; empty if text
   Index missing = 0;              ///< cells: empty, NA, NaN, ?, ..
 
@@ -56,7 +56,7 @@ struct Column {
   std::string called() const;
 };
 
-struct Table {
+struct DataTable {
   std::string name{};           ///< what the user called it
   std::vector<Column> columns;  ///< in the order of the file, all of the same length
   bool header = false;          ///< whether they have names
@@ -69,18 +69,18 @@ struct Table {
 
 /// Finds out what the cells of each column are. `comma_separates`: then 1,234 is a thousand, else 1.234.
 /// Throws DataError naming the place: a number that is not finite or out of range, one word among numbers.
-void read_cells(Table& table, bool comma_separates);
+void read_cells(DataTable& table, bool comma_separates);
 
 /// The column that `wanted` names, or whose 0-based number it is; -1 is the last one. Throws DataError if
 /// there is none or more than one; `option` is what was set to `wanted`.
-Index column_of(const Table& table, const std::string& wanted, const std::string& option);
+Index column_of(const DataTable& table, const std::string& wanted, const std::string& option);
 
 /// A column that points are made of, and the numbers that a cell of it becomes: the number itself; for
 /// categories, an indicator of each of them, or of the second where there are two.
 struct Input {
   std::string name{};
-  Index place = 0;                        ///< in the file
-  Cell is = Cell::number;
+  Index place = 0;  ///< in the file
+  CellKind is = CellKind::number;
   std::vector<std::string> categories{};  ///< sorted; empty: a number
   double fill = 0;                        ///< for missing cells: the median
   bool flag = false;                      ///< one more number says where cells were missing
@@ -100,7 +100,7 @@ struct Encoding {
   std::vector<Input> inputs{};
   std::string target{};  ///< the name of the column of targets; "" if it has none, or no name
   bool empty() const { return inputs.empty(); }
-  Index d() const;                           ///< numbers of a point
+  Index d() const;                            ///< numbers of a point
   std::vector<std::string> features() const;  ///< their names: "age", "age is missing", "sex = male"
 };
 template <Is<Encoding> T, class Visitor>
@@ -109,9 +109,13 @@ void fields(T& encoding, const Visitor& visit) {
   visit(Field{"target"}, encoding.target);
 }
 
+/// As JSON, and read again. Throws DataError for what is no such text.
+std::string encoding_text(const Encoding& encoding);
+Encoding read_encoding(const std::string& text);
+
 /// What of a table is used, and what becomes of missing cells: see ReadOptions.
 struct TableChoice {
-  std::string features{};               ///< "" by itself | all | a comma separated list
+  std::string features{};  ///< "" by itself | all | a comma separated list
   std::vector<std::string> drop{}, categories{};
   std::string id{}, missing = "median";
 };
@@ -124,11 +128,11 @@ struct Choice {
   std::vector<Index> records{};        ///< those that are used, ascending
   std::vector<std::string> remarks{};  ///< one line each
 };
-Choice choose_columns(const Table& table, std::optional<Index> target, const TableChoice& choice);
+Choice choose_columns(const DataTable& table, std::optional<Index> target, const TableChoice& choice);
 
 /// The points of these records, numbers() of them each. Columns are found by name where the table has names,
 /// else by place. Throws DataError naming what is missing, a category that was not there, a cell that is no
 /// number.
-RowMatrix encode(const Table& table, const Encoding& encoding, const std::vector<Index>& records);
+RowMatrix encode(const DataTable& table, const Encoding& encoding, const std::vector<Index>& records);
 
 }  // namespace zeroloss

@@ -27,6 +27,7 @@ struct Memorizer {
   RowMatrix V_out;                    ///< r x p
   Task task = Task::none;
   std::vector<std::string> class_names = {};  ///< r names; empty unless classification
+  Encoding encoding = {};                     ///< of the rows of a table; empty: points are numbers
 
   Index hidden() const { return A_0.rows(); }                                  ///< k
   Index blocks() const { return A_0.rows() > 0 ? U.rows() / A_0.rows() : 0; }  ///< l

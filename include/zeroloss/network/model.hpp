@@ -8,11 +8,13 @@
 namespace zeroloss {
 
 /// Writes a safetensors file: tensors W (outputs x m x d) and v (outputs x m), F32 or F64 by precision, and
-/// mean and mean_low (d, F64: the center's high and low part) if there is one; metadata kind = two_layer,
-/// format_version = 1, activation, scaling, precision, task, class_names (a JSON list) and normalize. `extra`
-/// is kept beside these (options of the training, ..); what it says under one of their keys is left out.
-/// Names in other encodings become UTF-8, see utf8() in core/text. Written as write_tensors does. Throws
-/// std::invalid_argument for a network that load_model would refuse.
+/// mean and mean_low (d, F64: the center's high and low part) if there is one; scale (F64, a number a
+/// feature), where points are scaled, and metadata bias, where a constant is appended; metadata columns
+/// (JSON), where they were rows of a table; metadata kind = two_layer, format_version = 1, activation,
+/// scaling, precision, task, class_names (a JSON list) and normalize. `extra` is kept beside these (options
+/// of the training, ..); what it says under one of their keys is left out. Names in other encodings become
+/// UTF-8, see utf8() in core/text. Written as write_tensors does. Throws std::invalid_argument for a network
+/// that load_model would refuse.
 void save_model(const std::filesystem::path& path, const Network& network, const Metadata& extra = {});
 
 /// What save_model wrote: the same numbers to the last bit. Throws DataError naming the file and what is

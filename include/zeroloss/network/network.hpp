@@ -50,9 +50,12 @@ struct Network {
   bool normalize = true;              ///< then every point is divided by its length
   Task task = Task::none;
   std::vector<std::string> class_names = {};  ///< of the data it was trained on; empty for regression
+  Standardization standardization = {};       ///< before all this; its origin is `center`
+  Encoding encoding = {};  ///< of the rows of a table before that; empty: points are numbers
 
   Index width() const { return outputs.front().W.rows(); }
-  Index d() const { return outputs.front().W.cols(); }
+  Index d() const { return outputs.front().W.cols(); }  ///< of the points that the neurons see
+  Index features() const { return d() - (standardization.bias != 0 ? 1 : 0); }  ///< of the points given
 };
 
 /// Outputs for raw points, n x d -> n x outputs, in double whatever the precision. Throws DataError if the

@@ -1,0 +1,45 @@
+#include <algorithm>
+#include <array>
+
+#include "core/field_json.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/data/table.hpp"
+
+namespace zeroloss {
+namespace internal {
+
+constexpr std::array kCells{CellKind::number, CellKind::amount, CellKind::decimal_comma,
+                            CellKind::truth,  CellKind::date,   CellKind::text};
+
+template <>
+Json stored(const CellKind& cell) {
+  return name(cell);
+}
+
+template <>
+void restore(const Json& json, CellKind& cell) {
+  const auto found =
+      std::ranges::find(kCells, json.as<std::string>(), [](CellKind known) { return name(known); });
+  if (found == kCells.end()) throw JsonError("an unknown kind of cell");
+  cell = *found;
+}
+
+}  // namespace internal
+using namespace internal;
+
+std::string encoding_text(const Encoding& encoding) {
+  return encoding.empty() ? "" : stored(encoding).dump();
+}
+
+Encoding read_encoding(const std::string& text) {
+  Encoding encoding;
+  if (text.empty()) return encoding;
+  try {
+    restore(Json::parse(text), encoding);
+  } catch (const JsonError& error) {
+    throw DataError(std::string("columns of a model: ") + error.what());
+  }
+  return encoding;
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,169 @@
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "support/temp_folder.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/data/readers.hpp"
+
+/// Tables as people have them, and what becomes of their columns.
+namespace zeroloss {
+namespace {
+
+using Names = std::vector<std::string>;
+
+class Tables : public test::TempFolder {
+ protected:
+  Dataset read(const std::string& text, const ReadOptions& options = {}) {
+    return read_dataset(write("t.csv", text), options);
+  }
+  /// One column of twelve cells beside a column of numbers.
+  Dataset column(const std::string& cell, const std::string& other, char separates = ',') {
+    std::string text = std::string("x") + separates + "v\n";
+    for (int i = 0; i < 12; ++i)
+      text += std::to_string(i * i + 3) + separates + (i % 2 == 0 ? cell : other) + "\n";
+    return read(text);
+  }
+};
+
+TEST_F(Tables, UnderstandsWhatPeopleWrite) {
+  const struct {
+    const char *cell, *other;
+    double first, second;
+    char separates = ',';
+  } cases[] = {{"\"$1,234.50\"", "$7", 1234.5, 7},
+               {"\"1,234\"", "\"-2,000,000\"", 1234, -2e6},
+               {"12%", "3.5 %", 12, 3.5},
+               {"($5)", "$6", -5, 6},
+               {"1,5", "-0,25", 1.5, -0.25, ';'},
+               {"1,5", "2", 1.5, 2, '\t'},
+               {"True", "False", 1, 0},
+               {"yes", "NO", 1, 0},
+               {"1970-01-02", "1969-12-31", 1, -1},
+               {"2020/02/29", "2020/03/01", 18321, 18322},
+               {"1970-01-01 12:00", "1970-01-01T18:00:00Z", 0.5, 0.75}};
+  for (const auto& [cell, other, first, second, separates] : cases) {
+    const Dataset data = column(cell, other, separates);
+    EXPECT_EQ(data.X(0, 1), first) << cell;
+    EXPECT_EQ(data.X(1, 1), second) << other;
+    EXPECT_EQ(data.feature_names, (Names{"x", "v"})) << cell;
+  }
+}
+
+TEST_F(Tables, WhatIsNoDateOrAmountIsText) {
+  for (const char* cell :
+       {"2020-13-01", "2020-02-30", "2020-01-01 25:00", "\"12,34\"", "\"1,2345\"", "$", "5 km"}) {
+    const Dataset data = column(cell, "some word");
+    EXPECT_EQ(data.X.cols(), 2) << cell;  // two categories, one indicator
+    EXPECT_EQ(data.encoding.inputs.at(1).categories.size(), 2u) << cell;
+  }
+}
+
+TEST_F(Tables, CategoriesBecomeIndicators) {
+  std::string text = "colour,x,y\n";
+  for (int i = 0; i < 12; ++i)
+    text += Names{"red", "blue", "green"}[i % 3] + "," + std::to_string(i * i) + ",0.5\n";
+  const Dataset data = read(text);
+  EXPECT_EQ(data.feature_names, (Names{"colour = blue", "colour = green", "colour = red", "x"}));
+  EXPECT_EQ(data.X.topRows(3), (RowMatrix{{0, 0, 1, 0}, {1, 0, 0, 1}, {0, 1, 0, 4}}));
+  EXPECT_EQ(data.remarks, (Names{"categories: column 0 ('colour'), 3 indicators"}));
+  const Dataset codes = read("k,x\n1,5\n2,6\n3,7\n1,8\n", {.one_hot = {"k"}});
+  EXPECT_EQ(codes.feature_names, (Names{"k = 1", "k = 2", "k = 3", "x"}));
+  EXPECT_EQ(codes.X.row(3), (RowMatrix{{1, 0, 0, 8}}));
+}
+
+TEST_F(Tables, MissingCellsBecomeTheMedianAndAFlag) {
+  const std::string text = "a,b,y\n1,5,0.5\nNA,6,1.5\n3,?,2.5\n9,8,3.5\n";
+  const Dataset data = read(text);
+  EXPECT_EQ(data.feature_names, (Names{"a", "a is missing", "b", "b is missing"}));
+  EXPECT_EQ(data.X, (RowMatrix{{1, 0, 5, 0}, {3, 1, 6, 0}, {3, 0, 6, 1}, {9, 0, 8, 0}}));
+  EXPECT_EQ(data.remarks, (Names{"filled: column 0 ('a'), 1 cell by the median 3 and a flag",
+                                 "filled: column 1 ('b'), 1 cell by the median 6 and a flag"}));
+  const Dataset dropped = read(text, {.missing = "drop"});
+  EXPECT_EQ(dropped.X, (RowMatrix{{1, 5}, {9, 8}}));
+  EXPECT_EQ(dropped.records, (std::vector<Index>{0, 3}));
+  EXPECT_EQ(dropped.remarks, (Names{"left out: 2 records with missing cells"}));
+  EXPECT_MESSAGE(DataError, read("a,b\nNA,1\n2,NA\n", {.missing = "drop"}), "no record is left");
+}
+
+TEST_F(Tables, RecordsWithoutATargetAreLeftOut) {
+  const Dataset data = read("a,y\n1,0.5\n2,\n3,2.5\n");
+  EXPECT_EQ(data.y, (Vector{{0.5, 2.5}}));
+  EXPECT_EQ(data.records, (std::vector<Index>{0, 2}));
+  EXPECT_EQ(data.remarks, (Names{"left out: 1 record without a target"}));
+  const Dataset classes = read("a,label\n1,u\n2,NA\n3,v\n4,u\n");
+  EXPECT_EQ(classes.class_names, (Names{"u", "v"}));
+  EXPECT_EQ(classes.records, (std::vector<Index>{0, 2, 3}));
+}
+
+TEST_F(Tables, ColumnsThatNameRecordsAreLeftOut) {
+  std::string text = "PassengerId,name,x,y\n";
+  for (int i = 0; i < 12; ++i)
+    text +=
+        std::to_string(40 - 3 * i) + ",person " + std::to_string(i) + "," + std::to_string(i * i) + ",0.5\n";
+  const Dataset data = read(text);
+  EXPECT_EQ(data.feature_names, (Names{"x"}));
+  EXPECT_EQ(
+      data.remarks,
+      (Names{"left out: column 0 ('PassengerId'), all its integers differ; `features=all` keeps it",
+             "left out: column 1 ('name'), 12 different texts in 12 records; `features=all` keeps it"}));
+  EXPECT_EQ(data.ids[1], "37");
+  EXPECT_EQ(describe(sample(data, 1)), "1 '37' (label 0.5)");
+  EXPECT_EQ(read(text, {.features = "all"}).d(), 14);
+  EXPECT_EQ(read(text, {.features = "x,PassengerId"}).feature_names, (Names{"x", "PassengerId"}));
+  EXPECT_EQ(read(text, {.drop = {"name"}, .id = "PassengerId"}).feature_names, (Names{"x"}));
+  EXPECT_EQ(read(text, {.id = "name"}).ids[0], "person 0");
+  EXPECT_MESSAGE(DataError, read(text, {.features = "x,y"}), "'y'", "is the target");
+  EXPECT_MESSAGE(DataError, read(text, {.drop = {"z"}}), "no drop column 'z'");
+}
+
+TEST_F(Tables, TheOnlyColumnIsAFeatureWhateverItLooksLike) {
+  std::string text = "x,y\n";
+  for (int i = 0; i < 12; ++i) text += std::to_string(i) + ",0.5\n";
+  const Dataset data = read(text);
+  EXPECT_EQ(data.feature_names, (Names{"x"}));
+  EXPECT_TRUE(data.ids.empty());
+  EXPECT_TRUE(data.remarks.empty());
+}
+
+TEST_F(Tables, BigIntegersAreNames) {
+  const Dataset data = read("x,label\n1,9007199254740993\n2,9007199254740992\n3,9007199254740993\n");
+  EXPECT_EQ(data.class_names, (Names{"9007199254740992", "9007199254740993"}));
+  EXPECT_EQ(data.y, (Vector{{1, 0, 1}}));
+}
+
+TEST_F(Tables, ClassesThatAreWrittenInSeveralWaysAreSaid) {
+  const Dataset data = read("x,label\n1,007\n2,7\n3,7.0\n4,8\n");
+  EXPECT_EQ(data.class_names, (Names{"7", "8"}));
+  EXPECT_EQ(data.remarks, (Names{"class 7 is written 007, 7, 7.0"}));
+}
+
+TEST_F(Tables, AModelsColumnsAreFoundByName) {
+  const Dataset trained = read("a,kind,b,y\n1,u,NA,0.5\n2,v,4,1.5\n3,w,6,2.5\n");
+  const auto encoded = [&](const std::string& text) {
+    return select(open_source(write("new.csv", text), {}), {}, &trained.encoding);
+  };
+  const Dataset again = encoded("extra,b,kind,a\n0,5,w,7\n0,,u,8\n");
+  EXPECT_EQ(again.feature_names, trained.feature_names);
+  EXPECT_EQ(again.X, (RowMatrix{{7, 0, 0, 1, 5, 0}, {8, 1, 0, 0, 4, 1}}));
+  EXPECT_TRUE(again.standardization.empty());
+  EXPECT_MESSAGE(DataError, encoded("kind,a\nu,7\n"), "new.csv", "needs a column that is not there: b",
+                 "kind, a");
+  EXPECT_MESSAGE(DataError, encoded("b,kind,a\n5,z,7\n"), "line 2", "'z' is a category", "u, v, w");
+  EXPECT_MESSAGE(DataError, encoded("b,kind,a\n5,u,x\n5,u,y\n"), "line 2", "column 2 ('a')",
+                 "'x', expected a number");
+  EXPECT_EQ(read_encoding(encoding_text(trained.encoding)).features(), trained.encoding.features());
+  EXPECT_MESSAGE(DataError, read_encoding("{\"inputs\": 3}"), "columns of a model");
+}
+
+TEST_F(Tables, OptionsOfTablesAreErrorsElsewhere) {
+  EXPECT_MESSAGE(std::invalid_argument, read_dataset("digits", {.features = "all"}),
+                 "`features` is for tables");
+  EXPECT_MESSAGE(std::invalid_argument, read_dataset("digits", {.drop = {"1"}}), "`drop` is for tables");
+  EXPECT_MESSAGE(std::invalid_argument, read_dataset("digits", {.id = "1"}), "`id` is for tables");
+  EXPECT_MESSAGE(std::invalid_argument, read_dataset("digits", {.one_hot = {"1"}}),
+                 "`one_hot` is for tables");
+}
+
+}  // namespace
+}  // namespace zeroloss
