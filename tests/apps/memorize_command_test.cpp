@@ -171,7 +171,7 @@ TEST_F(MemorizeCommand, BadUsageAndBadDataAreNamed) {
   refused({"memorize", "digits", "--precision", "float16"}, {"--precision"});
   refused({"memorize", "sphere:n=9,d=3", "--construction", "paper"}, {"construction paper is for classes"});
   refused({"memorize", path("absent.csv")}, {"absent.csv"});
-  refused({"memorize", write("nan.csv", "a,b,label\n1,2,x\nnan,1,y\n")}, {"nan.csv"});
+  refused({"memorize", write("nan.csv", "a,b,label\n1,2,x\nnan,1,y\n"), "--missing", "error"}, {"nan.csv"});
   refused({"memorize", write("same.csv", "a,b,label\n1,2,x\n4,1,y\n1,2,y\n")},
           {"samples 0 (label x) and 2 (label y) are the same point"});
   refused({"memorize", write("none.csv", "a,b\n1,2\n4,1\n")}, {"memorize needs targets"});
