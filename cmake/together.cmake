@@ -1,8 +1,40 @@
-# zeroloss_together(TARGET): compiles its files five at a time, which halves the time of a whole build: most of it goes into
-# templates that they share. So names in unnamed namespaces differ from file to file within a room.
-# CMAKE_UNITY_BUILD=OFF compiles each file alone, for one who edits the library.
+# zeroloss_together(TARGET): compiles the files of a room together, in pieces of at most five, which halves the time of a
+# whole build: most of it goes into templates that they share. So names in unnamed namespaces differ from file to file
+# within a room. Pieces are told by the sorted list of the room: a new file shifts those of its own room and no others.
+# Files with options of their own are compiled alone, as are those of no room (generated ones); a file of two targets
+# keeps the piece of the first. CMAKE_UNITY_BUILD=OFF compiles each file alone, for one who edits the library.
+# Call it when the target has all its sources and they have their properties.
 function(zeroloss_together target)
-  if(NOT DEFINED CMAKE_UNITY_BUILD)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
+  if(DEFINED CMAKE_UNITY_BUILD)
+    return()
   endif()
+  set(most 5)
+  set(rooms "")
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} NORMALIZE OUTPUT_VARIABLE path)
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src)
+    set(alone FALSE)
+    foreach(property SKIP_UNITY_BUILD_INCLUSION COMPILE_OPTIONS COMPILE_DEFINITIONS UNITY_GROUP)
+      get_source_file_property(value ${source} ${property})
+      if(value)
+        set(alone TRUE)
+      endif()
+    endforeach()
+    if(path MATCHES "^([a-z]+)/.*\\.cpp$" AND NOT alone)
+      list(APPEND rooms ${CMAKE_MATCH_1})
+      list(APPEND files_${CMAKE_MATCH_1} ${source})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES rooms)
+  foreach(room IN LISTS rooms)
+    list(SORT files_${room})
+    set(count 0)
+    foreach(source IN LISTS files_${room})
+      math(EXPR piece "${count} / ${most}")
+      math(EXPR count "${count} + 1")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${target}_${room}_${piece})
+    endforeach()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
