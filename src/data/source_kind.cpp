@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "core/choices.hpp"
 #include "data/bytes.hpp"
 #include "data/recipe.hpp"
 #include "zeroloss/core/digest.hpp"
@@ -145,9 +146,7 @@ std::vector<Generator> generators() {
 }
 
 Source open_source(const std::string& text, const ReadOptions& options) {
-  if (options.split != "train" && options.split != "test")
-    throw std::invalid_argument(
-        fmt::format("read_dataset: split must be train or test; got '{}'", options.split));
+  check_choices("read_dataset", options);
   Source source = open(text, options);
   source.name = text;
   if (options.target == "none") {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "core/choices.hpp"
 #include "core/decompositions.hpp"
 #include "linear/proof.hpp"
 #include "linear/rotation.hpp"
@@ -16,6 +17,7 @@
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
+#include "zeroloss/linear/linear.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -106,9 +108,7 @@ MapSummary summarize_map(const Matrix& R) {
 }
 
 OrientedProblem orient(const LinearProblem& problem, const std::string& reflection) {
-  if (reflection != "auto" && reflection != "flip" && reflection != "augment")
-    throw std::invalid_argument(
-        fmt::format("linear: reflection must be auto, flip or augment; got \"{}\"", reflection));
+  check_choices("linear", LinearOptions{.reflection = reflection});
   const Index d = problem.d();
   const MapSummary map = summarize_map(problem.R);
   if (map.s_least == 0) throw DataError(singular(map, d));

@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/choices.hpp"
 #include "memorize/construct.hpp"
 #include "memorize/forward.hpp"
 #include "zeroloss/core/error.hpp"
@@ -29,10 +30,7 @@ void require(bool met, const std::string& what) {
 }
 
 void check(const MemorizeOptions& o, bool classes, Index r) {
-  require(o.construction == "norm_ordered" || o.construction == "paper",
-          fmt::format("construction must be norm_ordered or paper; got \"{}\"", o.construction));
-  require(o.precision == "float32" || o.precision == "float64",
-          fmt::format("precision must be float32 or float64; got \"{}\"", o.precision));
+  check_choices("memorize", o);
   require(!o.margin || (*o.margin > 0 && *o.margin <= 0.25),
           fmt::format("margin must be in (0, 0.25]; got {}", o.margin.value_or(0)));
   require(!o.tolerance || (*o.tolerance > 0 && std::isfinite(*o.tolerance)),
