@@ -14,8 +14,8 @@ namespace zeroloss {
 struct Source {
   std::string name;    ///< what the user called it
   Index n = 0, d = 0;  ///< records in the source and numbers in each
-  std::function<RowMatrix(const std::vector<Index>& records)>
-      points;                              ///< the points of these records, in this order
+  /// The points of these records, in this order.
+  std::function<RowMatrix(const std::vector<Index>& records)> points;
   std::vector<double> numbers;             ///< n targets as numbers, or
   std::vector<std::string> texts;          ///< n targets as text; both empty: no targets
   Task task = Task::none;                  ///< what "auto" means; none: told from the values
