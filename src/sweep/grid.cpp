@@ -180,12 +180,13 @@ Store::Identity internal::identity(const std::string& source, const std::string&
   fields(o.fit, [&](const Field& field, const auto& value) {
     if (field.trial) add(field, value);
   });
-  const Store::Identity trials{{"noise", text_of(o.axes.noise)},
-                               {"trials", text_of(o.trials)},
-                               {"adaptive", text_of(o.adaptive)},
-                               {"max_trials", o.adaptive ? text_of(o.max_trials) : ""},
-                               {"certify", text_of(o.certify)}};
-  parts.insert(parts.end(), trials.begin(), trials.end());
+  // The sweep's own, and the axes that are no option of fit or of the reading.
+  SweepOptions sweep = o;
+  if (!sweep.adaptive) sweep.max_trials = 0;  // is of no account then
+  fields(sweep, [&](const Field& field, const auto& value) {
+    const auto told = [&](const auto& part) { return part.first == field.name; };
+    if (field.course && std::ranges::none_of(parts, told)) parts.emplace_back(field.name, text_of(value));
+  });
   return parts;
 }
 
