@@ -139,6 +139,13 @@ std::vector<std::string> known_names() {
   return names;
 }
 
+std::vector<Included> included() {
+  std::vector<Included> list;
+  for (const SourceKind& kind : all(Is::name))
+    if (!kind.what.empty()) list.push_back({kind.called, kind.what});
+  return list;
+}
+
 std::vector<Generator> generators() {
   std::vector<Generator> list;
   for (const SourceKind& kind : all(Is::generator)) list.push_back({kind.called, kind.what});

@@ -39,16 +39,20 @@ std::string known_sets_json(const std::string& cache) {
                     {"licence", set.licence},
                     {"citation", set.citation},
                     {"in_cache", is_cached(set, cache)}});
-  std::vector<std::string> forms;
+  std::vector<std::string> names, forms;
+  for (const Included& set : included()) names.push_back(set.name);
   for (const Generator& generator : generators()) forms.push_back(generator.form);
-  const Json json{{"sets", sets}, {"cache", cache}, {"included", {"digits"}}, {"generators", forms}};
+  const Json json{{"sets", sets}, {"cache", cache}, {"included", names}, {"generators", forms}};
   return json.dump(1);
 }
 
 std::string known_sets_text(const std::string& cache) {
   Table table({"name", "points", "features", "classes", "there", "what"});
-  table.add(
-      {"digits", with_commas(1797), "64", "10", "yes", "handwritten digits, 8x8 pixels 0..16 (included)"});
+  for (const Included& set : included()) {
+    const Dataset data = read_dataset(set.name);
+    table.add({set.name, with_commas(data.n()), with_commas(data.d()), with_commas(data.classes()), "yes",
+               set.what + " (included)"});
+  }
   for (const KnownSet& set : known_sets())
     table.add({set.name, with_commas(set.n), with_commas(set.d), with_commas(set.classes),
                is_cached(set, cache) ? "yes" : "no", set.description});

@@ -43,6 +43,13 @@ Dataset select(const Source& source, const ReadOptions& options);
 /// The names that read_dataset knows beside paths: "digits", "mnist", ..., "sphere:n=..,d=..".
 std::vector<std::string> known_names();
 
+/// Data that is part of the library.
+struct Included {
+  std::string name;  ///< "digits"
+  std::string what;  ///< "handwritten digits, 8x8 pixels 0..16"
+};
+std::vector<Included> included();
+
 /// Data that is made instead of read, the same from the same text and seed, whatever the machine.
 struct Generator {
   std::string form;  ///< of the text: "sphere:n=..,d=..[,y=normal|sign|none][,seed=..]"
