@@ -68,7 +68,9 @@ std::string command_of(const Advice& call) {
                                                            {"evaluate", "conv eval"},
                                                            {"fetch", "data get "},
                                                            {"predict", "conv predict"}};
-  return "zeroloss " + commands.at(call.name) + call.value;
+  const auto found = commands.find(call.name);
+  return found == commands.end() ? fmt::format("`{}({})`", call.name, call.value)
+                                 : "zeroloss " + found->second + call.value;
 }
 
 std::string in_flags(const std::string& message) {

@@ -47,7 +47,8 @@ std::string default_cache();
 /// What a message of the library advises, as one types it here: `max_steps=9` becomes --max-steps 9.
 std::string in_flags(const std::string& message);
 
-/// The command that is a call which a message advises: `fetch(mnist)` is zeroloss data get mnist.
+/// The command that is a call which a message advises: `fetch(mnist)` is zeroloss data get mnist. A call that
+/// it does not know stays as it is: errors are put into words by it.
 std::string command_of(const Advice& call);
 
 }  // namespace zeroloss::app
