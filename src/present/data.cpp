@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/json.hpp"
+#include "present/common.hpp"
 #include "present/table.hpp"
 #include "zeroloss/data/readers.hpp"
 
@@ -88,12 +89,7 @@ std::string summary_json(const Dataset& data, const Summary& summary) {
 }
 
 std::string summary_text(const Dataset& data, const Summary& summary) {
-  std::string text =
-      fmt::format("{}: {} points, {} features, {}\n\n", data.name, with_commas(data.n()),
-                  with_commas(data.d()), data.task == Task::none ? "no targets" : name(data.task));
-  const auto line = [&](const char* what, const std::string& value) {
-    text += fmt::format("{:<18}{}\n", what, value);
-  };
+  Facts line(18);
   if (data.task != Task::none) line("target", data.target_name);
   if (data.label_treatment != "given") line("labels", data.label_treatment);
   if (data.task == Task::regression)
@@ -107,6 +103,9 @@ std::string summary_text(const Dataset& data, const Summary& summary) {
                                                                           with_commas(summary.conflicts))
                                                             : ""));
   line("SHA-256", data.digest);
+  const std::string text = fmt::format("{}: {} points, {} features, {}\n\n{}", data.name,
+                                       with_commas(data.n()), with_commas(data.d()),
+                                       data.task == Task::none ? "no targets" : name(data.task), line.text());
   if (data.task != Task::classification) return text;
   Table table({"class", "points"});
   for (std::size_t k = 0; k < data.class_names.size(); ++k)
