@@ -8,6 +8,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "core/rounding.hpp"
 #include "theory/theorems.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/kernel/dual.hpp"
@@ -19,7 +20,7 @@ namespace {
 // Every quantity below is a product of at most some 40 correctly rounded operations and a few library
 // functions, so 64 ulp cover its rounding. Widths are computed as the square of sqrt(m): no power of lambda
 // underflows on the way, and a width that overflows is one beyond 1.8e308.
-constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();
+constexpr double rounding = 128 * u;
 double up(double x) { return x * (1 + rounding); }
 double down(double x) { return x * (1 - rounding); }
 double whole(double x) { return std::ceil(up(x)); }
