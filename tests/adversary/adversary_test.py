@@ -1,5 +1,6 @@
 """Every printed proof of some hundred hostile inputs holds, and of those that were once false; the judges see a lie."""
 
+import itertools
 import re
 from types import SimpleNamespace
 
@@ -137,7 +138,7 @@ def by_angle(f, degree, rho):
     kinks = np.sort(np.array([0.5, 1.5, 0.5 + angle / np.pi, 1.5 + angle / np.pi, 2.5]) * np.pi)
     nodes, weights = np.polynomial.legendre.leggauss(20)
     total = 0.0
-    for a, b in zip(kinks, kinks[1:]):
+    for a, b in itertools.pairwise(kinks):
         t = (a + b) / 2 + (b - a) / 2 * nodes
         total += (b - a) / 2 * float(weights @ (values_of(f)(np.cos(t)) * values_of(f)(np.cos(t - angle))))
     return total * 2**degree / (2 * np.pi)
