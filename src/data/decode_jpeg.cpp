@@ -15,14 +15,14 @@ namespace {
 constexpr int kMostScans = 500;  // a small progressive file could keep a decoder busy for hours
 
 /// One decoder. libjpeg reports by calls: errors leave by longjmp, past frames that have nothing to destroy.
-struct Decoder {
+struct JpegDecoder {
   jpeg_decompress_struct info{};
   jpeg_error_mgr errors{};
   jpeg_progress_mgr monitor{};
   std::jmp_buf escape{};
   char message[JMSG_LENGTH_MAX] = {};
 
-  Decoder() {
+  JpegDecoder() {
     info.err = jpeg_std_error(&errors);
     info.client_data = this;
     errors.error_exit = [](j_common_ptr any) { of(any).leave(); };
@@ -36,11 +36,11 @@ struct Decoder {
       std::longjmp(of(any).escape, 1);
     };
   }
-  ~Decoder() { jpeg_destroy_decompress(&info); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+  ~JpegDecoder() { jpeg_destroy_decompress(&info); }
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  static Decoder& of(j_common_ptr any) { return *static_cast<Decoder*>(any->client_data); }
+  static JpegDecoder& of(j_common_ptr any) { return *static_cast<JpegDecoder*>(any->client_data); }
 
   [[noreturn]] void leave() {
     errors.format_message(reinterpret_cast<j_common_ptr>(&info), message);
@@ -92,7 +92,7 @@ std::vector<std::uint8_t> rgb_of(const std::vector<std::uint8_t>& cmyk) {
 }  // namespace
 
 Image decode_jpeg(const std::string& path, std::string_view bytes) {
-  Decoder decoder;
+  JpegDecoder decoder;
   const auto fail = [&] {
     throw DataError(fmt::format("{}: {} JPEG file: {}", path,
                                 decoder.info.err->msg_code == JWRN_JPEG_EOF ? "truncated" : "damaged",

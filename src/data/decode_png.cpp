@@ -13,29 +13,29 @@ namespace {
 
 /// One decoder. libpng reports errors by a call, which leaves by longjmp, past frames that have nothing to
 /// destroy.
-struct Decoder {
+struct PngDecoder {
   png_structp png = nullptr;
   png_infop info = nullptr;
   std::string_view rest;
   char message[256] = {};
   bool truncated = false;
 
-  explicit Decoder(std::string_view bytes) : rest(bytes) {
+  explicit PngDecoder(std::string_view bytes) : rest(bytes) {
     png = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, [](png_structp, png_const_charp) {});
     if (png != nullptr) info = png_create_info_struct(png);
   }
-  ~Decoder() { png_destroy_read_struct(&png, &info, nullptr); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+  ~PngDecoder() { png_destroy_read_struct(&png, &info, nullptr); }
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
 
   static void on_error(png_structp png, png_const_charp message) {
-    auto& self = *static_cast<Decoder*>(png_get_error_ptr(png));
+    auto& self = *static_cast<PngDecoder*>(png_get_error_ptr(png));
     std::snprintf(self.message, sizeof self.message, "%s", message);
     png_longjmp(png, 1);
   }
 
   static void on_read(png_structp png, png_bytep to, std::size_t count) {
-    auto& self = *static_cast<Decoder*>(png_get_io_ptr(png));
+    auto& self = *static_cast<PngDecoder*>(png_get_io_ptr(png));
     if (count > self.rest.size()) {
       self.truncated = true;
       png_error(png, "it ends too early");
@@ -74,7 +74,7 @@ struct Decoder {
 }  // namespace
 
 Image decode_png(const std::string& path, std::string_view bytes) {
-  Decoder decoder(bytes);
+  PngDecoder decoder(bytes);
   if (decoder.info == nullptr) throw BackendError("libpng cannot start: png_create_read_struct failed");
   const auto fail = [&] {
     throw DataError(fmt::format("{}: {} PNG file: {}", path, decoder.truncated ? "truncated" : "damaged",
