@@ -181,11 +181,11 @@ Store::Identity internal::identity(const std::string& source, const std::string&
     if (field.trial) add(field, value);
   });
   // The sweep's own, and the axes that are no option of fit or of the reading.
-  SweepOptions sweep = o;
-  if (!sweep.adaptive) sweep.max_trials = 0;  // is of no account then
-  fields(sweep, [&](const Field& field, const auto& value) {
+  fields(o, [&](const Field& field, const auto& value) {
     const auto told = [&](const auto& part) { return part.first == field.name; };
-    if (field.course && std::ranges::none_of(parts, told)) parts.emplace_back(field.name, text_of(value));
+    if (!field.course || std::ranges::any_of(parts, told)) return;
+    const bool unused = !o.adaptive && field.name == std::string_view("max_trials");
+    parts.emplace_back(field.name, unused ? "" : text_of(value));
   });
   return parts;
 }

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-
 namespace zeroloss::test {
 using namespace internal;
 namespace {
