@@ -37,10 +37,6 @@ def fields_of(struct: type) -> set[str]:
 
 #: Structs inside another, whose fields it shows too.
 AXES, DESCENT = fields_of(_core.SweepAxes), fields_of(_core.DescentOptions)
-#: Of fit, but not of a sweep's trials: they have no checkpoints, curves or certificates on the way, end at the
-#: tolerance, and have seeds of their own.
-NOT_OF_TRIALS = {"stop", "certify_every", "record_every", "polish", "failure_probability", "seed", "checkpoint",
-                 "checkpoint_every_s", "resume"}  # fmt: skip
 
 #: The sets of keywords: a struct with the defaults, and fields that are none of its keywords.
 SETS: dict[str, tuple[object, set[str]]] = {
@@ -49,7 +45,7 @@ SETS: dict[str, tuple[object, set[str]]] = {
     "memorize": (_core.MemorizeOptions(), set()),
     "axes": (sweep.axes, set()),
     "sweep": (sweep, {"fit", "read", "axes"} | AXES),
-    "trial": (sweep.fit, AXES | NOT_OF_TRIALS),
+    "trial": (sweep.fit, AXES | (fields_of(_core.FitOptions) - set(_core._OF_TRIALS))),
     "linear": (linear, {"train", "descent"} | DESCENT),
     "descent": (linear.descent, set()),
     "source": (read, {"n", "d", "seed"}),

@@ -71,12 +71,7 @@ void run(const Options& options, Session& session) {
     fmt::print("{}\n", certify_json(data, settings, result));
   else
     fmt::print("{}", certify_text(data, settings, result));
-  for (const auto& property : options.require)
-    if (!holds(property, result)) {
-      std::fflush(stdout);
-      fmt::print(stderr, "zeroloss: required property does not hold: {}\n", property);
-      session.exit_code = kRequirementFailed;
-    }
+  require(options.require, session, [&](const std::string& property) { return holds(property, result); });
 }
 
 }  // namespace

@@ -63,12 +63,33 @@ Progress Session::progress() const {
   return Progress(draw, &cancelled);
 }
 
+void require(const std::vector<std::string>& properties, Session& session,
+             const std::function<bool(const std::string& property)>& holds) {
+  std::fflush(stdout);
+  for (const std::string& property : properties)
+    if (!holds(property)) {
+      fmt::print(stderr, "zeroloss: required property does not hold: {}\n", property);
+      session.exit_code = kRequirementFailed;
+    }
+}
+
+void tell_interrupted(const std::string& again, const char* otherwise, Session& session) {
+  std::fflush(stdout);
+  if (again.empty())
+    fmt::print(stderr, "zeroloss: interrupted; {}\n", otherwise);
+  else
+    fmt::print(stderr, "zeroloss: interrupted; go on with: {}\n", again);
+  session.exit_code = kInterrupted;
+}
+
 std::string command_of(const Advice& call) {
   static const std::map<std::string, std::string> commands{{"conv", "conv --help"},
                                                            {"evaluate", "conv eval"},
                                                            {"fetch", "data get "},
                                                            {"predict", "conv predict"}};
-  return "zeroloss " + commands.at(call.name) + call.value;
+  const auto found = commands.find(call.name);
+  return found == commands.end() ? fmt::format("`{}({})`", call.name, call.value)
+                                 : "zeroloss " + found->second + call.value;
 }
 
 std::string in_flags(const std::string& message) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,14 @@ struct Session {
 
   Progress progress() const;  ///< a bar on stderr if that is a terminal and not quiet; stops on Ctrl-C
 };
+
+/// Says each of --require that does not hold; then the exit code is kRequirementFailed.
+void require(const std::vector<std::string>& properties, Session& session,
+             const std::function<bool(const std::string& property)>& holds);
+
+/// Says that the run was interrupted and which command goes on with it (`again`: empty if none can), or how
+/// one could have been. The exit code is kInterrupted.
+void tell_interrupted(const std::string& again, const char* otherwise, Session& session);
 
 /// A row of a program's register: the name of a command, and what describes it and says what it runs.
 struct Entry {
@@ -47,7 +56,8 @@ std::string default_cache();
 /// What a message of the library advises, as one types it here: `max_steps=9` becomes --max-steps 9.
 std::string in_flags(const std::string& message);
 
-/// The command that is a call which a message advises: `fetch(mnist)` is zeroloss data get mnist.
+/// The command that is a call which a message advises: `fetch(mnist)` is zeroloss data get mnist. A call that
+/// it does not know stays as it is: errors are put into words by it.
 std::string command_of(const Advice& call);
 
 }  // namespace zeroloss::app

@@ -77,22 +77,14 @@ void run(Options& options, Session& session) {
   if (folder) write_conv(*folder, images, options.images, settings, result, session.arguments);
   fmt::print("{}",
              options.json ? conv_json(images, settings, result) + "\n" : conv_text(images, settings, result));
-  std::fflush(stdout);
   if (result.status == ConvStatus::interrupted) {
-    if (folder)
-      fmt::print(stderr, "zeroloss: interrupted; go on with: zeroloss conv {}{}\n",
-                 shell_command({session.arguments.begin() + 1, session.arguments.end()}),
-                 settings.resume ? "" : " --resume");
-    else
-      fmt::print(stderr, "zeroloss: interrupted; with --out a run can be resumed\n");
-    session.exit_code = kInterrupted;
-    return;
+    const std::string again = fmt::format(
+        "zeroloss conv {}{}", shell_command({session.arguments.begin() + 1, session.arguments.end()}),
+        settings.resume ? "" : " --resume");
+    return tell_interrupted(folder ? again : "", "with --out a run can be resumed", session);
   }
-  for (const auto& property : options.require)
-    if (result.status != ConvStatus::memorized) {
-      fmt::print(stderr, "zeroloss: required property does not hold: {}\n", property);
-      session.exit_code = kRequirementFailed;
-    }
+  require(options.require, session,
+          [&](const std::string&) { return result.status == ConvStatus::memorized; });
 }
 
 /// What nobody gave is what the recipe says; steps and epochs exclude each other.

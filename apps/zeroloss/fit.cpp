@@ -46,21 +46,11 @@ void run(const Options& options, Session& session) {
 
   if (folder) write_fit(*folder, data, options.read, settings, result, session.arguments);
   fmt::print("{}", options.json ? fit_json(data, settings, result) + "\n" : fit_text(data, settings, result));
-  std::fflush(stdout);
   if (result.status == Status::interrupted) {
-    if (folder)
-      fmt::print(stderr, "zeroloss: interrupted; go on with: {}{}\n", shell_command(session.arguments),
-                 settings.resume ? "" : " --resume");
-    else
-      fmt::print(stderr, "zeroloss: interrupted; with --out a run can be resumed\n");
-    session.exit_code = kInterrupted;
-    return;
+    const std::string again = shell_command(session.arguments) + (settings.resume ? "" : " --resume");
+    return tell_interrupted(folder ? again : "", "with --out a run can be resumed", session);
   }
-  for (const auto& property : options.require)
-    if (!holds(property, result)) {
-      fmt::print(stderr, "zeroloss: required property does not hold: {}\n", property);
-      session.exit_code = kRequirementFailed;
-    }
+  require(options.require, session, [&](const std::string& property) { return holds(property, result); });
 }
 
 }  // namespace

@@ -85,11 +85,7 @@ void run(const Options& options, Session& session) {
     session.exit_code = kInterrupted;
     return;
   }
-  for (const auto& property : options.require)
-    if (!holds(property, result)) {
-      fmt::print(stderr, "zeroloss: required property does not hold: {}\n", property);
-      session.exit_code = kRequirementFailed;
-    }
+  require(options.require, session, [&](const std::string& property) { return holds(property, result); });
 }
 
 }  // namespace

@@ -32,12 +32,8 @@ void run(const Options& options, Session& session) {
   if (folder) write_memorize(*folder, data, options.read, settings, result, session.arguments);
   fmt::print("{}", options.json ? memorize_json(data, settings, result) + "\n"
                                 : memorize_text(data, settings, result));
-  for (const auto& property : options.require)
-    if (result.status != MemorizeStatus::memorized) {
-      std::fflush(stdout);
-      fmt::print(stderr, "zeroloss: required property does not hold: {}\n", property);
-      session.exit_code = kRequirementFailed;
-    }
+  require(options.require, session,
+          [&](const std::string&) { return result.status == MemorizeStatus::memorized; });
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ void add_predict(Command& command, Session& session) {
   command.option("data", o.source, "A file, a folder, or a name such as digits; labels are compared if there")
       .required();
   add_read_options(command, o.read);
-  command.option("--out", o.out, "Write record, label, prediction and outputs of every point as csv [none]")
+  command.option("--out", o.out, "Write sample, label, prediction and outputs of every point as csv [none]")
       .type_name("FILE.csv");
   command.flag("--json", o.json, "Print one JSON object [off]");
 }

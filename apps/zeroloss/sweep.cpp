@@ -151,13 +151,9 @@ void run(const Options& options, Session& session) {
   if (folder && result.last && !std::filesystem::exists(folder->path()))
     write_sweep(*folder, sweep, result, session.arguments);
   fmt::print("{}", options.json ? sweep_json(sweep, result) + "\n" : sweep_text(sweep, result));
-  std::fflush(stdout);
-  if (result.complete) return;
-  if (folder)
-    fmt::print(stderr, "zeroloss: interrupted; go on with: {}\n", shell_command(session.arguments));
-  else
-    fmt::print(stderr, "zeroloss: interrupted; with --out a sweep can be continued\n");
-  session.exit_code = kInterrupted;
+  if (!result.complete)
+    tell_interrupted(folder ? shell_command(session.arguments) : "", "with --out a sweep can be continued",
+                     session);
 }
 
 }  // namespace

@@ -35,7 +35,10 @@ void warn_of_slow_blas() {
 /// What a message of the library advises, as one writes it in Python: `max_steps=9` becomes max_steps=9.
 std::string in_keywords(const std::string& message) {
   return advised(message, [](const Advice& advice) {
-    if (advice.call) return "python -m " + app::command_of(advice);
+    if (advice.call) {
+      const std::string command = app::command_of(advice);
+      return command.starts_with('`') ? command : "python -m " + command;
+    }
     if (advice.name == "map") return std::string("an array R");
     return advice.name + "=" + advice.value;
   });

@@ -46,6 +46,12 @@ void bind_sweep(nb::module_& m) {
       .def_rw("fit", &SweepOptions::fit)
       .def_rw("read", &SweepOptions::read)
       .def_rw("axes", &SweepOptions::axes);
+  // Fields of FitOptions that are keywords of sweep() too, for scripts/keywords.py.
+  nb::list of_trials;
+  fields(FitOptions{}, [&](const Field& field, const auto&) {
+    if (field.trial) of_trials.append(field.name);
+  });
+  m.attr("_OF_TRIALS") = nb::tuple(of_trials);
   bind_parts(m);
   nb::class_<Swept> answer(m, "SweepResult", "A phase diagram.");
   bind_fields<SweepResult>(answer, {"named"});

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "core/choices.hpp"
 #include "core/field_text.hpp"
 #include "zeroloss/core/digest.hpp"
 
@@ -17,11 +18,6 @@ namespace {
 
 void require(bool holds, const char* name, const char* range, const auto& found) {
   if (!holds) throw std::invalid_argument(fmt::format("conv: {} must be {}; got {}", name, range, found));
-}
-
-void require_one_of(const char* name, const std::string& found, const std::vector<std::string>& known) {
-  require(std::ranges::find(known, found) != known.end(), name,
-          fmt::format("one of {}", fmt::join(known, ", ")).c_str(), found);
 }
 
 }  // namespace
@@ -58,7 +54,7 @@ ConvOptions conv_recipe(const std::string& name) {
 }
 
 void internal::check(const ConvOptions& o) {
-  require_one_of("architecture", o.architecture, {"cifar", "imagenet34"});
+  check_choices("conv", o);
   require(o.depth >= 1, "depth", ">= 1", o.depth);
   require(o.width >= 4 && o.width % 4 == 0, "width", "a positive multiple of 4", o.width);
   require(o.process.world >= 1, "world", ">= 1", o.process.world);
@@ -71,7 +67,6 @@ void internal::check(const ConvOptions& o) {
   if (o.steps == 0)
     require(o.epochs > 0 && std::isfinite(o.epochs), "epochs", "> 0 where steps is 0", o.epochs);
   require(o.learning_rate > 0 && std::isfinite(o.learning_rate), "learning_rate", "> 0", o.learning_rate);
-  require_one_of("schedule", o.schedule, {"steps", "cosine", "linear", "exponential", "constant"});
   require(std::ranges::is_sorted(o.drops) &&
               std::ranges::all_of(o.drops, [](double at) { return at > 0 && at < 1; }),
           "drops", "fractions in (0, 1), ascending", fmt::format("{}", fmt::join(o.drops, ", ")));
@@ -83,9 +78,7 @@ void internal::check(const ConvOptions& o) {
   require(o.label_smoothing >= 0 && o.label_smoothing < 1, "label_smoothing", "in [0, 1)", o.label_smoothing);
   require(o.clip_norm >= 0, "clip_norm", ">= 0", o.clip_norm);
   require(o.average >= 0 && o.average < 1, "average", "in [0, 1)", o.average);
-  require_one_of("crop", o.crop, {"pad", "resized", "none"});
   require(o.cutout >= 0, "cutout", ">= 0", o.cutout);
-  require_one_of("stop", o.stop, {"schedule", "memorized"});
   require(o.evaluate_every >= 0, "evaluate_every", ">= 0", o.evaluate_every);
   require(o.seed < (std::uint64_t{1} << 53), "seed", "below 2^53", o.seed);
   require(o.checkpoint_every_s >= 0, "checkpoint_every_s", ">= 0", o.checkpoint_every_s);

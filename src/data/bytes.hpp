@@ -12,8 +12,8 @@ namespace zeroloss::internal {
 /// One pass over a stream of bytes.
 class ByteReader {
  public:
-  using Read =
-      std::function<std::size_t(void* to, std::size_t count)>;  ///< fewer than `count` only at the end
+  /// Fewer than `count` only at the end.
+  using Read = std::function<std::size_t(void* to, std::size_t count)>;
   explicit ByteReader(Read read) : read_(std::move(read)) {}
 
   std::size_t read(void* to, std::size_t count);  ///< returns how many there were

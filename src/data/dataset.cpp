@@ -9,6 +9,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/rounding.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss {
@@ -95,8 +96,8 @@ Sample sample(const Dataset& data, Index i) {
 }
 
 std::string describe(const Sample& sample) {
-  const std::string who = sample.id.empty() ? fmt::format("{}", sample.record)
-                                            : fmt::format("{} '{}'", sample.record, sample.id);
+  const std::string who =
+      sample.id.empty() ? fmt::format("{}", sample.record) : fmt::format("{} '{}'", sample.record, sample.id);
   return sample.label.empty() ? who : fmt::format("{} (label {})", who, sample.label);
 }
 
@@ -148,7 +149,7 @@ Center mean_point(const RowMatrix& X) {
 
 // Of an entry: 3.1 2^-64 for the difference, (64 + d/256 + 3.1 + 2) 2^-64 for the length and the quotient,
 // then one rounding to double, u = 2^11 2^-64; 2^-1075 where that underflows. In all below 1.04 u + d 2^-72.
-double unit_row_error(Index d) { return 1.25 * 0x1p-53 + static_cast<double>(d) * 0x1p-64; }
+double unit_row_error(Index d) { return 1.25 * internal::u + static_cast<double>(d) * 0x1p-64; }
 
 void normalize_rows(Dataset& data, const Center& center) {
   check_center(data, center);

@@ -24,8 +24,12 @@ Source open_digits(const std::string&, const ReadOptions& options) {
 }  // namespace
 
 SourceKind digits() {
-  return {SourceKind::Is::name, "digits", "", [](const Asked& asked) { return asked.text == "digits"; },
-          open_digits,          true};
+  return {SourceKind::Is::name,
+          "digits",
+          "handwritten digits, 8x8 pixels 0..16",
+          [](const Asked& asked) { return asked.text == "digits"; },
+          open_digits,
+          true};
 }
 
 }  // namespace zeroloss::internal

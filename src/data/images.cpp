@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::ifstream open_file(const std::string& path) {
+std::ifstream open_set_file(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) throw DataError(path + ": is a folder; expected a file");
   std::ifstream in(path, std::ios::binary);
@@ -34,7 +34,7 @@ std::ifstream open_file(const std::string& path) {
 /// Records of one file as they are: one after the other, through `use(i, bytes)`.
 template <class Use>
 Index for_each_record(const Cifar& cifar, const std::string& file, Use use) {
-  std::ifstream in = open_file(file);
+  std::ifstream in = open_set_file(file);
   const Index n = cifar.records(file, fs::file_size(file));
   std::vector<unsigned char> record(static_cast<std::size_t>(cifar.record_bytes()));
   for (Index i = 0; i < n; ++i) {

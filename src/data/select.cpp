@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "core/choices.hpp"
 #include "core/decompositions.hpp"
 #include "data/choose.hpp"
 #include "zeroloss/core/blas.hpp"
@@ -144,9 +145,7 @@ void set_targets(Dataset& data, const Source& source, const Classes& classes) {
 }
 
 void check_options(const ReadOptions& options) {
-  if (options.task != "auto" && options.task != "regression" && options.task != "classification")
-    throw std::invalid_argument(
-        fmt::format("read_dataset: task must be auto, regression or classification; got '{}'", options.task));
+  check_choices("read_dataset", options);
   if (options.d < 0)
     throw std::invalid_argument(
         fmt::format("read_dataset: d must be >= 1, or 0 to keep the features; got {}", options.d));

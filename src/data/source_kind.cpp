@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "core/choices.hpp"
 #include "data/bytes.hpp"
 #include "data/recipe.hpp"
 #include "zeroloss/core/digest.hpp"
@@ -138,6 +139,13 @@ std::vector<std::string> known_names() {
   return names;
 }
 
+std::vector<Included> included() {
+  std::vector<Included> list;
+  for (const SourceKind& kind : all(Is::name))
+    if (!kind.what.empty()) list.push_back({kind.called, kind.what});
+  return list;
+}
+
 std::vector<Generator> generators() {
   std::vector<Generator> list;
   for (const SourceKind& kind : all(Is::generator)) list.push_back({kind.called, kind.what});
@@ -145,9 +153,7 @@ std::vector<Generator> generators() {
 }
 
 Source open_source(const std::string& text, const ReadOptions& options) {
-  if (options.split != "train" && options.split != "test")
-    throw std::invalid_argument(
-        fmt::format("read_dataset: split must be train or test; got '{}'", options.split));
+  check_choices("read_dataset", options);
   Source source = open(text, options);
   source.name = text;
   if (options.target == "none") {

@@ -22,6 +22,7 @@ struct SourceKind {
   enum class Is { name, generator, file, folder };
   Is is;
   std::string called;  ///< in messages: "npy", "MNIST"; the whole form of a generator's text
+  /// Of a name that is part of the library: what it is; empty for the sets to download, whose table says it.
   /// Of a generator: the points. Of a folder: what has to be in it, with {} for MNIST's word for the split.
   std::string what;
   std::function<bool(const Asked&)> recognise;

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
+#include "core/rounding.hpp"
 #include "kernel/activations/list.hpp"
 
 // This file computes bounds: it relies on IEEE arithmetic and must not be compiled with -ffast-math.
@@ -20,8 +20,7 @@ using namespace internal;
 namespace {
 
 using std::numbers::pi;
-constexpr double kPiRest = 1.2246467991473532e-16;                    // pi = std::numbers::pi + kPiRest
-constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;  // u = 2^-53
+constexpr double kPiRest = 1.2246467991473532e-16;  // pi = std::numbers::pi + kPiRest
 // Bounds below are sums of at most 1000 nonnegative terms with at most 1000 roundings each; this covers them.
 constexpr double kRoundUp = 1 + 1e-10;
 constexpr int kLeakTerms = 64;
@@ -70,7 +69,7 @@ double sum_of_squares(const std::vector<double>& mu) {
 
 /// E[phi^2] = E[phi'^2] = (1 + leak^2)/2; at most 4 roundings a coefficient, and those of 1 - leak.
 HermiteSeries leak_series(double leak, bool derivative) {
-  HermiteSeries series{leak_coefficients(leak, kLeakTerms + derivative), 4 * kLeakTerms * kUnit, 0};
+  HermiteSeries series{leak_coefficients(leak, kLeakTerms + derivative), 4 * kLeakTerms * u, 0};
   if (derivative) series.mu = differentiated(series.mu);
   series.tail = (1 + leak * leak) / 2 - sum_of_squares(series.mu) + 4 * series.error;
   return series;
@@ -82,8 +81,8 @@ HermiteSeries tabulated_series(const Activation& activation, bool derivative) {
     if (activation.leak) return leak_series(*activation.leak, derivative);
     const Table* t = table(activation.name);
     if (!t) throw std::logic_error("hermite: hermite_tables.inc has no row for " + activation.name);
-    if (derivative) return {differentiated(t->mu), 3 * kUnit, t->derivative_tail};
-    return {t->mu, kUnit, t->tail};
+    if (derivative) return {differentiated(t->mu), 3 * u, t->derivative_tail};
+    return {t->mu, u, t->tail};
   });
 }
 
@@ -275,10 +274,19 @@ double curvature(const Activation& activation) {
 ///  - erf: h <= 0.57 to a relative 5 u, h~ to an absolute 5 u; their derivatives are below 0.46 and 0.57.
 ///  - Horner's rule commits at most 2r + 1 roundings in the r-th term, squaring mu one more; no term is < 0.
 double evaluation_error(const Dual& dual, const HermiteSeries& series) {
-  if (dual.form != DualForm::polynomial) return (dual.leak > 0 ? 11.5 : 10) * kUnit;
+  switch (dual.form) {  // without default: a new form does not compile until its error is stated
+    case DualForm::leak:
+    case DualForm::leak_derivative:
+      return (dual.leak > 0 ? 11.5 : 10) * u;
+    case DualForm::erf:
+    case DualForm::erf_derivative:
+      return 10 * u;
+    case DualForm::polynomial:
+      break;
+  }
   double roundings = 0;
   for (size_t r = 0; r < dual.coefficients.size(); ++r) roundings += (6.0 * r + 2) * dual.coefficients[r];
-  return (roundings * kUnit + 2 * series.error * second_moment(series) + series.tail) * kRoundUp;
+  return (roundings * u + 2 * series.error * second_moment(series) + series.tail) * kRoundUp;
 }
 
 }  // namespace
@@ -332,9 +340,12 @@ double Dual::at_angle(double theta) const {
       return leak * std::cos(theta) + share() * relu_dual(psi, std::sin(theta), std::cos(theta));
     case DualForm::leak_derivative:
       return leak + share() * (psi / (2 * pi));
-    default:
-      return (*this)(std::cos(theta));
+    case DualForm::erf:
+    case DualForm::erf_derivative:
+    case DualForm::polynomial:
+      break;
   }
+  return (*this)(std::cos(theta));
 }
 
 }  // namespace zeroloss

@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/rounding.hpp"
 #include "linear/proof.hpp"
 #include "linear/risk.hpp"
 #include "zeroloss/core/error.hpp"
@@ -47,7 +48,7 @@ class LayerNorms {
     }
     if (inflation <= 0.05) return;
     for (std::size_t i = 0; i < A.size(); ++i) {
-      exact_[i] = verified::norm_bound(Matrix::Identity(A[i].rows(), A[i].rows()) + A[i]) * (1 + 0x1p-50);
+      exact_[i] = verified::norm_bound(Matrix::Identity(A[i].rows(), A[i].rows()) + A[i]) * (1 + 8 * u);
       way_[i] = 0;
     }
   }

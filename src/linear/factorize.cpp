@@ -9,13 +9,16 @@
 #include <optional>
 #include <stdexcept>
 
+#include "core/choices.hpp"
 #include "core/decompositions.hpp"
+#include "core/rounding.hpp"
 #include "linear/proof.hpp"
 #include "linear/rotation.hpp"
 #include "linear/svd.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
+#include "zeroloss/linear/linear.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -80,7 +83,7 @@ MapSummary summary(const Matrix& R, const Svd& svd) {
   MapSummary map;
   map.s_max = svd.s(0);
   map.s_min = svd.s(d - 1);
-  map.rank = map.s_max > 0 ? (svd.s.array() > static_cast<double>(d) * 0x1p-52 * map.s_max).count() : 0;
+  map.rank = map.s_max > 0 ? (svd.s.array() > static_cast<double>(d) * 2 * u * map.s_max).count() : 0;
   map.gamma = std::numeric_limits<double>::infinity();
   if (map.rank < d) return map;
   const verified::Nonsingular proof = verified::nonsingular(R);
@@ -88,7 +91,7 @@ MapSummary summary(const Matrix& R, const Svd& svd) {
   if (proof.s_min == 0 || proof.reverses != reverses) return map;
   map.s_least = proof.s_min;
   map.reverses = reverses;
-  map.gamma = std::max({std::log(verified::norm_bound(R)), -std::log(proof.s_min), 0.0}) * (1 + 0x1p-50);
+  map.gamma = std::max({std::log(verified::norm_bound(R)), -std::log(proof.s_min), 0.0}) * (1 + 8 * u);
   return map;
 }
 
@@ -106,9 +109,7 @@ MapSummary summarize_map(const Matrix& R) {
 }
 
 OrientedProblem orient(const LinearProblem& problem, const std::string& reflection) {
-  if (reflection != "auto" && reflection != "flip" && reflection != "augment")
-    throw std::invalid_argument(
-        fmt::format("linear: reflection must be auto, flip or augment; got \"{}\"", reflection));
+  check_choices("linear", LinearOptions{.reflection = reflection});
   const Index d = problem.d();
   const MapSummary map = summarize_map(problem.R);
   if (map.s_least == 0) throw DataError(singular(map, d));
@@ -156,7 +157,7 @@ struct Factorizer::Parts {
   std::string log_missing;
 
   // Singular values and angles this close to 1 and 0 are rounding.
-  double rounding() const { return 16 * static_cast<double>(R.rows()) * 0x1p-53; }
+  double rounding() const { return 16 * static_cast<double>(R.rows()) * u; }
 
   // The norm of a factor, and what rounding may add to it: e^(log k/p) magnifies the error of log k.
   double rounded_up(double factor_norm) const {
@@ -260,8 +261,8 @@ Factorization Factorizer::paper(Index layers) const {
   const Parts& m = *parts_;
   Factorization f = m.begin("paper", layers);
   const auto l = static_cast<double>(layers);
-  f.bound = l >= std::max(2.0, 3 * gamma() * (1 + 0x1p-50)) ? (4 * kPi + 3 * gamma()) / l * (1 + 0x1p-50)
-                                                            : std::numeric_limits<double>::infinity();
+  f.bound = l >= std::max(2.0, 3 * gamma() * (1 + 8 * u)) ? (4 * kPi + 3 * gamma()) / l * (1 + 8 * u)
+                                                          : std::numeric_limits<double>::infinity();
   const auto split = balance(layers, 4, std::max(m.left.angle(), m.right.angle()), m.low, m.high);
   if (!split) {
     f.missing = "it gives 4 q layers to rotations and p to the stretch: at least 5 are needed";

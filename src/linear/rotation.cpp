@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "core/decompositions.hpp"
+#include "core/rounding.hpp"
 
 namespace zeroloss::internal {
 
@@ -25,7 +26,7 @@ Rotation::Rotation(const Matrix& Q) {
   for (std::size_t k = 0; k + 1 < reversed.size(); k += 2)
     planes_.push_back({reversed[k], reversed[k + 1], std::numbers::pi, true});
   for (const Plane& plane : planes_) angle_ = std::max(angle_, std::abs(plane.theta));
-  if (angle_ <= 16 * static_cast<double>(d) * 0x1p-53) angle_ = 0;
+  if (angle_ <= 16 * static_cast<double>(d) * u) angle_ = 0;
 }
 
 Matrix Rotation::root(Index q, Planes planes) const {

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "core/rounding.hpp"
 #include "memorize/forward.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
@@ -221,7 +222,7 @@ bool build_paper(const Memory& memory, Images& images, Construction& result, Mar
 
 // What rounding may have added to a margin (theory 11): ||z||^2, inner products and the codes' lengths are
 // each off by gamma_(k+4) ||z||^2 at most; the paper's construction sums k + 1 terms, and has ||z||^2 >= 1/3.
-double margin_rounding(Index k) { return static_cast<double>(16 * k + 64) * 0x1p-53; }
+double margin_rounding(Index k) { return static_cast<double>(16 * k + 64) * u; }
 
 // The smallest margin, whose it is, and whether the network is one.
 void judge(const Memory& memory, const Images& images, const Margins& margins, Construction& result) {

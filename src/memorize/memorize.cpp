@@ -8,6 +8,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/choices.hpp"
+#include "core/rounding.hpp"
 #include "memorize/construct.hpp"
 #include "memorize/forward.hpp"
 #include "zeroloss/core/error.hpp"
@@ -29,10 +31,7 @@ void require(bool met, const std::string& what) {
 }
 
 void check(const MemorizeOptions& o, bool classes, Index r) {
-  require(o.construction == "norm_ordered" || o.construction == "paper",
-          fmt::format("construction must be norm_ordered or paper; got \"{}\"", o.construction));
-  require(o.precision == "float32" || o.precision == "float64",
-          fmt::format("precision must be float32 or float64; got \"{}\"", o.precision));
+  check_choices("memorize", o);
   require(!o.margin || (*o.margin > 0 && *o.margin <= 0.25),
           fmt::format("margin must be in (0, 0.25]; got {}", o.margin.value_or(0)));
   require(!o.tolerance || (*o.tolerance > 0 && std::isfinite(*o.tolerance)),
@@ -73,7 +72,7 @@ double default_margin(const Memory& memory) { return memory.single() ? 1e-3 : 1e
 
 /// Codes lie within half of the shortest image: they drown in the rounding of the longest.
 bool has_short(const Memory& memory, const Vector& length) {
-  const double unit = memory.single() ? 0x1p-24 : 0x1p-53;
+  const double unit = memory.single() ? 0x1p-24 : u;
   return length.minCoeff() <= std::sqrt(unit) * length.maxCoeff();
 }
 
@@ -94,7 +93,7 @@ std::vector<Origin> origins(const Memory& memory) {
 std::optional<Origin> centre(const Memory& memory, double longest) {
   const Vector mean = memory.data.X.colwise().mean().transpose();
   const Vector length = lengths(memory.data.X.rowwise() - mean.transpose());
-  const double spread = length.maxCoeff(), unit = memory.single() ? 0x1p-24 : 0x1p-53;
+  const double spread = length.maxCoeff(), unit = memory.single() ? 0x1p-24 : u;
   const double margin = memory.options.margin.value_or(default_margin(memory));
   if (memory.options.construction == "paper" || 2 * spread >= longest || unit * longest > margin * spread)
     return {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/rounding.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 
@@ -162,7 +163,7 @@ std::string more_conflicts(const std::vector<std::vector<Sample>>& conflicts) {
 double norm_above(const Vector& y) {
   const double largest = y.size() > 0 ? y.cwiseAbs().maxCoeff() : 0;  // squares neither overflow nor vanish
   if (largest == 0) return 0;
-  return largest * (y / largest).norm() * (1 + static_cast<double>(y.size() + 8) * 0x1p-53);
+  return largest * (y / largest).norm() * (1 + static_cast<double>(y.size() + 8) * u);
 }
 
 }  // namespace zeroloss::internal

@@ -40,8 +40,8 @@ struct TrainingSet {
   Matrix Y;                         ///< targets, a column an output
   Center center;                    ///< what was subtracted; empty if nothing was
   Standardization standardization;  ///< and what was done before
-  std::vector<std::vector<Sample>>
-      conflicts;                      ///< equal points with different labels; a row a label is distinct
+  /// Equal points with different labels; a row a label is distinct.
+  std::vector<std::vector<Sample>> conflicts;
   std::vector<Index> distinct;        ///< rows of points, ascending; empty if all are
   Vector counts;                      ///< how often each of them occurs; empty if all are distinct
   RowMatrix distinct_X;               ///< those rows; empty if all are distinct

@@ -34,10 +34,7 @@ std::string sample_text(const Sample& s) {
 }
 
 std::string facts(const CertifyResult& r) {
-  std::string text;
-  const auto fact = [&](const char* name, const std::string& value) {
-    text += fmt::format("{:<26}{}\n", name, value);
-  };
+  Facts fact(26);
   const auto mean = [](const std::vector<double>& v) {
     return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
   };
@@ -58,7 +55,7 @@ std::string facts(const CertifyResult& r) {
     fact("leave-one-out error", r.task == Task::classification
                                     ? fmt::format("{:.2f} %", 100 * *r.leave_one_out_error)
                                     : fmt::format("{:.3g} of the targets' spread", *r.leave_one_out_error));
-  return text;
+  return fact.text();
 }
 
 // "Du et al. 2018, Thm 3.1" and "Du et al. 2018, Thm 4.1" -> "Du et al. 2018, Thm 3.1, 4.1".
@@ -140,10 +137,7 @@ Json options_json(const CertifyOptions& o) {
 }
 
 Json result_json(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
-  Json json{{"data", data.name},
-            {"digest", told(data.digest)},
-            {"labels", r.task != Task::none ? Json(data.label_treatment) : Json()},
-            {"options", options_json(options)}};
+  Json json = answer_json(data, options_json(options));
   tell(json, r);
   return json;
 }

@@ -26,6 +26,20 @@ std::string count(Index value, const char* one, const char* many) {
   return fmt::format("{} {}", with_commas(value), value == 1 ? one : many);
 }
 
+void Facts::operator()(std::string_view name, std::string_view value) {
+  text_ += fmt::format("{:<{}}{}\n", name, width_, value);
+}
+
+Json answer_json(const std::string& data, const std::string& digest, const std::string& labels) {
+  return {{"data", data}, {"digest", told(digest)}, {"labels", told(labels)}};
+}
+
+Json answer_json(const Dataset& data, const Json& options) {
+  Json json = answer_json(data.name, data.digest, data.task == Task::none ? "" : data.label_treatment);
+  json["options"] = options;
+  return json;
+}
+
 template <>
 Json told(const SamplePair& p) {
   return {{"samples", {p.first.record, p.second.record}},

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/field_json.hpp"
@@ -19,6 +20,23 @@ std::string heading(const Dataset& data, bool normalize, bool center);
 /// With so many digits, rounded up or down.
 inline std::string above(double x, int digits = 2) { return decimal(x, digits, Rounding::up); }
 inline std::string below(double x, int digits = 2) { return decimal(x, digits, Rounding::down); }
+
+/// Lines of what is known, each a name and a value in columns.
+class Facts {
+ public:
+  explicit Facts(int width) : width_(width) {}  ///< of the column of names
+  void operator()(std::string_view name, std::string_view value);
+  const std::string& text() const { return text_; }
+
+ private:
+  int width_;
+  std::string text_;
+};
+
+/// With what the JSON of an answer begins: data, digest and labels, null where there are none.
+Json answer_json(const std::string& data, const std::string& digest, const std::string& labels);
+/// The same of a Dataset, and the options.
+Json answer_json(const Dataset& data, const Json& options);
 
 /// Two samples: their numbers, their labels and how they lie to each other.
 template <>

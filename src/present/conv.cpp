@@ -32,10 +32,7 @@ std::string percent(double fraction) { return fmt::format("{:.2f} %", 100 * frac
 std::string tenths(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
 
 std::string facts(const ConvOptions& o, const ConvResult& r) {
-  std::string text;
-  const auto fact = [&](const char* what, const std::string& value) {
-    text += fmt::format("{:<12}{}\n", what, value);
-  };
+  Facts fact(12);
   const std::vector<ConvLayer> all = layers(r.network.architecture);
   fact("network", fmt::format("{} convolutions, {} weights, {} million multiply-adds an image", all.size(),
                               with_commas(r.weights),
@@ -53,7 +50,7 @@ std::string facts(const ConvOptions& o, const ConvResult& r) {
     fact("blocks",
          fmt::format("norms from {:.3g} to {:.3g}: how far each is from the identity", *least, *most));
   }
-  return text;
+  return fact.text();
 }
 
 std::string most_taken_for(const ConvEvaluation& e, std::size_t label,
@@ -185,12 +182,10 @@ std::string conv_text(const ImageSet& images, const ConvOptions& options, const 
 }
 
 std::string conv_json(const ImageSet& images, const ConvOptions& options, const ConvResult& r) {
-  Json json{{"data", images.name},
-            {"digest", told(images.digest)},
-            {"labels", images.label_treatment},
-            {"corrupt", images.corrupt},
-            {"architecture", told(r.network.architecture)},
-            {"options", options_json(options, r.planned_steps)}};
+  Json json = answer_json(images.name, images.digest, images.label_treatment);
+  json["corrupt"] = images.corrupt;
+  json["architecture"] = told(r.network.architecture);
+  json["options"] = options_json(options, r.planned_steps);
   tell(json, r);
   if (r.train) json["train"] = to_json(*r.train, images.class_names);
   if (r.test) json["test"] = to_json(*r.test, images.class_names);

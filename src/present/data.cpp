@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/json.hpp"
+#include "present/common.hpp"
 #include "present/table.hpp"
 #include "zeroloss/data/readers.hpp"
 
@@ -39,16 +40,20 @@ std::string known_sets_json(const std::string& cache) {
                     {"licence", set.licence},
                     {"citation", set.citation},
                     {"in_cache", is_cached(set, cache)}});
-  std::vector<std::string> forms;
+  std::vector<std::string> names, forms;
+  for (const Included& set : included()) names.push_back(set.name);
   for (const Generator& generator : generators()) forms.push_back(generator.form);
-  const Json json{{"sets", sets}, {"cache", cache}, {"included", {"digits"}}, {"generators", forms}};
+  const Json json{{"sets", sets}, {"cache", cache}, {"included", names}, {"generators", forms}};
   return json.dump(1);
 }
 
 std::string known_sets_text(const std::string& cache) {
   Table table({"name", "points", "features", "classes", "there", "what"});
-  table.add(
-      {"digits", with_commas(1797), "64", "10", "yes", "handwritten digits, 8x8 pixels 0..16 (included)"});
+  for (const Included& set : included()) {
+    const Dataset data = read_dataset(set.name);
+    table.add({set.name, with_commas(data.n()), with_commas(data.d()), with_commas(data.classes()), "yes",
+               set.what + " (included)"});
+  }
   for (const KnownSet& set : known_sets())
     table.add({set.name, with_commas(set.n), with_commas(set.d), with_commas(set.classes),
                is_cached(set, cache) ? "yes" : "no", set.description});
@@ -84,12 +89,7 @@ std::string summary_json(const Dataset& data, const Summary& summary) {
 }
 
 std::string summary_text(const Dataset& data, const Summary& summary) {
-  std::string text =
-      fmt::format("{}: {} points, {} features, {}\n\n", data.name, with_commas(data.n()),
-                  with_commas(data.d()), data.task == Task::none ? "no targets" : name(data.task));
-  const auto line = [&](const char* what, const std::string& value) {
-    text += fmt::format("{:<18}{}\n", what, value);
-  };
+  Facts line(18);
   if (data.task != Task::none) line("target", data.target_name);
   if (data.label_treatment != "given") line("labels", data.label_treatment);
   if (data.task == Task::regression)
@@ -103,6 +103,9 @@ std::string summary_text(const Dataset& data, const Summary& summary) {
                                                                           with_commas(summary.conflicts))
                                                             : ""));
   line("SHA-256", data.digest);
+  const std::string text = fmt::format("{}: {} points, {} features, {}\n\n{}", data.name,
+                                       with_commas(data.n()), with_commas(data.d()),
+                                       data.task == Task::none ? "no targets" : name(data.task), line.text());
   if (data.task != Task::classification) return text;
   Table table({"class", "points"});
   for (std::size_t k = 0; k < data.class_names.size(); ++k)

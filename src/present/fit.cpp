@@ -58,10 +58,7 @@ std::string class_table(const FitResult& r) {
 }
 
 std::string facts(const FitOptions& o, const FitResult& r) {
-  std::string text;
-  const auto fact = [&](const char* what, const std::string& value) {
-    text += fmt::format("{:<26}{}\n", what, value);
-  };
+  Facts fact(26);
   fact("network", fmt::format("{}, {} hidden units{}, {} scaling, {}", o.activation, with_commas(o.width),
                               r.outputs.size() > 1 ? " for each class" : "", o.scaling, o.precision));
   fact("training", fmt::format("{}{}, computed in the space of {}", o.optimizer,
@@ -78,7 +75,7 @@ std::string facts(const FitOptions& o, const FitResult& r) {
     fact("farthest neuron moved", fmt::format("{:.3g}", r.max_distance));
     fact("signs flipped", fmt::format("{:.3g} %", 100 * r.flipped_fraction));
   }
-  return text;
+  return fact.text();
 }
 
 std::string theory_text(const FitResult& r) {
@@ -98,10 +95,7 @@ std::string theory_text(const FitResult& r) {
 // ---- JSON ----
 
 Json result_json(const Dataset& data, const FitOptions& options, const FitResult& r) {
-  Json json{{"data", data.name},
-            {"digest", told(data.digest)},
-            {"labels", data.label_treatment},
-            {"options", told(options)}};
+  Json json = answer_json(data, told(options));
   tell(json, r);
   return json;
 }

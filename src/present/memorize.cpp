@@ -19,10 +19,7 @@ std::string pair_text(const MemorizeResult& r) {
 }
 
 std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
-  std::string text;
-  const auto fact = [&](const char* what, const std::string& value) {
-    text += fmt::format("{:<20}{}\n", what, value);
-  };
+  Facts fact(20);
   if (r.network) {
     fact("network",
          fmt::format("{} x {} first layer{}, {} of width {}, {} output{}; {}", r.hidden, r.d,
@@ -38,7 +35,7 @@ std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
                               options.precision));
     fact("largest error", fmt::format("{} of an output", short_number(r.max_error, Rounding::up)));
   }
-  return text;
+  return fact.text();
 }
 
 std::string tried_table(const MemorizeResult& r) {
@@ -60,10 +57,7 @@ std::string wrong_text(const MemorizeResult& r) {
 }
 
 Json result_json(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& r) {
-  Json json{{"data", data.name},
-            {"digest", told(data.digest)},
-            {"labels", data.label_treatment},
-            {"options", told(options)}};
+  Json json = answer_json(data, told(options));
   tell(json, r);
   return json;
 }

@@ -118,7 +118,7 @@ std::string predict_json(const std::string& file, const Model& model, const Data
 
 std::string predict_csv(const Model& model, const Dataset& data, const Prediction& answer) {
   const bool numbers = model.task == Task::regression;
-  std::string text = "record";
+  std::string text = "sample";
   if (answer.error) text += numbers ? ",target" : ",label";
   if (model.task != Task::none) text += ",predicted";
   if (!numbers)  // there the output is what is predicted

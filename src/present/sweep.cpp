@@ -42,10 +42,7 @@ std::string values(const std::vector<T>& axis) {
 std::string setting(const SweepOptions& o, const SweepResult& r) {
   const SweepAxes& a = o.axes;
   const Cell& c = r.cells.front().cell;
-  std::string text;
-  const auto fact = [&](const char* what, const std::string& value) {
-    text += fmt::format("{:<26}{}\n", what, value);
-  };
+  Facts fact(26);
   fields(a, [&](const Field& field, const auto& list) {
     if (list.size() > 1) fact(field.name, values(list));
   });
@@ -63,7 +60,7 @@ std::string setting(const SweepOptions& o, const SweepResult& r) {
   add(false, fmt::format("at most {} steps", with_commas(o.fit.max_steps)));
   add(a.tolerance.size() > 1, fmt::format("until ||r||/||y|| <= {}", c.tolerance));
   fact("training", fixed);
-  return text;
+  return fact.text();
 }
 
 // ---- the heat map in the terminal ----

@@ -34,6 +34,17 @@ void check_axis(const char* name, const std::vector<T>& values, const Allowed& a
           fmt::format("{} has the same value twice", name));
 }
 
+// As options of fit, which knows what they may be.
+void check_texts(const char* name, const std::vector<std::string>& values, FitOptions fit,
+                 std::string FitOptions::*option) {
+  for (const std::string& value : values) {
+    fit.*option = value;
+    checked(fit);
+  }
+  check_axis(
+      name, values, [](const std::string&) { return true; }, "");
+}
+
 double cell_count(const SweepAxes& axes) {
   double count = 1;
   fields(axes, [&](const Field&, const auto& values) {
@@ -117,16 +128,8 @@ SweepOptions internal::checked(const std::string& source, SweepOptions o) {
   check_axis(
       "activation", a.activation, [](const std::string& name) { return activation(name).tabulated; },
       "known");
-  check_axis(
-      "scaling", a.scaling, [](const std::string& s) { return s == "ntk" || s == "balanced"; },
-      "ntk or balanced");
-  for (const std::string& step : a.step) {
-    FitOptions fit = o.fit;
-    fit.step = step;
-    checked(fit);
-  }
-  check_axis(
-      "step", a.step, [](const std::string&) { return true; }, "");
+  check_texts("scaling", a.scaling, o.fit, &FitOptions::scaling);
+  check_texts("step", a.step, o.fit, &FitOptions::step);
   require(o.trials >= 1, fmt::format("trials must be >= 1; got {}", o.trials));
   require(!o.adaptive || o.max_trials >= o.trials,
           fmt::format("max_trials must be >= trials = {}; got {}", o.trials, o.max_trials));
@@ -177,12 +180,13 @@ Store::Identity internal::identity(const std::string& source, const std::string&
   fields(o.fit, [&](const Field& field, const auto& value) {
     if (field.trial) add(field, value);
   });
-  const Store::Identity trials{{"noise", text_of(o.axes.noise)},
-                               {"trials", text_of(o.trials)},
-                               {"adaptive", text_of(o.adaptive)},
-                               {"max_trials", o.adaptive ? text_of(o.max_trials) : ""},
-                               {"certify", text_of(o.certify)}};
-  parts.insert(parts.end(), trials.begin(), trials.end());
+  // The sweep's own, and the axes that are no option of fit or of the reading.
+  fields(o, [&](const Field& field, const auto& value) {
+    const auto told = [&](const auto& part) { return part.first == field.name; };
+    if (!field.course || std::ranges::any_of(parts, told)) return;
+    const bool unused = !o.adaptive && field.name == std::string_view("max_trials");
+    parts.emplace_back(field.name, unused ? "" : text_of(value));
+  });
   return parts;
 }
 

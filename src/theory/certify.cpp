@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "network/prepare.hpp"
+#include "theory/theorems.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
@@ -20,7 +21,6 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-constexpr Index kExactForecast = 3000;  // points up to which all eigenvalues are computed
 constexpr Index kProbes = 32;
 constexpr Index kLanczosSteps = 8;  // at least, of a block with a column for each class and probe
 constexpr double kSettled = 1e-11;  // relative accuracy of the extreme eigenvalues
@@ -127,10 +127,6 @@ LambdaSource power_bound(Gram<double>& work, const RowMatrix& X, int r, bool pro
   return {"", found.lowest.value > loss ? found.lowest.value : 0, false};
 }
 
-LambdaSource scaled(const LambdaSource& source, double mu, std::string name, bool tabulated) {
-  return {std::move(name), source.value * mu * mu * (1 - 1e-14), source.verified && tabulated};
-}
-
 // K_ij times a_i a_j: the kernel of all samples, but for zero eigenvalues, where a is the root of how often
 // each occurs.
 void weigh(Packed<double>& K, const Vector& a) {
@@ -155,7 +151,7 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Samples& all, c
                   CertifyResult& result) {
   const Index n = data.n();
   const bool labelled = data.task != Task::none && result.conflicts.empty();
-  const bool exact = n <= kExactForecast;
+  const bool exact = n <= kEveryEigenvalue;
   const Matrix Y = labelled ? targets(data) : Matrix(n, 0);
   const double trace_features = all.n * sigma_features(phi)(1);
   const bool repeated = all.root.size() > 0;
@@ -231,58 +227,49 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Samples& all, c
   result.suspects = std::move(verdict.suspects);
 }
 
-GuaranteeInput guarantee_input(Gram<double>& work, const Dataset& data, const Samples& all,
-                               const Activation& phi, const CertifyOptions& options, bool vanishes,
-                               Progress& progress, CertifyResult& result) {
-  const auto n = static_cast<double>(data.n());
+GuaranteeInput input_of(Gram<double>& work, const Dataset& data, const Samples& all, const Activation& phi,
+                        const CertifyOptions& options, bool vanishes, Progress& progress,
+                        CertifyResult& result) {
+  const auto n = static_cast<double>(data.n()), d = static_cast<double>(data.d());
   const bool conflict = !result.conflicts.empty();
-  GuaranteeInput input;
-  input.n = all.n;
-  input.d = static_cast<double>(data.d());
-  input.norm_X = result.norm_X = all.norm_X;
-  input.norm_y = all.norm_y;
-  input.has_labels = data.task != Task::none;
-  if (input.has_labels) input.networks = data.classes() > 2 ? static_cast<double>(data.classes()) : 1;
-  const auto slopes = hermite(phi, true);
-  const auto values = hermite(phi, false);
-  input.mu_phi = std::abs(slopes.mu[1]) * (1 - 1e-14);
-  input.separation = conflict || vanishes ? 0 : work.separation;  // the same points in every kernel
-  input.separation_verified = true;
+  PointBounds bounds;
+  bounds.separation = conflict || vanishes ? 0 : work.separation;  // the same points in every kernel
 
   const bool proven = result.lambda_min_verified.has_value();
   const double lambda = proven     ? *result.lambda_min_verified
                         : vanishes ? 0
                                    : std::max(0.0, result.lambda_min - result.rounding_loss);
-  input.lambdas.push_back(
-      {conflict ? "lambda_min of equal points" : "lambda_min", conflict ? 0 : lambda, proven});
+  bounds.lambda = {conflict ? "lambda_min of equal points" : "lambda_min", conflict ? 0 : lambda, proven};
 
   // mu_r(phi')^2 lambda_min(G^{o r+1}); G^{o q} has rank at most (d + q - 1 choose q), so some vanish without
   // computing.
   const auto vanishing = [&](int q) {
     double rank = 1;
-    for (int i = 0; i < q; ++i) rank *= (input.d + i) / (i + 1);
+    for (int i = 0; i < q; ++i) rank *= (d + i) / (i + 1);
     return conflict || rank < n - 0.5;
   };
   const auto bound = [&](int q) {
     return vanishing(q) ? LambdaSource{"", 0, true}
                         : power_bound(work, data.X, q, options.all_bounds, progress);
   };
-  const auto square = bound(2);
-  input.lambda_product = square;
-  input.lambda_product->name = "lambda_min(G o G)";
-  const auto label = [](int r) { return fmt::format("mu_{}^2 lambda_min(G^{})", r, r + 1); };
+  bounds.product = bound(2);
+  std::vector<LambdaSource> more;
   if (options.all_bounds) {
-    input.lambdas.push_back(scaled(bound(1), slopes.mu[0], label(0), phi.tabulated));
-    for (const std::size_t r : {2u, 3u})
-      if (r < slopes.mu.size() && slopes.mu[r] != 0)
-        input.lambdas.push_back(
-            scaled(bound(static_cast<int>(r) + 1), slopes.mu[r], label(static_cast<int>(r)), phi.tabulated));
+    const auto mu = hermite(phi, true).mu;
+    for (const std::size_t r : {0u, 2u, 3u})
+      if (r == 0 || (r < mu.size() && mu[r] != 0))
+        more.push_back(scaled(bound(static_cast<int>(r) + 1), mu[r],
+                              fmt::format("mu_{}^2 lambda_min(G^{})", r, r + 1), phi.tabulated));
     const auto verified = lambda_min(work, data.X, sigma_features(phi), true, progress).verified;
-    input.lambda_features =
+    bounds.features =
         LambdaSource{"lambda_min(Sigma~)", verified.holds ? verified.lambda_min : 0, verified.holds};
-  } else {
-    input.lambda_features = scaled(square, values.mu[2], "mu_2(phi)^2 lambda_min(G o G)", phi.tabulated);
   }
+  result.norm_X = all.norm_X;
+  GuaranteeInput input = guarantee_input(phi, all.n, d, all.norm_X, bounds);
+  input.lambdas.insert(input.lambdas.end(), more.begin(), more.end());
+  input.norm_y = all.norm_y;
+  input.has_labels = data.task != Task::none;
+  if (input.has_labels) input.networks = data.classes() > 2 ? static_cast<double>(data.classes()) : 1;
   return input;
 }
 
@@ -360,7 +347,7 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   if (verified.holds) result.lambda_min_verified = verified.lambda_min;
   if (!vanishes.empty()) result.lambda_min = 0;
 
-  const auto input = guarantee_input(work, points, all, phi, options, !vanishes.empty(), progress, result);
+  const auto input = input_of(work, points, all, phi, options, !vanishes.empty(), progress, result);
   result.guarantees = guarantees(phi, input, {options.failure_probability, options.accuracy, options.width});
   conclude(result, vanishes);
   progress.finish();

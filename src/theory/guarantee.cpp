@@ -8,8 +8,10 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "core/rounding.hpp"
 #include "theory/theorems.hpp"
 #include "zeroloss/core/text.hpp"
+#include "zeroloss/kernel/dual.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -18,10 +20,11 @@ namespace {
 // Every quantity below is a product of at most some 40 correctly rounded operations and a few library
 // functions, so 64 ulp cover its rounding. Widths are computed as the square of sqrt(m): no power of lambda
 // underflows on the way, and a width that overflows is one beyond 1.8e308.
-constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();
+constexpr double rounding = 128 * u;
 double up(double x) { return x * (1 + rounding); }
 double down(double x) { return x * (1 - rounding); }
 double whole(double x) { return std::ceil(up(x)); }
+constexpr double kTowardsZero = 1 - 1e-14;  // covers a tabulated coefficient's error and its square's
 
 struct Setting {
   const Activation& activation;
@@ -200,6 +203,7 @@ struct Row {
   CourseBounds (*along)(const Course&);
 };
 
+constexpr const char* kProduct = "lambda_min(G o G)";
 constexpr const char *kDu = "Du et al. 2018", *kOymak = "Oymak & Soltanolkotabi 2019";
 
 constexpr auto kFlow = R"(m > \frac{512 n^5 (\lVert y \rVert^2 + n/2)}{\pi p'^3 \lambda^4}, \quad p' = p/3
@@ -264,15 +268,15 @@ std::string obstacle(Needs needs, const Activation& phi) {
 std::vector<LambdaSource> lambdas(Bound bound, const Setting& s) {
   if (bound == Bound::none) return {};
   if (bound == Bound::lambda) return s.input.lambdas;
-  if (bound == Bound::separation) {  // any smaller delta is one too, and the proof needs delta <= sqrt(2): n
-                                     // = 1 has none
+  if (bound == Bound::separation) {
+    // Any smaller delta is one too, and the proof needs delta <= sqrt(2): n = 1 has none.
     const double delta = std::min(s.input.separation, std::numbers::sqrt2);
     return {{"delta/(100 n^2)", down(delta / s.input.n / s.input.n / 100), s.input.separation_verified}};
   }
   if (!s.input.lambda_product) return {};
   const LambdaSource& product = *s.input.lambda_product;
   const double mu = s.input.mu_phi;
-  return {{"mu_1^2 lambda_min(G o G)", down(mu * mu * product.value),
+  return {{fmt::format("mu_1^2 {}", kProduct), down(mu * mu * product.value),
            product.verified && s.activation.tabulated}};
 }
 
@@ -345,7 +349,7 @@ std::vector<Guarantee> guarantees(const Activation& activation, const GuaranteeI
     if (row.reason.empty() && theorem.bound == Bound::none)
       theorem.state(row, setting, 0);
     else if (row.reason.empty() && sources.empty())
-      row.reason = "lambda_min(G o G) is not given";
+      row.reason = fmt::format("{} is not given", kProduct);
     else if (row.reason.empty())
       for (const LambdaSource& lambda : sources) found.push_back(apply(theorem, setting, lambda));
     if (!row.reason.empty()) found.push_back(std::move(row));
@@ -367,7 +371,40 @@ bool internal::covers(std::string_view id, const Activation& activation, std::st
   return scaled && obstacle(row.needs, activation).empty();
 }
 
-bool internal::needs_product(std::string_view id) { return row_of(id).bound == Bound::product; }
+bool internal::needs_product(std::string_view id) {
+  const Bound bound = row_of(id).bound;
+  return bound == Bound::product || bound == Bound::none;  // of which Sigma~ has a bound
+}
+
+LambdaSource internal::scaled(const LambdaSource& source, double mu, std::string name, bool tabulated) {
+  return {std::move(name), source.value * mu * mu * kTowardsZero, source.verified && tabulated};
+}
+
+GuaranteeInput internal::guarantee_input(const Activation& phi, double n, double d, double norm_X,
+                                         const PointBounds& bounds) {
+  GuaranteeInput input;
+  input.n = n;
+  input.d = d;
+  input.norm_X = norm_X;
+  input.lambdas = {bounds.lambda};
+  input.mu_phi = std::abs(hermite(phi, true).mu[1]) * kTowardsZero;
+  input.separation = bounds.separation;
+  input.separation_verified = true;
+  input.lambda_product = bounds.product;
+  input.lambda_features = bounds.features;
+  if (!bounds.product) return input;
+  input.lambda_product->name = kProduct;
+  if (const auto mu = hermite(phi, false).mu; !bounds.features && mu.size() > 2)
+    input.lambda_features =
+        scaled(*bounds.product, mu[2], fmt::format("mu_2(phi)^2 {}", kProduct), phi.tabulated);
+  return input;
+}
+
+std::optional<LambdaSource> internal::lambda_of(std::string_view id, const Activation& phi,
+                                                const GuaranteeInput& input) {
+  const auto all = lambdas(row_of(id).bound, {phi, input, {}});
+  return all.empty() ? std::nullopt : std::optional(all.front());
+}
 
 CourseBounds internal::bounds_along(std::string_view id, const Course& course) {
   const auto along = row_of(id).along;

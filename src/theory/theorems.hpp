@@ -1,17 +1,43 @@
 #pragma once
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "zeroloss/core/matrix.hpp"
 #include "zeroloss/theory/guarantee.hpp"
 
-/// The register of guarantees as training asks it: by id, never by title.
+/// The register of guarantees as training asks it: by id, never by title; and the input of all of them, as
+/// certify and training build it.
 namespace zeroloss::internal {
 
 /// Whether the theorem speaks of networks with this activation and scaling.
 bool covers(std::string_view id, const Activation& activation, std::string_view scaling);
 
-/// Whether its lambda is mu_1^2 lambda_min(G o G), so that GuaranteeInput::lambda_product must be given.
+/// Whether it asks for lambda_min(G o G), of which its lambda (or Thm 3.2's lambda~) has a bound: then
+/// PointBounds::product must be given.
 bool needs_product(std::string_view id);
+
+/// Points up to which all eigenvalues are computed unasked: that takes seconds.
+constexpr Index kEveryEigenvalue = 3000;
+
+/// Of the distinct points: bounds of what the theorems' lambdas are made of.
+struct PointBounds {
+  LambdaSource lambda;                        ///< lambda_min(Sigma)
+  std::optional<LambdaSource> product = {};   ///< lambda_min(G o G); its name is given to it
+  std::optional<LambdaSource> features = {};  ///< lambda_min(Sigma~); if none, that of `product`
+  double separation = 0;                      ///< delta, a proven lower bound
+};
+
+/// mu^2 times the bound of a power of G.
+LambdaSource scaled(const LambdaSource& source, double mu, std::string name, bool tabulated);
+
+/// All that does not depend on labels. n and norm_X are those of all samples, d is the number of features.
+GuaranteeInput guarantee_input(const Activation& phi, double n, double d, double norm_X,
+                               const PointBounds& bounds);
+
+/// The lambda that a theorem takes of an input, the first if there are several; empty if none is given.
+std::optional<LambdaSource> lambda_of(std::string_view id, const Activation& phi,
+                                      const GuaranteeInput& input);
 
 /// Where a run stands that a theorem is put beside.
 struct Course {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/rounding.hpp"
+
 namespace zeroloss::internal {
 
 double combined_misfit(const std::vector<double>& relative, const Matrix& Y) {
@@ -28,7 +30,7 @@ Certificate combined(const std::vector<Certificate>& outputs) {
     all.holds = all.holds && c.holds;
     all.radius = std::max(all.radius, c.radius);
     all.margin = std::min(all.margin, c.margin);
-    all.misfit = std::hypot(all.misfit, c.misfit) * (1 + 0x1p-50);
+    all.misfit = std::hypot(all.misfit, c.misfit) * (1 + 8 * u);
     all.lambda_min = std::min(all.lambda_min, c.lambda_min);
     all.norm_J = all.norm_J > 0 && c.norm_J > 0 ? std::max(all.norm_J, c.norm_J) : 0;
     all.step = std::min(all.step, c.step);

@@ -5,21 +5,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "theory/theorems.hpp"
 #include "train/optimizers/optimizers.hpp"
 #include "zeroloss/core/blas.hpp"
-#include "zeroloss/kernel/dual.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
 namespace zeroloss::internal {
 namespace {
 
-constexpr Index kEveryEigenvalue = 3000;  // points up to which all of theory is computed unasked
-
 // The id of the theorem that covers a run; empty if none does. That of sgd is about single points.
 std::string_view theorem_for(const Activation& activation, const CheckedOptions& options) {
   for (const std::string_view id : options.method->theorems)
-    if (!id.empty() && options.batch == 1 && covers(id, activation, options.scaling)) return id;
+    if (options.batch == 1 && covers(id, activation, options.scaling)) return id;
   return {};
 }
 
@@ -37,11 +33,12 @@ PointTheory point_theory(const TrainingSet& set, const Activation& activation, c
   const Kernel kernel = sigma(activation);
   Gram<double> work{Packed<double>(distinct.rows())};
   const auto found = lambda_min(work, distinct, kernel, true, progress);
-  theory.lambda = {"lambda_min", found.verified.holds ? found.verified.lambda_min : 0, found.verified.holds};
-  if (const auto id = theorem_for(activation, options); !id.empty() && needs_product(id)) {
-    const auto product = lambda_min(work, distinct, power(2), true, progress).verified;
-    theory.product = {"lambda_min(G o G)", product.holds ? product.lambda_min : 0, product.holds};
-  }
+  const auto proved = [](std::string name, const VerifiedBound& bound) {
+    return LambdaSource{std::move(name), bound.holds ? bound.lambda_min : 0, bound.holds};
+  };
+  theory.bounds = {.lambda = proved("lambda_min", found.verified), .separation = work.separation};
+  if (const auto id = theorem_for(activation, options); !id.empty() && needs_product(id))
+    theory.bounds->product = proved("", lambda_min(work, distinct, power(2), true, progress).verified);
   if (!all) return theory;
   work = gram(X, kernel, progress);
   progress.stage("all eigenvalues");
@@ -65,19 +62,14 @@ Expectation::Expectation(const PointTheory& theory, const Activation& activation
     return;
   }
   theorem_.theorem = zeroloss::theorem(theorem_.id).title();
-  if (!theory.lambda) {
+  if (!theory.bounds) {
     theorem_.reason = "lambda_min was not computed: " + theory.missing;
     return;
   }
-  GuaranteeInput input;
-  input.n = n_;
-  input.d = static_cast<double>(X.cols());
-  input.norm_X = theory.norm_X;
+  GuaranteeInput input =
+      guarantee_input(activation, n_, static_cast<double>(X.cols()), theory.norm_X, *theory.bounds);
   input.norm_y = norm_y_;
   input.networks = static_cast<double>(outputs);
-  input.lambdas = {*theory.lambda};
-  input.lambda_product = theory.product;
-  input.mu_phi = std::abs(hermite(activation, true).mu[1]) * (1 - 1e-14);
   const auto rows =
       guarantees(activation, input, {options.failure_probability, 0.5, static_cast<double>(options.width)});
   const auto row =
@@ -88,6 +80,7 @@ Expectation::Expectation(const PointTheory& theory, const Activation& activation
   theorem_.failure_probability = row->failure_probability.value_or(1);
   theorem_.reason = row->reason;
   rate_ = row->rate.value_or(0);
+  if (const auto lambda = lambda_of(theorem_.id, activation, input)) lambda_ = lambda->value;
 }
 
 bool Expectation::flow() const { return options_.method->facts.flow; }
@@ -120,7 +113,7 @@ void Expectation::complete(CurvePoint& point) const {
   if (rate_ == 0) return;
   const auto bounds = bounds_along(theorem_.id, {.n = n_,
                                                  .width = static_cast<double>(options_.width),
-                                                 .lambda = theory_.lambda->value,
+                                                 .lambda = lambda_,
                                                  .norm_y = norm_y_,
                                                  .start = r0_,
                                                  .rate = rate_,

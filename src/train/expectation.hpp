@@ -3,6 +3,7 @@
 #include <string>
 
 #include "network/prepare.hpp"
+#include "theory/theorems.hpp"
 #include "train/fit_options.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/theory/guarantee.hpp"
@@ -13,16 +14,15 @@ namespace zeroloss::internal {
 
 /// Of the points alone; one for all outputs.
 struct PointTheory {
-  std::optional<LambdaSource> lambda;   ///< lambda_min(Sigma); empty if it was not computed
-  std::optional<LambdaSource> product;  ///< lambda_min(G o G), where its theorem asks for it
-  double norm_X = 0;                    ///< ||X||, proven upper bound
-  Vector values;                        ///< eigenvalues of Sigma of all samples; empty if not computed
+  std::optional<PointBounds> bounds;  ///< empty if not computed; of G o G where the run's theorem asks for it
+  double norm_X = 0;                  ///< ||X||, proven upper bound
+  Vector values;                      ///< eigenvalues of Sigma of all samples; empty if not computed
   Matrix vectors;
   std::string missing;  ///< why values are missing
 };
 
-/// Up to 3,000 points everything; beyond, lambda and norm_X only if `step` is "theorem". Two or three
-/// factorisations and one eigendecomposition. lambda and product are those of the distinct points.
+/// Up to 3,000 points everything; beyond, bounds and norm_X only if `step` is "theorem". Two or three
+/// factorisations and one eigendecomposition. The bounds are those of the distinct points.
 PointTheory point_theory(const TrainingSet& set, const Activation& activation, const CheckedOptions& options,
                          Progress& progress);
 
@@ -50,6 +50,7 @@ class Expectation {
   const CheckedOptions& options_;
   TheoremBeside theorem_;
   double n_, norm_y_, unit_;  // unit_: what relative misfits are divided by
+  double lambda_ = 0;         // the theorem's
   double rate_ = 0;           // of ||r||, a step (flow: of time), at the step that counts
   double step_ = 0, r0_ = 0, scale_ = 0;
   Vector weights_;  // squared components of r0 along the eigenvectors

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
+#include "core/choices.hpp"
 #include "core/parse.hpp"
 #include "train/engine/small_trainer.hpp"
 #include "train/optimizers/optimizers.hpp"
@@ -15,11 +15,6 @@ namespace {
 
 void require(bool met, const std::string& what) {
   if (!met) throw std::invalid_argument("fit: " + what);
-}
-
-void one_of(const char* option, const std::string& value, const std::vector<std::string_view>& allowed) {
-  const bool known = std::find(allowed.begin(), allowed.end(), value) != allowed.end();
-  require(known, fmt::format("{} must be one of {}; got \"{}\"", option, fmt::join(allowed, ", "), value));
 }
 
 }  // namespace
@@ -34,13 +29,7 @@ Step::Step(const std::string& text) {
 }
 
 CheckedOptions checked(const FitOptions& o) {
-  std::vector<std::string_view> names;
-  for (const OptimizerFacts& known : optimizers()) names.push_back(known.name);
-  one_of("scaling", o.scaling, {"ntk", "balanced"});
-  one_of("optimizer", o.optimizer, names);
-  one_of("precision", o.precision, {"float64", "float32"});
-  one_of("stop", o.stop, {"tolerance", "certificate"});
-  one_of("space", o.space, {"auto", "weights", "gram"});
+  check_choices("fit", o);
   require(o.width >= 1, fmt::format("width must be >= 1; got {}", o.width));
   require(o.max_steps >= 0, fmt::format("max_steps must be >= 0; got {}", o.max_steps));
   require(o.tolerance >= 0 && std::isfinite(o.tolerance),

@@ -1,5 +1,7 @@
 """Every printed proof of some hundred hostile inputs holds, and of those that were once false; the judges see a lie."""
 
+import itertools
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,9 +10,10 @@ from flint import arb
 
 import adversary
 import known
-from cases import Case, case
-from dual import ACTIVATIONS, of_derivative, of_values
+from cases import OPTIMIZERS, Case, case
+from dual import ACTIVATIONS, mu, of_derivative, of_values
 from exact import precision
+from guarantees import FORMULAS, constants
 from network import PHI, SLOPE
 
 COUNT, SEED, JOBS = 400, 20, 2
@@ -116,23 +119,72 @@ def test_a_larger_claim_of_fit_is_false(kind, changes):
     assert verdicts(given, lying)[f"fit: {kind}"] is False
 
 
-@pytest.mark.parametrize("phi", ACTIVATIONS)
-def test_dual_activations_are_expectations(phi):
-    """Against Gauss and Hermite's rule in double, 180 nodes: exact to rounding for analytic phi, in closed form for
-    relu."""
+def values_of(f):
+    return np.vectorize(lambda z: float(f(arb(z))))
+
+
+def by_hermite(f, rho):
+    """E f(u) f(v) by Gauss and Hermite's rule in double, 180 nodes: exact to rounding for analytic f."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(180)
     weights /= weights.sum()
+    second = rho * nodes[:, None] + np.sqrt(1 - rho * rho) * nodes
+    return float(weights @ (values_of(f)(nodes)[:, None] * values_of(f)(second)) @ weights)
+
+
+def by_angle(f, degree, rho):
+    """The same for f that is homogeneous of a degree, 0 or 1, with a kink at 0: u = s cos t, v = s cos(t - angle) with
+    E s^2 = 2, by Gauss and Legendre's rule between the kinks."""
+    angle = np.arccos(rho)
+    kinks = np.sort(np.array([0.5, 1.5, 0.5 + angle / np.pi, 1.5 + angle / np.pi, 2.5]) * np.pi)
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    total = 0.0
+    for a, b in itertools.pairwise(kinks):
+        t = (a + b) / 2 + (b - a) / 2 * nodes
+        total += (b - a) / 2 * float(weights @ (values_of(f)(np.cos(t)) * values_of(f)(np.cos(t - angle))))
+    return total * 2**degree / (2 * np.pi)
+
+
+@pytest.mark.parametrize("phi", ACTIVATIONS)
+def test_dual_activations_are_expectations(phi):
     for rho in (-0.9, 0.3, 0.75):
         with precision(100):
             r = arb(rho)
             sine = (1 - r * r).sqrt()
             found = float(of_derivative(phi, r, sine)), float(of_values(phi, r, sine))
-        angle = np.arccos(rho)
-        expected = (np.pi - angle) / (2 * np.pi), (np.sin(angle) + (np.pi - angle) * rho) / (2 * np.pi)
-        if phi != "relu":
-            second = rho * nodes[:, None] + np.sqrt(1 - rho * rho) * nodes
-            expected = []
-            for f in (SLOPE[phi], PHI[phi]):
-                values = np.vectorize(lambda z, f=f: float(f(arb(z))))
-                expected.append(float(weights @ (values(nodes)[:, None] * values(second)) @ weights))
+            if phi in ("relu", "leaky_relu"):
+                expected = by_angle(SLOPE[phi], 0, rho), by_angle(PHI[phi], 1, rho)
+            else:
+                expected = by_hermite(SLOPE[phi], rho), by_hermite(PHI[phi], rho)
         assert np.allclose(found, expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("phi", ACTIVATIONS)
+def test_squared_coefficients_are_those_of_the_dual(phi):
+    """mu_0^2 to mu_3^2 by differences of h over s: what comes after them is below s^2 times the next ones."""
+    with precision(200):
+        s = arb(1) / 1024
+        at = {k: of_derivative(phi, k * s, (1 - (k * s) ** 2).sqrt()) for k in range(-2, 3)}
+        even = (at[1] + at[-1]) / 2
+        odd, twice = (at[1] - at[-1]) / (2 * s), (at[2] - at[-2]) / (4 * s)
+        found = [at[0], odd, (even - at[0]) / s**2, (twice - odd) / (3 * s**2)]
+        for r, value in enumerate(found):
+            assert abs(float(value) - float(mu(phi, r))) < 1e-5, r
+
+
+# ---- it knows everything that the library has ----
+
+
+def test_every_activation_optimizer_and_theorem_is_judged():
+    import zeroloss
+    from zeroloss import _core
+
+    assert set(ACTIVATIONS) == set(PHI) == set(SLOPE) == set(zeroloss.kernel.activation_names())
+    for name in ACTIVATIONS:
+        with precision(100):
+            known = zeroloss.kernel.activation(name)
+            for mine, theirs in zip(constants(name), (known.B, known.M)):
+                assert theirs == float("inf") if mine is None else abs(float(mine) - theirs) < 1e-8, name
+    with pytest.raises(ValueError, match="optimizer must be one of") as refused:
+        zeroloss.fit([[1.0]], [1.0], optimizer="")
+    assert set(OPTIMIZERS) == set(re.findall(r"\w+", str(refused.value).partition("one of")[2].partition(";")[0]))
+    assert {*FORMULAS, "os_3_2"} == {theorem.id for theorem in _core.theorems()}

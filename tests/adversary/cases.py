@@ -7,6 +7,8 @@ import numpy as np
 from dual import ACTIVATIONS
 
 KINDS = ["certify", "fit", "kernel", "memorize", "linear"]
+#: How often fit is asked for each.
+OPTIMIZERS = {"gd": 0.22, "gauss_newton": 0.4, "output_layer": 0.14, "sgd": 0.09, "flow": 0.07, "momentum": 0.08}
 
 
 @dataclass
@@ -218,10 +220,14 @@ def size(r, most=12):
     return n, int(r.integers(1, 9))
 
 
+def activation(r):
+    return ACTIVATIONS[r.integers(len(ACTIVATIONS))]
+
+
 def certify(r, number):
     n, d = size(r, 30)
     X, how = draw_points(r, n, d)
-    options = {"activation": ACTIVATIONS[r.integers(8)],
+    options = {"activation": activation(r),
                "center": bool(r.random() < (0.6 if "offset" in how else 0.35))}
     if r.random() < 0.35:
         options["all_bounds"] = True
@@ -240,33 +246,36 @@ def kernel(r, number):
     X, how = draw_points(r, n, d)
     names = ["sigma", "sigma_features"]
     of_activation = r.random() < 0.8
-    chosen = (names[r.integers(2)], ACTIVATIONS[r.integers(8)]) if of_activation else ("power", int(r.integers(1, 6)))
+    chosen = (names[r.integers(2)], activation(r)) if of_activation else ("power", int(r.integers(1, 6)))
     return Case("kernel", number, X, None, {"kernel": list(chosen), "center": bool(r.random() < 0.3)}, how)
 
 
 def fit(r, number):
     n, d = size(r, 12)
     X, how = draw_points(r, n, d, wild=0.6)
-    activation = "relu" if r.random() < 0.35 else ACTIVATIONS[r.integers(8)]
-    optimizer = str(r.choice(["gd", "gauss_newton", "output_layer", "sgd", "flow"], p=[0.25, 0.42, 0.15, 0.1, 0.08]))
+    phi = "relu" if r.random() < 0.35 else activation(r)
+    optimizer = str(r.choice(list(OPTIMIZERS), p=list(OPTIMIZERS.values())))
     width = int(r.choice([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]))
-    options = {"activation": activation, "optimizer": optimizer, "width": width, "seed": int(r.integers(1000)),
+    options = {"activation": phi, "optimizer": optimizer, "width": width, "seed": int(r.integers(1000)),
                "scaling": str(r.choice(["ntk", "balanced"])), "center": bool(r.random() < 0.3),
                "max_steps": int(r.choice([0, 5, 100, 1000, 3000]))}  # fmt: skip
     if optimizer in ("gauss_newton", "output_layer"):
         options["max_steps"] = int(r.choice([3, 60, 200]))
-    if optimizer in ("gd", "sgd") and r.random() < 0.25:
+    plain = optimizer in ("gd", "sgd", "momentum")
+    if plain and r.random() < 0.25:
         options["precision"] = "float32"
-    if optimizer in ("gd", "sgd") and r.random() < 0.2:
+    if plain and r.random() < 0.2:
         options["step"] = float(r.choice([0.01, 0.1, 1.0, 30.0]))
     if optimizer == "sgd":
         options["batch"] = int(r.integers(1, n + 1))
-    if optimizer in ("gd", "gauss_newton") and r.random() < 0.5:
+    if optimizer == "momentum":
+        options["momentum"] = float(r.choice([0, 0.5, 0.9, 0.99]))
+    if optimizer in ("gd", "gauss_newton", "momentum") and r.random() < 0.5:
         options["space"] = str(r.choice(["weights", "gram"]))
     if r.random() < 0.4:
         options["stop"] = "certificate"
         options["certify_every"] = int(r.choice([1, 50])) if options["max_steps"] <= 100 else 50
-    if activation == "relu" and optimizer != "output_layer" and r.random() < 0.3:
+    if phi == "relu" and optimizer != "output_layer" and r.random() < 0.3:
         options["polish"] = True
     return Case("fit", number, X, draw_targets(r, X), options, how)
 

@@ -10,7 +10,8 @@ from exact import symmetric
 
 TABLES = json.loads((Path(__file__).parent / "data" / "hermite.json").read_text())
 SERIES = {"softplus": ("softplus", 0), "tanh": ("tanh", 0), "silu": ("silu", 0), "sigmoid": ("softplus", 1)}
-ACTIVATIONS = ["relu", "softplus", "tanh", "sigmoid", "erf", "gelu", "silu", "quadratic"]
+ACTIVATIONS = ["relu", "softplus", "tanh", "sigmoid", "erf", "gelu", "silu", "quadratic", "leaky_relu", "sin"]
+LEAK = 0.01  # the slope of leaky_relu below 0: this double, exactly
 
 
 @cache
@@ -39,6 +40,10 @@ def of_derivative(phi, rho, sine):
     pi = arb.pi()
     if phi == "relu":
         return (pi - arb.atan2(sine, rho)) / (2 * pi)
+    if phi == "leaky_relu":  # phi' = LEAK + (1 - LEAK) [z >= 0], and P(z >= 0) = 1/2
+        return LEAK + (1 - arb(LEAK)) ** 2 * of_derivative("relu", rho, sine)
+    if phi == "sin":  # E cos u cos v, u +- v normal of variance 2 +- 2 rho
+        return rho.cosh() / arb(1).exp()
     if phi == "erf":
         return 4 / pi / (9 - 4 * rho * rho).sqrt()
     if phi == "quadratic":
@@ -55,6 +60,10 @@ def of_values(phi, rho, sine):
     pi = arb.pi()
     if phi == "relu":
         return (sine + (pi - arb.atan2(sine, rho)) * rho) / (2 * pi)
+    if phi == "leaky_relu":  # phi = LEAK z + (1 - LEAK) relu(z), and E u relu(v) = rho/2
+        return LEAK * rho + (1 - arb(LEAK)) ** 2 * of_values("relu", rho, sine)
+    if phi == "sin":
+        return rho.sinh() / arb(1).exp()
     if phi == "erf":
         return 2 / pi * (2 * rho / 3).asin()
     if phi == "quadratic":
@@ -88,6 +97,10 @@ def mu(phi, r):
     pi = arb.pi()
     if phi == "relu":  # phi' = [z >= 0]
         return [arb(fmpq(1, 4)), 1 / (2 * pi), arb(0), 1 / (12 * pi)][r]
+    if phi == "leaky_relu":
+        return (1 - arb(LEAK)) ** 2 * mu("relu", r) if r else (1 + arb(LEAK)) ** 2 / 4
+    if phi == "sin":  # of cosh(rho)/e
+        return [arb(1), arb(0), arb(fmpq(1, 2)), arb(0)][r] / arb(1).exp()
     if phi == "erf":  # of 4/(pi sqrt(9 - 4 rho^2)) = (4/(3 pi)) (1 + (2/9) rho^2 + ..)
         return [4 / (3 * pi), arb(0), 8 / (27 * pi), arb(0)][r]
     if phi == "quadratic":

@@ -27,6 +27,8 @@ def constants(phi):
         "erf": (2 / pi.sqrt(), 2 * (2 / (pi * arb(1).exp())).sqrt()),
         "relu": (arb(1), None),
         "quadratic": (None, arb(1)),
+        "leaky_relu": (arb(1), None),
+        "sin": (arb(1), arb(1)),
     }[phi]
 
 
@@ -107,15 +109,17 @@ def stochastic(x, lam, width):
             "steps": steps_for(rate, x.accuracy), "fails": x.networks * (1 / n + 2 * x.share)}  # fmt: skip
 
 
-def formula(theorem, x, lam, width):
-    number = theorem.split()[-1]
-    if number in ("3.1", "4.1") and "Du" in theorem:
-        return du(x, lam, number == "3.1")
-    if number in ("6.2", "2.1"):
-        return smooth(x, lam)
-    if number in ("6.3", "2.3", "2.5"):
-        return rough(x, lam)
-    return stochastic(x, lam, width)
+#: By a theorem's id: of the numbers, lambda and the width that is printed. os_3_2 has no numbers.
+FORMULAS = {
+    "dzps_3_1": lambda x, lam, _: du(x, lam, flow=True),
+    "dzps_4_1": lambda x, lam, _: du(x, lam, flow=False),
+    "os_6_2": lambda x, lam, _: smooth(x, lam),
+    "os_2_1": lambda x, lam, _: smooth(x, lam),
+    "os_6_3": lambda x, lam, _: rough(x, lam),
+    "os_2_3": lambda x, lam, _: rough(x, lam),
+    "os_2_5": lambda x, lam, _: rough(x, lam),
+    "os_2_6": stochastic,
+}
 
 
 def undercut(row, wanted, labelled):

@@ -87,9 +87,9 @@ def vanishes(case, points, Sigma):
     phi = case.options["activation"]
     m = len(points.distinct)
     pairs = [a for a, _ in points.antipodal]
-    if pairs and phi in ("tanh", "sigmoid", "erf", "quadratic"):
+    if pairs and phi in ("tanh", "sigmoid", "erf", "quadratic", "sin"):
         return True
-    if phi in ("relu", "softplus", "gelu", "silu") and points.rank(pairs) < len(pairs):
+    if phi in ("relu", "leaky_relu", "softplus", "gelu", "silu") and points.rank(pairs) < len(pairs):
         return True
     if phi == "quadratic" and m > points.d * (points.d + 1) // 2:
         return True
@@ -136,7 +136,7 @@ def rows(case, result, points):
                 yield Verdict("certify: row", None if lam.contains(0) else False,
                               f"{row.theorem}: lambda <= {lam.str(5)}")
                 continue
-            wanted = guarantees.formula(row.theorem, x, lam, row.width or 1)
+            wanted = guarantees.FORMULAS[row.id](x, lam, row.width or 1)
             wrong = guarantees.undercut(row, wanted, labelled)
             yield Verdict("certify: row", not wrong, f"{row.theorem}, {row.lambda_from}: {'; '.join(wrong)}")
 

@@ -2,6 +2,8 @@
 
 from flint import arb, arb_mat
 
+from dual import LEAK
+
 
 def _sigmoid(z):
     return 1 / (1 + (-z).exp())
@@ -33,6 +35,8 @@ PHI = {
     "gelu": lambda z: z * _cdf(z),
     "silu": lambda z: z * _sigmoid(z),
     "quadratic": lambda z: z * z / 2,
+    "leaky_relu": lambda z: z.max(LEAK * z),
+    "sin": arb.sin,
 }
 SLOPE = {
     "relu": lambda z: arb(0) if z < 0 else arb(1),
@@ -43,6 +47,8 @@ SLOPE = {
     "gelu": lambda z: _cdf(z) + z * _density(z),
     "silu": _silu_slope,
     "quadratic": lambda z: z,
+    "leaky_relu": lambda z: arb(LEAK) if z < 0 else arb(1),
+    "sin": arb.cos,
 }
 
 

@@ -132,7 +132,7 @@ TEST_F(Predict, Regression) {
   EXPECT_NE(outcome.out.find(": relative misfit 2.12 on 3 points\n"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("  sample  target  predicted\n       2       0          3\n"), std::string::npos)
       << outcome.out;
-  EXPECT_EQ(content(path("out.csv")), "record,target,predicted\n0,1,1\n1,-1,-1\n2,0,3\n");
+  EXPECT_EQ(content(path("out.csv")), "sample,target,predicted\n0,1,1\n1,-1,-1\n2,0,3\n");
   EXPECT_EQ(answer(predict(file, "a,b\n2,1\n")).at("predictions"), Json({1}));
   refused(predict(file, csv, {"--task", "classification"}), {"the model was trained for regression"});
 }
@@ -142,7 +142,7 @@ TEST_F(Predict, WritesEveryPointAsCsv) {
       model({"a,b", "c\"d", "e"}), "a,b,c,label\n3,1,2,e\n0.1,5,1,\"a,b\"\n", {"--out", path("out.csv")}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(content(path("out.csv")),
-            "record,label,predicted,\"output_a,b\",\"output_c\"\"d\",output_e\n"
+            "sample,label,predicted,\"output_a,b\",\"output_c\"\"d\",output_e\n"
             "0,e,\"a,b\",3,1,2\n"
             "1,\"a,b\",\"c\"\"d\",0.1,5,1\n");
 }
@@ -153,7 +153,7 @@ TEST_F(Predict, RecordsAreThoseOfTheSource) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find(": 50.0 % of 4 points right\n"), std::string::npos) << outcome.out;
   EXPECT_EQ(content(path("out.csv")).substr(0, 66),
-            "record,label,predicted,output_ant,output_bee,output_cow\n1,bee,bee,");
+            "sample,label,predicted,output_ant,output_bee,output_cow\n1,bee,bee,");
 }
 
 TEST_F(Predict, ARunFolderNamesItsModel) {

@@ -67,7 +67,7 @@ TEST(ConvOptions, NameWhatIsOutOfRange) {
   using Change = std::function<void(ConvOptions&)>;
   const std::vector<std::pair<Change, std::string>> cases{
       {[](ConvOptions& o) { o.architecture = "vgg"; },
-       "architecture must be one of cifar, imagenet34; got vgg"},
+       "architecture must be one of cifar, imagenet34; got \"vgg\""},
       {[](ConvOptions& o) { o.depth = 0; }, "depth must be >= 1; got 0"},
       {[](ConvOptions& o) { o.width = 10; }, "width must be a positive multiple of 4; got 10"},
       {[](ConvOptions& o) { o.batch = 0; }, "batch must be >= 1"},

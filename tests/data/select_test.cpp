@@ -66,7 +66,7 @@ TEST(Task, CanBeSet) {
   EXPECT_EQ(data.y, (Vector{{2, 0, 1}}));
   EXPECT_MESSAGE(DataError, select(with_texts({"a", "b"}), {.task = "regression"}), "text", "'a'");
   EXPECT_MESSAGE(DataError, select(counting(3), {.task = "regression"}), "no targets");
-  EXPECT_MESSAGE(std::invalid_argument, select(counting(3), {.task = "guess"}), "task must be", "'guess'");
+  EXPECT_MESSAGE(std::invalid_argument, select(counting(3), {.task = "guess"}), "task must be", "\"guess\"");
 }
 
 TEST(Task, NeedsFiniteTargets) {

@@ -391,10 +391,10 @@ TEST(Memorizer, OptionsAreChecked) {
   };
   refuses(with(0), "hidden must be >= 1; got 0");
   refuses(with(1), "hidden must be >= 2 for 3 classes; got 1");
-  refuses(with(4, "float16"), "precision must be float32 or float64; got \"float16\"");
+  refuses(with(4, "float16"), "precision must be one of float64, float32; got \"float16\"");
   MemorizeOptions options;
   options.construction = "random";
-  refuses(options, "construction must be norm_ordered or paper; got \"random\"");
+  refuses(options, "construction must be one of norm_ordered, paper; got \"random\"");
   for (const double margin : {0.0, -1.0, 0.3, std::nan("")}) {
     options = {};
     options.margin = margin;

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from run_folders import EVIL, KINDS, Page, decoded, evil_run, make_conv, run_of
+from run_folders import EVIL, KINDS, ROOT, Page, decoded, evil_run, make_conv, run_of
 from zeroloss import figures, report
 from zeroloss.report import elements
 
@@ -85,6 +85,16 @@ def test_page_of_points_without_labels():
     assert "Closest pairs" in page.text("h2") and "wrong" not in page.text("h2")
     assert not page.all("img")
     assert len([text for element, text in page.texts if element == "td"]) > 20
+
+
+def test_page_of_memorize_names_its_samples():
+    earlier = ROOT / "tests/fixtures/before_rooms/memorize"  # which spells them otherwise
+    for folder, key in ((run_of("memorize"), "sample"), (earlier, "record")):
+        run, page = page_of(folder)
+        shown = [text for element, text in page.texts if element in ("h2", "td")]
+        start = shown.index("The two points that are hardest to tell apart") + 1
+        closest = [[str(sample[key]), sample["label"]] for sample in run.result["closest"]]
+        assert [shown[start : start + 2], shown[start + 2 : start + 4]] == closest
 
 
 def test_bounds_are_rounded_to_their_safe_side():

@@ -308,6 +308,25 @@ TEST(Round, AnySubsetOfRowsLeadsToTheSamePlan) {
 
 // ---- what decides the results ----
 
+// A field that is new in any of the three is part of it.
+TEST(Identity, NamesEveryFieldOnce) {
+  const SweepOptions o = checked("digits", {});
+  std::map<std::string, int> named;
+  for (const auto& [key, value] : identity("digits", "x", o)) ++named[key];
+  std::set<std::string> wanted{"data", "SHA-256 of the data"};
+  fields(o, [&](const Field& field, const auto&) {
+    if (field.course) wanted.insert(field.name);
+  });
+  fields(o.read, [&](const Field& field, const auto&) {
+    if (field.course) wanted.insert(field.name);
+  });
+  fields(o.fit, [&](const Field& field, const auto&) {
+    if (field.trial) wanted.insert(field.name);
+  });
+  EXPECT_EQ(named.size(), wanted.size());
+  for (const std::string& name : wanted) EXPECT_EQ(named[name], 1) << name;
+}
+
 TEST(Identity, ChangesWithEveryOptionThatDecides) {
   const SweepOptions base = checked("digits", {});
   const auto differs = [&](const auto& change) {

@@ -10,10 +10,10 @@ namespace zeroloss {
 
 /// How training images are varied. Evaluation images are not.
 struct Augment {
-  std::string crop =
-      "pad";         ///< pad: a random size x size window of the image with `pad` zeros around it, as for
-                     ///< CIFAR [He et al. 2016, section 4.2]; resized: a random part of the image, resized,
-                     ///< as for ImageNet [Szegedy et al. 2015]; none: the image as it is
+  /// pad: a random size x size window of the image with `pad` zeros around it, as for CIFAR [He et al.
+  /// 2016, section 4.2]; resized: a random part of the image, resized, as for ImageNet [Szegedy et al.
+  /// 2015]; none: the image as it is.
+  std::string crop = "pad";
   Index size = 0;    ///< side of the result, 1..1024; 0 = that of the images (in memory only)
   Index pad = 4;     ///< crop = pad: zero pixels on each side, 0..size
   bool flip = true;  ///< left and right are exchanged with probability 1/2

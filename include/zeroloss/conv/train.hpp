@@ -51,8 +51,9 @@ struct ConvOptions {
   double weight_decay = 1e-4;  ///< >= 0
   double label_smoothing = 0;  ///< in [0, 1): targets are (1 - s) times the label's unit vector + s/classes
   double clip_norm = 0;        ///< > 0: gradients longer than this are shortened to it; 0 = off
-  double average = 0;  ///< in [0, 1): the network kept is the running mean of the weights, of this decay; 0 =
-                       ///< off: the last weights
+  /// In [0, 1): the network kept is the running mean of the weights, of this decay; 0 = off: the last
+  /// weights.
+  double average = 0;
 
   std::string crop = "pad";  ///< pad | resized | none, see Augment
   bool flip = true;          ///< mirrored with probability 1/2

@@ -62,18 +62,18 @@ struct SamplePair {
 
 /// What to read, and what of it to keep.
 struct ReadOptions {
-  std::string target{};  ///< csv: name or 0-based number of the target column, -1 the last; "" = label, target,
-                         ///< class or y if present; "none" = no target
-  std::string features{};             ///< csv: "" = all that do not look like identifiers, all, or a list
-  std::vector<std::string> drop{};    ///< csv: columns left out
-  std::string id{};                   ///< csv: the column that names samples
+  std::string target{};  ///< csv: name or 0-based number of the target column, -1 the last; "" = label,
+                         ///< target, class or y if present; "none" = no target
+  std::string features{};              ///< csv: "" = all that do not look like identifiers, all, or a list
+  std::vector<std::string> drop{};     ///< csv: columns left out
+  std::string id{};                    ///< csv: the column that names samples
   std::vector<std::string> one_hot{};  ///< csv: columns of numbers that are categories
-  std::string missing = "median";     ///< csv: cells: median (and a flag), drop (the record) or error
-  std::string standardize = "auto";   ///< auto (csv: yes, else no) | no | yes | robust | min-max
-  std::optional<double> bias{};       ///< constant appended, in root mean square lengths; csv: 1, else 0
-  std::string task = "auto";    ///< auto | regression | classification
-  std::string split = "train";  ///< train | test, for folders and named sets that have both
-  Index n = 0;                  ///< keep the first n points; 0 = all
+  std::string missing = "median";      ///< csv: cells: median (and a flag), drop (the record) or error
+  std::string standardize = "auto";    ///< auto (csv: yes, else no) | no | yes | robust | min-max
+  std::optional<double> bias{};        ///< constant appended, in root mean square lengths; csv: 1, else 0
+  std::string task = "auto";           ///< auto | regression | classification
+  std::string split = "train";         ///< train | test, for folders and named sets that have both
+  Index n = 0;                         ///< keep the first n points; 0 = all
   Index d = 0;           ///< project the points onto a random subspace of d dimensions; 0 = keep the features
   bool shuffle = false;  ///< keep a random subset of n points, in random order, instead of the first n
   std::vector<std::string> classes{};  ///< keep only these classes (by name); empty = all. Applied before n
@@ -97,7 +97,8 @@ void fields(T& o, const Visitor& visit) {
             .under("Data"),
         o.features);
   visit(Field{"drop", "csv: columns to leave out [none]"}.taking("A,B,...").under("Data"), o.drop);
-  visit(Field{"id", "csv: the column that names samples [one that looks like it]"}.taking("COLUMN").under("Data"),
+  visit(Field{"id", "csv: the column that names samples [one that looks like it]"}.taking("COLUMN").under(
+            "Data"),
         o.id);
   visit(Field{"one_hot", "csv: columns of numbers that are categories [columns of text]"}
             .taking("A,B,...")
@@ -109,7 +110,8 @@ void fields(T& o, const Visitor& visit) {
             .of("median|drop|error"),
         o.missing);
   visit(Field{"standardize",
-              "columns of one scale, by powers of two: yes (mean, standard deviation), robust (median, quartiles), "
+              "columns of one scale, by powers of two: yes (mean, standard deviation), robust (median, "
+              "quartiles), "
               "min-max, no, or auto: yes for a csv"}
             .taking("HOW")
             .under("Data")

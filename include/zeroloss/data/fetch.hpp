@@ -16,8 +16,8 @@ struct KnownFile {
   std::vector<std::string> urls;  ///< mirrors, tried in order
   std::string sha256;             ///< 64 lower-case hexadecimal digits
   std::uint64_t bytes = 0;
-  std::string
-      unpacks_to{};  ///< a tar.gz: the folder inside it that is kept instead of the archive; "" otherwise
+  /// A tar.gz: the folder inside it that is kept instead of the archive; "" otherwise.
+  std::string unpacks_to{};
 };
 
 /// One entry of data/sources.json.

@@ -16,8 +16,8 @@ namespace zeroloss {
 struct Source {
   std::string name;    ///< what the user called it
   Index n = 0, d = 0;  ///< records in the source and numbers in each
-  std::function<RowMatrix(const std::vector<Index>& records)>
-      points;                                ///< the points of these records, in this order
+  /// The points of these records, in this order.
+  std::function<RowMatrix(const std::vector<Index>& records)> points;
   std::vector<double> numbers;               ///< n targets as numbers, or
   std::vector<std::string> texts;            ///< n targets as text; both empty: no targets
   Task task = Task::none;                    ///< what "auto" means; none: told from the values
@@ -50,6 +50,13 @@ Dataset select(const Source& source, const ReadOptions& options, const Encoding*
 
 /// The names that read_dataset knows beside paths: "digits", "mnist", ..., "sphere:n=..,d=..".
 std::vector<std::string> known_names();
+
+/// Data that is part of the library.
+struct Included {
+  std::string name;  ///< "digits"
+  std::string what;  ///< "handwritten digits, 8x8 pixels 0..16"
+};
+std::vector<Included> included();
 
 /// Data that is made instead of read, the same from the same text and seed, whatever the machine.
 struct Generator {

@@ -20,8 +20,8 @@ struct Activation {
   std::function<double(double)> dphi;                  ///< generalised derivative; relu'(0) = 1
   std::function<double(double)> d2phi;                 ///< empty where phi'' does not exist (at a kink)
   double B = std::numeric_limits<double>::infinity();  ///< sup |phi'|, rounded up; infinite for quadratic
-  double M =
-      std::numeric_limits<double>::infinity();  ///< sup |phi''|, rounded up; infinite where phi has a kink
+  /// sup |phi''|, rounded up; infinite where phi has a kink.
+  double M = std::numeric_limits<double>::infinity();
   /// Of phi' (relu's but at 0). Even or odd: antipodal points give lambda = 0. Constant plus odd: linearly
   /// dependent sets of antipodal pairs do.
   Parity dphi_parity = Parity::none;

@@ -52,9 +52,9 @@ struct LinearResult {
   MapSummary map;            ///< of R as given
   std::string treatment;     ///< none | flipped | augmented, see OrientedProblem
   LinearProblem problem;     ///< the one that was solved
-  Index layers_needed =
-      0;  ///< the least l at which polar or logarithm is proved to have max ||A_i|| < 1, where
-          ///< the first depth has no such factorisation; else, and if there is none, 0
+  /// The least l at which polar or logarithm is proved to have max ||A_i|| < 1, where the first depth has
+  /// no such factorisation; else, and if there is none, 0.
+  Index layers_needed = 0;
   std::vector<DepthResult> depths;
   double seconds = 0;
 };

@@ -12,7 +12,7 @@ std::string predict_text(const std::string& file, const Model& model, const Data
 std::string predict_json(const std::string& file, const Model& model, const Dataset& data,
                          const Prediction& answer);
 
-/// Record, label, prediction and outputs of every point.
+/// Sample, label, prediction and outputs of every point.
 std::string predict_csv(const Model& model, const Dataset& data, const Prediction& answer);
 
 }  // namespace zeroloss

@@ -33,8 +33,8 @@ void fields(T& a, const Visitor& visit) {
 }
 
 struct SweepOptions {
-  FitOptions fit =
-      {};  ///< of each trial; precision is float32 by the command's default. checkpoint and resume unused
+  /// Of each trial; precision is float32 by the command's default. checkpoint and resume unused.
+  FitOptions fit = {};
   ReadOptions read = {};  ///< of each trial; `seed` is the sweep's, from which each trial has one of its own
   SweepAxes axes = {};
   Index trials = 10;       ///< of each cell, >= 1; of an adaptive sweep, of each cell in a round
@@ -128,8 +128,8 @@ void fields(T& t, const Visitor& visit) {
 /// One heat map: two axes vary, the others are fixed. Where a single axis varies, `x` is empty and there is
 /// one column; where none does, neither has a name and there is a single cell.
 struct Panel {
-  std::string
-      title;  ///< the fixed values of further varying axes: "activation relu, n 100"; empty if there are none
+  /// The fixed values of further varying axes: "activation relu, n 100"; empty if there are none.
+  std::string title;
   std::string x, y;                             ///< names of axes; y is numeric if any varying axis is
   std::vector<std::string> x_values, y_values;  ///< as written in the options
   std::vector<std::size_t> cells;       ///< x by x, numbers into SweepResult::cells: [x * y_values + y]

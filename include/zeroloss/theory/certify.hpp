@@ -23,8 +23,8 @@ struct CertifyOptions {
   double accuracy = 1e-3;             ///< relative misfit that the step counts refer to, in (0, 1)
   double width = 0;                   ///< hidden units of a given network; 0 = ask for the sufficient width
   double step = 0;                    ///< step of the forecast; 0 = 1.5/lambda_max
-  bool all_bounds =
-      false;  ///< also lambda~ and the lower bounds mu_r^2 lambda_min(G^{o r+1}) for r = 0, 2, 3; verified
+  /// Also lambda~ and the lower bounds mu_r^2 lambda_min(G^{o r+1}) for r = 0, 2, 3; verified.
+  bool all_bounds = false;
   bool spectrum = false;   ///< also all n eigenvalues
   std::uint64_t seed = 0;  ///< of probes and shuffled labels, [0, 2^53)
 };
@@ -84,8 +84,8 @@ struct CertifyResult {
   std::vector<Bottleneck> bottleneck;  ///< largest weights first, at most 6
   double bottleneck_distance = 0;      ///< between the first two of them, up to sign; 0 if there is one point
   bool bottleneck_antipodal = false;   ///< it is that to minus the second
-  std::vector<double>
-      spectrum;  ///< all eigenvalues, ascending, if asked for; equal samples count as often as they occur
+  /// All eigenvalues, ascending, if asked for; equal samples count as often as they occur.
+  std::vector<double> spectrum;
 
   double separation = 0;  ///< proven lower bound of delta, the least distance of distinct points up to sign
   std::vector<SamplePair> closest;              ///< nearest first
@@ -98,8 +98,8 @@ struct CertifyResult {
 
   std::vector<Guarantee> guarantees;
   std::optional<Forecast> forecast;  ///< null without labels
-  std::vector<double>
-      complexity;  ///< by class (one number for regression or two classes); empty without labels
+  /// By class (one number for regression or two classes); empty without labels.
+  std::vector<double> complexity;
   std::vector<double> complexity_shuffled;    ///< the same for the same labels in random order
   std::optional<double> leave_one_out_error;  ///< fraction misclassified, or relative root mean square error
   std::vector<Suspect> suspects;              ///< worst first

@@ -42,8 +42,8 @@ struct FitOptions {
   bool normalize = true;  ///< rows of any length; if not, one off 1 by more than 1e-12 is an error
   double failure_probability = 0.01;  ///< of the theorems' bounds, in (0, 1)
   std::uint64_t seed = 0;             ///< of weights, signs and batches, [0, 2^53)
-  std::filesystem::path checkpoint =
-      {};                          ///< written every checkpoint_every_s and on interruption; empty = not
+  /// Written every checkpoint_every_s and on interruption; empty = not.
+  std::filesystem::path checkpoint = {};
   double checkpoint_every_s = 60;  ///< > 0
   bool resume = false;             ///< continue from `checkpoint`; starts anew if there is none
 };
@@ -121,8 +121,8 @@ struct CurvePoint {
   double path_length = 0;       ///< sum of ||W_{k+1} - W_k||_F
   double flipped_fraction = 0;  ///< of the n m signs [z_ij >= 0] that differ from the start
   std::optional<double> lambda_min = {};  ///< of J J^T: proven lower bound (0 if none), where certified
-  std::optional<double> forecast =
-      {};  ///< relative misfit of the infinitely wide network from the drawn outputs
+  /// Relative misfit of the infinitely wide network from the drawn outputs.
+  std::optional<double> forecast = {};
   /// The theorem's bounds of the columns above: of this run where OutputResult::theorem holds, otherwise what
   /// it would say of one that meets its conditions. None for sgd, whose theorem bounds a mean over runs.
   std::optional<double> bound_misfit = {};
@@ -151,8 +151,8 @@ void fields(T& p, const Visitor& visit) {
 struct TheoremBeside {
   std::string id;       ///< Theorem::id; empty if no theorem covers activation, scaling and optimizer
   std::string theorem;  ///< its title; empty likewise
-  bool holds =
-      false;  ///< width and step meet its conditions: then the bounds hold but for `failure_probability`
+  /// width and step meet its conditions: then the bounds hold but for `failure_probability`.
+  bool holds = false;
   double step = 0;   ///< largest step that it allows; 0 for flow
   double width = 0;  ///< sufficient width
   double failure_probability = 1;
@@ -203,8 +203,8 @@ struct FitResult {
   Status status = Status::budget_spent;  ///< the worst of the outputs'
   Index n = 0, d = 0;
   Index n_distinct = 0;  ///< distinct points; all samples are trained on
-  std::vector<std::vector<Sample>>
-      conflicts;  ///< equal points with different labels: zero loss is impossible
+  /// Equal points with different labels: zero loss is impossible.
+  std::vector<std::vector<Sample>> conflicts;
   /// Different points within 1e-6 of each other, rather with different targets, which may stand in the way of
   /// a proof.
   std::optional<SamplePair> nearest;

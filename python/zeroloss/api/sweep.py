@@ -65,6 +65,7 @@ def sweep(
     space: str = "auto",
     center: bool = False,
     normalize: bool = True,
+    failure_probability: float = 0.01,
     # end
     seed: int = 0,
     progress: Show = False,
@@ -91,7 +92,7 @@ def sweep(
         .. up to so many of each.
     certify : bool
         Also try to prove each trial's final weights.
-    precision, center, normalize, optimizer, batch, momentum, flow_tolerance, space, max_steps
+    precision, center, normalize, optimizer, batch, momentum, flow_tolerance, space, max_steps, failure_probability
         Of each trial, as for :func:`fit`.
     store : path
         SQLite database with a row a trial. If it exists the sweep in it is continued; several processes may work on
@@ -145,6 +146,7 @@ def sweep(
         "space": space,
         "center": center,
         "normalize": normalize,
+        "failure_probability": failure_probability,
         # end
     }
     source: str | Dataset

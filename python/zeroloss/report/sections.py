@@ -185,7 +185,8 @@ def memorize(run: Run, r: Json) -> Parts:
     ])
 
     def samples(heading: str, listed: list[Json]) -> Content:
-        rows = [[record(s.get("record")), text(s.get("label"))] for s in listed[:MOST_ROWS]]
+        # Folders of an earlier version spell it `record`.
+        rows = [[record(s.get("sample", s.get("record"))), text(s.get("label"))] for s in listed[:MOST_ROWS]]
         return [tag("h2", heading), table(["sample", "label"], rows)] if listed else None
 
     tried = r.get("tried") or []

@@ -75,11 +75,13 @@ std::unique_ptr<Optimizer> make_flow(const Beginning<double>& b) {
 // exp(-h t)^2.
 double flow_left(double h, double, const FitOptions&, double t) { return std::exp(2 * t * -h); }
 
+constexpr std::string_view kBesideFlow[] = {"dzps_3_1"};
+
 }  // namespace
 
 namespace methods {
 extern constexpr Method flow{
-    {.name = "flow", .note = "gradient flow", .flow = true}, make_flow, nullptr, flow_left, {"dzps_3_1"}};
+    {.name = "flow", .note = "gradient flow", .flow = true}, make_flow, nullptr, flow_left, kBesideFlow};
 }
 
 }  // namespace zeroloss::internal

@@ -81,6 +81,8 @@ double gd_left(double h, double step, const FitOptions&, double k) {
   return std::exp(2 * k * log_left);
 }
 
+constexpr std::string_view kBesideGd[] = {"dzps_4_1", "os_6_2", "os_6_3"};
+
 }  // namespace
 
 namespace methods {
@@ -88,7 +90,7 @@ extern constexpr Method gd{{.name = "gd", .step = true, .gram = true, .small = t
                            make_gd<double>,
                            make_gd<float>,
                            gd_left,
-                           {"dzps_4_1", "os_6_2", "os_6_3"}};
+                           kBesideGd};
 }
 
 }  // namespace zeroloss::internal

@@ -1,5 +1,5 @@
 #pragma once
-#include <array>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -30,12 +30,12 @@ using Left = double (*)(double h, double step, const FitOptions& options, double
 struct Method {
   OptimizerFacts facts;
   Make<double> make64;
-  Make<float> make32;                        ///< none: float64 only
-  Left left;                                 ///< none: no forecast
-  std::array<std::string_view, 3> theorems;  ///< that may stand beside a run; the first that fits does
+  Make<float> make32;                          ///< none: float64 only
+  Left left;                                   ///< none: no forecast
+  std::span<const std::string_view> theorems;  ///< ids; may stand beside a run: the first that fits does
 
   constexpr Method(const OptimizerFacts& known, Make<double> make, Make<float> make_float = nullptr,
-                   Left remaining = nullptr, const std::array<std::string_view, 3>& beside = {})
+                   Left remaining = nullptr, std::span<const std::string_view> beside = {})
       : facts(known), make64(make), make32(make_float), left(remaining), theorems(beside) {
     facts.float32 = make32 != nullptr;
     facts.forecast = left != nullptr;

@@ -59,11 +59,13 @@ std::unique_ptr<Optimizer> make_sgd(const Beginning<T>& b) {
   return std::make_unique<StochasticDescent<T>>(b);
 }
 
+constexpr std::string_view kBesideSgd[] = {"os_2_6"};
+
 }  // namespace
 
 namespace methods {
 extern constexpr Method sgd{
-    {.name = "sgd", .step = true, .batch = true}, make_sgd<double>, make_sgd<float>, nullptr, {"os_2_6"}};
+    {.name = "sgd", .step = true, .batch = true}, make_sgd<double>, make_sgd<float>, nullptr, kBesideSgd};
 }
 
 }  // namespace zeroloss::internal

@@ -1,0 +1,64 @@
+// Theory beside a run: whichever theorem an optimizer's row names, it gets all that it asks for.
+#include "train/expectation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/fit_cases.hpp"
+#include "train/optimizers/optimizers.hpp"
+#include "zeroloss/theory/certify.hpp"
+
+namespace zeroloss::test {
+using namespace internal;
+namespace {
+
+// The numbers are those of certify, which proves lambda_min with another slack: 1e-7, of which a width has
+// the fourth power. certify's row is the first of the id.
+void expect_as_certify(const TheoremBeside& found, const CertifyResult& certified) {
+  const auto row = std::find_if(certified.guarantees.begin(), certified.guarantees.end(),
+                                [&](const Guarantee& g) { return g.id == found.id; });
+  ASSERT_NE(row, certified.guarantees.end());
+  EXPECT_EQ(found.holds, row->holds && row->verified) << found.reason;
+  const double width = row->width.value_or(0), step = row->step.value_or(0);
+  EXPECT_NEAR(found.width, width, 1e-5 * width);
+  EXPECT_NEAR(found.step, step, 1e-5 * step);
+  EXPECT_EQ(found.reason.find("not given"), std::string::npos) << found.reason;
+  EXPECT_EQ(found.reason.find("not known"), std::string::npos) << found.reason;
+}
+
+TEST(Expectation, HasWhatEveryTheoremAsksFor) {
+  const Dataset data = sphere_data(12, 16);
+  const TrainingSet set = training_set(data, false, true);
+  Progress silent;
+  int tried = 0;
+  for (const char* name : {"relu", "softplus"}) {
+    const Activation& phi = activation(name);
+    CertifyOptions wanted;
+    wanted.activation = name;
+    wanted.all_bounds = true;
+    wanted.width = 60;
+    const CertifyResult certified = certify(data, wanted);
+    for (const char* scaling : {"ntk", "balanced"})
+      for (const Theorem& one : theorems()) {
+        if (!covers(one.id, phi, scaling)) continue;
+        SCOPED_TRACE(std::string(name) + ", " + scaling + ", " + one.id);
+        const std::string_view beside[] = {one.id};
+        Method with = method("gd");
+        with.theorems = beside;
+        FitOptions asked = small("gd", name);
+        asked.scaling = scaling;
+        CheckedOptions options = checked(asked);
+        options.method = &with;
+        const PointTheory theory = point_theory(set, phi, options, silent);
+        Expectation expectation(theory, phi, options, set.points.X, set.Y.col(0), 1);
+        EXPECT_EQ(expectation.theorem().id, one.id);
+        expect_as_certify(expectation.theorem(), certified);
+        ++tried;
+      }
+  }
+  EXPECT_EQ(tried, 12);  // relu: 3 and 4, softplus: 1 and 4
+}
+
+}  // namespace
+}  // namespace zeroloss::test
