@@ -13,6 +13,7 @@
 #include "data/recipe.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/data/fetch.hpp"
 
 namespace zeroloss {
@@ -77,8 +78,9 @@ const SourceKind& file_kind(const std::string& path, const std::string& split) {
 
 void check_no_column(const std::string& source, const ReadOptions& options) {
   if (options.target.empty() || options.target == "none") return;
-  throw std::invalid_argument(fmt::format(
-      "read_dataset: target '{}' names a csv column, but {} is not a csv file", options.target, source));
+  throw std::invalid_argument(
+      fmt::format("read_dataset: target '{}' names a csv column, but {} is not a csv file",
+                  excerpt(options.target), source));
 }
 
 Source open(const std::string& text, const ReadOptions& options) {
@@ -147,7 +149,7 @@ std::vector<Generator> generators() {
 Source open_source(const std::string& text, const ReadOptions& options) {
   if (options.split != "train" && options.split != "test")
     throw std::invalid_argument(
-        fmt::format("read_dataset: split must be train or test; got '{}'", options.split));
+        fmt::format("read_dataset: split must be train or test; got '{}'", excerpt(options.split)));
   Source source = open(text, options);
   source.name = text;
   if (options.target == "none") {
