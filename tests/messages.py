@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-COMMANDS = "certify|conv|data|export|fit|info|linear|memorize|predict|report|sweep"
+COMMANDS = "certify|completion|conv|data|export|fit|info|linear|man|memorize|predict|report|sweep"
 FLAG = re.compile(rf"(?<![\w-])--[a-z]|\bzeroloss ({COMMANDS})\b")
 # Comments go, whole; texts stay. A character's quote is none of a text.
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])'|"((?:\\.|[^"\\\n])*)\"""", re.DOTALL)

@@ -6,19 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <map>
+
+#include "signals.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss::app {
 namespace {
-
-std::atomic<bool> cancelled{false};
-
-// The first Ctrl-C asks for a stop at the next safe point, the second ends the process.
-void on_interrupt(int) {
-  cancelled.store(true, std::memory_order_relaxed);
-  std::signal(SIGINT, SIG_DFL);
-}
 
 std::string duration(double seconds) {
   const auto whole = static_cast<long long>(std::ceil(seconds));
@@ -58,7 +52,7 @@ void draw(const ProgressReport& report) {
 }  // namespace
 
 Progress Session::progress() const {
-  std::signal(SIGINT, on_interrupt);
+  const std::atomic<bool>& cancelled = stop_asked();
   if (quiet || isatty(STDERR_FILENO) == 0) return Progress({}, &cancelled);
   return Progress(draw, &cancelled);
 }
@@ -68,7 +62,9 @@ std::string command_of(const Advice& call) {
                                                            {"evaluate", "conv eval"},
                                                            {"fetch", "data get "},
                                                            {"predict", "conv predict"}};
-  return "zeroloss " + commands.at(call.name) + call.value;
+  const auto command = commands.find(call.name);
+  if (command == commands.end()) return "`" + call.name + "(" + call.value + ")`";  // a name in the data
+  return "zeroloss " + command->second + call.value;
 }
 
 std::string in_flags(const std::string& message) {

@@ -1,7 +1,9 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "command_text.hpp"
 #include "options.hpp"
 #include "zeroloss/core/advice.hpp"
 #include "zeroloss/core/progress.hpp"
@@ -10,8 +12,8 @@
 /// prints.
 namespace zeroloss::app {
 
-/// Exit codes of the command.
-enum Exit { kDone = 0, kRequirementFailed = 1, kBadUsage = 2, kMissing = 3, kInterrupted = 130 };
+/// Exit codes of the command. One that was asked to stop ends with stopped_code() instead.
+enum Exit { kDone = 0, kRequirementFailed = 1, kBadUsage = 2, kMissing = 3 };
 
 /// The process as a subcommand sees it. Only the programs read the environment.
 struct Session {
@@ -19,8 +21,10 @@ struct Session {
   std::string cache;                   ///< default of --cache: XDG_CACHE_HOME/zeroloss
   bool quiet = false;                  ///< --quiet: no progress
   int exit_code = kDone;
+  std::function<CommandText()> text{};  ///< what the program's commands say of themselves
 
-  Progress progress() const;  ///< a bar on stderr if that is a terminal and not quiet; stops on Ctrl-C
+  Progress progress()
+      const;  ///< a bar on stderr if that is a terminal and not quiet; stops as stop_asked() says
 };
 
 /// A row of a program's register: the name of a command, and what describes it and says what it runs.
@@ -29,13 +33,17 @@ struct Entry {
   void (*add)(Command&, Session&);
 };
 
+// Of every program.
+void add_completion(Command& command, Session& session);
+void add_man(Command& command, Session& session);
+
 struct Program {
   std::string name, description;
   std::vector<Entry> commands;  ///< in the order of --help
 };
 
 /// Runs `arguments`, the program's own name first: prints the answer, and returns the exit code. `cache` is
-/// the default of --cache. Ctrl-C and SIGPIPE are its own from here on.
+/// the default of --cache. Signals (signals.hpp) are its own from here on.
 int run(const Program& program, const std::vector<std::string>& arguments, const std::string& cache);
 
 /// The same for the program zeroloss.
