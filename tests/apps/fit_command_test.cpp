@@ -137,9 +137,12 @@ TEST_F(FitCommand, AFinishedRunIsNotDoneAgain) {
 }
 
 TEST_F(FitCommand, ARunInWorkIsLocked) {
-  const Arguments run = with(kLong, {"--out", path("run"), "--resume", "--max-steps", "1000000"});
+  const Arguments run{"fit",         "digits",   "--classes",       "3,8", "--width", "64",
+                      "--max-steps", "10000000", "--certify-every", "0",   "--out",   path("run"),
+                      "--resume"};
   Process first(ZEROLOSS_COMMAND, run);
-  while (!fs::exists(path("run.partial"))) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int wait = 0; wait < 4000 && !fs::exists(path("run.partial")); ++wait)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // between the folder and its lock
   const Outcome second = zeroloss(run);
   EXPECT_EQ(second.exit_code, 2);
