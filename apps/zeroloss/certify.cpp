@@ -94,6 +94,9 @@ void add_certify(Command& command, Session& session) {
       .repeated();
   command.option("--out", o.out, "Write a run folder: manifest, result, figures [none]");
   command.flag("--json", o.json, "Print one JSON object [off]");
+  command.examples({"zeroloss certify digits --classes 3,8",
+                    "zeroloss certify table.csv --target price --out runs/kernel",
+                    "zeroloss certify digits --n 200 --labels random --require certified"});
 }
 
 }  // namespace zeroloss::app

@@ -6,19 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <map>
+
+#include "signals.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss::app {
 namespace {
-
-std::atomic<bool> cancelled{false};
-
-// The first Ctrl-C asks for a stop at the next safe point, the second ends the process.
-void on_interrupt(int) {
-  cancelled.store(true, std::memory_order_relaxed);
-  std::signal(SIGINT, SIG_DFL);
-}
 
 std::string duration(double seconds) {
   const auto whole = static_cast<long long>(std::ceil(seconds));
@@ -58,7 +52,7 @@ void draw(const ProgressReport& report) {
 }  // namespace
 
 Progress Session::progress() const {
-  std::signal(SIGINT, on_interrupt);
+  const std::atomic<bool>& cancelled = stop_asked();
   if (quiet || isatty(STDERR_FILENO) == 0) return Progress({}, &cancelled);
   return Progress(draw, &cancelled);
 }
@@ -79,7 +73,7 @@ void tell_interrupted(const std::string& again, const char* otherwise, Session& 
     fmt::print(stderr, "zeroloss: interrupted; {}\n", otherwise);
   else
     fmt::print(stderr, "zeroloss: interrupted; go on with: {}\n", again);
-  session.exit_code = kInterrupted;
+  session.exit_code = stopped_code();
 }
 
 std::string command_of(const Advice& call) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "command_text.hpp"
 #include "options.hpp"
 #include "zeroloss/core/advice.hpp"
 #include "zeroloss/core/progress.hpp"
@@ -11,8 +12,8 @@
 /// prints.
 namespace zeroloss::app {
 
-/// Exit codes of the command.
-enum Exit { kDone = 0, kRequirementFailed = 1, kBadUsage = 2, kMissing = 3, kInterrupted = 130 };
+/// Exit codes of the command. One that was asked to stop ends with stopped_code() instead.
+enum Exit { kDone = 0, kRequirementFailed = 1, kBadUsage = 2, kMissing = 3 };
 
 /// The process as a subcommand sees it. Only the programs read the environment.
 struct Session {
@@ -20,8 +21,10 @@ struct Session {
   std::string cache;                   ///< default of --cache: XDG_CACHE_HOME/zeroloss
   bool quiet = false;                  ///< --quiet: no progress
   int exit_code = kDone;
+  std::function<CommandText()> text{};  ///< what the program's commands say of themselves
 
-  Progress progress() const;  ///< a bar on stderr if that is a terminal and not quiet; stops on Ctrl-C
+  Progress progress()
+      const;  ///< a bar on stderr if that is a terminal and not quiet; stops as stop_asked() says
 };
 
 /// Says each of --require that does not hold; then the exit code is kRequirementFailed.
@@ -29,7 +32,7 @@ void require(const std::vector<std::string>& properties, Session& session,
              const std::function<bool(const std::string& property)>& holds);
 
 /// Says that the run was interrupted and which command goes on with it (`again`: empty if none can), or how
-/// one could have been. The exit code is kInterrupted.
+/// one could have been. The exit code is stopped_code().
 void tell_interrupted(const std::string& again, const char* otherwise, Session& session);
 
 /// A row of a program's register: the name of a command, and what describes it and says what it runs.
@@ -38,13 +41,17 @@ struct Entry {
   void (*add)(Command&, Session&);
 };
 
+// Of every program.
+void add_completion(Command& command, Session& session);
+void add_man(Command& command, Session& session);
+
 struct Program {
   std::string name, description;
   std::vector<Entry> commands;  ///< in the order of --help
 };
 
 /// Runs `arguments`, the program's own name first: prints the answer, and returns the exit code. `cache` is
-/// the default of --cache. Ctrl-C and SIGPIPE are its own from here on.
+/// the default of --cache. Signals (signals.hpp) are its own from here on.
 int run(const Program& program, const std::vector<std::string>& arguments, const std::string& cache);
 
 /// The same for the program zeroloss.

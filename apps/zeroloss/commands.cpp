@@ -12,7 +12,9 @@
   ROW(export)                  \
   ROW(report)                  \
   ROW(data)                    \
-  ROW(info)
+  ROW(info)                    \
+  ROW(completion)              \
+  ROW(man)
 
 namespace zeroloss::app {
 

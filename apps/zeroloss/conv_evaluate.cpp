@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -27,7 +26,7 @@ void run(const Options& options, Session& session) {
   for (const std::string& name : images.class_names) names.push_back(utf8(name));
   if (!network.class_names.empty() && names != network.class_names)
     throw DataError(fmt::format("{}: its classes ({}) are others than the model's ({})", images.name,
-                                fmt::join(names, ", "), fmt::join(network.class_names, ", ")));
+                                excerpt(names), excerpt(network.class_names)));
   const ConvEvaluation result = evaluate(predict(network, images, options.device, progress), images.labels);
   if (options.json) {
     fmt::print("{}\n", evaluation_json(result, images.class_names, options.images.split));
@@ -54,6 +53,9 @@ void add_conv_evaluate(Command& command, Session& session) {
   data.option("--seed", o.images.seed, "of --shuffle and --labels").between(0, kMostSeed);
   add_device_options(command, o.device);
   command.flag("--json", o.json, "Print one JSON object [off]");
+  command.examples({"zeroloss conv eval runs/paper cifar10",
+                    "zeroloss conv eval runs/paper cifar10 --split train --json",
+                    "zeroloss conv eval runs/photos photos --device cuda"});
 }
 
 }  // namespace zeroloss::app

@@ -40,6 +40,10 @@ int main(int argc, char** argv) {
   using namespace zeroloss::app;
   return run({"zeroloss conv",
               "zeroloss conv: all-convolutional residual networks without normalisation",
-              {{"train", add_conv_train}, {"eval", add_conv_evaluate}, {"predict", add_conv_predict}}},
+              {{"train", add_conv_train},
+               {"eval", add_conv_evaluate},
+               {"predict", add_conv_predict},
+               {"completion", add_completion},
+               {"man", add_man}}},
              {argv, argv + argc}, default_cache());
 }

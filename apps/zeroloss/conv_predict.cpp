@@ -36,6 +36,9 @@ void add_conv_predict(Command& command, Session& session) {
   command.option("--top", o.top, "Classes to name for each image, >= 1").positive();
   add_device_options(command, o.device);
   command.flag("--json", o.json, "Print a JSON list, an object for each image [off]");
+  command.examples({"zeroloss conv predict runs/paper cat.png",
+                    "zeroloss conv predict runs/paper cat.png dog.jpg --top 5",
+                    "zeroloss conv predict runs/photos photos/val/*/*.jpg --json"});
 }
 
 }  // namespace zeroloss::app

@@ -7,6 +7,8 @@
 #include "command.hpp"
 #include "conv_options.hpp"
 #include "field_options.hpp"
+#include "finished.hpp"
+#include "signals.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/present/conv.hpp"
 
@@ -42,6 +44,10 @@ ImageSet read_test(const Options& options, Progress& progress) {
   return read_images(options.source, test, progress);
 }
 
+void check(const std::vector<std::string>& properties, const std::string& status, Session& session) {
+  require(properties, session, [&](const std::string& property) { return status == property; });
+}
+
 void run(Options& options, Session& session) {
   const ConvOptions recipe = conv_recipe(options.recipe);
   for (const auto& set : options.defaults) set(recipe);
@@ -52,6 +58,10 @@ void run(Options& options, Session& session) {
   if (!first) session.quiet = true;
   if (settings.resume && options.out.empty())
     throw std::invalid_argument("--resume needs --out: the run to go on with");
+  if (settings.resume && !first && finished_run(options.out)) return;
+  if (settings.resume && first)
+    if (const auto status = say_finished(options.out, options.json))
+      return check(options.require, *status, session);
   auto progress = session.progress();
   std::optional<RunFolder> folder;
   if (!options.out.empty()) {
@@ -71,7 +81,7 @@ void run(Options& options, Session& session) {
         if (folder) write_history(*folder, history, shape);
       });
   if (!first) {
-    if (result.status == ConvStatus::interrupted) session.exit_code = kInterrupted;
+    if (result.status == ConvStatus::interrupted) session.exit_code = stopped_code();
     return;
   }
   if (folder) write_conv(*folder, images, options.images, settings, result, session.arguments);
@@ -83,8 +93,7 @@ void run(Options& options, Session& session) {
         settings.resume ? "" : " --resume");
     return tell_interrupted(folder ? again : "", "with --out a run can be resumed", session);
   }
-  require(options.require, session,
-          [&](const std::string&) { return result.status == ConvStatus::memorized; });
+  check(options.require, name(result.status), session);
 }
 
 /// What nobody gave is what the recipe says; steps and epochs exclude each other.
@@ -144,6 +153,9 @@ void add_conv_train(Command& command, Session& session) {
   command.flag("--resume", o.conv.resume, "Go on with an interrupted run of the same --out [off]")
       .not_in_config();
   command.flag("--json", o.json, "Print one JSON object [off]");
+  command.examples({"zeroloss conv train cifar10 --out runs/paper",
+                    "zeroloss conv train cifar10 --recipe modern --out runs/modern --resume",
+                    "zeroloss conv train photos --recipe imagenet --out runs/photos"});
 }
 
 }  // namespace zeroloss::app

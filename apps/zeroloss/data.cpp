@@ -76,6 +76,14 @@ void add_data(Command& command, Session& session) {
   wanted.option("--mirror", which.fetch.mirror, "base URL tried before the usual ones [none]")
       .type_name("URL");
   add_cache(wanted, which);
+
+  command.examples({"zeroloss data list", "zeroloss data info table.csv", "zeroloss data get mnist"});
+  listed.examples({"zeroloss data list", "zeroloss data list --json", "zeroloss data list --cache data"});
+  described.examples({"zeroloss data info table.csv --target price",
+                      "zeroloss data info digits --classes 3,8",
+                      "zeroloss data info sphere:n=100,d=20 --json"});
+  wanted.examples({"zeroloss data get mnist", "zeroloss data get cifar10 --cache data",
+                   "zeroloss data get mnist --mirror https://example.org/mnist"});
 }
 
 }  // namespace zeroloss::app

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "output_file.hpp"
 #include "zeroloss/models/models.hpp"
 
 namespace zeroloss::app {
@@ -11,6 +12,7 @@ struct Options {
 };
 
 void run(const Options& options, Session&) {
+  check_output(options.file, {model_file(options.model)});
   const Model model = open_model(options.model);
   model.export_onnx(options.file);
   fmt::print("{}: {}\n", options.file, model.signature);
@@ -23,9 +25,12 @@ void add_export(Command& command, Session& session) {
   auto& o = command.runs(run, session);
   command.option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
       .required();
-  command.option("file", o.file, "Where to write; a file of that name is replaced")
+  command.option("file", o.file, "Where to write; a file of that name is replaced, but none of a run")
       .required()
       .type_name("FILE.onnx");
+  command.examples({"zeroloss export runs/first model.onnx",
+                    "zeroloss export runs/exact/model.safetensors exact.onnx",
+                    "zeroloss export runs/first runs/first/model.onnx"});
 }
 
 }  // namespace zeroloss::app

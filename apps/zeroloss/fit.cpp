@@ -8,6 +8,8 @@
 #include "command.hpp"
 #include "data_options.hpp"
 #include "field_options.hpp"
+#include "finished.hpp"
+#include "signals.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/present/fit.hpp"
 
@@ -22,9 +24,10 @@ struct Options {
   bool json = false;
 };
 
-bool holds(const std::string& property, const FitResult& result) {
-  const bool certified = result.status == Status::certified;
-  return property == "certified" ? certified : certified || result.status == Status::converged;
+void check(const std::vector<std::string>& properties, const std::string& status, Session& session) {
+  require(properties, session, [&](const std::string& property) {
+    return status == property || status == "certified";  // what is certified has converged
+  });
 }
 
 void run(const Options& options, Session& session) {
@@ -34,6 +37,9 @@ void run(const Options& options, Session& session) {
     throw std::invalid_argument("--resume needs --out: the run to go on with");
   if (settings.polish && options.out.empty())
     throw std::invalid_argument("--polish needs --out: where to write that network");
+  if (settings.resume)
+    if (const auto status = say_finished(options.out, options.json))
+      return check(options.require, *status, session);
   auto progress = session.progress();
   std::optional<RunFolder> folder;
   if (!options.out.empty()) {
@@ -50,7 +56,7 @@ void run(const Options& options, Session& session) {
     const std::string again = shell_command(session.arguments) + (settings.resume ? "" : " --resume");
     return tell_interrupted(folder ? again : "", "with --out a run can be resumed", session);
   }
-  require(options.require, session, [&](const std::string& property) { return holds(property, result); });
+  check(options.require, name(result.status), session);
 }
 
 }  // namespace
@@ -71,6 +77,10 @@ void add_fit(Command& command, Session& session) {
   command.flag("--resume", o.fit.resume, "Go on with an interrupted run of the same --out [off]")
       .not_in_config();
   command.flag("--json", o.json, "Print one JSON object [off]");
+  command.examples(
+      {"zeroloss fit digits --classes 3,8 --n 100 --optimizer gauss_newton --out runs/first",
+       "zeroloss fit table.csv --target price --optimizer gauss_newton --stop certificate",
+       "zeroloss fit digits --classes 3,8 --n 100 --optimizer gauss_newton --out runs/first --resume"});
 }
 
 }  // namespace zeroloss::app

@@ -21,6 +21,7 @@ void add_info(Command& command, Session& session) {
   command.about("Version, processor features and BLAS in use, and what is slow about them");
   auto& o = command.runs(run, session);
   command.flag("--json", o.json, "Print one JSON object [off]");
+  command.examples({"zeroloss info", "zeroloss info --json", "OPENBLAS_CORETYPE=Haswell zeroloss info"});
 }
 
 }  // namespace zeroloss::app

@@ -8,6 +8,7 @@
 
 #include "command.hpp"
 #include "field_options.hpp"
+#include "signals.hpp"
 #include "zeroloss/present/linear.hpp"
 
 namespace zeroloss::app {
@@ -82,7 +83,7 @@ void run(const Options& options, Session& session) {
   if (result.interrupted) {
     fmt::print(stderr, "zeroloss: interrupted at {} layers; what was done is above{}\n",
                result.depths.back().layers, folder ? fmt::format(", {} is not written", options.out) : "");
-    session.exit_code = kInterrupted;
+    session.exit_code = stopped_code();
     return;
   }
   require(options.require, session, [&](const std::string& property) { return holds(property, result); });
@@ -114,6 +115,9 @@ void add_linear(Command& command, Session& session) {
       .repeated();
   command.option("--out", o.out, "Write a run folder: factors, curve, figures, result, manifest [none]");
   command.flag("--json", o.json, "Print one JSON object [off]");
+  command.examples({"zeroloss linear rotation:d=6 --layers 8",
+                    "zeroloss linear gaussian:d=4 --layers 2:10 --out runs/depth",
+                    "zeroloss linear --map R.npy --layers 40 --no-train --require small-norm"});
 }
 
 }  // namespace zeroloss::app

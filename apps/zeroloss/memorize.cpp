@@ -53,6 +53,8 @@ void add_memorize(Command& command, Session& session) {
       .repeated();
   command.option("--out", o.out, "Write a run folder: model, margins, result, manifest [none]");
   command.flag("--json", o.json, "Print one JSON object [off]");
+  command.examples({"zeroloss memorize digits", "zeroloss memorize table.csv --target price --out runs/exact",
+                    "zeroloss memorize digits --labels random --precision float32"});
 }
 
 }  // namespace zeroloss::app

@@ -14,6 +14,7 @@ class Option;
 /// The command line as the commands describe it. CLI11 parses; no header names more of it than this.
 namespace zeroloss::app {
 
+struct CommandText;
 struct Session;
 
 constexpr std::uint64_t kMostSeed = (std::uint64_t{1} << 53) - 1;
@@ -48,7 +49,8 @@ class Command {
   explicit Command(CLI::App& app, std::string group = "Options") : app_(&app), group_(std::move(group)) {}
 
   void about(const std::string& text) const;
-  void footer(const std::string& text) const;
+  void footer(const std::string& text) const;                     ///< what --help ends with
+  void examples(const std::vector<std::string>& commands) const;  ///< and these after it
   Command subcommand(const std::string& name) const;
   void require_subcommand() const;
 
@@ -93,7 +95,16 @@ class Parser {
   /// Prints --help and the like, and what is wrong with the arguments: false.
   bool parse(const std::vector<std::string>& arguments) const;
 
+  /// All that was described, with the options of the program itself at every command.
+  CommandText text() const;
+
+  /// A message about an argument of the library, "fit: max_steps must be ..", as one about what was typed:
+  /// "--max-steps must be ..". Other messages stay as they are.
+  std::string as_typed(const std::string& message) const;
+
  private:
+  bool refuse_extras() const;
+
   std::unique_ptr<CLI::App> app_;
   bool print_config_ = false;
 };

@@ -4,6 +4,7 @@
 
 #include "command.hpp"
 #include "data_options.hpp"
+#include "output_file.hpp"
 #include "zeroloss/core/run.hpp"
 
 namespace zeroloss::app {
@@ -16,6 +17,11 @@ struct Options {
 };
 
 void run(const Options& options, Session& session) {
+  const bool csv_is_answer = is_standard_output(options.out);
+  if (csv_is_answer && options.json)
+    throw std::invalid_argument("--json and --out -: both are for standard output; give one of them");
+  if (!options.out.empty() && !csv_is_answer)
+    check_output(options.out, {model_file(options.model), options.source});
   auto progress = session.progress();
   progress.stage("reading " + options.model);
   const Model model = open_model(options.model);
@@ -23,9 +29,13 @@ void run(const Options& options, Session& session) {
   const Dataset data = select_for(model, open_source(options.source, options.read), options.read);
   progress.stage("predicting");
   const Prediction answer = predict(model, data, progress);
-  if (!options.out.empty()) write_file(options.out, predict_csv(model, data, answer));
-  fmt::print("{}", options.json ? predict_json(options.model, model, data, answer) + "\n"
-                                : predict_text(options.model, model, data, answer));
+  if (csv_is_answer)
+    fmt::print("{}", predict_csv(model, data, answer));
+  else if (!options.out.empty())
+    write_file(options.out, predict_csv(model, data, answer));
+  fmt::print(csv_is_answer ? stderr : stdout, "{}",
+             options.json ? predict_json(options.model, model, data, answer) + "\n"
+                          : predict_text(options.model, model, data, answer));
 }
 
 }  // namespace
@@ -39,9 +49,16 @@ void add_predict(Command& command, Session& session) {
   command.option("data", o.source, "A file, a folder, or a name such as digits; labels are compared if there")
       .required();
   add_read_options(command, o.read);
-  command.option("--out", o.out, "Write sample, label, prediction and outputs of every point as csv [none]")
+  command
+      .option(
+          "--out", o.out,
+          "Write sample, label, prediction and outputs of every point as csv; - is standard output, and what "
+          "else would be there goes to standard error [none]")
       .type_name("FILE.csv");
   command.flag("--json", o.json, "Print one JSON object [off]");
+  command.examples({"zeroloss predict runs/first digits --classes 3,8",
+                    "zeroloss predict runs/exact table.csv --target price --out predicted.csv",
+                    "zeroloss predict runs/exact table.csv --target price --out - | head -3"});
 }
 
 }  // namespace zeroloss::app

@@ -9,6 +9,8 @@ void add_report(Command& command, Session&) {
   command.runs([] {
     throw BackendError("report is written by the Python package; install it: pip install zeroloss");
   });
+  command.examples({"zeroloss report runs/first", "zeroloss report runs/first --format svg",
+                    "zeroloss report runs/first --format pdf --out figures"});
 }
 
 }  // namespace zeroloss::app

@@ -2,12 +2,12 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <new>
 
 #include "command.hpp"
+#include "signals.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::app {
@@ -17,6 +17,8 @@ int report(const std::string& message, int code) {
   fmt::print(stderr, "zeroloss: {}\n", in_flags(message));
   return code;
 }
+
+constexpr int kSignals = 128;  // exit codes from here on are of stopped processes
 
 // Who reads a pipe may stop when he has enough.
 bool reader_gone() {
@@ -29,11 +31,11 @@ int parse(const Parser& parser, const Session& session) {
   try {
     return parser.parse(session.arguments) ? session.exit_code : kBadUsage;
   } catch (const Interrupted&) {
-    return report("interrupted", kInterrupted);
+    return report("interrupted", stopped_code());
   } catch (const DataError& error) {
     return report(error.what(), kBadUsage);
   } catch (const std::invalid_argument& error) {
-    return report(error.what(), kBadUsage);
+    return report(parser.as_typed(error.what()), kBadUsage);
   } catch (const std::bad_alloc&) {
     return report("out of memory; try fewer points (--n)", kMissing);
   } catch (const std::exception& error) {  // ResourceError, BackendError, a system call that failed
@@ -47,9 +49,10 @@ int run(const Program& program, const std::vector<std::string>& arguments, const
   Session session;
   session.arguments = arguments;
   session.cache = cache;
-  std::signal(SIGPIPE, SIG_IGN);
+  failed_writes_are_errors();
 
   const Parser parser(program.description, program.name);
+  session.text = [&parser] { return parser.text(); };
   const Command root = parser.root();
   root.flag("--quiet", session.quiet, "Show no progress [off]");
   for (const Entry& entry : program.commands) {
@@ -60,7 +63,8 @@ int run(const Program& program, const std::vector<std::string>& arguments, const
   const int code = parse(parser, session);
   std::cout.flush();
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  if (written || code == kMissing || reader_gone()) return code;
+  // Who was asked to stop has said so, maybe to a terminal that is no more.
+  if (written || code == kMissing || code >= kSignals || reader_gone()) return code;
   return report("writing the answer failed: is the disk full?", kMissing);
 }
 

@@ -11,6 +11,7 @@
 #include "command.hpp"
 #include "data_options.hpp"
 #include "field_options.hpp"
+#include "signals.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/kernel/activation.hpp"
@@ -143,7 +144,8 @@ void run(const Options& options, Session& session) {
   auto progress = session.progress();
   std::optional<RunFolder> folder;
   if (!options.out.empty()) {
-    folder.emplace(options.out, true);  // a sweep always goes on with what is there
+    // A sweep always goes on with what is there, and others may work on it too.
+    folder.emplace(options.out, true, RunFolder::Writers::several);
     sweep.store = folder->partial() / "trials.db";
   }
   const SweepResult result = work(options.source, sweep, folder, progress);
@@ -185,6 +187,10 @@ void add_sweep(Command& command, Session& session) {
   command.option("--out", o.out,
                  "Write a run folder: trials.db, metrics.csv, figures; goes on with a stopped one [none]");
   command.flag("--json", o.json, "Print one JSON object [off]");
+  command.examples(
+      {"zeroloss sweep sphere:n=20,y=normal --d 4 --width 1:8 --max-steps 500",
+       "zeroloss sweep digits --classes 3,8 --n 20,40 --width 4:16:*2 --max-steps 200 --out runs/grid",
+       "zeroloss sweep sphere:n=20,y=normal --d 4 --width 2:20 --adaptive --max-trials 40"});
 }
 
 }  // namespace zeroloss::app

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "zeroloss/core/fields.hpp"
+#include "zeroloss/core/text.hpp"
 
 /// Options whose texts are a few words, which their fields know (Field::of).
 namespace zeroloss::internal {
@@ -30,7 +31,7 @@ void check_choices(const char* function, const S& options) {
       std::string all;
       for (const char* c = field.choices; *c != '\0'; ++c) all += *c == '|' ? ", " : std::string(1, *c);
       throw std::invalid_argument(
-          fmt::format("{}: {} must be one of {}; got \"{}\"", function, field.name, all, value));
+          fmt::format("{}: {} must be one of {}; got \"{}\"", function, field.name, all, excerpt(value)));
     }
   });
 }

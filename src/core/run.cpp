@@ -2,11 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -31,6 +35,29 @@ void flush_folder(const fs::path& folder) {
   close(descriptor);
 }
 
+void unlock(int& lock) {
+  if (lock >= 0) close(lock);
+  lock = -1;
+}
+
+/// Who holds a lock of this file: "process 123", as the system's list has it.
+std::string writer_of(int descriptor) {
+  struct stat file {};
+  fstat(descriptor, &file);
+  const std::string inode = fmt::format(":{}", file.st_ino);
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    // 1: FLOCK  ADVISORY  WRITE 123 08:01:4711 0 EOF
+    std::istringstream words(line);
+    std::string number, kind, mode, access, place;
+    int process = 0;
+    if (words >> number >> kind >> mode >> access >> process >> place && kind == "FLOCK" && process > 0 &&
+        place.ends_with(inode))
+      return fmt::format("process {}", process);
+  }
+  return "another process";
+}
+
 std::string processor() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);)
@@ -40,33 +67,7 @@ std::string processor() {
 
 }  // namespace
 
-void write_file(const fs::path& path, std::string_view content) { write_file(path, std::span(&content, 1)); }
-
-void write_file(const fs::path& path, std::span<const std::string_view> pieces) {
-  fs::path temporary = path;
-  temporary += ".tmp";
-  const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) fail(temporary, "creating");
-  const auto give_up = [&](const char* action) {
-    const int reason = errno;
-    close(descriptor);
-    unlink(temporary.c_str());
-    errno = reason;
-    fail(path, action);
-  };
-  for (std::string_view rest : pieces)
-    while (!rest.empty()) {
-      const ssize_t count = ::write(descriptor, rest.data(), rest.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) give_up("writing");
-      rest.remove_prefix(static_cast<std::size_t>(count));
-    }
-  if (fsync(descriptor) != 0) give_up("flushing");
-  if (rename(temporary.c_str(), path.c_str()) != 0) give_up("renaming");
-  close(descriptor);
-}
-
-RunFolder::RunFolder(fs::path path, bool resume) : path_(std::move(path)), partial_(path_) {
+RunFolder::RunFolder(fs::path path, bool resume, Writers writers) : path_(std::move(path)), partial_(path_) {
   if (path_.filename().empty()) partial_ = path_ = path_.parent_path();  // a trailing slash
   if (path_.empty()) throw std::invalid_argument("`path`: the run folder needs a name");
   partial_ += ".partial";
@@ -78,19 +79,39 @@ RunFolder::RunFolder(fs::path path, bool resume) : path_(std::move(path)), parti
         fmt::format("{} exists already; choose another `path` or remove it", path_.string()));
   };
   check_absent();
-  if (!resume && fs::exists(partial_, error) && !fs::is_empty(partial_, error))
-    throw std::invalid_argument(fmt::format(
-        "{} holds an unfinished run; resume it, remove it, or choose another name", partial_.string()));
   fs::create_directories(partial_, error);
   if (error)
     throw ResourceError(fmt::format("{}: cannot be created: {}", partial_.string(), error.message()));
-  check_absent();  // another process may have finished it since, and the partial one is new
-  if (access(partial_.c_str(), W_OK) != 0) fail(partial_, "writing into it");
+  lock(writers);
+  try {
+    check_absent();  // another process may have finished it since, and the partial one is new
+    const bool empty = fs::is_empty(partial_, error);
+    if (!resume && !error && !empty)
+      throw std::invalid_argument(fmt::format(
+          "{} holds an unfinished run; resume it, remove it, or choose another name", partial_.string()));
+    if (access(partial_.c_str(), W_OK) != 0) fail(partial_, "writing into it");
+  } catch (...) {
+    unlock(lock_);
+    throw;
+  }
 }
 
 RunFolder::~RunFolder() {
   std::error_code ignored;
   if (fs::is_empty(partial_, ignored)) fs::remove(partial_, ignored);
+  unlock(lock_);
+}
+
+// Of the folder: it is renamed with it and leaves nothing behind. Not every file system can.
+void RunFolder::lock(Writers writers) {
+  lock_ = open(partial_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0) return;
+  const int kind = writers == Writers::several ? LOCK_SH : LOCK_EX;
+  if (flock(lock_, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  const std::string writer = writer_of(lock_);
+  unlock(lock_);
+  throw std::invalid_argument(
+      fmt::format("{}: {} is writing it; choose another `path` or let it finish", path_.string(), writer));
 }
 
 void RunFolder::write(const std::string& name, std::string_view content) {
@@ -106,6 +127,20 @@ void RunFolder::finish() {
   flush_folder(partial_);
   if (rename(partial_.c_str(), path_.c_str()) != 0) fail(path_, "renaming the finished run");
   flush_folder(path_.parent_path());
+}
+
+std::optional<FinishedRun> finished_run(const fs::path& path) {
+  std::ifstream in(path / "result.json", std::ios::binary);
+  FinishedRun run;
+  run.result.assign(std::istreambuf_iterator<char>(in), {});
+  try {
+    const auto result = internal::Json::parse(run.result);
+    run.status = result.at("status").as<std::string>();
+    run.steps = result.at("steps").as<std::int64_t>();
+  } catch (const internal::JsonError&) {
+    return {};
+  }
+  return run;
 }
 
 std::string machine_json() {

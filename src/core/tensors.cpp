@@ -91,7 +91,7 @@ class Reader {
  private:
   DataError damaged(const std::string& what) const { return DataError(fmt::format("{}: {}", name_, what)); }
   DataError damaged(const std::string& tensor, const std::string& what) const {
-    return damaged(fmt::format("tensor '{}': {}", tensor, what));
+    return damaged(fmt::format("tensor '{}': {}", excerpt(tensor), what));
   }
 
   /// JSON without names that occur twice, and no deeper than a header is: {"name": {"shape": [..]}}.
@@ -146,7 +146,7 @@ class Reader {
       }
       if (!value.is_object()) throw damaged("its __metadata__ is not a JSON object");
       for (const auto& [name, text] : value.members()) {
-        if (!text.is_text()) throw damaged(fmt::format("its metadata '{}' is not text", name));
+        if (!text.is_text()) throw damaged(fmt::format("its metadata '{}' is not text", excerpt(name)));
         header.metadata[name] = text.as<std::string>();
       }
     }

@@ -1,7 +1,9 @@
 #include "zeroloss/core/text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
@@ -68,6 +70,30 @@ std::string utf8(std::string_view text) {
     }
   }
   return result;
+}
+
+std::string excerpt(std::string_view text) {
+  constexpr int kMost = 80;
+  std::string said;
+  for (int count = 0; !text.empty(); ++count) {
+    if (count == kMost) return said + "..";
+    const std::size_t length = character(text);
+    const std::string_view bytes = text.substr(0, std::max<std::size_t>(length, 1));
+    const auto first = static_cast<unsigned char>(bytes.front());
+    const bool late_control = first == 0xC2 && static_cast<unsigned char>(bytes.back()) < 0xA0;  // U+0080..
+    if (first == '\n' || first == '\t')
+      said += first == '\n' ? "\\n" : "\\t";
+    else if (length == 0 || first < 0x20 || first == 0x7F || late_control)
+      for (const char byte : bytes) said += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
+    else
+      said += bytes;
+    text.remove_prefix(bytes.size());
+  }
+  return said;
+}
+
+std::string excerpt(const std::vector<std::string>& words) {
+  return excerpt(fmt::format("{}", fmt::join(words, ", ")));
 }
 
 std::string shell_word(std::string_view text) {

@@ -1,7 +1,6 @@
 #include "data/choose.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -9,6 +8,7 @@
 
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/random.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -56,7 +56,7 @@ void check_choice(const std::string& function, Index n, const std::string& label
   Random(seed, Stream::shuffle);  // checks the seed
   if (labels != "given" && labels != "random" && noise_of(labels) < 0)
     throw std::invalid_argument(fmt::format(
-        "{}: labels must be given, random or noise:p with p in [0, 1]; got '{}'", function, labels));
+        "{}: labels must be given, random or noise:p with p in [0, 1]; got '{}'", function, excerpt(labels)));
 }
 
 std::vector<Index> records_of_classes(const std::string& source, const std::vector<Index>& of,
@@ -68,7 +68,7 @@ std::vector<Index> records_of_classes(const std::string& source, const std::vect
     const auto found = std::ranges::find(names, name);
     if (found == names.end())
       throw DataError(
-          fmt::format("{}: no class '{}'; its classes are {}", source, name, fmt::join(names, ", ")));
+          fmt::format("{}: no class '{}'; its classes are {}", source, excerpt(name), excerpt(names)));
     is_wanted[static_cast<std::size_t>(found - names.begin())] = true;
   }
   std::vector<Index> records;
@@ -81,9 +81,8 @@ void keep(std::vector<Index>& records, const std::string& source, Index n, bool 
           const std::vector<std::string>& classes) {
   const auto found = static_cast<Index>(records.size());
   if (n > found)
-    throw DataError(
-        fmt::format("{}: n = {} points were asked for, but there are {}{}", source, n, found,
-                    classes.empty() ? "" : fmt::format(" of the classes {}", fmt::join(classes, ", "))));
+    throw DataError(fmt::format("{}: n = {} points were asked for, but there are {}{}", source, n, found,
+                                classes.empty() ? "" : fmt::format(" of the classes {}", excerpt(classes))));
   const auto kept = static_cast<std::size_t>(n == 0 ? found : n);
   if (shuffle) {  // Fisher-Yates as far as needed
     Random random(seed, Stream::shuffle);

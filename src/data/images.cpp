@@ -1,7 +1,6 @@
 #include "zeroloss/data/images.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -99,7 +99,7 @@ void check_options(const ImageOptions& options) {
   const auto one_of = [](const char* option, const std::string& value, const char* a, const char* b) {
     if (value != a && value != b)
       throw std::invalid_argument(
-          fmt::format("read_images: {} must be {} or {}; got '{}'", option, a, b, value));
+          fmt::format("read_images: {} must be {} or {}; got '{}'", option, a, b, excerpt(value)));
   };
   one_of("split", options.split, "train", "test");
   one_of("corrupt", options.corrupt, "refuse", "skip");
@@ -147,7 +147,7 @@ void internal::choose_images(ImageSet& set, const ImageOptions& options, bool so
   }
   if (set.classes() < 2)
     throw DataError(fmt::format("{}: its only class is '{}'; classification needs two", set.name,
-                                fmt::join(set.class_names, "")));
+                                excerpt(set.class_names)));
   const bool turns = sorted && options.n > 0 && !options.shuffle;
   if (turns) take_turns(set.records, of, set.classes());
   keep(set.records, set.name, options.n, options.shuffle, options.seed, options.classes);

@@ -36,7 +36,7 @@ std::string names_problem(Task task, const std::vector<std::string>& names, std:
     return fmt::format("{} class names for the task {}", names.size(), name(task));
   std::set<std::string> distinct;
   for (const std::string& name : names)
-    if (!distinct.insert(utf8(name)).second) return fmt::format("two classes called '{}'", name);
+    if (!distinct.insert(utf8(name)).second) return fmt::format("two classes called '{}'", excerpt(name));
   return {};
 }
 
@@ -61,7 +61,7 @@ std::size_t ModelFile::choice(const char* key, const std::vector<std::string>& k
   const std::string value = text(key);
   const auto found = std::ranges::find(known, value);
   if (found == known.end())
-    throw damaged(fmt::format("{} '{}'; expected {}", key, value, fmt::join(known, ", ")));
+    throw damaged(fmt::format("{} '{}'; expected {}", key, excerpt(value), fmt::join(known, ", ")));
   return static_cast<std::size_t>(found - known.begin());
 }
 

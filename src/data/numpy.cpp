@@ -14,6 +14,7 @@
 #include "data/source_kind.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/data/arrays.hpp"
 
 /// npy files and npz archives: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
@@ -88,7 +89,8 @@ void set_type(Array& array, const std::string& descr) {
   const bool text = (kind == 'U' || kind == 'S') && size < (1 << 20);
   if (!real && !integer && !truth && !text)
     throw DataError(fmt::format("{}: element type '{}'; expected f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1{}", name,
-                                descr, kind == 'O' ? " (save text with dtype=str, not object)" : ""));
+                                excerpt(descr),
+                                kind == 'O' ? " (save text with dtype=str, not object)" : ""));
   array.kind = kind;
   const bool big_endian = understood && descr[0] == '>';
   if (text) {  // characters are the numbers: 4 bytes each for U, 1 for S
@@ -234,7 +236,7 @@ Archive open_archive(const std::string& path) {
 
 Bytes entry_bytes(const Archive& archive, const std::string& path, zip_int64_t index,
                   const std::string& array) {
-  const std::string name = fmt::format("{}: array '{}'", path, array);
+  const std::string name = fmt::format("{}: array '{}'", path, excerpt(array));
   const auto open = [archive, name, index] {
     const std::shared_ptr<zip_file_t> file(
         zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(index), 0), [](zip_file_t* f) {
@@ -339,7 +341,7 @@ RowMatrix read_matrix(const std::string& path, const std::string& name) {
   const NamedArrays arrays = arrays_of(path);
   const auto found = std::ranges::find_if(arrays, [&](const auto& entry) { return entry.first == name; });
   if (found == arrays.end())
-    throw DataError(fmt::format("{}: no array '{}'; found {}", path, name, listed(arrays)));
+    throw DataError(fmt::format("{}: no array '{}'; found {}", path, excerpt(name), excerpt(listed(arrays))));
   return matrix_of(found->second);
 }
 

@@ -7,11 +7,13 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "zeroloss/core/text.hpp"
+
 namespace zeroloss::internal {
 
 void read_recipe(const std::string& text, const std::string& expected, const std::vector<RecipeKey>& keys) {
   const auto fail = [&](const std::string& what) {
-    throw std::invalid_argument(fmt::format("'{}': {}; expected {}", text, what, expected));
+    throw std::invalid_argument(fmt::format("'{}': {}; expected {}", excerpt(text), what, expected));
   };
   const auto is_seed = [](const RecipeKey& key) { return std::string_view(key.name) == "seed"; };
   std::string_view rest = std::string_view(text).substr(text.find(':') + 1);
@@ -22,16 +24,16 @@ void read_recipe(const std::string& text, const std::string& expected, const std
     const std::string_view value = equals == std::string_view::npos ? "" : item.substr(equals + 1);
     const auto key = std::ranges::find(keys, item.substr(0, equals), &RecipeKey::name);
     if (key == keys.end()) {
-      fail(fmt::format("unknown part '{}'", item));
+      fail(fmt::format("unknown part '{}'", excerpt(item)));
     } else if (key->number == nullptr) {
       if (std::ranges::find(key->words, value) == key->words.end())
-        fail(fmt::format("{} = '{}'", key->name, value));
+        fail(fmt::format("{} = '{}'", key->name, excerpt(value)));
       *key->word = value;
     } else {
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), *key->number);
       const std::int64_t least = is_seed(*key) ? 0 : 1;
       if (error != std::errc{} || end != value.data() + value.size() || *key->number < least)
-        fail(fmt::format("{} must be an integer >= {}; got '{}'", key->name, least, value));
+        fail(fmt::format("{} must be an integer >= {}; got '{}'", key->name, least, excerpt(value)));
     }
   }
   for (const RecipeKey& key : keys)

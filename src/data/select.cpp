@@ -15,6 +15,7 @@
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/data/readers.hpp"
 
 namespace zeroloss {
@@ -69,7 +70,7 @@ Task task_of(const Source& source, const std::vector<Index>& used, const ReadOpt
   if (options.task == "regression") {
     if (source.texts.empty()) return Task::regression;
     throw DataError(fmt::format("{}: {} holds text (record 0: '{}'); a regression target must be numbers",
-                                source.name, source.target_name, source.texts.front()));
+                                source.name, excerpt(source.target_name), excerpt(source.texts.front())));
   }
   if (source.task != Task::none) return source.task;
   if (!source.texts.empty()) return Task::classification;
@@ -139,7 +140,7 @@ void set_targets(Dataset& data, const Source& source, const Classes& classes) {
     throw DataError(fmt::format(
         "{}: all of the {} points kept have class '{}'; classification needs two classes: keep more points "
         "or use shuffle",
-        data.name, data.records.size(), data.class_names.front()));
+        data.name, data.records.size(), excerpt(data.class_names.front())));
   for (Index i = 0; i < data.y.size(); ++i)
     data.y(i) = static_cast<double>(at(index, at(classes.of, at(data.records, i))));
 }
@@ -240,7 +241,7 @@ Dataset select(const Source& source, const ReadOptions& options, const Encoding*
     records = records_of_classes(source.name, classes.of, classes.names, options.classes, used);
   } else {
     throw DataError(
-        fmt::format("{}: classes {} were asked for, but {}", source.name, fmt::join(options.classes, ", "),
+        fmt::format("{}: classes {} were asked for, but {}", source.name, excerpt(options.classes),
                     data.task == Task::none ? "it has no targets"
                                             : "its target is a number; set task to classification"));
   }

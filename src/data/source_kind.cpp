@@ -14,6 +14,7 @@
 #include "data/recipe.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/data/fetch.hpp"
 
 namespace zeroloss {
@@ -78,8 +79,9 @@ const SourceKind& file_kind(const std::string& path, const std::string& split) {
 
 void check_no_column(const std::string& source, const ReadOptions& options) {
   if (options.target.empty() || options.target == "none") return;
-  throw std::invalid_argument(fmt::format(
-      "read_dataset: target '{}' names a csv column, but {} is not a csv file", options.target, source));
+  throw std::invalid_argument(
+      fmt::format("read_dataset: target '{}' names a csv column, but {} is not a csv file",
+                  excerpt(options.target), source));
 }
 
 Source open(const std::string& text, const ReadOptions& options) {

@@ -11,6 +11,7 @@
 
 #include "data/download.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -75,7 +76,7 @@ void unpack(const fs::path& path, const std::string& kept, Progress& progress) {
     const char* text = archive_entry_pathname(entry);
     const fs::path name = text == nullptr ? "" : text;
     if (const std::string reason = danger(entry, name); !reason.empty())
-      throw refuse(fmt::format("entry '{}' {}", name.string(), reason));
+      throw refuse(fmt::format("entry '{}' {}", excerpt(name.string()), reason));
     const fs::path target = folder.path / name;
     if (archive_entry_filetype(entry) == AE_IFDIR) {
       fs::create_directories(target);

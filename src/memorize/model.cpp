@@ -6,6 +6,7 @@
 
 #include "data/model_file.hpp"
 #include "zeroloss/core/onnx.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 
 namespace zeroloss {
@@ -18,7 +19,7 @@ constexpr const char* kKind = "memorizer";
 std::string problem(const Memorizer& network) {
   const Index k = network.hidden(), l = network.blocks(), p = network.U_out.rows(), r = network.outputs();
   if (network.precision != "float32" && network.precision != "float64")
-    return fmt::format("unknown precision '{}'; expected float32 or float64", network.precision);
+    return fmt::format("unknown precision '{}'; expected float32 or float64", excerpt(network.precision));
   if (k < 1 || network.d() < 1 || l < 1 || p < 1 || r < 1) return "a network without weights";
   const auto shape = [](const auto& A, Index rows, Index cols) {
     return A.rows() == rows && A.cols() == cols;

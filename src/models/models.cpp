@@ -40,7 +40,7 @@ void compare(const Model& model, const std::string& data, const std::vector<std:
              Prediction& answer) {
   if (std::ranges::find_first_of(names, model.class_names) == names.end())
     throw DataError(fmt::format("{}: none of its classes ({}) is one of the model's ({})", data,
-                                fmt::join(names, ", "), fmt::join(model.class_names, ", ")));
+                                excerpt(names), excerpt(model.class_names)));
   for (std::size_t i = 0; i < answer.labels.size(); ++i)
     if (answer.labels[i] != answer.predicted[i]) answer.wrong.push_back(static_cast<Index>(i));
   answer.error = static_cast<double>(answer.wrong.size()) / static_cast<double>(answer.labels.size());
@@ -58,8 +58,9 @@ Model open_model(const std::filesystem::path& path) {
   std::vector<std::string> known;
   for (const ModelKind& kind : kinds()) known.emplace_back(kind.name);
   throw DataError(fmt::format("{}: {}; this version knows the kinds {}", file,
-                              found == metadata.end() ? "not a model of zeroloss (no 'kind' in its metadata)"
-                                                      : fmt::format("a model of kind '{}'", found->second),
+                              found == metadata.end()
+                                  ? "not a model of zeroloss (no 'kind' in its metadata)"
+                                  : fmt::format("a model of kind '{}'", excerpt(found->second)),
                               fmt::join(known, ", ")));
 }
 

@@ -13,6 +13,7 @@
 #include "kernel/activations/list.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/onnx.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/kernel/activation.hpp"
 
 namespace zeroloss {
@@ -28,12 +29,12 @@ std::string problem(const Network& network) {
     return std::ranges::find(known, value) != known.end();
   };
   if (!one_of(network.activation, activation_names()))
-    return fmt::format("unknown activation '{}'; expected {}", network.activation,
+    return fmt::format("unknown activation '{}'; expected {}", excerpt(network.activation),
                        fmt::join(activation_names(), ", "));
   if (!one_of(network.scaling, {"ntk", "balanced"}))
-    return fmt::format("unknown scaling '{}'; expected ntk or balanced", network.scaling);
+    return fmt::format("unknown scaling '{}'; expected ntk or balanced", excerpt(network.scaling));
   if (!one_of(network.precision, {"float32", "float64"}))
-    return fmt::format("unknown precision '{}'; expected float32 or float64", network.precision);
+    return fmt::format("unknown precision '{}'; expected float32 or float64", excerpt(network.precision));
   if (outputs.empty() || outputs.front().W.size() == 0) return "a network without weights";
   for (const auto& [W, v] : outputs) {
     if (W.rows() != network.width() || W.cols() != network.d() || v.size() != network.width())

@@ -185,6 +185,6 @@ def test_every_activation_optimizer_and_theorem_is_judged():
             for mine, theirs in zip(constants(name), (known.B, known.M)):
                 assert theirs == float("inf") if mine is None else abs(float(mine) - theirs) < 1e-8, name
     with pytest.raises(ValueError, match="optimizer must be one of") as refused:
-        zeroloss.fit([[1.0]], [1.0], optimizer="")
+        zeroloss.fit([[1.0]], [1.0], task="regression", optimizer="")
     assert set(OPTIMIZERS) == set(re.findall(r"\w+", str(refused.value).partition("one of")[2].partition(";")[0]))
     assert {*FORMULAS, "os_3_2"} == {theorem.id for theorem in _core.theorems()}

@@ -42,7 +42,7 @@ TEST_F(Command, RefusesOptionsOutOfRange) {
   const std::string points = "sphere:n=10,d=3";
   refused({"certify", points, "--accuracy", "2"}, {"accuracy must be in (0, 1); got 2"});
   refused({"certify", points, "--failure-probability", "0"},
-          {"failure_probability must be in (0, 1); got 0"});
+          {"--failure-probability must be in (0, 1); got 0"});
   refused({"certify", points, "--width", "-5"}, {"width must be >= 1, or 0 for none; got -5"});
   refused({"certify", points, "--width", "nan"}, {"width must be >= 1"});
   refused({"certify", points, "--step", "-1"}, {"'-1' is not a step; take auto or a number > 0"});
@@ -194,6 +194,21 @@ TEST_F(Command, AKernelBeyondAnyMemoryIsRefusedBeforeItIsBuilt) {
       << outcome.err;
 }
 
+// OpenBLAS would wait for memory for ever. Below 150 MB not even the libraries are loaded.
+TEST_F(Command, ALimitedAddressSpaceIsNoHang) {
+  for (const int megabytes : {150, 200, 250, 300, 350, 400, 500, 700, 1000}) {
+    const std::string limit = "ulimit -v " + std::to_string(1000 * megabytes);
+    const Outcome outcome =
+        run_program("sh", {"-c", limit + "; exec timeout 60 \"$0\" certify digits --n 300", ZEROLOSS_COMMAND},
+                    {.environment = {"OMP_WAIT_POLICY=passive"}});
+    if (outcome.exit_code == 127) continue;
+    EXPECT_TRUE(outcome.exit_code == 0 || outcome.exit_code == 3) << megabytes << " " << outcome.exit_code;
+    if (outcome.exit_code == 3)
+      EXPECT_TRUE(std::regex_search(outcome.err, std::regex("address space|out of memory"))) << outcome.err;
+    if (megabytes >= 500) EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+}
+
 TEST_F(Command, CtrlCLeavesNoFolder) {
   const auto started = [&](const Outcome&) { return std::filesystem::exists(path("run.partial")); };
   const Outcome outcome = zeroloss({"certify", "sphere:n=6000,d=50", "--out", path("run")},
@@ -202,6 +217,36 @@ TEST_F(Command, CtrlCLeavesNoFolder) {
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "zeroloss: interrupted\n");
   EXPECT_TRUE(empty());
+}
+
+TEST_F(Command, OtherSignalsThatAskForAnEndAreCtrlC) {
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    const auto started = [&](const Outcome&) { return std::filesystem::exists(path("run.partial")); };
+    const Outcome outcome =
+        zeroloss({"certify", "sphere:n=6000,d=50", "--out", path("run")},
+                 {.environment = {"OMP_NUM_THREADS=1"}, .interrupt_when = started, .signal = signal});
+    EXPECT_EQ(outcome.exit_code, 128 + signal);
+    EXPECT_EQ(outcome.err, "zeroloss: interrupted\n");
+    EXPECT_TRUE(empty());
+  }
+}
+
+TEST_F(Command, NohupStaysDeafToHangups) {
+  const Outcome outcome =
+      run_program("sh", {"-c",
+                         "trap '' HUP; \"$0\" certify sphere:n=1500,d=50 --out \"$1\" & p=$!; "
+                         "until [ -d \"$1.partial\" ]; do :; done; sleep 0.1; kill -HUP $p; wait $p",
+                         ZEROLOSS_COMMAND, path("run")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(std::filesystem::exists(path("run/result.json")));
+}
+
+TEST_F(Command, AFileBeyondItsLimitIsAMissingResource) {
+  const Outcome outcome =
+      run_program("sh", {"-c", "ulimit -f 1; exec \"$0\" certify sphere:n=300,d=3 --out \"$1\"",
+                         ZEROLOSS_COMMAND, path("run")});
+  EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+  EXPECT_NE(outcome.err.find("writing failed: File too large"), std::string::npos) << outcome.err;
 }
 
 TEST_F(Command, ATerminalSeesTheProgressAndCtrlCStopsInTheMiddle) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <regex>
 #include <sstream>
 #include <thread>
 
@@ -114,6 +115,54 @@ TEST_F(FitCommand, InterruptedRunsGoOn) {
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_EQ(content(path("part/metrics.csv")), content(path("whole/metrics.csv")));
   EXPECT_EQ(content(path("part/model.safetensors")), content(path("whole/model.safetensors")));
+}
+
+TEST_F(FitCommand, AFinishedRunIsNotDoneAgain) {
+  const Arguments run = with(kQuick, {"--out", path("run"), "--resume"});
+  ASSERT_EQ(zeroloss(run).exit_code, 0);
+  const auto written = fs::last_write_time(path("run/result.json"));
+  const std::string steps = std::to_string(json_of(path("run/result.json"))["steps"].get<int>());
+  const Outcome again = zeroloss(run);
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.out, path("run") + " is finished: certified after " + steps + " steps\n");
+  EXPECT_EQ(answer(run), json_of(path("run/result.json")));
+  EXPECT_EQ(zeroloss(with(run, {"--require", "converged"})).exit_code, 0);
+  EXPECT_EQ(fs::last_write_time(path("run/result.json")), written);
+  EXPECT_FALSE(fs::exists(path("run.partial")));
+
+  const Arguments cut{"fit", "sphere:n=40,d=10", "--max-steps", "3", "--out", path("cut"), "--resume"};
+  ASSERT_EQ(zeroloss(cut).exit_code, 0);
+  EXPECT_EQ(zeroloss(cut).out, path("cut") + " is finished: budget spent after 3 steps\n");
+  EXPECT_EQ(zeroloss(with(cut, {"--require", "certified"})).exit_code, 1);
+}
+
+TEST_F(FitCommand, ARunInWorkIsLocked) {
+  const Arguments run{"fit",         "digits",   "--classes",       "3,8", "--width", "64",
+                      "--max-steps", "10000000", "--certify-every", "0",   "--out",   path("run"),
+                      "--resume"};
+  Process first(ZEROLOSS_COMMAND, run);
+  for (int wait = 0; wait < 4000 && !fs::exists(path("run.partial")); ++wait)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // between the folder and its lock
+  const Outcome second = zeroloss(run);
+  EXPECT_EQ(second.exit_code, 2);
+  EXPECT_TRUE(
+      std::regex_search(second.err, std::regex("run: process \\d+ is writing it; choose another --out")))
+      << second.err;
+  refused({"sweep", "sphere:n=9", "--d", "3", "--width", "4", "--out", path("run")}, {"is writing it"});
+  EXPECT_TRUE(first.kill());
+}
+
+TEST_F(FitCommand, SigtermSavesTheRunToo) {
+  const Outcome stopped =
+      zeroloss(with(kLong, {"--out", path("run")}),
+               {.terminal = true,
+                .interrupt_when =
+                    [](const Outcome& so_far) { return so_far.err.find("training") != std::string::npos; },
+                .signal = SIGTERM});
+  EXPECT_EQ(stopped.exit_code, 143) << stopped.err;
+  EXPECT_NE(stopped.err.find("--resume"), std::string::npos) << stopped.err;
+  EXPECT_TRUE(fs::exists(path("run.partial/checkpoint.safetensors")));
 }
 
 TEST_F(FitCommand, KilledRunsGoOn) {

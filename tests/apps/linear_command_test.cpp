@@ -242,7 +242,7 @@ TEST_F(LinearCommand, WrongUseIsNamed) {
     refused({"linear", "rotation:d=3", "--layers", layers}, {"layers must be a number >= 1 or a range"});
   refused({"linear", "rotation:d=3", "--layers", "1:100000"}, {"at most 10000 depths"});
   refused({"linear", "rotation:d=3", "--step", "0"}, {"step must be a number > 0"});
-  refused({"linear", "rotation:d=3", "--max-steps", "-1"}, {"max_steps"});
+  refused({"linear", "rotation:d=3", "--max-steps", "-1"}, {"--max-steps"});
   refused({"linear", "rotation:d=3", "--tolerance", "0"}, {"tolerance"});
   refused({"linear", "rotation:d=3", "--reflection", "mirror"}, {"--reflection"});
   refused({"linear", "rotation:d=3", "--require", "certified"}, {"--require"});

@@ -164,7 +164,7 @@ TEST_F(MemorizeCommand, ThePapersConstruction) {
 
 TEST_F(MemorizeCommand, BadUsageAndBadDataAreNamed) {
   EXPECT_NE(zeroloss({"memorize", "--help"}).out.find("--construction"), std::string::npos);
-  refused({"memorize", "digits", "--hidden", "0"}, {"memorize: hidden must be >= 1; got 0"});
+  refused({"memorize", "digits", "--hidden", "0"}, {"--hidden must be >= 1; got 0"});
   refused({"memorize", "digits", "--hidden", "many"}, {"--hidden"});
   refused({"memorize", "digits", "--width", "3"}, {"--width"});
   refused({"memorize", "digits", "--margin", "1"}, {"margin must be in (0, 0.25]; got 1"});

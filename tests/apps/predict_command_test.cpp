@@ -182,6 +182,63 @@ TEST_F(Predict, AFileThatCannotBeWrittenIsReported) {
   refused({"export", path("model.safetensors"), path("absent/a.onnx")}, {"absent/a.onnx"}, 3);
 }
 
+// What was there before a command that should not have been.
+TEST_F(Predict, InputsAreNeverReplaced) {
+  namespace fs = std::filesystem;
+  const std::string net = model(three), csv = write("points.csv", labelled);
+  const std::string before = content(net);
+  fs::create_hard_link(csv, path("hard.csv"));
+  fs::create_symlink("points.csv", path("soft.csv"));
+  for (const std::string& same : {csv, path("./points.csv"), path("hard.csv"), path("soft.csv")})
+    refused({"predict", net, csv, "--out", same}, {same + ": is ", "which is read"});
+  refused({"predict", net, csv, "--out", net}, {net + ": is the input"});
+  refused({"export", net, net}, {net + ": is the input"});
+  write("run/manifest.json", "{}");
+  write("run/result.json", "{}");
+  fs::copy_file(net, path("run/model.safetensors"));
+  refused({"export", path("run"), path("run/model.safetensors")}, {"run/model.safetensors", "which is read"});
+  refused({"predict", path("run"), csv, "--out", path("run/model.safetensors")}, {"which is read"});
+  for (const std::string part : {"run/manifest.json", "run/result.json"})
+    refused({"export", net, path(part)}, {part, "is part of the run"});
+  write("table/metrics.csv", "x");
+  write("table/manifest.json", "{}");
+  refused({"predict", net, csv, "--out", path("table/metrics.csv")}, {"is part of the run"});
+  refused({"predict", net, csv, "--out", path("run")}, {path("run") + ": is a folder"});
+  EXPECT_EQ(content(csv), labelled);
+  EXPECT_EQ(content(net), before);
+  EXPECT_EQ(content(path("table/metrics.csv")), "x");
+}
+
+TEST_F(Predict, WhatIsTheUsersInARunFolderIsReplaced) {
+  write("run/manifest.json", "{}");
+  std::filesystem::rename(model(three), path("run/model.safetensors"));
+  for (int times = 0; times < 2; ++times) {
+    EXPECT_EQ(zeroloss({"export", path("run"), path("run/model.onnx")}).exit_code, 0);
+    const Arguments call{"predict", path("run"), write("points.csv", labelled), "--out",
+                         path("run/said.csv")};
+    EXPECT_EQ(zeroloss(call).exit_code, 0);
+  }
+}
+
+TEST_F(Predict, ADashIsStandardOutput) {
+  const Arguments call = predict(model(three), labelled, {"--out", "-"});
+  const Outcome outcome = zeroloss(call);
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.err.find("60.0 % of 5 points right"), std::string::npos) << outcome.err;
+  zeroloss(predict(path("model.safetensors"), labelled, {"--out", path("said.csv")}));
+  EXPECT_EQ(outcome.out, content(path("said.csv")));
+  EXPECT_FALSE(std::filesystem::exists("-"));
+  refused(with(call, {"--json"}), {"--json", "--out -"});
+}
+
+TEST_F(Predict, ADeviceIsWrittenTo) {
+  refused(predict(model(three), labelled, {"--out", "/dev/full"}),
+          {"/dev/full: writing failed: No space left"}, 3);
+  refused({"export", path("model.safetensors"), "/dev/full"}, {"/dev/full: writing failed: No space left"},
+          3);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
 TEST_F(Predict, ExportGivesOnnxRuntimeTheSameAnswers) {
   const Outcome outcome = zeroloss({"export", model(three), path("a.onnx")});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

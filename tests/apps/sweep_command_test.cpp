@@ -80,7 +80,7 @@ TEST_F(SweepCommand, WrongOptionsAreNamed) {
   refused({"sweep", "sphere:n=30,d=3", "--step", "0"}, {"step"});
   refused({"sweep", "sphere:n=30,d=3", "--noise", "0.1", "--labels", "random"}, {"noise", "labels"});
   refused({"sweep", "sphere:n=30,d=3", "--trials", "0"}, {"trials"});
-  refused({"sweep", "sphere:n=30,d=3", "--adaptive", "--max-trials", "3"}, {"max_trials"});
+  refused({"sweep", "sphere:n=30,d=3", "--adaptive", "--max-trials", "3"}, {"--max-trials"});
   refused({"sweep", "sphere:n=30,d=3", "--optimizer", "flow"}, {"float32"});
   refused({"sweep", "digits", "--d", "65"}, {"d = 65", "64 features"});
   refused({"sweep", path("absent.csv")}, {"absent.csv"});

@@ -40,3 +40,10 @@ string(JSON bound GET "${answer}" lambda_min_verified)
 if(NOT outcome STREQUAL "verified" OR NOT bound GREATER 0)
   message(FATAL_ERROR "the installed command answers ${answer}")
 endif()
+
+foreach(file man/man1/zeroloss-fit.1 bash-completion/completions/zeroloss zsh/site-functions/_zeroloss
+    fish/vendor_completions.d/zeroloss.fish)
+  if(NOT EXISTS ${WORK}/prefix/share/${file})
+    message(FATAL_ERROR "not installed: share/${file}")
+  endif()
+endforeach()

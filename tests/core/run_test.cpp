@@ -1,9 +1,13 @@
 #include "zeroloss/core/run.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "support/full_disk.hpp"
 #include "support/temp_folder.hpp"
@@ -109,6 +113,47 @@ TEST_F(Run, FailsWhereItCannotBeCreated) {
   fs::permissions(folder, fs::perms::owner_write, fs::perm_options::add);
 }
 
+TEST_F(Run, OneProcessWritesIt) {
+  RunFolder work(run);
+  const std::string writer = "run: process " + std::to_string(getpid()) + " is writing it";
+  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, true), writer);
+  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run), writer);
+  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, true, RunFolder::Writers::several), writer);
+  work.write("result.json", "{}");
+  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, true), writer);
+  work.finish();
+  EXPECT_EQ(std::distance(fs::directory_iterator(run), {}), 1);
+}
+
+TEST_F(Run, TheLockEndsWithItsHolder) {
+  const pid_t holder = fork();
+  if (holder == 0) {
+    RunFolder work(run);
+    work.write("checkpoint", "half");
+    ::kill(getpid(), SIGKILL);
+  }
+  waitpid(holder, nullptr, 0);
+  RunFolder work(run, true);
+  EXPECT_EQ(content(partial / "checkpoint"), "half");
+}
+
+TEST_F(Run, SeveralWritersThatAgreeShareIt) {
+  RunFolder first(run, true, RunFolder::Writers::several), second(run, true, RunFolder::Writers::several);
+  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, true), "is writing it");
+}
+
+TEST_F(Run, WhatHasFinishedSaysHow) {
+  EXPECT_FALSE(finished_run(run));
+  fs::create_directory(run);
+  EXPECT_FALSE(finished_run(run));
+  write("run/result.json", "{\"status\": 3}");
+  EXPECT_FALSE(finished_run(run));
+  write("run/result.json", R"({"status": "certified", "steps": 12})");
+  EXPECT_EQ(finished_run(run)->status, "certified");
+  EXPECT_EQ(finished_run(run)->steps, 12);
+  EXPECT_EQ(finished_run(run)->result, content(run / "result.json"));
+}
+
 TEST_F(Run, AFailedFinishLosesNothing) {
   RunFolder work(run);
   work.write("result.json", "{}");
@@ -141,8 +186,58 @@ TEST_F(Run, WriteNamesWhatItCannotCreateOrReplace) {
   EXPECT_MESSAGE(ResourceError, write_file(folder / "absent" / "a", "x"), "absent/a", "creating failed",
                  "No such file");
   fs::create_directory(folder / "taken");
-  EXPECT_MESSAGE(ResourceError, write_file(folder / "taken", "x"), "taken", "renaming failed");
+  EXPECT_MESSAGE(ResourceError, write_file(folder / "taken", "x"), "taken: is a folder");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
+}
+
+TEST_F(Run, ADeviceStaysADevice) {
+  EXPECT_MESSAGE(ResourceError, write_file("/dev/full", "x"), "/dev/full: writing failed", "No space left");
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+  write_file("/dev/null", "x");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(Run, APipeIsWrittenTo) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  std::string read;
+  std::thread reader([&] { read = content(path("pipe")); });
+  write_file(path("pipe"), "through");
+  reader.join();
+  EXPECT_EQ(read, "through");
+  EXPECT_TRUE(fs::is_fifo(path("pipe")));
+}
+
+TEST_F(Run, ALinkStaysAndItsFileIsReplaced) {
+  write("data/file", "old");
+  fs::create_symlink("data/file", path("link"));
+  fs::create_symlink(path("link"), path("link to link"));
+  write_file(path("link to link"), "new");
+  EXPECT_TRUE(fs::is_symlink(path("link")) && fs::is_symlink(path("link to link")));
+  EXPECT_EQ(content(path("data/file")), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(path("data")), {}), 1);
+}
+
+TEST_F(Run, ALinkToNothingMakesItsFile) {
+  fs::create_symlink("later", path("link"));
+  write_file(path("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(content(path("later")), "new");
+  fs::create_symlink("loop", path("loop"));
+  EXPECT_MESSAGE(ResourceError, write_file(path("loop"), "x"), path("loop"), "Too many levels");
+}
+
+TEST_F(Run, AReplacedFileKeepsItsPermissions) {
+  write("a", "old");
+  fs::permissions(path("a"), fs::perms(0640));
+  write_file(path("a"), "new");
+  EXPECT_EQ(content(path("a")), "new");
+  EXPECT_EQ(fs::status(path("a")).permissions(), fs::perms(0640));
+}
+
+TEST_F(Run, FilesBesideItAreNoneOfItsBusiness) {
+  write("a.tmp", "of somebody");
+  write_file(path("a"), "x");
+  EXPECT_EQ(content(path("a.tmp")), "of somebody");
 }
 
 TEST_F(Run, MachineIsOneJsonObject) {

@@ -41,6 +41,17 @@ TEST(Text, OtherEncodingsBecomeUtf8) {
   EXPECT_EQ(utf8("gr\xFCn \xA4"), "gr\xC3\xBCn \xC2\xA4");
 }
 
+TEST(Text, ExcerptsAreShortAndHarmless) {
+  EXPECT_EQ(excerpt("gr\xC3\xBCn it's"), "gr\xC3\xBCn it's");
+  EXPECT_EQ(excerpt(std::string("a\n\t\x1B[31m\0b\x7F", 11)), "a\\n\\t\\x1B[31m\\x00b\\x7F");
+  EXPECT_EQ(excerpt("\xFF\xC2\x9B"), "\\xFF\\xC2\\x9B");  // U+009B begins commands to terminals too
+  EXPECT_EQ(excerpt(std::string(80, 'x')), std::string(80, 'x'));
+  EXPECT_EQ(excerpt(std::string(81, 'x')), std::string(80, 'x') + "..");
+  std::string umlauts;
+  for (int i = 0; i < 100; ++i) umlauts += "\xC3\xBC";
+  EXPECT_EQ(excerpt(umlauts), umlauts.substr(0, 160) + "..");
+}
+
 TEST(Text, IsOnTheAskedSideAndWithinOneUnit) {
   Random random(1, Stream::points);
   for (int trial = 0; trial < 20000; ++trial) {

@@ -131,7 +131,7 @@ TEST_F(Folder, ReadsMnistSplits) {
   write("m/t10k-labels-idx1-ubyte", idx<std::uint8_t>(8, {2}, {0, 1}));
   EXPECT_EQ(read_dataset(path("m")).X, pixels);
   EXPECT_EQ(read_dataset(path("m"), {.split = "test"}).X, (RowMatrix{{5}, {6}}));
-  EXPECT_MESSAGE(std::invalid_argument, read_dataset(path("m"), {.split = "both"}), "split", "'both'");
+  EXPECT_MESSAGE(std::invalid_argument, read_dataset(path("m"), {.split = "both"}), "split", "\"both\"");
   EXPECT_MESSAGE(DataError, read_dataset(path("m/train-images-idx3-ubyte"), {.split = "test"}),
                  "no test split");
 }

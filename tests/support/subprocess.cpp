@@ -79,7 +79,7 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
     if (ends[1].revents != 0 && !drain(err.read, outcome.err)) ends[1].fd = -1;
     if (!interrupted && options.interrupt_when && options.interrupt_when(outcome)) {
       interrupted = true;
-      kill(process, SIGINT);
+      kill(process, options.signal);
     }
   }
   close(out.read);

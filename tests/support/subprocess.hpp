@@ -1,6 +1,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <csignal>
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,8 +19,9 @@ struct RunOptions {
   std::string folder{};                    ///< where it runs; empty = here
   std::string out_file{};                  ///< stdout goes there and is not captured
   bool terminal = false;                   ///< stderr is a terminal of 80 columns
-  /// Asked every few ms with what was written so far; one SIGINT once true.
+  /// Asked every few ms with what was written so far; one `signal` once true.
   std::function<bool(const Outcome&)> interrupt_when{};
+  int signal = SIGINT;
 };
 
 /// Runs a program found in PATH or by its path, with nothing on stdin, to its end.

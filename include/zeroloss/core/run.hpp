@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -8,13 +10,16 @@
 namespace zeroloss {
 
 /// A result on disk. While work goes on it is PATH.partial; finish() renames it to PATH, so a PATH that
-/// exists is complete.
+/// exists is complete. Who writes it holds a lock, which the system releases when the process ends in
+/// whatever way; where a file system has no locks there is none.
 class RunFolder {
  public:
-  /// Creates PATH.partial. Throws std::invalid_argument if PATH exists, or PATH.partial with something in it
-  /// (an empty one is nobody's work and is taken over) unless `resume`; ResourceError if it cannot be
-  /// created.
-  explicit RunFolder(std::filesystem::path path, bool resume = false);
+  enum class Writers { one, several };  ///< several: processes that all say so share the folder
+
+  /// Creates PATH.partial. Throws std::invalid_argument if PATH exists, if another process is writing it, or
+  /// if PATH.partial has something in it (an empty one is nobody's work and is taken over) unless `resume`;
+  /// ResourceError if it cannot be created.
+  explicit RunFolder(std::filesystem::path path, bool resume = false, Writers writers = Writers::one);
 
   /// Removes PATH.partial if nothing was written into it; otherwise leaves it.
   ~RunFolder();
@@ -35,10 +40,25 @@ class RunFolder {
   void finish();
 
  private:
+  void lock(Writers writers);
+
   std::filesystem::path path_, partial_;
+  int lock_ = -1;  ///< a descriptor of the folder itself, so that no file of the lock can stay behind
 };
 
-/// One file written whole or not at all, as RunFolder::write does.
+/// What result.json says of a run that has finished.
+struct FinishedRun {
+  std::string status;
+  std::int64_t steps = 0;
+  std::string result;  ///< the file
+};
+
+/// Nothing where PATH is no folder, or no run with a status and steps.
+std::optional<FinishedRun> finished_run(const std::filesystem::path& path);
+
+/// One file written whole or not at all, as RunFolder::write does. A link is followed: the file that it names
+/// is replaced, or made. A file that is replaced keeps its permissions. Devices and pipes stay what they are
+/// and are written to. Throws ResourceError with the system's reason, also for a folder.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
 /// The same for pieces that follow one another, without putting them together first.

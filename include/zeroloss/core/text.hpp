@@ -19,6 +19,11 @@ bool is_utf8(std::string_view text);
 /// before they are compared with those of a loaded model.
 std::string utf8(std::string_view text);
 
+/// What a message quotes of data: at most 80 characters and then "..", in one line. Control characters and
+/// bytes that are not UTF-8 are written as \n, \t and \x1B, so that no file can speak to a terminal.
+std::string excerpt(std::string_view text);
+std::string excerpt(const std::vector<std::string>& words);  ///< with commas between them
+
 /// A word as a shell reads it, and a command of such words.
 std::string shell_word(std::string_view text);
 std::string shell_command(const std::vector<std::string>& words);

@@ -1,0 +1,63 @@
+#include "address_space.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+
+#include "zeroloss/core/blas.hpp"
+#include "zeroloss/core/memory.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+constexpr std::int64_t kMebibyte = 1 << 20;
+constexpr std::int64_t kBuffer = 129 * kMebibyte;           // of OpenBLAS, for each thread
+constexpr std::int64_t kThread = kBuffer + 72 * kMebibyte;  // and its stack, and what malloc reserves for it
+constexpr std::int64_t kWork = 16 * kMebibyte;              // least for the work itself
+
+template <class Function>
+Function* of_openblas(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+/// -1: as much as one likes.
+std::int64_t limit() {
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return -1;
+  return static_cast<std::int64_t>(space.rlim_cur);
+}
+
+std::int64_t used() {
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+}  // namespace
+
+Room room_for_threads() {
+  if (limit() < 0 || of_openblas<void*(int)>("blas_memory_alloc") == nullptr) return Room::all;
+  auto* pool = of_openblas<int()>("openblas_get_num_threads");
+  const std::int64_t threads = thread_count() + (pool == nullptr ? 1 : pool()) - 1, left = limit() - used();
+  if (left >= threads * kThread + kWork) return Room::all;
+  return threads > 1 || left >= kBuffer + kWork ? Room::one : Room::none;
+}
+
+void reserve_buffer() {
+  auto* take = of_openblas<void*(int)>("blas_memory_alloc");
+  auto* give_back = of_openblas<void(void*)>("blas_memory_free");
+  if (take != nullptr && give_back != nullptr) give_back(take(0));  // it stays with the process
+}
+
+std::string no_room() {
+  return fmt::format(
+      "the address space is limited to {}, of which {} are in use; raise the limit (ulimit -v) to {}",
+      format_bytes(static_cast<double>(limit())), format_bytes(static_cast<double>(used())),
+      format_bytes(static_cast<double>(used() + kBuffer + kWork)));
+}
+
+}  // namespace zeroloss::app

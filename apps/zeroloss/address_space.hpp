@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+
+/// A limited address space (ulimit -v). OpenBLAS asks for a buffer for each thread that multiplies, again and
+/// again until it gets one, so that a process without room for them would hang; even before main, where its
+/// own threads begin.
+namespace zeroloss::app {
+
+/// Whether all threads find room, one thread does, or none. Without a limit, and for other libraries, all do.
+enum class Room { all, one, none };
+Room room_for_threads();
+
+/// Takes the buffer of this thread now, so that what is allocated later cannot take its place.
+void reserve_buffer();
+
+/// What to say where there is no room.
+std::string no_room();
+
+}  // namespace zeroloss::app
