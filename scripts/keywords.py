@@ -24,6 +24,8 @@ WIDER = {"pathlib.Path": "str | os.PathLike[str]", "list[str]": "Iterable[object
 WIDER_FIELD = {
     ("step", "str"): "float | str",
     ("target", "str"): "str | int",
+    ("id", "str"): "str | int",
+    ("features", "str"): "str | Iterable[object]",
     ("cache", "str"): "str | os.PathLike[str]",
     ("layers", "list[int]"): "int | Iterable[int]",
 }

@@ -28,6 +28,20 @@ Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vec
   return source;
 }
 
+namespace {
+
+nb::tuple state_of(const Standardization& s) {
+  return nb::make_tuple(s.scale, s.origin.high, s.origin.low, s.bias, s.how, s.lengths, s.automatic);
+}
+
+Standardization standardization_of(nb::handle state) {
+  return {nb::cast<Vector>(state[0]),      {nb::cast<Vector>(state[1]), nb::cast<Vector>(state[2])},
+          nb::cast<std::string>(state[4]), nb::cast<double>(state[3]),
+          nb::cast<double>(state[5]),      nb::cast<bool>(state[6])};
+}
+
+}  // namespace
+
 void bind_data(nb::module_& m) {
   bind_options<ReadOptions>(m, "ReadOptions", "What to read of a source, and what of it to keep.");
 
@@ -49,6 +63,14 @@ void bind_data(nb::module_& m) {
       .def_ro("feature_names", &D::feature_names, "d names, or none.")
       .def_ro("target_name", &D::target_name, "Where y came from; empty if nowhere.")
       .def_ro("label_treatment", &D::label_treatment, "given | random | noise:p.")
+      .def_ro("ids", &D::ids, "The names of the samples, or none.")
+      .def_ro("remarks", &D::remarks, "What was done to a table, a line each.")
+      .def_prop_ro(
+          "standardize", [](const D& d) { return d.standardization.how; },
+          "What certify and fit do to the columns first: no | yes | robust | min-max.")
+      .def_prop_ro(
+          "bias", [](const D& d) { return d.standardization.bias; },
+          "The constant that certify and fit append; 0: none.")
       .def_prop_ro("n", &D::n, "Points.")
       .def_prop_ro("d", &D::d, "Features.")
       .def_ro("call", &D::call, "The call of zeroloss.read_dataset that makes it again.")
@@ -56,7 +78,8 @@ void bind_data(nb::module_& m) {
            [](const D& d) {
              return nb::make_tuple(d.X, d.y, static_cast<int>(d.task), d.class_names, d.records, d.name,
                                    d.digest, d.feature_names, d.target_name, d.label_treatment,
-                                   state_of(d.read), d.call);
+                                   state_of(d.read), d.call, d.ids, state_of(d.standardization),
+                                   encoding_text(d.encoding), d.remarks);
            })
       .def("__setstate__",
            [](D& self, const nb::tuple& state) {
@@ -65,7 +88,10 @@ void bind_data(nb::module_& m) {
                     static_cast<Task>(nb::cast<int>(state[2])), nb::cast<std::vector<std::string>>(state[3]),
                     nb::cast<std::vector<Index>>(state[4]), nb::cast<std::string>(state[5]),
                     nb::cast<std::string>(state[6]), nb::cast<std::vector<std::string>>(state[7]),
-                    nb::cast<std::string>(state[8]), nb::cast<std::string>(state[9])},
+                    nb::cast<std::string>(state[8]), nb::cast<std::string>(state[9]),
+                    nb::cast<std::vector<std::string>>(state[12]), standardization_of(state[13]),
+                    read_encoding(nb::cast<std::string>(state[14])),
+                    nb::cast<std::vector<std::string>>(state[15])},
                    of_state<ReadOptions>(nb::cast<nb::tuple>(state[10])),
                    nb::cast<std::string>(state[11])};
            })

@@ -107,7 +107,7 @@ TEST_F(CertifyCommand, JsonHasEveryKey) {
     EXPECT_EQ(keys(guarantee),
               (std::set<std::string>{"id", "theorem", "lambda_from", "verified", "flow", "holds", "width",
                                      "step", "rate", "steps", "failure_probability", "reason"}));
-  EXPECT_EQ(keys(json.at("bottleneck").at(0)), (std::set<std::string>{"sample", "label", "weight"}));
+  EXPECT_EQ(keys(json.at("bottleneck").at(0)), (std::set<std::string>{"sample", "label", "id", "weight"}));
   EXPECT_GE(json.at("seconds").get<double>(), 0);
   EXPECT_GT(json.at("peak_bytes").get<double>(), 0);
 }

@@ -24,6 +24,13 @@ class Source(TypedDict, total=False):
 
     # fields of source
     target: str | int
+    features: str | Iterable[object]
+    drop: Iterable[object]
+    id: str | int
+    one_hot: Iterable[object]
+    missing: str
+    standardize: str
+    bias: float | None
     task: str
     split: str
     shuffle: bool
@@ -51,12 +58,16 @@ def default_cache() -> str:
 def read_options(function: str, read: Mapping[str, Any], seed: int) -> _core.ReadOptions:
     given: dict[str, Any] = {"cache": default_cache(), **read, "seed": seed}
     given["cache"] = os.fspath(given["cache"])
-    if "target" in given:
-        given["target"] = str(given["target"])
-    if "classes" in given:
-        if isinstance(given["classes"], str):
-            raise TypeError(f"{function}: classes has to be a list of names; got {given['classes']!r}")
-        given["classes"] = [str(name) for name in given["classes"]]
+    for name in ("target", "id"):
+        if name in given:
+            given[name] = str(given[name])
+    if not isinstance(given.get("features", ""), str):
+        given["features"] = ",".join(str(column) for column in given["features"])
+    for name in ("classes", "drop", "one_hot"):
+        if isinstance(given.get(name), str):
+            raise TypeError(f"{function}: {name} has to be a list of names; got {given[name]!r}")
+        if name in given:
+            given[name] = [str(one) for one in given[name]]
     return filled(function, _core.ReadOptions(), given)
 
 
@@ -100,7 +111,16 @@ def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: int = 0, *
     seed : int
         Of shuffle, d, labels and generated data: 0 <= seed < 2^53.
     **read
-        target (str or int): of a table, the name or 0-based index of the target column; "none" = no targets.
+        target (str or int): of a table, the name or 0-based number of the target column, -1 the last; "none" = no
+        targets.
+        features (str or list): of a table, the columns of a point; "all" = even those that look like identifiers.
+        drop (list): of a table, columns to leave out.
+        id (str or int): of a table, the column that names samples.
+        one_hot (list): of a table, columns of numbers that are categories; columns of text are.
+        missing (str): of a table, what becomes of missing cells: median (and a column of flags), drop (the record) or
+        error.
+        standardize (str): columns of one scale, by powers of two: no, yes, robust, min-max, or auto: yes for a table.
+        bias (float): a constant to append, in root mean square lengths of a point; default 1 for a table, else 0.
         task (str): auto (text or few integers are classes), regression or classification.
         split (str): train or test, of sets that have both.
         n (int): keep the first n points; 0 = all.
