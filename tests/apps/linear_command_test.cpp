@@ -238,8 +238,9 @@ TEST_F(LinearCommand, WrongUseIsNamed) {
   refused({"linear"}, {"give a problem"});
   refused({"linear", "rotation:d=3", "--map", "R.npy"}, {"not both"});
   refused({"linear", "rotation:d=3", "--sigma", "S.npy"}, {"--sigma goes with --map"});
-  for (const char* layers : {"0", "-3", "x", "5:2", "2:9:0", "1:2:3:4", "2:", ":3", "1.5", ""})
+  for (const char* layers : {"0", "-3", "x", "5:2", "2:9:0", "1:2:3:4", "2:", ":3", "1.5"})
     refused({"linear", "rotation:d=3", "--layers", layers}, {"layers must be a number >= 1 or a range"});
+  refused({"linear", "rotation:d=3", "--layers", ""}, {"--layers: its value is empty"});
   refused({"linear", "rotation:d=3", "--layers", "1:100000"}, {"at most 10000 depths"});
   refused({"linear", "rotation:d=3", "--step", "0"}, {"step must be a number > 0"});
   refused({"linear", "rotation:d=3", "--max-steps", "-1"}, {"--max-steps"});
