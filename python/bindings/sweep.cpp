@@ -48,7 +48,8 @@ void bind_sweep(nb::module_& m) {
       .def_rw("axes", &SweepOptions::axes);
   // Fields of FitOptions that are keywords of sweep() too, for scripts/keywords.py.
   nb::list of_trials;
-  fields(FitOptions{}, [&](const Field& field, const auto&) {
+  const FitOptions plain;
+  fields(plain, [&](const Field& field, const auto&) {
     if (field.trial) of_trials.append(field.name);
   });
   m.attr("_OF_TRIALS") = nb::tuple(of_trials);
