@@ -58,7 +58,7 @@ TEST(AnswersJson, OfFitIsItsFields) {
   EXPECT_EQ(keys_of(json["certificate"]), fields_of<Certificate>());
   EXPECT_EQ(keys_of(json["per_class"][0]), fields_of<OutputResult>());
   EXPECT_EQ(keys_of(json["per_class"][0]["theorem"]), fields_of<TheoremBeside>());
-  EXPECT_EQ(keys_of(json["conflicts"][0][0]), (Keys{"sample", "label"}));
+  EXPECT_EQ(keys_of(json["conflicts"][0][0]), (Keys{"sample", "label", "id"}));
   EXPECT_TRUE(json["certificate"]["radius"].is_null());
   expect_no_empty_text(json);
 }
@@ -71,7 +71,7 @@ TEST(AnswersJson, OfCertifyIsItsFields) {
   EXPECT_EQ(keys_of(json["options"]), fields_of<CertifyOptions>());
   EXPECT_EQ(keys_of(json["guarantees"][0]), fields_of<Guarantee>());
   EXPECT_EQ(keys_of(json["forecast"]), fields_of<Forecast>());
-  EXPECT_EQ(keys_of(json["bottleneck"][0]), (Keys{"sample", "label", "weight"}));
+  EXPECT_EQ(keys_of(json["bottleneck"][0]), (Keys{"sample", "label", "id", "weight"}));
   expect_no_empty_text(json);
 }
 

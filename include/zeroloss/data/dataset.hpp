@@ -62,8 +62,9 @@ struct SamplePair {
 
 /// What to read, and what of it to keep.
 struct ReadOptions {
-  std::string target{};  ///< csv: name or 0-based number of the target column, -1 the last; "" = label,
-                         ///< target, class or y if present; "none" = no target
+  /// csv: name or 0-based number of the target column, -1 the last; "" = label, target, class or y if
+  /// present; "none" = no target.
+  std::string target{};
   std::string features{};              ///< csv: "" = all that do not look like identifiers, all, or a list
   std::vector<std::string> drop{};     ///< csv: columns left out
   std::string id{};                    ///< csv: the column that names samples
