@@ -35,9 +35,9 @@ nb::tuple state_of(const Standardization& s) {
 }
 
 Standardization standardization_of(nb::handle state) {
-  return {nb::cast<Vector>(state[0]),      {nb::cast<Vector>(state[1]), nb::cast<Vector>(state[2])},
-          nb::cast<std::string>(state[4]), nb::cast<double>(state[3]),
-          nb::cast<double>(state[5]),      nb::cast<bool>(state[6])};
+  return {nb::cast<Vector>(state[0]), {nb::cast<Vector>(state[1]), nb::cast<Vector>(state[2])},
+          nb::cast<double>(state[3]), nb::cast<std::string>(state[4]),
+          nb::cast<double>(state[5]), nb::cast<bool>(state[6])};
 }
 
 }  // namespace
