@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,13 @@ struct CommandText {
   std::vector<CommandText> parts{};  ///< its subcommands
 
   std::string word() const { return name.substr(name.rfind(' ') + 1); }  ///< what one types for it
+
+  /// "zeroloss-data-get": the name of its page; of a program, of its file.
+  std::string dashed() const {
+    std::string text = name;
+    std::ranges::replace(text, ' ', '-');
+    return text;
+  }
 };
 
 /// A script for bash, zsh or fish.

@@ -24,17 +24,15 @@ std::string function_of(const CommandText& program) {
   return name;
 }
 
-/// The program as one starts it: "zeroloss conv" is zeroloss-conv.
-std::string file_of(const CommandText& program) {
-  std::string name = program.name;
-  std::ranges::replace(name, ' ', '-');
-  return name;
+std::vector<std::string> parts_of(const CommandText& command) {
+  std::vector<std::string> words;
+  for (const CommandText& part : command.parts) words.push_back(part.word());
+  return words;
 }
 
 /// What may stand where no option is begun.
 std::vector<std::string> words_of(const CommandText& command) {
-  std::vector<std::string> words;
-  for (const CommandText& part : command.parts) words.push_back(part.word());
+  std::vector<std::string> words = parts_of(command);
   for (const OptionText& argument : command.arguments)
     words.insert(words.end(), argument.choices.begin(), argument.choices.end());
   return words;
@@ -49,12 +47,11 @@ std::vector<std::string> names_of(const std::vector<OptionText>& options) {
 
 /// bash and zsh: which command the line is in, what may follow, and how each of them says so.
 struct Dialect {
-  const char* begin;   ///< with the program's function
-  const char* offer;   ///< with words
-  bool together;       ///< the words as one
-  const char* files;   ///< names of files
-  const char* option;  ///< whether an option is begun
-  const char* end;     ///< with the function and the program
+  const char* begin;  ///< with the program's function
+  const char* offer;  ///< with words
+  bool together;      ///< the words as one
+  const char* files;  ///< names of files
+  const char* end;    ///< with the function and the program
 };
 
 constexpr Dialect kBash{.begin = R"(# Completion of {1} for bash; made by `completion bash`.
@@ -71,7 +68,6 @@ constexpr Dialect kBash{.begin = R"(# Completion of {1} for bash; made by `compl
                         .offer = "COMPREPLY=($(compgen -W {} -- \"$current\"))",
                         .together = true,
                         .files = "COMPREPLY=($(compgen -f -- \"$current\"))",
-                        .option = "$current == -*",
                         .end = "}}\ncomplete -o default -F {0} {1}\n"};
 
 constexpr Dialect kZsh{
@@ -89,7 +85,6 @@ constexpr Dialect kZsh{
     .offer = "compadd -- {}",
     .together = false,
     .files = "_files",
-    .option = "$current == -*",
     .end = "}}\nif [[ $funcstack[1] == {0} ]]; then {0} \"$@\"\nelse compdef {0} {1}\nfi\n"};
 
 std::string script(const CommandText& program, const Dialect& dialect) {
@@ -99,7 +94,7 @@ std::string script(const CommandText& program, const Dialect& dialect) {
                        dialect.together ? shell_word(all) : shell_command(words));
   };
   std::string text =
-      fmt::format(fmt::runtime(dialect.begin), function_of(program), file_of(program), program.name);
+      fmt::format(fmt::runtime(dialect.begin), function_of(program), program.dashed(), program.name);
   text += "    case \"$at $word\" in\n";
   visit(program, [&](const CommandText& command) {
     if (&command != &program) text += fmt::format("      '{0}') at='{0}' ;;\n", command.name);
@@ -118,16 +113,16 @@ std::string script(const CommandText& program, const Dialect& dialect) {
   text += "  esac\n  case \"$at\" in\n";
   visit(program, [&](const CommandText& command) {
     const auto words = words_of(command);
-    text += fmt::format("    '{}')\n      if [[ {} ]]; then {}\n      else {}\n      fi ;;\n", command.name,
-                        dialect.option, offer(names_of(command.options)),
+    text += fmt::format("    '{}')\n      if [[ $current == -* ]]; then {}\n      else {}\n      fi ;;\n",
+                        command.name, offer(names_of(command.options)),
                         words.empty() ? dialect.files : offer(words));
   });
-  return text + "  esac\n" + fmt::format(fmt::runtime(dialect.end), function_of(program), file_of(program));
+  return text + "  esac\n" + fmt::format(fmt::runtime(dialect.end), function_of(program), program.dashed());
 }
 
 std::string fish(const CommandText& program) {
   std::string text =
-      fmt::format("# Completion of {} for fish; made by `completion fish`.\n", file_of(program));
+      fmt::format("# Completion of {} for fish; made by `completion fish`.\n", program.dashed());
   const auto quoted = [](std::string words) {
     std::string said = "'";
     for (const char c : words) said += c == '\'' || c == '\\' ? std::string{'\\', c} : std::string{c};
@@ -135,22 +130,20 @@ std::string fish(const CommandText& program) {
   };
   const std::function<void(const CommandText&, const std::string&)> add = [&](const CommandText& command,
                                                                               const std::string& condition) {
-    // Subcommands that were not typed yet.
-    std::vector<std::string> words;
-    for (const CommandText& part : command.parts) words.push_back(part.word());
+    const auto words = parts_of(command);  // each is offered while none was typed
     for (const CommandText& part : command.parts)
       text += fmt::format(
-          "complete -c {} -n {} -f -a {} -d {}\n", file_of(program),
+          "complete -c {} -n {} -f -a {} -d {}\n", program.dashed(),
           quoted(fmt::format("{}not __fish_seen_subcommand_from {}",
                              condition.empty() ? "" : condition + "; and ", fmt::join(words, " "))),
           part.word(), quoted(part.about));
     for (const OptionText& argument : command.arguments)
       if (!argument.choices.empty())
         text +=
-            fmt::format("complete -c {} -n {} -f -a {} -d {}\n", file_of(program), quoted(condition),
+            fmt::format("complete -c {} -n {} -f -a {} -d {}\n", program.dashed(), quoted(condition),
                         quoted(fmt::format("{}", fmt::join(argument.choices, " "))), quoted(argument.help));
     for (const OptionText& option : command.options) {
-      text += fmt::format("complete -c {}{}", file_of(program),
+      text += fmt::format("complete -c {}{}", program.dashed(),
                           condition.empty() ? "" : " -n " + quoted(condition));
       for (const std::string& name : option.names)
         text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);

@@ -40,11 +40,6 @@ std::string roff(const std::string& text) {
   return said;
 }
 
-std::string dashed(std::string name) {
-  std::ranges::replace(name, ' ', '-');
-  return name;
-}
-
 std::string upper(std::string text) {
   std::ranges::transform(text, text.begin(),
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
@@ -89,7 +84,7 @@ const CommandText& find(const CommandText& program, const std::vector<std::strin
 }
 
 void write_all(const CommandText& command, const std::filesystem::path& folder) {
-  write_file(folder / (dashed(command.name) + ".1"), manual_page(command, ZEROLOSS_VERSION));
+  write_file(folder / (command.dashed() + ".1"), manual_page(command, ZEROLOSS_VERSION));
   for (const CommandText& part : command.parts) write_all(part, folder);
 }
 
@@ -112,7 +107,7 @@ void run(const Options& options, Session& session) {
 std::string manual_page(const CommandText& command, const std::string& version) {
   std::string text =
       fmt::format(".TH {} 1 \"\" \"zeroloss {}\" \"zeroloss\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n\\fB{}\\fR",
-                  roff(upper(dashed(command.name))), version, roff(dashed(command.name)), roff(command.about),
+                  roff(upper(command.dashed())), version, roff(command.dashed()), roff(command.about),
                   roff(command.name));
   text += command.options.empty() ? "" : " [\\fIOPTIONS\\fR]";
   for (const OptionText& argument : command.arguments)
@@ -123,7 +118,7 @@ std::string manual_page(const CommandText& command, const std::string& version) 
   for (const OptionText& argument : command.arguments) text += entry(argument);
   if (!command.parts.empty()) text += ".SH COMMANDS\n";
   for (const CommandText& part : command.parts)
-    text += fmt::format(".TP\n\\fB{}\\fR(1)\n{}\n", roff(dashed(part.name)), roff(part.about));
+    text += fmt::format(".TP\n\\fB{}\\fR(1)\n{}\n", roff(part.dashed()), roff(part.about));
   std::vector<std::string> headings;
   for (const OptionText& option : command.options)
     if (std::ranges::find(headings, option.heading) == headings.end()) headings.push_back(option.heading);
@@ -134,9 +129,9 @@ std::string manual_page(const CommandText& command, const std::string& version) 
   }
   text += sections(command.footer);
   text += fmt::format(".SH EXIT STATUS\n{}\n", roff(kExitStatus));
-  const std::size_t around = command.name.rfind(' ');
-  if (around != std::string::npos)
-    text += fmt::format(".SH SEE ALSO\n\\fB{}\\fR(1)\n", roff(dashed(command.name.substr(0, around))));
+  const std::string page = command.dashed();
+  if (const std::size_t around = page.rfind('-'); command.name.find(' ') != std::string::npos)
+    text += fmt::format(".SH SEE ALSO\n\\fB{}\\fR(1)\n", roff(page.substr(0, around)));
   return text;
 }
 

@@ -34,25 +34,23 @@ bool there(const std::vector<T>& field) {
   return !field.empty();
 }
 
-// The options of the chosen subcommand as TOML, defaults included; those without a value are left out.
-std::string config_text(const CLI::App& app) {
-  std::string chosen;
-  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
-    at = at->get_subcommands().front();
-    chosen += at->get_name() + ".";
-  }
-  std::istringstream lines(app.config_to_str(true, false));
-  std::string text;
-  for (std::string line; std::getline(lines, line);)
-    if (line.rfind(chosen, 0) == 0 && !line.ends_with("=\"\"")) text += line + "\n";
-  return text;
-}
-
 // The command that the arguments are of.
 const CLI::App& chosen(const CLI::App& app) {
   const CLI::App* at = &app;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
   return *at;
+}
+
+// The options of the chosen subcommand as TOML, defaults included; those without a value are left out.
+std::string config_text(const CLI::App& app) {
+  std::string section;
+  for (const CLI::App* at = &chosen(app); at != &app; at = at->get_parent())
+    section.insert(0, at->get_name() + ".");
+  std::istringstream lines(app.config_to_str(true, false));
+  std::string text;
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind(section, 0) == 0 && !line.ends_with("=\"\"")) text += line + "\n";
+  return text;
 }
 
 std::string full_name(const CLI::App& app) {

@@ -7,25 +7,22 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
+#include "core/failure.hpp"
 #include "core/json.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace fs = std::filesystem;
 namespace {
-
-[[noreturn]] void fail(const fs::path& path, const char* action) {
-  throw ResourceError(fmt::format("{}: {} failed: {}", path.string(), action, std::strerror(errno)));
-}
 
 void flush_folder(const fs::path& folder) {
   const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY);

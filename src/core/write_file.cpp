@@ -4,19 +4,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <stdexcept>
 
+#include "core/failure.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/run.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace fs = std::filesystem;
 namespace {
-
-[[noreturn]] void cannot(const fs::path& path, const char* action) {
-  throw ResourceError(fmt::format("{}: {} failed: {}", path.string(), action, std::strerror(errno)));
-}
 
 /// A descriptor that is written to and closed; its failures name `path`.
 class Output {
@@ -33,25 +30,25 @@ class Output {
       while (!rest.empty()) {
         const ssize_t count = ::write(descriptor_, rest.data(), rest.size());
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) cannot(path_, "writing");
+        if (count < 0) fail(path_, "writing");
         rest.remove_prefix(static_cast<std::size_t>(count));
       }
   }
   void flush() const {
-    if (fsync(descriptor_) != 0) cannot(path_, "flushing");
+    if (fsync(descriptor_) != 0) fail(path_, "flushing");
   }
   /// Some file systems tell of a full disk only here.
   void finish() {
     const int descriptor = descriptor_;
     descriptor_ = -1;
-    if (close(descriptor) != 0) cannot(path_, "closing");
+    if (close(descriptor) != 0) fail(path_, "closing");
   }
   /// Owner and permissions of the file that it is to replace. Only root may give files away.
   void take_after(const struct stat& file) const {
     if (fchown(descriptor_, file.st_uid, file.st_gid) != 0 && errno != EPERM)
-      cannot(path_, "keeping the owner");
+      fail(path_, "keeping the owner");
     constexpr mode_t kBits = 07777;
-    if (fchmod(descriptor_, file.st_mode & kBits) != 0) cannot(path_, "keeping the permissions");
+    if (fchmod(descriptor_, file.st_mode & kBits) != 0) fail(path_, "keeping the permissions");
   }
 
  private:
@@ -70,13 +67,13 @@ fs::path end_of_links(const fs::path& path) {
     at = next.is_absolute() ? next : at.parent_path() / next;
   }
   errno = ELOOP;
-  cannot(path, "writing");
+  fail(path, "writing");
 }
 
 /// A device, a pipe: what it is, it stays.
 void write_through(const fs::path& path, std::span<const std::string_view> pieces) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
-  if (descriptor < 0) cannot(path, "opening");
+  if (descriptor < 0) fail(path, "opening");
   Output out(path, descriptor);
   out.write(pieces);
   out.finish();
@@ -98,14 +95,14 @@ void replace(const fs::path& path, const struct stat* before, std::span<const st
   name += fmt::format(".{}.tmp", getpid());
   unlink(name.c_str());
   const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (descriptor < 0) cannot(path, "creating");
+  if (descriptor < 0) fail(path, "creating");
   Temporary temporary{name};
   Output out(path, descriptor);
   if (before != nullptr) out.take_after(*before);
   out.write(pieces);
   out.flush();
   out.finish();
-  if (rename(name.c_str(), path.c_str()) != 0) cannot(path, "renaming");
+  if (rename(name.c_str(), path.c_str()) != 0) fail(path, "renaming");
   temporary.renamed = true;
 }
 
