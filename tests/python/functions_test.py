@@ -492,8 +492,8 @@ def test_errors_are_python_s():
 def test_messages_advise_in_keywords(tmp_path):
     """The library marks what it advises; the command says a flag, Python a keyword."""
     (tmp_path / "text.csv").write_text("5.1,x\n4.9,y\n")
-    with pytest.raises(zeroloss.DataError, match=r"say target=1\)"):
-        zeroloss.read_dataset(tmp_path / "text.csv")
+    with pytest.raises(zeroloss.DataError, match=r"the last column is text; say target=-1$"):
+        zeroloss.fit(tmp_path / "text.csv")
     with pytest.raises(zeroloss.DataError, match=r"get it with: python -m zeroloss data get mnist$"):
         zeroloss.read_dataset("mnist", cache=tmp_path)
     with pytest.raises(ValueError, match=r"the number of points is missing: add n=$"):
