@@ -74,8 +74,10 @@ inline int size(Index n) {
     p##potrf_(&uplo, &n_, A, &a_, &info);                                                                   \
     return info;                                                                                            \
   }
+// NOLINTBEGIN(readability-function-size): BLAS takes as many arguments
 ZEROLOSS_BLAS(double, d)
 ZEROLOSS_BLAS(float, s)
+// NOLINTEND(readability-function-size)
 #undef ZEROLOSS_BLAS
 
 }  // namespace zeroloss::internal::lapack

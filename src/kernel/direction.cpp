@@ -8,8 +8,6 @@
 namespace zeroloss::internal {
 namespace {
 
-using boost::multiprecision::cpp_int;
-
 // x = mantissa 2^exponent
 struct Scaled {
   long long mantissa;
@@ -34,33 +32,33 @@ Integers direction(const RowMatrix& points, Index i, const Center& center) {
       if (mantissa != 0) least = std::min(least, exponent);
   }
   Integers numbers(terms.size());
-  cpp_int divisor = 0;
+  Integer divisor = 0;
   for (std::size_t j = 0; j < terms.size(); ++j) {
     for (const auto& [mantissa, exponent] : terms[j])
-      if (mantissa != 0) numbers[j] += cpp_int(mantissa) << (exponent - least);
+      if (mantissa != 0) numbers[j] += Integer(mantissa) << (exponent - least);
     if (divisor != 1 && numbers[j] != 0) divisor = gcd(divisor, numbers[j]);
   }
   if (divisor > 1)
-    for (cpp_int& number : numbers) number /= divisor;
+    for (Integer& number : numbers) number /= divisor;
   return numbers;
 }
 
 std::string key(const Integers& direction, int sign) {
   std::string text;
-  for (const cpp_int& number : direction) {
+  for (const Integer& number : direction) {
     if (number == 0) {
       text += '.';
       continue;
     }
     text += (number < 0) == (sign < 0) ? '+' : '-';
-    text += cpp_int(abs(number)).str(0, std::ios_base::hex);
+    text += Integer(abs(number)).str(0, std::ios_base::hex);
   }
   return text;
 }
 
 Index rank(std::vector<Integers> rows) {
   std::size_t found = 0;
-  cpp_int before = 1;
+  Integer before = 1;
   const std::size_t columns = rows.empty() ? 0 : rows.front().size();
   for (std::size_t column = 0; column < columns && found < rows.size(); ++column) {
     const auto pivot = std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(found), rows.end(),
@@ -69,7 +67,7 @@ Index rank(std::vector<Integers> rows) {
     std::swap(*pivot, rows[found]);
     const Integers& top = rows[found];
     for (std::size_t below = found + 1; below < rows.size(); ++below) {
-      const cpp_int factor = rows[below][column];
+      const Integer factor = rows[below][column];
       for (std::size_t k = column; k < columns;
            ++k)  // a minor of the matrix: the division leaves no rest (Bareiss)
         rows[below][k] = (top[column] * rows[below][k] - factor * top[k]) / before;

@@ -8,7 +8,10 @@
 /// Points in exact arithmetic, up to their lengths.
 namespace zeroloss::internal {
 
-using Integers = std::vector<boost::multiprecision::cpp_int>;
+/// As long as need be; each operation gives a number, not an expression that refers to temporaries.
+using Integer =
+    boost::multiprecision::number<boost::multiprecision::cpp_int_backend<>, boost::multiprecision::et_off>;
+using Integers = std::vector<Integer>;
 
 /// The whole numbers without a common divisor that are a positive multiple of row i less the center. Two
 /// points are equal once divided by their lengths exactly if these agree.

@@ -245,8 +245,8 @@ DualForm form_of(const Activation& activation, bool derivative) {
 
 /// Of the dual as a polynomial: mu_r(f)^2.
 std::vector<double> squares_of(const Activation& activation, bool derivative, const HermiteSeries& series) {
-  std::vector<double> squares;
-  for (double mu : series.mu) squares.push_back(mu * mu);
+  std::vector<double> squares = series.mu;
+  for (double& mu : squares) mu *= mu;
   if (!activation.tabulated) return squares;
   return describe(phi_of(activation), [&](auto description) {
     if constexpr (requires { description.squares(derivative); })

@@ -155,6 +155,7 @@ Index dependent_pairs(const RowMatrix& points, const Center& center,
   if (pairs > points.cols()) return pairs - points.cols();
   if (pairs > kExact) return 0;
   std::vector<Integers> rows;
+  rows.reserve(antipodal.size());
   for (const auto& [i, j] : antipodal) rows.push_back(direction(points, i, center));
   return pairs - rank(std::move(rows));
 }

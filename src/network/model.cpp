@@ -61,7 +61,7 @@ std::string problem(const Network& network) {
 
   const auto& names = network.class_names;
   const bool classes = network.task == Task::classification;
-  if (const std::string what = names_problem(network.task, names, 2); !what.empty()) return what;
+  if (std::string what = names_problem(network.task, names, 2); !what.empty()) return what;
   const std::size_t expected = classes && names.size() > 2 ? names.size() : 1;
   if (network.task != Task::none && outputs.size() != expected)
     return fmt::format("{} outputs; expected {} for the task", outputs.size(), expected);
