@@ -66,11 +66,10 @@ void run(const Options& options, Session& session) {
   const Dataset data = read_dataset(options.source, options.read);
   const CertifyResult result = certify(data, settings, progress);
 
-  if (folder) write_certify(*folder, data, options.read, settings, result, session.arguments);
-  if (options.json)
-    fmt::print("{}\n", certify_json(data, settings, result));
-  else
-    fmt::print("{}", certify_text(data, settings, result));
+  const Next next = after_certify(data, options.read, settings, result);
+  if (folder) write_certify(*folder, data, options.read, settings, result, session.arguments, next);
+  fmt::print("{}", options.json ? certify_json(data, settings, result, next) + "\n"
+                                : certify_text(data, settings, result) + next_text(next));
   require(options.require, session, [&](const std::string& property) { return holds(property, result); });
 }
 

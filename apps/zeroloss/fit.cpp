@@ -50,8 +50,10 @@ void run(const Options& options, Session& session) {
   const Dataset data = read_dataset(options.source, options.read);
   const FitResult result = fit(data, settings, progress);
 
-  if (folder) write_fit(*folder, data, options.read, settings, result, session.arguments);
-  fmt::print("{}", options.json ? fit_json(data, settings, result) + "\n" : fit_text(data, settings, result));
+  const Next next = after_fit(data, options.read, options.fit, result, options.out);
+  if (folder) write_fit(*folder, data, options.read, settings, result, session.arguments, next);
+  fmt::print("{}", options.json ? fit_json(data, settings, result, next) + "\n"
+                                : fit_text(data, settings, result) + next_text(next));
   if (result.status == Status::interrupted) {
     const std::string again = shell_command(session.arguments) + (settings.resume ? "" : " --resume");
     return tell_interrupted(folder ? again : "", "with --out a run can be resumed", session);

@@ -29,9 +29,10 @@ void run(const Options& options, Session& session) {
   const Dataset data = read_dataset(options.source, options.read);
   const MemorizeResult result = memorize(data, settings, progress);
 
-  if (folder) write_memorize(*folder, data, options.read, settings, result, session.arguments);
-  fmt::print("{}", options.json ? memorize_json(data, settings, result) + "\n"
-                                : memorize_text(data, settings, result));
+  const Next next = after_memorize(data, options.read, settings, result, options.out);
+  if (folder) write_memorize(*folder, data, options.read, settings, result, session.arguments, next);
+  fmt::print("{}", options.json ? memorize_json(data, settings, result, next) + "\n"
+                                : memorize_text(data, settings, result) + next_text(next));
   require(options.require, session,
           [&](const std::string&) { return result.status == MemorizeStatus::memorized; });
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -32,6 +33,17 @@ requires kHasText<T> std::string text_of(const std::vector<T>& values, const cha
 template <class T>
 std::string text_of(const std::optional<T>& value) {
   return value ? text_of(*value) : "";
+}
+
+/// A field as the command line has it: {"--max-steps", "10"}, {"--no-center"}.
+template <class Value>
+std::vector<std::string> flag_words(const Field& field, const Value& value) {
+  std::string flag = field.name;
+  std::ranges::replace(flag, '_', '-');
+  if constexpr (std::is_same_v<Value, bool>)
+    return {(value ? "--" : "--no-") + flag};
+  else
+    return {"--" + flag, text_of(value)};
 }
 
 /// A table's line of names, and a line of values; lists have no place in it.

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <set>
 
 #include "zeroloss/core/error.hpp"
 
@@ -155,18 +156,23 @@ std::string quoted_cell(std::string_view cell) {
   return fmt::format("'{}'", cell.size() > 80 ? std::string(cell.substr(0, 77)) + "..." : std::string(cell));
 }
 
-/// A word among numbers is a mistake, not a category; so are both in a handful of records.
+/// A word among numbers is a mistake, and so are both in a handful of records: but where the same few cells
+/// come again and again, they are categories.
 void check_words(const DataTable& table, const Column& column) {
+  constexpr std::size_t kFew = 10;
   Index numbers = 0, words = 0, first = 0;
+  std::set<std::string_view> different;
   for (Index i = 0; i < column.cells.size(); ++i) {
     const std::string_view cell = column.cells[i];
     if (is_missing_number(cell)) continue;
+    different.insert(cell);
     if (number_of(cell)) {
       ++numbers;
     } else if (words++ == 0) {
       first = i;
     }
   }
+  if (different.size() <= kFew && 5 * std::ssize(different) <= table.n()) return;
   if (words > 0 && numbers > 0 && (numbers >= 9 * words || table.n() < 10))
     throw DataError(fmt::format(
         "{}: found text {} among numbers, expected a number; correct it, or leave the column out: `drop={}`",

@@ -81,6 +81,8 @@ Task task_of(const Source& source, const std::vector<Index>& used, const ReadOpt
     distinct.insert(y);
     if (y != std::floor(y) || static_cast<double>(distinct.size()) > most) return Task::regression;
   }
+  constexpr std::size_t kFew = 10;  // integers that all differ are no classes
+  if (used.size() > kFew && distinct.size() == used.size()) return Task::regression;
   return Task::classification;
 }
 

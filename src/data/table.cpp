@@ -37,25 +37,22 @@ std::optional<Index> integer(const std::string& text) {
 bool named_like_id(const std::string& name) {
   const std::string plain = lowered(name);
   for (const char* usual :
-       {"id", "index", "idx", "uid", "uuid", "guid", "key", "rownames", "row", "no", "nr"})
+       {"id", "identifier", "index", "idx", "uid", "uuid", "guid", "key", "rownames", "row", "no", "nr"})
     if (plain == usual) return true;
   return plain.ends_with("_id") || plain.ends_with(" id") || plain.ends_with("-id") ||
          plain.starts_with("id_") || plain.starts_with("unnamed: ") ||
          (name.size() > 2 && name.ends_with("Id")) || (name.size() > 2 && name.ends_with("ID"));
 }
 
-bool all_different(const Column& column) {
+Index different(const Column& column) {
   std::set<std::string_view> seen;
-  for (Index i = 0; i < column.cells.size(); ++i)
-    if (!seen.insert(column.cells[i]).second) return false;
-  return true;
+  for (Index i = 0; i < column.cells.size(); ++i) seen.insert(column.cells[i]);
+  return std::ssize(seen);
 }
 
-/// Integers, each once.
-bool numbers_all(const Column& column) {
+bool all_integers(const Column& column) {
   return !column.numbers.empty() && column.missing == 0 &&
-         std::ranges::all_of(column.numbers, [](double x) { return x == std::floor(x); }) &&
-         all_different(column);
+         std::ranges::all_of(column.numbers, [](double x) { return x == std::floor(x); });
 }
 
 /// 0, 1, 2, .. or 1, 2, 3, ..
@@ -71,14 +68,16 @@ std::string identifies(const DataTable& table, const Column& column) {
   const bool unnamed = table.header && column.name.empty();
   if (column.is == CellKind::text) {
     if (column.missing > 0 || table.n() < kFewRecords) return "";
-    std::set<std::string_view> seen;
-    for (Index i = 0; i < column.cells.size(); ++i) seen.insert(column.cells[i]);
-    return 2 * std::ssize(seen) > table.n()
-               ? fmt::format("{} different texts in {} records", seen.size(), table.n())
-               : "";
+    const Index seen = different(column);
+    return 2 * seen > table.n() ? fmt::format("{} different texts in {} records", seen, table.n()) : "";
   }
-  if (column.is != CellKind::number || !numbers_all(column)) return "";
-  if (table.n() > 1 && (unnamed || named_like_id(column.name))) return "all its integers differ";
+  if (column.is != CellKind::number || !all_integers(column)) return "";
+  if (table.n() > 1 && (unnamed || named_like_id(column.name))) {
+    const Index seen = different(column);
+    if (seen == table.n()) return "all its integers differ";
+    if (!unnamed && 2 * seen > table.n() && table.n() >= kFewRecords)
+      return fmt::format("{} different integers in {} records", seen, table.n());
+  }
   return column.place == 0 && table.n() >= kFewRecords && counts(column) ? "it counts the records" : "";
 }
 

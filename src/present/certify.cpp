@@ -47,14 +47,16 @@ std::string facts(const CertifyResult& r) {
          fmt::format("{}; {} distinct points", count(std::ssize(r.duplicates), "group", "groups"),
                      with_commas(r.n_distinct)));
   if (!r.antipodal.empty()) fact("antipodal", count(std::ssize(r.antipodal), "pair", "pairs"));
+  const char* with_ridge = r.ridge > 0 ? ", with the ridge" : "";
   if (r.ridge > 0) fact("ridge", fmt::format("{:.2g} (the kernel is numerically singular)", r.ridge));
   if (!r.complexity.empty())
-    fact("complexity of the labels",
-         fmt::format("{:.3g} (in random order: {:.3g})", mean(r.complexity), mean(r.complexity_shuffled)));
+    fact("complexity of the labels", fmt::format("{:.3g} (in random order: {:.3g}){}", mean(r.complexity),
+                                                 mean(r.complexity_shuffled), with_ridge));
   if (r.leave_one_out_error)
-    fact("leave-one-out error", r.task == Task::classification
-                                    ? fmt::format("{:.2f} %", 100 * *r.leave_one_out_error)
-                                    : fmt::format("{:.3g} of the targets' spread", *r.leave_one_out_error));
+    fact("leave-one-out error", (r.task == Task::classification
+                                     ? fmt::format("{:.2f} %", 100 * *r.leave_one_out_error)
+                                     : fmt::format("{:.3g} of the targets' spread", *r.leave_one_out_error)) +
+                                    with_ridge);
   return fact.text();
 }
 
@@ -136,9 +138,11 @@ Json options_json(const CertifyOptions& o) {
   return json;
 }
 
-Json result_json(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
+Json result_json(const Dataset& data, const CertifyOptions& options, const CertifyResult& r,
+                 const Next& next) {
   Json json = answer_json(data, options_json(options));
   tell(json, r);
+  json["next"] = told(next);
   return json;
 }
 
@@ -170,14 +174,15 @@ std::string certify_text(const Dataset& data, const CertifyOptions& options, con
   return text;
 }
 
-std::string certify_json(const Dataset& data, const CertifyOptions& options, const CertifyResult& result) {
-  return result_json(data, options, result).dump(1);
+std::string certify_json(const Dataset& data, const CertifyOptions& options, const CertifyResult& result,
+                         const Next& next) {
+  return result_json(data, options, result, next).dump(1);
 }
 
 void write_certify(RunFolder& folder, const Dataset& data, const ReadOptions& read,
                    const CertifyOptions& options, const CertifyResult& r,
-                   const std::vector<std::string>& command) {
-  folder.write("result.json", certify_json(data, options, r) + "\n");
+                   const std::vector<std::string>& command, const Next& next) {
+  folder.write("result.json", certify_json(data, options, r, next) + "\n");
   if (r.forecast) {
     const auto& f = *r.forecast;
     std::string csv = "step,misfit,standard_error\n";

@@ -48,6 +48,12 @@ Json told(const SamplePair& p) {
           {"antipodal", p.antipodal}};
 }
 
+template <>
+Json told(const Next& next) {
+  if (next.why.empty()) return nullptr;
+  return {{"why", next.why}, {"command", told(shell_command(next.command))}};
+}
+
 std::string heading(const Dataset& data, bool normalize, bool center) {
   std::string text = fmt::format("{}: {}, {}", data.name, count(data.n(), "point", "points"),
                                  count(data.d(), "feature", "features"));

@@ -6,6 +6,7 @@
 #include "core/field_json.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/data/dataset.hpp"
+#include "zeroloss/present/next.hpp"
 
 /// What answers have in common.
 namespace zeroloss::internal {
@@ -41,6 +42,10 @@ Json answer_json(const Dataset& data, const Json& options);
 /// Two samples: their numbers, their labels and how they lie to each other.
 template <>
 Json told(const SamplePair& pair);
+
+/// null, or why and the command line.
+template <>
+Json told(const Next& next);
 
 /// manifest.json: the command line, options, version, data with its digest, machine, time.
 std::string manifest(const char* kind, const std::vector<std::string>& arguments, const Json& options,

@@ -94,9 +94,10 @@ std::string theory_text(const FitResult& r) {
 
 // ---- JSON ----
 
-Json result_json(const Dataset& data, const FitOptions& options, const FitResult& r) {
+Json result_json(const Dataset& data, const FitOptions& options, const FitResult& r, const Next& next) {
   Json json = answer_json(data, told(options));
   tell(json, r);
+  json["next"] = told(next);
   return json;
 }
 
@@ -192,13 +193,14 @@ std::string fit_text(const Dataset& data, const FitOptions& options, const FitRe
   return text + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 
-std::string fit_json(const Dataset& data, const FitOptions& options, const FitResult& result) {
-  return result_json(data, options, result).dump(1);
+std::string fit_json(const Dataset& data, const FitOptions& options, const FitResult& result,
+                     const Next& next) {
+  return result_json(data, options, result, next).dump(1);
 }
 
 void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, const FitOptions& options,
-               const FitResult& r, const std::vector<std::string>& command) {
-  folder.write("result.json", fit_json(data, options, r) + "\n");
+               const FitResult& r, const std::vector<std::string>& command, const Next& next) {
+  folder.write("result.json", fit_json(data, options, r, next) + "\n");
   folder.write("metrics.csv", metrics_csv(r));
   if (r.status == Status::interrupted) return;
   const bool finite = std::all_of(r.network.outputs.begin(), r.network.outputs.end(),

@@ -56,9 +56,11 @@ std::string wrong_text(const MemorizeResult& r) {
   return text;
 }
 
-Json result_json(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& r) {
+Json result_json(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& r,
+                 const Next& next) {
   Json json = answer_json(data, told(options));
   tell(json, r);
+  json["next"] = told(next);
   return json;
 }
 
@@ -101,14 +103,15 @@ std::string memorize_text(const Dataset& data, const MemorizeOptions& options, c
   return text + fmt::format("\nbuilt in {:.2f} s, verified in {:.2f} s\n", r.build_s, r.verify_s);
 }
 
-std::string memorize_json(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& result) {
-  return result_json(data, options, result).dump(1);
+std::string memorize_json(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& result,
+                          const Next& next) {
+  return result_json(data, options, result, next).dump(1);
 }
 
 void write_memorize(RunFolder& folder, const Dataset& data, const ReadOptions& read,
                     const MemorizeOptions& options, const MemorizeResult& r,
-                    const std::vector<std::string>& command) {
-  folder.write("result.json", memorize_json(data, options, r) + "\n");
+                    const std::vector<std::string>& command, const Next& next) {
+  folder.write("result.json", memorize_json(data, options, r, next) + "\n");
   if (r.network) write_network(folder, data, options, r);
   folder.write("manifest.json",
                manifest("memorize", command, told(options), data, read, r.build_s + r.verify_s));

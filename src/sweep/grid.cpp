@@ -213,12 +213,7 @@ std::string fit_command(const std::string& source, const SweepOptions& options, 
     fields(options.axes,
            [&](const Field& f, const auto&) { axis |= f.name == std::string_view(field.name); });
     if (value == usual && (!axis || value == Value{})) return;
-    std::string flag = field.name;
-    std::ranges::replace(flag, '_', '-');
-    if constexpr (std::is_same_v<Value, bool>)
-      command += (value ? " --" : " --no-") + flag;
-    else
-      command += " --" + flag + " " + shell_word(text_of(value));
+    command += " " + shell_command(flag_words(field, value));
   };
   fields_beside(read, ReadOptions{}, [&](const Field& field, const auto& value, const auto& usual) {
     if (field.trial && field.name != std::string_view("seed")) add(field, value, usual);

@@ -61,7 +61,8 @@ std::string process_start(std::int64_t pid) {
 }
 
 Status status_of(const std::string& text) {
-  for (const Status s : {Status::certified, Status::converged, Status::budget_spent, Status::diverged})
+  for (const Status s :
+       {Status::certified, Status::converged, Status::budget_spent, Status::stalled, Status::diverged})
     if (text == name(s)) return s;
   throw DataError(fmt::format("the store holds the status \"{}\", which is none", text));
 }

@@ -306,8 +306,7 @@ void conclude(CertifyResult& result, const std::string& vanishes) {
     result.reason = fmt::format("lambda_min is computed as {:.3g}, and rounding may account for {:.3g} of it",
                                 result.lambda_min, result.rounding_loss);
     if (result.nearest) result.reason += "; " + nearness(*result.nearest, result.d);
-    result.conclusion = fmt::format("Not certified in double precision: {}.{}", result.reason,
-                                    result.nearest ? "" : held_down());
+    result.conclusion = fmt::format("Not certified in double precision: {}.", result.reason);
   }
 }
 
@@ -345,6 +344,7 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   const auto verified = verify_lambda_min(work, points.X, kernel, hopeless ? 0 : result.lambda_min, progress);
   result.rounding_loss = verified.loss;
   if (verified.holds) result.lambda_min_verified = verified.lambda_min;
+  if (!hopeless && !(result.lambda_min > verified.loss)) result.bottleneck.clear();  // of rounding noise
   if (!vanishes.empty()) result.lambda_min = 0;
 
   const auto input = input_of(work, points, all, phi, options, !vanishes.empty(), progress, result);

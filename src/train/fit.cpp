@@ -75,6 +75,7 @@ void conclude(FitResult& result, std::size_t expected) {
                                       result.steps, whose, failed->certificate.reason);
       break;
     case Status::budget_spent:
+    case Status::stalled:
       result.conclusion = fmt::format("not converged{}: misfit {}: {}", whose, misfit, failed->reason);
       break;
     case Status::diverged:
@@ -139,7 +140,7 @@ void gather(RunState state, const Run& run, const Matrix& Y, FitResult& result) 
 }  // namespace
 
 std::string name(Status status) {
-  constexpr std::array names{"certified", "converged", "budget_spent", "diverged", "interrupted"};
+  constexpr std::array names{"certified", "converged", "budget_spent", "stalled", "diverged", "interrupted"};
   return names[static_cast<std::size_t>(status)];
 }
 

@@ -123,12 +123,11 @@ class Training {
       result_.reason = fmt::format("the misfit grew from {:.3g} to {:.3g}", start_misfit_, now);
       return true;
     }
-    result_.status = reached ? Status::converged : Status::budget_spent;
+    result_.status = reached ? Status::converged : stuck_ ? Status::stalled : Status::budget_spent;
     if (reached && options_.stop == "tolerance") return true;
     if (!stuck_ && result_.steps < options_.max_steps) return false;
     if (!reached)
-      result_.reason =
-          stuck_ ? "no step makes progress" : fmt::format("{} steps are done", options_.max_steps);
+      result_.reason = stuck_ ? optimizer_->obstacle() : fmt::format("{} steps are done", options_.max_steps);
     return true;
   }
 

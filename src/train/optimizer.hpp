@@ -30,6 +30,9 @@ class Optimizer {
   /// step makes progress any more. Interrupted may leave only before anything has moved.
   virtual Index advance(Index done, Index most, Progress& progress) = 0;
 
+  /// Why advance() returned 0.
+  virtual std::string obstacle() const { return "no step makes progress"; }
+
   virtual const Vector& f() const = 0;  ///< outputs for the weights as they are
   virtual double residual_norm(const Vector& y) const { return (f() - y).norm(); }  ///< ||f - y||
   virtual void refresh() = 0;            ///< f from the weights themselves, where f is kept by updates

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "zeroloss/core/run.hpp"
+#include "zeroloss/present/next.hpp"
 #include "zeroloss/theory/certify.hpp"
 
 /// The answer of certify as text, as JSON and as a run folder.
@@ -13,12 +14,17 @@ std::string certify_text(const Dataset& data, const CertifyOptions& options, con
 
 /// For programs: one JSON object; every key is always there, label-dependent ones null without labels. A
 /// number that is infinite is null, as is an empty text.
-std::string certify_json(const Dataset& data, const CertifyOptions& options, const CertifyResult& result);
+std::string certify_json(const Dataset& data, const CertifyOptions& options, const CertifyResult& result,
+                         const Next& next = {});
 
 /// result.json, forecast.csv, figures and manifest.json, where `command` is what was asked; finishes the
 /// folder.
 void write_certify(RunFolder& folder, const Dataset& data, const ReadOptions& read,
                    const CertifyOptions& options, const CertifyResult& result,
-                   const std::vector<std::string>& command);
+                   const std::vector<std::string>& command, const Next& next = {});
+
+/// What to do after this answer.
+Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOptions& options,
+                   const CertifyResult& result);
 
 }  // namespace zeroloss

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "zeroloss/core/run.hpp"
+#include "zeroloss/present/next.hpp"
 #include "zeroloss/train/fit.hpp"
 
 /// The answer of fit as text, as JSON and as a run folder.
@@ -13,12 +14,17 @@ std::string fit_text(const Dataset& data, const FitOptions& options, const FitRe
 
 /// For programs: one JSON object; every key is always there. A number that is infinite is null, as is an
 /// empty text.
-std::string fit_json(const Dataset& data, const FitOptions& options, const FitResult& result);
+std::string fit_json(const Dataset& data, const FitOptions& options, const FitResult& result,
+                     const Next& next = {});
 
 /// result.json, metrics.csv, model.safetensors, polished.safetensors (if there is such a network), figures
 /// and manifest.json, where `command` is what was asked; finishes the folder. Of an interrupted run
 /// result.json and metrics.csv alone, and it is not finished.
 void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, const FitOptions& options,
-               const FitResult& result, const std::vector<std::string>& command);
+               const FitResult& result, const std::vector<std::string>& command, const Next& next = {});
+
+/// What to do after this answer; `out` is the run folder that was written, "" for none.
+Next after_fit(const Dataset& data, const ReadOptions& read, const FitOptions& options,
+               const FitResult& result, const std::string& out);
 
 }  // namespace zeroloss

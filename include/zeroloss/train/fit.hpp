@@ -106,9 +106,9 @@ void fields(T& o, const Visitor& visit) {
 }
 
 /// How training of an output ended, from best to worst. certified: a certificate holds for the final weights.
-/// converged: the misfit is at most the tolerance. budget_spent: max_steps are done, or no step makes
+/// converged: the misfit is at most the tolerance. budget_spent: max_steps are done. stalled: no step makes
 /// progress any more. diverged: not finite, or 1000 times the start.
-enum class Status { certified, converged, budget_spent, diverged, interrupted };
+enum class Status { certified, converged, budget_spent, stalled, diverged, interrupted };
 std::string name(Status status);
 
 /// One point of the training curve, with what theory says beside it (empty where it says nothing).
@@ -173,7 +173,7 @@ void fields(T& t, const Visitor& visit) {
 struct OutputResult {
   std::string label;  ///< class name; empty unless there are more than two
   Status status = Status::budget_spent;
-  std::string reason = {};  ///< of budget_spent and diverged
+  std::string reason = {};  ///< of budget_spent, stalled and diverged
   Index steps = 0;
   double step = 0;                         ///< eta; 0 where the optimizer has none
   double relative_misfit = 0;              ///< of the final weights, evaluated in double
@@ -187,7 +187,7 @@ template <Is<OutputResult> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
   visit(Field{"label", "Class name; empty unless there are more than two."}, o.label);
   visit(Field{"status"}, o.status);
-  visit(Field{"reason", "Of budget_spent and diverged."}, o.reason);
+  visit(Field{"reason", "Of budget_spent, stalled and diverged."}, o.reason);
   visit(Field{"steps"}, o.steps);
   visit(Field{"step", "eta; 0 where the optimizer has none."}.only_if(o.step > 0), o.step);
   visit(Field{"relative_misfit", "Of the final weights, evaluated in double."}, o.relative_misfit);
@@ -226,7 +226,8 @@ struct FitResult {
 template <Is<FitResult> T, class Visitor>
 void fields(T& r, const Visitor& visit) {
   visit(Field{"conclusion", "The answer in a sentence or two."}, r.conclusion);
-  visit(Field{"status", "certified | converged | budget_spent | diverged: the worst of the outputs'."},
+  visit(Field{"status",
+              "certified | converged | budget_spent | stalled | diverged: the worst of the outputs'."},
         r.status);
   visit(Field{"n", "Points."}, r.n);
   visit(Field{"d", "Features."}, r.d);

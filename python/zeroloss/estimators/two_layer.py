@@ -85,7 +85,7 @@ _PARAMETERS = """
     network_ : Network
         On points as unit vectors.
     status_ : str
-        certified, converged, budget_spent or diverged; of the last two a ConvergenceWarning tells.
+        certified, converged, budget_spent, stalled or diverged; of the last three a ConvergenceWarning tells.
     certified_ : bool
         It is proved that an exact solution lies within `radius_` of these weights.
     radius_ : float or None

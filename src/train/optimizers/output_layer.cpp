@@ -7,6 +7,7 @@
 #include "proof/evaluate.hpp"
 #include "train/optimizers/optimizers.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -37,6 +38,14 @@ class OutputLayer : public Optimizer {
     path_length = (network_.v - problem_.start.v).norm();
     time = 1;
     return 1;
+  }
+
+  std::string obstacle() const override {
+    const Index n = equations().X.rows(), m = network_.W.rows();
+    return m < n ? fmt::format("{} random features cannot fit any labels of {} points", with_commas(m),
+                               with_commas(n))
+                 : fmt::format("{} random features do not tell the {} points apart in double precision",
+                               with_commas(m), with_commas(n));
   }
 
   const Vector& f() const override { return f_; }

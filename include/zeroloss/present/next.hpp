@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+#include <vector>
+
+/// What to do after an answer: the line that ends it.
+namespace zeroloss {
+
+struct Next {
+  std::string why{};                      ///< what is to be done; empty if there is nothing
+  std::vector<std::string> command = {};  ///< the words of a command line that does it; empty if none does
+};
+
+/// "next: why" and the command line below it; "" if there is nothing to do.
+std::string next_text(const Next& next);
+
+}  // namespace zeroloss

@@ -1,0 +1,225 @@
+#include "zeroloss/present/next.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/field_text.hpp"
+#include "zeroloss/core/text.hpp"
+#include "zeroloss/present/certify.hpp"
+#include "zeroloss/present/fit.hpp"
+#include "zeroloss/present/memorize.hpp"
+#include "zeroloss/train/optimizers.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+constexpr Index kLeastWidth = 1024;
+constexpr Index kMostForGaussNewton = 3000;  // points: a step takes n^3/3
+
+/// What differs from the defaults, as words of a command line.
+template <class Options>
+void add_options(std::vector<std::string>& words, const Options& options, const Options& usual = {}) {
+  fields_beside(options, usual, [&](const Field& field, const auto& value, const auto& common) {
+    if (!field.told || value == common) return;
+    const auto flag = flag_words(field, value);
+    words.insert(words.end(), flag.begin(), flag.end());
+  });
+}
+
+std::vector<std::string> fit_line(const Dataset& data, const ReadOptions& read, FitOptions fit) {
+  std::vector<std::string> words{"zeroloss", "fit", data.name};
+  add_options(words, read);
+  fit.seed = 0;  // that of the data
+  add_options(words, fit);
+  return words;
+}
+
+/// Features enough that random ones of this many points are of full rank with something to spare.
+FitOptions with_random_features(FitOptions fit, Index n) {
+  const FitOptions usual;
+  fit.optimizer = "output_layer";
+  fit.step = usual.step;
+  fit.batch = usual.batch;
+  fit.precision = usual.precision;
+  fit.max_steps = usual.max_steps;
+  fit.tolerance = usual.tolerance;
+  fit.space = usual.space;
+  fit.polish = usual.polish;
+  fit.stop = usual.stop;
+  fit.width = std::max({kLeastWidth, 2 * n, fit.width});
+  return fit;
+}
+
+/// Columns whose numbers are a hundred times those of others.
+bool of_many_scales(const Dataset& data) {
+  if (data.standardization.how != "no" || data.n() < 2) return false;
+  double least = INFINITY, largest = 0;
+  for (Index j = 0; j < data.d(); ++j) {
+    const double spread = data.X.col(j).maxCoeff() - data.X.col(j).minCoeff();
+    if (spread > 0) least = std::min(least, spread);
+    largest = std::max(largest, spread);
+  }
+  return largest > 100 * least;
+}
+
+ReadOptions standardized(ReadOptions read) {
+  read.standardize = "yes";
+  read.bias = 1;
+  return read;
+}
+
+std::string correct_labels(const std::vector<std::vector<Sample>>& conflicts) {
+  std::string said;
+  for (const Sample& s : conflicts.front()) said += (said.empty() ? "" : ", ") + describe(s);
+  return fmt::format("correct the labels of samples {}, or keep one of them{}", said,
+                     conflicts.size() > 1
+                         ? fmt::format("; so for {} more groups of equal points", conflicts.size() - 1)
+                         : "");
+}
+
+std::string of_pair(const SamplePair& pair) {
+  return fmt::format("look at samples {} and {}, which are next to equal", describe(pair.first),
+                     describe(pair.second));
+}
+
+Next keep_the_network(Next fresh, const std::string& out) {
+  if (!out.empty()) return {"apply the network", {"zeroloss", "predict", out, fresh.command[2]}};
+  fresh.command.insert(fresh.command.end(), {"--out", "run"});
+  return fresh;
+}
+
+/// Training has come to its end without the loss, or without a proof.
+Next after_failure(const Dataset& data, const ReadOptions& read, const FitOptions& options,
+                   const FitResult& r) {
+  const OptimizerFacts& facts = optimizer(options.optimizer);
+  if (of_many_scales(data))
+    return {"columns differ a hundredfold in scale: bring them to one",
+            fit_line(data, standardized(read), options)};
+  FitOptions again = options;
+  if (r.status == Status::diverged && options.step != "auto") {
+    again.step = "auto";
+    return {"the step is too large", fit_line(data, read, again)};
+  }
+  if (!facts.hidden) {  // random features already
+    if (options.width < 2 * r.n_distinct) {
+      again.width = std::max(kLeastWidth, 2 * r.n_distinct);
+      return {"more features than points are needed", fit_line(data, read, again)};
+    }
+    if (r.nearest) return {of_pair(*r.nearest), {}};
+    if (options.activation != "relu") {
+      again.activation = "relu";
+      return {"relu tells points apart that smooth activations do not", fit_line(data, read, again)};
+    }
+    return {"see which points are next to equal", {"zeroloss", "certify", data.name}};
+  }
+  if (r.status == Status::converged && options.stop == "tolerance" && r.certificate.margin > 0 &&
+      options.precision == "float64") {
+    again.stop = "certificate";
+    return {"go on until a proof holds", fit_line(data, read, again)};
+  }
+  if (options.optimizer != "gauss_newton" && r.status != Status::converged && r.n <= kMostForGaussNewton) {
+    again = {};
+    again.activation = options.activation;
+    again.width = options.width;
+    again.optimizer = "gauss_newton";
+    again.center = options.center;
+    again.normalize = options.normalize;
+    return {"Gauss-Newton needs fewer steps", fit_line(data, read, again)};
+  }
+  return {"train the output weights of random features instead",
+          fit_line(data, read, with_random_features(options, r.n_distinct))};
+}
+
+}  // namespace
+
+Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOptions& options,
+                   const CertifyResult& r) {
+  const auto certify_again = [&](const ReadOptions& how, const CertifyOptions& changed) {
+    std::vector<std::string> words{"zeroloss", "certify", data.name};
+    add_options(words, how);
+    CertifyOptions plain = changed;
+    plain.seed = 0;  // that of the data
+    add_options(words, plain);
+    return words;
+  };
+  if (!r.conflicts.empty()) return {correct_labels(r.conflicts), {}};
+  if (r.outcome == "verified" && data.task == Task::none) {
+    if (data.encoding.empty()) return {"give the points targets to fit", {}};
+    ReadOptions last = read;
+    last.target = "-1";
+    return {"say which column is the target", certify_again(last, options)};
+  }
+  FitOptions fit;
+  fit.activation = r.activation;
+  fit.center = options.center;
+  fit.normalize = options.normalize;
+  if (r.outcome == "verified") {
+    const std::string suspects = r.suspects.empty()
+                                     ? ""
+                                     : fmt::format("check the labels of {} above, then ",
+                                                   r.suspects.size() == 1 ? "the sample" : "the samples");
+    return {suspects + "fit them", fit_line(data, read, with_random_features(fit, r.n_distinct))};
+  }
+  if (of_many_scales(data))
+    return {"columns differ a hundredfold in scale: bring them to one",
+            certify_again(standardized(read), options)};
+  if (r.nearest) return {of_pair(*r.nearest), {}};
+  CertifyOptions other = options;
+  if (r.activation != "relu") {
+    other.activation = "relu";
+    return {r.outcome == "zero" ? "relu does not need what this activation needs"
+                                : "relu tells points apart that smooth activations do not",
+            certify_again(read, other)};
+  }
+  if (data.task == Task::none) return {"", {}};
+  return {"see whether these labels can be fitted all the same",
+          fit_line(data, read, with_random_features(fit, r.n_distinct))};
+}
+
+Next after_fit(const Dataset& data, const ReadOptions& read, const FitOptions& options, const FitResult& r,
+               const std::string& out) {
+  if (r.status == Status::interrupted) return {};
+  if (!r.conflicts.empty()) return {correct_labels(r.conflicts), {}};
+  if (r.status == Status::certified)
+    return keep_the_network({"keep this network", fit_line(data, read, options)}, out);
+  return after_failure(data, read, options, r);
+}
+
+Next after_memorize(const Dataset& data, const ReadOptions& read, const MemorizeOptions& options,
+                    const MemorizeResult& r, const std::string& out) {
+  const auto again = [&](const MemorizeOptions& changed) {
+    std::vector<std::string> words{"zeroloss", "memorize", data.name};
+    add_options(words, read);
+    MemorizeOptions plain = changed;
+    plain.seed = 0;  // that of the data
+    add_options(words, plain);
+    return words;
+  };
+  if (r.status == MemorizeStatus::memorized)
+    return keep_the_network({"keep this network", again(options)}, out);
+  MemorizeOptions other = options;
+  if (options.precision == "float32") {
+    other.precision = "float64";
+    return {"double precision tells these points apart more surely", again(other)};
+  }
+  if (options.margin || options.hidden) {
+    other.margin.reset();
+    other.hidden.reset();
+    return {"leave margin and width to the search", again(other)};
+  }
+  if (of_many_scales(data))
+    return {"columns differ a hundredfold in scale: bring them to one; the network is trained then",
+            fit_line(data, standardized(read), with_random_features({}, r.n_distinct))};
+  return {"train a network instead", fit_line(data, read, with_random_features({}, r.n_distinct))};
+}
+
+std::string next_text(const Next& next) {
+  if (next.why.empty()) return "";
+  return fmt::format("next: {}\n{}", next.why,
+                     next.command.empty() ? "" : "  " + shell_command(next.command) + "\n");
+}
+
+}  // namespace zeroloss
