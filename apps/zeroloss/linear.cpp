@@ -76,9 +76,10 @@ void run(const Options& options, Session& session) {
   const NamedProblem named = read(options);
   const LinearResult result = linear(named.problem, settings, progress);
 
-  if (folder && !result.interrupted) write_linear(*folder, named, settings, result, session.arguments);
-  fmt::print("{}", options.json ? linear_json(named, settings, result) + "\n"
-                                : linear_text(named, settings, result));
+  const Next next = result.interrupted ? Next{} : after_figures(session.arguments, options.out);
+  if (folder && !result.interrupted) write_linear(*folder, named, settings, result, session.arguments, next);
+  fmt::print("{}", options.json ? linear_json(named, settings, result, next) + "\n"
+                                : linear_text(named, settings, result) + next_text(next));
   std::fflush(stdout);
   if (result.interrupted) {
     fmt::print(stderr, "zeroloss: interrupted at {} layers; what was done is above{}\n",

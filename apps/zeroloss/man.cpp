@@ -13,7 +13,8 @@ namespace zeroloss::app {
 namespace {
 
 constexpr const char* kExitStatus =
-    "0 done; 1 a required property does not hold; 2 bad usage or data; 3 missing memory, disk or back end; "
+    "0 done; 1 a required property does not hold, or memorize found no network; 2 bad usage or data; 3 "
+    "missing memory, disk or back end; "
     "128 + the signal's number where a signal has stopped it (130 for Ctrl-C).";
 
 /// Text as roff reads it back. A line that begins with a dot would be a request.

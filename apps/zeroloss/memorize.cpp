@@ -29,10 +29,12 @@ void run(const Options& options, Session& session) {
   const Dataset data = read_dataset(options.source, options.read);
   const MemorizeResult result = memorize(data, settings, progress);
 
-  const Next next = after_memorize(data, options.read, settings, result, options.out);
-  if (folder) write_memorize(*folder, data, options.read, settings, result, session.arguments, next);
+  const Next next = after_memorize(data, options.read, options.memorize, result, options.out);
+  if (folder && result.network)
+    write_memorize(*folder, data, options.read, settings, result, session.arguments, next);
   fmt::print("{}", options.json ? memorize_json(data, settings, result, next) + "\n"
                                 : memorize_text(data, settings, result) + next_text(next));
+  if (result.status != MemorizeStatus::memorized) session.exit_code = kRequirementFailed;
   require(options.require, session,
           [&](const std::string&) { return result.status == MemorizeStatus::memorized; });
 }

@@ -33,9 +33,10 @@ void run(const Options& options, Session& session) {
     fmt::print("{}", predict_csv(model, data, answer));
   else if (!options.out.empty())
     write_file(options.out, predict_csv(model, data, answer));
+  const Next next = after_predict(options.model, data, options.out);
   fmt::print(csv_is_answer ? stderr : stdout, "{}",
-             options.json ? predict_json(options.model, model, data, answer) + "\n"
-                          : predict_text(options.model, model, data, answer));
+             options.json ? predict_json(options.model, model, data, answer, next) + "\n"
+                          : predict_text(options.model, model, data, answer) + "\n" + next_text(next));
 }
 
 }  // namespace

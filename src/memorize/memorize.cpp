@@ -203,6 +203,27 @@ bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress&
   return result.status == MemorizeStatus::memorized;
 }
 
+/// No network kept the margin that is usual: those that came nearest to it, and verification alone decides.
+void settle(const Memory& memory, const std::vector<Origin>& places, Progress& progress,
+            MemorizeResult& result) {
+  constexpr std::size_t kMost = 6;
+  std::vector<MemorizeAttempt> nearest;
+  for (const MemorizeAttempt& tried : result.tried)
+    if (tried.correct < 0 && tried.min_margin > 0) nearest.push_back(tried);
+  std::ranges::stable_sort(nearest, std::greater{}, &MemorizeAttempt::min_margin);
+  nearest.resize(std::min(nearest.size(), kMost));
+  if (nearest.empty()) return;
+  MemorizeResult before = result;
+  result.margin = 0;
+  for (const MemorizeAttempt& tried : nearest)
+    if (attempt(memory, *std::ranges::find(places, tried.first_layer, &Origin::name), tried.hidden, progress,
+                result))
+      return;
+  before.tried = std::move(result.tried);
+  before.build_s = result.build_s, before.verify_s = result.verify_s;
+  result = std::move(before);
+}
+
 MemorizeResult memorize(const Dataset& data, const Matrix* Y, const MemorizeOptions& options,
                         Progress& progress) {
   if (!data.standardization.empty() && !data.standardization.automatic)
@@ -224,10 +245,15 @@ MemorizeResult memorize(const Dataset& data, const Matrix* Y, const MemorizeOpti
     return false;
   };
   const auto began = Clock::now();
-  const std::vector<Origin> simple = origins(memory);
+  std::vector<Origin> places = origins(memory);
   result.build_s = since(began);
-  if (std::none_of(simple.begin(), simple.end(), reached_from))
-    if (const auto mean = centre(memory, simple.front().longest)) reached_from(*mean);
+  bool reached = std::ranges::any_of(places, reached_from);
+  if (!reached)
+    if (const auto mean = centre(memory, places.front().longest)) {
+      places.push_back(*mean);
+      reached = reached_from(*mean);
+    }
+  if (!reached && result.margin > 0 && !options.margin) settle(memory, places, progress, result);
   progress.finish();
   return result;
 }

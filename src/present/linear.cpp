@@ -233,13 +233,16 @@ std::string linear_text(const NamedProblem& named, const LinearOptions& options,
   return text + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 
-std::string linear_json(const NamedProblem& named, const LinearOptions& options, const LinearResult& result) {
-  return result_json(named, options, result).dump(1);
+std::string linear_json(const NamedProblem& named, const LinearOptions& options, const LinearResult& result,
+                        const Next& next) {
+  Json json = result_json(named, options, result);
+  json["next"] = told(next);
+  return json.dump(1);
 }
 
 void write_linear(RunFolder& folder, const NamedProblem& named, const LinearOptions& options,
-                  const LinearResult& r, const std::vector<std::string>& command) {
-  folder.write("result.json", linear_json(named, options, r) + "\n");
+                  const LinearResult& r, const std::vector<std::string>& command, const Next& next) {
+  folder.write("result.json", linear_json(named, options, r, next) + "\n");
   folder.write("metrics.csv", metrics_csv(r));
   save_linear(folder.partial() / "model.safetensors", r,
               {{"options", told(options).dump()}, {"data", named.name}, {"digest", named.digest}});

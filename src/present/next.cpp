@@ -10,6 +10,7 @@
 #include "zeroloss/present/certify.hpp"
 #include "zeroloss/present/fit.hpp"
 #include "zeroloss/present/memorize.hpp"
+#include "zeroloss/present/predict.hpp"
 #include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss {
@@ -214,6 +215,20 @@ Next after_memorize(const Dataset& data, const ReadOptions& read, const Memorize
     return {"columns differ a hundredfold in scale: bring them to one; the network is trained then",
             fit_line(data, standardized(read), with_random_features({}, r.n_distinct))};
   return {"train a network instead", fit_line(data, read, with_random_features({}, r.n_distinct))};
+}
+
+Next after_predict(const std::string& file, const Dataset& data, const std::string& out) {
+  if (out.empty())
+    return {"write the predictions to a file",
+            {"zeroloss", "predict", file, data.name, "--out", "predicted.csv"}};
+  return {"take the model to other programs", {"zeroloss", "export", file, "model.onnx"}};
+}
+
+Next after_figures(const std::vector<std::string>& words, const std::string& out) {
+  if (!out.empty()) return {"look at the figures", {"zeroloss", "report", out}};
+  Next next{"keep the answer and its figures", words};
+  next.command.insert(next.command.end(), {"--out", "run"});
+  return next;
 }
 
 std::string next_text(const Next& next) {

@@ -103,7 +103,7 @@ std::string predict_text(const std::string& file, const Model& model, const Data
 }
 
 std::string predict_json(const std::string& file, const Model& model, const Dataset& data,
-                         const Prediction& answer) {
+                         const Prediction& answer, const Next& next) {
   Json predictions = answer.predicted, outputs = Json::array();
   for (const auto& row : answer.outputs.rowwise()) {
     if (model.task == Task::regression) predictions.push_back(row(0));
@@ -112,13 +112,14 @@ std::string predict_json(const std::string& file, const Model& model, const Data
   const Json json{{"model", file},         {"kind", model.kind},
                   {"data", data.name},     {"n", data.n()},
                   {"error", answer.error}, {"predictions", model.task == Task::none ? Json() : predictions},
-                  {"outputs", outputs}};
+                  {"outputs", outputs},    {"next", told(next)}};
   return json.dump(1);
 }
 
 std::string predict_csv(const Model& model, const Dataset& data, const Prediction& answer) {
   const bool numbers = model.task == Task::regression;
   std::string text = "sample";
+  if (!data.ids.empty()) text += ",id";
   if (answer.error) text += numbers ? ",target" : ",label";
   if (model.task != Task::none) text += ",predicted";
   if (!numbers)  // there the output is what is predicted
@@ -130,6 +131,7 @@ std::string predict_csv(const Model& model, const Dataset& data, const Predictio
   for (Index i = 0; i < data.n(); ++i) {
     const auto place = static_cast<std::size_t>(i);
     text += fmt::format("{}", data.records[place]);
+    if (!data.ids.empty()) text += ',' + csv_field(data.ids[place]);
     if (answer.error)
       text += ',' + (numbers ? fmt::format("{}", data.y(i)) : csv_field(answer.labels[place]));
     if (!answer.predicted.empty()) text += ',' + csv_field(answer.predicted[place]);

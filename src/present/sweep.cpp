@@ -264,17 +264,18 @@ std::string sweep_text(const SweepOptions& o, const SweepResult& r) {
   return text + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 
-std::string sweep_json(const SweepOptions& o, const SweepResult& r) {
+std::string sweep_json(const SweepOptions& o, const SweepResult& r, const Next& next) {
   Json json{{"conclusion", r.conclusion}, {"options", options_json(o)}}, panels = Json::array();
   tell(json, r);
   for (const Panel& panel : r.panels) panels.push_back(panel_json(panel));
   json["panels"] = panels;
+  json["next"] = told(next);
   return json.dump(1);
 }
 
 void write_sweep(RunFolder& folder, const SweepOptions& o, const SweepResult& r,
-                 const std::vector<std::string>& command) {
-  folder.write("result.json", sweep_json(o, r) + "\n");
+                 const std::vector<std::string>& command, const Next& next) {
+  folder.write("result.json", sweep_json(o, r, next) + "\n");
   folder.write("metrics.csv", metrics_csv(r));
   for (std::size_t k = 0; k < r.panels.size(); ++k) {
     const Panel& panel = r.panels[k];

@@ -17,6 +17,7 @@ namespace {
 class CertifyCommand : public TempFolder {};
 
 const std::set<std::string> kKeys{"data",
+                                  "next",
                                   "digest",
                                   "options",
                                   "conclusion",

@@ -48,7 +48,7 @@ TEST_F(FitCommand, JsonHasEveryKey) {
                               "n_distinct",   "conflicts",        "nearest",     "steps",
                               "step",         "relative_misfit",  "certificate", "certified_at",
                               "max_distance", "flipped_fraction", "per_class",   "forecast_missing",
-                              "space",        "seconds",          "tolerance"}));
+                              "space",        "seconds",          "tolerance",   "next"}));
   const Keys certificate{"kind",   "holds", "radius", "margin", "misfit",     "lambda_min",
                          "norm_J", "step",  "rate",   "kinks",  "kink_bound", "reason"};
   EXPECT_EQ(keys(json["certificate"]), certificate);

@@ -44,9 +44,10 @@ TEST_F(LinearCommand, JsonHasEveryKey) {
                      "excess_risk",  "gradient_norm", "gradient_bound", "max_norm",        "in_domain",
                      "largest_norm", "least_ratio",   "left_domain_at"};
   const Json json = answer({"linear", "gaussian:d=5", "--layers", "12"});
-  Keys all{"data",       "digest", "options",       "conclusion",     "interrupted", "n",         "d",
-           "s_max",      "s_min",  "s_least",       "gamma",          "treatment",   "sigma_min", "sigma_max",
-           "least_risk", "layers", "layers_needed", "factorizations", "missing",     "training",  "seconds"};
+  Keys all{"data",      "digest",    "options",    "conclusion", "interrupted",   "n",
+           "d",         "s_max",     "s_min",      "s_least",    "gamma",         "treatment",
+           "sigma_min", "sigma_max", "least_risk", "layers",     "layers_needed", "factorizations",
+           "missing",   "training",  "seconds",    "next"};
   all.insert(trained.begin(), trained.end());
   EXPECT_EQ(keys(json), all);
   ASSERT_EQ(json["training"].size(), 1u);

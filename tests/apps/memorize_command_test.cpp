@@ -35,29 +35,11 @@ TEST_F(MemorizeCommand, ConclusionComesFirst) {
 TEST_F(MemorizeCommand, JsonHasEveryKey) {
   using Keys = std::set<std::string>;
   const Json json = answer({"memorize", "digits", "--labels", "random"});
-  EXPECT_EQ(keys(json), (Keys{"data",
-                              "digest",
-                              "labels",
-                              "options",
-                              "conclusion",
-                              "status",
-                              "n",
-                              "d",
-                              "r",
-                              "n_distinct",
-                              "correct",
-                              "hidden",
-                              "blocks",
-                              "parameters",
-                              "max_error",
-                              "min_margin",
-                              "margin",
-                              "closest",
-                              "theorem_parameters",
-                              "wrong",
-                              "tried",
-                              "build_s",
-                              "verify_s"}));
+  EXPECT_EQ(keys(json), (Keys{"data",       "next",       "digest",  "labels",  "options",
+                              "conclusion", "status",     "n",       "d",       "r",
+                              "n_distinct", "correct",    "hidden",  "blocks",  "parameters",
+                              "max_error",  "min_margin", "margin",  "closest", "theorem_parameters",
+                              "wrong",      "tried",      "build_s", "verify_s"}));
   EXPECT_EQ(json["status"], "memorized");
   EXPECT_EQ(json["labels"], "random");
   EXPECT_EQ(json["correct"], 1797);
@@ -135,20 +117,24 @@ TEST_F(MemorizeCommand, RegressionAndOneClassName) {
             path("b.onnx") + ": x [batch, 6] float64 -> y [batch, 1]\n");
 }
 
-TEST_F(MemorizeCommand, FailureIsAnAnswerAndRequireMakesItAnExitCode) {
+TEST_F(MemorizeCommand, FailureIsAnAnswerWithExitCode1AndLeavesNoRun) {
   const std::string close = write("close.csv", "a,b,label\n1,2,x\n1.0000001,2,y\n3,1,x\n-1,4,y\n");
   const Arguments single{"memorize", close, "--precision", "float32"};
-  const Json json = answer(single);
+  const Outcome failed = zeroloss(with(single, {"--json"}));
+  EXPECT_EQ(failed.exit_code, 1);
+  const Json json = Json::parse(failed.out);
   EXPECT_EQ(json["status"], "not_separated");
   EXPECT_EQ(json["max_error"], nullptr);
   EXPECT_EQ(json["closest"].size(), 2u);
+  EXPECT_EQ(json["next"]["command"], "zeroloss memorize " + close);
   EXPECT_EQ(answer({"memorize", close})["status"], "memorized");
   const Outcome required = zeroloss(with(single, {"--require", "memorized", "--out", path("run")}));
   EXPECT_EQ(required.exit_code, 1);
   EXPECT_NE(required.out.find("not memorised: samples 1 (label y) and 0 (label x)"), std::string::npos)
       << required.out;
   EXPECT_NE(required.err.find("required property does not hold: memorized"), std::string::npos);
-  EXPECT_TRUE(fs::exists(path("run/result.json")));
+  EXPECT_FALSE(fs::exists(path("run")));
+  EXPECT_FALSE(fs::exists(path("run.partial")));
   EXPECT_EQ(zeroloss({"memorize", close, "--require", "memorized"}).exit_code, 0);
 }
 
@@ -156,7 +142,7 @@ TEST_F(MemorizeCommand, ThePapersConstruction) {
   const Json json = answer({"memorize", "sphere:n=30,d=100,y=sign", "--construction", "paper"});
   EXPECT_EQ(json["status"], "memorized");
   const Outcome outcome = zeroloss({"memorize", "digits", "--construction", "paper", "--hidden", "64"});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_NE(outcome.out.find("not memorised: the paper's construction does not apply with width 64: sample "),
             std::string::npos)
       << outcome.out;

@@ -59,11 +59,17 @@ TEST_F(Predict, SaysHowManyAreRightAndWhichAreNot) {
                              "wrong\n"
                              "  sample  label  predicted\n"
                              "       2  cow    bee\n"
-                             "       3  bee    ant\n");
+                             "       3  bee    ant\n"
+                             "\n"
+                             "next: write the predictions to a file\n"
+                             "  zeroloss predict " +
+                             path("model.safetensors") + " " + path("points.csv") + " --out predicted.csv\n");
 }
 
 TEST_F(Predict, JsonHasEveryKey) {
-  const Json found = answer(predict(model(three), labelled));
+  Json found = answer(predict(model(three), labelled));
+  EXPECT_TRUE(found["next"]["command"].is_string());
+  found.erase("next");
   EXPECT_EQ(found, Json({{"model", path("model.safetensors")},
                          {"kind", "two_layer"},
                          {"data", path("points.csv")},

@@ -53,7 +53,7 @@ TEST(AnswersJson, OfFitIsItsFields) {
   for (Index i = 0; i < 12; ++i) data.records.push_back(i);
   FitOptions options = small();
   const Json json = Json::parse(fit_json(data, options, fit(data, options)));
-  EXPECT_EQ(keys_of(json), fields_of<FitResult>({"data", "digest", "labels", "options"}));
+  EXPECT_EQ(keys_of(json), fields_of<FitResult>({"data", "digest", "labels", "options", "next"}));
   EXPECT_EQ(keys_of(json["options"]), fields_of<FitOptions>());
   EXPECT_EQ(keys_of(json["certificate"]), fields_of<Certificate>());
   EXPECT_EQ(keys_of(json["per_class"][0]), fields_of<OutputResult>());
@@ -67,7 +67,7 @@ TEST(AnswersJson, OfCertifyIsItsFields) {
   const Dataset data = three_classes(12, 4);
   CertifyOptions options;
   const Json json = Json::parse(certify_json(data, options, certify(data, options)));
-  EXPECT_EQ(keys_of(json), fields_of<CertifyResult>({"data", "digest", "labels", "options"}));
+  EXPECT_EQ(keys_of(json), fields_of<CertifyResult>({"data", "digest", "labels", "options", "next"}));
   EXPECT_EQ(keys_of(json["options"]), fields_of<CertifyOptions>());
   EXPECT_EQ(keys_of(json["guarantees"][0]), fields_of<Guarantee>());
   EXPECT_EQ(keys_of(json["forecast"]), fields_of<Forecast>());
@@ -83,7 +83,7 @@ TEST(AnswersJson, OfSweepIsItsFields) {
   options.trials = 2;
   options.fit.max_steps = 20;
   const Json json = Json::parse(sweep_json(options, sweep("sphere:", options)));
-  EXPECT_EQ(keys_of(json), fields_of<SweepResult>({"options"}));
+  EXPECT_EQ(keys_of(json), fields_of<SweepResult>({"options", "next"}));
   EXPECT_EQ(keys_of(json["cells"][0]), fields_of<CellResult>());
   EXPECT_EQ(keys_of(json["panels"][0]), fields_of<Panel>({"transition"}));
   Keys keys = fields_of<SweepOptions>({"seed"});
@@ -108,7 +108,7 @@ TEST(AnswersJson, OfLinearIsItsFields) {
       one.insert("layers");
       EXPECT_EQ(keys_of(json["training"][0]), one);
     }
-    descent.merge(fields_of<LinearResult>({"data", "digest", "options", "sigma_min", "sigma_max",
+    descent.merge(fields_of<LinearResult>({"data", "digest", "options", "next", "sigma_min", "sigma_max",
                                            "least_risk", "layers", "factorizations", "missing", "training"}));
     EXPECT_EQ(keys_of(json), descent);
     EXPECT_EQ(json["steps"].is_null(), !train);
@@ -123,7 +123,7 @@ TEST(AnswersJson, OfMemorizeIsItsFields) {
   for (Index i = 0; i < 12; ++i) data.records.push_back(i);
   MemorizeOptions options;
   const Json json = Json::parse(memorize_json(data, options, memorize(data, options)));
-  EXPECT_EQ(keys_of(json), fields_of<MemorizeResult>({"data", "digest", "labels", "options"}));
+  EXPECT_EQ(keys_of(json), fields_of<MemorizeResult>({"data", "digest", "labels", "options", "next"}));
   EXPECT_EQ(keys_of(json["options"]), fields_of<MemorizeOptions>());
   EXPECT_EQ(keys_of(json["tried"][0]), fields_of<MemorizeAttempt>());
   expect_no_empty_text(json);

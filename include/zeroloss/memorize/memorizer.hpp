@@ -44,8 +44,9 @@ struct MemorizeOptions {
   /// (up to 512) whose network keeps `margin` and is right at every point; see also MemorizeAttempt.
   std::optional<Index> hidden = {};
   std::string precision = "float64";  ///< float32 | float64
-  /// In (0, 1/4]: no network with a smaller one is accepted. Default: 1e-3 for float32, 1e-9 for float64;
-  /// where `hidden` is given none, and verification alone decides.
+  /// In (0, 1/4]: no network with a smaller one is accepted. Default: 1e-3 for float32, 1e-9 for float64, and
+  /// where no network keeps that, those that come nearest to it are tried: then verification alone decides,
+  /// as where `hidden` is given.
   std::optional<double> margin = {};
   /// > 0. A real-valued target counts as reached where no output is off by more than `tolerance` times the
   /// largest |target|. Default: 1e-3 for float32, 1e-6 for float64.
@@ -67,8 +68,8 @@ void fields(T& o, const Visitor& visit) {
             "float64|float32"),
         o.precision);
   visit(Field{"margin",
-              "Least relative distance of a neuron's threshold, in (0, 0.25] [1e-9, for float32 1e-3; with "
-              "`hidden` none]"}
+              "Least relative distance of a neuron's threshold, in (0, 0.25] [1e-9, for float32 1e-3, if that "
+              "can be; with `hidden` none]"}
             .under("Network"),
         o.margin);
   visit(Field{"tolerance",

@@ -10,6 +10,9 @@ struct Next {
   std::vector<std::string> command = {};  ///< the words of a command line that does it; empty if none does
 };
 
+/// After a command whose figures are the answer: `words` are it, `out` is the run folder, "" for none.
+Next after_figures(const std::vector<std::string>& words, const std::string& out);
+
 /// "next: why" and the command line below it; "" if there is nothing to do.
 std::string next_text(const Next& next);
 

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "zeroloss/models/models.hpp"
+#include "zeroloss/present/next.hpp"
 
 /// What a saved model says about data, as text, JSON and csv.
 namespace zeroloss {
@@ -10,9 +11,12 @@ namespace zeroloss {
 std::string predict_text(const std::string& file, const Model& model, const Dataset& data,
                          const Prediction& answer);
 std::string predict_json(const std::string& file, const Model& model, const Dataset& data,
-                         const Prediction& answer);
+                         const Prediction& answer, const Next& next = {});
 
-/// Sample, label, prediction and outputs of every point.
+/// Sample, its id where the data has them, label, prediction and outputs of every point.
 std::string predict_csv(const Model& model, const Dataset& data, const Prediction& answer);
+
+/// What to do after this answer; `out` is the csv that was written, "" for none.
+Next after_predict(const std::string& file, const Dataset& data, const std::string& out);
 
 }  // namespace zeroloss

@@ -1,0 +1,110 @@
+// What the last line of an answer advises, and that the advice is a command that can be given.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/fit_cases.hpp"
+#include "zeroloss/core/text.hpp"
+#include "zeroloss/present/certify.hpp"
+#include "zeroloss/present/fit.hpp"
+#include "zeroloss/present/memorize.hpp"
+
+namespace zeroloss::test {
+namespace {
+
+std::string line(const Next& next) { return shell_command(next.command); }
+
+class NextLine : public ::testing::Test {
+ protected:
+  NextLine() {
+    data_ = three_classes(12, 4);
+    data_.name = "my table.csv";
+    read_.target = "kind";
+  }
+
+  Next of(const FitResult& result) const { return after_fit(data_, read_, options_, result, ""); }
+
+  static FitResult with(Status status) {
+    FitResult result;
+    result.status = status;
+    result.n = result.n_distinct = 1000;
+    return result;
+  }
+
+  Dataset data_;
+  ReadOptions read_;
+  FitOptions options_;
+};
+
+TEST_F(NextLine, ACertifiedFitIsKeptOrApplied) {
+  options_.optimizer = "output_layer";
+  const FitResult certified = with(Status::certified);
+  EXPECT_EQ(line(of(certified)),
+            "zeroloss fit 'my table.csv' --target kind --optimizer output_layer --out run");
+  EXPECT_EQ(line(after_fit(data_, read_, options_, certified, "runs/a")),
+            "zeroloss predict runs/a 'my table.csv'");
+}
+
+TEST_F(NextLine, TooFewRandomFeaturesBecomeMore) {
+  options_.optimizer = "output_layer";
+  options_.width = 64;
+  EXPECT_EQ(line(of(with(Status::stalled))),
+            "zeroloss fit 'my table.csv' --target kind --width 2000 --optimizer output_layer");
+}
+
+TEST_F(NextLine, DescentThatWasNotDoneBecomesGaussNewtonAndThatRandomFeatures) {
+  EXPECT_EQ(line(of(with(Status::budget_spent))),
+            "zeroloss fit 'my table.csv' --target kind --optimizer gauss_newton");
+  options_.optimizer = "gauss_newton";
+  EXPECT_EQ(line(of(with(Status::stalled))),
+            "zeroloss fit 'my table.csv' --target kind --width 2000 --optimizer output_layer");
+}
+
+TEST_F(NextLine, AStepThatIsTooLargeIsLeftToTheProgram) {
+  options_.step = "1e9";
+  EXPECT_EQ(line(of(with(Status::diverged))), "zeroloss fit 'my table.csv' --target kind");
+}
+
+TEST_F(NextLine, ColumnsOfManyScalesComeFirst) {
+  data_.X.col(1) *= 1e4;
+  EXPECT_EQ(line(of(with(Status::budget_spent))),
+            "zeroloss fit 'my table.csv' --target kind --standardize yes --bias 1");
+  data_.standardization.how = "yes";
+  EXPECT_EQ(line(of(with(Status::budget_spent))),
+            "zeroloss fit 'my table.csv' --target kind --optimizer gauss_newton");
+}
+
+TEST_F(NextLine, EqualPointsWithDifferentLabelsAreNamed) {
+  FitResult result = with(Status::stalled);
+  result.conflicts = {{{3, "ant"}, {7, "bee"}}, {{1, "ant"}, {2, "cow"}}};
+  const Next next = of(result);
+  EXPECT_EQ(next.why,
+            "correct the labels of samples 3 (label ant), 7 (label bee), or keep one of them; so for 1 more "
+            "groups of equal points");
+  EXPECT_TRUE(next.command.empty());
+  EXPECT_EQ(next_text(next), "next: " + next.why + "\n");
+}
+
+TEST_F(NextLine, NothingFollowsAnInterruption) { EXPECT_EQ(next_text(of(with(Status::interrupted))), ""); }
+
+TEST_F(NextLine, OfCertifyTrainsWhatWasProved) {
+  CertifyResult result;
+  result.outcome = "verified";
+  result.activation = "gelu";
+  result.n = result.n_distinct = 12;
+  const auto of = [&] { return line(after_certify(data_, read_, {}, result)); };
+  EXPECT_EQ(of(), "zeroloss fit 'my table.csv' --target kind --activation gelu --optimizer output_layer");
+  result.outcome = "not verified";
+  EXPECT_EQ(of(), "zeroloss certify 'my table.csv' --target kind");
+}
+
+TEST_F(NextLine, OfMemorizeTriesDoublePrecision) {
+  MemorizeOptions options;
+  options.precision = "float32";
+  options.seed = 3;
+  EXPECT_EQ(line(after_memorize(data_, read_, options, {}, "")),
+            "zeroloss memorize 'my table.csv' --target kind");
+}
+
+}  // namespace
+}  // namespace zeroloss::test
