@@ -10,6 +10,7 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -32,6 +33,8 @@ def configure():
     if (python / "requirements.txt").exists():  # complete
         command += ["-DZEROLOSS_BUILD_PYTHON=ON", f"-DPython_EXECUTABLE={python / 'bin' / 'python'}"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    database = BUILD / "compile_commands.json"
+    database.write_text(re.sub(r" -fno-tree-\S+", "", database.read_text()))  # GCC's alone
 
 
 def commands():

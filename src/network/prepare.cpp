@@ -73,6 +73,7 @@ bool labels_agree(const Dataset& data, const std::vector<Index>& rows) {
 
 std::vector<Sample> samples(const Dataset& data, const std::vector<Index>& rows) {
   std::vector<Sample> found;
+  found.reserve(rows.size());
   for (const Index i : rows) found.push_back(sample(data, i));
   return found;
 }

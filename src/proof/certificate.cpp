@@ -120,7 +120,7 @@ double jacobian_change(const Evaluation& e, const Activation& activation, const 
     return (activation.M * largest * points.norm * e.z.row.maxCoeff() * R + e.jacobian_error) *
            (1 + 2 * kRound);
   const auto changes = sign_changes(e.z, v, points.norm, R);
-  const double jump = 1 - *activation.leak;  // of phi' at 0
+  const double jump = 1 - activation.leak.value_or(0);  // of phi' at 0
   return (jump * largest *
               std::min(points.norm * std::sqrt(static_cast<double>(changes.in_a_row)),
                        points.longest * std::sqrt(static_cast<double>(changes.in_all))) +
@@ -225,7 +225,7 @@ using Long = long double;
 
 // phi in long double where its description has that, else in double.
 std::function<Long(Long)> precise(const Activation& activation) {
-  const std::function<Long(Long)> rounded = [&](Long z) { return activation.phi(static_cast<double>(z)); };
+  std::function<Long(Long)> rounded = [&](Long z) { return activation.phi(static_cast<double>(z)); };
   if (!activation.tabulated) return rounded;
   return describe(phi_of(activation), [&](auto description) -> std::function<Long(Long)> {
     if constexpr (requires { description.template phi<Long>(Long{}); })

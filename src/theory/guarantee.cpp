@@ -299,7 +299,9 @@ Guarantee apply(const Row& theorem, const Setting& s, const LambdaSource& lambda
     return row;
   }
   theorem.state(row, s, lambda.value);
-  if (s.input.networks > 1) row.failure_probability = up(s.input.networks * *row.failure_probability);
+  double failure = row.failure_probability.value_or(1);  // of a theorem that does not say, any
+  if (s.input.networks > 1) failure = up(s.input.networks * failure);
+  row.failure_probability = failure;
   row.holds = true;
   if (const double width = s.options.width; width > 0 && !(row.width && width >= *row.width)) {
     row.holds = false;
@@ -307,7 +309,7 @@ Guarantee apply(const Row& theorem, const Setting& s, const LambdaSource& lambda
       also(row.reason, fmt::format("width {} is a factor {:.2g} below {}", width, *row.width / width,
                                    decimal(*row.width, 2, Rounding::up)));
   }
-  if (const double failure = *row.failure_probability; !(failure < 1)) {
+  if (!(failure < 1)) {
     row.holds = false;
     also(row.reason, fmt::format("fails with probability up to {}, {:.2g} above 1: n = {} is too small",
                                  decimal(failure, 3, Rounding::up), failure - 1, s.input.n));

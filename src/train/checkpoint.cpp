@@ -63,7 +63,8 @@ using Named = std::vector<std::pair<std::string, Matrix>>;
 
 void add(Named& named, const std::string& prefix, const OutputState& state) {
   named.emplace_back(prefix + "/curve", curve_matrix(state.result.curve));
-  for (const auto& [name, matrix] : state.snapshot) named.emplace_back(prefix + "/state/" + name, matrix);
+  for (const auto& [name, matrix] : state.snapshot)
+    named.emplace_back(fmt::format("{}/state/{}", prefix, name), matrix);
   for (const auto& [name, network] :
        {std::pair{"network", &state.network}, std::pair{"polished", &state.polished}}) {
     if (network->v.size() == 0) continue;

@@ -56,7 +56,8 @@ struct Gelu {  // with e = exp(-t^2/2), t = |z|, and Phi(-t) = e M(t)
     const auto mills = op::Div(polynomial(d, t, Table<D>::kMillsP), polynomial(d, t, Table<D>::kMillsQ));
     const auto gaussian = quick_gaussian(d, t, 0.5), tail = op::Mul(gaussian, mills);
     const auto gap = op::NegMulAdd(t, set(d, 0.3989422804014327), mills);
-    const auto slope_below = op::Mul(gaussian, gap), under = negative(d, z);
+    const auto slope_below = op::Mul(gaussian, gap);
+    const auto under = negative(d, z);
     value_z = op::IfThenElse(under, op::Neg(op::Mul(t, tail)), op::Mul(z, op::Sub(one, tail)));
     slope_z = op::IfThenElse(under, slope_below, op::Sub(one, slope_below));
   }

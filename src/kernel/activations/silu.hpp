@@ -50,7 +50,8 @@ struct Silu {  // with e = exp(-t), t = |z|
   template <class D>
   static HWY_INLINE void both(D d, Vec<D> z, Vec<D>& value_z, Vec<D>& slope_z) {
     const auto t = op::Min(op::Set(d, In<D>::kQuickEnd), op::Abs(z)), e = quick_exp(d, t), one = set(d, 1);
-    const auto one_e = op::Add(one, e), inverse = op::Div(one, one_e), under = negative(d, z);
+    const auto one_e = op::Add(one, e), inverse = op::Div(one, one_e);
+    const auto under = negative(d, z);
     value_z = op::Mul(op::IfThenElse(under, op::Neg(op::Mul(t, e)), z), inverse);
     const auto below = op::Mul(e, op::Add(op::Sub(one, t), e)), above = op::MulAdd(t, e, one_e);
     slope_z = op::Mul(op::Mul(op::IfThenElse(under, below, above), inverse), inverse);
