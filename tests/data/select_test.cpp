@@ -49,8 +49,14 @@ TEST(Task, IsToldFromTheTargets) {
   EXPECT_EQ(select(with_texts({"a", "b"}), {}).task, Task::classification);
   EXPECT_EQ(select(with_numbers({1, 2, 1}), {}).task, Task::classification);
   EXPECT_EQ(select(with_numbers({1, 2, 1.5}), {}).task, Task::regression);
-  std::vector<double> y(20);
+  std::vector<double> y(10);
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<double>(i);
+  EXPECT_EQ(select(with_numbers(y), {}).task, Task::classification) << "10 integers are classes";
+  y.push_back(10);
+  EXPECT_EQ(select(with_numbers(y), {}).task, Task::regression) << "11 that all differ are not";
+  y.push_back(10);
+  EXPECT_EQ(select(with_numbers(y), {}).task, Task::classification);
+  for (double next = 11; next < 20; ++next) y.push_back(next);
   EXPECT_EQ(select(with_numbers(y), {}).task, Task::classification) << "20 integers are classes";
   y.push_back(20);
   EXPECT_EQ(select(with_numbers(y), {}).task, Task::regression) << "21 are not";

@@ -62,11 +62,11 @@ TEST(Fit, SeesDivergence) {
   EXPECT_LT(r.steps, 50);
 }
 
-TEST(Fit, TooFewWeightsSpendTheBudgetOrGetStuck) {
+TEST(Fit, TooFewWeightsStall) {
   FitOptions o = small("gauss_newton");
   o.width = 2;
   const FitResult r = fit(sphere_data(40, 3), o);
-  EXPECT_EQ(r.status, Status::budget_spent);
+  EXPECT_EQ(r.status, Status::stalled);
   EXPECT_FALSE(r.certificate.holds);
   EXPECT_NE(r.certificate.reason.find("weights"), std::string::npos) << r.certificate.reason;
 }
@@ -251,7 +251,7 @@ TEST(Fit, NoGradientIsSaid) {
     o.scaling = "balanced";
     o.width = 1;
     const FitResult r = fit(sphere_data(5, 3), o);
-    EXPECT_EQ(r.status, Status::budget_spent) << optimizer;
+    EXPECT_EQ(r.status, Status::stalled) << optimizer;
     EXPECT_NE(r.conclusion.find("no step makes progress"), std::string::npos) << r.conclusion;
     EXPECT_TRUE(r.network.outputs[0].W.allFinite());
   }
