@@ -81,7 +81,9 @@ void add_data(Command& command, Session& session) {
   Arguments& what =
       add(described, "Describe DATA: shape, columns, task, classes, ranges, duplicates, digest", info);
   described
-      .option("DATA", what.name, "a csv, npy, npz or idx file, a folder, or a name from `zeroloss data list`")
+      .option(
+          "DATA", what.name,
+          "a csv, npy, npz or idx file, a folder, - (standard input), or a name from `zeroloss data list`")
       .required();
   add_read_options(described, what.read);
 

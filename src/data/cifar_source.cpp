@@ -45,7 +45,7 @@ std::optional<Cifar> found(const std::string& path, const std::string& split) {
 }  // namespace
 
 SourceKind cifar_batch() {
-  return {SourceKind::Is::file, "a CIFAR-10 batch", "",
+  return {SourceKind::Is::file, "", "",
           [](const Asked& asked) {
             return asked.start == nullptr &&
                    asked.ends_in(

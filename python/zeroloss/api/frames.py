@@ -79,16 +79,13 @@ def beside(data: Any, y: Any) -> Any:
     name = name if isinstance(name, str) and name else "y"
     while name in names:
         name += "_"
+    ours = type(y).__module__.partition(".")[0] == maker
     if maker == "pandas":
-        return data.assign(**{name: getattr(y, "array", values) if _of_pandas(y) else values})
+        return data.assign(**{name: getattr(y, "array", values) if ours else values})
     if maker == "polars":
-        column = y if type(y).__module__.startswith("polars") else importlib.import_module("polars").Series(values)
-        return data.with_columns(column.alias(name))
+        plain = values.tolist() if values.dtype.kind == "O" else values
+        return data.with_columns((y if ours else importlib.import_module("polars").Series(plain)).alias(name))
     return data.append_column(name, [values.tolist()])
-
-
-def _of_pandas(y: object) -> bool:
-    return type(y).__module__.partition(".")[0] == "pandas"
 
 
 def ending(data: object) -> str:

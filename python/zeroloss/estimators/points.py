@@ -41,7 +41,7 @@ def learned(
 def seen(estimator: Any, X: Any) -> Array:
     """New points, as `learned` has made numbers of them."""
     check_is_fitted(estimator)
-    if estimator._columns is None:
+    if getattr(estimator, "_columns", None) is None:
         points: Array = validate_data(estimator, X, dtype=np.float64, reset=False)
         return points
     validate_data(estimator, X, skip_check_array=True, reset=False)
