@@ -1,7 +1,6 @@
 """Data frames, and the files that hold them, are read as the csv that they are."""
 
 import datetime
-import json
 import pickle
 
 import numpy as np
@@ -99,15 +98,18 @@ def test_targets_beside_a_frame_are_its_last_column(frame, csv, target):
 
 
 def lasting(answer):
-    apart = {"data", "digest", "seconds", "peak_bytes", "build_s", "verify_s", "options"}
-    return {key: value for key, value in answer.to_dict().items() if key not in apart}
+    """An answer without what differs from run to run, and from source to source."""
+    if isinstance(answer, dict):
+        apart = {"data", "digest", "seconds", "peak_bytes", "build_s", "verify_s"}
+        return {key: lasting(value) for key, value in answer.items() if key not in apart}
+    return [lasting(value) for value in answer] if isinstance(answer, list) else answer
 
 
 def test_every_function_takes_frames(frame, csv):
     small = {"width": 60, "max_steps": 30}
     for function, more in ((zeroloss.certify, {}), (zeroloss.memorize, {}), (zeroloss.fit, small)):
         of_frame, of_csv = function(frame, target="species", **more), function(csv, target="species", **more)
-        assert json.dumps(lasting(of_frame), sort_keys=True) == json.dumps(lasting(of_csv), sort_keys=True)
+        assert lasting(of_frame.to_dict()) == lasting(of_csv.to_dict())
     fitted = zeroloss.fit(frame, target="species", **small)
     by_csv = zeroloss.predict(fitted, csv, target="species")
     for said in (zeroloss.predict(fitted, frame, target="species"),
@@ -190,7 +192,7 @@ def test_files_of_frames(end, tmp_path, monkeypatch):
         zeroloss.read_dataset(tmp_path / f"absent{end}")
 
 
-ESTIMATORS = [zeroloss.NTKClassifier(ridge=0), zeroloss.MemorizingClassifier(), zeroloss.TwoLayerClassifier(width=300)]
+ESTIMATORS = [zeroloss.NTKClassifier(ridge=0), zeroloss.MemorizingClassifier(), zeroloss.TwoLayerClassifier(width=1000)]
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
