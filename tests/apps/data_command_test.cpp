@@ -26,10 +26,10 @@ TEST_F(DataCommand, InfoDescribesColumnsAndSaysWhatFollows) {
   write("my table.csv", csv());
   const Outcome said = in_shell("\"$0\" data info 'my table.csv' --drop colour");
   EXPECT_EQ(said.exit_code, 0) << said.err;
-  for (const char* line : {"column  name      type    missing  distinct  values          role",
-                           "     0  size      number        0        12  0 to 121        feature",
-                           "     1  colour    text          0         2  blue 8, red 4   left out",
-                           "     2  the kind  text          0         2  elm 6, oak 6    category; target?",
+  for (const char* line : {"column  name      type    missing  distinct  values         role",
+                           "     0  size      number        0        12  0 to 121       feature",
+                           "     1  colour    text          0         2  blue 8, red 4  left out",
+                           "     2  the kind  text          0         2  elm 6, oak 6   category; target?",
                            "\nnext: zeroloss certify 'my table.csv' --drop colour --target 'the kind'\n"})
     EXPECT_NE(said.out.find(line), std::string::npos) << line << "\n" << said.out;
   const std::string next = said.out.substr(said.out.find("next: zeroloss ") + 15);
