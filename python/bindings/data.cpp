@@ -39,11 +39,11 @@ Source source_of(const Frame& frame, std::string name, const ReadOptions& option
 namespace {
 
 /// What `zeroloss data info` says, as text and as JSON; without the command that follows.
-struct Description {
+struct Described {
   std::string text, json;
 };
 
-Description describe(const Source& source, const ReadOptions& options) {
+Described describe(const Source& source, const ReadOptions& options) {
   const Dataset data = select(source, options);
   const Summary summary = summarize(data);
   const auto table = describe_columns(source, data, options);
@@ -118,25 +118,6 @@ void bind_data(nb::module_& m) {
           "points", points_of,
           "n x d or n x (d + 1): X as certify and fit see it before rows are divided by their lengths, "
           "columns of one scale and the constant appended; rounded to double.")
-      .def(
-          "columns",
-          [](const D& d) {
-            D columns;
-            columns.encoding = d.encoding;
-            columns.standardization = d.standardization;
-            columns.name = d.name;
-            return columns;
-          },
-          "How rows of the table became points, without the points.")
-      .def(
-          "like",
-          [](const D& d, const Frame& frame, std::string name) {
-            const ReadOptions all{.target = "none"};
-            D made{select(source_of(frame, std::move(name), all), all, &d.encoding), all, ""};
-            made.standardization = d.standardization;
-            return made;
-          },
-          "frame"_a, "name"_a, "The rows of another table as points, by the columns of this one.")
       .def_prop_ro("n", &D::n, "Points.")
       .def_prop_ro("d", &D::d, "Features.")
       .def_ro("call", &D::call, "The call of zeroloss.read_dataset that makes it again.")
@@ -196,9 +177,29 @@ void bind_data(nb::module_& m) {
       },
       "frame"_a, "options"_a, "name"_a, "call"_a);
 
-  nb::class_<Description>(m, "Description", "What the command data info says.")
-      .def_ro("text", &Description::text)
-      .def_ro("json", &Description::json);
+  m.def(
+      "columns_of",
+      [](const D& data) {
+        D columns;
+        columns.encoding = data.encoding;
+        columns.standardization = data.standardization;
+        columns.name = data.name;
+        return columns;
+      },
+      "data"_a, "How the rows of its table became points, without the points.");
+  m.def(
+      "table_like",
+      [](const D& columns, const Frame& frame, std::string name) {
+        const ReadOptions all{.target = "none"};
+        D made{select(source_of(frame, std::move(name), all), all, &columns.encoding), all, ""};
+        made.standardization = columns.standardization;
+        return made;
+      },
+      "columns"_a, "frame"_a, "name"_a, "The rows of another table as points, by these columns.");
+
+  nb::class_<Described>(m, "Described", "What the command data info says.")
+      .def_ro("text", &Described::text)
+      .def_ro("json", &Described::json);
   struct Describer {};
   nb::class_<Describer>(m, "Describer", "Describes what the functions of these names read.")
       .def(nb::init<>())
@@ -232,7 +233,7 @@ void bind_data(nb::module_& m) {
           "of",
           [](const Describer&, const D& data) {
             const Summary summary = summarize(data);
-            return Description{summary_text(data, summary), summary_json(data, summary)};
+            return Described{summary_text(data, summary), summary_json(data, summary)};
           },
           "data"_a);
 }

@@ -138,7 +138,7 @@ def cross_gram(
     name = "cross_gram"
     if frames.is_frame(X) and frames.is_frame(Z):
         read = read_dataset(X, target="none")
-        X, Z = read.points, read.like(frames.frame(Z), "Z").points
+        X, Z = read.points, _core.table_like(read, frames.frame(Z), "Z").points
     with shown(progress) as report:
         return _core.cross_gram(_points(name, X), _points(name, Z, "Z"), _kernel(kernel), normalize, report)
 

@@ -61,6 +61,8 @@ def describe(data: Data, y: npt.ArrayLike | None = None, *, seed: int = 0, **rea
     Returns
     -------
     Description
+        Prints as the command ``data info``; ``to_dict()`` is its JSON. Of a table ``columns`` has what is known of
+        each, ``proposed_target`` what to say as target if it has none, ``next`` the call that follows.
     """
     describer = _core.Describer()
     if isinstance(data, Dataset):

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
-from .. import kernel
+from .. import _core, kernel
 from ..api import frames
 from ..api.data import read_dataset
 
@@ -34,7 +34,7 @@ def learned(
         return validate_data(estimator, X, y, dtype=np.float64, multi_output=multi_output, y_numeric=y_numeric)  # type: ignore[no-any-return]
     validate_data(estimator, X, skip_check_array=True)
     data = read_dataset(X, target="none", standardize="yes" if one_scale else "no", bias=0)
-    estimator._columns = data.columns()
+    estimator._columns = _core.columns_of(data)
     return check_X_y(data.X * data.scale, y, multi_output=multi_output, y_numeric=y_numeric, estimator=estimator)  # type: ignore[no-any-return]
 
 
@@ -45,7 +45,8 @@ def seen(estimator: Any, X: Any) -> Array:
         points: Array = validate_data(estimator, X, dtype=np.float64, reset=False)
         return points
     validate_data(estimator, X, skip_check_array=True, reset=False)
-    data = estimator._columns.like(frames.frame(X) if frames.is_frame(X) else frames.rows(X), "X")
+    rows = frames.frame(X) if frames.is_frame(X) else frames.rows(X)
+    data = _core.table_like(estimator._columns, rows, "X")
     return np.asarray(data.X * data.scale)
 
 
