@@ -86,7 +86,7 @@ def main():
     parts += [heading("`zeroloss.estimators`", 2), inspect.getdoc(zeroloss.estimators) + "\n"]
     parts += [of_estimator(n, getattr(zeroloss.estimators, n)) for n in zeroloss.estimators.__all__]
     parts += [heading("Results and their parts", 2)]
-    hidden = re.compile("Options$|^SweepAxes$|Error$")
+    hidden = re.compile("Options$|^SweepAxes$|Error$|^Frame$|^Describe[rd]$")
     parts += [
         of_class(n, kind)
         for n, kind in sorted(vars(_core).items())

@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "data_options.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -22,10 +23,25 @@ void list(const Arguments& arguments, Session&) {
   fmt::print("{}", arguments.json ? known_sets_json(cache) + "\n" : in_flags(known_sets_text(cache)));
 }
 
-void info(const Arguments& arguments, Session&) {
-  const Dataset data = read_dataset(arguments.name, arguments.read);
+/// The command that follows from `data info ..`: certify with the same words, and the target that is
+/// proposed.
+std::string next_command(std::vector<std::string> words, const TableFacts& table) {
+  words.front() = "zeroloss";
+  words.erase(std::ranges::find(words, "info"));
+  *std::ranges::find(words, "data") = "certify";
+  std::erase(words, "--json");
+  if (table.proposed) words.insert(words.end(), {"--target", *table.proposed});
+  return shell_command(words);
+}
+
+void info(const Arguments& arguments, Session& session) {
+  const Source source = open_source(arguments.name, arguments.read);
+  const Dataset data = select(source, arguments.read);
   const Summary summary = summarize(data);
-  fmt::print("{}", arguments.json ? summary_json(data, summary) + "\n" : summary_text(data, summary));
+  const auto table = describe_columns(source, data, arguments.read);
+  const std::string next = table ? next_command(session.arguments, *table) : "";
+  fmt::print("{}", arguments.json ? summary_json(data, summary, table, next) + "\n"
+                                  : in_flags(summary_text(data, summary, table, next)));
 }
 
 void get(const Arguments& arguments, Session& session) {
@@ -62,9 +78,12 @@ void add_data(Command& command, Session& session) {
   add_cache(listed, add(listed, "Show the known data sets and generators", list));
 
   const Command described = command.subcommand("info");
-  Arguments& what = add(described, "Describe DATA: shape, task, classes, ranges, duplicates, digest", info);
+  Arguments& what =
+      add(described, "Describe DATA: shape, columns, task, classes, ranges, duplicates, digest", info);
   described
-      .option("DATA", what.name, "a csv, npy, npz or idx file, a folder, or a name from `zeroloss data list`")
+      .option(
+          "DATA", what.name,
+          "a csv, npy, npz or idx file, a folder, - (standard input), or a name from `zeroloss data list`")
       .required();
   add_read_options(described, what.read);
 

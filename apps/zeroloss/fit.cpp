@@ -67,7 +67,9 @@ void add_fit(Command& command, Session& session) {
   command.about("Train a two-layer network to zero loss, and prove that an exact solution is near");
   auto& o = command.runs(run, session);
   o.read.cache = session.cache;
-  command.option("data", o.source, "A file, a folder, or a name such as digits or sphere:n=100,d=20")
+  command
+      .option("data", o.source,
+              "A file, a folder, - (standard input), or a name such as digits or sphere:n=100,d=20")
       .required();
   add_read_options(command, o.read);
   add_fields(command, o.fit, any_field, known_activations);

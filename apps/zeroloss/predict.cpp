@@ -47,7 +47,9 @@ void add_predict(Command& command, Session& session) {
   o.read.cache = session.cache;
   command.option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
       .required();
-  command.option("data", o.source, "A file, a folder, or a name such as digits; labels are compared if there")
+  command
+      .option("data", o.source,
+              "A file, a folder, - (standard input), or a name such as digits; labels are compared if there")
       .required();
   add_read_options(command, o.read);
   command

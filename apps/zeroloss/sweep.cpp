@@ -170,7 +170,8 @@ void add_sweep(Command& command, Session& session) {
   s.fit.precision = "float32";
   command
       .option("data", o.source,
-              "A file, a folder, or a name such as digits or sphere:n=100 (what is missing is an axis)")
+              "A file, a folder, - (standard input), or a name such as digits or sphere:n=100 (what is "
+              "missing is an axis)")
       .required();
   command.footer(
       "An axis is a list of values and ranges: 5 or 1:25 or 10:100:10 or 16:1024:*2 or 0.1,0.2.\n"

@@ -74,6 +74,13 @@ inline Array2 points(const char* function, nb::handle X) {
 Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vector<std::string> texts,
                  std::string name);
 
+/// A data frame as a source: its csv, and whether that begins with names (nothing: told from the cells).
+struct Frame {
+  std::string csv;
+  std::optional<bool> header;
+};
+Source source_of(const Frame& frame, std::string name, const ReadOptions& options);
+
 /// The elements of a vector that belongs to `owner`, as a list of references that keep it alive.
 template <class Element>
 nb::list references(nb::handle owner, std::vector<Element>& elements) {

@@ -1,7 +1,11 @@
+#include "zeroloss/present/data.hpp"
+
 #include "bindings.hpp"
 #include "zeroloss/core/digest.hpp"
 
 namespace zeroloss::python {
+
+using D = DatasetAsRead;
 
 Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vector<std::string> texts,
                  std::string name) {
@@ -28,7 +32,31 @@ Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vec
   return source;
 }
 
+Source source_of(const Frame& frame, std::string name, const ReadOptions& options) {
+  return open_csv(std::move(name), frame.csv, frame.header, options);
+}
+
 namespace {
+
+/// What `zeroloss data info` says, as text and as JSON; without the command that follows.
+struct Described {
+  std::string text, json;
+};
+
+Described describe(const Source& source, const ReadOptions& options) {
+  const Dataset data = select(source, options);
+  const Summary summary = summarize(data);
+  const auto table = describe_columns(source, data, options);
+  return {summary_text(data, summary, table), summary_json(data, summary, table)};
+}
+
+/// The points that certify and fit divide by their lengths: columns of one scale, the constant appended.
+RowMatrix points_of(const D& data) {
+  Dataset points;
+  points.X = scaled(data.X, data.standardization);
+  if (!data.standardization.origin.empty()) subtract(points, data.standardization.origin);
+  return std::move(points.X);
+}
 
 nb::tuple state_of(const Standardization& s) {
   return nb::make_tuple(s.scale, s.origin.high, s.origin.low, s.bias, s.how, s.lengths, s.automatic);
@@ -49,7 +77,15 @@ void bind_data(nb::module_& m) {
     return "<sample " + describe(s) + ">";
   });
 
-  using D = DatasetAsRead;
+  nb::class_<Frame>(m, "Frame",
+                    "A data frame: its csv, and whether that begins with names (None: to be told).")
+      .def(
+          "__init__",
+          [](Frame* self, std::string csv, std::optional<bool> header) {
+            new (self) Frame{std::move(csv), header};
+          },
+          "csv"_a, "header"_a.none());
+
   nb::class_<D>(m, "Dataset", "n points with their targets. Made by zeroloss.read_dataset.")
       .def_prop_ro("X", in_place<D>(&D::X), "n x d, as read (not yet centred or normalised), read-only.")
       .def_prop_ro("y", in_place<D>(&D::y),
@@ -71,6 +107,17 @@ void bind_data(nb::module_& m) {
       .def_prop_ro(
           "bias", [](const D& d) { return d.standardization.bias; },
           "The constant that certify and fit append; 0: none.")
+      .def_prop_ro(
+          "scale",
+          [](const D& d) {
+            const Vector& scale = d.standardization.scale;
+            return scale.size() > 0 ? scale : Vector(Vector::Ones(d.d()));
+          },
+          "d powers of two, which certify and fit multiply the columns with first.")
+      .def_prop_ro(
+          "points", points_of,
+          "n x d or n x (d + 1): X as certify and fit see it before rows are divided by their lengths, "
+          "columns of one scale and the constant appended; rounded to double.")
       .def_prop_ro("n", &D::n, "Points.")
       .def_prop_ro("d", &D::d, "Features.")
       .def_ro("call", &D::call, "The call of zeroloss.read_dataset that makes it again.")
@@ -121,6 +168,74 @@ void bind_data(nb::module_& m) {
         }));
       },
       "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a);
+  m.def(
+      "table",
+      [](const Frame& frame, const ReadOptions& options, std::string name, const std::string& call) {
+        return std::make_shared<D>(value_of_work(nb::none(), [&](Progress&) {
+          return D{select(source_of(frame, std::move(name), options), options), options, call};
+        }));
+      },
+      "frame"_a, "options"_a, "name"_a, "call"_a);
+
+  m.def(
+      "columns_of",
+      [](const D& data) {
+        D columns;
+        columns.encoding = data.encoding;
+        columns.standardization = data.standardization;
+        columns.name = data.name;
+        return columns;
+      },
+      "data"_a, "How the rows of its table became points, without the points.");
+  m.def(
+      "table_like",
+      [](const D& columns, const Frame& frame, std::string name) {
+        const ReadOptions all{.target = "none"};
+        D made{select(source_of(frame, std::move(name), all), all, &columns.encoding), all, ""};
+        made.standardization = columns.standardization;
+        return made;
+      },
+      "columns"_a, "frame"_a, "name"_a, "The rows of another table as points, by these columns.");
+
+  nb::class_<Described>(m, "Described", "What the command data info says.")
+      .def_ro("text", &Described::text)
+      .def_ro("json", &Described::json);
+  struct Describer {};
+  nb::class_<Describer>(m, "Describer", "Describes what the functions of these names read.")
+      .def(nb::init<>())
+      .def(
+          "read_dataset",
+          [](const Describer&, const std::string& source, const ReadOptions& options, const std::string&) {
+            return value_of_work(nb::none(),
+                                 [&](Progress&) { return describe(open_source(source, options), options); });
+          },
+          "source"_a, "options"_a, "call"_a)
+      .def(
+          "dataset",
+          [](const Describer&, const Array2& X, const std::optional<Array1>& numbers,
+             std::vector<std::string> texts, const ReadOptions& options, std::string name,
+             const std::string&) {
+            return value_of_work(nb::none(), [&](Progress&) {
+              return describe(source_of(X, numbers, std::move(texts), std::move(name)), options);
+            });
+          },
+          "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a)
+      .def(
+          "table",
+          [](const Describer&, const Frame& frame, const ReadOptions& options, std::string name,
+             const std::string&) {
+            return value_of_work(nb::none(), [&](Progress&) {
+              return describe(source_of(frame, std::move(name), options), options);
+            });
+          },
+          "frame"_a, "options"_a, "name"_a, "call"_a)
+      .def(
+          "of",
+          [](const Describer&, const D& data) {
+            const Summary summary = summarize(data);
+            return Described{summary_text(data, summary), summary_json(data, summary)};
+          },
+          "data"_a);
 }
 
 }  // namespace zeroloss::python

@@ -75,6 +75,16 @@ void bind_models(nb::module_& m) {
           },
           "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a, "The same of arrays.")
       .def(
+          "table",
+          [](const Model& model, const Frame& frame, const ReadOptions& options, std::string name,
+             const std::string& call) {
+            return std::make_shared<DatasetAsRead>(value_of_work(nb::none(), [&](Progress&) {
+              const Source source = source_of(frame, std::move(name), options);
+              return DatasetAsRead{select_for(model, source, options), options, call};
+            }));
+          },
+          "frame"_a, "options"_a, "name"_a, "call"_a, "The same of a data frame.")
+      .def(
           "predict",
           [](const Model& model, const DatasetAsRead& data,
              const std::optional<std::vector<std::string>>& labels) {

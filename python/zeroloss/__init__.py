@@ -35,6 +35,7 @@ from ._core import (
 from ._core import version as __version__
 from .api.certify import certify
 from .api.data import read_dataset
+from .api.describe import Description, describe
 from .api.fit import fit
 from .api.memorize import memorize
 from .api.predict import Prediction, load, predict
@@ -48,6 +49,7 @@ __all__ = [
     "CertifyResult",
     "DataError",
     "Dataset",
+    "Description",
     "FitResult",
     "MemorizeResult",
     "Memorizer",
@@ -59,6 +61,7 @@ __all__ = [
     "__version__",
     "blas_info",
     "certify",
+    "describe",
     "fit",
     "kernel",
     "linear",

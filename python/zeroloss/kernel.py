@@ -7,7 +7,9 @@ import numpy.typing as npt
 
 from . import _core
 from ._core import Activation, Dual, Gram, Kernel, LambdaMin
+from .api import frames
 from .api.arrays import points
+from .api.data import read_dataset
 from .api.progress import Show, shown
 
 __all__ = ["Activation", "Dual", "Gram", "Kernel", "LambdaMin", "activation", "activation_names", "cross_gram",
@@ -70,12 +72,18 @@ def power(r: int) -> Kernel:
     return _core.power(r)
 
 
+def _points(function: str, X: npt.ArrayLike, name: str = "X") -> npt.NDArray[np.float64]:
+    """An array as it is; the columns of a data frame as certify has them."""
+    return read_dataset(X, target="none").points if frames.is_frame(X) else points(function, X, name)
+
+
 def unit_rows(X: npt.ArrayLike, *, center: bool = False) -> npt.NDArray[np.float64]:
     """The points divided by their lengths, as the command does it; DataError names zero rows.
 
-    With ``center`` the mean point is subtracted first.
+    With ``center`` the mean point is subtracted first. The columns of a data frame are those of its csv: categories
+    as indicators, one scale, a constant.
     """
-    return _core.unit_rows(points("unit_rows", X), center)
+    return _core.unit_rows(_points("unit_rows", X), center)
 
 
 def _kernel(kernel: AnyKernel) -> Kernel:
@@ -96,7 +104,8 @@ def gram(
 
     Parameters
     ----------
-    X : array, n x d
+    X : array, n x d, or data frame
+        The columns of a frame are those of its csv: categories as indicators, one scale, a constant.
     kernel : Kernel or str
         The name of an activation stands for its Sigma.
     center, normalize : bool
@@ -116,16 +125,22 @@ def gram(
         Points that cannot be used; a matrix that does not fit into memory; Ctrl-C.
     """
     with shown(progress) as report:
-        return _core.gram(points("gram", X), _kernel(kernel), center, normalize, report)
+        return _core.gram(_points("gram", X), _kernel(kernel), center, normalize, report)
 
 
 def cross_gram(
     X: npt.ArrayLike, Z: npt.ArrayLike, kernel: AnyKernel = "relu", *, normalize: bool = True, progress: Show = False
 ) -> npt.NDArray[np.float64]:
-    """k(<x_i, z_j>) for the rows of X (n x d) and Z (m x d): n x m. Parameters as for :func:`gram`."""
+    """k(<x_i, z_j>) for the rows of X (n x d) and Z (m x d): n x m. Parameters as for :func:`gram`.
+
+    Of two data frames the columns of Z become numbers as those of X do.
+    """
     name = "cross_gram"
+    if frames.is_frame(X) and frames.is_frame(Z):
+        read = read_dataset(X, target="none")
+        X, Z = read.points, _core.table_like(read, frames.frame(Z), "Z").points
     with shown(progress) as report:
-        return _core.cross_gram(points(name, X), points(name, Z, "Z"), _kernel(kernel), normalize, report)
+        return _core.cross_gram(_points(name, X), _points(name, Z, "Z"), _kernel(kernel), normalize, report)
 
 
 def lambda_min(
@@ -145,4 +160,4 @@ def lambda_min(
         rounding included. ``lowest`` has the computed value and its vector. A user's activation is never verified.
     """
     with shown(progress) as report:
-        return _core.lambda_min(points("lambda_min", X), _kernel(kernel), center, normalize, report)
+        return _core.lambda_min(_points("lambda_min", X), _kernel(kernel), center, normalize, report)

@@ -132,6 +132,21 @@ Bytes gzip_bytes(const std::string& name, std::string_view gzip) {
   return {name, open, std::nullopt};
 }
 
+Bytes memory_bytes(const std::string& name, std::string content) {
+  const auto kept = std::make_shared<const std::string>(std::move(content));
+  if (kept->starts_with("\x1f\x8b"))
+    return {name, [kept, open = gzip_bytes(name, *kept).open] { return open(); }, std::nullopt};
+  const auto open = [kept] {
+    return ByteReader([kept, at = std::size_t{0}](void* to, std::size_t count) mutable {
+      const std::size_t part = std::min(count, kept->size() - at);
+      std::memcpy(to, kept->data() + at, part);
+      at += part;
+      return part;
+    });
+  };
+  return {name, open, kept->size()};
+}
+
 std::string digest_of(const std::vector<std::string>& paths) {
   if (paths.size() == 1) return sha256_file(paths.front());
   Sha256 digest;

@@ -41,6 +41,9 @@ struct Bytes {
 /// reading throws DataError when the gzip data is cut short or damaged.
 Bytes file_bytes(const std::string& path);
 
+/// What is in memory, gunzipped if it is gzip.
+Bytes memory_bytes(const std::string& name, std::string content);
+
 /// gzip data in memory, which must outlive the result.
 Bytes gzip_bytes(const std::string& name, std::string_view gzip);
 

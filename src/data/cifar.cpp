@@ -47,9 +47,11 @@ int Cifar::label(const std::string& file, Index i, const unsigned char* labels) 
 
 std::optional<Cifar> find_cifar(const std::string& path, const std::string& split) {
   for (const fs::path& folder : {fs::path(path), fs::path(path) / "cifar-10-batches-bin"}) {
-    if (!fs::exists(folder / "data_batch_1.bin")) continue;
+    const bool test = split == "test";
+    if (!fs::exists(folder / "data_batch_1.bin") && !(test && fs::exists(folder / "test_batch.bin")))
+      continue;
     Cifar cifar;
-    if (split == "test") {
+    if (test) {
       cifar.files = {folder / "test_batch.bin"};
     } else {
       cifar.files = {folder / "data_batch_1.bin"};
@@ -64,6 +66,12 @@ std::optional<Cifar> find_cifar(const std::string& path, const std::string& spli
     if (fs::exists(folder / "train.bin") && fs::exists(folder / "test.bin"))
       return Cifar{{folder / (split + ".bin")}, class_names(folder / "fine_label_names.txt", 100), 2, 100};
   return std::nullopt;
+}
+
+Cifar cifar_batch(const std::string& file) {
+  Cifar cifar{.files = {file}};
+  cifar.class_names = class_names(fs::path(file).parent_path() / "batches.meta.txt", cifar.classes);
+  return cifar;
 }
 
 }  // namespace zeroloss::internal

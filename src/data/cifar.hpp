@@ -30,4 +30,7 @@ struct Cifar {
 /// there. `split` is train or test. DataError for a wrong file of class names.
 std::optional<Cifar> find_cifar(const std::string& path, const std::string& split);
 
+/// One file of CIFAR-10, with the class names beside it.
+Cifar cifar_batch(const std::string& file);
+
 }  // namespace zeroloss::internal

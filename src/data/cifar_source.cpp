@@ -36,13 +36,31 @@ Source read_cifar(const Cifar& cifar) {
   return source;
 }
 
+/// CIFAR-10's test file alone is all there is, whatever the split.
+std::optional<Cifar> found(const std::string& path, const std::string& split) {
+  auto cifar = find_cifar(path, split);
+  return cifar ? cifar : find_cifar(path, "test");
+}
+
 }  // namespace
 
+SourceKind cifar_batch() {
+  return {SourceKind::Is::file, "", "",
+          [](const Asked& asked) {
+            return asked.start == nullptr &&
+                   asked.ends_in(
+                       "data_batch_1.bin data_batch_2.bin data_batch_3.bin data_batch_4.bin "
+                       "data_batch_5.bin test_batch.bin");
+          },
+          [](const std::string& path, const ReadOptions&) { return read_cifar(cifar_batch(path)); }};
+}
+
 SourceKind cifar() {
-  return {SourceKind::Is::folder, "CIFAR", "data_batch_1.bin (CIFAR-10), train.bin and test.bin (CIFAR-100)",
-          [](const Asked& asked) { return find_cifar(asked.text, asked.split).has_value(); },
+  return {SourceKind::Is::folder, "CIFAR",
+          "data_batch_1.bin or test_batch.bin (CIFAR-10), train.bin and test.bin (CIFAR-100)",
+          [](const Asked& asked) { return found(asked.text, asked.split).has_value(); },
           [](const std::string& path, const ReadOptions& options) {
-            return read_cifar(*find_cifar(path, options.split));
+            return read_cifar(*found(path, options.split));
           }};
 }
 

@@ -4,20 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <cmath>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "core/choices.hpp"
 #include "data/cells.hpp"
+#include "data/first_line.hpp"
 #include "data/source_kind.hpp"
 #include "data/table_source.hpp"
+#include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 
-namespace zeroloss::internal {
+namespace zeroloss {
+namespace internal {
 namespace {
 
 /// The separator that occurs most in the first line, outside quotes.
@@ -35,11 +36,14 @@ char separator(std::string_view line) {
 /// Collects what libcsv finds. `line` is where the current record starts.
 class Records {
  public:
-  explicit Records(std::string name) { table_.name = std::move(name); }
+  Records(std::string name, std::optional<bool> header, bool may_count)
+      : header_(header), may_count_(may_count && !header) {
+    table_.name = std::move(name);
+  }
 
   void field(std::string_view text) { fields_.emplace_back(trimmed(text)); }
 
-  /// The first record waits for the second: whether it is a header shows only beside it.
+  /// The first record waits for the second: what it is shows only beside it.
   void end_record() {
     if (first_.empty()) {
       first_ = std::move(fields_);
@@ -52,8 +56,16 @@ class Records {
   }
 
   void end_file() {
-    if (!first_.empty() && table_.columns.empty()) begin();
+    if (first_.empty()) return;
+    if (table_.columns.empty()) begin();
+    if (counts_)
+      use_counts(*counts_, table_);
+    else if (!header_ && !table_.header && names_texts(first_, table_))
+      take_names(table_);
   }
+
+  /// Whether the first line, taken for counts of what follows, was none.
+  bool miscounted() const { return counts_ && counts_->n != table_.n(); }
 
   DataTable table() && {
     if (table_.columns.empty()) throw DataError(table_.name + ": is empty; expected a table");
@@ -69,26 +81,26 @@ class Records {
   void add(const std::vector<std::string>& fields, std::size_t at);
 
   DataTable table_;
+  std::optional<bool> header_;
+  bool may_count_;
+  std::optional<Counts> counts_;
   std::vector<std::string> fields_, first_;
   std::size_t first_line_ = 0;
 };
 
-// A header is a first record with text where the second has a number, or, where it stands alone, with any
-// text: so the first record of a file without a header is not lost because its class is a word.
 void Records::begin() {
-  const auto text = [](const std::string& field) { return !number_of(field) && !is_missing(field); };
-  const bool alone = fields_.empty();
-  for (std::size_t j = 0; j < first_.size(); ++j)
-    table_.header |= text(first_[j]) && (alone || j >= fields_.size() || !text(fields_[j]));
-  for (std::size_t j = 0; j < first_.size(); ++j)
+  if (may_count_) counts_ = counts_in(first_, fields_);
+  table_.header = header_ ? *header_ : !counts_ && names_columns(first_, fields_);
+  for (std::size_t j = 0; j < (counts_ ? fields_ : first_).size(); ++j)
     table_.columns.push_back({.name = table_.header ? first_[j] : "", .place = static_cast<Index>(j)});
-  if (!table_.header) add(first_, first_line_);
+  if (!table_.header && !counts_) add(first_, first_line_);
 }
 
 void Records::add(const std::vector<std::string>& fields, std::size_t at) {
   if (fields.size() != table_.columns.size())
-    throw DataError(fmt::format("{}: line {}: found {} fields, expected {} as in the first line", table_.name,
-                                at, fields.size(), table_.columns.size()));
+    throw DataError(fmt::format("{}: line {}: found {} fields, expected {} as {}", table_.name, at,
+                                fields.size(), table_.columns.size(),
+                                counts_ ? "the first line says" : "in the first line"));
   for (std::size_t j = 0; j < fields.size(); ++j) table_.columns[j].cells.add(fields[j]);
   table_.lines.push_back(static_cast<Index>(at));
 }
@@ -112,14 +124,11 @@ void on_record(int, void* records) {
   guarded(records, [](Records& to) { to.end_record(); });
 }
 
-}  // namespace
-
-DataTable read_csv(const Bytes& bytes) {
+/// Finds records; returns the separator.
+char parse(const Bytes& bytes, std::optional<char> separates, Records& records) {
   csv_parser parser;
   if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw BackendError("libcsv: csv_init failed");
   const std::unique_ptr<csv_parser, decltype(&csv_free)> cleanup(&parser, csv_free);
-  Records records(bytes.name);
-  char separates = ',';
   const auto check = [&](bool parsed) {
     if (records.failure) std::rethrow_exception(records.failure);
     if (parsed) return;
@@ -132,16 +141,16 @@ DataTable read_csv(const Bytes& bytes) {
   ByteReader reader = bytes.open();
   std::string text;
   bool in_quotes = false;  // whether a quoted field goes on over the end of the line
-  bool separator_known = false;
+  bool begun = false;
   for (std::size_t line = 1; reader.line(text); ++line) {
     std::string_view rest = text;
     if (line == 1 && rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
     if (line == 1 && (rest.starts_with("\xFF\xFE") || rest.starts_with("\xFE\xFF")))
       throw DataError(bytes.name + ": is UTF-16 text; expected UTF-8");
-    if (!separator_known && !trimmed(rest).empty()) {
-      separates = separator(rest);
-      csv_set_delim(&parser, static_cast<unsigned char>(separates));
-      separator_known = true;
+    if (!begun && !trimmed(rest).empty()) {
+      if (!separates) separates = separator(rest);
+      csv_set_delim(&parser, static_cast<unsigned char>(*separates));
+      begun = true;
     }
     if (!in_quotes) records.line = line;
     if (std::ranges::count(rest, '"') % 2 != 0) in_quotes = !in_quotes;
@@ -149,9 +158,22 @@ DataTable read_csv(const Bytes& bytes) {
   }
   check(csv_fini(&parser, on_field, on_record, &records) == 0);
   records.end_file();
-  DataTable table = std::move(records).table();
-  read_cells(table, separates == ',');
-  return table;
+  return separates.value_or(',');
+}
+
+}  // namespace
+
+DataTable read_csv(const Bytes& bytes, const CsvForm& form) {
+  const auto read = [&](bool may_count) -> std::optional<DataTable> {
+    Records records(bytes.name, form.header, may_count);
+    const char separates = parse(bytes, form.separator, records);
+    if (records.miscounted()) return {};
+    DataTable table = std::move(records).table();
+    read_cells(table, separates == ',');
+    return table;
+  };
+  auto table = read(true);
+  return table ? std::move(*table) : *read(false);
 }
 
 SourceKind csv() {
@@ -159,7 +181,7 @@ SourceKind csv() {
           "csv, csv.gz",
           "",
           [](const Asked& asked) {
-            return asked.start == nullptr ? asked.ends_in(".csv .csv.gz .tsv .tsv.gz")
+            return asked.start == nullptr ? asked.ends_in(".csv .csv.gz .tsv .tsv.gz .data .data.gz")
                                           : asked.start->find('\0') == std::string::npos;
           },
           [](const std::string& path, const ReadOptions& options) {
@@ -168,4 +190,17 @@ SourceKind csv() {
           true};
 }
 
-}  // namespace zeroloss::internal
+}  // namespace internal
+
+Source open_csv(std::string name, std::string csv, std::optional<bool> header, const ReadOptions& options) {
+  check_choices("read_dataset", options);
+  const std::string digest = sha256(csv);
+  CsvForm form{.header = header};
+  if (header) form.separator = ',';
+  Source source = source_of(read_csv(memory_bytes(name, std::move(csv)), form), options);
+  source.name = std::move(name);
+  source.digest = digest;
+  return source;
+}
+
+}  // namespace zeroloss

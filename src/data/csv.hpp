@@ -1,11 +1,18 @@
 #pragma once
+#include <optional>
+
 #include "data/bytes.hpp"
 #include "zeroloss/data/table.hpp"
 
 namespace zeroloss::internal {
 
-/// A table of text: RFC 4180 with the separator that is most frequent in the first line. Throws DataError
-/// naming the line.
-DataTable read_csv(const Bytes& bytes);
+/// What is known of a csv before it is read.
+struct CsvForm {
+  std::optional<bool> header{};     ///< whether its first record is names; nothing: told from the cells
+  std::optional<char> separator{};  ///< nothing: the most frequent one in the first line
+};
+
+/// A table of text, RFC 4180. Throws DataError naming the line.
+DataTable read_csv(const Bytes& bytes, const CsvForm& form = {});
 
 }  // namespace zeroloss::internal

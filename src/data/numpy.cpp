@@ -189,33 +189,61 @@ void append_utf8(std::string& text, std::uint32_t code) {
   }
 }
 
-void set_targets(Source& source, const Array& array) {
+/// The texts of an array of text, each `d` characters long at most.
+std::vector<std::string> texts_of(const Array& array) {
+  const std::vector<double> codes = read_all(array.block);
+  const Index width = array.block.d;
+  std::vector<std::string> texts(static_cast<std::size_t>(array.block.n));
+  for (std::size_t at = 0; at < codes.size(); ++at) {
+    std::string& text = texts[at / static_cast<std::size_t>(width)];
+    if (const auto code = static_cast<std::uint32_t>(codes[at]); code != 0) {
+      if (array.kind == 'U')
+        append_utf8(text, code);
+      else
+        text += static_cast<char>(code);
+    }
+  }
+  return texts;
+}
+
+/// Integers of 64 bits with all their digits, from their halves.
+std::vector<std::string> digits_of(const Array& array) {
+  Block halves = array.block;
+  halves.element = {Element::Kind::unsigned_integer, 4, array.block.element.big_endian};
+  halves.d *= 2;
+  const std::vector<double> words = read_all(halves);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < words.size(); i += 2) {
+    const std::size_t high = array.block.element.big_endian ? i : i + 1;
+    const std::uint64_t bits =
+        static_cast<std::uint64_t>(words[high]) << 32 | static_cast<std::uint64_t>(words[2 * i + 1 - high]);
+    texts.push_back(array.kind == 'i' ? fmt::format("{}", static_cast<std::int64_t>(bits))
+                                      : fmt::format("{}", bits));
+  }
+  return texts;
+}
+
+void set_targets(Source& source, const std::string& called, const Array& array, const std::string& task) {
   const std::string& name = array.block.bytes.name;
   const bool column = array.shape.size() == 2 && array.shape[1] == 1;
   if (array.shape.size() != 1 && !column)
-    throw DataError(fmt::format("{}: y must be 1-d; found shape {}", name, array.shape_text()));
+    throw DataError(fmt::format("{}: {} must be 1-d; found shape {}", name, called, array.shape_text()));
   if (array.block.n != source.n)
-    throw DataError(fmt::format("{}: y has {} values, but X has {} points", name, array.block.n, source.n));
+    throw DataError(
+        fmt::format("{}: {} has {} values, but there are {} points", name, called, array.block.n, source.n));
   array.block.check_size();
-  const std::vector<double> numbers = read_all(array.block);
-  source.target_name = "array 'y'";
-  if (array.kind != 'U' && array.kind != 'S') {
-    source.numbers = numbers;
+  source.target_name = fmt::format("array '{}'", called);
+  if (array.kind == 'U' || array.kind == 'S') {
+    source.texts = texts_of(array);
     return;
   }
-  const Index width = array.block.d;
-  for (Index i = 0; i < source.n; ++i) {
-    std::string text;
-    for (Index j = 0; j < width; ++j)
-      if (const auto code = static_cast<std::uint32_t>(numbers[static_cast<std::size_t>(i * width + j)]);
-          code != 0) {
-        if (array.kind == 'U')
-          append_utf8(text, code);
-        else
-          text += static_cast<char>(code);
-      }
-    source.texts.push_back(std::move(text));
-  }
+  source.numbers = read_all(array.block);
+  // Integers beyond 2^53 are names: as doubles some of them are the same.
+  if (task == "regression" || (array.kind != 'i' && array.kind != 'u') ||
+      std::ranges::none_of(source.numbers, [](double y) { return std::abs(y) >= 0x1p53; }))
+    return;
+  source.numbers.clear();
+  source.texts = digits_of(array);
 }
 
 using Archive = std::shared_ptr<zip_t>;
@@ -293,23 +321,54 @@ RowMatrix matrix_of(const Array& array) {
   return values;
 }
 
-Source read_npz(const std::string& path) {
-  const NamedArrays arrays = arrays_of(path);
-  const auto find = [&](const auto& matches) {
-    const auto found = std::ranges::find_if(arrays, matches);
+/// What arrays of points and those of their targets are called.
+constexpr std::pair<std::string_view, std::string_view> kPairs[] = {
+    {"X", "y"},         {"x", "y"},        {"X_train", "y_train"}, {"x_train", "y_train"}, {"data", "target"},
+    {"data", "labels"}, {"data", "label"}, {"X_test", "y_test"},   {"x_test", "y_test"}};
+
+struct NamedPair {
+  const NamedArrays::value_type* points = nullptr;
+  const NamedArrays::value_type* targets = nullptr;
+};
+
+/// The arrays that are meant; `target` names one, or is empty.
+NamedPair pair_of(const std::string& path, const NamedArrays& arrays, const std::string& target) {
+  const auto called = [&](std::string_view name) {
+    const auto found = std::ranges::find(arrays, name, &NamedArrays::value_type::first);
     return found == arrays.end() ? nullptr : &*found;
   };
-  const auto is_table = [](const auto& entry) {
-    return entry.second.shape.size() == 2 && entry.first != "y";
+  NamedPair pair;
+  if (!target.empty() && (pair.targets = called(target)) == nullptr)
+    throw DataError(
+        fmt::format("{}: no array '{}'; found {}", path, excerpt(target), excerpt(listed(arrays))));
+  for (const auto& [points, targets] : kPairs)
+    if (pair.points == nullptr && (target.empty() ? called(targets) != nullptr : targets == target))
+      if ((pair.points = called(points)) != nullptr) pair.targets = called(targets);
+  if (pair.points == nullptr && target.starts_with("y_")) pair.points = called("X" + target.substr(1));
+  if (pair.points == nullptr) pair.points = called("X");
+  if (pair.points != nullptr) return pair;
+  const auto is_table = [&](const auto& entry) {
+    return entry.second.shape.size() == 2 && &entry != pair.targets && entry.first != "y";
   };
-  const auto* X = find([](const auto& entry) { return entry.first == "X"; });
-  if (X == nullptr && std::ranges::count_if(arrays, is_table) == 1) X = find(is_table);
-  if (X == nullptr)
+  if (std::ranges::count_if(arrays, is_table) != 1)
     throw DataError(
         fmt::format("{}: no array 'X' and not exactly one 2-d array; found {}", path, listed(arrays)));
-  Source source = points_of(X->second);
-  if (const auto* y = find([](const auto& entry) { return entry.first == "y"; }))
-    set_targets(source, y->second);
+  pair.points = &*std::ranges::find_if(arrays, is_table);
+  return pair;
+}
+
+Source read_npz(const std::string& path, const ReadOptions& options) {
+  const NamedArrays arrays = arrays_of(path);
+  const bool labelled = options.target != "none";
+  const auto [points, targets] = pair_of(path, arrays, labelled ? options.target : "");
+  Source source = points_of(points->second);
+  if (targets != nullptr && labelled) set_targets(source, targets->first, targets->second, options.task);
+  std::vector<std::string> left_out;
+  for (const auto& entry : arrays)
+    if (&entry != points && (&entry != targets || !labelled)) left_out.push_back(entry.first);
+  if (!left_out.empty())
+    source.remarks.push_back(
+        fmt::format("left out: {} {}", left_out.size() == 1 ? "array" : "arrays", excerpt(left_out)));
   return source;
 }
 
@@ -327,11 +386,14 @@ SourceKind npy() {
 }
 
 SourceKind npz() {
-  return {SourceKind::Is::file, "npz", "",
+  return {SourceKind::Is::file,
+          "npz",
+          "",
           [](const Asked& asked) {
             return asked.start == nullptr ? asked.ends_in(".npz") : asked.start->starts_with("PK\x03\x04");
           },
-          [](const std::string& path, const ReadOptions&) { return read_npz(path); }};
+          read_npz,
+          true};
 }
 
 }  // namespace internal

@@ -227,7 +227,8 @@ Dataset select(const Source& source, const ReadOptions& options, const Encoding*
   data.target_name = source.target_name;
   Choice choice = used_of(source, options, encoding);
   data.encoding = choice.encoding;
-  data.remarks = std::move(choice.remarks);
+  data.remarks = source.remarks;
+  data.remarks.insert(data.remarks.end(), choice.remarks.begin(), choice.remarks.end());
   const std::vector<Index> used = std::move(choice.records);
   check_finite(source, used);
   data.task = task_of(source, used, options);
@@ -259,7 +260,7 @@ Dataset select(const Source& source, const ReadOptions& options, const Encoding*
                  fmt::format("{}: {} points of {} numbers", source.name, n, d), "keep fewer points with n");
   if (source.table) {
     data.X = encode(*source.table, data.encoding, records);
-    if (source.table->header || !data.remarks.empty()) data.feature_names = data.encoding.features();
+    if (source.table->header || !choice.remarks.empty()) data.feature_names = data.encoding.features();
     if (choice.id)
       for (const Index i : records)
         data.ids.emplace_back(source.table->columns[static_cast<std::size_t>(*choice.id)].cells[i]);

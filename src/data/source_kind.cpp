@@ -20,7 +20,8 @@
 namespace zeroloss {
 namespace internal {
 
-SourceKind digits(), sphere(), csv(), npy(), npz(), idx(), cifar(), mnist(), image_folder();
+SourceKind digits(), sphere(), stream(), csv(), unread(), npy(), npz(), idx(), cifar_batch(), cifar(),
+    mnist(), image_folder();
 SourceKind downloaded(const KnownSet& set);
 
 }  // namespace internal
@@ -33,8 +34,8 @@ using Is = SourceKind::Is;
 /// Of files whose name says nothing, csv takes any text: it is asked last.
 const std::vector<SourceKind>& kinds() {
   static const std::vector<SourceKind> all = [] {
-    std::vector<SourceKind> rows{digits(), sphere(), csv(),   npy(),         npz(),
-                                 idx(),    cifar(),  mnist(), image_folder()};
+    std::vector<SourceKind> rows{digits(), sphere(), stream(),      csv(),   unread(), npy(),
+                                 npz(),    idx(),    cifar_batch(), cifar(), mnist(),  image_folder()};
     for (const KnownSet& set : known_sets()) rows.push_back(downloaded(set));
     return rows;
   }();
@@ -59,7 +60,8 @@ const SourceKind* named(const std::string& text) {
 /// What the rows of a kind say, with `last` before the last one.
 std::string listed(Is is, std::string SourceKind::*words, const char* last) {
   std::vector<std::string> said;
-  for (const SourceKind& kind : all(is)) said.push_back(kind.*words);
+  for (const SourceKind& kind : all(is))
+    if (!(kind.*words).empty()) said.push_back(kind.*words);
   const std::string end = said.back();
   said.pop_back();
   return fmt::format("{}{}{}", fmt::join(said, ", "), last, end);
@@ -79,20 +81,21 @@ const SourceKind& file_kind(const std::string& path, const std::string& split) {
 
 void check_no_column(const std::string& source, const ReadOptions& options) {
   if (options.target.empty() || options.target == "none") return;
-  throw std::invalid_argument(
-      fmt::format("read_dataset: target '{}' names a csv column, but {} is not a csv file",
-                  excerpt(options.target), source));
+  throw std::invalid_argument(fmt::format(
+      "read_dataset: target '{}' names a column of a csv or an array of an npz, but {} is neither",
+      excerpt(options.target), source));
 }
 
 Source open(const std::string& text, const ReadOptions& options) {
   const SourceKind* kind = named(text);
+  if (kind == nullptr) kind = find({Is::stream}, {text, options.split});
   if (kind == nullptr && fs::is_regular_file(text)) kind = &file_kind(text, options.split);
   if (kind == nullptr || !kind->columns) check_no_column(text, options);
   if (kind == nullptr && fs::is_directory(text)) return open_folder(text, options);
   if (kind == nullptr)
     throw DataError(fmt::format("'{}': no such file or folder, and not a known name; known are {}", text,
                                 fmt::join(known_names(), ", ")));
-  if (options.split == "test" && kind->is == Is::file)
+  if (options.split == "test" && (kind->is == Is::file || kind->is == Is::stream))
     throw DataError(text + ": has no test split; only folders and named sets have");
   if (options.split == "test" && kind->is == Is::generator)
     throw DataError(text + ": has no test split; use another seed");

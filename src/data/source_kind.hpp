@@ -19,7 +19,7 @@ struct Asked {
 
 /// A kind of source. Each stands in a .cpp of its own, as a function in the list of source_kind.cpp.
 struct SourceKind {
-  enum class Is { name, generator, file, folder };
+  enum class Is { name, generator, stream, file, folder };
   Is is;
   std::string called;  ///< in messages: "npy", "MNIST"; the whole form of a generator's text
   /// Of a name that is part of the library: what it is; empty for the sets to download, whose table says it.

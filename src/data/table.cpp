@@ -293,7 +293,7 @@ std::vector<const Column*> find_inputs(const DataTable& table, const Encoding& e
     const Column* at = nullptr;
     if (table.header && !input.name.empty()) {
       for (const Column& column : table.columns)
-        if (column.name == input.name) at = &column;
+        if (column.name == input.name && (at == nullptr || column.place == input.place)) at = &column;
     } else if (input.place < std::ssize(table.columns)) {
       at = &table.columns[to_size(input.place)];
     }

@@ -65,6 +65,7 @@ Source source_of(DataTable table, const ReadOptions& options) {
   if (source.target)
     set_targets(source, table.columns[static_cast<std::size_t>(*source.target)], options.task);
   source.d = static_cast<Index>(table.columns.size()) - (source.target ? 1 : 0);
+  source.remarks = table.remarks;
   source.table = std::make_shared<const DataTable>(std::move(table));
   source.standardize = "yes";
   source.bias = 1;

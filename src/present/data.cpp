@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/json.hpp"
 #include "present/common.hpp"
@@ -22,6 +23,58 @@ std::string some(const std::vector<Index>& values) {
   return static_cast<std::size_t>(shown) == values.size()
              ? list
              : fmt::format("{}, ... ({} in all)", list, values.size());
+}
+
+/// A whole number without an exponent.
+std::string plain(double x) {
+  return x == std::floor(x) && std::abs(x) < 1e9 ? with_commas(static_cast<long long>(x)) : short_number(x);
+}
+
+std::string values_of(const ColumnFacts& column) {
+  if (!column.frequent.empty()) {
+    std::vector<std::string> shown;
+    for (const auto& [cell, times] : column.frequent)
+      shown.push_back(fmt::format("{} {}", excerpt(cell), with_commas(times)));
+    return fmt::format("{}{}", fmt::join(shown, ", "), std::ssize(shown) < column.distinct ? ", .." : "");
+  }
+  if (column.distinct == 0) return "";
+  const bool number = column.is == CellKind::number;
+  const std::string least = number ? plain(column.least) : excerpt(column.least_cell);
+  return column.distinct == 1 ? least
+                              : fmt::format("{} to {}", least,
+                                            number ? plain(column.greatest) : excerpt(column.greatest_cell));
+}
+
+bool is_proposed(const TableFacts& table, const ColumnFacts& column) {
+  return table.proposed && &column == &table.columns.back();
+}
+
+std::string columns_text(const TableFacts& facts) {
+  Table table({"column", "name", "type", "missing", "distinct", "values", "role"});
+  for (const ColumnFacts& c : facts.columns)
+    table.add({fmt::format("{}", c.place), excerpt(c.name), name(c.is), with_commas(c.missing),
+               with_commas(c.distinct), values_of(c),
+               name(c.role) + (is_proposed(facts, c) ? "; target?" : "")});
+  return table.text();
+}
+
+Json columns_json(const TableFacts& facts) {
+  Json columns = Json::array();
+  for (const ColumnFacts& c : facts.columns) {
+    Json range, frequent;
+    if (c.distinct > 0 && c.is == CellKind::date) range = {c.least_cell, c.greatest_cell};
+    if (c.distinct > 0 && c.is != CellKind::date && c.frequent.empty()) range = {c.least, c.greatest};
+    for (const auto& [cell, times] : c.frequent) frequent.push_back({{"value", cell}, {"records", times}});
+    columns.push_back({{"column", c.place},
+                       {"name", told(c.name)},
+                       {"type", name(c.is)},
+                       {"missing", c.missing},
+                       {"distinct", c.distinct},
+                       {"range", range},
+                       {"frequent", frequent},
+                       {"role", name(c.role)}});
+  }
+  return columns;
 }
 
 std::string folder_of(const KnownSet& set, const std::string& cache) { return cache + "/" + set.name; }
@@ -63,7 +116,8 @@ std::string known_sets_text(const std::string& cache) {
   return text + fmt::format("Download with: `fetch(NAME)`   (into {})\n", cache);
 }
 
-std::string summary_json(const Dataset& data, const Summary& summary) {
+std::string summary_json(const Dataset& data, const Summary& summary, const std::optional<TableFacts>& table,
+                         const std::string& next) {
   Json classes, targets;
   if (data.task == Task::classification) {
     for (std::size_t k = 0; k < data.class_names.size(); ++k)
@@ -84,11 +138,16 @@ std::string summary_json(const Dataset& data, const Summary& summary) {
                   {"zero_rows", summary.zero_rows},
                   {"duplicates", summary.duplicates},
                   {"conflicts", labelled ? Json(summary.conflicts) : Json()},
+                  {"remarks", data.remarks},
+                  {"columns", table ? columns_json(*table) : Json()},
+                  {"proposed_target", table ? Json(table->proposed) : Json()},
+                  {"next", told(next)},
                   {"digest", data.digest}};
   return json.dump(1);
 }
 
-std::string summary_text(const Dataset& data, const Summary& summary) {
+std::string summary_text(const Dataset& data, const Summary& summary, const std::optional<TableFacts>& table,
+                         const std::string& next) {
   Facts line(18);
   if (data.task != Task::none) line("target", data.target_name);
   if (data.label_treatment != "given") line("labels", data.label_treatment);
@@ -103,14 +162,20 @@ std::string summary_text(const Dataset& data, const Summary& summary) {
                                                                           with_commas(summary.conflicts))
                                                             : ""));
   line("SHA-256", data.digest);
-  const std::string text = fmt::format("{}: {} points, {} features, {}\n\n{}", data.name,
-                                       with_commas(data.n()), with_commas(data.d()),
-                                       data.task == Task::none ? "no targets" : name(data.task), line.text());
-  if (data.task != Task::classification) return text;
-  Table table({"class", "points"});
-  for (std::size_t k = 0; k < data.class_names.size(); ++k)
-    table.add({data.class_names[k], with_commas(summary.class_counts[k])});
-  return text + "\n" + table.text();
+  std::string text =
+      fmt::format("{}: {} points, {} features, {}\n", data.name, with_commas(data.n()), with_commas(data.d()),
+                  data.task == Task::none ? "no targets" : name(data.task));
+  for (const std::string& remark : data.remarks) text += "  " + remark + "\n";
+  if (table) text += "\n" + columns_text(*table);
+  text += "\n" + line.text();
+  if (data.task == Task::classification) {
+    Table classes({"class", "points"});
+    for (std::size_t k = 0; k < data.class_names.size(); ++k)
+      classes.add({data.class_names[k], with_commas(summary.class_counts[k])});
+    text += "\n" + classes.text();
+  }
+  if (!next.empty()) text += "\nnext: " + next + "\n";
+  return text;
 }
 
 std::string fetched_json(const KnownSet& set, const std::string& cache, bool downloaded) {

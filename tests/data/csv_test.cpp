@@ -4,7 +4,7 @@
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/random.hpp"
-#include "zeroloss/data/dataset.hpp"
+#include "zeroloss/data/readers.hpp"
 
 namespace zeroloss {
 namespace {
@@ -195,6 +195,72 @@ TEST_F(Csv, RoundTripsRandomMatrices) {
       }
     EXPECT_EQ(read(text).X, X) << trial;
   }
+}
+
+TEST_F(Csv, AFirstLineMayCountWhatFollows) {
+  using Names = std::vector<std::string>;
+  const Dataset iris = read("4,2,set,versi,virg\n1,2,0\n3,4,1\n5,6,1\n7,8,2\n");
+  EXPECT_EQ(iris.X, (RowMatrix{{1, 2}, {3, 4}, {5, 6}, {7, 8}}));
+  EXPECT_EQ(iris.class_names, (Names{"set", "versi", "virg"}));
+  EXPECT_EQ(iris.y, (Vector{{0, 1, 1, 2}}));
+  EXPECT_EQ(iris.remarks, (Names{"first line: 4 records of 2 features, classes set, versi, virg"}));
+  EXPECT_EQ(read("2,4,b,a,c\n1,2,3,4,1\n3,4,5,6,0\n").class_names, (Names{"a", "b"}))
+      << "as wide as a record";
+  const Dataset plain = read("3,2\n1,2,0.5\n3,4,1.5\n5,6,2.5\n", {.target = "-1"});
+  EXPECT_EQ(plain.y, (Vector{{0.5, 1.5, 2.5}}));
+  EXPECT_EQ(plain.remarks, (Names{"first line: 3 records of 2 features"}));
+  EXPECT_EQ(read("3,1\n1,2\n3,4\n").n(), 3) << "numbers only, and as wide: a record";
+  EXPECT_MESSAGE(DataError, read("5,2,a,b\n1,2,0\n3,4,1\n"), "line 2", "found 3 fields, expected 4");
+  EXPECT_MESSAGE(DataError, read("3,2,a,b\n1,2,0\n3,4\n5,6,0\n"), "line 3",
+                 "expected 3 as the first line says");
+}
+
+TEST_F(Csv, NamesOfTextColumnsAreThoseThatNeverRecur) {
+  std::string records;
+  for (int i = 0; i < 12; ++i)
+    records +=
+        std::string(i % 2 == 0 ? "e" : "p") + "," + "xyz"[i % 3] + ",note" + std::to_string(i / 5) + "\n";
+  using Names = std::vector<std::string>;
+  const Dataset named = read("edible,cap,note\n" + records, {.target = "edible"});
+  EXPECT_EQ(named.n(), 12);
+  EXPECT_EQ(named.class_names, (Names{"e", "p"}));
+  EXPECT_EQ(named.feature_names.front(), "cap = x");
+  EXPECT_EQ(read(records, {.target = "0"}).n(), 12) << "its first cells recur";
+  EXPECT_EQ(read("e,cap,note\n" + records, {.target = "0"}).n(), 13) << "one of them does";
+  EXPECT_EQ(read("edible,cap,cap\n" + records, {.target = "0"}).n(), 13) << "names differ";
+  EXPECT_EQ(read("q,w,v\n" + records + "s,u,t\n", {.target = "0"}).n(), 14) << "others do not recur either";
+  EXPECT_EQ(read("day,kind\n2020-01-01,u\n2020-01-02,v\n", {.target = "kind"}).n(), 2)
+      << "a word above a date";
+  EXPECT_EQ(read("\"1,000\",5\n7,6\n").n(), 2) << "an amount is none";
+}
+
+TEST_F(Csv, DescriptionsAndFilesOfOtherProgramsAreRefusedInWords) {
+  EXPECT_MESSAGE(DataError, read_dataset(write("iris.names", "1. Title\n")), "iris.names", "description",
+                 "iris.data, which is not here");
+  write("iris.data", "1,2,u\n3,4,v\n\n");
+  EXPECT_MESSAGE(DataError, read_dataset(path("iris.names")), "give " + path("iris.data"));
+  EXPECT_EQ(read_dataset(path("iris.data"), {.target = "-1"}).class_names,
+            (std::vector<std::string>{"u", "v"}));
+  EXPECT_MESSAGE(DataError, read_dataset(write("it's.parquet", "PAR1")), "is a Parquet file",
+                 "zeroloss.read_dataset", "python3 -c 'import pandas; pandas.read_parquet(\"",
+                 "it'\\''s.csv");
+  EXPECT_MESSAGE(DataError, read_dataset(write("t.XLSX", "PK\x03\x04"), {.target = "y"}), "a spreadsheet",
+                 "read_excel");
+  EXPECT_MESSAGE(DataError, read_dataset(write("t.feather", "ARROW1")), "an Arrow file", "read_feather");
+}
+
+TEST_F(Csv, IsReadFromMemory) {
+  const std::string text = "a;b,c\n1,2\n3,NA\n";
+  const auto names = [&](std::optional<bool> header) {
+    const ReadOptions options{.target = "none"};
+    return select(open_csv("memory", text, header, options), options).feature_names;
+  };
+  EXPECT_EQ(names(true), (std::vector<std::string>{"a;b", "c", "c is missing"}));
+  EXPECT_EQ(open_csv("memory", text, true, {}).digest, sha256(text));
+  EXPECT_EQ(open_csv("memory", "1,2\n3,4\n", false, {}).n, 2);
+  EXPECT_EQ(open_csv("memory", "1,2\n3,4\n", true, {}).n, 1);
+  EXPECT_EQ(open_csv("memory", "x,y\nu,v\n", false, {}).n, 2);
+  EXPECT_MESSAGE(DataError, open_csv("memory", "", {}, {}), "memory: is empty");
 }
 
 }  // namespace

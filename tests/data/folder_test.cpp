@@ -140,8 +140,8 @@ TEST_F(Folder, SaysWhatIsKnown) {
   write("other/readme", "x");
   EXPECT_MESSAGE(
       DataError, read_dataset(path("other")),
-      "no train files known here; expected data_batch_1.bin (CIFAR-10), train.bin and test.bin "
-      "(CIFAR-100), train-images-idx3-ubyte[.gz] (MNIST) or a folder of jpg, jpeg or png files for "
+      "no train files known here; expected data_batch_1.bin or test_batch.bin (CIFAR-10), train.bin and "
+      "test.bin (CIFAR-100), train-images-idx3-ubyte[.gz] (MNIST) or a folder of jpg, jpeg or png files for "
       "each class");
   EXPECT_MESSAGE(DataError, read_dataset(path("other"), {.split = "test"}), "no test files",
                  " t10k-images-idx3-ubyte[.gz] (MNIST)");
@@ -173,6 +173,24 @@ TEST_F(Folder, ReadsCifar10) {
     EXPECT_EQ(read_dataset(path(folder_name)).class_names, (std::vector<std::string>{"dog", "jay", "zebra"}));
     EXPECT_EQ(read_dataset(path(folder_name)).y, (Vector{{0, 1, 2}}));
   }
+}
+
+TEST_F(Folder, ReadsFilesOfCifar10Alone) {
+  const std::string test = cifar({1, 2, 2}, 1);
+  const std::string file = write("c/test_batch.bin", test);
+  write("c/batches.meta.txt", "zebra\nant\ncat\ndog\nemu\nfox\ngnu\nhen\nibis\njay\n");
+  for (const std::string& source : {file, path("c")}) {
+    const Dataset data = read_dataset(source);
+    EXPECT_EQ(data.n(), 3) << source;
+    EXPECT_EQ(data.X.col(0), (Vector{{200, 201, 202}}));
+    EXPECT_EQ(data.class_names, (std::vector<std::string>{"ant", "cat"}));
+    EXPECT_EQ(data.digest, sha256(test));
+  }
+  EXPECT_EQ(read_dataset(path("c"), {.split = "test"}).n(), 3);
+  EXPECT_EQ(read_dataset(write("other/data_batch_3.bin", test)).class_names,
+            (std::vector<std::string>{"1", "2"}));
+  EXPECT_MESSAGE(DataError, read_dataset(write("short/test_batch.bin", test.substr(1))), "test_batch.bin",
+                 "truncated");
 }
 
 TEST_F(Folder, ReadsCifar100FineLabels) {

@@ -69,7 +69,7 @@ TEST_F(Npy, DescribesItsSource) {
   EXPECT_EQ(data.digest, sha256_file(numpy_file("f8_le.npy")));
   EXPECT_EQ(data.records, (std::vector<Index>{0, 1, 2}));
   EXPECT_MESSAGE(std::invalid_argument, read_dataset(numpy_file("f8_le.npy"), {.target = "a"}), "'a'",
-                 "not a csv");
+                 "column of a csv");
 }
 
 TEST_F(Npy, ReadsOnlyWhatIsWanted) {
@@ -144,6 +144,60 @@ TEST_F(Npy, ReadsArchives) {
   EXPECT_EQ(read_dataset(numpy_file("column_y.npz")).y, (Vector{{0, 1, 0}}));
   EXPECT_EQ(read_dataset(numpy_file("only_table.npz")).X, X);
   EXPECT_EQ(read_dataset(numpy_file("numbers.npz"), {.target = "none"}).task, Task::none);
+}
+
+TEST_F(Npy, FindsPairsOfArrays) {
+  const auto points = [](Index n) { return npy(RowMatrix::Random(n, 2)); };
+  const auto labels = [](const std::string& bytes, std::size_t n) {
+    return header("{'descr': '|u1', 'fortran_order': False, 'shape': (" + std::to_string(n) + ",), }") +
+           bytes;
+  };
+  using Names = std::vector<std::string>;
+  const std::string two("\0\1", 2), three("\1\0\1", 3);
+  for (const auto& [X, y] :
+       {std::pair{"X", "y"}, {"x_train", "y_train"}, {"data", "target"}, {"data", "labels"}}) {
+    archive("t.npz", {{std::string(X) + ".npy", points(2)}, {std::string(y) + ".npy", labels(two, 2)}});
+    const Dataset data = read_dataset(path("t.npz"));
+    EXPECT_EQ(data.y, (Vector{{0, 1}})) << X;
+    EXPECT_EQ(data.target_name, std::string("array '") + y + "'");
+    EXPECT_EQ(data.remarks, Names{}) << y;
+  }
+  archive("t.npz", {{"X_test.npy", points(3)},
+                    {"X_train.npy", points(2)},
+                    {"y_test.npy", labels(three, 3)},
+                    {"y_train.npy", labels(two, 2)},
+                    {"X_val.npy", points(3)},
+                    {"y_val.npy", labels(three, 3)}});
+  EXPECT_EQ(read_dataset(path("t.npz")).n(), 2);
+  EXPECT_EQ(read_dataset(path("t.npz")).remarks, (Names{"left out: arrays X_test, y_test, X_val, y_val"}));
+  for (const char* target : {"y_test", "y_val"}) {
+    const Dataset data = read_dataset(path("t.npz"), {.target = target});
+    EXPECT_EQ(data.y, (Vector{{1, 0, 1}})) << target;
+    EXPECT_EQ(data.d(), 2);
+  }
+  EXPECT_EQ(read_dataset(path("t.npz"), {.target = "none"}).task, Task::none);
+  EXPECT_MESSAGE(DataError, read_dataset(path("t.npz"), {.target = "y"}), "no array 'y'", "X_test (3, 2)");
+  archive("w.npz", {{"X.npy", points(2)}, {"weights.npy", labels(two, 2)}});
+  EXPECT_EQ(read_dataset(path("w.npz")).task, Task::none);
+  EXPECT_EQ(read_dataset(path("w.npz")).remarks, (Names{"left out: array weights"}));
+  EXPECT_EQ(read_dataset(path("w.npz"), {.target = "weights"}).y, (Vector{{0, 1}}));
+}
+
+TEST_F(Npy, BigIntegersAreNames) {
+  const std::int64_t big[] = {9007199254740993, -9007199254740993, 9007199254740992};
+  for (const bool big_endian : {false, true}) {
+    std::string bytes;
+    for (const std::int64_t value : big)
+      for (int k = 0; k < 8; ++k)
+        bytes += static_cast<char>(static_cast<std::uint64_t>(value) >> 8 * (big_endian ? 7 - k : k) & 0xFF);
+    const std::string y = header(std::string("{'descr': '") + (big_endian ? '>' : '<') +
+                                 "i8', 'fortran_order': False, 'shape': (3,), }") +
+                          bytes;
+    archive("t.npz", {{"X.npy", npy(RowMatrix::Random(3, 2))}, {"y.npy", y}});
+    EXPECT_EQ(read_dataset(path("t.npz")).class_names,
+              (std::vector<std::string>{"-9007199254740993", "9007199254740992", "9007199254740993"}));
+    EXPECT_EQ(read_dataset(path("t.npz"), {.task = "regression"}).y(2), 0x1p53);
+  }
 }
 
 TEST_F(Npy, NamesWhatIsWrongWithAnArchive) {

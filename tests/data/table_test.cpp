@@ -156,6 +156,11 @@ TEST_F(Tables, AModelsColumnsAreFoundByName) {
   EXPECT_MESSAGE(DataError, read_encoding("{\"inputs\": 3}"), "columns of a model");
 }
 
+TEST_F(Tables, ColumnsOfOneNameAreToldByTheirPlace) {
+  const Dataset data = read("a,a,b,y\n1,2,3,0.5\n4,5,6,1.5\n");
+  EXPECT_EQ(data.X, (RowMatrix{{1, 2, 3}, {4, 5, 6}}));
+}
+
 TEST_F(Tables, OptionsOfTablesAreErrorsElsewhere) {
   EXPECT_MESSAGE(std::invalid_argument, read_dataset("digits", {.features = "all"}),
                  "`features` is for tables");

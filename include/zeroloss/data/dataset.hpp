@@ -63,7 +63,8 @@ struct SamplePair {
 /// What to read, and what of it to keep.
 struct ReadOptions {
   /// csv: name or 0-based number of the target column, -1 the last; "" = label, target, class or y if
-  /// present; "none" = no target.
+  /// present. npz: the array of targets; "" = y beside X, y_train beside X_train, target or labels beside
+  /// data. "none" = no target.
   std::string target{};
   std::string features{};              ///< csv: "" = all that do not look like identifiers, all, or a list
   std::vector<std::string> drop{};     ///< csv: columns left out
@@ -86,8 +87,8 @@ struct ReadOptions {
 template <Is<ReadOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
   visit(Field{"target",
-              "csv: target column, a name or a 0-based number, -1 the last; none = all columns are features "
-              "[label, target, class or y if there is one]"}
+              "csv: target column, a name or a 0-based number, -1 the last; npz: target array; none = all "
+              "columns are features [label, target, class or y if there is one]"}
             .taking("NAME|INDEX")
             .under("Data"),
         o.target);
@@ -157,9 +158,10 @@ void fields(T& o, const Visitor& visit) {
         o.cache);
 }
 
-/// Reads `source`: a path (csv, csv.gz, npy, npz, idx or MNIST's *-ubyte with or without .gz, a CIFAR binary
-/// folder, a folder of images of one size as in images.hpp: all red numbers 0..255, then green, then blue) or
-/// a name (digits, mnist, cifar10, cifar100, sphere:n=..,d=..[,y=normal|sign|none][,seed=..]).
+/// Reads `source`: a path (csv, csv.gz, npy, npz, idx or MNIST's *-ubyte with or without .gz, a CIFAR-10
+/// file, a CIFAR binary folder, a folder of images of one size as in images.hpp: all red numbers 0..255, then
+/// green, then blue), standard input as - or any pipe (read once, as csv), or a name (digits, mnist, cifar10,
+/// cifar100, sphere:n=..,d=..[,y=normal|sign|none][,seed=..]).
 /// Throws DataError for anything wrong with the data, std::invalid_argument for a wrong option.
 Dataset read_dataset(const std::string& source, const ReadOptions& options = {});
 

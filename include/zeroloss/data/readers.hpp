@@ -27,7 +27,12 @@ struct Source {
   std::optional<Index> target{};             ///< the table's column of targets
   std::string standardize = "no";            ///< what "auto" means
   double bias = 0;                           ///< what is appended if nobody asked
+  std::vector<std::string> remarks{};        ///< what there is to say of how it was read, a line each
 };
+
+/// A table that is in memory as csv. `header`: whether its first record is names; nothing: told from the
+/// cells; if it is known, commas separate. Throws like read_dataset.
+Source open_csv(std::string name, std::string csv, std::optional<bool> header, const ReadOptions& options);
 
 /// Opens what read_dataset reads; select() then decides what is kept. Throws like read_dataset.
 Source open_source(const std::string& source, const ReadOptions& options);

@@ -19,6 +19,12 @@ class Cells {
     bytes_ += text;
     ends_.push_back(bytes_.size());
   }
+  void drop_first() {
+    const std::size_t begin = ends_.front();
+    bytes_.erase(0, begin);
+    ends_.erase(ends_.begin());
+    for (std::size_t& end : ends_) end -= begin;
+  }
   Index size() const { return std::ssize(ends_); }
   std::string_view operator[](Index i) const {
     const auto k = static_cast<std::size_t>(i);
@@ -61,6 +67,7 @@ struct DataTable {
   std::vector<Column> columns;  ///< in the order of the file, all of the same length
   bool header = false;          ///< whether they have names
   std::vector<Index> lines{};   ///< where each record begins in the file, from 1; empty if it has no lines
+  std::vector<std::string> remarks{};  ///< what there is to say of its form, a line each
 
   Index n() const { return columns.empty() ? 0 : columns.front().cells.size(); }
   /// "t.csv: line 7: column 2 ('x')", for messages.

@@ -1,6 +1,8 @@
 #pragma once
+#include <optional>
 #include <string>
 
+#include "zeroloss/data/columns.hpp"
 #include "zeroloss/data/fetch.hpp"
 #include "zeroloss/data/summary.hpp"
 
@@ -11,8 +13,11 @@ namespace zeroloss {
 std::string known_sets_text(const std::string& cache);
 std::string known_sets_json(const std::string& cache);
 
-std::string summary_text(const Dataset& data, const Summary& summary);
-std::string summary_json(const Dataset& data, const Summary& summary);
+/// Of a table with its columns. `next`: the command, or the call, that follows from it.
+std::string summary_text(const Dataset& data, const Summary& summary,
+                         const std::optional<TableFacts>& table = {}, const std::string& next = {});
+std::string summary_json(const Dataset& data, const Summary& summary,
+                         const std::optional<TableFacts>& table = {}, const std::string& next = {});
 
 /// Where a set is now; `downloaded`: it was not there before.
 std::string fetched_text(const KnownSet& set, const std::string& cache, bool downloaded);

@@ -39,8 +39,13 @@ def _missing(value: Any) -> bool:
         return True
 
 
-def targets(function: str, y: npt.ArrayLike, n: int) -> tuple[npt.NDArray[np.float64] | None, list[str]]:
-    """n targets as numbers, or as names of classes. DataError naming the first that is missing."""
+def targets(
+    function: str, y: npt.ArrayLike, n: int, task: str = "auto"
+) -> tuple[npt.NDArray[np.float64] | None, list[str]]:
+    """n targets as numbers, or as names of classes, which integers beyond 2^53 are unless the task is regression.
+
+    DataError naming the first that is missing.
+    """
     array = _plain(function, y, "y")
     if array.shape != (n,):
         raise ValueError(f"{function}: y must be {n} targets; its shape is {array.shape}")
@@ -49,9 +54,14 @@ def targets(function: str, y: npt.ArrayLike, n: int) -> tuple[npt.NDArray[np.flo
             if _missing(value):
                 raise DataError(f"{function}: y[{i}] is {value}; expected a number or the name of a class")
         if array.dtype.kind == "O" and all(isinstance(value, (numbers.Complex, np.bool_)) for value in array):
+            whole = all(isinstance(value, numbers.Integral) for value in array)
+            if whole and task != "regression" and any(abs(int(value)) >= 2**53 for value in array):
+                return None, [str(int(value)) for value in array]
             array = np.array(array.tolist())
     if array.dtype.kind == "c":
         raise TypeError(f"{function}: y must be real numbers or names of classes; its type is {array.dtype}")
+    if array.dtype.kind in "iu" and task != "regression" and max(abs(int(array.min())), abs(int(array.max()))) >= 2**53:
+        return None, [str(value) for value in array.tolist()]
     if array.dtype.kind in "buif":
         return np.ascontiguousarray(array, dtype=np.float64), []
     return None, [str(label) for label in array]

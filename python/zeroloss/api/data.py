@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import Dataset
+from . import frames
 from .arrays import points, targets
 from .options import call, filled
 
@@ -87,13 +88,22 @@ def dataset(
     if isinstance(data, (str, os.PathLike)):
         if y is not None:
             raise TypeError(f"{function}: y goes with an array X; the targets of {os.fspath(data)!r} are its own")
-        subject = repr(os.fspath(data))
-        return model.read_dataset(os.fspath(data), options, made_by(subject)), subject
+        path = os.fspath(data)
+        subject = repr(path)
+        if frames.ending(path):
+            return model.table(frames.read_file(path), options, path, made_by(subject)), subject
+        return model.read_dataset(path, options, made_by(subject)), subject
     for name in ("target", "split"):
-        if name in read:
+        if name in read and (name == "split" or y is not None or not frames.is_frame(data)):
             raise TypeError(f"{function}: {name} goes with a file or a name, not with arrays")
+    if frames.is_frame(data):
+        subject = "X" if y is None else "X, y"
+        if y is not None:
+            data = frames.beside(data, y)
+            options.target = "-1"
+        return model.table(frames.frame(data), options, subject, made_by(subject)), subject
     X = points(function, data)
-    y_numbers, y_texts = (None, []) if y is None else targets(function, y, len(X))
+    y_numbers, y_texts = (None, []) if y is None else targets(function, y, len(X), options.task)
     subject = "X" if y is None else "X, y"
     return model.dataset(X, y_numbers, y_texts, options, subject, made_by(subject)), subject
 
@@ -105,14 +115,17 @@ def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: int = 0, *
     ----------
     data : path, name, array or Dataset
         A csv, csv.gz, npy, npz or idx file, a CIFAR folder; ``digits``, ``mnist``, ``cifar10``, ``cifar100`` or
-        ``sphere:n=..,d=..[,y=normal|sign|none][,seed=..]``; or an array X, n x d.
+        ``sphere:n=..,d=..[,y=normal|sign|none][,seed=..]``; an array X, n x d; or a data frame of pandas, polars or
+        pyarrow, which is read as the csv that it writes. Files .parquet, .feather, .arrow and .xlsx are read by
+        pyarrow, polars, pandas or openpyxl, whichever is there.
     y : array, optional
-        n targets of an array X: numbers, or names of classes. None may be missing (None, NaN, masked).
+        n targets of an array X: numbers, or names of classes. None may be missing (None, NaN, masked). Of a frame X:
+        its last column.
     seed : int
         Of shuffle, d, labels and generated data: 0 <= seed < 2^53.
     **read
-        target (str or int): of a table, the name or 0-based number of the target column, -1 the last; "none" = no
-        targets.
+        target (str or int): of a table, the name or 0-based number of the target column, -1 the last; of an npz file,
+        the array of targets; "none" = no targets.
         features (str or list): of a table, the columns of a point; "all" = even those that look like identifiers.
         drop (list): of a table, columns to leave out.
         id (str or int): of a table, the column that names samples.

@@ -11,6 +11,7 @@ from .. import _core
 from .._core import MemorizeOptions, MemorizeResult
 from .arrays import points
 from .data import Data, Read, dataset, read_options
+from .frames import frame, is_frame
 from .options import call, changed, filled
 from .progress import Show, shown
 
@@ -80,11 +81,14 @@ def memorize(
     columns = None
     if y is not None and np.ndim(y) == 2:
         columns = points("memorize", y, "y")
-        X = points("memorize", data)
         if read:
             raise TypeError("memorize: targets of several columns go with all of X: no other keywords to select points")
         subject = "X, Y"
-        source = _core.dataset(X, None, [], read_options("memorize", {}, seed), subject, "")
+        options_of_X = read_options("memorize", {"target": "none"} if is_frame(data) else {}, seed)
+        if is_frame(data):
+            source = _core.table(frame(data), options_of_X, subject, "")
+        else:
+            source = _core.dataset(points("memorize", data), None, [], options_of_X, subject, "")
     else:
         source, subject = dataset("memorize", data, y, read, seed)
     options = filled("memorize", MemorizeOptions(), given)

@@ -13,6 +13,7 @@ from .. import _core
 from .._core import DataError, Dataset, FitResult, Memorizer, MemorizeResult, Network
 from .arrays import points, targets
 from .data import Data, Read, dataset
+from .frames import is_frame
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -97,7 +98,8 @@ def predict(
     """
     asked = _model(model)
     names_known = asked.task == "classification" and not {"classes", "labels"} & read.keys()
-    if y is not None and names_known and not isinstance(data, (str, os.PathLike, Dataset)):
+    in_place = not isinstance(data, (str, os.PathLike, Dataset)) and not is_frame(data)
+    if y is not None and names_known and in_place:
         # The network knows its classes: that two of them are among the labels is not asked for.
         X = points("predict", data)
         names = _names("predict", y, len(X))

@@ -1,7 +1,8 @@
 """Estimators in scikit-learn's form. They need scikit-learn: ``pip install "zeroloss[sklearn]"``.
 
 Networks see points as unit vectors. Here a point is centred, gets a constant coordinate and is divided by its length,
-so that its distance from the mean still counts; scaling of single features is the business of a pipeline.
+so that its distance from the mean still counts. Scaling of single features is the business of a pipeline, but for data
+frames: their columns become numbers as those of their csv do, categories, missing cells and scales included.
 """
 
 from .memorizer import MemorizingClassifier

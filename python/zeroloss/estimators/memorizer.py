@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..api.memorize import memorize
-from .points import Array, seed_of
+from .points import Array, learned, seed_of, seen
 from .targets import OneVersusRest
 
 
@@ -50,7 +48,7 @@ class MemorizingClassifier(OneVersusRest, BaseEstimator):
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> MemorizingClassifier:
         """Builds the network for points X, n x d, and n labels y. ValueError if it is not right at all of them."""
-        data, labels = validate_data(self, X, y, dtype=np.float64)
+        data, labels = learned(self, X, y, one_scale=False)
         built = memorize(data, self._learn_classes(labels), task="classification", construction=self.construction,
                          hidden=self.hidden, precision=self.precision, margin=self.margin,
                          seed=seed_of(self.random_state))  # fmt: skip
@@ -62,6 +60,6 @@ class MemorizingClassifier(OneVersusRest, BaseEstimator):
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
         """Outputs at points X: their difference for two classes, positive for the second; else one a class."""
-        check_is_fitted(self)
-        outputs = self.network_(validate_data(self, X, dtype=np.float64, reset=False))
+        points = seen(self, X)
+        outputs = self.network_(points)
         return outputs[:, 1] - outputs[:, 0] if len(self.classes_) == 2 else outputs

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from .. import kernel
-from .points import Array, OnSphere
+from .points import Array, OnSphere, learned
 from .ridge import cholesky, leave_one_out
 from .targets import OneVersusRest, real
 
@@ -137,7 +136,7 @@ class NTKRegressor(MultiOutputMixin, RegressorMixin, _NTK):
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> NTKRegressor:
         """Learns from points X, n x d, and n targets or n x c targets y."""
-        data, targets = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        data, targets = learned(self, X, y, multi_output=True, y_numeric=True)
         targets = real(targets)
         self.offset_: Array = targets.mean(axis=0)
         Y = targets - self.offset_
@@ -168,7 +167,7 @@ class NTKClassifier(OneVersusRest, _NTK):
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> NTKClassifier:
         """Learns from points X, n x d, and n labels y."""
-        data, labels = validate_data(self, X, y, dtype=np.float64)
+        data, labels = learned(self, X, y)
         index = self._learn_classes(labels)
         classes = len(self.classes_)
         chosen: Array = np.eye(classes)[index] if classes > 2 else index[:, None].astype(np.float64)

@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
-from .. import kernel
+from .. import _core, kernel
+from ..api import frames
+from ..api.data import read_dataset
 
 Array = npt.NDArray[np.float64]
 
@@ -20,6 +22,32 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def learned(
+    estimator: Any, X: Any, y: Any, *, one_scale: bool = True, multi_output: bool = False, y_numeric: bool = False
+) -> tuple[Array, npt.NDArray[Any]]:
+    """Points and targets to learn from. The columns of a data frame become numbers as those of its csv do, which the
+    estimator keeps: with `one_scale` standardised, but for the mean, which it subtracts itself."""
+    estimator._columns = None
+    if not frames.is_frame(X):
+        return validate_data(estimator, X, y, dtype=np.float64, multi_output=multi_output, y_numeric=y_numeric)  # type: ignore[no-any-return]
+    validate_data(estimator, X, skip_check_array=True)
+    data = read_dataset(X, target="none", standardize="yes" if one_scale else "no", bias=0)
+    estimator._columns = _core.columns_of(data)
+    return check_X_y(data.X * data.scale, y, multi_output=multi_output, y_numeric=y_numeric, estimator=estimator)  # type: ignore[no-any-return]
+
+
+def seen(estimator: Any, X: Any) -> Array:
+    """New points, as `learned` has made numbers of them."""
+    check_is_fitted(estimator)
+    if getattr(estimator, "_columns", None) is None:
+        points: Array = validate_data(estimator, X, dtype=np.float64, reset=False)
+        return points
+    validate_data(estimator, X, skip_check_array=True, reset=False)
+    rows = frames.frame(X) if frames.is_frame(X) else frames.rows(X)
+    data = _core.table_like(estimator._columns, rows, "X")
+    return np.asarray(data.X * data.scale)
 
 
 class OnSphere(BaseEstimator):
@@ -42,5 +70,4 @@ class OnSphere(BaseEstimator):
         return np.column_stack([Z, np.full(len(Z), self.bias_)]) if self.bias_ > 0 else Z
 
     def _new_points(self, X: npt.ArrayLike) -> Array:
-        check_is_fitted(self)
-        return kernel.unit_rows(self._points(validate_data(self, X, dtype=np.float64, reset=False)))
+        return kernel.unit_rows(self._points(seen(self, X)))

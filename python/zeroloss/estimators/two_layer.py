@@ -5,14 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
 
 from ..api.fit import fit as train
-from .points import Array, OnSphere, seed_of
+from .points import Array, OnSphere, learned, seed_of
 from .targets import OneVersusRest, real
 
 
@@ -102,7 +100,7 @@ class Regression(RegressorMixin, TwoLayer):
     """Targets of mean 0 and variance 1, the size of a fresh network's outputs."""
 
     def _learn(self, X: Any, y: Any, **options: Any) -> None:
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        X, y = learned(self, X, y, y_numeric=True)
         y = real(y)
         self.offset_ = float(y.mean())
         self.scale_ = float(y.std()) or 1.0
@@ -134,7 +132,7 @@ class TwoLayerClassifier(OneVersusRest, TwoLayer):
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> TwoLayerClassifier:
         """Trains on points X, n x d, and n labels y."""
-        data, labels = validate_data(self, X, y, dtype=np.float64)
+        data, labels = learned(self, X, y)
         self._train(data, self._learn_classes(labels), "classification", **self._options())
         return self
 

@@ -1,0 +1,118 @@
+"""Data frames, and the files that hold them, as the csv that they are: one meaning for a table, wherever it comes from.
+
+Nothing is imported for it but what made the frame, or what reads the file."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import os
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+
+# What reads a file, the first that is there.
+READERS = {
+    ".parquet": [("pyarrow.parquet", "read_table"), ("polars", "read_parquet"), ("pandas", "read_parquet")],
+    ".feather": [("pyarrow.feather", "read_table"), ("polars", "read_ipc"), ("pandas", "read_feather")],
+    ".arrow": [("pyarrow.feather", "read_table"), ("polars", "read_ipc"), ("pandas", "read_feather")],
+    ".xlsx": [("openpyxl", "load_workbook")],
+}
+
+
+def _maker(data: object) -> str:
+    """pandas, polars or pyarrow; empty of what is no frame of theirs."""
+    for kind in type(data).__mro__:
+        root = kind.__module__.partition(".")[0]
+        if (root in ("pandas", "polars") and kind.__name__ == "DataFrame") or (
+            root == "pyarrow" and kind.__name__ == "Table"
+        ):
+            return root
+    return ""
+
+
+def is_frame(data: object) -> bool:
+    return _maker(data) != ""
+
+
+def _written(rows: Iterable[Sequence[Any]]) -> str:
+    """Cells as Python writes them, all in quotes: no name is mistaken for separators."""
+    text = io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(
+        ["NA" if cell is None else cell for cell in row] for row in rows
+    )
+    return text.getvalue()
+
+
+def frame(data: Any) -> _core.Frame:
+    """A data frame as the library reads it: the csv that its own library writes, missing cells as NA."""
+    maker = _maker(data)
+    if maker == "pandas":
+        named = any(isinstance(name, (str, tuple)) for name in data.columns)
+        plain = data.set_axis([str(name) for name in data.columns], axis=1)
+        return _core.Frame(plain.to_csv(index=False, header=named, na_rep="NA", lineterminator="\n"), named)
+    if maker == "polars":
+        return _core.Frame(data.write_csv(null_value="NA"), True)
+    kept = [name for name in data.column_names if not re.fullmatch(r"__index_level_\d+__", name)]  # pandas's index
+    columns = [data.column(name).to_pylist() for name in kept]
+    return _core.Frame(_written([kept, *zip(*columns)]), True)
+
+
+def rows(array: Any) -> _core.Frame:
+    """An array as a frame without names."""
+    return _core.Frame(_written(np.asarray(array).tolist()), False)
+
+
+def beside(data: Any, y: Any) -> Any:
+    """The frame with one more column at its end, of targets."""
+    maker = _maker(data)
+    names = list(data.column_names if maker == "pyarrow" else data.columns)
+    values = np.asarray(y)
+    if values.shape != (len(data),):
+        raise ValueError(f"y must be {len(data)} targets; its shape is {values.shape}")
+    name = getattr(y, "name", None)
+    name = name if isinstance(name, str) and name else "y"
+    while name in names:
+        name += "_"
+    ours = type(y).__module__.partition(".")[0] == maker
+    if maker == "pandas":
+        return data.assign(**{name: getattr(y, "array", values) if ours else values})
+    if maker == "polars":
+        plain = values.tolist() if values.dtype.kind == "O" else values
+        return data.with_columns((y if ours else importlib.import_module("polars").Series(plain)).alias(name))
+    return data.append_column(name, [values.tolist()])
+
+
+def ending(data: object) -> str:
+    """How the path of a file that READERS read ends; empty of anything else."""
+    if not isinstance(data, (str, os.PathLike)):
+        return ""
+    end = os.path.splitext(os.fspath(data))[1].lower()
+    return end if end in READERS and os.path.isfile(data) else ""
+
+
+def read_file(path: str) -> _core.Frame:
+    """A .parquet, .feather, .arrow or .xlsx file. ImportError, saying what to install, if nothing reads it."""
+    end = ending(path)
+    for module, function in READERS[end]:
+        try:
+            read = getattr(importlib.import_module(module), function)
+            if end != ".xlsx":
+                return frame(read(path))
+            book = read(path, read_only=True, data_only=True)
+            cells = book.worksheets[0].iter_rows(values_only=True)
+            try:
+                return _core.Frame(_written(row for row in cells if any(cell is not None for cell in row)), None)
+            finally:
+                book.close()
+        except ImportError:
+            continue
+        except Exception as error:
+            raise _core.DataError(f"{path}: {module} cannot read it: {error}") from error
+    needed = [module.partition(".")[0] for module, _ in READERS[end]]
+    raise ImportError(f"{path}: to read {end} files install {' or '.join(needed)}: pip install {needed[0]}")
