@@ -12,6 +12,9 @@
 namespace zeroloss::internal {
 namespace {
 
+// Every theorem of the register speaks of random weights.
+const std::string kNotDrawn = "it asks for W_0 with independent N(0, 1) entries, and this start was given";
+
 // The id of the theorem that covers a run; empty if none does. That of sgd is about single points.
 std::string_view theorem_for(const Activation& activation, const CheckedOptions& options) {
   for (const std::string_view id : options.method->theorems)
@@ -24,10 +27,12 @@ std::string_view theorem_for(const Activation& activation, const CheckedOptions&
 PointTheory point_theory(const TrainingSet& set, const Activation& activation, const CheckedOptions& options,
                          Progress& progress) {
   const RowMatrix &X = set.points.X, &distinct = set.X();
+  const bool drawn = options.start.drawn();
   const SerialBlas serial;  // the theorems' steps decide the course of a run: no bit may depend on threads
   PointTheory theory;
   const bool all = X.rows() <= kEveryEigenvalue;
   if (!all) theory.missing = fmt::format("computed for at most {} points", kEveryEigenvalue);
+  if (!drawn) theory.missing = "for weights drawn from a Gaussian only";
   if (!all && options.rule.kind != Step::Kind::theorem) return theory;
   theory.norm_X = spectral_norm_bound(X);
   const Kernel kernel = sigma(activation);
@@ -39,7 +44,7 @@ PointTheory point_theory(const TrainingSet& set, const Activation& activation, c
   theory.bounds = {.lambda = proved("lambda_min", found.verified), .separation = work.separation};
   if (const auto id = theorem_for(activation, options); !id.empty() && needs_product(id))
     theory.bounds->product = proved("", lambda_min(work, distinct, power(2), true, progress).verified);
-  if (!all) return theory;
+  if (!all || !drawn) return theory;
   work = gram(X, kernel, progress);
   progress.stage("all eigenvalues");
   auto system = eigensystem(work.K);
@@ -62,8 +67,9 @@ Expectation::Expectation(const PointTheory& theory, const Activation& activation
     return;
   }
   theorem_.theorem = zeroloss::theorem(theorem_.id).title();
+  const bool drawn = options.start.drawn();
   if (!theory.bounds) {
-    theorem_.reason = "lambda_min was not computed: " + theory.missing;
+    theorem_.reason = drawn ? "lambda_min was not computed: " + theory.missing : kNotDrawn;
     return;
   }
   GuaranteeInput input =
@@ -74,11 +80,12 @@ Expectation::Expectation(const PointTheory& theory, const Activation& activation
       guarantees(activation, input, {options.failure_probability, 0.5, static_cast<double>(options.width)});
   const auto row =
       std::find_if(rows.begin(), rows.end(), [&](const Guarantee& g) { return g.id == theorem_.id; });
-  theorem_.holds = row->holds && row->verified;
+  theorem_.holds = row->holds && row->verified && drawn;
   theorem_.step = row->step.value_or(0);
   theorem_.width = row->width.value_or(0);
   theorem_.failure_probability = row->failure_probability.value_or(1);
   theorem_.reason = row->reason;
+  if (!drawn) theorem_.reason = kNotDrawn + (row->reason.empty() ? "" : "; " + row->reason);
   rate_ = row->rate.value_or(0);
   if (const auto lambda = lambda_of(theorem_.id, activation, input)) lambda_ = lambda->value;
 }
