@@ -201,8 +201,7 @@ void bind_start(nb::module_& m) {
 /// Points that are read already, as those of `data`: the numbers of their columns have to mean the same.
 Dataset test_of(const Dataset& data, const Dataset& test) {
   if (encoding_text(test.encoding) != encoding_text(data.encoding))
-    throw std::invalid_argument("fit: test: the columns of " + test.name +
-                                " were read otherwise than those of " + data.name +
+    throw std::invalid_argument("fit: test " + test.name + " was read with other columns than " + data.name +
                                 ": give its path, so that they are read alike");
   return select_test(data, source_of(test), {.task = name(data.task)});
 }

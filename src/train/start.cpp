@@ -146,7 +146,7 @@ void check_model(const std::string& source, const Network& model, const CheckedO
                  const Dataset& data, const TrainingSet& set) {
   const auto differs = [&](const char* name, const std::string& was, const std::string& is) {
     if (was != is)
-      throw std::invalid_argument(fmt::format("fit: start: {} was trained with {} {}, not {}: say `{}={}`",
+      throw std::invalid_argument(fmt::format("fit: start {} was trained with {} {}, not {}: say `{}={}`",
                                               source, name, was, is, name, was));
   };
   differs("activation", model.activation, options.activation);
@@ -154,13 +154,14 @@ void check_model(const std::string& source, const Network& model, const CheckedO
   std::vector<std::string> classes;
   for (const std::string& name : data.class_names) classes.push_back(utf8(name));
   if (model.task != Task::none && (model.task != data.task || model.class_names != classes))
-    throw DataError(fmt::format("start: {} was trained for {}{}; {} is for {}{}", source, name(model.task),
-                                model.class_names.empty() ? "" : " of " + excerpt(model.class_names),
-                                data.name, name(data.task),
-                                classes.empty() ? "" : " of " + excerpt(classes)));
+    throw DataError(
+        fmt::format("fit: start {} was trained for {}{}; {} is for {}{}", source, name(model.task),
+                    model.class_names.empty() ? "" : " of " + excerpt(model.class_names), data.name,
+                    name(data.task), classes.empty() ? "" : " of " + excerpt(classes)));
   if (const std::string what = other_points(model, set, data); !what.empty())
-    throw DataError(fmt::format("start: {} was trained on points {}: its weights mean nothing on those of {}",
-                                source, what, data.name));
+    throw DataError(
+        fmt::format("fit: start {} was trained on points {}: its weights mean nothing on those of {}", source,
+                    what, data.name));
 }
 
 }  // namespace
@@ -178,7 +179,7 @@ Start read_start(const fs::path& path) {
   const std::string file = (fs::is_directory(path) ? path / "model.safetensors" : path).string();
   if (!fs::exists(file))
     throw DataError(
-        fmt::format("start: {}: no such file; expected gaussian, a safetensors, npz or npy file, "
+        fmt::format("fit: start {}: no such file; expected gaussian, a safetensors, npz or npy file, "
                     "or a run folder with a model",
                     file));
   std::string digest = sha256_file(file);
@@ -196,11 +197,11 @@ void internal::check_start(const CheckedOptions& options, const Dataset& data, c
   if (start.model) check_model(start.source, network, options, data, set);
   const Index d = set.points.d();
   if (network.d() != d)
-    throw DataError(fmt::format("start: W of {} has {} columns; the points of {} have {} numbers{}",
+    throw DataError(fmt::format("fit: start {} has W of {} columns; the points of {} have {} numbers{}",
                                 start.source, network.d(), data.name, d,
                                 set.standardization.bias != 0 ? ", the constant included" : ""));
   if (std::ssize(network.outputs) != set.Y.cols())
-    throw DataError(fmt::format("start: {} has weights of {} outputs; {} needs {}{}", start.source,
+    throw DataError(fmt::format("fit: start {} has weights of {} outputs; {} needs {}{}", start.source,
                                 network.outputs.size(), data.name, set.Y.cols(),
                                 set.Y.cols() > 1 ? ", one for each class" : ""));
 }
@@ -217,7 +218,7 @@ TwoLayer internal::first_weights(const CheckedOptions& options, const RowMatrix&
   first = rounded(std::move(first), options.precision);
   if (!first.W.allFinite() || !first.v.allFinite())
     throw std::invalid_argument(
-        fmt::format("fit: start: {} has weights beyond the range of float32: leave `precision` out",
+        fmt::format("fit: start {} has weights beyond the range of float32: leave `precision` out",
                     options.start.source));
   return first;
 }

@@ -26,10 +26,10 @@ std::optional<TestPoints> test_points(const TestSet& test, const Dataset& data, 
   Dataset points = *test.data;
   if (points.d() != data.d())
     throw DataError(
-        fmt::format("test: {} has {} features; {} has {}", points.name, points.d(), data.name, data.d()));
+        fmt::format("fit: test {} has {} features; {} has {}", points.name, points.d(), data.name, data.d()));
   if (points.task != data.task || points.class_names != data.class_names)
-    throw DataError(fmt::format("test: {} is for {}; {} is for {}", points.name, task_text(points), data.name,
-                                task_text(data)));
+    throw DataError(fmt::format("fit: test {} is for {}; {} is for {}", points.name, task_text(points),
+                                data.name, task_text(data)));
   prepare(points, prepared);
   TestPoints made{std::move(points.X), targets(points), points.y, points.task == Task::classification};
   return made;

@@ -581,7 +581,7 @@ def test_test_tables_are_read_as_the_data_were(tmp_path):
         ((np.ones((3, 2)), np.ones(4)), ValueError, r"v must have the shape \(3,\)"),
         (np.ones(3), ValueError, "W must be m x d"),
         ((np.ones((3, 2)), np.ones(3), 1), TypeError, r"start has to be \(W, v\); got 3 values"),
-        (np.ones((3, 5)), zeroloss.DataError, "has 5 columns"),
+        (np.ones((3, 5)), zeroloss.DataError, "has W of 5 columns"),
         (np.full((3, 2), np.nan), ValueError, "not finite"),
         ("absent.npz", zeroloss.DataError, "no such file"),
     ],

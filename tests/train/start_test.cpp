@@ -154,7 +154,7 @@ TEST(Start, ThatDoesNotFitTheDataIsRefused) {
   const auto refused = [&](const Start& start) {
     return message_of<DataError>([&] { fit(data, from(small(), start)); });
   };
-  EXPECT_NE(refused(start_of({{RowMatrix::Ones(3, 5), {}}})).find("has 5 columns"), std::string::npos);
+  EXPECT_NE(refused(start_of({{RowMatrix::Ones(3, 5), {}}})).find("has W of 5 columns"), std::string::npos);
   const TwoLayer one{RowMatrix::Ones(3, 4), {}};
   EXPECT_NE(refused(start_of({one, one})).find("weights of 2 outputs; points needs 1"), std::string::npos);
   EXPECT_MESSAGE(DataError, fit(three_classes(9, 4), from(small(), start_of({one}))),
