@@ -132,7 +132,8 @@ TEST(TestSet, ThatIsNotLikeTheDataIsRefused) {
   Dataset renamed = three_classes(6, 4);
   renamed.class_names[1] = "z";
   o.test = as_test(renamed);
-  EXPECT_MESSAGE(DataError, fit(three_classes(9, 4), o), "fit: test new points is for classification of", "z");
+  EXPECT_MESSAGE(DataError, fit(three_classes(9, 4), o), "fit: test new points is for classification of",
+                 "z");
   Dataset zero = sphere_data(5, 4);
   zero.X.row(2).setZero();
   o.test = as_test(zero);
