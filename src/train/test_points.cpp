@@ -31,15 +31,16 @@ std::optional<TestPoints> test_points(const TestSet& test, const Dataset& data, 
     throw DataError(fmt::format("fit: test {} is for {}; {} is for {}", points.name, task_text(points),
                                 data.name, task_text(data)));
   prepare(points, prepared);
-  TestPoints made{std::move(points.X), targets(points), points.y, points.task == Task::classification};
-  return made;
+  Matrix Y = targets(points);
+  return TestPoints{std::move(points.X), std::move(Y), points.y, points.task == Task::classification};
 }
 
 std::optional<double> test_error(const TestPoints& points, const TwoLayer& network, Index output,
                                  const Activation& activation) {
   const Vector f = outputs(network, activation, points.X), y = points.Y.col(output);
   if (!f.allFinite()) return {};
-  if (!points.classes) return root_mean_square(f - y);
+  if (const double error = root_mean_square(f - y); !points.classes)
+    return std::isfinite(error) ? std::optional(error) : std::nullopt;
   const auto wrong = ((f.array() >= 0) != (y.array() > 0)).count();
   return static_cast<double>(wrong) / static_cast<double>(f.size());
 }

@@ -84,7 +84,7 @@ TEST_F(FitStart, NoStepsCertifyTheseVeryWeights) {
     p.max_steps = 0;
     return p;
   }());
-  EXPECT_NE(other.status, Status::certified) << "the certificate is about the weights that were given";
+  EXPECT_GT(other.certificate.misfit, 1e3 * trained.certificate.misfit) << "of the weights that were given";
 }
 
 TEST(Start, WithoutVHasTheSignsThatAreDrawn) {
