@@ -170,6 +170,11 @@ void bind_parts_of_fit(nb::module_& m) {
   bind_result<OutputResult>(m, "OutputResult", "Training of one output.");
 }
 
+template <class S>
+bool equal(const S& self, const nb::object& other) {
+  return nb::isinstance<S>(other) && self == nb::cast<const S&>(other);
+}
+
 /// Arrays W, K x m x d, and v, K x m or none.
 Start start_of_arrays(const Array3& W, const std::optional<Array2>& v) {
   const auto m = static_cast<Index>(W.shape(1)), d = static_cast<Index>(W.shape(2));
@@ -187,8 +192,7 @@ void bind_start(nb::module_& m) {
       .def(nb::init<>())
       .def_prop_ro("drawn", &Start::drawn, "Weights are drawn, not given.")
       .def_prop_ro("width", &Start::width, "Hidden units of given weights.")
-      .def(
-          "__eq__", [](const Start& a, const Start& b) { return a == b; }, "other"_a);
+      .def("__eq__", equal<Start>, "other"_a, nb::sig("def __eq__(self, other: object) -> bool"));
   m.def(
       "read_start",
       [](const std::filesystem::path& path) {
@@ -212,8 +216,7 @@ void bind_test_set(nb::module_& m) {
   };
   bind_result<TestSet>(m, "TestSet", "Points that are looked at, not fitted.")
       .def(nb::init<>())
-      .def(
-          "__eq__", [](const TestSet& a, const TestSet& b) { return a == b; }, "other"_a);
+      .def("__eq__", equal<TestSet>, "other"_a, nb::sig("def __eq__(self, other: object) -> bool"));
   m.def(
       "read_test",
       [made](const DatasetAsRead& data, const std::string& source) {

@@ -299,7 +299,7 @@ ReadOptions test_options(const std::string& source, const Dataset& data, const R
   ReadOptions test = options;
   const bool other = source == data.name && options.split == plain.split;
   test.split = other ? "test" : plain.split;
-  test.task = name(data.task);
+  test.task = data.task == Task::none ? plain.task : name(data.task);
   test.n = plain.n;
   test.shuffle = plain.shuffle;
   test.labels = plain.labels;

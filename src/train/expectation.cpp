@@ -12,9 +12,6 @@
 namespace zeroloss::internal {
 namespace {
 
-// Every theorem of the register speaks of random weights.
-const std::string kNotDrawn = "it asks for W_0 with independent N(0, 1) entries, and this start was given";
-
 // The id of the theorem that covers a run; empty if none does. That of sgd is about single points.
 std::string_view theorem_for(const Activation& activation, const CheckedOptions& options) {
   for (const std::string_view id : options.method->theorems)
@@ -27,12 +24,10 @@ std::string_view theorem_for(const Activation& activation, const CheckedOptions&
 PointTheory point_theory(const TrainingSet& set, const Activation& activation, const CheckedOptions& options,
                          Progress& progress) {
   const RowMatrix &X = set.points.X, &distinct = set.X();
-  const bool drawn = options.start.drawn();
   const SerialBlas serial;  // the theorems' steps decide the course of a run: no bit may depend on threads
   PointTheory theory;
   const bool all = X.rows() <= kEveryEigenvalue;
   if (!all) theory.missing = fmt::format("computed for at most {} points", kEveryEigenvalue);
-  if (!drawn) theory.missing = "for weights drawn from a Gaussian only";
   if (!all && options.rule.kind != Step::Kind::theorem) return theory;
   theory.norm_X = spectral_norm_bound(X);
   const Kernel kernel = sigma(activation);
@@ -44,7 +39,11 @@ PointTheory point_theory(const TrainingSet& set, const Activation& activation, c
   theory.bounds = {.lambda = proved("lambda_min", found.verified), .separation = work.separation};
   if (const auto id = theorem_for(activation, options); !id.empty() && needs_product(id))
     theory.bounds->product = proved("", lambda_min(work, distinct, power(2), true, progress).verified);
-  if (!all || !drawn) return theory;
+  if (!all) return theory;
+  if (!options.start.drawn()) {
+    theory.missing = "for weights drawn from a Gaussian only";
+    return theory;
+  }
   work = gram(X, kernel, progress);
   progress.stage("all eigenvalues");
   auto system = eigensystem(work.K);
@@ -67,9 +66,8 @@ Expectation::Expectation(const PointTheory& theory, const Activation& activation
     return;
   }
   theorem_.theorem = zeroloss::theorem(theorem_.id).title();
-  const bool drawn = options.start.drawn();
   if (!theory.bounds) {
-    theorem_.reason = drawn ? "lambda_min was not computed: " + theory.missing : kNotDrawn;
+    theorem_.reason = "lambda_min was not computed: " + theory.missing;
     return;
   }
   GuaranteeInput input =
@@ -80,12 +78,11 @@ Expectation::Expectation(const PointTheory& theory, const Activation& activation
       guarantees(activation, input, {options.failure_probability, 0.5, static_cast<double>(options.width)});
   const auto row =
       std::find_if(rows.begin(), rows.end(), [&](const Guarantee& g) { return g.id == theorem_.id; });
-  theorem_.holds = row->holds && row->verified && drawn;
+  theorem_.holds = row->holds && row->verified;
   theorem_.step = row->step.value_or(0);
   theorem_.width = row->width.value_or(0);
   theorem_.failure_probability = row->failure_probability.value_or(1);
   theorem_.reason = row->reason;
-  if (!drawn) theorem_.reason = kNotDrawn + (row->reason.empty() ? "" : "; " + row->reason);
   rate_ = row->rate.value_or(0);
   if (const auto lambda = lambda_of(theorem_.id, activation, input)) lambda_ = lambda->value;
 }
@@ -97,15 +94,21 @@ void Expectation::begin(double v_squares, const Vector& r0, double step) {
   scale_ = v_squares;
   if (theory_.values.size() > 0) weights_ = (theory_.vectors.transpose() * r0).cwiseAbs2();
   step_ = step;
-  if (rate_ == 0 || flow()) return;
-  if (step > theorem_.step) {
-    theorem_.holds = false;
-    const auto excess =
-        fmt::format("step {:.3g} is a factor {:.2g} above {:.3g}", step, step / theorem_.step, theorem_.step);
-    theorem_.reason = theorem_.reason.empty() ? excess : excess + "; " + theorem_.reason;
-  } else {
-    rate_ *= step / theorem_.step * (1 - rate_ / 2);  // 1 - sqrt(1 - s x) >= s x/2
+  if (rate_ != 0 && !flow()) {
+    if (step > theorem_.step)
+      fails(fmt::format("step {:.3g} is a factor {:.2g} above {:.3g}", step, step / theorem_.step,
+                        theorem_.step));
+    else
+      rate_ *= step / theorem_.step * (1 - rate_ / 2);  // 1 - sqrt(1 - s x) >= s x/2
   }
+  // Every theorem of the register speaks of random weights.
+  if (!options_.start.drawn() && !theorem_.id.empty())
+    fails("it asks for W_0 with independent N(0, 1) entries, and this start was given");
+}
+
+void Expectation::fails(const std::string& why) {
+  theorem_.holds = false;
+  theorem_.reason = theorem_.reason.empty() ? why : why + "; " + theorem_.reason;
 }
 
 void Expectation::complete(CurvePoint& point) const {

@@ -8,13 +8,15 @@
 namespace zeroloss {
 namespace {
 
+const ReadOptions kPrice{.target = "price"};
+
 class SelectTest : public test::TempFolder {
  protected:
-  Dataset read(const std::string& csv, const ReadOptions& options = {}) {
+  Dataset read(const std::string& csv, const ReadOptions& options = kPrice) {
     return read_dataset(write("train.csv", csv), options);
   }
   /// Of another table, on the data that were read with these options.
-  Dataset other(const Dataset& data, const std::string& csv, const ReadOptions& options = {}) {
+  Dataset other(const Dataset& data, const std::string& csv, const ReadOptions& options = kPrice) {
     const std::string file = write("test.csv", csv);
     const ReadOptions asked = test_options(file, data, options);
     return select_test(data, open_source(file, asked), asked);
@@ -30,16 +32,16 @@ TEST_F(SelectTest, ColumnsGoByNameAndMeanWhatTheyMeantBefore) {
   // b is missing in the second: the median of the data, 4.5, and not of the test points
   EXPECT_EQ((test.X.row(1).array() == 4.5).count(), 1);
   EXPECT_TRUE(test.standardization.empty()) << "the run's own is used";
-  EXPECT_MESSAGE(DataError, other(data, "price,colour,b\n7,blue,8\n"), "'a'");
+  EXPECT_MESSAGE(DataError, other(data, "price,colour,b\n7,blue,8\n"), "not there: a");
   EXPECT_MESSAGE(DataError, other(data, "price,colour,b,a\n7,violet,8,1\n"), "violet");
 }
 
 TEST_F(SelectTest, ClassesAreThoseOfTheDataInTheirOrder) {
-  const Dataset data = read("a,b,class\n1,2,x\n2,5,y\n3,3,z\n");
-  const Dataset test = other(data, "a,b,class\n1,2,z\n2,5,z\n");
+  const Dataset data = read("a,b,class\n1,2,x\n2,5,y\n3,3,z\n", {});
+  const Dataset test = other(data, "a,b,class\n1,2,z\n2,5,z\n", {});
   EXPECT_EQ(test.class_names, data.class_names);
   EXPECT_EQ(test.y, Vector::Constant(2, 2)) << "be they all of one class";
-  EXPECT_MESSAGE(DataError, other(data, "a,b,class\n1,2,z\n2,5,w\n"), "class 'w'", "x, y, z");
+  EXPECT_MESSAGE(DataError, other(data, "a,b,class\n1,2,z\n2,5,w\n", {}), "class 'w'", "x, y, z");
 
   const ReadOptions two{.classes = {"x", "z"}};
   const Dataset chosen = read("a,b,class\n1,2,x\n2,5,y\n3,3,z\n", two);
