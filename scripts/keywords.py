@@ -28,6 +28,8 @@ WIDER_FIELD = {
     ("features", "str"): "str | Iterable[object]",
     ("cache", "str"): "str | os.PathLike[str]",
     ("layers", "list[int]"): "int | Iterable[int]",
+    ("start", "Start"): "Weights",
+    ("test", "TestSet"): "Tested",
 }
 
 sweep, read, linear = plain_options(), _core.ReadOptions(), _core.LinearOptions()
@@ -81,6 +83,10 @@ def default_of(value: object) -> str:
     """As one writes it: 100_000, 1e-8, "relu"."""
     if isinstance(value, list):
         return default_of(value[0]) if value else "None"
+    if isinstance(value, _core.Start):
+        return json.dumps(value.source)
+    if isinstance(value, _core.TestSet):
+        return "None"
     if isinstance(value, Path):
         return '""' if value == Path() else json.dumps(str(value))
     if isinstance(value, str):

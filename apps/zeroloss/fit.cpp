@@ -11,15 +11,17 @@
 #include "finished.hpp"
 #include "signals.hpp"
 #include "zeroloss/core/text.hpp"
+#include "zeroloss/data/readers.hpp"
 #include "zeroloss/present/fit.hpp"
 
 namespace zeroloss::app {
 namespace {
 
 struct Options {
-  std::string source, out;
+  std::string source, out, start = "gaussian", test;
   ReadOptions read;
   FitOptions fit;
+  std::optional<Option> width;  ///< to ask whether it was given
   std::vector<std::string> require;
   bool json = false;
 };
@@ -28,6 +30,21 @@ void check(const std::vector<std::string>& properties, const std::string& status
   require(properties, session, [&](const std::string& property) {
     return status == property || status == "certified";  // what is certified has converged
   });
+}
+
+/// Weights of the user's own, of whose width the network is unless another one was asked for.
+void begin_at(const Options& options, FitOptions& settings, Progress& progress) {
+  if (options.start == settings.start.source) return;
+  progress.stage("reading " + options.start);
+  settings.start = read_start(options.start);
+  if (!options.width->given()) settings.width = settings.start.width();
+}
+
+TestSet read_test(const Options& options, const Dataset& data, Progress& progress) {
+  if (options.test.empty()) return {};
+  progress.stage("reading " + options.test);
+  const ReadOptions read = test_options(options.test, data, options.read);
+  return TestSet(std::make_shared<Dataset>(select_test(data, open_source(options.test, read), read)));
 }
 
 void run(const Options& options, Session& session) {
@@ -41,6 +58,7 @@ void run(const Options& options, Session& session) {
     if (const auto status = say_finished(options.out, options.json))
       return check(options.require, *status, session);
   auto progress = session.progress();
+  begin_at(options, settings, progress);
   std::optional<RunFolder> folder;
   if (!options.out.empty()) {
     folder.emplace(options.out, settings.resume);
@@ -48,6 +66,7 @@ void run(const Options& options, Session& session) {
   }
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
+  settings.test = read_test(options, data, progress);
   const FitResult result = fit(data, settings, progress);
 
   const Next next = after_fit(data, options.read, options.fit, result, options.out);
@@ -72,7 +91,19 @@ void add_fit(Command& command, Session& session) {
               "A file, a folder, - (standard input), or a name such as digits or sphere:n=100,d=20")
       .required();
   add_read_options(command, o.read);
-  add_fields(command, o.fit, any_field, known_activations);
+  add_fields(command, o.fit, any_field, [&o](const Field& field, const Option& option) {
+    known_activations(field, option);
+    if (std::string_view(field.name) == "width") o.width = option;
+  });
+  command.group("Network")
+      .option("--start", o.start,
+              "Where training begins: gaussian, or a FILE of weights W and v: a model, .safetensors, .npz or "
+              ".npy; then the width is that of W, and v is drawn if there is none")
+      .type_name("gaussian|FILE");
+  command.group("Data")
+      .option("--test", o.test,
+              "Data like DATA that are not fitted: their error stands beside every record [none]")
+      .type_name("DATA");
   command.group("Stopping and proof")
       .option("--require", o.require, "Exit with 1 unless this holds: certified or converged [none]")
       .one_of({"certified", "converged"})
@@ -84,6 +115,8 @@ void add_fit(Command& command, Session& session) {
   command.examples(
       {"zeroloss fit digits --classes 3,8 --n 100 --optimizer gauss_newton --out runs/first",
        "zeroloss fit table.csv --target price --optimizer gauss_newton --stop certificate",
+       "zeroloss fit train.csv --target price --test new.csv --out runs/tested",
+       "zeroloss fit digits --classes 3,8 --n 100 --start runs/first --max-steps 0",
        "zeroloss fit digits --classes 3,8 --n 100 --optimizer gauss_newton --out runs/first --resume"});
 }
 

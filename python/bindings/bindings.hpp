@@ -61,6 +61,7 @@ auto value_of_work(const nb::object& show, const Task& task) {
 using Array = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Array1 = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Array2 = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Array3 = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 inline Eigen::Map<const RowMatrix> rows(const Array2& X) {
   return {X.data(), static_cast<Index>(X.shape(0)), static_cast<Index>(X.shape(1))};
 }

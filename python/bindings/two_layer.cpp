@@ -170,7 +170,84 @@ void bind_parts_of_fit(nb::module_& m) {
   bind_result<OutputResult>(m, "OutputResult", "Training of one output.");
 }
 
+template <class S>
+bool equal(const S& self, const nb::object& other) {
+  return nb::isinstance<S>(other) && self == nb::cast<const S&>(other);
+}
+
+/// Arrays W, K x m x d, and v, K x m or none.
+Start start_of_arrays(const Array3& W, const std::optional<Array2>& v) {
+  const auto m = static_cast<Index>(W.shape(1)), d = static_cast<Index>(W.shape(2));
+  std::vector<TwoLayer> outputs;
+  for (std::size_t k = 0; k < W.shape(0); ++k) {
+    const auto place = static_cast<Index>(k);
+    outputs.push_back({Eigen::Map<const RowMatrix>(W.data() + place * m * d, m, d), {}});
+    if (v) outputs.back().v = rows(*v).row(place);
+  }
+  return start_of(std::move(outputs));
+}
+
+void bind_start(nb::module_& m) {
+  bind_result<Start>(m, "Start", "Where training begins.")
+      .def(nb::init<>())
+      .def_prop_ro("drawn", &Start::drawn, "Weights are drawn, not given.")
+      .def_prop_ro("width", &Start::width, "Hidden units of given weights.")
+      .def("__eq__", equal<Start>, "other"_a, nb::sig("def __eq__(self, other: object) -> bool"));
+  m.def(
+      "read_start",
+      [](const std::filesystem::path& path) {
+        return value_of_work(nb::none(), [&](Progress&) { return read_start(path); });
+      },
+      "path"_a);
+  m.def("start_of", &start_of_arrays, "W"_a, "v"_a.none());
+}
+
+/// Points that are read already, as those of `data`: the numbers of their columns have to mean the same.
+Dataset test_of(const Dataset& data, const Dataset& test) {
+  if (encoding_text(test.encoding) != encoding_text(data.encoding))
+    throw std::invalid_argument("fit: test " + test.name + " was read with other columns than " + data.name +
+                                ": give its path, so that they are read alike");
+  return select_test(data, source_of(test), {.task = name(data.task)});
+}
+
+void bind_test_set(nb::module_& m) {
+  const auto made = [](const auto& select) {
+    return TestSet(std::make_shared<Dataset>(value_of_work(nb::none(), [&](Progress&) { return select(); })));
+  };
+  bind_result<TestSet>(m, "TestSet", "Points that are looked at, not fitted.")
+      .def(nb::init<>())
+      .def("__eq__", equal<TestSet>, "other"_a, nb::sig("def __eq__(self, other: object) -> bool"));
+  m.def(
+      "read_test",
+      [made](const DatasetAsRead& data, const std::string& source) {
+        return made([&] {
+          const ReadOptions options = test_options(source, data, data.read);
+          return select_test(data, open_source(source, options), options);
+        });
+      },
+      "data"_a, "source"_a, "Of a path or a name, read as `data` were.");
+  m.def(
+      "test_of",
+      [made](const DatasetAsRead& data, const Array2& X, const std::optional<Array1>& numbers,
+             std::vector<std::string> texts) {
+        return made([&] {
+          const Source source = source_of(X, numbers, std::move(texts), "test arrays");
+          return select_test(data, source, test_options(source.name, data, data.read));
+        });
+      },
+      "data"_a, "X"_a, "numbers"_a.none(), "texts"_a, "Of arrays.");
+  m.def(
+      "test_of",
+      [made](const DatasetAsRead& data, const DatasetAsRead& test) {
+        return made([&] { return test_of(data, test); });
+      },
+      "data"_a, "test"_a, "Of points that are read already.");
+  bind_result<TestResult>(m, "TestResult", "The trained network on the test points.");
+}
+
 void bind_fit(nb::module_& m) {
+  bind_start(m);
+  bind_test_set(m);
   bind_options<FitOptions>(m, "FitOptions");
   bind_network(m);
   bind_parts_of_fit(m);

@@ -153,6 +153,13 @@ Array read_header(const Bytes& bytes) {
   return array;
 }
 
+/// Throws DataError for more than two dimensions in Fortran order.
+void check_order(const Array& array) {
+  if (array.block.column_order && array.shape.size() > 2)
+    throw DataError(fmt::format("{}: Fortran order with shape {}; save it with numpy.ascontiguousarray",
+                                array.block.bytes.name, array.shape_text()));
+}
+
 /// Points from an array of two or more dimensions.
 Source points_of(const Array& array) {
   const std::string& name = array.block.bytes.name;
@@ -160,9 +167,7 @@ Source points_of(const Array& array) {
     throw DataError(
         fmt::format("{}: X must be 2-d, one point a row; found shape {}", name, array.shape_text()));
   if (array.kind == 'U' || array.kind == 'S') throw DataError(name + ": X holds text; expected numbers");
-  if (array.block.column_order && array.shape.size() > 2)
-    throw DataError(fmt::format("{}: Fortran order with shape {}; save it with numpy.ascontiguousarray", name,
-                                array.shape_text()));
+  check_order(array);
   array.block.check_size();
   Source source;
   source.n = array.block.n;
@@ -301,12 +306,12 @@ std::string listed(const NamedArrays& arrays) {
   return found.empty() ? "no arrays" : fmt::format("{}", fmt::join(found, ", "));
 }
 
-RowMatrix matrix_of(const Array& array) {
+/// Rows of one number for each of the array's further indices.
+RowMatrix numbers_of(const Array& array) {
   const std::string& name = array.block.bytes.name;
-  if (array.shape.empty() || array.shape.size() > 2)
-    throw DataError(fmt::format("{}: expected a matrix; found shape {}", name, array.shape_text()));
   if (array.kind == 'U' || array.kind == 'S')
     throw DataError(fmt::format("{}: holds text; expected numbers", name));
+  check_order(array);
   array.block.check_size();
   require_memory(16.0 * static_cast<double>(array.block.n) * static_cast<double>(array.block.d), name,
                  "take fewer rows");
@@ -319,6 +324,23 @@ RowMatrix matrix_of(const Array& array) {
         throw DataError(fmt::format("{}: row {}, column {} (from 0) is {}; expected a finite number", name, i,
                                     j, values(i, j)));
   return values;
+}
+
+RowMatrix matrix_of(const Array& array) {
+  if (array.shape.empty() || array.shape.size() > 2)
+    throw DataError(
+        fmt::format("{}: expected a matrix; found shape {}", array.block.bytes.name, array.shape_text()));
+  return numbers_of(array);
+}
+
+/// The array of this name of an npz archive, or that of an npy file.
+Array array_called(const std::string& path, const std::string& name) {
+  if (name.empty()) return read_header(file_bytes(path));
+  const NamedArrays arrays = arrays_of(path);
+  const auto found = std::ranges::find_if(arrays, [&](const auto& entry) { return entry.first == name; });
+  if (found == arrays.end())
+    throw DataError(fmt::format("{}: no array '{}'; found {}", path, excerpt(name), excerpt(listed(arrays))));
+  return found->second;
 }
 
 /// What arrays of points and those of their targets are called.
@@ -399,12 +421,25 @@ SourceKind npz() {
 }  // namespace internal
 
 RowMatrix read_matrix(const std::string& path, const std::string& name) {
-  if (name.empty()) return matrix_of(read_header(file_bytes(path)));
-  const NamedArrays arrays = arrays_of(path);
-  const auto found = std::ranges::find_if(arrays, [&](const auto& entry) { return entry.first == name; });
-  if (found == arrays.end())
-    throw DataError(fmt::format("{}: no array '{}'; found {}", path, excerpt(name), excerpt(listed(arrays))));
-  return matrix_of(found->second);
+  return matrix_of(array_called(path, name));
+}
+
+std::vector<ArrayShape> arrays_in(const std::string& path) {
+  const Bytes bytes = file_bytes(path);
+  char start[4] = {};
+  const bool archive = bytes.open().read(start, sizeof start) == sizeof start &&
+                       std::string_view(start, sizeof start) == "PK\x03\x04";
+  std::vector<ArrayShape> found;
+  for (const auto& [name, array] : archive ? arrays_of(path) : NamedArrays{{"", read_header(bytes)}})
+    found.push_back({name, {array.shape.begin(), array.shape.end()}});
+  return found;
+}
+
+RowMatrix read_array(const std::string& path, const std::string& name) {
+  const Array array = array_called(path, name);
+  if (array.shape.empty())
+    throw DataError(fmt::format("{}: expected an array; found a single number", array.block.bytes.name));
+  return numbers_of(array);
 }
 
 }  // namespace zeroloss

@@ -123,18 +123,33 @@ void project(Dataset& data, Index d, std::uint64_t seed) {
   data.feature_names.clear();
 }
 
-/// The targets of the records kept; classes that no point has any more are dropped.
-void set_targets(Dataset& data, const Source& source, const Classes& classes) {
+/// The number of a class among those that other data have.
+Index class_among(const std::vector<std::string>& given, const std::string& name, const std::string& data) {
+  const auto found = std::ranges::find(given, name);
+  if (found == given.end())
+    throw DataError(
+        fmt::format("{}: class '{}' is none of those trained on: {}", data, excerpt(name), excerpt(given)));
+  return found - given.begin();
+}
+
+/// The targets of the records kept; classes that no point has any more are dropped, unless they are given.
+void set_targets(Dataset& data, const Source& source, const Classes& classes,
+                 const std::vector<std::string>* given) {
   if (data.task == Task::none) return;
   data.y.resize(static_cast<Index>(data.records.size()));
   if (data.task == Task::regression) {
     for (Index i = 0; i < data.y.size(); ++i) data.y(i) = at(source.numbers, at(data.records, i));
     return;
   }
+  if (given != nullptr) data.class_names = *given;
   std::vector<Index> index(classes.names.size(), -1);
   for (const Index record : data.records) index[static_cast<std::size_t>(at(classes.of, record))] = 0;
   for (std::size_t k = 0; k < index.size(); ++k) {
     if (index[k] < 0) continue;
+    if (given != nullptr) {
+      index[k] = class_among(*given, classes.names[k], data.name);
+      continue;
+    }
     index[k] = data.classes();
     data.class_names.push_back(classes.names[k]);
   }
@@ -214,7 +229,8 @@ Standardization standardization_of(const Dataset& data, const Source& source, co
 
 }  // namespace
 
-Dataset select(const Source& source, const ReadOptions& options, const Encoding* encoding) {
+Dataset select(const Source& source, const ReadOptions& options, const Like& like) {
+  const Encoding* encoding = like.encoding;
   check_options(options);
   if (source.n < 1 || source.d < 1)
     throw DataError(fmt::format("{}: {} records of {} numbers; expected at least one of each", source.name,
@@ -241,7 +257,15 @@ Dataset select(const Source& source, const ReadOptions& options, const Encoding*
   if (options.classes.empty()) {
     records = used;
   } else if (data.task == Task::classification) {
-    records = records_of_classes(source.name, classes.of, classes.names, options.classes, used);
+    std::vector<std::string> wanted = options.classes;
+    if (like.class_names != nullptr)  // they need not all be there
+      std::erase_if(wanted, [&](const std::string& name) {
+        return std::ranges::find(classes.names, name) == classes.names.end();
+      });
+    records = records_of_classes(source.name, classes.of, classes.names, wanted, used);
+    if (records.empty())
+      throw DataError(fmt::format("{}: no point of the classes {}; its classes are {}", source.name,
+                                  excerpt(options.classes), excerpt(classes.names)));
   } else {
     throw DataError(
         fmt::format("{}: classes {} were asked for, but {}", source.name, excerpt(options.classes),
@@ -250,7 +274,7 @@ Dataset select(const Source& source, const ReadOptions& options, const Encoding*
   }
   keep(records, source.name, options.n, options.shuffle, options.seed, options.classes);
   const auto n = static_cast<Index>(records.size());
-  set_targets(data, source, classes);
+  set_targets(data, source, classes, like.class_names);
   if (options.labels != "given" && data.task == Task::none)
     throw DataError(fmt::format("{}: has no labels to make {}", data.name, options.labels));
   treat_labels(data.y, data.classes(), options.labels, options.seed);
@@ -271,6 +295,33 @@ Dataset select(const Source& source, const ReadOptions& options, const Encoding*
   if (options.d > 0) project(data, options.d, options.seed);
   if (encoding == nullptr) data.standardization = standardization_of(data, source, options);
   return data;
+}
+
+ReadOptions test_options(const std::string& source, const Dataset& data, const ReadOptions& options) {
+  const ReadOptions plain;
+  ReadOptions test = options;
+  const bool other = source == data.name && options.split == plain.split;
+  test.split = other ? "test" : plain.split;
+  test.task = data.task == Task::none ? plain.task : name(data.task);
+  test.n = plain.n;
+  test.shuffle = plain.shuffle;
+  test.labels = plain.labels;
+  if (!data.encoding.empty()) {  // which says what becomes of the columns
+    test.features = plain.features;
+    test.drop = plain.drop;
+    test.one_hot = plain.one_hot;
+    test.id = plain.id;
+  }
+  return test;
+}
+
+Dataset select_test(const Dataset& data, const Source& source, const ReadOptions& options) {
+  if (source.numbers.empty() && source.texts.empty())
+    throw DataError(source.name + ": has no targets to compare with");
+  Like like;
+  if (source.table && !data.encoding.empty()) like.encoding = &data.encoding;
+  if (data.task == Task::classification) like.class_names = &data.class_names;
+  return select(source, options, like);
 }
 
 Source source_of(const Dataset& data) {

@@ -71,7 +71,8 @@ Dataset select_for(const Model& model, const Source& source, ReadOptions options
       throw std::invalid_argument(fmt::format("`task={}`: the model was trained for {}", options.task, task));
     options.task = source.numbers.empty() && source.texts.empty() ? "auto" : task;
   }
-  return select(source, options, source.table && !model.encoding.empty() ? &model.encoding : nullptr);
+  return select(source, options,
+                {.encoding = source.table && !model.encoding.empty() ? &model.encoding : nullptr});
 }
 
 Prediction predict(const Model& model, const Dataset& data, const Progress& progress) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "network/prepare.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/random.hpp"
@@ -48,11 +49,24 @@ TwoLayer draw(const Draw& start) {
     network.v.head(m / 2).setConstant(size);
     network.v.tail(m / 2).setConstant(-size);
   }
-  if (start.precision == "float32") {
+  return rounded(std::move(network), start.precision);
+}
+
+TwoLayer rounded(TwoLayer network, const std::string& precision) {
+  if (precision == "float32") {
     network.W = network.W.unaryExpr(&to_float);
     network.v = network.v.unaryExpr(&to_float);
   }
   return network;
+}
+
+void internal::prepare(Dataset& points, const Network& network) {
+  check_dataset(points);
+  if (!network.standardization.empty()) points.X = scaled(points.X, network.standardization);
+  if (network.normalize)
+    normalize_rows(points, network.center);
+  else
+    subtract(points, network.center);
 }
 
 Vector outputs(const TwoLayer& network, const Activation& activation, const RowMatrix& X,
@@ -81,12 +95,7 @@ Matrix predict(const Network& network, const Eigen::Ref<const RowMatrix>& X, con
   if (X.cols() != network.features())
     throw DataError(fmt::format("predict: points have {} features; the network was trained on {}", X.cols(),
                                 network.features()));
-  check_dataset(points);
-  if (!network.standardization.empty()) points.X = scaled(X, network.standardization);
-  if (network.normalize)
-    normalize_rows(points, network.center);
-  else
-    subtract(points, network.center);
+  internal::prepare(points, network);
   Matrix all(X.rows(), static_cast<Index>(network.outputs.size()));
   for (Index c = 0; c < all.cols(); ++c)
     all.col(c) = outputs(network.outputs[static_cast<std::size_t>(c)], activation(network.activation),

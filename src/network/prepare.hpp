@@ -5,8 +5,9 @@
 
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/kernel/separation.hpp"
+#include "zeroloss/network/network.hpp"
 
-/// What certify and fit do to a data set before they look at it.
+/// What certify and fit do to a data set before they look at it, and networks to what they are asked about.
 namespace zeroloss::internal {
 
 /// The points (x - c)/||x - c|| that proofs are about, as doubles; which of them coincide is decided exactly.
@@ -56,6 +57,10 @@ struct TrainingSet {
 /// Throws as unit_points, and DataError for data without targets or with targets whose squares leave the
 /// range of numbers.
 TrainingSet training_set(const Dataset& data, bool center, bool normalize);
+
+/// Points as the neurons of a network see them: standardised, centred, of unit length. Throws DataError for
+/// bad data, naming the records of rows without a length.
+void prepare(Dataset& points, const Network& network);
 
 /// Keeps the given rows, which are ascending, in place.
 void keep(Dataset& data, const std::vector<Index>& rows);

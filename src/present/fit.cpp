@@ -20,6 +20,8 @@ namespace {
 
 // ---- text ----
 
+std::string percentage(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }
+
 std::string proof_text(const FitOptions& options, const FitResult& r) {
   const Certificate& c = r.certificate;
   const bool several = r.outputs.size() > 1;
@@ -48,19 +50,47 @@ std::string proof_text(const FitOptions& options, const FitResult& r) {
 std::string class_table(const FitResult& r) {
   const bool features = r.certificate.kind == "output_weights";
   const char* gram = features ? "lambda_min(Phi Phi')" : "lambda_min(JJ')";
-  Table table({"class", "status", "steps", "misfit", "proved", "within", "margin", gram, "seconds"});
-  for (const OutputResult& o : r.outputs)
-    table.add({o.label, name(o.status), with_commas(o.steps), fmt::format("{:.2g}", o.relative_misfit),
-               o.certificate.kind, o.certificate.holds ? above(o.certificate.radius) : "",
-               o.certificate.margin > 0 ? below(o.certificate.margin) : "", below(o.certificate.lambda_min),
-               fmt::format("{:.1f}", o.seconds)});
+  std::vector<std::string> columns{"class",  "status", "steps", "misfit", "proved",
+                                   "within", "margin", gram,    "seconds"};
+  if (r.test) columns.emplace_back("test error");
+  Table table(columns);
+  for (const OutputResult& o : r.outputs) {
+    std::vector<std::string> row{o.label,
+                                 name(o.status),
+                                 with_commas(o.steps),
+                                 fmt::format("{:.2g}", o.relative_misfit),
+                                 o.certificate.kind,
+                                 o.certificate.holds ? above(o.certificate.radius) : "",
+                                 o.certificate.margin > 0 ? below(o.certificate.margin) : "",
+                                 below(o.certificate.lambda_min),
+                                 fmt::format("{:.1f}", o.seconds)};
+    if (r.test) row.push_back(o.curve.back().test_error ? percentage(*o.curve.back().test_error) : "");
+    table.add(row);
+  }
   return table.text();
+}
+
+std::string test_text(const FitOptions& options, const FitResult& r) {
+  if (!r.test) return "";
+  const std::string points = count(r.test->n, "point", "points");
+  return fmt::format(
+      "on {}, not fitted: {}\n", options.test.source,
+      r.test->wrong
+          ? fmt::format("{} of {} wrong ({})", with_commas(*r.test->wrong), points, percentage(r.test->error))
+          : fmt::format("root mean square error {:.3g} at {}", r.test->error, points));
+}
+
+std::string start_text(const FitOptions& o) {
+  return fmt::format(
+      "weights of {}{}", o.start.source,
+      o.start.has_v() ? "" : fmt::format("; it has no v: output weights are drawn (seed {})", o.seed));
 }
 
 std::string facts(const FitOptions& o, const FitResult& r) {
   Facts fact(26);
   fact("network", fmt::format("{}, {} hidden units{}, {} scaling, {}", o.activation, with_commas(o.width),
                               r.outputs.size() > 1 ? " for each class" : "", o.scaling, o.precision));
+  if (!o.start.drawn()) fact("start", start_text(o));
   fact("training", fmt::format("{}{}, computed in the space of {}", o.optimizer,
                                r.step > 0 ? fmt::format(" with step {:.4g}", r.step) : "",
                                r.space == "gram" ? "outputs (X X^T)" : "weights"));
@@ -180,11 +210,23 @@ std::string distance_figure(const Dataset& data, const FitOptions& options, cons
   return line_chart(figure_title(data, options), {"step", true}, {"distance from the start", true}, curves);
 }
 
+// Of several classes the one with the largest error, against the rest.
+std::string test_figure(const Dataset& data, const FitOptions& options, const FitResult& r) {
+  const Curve curve =
+      curve_over(Over::largest, options.test.source, r, [](const CurvePoint& p) { return p.test_error; });
+  if (curve.x.empty()) return "";
+  const char* error = data.task == Task::regression ? "root mean square error"
+                      : r.outputs.size() > 1        ? "fraction wrong, worst class against the rest"
+                                                    : "fraction wrong";
+  return line_chart(figure_title(data, options) + ": points that are not fitted", {"step", true},
+                    {error, false}, {curve});
+}
+
 }  // namespace
 
 std::string fit_text(const Dataset& data, const FitOptions& options, const FitResult& r) {
   std::string text = heading(data, options.normalize, options.center) + "\n\n" + r.conclusion + "\n" +
-                     proof_text(options, r) + "\n";
+                     proof_text(options, r) + test_text(options, r) + "\n";
   if (r.outputs.size() > 1) text += class_table(r) + "\n";
   text += facts(options, r) + theory_text(r);
   if (options.polish && r.status != Status::interrupted)
@@ -211,6 +253,8 @@ void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, 
   if (options.polish && r.polished) save_model(folder.partial() / "polished.safetensors", *r.polished, extra);
   folder.write("curve.vl.json", curve_figure(data, options, r));
   if (r.max_distance > 0) folder.write("distance.vl.json", distance_figure(data, options, r));
+  if (const std::string figure = test_figure(data, options, r); !figure.empty())
+    folder.write("test.vl.json", figure);
   folder.write("manifest.json", manifest("fit", command, told(options), data, read, r.seconds));
   folder.remove("checkpoint.safetensors");
   folder.finish();

@@ -115,6 +115,9 @@ void mix(std::vector<Job>& jobs, Index round) {
 }  // namespace
 
 SweepOptions internal::checked(const std::string& source, SweepOptions o) {
+  if (!o.fit.start.drawn() || o.fit.test.data)
+    throw std::invalid_argument(
+        "sweep: every trial draws its weights and fits all points: no start, no test");
   o.fit = checked(o.fit);
   const SweepAxes& a = o.axes;
   const auto positive = [](auto value) { return value >= 1; };

@@ -9,6 +9,7 @@
 #include "train/fit_options.hpp"
 #include "train/loop.hpp"
 #include "train/optimizers/descent.hpp"
+#include "train/start.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
@@ -87,8 +88,7 @@ Trial train_trial(const Dataset& data, const FitOptions& given, bool certify, Pr
   std::vector<Certificate> certificates;
   for (Index c = 0; c < set.Y.cols(); ++c) {
     const Vector y = set.Y.col(c);
-    const TwoLayer start = draw({options.width, X.cols(), options.scaling, options.precision, X.rows(),
-                                 y.norm(), options.seed, static_cast<std::uint64_t>(c)});
+    const TwoLayer start = first_weights(options, X, y, c);
     const auto [one, network] = options.precision == "float32"
                                     ? descend<float>(X, y, start, phi, options, progress)
                                     : descend<double>(X, y, start, phi, options, progress);

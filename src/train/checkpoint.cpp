@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Of files whose text has the fields of results; earlier ones had a list of their own.
-constexpr const char* kFormat = "2";
+// Of files whose curves have errors on test points.
+constexpr const char* kFormat = "3";
 
 // A row a point of the curve, a column a field; NaN where there is no number.
 Matrix curve_matrix(const std::vector<CurvePoint>& curve) {

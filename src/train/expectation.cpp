@@ -40,6 +40,10 @@ PointTheory point_theory(const TrainingSet& set, const Activation& activation, c
   if (const auto id = theorem_for(activation, options); !id.empty() && needs_product(id))
     theory.bounds->product = proved("", lambda_min(work, distinct, power(2), true, progress).verified);
   if (!all) return theory;
+  if (!options.start.drawn()) {
+    theory.missing = "for weights drawn from a Gaussian only";
+    return theory;
+  }
   work = gram(X, kernel, progress);
   progress.stage("all eigenvalues");
   auto system = eigensystem(work.K);
@@ -90,15 +94,21 @@ void Expectation::begin(double v_squares, const Vector& r0, double step) {
   scale_ = v_squares;
   if (theory_.values.size() > 0) weights_ = (theory_.vectors.transpose() * r0).cwiseAbs2();
   step_ = step;
-  if (rate_ == 0 || flow()) return;
-  if (step > theorem_.step) {
-    theorem_.holds = false;
-    const auto excess =
-        fmt::format("step {:.3g} is a factor {:.2g} above {:.3g}", step, step / theorem_.step, theorem_.step);
-    theorem_.reason = theorem_.reason.empty() ? excess : excess + "; " + theorem_.reason;
-  } else {
-    rate_ *= step / theorem_.step * (1 - rate_ / 2);  // 1 - sqrt(1 - s x) >= s x/2
+  if (rate_ != 0 && !flow()) {
+    if (step > theorem_.step)
+      fails(fmt::format("step {:.3g} is a factor {:.2g} above {:.3g}", step, step / theorem_.step,
+                        theorem_.step));
+    else
+      rate_ *= step / theorem_.step * (1 - rate_ / 2);  // 1 - sqrt(1 - s x) >= s x/2
   }
+  // Every theorem of the register speaks of random weights.
+  if (!options_.start.drawn() && !theorem_.id.empty())
+    fails("it asks for W_0 with independent N(0, 1) entries, and this start was given");
+}
+
+void Expectation::fails(const std::string& why) {
+  theorem_.holds = false;
+  theorem_.reason = theorem_.reason.empty() ? why : why + "; " + theorem_.reason;
 }
 
 void Expectation::complete(CurvePoint& point) const {

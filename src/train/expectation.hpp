@@ -21,8 +21,9 @@ struct PointTheory {
   std::string missing;  ///< why values are missing
 };
 
-/// Up to 3,000 points everything; beyond, bounds and norm_X only if `step` is "theorem". Two or three
-/// factorisations and one eigendecomposition. The bounds are those of the distinct points.
+/// Up to 3,000 points everything (values for drawn weights only); beyond, bounds and norm_X only if `step` is
+/// "theorem". Two or three factorisations and one eigendecomposition. The bounds are those of the distinct
+/// points.
 PointTheory point_theory(const TrainingSet& set, const Activation& activation, const CheckedOptions& options,
                          Progress& progress);
 
@@ -37,7 +38,7 @@ class Expectation {
   const TheoremBeside& theorem() const { return theorem_; }
 
   /// Once the network is drawn (||v||^2, residual) and the step is known (flow: 0): decides whether the
-  /// theorem holds for this run.
+  /// theorem holds for this run: for a start that was given none does.
   void begin(double v_squares, const Vector& r0, double step);
 
   /// Fills in the forecast and the bounds at point.step (flow: point.time).
@@ -45,6 +46,7 @@ class Expectation {
 
  private:
   bool flow() const;
+  void fails(const std::string& why);  // the theorem, for one more reason
 
   const PointTheory& theory_;
   const CheckedOptions& options_;

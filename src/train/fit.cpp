@@ -14,6 +14,7 @@
 #include "train/fit_options.hpp"
 #include "train/loop.hpp"
 #include "train/optimizers/optimizers.hpp"
+#include "train/start.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/text.hpp"
@@ -132,6 +133,7 @@ void gather(RunState state, const Run& run, const Matrix& Y, FitResult& result) 
   result.tolerance = run.options.tolerance;
   result.certificate = combined(certificates);
   if (polished) result.polished = std::move(with_kinks);
+  if (run.test && result.status != Status::interrupted) result.test = test_result(*run.test, result.network);
   result.forecast_missing = run.options.method->facts.forecast
                                 ? run.theory.missing
                                 : fmt::format("for {} only", optimizers_with(&OptimizerFacts::forecast));
@@ -150,6 +152,7 @@ FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) 
   const Activation& phi = activation(options.activation);
   progress.stage("preparing the points");
   TrainingSet set = training_set(data, options.center, options.normalize);
+  check_start(options, data, set);
   const RowMatrix& X = set.points.X;
   const Matrix& Y = set.Y;
 
@@ -167,7 +170,8 @@ FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) 
   const Space space = space_of(options, X.rows(), X.cols());
   result.space = space == Space::gram ? "gram" : "weights";
   require_training_memory(options, space, X.rows(), X.cols(), Y.cols());
-  Run run{options, phi, set, X, Y, space, point_theory(set, phi, options, progress)};
+  auto test = test_points(options.test, data, result.network);
+  Run run{options, phi, set, X, Y, space, point_theory(set, phi, options, progress), std::move(test)};
   if (options.precision == "float32")
     run.points32 = points<float>(X, space);
   else

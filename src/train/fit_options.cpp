@@ -31,6 +31,9 @@ Step::Step(const std::string& text) {
 CheckedOptions checked(const FitOptions& o) {
   check_choices("fit", o);
   require(o.width >= 1, fmt::format("width must be >= 1; got {}", o.width));
+  require(o.start.drawn() || o.width == o.start.width(),
+          fmt::format("width is {}, but {} has weights of {} hidden units: leave `width` out", o.width,
+                      o.start.source, o.start.drawn() ? 0 : o.start.width()));
   require(o.max_steps >= 0, fmt::format("max_steps must be >= 0; got {}", o.max_steps));
   require(o.tolerance >= 0 && std::isfinite(o.tolerance),
           fmt::format("tolerance must be > 0, or 0 for the default; got {}", o.tolerance));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "train/optimizers/descent.hpp"
+#include "train/start.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
@@ -27,8 +28,7 @@ class Training {
         options_(run.options),
         index_(index),
         y_(run.Y.col(index)),
-        start_(draw({options_.width, run.X.cols(), options_.scaling, options_.precision, run.X.rows(),
-                     y_.norm(), options_.seed, static_cast<std::uint64_t>(index)})),
+        start_(first_weights(options_, run.X, y_, index)),
         distinct_y_(run.set.y(index)),
         equations_{run.set.X(), distinct_y_, run.set.counts, unit_row_error(run.X.cols())},
         problem_{run.X, y_, start_, run.activation, equations_},
@@ -177,6 +177,7 @@ class Training {
                      travel.flipped_fraction};
     if (certified_step_ == result_.steps) point.lambda_min = result_.certificate.lambda_min;
     expectation_.complete(point);
+    if (run_.test) point.test_error = test_error(*run_.test, optimizer_->network(), index_, run_.activation);
     result_.curve.push_back(point);
   }
 

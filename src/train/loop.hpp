@@ -2,6 +2,7 @@
 #include "train/checkpoint.hpp"
 #include "train/expectation.hpp"
 #include "train/fit_options.hpp"
+#include "train/test_points.hpp"
 
 /// The training loop: steps, records, certificates, stops and checkpoints of one output.
 namespace zeroloss::internal {
@@ -15,6 +16,7 @@ struct Run {
   const Matrix& Y;     ///< a column an output
   Space space;
   PointTheory theory;
+  std::optional<TestPoints> test = {};
   Points<double> points64 = {};  ///< one of the two, by precision
   Points<float> points32 = {};
 };

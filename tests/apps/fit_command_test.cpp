@@ -1,7 +1,9 @@
 // zeroloss fit from end to end: the text, the JSON object, the run folder, interruption and resuming.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <regex>
 #include <sstream>
 #include <thread>
@@ -9,6 +11,7 @@
 #include "support/command.hpp"
 #include "support/shared_data.hpp"
 #include "support/temp_folder.hpp"
+#include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/tensors.hpp"
 
 namespace zeroloss::test {
@@ -48,7 +51,10 @@ TEST_F(FitCommand, JsonHasEveryKey) {
                               "n_distinct",   "conflicts",        "nearest",     "steps",
                               "step",         "relative_misfit",  "certificate", "certified_at",
                               "max_distance", "flipped_fraction", "per_class",   "forecast_missing",
-                              "space",        "seconds",          "tolerance",   "next"}));
+                              "space",        "seconds",          "tolerance",   "test",
+                              "next"}));
+  EXPECT_TRUE(json["test"].is_null());
+  EXPECT_EQ(json["options"]["start"]["source"], "gaussian");
   const Keys certificate{"kind",   "holds", "radius", "margin", "misfit",     "lambda_min",
                          "norm_J", "step",  "rate",   "kinks",  "kink_bound", "reason"};
   EXPECT_EQ(keys(json["certificate"]), certificate);
@@ -84,6 +90,83 @@ TEST_F(FitCommand, RunFolderIsWhole) {
   EXPECT_LE(answer({"predict", path("run/model.safetensors"), "sphere:n=40,d=10"})["error"], 1e-6);
 
   refused(with(kQuick, {"--out", path("run")}), {"exists already"});
+}
+
+TEST_F(FitCommand, BeginsAtTheWeightsOfAFile) {
+  const Arguments run{"fit", "sphere:n=40,d=10", "--width", "50", "--seed", "3"};
+  ASSERT_EQ(zeroloss(with(run, {"--max-steps", "0", "--out", path("zero")})).exit_code, 0);
+  ASSERT_EQ(zeroloss(with(run, {"--max-steps", "30", "--out", path("drawn")})).exit_code, 0);
+  const std::string model = path("zero/model.safetensors");
+  const Arguments given{"fit", "sphere:n=40,d=10", "--seed",
+                        "3",   "--start",          model};  // the width is the file's
+  const Outcome outcome = zeroloss(with(given, {"--max-steps", "30", "--out", path("given")}));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("weights of " + model), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("does not hold: it asks for W_0"), std::string::npos) << outcome.out;
+  const auto weights = [&](const std::string& name) {
+    return read_tensors(path(name + "/model.safetensors")).find("W")->bytes;
+  };
+  EXPECT_EQ(weights("given"), weights("drawn"));
+  const Json manifest = json_of(path("given/manifest.json"));
+  EXPECT_EQ(manifest["options"]["start"]["source"], model);
+  EXPECT_EQ(manifest["options"]["start"]["digest"], sha256_file(model));
+  EXPECT_EQ(manifest["options"]["width"], 50);
+  // Of the folder; and these very weights.
+  EXPECT_EQ(answer({"fit", "sphere:n=40,d=10", "--start", path("given"), "--max-steps", "0", "--seed",
+                    "3"})["relative_misfit"],
+            json_of(path("given/result.json"))["relative_misfit"]);
+
+  refused(with(given, {"--width", "1024"}), {"--width is 1024", "50 hidden units", "leave --width out"});
+  refused(with(given, {"--activation", "tanh"}), {"trained with activation relu", "--activation relu"});
+  refused({"fit", "sphere:n=40,d=11", "--start", model},
+          {"start " + model + " has W of 10 columns", "11 numbers"});
+  refused({"fit", "sphere:n=40,d=10", "--start", "gausian"},
+          {"start gausian: no such file", "expected gaussian"});
+  refused({"sweep", "sphere:n=9", "--d", "3", "--width", "4", "--start", model}, {"--start"});
+}
+
+TEST_F(FitCommand, LooksAtPointsThatAreNotFitted) {
+  std::string train = "a,b,price\n", test = "price,b,a\n";
+  for (int i = 0; i < 20; ++i) train += fmt::format("{},{},{}\n", i, i * i % 7, 0.5 * i + i % 3 + 0.25);
+  for (int i = 0; i < 9; ++i) test += fmt::format("{},{},{}\n", 0.5 * i + 0.25, i * i % 7, i + 0.5);
+  const std::string source = write("train.csv", train), other = write("test.csv", test);
+  const Arguments run{"fit",     source, "--target", "price",     "--optimizer", "gauss_newton",
+                      "--width", "60",   "--out",    path("run"), "--test",      other};
+  const Outcome outcome = zeroloss(run);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json result = json_of(path("run/result.json"));
+  EXPECT_EQ(result["test"]["n"], 9);
+  EXPECT_TRUE(result["test"]["wrong"].is_null());
+  EXPECT_EQ(result["options"]["test"]["digest"], sha256_file(other));
+  EXPECT_NE(outcome.out.find(other + ", not fitted: root mean square error "), std::string::npos)
+      << outcome.out;
+  // predict, which goes its own way, says ||f - y||/||y||.
+  double squares = 0;
+  for (int i = 0; i < 9; ++i) squares += std::pow(0.5 * i + 0.25, 2);
+  const double error = answer({"predict", path("run"), other, "--target", "price"})["error"];
+  EXPECT_NEAR(result["test"]["error"].get<double>(), error * std::sqrt(squares / 9), 1e-12 * error);
+  const std::string metrics = content(path("run/metrics.csv"));
+  EXPECT_NE(metrics.find(",test_error\n"), std::string::npos);
+  EXPECT_EQ(metrics.find(",\n"), std::string::npos) << "no record without one";
+  EXPECT_FALSE(json_of(path("run/test.vl.json"))["data"]["values"].empty());
+
+  refused({"fit", source, "--target", "price", "--test", source}, {"train.csv: has no test split"});
+  refused({"fit", source, "--target", "price", "--test", write("c.csv", "a,price\n1,2\n")},
+          {"c.csv", "not there: b"});
+}
+
+TEST_F(FitCommand, CountsClassesThatWereNotFitted) {
+  const std::string source = write("train.csv", "a,b,class\n1,2,x\n2,5,y\n3,3,x\n7,1,y\n4,4,x\n");
+  const auto run = [&](const std::string& csv) {
+    return Arguments{"fit",     source, "--optimizer", "gauss_newton",
+                     "--width", "60",   "--test",      write("test.csv", csv)};
+  };
+  const Json json = answer(run("a,b,class\n1,2,x\n2,5,x\n3,3,x\n"));
+  EXPECT_EQ(json["test"]["wrong"], 1) << "two of these points are fitted, one with another label";
+  EXPECT_DOUBLE_EQ(json["test"]["error"], 1.0 / 3);
+  EXPECT_NE(zeroloss(run("a,b,class\n1,2,x\n2,5,x\n3,3,x\n")).out.find("1 of 3 points wrong (33.3 %)"),
+            std::string::npos);
+  refused(run("a,b,class\n1,2,x\n2,5,w\n"), {"test.csv", "class 'w'", "x, y"});
 }
 
 TEST_F(FitCommand, NothingIsKnownOfWhatDiverged) {

@@ -38,5 +38,21 @@ TEST_F(Arrays, WhatIsNotAMatrixIsNamed) {
   EXPECT_MESSAGE(DataError, read_matrix(write("s.npy", whole.substr(0, whole.size() - 8))), "truncated");
 }
 
+TEST_F(Arrays, OfAnyDimensionsAreDescribedAndReadRowByRow) {
+  test::write_npz(path("t.npz"), {{"W", test::npy(kTable, "(3, 1, 2)")}, {"v", test::npy(kTable, "(6,)")}});
+  const auto found = arrays_in(path("t.npz"));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].name, "W");
+  EXPECT_EQ(found[0].shape, (std::vector<Index>{3, 1, 2}));
+  EXPECT_EQ(found[1].shape, (std::vector<Index>{6}));
+  EXPECT_EQ(read_array(path("t.npz"), "W"), (RowMatrix{{1, 2}, {3, 4}, {5, 6}}));
+  EXPECT_EQ(arrays_in(write("t.npy", test::npy(kTable)))[0].name, "");
+  EXPECT_EQ(read_array(path("t.npy")), kTable);
+  EXPECT_MESSAGE(DataError, read_array(path("t.npz"), "u"), "no array 'u'");
+  EXPECT_MESSAGE(DataError, read_array(write("one.npy", test::npy(kTable.topLeftCorner(1, 1), "()"))),
+                 "single number");
+  EXPECT_MESSAGE(DataError, arrays_in(write("t.txt", "text")), "not an npy file");
+}
+
 }  // namespace
 }  // namespace zeroloss

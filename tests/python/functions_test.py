@@ -139,6 +139,8 @@ def test_keywords_have_the_library_s_names_and_defaults(function):
             expected = "float32"
         if name == "layers":
             default = [default]
+        if name in ("start", "test"):
+            expected = {"start": expected.source, "test": expected.source or None}[name]
         assert default == (os.fspath(expected) if isinstance(expected, os.PathLike) and str(expected) != "." else
                            "" if isinstance(expected, os.PathLike) else expected), name  # fmt: skip
     if function in (zeroloss.certify, zeroloss.fit, zeroloss.memorize):
@@ -500,3 +502,92 @@ def test_messages_advise_in_keywords(tmp_path):
         zeroloss.sweep("sphere:d=3")
     with pytest.raises(zeroloss.ResourceError, match=r"try n=\d+$"):
         zeroloss.certify("sphere:n=2000000,d=2")
+
+
+def test_training_begins_at_weights_of_one_s_own(tmp_path):
+    data, options = "sphere:n=30,d=9", {"seed": 5, "max_steps": 20}
+    drawn = zeroloss.fit(data, width=40, **options)
+    zero = zeroloss.fit(data, width=40, seed=5, max_steps=0)
+    zero.save(tmp_path / "zero")
+    (first,) = zero.network.outputs
+    np.savez(tmp_path / "W.npz", W=first.W, v=first.v)
+    for start in ((first.W, first.v), (first.W[None], first.v[None]), (np.asfortranarray(first.W), list(first.v)),
+                  first.W, (first.W, None), tmp_path / "zero", str(tmp_path / "W.npz")):
+        given = zeroloss.fit(data, start=start, **options)
+        np.testing.assert_array_equal(given.network.outputs[0].W, drawn.network.outputs[0].W)
+        np.testing.assert_array_equal(given.network.outputs[0].v, drawn.network.outputs[0].v)
+        assert not given.outputs[0].theorem.holds and "N(0, 1)" in given.outputs[0].theorem.reason
+    given = zeroloss.fit(data, start=(first.W, first.v), **options)
+    assert given.to_dict()["options"]["width"] == 40
+    given.save(tmp_path / "given")
+    manifest = json.loads((tmp_path / "given" / "manifest.json").read_text())
+    assert manifest["command"] == [f"zeroloss.fit({data!r}, max_steps=20, seed=5, start=(W, v))"]
+    assert manifest["options"]["start"]["source"] == "arrays" and len(manifest["options"]["start"]["digest"]) == 64
+    plain = zeroloss.fit(data, start="gaussian", width=40, **options)
+    np.testing.assert_array_equal(plain.network.outputs[0].W, drawn.network.outputs[0].W)
+
+
+def test_certificate_of_given_weights():
+    X = np.eye(4)
+    y = np.array([1.0, -1, 2, 0.5])
+    W = np.linspace(0.1, 1, 24).reshape(6, 4)
+    v = np.array([1.0, -1, 1, -1, 1, 1])
+    run = zeroloss.fit(X, y, task="regression", start=(W, v), max_steps=0)
+    residual = np.maximum(X @ W.T, 0) @ v - y
+    assert run.relative_misfit == pytest.approx(np.linalg.norm(residual) / np.linalg.norm(y), rel=1e-14)
+    np.testing.assert_array_equal(run.network.outputs[0].W, W)
+
+
+def test_points_that_are_not_fitted():
+    rng = np.random.default_rng(3)
+    X, X_test = rng.normal(size=(40, 5)), rng.normal(size=(25, 5))
+    y, y_test = np.sin(X[:, 0]), np.sin(X_test[:, 0])
+    options = {"width": 60, "max_steps": 30, "center": True}
+    plain, run = zeroloss.fit(X, y, **options), zeroloss.fit(X, y, test=(X_test, y_test), **options)
+    np.testing.assert_array_equal(plain.network.outputs[0].W, run.network.outputs[0].W)
+    error = np.sqrt(np.mean((run.network(X_test)[:, 0] - y_test) ** 2))
+    assert run.test.error == pytest.approx(error, rel=1e-12) and run.test.n == 25 and run.test.wrong is None
+    assert run.outputs[0].curve[-1].test_error == pytest.approx(error, rel=1e-12)
+    assert plain.test is None and plain.outputs[0].curve[-1].test_error is None
+    assert "test" in run.plot()
+    again = zeroloss.fit(X, y, test=zeroloss.read_dataset(X_test, y_test), **options)
+    assert again.test.error == run.test.error
+
+    labels, labels_test = np.where(X[:, 0] > 0, "up", "down"), np.where(X_test[:, 1] > 0, "up", "down")
+    run = zeroloss.fit(X, labels, test=(X_test, labels_test), **options)
+    wrong = np.sum(np.where(run.network(X_test)[:, 0] >= 0, "up", "down") != labels_test)
+    assert run.test.wrong == wrong and run.test.error == wrong / 25
+    assert zeroloss.fit(X, labels, test=(X_test, ["up"] * 25), **options).test.n == 25
+    with pytest.raises(zeroloss.DataError, match="class 'over' is none of those trained on: down, up"):
+        zeroloss.fit(X, labels, test=(X_test, ["over"] * 25), **options)
+    with pytest.raises(TypeError, match=r"test has to be a path, a Dataset or \(X, y\)"):
+        zeroloss.fit(X, labels, test=X_test, **options)
+
+
+def test_test_tables_are_read_as_the_data_were(tmp_path):
+    (tmp_path / "train.csv").write_text("a,b,price\n" + "".join(f"{i},{i * i % 7},{i + 0.5}\n" for i in range(20)))
+    (tmp_path / "test.csv").write_text("price,b,a\n" + "".join(f"{i + 0.25},{i * i % 5},{i}\n" for i in range(9)))
+    read = {"target": "price"}
+    run = zeroloss.fit(tmp_path / "train.csv", test=tmp_path / "test.csv", width=50, max_steps=20, **read)
+    said = zeroloss.predict(run, tmp_path / "test.csv", **read)
+    y = np.arange(9) + 0.25
+    assert run.test.error == pytest.approx(np.sqrt(np.mean((said.predictions - y) ** 2)), rel=1e-12)
+    own = zeroloss.read_dataset(tmp_path / "test.csv", **read)
+    with pytest.raises(ValueError, match="give its path"):
+        zeroloss.fit(tmp_path / "train.csv", test=own, width=50, max_steps=20, **read)
+
+
+@pytest.mark.parametrize(
+    ("start", "error", "words"),
+    [
+        ((np.ones((3, 2)), np.ones(4)), ValueError, r"v must have the shape \(3,\)"),
+        (np.ones(3), ValueError, "W must be m x d"),
+        ((np.ones((3, 2)), np.ones(3), 1), TypeError, r"start has to be \(W, v\); got 3 values"),
+        (np.ones((3, 5)), zeroloss.DataError, "has W of 5 columns"),
+        (np.full((3, 2), np.nan), ValueError, "not finite"),
+        ("absent.npz", zeroloss.DataError, "no such file"),
+    ],
+)
+def test_starts_that_cannot_be_are_refused(start, error, words):
+    with pytest.raises(error, match=words):
+        zeroloss.fit(np.eye(2), np.array([0.5, 1.5]), start=start)

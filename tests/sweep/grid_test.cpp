@@ -77,6 +77,7 @@ TEST(SweepOptions, ErrorsNameTheOption) {
   };
   const std::string points = "sphere:n=10,d=3";
   refused(points, [](auto& o) { o.axes.n = {5, 0}; }, {"n must be >= 1", "got 0"});
+  refused(points, [](auto& o) { o.fit.start = start_of({{RowMatrix::Ones(1024, 3), {}}}); }, {"draws its"});
   refused(points, [](auto& o) { o.axes.d = {-2}; }, {"d must be >= 1", "got -2"});
   refused(points, [](auto& o) { o.axes.width = {0}; }, {"width must be >= 1"});
   refused(points, [](auto& o) { o.axes.width = {4, 8, 4}; }, {"width", "twice"});

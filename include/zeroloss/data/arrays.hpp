@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "zeroloss/core/matrix.hpp"
 
@@ -11,5 +12,18 @@ namespace zeroloss {
 /// two dimensions, text, an entry that is not finite (with its row and column); ResourceError if it does not
 /// fit into memory.
 RowMatrix read_matrix(const std::string& path, const std::string& array = {});
+
+/// An array as its header describes it.
+struct ArrayShape {
+  std::string name;          ///< empty in an npy file
+  std::vector<Index> shape;  ///< empty: a single number
+};
+
+/// The array of an npy file, or all of an npz archive. Throws DataError for what is neither.
+std::vector<ArrayShape> arrays_in(const std::string& path);
+
+/// The same as read_matrix for one or more dimensions: a row for each first index, the rest in C order. More
+/// than two in Fortran order are a DataError.
+RowMatrix read_array(const std::string& path, const std::string& array = {});
 
 }  // namespace zeroloss

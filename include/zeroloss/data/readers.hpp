@@ -44,14 +44,28 @@ std::function<RowMatrix(const std::vector<Index>&)> rows_of(RowMatrix X);
 /// it.
 Source source_of(const Dataset& data);
 
+/// What other data have settled: the numbers that a row becomes, and the classes.
+struct Like {
+  const Encoding* encoding = nullptr;  ///< of tables; points are then not standardised: a model does that
+  const std::vector<std::string>* class_names = nullptr;  ///< all there are, in this order
+};
+
 /// Applies task, classes, shuffle, n, labels and d of the options, in this order; the classes are those of
 /// the points kept. Task auto: text = classes; integers with at most max(20, sqrt(source.n)) distinct values
 /// = classes; other numbers = regression. Throws std::invalid_argument for an option out of its range and
 /// DataError where the source cannot satisfy it (unknown class, fewer than n points, a single class left,
 /// text as regression target); ResourceError if the points kept do not fit into memory.
-/// A table's rows become points by `encoding`, if that is given, and are not standardised: it belongs to a
-/// model, which does that.
-Dataset select(const Source& source, const ReadOptions& options, const Encoding* encoding = nullptr);
+/// With class names of `like`, targets are of these, be all of one class; another one is a DataError.
+Dataset select(const Source& source, const ReadOptions& options, const Like& like = {});
+
+/// The options to read points from `source` with that a run on `data`, read with `options`, is tested on: the
+/// columns, classes and projection of those, all points and labels as they are. Where `source` is what the
+/// data came from, its other split.
+ReadOptions test_options(const std::string& source, const Dataset& data, const ReadOptions& options);
+
+/// The points of a source as those of `data` were made: by its columns, with targets of its task and its
+/// classes; `options` are test_options(). Throws as select() does, DataError if there are no targets.
+Dataset select_test(const Dataset& data, const Source& source, const ReadOptions& options);
 
 /// The names that read_dataset knows beside paths: "digits", "mnist", ..., "sphere:n=..,d=..".
 std::vector<std::string> known_names();

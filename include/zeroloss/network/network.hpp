@@ -34,6 +34,9 @@ struct Draw {
 };
 TwoLayer draw(const Draw& start);
 
+/// Its numbers as those of the precision: float32 rounds them to floats, which are infinite beyond 3.4e38.
+TwoLayer rounded(TwoLayer network, const std::string& precision);
+
 /// f(X), n numbers, of one output at points (rows of X) as they are. Sizes have to agree. Throws Interrupted
 /// once cancelled, else nothing.
 Vector outputs(const TwoLayer& network, const Activation& activation, const RowMatrix& X,

@@ -9,6 +9,8 @@
 #include "zeroloss/proof/certificate.hpp"
 #include "zeroloss/theory/suspects.hpp"
 #include "zeroloss/train/optimizers.hpp"
+#include "zeroloss/train/start.hpp"
+#include "zeroloss/train/test_set.hpp"
 
 /// Trains the two-layer network to zero loss, says how far it got beside what theory expects, and proves what
 /// can be proved about the weights it ends with.
@@ -16,7 +18,7 @@ namespace zeroloss {
 
 struct FitOptions {
   std::string activation = "relu";  ///< a name that activation() knows
-  Index width = 1024;               ///< m >= 1 hidden units
+  Index width = 1024;               ///< m >= 1 hidden units; those of `start`, if that is given
   std::string scaling = "ntk";      ///< ntk | balanced (theory 1)
   /// gd: full-batch gradient descent; sgd: uniformly drawn batches of distinct points; momentum: the heavy
   /// ball, W_{k+1} = W_k - step J^T r + momentum (W_k - W_{k-1}), from rest; gauss_newton:
@@ -42,6 +44,8 @@ struct FitOptions {
   bool normalize = true;  ///< rows of any length; if not, one off 1 by more than 1e-12 is an error
   double failure_probability = 0.01;  ///< of the theorems' bounds, in (0, 1)
   std::uint64_t seed = 0;             ///< of weights, signs and batches, [0, 2^53)
+  Start start = {};                   ///< where training begins: drawn weights, or given ones
+  TestSet test = {};                  ///< points that are looked at, not fitted; none: no data
   /// Written every checkpoint_every_s and on interruption; empty = not.
   std::filesystem::path checkpoint = {};
   double checkpoint_every_s = 60;  ///< > 0
@@ -99,6 +103,9 @@ void fields(T& o, const Visitor& visit) {
       o.failure_probability);
   visit(Field{"seed", "Of weights, signs and batches: an integer from 0 to 2^53 - 1"}.not_of_trials(),
         o.seed);
+  visit(Field{"start", "Where training begins: gaussian (drawn weights), or given ones"}.not_of_trials(),
+        o.start);
+  visit(Field{"test", "Points that are looked at, not fitted"}.not_of_trials(), o.test);
   visit(Field{"checkpoint", "File for what a resumed run needs; empty = none"}.apart(), o.checkpoint);
   visit(Field{"checkpoint_every_s", "Seconds between checkpoints of a run folder"}.under("Options").apart(),
         o.checkpoint_every_s);
@@ -129,6 +136,9 @@ struct CurvePoint {
   std::optional<double> bound_max_distance = {};
   std::optional<double> bound_distance = {};
   std::optional<double> bound_path_length = {};
+  /// On the test points: root mean square of f - y, or the fraction on the wrong side (of several classes:
+  /// of this one against the rest). Empty without test points, and where it is not finite.
+  std::optional<double> test_error = {};
 };
 template <Is<CurvePoint> T, class Visitor>
 void fields(T& p, const Visitor& visit) {
@@ -145,6 +155,8 @@ void fields(T& p, const Visitor& visit) {
   visit(Field{"bound_max_distance"}, p.bound_max_distance);
   visit(Field{"bound_distance"}, p.bound_distance);
   visit(Field{"bound_path_length"}, p.bound_path_length);
+  visit(Field{"test_error", "On the test points: root mean square, or fraction on the wrong side."},
+        p.test_error);
 }
 
 /// The theorem whose bounds stand in the curve.
@@ -198,6 +210,19 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"curve"}.apart(), o.curve);
 }
 
+/// The trained network on the test points.
+struct TestResult {
+  Index n = 0;                      ///< test points
+  std::optional<Index> wrong = {};  ///< classification: points whose class is another one
+  double error = 0;                 ///< wrong/n; regression: root mean square of f - y
+};
+template <Is<TestResult> T, class Visitor>
+void fields(T& t, const Visitor& visit) {
+  visit(Field{"n", "Test points."}, t.n);
+  visit(Field{"wrong", "Classification: points whose class is another one."}, t.wrong);
+  visit(Field{"error", "wrong/n; regression: root mean square of f - y."}, t.error);
+}
+
 struct FitResult {
   std::string conclusion;                ///< the answer in a sentence or two
   Status status = Status::budget_spent;  ///< the worst of the outputs'
@@ -217,8 +242,9 @@ struct FitResult {
   std::optional<Index> certified_at;  ///< if certified: by this step each output had held a certificate
   double max_distance = 0, flipped_fraction = 0;  ///< largest of any output, at the end
   std::vector<OutputResult> outputs;
-  std::string forecast_missing;  ///< why there is no forecast; empty if there is
-  std::string space;             ///< weights | gram
+  std::string forecast_missing;         ///< why there is no forecast; empty if there is
+  std::string space;                    ///< weights | gram
+  std::optional<TestResult> test = {};  ///< if there are test points and the run was not interrupted
   Network network;
   std::optional<Network> polished;  ///< relu, if every output has one: misfit at rounding level
   double seconds = 0;
@@ -246,17 +272,19 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"forecast_missing", "Why there is no forecast; empty if there is."}, r.forecast_missing);
   visit(Field{"space", "weights | gram."}, r.space);
   visit(Field{"tolerance", "The one in force."}, r.tolerance);
+  visit(Field{"test", "The trained network on the test points, or None."}, r.test);
   visit(Field{"network"}.apart(), r.network);
   visit(Field{"polished", "relu: a network whose misfit is at rounding level, or None."}.apart(), r.polished);
   visit(Field{"seconds"}, r.seconds);
 }
 
-/// Throws std::invalid_argument naming an option that is out of range or does not go with another, DataError
-/// for data without targets or that cannot be used, ResourceError if memory does not suffice. Cancelled
-/// through `progress` while it trains, it returns what is done as interrupted and writes the checkpoint;
-/// before that it throws Interrupted. For one machine and BLAS the result does not depend on the number of
-/// threads, nor on interruptions. A step costs 4 n d m flops in the space of weights, 2 n^2 m in Gram space;
-/// gauss_newton adds n^2 m + n^3/3.
+/// Throws std::invalid_argument naming an option that is out of range or does not go with another (a start of
+/// another width, activation or scaling), DataError for data without targets or that cannot be used, a start
+/// that does not fit them and test points of other features, task or classes, ResourceError if memory does
+/// not suffice. Cancelled through `progress` while it trains, it returns what is done as interrupted and
+/// writes the checkpoint; before that it throws Interrupted. For one machine and BLAS the result does not
+/// depend on the number of threads, nor on interruptions. A step costs 4 n d m flops in the space of weights,
+/// 2 n^2 m in Gram space; gauss_newton adds n^2 m + n^3/3.
 FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress);
 FitResult fit(const Dataset& data, const FitOptions& options = {});
 

@@ -21,14 +21,20 @@ def _plain(function: str, values: Any, name: str) -> npt.NDArray[Any]:
     return np.asarray(values)
 
 
+def numbers_of(function: str, values: object, name: str) -> npt.NDArray[np.float64]:
+    """Doubles of any shape, contiguous: the array itself where it is so already."""
+    array = _plain(function, values, name)
+    if array.dtype.kind not in "buif":
+        raise TypeError(f"{function}: {name} must be real numbers; its type is {array.dtype}")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
 def points(function: str, X: object, name: str = "X") -> npt.NDArray[np.float64]:
     """n x d doubles, rows contiguous: the array itself where it is so already."""
     array = _plain(function, X, name)
     if array.ndim != 2:
         raise ValueError(f"{function}: {name} must be an array of two dimensions; its shape is {array.shape}")
-    if array.dtype.kind not in "buif":
-        raise TypeError(f"{function}: {name} must be real numbers; its type is {array.dtype}")
-    return np.ascontiguousarray(array, dtype=np.float64)
+    return numbers_of(function, array, name)
 
 
 def _missing(value: Any) -> bool:

@@ -12,6 +12,8 @@ from .._core import FitOptions, FitResult
 from .data import Data, Read, dataset
 from .options import call, changed, filled, step_text
 from .progress import Show, shown
+from .start import Weights, start_of
+from .test_set import Tested, test_set
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -42,6 +44,8 @@ def fit(
     normalize: bool = True,
     failure_probability: float = 0.01,
     seed: int = 0,
+    start: Weights = "gaussian",
+    test: Tested = None,
     checkpoint: str | os.PathLike[str] = "",
     checkpoint_every_s: float = 60.0,
     resume: bool = False,
@@ -58,7 +62,7 @@ def fit(
     activation : str
         One of ``zeroloss.kernel.activation_names()``.
     width : int
-        Hidden units of each output, >= 1.
+        Hidden units of each output, >= 1; with weights as `start` theirs, and left out.
     scaling : str
         Output weights: ntk (+-1/sqrt(m)) or balanced (+-||y||/sqrt(m n)).
     optimizer : str
@@ -96,6 +100,15 @@ def fit(
         Of the theorems' bounds, in (0, 1).
     seed : int
         Of weights, signs and batches, and as for :func:`read_dataset`: 0 <= seed < 2^53.
+    start : str, path, array or tuple
+        Where training begins: gaussian (drawn by `seed`), or weights of your own: (W, v), W alone (v is then drawn), or
+        a file of them: a model of fit, a run folder, .safetensors or .npz with W and v, .npy with W. W is m x d and v
+        m numbers; for K > 2 classes K x m x d and K x m. d is that of the points as trained, the appended constant
+        included. No theorem holds then: all ask for random weights.
+    test : path, tuple or Dataset
+        Points that are not fitted: a path or name, arrays (X, y), or a Dataset. They are read, encoded and standardised
+        as the data are; classes go by name. Their error stands in every point of the curve, and in `result.test`; no
+        bit of training depends on them.
     checkpoint : path
         Written every `checkpoint_every_s` seconds and on Ctrl-C.
     checkpoint_every_s : float
@@ -114,7 +127,8 @@ def fit(
     Raises
     ------
     DataError, ValueError, ResourceError
-        Data that cannot be used; an option out of range; memory or disk that does not suffice.
+        Data that cannot be used, weights that do not fit them, test points of other features or classes; an option out
+        of range; memory or disk that does not suffice.
     KeyboardInterrupt
         On Ctrl-C, after the checkpoint is written if there is one.
     """
@@ -140,13 +154,20 @@ def fit(
         "normalize": normalize,
         "failure_probability": failure_probability,
         "seed": seed,
+        "start": start,
+        "test": test,
         "checkpoint": checkpoint,
         "checkpoint_every_s": checkpoint_every_s,
         "resume": resume,
         # end
     }
     source, subject = dataset("fit", data, y, read, seed)
-    options = filled("fit", FitOptions(), {**given, "step": step_text("fit", step)})
-    text = call("fit", subject, {**changed(options, FitOptions(), given), **read})
+    begin, weights = start_of("fit", start)
+    tested, points = test_set("fit", test, source)
+    options = filled("fit", FitOptions(), {**given, "step": step_text("fit", step), "start": begin, "test": tested})
+    written = changed(options, FitOptions(), {**given, "start": weights, "test": points})
+    if not begin.drawn and "width" not in written:
+        options.width = begin.width
+    text = call("fit", subject, {**written, **read})
     with shown(progress) as report:
         return _core.fit(source, options, text, report)

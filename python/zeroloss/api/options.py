@@ -38,6 +38,12 @@ def step_text(function: str, step: float | str) -> str:
     return repr(float(step))
 
 
+class Written(str):
+    """What stands in a call as it is: names of arrays."""
+
+    __repr__ = str.__str__
+
+
 def changed(options: Options, plain: Options, given: Mapping[str, Any]) -> dict[str, Any]:
     """Of the keywords given, which `options` is filled with, those that differ from `plain`."""
     return {name: value for name, value in given.items() if getattr(options, name) != getattr(plain, name)}

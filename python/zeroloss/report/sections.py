@@ -50,10 +50,12 @@ def fit(run: Run, r: Json) -> Parts:
         ("points", r.get("n")),
         ("features", r.get("d")),
         ("network", ", ".join(map(str, network)) if o.get("width") else None),
+        ("start", _start(o.get("start") or {})),
         ("optimizer", o.get("optimizer")),
         ("step", r.get("step")),
         ("steps", r.get("steps")),
         ("relative misfit", at_most(r.get("relative_misfit"))),
+        ("on points that were not fitted", _tested(r.get("test"), o.get("test") or {})),
         ("an exact solution lies within", at_most(c.get("radius")) if c.get("holds") else None),
         ("margin of the proof (above 1 it holds)", number(c.get("margin") or None, 3, "down")),
         ("lambda_min of the Gram matrix", at_least(c.get("lambda_min"))),
@@ -68,6 +70,19 @@ def fit(run: Run, r: Json) -> Parts:
         [_output_row(output, output.get("certificate") or {}) for output in outputs],
     )]
     return [before, note], [classes if len(outputs) > 1 else None, _theorem(outputs)]
+
+
+def _start(start: Json) -> str | None:
+    return f"weights of {start['source']}" if start.get("digest") else None
+
+
+def _tested(test: Json | None, source: Json) -> str | None:
+    if not test:
+        return None
+    wrong, name = test.get("wrong"), source.get("source")
+    if wrong is None:
+        return f"root mean square error {test['error']:.3g} ({name})" if test.get("error") is not None else None
+    return f"{wrong:,} of {test['n']:,} wrong ({name})"
 
 
 def _output_row(output: Json, c: Json) -> list[Content]:
