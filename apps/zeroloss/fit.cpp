@@ -21,7 +21,6 @@ struct Options {
   std::string source, out, start = "gaussian", test;
   ReadOptions read;
   FitOptions fit;
-  std::optional<Option> width;  ///< to ask whether it was given
   std::vector<std::string> require;
   bool json = false;
 };
@@ -32,12 +31,11 @@ void check(const std::vector<std::string>& properties, const std::string& status
   });
 }
 
-/// Weights of the user's own, of whose width the network is unless another one was asked for.
+/// Weights of the user's own.
 void begin_at(const Options& options, FitOptions& settings, Progress& progress) {
   if (options.start == settings.start.source) return;
   progress.stage("reading " + options.start);
   settings.start = read_start(options.start);
-  if (!options.width->given()) settings.width = settings.start.width();
 }
 
 TestSet read_test(const Options& options, const Dataset& data, Progress& progress) {
@@ -91,10 +89,7 @@ void add_fit(Command& command, Session& session) {
               "A file, a folder, - (standard input), or a name such as digits or sphere:n=100,d=20")
       .required();
   add_read_options(command, o.read);
-  add_fields(command, o.fit, any_field, [&o](const Field& field, const Option& option) {
-    known_activations(field, option);
-    if (std::string_view(field.name) == "width") o.width = option;
-  });
+  add_fields(command, o.fit, any_field, known_activations);
   command.group("Network")
       .option("--start", o.start,
               "Where training begins: gaussian, or a FILE of weights W and v: a model, .safetensors, .npz or "

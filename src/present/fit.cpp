@@ -88,7 +88,7 @@ std::string start_text(const FitOptions& o) {
 
 std::string facts(const FitOptions& o, const FitResult& r) {
   Facts fact(26);
-  fact("network", fmt::format("{}, {} hidden units{}, {} scaling, {}", o.activation, with_commas(o.width),
+  fact("network", fmt::format("{}, {} hidden units{}, {} scaling, {}", o.activation, with_commas(r.width),
                               r.outputs.size() > 1 ? " for each class" : "", o.scaling, o.precision));
   if (!o.start.drawn()) fact("start", start_text(o));
   fact("training", fmt::format("{}{}, computed in the space of {}", o.optimizer,
@@ -170,8 +170,8 @@ Curve curve_over(Over over, const std::string& name, const FitResult& r, const V
   return curve;
 }
 
-std::string figure_title(const Dataset& data, const FitOptions& options) {
-  return fmt::format("{}: {}, {} hidden units, {}", data.name, options.activation, with_commas(options.width),
+std::string figure_title(const Dataset& data, const FitOptions& options, const FitResult& r) {
+  return fmt::format("{}: {}, {} hidden units, {}", data.name, options.activation, with_commas(r.width),
                      options.optimizer);
 }
 
@@ -192,7 +192,7 @@ std::string curve_figure(const Dataset& data, const FitOptions& options, const F
   add("measured", [](const CurvePoint& p) { return std::optional(p.relative_misfit); });
   add("forecast (infinite width)", [](const CurvePoint& p) { return p.forecast; });
   add(bound_name(r), [](const CurvePoint& p) { return p.bound_misfit; });
-  return line_chart(figure_title(data, options), {"step", true}, {"relative misfit", true}, curves);
+  return line_chart(figure_title(data, options, r), {"step", true}, {"relative misfit", true}, curves);
 }
 
 // The start is the distance 0, which a log axis does not show.
@@ -207,7 +207,8 @@ std::string distance_figure(const Dataset& data, const FitOptions& options, cons
       [](const CurvePoint& p) { return p.bound_distance; });
   add(Over::largest, "farthest neuron", [](const CurvePoint& p) { return std::optional(p.max_distance); });
   add(Over::largest, "neuron, " + bound_name(r), [](const CurvePoint& p) { return p.bound_max_distance; });
-  return line_chart(figure_title(data, options), {"step", true}, {"distance from the start", true}, curves);
+  return line_chart(figure_title(data, options, r), {"step", true}, {"distance from the start", true},
+                    curves);
 }
 
 // Of several classes the one with the largest error, against the rest.
@@ -218,7 +219,7 @@ std::string test_figure(const Dataset& data, const FitOptions& options, const Fi
   const char* error = data.task == Task::regression ? "root mean square error"
                       : r.outputs.size() > 1        ? "fraction wrong, worst class against the rest"
                                                     : "fraction wrong";
-  return line_chart(figure_title(data, options) + ": points that are not fitted", {"step", true},
+  return line_chart(figure_title(data, options, r) + ": points that are not fitted", {"step", true},
                     {error, false}, {curve});
 }
 

@@ -17,7 +17,6 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-constexpr Index kLeastWidth = 1024;
 constexpr Index kMostForGaussNewton = 3000;  // points: a step takes n^3/3
 
 /// What differs from the defaults, as words of a command line.
@@ -38,8 +37,7 @@ std::vector<std::string> fit_line(const Dataset& data, const ReadOptions& read, 
   return words;
 }
 
-/// Features enough that random ones of this many points are of full rank with something to spare.
-FitOptions with_random_features(FitOptions fit, Index n) {
+FitOptions with_random_features(FitOptions fit) {
   const FitOptions usual;
   fit.optimizer = "output_layer";
   fit.step = usual.step;
@@ -50,7 +48,7 @@ FitOptions with_random_features(FitOptions fit, Index n) {
   fit.space = usual.space;
   fit.polish = usual.polish;
   fit.stop = usual.stop;
-  fit.width = std::max({kLeastWidth, 2 * n, fit.width});
+  fit.width = usual.width;
   return fit;
 }
 
@@ -105,8 +103,8 @@ Next after_failure(const Dataset& data, const ReadOptions& read, const FitOption
     return {"the step is too large", fit_line(data, read, again)};
   }
   if (!facts.hidden) {  // random features already
-    if (options.width < 2 * r.n_distinct) {
-      again.width = std::max(kLeastWidth, 2 * r.n_distinct);
+    if (r.width < 2 * r.n_distinct) {
+      again.width = 0;
       return {"more features than points are needed", fit_line(data, read, again)};
     }
     if (r.nearest) return {of_pair(*r.nearest), {}};
@@ -131,7 +129,7 @@ Next after_failure(const Dataset& data, const ReadOptions& read, const FitOption
     return {"Gauss-Newton needs fewer steps", fit_line(data, read, again)};
   }
   return {"train the output weights of random features instead",
-          fit_line(data, read, with_random_features(options, r.n_distinct))};
+          fit_line(data, read, with_random_features(options))};
 }
 
 }  // namespace
@@ -162,7 +160,7 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
                                      ? ""
                                      : fmt::format("check the labels of {} above, then ",
                                                    r.suspects.size() == 1 ? "the sample" : "the samples");
-    return {suspects + "fit them", fit_line(data, read, with_random_features(fit, r.n_distinct))};
+    return {suspects + "fit them", fit_line(data, read, with_random_features(fit))};
   }
   if (of_many_scales(data))
     return {"columns differ a hundredfold in scale: bring them to one",
@@ -177,7 +175,7 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
   }
   if (data.task == Task::none) return {"", {}};
   return {"see whether these labels can be fitted all the same",
-          fit_line(data, read, with_random_features(fit, r.n_distinct))};
+          fit_line(data, read, with_random_features(fit))};
 }
 
 Next after_fit(const Dataset& data, const ReadOptions& read, const FitOptions& options, const FitResult& r,
@@ -213,8 +211,8 @@ Next after_memorize(const Dataset& data, const ReadOptions& read, const Memorize
   }
   if (of_many_scales(data))
     return {"columns differ a hundredfold in scale: bring them to one; the network is trained then",
-            fit_line(data, standardized(read), with_random_features({}, r.n_distinct))};
-  return {"train a network instead", fit_line(data, read, with_random_features({}, r.n_distinct))};
+            fit_line(data, standardized(read), with_random_features({}))};
+  return {"train a network instead", fit_line(data, read, with_random_features({}))};
 }
 
 Next after_predict(const std::string& file, const Dataset& data, const std::string& out) {

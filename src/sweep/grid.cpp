@@ -156,7 +156,7 @@ std::vector<Cell> internal::grid(const SweepOptions& o) {
   std::vector<Cell> cells;
   for (const Index n : values_or(a.n, o.read.n))
     for (const Index d : values_or(a.d, o.read.d))
-      for (const Index width : values_or(a.width, o.fit.width))
+      for (const Index width : values_or(a.width, o.fit.width > 0 ? o.fit.width : kUsualWidth))
         for (const auto& activation : values_or(a.activation, o.fit.activation))
           for (const auto& scaling : values_or(a.scaling, o.fit.scaling))
             for (const auto& step : values_or(a.step, o.fit.step))

@@ -30,6 +30,13 @@ Space space_of(const CheckedOptions& options, Index n, Index d) {
                                  : cheaper_space(n, d, activation(options.activation).rectifier());
 }
 
+/// Random features of twice as many units as points tell these apart with something to spare.
+Index width_of(const CheckedOptions& options, Index n_distinct) {
+  if (options.width > 0) return options.width;
+  if (!options.start.drawn()) return options.start.width();
+  return options.method->facts.hidden ? kUsualWidth : std::max(kUsualWidth, 2 * n_distinct);
+}
+
 void require_training_memory(const FitOptions& options, Space space, Index n, Index d, Index outputs) {
   const auto N = static_cast<double>(n), D = static_cast<double>(d), m = static_cast<double>(options.width);
   const double bytes = options.precision == "float32" ? 4 : 8;
@@ -148,7 +155,7 @@ std::string name(Status status) {
 
 FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) {
   const auto began = std::chrono::steady_clock::now();
-  const CheckedOptions options = checked(given);
+  CheckedOptions options = checked(given);
   const Activation& phi = activation(options.activation);
   progress.stage("preparing the points");
   TrainingSet set = training_set(data, options.center, options.normalize);
@@ -160,6 +167,7 @@ FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) 
   result.n = data.n();
   result.d = data.d();
   result.n_distinct = set.n_distinct;
+  result.width = options.width = width_of(options, set.n_distinct);
   result.conflicts = std::move(set.conflicts);
   result.nearest = std::move(set.nearest);
   result.network = {options.activation, options.scaling,  options.precision,   {},           set.center, true,

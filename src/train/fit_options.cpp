@@ -30,8 +30,8 @@ Step::Step(const std::string& text) {
 
 CheckedOptions checked(const FitOptions& o) {
   check_choices("fit", o);
-  require(o.width >= 1, fmt::format("width must be >= 1; got {}", o.width));
-  require(o.start.drawn() || o.width == o.start.width(),
+  require(o.width >= 0, fmt::format("width must be >= 1, or 0 for the usual one; got {}", o.width));
+  require(o.start.drawn() || o.width == 0 || o.width == o.start.width(),
           fmt::format("width is {}, but {} has weights of {} hidden units: leave `width` out", o.width,
                       o.start.source, o.start.drawn() ? 0 : o.start.width()));
   require(o.max_steps >= 0, fmt::format("max_steps must be >= 0; got {}", o.max_steps));

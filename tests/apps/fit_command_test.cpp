@@ -46,13 +46,32 @@ TEST_F(FitCommand, ConclusionComesFirst) {
 TEST_F(FitCommand, JsonHasEveryKey) {
   using Keys = std::set<std::string>;
   const Json json = answer(kQuick);
-  EXPECT_EQ(keys(json), (Keys{"data",         "digest",           "labels",      "options",
-                              "conclusion",   "status",           "n",           "d",
-                              "n_distinct",   "conflicts",        "nearest",     "steps",
-                              "step",         "relative_misfit",  "certificate", "certified_at",
-                              "max_distance", "flipped_fraction", "per_class",   "forecast_missing",
-                              "space",        "seconds",          "tolerance",   "test",
-                              "next"}));
+  EXPECT_EQ(keys(json), (Keys{"data",
+                              "digest",
+                              "labels",
+                              "options",
+                              "conclusion",
+                              "status",
+                              "n",
+                              "d",
+                              "n_distinct",
+                              "conflicts",
+                              "nearest",
+                              "steps",
+                              "step",
+                              "relative_misfit",
+                              "certificate",
+                              "certified_at",
+                              "max_distance",
+                              "flipped_fraction",
+                              "per_class",
+                              "forecast_missing",
+                              "space",
+                              "seconds",
+                              "tolerance",
+                              "test",
+                              "next",
+                              "width"}));
   EXPECT_TRUE(json["test"].is_null());
   EXPECT_EQ(json["options"]["start"]["source"], "gaussian");
   const Keys certificate{"kind",   "holds", "radius", "margin", "misfit",     "lambda_min",

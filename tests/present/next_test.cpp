@@ -28,6 +28,7 @@ class NextLine : public ::testing::Test {
     FitResult result;
     result.status = status;
     result.n = result.n_distinct = 1000;
+    result.width = 1024;
     return result;
   }
 
@@ -49,7 +50,7 @@ TEST_F(NextLine, TooFewRandomFeaturesBecomeMore) {
   options_.optimizer = "output_layer";
   options_.width = 64;
   EXPECT_EQ(line(of(with(Status::stalled))),
-            "zeroloss fit 'my table.csv' --target kind --width 2000 --optimizer output_layer");
+            "zeroloss fit 'my table.csv' --target kind --optimizer output_layer");
 }
 
 TEST_F(NextLine, DescentThatWasNotDoneBecomesGaussNewtonAndThatRandomFeatures) {
@@ -57,7 +58,7 @@ TEST_F(NextLine, DescentThatWasNotDoneBecomesGaussNewtonAndThatRandomFeatures) {
             "zeroloss fit 'my table.csv' --target kind --optimizer gauss_newton");
   options_.optimizer = "gauss_newton";
   EXPECT_EQ(line(of(with(Status::stalled))),
-            "zeroloss fit 'my table.csv' --target kind --width 2000 --optimizer output_layer");
+            "zeroloss fit 'my table.csv' --target kind --optimizer output_layer");
 }
 
 TEST_F(NextLine, AStepThatIsTooLargeIsLeftToTheProgram) {

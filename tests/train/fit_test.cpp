@@ -62,6 +62,19 @@ TEST(Fit, SeesDivergence) {
   EXPECT_LT(r.steps, 50);
 }
 
+TEST(Fit, WidthIsTheUsualOneUnlessItIsSaid) {
+  FitOptions o = small("output_layer");
+  o.width = 0;
+  const FitResult few = fit(sphere_data(10, 3), o);
+  EXPECT_EQ(few.width, kUsualWidth);
+  EXPECT_EQ(few.network.outputs.front().v.size(), kUsualWidth);
+  const FitResult many = fit(sphere_data(600, 5), o);
+  EXPECT_EQ(many.width, 1200);
+  EXPECT_EQ(many.status, Status::certified);
+  o.width = 500;
+  EXPECT_EQ(fit(sphere_data(600, 5), o).status, Status::stalled);
+}
+
 TEST(Fit, TooFewWeightsStall) {
   FitOptions o = small("gauss_newton");
   o.width = 2;
@@ -407,7 +420,7 @@ TEST(Fit, BadOptionsAreNamed) {
     change(o);
     EXPECT_MESSAGE(std::invalid_argument, fit(data, o), name);
   };
-  refused("width must be >= 1; got 0", [](FitOptions& o) { o.width = 0; });
+  refused("width must be >= 1, or 0 for the usual one; got -1", [](FitOptions& o) { o.width = -1; });
   refused("step must be a number > 0", [](FitOptions& o) { o.step = "0"; });
   refused("step must be a number > 0", [](FitOptions& o) { o.step = "-1"; });
   refused("step must be a number > 0", [](FitOptions& o) { o.step = "fast"; });

@@ -16,10 +16,14 @@
 /// can be proved about the weights it ends with.
 namespace zeroloss {
 
+constexpr Index kUsualWidth = 1024;  ///< hidden units where nobody says
+
 struct FitOptions {
   std::string activation = "relu";  ///< a name that activation() knows
-  Index width = 1024;               ///< m >= 1 hidden units; those of `start`, if that is given
-  std::string scaling = "ntk";      ///< ntk | balanced (theory 1)
+  /// m hidden units; 0 = those of `start`, else 1,024, for output_layer twice the distinct points if that is
+  /// more.
+  Index width = 0;
+  std::string scaling = "ntk";  ///< ntk | balanced (theory 1)
   /// gd: full-batch gradient descent; sgd: uniformly drawn batches of distinct points; momentum: the heavy
   /// ball, W_{k+1} = W_k - step J^T r + momentum (W_k - W_{k-1}), from rest; gauss_newton:
   /// Levenberg-Marquardt on the n x n matrix J J^T + mu I; flow: gradient flow, Dormand-Prince 5(4) with
@@ -54,7 +58,12 @@ struct FitOptions {
 template <Is<FitOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
   visit(Field{"activation", "Activation of the hidden units"}.under("Network"), o.activation);
-  visit(Field{"width", "Hidden units of each output, >= 1"}.under("Network"), o.width);
+  visit(Field{"width",
+              "Hidden units of each output; 0 = those of `start`, else 1,024, for output_layer twice the "
+              "points if "
+              "that is more"}
+            .under("Network"),
+        o.width);
   visit(Field{"scaling", "Output weights: ntk (+-1/sqrt(m)) or balanced (+-||y||/sqrt(m n))"}
             .under("Network")
             .of("ntk|balanced"),
@@ -228,6 +237,7 @@ struct FitResult {
   Status status = Status::budget_spent;  ///< the worst of the outputs'
   Index n = 0, d = 0;
   Index n_distinct = 0;  ///< distinct points; all samples are trained on
+  Index width = 0;       ///< hidden units of each output
   /// Equal points with different labels: zero loss is impossible.
   std::vector<std::vector<Sample>> conflicts;
   /// Different points within 1e-6 of each other, rather with different targets, which may stand in the way of
@@ -258,6 +268,7 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"n", "Points."}, r.n);
   visit(Field{"d", "Features."}, r.d);
   visit(Field{"n_distinct", "Distinct points; all samples are trained on."}, r.n_distinct);
+  visit(Field{"width", "Hidden units of each output."}, r.width);
   visit(Field{"conflicts", "Equal points with different labels."}, r.conflicts);
   visit(Field{"nearest", "Different points within 1e-6, rather with different labels, or None."}, r.nearest);
   visit(Field{"steps", "Most of any output."}, r.steps);

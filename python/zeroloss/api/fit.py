@@ -25,7 +25,7 @@ def fit(
     *,
     # keywords of fit
     activation: str = "relu",
-    width: int = 1024,
+    width: int = 0,
     scaling: str = "ntk",
     optimizer: str = "gd",
     step: float | str = "auto",
@@ -166,8 +166,6 @@ def fit(
     tested, points = test_set("fit", test, source)
     options = filled("fit", FitOptions(), {**given, "step": step_text("fit", step), "start": begin, "test": tested})
     written = changed(options, FitOptions(), {**given, "start": weights, "test": points})
-    if not begin.drawn and "width" not in written:
-        options.width = begin.width
     text = call("fit", subject, {**written, **read})
     with shown(progress) as report:
         return _core.fit(source, options, text, report)
