@@ -69,7 +69,7 @@ void run(const Options& options, Session& session) {
   const Next next = after_certify(data, options.read, settings, result);
   if (folder) write_certify(*folder, data, options.read, settings, result, session.arguments, next);
   fmt::print("{}", options.json ? certify_json(data, settings, result, next) + "\n"
-                                : certify_text(data, settings, result) + next_text(next));
+                                : in_flags(certify_text(data, settings, result)) + next_text(next));
   require(options.require, session, [&](const std::string& property) { return holds(property, result); });
 }
 

@@ -70,7 +70,7 @@ void run(const Options& options, Session& session) {
   const Next next = after_fit(data, options.read, options.fit, result, options.out);
   if (folder) write_fit(*folder, data, options.read, settings, result, session.arguments, next);
   fmt::print("{}", options.json ? fit_json(data, settings, result, next) + "\n"
-                                : fit_text(data, settings, result) + next_text(next));
+                                : in_flags(fit_text(data, settings, result)) + next_text(next));
   if (result.status == Status::interrupted) {
     const std::string again = shell_command(session.arguments) + (settings.resume ? "" : " --resume");
     return tell_interrupted(folder ? again : "", "with --out a run can be resumed", session);
@@ -109,9 +109,7 @@ void add_fit(Command& command, Session& session) {
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples(
       {"zeroloss fit digits --classes 3,8 --n 100 --optimizer gauss_newton --out runs/first",
-       "zeroloss fit table.csv --target price --optimizer gauss_newton --stop certificate",
-       "zeroloss fit train.csv --target price --test new.csv --out runs/tested",
-       "zeroloss fit digits --classes 3,8 --n 100 --start runs/first --max-steps 0",
+       "zeroloss fit table.csv --target price --test new.csv --optimizer output_layer",
        "zeroloss fit digits --classes 3,8 --n 100 --optimizer gauss_newton --out runs/first --resume"});
 }
 

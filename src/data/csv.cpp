@@ -91,6 +91,7 @@ class Records {
 void Records::begin() {
   if (may_count_) counts_ = counts_in(first_, fields_);
   table_.header = header_ ? *header_ : !counts_ && names_columns(first_, fields_);
+  if (table_.header) first_ = without_quotes(std::move(first_));
   for (std::size_t j = 0; j < (counts_ ? fields_ : first_).size(); ++j)
     table_.columns.push_back({.name = table_.header ? first_[j] : "", .place = static_cast<Index>(j)});
   if (!table_.header && !counts_) add(first_, first_line_);

@@ -37,7 +37,18 @@ Index count_in(std::string_view cell) {
 bool names_columns(const Words& first, const Words& second) {
   for (std::size_t j = 0; j < first.size(); ++j)
     if (is_word(first[j]) && (second.empty() || j >= second.size() || !is_word(second[j]))) return true;
-  return false;
+  // R leaves the column of its row names, which count from 1, without a name.
+  return !second.empty() && first[0].empty() && second[0] == "1" && first.size() > 1 &&
+         std::all_of(first.begin() + 1, first.end(), is_word);
+}
+
+Words without_quotes(Words names) {
+  const auto quoted = [](std::string_view name) {
+    return name.size() > 2 && name.starts_with('\'') && name.ends_with('\'');
+  };
+  if (std::ranges::all_of(names, quoted))
+    for (std::string& name : names) name = name.substr(1, name.size() - 2);
+  return names;
 }
 
 bool names_texts(const Words& first, const DataTable& table) {

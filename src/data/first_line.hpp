@@ -12,12 +12,15 @@ using Words = std::vector<std::string>;
 
 /// Whether it is names beside the second line (which may be empty: there is none): a word where that has a
 /// number, an amount or a date; so the first record of a file without names is not lost because its class is
-/// a word.
+/// a word. Also words after an empty cell that has the number 1 below it.
 bool names_columns(const Words& first, const Words& second);
 
 /// The same of a table of texts, whose first record `first` is so far: none of its cells occurs again in its
 /// column, while in some column every other cell does.
 bool names_texts(const Words& first, const DataTable& table);
+
+/// Names without the single quotes around each of them, if all have these.
+Words without_quotes(Words names);
 
 /// Makes the first record the names of the columns.
 void take_names(DataTable& table);

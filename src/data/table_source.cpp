@@ -22,6 +22,8 @@ bool are_names(const Column& column) {
 
 void set_targets(Source& source, const Column& column, const std::string& task) {
   source.target_name = column.called();
+  source.numbers.clear();
+  source.texts.clear();
   const bool numbers = column.is != CellKind::text && column.is != CellKind::truth;
   if (numbers && (task == "regression" || !are_names(column))) {
     source.numbers = column.numbers;
@@ -56,15 +58,19 @@ std::optional<Index> target_of(const DataTable& table, const std::string& target
   return {};
 }
 
+void take_target(Source& source, const DataTable& table, std::optional<Index> target,
+                 const std::string& task) {
+  source.target = target;
+  if (target && table.columns.size() == 1)
+    throw DataError(table.name + ": found only the target column; expected feature columns too");
+  if (target) set_targets(source, table.columns[static_cast<std::size_t>(*target)], task);
+  source.d = static_cast<Index>(table.columns.size()) - (target ? 1 : 0);
+}
+
 Source source_of(DataTable table, const ReadOptions& options) {
   Source source;
   source.n = table.n();
-  source.target = target_of(table, options.target);
-  if (source.target && table.columns.size() == 1)
-    throw DataError(table.name + ": found only the target column; expected feature columns too");
-  if (source.target)
-    set_targets(source, table.columns[static_cast<std::size_t>(*source.target)], options.task);
-  source.d = static_cast<Index>(table.columns.size()) - (source.target ? 1 : 0);
+  take_target(source, table, target_of(table, options.target), options.task);
   source.remarks = table.remarks;
   source.table = std::make_shared<const DataTable>(std::move(table));
   source.standardize = "yes";

@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "data/table_source.hpp"
 #include "models/kind.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
@@ -64,7 +65,12 @@ Model open_model(const std::filesystem::path& path) {
                               fmt::join(known, ", ")));
 }
 
-Dataset select_for(const Model& model, const Source& source, ReadOptions options) {
+Dataset select_for(const Model& model, Source source, ReadOptions options) {
+  const std::string& target = model.encoding.target;
+  if (source.table && options.target.empty() && !target.empty())
+    if (const auto& columns = source.table->columns; std::ranges::count(columns, target, &Column::name) == 1)
+      take_target(source, *source.table, std::ranges::find(columns, target, &Column::name) - columns.begin(),
+                  model.task == Task::none ? options.task : name(model.task));
   if (model.task != Task::none) {
     const std::string task = name(model.task);
     if (options.task != "auto" && options.task != task)

@@ -124,8 +124,13 @@ std::string theory_text(const FitResult& r) {
 
 // ---- JSON ----
 
+FitOptions in_force(FitOptions options, const FitResult& r) {
+  options.width = r.width;
+  return options;
+}
+
 Json result_json(const Dataset& data, const FitOptions& options, const FitResult& r, const Next& next) {
-  Json json = answer_json(data, told(options));
+  Json json = answer_json(data, told(in_force(options, r)));
   tell(json, r);
   json["next"] = told(next);
   return json;
@@ -248,7 +253,8 @@ void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, 
   if (r.status == Status::interrupted) return;
   const bool finite = std::all_of(r.network.outputs.begin(), r.network.outputs.end(),
                                   [](const TwoLayer& output) { return output.W.allFinite(); });
-  const Metadata extra{{"options", told(options).dump()}, {"data", data.name}, {"digest", data.digest}};
+  const Metadata extra{
+      {"options", told(in_force(options, r)).dump()}, {"data", data.name}, {"digest", data.digest}};
   if (finite)
     save_model(folder.partial() / "model.safetensors", r.network, extra);  // diverged weights may not be
   if (options.polish && r.polished) save_model(folder.partial() / "polished.safetensors", *r.polished, extra);
@@ -256,7 +262,7 @@ void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, 
   if (r.max_distance > 0) folder.write("distance.vl.json", distance_figure(data, options, r));
   if (const std::string figure = test_figure(data, options, r); !figure.empty())
     folder.write("test.vl.json", figure);
-  folder.write("manifest.json", manifest("fit", command, told(options), data, read, r.seconds));
+  folder.write("manifest.json", manifest("fit", command, told(in_force(options, r)), data, read, r.seconds));
   folder.remove("checkpoint.safetensors");
   folder.finish();
 }

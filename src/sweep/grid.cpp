@@ -58,6 +58,8 @@ std::vector<T> values_or(const std::vector<T>& axis, const T& fixed) {
   return axis.empty() ? std::vector<T>{fixed} : axis;
 }
 
+Index usual_width(const SweepOptions& o) { return o.fit.width > 0 ? o.fit.width : kUsualWidth; }
+
 std::string text(const Cell& cell) {
   std::string text;
   fields(cell, [&](const Field& field, const auto& value) {
@@ -156,7 +158,7 @@ std::vector<Cell> internal::grid(const SweepOptions& o) {
   std::vector<Cell> cells;
   for (const Index n : values_or(a.n, o.read.n))
     for (const Index d : values_or(a.d, o.read.d))
-      for (const Index width : values_or(a.width, o.fit.width > 0 ? o.fit.width : kUsualWidth))
+      for (const Index width : values_or(a.width, usual_width(o)))
         for (const auto& activation : values_or(a.activation, o.fit.activation))
           for (const auto& scaling : values_or(a.scaling, o.fit.scaling))
             for (const auto& step : values_or(a.step, o.fit.step))
@@ -180,7 +182,9 @@ Store::Identity internal::identity(const std::string& source, const std::string&
   fields(o.read, [&](const Field& field, const auto& value) {
     if (field.course) add(field, value);
   });
-  fields(o.fit, [&](const Field& field, const auto& value) {
+  FitOptions fit = o.fit;
+  fit.width = usual_width(o);
+  fields(fit, [&](const Field& field, const auto& value) {
     if (field.trial) add(field, value);
   });
   // The sweep's own, and the axes that are no option of fit or of the reading.

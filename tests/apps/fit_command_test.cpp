@@ -309,7 +309,7 @@ TEST_F(FitCommand, BadOptionsAreNamed) {
   const auto wrong = [](const Arguments& more, const std::string& what) {
     refused(with({"fit", "sphere:n=10,d=4"}, more), {what});
   };
-  wrong({"--width", "0"}, "width");
+  wrong({"--width", "-1"}, "width");
   wrong({"--step", "0"}, "step");
   wrong({"--step", "-0.1"}, "step");
   wrong({"--optimizer", "flow", "--batch", "8"}, "batch");

@@ -87,6 +87,17 @@ TEST_F(Predict, WithoutLabelsThereIsNoError) {
   EXPECT_NE(outcome.out.find("2 points, no labels to compare with\n"), std::string::npos) << outcome.out;
 }
 
+TEST_F(Predict, TheColumnThatTheModelWasTrainedForIsComparedWith) {
+  const std::string table = write("table.csv", "size,price,age\n1,10,3\n2,30,4\n5,20,1\n7,15,2\n9,12,8\n");
+  const Outcome fitted = zeroloss({"fit", table, "--target", "price", "--task", "regression", "--optimizer",
+                                   "output_layer", "--out", path("run")});
+  ASSERT_EQ(fitted.exit_code, 0) << fitted.err;
+  EXPECT_LT(answer({"predict", path("run"), table})["error"], 1e-9);
+  EXPECT_TRUE(answer({"predict", path("run"), table, "--target", "none"})["error"].is_null());
+  const std::string without = write("new.csv", "age,size\n3,1\n");
+  EXPECT_TRUE(answer({"predict", path("run"), without})["error"].is_null());
+}
+
 TEST_F(Predict, ClassesAreMatchedByName) {
   // "ant" is missing in the data and "dog" is one that the model does not know; the order is another one.
   const std::string csv = "a,b,c,label\n0,5,1,cow\n0,1,5,cow\n0,5,1,bee\n0,7,1,dog\n";

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -96,6 +97,42 @@ TEST_F(Tables, RecordsWithoutATargetAreLeftOut) {
   EXPECT_EQ(classes.records, (std::vector<Index>{0, 2, 3}));
 }
 
+// A rank of the records that is left without a name, and names in single quotes.
+TEST_F(Tables, FirstLinesOfTextsAreNames) {
+  std::string text = "\"\",\"grade\",\"age\",\"y\"\n";
+  for (int i = 0; i < 12; ++i)
+    text += fmt::format("\"{}\",\"{}\",\"adult\",{}\n", i + 1, i % 3 == 0 ? "1st" : "2nd",
+                        i % 2 == 0 ? "a" : "b");
+  const Dataset data = read(text);
+  EXPECT_EQ(data.n(), 12);
+  EXPECT_EQ(data.class_names, (Names{"a", "b"}));
+  EXPECT_EQ(data.feature_names, (Names{"grade = 2nd", "age = adult"}));
+  EXPECT_EQ(read("'a b'\t'y'\n1\t2.5\n2\t3.5\n").feature_names, (Names{"a b"}));
+  EXPECT_EQ(read("'a',b\n1,2.5\n2,3.5\n").feature_names, (Names{"'a'", "b"}));
+}
+
+TEST_F(Tables, NumbersOfRecordsThatRecurAreNamesToo) {
+  std::string text = "ID,x,y\n";
+  for (int i = 0; i < 12; ++i) text += fmt::format("{},{},0.5\n", 1000 - i / 2 * (i % 3), i * i);
+  const Dataset data = read(text);
+  EXPECT_EQ(data.feature_names, (Names{"x"}));
+  EXPECT_NE(data.remarks.at(0).find("different integers in 12 records"), std::string::npos)
+      << data.remarks[0];
+}
+
+TEST_F(Tables, AWordAmongTheSameFewNumbersMakesCategories) {
+  std::string text = "x,cylinders,y\n";
+  for (int i = 0; i < 60; ++i)
+    text += fmt::format("{},{},{}\n", i * i, i == 40 ? std::string("rotary") : std::to_string(3 + i % 4),
+                        i * 0.5);
+  const Dataset data = read(text);
+  EXPECT_EQ(data.encoding.inputs.at(1).categories, (Names{"3", "4", "5", "6", "rotary"}));
+  std::string many = "x,y\n";
+  for (int i = 0; i < 60; ++i)
+    many += fmt::format("{},{}\n", i == 40 ? std::string("oops") : std::to_string(i), i * 0.5);
+  EXPECT_MESSAGE(DataError, read(many), "found text 'oops' among numbers");
+}
+
 TEST_F(Tables, ColumnsThatNameRecordsAreLeftOut) {
   std::string text = "PassengerId,name,x,y\n";
   for (int i = 0; i < 12; ++i)
@@ -141,7 +178,7 @@ TEST_F(Tables, ClassesThatAreWrittenInSeveralWaysAreSaid) {
 TEST_F(Tables, AModelsColumnsAreFoundByName) {
   const Dataset trained = read("a,kind,b,y\n1,u,NA,0.5\n2,v,4,1.5\n3,w,6,2.5\n");
   const auto encoded = [&](const std::string& text) {
-    return select(open_source(write("new.csv", text), {}), {}, &trained.encoding);
+    return select(open_source(write("new.csv", text), {}), {}, {.encoding = &trained.encoding});
   };
   const Dataset again = encoded("extra,b,kind,a\n0,5,w,7\n0,,u,8\n");
   EXPECT_EQ(again.feature_names, trained.feature_names);

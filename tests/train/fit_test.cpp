@@ -63,7 +63,7 @@ TEST(Fit, SeesDivergence) {
 }
 
 TEST(Fit, WidthIsTheUsualOneUnlessItIsSaid) {
-  FitOptions o = small("output_layer");
+  FitOptions o = small("output_layer", "relu");
   o.width = 0;
   const FitResult few = fit(sphere_data(10, 3), o);
   EXPECT_EQ(few.width, kUsualWidth);

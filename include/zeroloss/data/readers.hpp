@@ -52,10 +52,11 @@ struct Like {
 
 /// Applies task, classes, shuffle, n, labels and d of the options, in this order; the classes are those of
 /// the points kept. Task auto: text = classes; integers with at most max(20, sqrt(source.n)) distinct values
-/// = classes; other numbers = regression. Throws std::invalid_argument for an option out of its range and
-/// DataError where the source cannot satisfy it (unknown class, fewer than n points, a single class left,
-/// text as regression target); ResourceError if the points kept do not fit into memory.
-/// With class names of `like`, targets are of these, be all of one class; another one is a DataError.
+/// = classes, but not more than ten that all differ; other numbers = regression. Throws std::invalid_argument
+/// for an option out of its range and DataError where the source cannot satisfy it (unknown class, fewer than
+/// n points, a single class left, text as regression target); ResourceError if the points kept do not fit
+/// into memory. With class names of `like`, targets are of these, be all of one class; another one is a
+/// DataError.
 Dataset select(const Source& source, const ReadOptions& options, const Like& like = {});
 
 /// The options to read points from `source` with that a run on `data`, read with `options`, is tested on: the

@@ -67,11 +67,12 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"precision", "Of the network and its verification: float64 or float32"}.under("Network").of(
             "float64|float32"),
         o.precision);
-  visit(Field{"margin",
-              "Least relative distance of a neuron's threshold, in (0, 0.25] [1e-9, for float32 1e-3, if that "
-              "can be; with `hidden` none]"}
-            .under("Network"),
-        o.margin);
+  visit(
+      Field{"margin",
+            "Least relative distance of a neuron's threshold, in (0, 0.25] [1e-9, for float32 1e-3, if that "
+            "can be; with `hidden` none]"}
+          .under("Network"),
+      o.margin);
   visit(Field{"tolerance",
               "Error at which a real-valued target counts as reached, relative to the largest [1e-6, for "
               "float32 1e-3]"}

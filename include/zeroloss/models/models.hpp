@@ -42,8 +42,9 @@ Model model_of(std::shared_ptr<const Network> network, const Metadata& extra = {
 Model model_of(std::shared_ptr<const Memorizer> network, const Metadata& extra = {});
 
 /// select(), with targets as the model's task has them: what looks like classes may be a regression target.
+/// Without a target in the options a table's is the column that has the name of the model's target.
 /// Throws std::invalid_argument if options.task is another task than the model's.
-Dataset select_for(const Model& model, const Source& source, ReadOptions options);
+Dataset select_for(const Model& model, Source source, ReadOptions options);
 
 /// What a model says about points, and how that compares with their targets.
 struct Prediction {

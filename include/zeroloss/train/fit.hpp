@@ -60,8 +60,7 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"activation", "Activation of the hidden units"}.under("Network"), o.activation);
   visit(Field{"width",
               "Hidden units of each output; 0 = those of `start`, else 1,024, for output_layer twice the "
-              "points if "
-              "that is more"}
+              "points if that is more"}
             .under("Network"),
         o.width);
   visit(Field{"scaling", "Output weights: ntk (+-1/sqrt(m)) or balanced (+-||y||/sqrt(m n))"}
