@@ -110,9 +110,7 @@ void add_fit(Command& command, Session& session) {
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples(
       {"zeroloss fit digits --classes 3,8 --n 100 --optimizer gauss_newton --out runs/first",
-       "zeroloss fit table.csv --target price --optimizer gauss_newton --stop certificate",
-       "zeroloss fit table.csv --target price --test new.csv --out runs/tested",
-       "zeroloss fit digits --classes 3,8 --n 100 --start runs/first --max-steps 0",
+       "zeroloss fit table.csv --target price --test new.csv --optimizer gauss_newton --stop certificate",
        "zeroloss fit digits --classes 3,8 --n 100 --optimizer gauss_newton --out runs/first --resume"});
 }
 
