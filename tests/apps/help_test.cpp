@@ -53,6 +53,7 @@ std::vector<std::string> examples(const Arguments& command) {
 // In the order of the commands: one makes what another reads.
 TEST_F(Help, ExamplesAreTrue) {
   write("table.csv", "a,b,price\n1,2,3.5\n2,1,4\n0,3,1.5\n4,4,2\n");
+  write("new.csv", "a,b,price\n3,1,2\n");
   write("R.npy", npy(RowMatrix{{1, 0.1}, {0, 1}}));
   fs::create_directory(path("runs"));
   const auto elsewhere = [](const std::string& line) {  // the network, one's own home, a pager
