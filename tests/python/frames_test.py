@@ -158,6 +158,8 @@ def test_labels_of_64_bits_stay(y):
         assert data.class_names == ["9007199254740992", "9007199254740993"]
         assert list(data.y) == [1, 0, 1]
         assert zeroloss.read_dataset(X, y, task="regression").task == "regression"
+    with pytest.raises(zeroloss.DataError, match="0 records of 3 numbers"):
+        zeroloss.read_dataset(np.empty((0, 3)), np.array([], dtype=int))
 
 
 @pytest.mark.parametrize("end", [".parquet", ".feather", ".arrow", ".xlsx"])

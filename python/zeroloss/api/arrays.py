@@ -66,7 +66,8 @@ def targets(
             array = np.array(array.tolist())
     if array.dtype.kind == "c":
         raise TypeError(f"{function}: y must be real numbers or names of classes; its type is {array.dtype}")
-    if array.dtype.kind in "iu" and task != "regression" and max(abs(int(array.min())), abs(int(array.max()))) >= 2**53:
+    ends = [array.min(initial=0), array.max(initial=0)] if array.dtype.kind in "iu" else []
+    if task != "regression" and any(abs(int(end)) >= 2**53 for end in ends):
         return None, [str(value) for value in array.tolist()]
     if array.dtype.kind in "buif":
         return np.ascontiguousarray(array, dtype=np.float64), []
