@@ -162,13 +162,13 @@ void normalize_rows(Dataset& data, const Center& center) {
   if (!zero.empty()) {
     const std::size_t shown = std::min<std::size_t>(zero.size(), 10);
     fail(data,
-         fmt::format("{} {} cannot be normalised: record{} {}{}; remove {}, or do not {}", zero.size(),
+         fmt::format("{} {} cannot be normalised: record{} {}{}; remove {}, or {}", zero.size(),
                      center.empty() ? (zero.size() == 1 ? "zero row" : "zero rows")
                                     : (zero.size() == 1 ? "row at the mean point" : "rows at the mean point"),
                      zero.size() == 1 ? "" : "s",
                      fmt::join(zero.begin(), zero.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
                      zero.size() > shown ? ", ..." : "", zero.size() == 1 ? "it" : "them",
-                     center.empty() ? "normalise" : "centre"));
+                     center.empty() ? "append a constant: `bias=1`" : "do not centre"));
   }
   for (Index i = 0; i < data.n(); ++i) {
     centered(data, i, center, row);
@@ -194,8 +194,9 @@ void check_unit_rows(const Dataset& data, const Center& center) {
     centered(data, i, center, row);
     if (const auto length = static_cast<double>(norm(row)); !(std::abs(length - 1) <= 1e-12))
       fail(data,
-           fmt::format("record {} has length {:.17g}; without normalisation every row must have length 1",
-                       record(data, i), length));
+           fmt::format(
+               "record {} has length {:.17g}; rows that are not divided by their lengths must have length 1",
+               record(data, i), length));
   }
 }
 

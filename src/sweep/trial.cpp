@@ -15,6 +15,11 @@
 namespace zeroloss::internal {
 namespace {
 
+/// Of a run that ends above the tolerance.
+Status unconverged(Index steps, const FitOptions& options) {
+  return steps < options.max_steps ? Status::stalled : Status::budget_spent;
+}
+
 Trial whole_fit(const Dataset& data, FitOptions options, bool certify, Progress& progress) {
   options.certify_every = 0;
   Progress silent = progress.silent();
@@ -24,7 +29,8 @@ Trial whole_fit(const Dataset& data, FitOptions options, bool certify, Progress&
   if (certify)
     trial.certificate = result.certificate;
   else if (trial.status == Status::certified)  // a proof makes certified even of a spent budget
-    trial.status = result.relative_misfit <= result.tolerance ? Status::converged : Status::budget_spent;
+    trial.status =
+        result.relative_misfit <= result.tolerance ? Status::converged : unconverged(result.steps, options);
   return trial;
 }
 
@@ -65,7 +71,7 @@ Output descend(const RowMatrix& X, const Vector& y, const TwoLayer& start, const
   }
   output.trial.status = ending == Ending::diverged    ? Status::diverged
                         : ending == Ending::converged ? Status::converged
-                                                      : Status::budget_spent;
+                                                      : unconverged(output.trial.steps, options);
   output.network = {trainer.weights(), start.v};
   return output;
 }
