@@ -191,7 +191,7 @@ void bind_data(nb::module_& m) {
       "table_like",
       [](const D& columns, const Frame& frame, std::string name) {
         const ReadOptions all{.target = "none"};
-        D made{select(source_of(frame, std::move(name), all), all, &columns.encoding), all, ""};
+        D made{select(source_of(frame, std::move(name), all), all, {.encoding = &columns.encoding}), all, ""};
         made.standardization = columns.standardization;
         return made;
       },
