@@ -62,7 +62,7 @@ def fit(
     activation : str
         One of ``zeroloss.kernel.activation_names()``.
     width : int
-        Hidden units of each output; 0 = those of `start`, else 1,024, for output_layer twice the points if that is more.
+        Hidden units of each output; 0 = those of `start`, else 1,024, or twice the points for output_layer.
     scaling : str
         Output weights: ntk (+-1/sqrt(m)) or balanced (+-||y||/sqrt(m n)).
     optimizer : str
