@@ -129,7 +129,7 @@ def test_a_user_s_errors_come_back():
 def test_rows_that_are_not_normalised_have_to_be_of_length_one():
     """Entries are k(<x_i, x_j>) of unit vectors: a proof about anything else would be false."""
     X = np.array([[0.1, 0.0], [0.0999, 0.004]])
-    words = "X: record 0 has length 0.1.*every row must have length 1"
+    words = "X: record 0 has length 0.1.*must have length 1"
     for call in (zk.gram, zk.lambda_min, lambda X, normalize: zk.cross_gram(X, zk.unit_rows(X), normalize=normalize)):
         with pytest.raises(zeroloss.DataError, match=words):
             call(X, normalize=False)
