@@ -67,7 +67,7 @@ void run(const Options& options, Session& session) {
   settings.test = read_test(options, data, progress);
   const FitResult result = fit(data, settings, progress);
 
-  const Next next = after_fit(data, options.read, options.fit, result, options.out);
+  const Next next = after_fit(data, options.read, settings, result, options.out);
   if (folder) write_fit(*folder, data, options.read, settings, result, session.arguments, next);
   fmt::print("{}", options.json ? fit_json(data, settings, result, next) + "\n"
                                 : in_flags(fit_text(data, settings, result)) + next_text(next));

@@ -29,7 +29,7 @@ void run(const Options& options, Session& session) {
   const Dataset data = read_dataset(options.source, options.read);
   const MemorizeResult result = memorize(data, settings, progress);
 
-  const Next next = after_memorize(data, options.read, options.memorize, result, options.out);
+  const Next next = after_memorize(data, options.read, settings, result, options.out);
   if (folder && result.network)
     write_memorize(*folder, data, options.read, settings, result, session.arguments, next);
   fmt::print("{}", options.json ? memorize_json(data, settings, result, next) + "\n"

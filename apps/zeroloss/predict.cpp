@@ -33,7 +33,7 @@ void run(const Options& options, Session& session) {
     fmt::print("{}", predict_csv(model, data, answer));
   else if (!options.out.empty())
     write_file(options.out, predict_csv(model, data, answer));
-  const Next next = after_predict(options.model, data, options.out);
+  const Next next = after_predict(options.model, data, options.read, options.out);
   fmt::print(csv_is_answer ? stderr : stdout, "{}",
              options.json ? predict_json(options.model, model, data, answer, next) + "\n"
                           : predict_text(options.model, model, data, answer) + "\n" + next_text(next));

@@ -19,26 +19,49 @@ namespace {
 
 constexpr Index kMostForGaussNewton = 3000;  // points: a step takes n^3/3
 
+/// What a user types for a value: of weights and of points that are read, where they are.
+template <class Value>
+const Value& typed(const Value& value) {
+  return value;
+}
+const std::string& typed(const Start& start) { return start.source; }
+const std::string& typed(const TestSet& test) { return test.source; }
+
 /// What differs from the defaults, as words of a command line.
 template <class Options>
 void add_options(std::vector<std::string>& words, const Options& options, const Options& usual = {}) {
   fields_beside(options, usual, [&](const Field& field, const auto& value, const auto& common) {
     if (!field.told || value == common) return;
-    const auto flag = flag_words(field, value);
+    const auto flag = flag_words(field, typed(value));
     words.insert(words.end(), flag.begin(), flag.end());
   });
 }
 
-std::vector<std::string> fit_line(const Dataset& data, const ReadOptions& read, FitOptions fit) {
-  std::vector<std::string> words{"zeroloss", "fit", data.name};
+/// A command on these data. The seed is that of the data.
+template <class Options>
+std::vector<std::string> line(const char* command, const Dataset& data, const ReadOptions& read,
+                              Options options) {
+  std::vector<std::string> words{"zeroloss", command, data.name};
   add_options(words, read);
-  fit.seed = 0;  // that of the data
-  add_options(words, fit);
+  options.seed = Options{}.seed;
+  add_options(words, options);
+  return words;
+}
+
+std::vector<std::string> fit_line(const Dataset& data, const ReadOptions& read, const FitOptions& fit) {
+  return line("fit", data, read, fit);
+}
+
+std::vector<std::string> predict_line(const std::string& model, const Dataset& data,
+                                      const ReadOptions& read) {
+  std::vector<std::string> words{"zeroloss", "predict", model, data.name};
+  add_options(words, read);
   return words;
 }
 
 FitOptions with_random_features(FitOptions fit) {
   const FitOptions usual;
+  fit.start = usual.start;
   fit.optimizer = "output_layer";
   fit.step = usual.step;
   fit.batch = usual.batch;
@@ -84,10 +107,16 @@ std::string of_pair(const SamplePair& pair) {
                      describe(pair.second));
 }
 
-Next keep_the_network(Next fresh, const std::string& out) {
-  if (!out.empty()) return {"apply the network", {"zeroloss", "predict", out, fresh.command[2]}};
-  fresh.command.insert(fresh.command.end(), {"--out", "run"});
-  return fresh;
+Next with_out(Next next, const char* out) {
+  next.command.insert(next.command.end(), {"--out", out});
+  return next;
+}
+
+/// `words`: the command that found it.
+Next keep_the_network(std::vector<std::string> words, const Dataset& data, const ReadOptions& read,
+                      const std::string& out) {
+  if (!out.empty()) return {"apply the network", predict_line(out, data, read)};
+  return with_out({"keep this network", std::move(words)}, "run");
 }
 
 /// Training has come to its end without the loss, or without a proof.
@@ -112,7 +141,10 @@ Next after_failure(const Dataset& data, const ReadOptions& read, const FitOption
       again.activation = "relu";
       return {"relu tells points apart that smooth activations do not", fit_line(data, read, again)};
     }
-    return {"see which points are next to equal", {"zeroloss", "certify", data.name}};
+    CertifyOptions certify;
+    certify.center = options.center;
+    certify.normalize = options.normalize;
+    return {"see which points are next to equal", line("certify", data, read, certify)};
   }
   if (r.status == Status::converged && options.stop == "tolerance" && r.certificate.margin > 0 &&
       options.precision == "float64") {
@@ -136,20 +168,12 @@ Next after_failure(const Dataset& data, const ReadOptions& read, const FitOption
 
 Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOptions& options,
                    const CertifyResult& r) {
-  const auto certify_again = [&](const ReadOptions& how, const CertifyOptions& changed) {
-    std::vector<std::string> words{"zeroloss", "certify", data.name};
-    add_options(words, how);
-    CertifyOptions plain = changed;
-    plain.seed = 0;  // that of the data
-    add_options(words, plain);
-    return words;
-  };
   if (!r.conflicts.empty()) return {correct_labels(r.conflicts), {}};
   if (r.outcome == "verified" && data.task == Task::none) {
     if (data.encoding.empty()) return {"give the points targets to fit", {}};
     ReadOptions last = read;
     last.target = "-1";
-    return {"say which column is the target", certify_again(last, options)};
+    return {"say which column is the target", line("certify", data, last, options)};
   }
   FitOptions fit;
   fit.activation = r.activation;
@@ -164,14 +188,14 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
   }
   if (of_many_scales(data))
     return {"columns differ a hundredfold in scale: bring them to one",
-            certify_again(standardized(read), options)};
+            line("certify", data, standardized(read), options)};
   if (r.nearest) return {of_pair(*r.nearest), {}};
   CertifyOptions other = options;
   if (r.activation != "relu") {
     other.activation = "relu";
     return {r.outcome == "zero" ? "relu does not need what this activation needs"
                                 : "relu tells points apart that smooth activations do not",
-            certify_again(read, other)};
+            line("certify", data, read, other)};
   }
   if (data.task == Task::none) return {"", {}};
   return {"see whether these labels can be fitted all the same",
@@ -182,23 +206,14 @@ Next after_fit(const Dataset& data, const ReadOptions& read, const FitOptions& o
                const std::string& out) {
   if (r.status == Status::interrupted) return {};
   if (!r.conflicts.empty()) return {correct_labels(r.conflicts), {}};
-  if (r.status == Status::certified)
-    return keep_the_network({"keep this network", fit_line(data, read, options)}, out);
+  if (r.status == Status::certified) return keep_the_network(fit_line(data, read, options), data, read, out);
   return after_failure(data, read, options, r);
 }
 
 Next after_memorize(const Dataset& data, const ReadOptions& read, const MemorizeOptions& options,
                     const MemorizeResult& r, const std::string& out) {
-  const auto again = [&](const MemorizeOptions& changed) {
-    std::vector<std::string> words{"zeroloss", "memorize", data.name};
-    add_options(words, read);
-    MemorizeOptions plain = changed;
-    plain.seed = 0;  // that of the data
-    add_options(words, plain);
-    return words;
-  };
-  if (r.status == MemorizeStatus::memorized)
-    return keep_the_network({"keep this network", again(options)}, out);
+  const auto again = [&](const MemorizeOptions& changed) { return line("memorize", data, read, changed); };
+  if (r.status == MemorizeStatus::memorized) return keep_the_network(again(options), data, read, out);
   MemorizeOptions other = options;
   if (options.precision == "float32") {
     other.precision = "float64";
@@ -215,18 +230,16 @@ Next after_memorize(const Dataset& data, const ReadOptions& read, const Memorize
   return {"train a network instead", fit_line(data, read, with_random_features({}))};
 }
 
-Next after_predict(const std::string& file, const Dataset& data, const std::string& out) {
+Next after_predict(const std::string& file, const Dataset& data, const ReadOptions& read,
+                   const std::string& out) {
   if (out.empty())
-    return {"write the predictions to a file",
-            {"zeroloss", "predict", file, data.name, "--out", "predicted.csv"}};
+    return with_out({"write the predictions to a file", predict_line(file, data, read)}, "predicted.csv");
   return {"take the model to other programs", {"zeroloss", "export", file, "model.onnx"}};
 }
 
 Next after_figures(const std::vector<std::string>& words, const std::string& out) {
   if (!out.empty()) return {"look at the figures", {"zeroloss", "report", out}};
-  Next next{"keep the answer and its figures", words};
-  next.command.insert(next.command.end(), {"--out", "run"});
-  return next;
+  return with_out({"keep the answer and its figures", words}, "run");
 }
 
 std::string next_text(const Next& next) {

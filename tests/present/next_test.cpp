@@ -1,6 +1,7 @@
 // What the last line of an answer advises, and that the advice is a command that can be given.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 #include "support/fit_cases.hpp"
@@ -8,6 +9,7 @@
 #include "zeroloss/present/certify.hpp"
 #include "zeroloss/present/fit.hpp"
 #include "zeroloss/present/memorize.hpp"
+#include "zeroloss/present/predict.hpp"
 
 namespace zeroloss::test {
 namespace {
@@ -43,7 +45,28 @@ TEST_F(NextLine, ACertifiedFitIsKeptOrApplied) {
   EXPECT_EQ(line(of(certified)),
             "zeroloss fit 'my table.csv' --target kind --optimizer output_layer --out run");
   EXPECT_EQ(line(after_fit(data_, read_, options_, certified, "runs/a")),
-            "zeroloss predict runs/a 'my table.csv'");
+            "zeroloss predict runs/a 'my table.csv' --target kind");
+}
+
+TEST_F(NextLine, OfOwnWeightsAndTestPointsSaysWhereTheyAre) {
+  options_.start = start_of({{RowMatrix::Ones(2, 4), Vector::Ones(2)}}, "own weights.npz");
+  options_.test.source = "new.csv";
+  options_.test.data = std::make_shared<Dataset>(data_);
+  const std::string words = "zeroloss fit 'my table.csv' --target kind";
+  EXPECT_EQ(line(of(with(Status::certified))), words + " --start 'own weights.npz' --test new.csv --out run");
+  options_.optimizer = "gauss_newton";  // random features are drawn
+  EXPECT_EQ(line(of(with(Status::stalled))), words + " --optimizer output_layer --test new.csv");
+}
+
+TEST_F(NextLine, WhatIsReadStaysWhatItWas) {
+  read_.classes = {"3", "8"};
+  EXPECT_EQ(line(after_predict("runs/a", data_, read_, "")),
+            "zeroloss predict runs/a 'my table.csv' --target kind --classes 3,8 --out predicted.csv");
+  options_.optimizer = "output_layer";
+  options_.center = true;
+  FitResult result = with(Status::stalled);
+  result.width = 4096;
+  EXPECT_EQ(line(of(result)), "zeroloss certify 'my table.csv' --target kind --classes 3,8 --center");
 }
 
 TEST_F(NextLine, TooFewRandomFeaturesBecomeMore) {

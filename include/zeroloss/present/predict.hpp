@@ -17,6 +17,7 @@ std::string predict_json(const std::string& file, const Model& model, const Data
 std::string predict_csv(const Model& model, const Dataset& data, const Prediction& answer);
 
 /// What to do after this answer; `out` is the csv that was written, "" for none.
-Next after_predict(const std::string& file, const Dataset& data, const std::string& out);
+Next after_predict(const std::string& file, const Dataset& data, const ReadOptions& read,
+                   const std::string& out);
 
 }  // namespace zeroloss
