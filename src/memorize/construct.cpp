@@ -44,7 +44,9 @@ Memorizer draw_first_layer(const Memory& memory, const Origin& origin, Index k) 
   network.encoding = memory.data.encoding;
   network.A_0.resize(k, memory.data.d());
   Random weights(memory.options.seed, Stream::memorizer, kFirstLayer);
-  for (double& a : network.A_0.reshaped<Eigen::RowMajor>()) a = stored(factor * weights.normal(), single);
+  for (Index i = 0; i < k; ++i)
+    for (Index j = 0; j < memory.data.d(); ++j)
+      network.A_0(i, j) = stored(factor * weights.normal() * memory.scale(j), single);
   if (origin.mean.size() > 0) network.b_0 = -network.A_0 * origin.mean;
   if (origin.constant) {
     Random constant(memory.options.seed, Stream::memorizer, kConstant);

@@ -12,6 +12,7 @@ struct Memory {
   const Dataset& data;
   const Matrix* Y;  ///< n x r real-valued targets; null: classes, one output each
   const MemorizeOptions& options;
+  Vector scale;  ///< d powers of two, which A_0 has taken in
   Index r = 0;
   double largest_target = 0;  ///< largest ||y|| of the real-valued ones
 
@@ -21,7 +22,7 @@ struct Memory {
   }
 };
 
-/// Where the first layer looks from: z = A_0 (x - mean), or A_0 (x, 1).
+/// Where the first layer looks from: z = A_0 (x - mean), or A_0 (x, 1), lengths of x by the scales.
 struct Origin {
   std::string name;       ///< linear | constant | centred
   Vector mean = {};       ///< empty = 0

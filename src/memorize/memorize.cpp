@@ -76,11 +76,17 @@ bool has_short(const Memory& memory, const Vector& length) {
   return length.minCoeff() <= std::sqrt(unit) * length.maxCoeff();
 }
 
+/// Rows of points, each column by its scale.
+template <class Matrix>
+auto scaled(const Memory& memory, const Matrix& rows) {
+  return (rows.array().rowwise() * memory.scale.transpose().array()).matrix();
+}
+
 /// 0, and where a point is 0 or next to it, a place beside it.
 std::vector<Origin> origins(const Memory& memory) {
-  const Vector length = lengths(memory.data.X);
+  require_in_range(memory.data, memory.options.precision, lengths(memory.data.X).maxCoeff(), "points");
+  const Vector length = lengths(scaled(memory, memory.data.X));
   const double longest = length.maxCoeff();
-  require_in_range(memory.data, memory.options.precision, longest, "points");
   const bool paper = memory.options.construction == "paper";
   std::vector<Origin> list;
   if (length.minCoeff() > 0 || paper) list.push_back({"linear", {}, longest, false});
@@ -92,7 +98,7 @@ std::vector<Origin> origins(const Memory& memory) {
 /// does not.
 std::optional<Origin> centre(const Memory& memory, double longest) {
   const Vector mean = memory.data.X.colwise().mean().transpose();
-  const Vector length = lengths(memory.data.X.rowwise() - mean.transpose());
+  const Vector length = lengths(scaled(memory, memory.data.X.rowwise() - mean.transpose()));
   const double spread = length.maxCoeff(), unit = memory.single() ? 0x1p-24 : u;
   const double margin = memory.options.margin.value_or(default_margin(memory));
   if (memory.options.construction == "paper" || 2 * spread >= longest || unit * longest > margin * spread)
@@ -152,10 +158,15 @@ std::string conclude(const MemorizeResult& r, const Memory& memory, const std::s
   const std::string& precision = memory.options.precision;
   if (r.status == MemorizeStatus::memorized)
     return fmt::format(
-        "{} memorised{} by {} residual block{} of width {} ({} parameters), verified by a forward pass in {}",
+        "{} memorised{} by {} residual block{} of width {} ({} parameters), verified by a forward pass in "
+        "{}{}",
         r.n == 1 ? "the point is" : fmt::format("every one of {} points is", with_commas(r.n)),
         memory.Y == nullptr ? "" : " to within " + decimal(r.max_error, 2, Rounding::up),
-        with_commas(r.blocks), r.blocks == 1 ? "" : "s", r.hidden, short_count(r.parameters), precision);
+        with_commas(r.blocks), r.blocks == 1 ? "" : "s", r.hidden, short_count(r.parameters), precision,
+        memory.Y == nullptr && r.max_error > 0.5
+            ? fmt::format(" (the label's output is the largest, but outputs are off by up to {})",
+                          decimal(r.max_error, 2, Rounding::up))
+            : "");
   const char* advice =
       memory.single() && memory.options.construction != "paper" ? "; try precision float64" : "";
   if (!failure.empty()) return fmt::format("not memorised: {}{}", failure, advice);
@@ -224,11 +235,19 @@ void settle(const Memory& memory, const std::vector<Origin>& places, Progress& p
   result = std::move(before);
 }
 
+/// Of the columns; the constant and what is subtracted are found by the search for a first layer.
+Vector scales(const Dataset& data, const MemorizeOptions& options) {
+  const Vector& scale = data.standardization.scale;
+  if (options.construction != "paper") return scale.size() > 0 ? scale : Vector::Ones(data.d());
+  if (!data.standardization.empty() && !data.standardization.automatic)
+    throw std::invalid_argument(
+        "memorize: construction paper takes points as they are: leave out `standardize` and `bias`");
+  return Vector::Ones(data.d());
+}
+
 MemorizeResult memorize(const Dataset& data, const Matrix* Y, const MemorizeOptions& options,
                         Progress& progress) {
-  if (!data.standardization.empty() && !data.standardization.automatic)
-    throw std::invalid_argument("memorize: points are taken as they are: leave out `standardize` and `bias`");
-  Memory memory{data, Y, options, Y == nullptr ? data.classes() : Y->cols()};
+  Memory memory{data, Y, options, scales(data, options), Y == nullptr ? data.classes() : Y->cols()};
   if (Y != nullptr) memory.largest_target = lengths(*Y).maxCoeff();
   require_in_range(data, options.precision, memory.largest_target, "targets");
   MemorizeResult result;

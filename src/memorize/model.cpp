@@ -35,8 +35,7 @@ std::string problem(const Memorizer& network) {
   if (network.task == Task::none) return "a network without a task";
   if (!network.encoding.empty() && network.encoding.d() != network.d())
     return fmt::format("columns that make {} features; expected {}", network.encoding.d(), network.d());
-  if (const std::string what = names_problem(network.task, network.class_names, 1); !what.empty())
-    return what;
+  if (std::string what = names_problem(network.task, network.class_names, 1); !what.empty()) return what;
   if (network.task == Task::classification && std::ssize(network.class_names) != r)
     return fmt::format("{} outputs; expected {} for the task", r, network.class_names.size());
   return {};

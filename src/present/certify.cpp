@@ -164,8 +164,9 @@ std::vector<Index> shown_records(const CertifyResult& r) {
 }  // namespace
 
 std::string certify_text(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
-  std::string text = fmt::format("{}\n\n{}\n\n{}\n{}", heading(data, options.normalize, options.center),
-                                 r.conclusion, facts(r), guarantee_table(r));
+  std::string text =
+      fmt::format("{}\n\n{}\n\n{}\n{}", heading(data, preparation(data, options.normalize, options.center)),
+                  r.conclusion, facts(r), guarantee_table(r));
   if (r.forecast) text += forecast_text(*r.forecast);
   if (!r.conflicts.empty())
     text += fmt::format("\n{}", group_lines(r.conflicts, "equal points with different labels"));

@@ -22,10 +22,6 @@ std::string now() {
 
 }  // namespace
 
-std::string count(Index value, const char* one, const char* many) {
-  return fmt::format("{} {}", with_commas(value), value == 1 ? one : many);
-}
-
 void Facts::operator()(std::string_view name, std::string_view value) {
   text_ += fmt::format("{:<{}}{}\n", name, width_, value);
 }
@@ -54,7 +50,20 @@ Json told(const Next& next) {
   return {{"why", next.why}, {"command", told(shell_command(next.command))}};
 }
 
-std::string heading(const Dataset& data, bool normalize, bool center) {
+std::string preparation(const Dataset& data, bool normalize, bool center) {
+  std::string text;
+  const Standardization& s = data.standardization;
+  if (!s.empty() && (normalize || !s.automatic)) {
+    if (s.how != "no")
+      text += s.how == "yes" ? "; columns standardised" : fmt::format("; columns standardised ({})", s.how);
+    if (s.bias != 0) text += fmt::format("; constant {:.3g} appended", s.bias);
+    center = center && s.origin.empty();
+  }
+  if (normalize) text += center ? "; centred, rows of unit length" : "; rows of unit length";
+  return text;
+}
+
+std::string heading(const Dataset& data, const std::string& done) {
   std::string text = fmt::format("{}: {}, {}", data.name, count(data.n(), "point", "points"),
                                  count(data.d(), "feature", "features"));
   if (data.task == Task::none) text += ", no labels (of a table, target names them)";
@@ -64,14 +73,7 @@ std::string heading(const Dataset& data, bool normalize, bool center) {
     if (data.classes() <= 12) text += fmt::format(" ({})", fmt::join(data.class_names, ", "));
   }
   if (data.label_treatment != "given") text += fmt::format("; labels: {}", data.label_treatment);
-  const Standardization& s = data.standardization;
-  if (!s.empty() && (normalize || !s.automatic)) {
-    if (s.how != "no")
-      text += s.how == "yes" ? "; columns standardised" : fmt::format("; columns standardised ({})", s.how);
-    if (s.bias != 0) text += fmt::format("; constant {:.3g} appended", s.bias);
-    center = center && s.origin.empty();
-  }
-  if (normalize) text += center ? "; centred, rows of unit length" : "; rows of unit length";
+  text += done;
   for (const std::string& remark : data.remarks) text += "\n  " + remark;
   return text;
 }

@@ -11,12 +11,12 @@
 /// What answers have in common.
 namespace zeroloss::internal {
 
-/// "1 point", "1,797 points".
-std::string count(Index value, const char* one, const char* many);
+/// One line on the data: "digits: 357 points, 64 features, 2 classes (3, 8)", what was done to the points
+/// ("; rows of unit length"), and the remarks on the data.
+std::string heading(const Dataset& data, const std::string& done);
 
-/// One line on the data as it is used: "digits: 357 points, 64 features, 2 classes (3, 8); rows of unit
-/// length".
-std::string heading(const Dataset& data, bool normalize, bool center);
+/// What is done to points before training: "; columns standardised; rows of unit length".
+std::string preparation(const Dataset& data, bool normalize, bool center);
 
 /// With so many digits, rounded up or down.
 inline std::string above(double x, int digits = 2) { return decimal(x, digits, Rounding::up); }

@@ -64,7 +64,10 @@ std::string class_table(const FitResult& r) {
                                  o.certificate.margin > 0 ? below(o.certificate.margin) : "",
                                  below(o.certificate.lambda_min),
                                  fmt::format("{:.1f}", o.seconds)};
-    if (r.test) row.push_back(o.curve.back().test_error ? percentage(*o.curve.back().test_error) : "");
+    if (r.test) {
+      const CurvePoint& last = o.curve.back();
+      row.push_back(last.test_error ? percentage(*last.test_error) : "");
+    }
     table.add(row);
   }
   return table.text();
@@ -113,9 +116,10 @@ std::string theory_text(const FitResult& r) {
   const TheoremBeside& t = first.theorem;
   std::string text;
   if (r.outputs.size() > 1) text += fmt::format("of class {}:\n", first.label);
-  if (!first.curve.empty() && first.curve.back().forecast)
-    text += fmt::format("forecast at infinite width: misfit {:.2g} at step {}\n",
-                        *first.curve.back().forecast, with_commas(first.curve.back().step));
+  if (!first.curve.empty())
+    if (const CurvePoint& last = first.curve.back(); last.forecast)
+      text += fmt::format("forecast at infinite width: misfit {:.2g} at step {}\n", *last.forecast,
+                          with_commas(last.step));
   if (t.theorem.empty()) return text + fmt::format("{}\n", t.reason);
   text += t.holds ? fmt::format("{} holds, but for probability {}", t.theorem, above(t.failure_probability))
                   : fmt::format("{} does not hold: {}", t.theorem, t.reason);
@@ -231,8 +235,8 @@ std::string test_figure(const Dataset& data, const FitOptions& options, const Fi
 }  // namespace
 
 std::string fit_text(const Dataset& data, const FitOptions& options, const FitResult& r) {
-  std::string text = heading(data, options.normalize, options.center) + "\n\n" + r.conclusion + "\n" +
-                     proof_text(options, r) + test_text(options, r) + "\n";
+  std::string text = heading(data, preparation(data, options.normalize, options.center)) + "\n\n" +
+                     r.conclusion + "\n" + proof_text(options, r) + test_text(options, r) + "\n";
   if (r.outputs.size() > 1) text += class_table(r) + "\n";
   text += facts(options, r) + theory_text(r);
   if (options.polish && r.status != Status::interrupted)

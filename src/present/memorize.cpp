@@ -86,8 +86,8 @@ std::string margins_figure(const Dataset& data, const MemorizeResult& r) {
 }
 
 void write_network(RunFolder& folder, const Dataset& data, const MemorizeOptions& options,
-                   const MemorizeResult& r) {
-  save_model(folder.partial() / "model.safetensors", *r.network,
+                   const MemorizeResult& r, const Memorizer& network) {
+  save_model(folder.partial() / "model.safetensors", network,
              {{"options", told(options).dump()}, {"data", data.name}, {"digest", data.digest}});
   folder.write("metrics.csv", metrics_csv(r));
   folder.write("margins.vl.json", margins_figure(data, r));
@@ -96,7 +96,9 @@ void write_network(RunFolder& folder, const Dataset& data, const MemorizeOptions
 }  // namespace
 
 std::string memorize_text(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& r) {
-  std::string text = heading(data, false, false) + "\n\n" + r.conclusion + "\n";
+  const bool scaled = options.construction != "paper" && data.standardization.scale.size() > 0;
+  std::string text =
+      heading(data, scaled ? "; columns scaled by powers of two" : "") + "\n\n" + r.conclusion + "\n";
   if (r.network) text += "\n" + facts(options, r);
   if (r.tried.size() > 1) text += "\n" + tried_table(r);
   if (!r.wrong.empty()) text += "\n" + wrong_text(r);
@@ -112,7 +114,7 @@ void write_memorize(RunFolder& folder, const Dataset& data, const ReadOptions& r
                     const MemorizeOptions& options, const MemorizeResult& r,
                     const std::vector<std::string>& command, const Next& next) {
   folder.write("result.json", memorize_json(data, options, r, next) + "\n");
-  if (r.network) write_network(folder, data, options, r);
+  if (r.network) write_network(folder, data, options, r, *r.network);
   folder.write("manifest.json",
                manifest("memorize", command, told(options), data, read, r.build_s + r.verify_s));
   folder.finish();
