@@ -57,6 +57,10 @@ std::string with_commas(long long value) {
   return (value < 0 ? "-" : "") + digits;
 }
 
+std::string count(long long value, const char* one, const char* many) {
+  return fmt::format("{} {}", with_commas(value), value == 1 ? one : many);
+}
+
 std::string utf8(std::string_view text) {
   if (is_utf8(text)) return std::string(text);
   std::string result;

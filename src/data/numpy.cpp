@@ -424,11 +424,24 @@ RowMatrix read_matrix(const std::string& path, const std::string& name) {
   return matrix_of(array_called(path, name));
 }
 
+namespace {
+
+std::string first_four(const Bytes& bytes) {
+  std::string start(4, '\0');
+  start.resize(bytes.open().read(start.data(), start.size()));
+  return start;
+}
+
+}  // namespace
+
+bool is_numpy(const std::string& path) {
+  const std::string start = first_four(file_bytes(path));
+  return start == "PK\x03\x04" || start == "\x93NUM";
+}
+
 std::vector<ArrayShape> arrays_in(const std::string& path) {
   const Bytes bytes = file_bytes(path);
-  char start[4] = {};
-  const bool archive = bytes.open().read(start, sizeof start) == sizeof start &&
-                       std::string_view(start, sizeof start) == "PK\x03\x04";
+  const bool archive = first_four(bytes) == "PK\x03\x04";
   std::vector<ArrayShape> found;
   for (const auto& [name, array] : archive ? arrays_of(path) : NamedArrays{{"", read_header(bytes)}})
     found.push_back({name, {array.shape.begin(), array.shape.end()}});

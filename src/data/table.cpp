@@ -12,6 +12,7 @@
 
 #include "data/cells.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -103,10 +104,6 @@ Index missing_in(const Column& column, const std::vector<Index>& records) {
   return std::ranges::count_if(records, [&](Index i) {
     return column.numbers.empty() ? is_missing(column.cells[i]) : std::isnan(column.numbers[to_size(i)]);
   });
-}
-
-std::string plural(Index count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 /// Every column's use.
@@ -249,10 +246,10 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
   }
   if (without_target > 0)
     made.remarks.push_back(
-        fmt::format("left out: {} without a target", plural(without_target, "record", "records")));
+        fmt::format("left out: {} without a target", count(without_target, "record", "records")));
   if (dropped > 0)
     made.remarks.push_back(
-        fmt::format("left out: {} with missing cells", plural(dropped, "record", "records")));
+        fmt::format("left out: {} with missing cells", count(dropped, "record", "records")));
   if (made.records.empty()) throw DataError(fmt::format("{}: no record is left", table.name));
 
   for (const Index j : uses.features) {
@@ -271,11 +268,11 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
     if (input.is == CellKind::text)
       made.remarks.push_back(
           fmt::format("categories: {}, {}{}", column.called(),
-                      plural(std::ssize(input.categories), "indicator", "indicators"),
+                      count(std::ssize(input.categories), "indicator", "indicators"),
                       missing > 0 ? fmt::format(" and a flag of {} missing", missing) : ""));
     else if (missing > 0)
       made.remarks.push_back(fmt::format("filled: {}, {} by the median {} and a flag", column.called(),
-                                         plural(missing, "cell", "cells"), input.fill));
+                                         count(missing, "cell", "cells"), input.fill));
     else if (column.is != CellKind::number)
       made.remarks.push_back(fmt::format("read: {} as {}", column.called(), name(column.is)));
     made.encoding.inputs.push_back(std::move(input));
@@ -305,7 +302,7 @@ std::vector<const Column*> find_inputs(const DataTable& table, const Encoding& e
                                 absent.size() == 1 ? "a column" : "columns",
                                 absent.size() == 1 ? "is" : "are", fmt::join(absent, ", "),
                                 table.header ? fmt::format("{}", fmt::join(names_of(table), ", "))
-                                             : plural(std::ssize(table.columns), "column", "columns")));
+                                             : count(std::ssize(table.columns), "column", "columns")));
   return found;
 }
 

@@ -4,8 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -58,17 +57,16 @@ std::string digest_of(const std::vector<TwoLayer>& outputs) {
 /// `found`: what the file holds, for messages.
 std::vector<TwoLayer> outputs_of(const std::string& file, const std::string& found,
                                  const std::optional<Numbers>& W, const std::optional<Numbers>& v) {
-  const auto fits = [&] {
-    if (!W || (W->shape.size() != 2 && W->shape.size() != 3)) return false;
-    return !v || std::ranges::equal(v->shape, std::span(W->shape).first(W->shape.size() - 1));
-  };
-  if (!fits()) throw DataError(fmt::format("{}: found {}; expected {}", file, found, kExpected));
-  const Index d = W->shape.back(), m = W->shape[W->shape.size() - 2];
-  const Index K = W->shape.size() == 3 ? W->shape.front() : 1;
-  std::vector<TwoLayer> outputs;
+  const std::vector<Index> shape = W ? W->shape : std::vector<Index>{};
+  if (!W || (shape.size() != 2 && shape.size() != 3) ||
+      (v && !std::ranges::equal(v->shape, std::span(shape).first(shape.size() - 1))))
+    throw DataError(fmt::format("{}: found {}; expected {}", file, found, kExpected));
+  const Index d = shape.back(), m = shape[shape.size() - 2], K = shape.size() == 3 ? shape.front() : 1;
+  std::vector<TwoLayer> outputs(static_cast<std::size_t>(K));
   for (Index k = 0; k < K; ++k) {
-    outputs.push_back({Eigen::Map<const RowMatrix>(W->values.data() + k * m * d, m, d), {}});
-    if (v) outputs.back().v = Eigen::Map<const Vector>(v->values.data() + k * m, m);
+    TwoLayer& output = outputs[static_cast<std::size_t>(k)];
+    output.W = Eigen::Map<const RowMatrix>(W->values.data() + k * m * d, m, d);
+    if (v) output.v = Eigen::Map<const Vector>(v->values.data() + k * m, m);
   }
   return outputs;
 }
@@ -88,6 +86,7 @@ Numbers numbers_of(const std::string& file, const Tensor& tensor) {
 std::vector<TwoLayer> of_tensors(const std::string& file) {
   const TensorFile tensors = read_tensors(file);
   std::vector<std::string> found;
+  found.reserve(tensors.tensors.size());
   for (const Tensor& tensor : tensors.tensors)
     found.push_back(fmt::format("{} of [{}]", tensor.name, fmt::join(tensor.shape, ", ")));
   const auto part = [&](const char* name) {
@@ -101,6 +100,7 @@ std::vector<TwoLayer> of_arrays(const std::string& file) {
   const auto arrays = arrays_in(file);
   const bool single = arrays.size() == 1 && arrays.front().name.empty();  // an npy: W
   std::vector<std::string> found;
+  found.reserve(arrays.size());
   for (const auto& [name, shape] : arrays)
     found.push_back(fmt::format("{} of [{}]", single ? "an array" : name, fmt::join(shape, ", ")));
   const auto part = [&](const std::string& name) -> std::optional<Numbers> {
@@ -110,14 +110,6 @@ std::vector<TwoLayer> of_arrays(const std::string& file) {
     return Numbers{array->shape, {values.data(), values.data() + values.size()}};
   };
   return outputs_of(file, found.empty() ? "no arrays" : excerpt(found), part("W"), part("v"));
-}
-
-/// NumPy's files by their first bytes.
-bool is_numpy(const std::string& file) {
-  std::array<char, 4> start{};
-  std::ifstream(file, std::ios::binary).read(start.data(), start.size());
-  const std::string_view bytes(start.data(), start.size());
-  return bytes == "PK\x03\x04" || bytes == "\x93NUM";
 }
 
 Start given(std::vector<TwoLayer> outputs, std::string source, std::string digest) {
@@ -146,22 +138,22 @@ void check_model(const std::string& source, const Network& model, const CheckedO
                  const Dataset& data, const TrainingSet& set) {
   const auto differs = [&](const char* name, const std::string& was, const std::string& is) {
     if (was != is)
-      throw std::invalid_argument(fmt::format("fit: start {} was trained with {} {}, not {}: say `{}={}`",
+      throw std::invalid_argument(fmt::format("fit: `start` {} was trained with {} {}, not {}: say `{}={}`",
                                               source, name, was, is, name, was));
   };
   differs("activation", model.activation, options.activation);
   differs("scaling", model.scaling, options.scaling);
   std::vector<std::string> classes;
-  for (const std::string& name : data.class_names) classes.push_back(utf8(name));
+  std::ranges::transform(data.class_names, std::back_inserter(classes), utf8);
   if (model.task != Task::none && (model.task != data.task || model.class_names != classes))
     throw DataError(
-        fmt::format("fit: start {} was trained for {}{}; {} is for {}{}", source, name(model.task),
+        fmt::format("fit: `start` {} was trained for {}{}; {} is for {}{}", source, name(model.task),
                     model.class_names.empty() ? "" : " of " + excerpt(model.class_names), data.name,
                     name(data.task), classes.empty() ? "" : " of " + excerpt(classes)));
   if (const std::string what = other_points(model, set, data); !what.empty())
     throw DataError(
-        fmt::format("fit: start {} was trained on points {}: its weights mean nothing on those of {}", source,
-                    what, data.name));
+        fmt::format("fit: `start` {} was trained on points {}: its weights mean nothing on those of {}",
+                    source, what, data.name));
 }
 
 }  // namespace
@@ -179,7 +171,7 @@ Start read_start(const fs::path& path) {
   const std::string file = (fs::is_directory(path) ? path / "model.safetensors" : path).string();
   if (!fs::exists(file))
     throw DataError(
-        fmt::format("fit: start {}: no such file; expected gaussian, a safetensors, npz or npy file, "
+        fmt::format("fit: `start` {}: no such file; expected gaussian, a safetensors, npz or npy file, "
                     "or a run folder with a model",
                     file));
   std::string digest = sha256_file(file);
@@ -197,11 +189,11 @@ void internal::check_start(const CheckedOptions& options, const Dataset& data, c
   if (start.model) check_model(start.source, network, options, data, set);
   const Index d = set.points.d();
   if (network.d() != d)
-    throw DataError(fmt::format("fit: start {} has W of {} columns; the points of {} have {} numbers{}",
+    throw DataError(fmt::format("fit: `start` {} has W of {} columns; the points of {} have {} numbers{}",
                                 start.source, network.d(), data.name, d,
                                 set.standardization.bias != 0 ? ", the constant included" : ""));
   if (std::ssize(network.outputs) != set.Y.cols())
-    throw DataError(fmt::format("fit: start {} has weights of {} outputs; {} needs {}{}", start.source,
+    throw DataError(fmt::format("fit: `start` {} has weights of {} outputs; {} needs {}{}", start.source,
                                 network.outputs.size(), data.name, set.Y.cols(),
                                 set.Y.cols() > 1 ? ", one for each class" : ""));
 }
@@ -218,7 +210,7 @@ TwoLayer internal::first_weights(const CheckedOptions& options, const RowMatrix&
   first = rounded(std::move(first), options.precision);
   if (!first.W.allFinite() || !first.v.allFinite())
     throw std::invalid_argument(
-        fmt::format("fit: start {} has weights beyond the range of float32: leave `precision` out",
+        fmt::format("fit: `start` {} has weights beyond the range of float32: leave `precision` out",
                     options.start.source));
   return first;
 }

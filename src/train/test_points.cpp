@@ -25,10 +25,10 @@ std::optional<TestPoints> test_points(const TestSet& test, const Dataset& data, 
   if (!test.data) return {};
   Dataset points = *test.data;
   if (points.d() != data.d())
-    throw DataError(
-        fmt::format("fit: test {} has {} features; {} has {}", points.name, points.d(), data.name, data.d()));
+    throw DataError(fmt::format("fit: `test` {} has {} features; {} has {}", points.name, points.d(),
+                                data.name, data.d()));
   if (points.task != data.task || points.class_names != data.class_names)
-    throw DataError(fmt::format("fit: test {} is for {}; {} is for {}", points.name, task_text(points),
+    throw DataError(fmt::format("fit: `test` {} is for {}; {} is for {}", points.name, task_text(points),
                                 data.name, task_text(data)));
   prepare(points, prepared);
   Matrix Y = targets(points);

@@ -138,9 +138,9 @@ TEST_F(FitCommand, BeginsAtTheWeightsOfAFile) {
   refused(with(given, {"--width", "1024"}), {"--width is 1024", "50 hidden units", "leave --width out"});
   refused(with(given, {"--activation", "tanh"}), {"trained with activation relu", "--activation relu"});
   refused({"fit", "sphere:n=40,d=11", "--start", model},
-          {"start " + model + " has W of 10 columns", "11 numbers"});
+          {"--start " + model + " has W of 10 columns", "11 numbers"});
   refused({"fit", "sphere:n=40,d=10", "--start", "gausian"},
-          {"start gausian: no such file", "expected gaussian"});
+          {"--start gausian: no such file", "expected gaussian"});
   refused({"sweep", "sphere:n=9", "--d", "3", "--width", "4", "--start", model}, {"--start"});
 }
 

@@ -126,13 +126,13 @@ TEST(TestSet, ChangesNoBitOfTraining) {
 TEST(TestSet, ThatIsNotLikeTheDataIsRefused) {
   FitOptions o = small();
   o.test = as_test(sphere_data(5, 3));
-  EXPECT_MESSAGE(DataError, fit(sphere_data(9, 4), o), "fit: test new points has 3 features", "has 4");
+  EXPECT_MESSAGE(DataError, fit(sphere_data(9, 4), o), "fit: `test` new points has 3 features", "has 4");
   o.test = as_test(three_classes(6, 4));
   EXPECT_MESSAGE(DataError, fit(sphere_data(9, 4), o), "for classification", "for regression");
   Dataset renamed = three_classes(6, 4);
   renamed.class_names[1] = "z";
   o.test = as_test(renamed);
-  EXPECT_MESSAGE(DataError, fit(three_classes(9, 4), o), "fit: test new points is for classification of",
+  EXPECT_MESSAGE(DataError, fit(three_classes(9, 4), o), "fit: `test` new points is for classification of",
                  "z");
   Dataset zero = sphere_data(5, 4);
   zero.X.row(2).setZero();

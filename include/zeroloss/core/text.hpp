@@ -13,6 +13,9 @@ std::string decimal(double x, int digits, Rounding rounding = Rounding::nearest)
 
 std::string with_commas(long long value);  ///< 1234567 -> "1,234,567"
 
+/// "1 point", "1,797 points".
+std::string count(long long value, const char* one, const char* many);
+
 bool is_utf8(std::string_view text);
 
 /// Text as UTF-8: as it is where it is valid, else read as Latin-1. Names in data have to pass through this

@@ -19,6 +19,9 @@ struct ArrayShape {
   std::vector<Index> shape;  ///< empty: a single number
 };
 
+/// Whether a file begins as npy files or npz archives do. Throws DataError if it cannot be read.
+bool is_numpy(const std::string& path);
+
 /// The array of an npy file, or all of an npz archive. Throws DataError for what is neither.
 std::vector<ArrayShape> arrays_in(const std::string& path);
 
