@@ -204,7 +204,12 @@ Matrix targets(const Dataset& data) {
   if (data.task == Task::none)
     throw std::invalid_argument(
         "targets: the data set has no targets; give task regression or classification");
-  if (data.task == Task::regression) return data.y;
+  if (data.task == Task::regression) {
+    const double largest = data.n() > 0 ? data.y.cwiseAbs().maxCoeff() : 0;
+    if (largest != 0 && !(largest > 1e-140 && largest < 1e140))  // squares leave the range of numbers
+      fail(data, fmt::format("targets of up to {:.3g} are out of scale: divide them by it", largest));
+    return data.y;
+  }
   if (data.classes() < 2)
     fail(data, fmt::format("{} classes; classification needs at least two", data.classes()));
   if (data.classes() == 2) return (2 * data.y.array() - 1).matrix();

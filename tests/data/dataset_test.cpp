@@ -211,5 +211,18 @@ TEST(Targets, NeedATaskAndTwoClasses) {
   EXPECT_MESSAGE(DataError, targets(labelled(Vector{{0, 0}}, {"a"})), "1 classes", "at least two");
 }
 
+TEST(Targets, WhoseSquaresCannotBeComputedAreRefused) {
+  Dataset data = points(RowMatrix::Ones(2, 1));
+  data.task = Task::regression;
+  for (const double largest : {1e139, 1e-139}) {
+    data.y = Vector{{0, largest}};
+    EXPECT_EQ(targets(data), Matrix(data.y));
+  }
+  for (const double largest : {-1e308, 1e140, 1e-140, 5e-324}) {
+    data.y = Vector{{0, largest}};
+    EXPECT_MESSAGE(DataError, targets(data), "out of scale");
+  }
+}
+
 }  // namespace
 }  // namespace zeroloss

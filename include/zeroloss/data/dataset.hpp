@@ -187,7 +187,8 @@ void check_unit_rows(const Dataset& data, const Center& center = {});
 
 /// The targets as columns: regression n x 1; two classes n x 1 with -1 (first class) and +1;
 /// c > 2 classes n x c with +1 for the point's class and -1 elsewhere. Throws std::invalid_argument for
-/// Task::none; DataError if classification has fewer than two classes.
+/// Task::none; DataError if classification has fewer than two classes, or if real-valued targets have squares
+/// beyond the range of doubles (|y| > 1e140, or all |y| < 1e-140).
 Matrix targets(const Dataset& data);
 
 }  // namespace zeroloss
