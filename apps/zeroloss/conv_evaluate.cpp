@@ -28,12 +28,13 @@ void run(const Options& options, Session& session) {
     throw DataError(fmt::format("{}: its classes ({}) are others than the model's ({})", images.name,
                                 excerpt(names), excerpt(network.class_names)));
   const ConvEvaluation result = evaluate(predict(network, images, options.device, progress), images.labels);
+  const Next next = after_conv_evaluation(options.model);
   if (options.json) {
-    fmt::print("{}\n", evaluation_json(result, images.class_names, options.images.split));
+    fmt::print("{}\n", evaluation_json(result, images.class_names, options.images.split, next));
     return;
   }
-  fmt::print("{}, {} images: {}", images.name, options.images.split,
-             evaluation_text(result, images.class_names));
+  fmt::print("{}, {} images: {}\n{}", images.name, options.images.split,
+             evaluation_text(result, images.class_names), next_text(next));
 }
 
 }  // namespace

@@ -23,25 +23,14 @@ void list(const Arguments& arguments, Session&) {
   fmt::print("{}", arguments.json ? known_sets_json(cache) + "\n" : in_flags(known_sets_text(cache)));
 }
 
-/// The command that follows from `data info ..`: certify with the same words, and the target that is
-/// proposed.
-std::string next_command(std::vector<std::string> words, const TableFacts& table) {
-  words.front() = "zeroloss";
-  words.erase(std::ranges::find(words, "info"));
-  *std::ranges::find(words, "data") = "certify";
-  std::erase(words, "--json");
-  if (table.proposed) words.insert(words.end(), {"--target", *table.proposed});
-  return shell_command(words);
-}
-
-void info(const Arguments& arguments, Session& session) {
+void info(const Arguments& arguments, Session&) {
   const Source source = open_source(arguments.name, arguments.read);
   const Dataset data = select(source, arguments.read);
   const Summary summary = summarize(data);
   const auto table = describe_columns(source, data, arguments.read);
-  const std::string next = table ? next_command(session.arguments, *table) : "";
+  const Next next = after_summary(data, arguments.read, table);
   fmt::print("{}", arguments.json ? summary_json(data, summary, table, next) + "\n"
-                                  : in_flags(summary_text(data, summary, table, next)));
+                                  : in_flags(summary_text(data, summary, table)) + "\n" + next_text(next));
 }
 
 void get(const Arguments& arguments, Session& session) {

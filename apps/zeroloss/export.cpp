@@ -3,6 +3,7 @@
 #include "command.hpp"
 #include "output_file.hpp"
 #include "zeroloss/models/models.hpp"
+#include "zeroloss/present/next.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -15,7 +16,7 @@ void run(const Options& options, Session&) {
   check_output(options.file, {model_file(options.model)});
   const Model model = open_model(options.model);
   model.export_onnx(options.file);
-  fmt::print("{}: {}\n", options.file, model.signature);
+  fmt::print("{}: {}\n\n{}", options.file, model.signature, next_text(after_export(options.file)));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ Source source_of(const Frame& frame, std::string name, const ReadOptions& option
 
 namespace {
 
-/// What `zeroloss data info` says, as text and as JSON; without the command that follows.
+/// What `zeroloss data info` says: as text, without the line that follows, and as JSON.
 struct Described {
   std::string text, json;
 };
@@ -47,7 +47,8 @@ Described describe(const Source& source, const ReadOptions& options) {
   const Dataset data = select(source, options);
   const Summary summary = summarize(data);
   const auto table = describe_columns(source, data, options);
-  return {summary_text(data, summary, table), summary_json(data, summary, table)};
+  return {summary_text(data, summary, table),
+          summary_json(data, summary, table, after_summary(data, options, table))};
 }
 
 /// The points that certify and fit divide by their lengths: columns of one scale, the constant appended.
@@ -233,7 +234,8 @@ void bind_data(nb::module_& m) {
           "of",
           [](const Describer&, const D& data) {
             const Summary summary = summarize(data);
-            return Described{summary_text(data, summary), summary_json(data, summary)};
+            return Described{summary_text(data, summary),
+                             summary_json(data, summary, {}, after_summary(data, {}, {}))};
           },
           "data"_a);
 }

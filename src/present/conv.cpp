@@ -163,9 +163,10 @@ std::string evaluation_text(const ConvEvaluation& e, const std::vector<std::stri
 }
 
 std::string evaluation_json(const ConvEvaluation& e, const std::vector<std::string>& names,
-                            const std::string& split) {
+                            const std::string& split, const Next& next) {
   Json json = to_json(e, names);
   json["split"] = split;
+  json["next"] = told(next);
   return json.dump(1);
 }
 
@@ -181,7 +182,8 @@ std::string conv_text(const ImageSet& images, const ConvOptions& options, const 
   return text + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 
-std::string conv_json(const ImageSet& images, const ConvOptions& options, const ConvResult& r) {
+std::string conv_json(const ImageSet& images, const ConvOptions& options, const ConvResult& r,
+                      const Next& next) {
   Json json = answer_json(images.name, images.digest, images.label_treatment);
   json["corrupt"] = images.corrupt;
   json["architecture"] = told(r.network.architecture);
@@ -189,6 +191,7 @@ std::string conv_json(const ImageSet& images, const ConvOptions& options, const 
   tell(json, r);
   if (r.train) json["train"] = to_json(*r.train, images.class_names);
   if (r.test) json["test"] = to_json(*r.test, images.class_names);
+  json["next"] = told(next);
   json["images_per_s"] = r.history.empty() ? Json() : Json(r.history.back().images_per_s);
   return json.dump(1);
 }
@@ -212,9 +215,10 @@ void write_history(RunFolder& folder, const std::vector<ConvRecord>& history,
 }
 
 void write_conv(RunFolder& folder, const ImageSet& images, const ImageOptions& read,
-                const ConvOptions& options, const ConvResult& r, const std::vector<std::string>& command) {
+                const ConvOptions& options, const ConvResult& r, const std::vector<std::string>& command,
+                const Next& next) {
   write_history(folder, r.history, r.network.architecture);
-  folder.write("result.json", conv_json(images, options, r) + "\n");
+  folder.write("result.json", conv_json(images, options, r, next) + "\n");
   if (r.status == ConvStatus::interrupted) return;
   if (const auto& evaluation = r.test ? r.test : r.train)
     folder.write("evaluation.json",

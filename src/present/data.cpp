@@ -96,7 +96,11 @@ std::string known_sets_json(const std::string& cache) {
   std::vector<std::string> names, forms;
   for (const Included& set : included()) names.push_back(set.name);
   for (const Generator& generator : generators()) forms.push_back(generator.form);
-  const Json json{{"sets", sets}, {"cache", cache}, {"included", names}, {"generators", forms}};
+  const Json json{{"sets", sets},
+                  {"cache", cache},
+                  {"included", names},
+                  {"generators", forms},
+                  {"next", told(after_known_sets())}};
   return json.dump(1);
 }
 
@@ -113,11 +117,12 @@ std::string known_sets_text(const std::string& cache) {
   std::string text = table.text() + "\n";
   for (const Generator& generator : generators())
     text += fmt::format("Generated: {}, {}\n", generator.form, generator.what);
-  return text + fmt::format("Download with: `fetch(NAME)`   (into {})\n", cache);
+  return text +
+         fmt::format("Download with: `fetch(NAME)`   (into {})\n\n{}", cache, next_text(after_known_sets()));
 }
 
 std::string summary_json(const Dataset& data, const Summary& summary, const std::optional<TableFacts>& table,
-                         const std::string& next) {
+                         const Next& next) {
   Json classes, targets;
   if (data.task == Task::classification) {
     for (std::size_t k = 0; k < data.class_names.size(); ++k)
@@ -146,8 +151,8 @@ std::string summary_json(const Dataset& data, const Summary& summary, const std:
   return json.dump(1);
 }
 
-std::string summary_text(const Dataset& data, const Summary& summary, const std::optional<TableFacts>& table,
-                         const std::string& next) {
+std::string summary_text(const Dataset& data, const Summary& summary,
+                         const std::optional<TableFacts>& table) {
   Facts line(18);
   if (data.task != Task::none) line("target", data.target_name);
   if (data.label_treatment != "given") line("labels", data.label_treatment);
@@ -174,19 +179,21 @@ std::string summary_text(const Dataset& data, const Summary& summary, const std:
       classes.add({data.class_names[k], with_commas(summary.class_counts[k])});
     text += "\n" + classes.text();
   }
-  if (!next.empty()) text += "\nnext: " + next + "\n";
   return text;
 }
 
 std::string fetched_json(const KnownSet& set, const std::string& cache, bool downloaded) {
-  const Json json{{"name", set.name}, {"folder", folder_of(set, cache)}, {"downloaded", downloaded}};
+  const Json json{{"name", set.name},
+                  {"folder", folder_of(set, cache)},
+                  {"downloaded", downloaded},
+                  {"next", told(after_fetch(set.name))}};
   return json.dump(1);
 }
 
 std::string fetched_text(const KnownSet& set, const std::string& cache, bool downloaded) {
-  return fmt::format("{} {} {}\ncite: {}\nlicence: {}\n", set.name,
+  return fmt::format("{} {} {}\ncite: {}\nlicence: {}\n\n{}", set.name,
                      downloaded ? "is now in" : "was already in", folder_of(set, cache), set.citation,
-                     set.licence);
+                     set.licence, next_text(after_fetch(set.name)));
 }
 
 }  // namespace zeroloss

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/json.hpp"
+#include "present/common.hpp"
 #include "present/table.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -16,6 +17,7 @@ std::string info_json() {
   Json all{{"version", ZEROLOSS_VERSION}};
   for (const auto& [key, value] : Json::parse(machine_json()).members()) all[key] = value;
   const std::string warning = blas_info().warning;
+  all["next"] = told(after_info());
   all["warning"] = warning.empty() ? Json() : Json(warning);
   return all.dump(1);
 }
@@ -34,7 +36,8 @@ std::string info_text() {
   table.add({"optional parts", "conv, a program of its own: `conv()`"});
   table.add({"compiler", machine.at("compiler").as<std::string>()});
   const std::string warning = blas.warning.empty() ? "" : fmt::format("\nwarning: {}\n", blas.warning);
-  return fmt::format("zeroloss {}\n\n{}{}", ZEROLOSS_VERSION, table.text(), warning);
+  return fmt::format("zeroloss {}\n\n{}{}\n{}", ZEROLOSS_VERSION, table.text(), warning,
+                     next_text(after_info()));
 }
 
 }  // namespace zeroloss

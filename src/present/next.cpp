@@ -8,6 +8,8 @@
 #include "core/field_text.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/present/certify.hpp"
+#include "zeroloss/present/conv.hpp"
+#include "zeroloss/present/data.hpp"
 #include "zeroloss/present/fit.hpp"
 #include "zeroloss/present/memorize.hpp"
 #include "zeroloss/present/predict.hpp"
@@ -166,6 +168,16 @@ Next after_failure(const Dataset& data, const ReadOptions& read, const FitOption
 
 }  // namespace
 
+Next after_summary(const Dataset& data, const ReadOptions& read, const std::optional<TableFacts>& table) {
+  ReadOptions labelled = read;
+  if (table && table->proposed) labelled.target = *table->proposed;
+  return {table && table->proposed
+              ? fmt::format("see what stands in the way of these labels: {} looks like them",
+                            excerpt(*table->proposed))
+              : "see whether a network can fit them",
+          line("certify", data, labelled, CertifyOptions{})};
+}
+
 Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOptions& options,
                    const CertifyResult& r) {
   if (!r.conflicts.empty()) return {correct_labels(r.conflicts), {}};
@@ -240,6 +252,33 @@ Next after_predict(const std::string& file, const Dataset& data, const ReadOptio
 Next after_figures(const std::vector<std::string>& words, const std::string& out) {
   if (!out.empty()) return {"look at the figures", {"zeroloss", "report", out}};
   return with_out({"keep the answer and its figures", words}, "run");
+}
+
+Next after_export(const std::string& file) {
+  const std::string call = fmt::format(
+      "import onnxruntime, sys; session = onnxruntime.InferenceSession(sys.argv[1]); "
+      "print(*session.get_inputs(), *session.get_outputs(), sep='\\n')");
+  return {"open it in another program: ONNX Runtime, here", {"python3", "-c", call, file}};
+}
+
+Next after_info() { return {"ask for a first proof", {"zeroloss", "certify", "digits"}}; }
+
+Next after_known_sets() { return {"look at one of them", {"zeroloss", "data", "info", "digits"}}; }
+
+Next after_fetch(const std::string& name) { return {"look at it", {"zeroloss", "data", "info", name}}; }
+
+Next after_conv(const std::vector<std::string>& words, const std::string& source, const std::string& out,
+                const ConvResult& r) {
+  if (r.status == ConvStatus::interrupted) return {};
+  if (r.status == ConvStatus::diverged)
+    return {"take a smaller learning rate (learning_rate), or warm up longer", {}};
+  if (out.empty()) return with_out({"keep this network", words}, "run");
+  if (r.test) return after_conv_evaluation(out);
+  return {"see how often it is right on images it has not seen", {"zeroloss", "conv", "eval", out, source}};
+}
+
+Next after_conv_evaluation(const std::string& model) {
+  return {"take the network to other programs", {"zeroloss", "export", model, "model.onnx"}};
 }
 
 std::string next_text(const Next& next) {

@@ -35,6 +35,7 @@ struct ClassCount {
 std::string class_table(const Model& model, const Dataset& data, const Prediction& answer) {
   constexpr std::size_t kShown = 12;
   std::vector<ClassCount> counts;
+  counts.reserve(data.class_names.size());
   for (const std::string& name : data.class_names) counts.push_back({utf8(name), 0, 0, {}});
   for (Index i = 0; i < data.n(); ++i) {
     ClassCount& count = counts[static_cast<std::size_t>(data.y(i))];
@@ -83,6 +84,18 @@ std::string residual_table(const Dataset& data, const Prediction& answer) {
   return "furthest off\n" + table.text("  ");
 }
 
+/// Where outputs for classes are far from all that training asks for: which of them is largest says little.
+std::string remark(const Model& model, const Prediction& answer) {
+  constexpr double kFar = 1000;  // training asks for 1, 0 or -1
+  if (model.task != Task::classification || answer.outputs.size() == 0) return "";
+  const Index far = (answer.outputs.cwiseAbs().rowwise().maxCoeff().array() > kFar).count();
+  if (far == 0) return "";
+  return fmt::format(
+      "{} with outputs above {} (up to {}), where training asks for 1: far from what it was "
+      "trained on, and no more than guesses\n",
+      count(far, "point", "points"), kFar, short_number(answer.outputs.cwiseAbs().maxCoeff(), Rounding::up));
+}
+
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -94,8 +107,8 @@ std::string csv_field(const std::string& text) {
 
 std::string predict_text(const std::string& file, const Model& model, const Dataset& data,
                          const Prediction& answer) {
-  std::string text =
-      fmt::format("{}: {}\n{}: {}\n", data.name, conclusion(data, answer), file, model.description);
+  std::string text = fmt::format("{}: {}\n{}{}: {}\n", data.name, conclusion(data, answer),
+                                 remark(model, answer), file, model.description);
   if (!answer.error) return text;
   if (answer.labels.empty()) return text + "\n" + residual_table(data, answer);
   text += "\n" + class_table(model, data, answer);
@@ -109,10 +122,16 @@ std::string predict_json(const std::string& file, const Model& model, const Data
     if (model.task == Task::regression) predictions.push_back(row(0));
     outputs.push_back(std::vector<double>(row.begin(), row.end()));
   }
-  const Json json{{"model", file},         {"kind", model.kind},
-                  {"data", data.name},     {"n", data.n()},
-                  {"error", answer.error}, {"predictions", model.task == Task::none ? Json() : predictions},
-                  {"outputs", outputs},    {"next", told(next)}};
+  const Json json{
+      {"model", file},
+      {"kind", model.kind},
+      {"data", data.name},
+      {"n", data.n()},
+      {"error", answer.error},
+      {"predictions", model.task == Task::none ? Json() : predictions},
+      {"outputs", outputs},
+      {"largest_output", answer.outputs.size() > 0 ? Json(answer.outputs.cwiseAbs().maxCoeff()) : Json()},
+      {"next", told(next)}};
   return json.dump(1);
 }
 

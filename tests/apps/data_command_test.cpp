@@ -30,9 +30,9 @@ TEST_F(DataCommand, InfoDescribesColumnsAndSaysWhatFollows) {
                            "     0  size      number        0        12  0 to 121       feature",
                            "     1  colour    text          0         2  blue 8, red 4  left out",
                            "     2  the kind  text          0         2  elm 6, oak 6   category; target?",
-                           "\nnext: zeroloss certify 'my table.csv' --drop colour --target 'the kind'\n"})
+                           "\n  zeroloss certify 'my table.csv' --drop colour --target 'the kind'\n"})
     EXPECT_NE(said.out.find(line), std::string::npos) << line << "\n" << said.out;
-  const std::string next = said.out.substr(said.out.find("next: zeroloss ") + 15);
+  const std::string next = said.out.substr(said.out.find("\n  zeroloss ") + 12);
   const Outcome followed = in_shell("\"$0\" " + next);
   EXPECT_EQ(followed.exit_code, 0) << followed.err;
   EXPECT_NE(followed.out.find("2 classes (elm, oak)"), std::string::npos) << followed.out;
@@ -42,7 +42,7 @@ TEST_F(DataCommand, InfoSaysTheSameAsJson) {
   const std::string file = write("t.csv", csv());
   const Json found = answer({"data", "info", file});
   EXPECT_EQ(found.at("proposed_target"), "the kind");
-  EXPECT_EQ(found.at("next"), "zeroloss certify " + file + " --target 'the kind'");
+  EXPECT_EQ(found.at("next").at("command"), "zeroloss certify " + file + " --target 'the kind'");
   EXPECT_EQ(
       found.at("columns").at(0),
       Json::parse(R"({"column":0,"name":"size","type":"number","missing":0,"distinct":12,"range":[0,121],)"
@@ -51,10 +51,10 @@ TEST_F(DataCommand, InfoSaysTheSameAsJson) {
             Json::parse(R"([{"value":"elm","records":6},{"value":"oak","records":6}])"));
   const Json labelled = answer({"data", "info", file, "--target", "-1"});
   EXPECT_EQ(labelled.at("proposed_target"), nullptr);
-  EXPECT_EQ(labelled.at("next"), "zeroloss certify " + file + " --target -1");
+  EXPECT_EQ(labelled.at("next").at("command"), "zeroloss certify " + file + " --target -1");
   const Json digits = answer({"data", "info", "digits", "--n", "50"});
   EXPECT_EQ(digits.at("columns"), nullptr);
-  EXPECT_EQ(digits.at("next"), nullptr);
+  EXPECT_EQ(digits.at("next").at("command"), "zeroloss certify digits --n 50");
 }
 
 TEST_F(DataCommand, APipeIsReadOnceAsCsv) {

@@ -230,14 +230,16 @@ def test_describe_is_data_info(frame, csv, command):
     assert {**said.to_dict(), "next": 0} == {**facts, "next": 0}
     assert said.proposed_target == "species"
     assert said.next == f"zeroloss.certify({str(csv)!r}, target='species')"
-    assert str(said).endswith(f"\nnext: {said.next}\n") and "column  name" in str(said)
+    assert said.to_dict()["next"] == {"why": facts["next"]["why"], "command": said.next}
+    assert str(said).endswith(f"\nnext: {facts['next']['why']}\n  {said.next}\n") and "column  name" in str(said)
     types = [column["type"] for column in said.columns]
     assert types == ["number", "number", "text", "truth", "date", "number", "text"]
     assert zeroloss.describe(frame).columns == said.columns
     assert zeroloss.describe(frame).next == "zeroloss.certify(X, target='species')"
     assert zeroloss.describe(without(frame, "species"), COLUMNS["species"]).next == "zeroloss.certify(X, y)"
     of_array = zeroloss.describe(np.eye(4), [0, 1, 0, 1])
-    assert of_array.columns == [] and of_array.next == "" and "4 points, 4 features" in str(of_array)
+    assert of_array.columns == [] and of_array.next == "zeroloss.certify(X, y)"
+    assert "4 points, 4 features" in str(of_array)
     assert str(zeroloss.describe(zeroloss.read_dataset(np.eye(4), [0, 1, 0, 1]))) == str(of_array)
 
 

@@ -5,6 +5,7 @@
 #include "zeroloss/data/columns.hpp"
 #include "zeroloss/data/fetch.hpp"
 #include "zeroloss/data/summary.hpp"
+#include "zeroloss/present/next.hpp"
 
 /// What there is to say of data sets, as text and as JSON.
 namespace zeroloss {
@@ -13,11 +14,14 @@ namespace zeroloss {
 std::string known_sets_text(const std::string& cache);
 std::string known_sets_json(const std::string& cache);
 
-/// Of a table with its columns. `next`: the command, or the call, that follows from it.
+/// Of a table with its columns.
 std::string summary_text(const Dataset& data, const Summary& summary,
-                         const std::optional<TableFacts>& table = {}, const std::string& next = {});
+                         const std::optional<TableFacts>& table = {});
 std::string summary_json(const Dataset& data, const Summary& summary,
-                         const std::optional<TableFacts>& table = {}, const std::string& next = {});
+                         const std::optional<TableFacts>& table = {}, const Next& next = {});
+
+/// What to do after this answer: certify, with the target that is proposed.
+Next after_summary(const Dataset& data, const ReadOptions& read, const std::optional<TableFacts>& table);
 
 /// Where a set is now; `downloaded`: it was not there before.
 std::string fetched_text(const KnownSet& set, const std::string& cache, bool downloaded);

@@ -13,6 +13,16 @@ struct Next {
 /// After a command whose figures are the answer: `words` are it, `out` is the run folder, "" for none.
 Next after_figures(const std::vector<std::string>& words, const std::string& out);
 
+/// After an ONNX file was written.
+Next after_export(const std::string& file);
+
+/// After a look at the machine, and at the data sets that have names.
+Next after_info();
+Next after_known_sets();
+
+/// After the download of the set of this name.
+Next after_fetch(const std::string& name);
+
 /// "next: why" and the command line below it; "" if there is nothing to do.
 std::string next_text(const Next& next);
 

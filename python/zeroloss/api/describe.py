@@ -24,7 +24,7 @@ class Description:
     Attributes
     ----------
     next : str
-        The call that follows from it, with the target that is proposed; empty of what is no table.
+        The call that follows from it, with the target that is proposed.
     """
 
     next: str
@@ -44,10 +44,10 @@ class Description:
 
     def to_dict(self) -> dict[str, Any]:
         """What the command prints with --json."""
-        return {**self._facts, "next": self.next or None}
+        return {**self._facts, "next": {**self._facts["next"], "command": self.next}}
 
     def __str__(self) -> str:
-        return self._text + (f"\nnext: {self.next}\n" if self.next else "")
+        return f"{self._text}\nnext: {self._facts['next']['why']}\n  {self.next}\n"
 
 
 def describe(data: Data, y: npt.ArrayLike | None = None, *, seed: int = 0, **read: Unpack[Read]) -> Description:
@@ -73,4 +73,4 @@ def describe(data: Data, y: npt.ArrayLike | None = None, *, seed: int = 0, **rea
     facts = json.loads(made.json)
     proposed = facts["proposed_target"]
     options = {**read, **({"target": proposed} if proposed else {}), **({"seed": seed} if seed else {})}
-    return Description(call("certify", subject, options) if facts["columns"] else "", made.text, facts)
+    return Description(call("certify", subject, options), made.text, facts)
