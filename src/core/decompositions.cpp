@@ -3,6 +3,13 @@
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <Eigen/QR>
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/lapack.hpp"
 
 namespace zeroloss::internal {
 
@@ -15,6 +22,25 @@ Lu lu(const Matrix& A) {
 double determinant(const Matrix& A) { return A.determinant(); }
 
 Matrix cholesky(const Matrix& A) { return Eigen::LLT<Matrix>(A).matrixL(); }
+
+Vector least_squares(Matrix A, const Vector& b) {
+  const int n = lapack::size(A.rows()), d = lapack::size(A.cols()), one = 1, rows = std::max(1, n),
+            longer = std::max(rows, d);
+  const double negligible = longer * std::numeric_limits<double>::epsilon();
+  Vector x = Vector::Zero(longer), singular(std::max(1, std::min(n, d)));
+  x.head(n) = b;
+  int rank = 0, info = 0, integers = 0, query = -1;
+  double best = 0;
+  dgelsd_(&n, &d, &one, A.data(), &rows, x.data(), &longer, singular.data(), &negligible, &rank, &best,
+          &query, &integers, &info);
+  Vector scratch(std::max<Index>(1, static_cast<Index>(best)));
+  std::vector<int> whole(static_cast<std::size_t>(std::max(1, integers)));
+  const int size = lapack::size(scratch.size());
+  dgelsd_(&n, &d, &one, A.data(), &rows, x.data(), &longer, singular.data(), &negligible, &rank,
+          scratch.data(), &size, whole.data(), &info);
+  if (info != 0) throw std::runtime_error("LAPACK dgelsd failed with info " + std::to_string(info));
+  return x.head(d);
+}
 
 Qr::Qr(const Matrix& A) {
   const Eigen::HouseholderQR<Matrix> qr(A);

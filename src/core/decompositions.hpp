@@ -3,7 +3,7 @@
 
 #include "zeroloss/core/matrix.hpp"
 
-/// Eigen's dense decompositions, compiled once: wherever one is instantiated it takes 5 to 15 seconds.
+/// Dense decompositions, compiled once: wherever one of Eigen's is instantiated it takes 5 to 15 seconds.
 namespace zeroloss::internal {
 
 struct SymmetricEigen {
@@ -39,6 +39,10 @@ double determinant(const Matrix& A);
 
 /// L of A = L L^T.
 Matrix cholesky(const Matrix& A);
+
+/// x of least ||A x - b||, of these the shortest: by LAPACK's dgelsd, singular values of A below max(n, d) u
+/// times the largest counting as 0. Throws std::runtime_error if the singular values do not converge.
+Vector least_squares(Matrix A, const Vector& b);
 
 /// A = Q R by Householder reflections.
 class Qr {

@@ -25,6 +25,8 @@ int dsyevd_(const char*, const char*, const int*, double*, const int*, double*, 
             const int*, int*);
 int dgesvd_(const char*, const char*, const int*, const int*, double*, const int*, double*, double*,
             const int*, double*, const int*, double*, const int*, int*);
+int dgelsd_(const int*, const int*, const int*, double*, const int*, double*, const int*, double*,
+            const double*, int*, double*, const int*, int*, int*);
 }
 
 namespace zeroloss::internal::lapack {

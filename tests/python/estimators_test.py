@@ -221,7 +221,17 @@ def test_fits_that_do_not_reach_zero_loss_say_so():
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         TwoLayerRegressor(width=500).fit(X[:40], y[:40])
-        RandomFeatureRegressor(width=20).fit(X[:40], y[:40])  # least squares is all it can
+
+
+def test_fewer_random_features_than_points_are_fitted_by_least_squares():
+    X, y = diabetes()
+    with pytest.warns(ConvergenceWarning, match="50 random features .* least squares"):
+        model = RandomFeatureRegressor(width=50, random_state=1).fit(X, y)
+    W = model.network_.W[0]
+    Phi = np.maximum(model._new_points(X) / np.linalg.norm(model._new_points(X), axis=1)[:, None] @ W.T, 0)
+    by_numpy = Phi @ np.linalg.lstsq(Phi, (y - y.mean()) / y.std(), rcond=None)[0]
+    np.testing.assert_allclose(model.predict(X), by_numpy * y.std() + y.mean(), rtol=1e-9)
+    assert 0.5 < model.score(X, y) < 1
 
 
 def test_targets_of_a_regression_are_numbers():

@@ -75,6 +75,23 @@ TEST(Fit, WidthIsTheUsualOneUnlessItIsSaid) {
   EXPECT_EQ(fit(sphere_data(600, 5), o).status, Status::stalled);
 }
 
+TEST(Fit, FewerFeaturesThanPointsAreFittedByLeastSquares) {
+  const Dataset data = sphere_data(40, 6);
+  FitOptions o = small("output_layer", "tanh");
+  o.width = 12;
+  const FitResult r = fit(data, o);
+  EXPECT_EQ(r.status, Status::stalled);
+  const std::string& reason = r.outputs.front().reason;
+  EXPECT_NE(reason.find("least squares"), std::string::npos) << reason;
+  const TwoLayer& network = r.network.outputs.front();
+  Dataset unit = data;
+  normalize_rows(unit, r.network.center);
+  const Matrix Phi = (unit.X * network.W.transpose()).array().tanh();
+  const Vector residual = Phi * network.v - data.y;
+  EXPECT_LE((Phi.transpose() * residual).norm(), 1e-12 * Phi.norm() * data.y.norm());
+  EXPECT_NEAR(r.relative_misfit, residual.norm() / data.y.norm(), 1e-12);
+}
+
 TEST(Fit, TooFewWeightsStall) {
   FitOptions o = small("gauss_newton");
   o.width = 2;

@@ -12,7 +12,8 @@ from .two_layer import Regression
 class RandomFeatureRegressor(Regression):
     """Regression with random hidden units: only the output layer is trained, v = Phi^T (Phi Phi^T)^-1 y.
 
-    As wide as there are points, it interpolates them.
+    As wide as there are points, it interpolates them; below that its weights are those of least squares, the
+    shortest, and a ConvergenceWarning says so.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/decompositions.hpp"
 #include "core/tiled.hpp"
 #include "proof/evaluate.hpp"
 #include "train/optimizers/optimizers.hpp"
@@ -13,27 +14,19 @@ namespace zeroloss::internal {
 namespace {
 
 // Random features [OS, section 3]: W stays as drawn, v = Phi^T (Phi Phi^T)^-1 y in one step, with the
-// residual solved for once more. Phi is n x m, of the distinct points.
+// residual solved for once more. Phi is n x m, of the distinct points. Where its rank is below n, no v fits
+// any y: then v is the least-squares one, of all points, the shortest of these.
 class OutputLayer : public Optimizer {
  public:
   explicit OutputLayer(const Problem& problem) : problem_(problem), network_(problem.start) {
     const auto n = static_cast<double>(equations().X.rows()), m = static_cast<double>(problem.start.W.rows());
-    require_memory(8 * (2 * n * n + 2 * n * m), "output_layer", "use fewer points");
+    require_memory(8 * (2 * n * std::min(n, m) + 2 * n * m), "output_layer", "use fewer points");
     refresh();
   }
 
   Index advance(Index done, Index, Progress& progress) override {
     if (done > 0) return 0;
-    const Matrix Phi = features();
-    Matrix L;
-    tiled::product_with_transpose(Phi, L);
-    if (!tiled::factor(L, progress)) return 0;  // rank below n: no v fits
-    network_.v.setZero();
-    for (int refinement = 0; refinement < 2; ++refinement) {
-      Matrix c = equations().y - outputs(network_, problem_.activation, equations().X);
-      tiled::solve(L, c);
-      network_.v += Phi.transpose() * c.col(0);
-    }
+    if (!interpolate(progress)) network_.v = least_squares(features(problem_.X), problem_.y);
     refresh();
     path_length = (network_.v - problem_.start.v).norm();
     time = 1;
@@ -42,10 +35,14 @@ class OutputLayer : public Optimizer {
 
   std::string obstacle() const override {
     const Index n = equations().X.rows(), m = network_.W.rows();
-    return m < n ? fmt::format("{} random features cannot fit any labels of {} points", with_commas(m),
-                               with_commas(n))
-                 : fmt::format("{} random features do not tell the {} points apart in double precision",
-                               with_commas(m), with_commas(n));
+    return m < n ? fmt::format(
+                       "{} random features cannot fit any labels of {} points; their weights are those of "
+                       "least squares",
+                       with_commas(m), with_commas(n))
+                 : fmt::format(
+                       "{} random features do not tell the {} points apart in double precision; their "
+                       "weights are those of least squares",
+                       with_commas(m), with_commas(n));
   }
 
   const Vector& f() const override { return f_; }
@@ -101,6 +98,23 @@ class OutputLayer : public Optimizer {
   }
 
  private:
+  /// v that fits every point; false where Phi Phi^T is not numerically positive definite.
+  bool interpolate(Progress& progress) {
+    const Index n = equations().X.rows();
+    if (network_.W.rows() < n) return false;
+    const Matrix Phi = features(equations().X);
+    Matrix L;
+    tiled::product_with_transpose(Phi, L);
+    if (!tiled::factor(L, progress)) return false;
+    network_.v.setZero();
+    for (int refinement = 0; refinement < 2; ++refinement) {
+      Matrix c = equations().y - outputs(network_, problem_.activation, equations().X);
+      tiled::solve(L, c);
+      network_.v += Phi.transpose() * c.col(0);
+    }
+    return true;
+  }
+
   // phi is within 16 u of its value (17 u of the computed one) and grows at most as fast as its largest
   // derivative near z; 4 u cover what is below the normal doubles.
   static double feature_error(const Activation& activation, double z, double wrong) {
@@ -110,8 +124,8 @@ class OutputLayer : public Optimizer {
 
   const Equations& equations() const { return problem_.equations; }
 
-  Matrix features() const {
-    Matrix Phi = equations().X * network_.W.transpose();
+  Matrix features(const RowMatrix& X) const {
+    Matrix Phi = X * network_.W.transpose();
     for (double& z : Phi.reshaped()) z = problem_.activation.phi(z);
     return Phi;
   }
