@@ -35,6 +35,9 @@ CheckedOptions checked(const FitOptions& o) {
           fmt::format("width is {}, but {} has weights of {} hidden units: leave `width` out", o.width,
                       o.start.source, o.start.drawn() ? 0 : o.start.width()));
   require(o.max_steps >= 0, fmt::format("max_steps must be >= 0; got {}", o.max_steps));
+  require(o.max_seconds >= 0 && std::isfinite(o.max_seconds),
+          fmt::format("max_seconds must be > 0, or 0 for no limit; got {}", o.max_seconds));
+  require(o.patience >= 0, fmt::format("patience must be >= 0; got {}", o.patience));
   require(o.tolerance >= 0 && std::isfinite(o.tolerance),
           fmt::format("tolerance must be > 0, or 0 for the default; got {}", o.tolerance));
   require(o.certify_every >= 0, fmt::format("certify_every must be >= 0; got {}", o.certify_every));

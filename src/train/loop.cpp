@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "train/optimizers/descent.hpp"
 #include "train/start.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -125,10 +127,28 @@ class Training {
     }
     result_.status = reached ? Status::converged : stuck_ ? Status::stalled : Status::budget_spent;
     if (reached && options_.stop == "tolerance") return true;
-    if (!stuck_ && result_.steps < options_.max_steps) return false;
-    if (!reached)
-      result_.reason = stuck_ ? optimizer_->obstacle() : fmt::format("{} steps are done", options_.max_steps);
+    if (stuck_) {
+      result_.reason = reached ? "" : optimizer_->obstacle();
+      return true;
+    }
+    if (now < 0.99 * best_misfit_) best_misfit_ = now, best_step_ = result_.steps;
+    const bool waited = options_.patience > 0 && result_.steps - best_step_ >= options_.patience;
+    const bool late = options_.max_seconds > 0 && seconds() >= options_.max_seconds;
+    if (!waited && !late && result_.steps < options_.max_steps) return false;
+    if (reached) return true;
+    if (waited) result_.status = Status::stalled;
+    result_.reason = waited ? fmt::format("the misfit has not fallen by a hundredth in {} steps",
+                                          with_commas(options_.patience))
+                     : late ? fmt::format("{:.3g} seconds are over", options_.max_seconds)
+                            : fmt::format("{} steps are done", options_.max_steps);
     return true;
+  }
+
+  // Of training, of this output and those before it.
+  double seconds() const {
+    double all = result_.seconds + elapsed_s();
+    for (const OutputState& output : state_.finished) all += output.result.seconds;
+    return all;
   }
 
   // Measures and decides; true if the output is finished. A certificate is asked for on the schedule, at the
@@ -201,8 +221,9 @@ class Training {
 
   OutputState snapshot() const {
     OutputState state{result_, {}, {}, optimizer_->snapshot(), optimizer_->path_length, optimizer_->time};
-    state.snapshot["schedule"] = Eigen::Vector3d(static_cast<double>(next_certificate_), next_misfit_,
-                                                 static_cast<double>(certified_step_));
+    state.snapshot["schedule"] =
+        Vector{{static_cast<double>(next_certificate_), next_misfit_, static_cast<double>(certified_step_),
+                best_misfit_, static_cast<double>(best_step_)}};
     return state;
   }
 
@@ -223,6 +244,9 @@ class Training {
     next_certificate_ = static_cast<Index>(schedule(0));
     next_misfit_ = schedule(1);
     certified_step_ = static_cast<Index>(schedule(2));
+    if (schedule.size() < 5) return;  // of a version without `patience`
+    best_misfit_ = schedule(3);
+    best_step_ = static_cast<Index>(schedule(4));
   }
 
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
@@ -243,7 +267,8 @@ class Training {
   Progress& progress_;
   std::unique_ptr<Optimizer> optimizer_;
   OutputResult result_;
-  double start_misfit_ = 0;
+  double start_misfit_ = 0, best_misfit_ = std::numeric_limits<double>::infinity();
+  Index best_step_ = 0;
   Index next_certificate_ = 0, certified_step_ = -1;
   double next_misfit_ = options_.tolerance;
   bool refreshed_ = false, stuck_ = false;

@@ -27,7 +27,8 @@ struct FitOptions {
   /// gd: full-batch gradient descent; sgd: uniformly drawn batches of distinct points; momentum: the heavy
   /// ball, W_{k+1} = W_k - step J^T r + momentum (W_k - W_{k-1}), from rest; gauss_newton:
   /// Levenberg-Marquardt on the n x n matrix J J^T + mu I; flow: gradient flow, Dormand-Prince 5(4) with
-  /// error control; output_layer: W stays, v = Phi^T (Phi Phi^T)^-1 y.
+  /// error control; output_layer: W stays, v = Phi^T (Phi Phi^T)^-1 y, for a
+  /// rank below n the shortest least-squares v.
   std::string optimizer = "gd";
   /// Of gd, sgd and momentum, for the loss ||r||^2/2 (sgd: its part on the batch): a number > 0;
   /// auto: 1.5/||J(W_0)||^2 (sgd: 1.5 over a bound of the largest ||J||^2 of a batch); theorem: what the
@@ -37,15 +38,17 @@ struct FitOptions {
   double momentum = 0.9;              ///< of momentum, in [0, 1); 0 is gradient descent
   std::string precision = "float64";  ///< float64 | float32 (gd, sgd and momentum only)
   Index max_steps = 100'000;          ///< for each output; flow: accepted steps of the integrator
-  double tolerance = 0;               ///< relative misfit to reach; 0 = 1e-6, gauss_newton 1e-9, float32 1e-4
-  std::string stop = "tolerance";     ///< tolerance | certificate (go on until a certificate holds)
-  Index certify_every = 500;          ///< passes over the data between certificates; 0 = at the end only
-  Index record_every = 0;             ///< steps between points of the curve; 0 = about 20 a decade
-  bool polish = false;                ///< relu: also construct the exact solution where descent is proved
-  double flow_tolerance = 1e-8;       ///< absolute and relative error a step of the integrator
-  std::string space = "auto";         ///< where steps are computed (theory 6): auto | weights | gram
-  bool center = false;                ///< subtract the mean point first
-  bool normalize = true;  ///< rows of any length; if not, one off 1 by more than 1e-12 is an error
+  double max_seconds = 0;             ///< of training, all outputs together; 0 = no limit
+  Index patience = 0;              ///< steps without a misfit lower by a hundredth before it ends; 0 = no end
+  double tolerance = 0;            ///< relative misfit to reach; 0 = 1e-6, gauss_newton 1e-9, float32 1e-4
+  std::string stop = "tolerance";  ///< tolerance | certificate (go on until a certificate holds)
+  Index certify_every = 500;       ///< passes over the data between certificates; 0 = at the end only
+  Index record_every = 0;          ///< steps between points of the curve; 0 = about 20 a decade
+  bool polish = false;             ///< relu: also construct the exact solution where descent is proved
+  double flow_tolerance = 1e-8;    ///< absolute and relative error a step of the integrator
+  std::string space = "auto";      ///< where steps are computed (theory 6): auto | weights | gram
+  bool center = false;             ///< subtract the mean point first
+  bool normalize = true;           ///< rows of any length; if not, one off 1 by more than 1e-12 is an error
   double failure_probability = 0.01;  ///< of the theorems' bounds, in (0, 1)
   std::uint64_t seed = 0;             ///< of weights, signs and batches, [0, 2^53)
   Start start = {};                   ///< where training begins: drawn weights, or given ones
@@ -76,6 +79,15 @@ void fields(T& o, const Visitor& visit) {
         o.momentum);
   visit(Field{"precision", optimizer_help("precision")}.under("Network").of("float64|float32"), o.precision);
   visit(Field{"max_steps", "Most steps of each output"}.under("Stopping and proof"), o.max_steps);
+  visit(Field{"max_seconds",
+              "Most seconds of training, after which it ends with the step in work; 0 = no limit"}
+            .under("Stopping and proof")
+            .aside(),
+        o.max_seconds);
+  visit(Field{"patience", "Steps without a misfit lower by a hundredth, after which it ends; 0 = it goes on"}
+            .under("Stopping and proof")
+            .not_of_trials(),
+        o.patience);
   visit(Field{"tolerance", optimizer_help("tolerance")}.under("Stopping and proof"), o.tolerance);
   visit(Field{"stop", "tolerance, or certificate: go on until one holds"}
             .under("Stopping and proof")
@@ -121,8 +133,9 @@ void fields(T& o, const Visitor& visit) {
 }
 
 /// How training of an output ended, from best to worst. certified: a certificate holds for the final weights.
-/// converged: the misfit is at most the tolerance. budget_spent: max_steps are done. stalled: no step makes
-/// progress any more. diverged: not finite, or 1000 times the start.
+/// converged: the misfit is at most the tolerance. budget_spent: max_steps are done, or max_seconds. stalled:
+/// no step makes progress any more, or none for as long as `patience` says. diverged: not finite, or 1000
+/// times the start.
 enum class Status { certified, converged, budget_spent, stalled, diverged, interrupted };
 std::string name(Status status);
 

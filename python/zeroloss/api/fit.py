@@ -33,6 +33,8 @@ def fit(
     momentum: float = 0.9,
     precision: str = "float64",
     max_steps: int = 100_000,
+    max_seconds: float = 0.0,
+    patience: int = 0,
     tolerance: float = 0.0,
     stop: str = "tolerance",
     certify_every: int = 500,
@@ -78,6 +80,10 @@ def fit(
         float64, or float32 (gd, sgd and momentum only).
     max_steps : int
         Most steps of each output.
+    max_seconds : float
+        Most seconds of training, all outputs together, after which it ends with the step in work; 0 = no limit.
+    patience : int
+        Steps without a misfit lower by a hundredth, after which it ends as stalled; 0 = it goes on.
     tolerance : float
         Relative misfit to reach; 0 = 1e-6, for gauss_newton 1e-9, for float32 1e-4.
     stop : str
@@ -143,6 +149,8 @@ def fit(
         "momentum": momentum,
         "precision": precision,
         "max_steps": max_steps,
+        "max_seconds": max_seconds,
+        "patience": patience,
         "tolerance": tolerance,
         "stop": stop,
         "certify_every": certify_every,

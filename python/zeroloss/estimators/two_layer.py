@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -26,6 +27,8 @@ class TwoLayer(OnSphere):
         step: float | str = "auto",
         batch: int = 1,
         max_steps: int = 100_000,
+        max_seconds: float = 0.0,
+        patience: int | None = None,
         tolerance: float = 0.0,
         center: bool = True,
         bias: float = 1.0,
@@ -38,6 +41,8 @@ class TwoLayer(OnSphere):
         self.step = step
         self.batch = batch
         self.max_steps = max_steps
+        self.max_seconds = max_seconds
+        self.patience = patience
         self.tolerance = tolerance
         self.center = center
         self.bias = bias
@@ -46,9 +51,8 @@ class TwoLayer(OnSphere):
     def _train(self, X: Array, y: npt.NDArray[Any], task: str, **options: Any) -> None:
         run = train(self._learn_points(X), y, task=task, activation=self.activation, width=self.width,
                     certify_every=0, seed=seed_of(self.random_state), **options)  # fmt: skip
-        narrow = options.get("optimizer") == "output_layer" and self.width < len(X)  # is not meant to interpolate
-        if run.status not in ("certified", "converged") and not narrow:
-            warnings.warn(run.conclusion, ConvergenceWarning, stacklevel=3)
+        if run.status not in ("certified", "converged"):
+            warnings.warn(run.conclusion + _hint(X), ConvergenceWarning, stacklevel=3)
         self.network_ = run.network
         self.status_ = run.status
         self.relative_misfit_ = run.relative_misfit
@@ -57,19 +61,32 @@ class TwoLayer(OnSphere):
         self.n_iter_ = max(1, run.steps)
 
     def _options(self) -> dict[str, Any]:
+        usual = 100 if self.optimizer == "gauss_newton" else 10_000
         return {"scaling": self.scaling, "optimizer": self.optimizer, "step": self.step, "batch": self.batch,
-                "max_steps": self.max_steps, "tolerance": self.tolerance}  # fmt: skip
+                "max_steps": self.max_steps, "max_seconds": self.max_seconds, "tolerance": self.tolerance,
+                "patience": usual if self.patience is None else self.patience}  # fmt: skip
 
     def _outputs(self, X: npt.ArrayLike) -> Array:
         Z = self._new_points(X)
         return self.network_(Z)
 
 
+def _hint(X: Array) -> str:
+    """What may help training that did not converge; empty if nothing is known."""
+    spread = np.ptp(X, axis=0)
+    if not (spread > 0).any() or spread.max() <= 100 * spread[spread > 0].min():
+        return ""
+    return "\ncolumns differ a hundredfold in scale: put a StandardScaler before it in a pipeline"
+
+
 _PARAMETERS = """
     Parameters
     ----------
-    width, activation, scaling, optimizer, step, batch, max_steps, tolerance
+    width, activation, scaling, optimizer, step, batch, max_steps, max_seconds, tolerance
         As for :func:`zeroloss.fit`, but the optimizer is gauss_newton by default, the quickest to zero loss.
+    patience : int or None, default=None
+        Training ends as stalled after so many steps without a misfit lower by a hundredth; 0 = it goes on; None = 100
+        steps of gauss_newton, 10,000 of others.
     center : bool, default=True
         Subtract the mean point.
     bias : float, default=1.0
