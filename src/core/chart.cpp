@@ -74,17 +74,23 @@ std::string internal::vega_text(const Json& spec) { return spec.dump(1) + "\n"; 
 std::string line_chart(const std::string& title, const Axis& x, const Axis& y,
                        const std::vector<Curve>& curves) {
   Json values = Json::array();
-  bool bands = false;
-  for (const auto& curve : curves)
-    for (const std::size_t i : drawn(curve, x, y)) {
+  bool bands = false, lone = false;
+  for (const auto& curve : curves) {
+    const std::vector<std::size_t> points = drawn(curve, x, y);
+    for (const std::size_t i : points) {
       Json point{{"curve", curve.name}, {"x", curve.x[i]}, {"y", curve.y[i]}};
       if (!curve.band.empty() && drawable(curve.y[i] - curve.band[i], y)) {
         point["low"] = curve.y[i] - curve.band[i];
         point["high"] = curve.y[i] + curve.band[i];
         bands = true;
       }
+      if (points.size() == 1) {
+        point["lone"] = true;
+        lone = true;
+      }
       values.push_back(point);
     }
+  }
   Json colour{{"field", "curve"}, {"type", "nominal"}, {"title", nullptr}, {"sort", nullptr}};
   colour["legend"] = curves.size() < 2 ? Json() : Json{{"symbolType", "stroke"}, {"symbolStrokeWidth", 3}};
   Json layers = Json::array();
@@ -96,6 +102,10 @@ std::string line_chart(const std::string& title, const Axis& x, const Axis& y,
   layers.push_back(
       {{"mark", {{"type", "line"}, {"point", {{"opacity", 0}, {"size", 150}}}, {"tooltip", true}}},
        {"encoding", {{"y", channel("y", y)}}}});
+  if (lone)  // no line goes through a curve of one point
+    layers.push_back({{"mark", {{"type", "point"}, {"filled", true}, {"size", 90}, {"opacity", 1}}},
+                      {"transform", {{{"filter", "datum.lone"}}}},
+                      {"encoding", {{"y", channel("y", y)}}}});
   Json spec = vega_frame(title);
   spec["data"] = {{"values", values}};
   spec["encoding"] = {{"x", tight(channel("x", x))}, {"color", colour}};

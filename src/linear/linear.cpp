@@ -107,7 +107,9 @@ std::string study_sentence(const LinearResult& r) {
   }
   std::string text =
       fmt::format("Gradient descent from A = 0 converged at {} of {} depths", converged, trained);
-  if (converged > 0) text += fmt::format(", in {} to {} steps", fewest->steps, most->steps);
+  if (converged > 0)
+    text += fewest->steps == most->steps ? fmt::format(", in {} steps", most->steps)
+                                         : fmt::format(", in {} to {} steps", fewest->steps, most->steps);
   return text + ".";
 }
 

@@ -73,7 +73,10 @@ void conclude(FitResult& result, std::size_t expected) {
   switch (result.status) {
     case Status::certified:
       result.conclusion =
-          fmt::format("zero loss: certified at step {}{}: {} within {} of these weights", result.steps,
+          fmt::format("zero loss: certified at step {}{}{}: {} within {} of these weights", result.steps,
+                      result.certified_at.value_or(result.steps) < result.steps
+                          ? fmt::format(" (first at step {})", *result.certified_at)
+                          : "",
                       several ? fmt::format(" for all {} classes", expected) : "",
                       several ? "exact solutions lie" : "an exact solution lies",
                       decimal(result.certificate.radius, 2, Rounding::up));

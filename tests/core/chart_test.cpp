@@ -69,6 +69,18 @@ TEST(LineChart, HasAPointForThePointerAtEveryValue) {
   EXPECT_EQ(mark.at("tooltip"), true);
 }
 
+TEST(LineChart, ACurveOfOnePointIsADot) {
+  const Json spec =
+      Json::parse(line_chart("", {"x"}, {"y"}, {{"a", {1}, {3}, {}}, {"b", {1, 2}, {3, 4}, {}}}));
+  const Json& dots = spec.at("layer").at(1);
+  EXPECT_EQ(dots.at("mark").at("type"), "point");
+  EXPECT_EQ(dots.at("transform").at(0).at("filter"), "datum.lone");
+  const Json& values = spec.at("data").at("values");
+  EXPECT_EQ(values.at(0).at("lone"), true);
+  EXPECT_FALSE(values.at(1).contains("lone"));
+  EXPECT_EQ(Json::parse(line_chart("", {"x"}, {"y"}, {{"b", {1, 2}, {3, 4}, {}}})).at("layer").size(), 1U);
+}
+
 TEST(LineChart, EndsWhereItsDataEnd) {
   const Json encoding =
       Json::parse(line_chart("", {"x", true}, {"y"}, {{"a", {1, 7}, {3, 4}, {}}})).at("encoding");

@@ -59,7 +59,7 @@ def fit(run: Run, r: Json) -> Parts:
         ("an exact solution lies within", at_most(c.get("radius")) if c.get("holds") else None),
         ("margin of the proof (above 1 it holds)", number(c.get("margin") or None, 3, "down")),
         ("lambda_min of the Gram matrix", at_least(c.get("lambda_min"))),
-        ("certified from step", r.get("certified_at")),
+        ("first certified at step", r.get("certified_at")),
         ("farthest neuron moved", r.get("max_distance")),
         ("signs flipped", percent(r.get("flipped_fraction"))),
     ])
