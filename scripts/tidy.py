@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "tidy"
 FOLDERS = ("src", "apps", "python/bindings")
 TIDY, CLANG = "clang-tidy-16", "/usr/lib/llvm-16/bin/clang++"
+BREAKS = "bugprone-unchecked-optional-access"  # version 16 crashes on some correct code
 # LibTorch's headers and CUDA's sources are not for this clang.
 TORCH = ("<torch/", "<ATen/", '"conv/cuda', '"conv/forward', '"conv/group', '"conv/trainer')
 
@@ -70,8 +71,10 @@ def check(name, command):
     now = digest(name, command)
     if stamp.exists() and stamp.read_text() == now:
         return ""
-    done = subprocess.run([TIDY, "-p", BUILD, "--quiet", "--extra-arg=-Wno-unknown-warning-option", ROOT / name],
-                          capture_output=True, text=True, cwd=ROOT)  # fmt: skip
+    call = [TIDY, "-p", BUILD, "--quiet", "--extra-arg=-Wno-unknown-warning-option", ROOT / name]
+    done = subprocess.run(call, capture_output=True, text=True, cwd=ROOT)
+    if f"Processing '{BREAKS}'" in done.stderr:
+        done = subprocess.run([*call, f"--checks=-{BREAKS}"], capture_output=True, text=True, cwd=ROOT)
     text = done.stdout.replace(f"{ROOT}/", "")
     place = report if done.returncode else stamp
     for file in (report, stamp):

@@ -141,7 +141,7 @@ std::string OnnxModel::scan(const OnnxModel& body, const std::string& state,
                             const std::vector<std::string>& sequences, const std::string& name) {
   std::vector<std::string> inputs{state};
   inputs.insert(inputs.end(), sequences.begin(), sequences.end());
-  const std::string output = node("Scan", inputs, {{"num_scan_inputs", std::ssize(sequences)}}, name);
+  std::string output = node("Scan", inputs, {{"num_scan_inputs", std::ssize(sequences)}}, name);
   auto& attribute = *model_->mutable_graph()->mutable_node()->rbegin()->add_attribute();
   attribute.set_name("body");
   attribute.set_type(onnx::AttributeProto::GRAPH);

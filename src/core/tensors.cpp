@@ -196,6 +196,7 @@ const Tensor* TensorFile::find(const std::string& name) const {
 
 void write_tensors(const fs::path& path, const std::vector<TensorView>& tensors, const Metadata& metadata) {
   std::vector<const TensorView*> order;
+  order.reserve(tensors.size());
   for (const TensorView& tensor : tensors) order.push_back(&tensor);
   std::ranges::stable_sort(order, std::ranges::greater{},
                            [](const TensorView* t) { return dtype_bytes(t->dtype); });

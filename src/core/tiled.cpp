@@ -74,12 +74,14 @@ bool factor(Matrix& A, Progress& progress) {
   return true;
 }
 
+// NOLINTBEGIN(performance-unnecessary-value-param): a Ref is a pointer, and passed as one
 void solve_forward(const Matrix& L, Eigen::Ref<Matrix> B) { substitute('N', L, B); }
 void solve_backward(const Matrix& L, Eigen::Ref<Matrix> B) { substitute('T', L, B); }
 void solve(const Matrix& L, Eigen::Ref<Matrix> B) {
   solve_forward(L, B);
   solve_backward(L, B);
 }
+// NOLINTEND(performance-unnecessary-value-param)
 
 Matrix product(const Matrix& A, const Matrix& V) {
   const SerialBlas serial;

@@ -73,7 +73,8 @@ Vector outputs(const TwoLayer& network, const Activation& activation, const RowM
                const Progress& progress) {
   constexpr Index kTile = 256;  // neurons
   const SerialBlas serial;
-  const auto& [W, v] = network;
+  const RowMatrix& W = network.W;
+  const Vector& v = network.v;
   const Index tiles = (W.rows() + kTile - 1) / kTile;
   Matrix partial(X.rows(), tiles);
 #pragma omp parallel for schedule(dynamic)

@@ -101,10 +101,10 @@ std::string descent_table(const DescentResult& descent) {
 
 // ---- JSON ----
 
-Json descent_json(const DepthResult& depth) {
-  const Landscape& at = depth.descent->curve.back().at;
-  Json json{{"layers", depth.layers}};
-  tell(json, *depth.descent);
+Json descent_json(Index layers, const DescentResult& descent) {
+  const Landscape& at = descent.curve.back().at;
+  Json json{{"layers", layers}};
+  tell(json, descent);
   tell(json, at);
   json["in_domain"] = at.max_norm < 1;
   return json;
@@ -125,7 +125,7 @@ Json result_json(const NamedProblem& named, const LinearOptions& options, const 
         factorizations.push_back(told(f));
       else
         missing.push_back({{"name", f.name}, {"layers", f.layers}, {"reason", f.missing}});
-    if (depth.descent) training.push_back(descent_json(depth));
+    if (depth.descent) training.push_back(descent_json(depth.layers, *depth.descent));
   }
   json["layers"] = layers;
   json["factorizations"] = factorizations;
@@ -133,9 +133,9 @@ Json result_json(const NamedProblem& named, const LinearOptions& options, const 
   json["training"] = training;
   // Of the last depth, at the top level too; null without training.
   const DepthResult& last = r.depths.back();
-  DepthResult nothing;
-  nothing.descent.emplace().curve.emplace_back();
-  const Json of_last = descent_json(last.descent ? last : nothing);
+  DescentResult nothing;
+  nothing.curve.emplace_back();
+  const Json of_last = descent_json(last.layers, last.descent.value_or(nothing));
   for (const auto& [key, value] : of_last.members())
     if (key != "layers") json[key] = last.descent ? value : Json();
   return json;

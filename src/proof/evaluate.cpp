@@ -90,7 +90,10 @@ std::string unbounded(const Equations& equations, Index m) {
 }
 
 Evaluation evaluate(const TwoLayer& network, const Activation& activation, const Equations& equations) {
-  const auto& [X, y, counts, row_error] = equations;
+  const auto& X = equations.X;
+  const auto& y = equations.y;
+  const auto& counts = equations.counts;
+  const double row_error = equations.row_error;
   const Vector& v = network.v;
   const Index n = X.rows(), m = v.size();
   const bool relu = is_relu(activation), linear = is_piecewise_linear(activation);

@@ -35,11 +35,12 @@ void check_axis(const char* name, const std::vector<T>& values, const Allowed& a
 }
 
 // As options of fit, which knows what they may be.
-void check_texts(const char* name, const std::vector<std::string>& values, FitOptions fit,
+void check_texts(const char* name, const std::vector<std::string>& values, const FitOptions& fit,
                  std::string FitOptions::*option) {
   for (const std::string& value : values) {
-    fit.*option = value;
-    checked(fit);
+    FitOptions asked = fit;
+    asked.*option = value;
+    checked(asked);
   }
   check_axis(
       name, values, [](const std::string&) { return true; }, "");

@@ -47,7 +47,7 @@ std::vector<Axis> varying(const SweepAxes& a) {
 // y: the width if it varies, else the last numeric axis. x: another numeric axis, else any other.
 void choose(std::vector<Axis>& axes, Axis& x, Axis& y) {
   const auto take = [&](auto found) {
-    const Axis taken = *found;
+    Axis taken = *found;
     axes.erase(found);
     return taken;
   };

@@ -112,7 +112,7 @@ void Sweep::run_round() {
 
 void Sweep::work() {
   Progress own = progress_.silent();
-  while (const std::optional<Job> job = next_job()) {
+  for (std::optional<Job> job = next_job(); job; job = next_job()) {
     const TrialRow row = compute(*job, own);
     store_.save(row);
     const std::scoped_lock lock(mutex_);
