@@ -10,6 +10,7 @@
 
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss::app {
 namespace {

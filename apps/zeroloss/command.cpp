@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <stdexcept>
 
 #include "signals.hpp"
 #include "zeroloss/core/text.hpp"
+#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -50,6 +52,12 @@ void draw(const ProgressReport& report) {
 }
 
 }  // namespace
+
+void take_threads(const Session& session) {
+  if (session.threads < 0)
+    throw std::invalid_argument(fmt::format("--threads must be >= 0; got {}", session.threads));
+  if (session.threads > 0) set_thread_count(session.threads);
+}
 
 Progress Session::progress() const {
   const std::atomic<bool>& cancelled = stop_asked();

@@ -20,6 +20,7 @@ struct Session {
   std::vector<std::string> arguments;  ///< the command line, for the manifest
   std::string cache;                   ///< default of --cache: XDG_CACHE_HOME/zeroloss
   bool quiet = false;                  ///< --quiet: no progress
+  int threads = 0;                     ///< --threads; 0 = all
   int exit_code = kDone;
   std::function<CommandText()> text{};  ///< what the program's commands say of themselves
 
@@ -48,6 +49,7 @@ void add_man(Command& command, Session& session);
 struct Program {
   std::string name, description;
   std::vector<Entry> commands;  ///< in the order of --help
+  bool threads = true;          ///< --threads is for all of them
 };
 
 /// Runs `arguments`, the program's own name first: prints the answer, and returns the exit code. `cache` is
@@ -56,6 +58,9 @@ int run(const Program& program, const std::vector<std::string>& arguments, const
 
 /// The same for the program zeroloss.
 int run(const std::vector<std::string>& arguments, const std::string& cache);
+
+/// Takes back what waiting.cpp has put into the environment: it is not for programs that this one starts.
+void forget_waiting();
 
 /// XDG_CACHE_HOME/zeroloss, as the environment says.
 std::string default_cache();

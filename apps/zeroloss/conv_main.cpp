@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
                {"eval", add_conv_evaluate},
                {"predict", add_conv_predict},
                {"completion", add_completion},
-               {"man", add_man}}},
+               {"man", add_man}},
+              /*threads=*/false},
              {argv, argv + argc}, default_cache());
 }

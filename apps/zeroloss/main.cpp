@@ -36,6 +36,7 @@ void restart_with_better_blas(int argc, char** argv, Room room) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  zeroloss::app::forget_waiting();
   const Room room = zeroloss::app::room_for_threads();
   restart_with_better_blas(argc, argv, room);
   if (room == Room::none) {

@@ -17,6 +17,9 @@ namespace zeroloss::app {
 struct CommandText;
 struct Session;
 
+/// As many as --threads says.
+void take_threads(const Session& session);
+
 constexpr std::uint64_t kMostSeed = (std::uint64_t{1} << 53) - 1;
 
 /// One option of a command: what --help says of it and which values it takes.
@@ -75,7 +78,10 @@ class Command {
   template <class Options>
   std::remove_const_t<Options>& runs(void (*work)(Options&, Session&), Session& session) const {
     const auto options = std::make_shared<std::remove_const_t<Options>>();
-    runs([options, work, &session] { work(*options, session); });
+    runs([options, work, &session] {
+      take_threads(session);
+      work(*options, session);
+    });
     return *options;
   }
 

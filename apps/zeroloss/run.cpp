@@ -55,6 +55,9 @@ int run(const Program& program, const std::vector<std::string>& arguments, const
   session.text = [&parser] { return parser.text(); };
   const Command root = parser.root();
   root.flag("--quiet", session.quiet, "Show no progress [off]");
+  if (program.threads)
+    root.option("--threads", session.threads,
+                "Threads of the processor, >= 1; 0 = all, small work takes one");
   for (const Entry& entry : program.commands) {
     Command command = root.subcommand(entry.name);
     entry.add(command, session);

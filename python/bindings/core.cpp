@@ -10,6 +10,7 @@
 #include "zeroloss/core/advice.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/threads.hpp"
 #include "zeroloss/version.hpp"
 
 namespace zeroloss::python {
@@ -158,7 +159,10 @@ void bind_core(nb::module_& m) {
                "')";
       });
   m.def("blas_info", &blas_info, "Which BLAS and LAPACK this process runs.");
-  m.def("thread_count", &thread_count, "Threads that parallel loops use (OpenMP's maximum).");
+  m.def("thread_count", &thread_count,
+        "What parallel loops that this thread begins may use: OpenMP's maximum.");
+  m.def("set_thread_count", &set_thread_count, "count"_a,
+        "From now on, for what this thread begins; returns what it was. ValueError for a count below 1.");
   m.def("simd_target", &simd_target, "Vector instructions in use: \"AVX3_SPR\", \"AVX2\", ..");
   m.def(
       "run",

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _waiting as _waiting  # first
 from . import kernel, linear
 from ._core import (
     BackendError,
@@ -29,6 +30,7 @@ from ._core import (
     ResourceError,
     SweepResult,
     blas_info,
+    set_thread_count,
     simd_target,
     thread_count,
 )
@@ -69,6 +71,7 @@ __all__ = [
     "memorize",
     "predict",
     "read_dataset",
+    "set_thread_count",
     "simd_target",
     "sweep",
     "thread_count",

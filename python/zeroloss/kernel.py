@@ -10,7 +10,7 @@ from ._core import Activation, Dual, Gram, Kernel, LambdaMin
 from .api import frames
 from .api.arrays import points
 from .api.data import read_dataset
-from .api.progress import Show, shown
+from .api.progress import Show, limited, shown
 
 __all__ = ["Activation", "Dual", "Gram", "Kernel", "LambdaMin", "activation", "activation_names", "cross_gram",
            "dual_activation", "gram", "lambda_min", "power", "sigma", "sigma_features", "unit_rows"]  # fmt: skip
@@ -99,6 +99,7 @@ def gram(
     center: bool = False,
     normalize: bool = True,
     progress: Show = False,
+    threads: int = 0,
 ) -> Gram:
     """The Gram matrix K_ij = k(<x_i, x_j>) of the rows of X.
 
@@ -112,6 +113,8 @@ def gram(
         Subtract the mean point; divide rows by their lengths. If not, rows off 1 by more than 1e-12 are an error.
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
+    threads : int
+        Threads of the processor; 0 = as many as :func:`thread_count` says. Small work takes one.
 
     Returns
     -------
@@ -124,12 +127,18 @@ def gram(
     DataError, ResourceError, KeyboardInterrupt
         Points that cannot be used; a matrix that does not fit into memory; Ctrl-C.
     """
-    with shown(progress) as report:
+    with limited(threads), shown(progress) as report:
         return _core.gram(_points("gram", X), _kernel(kernel), center, normalize, report)
 
 
 def cross_gram(
-    X: npt.ArrayLike, Z: npt.ArrayLike, kernel: AnyKernel = "relu", *, normalize: bool = True, progress: Show = False
+    X: npt.ArrayLike,
+    Z: npt.ArrayLike,
+    kernel: AnyKernel = "relu",
+    *,
+    normalize: bool = True,
+    progress: Show = False,
+    threads: int = 0,
 ) -> npt.NDArray[np.float64]:
     """k(<x_i, z_j>) for the rows of X (n x d) and Z (m x d): n x m. Parameters as for :func:`gram`.
 
@@ -139,7 +148,7 @@ def cross_gram(
     if frames.is_frame(X) and frames.is_frame(Z):
         read = read_dataset(X, target="none")
         X, Z = read.points, _core.table_like(read, frames.frame(Z), "Z").points
-    with shown(progress) as report:
+    with limited(threads), shown(progress) as report:
         return _core.cross_gram(_points(name, X), _points(name, Z, "Z"), _kernel(kernel), normalize, report)
 
 
@@ -150,6 +159,7 @@ def lambda_min(
     center: bool = False,
     normalize: bool = True,
     progress: Show = False,
+    threads: int = 0,
 ) -> LambdaMin:
     """The smallest eigenvalue of a Gram matrix, computed and proven. Parameters and errors as for :func:`gram`.
 
@@ -159,5 +169,5 @@ def lambda_min(
         ``verified.holds``: the kernel of the exactly normalised rows has lambda_min >= ``verified.lambda_min`` > 0,
         rounding included. ``lowest`` has the computed value and its vector. A user's activation is never verified.
     """
-    with shown(progress) as report:
+    with limited(threads), shown(progress) as report:
         return _core.lambda_min(_points("lambda_min", X), _kernel(kernel), center, normalize, report)

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <hwy/targets.h>
-#include <omp.h>
 
 #include <bit>
 #include <mutex>
@@ -65,8 +64,6 @@ BlasInfo blas_info() {
       info.kernel, kernel_bits, processor_bits, info.better_kernel);
   return info;
 }
-
-int thread_count() { return omp_get_max_threads(); }
 
 std::string simd_target() {
   const auto targets = hwy::SupportedTargets() & HWY_TARGETS;

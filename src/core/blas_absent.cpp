@@ -1,12 +1,9 @@
-#include <omp.h>
-
 #include "zeroloss/core/blas.hpp"
 
 /// For builds without BLAS, which have no kernels of their own either.
 namespace zeroloss {
 
 BlasInfo blas_info() { return {"none", "none", "none", "", ""}; }
-int thread_count() { return omp_get_max_threads(); }
 std::string simd_target() { return "none"; }
 
 SerialBlas::SerialBlas() = default;

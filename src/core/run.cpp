@@ -18,6 +18,7 @@
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -7,6 +7,7 @@
 
 #include "core/lapack.hpp"
 #include "zeroloss/core/blas.hpp"
+#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss::internal::tiled {
 namespace {
@@ -18,9 +19,17 @@ Index tiles(Index n) { return (n + kTile - 1) / kTile; }
 Index begin(Index tile) { return tile * kTile; }
 Index length(Index tile, Index n) { return std::min(kTile, n - tile * kTile); }
 
+double product(Index a, Index b, Index c) {
+  return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+}
+
+/// What threads gain of work in so many parts: nothing of one.
+double shared(Index parts, double multiply_adds) { return parts > 1 ? multiply_adds : 0; }
+
 void substitute(char trans, const Matrix& L, Eigen::Ref<Matrix> B) {
   const SerialBlas serial;
   const Index n = L.rows(), chunks = (B.cols() + kColumns - 1) / kColumns;
+  const Threads threads(shared(chunks, product(n, n, B.cols()) / 2));
 #pragma omp parallel for schedule(dynamic)
   for (Index chunk = 0; chunk < chunks; ++chunk) {
     const Index first = chunk * kColumns;
@@ -34,6 +43,7 @@ void substitute(char trans, const Matrix& L, Eigen::Ref<Matrix> B) {
 void product_with_transpose(const Matrix& A, Matrix& C) {
   const SerialBlas serial;
   const Index n = A.rows(), k = A.cols(), side = tiles(n);
+  const Threads threads(shared(side, product(n, n, k) / 2));
   if (C.rows() != n || C.cols() != n) C.resize(n, n);
 #pragma omp parallel for schedule(dynamic)
   for (Index pair = 0; pair < side * side; ++pair) {
@@ -52,6 +62,7 @@ bool factor(Matrix& A, Progress& progress) {
   const SerialBlas serial;
   const Index n = A.rows(), side = tiles(n), stride = A.outerStride();
   const auto at = [&](Index row, Index column) { return A.data() + begin(column) * stride + begin(row); };
+  const Threads threads(shared(side, product(n, n, kTile) / 3));
   for (Index k = 0; k < side; ++k) {  // column k of tiles: less what is left of it, then divided by its root
     const Index width = length(k, n), done = begin(k);
 #pragma omp parallel for schedule(dynamic)

@@ -9,6 +9,7 @@
 #include "kernel/entries.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/threads.hpp"
 #include "zeroloss/kernel/gram.hpp"
 
 namespace zeroloss {
@@ -26,6 +27,7 @@ RowMatrix cross_gram(const RowMatrix& X, const RowMatrix& Z, const Kernel& kerne
   RowMatrix K(n, m);
   const bool singular = std::isinf(kernel.slope());
   const Index columns = (m + kTile - 1) / kTile, tiles = (n + kTile - 1) / kTile * columns;
+  const Threads threads(tiles > 1 ? kernel_work(n, m, d) : 0);
   progress.stage("kernel " + kernel.name, static_cast<double>(tiles));
   for (Index begin = 0; begin < tiles; begin += kTilesAtOnce) {
     const Index end = std::min(tiles, begin + kTilesAtOnce);

@@ -9,6 +9,11 @@ namespace zeroloss::internal {
 constexpr Index kTile = 512;        ///< rows and columns of a tile: 2 MB of doubles, about one L2 cache
 constexpr Index kTilesAtOnce = 64;  ///< between two progress reports
 
+/// Multiply-adds of n m entries, more or less: an inner product and k of it.
+inline double kernel_work(Index n, Index m, Index d) {
+  return static_cast<double>(n) * static_cast<double>(m) * static_cast<double>(d + 50);
+}
+
 }  // namespace zeroloss::internal
 
 namespace zeroloss::internal::entries {

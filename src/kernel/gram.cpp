@@ -15,6 +15,7 @@
 #include "kernel/distances.hpp"
 #include "kernel/entries.hpp"
 #include "zeroloss/core/blas.hpp"
+#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -221,6 +222,7 @@ void gram_into(Gram<T>& result, const Rows<T>& X, const Kernel& kernel, Progress
   if (result.K.n() != n) throw std::invalid_argument("gram_into: the packed matrix has another size than X");
   const auto list = tiles(n, result.K.n1());
   const Builder<T> builder(X, kernel, result.K);
+  const Threads threads(list.size() > 1 ? kernel_work(n, n, d) / 2 : 0);
   std::vector<Tally<T>> tallies(static_cast<std::size_t>(thread_count()));
   std::vector<double> singular_sums(list.size());
   for (auto& tally : tallies) tally.buffer.resize(static_cast<std::size_t>(kTile * kTile));

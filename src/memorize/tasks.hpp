@@ -4,6 +4,7 @@
 
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/progress.hpp"
+#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss::internal {
 

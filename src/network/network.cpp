@@ -10,6 +10,7 @@
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/random.hpp"
+#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss {
 namespace {
@@ -76,6 +77,7 @@ Vector outputs(const TwoLayer& network, const Activation& activation, const RowM
   const RowMatrix& W = network.W;
   const Vector& v = network.v;
   const Index tiles = (W.rows() + kTile - 1) / kTile;
+  const Threads threads(static_cast<double>(X.rows()) * static_cast<double>(W.size()));
   Matrix partial(X.rows(), tiles);
 #pragma omp parallel for schedule(dynamic)
   for (Index t = 0; t < tiles; ++t) {

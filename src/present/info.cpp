@@ -8,6 +8,7 @@
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/run.hpp"
+#include "zeroloss/core/threads.hpp"
 #include "zeroloss/version.hpp"
 
 namespace zeroloss {

@@ -14,6 +14,7 @@
 #include "proof/evaluate.hpp"
 #include "proof/existence.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/threads.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Comparisons are written
 // so that NaN fails them.
@@ -254,6 +255,7 @@ CertifiedOutput certify_output(const TwoLayer& network, const Activation& activa
   const auto n = static_cast<double>(X.rows()), m = static_cast<double>(network.v.size());
   require_memory(16 * n * n + 24 * n * m, "the certificate", "use fewer points or hidden units");
   progress.stage("certificate");
+  const Threads threads(n * n * m);
   CertifiedOutput result;
   Certificate& c = result.certificate;
   c.reason = unbounded(equations, network.v.size());

@@ -14,6 +14,7 @@
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/core/text.hpp"
+#include "zeroloss/core/threads.hpp"
 #include "zeroloss/kernel/dual.hpp"
 #include "zeroloss/kernel/separation.hpp"
 
@@ -310,6 +311,12 @@ void conclude(CertifyResult& result, const std::string& vanishes) {
   }
 }
 
+/// Of kernel, factorisation and what is asked of it: a few dozen loops.
+double work_between_waits(Index distinct, Index d) {
+  const auto n = static_cast<double>(distinct);
+  return (n * n * (static_cast<double>(d) + 50) + n * n * n) / 100;
+}
+
 }  // namespace
 
 CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progress& progress) {
@@ -329,6 +336,7 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   result.n_distinct = std::ssize(unit.coincide.distinct);
   require_kernel_memory(result.n_distinct, std::max<Index>(data.classes(), 1));
   const std::string vanishes = why_zero(unit, exact_points(data, unit.standardization), phi);
+  const Threads threads(work_between_waits(result.n_distinct, unit.data.d()));
   const Samples all = all_samples(unit, result);
   Dataset points = std::move(unit.data);
   keep(points, unit.coincide.distinct);

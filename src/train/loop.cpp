@@ -9,6 +9,7 @@
 #include "train/start.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
+#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -206,6 +207,7 @@ class Training {
     if (facts_.batch)  // measures after several steps only: not across a point of the curve
       for (Index k = 1; k < std::min<Index>(most, y_.size()); ++k)
         if (recorded(result_.steps + k, options_.record_every)) most = k;
+    const Threads threads(step_work());
     const Index taken = optimizer_->advance(result_.steps, most, progress_);
     stuck_ = taken == 0;
     refreshed_ = false;
@@ -217,6 +219,13 @@ class Training {
       state_.current.reset();
     }
     progress_.advance(static_cast<double>(taken));
+  }
+
+  // Multiply-adds of a step, more or less.
+  double step_work() const {
+    const auto n = static_cast<double>(facts_.batch ? options_.batch : y_.size());
+    const auto m = static_cast<double>(start_.W.rows()), d = static_cast<double>(start_.W.cols());
+    return facts_.step ? n * m * d : n * m * (d + n);  // those that choose a step solve with n x n matrices
   }
 
   OutputState snapshot() const {

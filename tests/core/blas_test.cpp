@@ -37,8 +37,6 @@ TEST(Blas, SaysUnknownRatherThanNothing) {
       << info.threading;
 }
 
-TEST(Blas, ThreadsAreThoseOfOpenMP) { EXPECT_EQ(thread_count(), omp_get_max_threads()); }
-
 TEST(Blas, NamesTheVectorInstructions) {
   EXPECT_FALSE(simd_target().empty());
   EXPECT_NE(simd_target(), "Unknown");

@@ -28,8 +28,15 @@ TEST(LeastSquares, OfEveryShapeAndRankIsTheShortest) {
   struct Shape {
     Index n, d, rank;
   };
-  for (const auto [n, d, rank] : {Shape{1, 1, 1}, {1, 5, 1}, {5, 1, 1}, {30, 7, 7}, {7, 30, 7}, {20, 20, 20},
-                                  {30, 10, 4}, {10, 30, 4}, {6, 6, 0}}) {
+  for (const auto [n, d, rank] : {Shape{1, 1, 1},
+                                  {1, 5, 1},
+                                  {5, 1, 1},
+                                  {30, 7, 7},
+                                  {7, 30, 7},
+                                  {20, 20, 20},
+                                  {30, 10, 4},
+                                  {10, 30, 4},
+                                  {6, 6, 0}}) {
     SCOPED_TRACE(testing::Message() << n << " x " << d << " of rank " << rank);
     const Matrix A = normal_matrix(n, rank, 1) * test::normal_points(rank, d, 2);
     const Vector b = normal_matrix(n, 1, 3).col(0);
@@ -37,7 +44,8 @@ TEST(LeastSquares, OfEveryShapeAndRankIsTheShortest) {
     // Of a least-squares solution: of order u (cond + cond^2 ||r||/(||A|| ||x||)) ||x||.
     const Eigen::BDCSVD<Matrix> svd(A);
     const double cond = rank > 0 ? svd.singularValues()(0) / svd.singularValues()(rank - 1) : 1;
-    EXPECT_LE((x - expected).norm(), 1e-13 * static_cast<double>(n + d) * cond * cond * (1 + expected.norm()));
+    EXPECT_LE((x - expected).norm(),
+              1e-13 * static_cast<double>(n + d) * cond * cond * (1 + expected.norm()));
   }
 }
 

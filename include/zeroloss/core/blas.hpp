@@ -13,9 +13,6 @@ struct BlasInfo {
 };
 BlasInfo blas_info();
 
-/// Threads that parallel loops use (OpenMP's maximum).
-int thread_count();
-
 /// Vector instructions in use by the library's own kernels ("AVX3_SPR", "AVX2", ..).
 std::string simd_target();
 

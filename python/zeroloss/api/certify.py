@@ -10,7 +10,7 @@ from .. import _core
 from .._core import CertifyOptions, CertifyResult
 from .data import Data, Read, dataset
 from .options import call, changed, filled
-from .progress import Show, shown
+from .progress import Show, limited, shown
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -33,6 +33,7 @@ def certify(
     seed: int = 0,
     # end
     progress: Show = False,
+    threads: int = 0,
     **read: Unpack[Read],
 ) -> CertifyResult:
     """Can a wide network fit this data, how wide, with what step, and which samples stand in the way?
@@ -64,6 +65,8 @@ def certify(
         All n eigenvalues, too.
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
+    threads : int
+        Threads of the processor; 0 = as many as :func:`thread_count` says. Small work takes one.
 
     Returns
     -------
@@ -94,5 +97,5 @@ def certify(
     source, subject = dataset("certify", data, y, read, seed)
     options = filled("certify", CertifyOptions(), given)
     text = call("certify", subject, {**changed(options, CertifyOptions(), given), **read})
-    with shown(progress) as report:
+    with limited(threads), shown(progress) as report:
         return _core.certify(source, options, text, report)

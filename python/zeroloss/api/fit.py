@@ -11,7 +11,7 @@ from .. import _core
 from .._core import FitOptions, FitResult
 from .data import Data, Read, dataset
 from .options import call, changed, filled, step_text
-from .progress import Show, shown
+from .progress import Show, limited, shown
 from .start import Weights, start_of
 from .test_set import Tested, test_set
 
@@ -53,6 +53,7 @@ def fit(
     resume: bool = False,
     # end
     progress: Show = False,
+    threads: int = 0,
     **read: Unpack[Read],
 ) -> FitResult:
     """Trains a two-layer network to zero loss, and proves that an exact solution lies next to the weights it ends with.
@@ -124,6 +125,8 @@ def fit(
         uninterrupted run.
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
+    threads : int
+        Threads of the processor; 0 = as many as :func:`thread_count` says. Small work takes one.
 
     Returns
     -------
@@ -175,5 +178,5 @@ def fit(
     options = filled("fit", FitOptions(), {**given, "step": step_text("fit", step), "start": begin, "test": tested})
     written = changed(options, FitOptions(), {**given, "start": weights, "test": points})
     text = call("fit", subject, {**written, **read})
-    with shown(progress) as report:
+    with limited(threads), shown(progress) as report:
         return _core.fit(source, options, text, report)

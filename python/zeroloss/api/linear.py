@@ -14,7 +14,7 @@ from .. import _core
 from .._core import LinearOptions, LinearResult, NamedProblem
 from .arrays import points
 from .options import call, changed, filled, step_text
-from .progress import Show, shown
+from .progress import Show, limited, shown
 
 Problem = str | os.PathLike[str] | npt.ArrayLike
 
@@ -56,6 +56,7 @@ def _run(
     descent: Mapping[str, Any] | None,
     seed: int,
     progress: Show,
+    threads: int,
 ) -> LinearResult:
     """`given` and `descent` are the fields of the structs of these names; without `descent` nothing is trained."""
     if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**53:
@@ -71,7 +72,7 @@ def _run(
         **changed(options, plain, {**given, "layers": shown_layers}),
         **changed(options.descent, plain.descent, trained), **({"seed": seed} if seed else {}),
     })  # fmt: skip
-    with shown(progress) as report:
+    with limited(threads), shown(progress) as report:
         return _core.linear(problem, options, "" if sigma is None else "sigma", int(seed), text, report)
 
 
@@ -86,6 +87,7 @@ def factorize(
     # end
     seed: int = 0,
     progress: Show = False,
+    threads: int = 0,
 ) -> LinearResult:
     """R = (I + A_l) .. (I + A_1) exactly, with every ||A_i|| of order 1/l, in three ways.
 
@@ -106,6 +108,8 @@ def factorize(
         Of a random map: 0 <= seed < 2^53.
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
+    threads : int
+        Threads of the processor; 0 = as many as :func:`thread_count` says. Small work takes one.
 
     Returns
     -------
@@ -128,7 +132,7 @@ def factorize(
         "reflection": reflection,
         # end
     }
-    return _run("linear.factorize", data, Y, sigma, given, None, seed, progress)
+    return _run("linear.factorize", data, Y, sigma, given, None, seed, progress, threads)
 
 
 def train(
@@ -148,12 +152,13 @@ def train(
     # end
     seed: int = 0,
     progress: Show = False,
+    threads: int = 0,
 ) -> LinearResult:
     """The factorisations, and gradient descent from A = 0 beside the bound of its gradient.
 
     Parameters
     ----------
-    data, Y, sigma, layers, reflection, seed, progress
+    data, Y, sigma, layers, reflection, seed, progress, threads
         As for :func:`factorize`.
     step : float or str
         A number > 0, or auto: 1 over a bound of the Hessian along each step, so that the risk falls, but for
@@ -190,4 +195,4 @@ def train(
         # end
     }
     descent["step"] = step_text("linear.train", step)
-    return _run("linear.train", data, Y, sigma, given, descent, seed, progress)
+    return _run("linear.train", data, Y, sigma, given, descent, seed, progress, threads)

@@ -13,7 +13,7 @@ from .arrays import points
 from .data import Data, Read, dataset, read_options
 from .frames import frame, is_frame
 from .options import call, changed, filled
-from .progress import Show, shown
+from .progress import Show, limited, shown
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -32,6 +32,7 @@ def memorize(
     seed: int = 0,
     # end
     progress: Show = False,
+    threads: int = 0,
     **read: Unpack[Read],
 ) -> MemorizeResult:
     """Writes down a residual network that is right at every point, without training, and verifies it by a forward pass.
@@ -55,6 +56,8 @@ def memorize(
         Of the first layer and the codes, and as for :func:`read_dataset`.
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
+    threads : int
+        Threads of the processor; 0 = as many as :func:`thread_count` says. Small work takes one.
 
     Returns
     -------
@@ -93,5 +96,5 @@ def memorize(
         source, subject = dataset("memorize", data, y, read, seed)
     options = filled("memorize", MemorizeOptions(), given)
     text = call("memorize", subject, {**changed(options, MemorizeOptions(), given), **read})
-    with shown(progress) as report:
+    with limited(threads), shown(progress) as report:
         return _core.memorize(source, columns, options, text, report)

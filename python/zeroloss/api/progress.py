@@ -6,9 +6,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .._core import ProgressReport
+from .._core import ProgressReport, set_thread_count
 
 Show = bool | Callable[[ProgressReport], None]
+
+
+@contextmanager
+def limited(threads: int) -> Iterator[None]:
+    """Parallel loops of a call on so many threads; 0 = as many as thread_count() says."""
+    if not threads:
+        yield
+        return
+    before = set_thread_count(threads)
+    try:
+        yield
+    finally:
+        set_thread_count(before)
 
 
 @contextmanager

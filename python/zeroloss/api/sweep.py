@@ -13,7 +13,7 @@ from .. import _core
 from .._core import Dataset, SweepOptions, SweepResult
 from .data import Data, Source, dataset, read_options
 from .options import call, changed, filled, step_text
-from .progress import Show, shown
+from .progress import Show, limited, shown
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -69,6 +69,7 @@ def sweep(
     # end
     seed: int = 0,
     progress: Show = False,
+    threads: int = 0,
     **read: Unpack[Source],
 ) -> SweepResult:
     """Trains many small networks over a grid of options: where does training succeed?
@@ -101,6 +102,8 @@ def sweep(
         As for :func:`read_dataset`, without n and d; classes, labels and shuffle are those of every trial.
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
+    threads : int
+        Threads of the processor; 0 = as many as :func:`thread_count` says. Small work takes one.
 
     Returns
     -------
@@ -165,5 +168,5 @@ def sweep(
         **changed(options.axes, plain.axes, grid), **changed(options, plain, given),
         **changed(options.fit, plain.fit, trial), **changed(options.read, plain.read, {"seed": seed}), **read,
     })  # fmt: skip
-    with shown(progress) as report:
+    with limited(threads), shown(progress) as report:
         return _core.sweep(source, options, text, report)
