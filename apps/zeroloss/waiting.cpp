@@ -2,9 +2,9 @@
 
 #include "command.hpp"
 
-/// OpenMP and OpenBLAS read how their threads wait while they are loaded. Threads that spin hold the processor
-/// that another program, or the thread they wait for, could use: beside a busy process small work took fifty
-/// times as long. So this runs before either is loaded.
+/// OpenMP and OpenBLAS read how their threads wait while they are loaded. Threads that spin hold the
+/// processor that another program, or the thread they wait for, could use: beside a busy process small work
+/// took fifty times as long. So this runs before either is loaded.
 namespace zeroloss::app {
 namespace {
 

@@ -25,6 +25,15 @@ int dsyevd_(const char*, const char*, const int*, double*, const int*, double*, 
             const int*, int*);
 int dgesvd_(const char*, const char*, const int*, const int*, double*, const int*, double*, double*,
             const int*, double*, const int*, double*, const int*, int*);
+int dlatrd_(const char*, const int*, const int*, double*, const int*, double*, double*, double*, const int*);
+int dsyr2k_(const char*, const char*, const int*, const int*, const double*, const double*, const int*,
+            const double*, const int*, const double*, double*, const int*);
+int dsytd2_(const char*, const int*, double*, const int*, double*, double*, double*, int*);
+int dlarft_(const char*, const char*, const int*, const int*, const double*, const int*, const double*,
+            double*, const int*);
+int dlarfb_(const char*, const char*, const char*, const char*, const int*, const int*, const int*,
+            const double*, const int*, const double*, const int*, double*, const int*, double*, const int*);
+int dorg2r_(const int*, const int*, const int*, double*, const int*, const double*, double*, int*);
 int dgelsd_(const int*, const int*, const int*, double*, const int*, double*, const int*, double*,
             const double*, int*, double*, const int*, int*, int*);
 }

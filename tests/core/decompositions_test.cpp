@@ -38,7 +38,7 @@ TEST(LeastSquares, OfEveryShapeAndRankIsTheShortest) {
                                   {10, 30, 4},
                                   {6, 6, 0}}) {
     SCOPED_TRACE(testing::Message() << n << " x " << d << " of rank " << rank);
-    const Matrix A = normal_matrix(n, rank, 1) * test::normal_points(rank, d, 2);
+    const Matrix A = normal_matrix(n, rank, 1) * normal_matrix(rank, d, 2);
     const Vector b = normal_matrix(n, 1, 3).col(0);
     const Vector x = least_squares(A, b), expected = by_svd(A, b);
     // Of a least-squares solution: of order u (cond + cond^2 ||r||/(||A|| ||x||)) ||x||.

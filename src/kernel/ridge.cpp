@@ -1,0 +1,177 @@
+#include "zeroloss/kernel/ridge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "core/lapack.hpp"
+#include "core/rounding.hpp"
+#include "zeroloss/core/memory.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+constexpr Index kPanel = 64;  // columns
+
+/// The lower triangle of W^1/2 K W^1/2.
+Matrix weighted(const Packed<double>& K, const Vector& root) {
+  const Index n = K.n();
+  require_memory(8 * static_cast<double>(n) * static_cast<double>(n), "the ridge path",
+                 "use fewer points, or one ridge");
+  Matrix A(n, n);
+#pragma omp parallel for schedule(dynamic, 16)
+  for (Index j = 0; j < n; ++j)
+    for (Index i = j; i < n; ++i) A(i, j) = root.size() > 0 ? root(i) * K(i, j) * root(j) : K(i, j);
+  return A;
+}
+
+/// LAPACK's dsytrd for a lower triangle, panel by panel: T in `diagonal` and `below`, the Householder vectors
+/// below the subdiagonal of A, their factors in `tau`.
+void tridiagonalize(Matrix& A, Vector& diagonal, Vector& below, Vector& tau, Progress& progress) {
+  const Index n = A.rows();
+  const int stride = lapack::size(n), panel = static_cast<int>(kPanel);
+  const char lower = 'L', plain = 'N';
+  const double minus = -1, one = 1;
+  Matrix update(n, kPanel);
+  Index done = 0;
+  for (; n - done > 2 * kPanel; done += kPanel) {
+    const int rest = lapack::size(n - done), after = lapack::size(n - done - kPanel);
+    double* corner = &A(done, done);
+    dlatrd_(&lower, &rest, &panel, corner, &stride, &below(done), &tau(done), update.data(), &stride);
+    dsyr2k_(&lower, &plain, &after, &panel, &minus, &A(done + kPanel, done), &stride, &update(kPanel, 0),
+            &stride, &one, &A(done + kPanel, done + kPanel), &stride);
+    for (Index j = done; j < done + kPanel; ++j) {
+      A(j + 1, j) = below(j);
+      diagonal(j) = A(j, j);
+    }
+    const auto left = static_cast<double>(rest);
+    progress.check();
+    progress.advance(4 * left * left * static_cast<double>(kPanel));
+  }
+  const int rest = lapack::size(n - done);
+  int info = 0;
+  std::vector<double> nothing(1);  // n = 1: no element below the diagonal
+  double* off = n - done > 1 ? &below(done) : nothing.data();
+  double* factors = n - done > 1 ? &tau(done) : nothing.data();
+  dsytd2_(&lower, &rest, &A(done, done), &stride, &diagonal(done), off, factors, &info);
+}
+
+/// LAPACK's dorgtr: the orthogonal Q from the Householder vectors, in their place.
+void accumulate(Matrix& A, const Vector& tau, Progress& progress) {
+  const Index n = A.rows(), size = n - 1;  // Q is 1 and below it an orthogonal matrix of this size
+  for (Index j = n - 1; j > 0; --j) {
+    A.col(j).tail(n - 1 - j) = A.col(j - 1).tail(n - 1 - j);
+    A.col(j).head(j + 1).setZero();
+  }
+  A.col(0).setZero();
+  A(0, 0) = 1;
+  const int stride = lapack::size(n);
+  const char left = 'L', plain = 'N', forward = 'F', columns = 'C';
+  Matrix triangle(kPanel, kPanel), scratch(n, kPanel);
+  const auto at = [&](Index i, Index j) { return &A(i + 1, j + 1); };
+  const Index last = size > 0 ? (size - 1) / kPanel * kPanel : -1;
+  for (Index k = last; k >= 0; k -= kPanel) {
+    const Index width = std::min(kPanel, size - k), right = size - k - width;
+    const int rows = lapack::size(size - k), w = static_cast<int>(width), r = lapack::size(right),
+              side = static_cast<int>(kPanel);
+    if (right > 0) {
+      dlarft_(&forward, &columns, &rows, &w, at(k, k), &stride, &tau(k), triangle.data(), &side);
+      dlarfb_(&left, &plain, &forward, &columns, &rows, &r, &w, at(k, k), &stride, triangle.data(), &side,
+              at(k, k + width), &stride, scratch.data(), &stride);
+    }
+    int info = 0;
+    std::vector<double> work(static_cast<std::size_t>(width));
+    dorg2r_(&rows, &w, &w, at(k, k), &stride, &tau(k), work.data(), &info);
+    A.block(1, k + 1, k, width).setZero();
+    progress.check();
+    progress.advance(4 * static_cast<double>(rows) * static_cast<double>(right) *
+                     static_cast<double>(width));
+  }
+}
+
+/// T + ridge I = L D L^T with L unit bidiagonal.
+struct Bidiagonal {
+  Vector pivots, below;
+  bool positive = true;
+};
+
+Bidiagonal pivots_of(const Vector& diagonal, const Vector& below, double ridge) {
+  const Index n = diagonal.size();
+  Bidiagonal f{diagonal.array() + ridge, Vector(n - 1)};
+  const double least = static_cast<double>(n) * u * f.pivots.cwiseAbs().maxCoeff();
+  for (Index k = 0; k < n && f.positive; ++k) {
+    f.positive = f.pivots(k) > least;
+    if (k + 1 == n || !f.positive) continue;
+    f.below(k) = below(k) / f.pivots(k);
+    f.pivots(k + 1) -= f.below(k) * below(k);
+  }
+  return f;
+}
+
+void substitute(const Bidiagonal& f, Matrix& B) {
+  const Index n = B.rows();
+  for (Index k = 1; k < n; ++k) B.row(k) -= f.below(k - 1) * B.row(k - 1);
+  B.array().colwise() /= f.pivots.array();
+  for (Index k = n - 2; k >= 0; --k) B.row(k) -= f.below(k) * B.row(k + 1);
+}
+
+/// The diagonal of Q (L D L^T)^-1 Q^T: of each row q of Q the squares of D^-1/2 L^-1 q.
+Vector diagonal_of_inverse(const Matrix& Q, const Bidiagonal& f) {
+  constexpr Index kRows = 256;
+  const Index n = Q.rows(), parts = (n + kRows - 1) / kRows;
+  Vector sum = Vector::Zero(n);
+#pragma omp parallel for schedule(static)
+  for (Index part = 0; part < parts; ++part) {
+    const Index first = part * kRows, count = std::min(kRows, n - first);
+    Vector z = Q.col(0).segment(first, count);
+    Vector squares = z.cwiseAbs2() / f.pivots(0);
+    for (Index k = 1; k < n; ++k) {
+      z = Q.col(k).segment(first, count) - f.below(k - 1) * z;
+      squares += z.cwiseAbs2() / f.pivots(k);
+    }
+    sum.segment(first, count) = squares;
+  }
+  return sum;
+}
+
+}  // namespace
+
+RidgePath::RidgePath(const Packed<double>& K, const Vector& weights, Progress& progress)
+    : diagonal_(K.n()), below_(std::max<Index>(K.n() - 1, 0)) {
+  if (weights.size() != 0 && weights.size() != K.n())
+    throw std::invalid_argument(fmt::format("weights: {} for {} points", weights.size(), K.n()));
+  if (!(weights.array() > 0).all() || !weights.allFinite())
+    throw std::invalid_argument("weights must be positive and finite");
+  if (weights.size() > 0) root_ = weights.cwiseSqrt();
+  const auto n = static_cast<double>(K.n());
+  progress.stage("ridge path", 8.0 / 3 * n * n * n);
+  Q_ = weighted(K, root_);
+  Vector tau = Vector::Zero(K.n());
+  tridiagonalize(Q_, diagonal_, below_, tau, progress);
+  accumulate(Q_, tau, progress);
+  progress.finish();
+}
+
+std::optional<RidgePath::Solution> RidgePath::solve(double ridge, const Matrix& Y) const {
+  if (!(ridge >= 0) || !std::isfinite(ridge))
+    throw std::invalid_argument(fmt::format("ridge must be >= 0; got {}", ridge));
+  if (Y.rows() != n())
+    throw std::invalid_argument(fmt::format("targets: {} rows for {} points", Y.rows(), n()));
+  const Bidiagonal f = pivots_of(diagonal_, below_, ridge);
+  if (!f.positive) return {};
+  Matrix B = root_.size() > 0 ? Matrix(Q_.transpose() * root_.asDiagonal() * Y) : Matrix(Q_.transpose() * Y);
+  substitute(f, B);
+  Solution solution{Q_ * B, {}};  // with W: of W^1/2 K W^1/2 + ridge I
+  const Vector diagonal = diagonal_of_inverse(Q_, f);
+  solution.residuals = solution.coefficients.array().colwise() / diagonal.array();
+  if (root_.size() == 0) return solution;
+  solution.residuals.array().colwise() /= root_.array();
+  solution.coefficients.array().colwise() *= root_.array();
+  return solution;
+}
+
+}  // namespace zeroloss
