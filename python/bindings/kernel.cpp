@@ -5,6 +5,7 @@
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/kernel/gram.hpp"
+#include "zeroloss/kernel/ridge.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
 namespace zeroloss::python {
@@ -30,6 +31,16 @@ RowMatrix full(const Packed<double>& packed) {
         for (Index i = std::max(j, a * kTile); i < std::min(n, (a + 1) * kTile); ++i)
           K(i, j) = K(j, i) = packed(i, j);
   return K;
+}
+
+Vector weights_of(const std::optional<Array1>& weights) {
+  if (!weights) return {};
+  return Eigen::Map<const Vector>(weights->data(), static_cast<Index>(weights->shape(0)));
+}
+
+std::optional<std::pair<Matrix, Matrix>> parts(std::optional<RidgeSolution> solution) {
+  if (!solution) return {};
+  return std::pair(std::move(solution->coefficients), std::move(solution->residuals));
 }
 
 /// The points as the kernels want them, copied once.
@@ -230,6 +241,40 @@ void bind_kernel(nb::module_& m) {
         });
       },
       "X"_a, "Z"_a, "kernel"_a, "normalize"_a, "progress"_a.none() = nb::none());
+  nb::class_<RidgePath>(
+      m, "RidgePath",
+      "(K + ridge W^-1)^-1 Y for many ridges at the cost of one, K the kernel of unit rows X.")
+      .def(
+          "__init__",
+          [](RidgePath* self, const Array2& X, const Kernel& kernel, const std::optional<Array1>& weights,
+             const nb::object& progress) {
+            const Vector w = weights_of(weights);
+            work(progress, [&](Progress& p) {
+              const Gram<double> made = gram(unit_points(X, false, false), kernel, p);
+              new (self) RidgePath(made.K, w, p);
+            });
+          },
+          "X"_a, "kernel"_a, "weights"_a.none() = nb::none(), "progress"_a.none() = nb::none(),
+          "n^2 doubles, 2 n^2 while it is made; Ctrl-C is heard.")
+      .def(
+          "solve",
+          [](const RidgePath& path, double ridge, const Array2& Y) {
+            return value_of_work(nb::none(), [&](Progress&) { return parts(path.solve(ridge, rows(Y))); });
+          },
+          "ridge"_a, "Y"_a,
+          "Coefficients and leave-one-out residuals, n x c each; None where K + ridge W^-1 is numerically "
+          "singular.");
+  m.def(
+      "solve_ridge",
+      [](const Array2& X, const Kernel& kernel, double ridge, const Array2& Y,
+         const std::optional<Array1>& weights, const nb::object& progress) {
+        return value_of_work(progress, [&](Progress& p) {
+          Gram<double> made = gram(unit_points(X, false, false), kernel, p);
+          return parts(solve_ridge(std::move(made.K), weights_of(weights), ridge, rows(Y), p));
+        });
+      },
+      "X"_a, "kernel"_a, "ridge"_a, "Y"_a, "weights"_a.none() = nb::none(), "progress"_a.none() = nb::none(),
+      "What RidgePath.solve returns, for one ridge.");
   m.def(
       "lambda_min",
       [](const Array2& X, const Kernel& kernel, bool center, bool normalize, const nb::object& progress) {

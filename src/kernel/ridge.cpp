@@ -88,8 +88,7 @@ void accumulate(Matrix& A, const Vector& tau, Progress& progress) {
     dorg2r_(&rows, &w, &w, at(k, k), &stride, &tau(k), work.data(), &info);
     A.block(1, k + 1, k, width).setZero();
     progress.check();
-    progress.advance(4 * static_cast<double>(rows) * static_cast<double>(right) *
-                     static_cast<double>(width));
+    progress.advance(4 * static_cast<double>(rows) * static_cast<double>(right) * static_cast<double>(width));
   }
 }
 
@@ -138,14 +137,44 @@ Vector diagonal_of_inverse(const Matrix& Q, const Bidiagonal& f) {
   return sum;
 }
 
+void check_weights(const Vector& weights, Index n) {
+  if (weights.size() != 0 && weights.size() != n)
+    throw std::invalid_argument(fmt::format("weights: {} for {} points", weights.size(), n));
+  if (!(weights.array() > 0).all() || !weights.allFinite())
+    throw std::invalid_argument("weights must be positive and finite");
+}
+
+void check(double ridge, const Matrix& Y, Index n) {
+  if (!(ridge >= 0) || !std::isfinite(ridge))
+    throw std::invalid_argument(fmt::format("ridge must be >= 0; got {}", ridge));
+  if (Y.rows() != n) throw std::invalid_argument(fmt::format("targets: {} rows for {} points", Y.rows(), n));
+}
+
 }  // namespace
+
+std::optional<RidgeSolution> solve_ridge(Packed<double> K, const Vector& weights, double ridge,
+                                         const Matrix& Y, Progress& progress) {
+  const Index n = K.n();
+  check_weights(weights, n);
+  check(ridge, Y, n);
+  double largest = 0;
+  for (Index i = 0; i < n; ++i) {
+    K(i, i) += weights.size() > 0 ? ridge / weights(i) : ridge;
+    largest = std::max(largest, K(i, i));
+  }
+  if (!factor(K, progress)) return {};
+  const double least = std::sqrt(2 * u * static_cast<double>(n) * largest);
+  for (Index i = 0; i < n; ++i)
+    if (!(K(i, i) > least)) return {};
+  RidgeSolution solution{Y, {}};
+  solve(K, solution.coefficients);
+  solution.residuals = solution.coefficients.array().colwise() / inverse_diagonal(K, progress).array();
+  return solution;
+}
 
 RidgePath::RidgePath(const Packed<double>& K, const Vector& weights, Progress& progress)
     : diagonal_(K.n()), below_(std::max<Index>(K.n() - 1, 0)) {
-  if (weights.size() != 0 && weights.size() != K.n())
-    throw std::invalid_argument(fmt::format("weights: {} for {} points", weights.size(), K.n()));
-  if (!(weights.array() > 0).all() || !weights.allFinite())
-    throw std::invalid_argument("weights must be positive and finite");
+  check_weights(weights, K.n());
   if (weights.size() > 0) root_ = weights.cwiseSqrt();
   const auto n = static_cast<double>(K.n());
   progress.stage("ridge path", 8.0 / 3 * n * n * n);
@@ -156,16 +185,13 @@ RidgePath::RidgePath(const Packed<double>& K, const Vector& weights, Progress& p
   progress.finish();
 }
 
-std::optional<RidgePath::Solution> RidgePath::solve(double ridge, const Matrix& Y) const {
-  if (!(ridge >= 0) || !std::isfinite(ridge))
-    throw std::invalid_argument(fmt::format("ridge must be >= 0; got {}", ridge));
-  if (Y.rows() != n())
-    throw std::invalid_argument(fmt::format("targets: {} rows for {} points", Y.rows(), n()));
+std::optional<RidgeSolution> RidgePath::solve(double ridge, const Matrix& Y) const {
+  check(ridge, Y, n());
   const Bidiagonal f = pivots_of(diagonal_, below_, ridge);
   if (!f.positive) return {};
   Matrix B = root_.size() > 0 ? Matrix(Q_.transpose() * root_.asDiagonal() * Y) : Matrix(Q_.transpose() * Y);
   substitute(f, B);
-  Solution solution{Q_ * B, {}};  // with W: of W^1/2 K W^1/2 + ridge I
+  RidgeSolution solution{Q_ * B, {}};  // with W: of W^1/2 K W^1/2 + ridge I
   const Vector diagonal = diagonal_of_inverse(Q_, f);
   solution.residuals = solution.coefficients.array().colwise() / diagonal.array();
   if (root_.size() == 0) return solution;

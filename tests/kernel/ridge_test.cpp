@@ -59,6 +59,11 @@ TEST(RidgePath, SolvesAsADenseFactorisationDoes) {
         const Matrix inverse = A.ldlt().solve(Matrix::Identity(n, n));
         const Matrix residuals = expected.array().colwise() / inverse.diagonal().array();
         EXPECT_LE((found->residuals - residuals).norm(), allowed * residuals.norm() * condition);
+        Progress silent;
+        const auto single = solve_ridge(test::pack(K), weights, ridge, Y, silent);
+        ASSERT_TRUE(single);
+        EXPECT_LE((single->coefficients - expected).norm(), allowed * expected.norm());
+        EXPECT_LE((single->residuals - residuals).norm(), allowed * residuals.norm() * condition);
       }
 }
 
@@ -84,6 +89,8 @@ TEST(RidgePath, SaysWhereTheMatrixIsSingular) {
   const Matrix Y = normal_matrix(30, 1, 7);
   EXPECT_FALSE(path.solve(0, Y));
   EXPECT_TRUE(path.solve(1e-6, Y));
+  Progress silent;
+  EXPECT_FALSE(solve_ridge(test::pack(covariance(30, 10)), {}, 0, Y, silent));
 }
 
 TEST(RidgePath, RefusesWhatIsNoRidgeNoWeightsAndNoTargets) {

@@ -58,6 +58,23 @@ def test_a_stopped_sweep_goes_on(tmp_path):
     assert swept.complete and 0 < swept.before < swept.trials == 300
 
 
+def test_ctrl_c_stops_an_estimator_within_its_factorisation():
+    X, y = np.random.default_rng(0).normal(size=(3000, 5)), np.arange(3000) % 2
+    model = zeroloss.NTKClassifier(activation=["relu", "erf", "gelu"])
+    heard = []
+
+    def stop():
+        os.kill(os.getpid(), signal.SIGINT)
+        heard.append(time.monotonic())
+
+    timer = threading.Timer(1.0, stop)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert time.monotonic() - heard[0] < 2  # a panel of 64 columns; the whole fit takes half a minute
+    assert not hasattr(model, "dual_coef_")
+
+
 def test_ctrl_c_from_the_keyboard_ends_a_script():
     script = textwrap.dedent("""
         import sys, zeroloss

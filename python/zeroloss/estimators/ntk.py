@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.class_weight import compute_sample_weight
 
 from .. import kernel
+from .calibration import probabilities, temperature
 from .points import Array, OnSphere, learned
-from .ridge import cholesky, leave_one_out
+from .ridge import RidgePath, positive_weights
 from .targets import OneVersusRest, real
 
 AUTO_RIDGE = tuple(float(f"{r:.3g}") for r in np.logspace(-6, 1, 15))
@@ -42,33 +43,29 @@ class _NTK(OnSphere):
             raise ValueError(f"activation and ridge: one or several, ridges finite and >= 0; got {self.ridge!r}")
         return activations, ridges
 
-    def _loss(self, left_out: Array, Y: Array) -> tuple[float, float]:
+    def _loss(self, left_out: Array, Y: Array, weights: Array | None) -> tuple[float, float]:
         """Of leave-one-out predictions; the second number decides between equal first ones."""
         raise NotImplementedError
 
-    def _solve(self, X: Array, Y: Array) -> None:
-        """Learns from targets Y, n x c: the coefficients, and activation and ridge if there is a choice."""
+    def _solve(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        """Learns from targets Y, n x c: the coefficients, and activation and ridge if there is a choice. Returns the
+        leave-one-out predictions."""
         activations, ridges = self._choices()
-        self.X_fit_ = kernel.unit_rows(self._learn_points(X))
+        self.X_fit_ = kernel.unit_rows(self._learn_points(X, weights))
         best: tuple[float, float] | None = None
         for activation in activations:
             sigma = kernel.sigma(activation)
-            K = kernel.gram(self.X_fit_, sigma, normalize=False).K
             scale = float(sigma(1.0))
-            if len(activations) == len(ridges) == 1:
-                self._kernel, self.activation_, self.ridge_ = sigma, activation, ridges[0]
-                self.dual_coef_, self.leave_one_out_error_ = cholesky(K, ridges[0] * scale, Y), None
-                return
-            # Transposed: LAPACK's order of columns, in place.
-            values, Q = scipy.linalg.eigh(K.T, overwrite_a=True, check_finite=False, driver="evd")
-            del K
+            path = RidgePath(self.X_fit_, sigma, weights, several=len(ridges) > 1)
             for ridge in ridges:
-                coefficients, residuals = leave_one_out(values, Q, ridge * scale, Y)
-                loss = self._loss(Y - residuals, Y)
+                coefficients, residuals = path.solve(ridge * scale, Y)
+                loss = self._loss(Y - residuals, Y, weights)
                 if best is None or loss < best:
                     best = loss
                     self._kernel, self.activation_, self.ridge_ = sigma, activation, ridge
                     self.dual_coef_, self.leave_one_out_error_ = coefficients, loss[0]
+                    left_out: Array = Y - residuals
+        return left_out
 
     def _values(self, X: npt.ArrayLike) -> Array:
         """f at new points, m x c, in pieces of some hundred MB."""
@@ -103,12 +100,14 @@ _PARAMETERS = """
     bias : float, default=1.0
         A constant coordinate of every point before it is divided by its length, in units of the points' root mean
         square length; 0 = none, then only directions count.
-
+{weight}
     Attributes
     ----------
     activation_, ridge_ : the ones in use.
-    leave_one_out_error_ : float or None
-        {error}; None where there was nothing to choose.
+    leave_one_out_error_ : float
+        {error}.
+    leave_one_out_predictions_ : array
+        {predictions} at each training point, of all others; what sample_weight leaves out is not among them.
     X_fit_ : array of shape (n, d + 1) or (n, d)
         The training points as unit vectors.
     dual_coef_ : array of shape (n, outputs)
@@ -117,8 +116,8 @@ _PARAMETERS = """
 
     Notes
     -----
-    Memory: 1.5 n^2 doubles with one choice, 3.1 n^2 with several (measured at n = 4,000), and 2 n d. n^3/3
-    multiply-adds with one choice, some 20 times that with several.
+    Memory: 0.5 n^2 doubles with one ridge, 1.5 n^2 with several, and 2 n d. 2/3 n^3 multiply-adds with one ridge, four
+    times that with several, for each activation; Ctrl-C is heard within a second.
 
     A point is left out with its target. The mean point, the constant's length and a regression's mean target stay those
     of all points, so `leave_one_out_error_` is a little low: measured by up to 16 % at n = 5, 1 % at n = 50.
@@ -131,21 +130,25 @@ class NTKRegressor(MultiOutputMixin, RegressorMixin, _NTK):
 
     It is kernel ridge regression with the neural tangent kernel; the targets' mean is added back.
 """
-        + _PARAMETERS.format(error="Root mean square of the leave-one-out residuals", more="")
+        + _PARAMETERS.format(
+            error="Root mean square of the leave-one-out residuals", predictions="The value", weight="", more=""
+        )
     )
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> NTKRegressor:
-        """Learns from points X, n x d, and n targets or n x c targets y."""
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> NTKRegressor:
+        """Learns from points X, n x d, and n targets or n x c targets y, with weights of the squared residuals."""
         data, targets = learned(self, X, y, multi_output=True, y_numeric=True)
-        targets = real(targets)
-        self.offset_: Array = targets.mean(axis=0)
+        weights, kept = positive_weights(sample_weight, len(data))
+        data, targets = data[kept], real(targets)[kept]
+        self.offset_: Array = np.average(targets, axis=0, weights=weights)
         Y = targets - self.offset_
         self._one = Y.ndim == 1
-        self._solve(data, Y.reshape(len(data), -1))
+        left_out = self._solve(data, Y.reshape(len(data), -1), weights)
+        self.leave_one_out_predictions_: Array = (left_out[:, 0] if self._one else left_out) + self.offset_
         return self
 
-    def _loss(self, left_out: Array, Y: Array) -> tuple[float, float]:
-        return float(np.sqrt(np.mean((left_out - Y) ** 2))), 0.0
+    def _loss(self, left_out: Array, Y: Array, weights: Array | None) -> tuple[float, float]:
+        return float(np.sqrt(np.mean(np.average((left_out - Y) ** 2, axis=0, weights=weights)))), 0.0
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Values at points X."""
@@ -161,22 +164,54 @@ class NTKClassifier(OneVersusRest, _NTK):
 """
         + _PARAMETERS.format(
             error="Fraction misclassified by the leave-one-out predictions",
-            more="    classes_ : array of the labels.\n",
+            predictions="The label",
+            weight="""    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes' squared residuals, which sample weights are multiplied with.
+""",
+            more="""    leave_one_out_scores_ : array of shape (n,) or (n, classes)
+        What decision_function says of each training point without it.
+    classes_ : array of the labels.
+""",
         )
     )
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> NTKClassifier:
-        """Learns from points X, n x d, and n labels y."""
+    def __init__(
+        self,
+        activation: Any = "relu",
+        ridge: Any = "auto",
+        center: bool = True,
+        bias: float = 1.0,
+        class_weight: Any = None,
+    ):
+        super().__init__(activation, ridge, center, bias)
+        self.class_weight = class_weight
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> NTKClassifier:
+        """Learns from points X, n x d, and n labels y, with weights of the squared residuals."""
         data, labels = learned(self, X, y)
+        weights, kept = positive_weights(sample_weight, len(data))
+        data, labels = data[kept], labels[kept]
         index = self._learn_classes(labels)
+        if self.class_weight is not None:
+            of_class = compute_sample_weight(self.class_weight, labels)
+            weights, _ = positive_weights(of_class if weights is None else of_class * weights, len(data))
         classes = len(self.classes_)
         chosen: Array = np.eye(classes)[index] if classes > 2 else index[:, None].astype(np.float64)
-        self._solve(data, 2 * chosen - 1)
+        left_out = self._solve(data, 2 * chosen - 1, weights)
+        self.leave_one_out_scores_ = left_out if classes > 2 else left_out[:, 0]
+        self.leave_one_out_predictions_ = self._decided(self.leave_one_out_scores_)
+        self._temperature = temperature(self.leave_one_out_scores_, index, weights)
         return self
 
-    def _loss(self, left_out: Array, Y: Array) -> tuple[float, float]:
-        wrong = left_out.argmax(axis=1) != Y.argmax(axis=1) if Y.shape[1] > 1 else (left_out >= 0) != (Y > 0)
-        return float(np.mean(wrong)), float(np.mean((left_out - Y) ** 2))
+    def _loss(self, left_out: Array, Y: Array, weights: Array | None) -> tuple[float, float]:
+        wrong = left_out.argmax(axis=1) != Y.argmax(axis=1) if Y.shape[1] > 1 else ((left_out >= 0) != (Y > 0))[:, 0]
+        squares = np.mean((left_out - Y) ** 2, axis=1)
+        return float(np.average(wrong, weights=weights)), float(np.average(squares, weights=weights))
+
+    def predict_proba(self, X: npt.ArrayLike) -> Array:
+        """Probabilities of the classes at points X, m x classes: the softmax of the outputs times a factor for which
+        the left-out training points' labels are likeliest."""
+        return probabilities(self.decision_function(X), self._temperature)
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
         """Outputs at points X: one number for two classes, positive for the second; else one a class."""

@@ -56,12 +56,12 @@ class OnSphere(BaseEstimator):
     center: bool
     bias: float
 
-    def _learn_points(self, X: Array) -> Array:
+    def _learn_points(self, X: Array, weights: Array | None = None) -> Array:
         """Learns the transformation; returns the points before they are divided by their lengths."""
-        self.mean_ = X.mean(axis=0) if self.center else np.zeros(X.shape[1])
+        self.mean_ = np.average(X, axis=0, weights=weights) if self.center else np.zeros(X.shape[1])
         if not self.bias >= 0:
             raise ValueError(f"bias must be >= 0; got {self.bias!r}")
-        length = np.sqrt(np.mean(np.sum((X - self.mean_) ** 2, axis=1)))
+        length = np.sqrt(np.average(np.sum((X - self.mean_) ** 2, axis=1), weights=weights))
         self.bias_ = self.bias * (float(length) or 1.0)
         return self._points(X)
 

@@ -1,15 +1,49 @@
-"""Solutions of (K + ridge I) c = Y, and what each target is off without its point."""
+"""Kernel ridge regression for several ridges, and what each target is off without its point."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
+from .. import _core, kernel
 from .points import Array
 
 
+class RidgePath:
+    """C = (K + ridge W^-1)^-1 Y for ridges that are asked for one after the other, K the kernel of unit rows X.
+
+    What is numerically singular is solved by its eigensystem, and the least-norm solution is meant.
+    """
+
+    def __init__(self, X: Array, sigma: kernel.Kernel, weights: Array | None, *, several: bool) -> None:
+        self._X, self._sigma, self._weights = X, sigma, weights
+        self._path = _core.RidgePath(X, sigma, weights) if several else None
+        self._eigen: tuple[Array, Array] | None = None
+
+    def solve(self, ridge: float, Y: Array) -> tuple[Array, Array]:
+        """The coefficients, n x c, and what the solution of the other points is off from each target."""
+        Y = np.ascontiguousarray(Y)
+        found = (
+            self._path.solve(ridge, Y)
+            if self._path
+            else _core.solve_ridge(self._X, self._sigma, ridge, Y, self._weights)
+        )
+        return found or self._least_norm(ridge, Y)
+
+    def _least_norm(self, ridge: float, Y: Array) -> tuple[Array, Array]:
+        root = np.ones(len(Y)) if self._weights is None else np.sqrt(self._weights)
+        if self._eigen is None:
+            K = kernel.gram(self._X, self._sigma, normalize=False).K
+            K *= root[:, None] * root
+            self._eigen = scipy.linalg.eigh(K.T, overwrite_a=True, check_finite=False, driver="evd")
+        coefficients, residuals = leave_one_out(*self._eigen, ridge, Y * root[:, None])
+        return coefficients * root[:, None], residuals / root[:, None]
+
+
 def _inverse(values: Array, ridge: float) -> Array:
-    """1/(values + ridge), 0 where that is rounding: then the least-norm solution is meant."""
+    """1/(values + ridge), 0 where that is rounding."""
     shifted = values + ridge
     least = len(values) * np.finfo(float).eps * max(shifted[-1], 0.0)
     return np.where(shifted > least, 1 / np.where(shifted > least, shifted, 1.0), 0.0)
@@ -37,19 +71,15 @@ def leave_one_out(values: Array, Q: Array, ridge: float, Y: Array) -> tuple[Arra
     return coefficients, residuals
 
 
-def cholesky(K: Array, ridge: float, Y: Array) -> Array:
-    """(K + ridge I)^-1 Y; of a numerically singular matrix the least-norm solution. Overwrites K."""
-    n = len(K)
-    K.flat[:: n + 1] += ridge
-    diagonal = K.diagonal().copy()
-    # Transposed: LAPACK's order of columns, in place, and only the lower triangle is touched.
-    factor, info = scipy.linalg.lapack.dpotrf(K.T, lower=1, overwrite_a=1, clean=0)
-    if info == 0 and np.min(factor.diagonal()) ** 2 > n * np.finfo(float).eps * np.max(diagonal):
-        solution: Array = scipy.linalg.lapack.dpotrs(factor, Y, lower=1)[0]
-        return solution
-    upper = np.triu(K.T, 1)  # what the factorisation left alone
-    full = upper + upper.T
-    full.flat[:: n + 1] = diagonal
-    values, Q = scipy.linalg.eigh(full, overwrite_a=True, check_finite=False, driver="evd")
-    least_norm: Array = Q @ (_inverse(values, 0.0)[:, None] * (Q.T @ Y))
-    return least_norm
+def positive_weights(weights: Any, n: int) -> tuple[Array | None, Any]:
+    """Weights of the points that have one, None where all are 1; and which points these are."""
+    if weights is None:
+        return None, slice(None)
+    given = np.asarray(weights, dtype=np.float64)
+    if given.shape != (n,):
+        raise ValueError(f"sample_weight has shape {given.shape}; expected {(n,)}")
+    if not (given >= 0).all() or not np.isfinite(given).all() or not (given > 0).any():
+        raise ValueError("sample_weight must be finite, >= 0 and not all 0")
+    kept = given > 0
+    some: Array = given[kept]
+    return (None if (some == 1).all() else some), kept

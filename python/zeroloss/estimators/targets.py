@@ -34,7 +34,9 @@ class OneVersusRest(ClassifierMixin):
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """The class of each point."""
-        scores = self.decision_function(X)
+        return self._decided(self.decision_function(X))
+
+    def _decided(self, scores: Array) -> npt.NDArray[Any]:
         index = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         predicted: npt.NDArray[Any] = self.classes_[index]
         return predicted
