@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ void add_conv(Command& command, Session& session) {
     std::vector<std::string> arguments(std::ranges::find(all, "conv"), all.end());
     arguments.front() = program;
     if (session.quiet) arguments.emplace_back("--quiet");
+    if (session.threads > 0) arguments.push_back(fmt::format("--threads={}", session.threads));
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
