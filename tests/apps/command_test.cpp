@@ -266,5 +266,27 @@ TEST_F(Command, ProgressIsForTerminalsOnly) {
   EXPECT_EQ(zeroloss({"certify", "sphere:n=200,d=5", "--quiet"}, {.terminal = true}).err, "");
 }
 
+TEST_F(Command, ThreadsAreAsManyAsOneSays) {
+  const Arguments fit{"fit", "digits", "--n", "300", "--width", "300", "--max-steps", "20"};
+  Json one = answer(with(fit, {"--threads", "1"})), all = answer(fit);
+  for (Json* said : {&one, &all}) {
+    said->erase("seconds");
+    for (Json& output : said->at("per_class")) output.erase("seconds");
+  }
+  EXPECT_EQ(one, all);
+  refused({"certify", "digits", "--threads", "-1"}, {"--threads must be >= 0; got -1"});
+}
+
+// OpenMP says what it has read when it was loaded.
+TEST_F(Command, ThreadsSleepWhileTheyWaitUnlessOneSaysOtherwise) {
+  const auto policy = [](const std::vector<std::string>& more) {
+    std::vector<std::string> environment{"OMP_DISPLAY_ENV=true"};
+    environment.insert(environment.end(), more.begin(), more.end());
+    return zeroloss({"--version"}, {.environment = environment}).err;
+  };
+  EXPECT_NE(policy({}).find("OMP_WAIT_POLICY = 'PASSIVE'"), std::string::npos) << policy({});
+  EXPECT_NE(policy({"OMP_WAIT_POLICY=active"}).find("OMP_WAIT_POLICY = 'ACTIVE'"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace zeroloss::test
