@@ -88,6 +88,14 @@ inline int size(Index n) {
 // NOLINTBEGIN(readability-function-size): BLAS takes as many arguments
 ZEROLOSS_BLAS(double, d)
 ZEROLOSS_BLAS(float, s)
+/// The lower triangle of C -= A B^T + B A^T, A and B n x k.
+inline void minus_syr2k(Index n, Index k, const double* A, Index lda, const double* B, Index ldb, double* C,
+                        Index ldc) {
+  if (n == 0) return;
+  const int n_ = size(n), k_ = size(k), a_ = size(lda), b_ = size(ldb), c_ = size(ldc);
+  const double minus = -1, one = 1;
+  dsyr2k_("L", "N", &n_, &k_, &minus, A, &a_, B, &b_, &one, C, &c_);
+}
 // NOLINTEND(readability-function-size)
 #undef ZEROLOSS_BLAS
 

@@ -6,23 +6,61 @@
 #include <cmath>
 #include <cstdlib>
 #include <new>
+#include <ranges>
+#include <vector>
 
 #include "core/lapack.hpp"
+#include "core/parallel.hpp"
+#include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss {
 using namespace internal;
 namespace {
 
-constexpr Index kBlock = 1024;  // columns factored at a time
-constexpr Index kStrip = 256;   // columns of the inverse formed at a time
+constexpr Index kBlock = 512;  // columns factored or solved for at a time, sides of a tile of a product
+constexpr Index kStrip = 256;  // columns of the inverse formed at a time
+constexpr Index kGroups = 16;  // of tiles, each with a sum of its own: the same for any number of threads
 
-// The four pieces that RFP is made of, as column-major matrices with leading dimension `stride`.
-const double* lower11(const Packed<double>& A) { return A.column(0); }
-const double* full21(const Packed<double>& A) { return A.column(0) + A.n1(); }
+// A22^T, column-major with leading dimension `stride`.
 const double* upper22(const Packed<double>& A) { return A.n2() == 0 ? nullptr : A.corner_row(A.n1()); }
 
 bool positive(double pivot) { return pivot > 0 && std::isfinite(pivot); }
+
+double cubic(Index a, Index b, Index c) {
+  return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+}
+
+struct Range {
+  Index begin = 0, count = 0;
+};
+
+/// Rows, and columns, in blocks none of which reaches from A11 into A22.
+std::vector<Range> blocks_of(const Packed<double>& A) {
+  std::vector<Range> blocks;
+  for (const Range part : {Range{0, A.n1()}, Range{A.n1(), A.n2()}})
+    for (Index done = 0; done < part.count; done += kBlock)
+      blocks.push_back({part.begin + done, std::min(kBlock, part.count - done)});
+  return blocks;
+}
+
+/// R += A V for one tile on or below the diagonal, and for its transpose.
+void add_tile(const Packed<double>& A, const Range& row, const Range& column, const Matrix& V, Matrix& R) {
+  const Index n = A.n(), m = V.cols(), ld = A.stride();
+  const bool corner = column.begin >= A.n1();  // where the tile lies transposed
+  const double* tile =
+      corner ? A.corner_row(row.begin) + (column.begin - A.n1()) : A.column(column.begin) + row.begin;
+  const double *above = V.data() + column.begin, *beside = V.data() + row.begin;
+  double *to_row = R.data() + row.begin, *to_column = R.data() + column.begin;
+  if (row.begin == column.begin) {
+    lapack::symm(corner ? 'U' : 'L', row.count, m, tile, ld, above, n, 1, to_row, n);
+    return;
+  }
+  const char plain = corner ? 'T' : 'N', other = corner ? 'N' : 'T';
+  lapack::gemm(plain, 'N', row.count, m, column.count, 1, tile, ld, above, n, 1, to_row, n);
+  lapack::gemm(other, 'N', column.count, m, row.count, 1, tile, ld, beside, n, 1, to_column, n);
+}
 
 }  // namespace
 
@@ -49,13 +87,24 @@ template class Packed<double>;
 template class Packed<float>;
 
 Matrix product(const Packed<double>& A, const Matrix& V) {
-  const Index n = A.n(), n1 = A.n1(), n2 = A.n2(), m = V.cols(), ld = A.stride();
-  Matrix R(n, m);
-  lapack::symm('L', n1, m, lower11(A), ld, V.data(), n, 0, R.data(), n);
-  lapack::gemm('T', 'N', n1, m, n2, 1, full21(A), ld, V.data() + n1, n, 1, R.data(), n);
-  lapack::gemm('N', 'N', n2, m, n1, 1, full21(A), ld, V.data(), n, 0, R.data() + n1, n);
-  lapack::symm('U', n2, m, upper22(A), ld, V.data() + n1, n, 1, R.data() + n1, n);
-  return R;
+  const std::vector<Range> blocks = blocks_of(A);
+  const auto side = std::ssize(blocks);
+  const Index m = V.cols(), groups = std::min<Index>(kGroups, side);
+  std::vector<Matrix> sums(static_cast<std::size_t>(groups));
+  const SerialBlas serial;
+  const Threads threads(side > 1 ? cubic(A.n(), A.n(), m) : 0);
+#pragma omp parallel for schedule(dynamic)
+  for (Index group = 0; group < groups; ++group) {
+    Matrix& R = sums[static_cast<std::size_t>(group)];
+    R.setZero(A.n(), m);
+    for (Index tile = group; tile < side * side; tile += groups) {
+      const Range &row = blocks[static_cast<std::size_t>(tile % side)],
+                  &column = blocks[static_cast<std::size_t>(tile / side)];
+      if (row.begin >= column.begin) add_tile(A, row, column, V, R);
+    }
+  }
+  for (Index group = 1; group < groups; ++group) sums.front() += sums[static_cast<std::size_t>(group)];
+  return std::move(sums.front());
 }
 
 void shift_diagonal(Packed<double>& A, double shift) {
@@ -64,6 +113,7 @@ void shift_diagonal(Packed<double>& A, double shift) {
 
 bool factor(Packed<double>& A, Progress& progress) {
   const Index n = A.n(), n1 = A.n1(), n2 = A.n2(), ld = A.stride();
+  const SerialBlas serial;
   const auto flops = [](double rows, double columns, double depth) { return rows * columns * depth; };
 
   // The trapezoid [A11; A21], n x n1, a block column at a time. Row and column indices are those of the
@@ -71,11 +121,11 @@ bool factor(Packed<double>& A, Progress& progress) {
   for (Index j = 0; j < n1; j += kBlock) {
     const Index w = std::min(kBlock, n1 - j), below = n - j - w;
     double* block = A.column(j) + j;
-    const double* left = A.column(0) + j;                      // rows j.. of the finished columns
-    lapack::syrk('L', 'N', w, j, -1, left, ld, 1, block, ld);  // above the block's diagonal lies the corner
-    lapack::gemm('N', 'T', below, w, j, -1, left + w, ld, left, ld, 1, block + w, ld);
+    const double* left = A.column(0) + j;                        // rows j.. of the finished columns
+    parallel::syrk('L', 'N', w, j, -1, left, ld, 1, block, ld);  // above the block's diagonal lies the corner
+    parallel::gemm('N', 'T', below, w, j, -1, left + w, ld, left, ld, 1, block + w, ld);
     if (lapack::potrf('L', w, block, ld) != 0) return false;
-    lapack::trsm('R', 'L', 'T', below, w, block, ld, block + w, ld);
+    parallel::trsm('R', 'L', 'T', below, w, block, ld, block + w, ld);
     for (Index i = 0; i < w; ++i)
       if (!positive(block[i * ld + i])) return false;
     progress.advance(flops(n - j, w, j) + flops(below, w, w) / 2);
@@ -90,12 +140,12 @@ bool factor(Packed<double>& A, Progress& progress) {
     const Index w = std::min(kBlock, n2 - j), right = n2 - j - w;
     double* block = corner + j * ld + j;
     double* rest = block + w * ld;
-    lapack::syrk('U', 'N', w, n1, -1, left + j, ld, 1, block, ld);
-    lapack::gemm('N', 'T', w, right, n1, -1, left + j, ld, left + j + w, ld, 1, rest, ld);
-    lapack::syrk('U', 'T', w, j, -1, corner + j * ld, ld, 1, block, ld);
-    lapack::gemm('T', 'N', w, right, j, -1, corner + j * ld, ld, corner + (j + w) * ld, ld, 1, rest, ld);
+    parallel::syrk('U', 'N', w, n1, -1, left + j, ld, 1, block, ld);
+    parallel::gemm('N', 'T', w, right, n1, -1, left + j, ld, left + j + w, ld, 1, rest, ld);
+    parallel::syrk('U', 'T', w, j, -1, corner + j * ld, ld, 1, block, ld);
+    parallel::gemm('T', 'N', w, right, j, -1, corner + j * ld, ld, corner + (j + w) * ld, ld, 1, rest, ld);
     if (lapack::potrf('U', w, block, ld) != 0) return false;
-    lapack::trsm('L', 'U', 'T', w, right, block, ld, rest, ld);
+    parallel::trsm('L', 'U', 'T', w, right, block, ld, rest, ld);
     for (Index i = 0; i < w; ++i)
       if (!positive(block[i * ld + i])) return false;
     progress.advance(flops(right + w / 2.0, w, n1 + j) + flops(right, w, w) / 2);
@@ -103,18 +153,41 @@ bool factor(Packed<double>& A, Progress& progress) {
   return true;
 }
 
+// A block of rows at a time, whose share the rows below then lose: each entry of L is read once.
 void solve_forward(const Packed<double>& L, Eigen::Ref<Matrix> B) {
-  const Index n1 = L.n1(), n2 = L.n2(), m = B.cols(), ld = L.stride(), ldb = B.outerStride();
-  lapack::trsm('L', 'L', 'N', n1, m, lower11(L), ld, B.data(), ldb);
-  lapack::gemm('N', 'N', n2, m, n1, -1, full21(L), ld, B.data(), ldb, 1, B.data() + n1, ldb);
-  lapack::trsm('L', 'U', 'T', n2, m, upper22(L), ld, B.data() + n1, ldb);
+  const SerialBlas serial;
+  const Index n = L.n(), n1 = L.n1(), m = B.cols(), ld = L.stride(), ldb = B.outerStride();
+  for (const auto [j, w] : blocks_of(L)) {
+    const Index below = n - j - w;
+    double *block = B.data() + j, *rest = block + w;
+    if (j < n1) {
+      const double* column = L.column(j) + j;
+      parallel::trsm('L', 'L', 'N', w, m, column, ld, block, ldb);
+      parallel::gemm('N', 'N', below, m, w, -1, column + w, ld, block, ldb, 1, rest, ldb);
+    } else {
+      const double* row = L.corner_row(j) + (j - n1);
+      parallel::trsm('L', 'U', 'T', w, m, row, ld, block, ldb);
+      parallel::gemm('T', 'N', below, m, w, -1, row + w * ld, ld, block, ldb, 1, rest, ldb);
+    }
+  }
 }
 
 void solve_backward(const Packed<double>& L, Eigen::Ref<Matrix> B) {
-  const Index n1 = L.n1(), n2 = L.n2(), m = B.cols(), ld = L.stride(), ldb = B.outerStride();
-  lapack::trsm('L', 'U', 'N', n2, m, upper22(L), ld, B.data() + n1, ldb);
-  lapack::gemm('T', 'N', n1, m, n2, -1, full21(L), ld, B.data() + n1, ldb, 1, B.data(), ldb);
-  lapack::trsm('L', 'L', 'T', n1, m, lower11(L), ld, B.data(), ldb);
+  const SerialBlas serial;
+  const Index n1 = L.n1(), m = B.cols(), ld = L.stride(), ldb = B.outerStride();
+  const std::vector<Range> blocks = blocks_of(L);
+  for (const auto [j, w] : std::views::reverse(blocks)) {
+    double* block = B.data() + j;
+    if (j < n1) {
+      parallel::trsm('L', 'L', 'T', w, m, L.column(j) + j, ld, block, ldb);
+      parallel::gemm('T', 'N', j, m, w, -1, L.column(0) + j, ld, block, ldb, 1, B.data(), ldb);
+    } else {
+      const double* row = L.corner_row(j);
+      parallel::trsm('L', 'U', 'N', w, m, row + (j - n1), ld, block, ldb);
+      parallel::gemm('N', 'N', j - n1, m, w, -1, row, ld, block, ldb, 1, B.data() + n1, ldb);
+      parallel::gemm('T', 'N', n1, m, w, -1, L.column(0) + j, ld, block, ldb, 1, B.data(), ldb);
+    }
+  }
 }
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): a Ref is a reference already
@@ -124,25 +197,40 @@ void solve(const Packed<double>& L, Eigen::Ref<Matrix> B) {
 }
 
 Vector inverse_diagonal(const Packed<double>& L, Progress& progress) {
+  constexpr Index kAtOnce = 16;  // strips
   const Index n = L.n(), n1 = L.n1(), n2 = L.n2(), ld = L.stride();
+  std::vector<Range> strips;  // none reaches from A11 into A22
+  for (const Range part : {Range{0, n1}, Range{n1, n2}})
+    for (Index done = 0; done < part.count; done += kStrip)
+      strips.push_back({part.begin + done, std::min(kStrip, part.count - done)});
   Vector diagonal(n);
-  Matrix strip(n, std::min(kStrip, n));
-  for (Index j = 0; j < n;) {
-    // Columns j .. j+w of L^-1 vanish above row j; a strip never crosses from A11 into A22.
-    const Index w = std::min(kStrip, (j < n1 ? n1 : n) - j);
-    auto Z = strip.leftCols(w);
-    Z.setZero();
-    for (Index c = 0; c < w; ++c) Z(j + c, c) = 1;
+  const SerialBlas serial;
+  const Threads threads(strips.size() > 1 ? cubic(n, n, kStrip) : 0);
+  // Columns j .. j+w of L^-1 vanish above row j.
+  const auto strip = [&](const Range& columns) {
+    const auto [j, w] = columns;
+    Matrix Z = Matrix::Zero(n - j, w);
+    for (Index c = 0; c < w; ++c) Z(c, c) = 1;
     if (j < n1) {
-      lapack::trsm('L', 'L', 'N', n1 - j, w, L.column(j) + j, ld, Z.data() + j, n);
-      lapack::gemm('N', 'N', n2, w, n1 - j, -1, L.column(j) + n1, ld, Z.data() + j, n, 0, Z.data() + n1, n);
-      lapack::trsm('L', 'U', 'T', n2, w, upper22(L), ld, Z.data() + n1, n);
+      lapack::trsm('L', 'L', 'N', n1 - j, w, L.column(j) + j, ld, Z.data(), n - j);
+      lapack::gemm('N', 'N', n2, w, n1 - j, -1, L.column(j) + n1, ld, Z.data(), n - j, 0, Z.data() + n1 - j,
+                   n - j);
+      lapack::trsm('L', 'U', 'T', n2, w, upper22(L), ld, Z.data() + n1 - j, n - j);
     } else {
-      lapack::trsm('L', 'U', 'T', n - j, w, L.corner_row(j) + (j - n1), ld, Z.data() + j, n);
+      lapack::trsm('L', 'U', 'T', n - j, w, L.corner_row(j) + (j - n1), ld, Z.data(), n - j);
     }
-    for (Index c = 0; c < w; ++c) diagonal(j + c) = Z.col(c).tail(n - j).squaredNorm();
-    progress.advance(static_cast<double>(n - j) * static_cast<double>(n - j) * static_cast<double>(w));
-    j += w;
+    diagonal.segment(j, w) = Z.colwise().squaredNorm();
+  };
+  for (Index first = 0; first < std::ssize(strips); first += kAtOnce) {
+    const Index end = std::min<Index>(std::ssize(strips), first + kAtOnce);
+#pragma omp parallel for schedule(dynamic)
+    for (Index k = first; k < end; ++k) strip(strips[static_cast<std::size_t>(k)]);
+    double done = 0;
+    for (Index k = first; k < end; ++k) {
+      const auto& [j, w] = strips[static_cast<std::size_t>(k)];
+      done += cubic(n - j, n - j, w);
+    }
+    progress.advance(done);
   }
   return diagonal;
 }

@@ -8,14 +8,17 @@
 #include <vector>
 
 #include "core/lapack.hpp"
+#include "core/parallel.hpp"
 #include "core/rounding.hpp"
+#include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/memory.hpp"
 
 namespace zeroloss {
 using namespace internal;
 namespace {
 
-constexpr Index kPanel = 64;  // columns
+constexpr Index kPanel = 64;  // columns reduced at a time
+constexpr Index kTile = 256;  // columns that a thread takes
 
 /// The lower triangle of W^1/2 K W^1/2.
 Matrix weighted(const Packed<double>& K, const Vector& root) {
@@ -32,24 +35,23 @@ Matrix weighted(const Packed<double>& K, const Vector& root) {
 /// LAPACK's dsytrd for a lower triangle, panel by panel: T in `diagonal` and `below`, the Householder vectors
 /// below the subdiagonal of A, their factors in `tau`.
 void tridiagonalize(Matrix& A, Vector& diagonal, Vector& below, Vector& tau, Progress& progress) {
+  const SerialBlas serial;
   const Index n = A.rows();
   const int stride = lapack::size(n), panel = static_cast<int>(kPanel);
-  const char lower = 'L', plain = 'N';
-  const double minus = -1, one = 1;
+  const char lower = 'L';
   Matrix update(n, kPanel);
   Index done = 0;
   for (; n - done > 2 * kPanel; done += kPanel) {
-    const int rest = lapack::size(n - done), after = lapack::size(n - done - kPanel);
+    const int rest = lapack::size(n - done);
     double* corner = &A(done, done);
     dlatrd_(&lower, &rest, &panel, corner, &stride, &below(done), &tau(done), update.data(), &stride);
-    dsyr2k_(&lower, &plain, &after, &panel, &minus, &A(done + kPanel, done), &stride, &update(kPanel, 0),
-            &stride, &one, &A(done + kPanel, done + kPanel), &stride);
+    parallel::minus_syr2k(n - done - kPanel, kPanel, &A(done + kPanel, done), n, &update(kPanel, 0), n,
+                          &A(done + kPanel, done + kPanel), n);
     for (Index j = done; j < done + kPanel; ++j) {
       A(j + 1, j) = below(j);
       diagonal(j) = A(j, j);
     }
     const auto left = static_cast<double>(rest);
-    progress.check();
     progress.advance(4 * left * left * static_cast<double>(kPanel));
   }
   const int rest = lapack::size(n - done);
@@ -71,23 +73,27 @@ void accumulate(Matrix& A, const Vector& tau, Progress& progress) {
   A(0, 0) = 1;
   const int stride = lapack::size(n);
   const char left = 'L', plain = 'N', forward = 'F', columns = 'C';
-  Matrix triangle(kPanel, kPanel), scratch(n, kPanel);
+  const SerialBlas serial;
+  Matrix triangle(kPanel, kPanel);
   const auto at = [&](Index i, Index j) { return &A(i + 1, j + 1); };
   const Index last = size > 0 ? (size - 1) / kPanel * kPanel : -1;
   for (Index k = last; k >= 0; k -= kPanel) {
     const Index width = std::min(kPanel, size - k), right = size - k - width;
-    const int rows = lapack::size(size - k), w = static_cast<int>(width), r = lapack::size(right),
-              side = static_cast<int>(kPanel);
+    const int rows = lapack::size(size - k), w = static_cast<int>(width), side = static_cast<int>(kPanel);
     if (right > 0) {
       dlarft_(&forward, &columns, &rows, &w, at(k, k), &stride, &tau(k), triangle.data(), &side);
-      dlarfb_(&left, &plain, &forward, &columns, &rows, &r, &w, at(k, k), &stride, triangle.data(), &side,
-              at(k, k + width), &stride, scratch.data(), &stride);
+#pragma omp parallel for schedule(dynamic)
+      for (Index first = 0; first < right; first += kTile) {  // a part of the columns to the right
+        const int count = lapack::size(std::min(kTile, right - first));
+        Matrix scratch(count, width);
+        dlarfb_(&left, &plain, &forward, &columns, &rows, &count, &w, at(k, k), &stride, triangle.data(),
+                &side, at(k, k + width + first), &stride, scratch.data(), &count);
+      }
     }
     int info = 0;
     std::vector<double> work(static_cast<std::size_t>(width));
     dorg2r_(&rows, &w, &w, at(k, k), &stride, &tau(k), work.data(), &info);
     A.block(1, k + 1, k, width).setZero();
-    progress.check();
     progress.advance(4 * static_cast<double>(rows) * static_cast<double>(right) * static_cast<double>(width));
   }
 }

@@ -68,7 +68,7 @@ void solve_backward(const Packed<double>& L, Eigen::Ref<Matrix> B);
 void solve(const Packed<double>& L, Eigen::Ref<Matrix> B);
 
 /// The diagonal of (L L^T)^-1: squared column norms of L^-1, formed a strip of columns at a time. n^3/3
-/// multiply-adds, 256 n doubles of scratch.
+/// multiply-adds, 256 n doubles of scratch a thread.
 Vector inverse_diagonal(const Packed<double>& L, Progress& progress);
 
 }  // namespace zeroloss

@@ -1,0 +1,91 @@
+#include "core/parallel.hpp"
+
+#include <algorithm>
+
+#include "core/lapack.hpp"
+#include "zeroloss/core/blas.hpp"
+#include "zeroloss/core/threads.hpp"
+
+namespace zeroloss::internal::parallel {
+namespace {
+
+constexpr Index kTile = 256;  // rows and columns
+
+Index tiles(Index n) { return (n + kTile - 1) / kTile; }
+Index begin(Index tile) { return tile * kTile; }
+Index length(Index tile, Index n) { return std::min(kTile, n - tile * kTile); }
+
+/// Runs work(0), .., work(pieces - 1), which take so many multiply-adds together.
+template <class Work>
+void each(Index pieces, double multiply_adds, const Work& work) {
+  const SerialBlas serial;
+  const Threads threads(pieces > 1 ? multiply_adds : 0);
+#pragma omp parallel for schedule(dynamic)
+  for (Index piece = 0; piece < pieces; ++piece) work(piece);
+}
+
+double product(Index a, Index b, Index c) {
+  return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+}
+
+/// Where row `i` of op(A) begins.
+const double* row_of(char trans, const double* A, Index lda, Index i) {
+  return trans == 'N' ? A + i : A + i * lda;
+}
+
+}  // namespace
+
+void gemm(char ta, char tb, Index m, Index n, Index k, double alpha, const double* A, Index lda,
+          const double* B, Index ldb, double beta, double* C, Index ldc) {
+  const Index rows = tiles(m);
+  const char of_column = tb == 'N' ? 'T' : 'N';  // a column of op(B) is a row of its transpose
+  each(rows * tiles(n), product(m, n, k), [&](Index tile) {
+    const Index i = tile % rows, j = tile / rows;
+    lapack::gemm(ta, tb, length(i, m), length(j, n), k, alpha, row_of(ta, A, lda, begin(i)), lda,
+                 row_of(of_column, B, ldb, begin(j)), ldb, beta, C + begin(j) * ldc + begin(i), ldc);
+  });
+}
+
+void syrk(char uplo, char trans, Index n, Index k, double alpha, const double* A, Index lda, double beta,
+          double* C, Index ldc) {
+  const Index side = tiles(n);
+  const char other = trans == 'N' ? 'T' : 'N';
+  each(side * side, product(n, n, k) / 2, [&](Index tile) {
+    const Index i = tile % side, j = tile / side;
+    double* at = C + begin(j) * ldc + begin(i);
+    const double* left = row_of(trans, A, lda, begin(i));
+    if (i == j)
+      lapack::syrk(uplo, trans, length(i, n), k, alpha, left, lda, beta, at, ldc);
+    else if ((i > j) == (uplo == 'L'))
+      lapack::gemm(trans, other, length(i, n), length(j, n), k, alpha, left, lda,
+                   row_of(trans, A, lda, begin(j)), lda, beta, at, ldc);
+  });
+}
+
+void minus_syr2k(Index n, Index k, const double* A, Index lda, const double* B, Index ldb, double* C,
+                 Index ldc) {
+  const Index side = tiles(n);
+  each(side * side, product(n, n, k), [&](Index tile) {
+    const Index i = tile % side, j = tile / side;
+    if (i < j) return;
+    double* at = C + begin(j) * ldc + begin(i);
+    if (i == j) return lapack::minus_syr2k(length(i, n), k, A + begin(i), lda, B + begin(i), ldb, at, ldc);
+    lapack::gemm('N', 'T', length(i, n), length(j, n), k, -1, A + begin(i), lda, B + begin(j), ldb, 1, at, ldc);
+    lapack::gemm('N', 'T', length(i, n), length(j, n), k, -1, B + begin(i), ldb, A + begin(j), lda, 1, at, ldc);
+  });
+}
+
+void trsm(char side, char uplo, char trans, Index m, Index n, const double* A, Index lda, double* B,
+          Index ldb) {
+  const bool left = side == 'L';
+  const Index apart = left ? n : m, inner = left ? m : n;
+  each(tiles(apart), product(inner, inner, apart) / 2, [&](Index piece) {
+    const Index first = begin(piece), count = length(piece, apart);
+    if (left)
+      lapack::trsm(side, uplo, trans, m, count, A, lda, B + first * ldb, ldb);
+    else
+      lapack::trsm(side, uplo, trans, count, n, A, lda, B + first, ldb);
+  });
+}
+
+}  // namespace zeroloss::internal::parallel
