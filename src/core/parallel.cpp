@@ -70,8 +70,10 @@ void minus_syr2k(Index n, Index k, const double* A, Index lda, const double* B, 
     if (i < j) return;
     double* at = C + begin(j) * ldc + begin(i);
     if (i == j) return lapack::minus_syr2k(length(i, n), k, A + begin(i), lda, B + begin(i), ldb, at, ldc);
-    lapack::gemm('N', 'T', length(i, n), length(j, n), k, -1, A + begin(i), lda, B + begin(j), ldb, 1, at, ldc);
-    lapack::gemm('N', 'T', length(i, n), length(j, n), k, -1, B + begin(i), ldb, A + begin(j), lda, 1, at, ldc);
+    lapack::gemm('N', 'T', length(i, n), length(j, n), k, -1, A + begin(i), lda, B + begin(j), ldb, 1, at,
+                 ldc);
+    lapack::gemm('N', 'T', length(i, n), length(j, n), k, -1, B + begin(i), ldb, A + begin(j), lda, 1, at,
+                 ldc);
   });
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 #include "zeroloss/core/matrix.hpp"
 
-/// BLAS calls of core/lapack.hpp whose result is cut into tiles, each computed by one thread of ours with BLAS on
-/// one thread: the threads of a BLAS wait for each other by spinning, which beside another program takes many
-/// times as long. The tiles do not depend on the number of threads, nor does any bit.
+/// BLAS calls of core/lapack.hpp whose result is cut into tiles, each computed by one thread of ours with
+/// BLAS on one thread: the threads of a BLAS wait for each other by spinning, which beside another program
+/// takes many times as long. The tiles do not depend on the number of threads, nor does any bit.
 namespace zeroloss::internal::parallel {
 
 void gemm(char ta, char tb, Index m, Index n, Index k, double alpha, const double* A, Index lda,

@@ -257,7 +257,7 @@ Next after_figures(const std::vector<std::string>& words, const std::string& out
 Next after_export(const std::string& file) {
   const std::string call = fmt::format(
       "import onnxruntime, sys; session = onnxruntime.InferenceSession(sys.argv[1]); "
-      "print(*session.get_inputs(), *session.get_outputs(), sep='\\n')");
+      "[print(x) for x in session.get_inputs() + session.get_outputs()]");
   return {"open it in another program: ONNX Runtime, here", {"python3", "-c", call, file}};
 }
 

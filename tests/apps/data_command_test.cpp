@@ -30,7 +30,7 @@ TEST_F(DataCommand, InfoDescribesColumnsAndSaysWhatFollows) {
                            "     0  size      number        0        12  0 to 121       feature",
                            "     1  colour    text          0         2  blue 8, red 4  left out",
                            "     2  the kind  text          0         2  elm 6, oak 6   category; target?",
-                           "\n  zeroloss certify 'my table.csv' --drop colour --target 'the kind'\n"})
+                           "\n  zeroloss certify 'my table.csv' --target 'the kind' --drop colour\n"})
     EXPECT_NE(said.out.find(line), std::string::npos) << line << "\n" << said.out;
   const std::string next = said.out.substr(said.out.find("\n  zeroloss ") + 12);
   const Outcome followed = in_shell("\"$0\" " + next);

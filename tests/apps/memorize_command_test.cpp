@@ -79,7 +79,9 @@ TEST_F(MemorizeCommand, RunFolderIsWholeAndItsModelPredicts) {
   refused(command, {"exists already"});
 
   const Outcome exported = zeroloss({"export", path("run"), path("a.onnx")});
-  EXPECT_EQ(exported.out, path("a.onnx") + ": x [batch, 64] float32 -> y [batch, 10], label [batch] int64\n");
+  EXPECT_TRUE(exported.out.starts_with(path("a.onnx") +
+                                       ": x [batch, 64] float32 -> y [batch, 10], label [batch] int64\n"))
+      << exported.out;
   ZEROLOSS_NEEDS_PYTHON();
   ASSERT_EQ(zeroloss({"predict", path("run"), "digits", "--out", path("out.csv")}).exit_code, 0);
   // Points as the command reads them, by way of certify's own reader: the csv of digits in the source tree.
@@ -113,8 +115,8 @@ TEST_F(MemorizeCommand, RegressionAndOneClassName) {
   EXPECT_NE(outcome.out.find(" by 50 residual blocks of width 2"), std::string::npos) << outcome.out;
   const Json found = answer({"predict", path("run"), "sphere:n=100,d=6"});
   EXPECT_LT(found["error"], 1e-9);
-  EXPECT_EQ(zeroloss({"export", path("run"), path("b.onnx")}).out,
-            path("b.onnx") + ": x [batch, 6] float64 -> y [batch, 1]\n");
+  EXPECT_TRUE(zeroloss({"export", path("run"), path("b.onnx")})
+                  .out.starts_with(path("b.onnx") + ": x [batch, 6] float64 -> y [batch, 1]\n"));
 }
 
 TEST_F(MemorizeCommand, FailureIsAnAnswerWithExitCode1AndLeavesNoRun) {

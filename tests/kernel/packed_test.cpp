@@ -15,8 +15,8 @@ namespace {
 
 using namespace test;
 
-// Odd and even, below and above the block of 512 columns.
-const Index kSizes[] = {1, 2, 3, 4, 5, 8, 31, 64, 257, 511, 1024, 1031, 1100};
+// Odd and even, below and above one and three blocks of 512 columns.
+const Index kSizes[] = {1, 2, 3, 4, 5, 8, 31, 64, 257, 511, 1024, 1031, 1100, 1601};
 
 Matrix positive(Index n, std::uint64_t seed = 1) {
   Matrix A(n, n);
