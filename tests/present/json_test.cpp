@@ -136,7 +136,7 @@ TEST(AnswersJson, OfConvIsItsFields) {
   ConvResult result;
   const Json json = Json::parse(conv_json(images, {}, result));
   EXPECT_EQ(keys_of(json), fields_of<ConvResult>({"data", "digest", "labels", "corrupt", "architecture",
-                                                  "options", "images_per_s"}));
+                                                  "options", "next", "images_per_s"}));
   EXPECT_EQ(keys_of(json["options"]), fields_of<ConvOptions>());
   EXPECT_EQ(keys_of(json["architecture"]), fields_of<ConvArchitecture>());
   EXPECT_EQ(keys_of(json["architecture"]["stages"][0]), fields_of<ConvStage>());
