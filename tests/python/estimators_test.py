@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import time
 import warnings
 
 import numpy as np
@@ -12,7 +13,7 @@ import zeroloss
 
 pytest.importorskip("sklearn")
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -280,6 +281,19 @@ def test_fewer_random_features_than_points_are_fitted_by_least_squares():
     by_numpy = Phi @ np.linalg.lstsq(Phi, (y - y.mean()) / y.std(), rcond=None)[0]
     np.testing.assert_allclose(model.predict(X), by_numpy * y.std() + y.mean(), rtol=1e-9)
     assert 0.5 < model.score(X, y) < 1
+
+
+def test_columns_of_many_scales_end_soon_and_with_a_hint():
+    X, y = load_wine(return_X_y=True)
+    began = time.monotonic()
+    with pytest.warns(ConvergenceWarning, match="columns differ a hundredfold in scale: put a StandardScaler before"):
+        TwoLayerClassifier(width=256).fit(X, y)
+    assert time.monotonic() - began < 60
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        TwoLayerClassifier(width=256).fit(StandardScaler().fit_transform(X), y)
+    with pytest.warns(ConvergenceWarning, match="0.01 seconds are over"):
+        TwoLayerClassifier(optimizer="gd", max_seconds=0.01).fit(X, y)
 
 
 def test_targets_of_a_regression_are_numbers():

@@ -92,6 +92,32 @@ TEST(Fit, FewerFeaturesThanPointsAreFittedByLeastSquares) {
   EXPECT_NEAR(r.relative_misfit, residual.norm() / data.y.norm(), 1e-12);
 }
 
+TEST(Fit, EndsWhenTheMisfitNoLongerFalls) {
+  FitOptions o = small("gd", "relu");
+  o.step = "1e-9";
+  o.max_steps = 5000;
+  o.patience = 30;
+  const FitResult r = fit(sphere_data(20, 5), o);
+  EXPECT_EQ(r.status, Status::stalled);
+  EXPECT_EQ(r.steps, 30);
+  EXPECT_EQ(r.outputs.front().reason, "the misfit has not fallen by a hundredth in 30 steps");
+  o.step = "auto";  // falls faster
+  EXPECT_GT(fit(sphere_data(20, 5), o).steps, 30);
+}
+
+TEST(Fit, EndsWhenItsTimeIsOver) {
+  FitOptions o = small("gd", "tanh");
+  o.max_steps = Index{1} << 50;
+  o.tolerance = 1e-300;
+  o.max_seconds = 0.2;
+  const FitResult r = fit(three_classes(20, 5), o);
+  EXPECT_EQ(r.status, Status::budget_spent);
+  EXPECT_EQ(r.outputs.front().reason, "0.2 seconds are over");
+  EXPECT_GT(r.outputs.front().steps, 0);
+  EXPECT_LT(r.outputs.back().steps, 10) << "the time is of all outputs together";
+  EXPECT_LT(r.seconds, 5);
+}
+
 TEST(Fit, TooFewWeightsStall) {
   FitOptions o = small("gauss_newton");
   o.width = 2;
@@ -452,6 +478,8 @@ TEST(Fit, BadOptionsAreNamed) {
   refused("tolerance must be > 0", [](FitOptions& o) { o.tolerance = -1e-3; });
   refused("certify_every must be >= 0", [](FitOptions& o) { o.certify_every = -1; });
   refused("failure_probability must be in (0, 1)", [](FitOptions& o) { o.failure_probability = 1; });
+  refused("max_seconds must be > 0", [](FitOptions& o) { o.max_seconds = -1; });
+  refused("patience must be >= 0", [](FitOptions& o) { o.patience = -1; });
   refused("checkpoint_every_s must be > 0", [](FitOptions& o) { o.checkpoint_every_s = 0; });
   refused("batch must be >= 1", [](FitOptions& o) { o.batch = 0; });
   refused("batch is for sgd; flow", [](FitOptions& o) { o.optimizer = "flow", o.batch = 4; });
