@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "pickle.hpp"
 #include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/core/run.hpp"
@@ -178,6 +179,17 @@ struct Answer : Result {
       : Result(std::move(result)), options(std::move(used)), call(std::move(text)) {}
 };
 
+/// The data that a result is about, and the options.
+template <class Data, class Settings>
+struct On {
+  std::shared_ptr<Data> data;
+  Settings settings;
+};
+template <class Data, class Settings>
+struct Members<On<Data, Settings>> {
+  static auto of(auto& on) { return std::tie(on.data, on.settings); }
+};
+
 std::string html_of(const std::string& conclusion, const std::string& text);
 
 /// How an Answer shows and stores itself: `text` and `json` as the command prints them, `write` all
@@ -214,6 +226,17 @@ void add_output(nb::class_<A>& c, const std::function<std::string(const A&)>& te
           [](nb::handle self) { return nb::module_::import_("zeroloss.figures").attr("of_result")(self); },
           nb::sig("def plot(self) -> dict[str, object]"),
           "The figures that the run folder would hold, by name; a notebook draws them.");
+}
+
+/// Pickles of an Answer, which copies and joblib go by too.
+template <class Result, class Options>
+void add_pickles(nb::class_<Answer<Result, Options>>& c) {
+  using A = Answer<Result, Options>;
+  c.def("__getstate__", [](const A& a) {
+     return nb::make_tuple(pickled<Result>(a), pickled(a.options), a.call);
+   }).def("__setstate__", [](A& self, const nb::tuple& state) {
+    new (&self) A(unpickled<Result>(state[0]), unpickled<Options>(state[1]), nb::cast<std::string>(state[2]));
+  });
 }
 
 }  // namespace zeroloss::python

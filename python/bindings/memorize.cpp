@@ -6,11 +6,7 @@
 namespace zeroloss::python {
 namespace {
 
-struct OnPoints {
-  std::shared_ptr<DatasetAsRead> data;
-  MemorizeOptions settings;
-};
-using Memorized = Answer<MemorizeResult, OnPoints>;
+using Memorized = Answer<MemorizeResult, On<DatasetAsRead, MemorizeOptions>>;
 
 void bind_network(nb::module_& m) {
   using M = Memorizer;
@@ -94,6 +90,8 @@ void bind_memorize(nb::module_& m) {
       [](RunFolder& folder, const Memorized& a) {
         write_memorize(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
       });
+
+  add_pickles(answer);
 
   m.def(
       "memorize",

@@ -4,6 +4,14 @@
 #include "zeroloss/present/sweep.hpp"
 
 namespace zeroloss::python {
+
+template <>
+struct Members<SweepOptions> {
+  static auto of(auto& o) {
+    return std::tie(o.fit, o.read, o.axes, o.trials, o.adaptive, o.max_trials, o.certify, o.store);
+  }
+};
+
 namespace {
 
 using Swept = Answer<SweepResult, SweepOptions>;
@@ -77,6 +85,8 @@ void bind_sweep(nb::module_& m) {
       answer, [](const Swept& a) { return sweep_text(a.options, a); },
       [](const Swept& a) { return sweep_json(a.options, a); },
       [](RunFolder& folder, const Swept& a) { write_sweep(folder, a.options, a, {a.call}); });
+
+  add_pickles(answer);
 
   m.def(
       "sweep",

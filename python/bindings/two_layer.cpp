@@ -9,14 +9,8 @@
 namespace zeroloss::python {
 namespace {
 
-/// The data of a run, and what was done with them.
-template <class Options>
-struct OnData {
-  std::shared_ptr<DatasetAsRead> data;
-  Options settings;
-};
-using Certified = Answer<CertifyResult, OnData<CertifyOptions>>;
-using Fitted = Answer<FitResult, OnData<FitOptions>>;
+using Certified = Answer<CertifyResult, On<DatasetAsRead, CertifyOptions>>;
+using Fitted = Answer<FitResult, On<DatasetAsRead, FitOptions>>;
 
 std::string line(const Guarantee& g) {
   return "<" + g.theorem + ": " + (g.holds ? "holds" : "does not hold: " + g.reason) + ">";
@@ -56,6 +50,8 @@ void bind_certify(nb::module_& m) {
       [](RunFolder& folder, const Certified& a) {
         write_certify(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
       });
+
+  add_pickles(answer);
 
   m.def(
       "certify",
@@ -263,6 +259,8 @@ void bind_fit(nb::module_& m) {
       [](RunFolder& folder, const Fitted& a) {
         write_fit(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
       });
+
+  add_pickles(answer);
 
   m.def(
       "fit",
