@@ -28,9 +28,13 @@ struct Members<Center> {
 };
 
 template <class T>
-concept HasMembers = requires(T& value) { Members<T>::of(value); };
+concept HasMembers = requires(T& value) {
+  Members<T>::of(value);
+};
 template <class T>
-concept HasFields = requires(T& value) { fields(value, [](const Field&, auto&) {}); };
+concept HasFields = requires(T& value) {
+  fields(value, [](const Field&, auto&) {});
+};
 
 template <class T>
 constexpr bool kOptional = false;

@@ -40,7 +40,8 @@ std::string facts(const CertifyResult& r) {
   };
   fact("lambda_min, lambda_max", fmt::format("{:.8g}, {:.8g}", r.lambda_min, r.lambda_max));
   fact("lost to rounding", fmt::format("{:.2g}", r.rounding_loss));
-  fact("separation delta >=", decimal(r.separation, 4, Rounding::down));
+  fact("separation delta >=", r.n_distinct > 1 ? decimal(r.separation, 4, Rounding::down)
+                                               : "no bound: the points are one and the same");
   if (r.near_pairs > 0) fact("pairs closer than 1.42e-3", with_commas(r.near_pairs));
   if (!r.duplicates.empty())
     fact("duplicates",

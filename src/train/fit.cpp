@@ -163,6 +163,10 @@ FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) 
   progress.stage("preparing the points");
   TrainingSet set = training_set(data, options.center, options.normalize);
   check_start(options, data, set);
+  if (const double largest = set.Y.cwiseAbs().maxCoeff();
+      options.precision == "float32" && largest != 0 && !(largest > 1e-15 && largest < 1e15))
+    throw DataError(fmt::format("{}: targets of up to {:.3g} are out of scale for float32: divide them by it",
+                                data.name, largest));
   const RowMatrix& X = set.points.X;
   const Matrix& Y = set.Y;
 

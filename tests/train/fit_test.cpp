@@ -515,6 +515,12 @@ TEST(Fit, BadDataIsNamed) {
     far.y *= scale;
     EXPECT_MESSAGE(DataError, fit(far, small()), "out of scale");
   }
+  Dataset far = sphere_data(5, 3);
+  far.y *= 1e30;
+  EXPECT_EQ(fit(far, small()).status, Status::budget_spent);
+  FitOptions single = small();
+  single.precision = "float32";
+  EXPECT_MESSAGE(DataError, fit(far, single), "out of scale for float32");
 }
 
 // ---- proofs on many seeds ----
