@@ -54,25 +54,6 @@ SAME = {
 
 
 @pytest.mark.parametrize("what", SAME)
-@pytest.mark.parametrize("what", ["certify", "fit", "memorize", "sweep"])
-def test_results_pickle_and_copy(what, tmp_path):
-    result = {
-        "certify": lambda: zeroloss.certify("digits", n=60, spectrum=True),
-        "fit": lambda: zeroloss.fit("digits", n=60, width=80, optimizer="gauss_newton", test="digits", polish=True),
-        "memorize": lambda: zeroloss.memorize("digits", n=60),
-        "sweep": lambda: zeroloss.sweep("sphere:n=20,y=normal", d=[2, 9], width=[2, 9], trials=2, max_steps=50),
-    }[what]()
-    result.save(tmp_path / "run")
-    for other in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
-        assert str(other) == str(result) and other.to_dict() == result.to_dict()
-        folder = tmp_path / f"other{len(list(tmp_path.iterdir()))}"
-        other.save(folder)
-        files = sorted(p.name for p in (tmp_path / "run").iterdir())
-        assert sorted(p.name for p in folder.iterdir()) == files
-        for name in set(files) - {"manifest.json"}:  # the time of writing
-            assert (folder / name).read_bytes() == (tmp_path / "run" / name).read_bytes(), name
-
-
 def test_function_and_command_agree_to_the_last_bit(what, command, fresh):
     line, call = SAME[what]
     by_command = command(*line.split())
@@ -613,3 +594,22 @@ def test_test_tables_are_read_as_the_data_were(tmp_path):
 def test_starts_that_cannot_be_are_refused(start, error, words):
     with pytest.raises(error, match=words):
         zeroloss.fit(np.eye(2), np.array([0.5, 1.5]), start=start)
+
+
+@pytest.mark.parametrize("what", ["certify", "fit", "memorize", "sweep"])
+def test_results_pickle_and_copy(what, tmp_path):
+    result = {
+        "certify": lambda: zeroloss.certify("digits", n=60, spectrum=True),
+        "fit": lambda: zeroloss.fit("digits", n=60, width=80, optimizer="gauss_newton", test="digits", polish=True),
+        "memorize": lambda: zeroloss.memorize("digits", n=60),
+        "sweep": lambda: zeroloss.sweep("sphere:n=20,y=normal", d=[2, 9], width=[2, 9], trials=2, max_steps=50),
+    }[what]()
+    result.save(tmp_path / "run")
+    for other in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
+        assert str(other) == str(result) and other.to_dict() == result.to_dict()
+        folder = tmp_path / f"other{len(list(tmp_path.iterdir()))}"
+        other.save(folder)
+        files = sorted(p.name for p in (tmp_path / "run").iterdir())
+        assert sorted(p.name for p in folder.iterdir()) == files
+        for name in set(files) - {"manifest.json"}:  # the time of writing
+            assert (folder / name).read_bytes() == (tmp_path / "run" / name).read_bytes(), name
