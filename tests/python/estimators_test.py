@@ -34,6 +34,12 @@ from zeroloss.estimators.ridge import leave_one_out
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of small networks, below
 
 
+def expected_failures(estimator):
+    """Leaving out one of two equal points is not leaving out a point of weight two: ridges are chosen otherwise."""
+    chooses = getattr(estimator, "ridge", None) == "auto"
+    return {"check_sample_weight_equivalence_on_dense_data": "by leave-one-out"} if chooses else {}
+
+
 @parametrize_with_checks(
     [
         NTKRegressor(),
@@ -43,7 +49,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
         TwoLayerRegressor(width=128),
         TwoLayerClassifier(width=128, optimizer="gd", max_steps=100),
         MemorizingClassifier(),
-    ]
+    ],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_s_checks(estimator, check):
     check(estimator)
@@ -276,8 +283,7 @@ def test_fewer_random_features_than_points_are_fitted_by_least_squares():
     X, y = diabetes()
     with pytest.warns(ConvergenceWarning, match="50 random features .* least squares"):
         model = RandomFeatureRegressor(width=50, random_state=1).fit(X, y)
-    W = model.network_.W[0]
-    Phi = np.maximum(model._new_points(X) / np.linalg.norm(model._new_points(X), axis=1)[:, None] @ W.T, 0)
+    Phi = np.maximum(model._new_points(X) @ model.network_.outputs[0].W.T, 0)
     by_numpy = Phi @ np.linalg.lstsq(Phi, (y - y.mean()) / y.std(), rcond=None)[0]
     np.testing.assert_allclose(model.predict(X), by_numpy * y.std() + y.mean(), rtol=1e-9)
     assert 0.5 < model.score(X, y) < 1

@@ -79,7 +79,7 @@ def positive_weights(weights: Any, n: int) -> tuple[Array | None, Any]:
     if given.shape != (n,):
         raise ValueError(f"sample_weight has shape {given.shape}; expected {(n,)}")
     if not (given >= 0).all() or not np.isfinite(given).all() or not (given > 0).any():
-        raise ValueError("sample_weight must be finite, >= 0 and not all 0")
+        raise ValueError("every weight of sample_weight must be finite and >= 0, and not all zero")
     kept = given > 0
     some: Array = given[kept]
     return (None if (some == 1).all() else some), kept
