@@ -72,10 +72,12 @@ def types_of(struct: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-def type_of(name: str, kind: str, several: bool) -> str:
+def type_of(name: str, kind: str, several: bool, choices: dict[str, str]) -> str:
     if several:
-        one = type_of(name, kind.removeprefix("list[").removesuffix("]"), False)
+        one = type_of(name, kind.removeprefix("list[").removesuffix("]"), False, choices)
         return f"{one} | Iterable[{one}] | None"
+    if kind == "str" and name in choices:
+        return f"Literal[{', '.join(json.dumps(choice) for choice in choices[name].split('|'))}]"
     return WIDER_FIELD.get((name, kind)) or WIDER.get(kind, kind)
 
 
@@ -98,6 +100,7 @@ def default_of(value: object) -> str:
 
 def lines(what: str, chosen: str) -> Iterator[str]:
     struct, without = SETS[chosen]
+    choices = type(struct)._choices  # type: ignore[attr-defined]
     for name, kind in types_of(type(struct).__name__).items():
         if name in without:
             continue
@@ -105,9 +108,9 @@ def lines(what: str, chosen: str) -> Iterator[str]:
         if what == "values":
             yield f'"{name}": {name},'
         elif what == "fields":
-            yield f"{name}: {type_of(name, kind, several)}"
+            yield f"{name}: {type_of(name, kind, several, choices)}"
         else:
-            yield f"{name}: {type_of(name, kind, several)} = {default_of(getattr(struct, name))},"
+            yield f"{name}: {type_of(name, kind, several, choices)} = {default_of(getattr(struct, name))},"
 
 
 def renewed(text: str) -> str:

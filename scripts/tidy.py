@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """clang-tidy over the sources of src/, apps/ and python/bindings/: scripts/tidy.py [--jobs N] [FILE ..]
 
-Compile commands come from build/tidy, which is configured first. A file that was clean is not read again until it, a
-header it includes or .clang-tidy changes, so a run that was stopped goes on where it was. Findings are printed and stay
-in build/tidy/findings/FILE.txt; the exit code is 1 if there is one."""
+Compile commands come from build/tidy, which is configured first. Files that are compiled together are read together:
+their headers take most of the time. What was clean is not read again until a file, a header or .clang-tidy changes, so
+a run that was stopped goes on where it was. Findings are printed and stay in build/tidy/findings; the exit code is 1 if
+there is one."""
 
 import argparse
 import hashlib
@@ -29,7 +30,7 @@ TORCH = ("<torch/", "<ATen/", '"conv/cuda', '"conv/forward', '"conv/group', '"co
 def configure():
     command = ["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
                "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=OFF", "-DZEROLOSS_BUILD_TESTS=OFF",
-               "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", "-DCMAKE_UNITY_BUILD=OFF"]  # fmt: skip
+               "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"]  # fmt: skip
     python = ROOT / "build" / "python"
     if (python / "requirements.txt").exists():  # complete
         command += ["-DZEROLOSS_BUILD_PYTHON=ON", f"-DPython_EXECUTABLE={python / 'bin' / 'python'}"]
@@ -39,42 +40,69 @@ def configure():
 
 
 def commands():
-    """Arguments of the compiler by file, for our own sources."""
-    found = {}
+    """Arguments of the compiler by translation unit: one of our own sources, or several together."""
+    found, seen = {}, set()
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
-        file = (Path(entry["directory"]) / entry["file"]).resolve()
-        if not file.is_relative_to(ROOT):
-            continue
-        name = file.relative_to(ROOT).as_posix()
-        if name.startswith(tuple(f + "/" for f in FOLDERS)) and not any(t in file.read_text() for t in TORCH):
-            found.setdefault(name, shlex.split(entry["command"]))
+        unit = (Path(entry["directory"]) / entry["file"]).resolve()
+        command = shlex.split(entry["command"])
+        ours = [file for file in sources(unit) if is_ours(file)]
+        read = [file for file in ours if file not in seen and not any(t in file.read_text() for t in TORCH)]
+        seen.update(read)
+        if len(read) == len(ours) > 1:
+            found[unit] = command
+        else:  # alone, or beside what is not for this clang
+            found.update({file: command for file in read})
     return found
 
 
-def digest(name, command):
-    """Of everything of ours that the finding of this file depends on."""
+def sources(unit):
+    """Those that CMake puts into one unit."""
+    if "Unity" not in unit.parts:
+        return [unit]
+    return [Path(name).resolve() for name in re.findall(r'^#include "(.+)"', unit.read_text(), re.MULTILINE)]
+
+
+def is_ours(file):
+    return file.is_relative_to(ROOT) and file.relative_to(ROOT).as_posix().startswith(tuple(f + "/" for f in FOLDERS))
+
+
+def flags_of(command):
     pairs = itertools.pairwise(command)
-    flags = [a for before, a in pairs if a.startswith(("-I", "-D", "-std=")) or "-isystem" in (before, a)]
-    made = subprocess.run([CLANG, "-MM", *flags, ROOT / name], cwd=BUILD, capture_output=True, text=True)
+    return [a for before, a in pairs if a.startswith(("-I", "-D", "-std=", "-f")) or "-isystem" in (before, a)]
+
+
+def digest(unit, flags):
+    """Of everything of ours that its findings depend on."""
+    made = subprocess.run([CLANG, "-MM", *flags, unit], cwd=BUILD, capture_output=True, text=True)
     headers = made.stdout.replace("\\\n", " ").split()[1:]
     files = sorted(f for f in headers if (BUILD / f).resolve().is_relative_to(ROOT))
     sha = hashlib.sha256((ROOT / ".clang-tidy").read_bytes() + " ".join(flags).encode())
-    for file in files or [ROOT / name]:
+    for file in files or [unit]:
         sha.update((BUILD / file).read_bytes())
     return sha.hexdigest()
 
 
-def check(name, command):
+def name_of(unit):
+    return unit.relative_to(BUILD if unit.is_relative_to(BUILD) else ROOT).as_posix()
+
+
+def check(unit, command):
     """The findings, "" for none."""
-    stamp = BUILD / "clean" / name
-    report = BUILD / "findings" / (name + ".txt")
-    now = digest(name, command)
+    stamp = BUILD / "clean" / name_of(unit)
+    report = BUILD / "findings" / (name_of(unit) + ".txt")
+    flags = flags_of(command)
+    now = digest(unit, flags)
     if stamp.exists() and stamp.read_text() == now:
         return ""
-    call = [TIDY, "-p", BUILD, "--quiet", "--extra-arg=-Wno-unknown-warning-option", ROOT / name]
-    done = subprocess.run(call, capture_output=True, text=True, cwd=ROOT)
+
+    def tidy(*more):
+        call = [TIDY, "--quiet", f"--config-file={ROOT}/.clang-tidy", *more, unit, "--", *flags,
+                "-Wno-unknown-warning-option"]  # fmt: skip
+        return subprocess.run(call, capture_output=True, text=True, cwd=BUILD)
+
+    done = tidy()
     if f"Processing '{BREAKS}'" in done.stderr:
-        done = subprocess.run([*call, f"--checks=-{BREAKS}"], capture_output=True, text=True, cwd=ROOT)
+        done = tidy(f"--checks=-{BREAKS}")
     text = done.stdout.replace(f"{ROOT}/", "")
     place = report if done.returncode else stamp
     for file in (report, stamp):
@@ -92,13 +120,14 @@ def main():
     configure()
     todo = commands()
     if options.files:
-        todo = {f: todo[f] for f in options.files}
+        wanted = {Path(file).resolve() for file in options.files}
+        todo = {unit: command for unit, command in todo.items() if wanted & set(sources(unit))}
     bad = 0
     with ThreadPoolExecutor(options.jobs) as pool:
-        for name, found in zip(todo, pool.map(lambda item: check(*item), todo.items()), strict=True):
-            print(found or f"{name}: clean", flush=True)
+        for unit, found in zip(todo, pool.map(lambda item: check(*item), todo.items()), strict=True):
+            print(found or f"{name_of(unit)}: clean", flush=True)
             bad += bool(found)
-    print(f"clang-tidy: {len(todo)} files, {bad} with findings")
+    print(f"clang-tidy: {sum(len(sources(unit)) for unit in todo)} files in {len(todo)} units, {bad} with findings")
     sys.exit(1 if bad else 0)
 
 

@@ -117,6 +117,7 @@ decltype(auto) seen(const Value& value) {
 template <class S, bool kWritable = false, class Class>
 void bind_fields(nb::class_<Class>& c, std::initializer_list<std::string_view> by_hand = {}) {
   const S plain{};
+  nb::dict choices;
   fields(plain, [&]<class Value>(const Field& field, const Value& value) {
     for (const std::string_view name : by_hand)
       if (name == field.name) return;
@@ -129,6 +130,8 @@ void bind_fields(nb::class_<Class>& c, std::initializer_list<std::string_view> b
     const auto set = [at](Class& owner, const Value& given) {
       *reinterpret_cast<Value*>(reinterpret_cast<char*>(static_cast<S*>(&owner)) + at) = given;
     };
+    if constexpr (kWritable)
+      if (*field.choices != '\0') choices[field.name] = field.choices;
     if constexpr (kWritable && requires { value.has_value(); })
       c.def_prop_rw(field.name, get, set, nb::for_setter(nb::arg("value").none()), field.help);
     else if constexpr (kWritable)
@@ -136,6 +139,7 @@ void bind_fields(nb::class_<Class>& c, std::initializer_list<std::string_view> b
     else
       c.def_prop_ro(field.name, get, field.help);
   });
+  if (kWritable) c.attr("_choices") = choices;  // for scripts/keywords.py
 }
 
 template <class S>

@@ -13,7 +13,8 @@ command's run folder. They travel by ``save`` and ``to_dict``; datasets, network
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from . import _waiting as _waiting  # first
 from . import kernel, linear
@@ -43,6 +44,7 @@ from .api.memorize import memorize
 from .api.predict import Prediction, load, predict
 from .api.sweep import sweep
 
+_MODULES = ("estimators", "figures", "report")
 _ESTIMATORS = ("MemorizingClassifier", "NTKClassifier", "NTKRegressor", "RandomFeatureRegressor", "TwoLayerClassifier",
                "TwoLayerRegressor")  # fmt: skip
 
@@ -78,10 +80,22 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Estimators are imported when they are asked for: they need scikit-learn."""
-    if name in _ESTIMATORS:
-        from . import estimators
+if TYPE_CHECKING:  # no __getattr__ there, which would know every name
+    from . import estimators as estimators
+    from . import figures as figures
+    from . import report as report
+    from .estimators import MemorizingClassifier as MemorizingClassifier
+    from .estimators import NTKClassifier as NTKClassifier
+    from .estimators import NTKRegressor as NTKRegressor
+    from .estimators import RandomFeatureRegressor as RandomFeatureRegressor
+    from .estimators import TwoLayerClassifier as TwoLayerClassifier
+    from .estimators import TwoLayerRegressor as TwoLayerRegressor
+else:
 
-        return getattr(estimators, name)
-    raise AttributeError(f"module 'zeroloss' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """Modules and estimators that are imported when they are asked for: those need scikit-learn."""
+        if name in _MODULES:
+            return import_module(f"zeroloss.{name}")
+        if name in _ESTIMATORS:
+            return getattr(import_module("zeroloss.estimators"), name)
+        raise AttributeError(f"module 'zeroloss' has no attribute {name!r}")

@@ -112,7 +112,9 @@ void Sweep::run_round() {
 
 void Sweep::work() {
   Progress own = progress_.silent();
-  for (std::optional<Job> job = next_job(); job; job = next_job()) {
+  while (true) {
+    const std::optional<Job> job = next_job();
+    if (!job) return;
     const TrialRow row = compute(*job, own);
     store_.save(row);
     const std::scoped_lock lock(mutex_);
