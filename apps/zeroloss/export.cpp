@@ -2,8 +2,7 @@
 
 #include "command.hpp"
 #include "output_file.hpp"
-#include "zeroloss/models/models.hpp"
-#include "zeroloss/present/next.hpp"
+#include "zeroloss/present/predict.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -16,7 +15,7 @@ void run(const Options& options, Session&) {
   check_output(options.file, {model_file(options.model)});
   const Model model = open_model(options.model);
   model.export_onnx(options.file);
-  fmt::print("{}: {}\n\n{}", options.file, model.signature, next_text(after_export(options.file)));
+  fmt::print("{}\n{}", export_text(options.file, model), next_text(after_export(options.file)));
 }
 
 }  // namespace

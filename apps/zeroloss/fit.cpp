@@ -52,19 +52,23 @@ void run(const Options& options, Session& session) {
     throw std::invalid_argument("--resume needs --out: the run to go on with");
   if (settings.polish && options.out.empty())
     throw std::invalid_argument("--polish needs --out: where to write that network");
-  if (settings.resume)
-    if (const auto status = say_finished(options.out, options.json))
-      return check(options.require, *status, session);
   auto progress = session.progress();
   begin_at(options, settings, progress);
+  const auto finished = settings.resume ? finished_run(options.out) : std::nullopt;
   std::optional<RunFolder> folder;
-  if (!options.out.empty()) {
+  if (!options.out.empty() && !finished) {
     folder.emplace(options.out, settings.resume);
     settings.checkpoint = folder->partial() / "checkpoint.safetensors";
   }
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
   settings.test = read_test(options, data, progress);
+  if (finished) {
+    check_same_run(*finished, data, settings);
+    progress.finish();
+    return check(options.require, say_finished(options.out, options.json).value_or(finished->status),
+                 session);
+  }
   const FitResult result = fit(data, settings, progress);
 
   const Next next = after_fit(data, options.read, settings, result, options.out);

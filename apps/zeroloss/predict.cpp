@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "command.hpp"
 #include "data_options.hpp"
 #include "output_file.hpp"
 #include "zeroloss/core/run.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -16,12 +19,17 @@ struct Options {
   bool json = false;
 };
 
+bool is_run(const std::string& path) { return std::filesystem::exists(path + "/model.safetensors"); }
+
 void run(const Options& options, Session& session) {
   const bool csv_is_answer = is_standard_output(options.out);
   if (csv_is_answer && options.json)
     throw std::invalid_argument("--json and --out -: both are for standard output; give one of them");
   if (!options.out.empty() && !csv_is_answer)
     check_output(options.out, {model_file(options.model), options.source});
+  if (!is_run(options.model) && is_run(options.source))
+    throw std::invalid_argument(fmt::format("MODEL comes before DATA: zeroloss predict {}",
+                                            shell_command({options.source, options.model})));
   auto progress = session.progress();
   progress.stage("reading " + options.model);
   const Model model = open_model(options.model);

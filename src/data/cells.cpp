@@ -111,8 +111,11 @@ std::optional<double> truth(std::string_view cell) {
   return {};
 }
 
-/// yyyy-mm-dd or yyyy/mm/dd, then perhaps T or a space and hh:mm, :ss, .fff and Z.
+/// yyyy-mm-dd, yyyy/mm/dd or dd.mm.yyyy, then perhaps T or a space and hh:mm, :ss, .fff and Z.
 std::optional<double> date(std::string_view cell) {
+  if (cell.size() >= 10 && cell[2] == '.' && cell[5] == '.')
+    return date(
+        fmt::format("{}-{}-{}{}", cell.substr(6, 4), cell.substr(3, 2), cell.substr(0, 2), cell.substr(10)));
   if (cell.size() < 10 || (cell[4] != '-' && cell[4] != '/') || cell[7] != cell[4]) return {};
   const auto part = [&](std::size_t from, std::size_t count) {
     const std::string_view text = cell.substr(std::min(from, cell.size()), count);

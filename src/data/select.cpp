@@ -134,7 +134,7 @@ Index class_among(const std::vector<std::string>& given, const std::string& name
 
 /// The targets of the records kept; classes that no point has any more are dropped, unless they are given.
 void set_targets(Dataset& data, const Source& source, const Classes& classes,
-                 const std::vector<std::string>* given) {
+                 const std::vector<std::string>* given, bool one_asked) {
   if (data.task == Task::none) return;
   data.y.resize(static_cast<Index>(data.records.size()));
   if (data.task == Task::regression) {
@@ -154,10 +154,10 @@ void set_targets(Dataset& data, const Source& source, const Classes& classes,
     data.class_names.push_back(classes.names[k]);
   }
   if (data.classes() < 2)
-    throw DataError(fmt::format(
-        "{}: all of the {} points kept have class '{}'; classification needs two classes: keep more points "
-        "or use shuffle",
-        data.name, data.records.size(), excerpt(data.class_names.front())));
+    throw DataError(
+        fmt::format("{}: all of the {} points kept have class '{}'; classification needs two classes: {}",
+                    data.name, data.records.size(), excerpt(data.class_names.front()),
+                    one_asked ? "name two or more in `classes`" : "keep more points or use shuffle"));
   for (Index i = 0; i < data.y.size(); ++i)
     data.y(i) = static_cast<double>(at(index, at(classes.of, at(data.records, i))));
 }
@@ -274,7 +274,10 @@ Dataset select(const Source& source, const ReadOptions& options, const Like& lik
   }
   keep(records, source.name, options.n, options.shuffle, options.seed, options.classes);
   const auto n = static_cast<Index>(records.size());
-  set_targets(data, source, classes, like.class_names);
+  set_targets(data, source, classes, like.class_names, options.classes.size() == 1);
+  if (data.task == Task::classification && data.classes() == n && n > 10 && like.class_names == nullptr)
+    data.remarks.push_back(fmt::format("every record has a class of its own: is '{}' an identifier?",
+                                       excerpt(data.target_name)));
   if (options.labels != "given" && data.task == Task::none)
     throw DataError(fmt::format("{}: has no labels to make {}", data.name, options.labels));
   treat_labels(data.y, data.classes(), options.labels, options.seed);

@@ -90,11 +90,11 @@ Source open(const std::string& text, const ReadOptions& options) {
   const SourceKind* kind = named(text);
   if (kind == nullptr) kind = find({Is::stream}, {text, options.split});
   if (kind == nullptr && fs::is_regular_file(text)) kind = &file_kind(text, options.split);
-  if (kind == nullptr || !kind->columns) check_no_column(text, options);
-  if (kind == nullptr && fs::is_directory(text)) return open_folder(text, options);
-  if (kind == nullptr)
+  if (kind == nullptr && !fs::is_directory(text))
     throw DataError(fmt::format("'{}': no such file or folder, and not a known name; known are {}", text,
                                 fmt::join(known_names(), ", ")));
+  if (kind == nullptr || !kind->columns) check_no_column(text, options);
+  if (kind == nullptr) return open_folder(text, options);
   if (options.split == "test" && (kind->is == Is::file || kind->is == Is::stream))
     throw DataError(text + ": has no test split; only folders and named sets have");
   if (options.split == "test" && kind->is == Is::generator)

@@ -33,12 +33,16 @@ std::string sample_text(const Sample& s) {
   return s.label.empty() ? fmt::format("{}", s.record) : fmt::format("{} ({})", s.record, s.label);
 }
 
+constexpr double kTrusted = 0.2;  // leave-one-out error up to which labels look wrong that it contradicts
+
 std::string facts(const CertifyResult& r) {
   Facts fact(26);
   const auto mean = [](const std::vector<double>& v) {
     return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
   };
-  fact("lambda_min, lambda_max", fmt::format("{:.8g}, {:.8g}", r.lambda_min, r.lambda_max));
+  fact("lambda_min, lambda_max",
+       fmt::format("{:.8g}, {:.8g}{}", r.lambda_min, r.lambda_max,
+                   r.n_distinct < r.n ? " (the least: of the distinct points)" : ""));
   fact("lost to rounding", fmt::format("{:.2g}", r.rounding_loss));
   fact("separation delta >=", r.n_distinct > 1 ? decimal(r.separation, 4, Rounding::down)
                                                : "no bound: the points are one and the same");
@@ -103,13 +107,26 @@ std::string forecast_text(const Forecast& f) {
 
 std::string suspect_table(const CertifyResult& r) {
   constexpr std::size_t kShown = 10;
-  Table table({"sample", "label", "predicted", "score"});
+  const bool ids = !r.suspects.front().sample.id.empty(), numbers = r.task == Task::regression;
+  std::vector<std::string> heads{"sample", "label", "predicted", numbers ? "deviations" : "margin"};
+  if (ids) heads.insert(heads.begin() + 1, "id");
+  Table table(heads);
   for (std::size_t i = 0; i < std::min(kShown, r.suspects.size()); ++i) {
     const auto& s = r.suspects[i];
-    table.add(
-        {fmt::format("{}", s.sample.record), s.sample.label, s.predicted, fmt::format("{:.2f}", s.score)});
+    std::vector<std::string> row{fmt::format("{}", s.sample.record), s.sample.label, s.predicted,
+                                 fmt::format("{:.3g}", numbers ? 6 * s.score : s.score)};
+    if (ids) row.insert(row.begin() + 1, s.sample.id);
+    table.add(row);
   }
-  std::string text = "labels that look wrong (closed-form leave-one-out)\n" + table.text("  ");
+  const double error = r.leave_one_out_error.value_or(0);
+  std::string text =
+      numbers || error <= kTrusted
+          ? "labels that look wrong (closed-form leave-one-out)\n"
+          : fmt::format(
+                "labels that the other samples predict otherwise; they are wrong about {} of all, so "
+                "this says little (closed-form leave-one-out)\n",
+                fmt::format("{:.2g} %", 100 * error));
+  text += table.text("  ");
   if (r.suspects.size() > kShown)
     text += fmt::format("  and {} more (JSON lists all)\n", r.suspects.size() - kShown);
   return text;

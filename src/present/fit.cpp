@@ -271,4 +271,20 @@ void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, 
   folder.finish();
 }
 
+void check_same_run(const FinishedRun& run, const Dataset& data, const FitOptions& options) {
+  const Json was = Json::parse(run.result), now = told(options);
+  const auto differs = [](const Json* a, const Json& b) { return a != nullptr && a->dump() != b.dump(); };
+  if (differs(was.find("digest"), told(data.digest)) || differs(was.find("n"), data.n()))
+    throw std::invalid_argument(
+        fmt::format("resume: this run is finished, and of other data than {}", data.name));
+  const Json* options_were = was.find("options");
+  fields(options, [&](const Field& field, const auto&) {
+    if (!field.told || !field.course || options_were == nullptr) return;
+    const Json* before = options_were->find(field.json_key());
+    if (differs(before, now.at(field.json_key())))
+      throw std::invalid_argument(fmt::format("resume: this run is finished, and its {} was {}, not {}",
+                                              field.name, before->dump(), now.at(field.json_key()).dump()));
+  });
+}
+
 }  // namespace zeroloss

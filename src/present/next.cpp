@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "core/field_text.hpp"
 #include "zeroloss/core/text.hpp"
@@ -19,6 +20,7 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
+constexpr Index kMostFeatures = 16'384;      // that are proposed
 constexpr Index kMostForGaussNewton = 3000;  // points: a step takes n^3/3
 
 /// What a user types for a value: of weights and of points that are read, where they are.
@@ -109,8 +111,16 @@ std::string of_pair(const SamplePair& pair) {
                      describe(pair.second));
 }
 
+/// The first of run, run2, run3, .. that is not there; a file keeps its ending.
+std::string unused(const std::filesystem::path& name) {
+  std::filesystem::path free = name;
+  for (int k = 2; std::filesystem::exists(free) || std::filesystem::exists(free.string() + ".partial"); ++k)
+    free = name.stem().string() + fmt::format("{}", k) + name.extension().string();
+  return free;
+}
+
 Next with_out(Next next, const char* out) {
-  next.command.insert(next.command.end(), {"--out", out});
+  next.command.insert(next.command.end(), {"--out", unused(out)});
   return next;
 }
 
@@ -137,6 +147,10 @@ Next after_failure(const Dataset& data, const ReadOptions& read, const FitOption
     if (r.width < 2 * r.n_distinct) {
       again.width = 0;
       return {"more features than points are needed", fit_line(data, read, again)};
+    }
+    if (r.width < kMostFeatures) {
+      again.width = 4 * r.width;
+      return {"more features tell points further apart", fit_line(data, read, again)};
     }
     if (r.nearest) return {of_pair(*r.nearest), {}};
     if (options.activation != "relu") {
@@ -192,7 +206,8 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
   fit.center = options.center;
   fit.normalize = options.normalize;
   if (r.outcome == "verified") {
-    const std::string suspects = r.suspects.empty()
+    const bool trusted = data.task == Task::regression || r.leave_one_out_error.value_or(0) <= 0.2;
+    const std::string suspects = r.suspects.empty() || !trusted
                                      ? ""
                                      : fmt::format("check the labels of {} above, then ",
                                                    r.suspects.size() == 1 ? "the sample" : "the samples");
@@ -258,7 +273,8 @@ Next after_export(const std::string& file) {
   const std::string call = fmt::format(
       "import onnxruntime, sys; session = onnxruntime.InferenceSession(sys.argv[1]); "
       "[print(x) for x in session.get_inputs() + session.get_outputs()]");
-  return {"open it in another program: ONNX Runtime, here", {"python3", "-c", call, file}};
+  return {"open it in another program, such as ONNX Runtime (pip install onnxruntime)",
+          {"python3", "-c", call, file}};
 }
 
 Next after_info() { return {"ask for a first proof", {"zeroloss", "certify", "digits"}}; }
@@ -283,8 +299,10 @@ Next after_conv_evaluation(const std::string& model) {
 
 std::string next_text(const Next& next) {
   if (next.why.empty()) return "";
-  return fmt::format("next: {}\n{}", next.why,
-                     next.command.empty() ? "" : "  " + shell_command(next.command) + "\n");
+  if (next.command.empty()) return fmt::format("next: {}\n", next.why);
+  const bool piped = std::ranges::find(next.command, "-") != next.command.end();
+  return fmt::format("next: {}\n  {}\n{}", next.why, shell_command(next.command),
+                     piped ? "  (what was piped in is gone: put it into a file, and name that)\n" : "");
 }
 
 }  // namespace zeroloss

@@ -1,6 +1,7 @@
 #include "zeroloss/present/predict.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -77,11 +78,25 @@ std::string residual_table(const Dataset& data, const Prediction& answer) {
   const std::size_t shown = std::min<std::size_t>(5, order.size());
   std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(shown), std::ranges::greater{},
                             [&](Index i) { return residual(i); });
-  Table table({"sample", "target", "predicted"});
+  Table table({"sample", "target", "predicted", "off by"});
   for (std::size_t k = 0; k < shown; ++k)
     table.add({fmt::format("{}", data.records[static_cast<std::size_t>(order[k])]),
-               short_number(data.y(order[k])), short_number(answer.outputs(order[k], 0))});
+               fmt::format("{:.7g}", data.y(order[k])), fmt::format("{:.7g}", answer.outputs(order[k], 0)),
+               fmt::format("{:.2g}", residual(order[k]))});
   return "furthest off\n" + table.text("  ");
+}
+
+/// Of points without labels.
+std::string first_table(const Model& model, const Dataset& data, const Prediction& answer) {
+  constexpr Index kShown = 10;
+  if (model.task == Task::none) return "";
+  Table table({"sample", "predicted"});
+  for (Index i = 0; i < std::min(kShown, data.n()); ++i)
+    table.add({fmt::format("{}", data.records[static_cast<std::size_t>(i)]),
+               model.task == Task::regression ? fmt::format("{:.7g}", answer.outputs(i, 0))
+                                              : answer.predicted[static_cast<std::size_t>(i)]});
+  return table.text("  ") +
+         (data.n() > kShown ? fmt::format("  and {} more (the csv lists all)\n", data.n() - kShown) : "");
 }
 
 /// Where outputs for classes are far from all that training asks for: which of them is largest says little.
@@ -109,10 +124,22 @@ std::string predict_text(const std::string& file, const Model& model, const Data
                          const Prediction& answer) {
   std::string text = fmt::format("{}: {}\n{}{}: {}\n", data.name, conclusion(data, answer),
                                  remark(model, answer), file, model.description);
-  if (!answer.error) return text;
+  for (const std::string& said : data.remarks) text += "  " + said + "\n";
+  if (!answer.error) return text + "\n" + first_table(model, data, answer);
   if (answer.labels.empty()) return text + "\n" + residual_table(data, answer);
   text += "\n" + class_table(model, data, answer);
   return answer.wrong.empty() ? text : text + "\n" + sample_table(data, answer);
+}
+
+std::string export_text(const std::string& file, const Model& model) {
+  std::string text = fmt::format("{}: {}\n", file, model.signature);
+  if (!model.encoding.empty()) text += fmt::format("x: {}\n", fmt::join(model.encoding.features(), ", "));
+  if (model.task != Task::classification) return text;
+  std::vector<std::string> numbered;
+  numbered.reserve(model.class_names.size());
+  for (const std::string& name : model.class_names)
+    numbered.push_back(fmt::format("{} = {}", numbered.size(), name));
+  return text + fmt::format("label: {}\n", fmt::join(numbered, ", "));
 }
 
 std::string predict_json(const std::string& file, const Model& model, const Dataset& data,

@@ -223,7 +223,7 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Samples& all, c
   const auto size = static_cast<double>(n);
   progress.stage("leave-one-out", size * size * size / 3);
   const Vector diagonal = inverse_diagonal(work.K, progress);
-  auto verdict = judge_labels(data, Y, leave_one_out(Y, inverse.leftCols(Y.cols()), diagonal));
+  auto verdict = judge_labels(data, Y, leave_one_out(Y, inverse.leftCols(Y.cols()), diagonal), diagonal);
   result.leave_one_out_error = verdict.error;
   result.suspects = std::move(verdict.suspects);
 }

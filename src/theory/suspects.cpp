@@ -32,9 +32,12 @@ LabelVerdict judge_classes(const Dataset& data, const Matrix& predicted) {
   return verdict;
 }
 
-LabelVerdict judge_numbers(const Dataset& data, const Matrix& Y, const Matrix& predicted) {
+LabelVerdict judge_numbers(const Dataset& data, const Matrix& Y, const Matrix& predicted,
+                           const Vector& precision) {
   LabelVerdict verdict;
-  const Vector residual = Y.col(0) - predicted.col(0);
+  Vector residual = Y.col(0) - predicted.col(0);
+  const double error = residual.norm();
+  if (precision.size() > 0) residual.array() *= precision.array().sqrt();
   std::vector<double> deviation(residual.data(), residual.data() + residual.size());
   const double center = median(deviation);
   for (double& value : deviation) value = std::abs(value - center);
@@ -44,15 +47,16 @@ LabelVerdict judge_numbers(const Dataset& data, const Matrix& Y, const Matrix& p
       verdict.suspects.push_back(
           {sample(data, i), fmt::format("{:.6g}", predicted(i, 0)), std::abs(residual(i)) / threshold});
   const bool constant = Y.maxCoeff() == Y.minCoeff();
-  verdict.error = residual.norm() / (constant ? 1 : (Y.array() - Y.mean()).matrix().norm());
+  verdict.error = error / (constant ? 1 : (Y.array() - Y.mean()).matrix().norm());
   return verdict;
 }
 
 }  // namespace
 
-LabelVerdict judge_labels(const Dataset& data, const Matrix& Y, const Matrix& predicted) {
-  auto verdict =
-      data.task == Task::classification ? judge_classes(data, predicted) : judge_numbers(data, Y, predicted);
+LabelVerdict judge_labels(const Dataset& data, const Matrix& Y, const Matrix& predicted,
+                          const Vector& precision) {
+  auto verdict = data.task == Task::classification ? judge_classes(data, predicted)
+                                                   : judge_numbers(data, Y, predicted, precision);
   std::sort(verdict.suspects.begin(), verdict.suspects.end(), [](const Suspect& a, const Suspect& b) {
     return a.score != b.score ? a.score > b.score : a.sample.record < b.sample.record;
   });

@@ -134,13 +134,15 @@ class Training {
     }
     if (now < 0.99 * best_misfit_) best_misfit_ = now, best_step_ = result_.steps;
     const bool waited = options_.patience > 0 && result_.steps - best_step_ >= options_.patience;
-    const bool late = options_.max_seconds > 0 && seconds() >= options_.max_seconds;
+    // Every output has its share, and what those before it have left.
+    const double share = static_cast<double>(index_ + 1) / static_cast<double>(run_.Y.cols());
+    const bool late = options_.max_seconds > 0 && seconds() >= share * options_.max_seconds;
     if (!waited && !late && result_.steps < options_.max_steps) return false;
     if (reached) return true;
     if (waited) result_.status = Status::stalled;
     result_.reason = waited ? fmt::format("the misfit has not fallen by a hundredth in {} steps",
                                           with_commas(options_.patience))
-                     : late ? fmt::format("{:.3g} seconds are over", options_.max_seconds)
+                     : late ? fmt::format("its share of {:.3g} seconds is over", options_.max_seconds)
                             : fmt::format("{} steps are done", options_.max_steps);
     return true;
   }

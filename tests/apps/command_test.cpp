@@ -34,7 +34,7 @@ TEST_F(Command, RefusesBadUsage) {
 TEST_F(Command, ReportIsThePythonPackages) {
   for (const Arguments& arguments :
        {Arguments{"report"}, {"report", path("run")}, {"report", path("run"), "--format", "svg"}}) {
-    refused(arguments, {"pip install zeroloss"}, 3);
+    refused(arguments, {"pip install \".[report]\""}, 3);
   }
 }
 

@@ -298,7 +298,7 @@ def test_columns_of_many_scales_end_soon_and_with_a_hint():
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         TwoLayerClassifier(width=256).fit(StandardScaler().fit_transform(X), y)
-    with pytest.warns(ConvergenceWarning, match="0.01 seconds are over"):
+    with pytest.warns(ConvergenceWarning, match="its share of 0.01 seconds is over"):
         TwoLayerClassifier(optimizer="gd", max_seconds=0.01).fit(X, y)
 
 

@@ -112,9 +112,9 @@ TEST(Fit, EndsWhenItsTimeIsOver) {
   o.max_seconds = 0.2;
   const FitResult r = fit(three_classes(20, 5), o);
   EXPECT_EQ(r.status, Status::budget_spent);
-  EXPECT_EQ(r.outputs.front().reason, "0.2 seconds are over");
+  EXPECT_EQ(r.outputs.front().reason, "its share of 0.2 seconds is over");
   EXPECT_GT(r.outputs.front().steps, 0);
-  EXPECT_LT(r.outputs.back().steps, 10) << "the time is of all outputs together";
+  EXPECT_GT(r.outputs.back().steps, 0) << "every output has its share";
   EXPECT_LT(r.seconds, 5);
 }
 

@@ -23,6 +23,10 @@ std::string fit_json(const Dataset& data, const FitOptions& options, const FitRe
 void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, const FitOptions& options,
                const FitResult& result, const std::vector<std::string>& command, const Next& next = {});
 
+/// Of a finished run that is to go on: throws std::invalid_argument naming the data or the option by which it
+/// differs from what is asked for.
+void check_same_run(const FinishedRun& run, const Dataset& data, const FitOptions& options);
+
 /// What to do after this answer; `out` is the run folder that was written, "" for none.
 Next after_fit(const Dataset& data, const ReadOptions& read, const FitOptions& options,
                const FitResult& result, const std::string& out);

@@ -13,6 +13,10 @@ std::string predict_text(const std::string& file, const Model& model, const Data
 std::string predict_json(const std::string& file, const Model& model, const Dataset& data,
                          const Prediction& answer, const Next& next = {});
 
+/// What an exported model takes and gives: the inputs by name where they are columns, labels by number.
+/// `file`: where it is.
+std::string export_text(const std::string& file, const Model& model);
+
 /// Sample, its id where the data has them, label, prediction and outputs of every point.
 std::string predict_csv(const Model& model, const Dataset& data, const Prediction& answer);
 

@@ -32,8 +32,10 @@ struct LabelVerdict {
 };
 
 /// What leave-one-out predictions (n x c, beside targets Y) say of the labels. Classification: suspects are
-/// those whose largest output is not the label's. Regression: those whose |residual| exceeds 6 x 1.4826 x the
-/// median absolute deviation of the residuals.
-LabelVerdict judge_labels(const Dataset& data, const Matrix& Y, const Matrix& predicted);
+/// those whose largest output is not the label's. Regression: those whose |residual|, times the root of its
+/// `precision`, exceeds 6 x 1.4826 x the median absolute deviation of these. The precision of a point is
+/// (K^-1)_ii, which is small where its neighbours are far and predictions vary; empty = 1.
+LabelVerdict judge_labels(const Dataset& data, const Matrix& Y, const Matrix& predicted,
+                          const Vector& precision = {});
 
 }  // namespace zeroloss

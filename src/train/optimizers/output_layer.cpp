@@ -36,7 +36,7 @@ class OutputLayer : public Optimizer {
   std::string obstacle() const override {
     const Index n = equations().X.rows(), m = network_.W.rows();
     return m < n ? fmt::format(
-                       "{} random features cannot fit any labels of {} points; their weights are those of "
+                       "{} random features cannot fit all labels of {} points; their weights are those of "
                        "least squares",
                        with_commas(m), with_commas(n))
                  : fmt::format(
