@@ -141,6 +141,7 @@ TEST_F(FitCommand, BeginsAtTheWeightsOfAFile) {
           {"--start " + model + " has W of 10 columns", "11 numbers"});
   refused({"fit", "sphere:n=40,d=10", "--start", "gausian"},
           {"--start gausian: no such file", "expected gaussian"});
+  refused({"fit", "sphere:n=40,d=10", "--test", "absent.csv"}, {"'absent.csv': no such file or folder"});
   refused({"sweep", "sphere:n=9", "--d", "3", "--width", "4", "--start", model}, {"--start"});
 }
 
@@ -236,6 +237,11 @@ TEST_F(FitCommand, AFinishedRunIsNotDoneAgain) {
   ASSERT_EQ(zeroloss(cut).exit_code, 0);
   EXPECT_EQ(zeroloss(cut).out, path("cut") + " is finished: budget spent after 3 steps\n");
   EXPECT_EQ(zeroloss(with(cut, {"--require", "certified"})).exit_code, 1);
+
+  refused({"fit", "sphere:n=50,d=10", "--max-steps", "3", "--out", path("cut"), "--resume"},
+          {"finished, and of other data than sphere:n=50,d=10"});
+  refused(with(cut, {"--width", "77"}), {"finished, and its width was 0, not 77"});
+  EXPECT_EQ(zeroloss(with(cut, {"--max-seconds", "9"})).exit_code, 0) << "not of its course";
 }
 
 TEST_F(FitCommand, ARunInWorkIsLocked) {

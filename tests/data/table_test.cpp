@@ -42,6 +42,7 @@ TEST_F(Tables, UnderstandsWhatPeopleWrite) {
                {"yes", "NO", 1, 0},
                {"1970-01-02", "1969-12-31", 1, -1},
                {"2020/02/29", "2020/03/01", 18321, 18322},
+               {"29.02.2020", "01.03.2020 12:00", 18321, 18322.5, ';'},
                {"1970-01-01 12:00", "1970-01-01T18:00:00Z", 0.5, 0.75}};
   for (const auto& [cell, other, first, second, separates] : cases) {
     const Dataset data = column(cell, other, separates);

@@ -28,6 +28,14 @@ TEST(Suspects, RegressionByMedianAbsoluteDeviation) {
   EXPECT_NEAR(verdict.error, y.norm() / (y.array() - 5).matrix().norm(), 1e-14);
 }
 
+// The last point is far from the others: leave-one-out cannot know its target, and its precision says so.
+TEST(Suspects, ARegressionsResidualsCountByTheirPrecision) {
+  Vector y(6), precision = Vector::Ones(6);
+  y << 0, 1, -1, 2, -2, 30;
+  precision(5) = 0.01;
+  EXPECT_TRUE(judge_labels(regression(y), y, Matrix::Zero(6, 1), precision).suspects.empty());
+}
+
 TEST(Suspects, ConstantTargetsHaveNoSpread) {
   const Vector y = Vector::Constant(49, 0.1);
   const auto verdict = judge_labels(regression(y), y, Matrix::Constant(49, 1, 0.2));
