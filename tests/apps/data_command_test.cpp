@@ -76,6 +76,7 @@ TEST_F(DataCommand, APipeIsReadOnceAsCsv) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(json_of(folder / "run" / "manifest.json").at("data").at("digest"), sha256(csv()));
   EXPECT_EQ(json_of(folder / "run" / "manifest.json").at("data").at("name"), "-");
+  EXPECT_NE(run.out.find("what was piped in is gone: put it into a file"), std::string::npos) << run.out;
   const Outcome ragged = in_shell("printf '1,2\\n3\\n' | \"$0\" certify -");
   EXPECT_EQ(ragged.exit_code, 2);
   EXPECT_NE(ragged.err.find("standard input: line 2: found 1 fields"), std::string::npos) << ragged.err;

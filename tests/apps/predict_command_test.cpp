@@ -260,8 +260,9 @@ TEST_F(Predict, ADeviceIsWrittenTo) {
 TEST_F(Predict, ExportGivesOnnxRuntimeTheSameAnswers) {
   const Outcome outcome = zeroloss({"export", model(three), path("a.onnx")});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  const std::string first =
-      path("a.onnx") + ": x [batch, 3] float64 -> y [batch, 3], label [batch] int64\n\nnext: ";
+  const std::string first = path("a.onnx") +
+                            ": x [batch, 3] float64 -> y [batch, 3], label [batch] int64\nlabel: 0 = ant, 1 "
+                            "= bee, 2 = cow\n\nnext: ";
   EXPECT_EQ(outcome.out.substr(0, first.size()), first);
   ZEROLOSS_NEEDS_PYTHON();
   const std::string command = outcome.out.substr(outcome.out.find("\n  python3 ") + 11);

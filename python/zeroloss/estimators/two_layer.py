@@ -52,7 +52,7 @@ class TwoLayer(OnSphere):
         run = train(self._learn_points(X), y, task=task, activation=self.activation, width=self.width,
                     certify_every=0, seed=seed_of(self.random_state), **options)  # fmt: skip
         if run.status not in ("certified", "converged"):
-            warnings.warn(run.conclusion + _hint(X), ConvergenceWarning, stacklevel=3)
+            warnings.warn(run.conclusion + _hint(X, options), ConvergenceWarning, stacklevel=3)
         self.network_ = run.network
         self.status_ = run.status
         self.relative_misfit_ = run.relative_misfit
@@ -71,12 +71,14 @@ class TwoLayer(OnSphere):
         return self.network_(Z)
 
 
-def _hint(X: Array) -> str:
-    """What may help training that did not converge; empty if nothing is known."""
+def _hint(X: Array, options: dict[str, Any]) -> str:
+    """What may help training that did not converge."""
     spread = np.ptp(X, axis=0)
-    if not (spread > 0).any() or spread.max() <= 100 * spread[spread > 0].min():
-        return ""
-    return "\ncolumns differ a hundredfold in scale: put a StandardScaler before it in a pipeline"
+    if (spread > 0).any() and spread.max() > 100 * spread[spread > 0].min():
+        return "\ncolumns differ a hundredfold in scale: put a StandardScaler before it in a pipeline"
+    if options["optimizer"] == "output_layer":
+        return f"\nmore hidden units than the {len(X)} points are needed: raise width"
+    return f"\noptimizer='output_layer' reaches zero loss with more hidden units than the {len(X)} points"
 
 
 _PARAMETERS = """
