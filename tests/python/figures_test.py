@@ -119,7 +119,7 @@ def test_confusion_is_true_by_predicted():
     assert count["airplane", "automobile"] == 10 and count["automobile", "airplane"] == 0
     assert len(values) == 100
     assert "airplane taken for automobile: 10 of 100" in {v["note"] for v in values}
-    _, after = sections.of(figures.read_run(run_of("conv")))
+    after = sections.of(figures.read_run(run_of("conv"))).after
     assert "<td>airplane</td>" in elements.text(after) and "<td>automobile</td>" in elements.text(after)
 
 

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\d[\d.]*|\s+|.")
 GREEK = {"delta": "δ", "eta": "η", "lambda": "λ", "mu": "μ", "nu": "ν", "pi": "π", "Phi": "Φ"}
-FUNCTIONS = {"log", "max", "min"}
+FUNCTIONS = {"det", "ln", "log", "max", "min"}
 OPERATORS = {  # as text and as a sign
     **{sign: (sign, sign) for sign in "+=<>/,"},
     "-": ("-", "−"),
     r"\le": ("<=", "≤"),
     r"\ge": (">=", "≥"),
     r"\cdot": ("*", "·"),
+    r"\cdots": ("...", "⋯"),
     r"\circ": ("o", "∘"),
 }
 FENCES = {"(": (")", "(", ")"), "[": ("]", "[", "]"), r"\lVert": (r"\rVert", "‖", "‖")}
@@ -68,7 +69,8 @@ def _atom(tokens: list[str]) -> Formula:
         return Formula(text, f"<mrow><mo>{left}</mo>{inner.mathml}<mo>{right}</mo></mrow>")
     if token in OPERATORS:
         text, sign = OPERATORS[token]
-        return Formula(text, f"<mo>{html.escape(sign)}</mo>")
+        tight = ' lspace="0" rspace="0"' if token == "/" else ""
+        return Formula(text, f"<mo{tight}>{html.escape(sign)}</mo>")
     if token == r"\frac":
         above, below = _atom(tokens), _atom(tokens)
         over = f"({above.text})" if above.sums else above.text
