@@ -9,7 +9,6 @@ Commands write their figures into the run folder (NAME.vl.json); some of conv ar
 from __future__ import annotations
 
 import base64
-import copy
 import json
 import tempfile
 from contextlib import suppress
@@ -18,7 +17,10 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from . import charts
+from .axis import fit_axis, whole_ticks
+from .paint import Slots, paint, slots
 from .run import Folder, Json, Run, RunError, read_object, read_run
+from .signs import signs
 
 __all__ = ["DARK", "LIGHT", "Figure", "Figures", "Run", "RunError", "of", "of_result", "read_run"]
 
@@ -37,9 +39,11 @@ ORDER = ("curve", "test", "heat", "error", "norm", "margins", "spectrum", "width
 class Figure:
     """One figure: a Vega-Lite specification with its data inside. In a notebook it draws itself."""
 
-    def __init__(self, name: str, spec: Json) -> None:
+    def __init__(self, name: str, spec: Json, places: Slots | None = None) -> None:
+        """`places`: those of its curves among the colours, where other figures stand beside it."""
         self.name = name
         self.spec = spec
+        self._places = slots([spec]) if places is None else places
 
     @property
     def title(self) -> str:
@@ -66,22 +70,31 @@ class Figure:
 
     def vega(self) -> Json:
         """The specification compiled for the page: as wide as its place, colours from the style sheet."""
-        spec = {key: value for key, value in self.spec.items() if key not in ("title", "usermeta")}
+        spec = self.shown(variables())
+        spec = {key: value for key, value in spec.items() if key not in ("title", "usermeta")}
         if not isinstance(spec.get("width"), dict) and ("mark" in spec or "layer" in spec):
             spec["width"] = "container"
-        spec["config"] = theme(variables())
         compiled = renderer().vegalite_to_vega(spec, vl_version=vega_lite_version())
         return {key: value for key, value in compiled.items() if key != "$schema"}  # of Vega 5; the page's is newer
 
+    def shown(self, colours: Json) -> Json:
+        """The specification as readers see it: its things in their colours, on axes that show them."""
+        spec: Json = signs(self.spec)
+        spec["config"] = theme(colours)
+        paint(spec, {signs(name, True): place for name, place in self._places.items()}, colours["series"])
+        fit_axis(spec)
+        whole_ticks(spec)
+        return spec
+
     def _drawn(self, form: str, scale: float) -> Any:
-        spec = {**_still(self.spec), "config": {**theme(LIGHT), "background": LIGHT["paper"]}}
+        spec = _still(self.shown(LIGHT))
+        spec["config"]["background"] = LIGHT["paper"]
         options = {"scale": scale} if form == "png" else {}
         draw = getattr(renderer(), f"vegalite_to_{form}")
         return draw(spec, vl_version=vega_lite_version(), allowed_base_urls=[], **options)  # data are inside
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Json:
-        spec = {**self.spec, "config": theme(LIGHT)}
-        bundle = {"application/vnd.vegalite.v5+json": spec, "text/plain": repr(self)}
+        bundle = {"application/vnd.vegalite.v5+json": self.shown(LIGHT), "text/plain": repr(self)}
         with suppress(ImportError):  # what a notebook shows where Vega-Lite is not known
             bundle["image/png"] = base64.b64encode(self._drawn("png", 2)).decode()
         return bundle
@@ -96,7 +109,7 @@ class Figures(dict[str, Figure]):
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Json:
         if not self:
             return {"text/plain": "no figures"}
-        rows = [{key: value for key, value in copy.deepcopy(figure.spec).items() if key not in ("$schema", "config")}
+        rows = [{key: value for key, value in figure.shown(LIGHT).items() if key not in ("$schema", "config")}
                 for figure in self.values()]
         independent = {"scale": {channel: "independent" for channel in ("x", "y", "color", "fill", "stroke")}}
         spec = {"$schema": charts.SCHEMA, "vconcat": rows, "resolve": independent}
@@ -120,7 +133,9 @@ def of(folder: Folder | Run) -> Figures:
         first = name.split("-")[0]  # heat-2
         return (ORDER.index(first) if first in ORDER else len(ORDER), len(name), name)
 
-    return Figures((name, Figure(name, specs[name])) for name in sorted(specs, key=place))
+    ordered = sorted(specs, key=place)
+    places = slots(specs[name] for name in ordered)
+    return Figures((name, Figure(name, specs[name], places)) for name in ordered)
 
 
 def of_result(result: Saved) -> Figures:
@@ -137,7 +152,8 @@ def theme(colours: Json) -> Json:
             "ticks": False, "labelPadding": 6, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
             "titlePadding": 8}
     legend = {"labelColor": colours["ink"], "titleColor": colours["ink"], "labelFontSize": 12, "titleFontSize": 12,
-              "titleFontWeight": "normal", "orient": "bottom", "labelLimit": 300}
+              "titleFontWeight": "normal", "orient": "bottom", "labelLimit": 300,
+              "symbolBaseStrokeColor": colours["ink"]}
     return {"background": None, "font": FONT, "aria": False, "numberFormat": ",.6~g", "axis": axis, "legend": legend,
             "view": {"stroke": None}, "mark": {"color": colours["series"][0]}, "text": {"color": colours["ink"]},
             "title": {"color": colours["ink"], "anchor": "start", "fontSize": 14, "fontWeight": 600},

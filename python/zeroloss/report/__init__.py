@@ -1,7 +1,8 @@
-"""zeroloss report: one self-contained page, or files, of what a run folder holds.
+"""One self-contained page, or files, of what a run folder holds.
 
     zeroloss report RUN                  RUN/report.html: the conclusion, tables, figures, options and command
     zeroloss report RUN --format svg     RUN/NAME.svg for each figure; png and pdf likewise
+    zeroloss report RUN RUN ...          comparison.html: where runs of one kind differ
 """
 from __future__ import annotations
 
@@ -12,28 +13,22 @@ from pathlib import Path
 
 from .. import figures
 from ..figures.run import Folder
+from . import comparison as comparing
 from .single import page
 
 DONE, BAD_USAGE, MISSING = 0, 2, 3  # exit codes, as of the command
+COMPARISON = Path("comparison.html")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """`zeroloss report` with these arguments (those after `report`). Prints what it wrote and returns the exit code:
     0 done, 2 bad usage or data, 3 vl-convert or the disk is missing."""
-    parser = argparse.ArgumentParser(prog="zeroloss report", description=__doc__.partition("\n")[0], allow_abbrev=False)
-    parser.add_argument("run", type=Path, help="a run folder, as written by --out")
-    parser.add_argument("--format", choices=["html", "svg", "png", "pdf"], default="html",
-                        help="a page, or a file for each figure [html]")
-    parser.add_argument("--out", type=Path, help="the page [RUN/report.html], or the folder of the figures [RUN]")
     try:
-        options = parser.parse_args(argv)
+        options = _parser().parse_args(argv)
     except SystemExit as stop:  # --help, or bad usage that argparse has told of
         return BAD_USAGE if stop.code else DONE
     try:
-        if options.format == "html":
-            written = [write(options.run, options.out)]
-        else:
-            written = save_figures(options.run, options.format, options.out)
+        written = _written(options)
     except figures.RunError as error:
         return _told(error, BAD_USAGE)
     except (ImportError, OSError) as error:
@@ -43,13 +38,43 @@ def main(argv: Sequence[str] | None = None) -> int:
     return DONE
 
 
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="zeroloss report", description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, nargs="+",
+                        help="a run folder, as written by --out; several of one kind are compared")
+    parser.add_argument("--format", choices=["html", "svg", "png", "pdf"], default="html",
+                        help="a page, or a file for each figure [html]")
+    parser.add_argument("--out", type=Path, help="the page [RUN/report.html; of several runs comparison.html], or the "
+                                                 "folder of the figures [RUN; of several runs the current one]")
+    return parser
+
+
+def _written(options: argparse.Namespace) -> list[Path]:
+    several = len(options.run) > 1
+    if options.format == "html":
+        return [compare(options.run, options.out or COMPARISON) if several else write(options.run[0], options.out)]
+    if several:
+        return _saved(comparing.of(comparing.read(options.run)), options.format, options.out or Path())
+    return save_figures(options.run[0], options.format, options.out)
+
+
 def write(folder: Folder, path: Folder | None = None) -> Path:
     """Writes the page of a run folder to `path` (RUN/report.html) and returns where. Raises figures.RunError for a
     folder that is none, ImportError without vl-convert-python; an older page is replaced at once or not at all."""
     run = figures.read_run(folder)
-    path = Path(path) if path else run.folder / "report.html"
+    return _replaced(Path(path) if path else run.folder / "report.html", page(run))
+
+
+def compare(folders: Sequence[Folder], path: Folder = COMPARISON) -> Path:
+    """Writes the page that compares runs of one kind and returns where. Raises figures.RunError for runs of different
+    kinds."""
+    return _replaced(Path(path), comparing.page(comparing.read([Path(folder) for folder in folders])))
+
+
+def _replaced(path: Path, content: str) -> Path:
     partial = path.with_name(path.name + ".partial")
-    partial.write_text(page(run), encoding="utf-8")
+    partial.write_text(content, encoding="utf-8")
     partial.replace(path)
     return path
 
@@ -57,13 +82,18 @@ def write(folder: Folder, path: Folder | None = None) -> Path:
 def save_figures(folder: Folder, form: str, out: Folder | None = None) -> list[Path]:
     """Writes each figure of a run folder as NAME.svg, .png or .pdf into `out` (the run folder)."""
     run = figures.read_run(folder)
-    out = Path(out) if out else run.folder
-    drawn = figures.of(run)
+    return _saved(figures.of(run), form, Path(out) if out else run.folder)
+
+
+def _saved(drawn: figures.Figures, form: str, out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
-    try:
-        return [figure.save(out / f"{name}.{form}") for name, figure in drawn.items()]
-    except ValueError as error:  # a specification that Vega-Lite does not take
-        raise figures.RunError(f"{run.folder}: {error}") from error
+    written = []
+    for name, figure in drawn.items():
+        try:
+            written.append(figure.save(out / f"{name.replace(': ', '-')}.{form}"))
+        except ValueError as error:  # a specification that Vega-Lite does not take
+            raise figures.RunError(f"{figure.name}.vl.json: {error}") from error
+    return written
 
 
 def _told(error: Exception, code: int) -> int:

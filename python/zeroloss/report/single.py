@@ -71,7 +71,7 @@ def _origin(run: Run) -> Content:
     data, machine = (manifest.get(key) or {} for key in ("data", "machine"))
     finished = str(manifest.get("finished") or "")[:16].replace("T", " ")
     return [
-        _command([str(word) for word in manifest.get("command") or []]),
+        command([str(word) for word in manifest.get("command") or []]),
         facts([("finished", f"{finished} UTC" if finished else None), ("seconds", manifest.get("seconds")),
                ("largest memory", _bytes(manifest.get("peak_bytes"))), ("zeroloss", manifest.get("version")),
                ("processor", machine.get("processor")), ("threads", machine.get("threads"))]),
@@ -80,7 +80,7 @@ def _origin(run: Run) -> Content:
         details("All values, all digits", tag("pre", json.dumps(_shortened(run.result), indent=1, ensure_ascii=False)))]
 
 
-def _command(words: list[str]) -> Html | None:
+def command(words: list[str]) -> Html | None:
     """What to type in a shell to do it again; a single word is the call of a Python session."""
     if len(words) < 2:
         return tag("pre", words) if words else None
