@@ -81,7 +81,7 @@ class Figure:
         """The specification as readers see it: its things in their colours, on axes that show them."""
         spec: Json = signs(self.spec)
         spec["config"] = theme(colours)
-        paint(spec, {signs(name, True): place for name, place in self._places.items()}, colours["series"])
+        paint(spec, {signs(name, True): place for name, place in self._places.items()}, colours)
         fit_axis(spec)
         whole_ticks(spec)
         return spec
@@ -152,8 +152,7 @@ def theme(colours: Json) -> Json:
             "ticks": False, "labelPadding": 6, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
             "titlePadding": 8}
     legend = {"labelColor": colours["ink"], "titleColor": colours["ink"], "labelFontSize": 12, "titleFontSize": 12,
-              "titleFontWeight": "normal", "orient": "bottom", "labelLimit": 300,
-              "symbolBaseStrokeColor": colours["ink"]}
+              "titleFontWeight": "normal", "orient": "bottom", "labelLimit": 300}
     return {"background": None, "font": FONT, "aria": False, "numberFormat": ",.6~g", "axis": axis, "legend": legend,
             "view": {"stroke": None}, "mark": {"color": colours["series"][0]}, "text": {"color": colours["ink"]},
             "title": {"color": colours["ink"], "anchor": "start", "fontSize": 14, "fontWeight": 600},

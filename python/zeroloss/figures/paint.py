@@ -35,16 +35,20 @@ def slots(specs: Iterable[Json]) -> Slots:
             **{name: THEORIES if is_theory(name) else FORECASTS for name in names if name not in others}}
 
 
-def paint(spec: Json, places: Slots, series: list[str]) -> None:
+def paint(spec: Json, places: Slots, colours: Json) -> None:
     """Gives what has a name its colour, of these, and theory its dashes."""
+    series: list[str] = colours["series"]
     for layer in _layers(spec):
         colour = _encoding(layer).get("color")
         if not _is_of_names(colour):
             continue
         names = _names(spec, colour)
         colour["scale"] = {"domain": names, "range": [series[places[name] % len(series)] for name in names]}
+        dashed = layer["encoding"].get("strokeDash")
+        if dashed and dashed["field"] != colour.get("field"):  # a legend of its own, where no colour is told
+            dashed["legend"] = {**dashed["legend"], "symbolStrokeColor": colours["ink"]}
         theory = [name for name in names if is_theory(name)]
-        if theory and colour.get("field") == "curve" and "strokeDash" not in layer["encoding"]:
+        if theory and colour.get("field") == "curve" and not dashed:
             dashes = {name: DASHES[min(k, 1)] for k, name in enumerate(theory)}
             scale = {"domain": names, "range": [dashes.get(name, [1, 0]) for name in names]}
             layer["encoding"]["strokeDash"] = {**colour, "scale": scale}

@@ -3,6 +3,7 @@
     zeroloss report RUN                  RUN/report.html: the conclusion, tables, figures, options and command
     zeroloss report RUN --format svg     RUN/NAME.svg for each figure; png and pdf likewise
     zeroloss report RUN RUN ...          comparison.html: where runs of one kind differ
+    zeroloss report --watch RUN          a page that follows a run in work
 """
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from .. import figures
 from ..figures.run import Folder
 from . import comparison as comparing
 from .single import page
+from .watch import serve
 
 DONE, BAD_USAGE, MISSING = 0, 2, 3  # exit codes, as of the command
 COMPARISON = Path("comparison.html")
@@ -27,7 +29,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = _parser().parse_args(argv)
     except SystemExit as stop:  # --help, or bad usage that argparse has told of
         return BAD_USAGE if stop.code else DONE
+    if options.watch and (len(options.run) > 1 or options.format != "html" or options.out):
+        return _told(ValueError("--watch takes one run, and neither --format nor --out"), BAD_USAGE)
+    if options.port and not options.watch:
+        return _told(ValueError("--port is for --watch"), BAD_USAGE)
     try:
+        if options.watch:
+            serve(options.run[0], options.port)
+            return DONE
         written = _written(options)
     except figures.RunError as error:
         return _told(error, BAD_USAGE)
@@ -47,7 +56,17 @@ def _parser() -> argparse.ArgumentParser:
                         help="a page, or a file for each figure [html]")
     parser.add_argument("--out", type=Path, help="the page [RUN/report.html; of several runs comparison.html], or the "
                                                  "folder of the figures [RUN; of several runs the current one]")
+    parser.add_argument("--watch", action="store_true",
+                        help="serve the page of a run in work to this machine; it follows the run until Ctrl-C")
+    parser.add_argument("--port", type=_port, default=0, help="of --watch [one that is free]")
     return parser
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port < 1 << 16:
+        raise ValueError(text)
+    return port
 
 
 def _written(options: argparse.Namespace) -> list[Path]:

@@ -51,6 +51,7 @@ def document(title: str, body: Content, live: bool = False) -> str:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", http_equiv="Content-Security-Policy", content=policy(script, live)),
         tag("meta", name="color-scheme", content="light dark"),
+        tag("link", rel="icon", href="data:,") if live else None,
         tag("title", title),
         tag("style", Html(_style())),
     )

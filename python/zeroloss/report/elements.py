@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any, TypeAlias
 
-EMPTY_ELEMENTS = {"br", "img", "meta"}
+EMPTY_ELEMENTS = {"br", "img", "link", "meta"}
 ROUNDING = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
 
 
