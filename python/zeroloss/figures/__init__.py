@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from . import charts
 from .axis import fit_axis, whole_ticks
-from .paint import Slots, paint, slots
+from .colours import Slots, paint, slots
 from .run import Folder, Json, Run, RunError, read_object, read_run
 from .signs import signs
 
@@ -26,9 +26,9 @@ __all__ = ["DARK", "LIGHT", "Figure", "Figures", "Run", "RunError", "of", "of_re
 
 #: Colours of figures and page. `series` are told apart by people who do not see red or green.
 LIGHT: Json = {"paper": "#ffffff", "ink": "#1c2024", "muted": "#5b6470", "line": "#e2e5e9", "wash": "#f5f6f8",
-         "series": ["#0b6bcb", "#c8501a", "#15803d", "#8b48c9", "#8a6a00", "#c2286e"]}
+         "series": ["#0b6bcb", "#c8501a", "#15803d", "#8b48c9", "#8a6a00", "#c2286e", "#007f8c"]}
 DARK: Json = {"paper": "#14171a", "ink": "#e8eaed", "muted": "#a2abb6", "line": "#31373e", "wash": "#1d2125",
-        "series": ["#6cb2ff", "#ff9b66", "#5ad08c", "#c79bff", "#e0bf4f", "#ff8ab8"]}
+        "series": ["#6cb2ff", "#ff9b66", "#5ad08c", "#c79bff", "#e0bf4f", "#ff8ab8", "#4cc9d6"]}
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', Arial, sans-serif"
 
 #: What a reader wants to see first; figures that are not named here follow by name.
@@ -149,8 +149,8 @@ def of_result(result: Saved) -> Figures:
 def theme(colours: Json) -> Json:
     """A Vega-Lite configuration in these colours."""
     axis = {"labelColor": colours["muted"], "titleColor": colours["ink"], "gridColor": colours["line"], "domain": False,
-            "ticks": False, "labelPadding": 6, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
-            "titlePadding": 8}
+            "ticks": False, "labelPadding": 6, "labelSeparation": 6, "labelFontSize": 12, "titleFontSize": 12,
+            "titleFontWeight": "normal", "titlePadding": 8}
     legend = {"labelColor": colours["ink"], "titleColor": colours["ink"], "labelFontSize": 12, "titleFontSize": 12,
               "titleFontWeight": "normal", "orient": "bottom", "labelLimit": 300}
     return {"background": None, "font": FONT, "aria": False, "numberFormat": ",.6~g", "axis": axis, "legend": legend,

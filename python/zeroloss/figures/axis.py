@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .paint import is_measured
+from .colours import is_measured
 from .run import Json
 
 ROOM = 0.3  # for theory beyond what was measured: this share of its range, at least a decade of a log axis
@@ -70,7 +70,7 @@ def _mark(spec: Json, line: Json, domain: list[float], beyond: list[str]) -> Non
         above = own[0] > domain[1]
         said = f"{own[0]:,.4g}" if min(own) == max(own) else f"{min(own):,.4g} to {max(own):,.4g}"
         edges.append({"curve": name, "y": domain[1] if above else domain[0], "above": above,
-                      "note": f"{'↑' if above else '↓'} {name}: {said}, beyond this axis"})
+                      "note": f"{'↑' if above else '↓'} beyond this axis: {said} ({name})"})
     spec["data"] = {"values": [v for v in values if v["curve"] not in beyond]}
     for above in (True, False):
         here = [edge for edge in edges if edge["above"] is above]

@@ -41,7 +41,8 @@ def curve(title: str, rows: list[Json], column: str, label: str, log: bool = Fal
         "data": {"values": values[:-1:every] + values[-1:]},
         "mark": {"type": "line", "point": {"opacity": 0, "size": 150}, "tooltip": True},
         "encoding": {"x": _quantity("x", "step", {"nice": False, "zero": False}),
-                     "y": _quantity("y", label, {"type": "log"} if log else {"zero": False}), "tooltip": tip}}
+                     "y": _quantity("y", label, {"type": "log"} if log else {"zero": False}), "tooltip": tip,
+                     "color": {"field": "curve", "type": "nominal", "title": None, "sort": None, "legend": None}}}
 
 
 def lines(title: str, curves: dict[str, list[tuple[Any, Any]]], x: str, y: str) -> Json | None:

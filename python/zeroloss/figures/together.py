@@ -6,10 +6,10 @@ import copy
 from collections.abc import Iterable
 
 from .charts import SCHEMA
-from .paint import is_measured
+from .colours import is_measured
 from .run import Json
 
-HUES = 6  # runs beyond have the same colours, dashed
+HUES = 7  # runs beyond have the same colours, dashed
 DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3])
 STROKES = {"legend": {"symbolType": "stroke", "symbolStrokeWidth": 3}}
 

@@ -13,6 +13,9 @@ from .run import Json, Run, RunError, read_object
 
 SOURCES = ("metrics.csv", "checkpoint.safetensors", "trials.db")
 
+#: What kind of run has a column of this name in its metrics.csv.
+TELLING = {"train_loss": "conv", "successes": "sweep", "output": "fit", "layers": "linear"}
+
 
 @dataclass
 class Work:
@@ -51,7 +54,7 @@ def _read(path: Path) -> Work:
         return Work(*read_checkpoint(path))
     rows = Run(path.parent, {}, {}).table(path.name)
     columns = rows[0].keys() if rows else ()
-    kind = "conv" if "train_loss" in columns else "fit" if "output" in columns else "linear"
+    kind = next((kind for column, kind in TELLING.items() if column in columns), "")
     return Work(kind, rows)
 
 

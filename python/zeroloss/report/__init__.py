@@ -74,7 +74,7 @@ def _written(options: argparse.Namespace) -> list[Path]:
     if options.format == "html":
         return [compare(options.run, options.out or COMPARISON) if several else write(options.run[0], options.out)]
     if several:
-        return _saved(comparing.of(comparing.read(options.run)), options.format, options.out or Path())
+        return _saved("comparison", comparing.of(comparing.read(options.run)), options.format, options.out or Path())
     return save_figures(options.run[0], options.format, options.out)
 
 
@@ -101,17 +101,17 @@ def _replaced(path: Path, content: str) -> Path:
 def save_figures(folder: Folder, form: str, out: Folder | None = None) -> list[Path]:
     """Writes each figure of a run folder as NAME.svg, .png or .pdf into `out` (the run folder)."""
     run = figures.read_run(folder)
-    return _saved(figures.of(run), form, Path(out) if out else run.folder)
+    return _saved(run.folder, figures.of(run), form, Path(out) if out else run.folder)
 
 
-def _saved(drawn: figures.Figures, form: str, out: Path) -> list[Path]:
+def _saved(whose: Folder, drawn: figures.Figures, form: str, out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     written = []
     for name, figure in drawn.items():
         try:
             written.append(figure.save(out / f"{name.replace(': ', '-')}.{form}"))
         except ValueError as error:  # a specification that Vega-Lite does not take
-            raise figures.RunError(f"{figure.name}.vl.json: {error}") from error
+            raise figures.RunError(f"{whose}: {figure.name}.vl.json: {error}") from error
     return written
 
 

@@ -7,6 +7,7 @@ CAPTIONS = {
         "forecast": ("Forecast of training", "{title}")},
     "fit": {
         "curve": ("Training", "Relative misfit ||r||/||y|| after each step as measured, beside what theory says."),
+        "test": ("Points that were not fitted", "How far off the network is there, at each step."),
         "distance": ("How far the weights moved", "From the start; the theorem's bound where it has one.")},
     "sweep": {
         "heat": ("Where training succeeds", "{title}. Pointing at it shows the trials and their 95 % interval.")},

@@ -116,7 +116,7 @@ def _cautions(runs: Runs, drawn: figures.Figures) -> Content:
         if len(having) < len(runs):
             lacking = ", ".join(run for run in runs if run not in having)
             said.append(f"There is no figure “{name}” in {lacking}.")
-    if any(f"{name}: " in one for one in drawn for name in runs):
+    if any(one.endswith(f": {run}") for one in drawn for run in runs):
         said.append("Maps cannot be laid over each other: they stand side by side.")
     return tag("ul", [tag("li", one) for one in said], class_="problem") if said else None
 

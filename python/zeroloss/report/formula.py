@@ -18,6 +18,7 @@ OPERATORS = {  # as text and as a sign
     r"\cdots": ("...", "⋯"),
     r"\circ": ("o", "∘"),
 }
+THIN = '<mspace width="0.17em"/>'
 FENCES = {"(": (")", "(", ")"), "[": ("]", "[", "]"), r"\lVert": (r"\rVert", "‖", "‖")}
 
 
@@ -47,12 +48,20 @@ def _row(tokens: list[str], end: str | None) -> Formula:
             tokens.pop()
             continue
         part = _scripts(_atom(tokens), tokens)
+        if token[1:] in FUNCTIONS:
+            part = part._replace(mathml=_apart(part.mathml, parts > 0, tokens))
         text, mathml, parts, sums = text + part.text, mathml + part.mathml, parts + 1, sums or token in "+-"
     if end and not tokens:
         raise ValueError(f"a formula ends without {end}")
     if end:
         tokens.pop()
     return Formula(text.strip(), mathml if parts == 1 else f"<mrow>{mathml}</mrow>", parts, sums)
+
+
+def _apart(function: str, follows: bool, tokens: list[str]) -> str:
+    """A function with a thin space to what stands before and after it, where that is no bracket or end."""
+    after = next((token for token in reversed(tokens) if not token.isspace()), "}")
+    return THIN * follows + function + THIN * (after not in (*FENCES, *OPERATORS, "}", ")", "]"))
 
 
 def _atom(tokens: list[str]) -> Formula:

@@ -17,6 +17,7 @@ MOST_ROWS = 400
 
 def places(run: Path) -> tuple[Path, Path]:
     """The folder of a run when it is done, and until then; either may be given."""
+    run = run.absolute()
     done = run.with_name(run.name.removesuffix(".partial"))
     return done, done.with_name(done.name + ".partial")
 
@@ -50,7 +51,7 @@ def headline(work: Work) -> str:
     last = work.rows[-1] if work.rows else {}
     if work.kind == "sweep":
         done, good = (sum(row.get(key) or 0 for row in work.rows) for key in ("trials", "successes"))
-        return f"{state}: {done:,} trials done, {good:,} of them succeed"
+        return f"{state}: {done:,.0f} trials done, {good:,.0f} of them succeed"
     if not last:
         return f"{state}: nothing is measured yet"
     if work.kind == "conv":

@@ -16,6 +16,8 @@ WRITTEN = {
     "lambda_min(J J^T)": r"\lambda_{\min}(J J^T)",
     "||product - R||": r"\lVert A_L \cdots A_1 - R \rVert",
     "||r||/||y||": r"\lVert r \rVert/\lVert y \rVert",
+    "1/||y||^2": r"1/\lVert y \rVert^2",
+    "||y||^2": r"\lVert y \rVert^2",
     "||A_i||": r"\lVert A_i \rVert",
     "lambda_min": r"\lambda_{\min}",
     "lambda_max": r"\lambda_{\max}",

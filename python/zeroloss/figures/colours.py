@@ -9,8 +9,10 @@ from .run import Json
 
 THEORY = re.compile(r"\b(bound|Thm|theorem)\b")
 FORECASTS, THEORIES = 1, 2  # their places among the colours; other things have the rest
-OTHERS = (0, 3, 4, 5)
+OTHERS = (0, 3, 4, 5, 6)
 DASHES = ([6, 4], [2, 3])  # of the first theory in a figure, and of others
+
+SYMBOL = 500  # of a stroke in a legend: long enough for its dashes
 
 Slots = dict[str, int]
 
@@ -45,6 +47,9 @@ def paint(spec: Json, places: Slots, colours: Json) -> None:
         names = _names(spec, colour)
         colour["scale"] = {"domain": names, "range": [series[places[name] % len(series)] for name in names]}
         dashed = layer["encoding"].get("strokeDash")
+        for channel in (colour, dashed):
+            if channel and (channel.get("legend") or {}).get("symbolType") == "stroke":
+                channel["legend"] = {**channel["legend"], "symbolSize": SYMBOL}
         if dashed and dashed["field"] != colour.get("field"):  # a legend of its own, where no colour is told
             dashed["legend"] = {**dashed["legend"], "symbolStrokeColor": colours["ink"]}
         theory = [name for name in names if is_theory(name)]
