@@ -46,6 +46,7 @@ def test_curves_of_all_are_in_one_figure():
     shown = drawn["distance"].shown(figures.LIGHT)["encoding"]
     assert shown["color"]["scale"]["range"] == figures.LIGHT["series"][:2]
     assert shown["strokeDash"]["scale"]["domain"] == ["all weights", "farthest neuron"]
+    assert drawn["distance"].title == "distance: all weights solid, farthest neuron dashed"
     assert "width-256, farthest neuron from" in drawn["distance"].description
 
 

@@ -81,7 +81,7 @@ class Figure:
         """The specification as readers see it: its things in their colours, on axes that show them."""
         spec: Json = signs(self.spec)
         spec["config"] = theme(colours)
-        paint(spec, {signs(name, True): place for name, place in self._places.items()}, colours)
+        paint(spec, {signs(name, True): place for name, place in self._places.items()}, colours["series"])
         fit_axis(spec)
         whole_ticks(spec)
         return spec

@@ -44,7 +44,7 @@ def whole_ticks(spec: Json) -> None:
         values = (layer.get("data") or {}).get("values") or []
         for key in "xy":
             ends = [(v.get(key), v.get(f"{key}_end")) for v in values if f"{key}_end" in v]
-            channel = (layer.get("encoding") or {}).get(key)
+            channel = (layer.get("encoding") or {}).get(key) or {}
             if len(ends) == len(values) > 0 and all((a + b) / 2 == round((a + b) / 2) for a, b in ends):
                 channel["axis"] = {**(channel.get("axis") or {}), "tickMinStep": 1}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import TypeGuard
 
 from .run import Json
 
@@ -37,9 +38,8 @@ def slots(specs: Iterable[Json]) -> Slots:
             **{name: THEORIES if is_theory(name) else FORECASTS for name in names if name not in others}}
 
 
-def paint(spec: Json, places: Slots, colours: Json) -> None:
+def paint(spec: Json, places: Slots, series: list[str]) -> None:
     """Gives what has a name its colour, of these, and theory its dashes."""
-    series: list[str] = colours["series"]
     for layer in _layers(spec):
         colour = _encoding(layer).get("color")
         if not _is_of_names(colour):
@@ -50,8 +50,6 @@ def paint(spec: Json, places: Slots, colours: Json) -> None:
         for channel in (colour, dashed):
             if channel and (channel.get("legend") or {}).get("symbolType") == "stroke":
                 channel["legend"] = {**channel["legend"], "symbolSize": SYMBOL}
-        if dashed and dashed["field"] != colour.get("field"):  # a legend of its own, where no colour is told
-            dashed["legend"] = {**dashed["legend"], "symbolStrokeColor": colours["ink"]}
         theory = [name for name in names if is_theory(name)]
         if theory and colour.get("field") == "curve" and not dashed:
             dashes = {name: DASHES[min(k, 1)] for k, name in enumerate(theory)}
@@ -77,7 +75,7 @@ def _channels(spec: Json) -> Iterator[Json]:
             yield channel
 
 
-def _is_of_names(channel: object) -> bool:
+def _is_of_names(channel: object) -> TypeGuard[Json]:
     return isinstance(channel, dict) and channel.get("type") == "nominal" and "scale" not in channel
 
 

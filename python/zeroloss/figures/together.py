@@ -11,6 +11,7 @@ from .run import Json
 
 HUES = 7  # runs beyond have the same colours, dashed
 DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3])
+LOOKS = ("solid", "dashed", "dotted", "dashed and dotted")
 STROKES = {"legend": {"symbolType": "stroke", "symbolStrokeWidth": 3}}
 
 Specs = dict[str, Json]  # of each run that has the figure, by the run's name
@@ -40,8 +41,11 @@ def _lines(title: str, specs: Specs, values: dict[str, list[Json]]) -> Json:
     x = first["encoding"]["x"]
     y = next(layer for layer in [*first.get("layer", []), first] if "y" in layer.get("encoding", {}))["encoding"]["y"]
     whats = list(dict.fromkeys(p["what"] for p in points))
-    dash = _dashed("what", whats, range(len(whats))) if several else _dashed(
-        "run", list(specs), [k // HUES for k in range(len(specs))])
+    if several:  # a legend would have no colour to draw them in
+        title += ": " + ", ".join(f"{what} {LOOKS[k % len(LOOKS)]}" for k, what in enumerate(whats))
+        dash = _dashed("what", whats, range(len(whats))) | {"legend": None}
+    else:
+        dash = _dashed("run", list(specs), [k // HUES for k in range(len(specs))])
     tips = [{"field": "run"}, *[{"field": "what", "title": "curve"}] * several,
             *({**channel, "field": field, "axis": None} for field, channel in (("x", _tip(x)), ("y", _tip(y))))]
     return _frame(title, first) | {

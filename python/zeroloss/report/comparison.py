@@ -185,4 +185,7 @@ def _figures(runs: Runs, drawn: figures.Figures) -> Content:
 def _heading(kind: str, name: str, figure: figures.Figure) -> tuple[str, str]:
     first, caption = heading(kind, figure)
     _, own, run = name.partition(": ")
-    return (f"{first}: {run}", caption) if own else (first, "A colour for each run, of what was measured.")
+    if own:
+        return f"{first}: {run}", caption
+    _, _, looks = figure.title.partition(": ")
+    return first, "A colour for each run, of what was measured" + (f": {looks}." if looks else ".")

@@ -13,6 +13,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any, TypeAlias
 
 EMPTY_ELEMENTS = {"br", "img", "link", "meta"}
+LONG = 18  # texts of cells that would be torn apart on a phone
 ROUNDING = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
 
 
@@ -124,9 +125,14 @@ def table(header: list[str], rows: list[list[Content]], caption: str | None = No
     cells = [[number(cell) for cell in row] for row in rows]
     kept = [k for k in range(len(header)) if any(row[k] not in ("", "–") for row in cells)]
     right = {k for k in kept if all(row[k].numeric for row in cells)}
+    lines: list[list[Any]] = [header, *cells]
+    long = {k for k in kept if max(len(plain(row[k])) for row in lines) > LONG}
+
+    def look(k: int) -> list[str]:
+        return ["n"] * (k in right) + ["long"] * (k in long)
 
     def line(row: list[Any], name: str, **scope: str) -> Html:
-        return tag("tr", [tag(name, row[k], class_="n" if k in right else None, data_value=_sorted_by(row[k]), **scope)
+        return tag("tr", [tag(name, row[k], class_=" ".join(look(k)) or None, data_value=_sorted_by(row[k]), **scope)
                           for k in kept])
 
     return tag(
