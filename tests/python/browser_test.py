@@ -11,7 +11,7 @@ import time
 import pytest
 
 import browser
-from run_folders import EVIL, KINDS, evil_run, fit_of_width, run_of
+from run_folders import EVIL, KINDS, ROOT, evil_run, fit_of_width, run_of
 from zeroloss import figures, report
 from zeroloss.report import watch
 
@@ -137,6 +137,17 @@ def test_tables_sort_and_filter(chromium, tmp_path):
     kept = first_cells(chromium, box)
     assert given[3] in kept and len(kept) < 12
     assert chromium.evaluate("document.querySelector('.filter output').textContent") == f"{len(kept)} of 12 rows"
+    assert chromium.problems == []
+
+
+def test_a_page_without_figures_sorts_too(chromium, tmp_path):
+    chromium.problems.clear()
+    chromium.open(report.write(ROOT / "tests/fixtures/before_rooms/fit_classes", tmp_path / "page.html"), 1280)
+    box = ".scroll[aria-label^='table of class']"
+    given = first_cells(chromium, box)
+    for _ in range(2):
+        chromium.click(f"{box} .sort")
+    assert first_cells(chromium, box) == given[::-1] and len(given) == 10
     assert chromium.problems == []
 
 
@@ -267,7 +278,7 @@ def test_figures_follow_the_window(chromium, tmp_path):
     chromium.open(report.write(run_of("fit"), tmp_path / "page.html"), 1280)
     wide = chromium.evaluate('document.querySelector(".chart svg").getBoundingClientRect().width')
     chromium("Emulation.setDeviceMetricsOverride", width=500, height=900, deviceScaleFactor=1, mobile=False)
-    chromium.evaluate("new Promise(done => setTimeout(done, 500))")
+    chromium.evaluate("new Promise(done => setTimeout(done, 500)).then(() => window.drawn)")
     narrow = chromium.evaluate('document.querySelector(".chart svg").getBoundingClientRect().width')
     assert narrow < 500 < wide
     assert chromium.evaluate("document.documentElement.scrollWidth") <= 500

@@ -97,6 +97,15 @@ def test_several_outputs_are_drawn_as_several_curves(tmp_path):
     figures.Figure("curve", spec).vega()
 
 
+def test_one_thing_has_one_colour_of_a_run_in_work():
+    work = read_work(EARLIER / "interrupted")
+    shown = [figure.shown(figures.LIGHT)["encoding"]["color"]["scale"] for figure in
+             figures.of_specs(figures_of(work)).values()]
+    colours = [dict(zip(scale["domain"], scale["range"])) for scale in shown]
+    assert len({colours[0]["measured"], colours[1]["all weights"], colours[1]["farthest neuron"]}) == 3
+    assert colours[0]["bound"] == colours[1]["neuron, bound"]
+
+
 def test_server_answers_this_machine_alone(tmp_path):
     make_conv(tmp_path / "run")
     with watch.server(tmp_path / "run") as server:

@@ -128,6 +128,11 @@ def of(folder: Folder | Run) -> Figures:
     run = folder if isinstance(folder, Run) else read_run(folder)
     specs = charts.conv(run) if run.kind == "conv" else {}
     specs.update((path.name.removesuffix(".vl.json"), read_object(path)) for path in run.folder.glob("*.vl.json"))
+    return of_specs(specs)
+
+
+def of_specs(specs: dict[str, Json]) -> Figures:
+    """Specifications of one page as figures, in reading order: a thing has one colour in all of them."""
 
     def place(name: str) -> tuple[int, int, str]:
         first = name.split("-")[0]  # heat-2

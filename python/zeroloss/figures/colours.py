@@ -13,7 +13,7 @@ FORECASTS, THEORIES = 1, 2  # their places among the colours; other things have 
 OTHERS = (0, 3, 4, 5, 6)
 DASHES = ([6, 4], [2, 3])  # of the first theory in a figure, and of others
 
-SYMBOL = 500  # of a stroke in a legend: long enough for its dashes
+SYMBOL = 400  # of a stroke in a legend: long enough for its dashes
 
 Slots = dict[str, int]
 

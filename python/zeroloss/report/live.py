@@ -60,8 +60,8 @@ def headline(work: Work) -> str:
 
 
 def _body(name: str, title: str, work: Work) -> Content:
-    drawn = [figures.Figure(key, spec) for key, spec in figures_of(work).items()]
-    charts = [chart(figure, *single.heading(work.kind, figure)) for figure in drawn]
+    drawn = figures.of_specs(figures_of(work))
+    charts = [chart(figure, *single.heading(work.kind, figure)) for figure in drawn.values()]
     when = time.strftime("%H:%M:%S", time.localtime(work.written)) if work.written else None
     wait = tag("p", "Training writes what it has measured once a minute (--checkpoint-every-s says otherwise) and when "
                "it is stopped.", class_="note")
