@@ -42,7 +42,7 @@ class Browser:
             "--disable-dev-shm-usage",
             "--no-first-run",
             "--disable-background-networking",
-            "--host-resolver-rules=MAP * ~NOTFOUND",
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # for pages that are served
             "--remote-debugging-pipe",
             f"--user-data-dir={profile}",
             "about:blank",
@@ -69,7 +69,11 @@ class Browser:
         self._session = self("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self(f"{domain}.enable")
-        self("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
+        self.network(offline=True)
+
+    def network(self, offline: bool) -> None:
+        """Whether every connection is refused. If not, this machine can still be reached, and no other."""
+        self("Network.emulateNetworkConditions", offline=offline, latency=0, downloadThroughput=-1, uploadThroughput=-1)
 
     def __call__(self, method: str, **parameters) -> dict:
         """Sends one command and returns its answer. Raises RuntimeError for what the browser refuses."""
@@ -93,18 +97,19 @@ class Browser:
             raise RuntimeError(json.dumps(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    def open(self, path: Path, width: int, dark: bool = False, height: int = 900) -> None:
-        """Opens a file at this width and waits until its figures are drawn."""
+    def open(self, page: Path | str, width: int, dark: bool = False, height: int = 900) -> None:
+        """Opens a file or an address at this width and waits until its figures are drawn."""
+        address = page if isinstance(page, str) else page.resolve().as_uri()
         self("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
         self(
             "Emulation.setEmulatedMedia",
             features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
         )
-        self("Page.navigate", url=path.resolve().as_uri())
+        self("Page.navigate", url=address)
         end = time.monotonic() + self.timeout_s
-        while self.evaluate("document.readyState") != "complete" or self.evaluate("location.protocol") != "file:":
+        while self.evaluate("document.readyState") != "complete" or self.evaluate("location.href") != address:
             if time.monotonic() > end:
-                raise TimeoutError(f"{path} does not load")
+                raise TimeoutError(f"{address} does not load")
             time.sleep(0.05)
         self.evaluate("window.drawn")
 
@@ -113,6 +118,25 @@ class Browser:
         for at in (x - 1, x):
             self("Input.dispatchMouseEvent", type="mouseMoved", x=at, y=y)
         self.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
+
+    def click(self, selector: str) -> None:
+        """Clicks into the middle of the first element that this selects."""
+        x, y = self.evaluate(f"""(() => {{
+          const found = document.querySelector({json.dumps(selector)});
+          found.scrollIntoView({{block: "center"}});
+          const box = found.getBoundingClientRect();
+          return [box.left + box.width / 2, box.top + box.height / 2];
+        }})()""")
+        for kind in ("mousePressed", "mouseReleased"):
+            self("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def press(self, key: str) -> None:
+        """Presses and releases a key that has a name: Escape, ArrowRight, Enter, .."""
+        code = {"Escape": 27, "ArrowLeft": 37, "ArrowRight": 39, "Enter": 13, "Tab": 9}[key]
+        text = {"text": "\r"} if key == "Enter" else {}
+        for kind in ("keyDown", "keyUp"):
+            self("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code,
+                 **(text if kind == "keyDown" else {}))
 
     def screenshot(self, path: Path) -> Path:
         """The whole page as a PNG file."""

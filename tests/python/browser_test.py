@@ -1,14 +1,19 @@
 """Pages of zeroloss report in Chromium, opened from a file without a network."""
 
+import json
 import os
 import re
+import shutil
 import struct
+import threading
+import time
 
 import pytest
 
 import browser
-from run_folders import EVIL, KINDS, evil_run, run_of
+from run_folders import EVIL, KINDS, ROOT, evil_run, fit_of_width, run_of
 from zeroloss import figures, report
+from zeroloss.report import watch
 
 
 @pytest.fixture(scope="session")
@@ -105,11 +110,175 @@ def test_page_in_a_browser(kind, chromium, tmp_path):
     }
 
 
+# The first cells of the rows that are shown, of the table in a box that this selects.
+FIRST_CELLS = """selector => Array.from(document.querySelectorAll(selector + " tbody tr"))
+  .filter(row => !row.hidden).map(row => row.cells[0].textContent)"""
+
+
+def first_cells(window, selector):
+    return window.evaluate(f"({FIRST_CELLS})({json.dumps(selector)})")
+
+
+def test_tables_sort_and_filter(chromium, tmp_path):
+    chromium.problems.clear()
+    chromium.open(report.write(run_of("points"), tmp_path / "page.html"), 1280)  # closest pairs: samples, distance
+    box = '.scroll[aria-label="Distances of the normalised points"]'
+    given = first_cells(chromium, box)
+    assert len(given) == 12
+    sorts = []
+    for _ in range(3):
+        chromium.click(f"{box} th:first-child .sort")
+        sorts.append((chromium.evaluate(f"document.querySelector('{box} th').ariaSort"), first_cells(chromium, box)))
+    by_number = sorted(given, key=lambda cell: [int(n) for n in re.findall(r"\d+", cell)])
+    assert sorts == [("ascending", by_number), ("descending", by_number[::-1]), ("none", given)]
+    chromium.click(".filter input")
+    wanted = given[3].split(", ")[0]
+    chromium("Input.insertText", text=wanted)
+    kept = first_cells(chromium, box)
+    assert given[3] in kept and len(kept) < 12
+    assert chromium.evaluate("document.querySelector('.filter output').textContent") == f"{len(kept)} of 12 rows"
+    assert chromium.problems == []
+
+
+def test_a_page_without_figures_sorts_too(chromium, tmp_path):
+    chromium.problems.clear()
+    chromium.open(report.write(ROOT / "tests/fixtures/before_rooms/fit_classes", tmp_path / "page.html"), 1280)
+    box = ".scroll[aria-label^='table of class']"
+    given = first_cells(chromium, box)
+    for _ in range(2):
+        chromium.click(f"{box} .sort")
+    assert first_cells(chromium, box) == given[::-1] and len(given) == 10
+    assert chromium.problems == []
+
+
+def test_numbers_sort_by_their_value(chromium, tmp_path):
+    chromium.open(report.write(run_of("certify"), tmp_path / "page.html"), 1280)
+    widths = 'Array.from(document.querySelectorAll("td[data-value]:nth-child(2)"), cell => Number(cell.dataset.value))'
+    chromium.evaluate("document.querySelector('th:nth-child(2) .sort').click()")
+    shown = chromium.evaluate(widths)
+    assert len(shown) > 3 and shown == sorted(shown) and shown[-1] > 1e30  # 10^40 comes after 9 x 10^31
+
+
+def test_wide_tables_say_that_they_scroll(chromium, tmp_path):
+    page = report.write(run_of("certify"), tmp_path / "page.html")
+    for width, hidden in ((1400, True), (390, False)):
+        chromium.open(page, width)
+        chromium.evaluate("new Promise(done => setTimeout(done, 100))")
+        said = chromium.evaluate("document.querySelector('table').closest('.scroll').previousElementSibling.hidden")
+        assert said is hidden, width
+
+
+def test_pictures_open_large(chromium, tmp_path):
+    chromium.problems.clear()
+    chromium.open(report.write(run_of("certify"), tmp_path / "page.html"), 1280)
+    sizes = chromium.evaluate("Array.from(document.images, image => image.getBoundingClientRect().width)")
+    assert sizes and min(sizes) >= 96
+    shown = "document.querySelector('#enlarged[open] img')?.alt ?? null"
+    alts = chromium.evaluate("Array.from(document.querySelectorAll('button.picture img'), image => image.alt)")
+    assert chromium.evaluate(shown) is None
+    chromium.click("button.picture")
+    assert chromium.evaluate(shown) == alts[0]
+    assert chromium.evaluate("document.querySelector('#enlarged img').getBoundingClientRect().width") > 300
+    assert chromium.evaluate("document.getElementById('enlarged').ariaLabel") == f"{alts[0]}, enlarged"
+    chromium.press("ArrowRight")
+    assert chromium.evaluate(shown) == alts[1]
+    for _ in range(2):
+        chromium.press("ArrowLeft")
+    assert chromium.evaluate(shown) == alts[-1]
+    chromium.press("Escape")
+    assert chromium.evaluate(shown) is None
+    assert chromium.evaluate("document.activeElement.querySelector('img').alt") == alts[-1]
+    chromium.press("Enter")  # the keyboard opens it too
+    assert chromium.evaluate(shown) == alts[-1]
+    chromium.press("Escape")
+    assert chromium.problems == []
+
+
+def test_figures_stand_side_by_side_where_there_is_room(chromium, tmp_path):
+    page = report.write(run_of("fit"), tmp_path / "page.html")
+    tops = "Array.from(document.querySelectorAll('figure'), figure => figure.getBoundingClientRect().top)"
+    for width, side_by_side in ((1400, True), (390, False)):
+        chromium.open(page, width)
+        assert (len(set(chromium.evaluate(tops))) == 1) is side_by_side, width
+
+
+def test_what_is_folded_is_printed(chromium, tmp_path):
+    chromium.open(report.write(run_of("depth"), tmp_path / "page.html"), 1280)
+    opened = "document.querySelectorAll('details[open]').length"
+    assert chromium.evaluate(opened) == 0
+    chromium.evaluate("window.addEventListener('beforeprint', () => { window.unfolded = " + opened + "; })")
+    chromium.pdf(tmp_path / "page.pdf")
+    assert chromium.evaluate("window.unfolded") >= 4
+    assert chromium.evaluate(opened) == 0
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_comparison_in_a_browser(chromium, tmp_path, width):
+    chromium.problems.clear()
+    chromium.requests.clear()
+    page = report.compare([run_of("fit"), fit_of_width(256)], tmp_path / "page.html")
+    chromium.open(page, width)
+    assert chromium.evaluate("document.documentElement.scrollWidth") <= width
+    assert chromium.evaluate(LAYOUT) == []
+    for k in range(chromium.evaluate("document.querySelectorAll('.chart').length")):
+        said = point_into(chromium, k)
+        assert said and re.search(r"run: .*\d", said), (k, said)
+    box = '.scroll[aria-label$="conclusion, finished"]'
+    assert first_cells(chromium, box) == ["run", "width-256"]
+    for _ in range(2):
+        chromium.click(f"{box} .sort")
+    assert first_cells(chromium, box) == ["width-256", "run"]
+    assert chromium.problems == []
+    assert set(chromium.requests) == {page.resolve().as_uri()}
+
+
+def test_a_page_follows_a_run(chromium, tmp_path):
+    """From before it begins to its end, asking its own server alone."""
+    chromium.problems.clear()
+    chromium.requests.clear()
+    finished = run_of("fit")
+    lines = (finished / "metrics.csv").read_text().splitlines()
+    partial = tmp_path / "run.partial"
+    heading = "document.querySelector('h1').textContent"
+
+    def wait(expression, wanted):
+        end = time.monotonic() + 30
+        while not (found := chromium.evaluate(expression)) or not re.search(wanted, str(found)):
+            assert time.monotonic() < end, (found, wanted)
+            time.sleep(0.1)
+
+    with watch.server(tmp_path / "run") as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/"
+        chromium.network(offline=False)
+        try:
+            chromium.open(address, 1400)
+            assert chromium.evaluate(heading).startswith("Nothing there yet")
+            partial.mkdir()
+            for count in (20, 40):
+                (partial / "metrics.csv").write_text("\n".join(lines[:count]) + "\n")
+                step = lines[count - 1].split(",")[1]
+                wait(heading, f"At work: step {step},")
+                assert len(chromium.evaluate("Array.from(document.querySelectorAll('.chart svg'), one => 1)")) == 2
+            assert re.search(r"\d", point_into(chromium, 0))
+            shutil.rmtree(partial)
+            shutil.copytree(finished, tmp_path / "run")
+            wait("document.getElementById('watch').textContent", "This run is done")
+            wait("document.querySelectorAll('.chart svg').length", "2")
+            wait(heading, figures.read_run(finished).result["conclusion"][:20].capitalize())
+            assert chromium.evaluate("window.refreshed") >= 3
+        finally:
+            chromium.network(offline=True)
+            server.shutdown()
+    assert chromium.problems == []
+    assert all(url.startswith((address, "data:image/png;base64,")) for url in chromium.requests), chromium.requests
+
+
 def test_figures_follow_the_window(chromium, tmp_path):
     chromium.open(report.write(run_of("fit"), tmp_path / "page.html"), 1280)
     wide = chromium.evaluate('document.querySelector(".chart svg").getBoundingClientRect().width')
     chromium("Emulation.setDeviceMetricsOverride", width=500, height=900, deviceScaleFactor=1, mobile=False)
-    chromium.evaluate("new Promise(done => setTimeout(done, 500))")
+    chromium.evaluate("new Promise(done => setTimeout(done, 500)).then(() => window.drawn)")
     narrow = chromium.evaluate('document.querySelector(".chart svg").getBoundingClientRect().width')
     assert narrow < 500 < wide
     assert chromium.evaluate("document.documentElement.scrollWidth") <= 500

@@ -12,7 +12,8 @@ import pytest
 
 from run_folders import KINDS, make_conv, run_of
 from zeroloss import figures
-from zeroloss.figures import charts
+from zeroloss.figures import charts, colours
+from zeroloss.figures.signs import signs
 from zeroloss.report import elements, sections
 
 
@@ -119,8 +120,81 @@ def test_confusion_is_true_by_predicted():
     assert count["airplane", "automobile"] == 10 and count["automobile", "airplane"] == 0
     assert len(values) == 100
     assert "airplane taken for automobile: 10 of 100" in {v["note"] for v in values}
-    _, after = sections.of(figures.read_run(run_of("conv")))
+    after = sections.of(figures.read_run(run_of("conv"))).after
     assert "<td>airplane</td>" in elements.text(after) and "<td>automobile</td>" in elements.text(after)
+
+
+def colours_of(figure):
+    """The colour of each name in a figure, and the names that are dashed."""
+    spec = figure.shown(figures.LIGHT)
+    found, dashed = {}, set()
+    for layer in (spec, *spec.get("layer", [])):
+        encoding = layer.get("encoding", {})
+        for channel, into in (("color", found), ("strokeDash", {})):
+            scale = encoding.get(channel, {}).get("scale", {})
+            into.update(zip(scale.get("domain", []), map(str, scale.get("range", []))))
+            dashed |= {name for name, dash in into.items() if channel == "strokeDash" and dash != "[1, 0]"}
+    return found, dashed
+
+
+@pytest.mark.parametrize("kind", ["certify", "fit", "depth", "linear"])
+def test_one_thing_has_one_colour_on_a_page(kind):
+    seen = {}
+    for figure in figures.of(run_of(kind)).values():
+        found, dashed = colours_of(figure)
+        assert found and dashed == {name for name in found if colours.is_theory(name)}
+        for name, one in found.items():
+            assert seen.setdefault(name, one) == one
+    measured = {name: one for name, one in seen.items() if not colours.is_theory(name)}
+    assert len(set(measured.values())) == len(measured)  # and no two things the same
+
+
+def line_figure(curves, log=True):
+    spec = charts.lines("", {name: list(enumerate(ys, 1)) for name, ys in curves.items()}, "x", "y")
+    if not log:
+        spec["layer"][0]["encoding"]["y"]["scale"] = {"zero": False}
+    return figures.Figure("a", spec).shown(figures.LIGHT)
+
+
+def domain(spec):
+    return spec["layer"][0]["encoding"]["y"]["scale"].get("domain")
+
+
+def test_a_theorem_far_away_does_not_stretch_the_axis():
+    spec = line_figure({"measured": [1, 0.1], "Thm 4.1": [2000, 2000]})
+    low, high = domain(spec)
+    assert 0.05 < low < 0.1 and 5 < high < 20
+    assert {v["curve"] for v in spec["data"]["values"]} == {"measured"}
+    notes = [v["note"] for layer in spec["layer"][1:] for v in layer["data"]["values"]]
+    assert set(notes) == {"↑ beyond this axis: 2,000 (Thm 4.1)"}
+    low, high = domain(line_figure({"measured": [105, 106], "bound": [1, 2]}, log=False))
+    assert 104 < low < 105 and 106 <= high < 106.5
+
+
+@pytest.mark.parametrize("curves", [
+    {"measured": [1, 0.1], "Thm 4.1": [2, 2]},  # near enough
+    {"measured": [1, 0.1]}, {"Thm 4.1": [1, 2000]}, {"forecast": [1, 1e-20]},
+])
+def test_other_axes_are_left_alone(curves):
+    assert domain(line_figure(curves)) is None
+
+
+def test_a_forecast_that_leaves_the_axis_is_cut():
+    spec = line_figure({"measured": [1, 0.01], "forecast (infinite width)": [1, 1e-30]})
+    assert domain(spec)[0] > 1e-4 and spec["layer"][0]["mark"]["clip"] and len(spec["layer"]) == 1
+    assert len(spec["data"]["values"]) == 4
+
+
+def test_mathematics_in_figures_is_in_signs():
+    assert signs({"title": "max ||A_i||", "field": "||"}) == {"title": "max ‖Aᵢ‖", "field": "||"}
+    spec = figures.of(run_of("certify"))["widths"].shown(figures.LIGHT)
+    names = [v["name"] for v in spec["data"]["values"]]
+    assert any("λ_min" in name for name in names) and not any("lambda" in name for name in names)
+
+
+def test_maps_of_whole_numbers_have_no_ticks_between():
+    spec = figures.of(run_of("sweep"))["heat"].shown(figures.LIGHT)
+    assert [spec["layer"][0]["encoding"][key]["axis"]["tickMinStep"] for key in "xy"] == [1, 1]
 
 
 def test_colours_can_be_read():
@@ -135,9 +209,9 @@ def test_colours_can_be_read():
         dark, light = sorted([luminance(a), luminance(b)])
         return (light + 0.05) / (dark + 0.05)
 
-    for colours in (figures.LIGHT, figures.DARK):
+    for theme in (figures.LIGHT, figures.DARK):
         for ground in ("paper", "wash"):
-            assert contrast(colours["ink"], colours[ground]) >= 7
-            assert contrast(colours["muted"], colours[ground]) >= 4.5
-        for colour in colours["series"]:
-            assert contrast(colour, colours["paper"]) >= 3, colour
+            assert contrast(theme["ink"], theme[ground]) >= 7
+            assert contrast(theme["muted"], theme[ground]) >= 4.5
+        for colour in theme["series"]:
+            assert contrast(colour, theme["paper"]) >= 3, colour

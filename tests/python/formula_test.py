@@ -32,6 +32,12 @@ def test_mathml():
     assert formula(r"\lVert X \rVert").mathml == "<mrow><mo>‖</mo><mi>X</mi><mo>‖</mo></mrow>"
 
 
+def test_functions_stand_apart():
+    thin = '<mspace width="0.17em"/>'
+    assert formula(r"n \ln n").mathml == f"<mrow><mi>n</mi>{thin}<mi>ln</mi>{thin}<mi>n</mi></mrow>"
+    assert thin not in formula(r"\lambda_{\min}").mathml + formula(r"\log(x)").mathml
+
+
 @pytest.mark.parametrize("latex", [r"\foo", r"\frac{1}", "{a", "(a", "a)", "a}", "a_", "é", "a & b"])
 def test_what_is_not_known_is_refused(latex):
     with pytest.raises(ValueError):

@@ -4,6 +4,7 @@ import base64
 import json
 import random
 import re
+import shutil
 import sys
 from fractions import Fraction
 
@@ -11,7 +12,7 @@ import pytest
 
 from run_folders import EVIL, KINDS, ROOT, Page, decoded, evil_run, make_conv, run_of
 from zeroloss import figures, report
-from zeroloss.report import elements
+from zeroloss.report import elements, maths, samples
 
 
 def page_of(folder):
@@ -28,9 +29,9 @@ def test_page_is_whole_and_asks_for_nothing(kind, tmp_path):
     run, page = figures.read_run(folder), Page(text)
     drawn = figures.of(run)
     assert page.all("html") == [{"lang": "en"}]
+    first = run.result["conclusion"].split("\n")[0].rstrip(":").replace(">=", "≥").replace("<=", "≤")
     assert page.text("title").startswith(run.kind)
-    first = run.result["conclusion"].split("\n")[0].rstrip(":").replace(">=", "≥")
-    assert page.text("h1").lower().startswith(first.replace("<=", "≤").lower())
+    assert page.text("title").replace(" (first at", "").split(": ", 1)[1].lower().startswith(first[:40].lower())
     assert len(page.all("h1")) == 1
     # One script for all figures, and the specification of each.
     assert len(drawn) >= 1
@@ -53,6 +54,84 @@ def test_page_is_whole_and_asks_for_nothing(kind, tmp_path):
     assert page.text("span", " ") == " ".join(typed)
 
 
+def copied(kind, to, **changes):
+    """A copy of a run folder, with other values in its result.json."""
+    shutil.copytree(run_of(kind), to)
+    result = json.loads((to / "result.json").read_text())
+    (to / "result.json").write_text(json.dumps({**result, **changes}))
+    return to
+
+
+def headings(page):
+    return [text for element, text in page.texts if element in ("h1", "h2")]
+
+
+def test_page_says_what_to_do_next(tmp_path):
+    _, page = page_of(copied("fit", tmp_path / "a", next={"why": "apply <b>it", "command": "zeroloss predict 'a b'"}))
+    assert headings(page)[1] == "What to do next"
+    assert "Apply <b>it" in page.text("p") and "zeroloss predict 'a b'" in page.text("pre")
+    for nothing in (None, {"why": "", "command": None}):
+        _, page = page_of(copied("fit", tmp_path / str(nothing), next=nothing))
+        assert "What to do next" not in headings(page)
+    _, page = page_of(copied("fit", tmp_path / "b", next={"why": "give the points targets", "command": None}))
+    assert "Give the points targets." in page.text("p", " ").replace(" .", ".")
+
+
+def test_page_has_first_what_to_act_on(tmp_path):
+    wrong = {"sample": 3, "label": "3", "predicted": "8", "score": 1.5}
+    pair = {"samples": [3, 9], "labels": ["3", "8"], "distance": 1e-8, "antipodal": False}
+    equal = [[{"sample": 3, "label": "3"}, {"sample": 9, "label": "8"}]]
+    _, page = page_of(copied("certify", tmp_path / "run", suspects=[wrong], conflicts=equal, nearest=pair,
+                             next={"why": "look", "command": None}))
+    order = ["What to do next", "Labels that look wrong", "Equal points with different labels", "Points next to equal",
+             "Closest pairs", "Figures", "Guarantees", "What theory says", "How this was made"]
+    assert [heading for heading in headings(page) if heading in order] == order
+    assert "3, or 8?" in page.text("b")
+
+
+def test_steps_agree_with_the_headline(tmp_path):
+    """A conclusion of an earlier version does not say when the proof held first."""
+    for first in ("", " (first at step 500)"):
+        said = f"zero loss: certified at step 1304{first}: near"
+        folder = tmp_path / f"run{len(first)}"
+        _, page = page_of(copied("fit", folder, conclusion=said, steps=1304, certified_at=500, status="certified"))
+        assert page.text("h1") == "Zero loss: certified at step 1304 (first at step 500): near"
+        assert "1,304, certified (first at step 500)" in page.text("dd")
+        assert "first certified at step" not in page.text("dt")
+
+
+def test_accuracy_where_it_is_known(tmp_path):
+    _, page = page_of(copied("fit", tmp_path / "run", test={"n": 80, "wrong": 2, "error": 0.025}))
+    assert "97.5 %" in page.text("dd") and "accuracy" in page.text("dt")
+    _, page = page_of(run_of("conv"))
+    assert page.text("dt").startswith("accuracy on test images") and page.text("dd").startswith("90 %")
+
+
+def test_memorize_shows_its_hardest_pair_where_it_has_pictures(tmp_path):
+    folder = copied("memorize", tmp_path / "run")
+    closest = json.loads((folder / "result.json").read_text())["closest"]
+    samples_ = {str(one["sample"]): "00" * 64 for one in closest}
+    (folder / "pictures.json").write_text(json.dumps({"height": 8, "width": 8, "channels": 1, "samples": samples_}))
+    _, page = page_of(folder)
+    assert [image["alt"].split()[1] for image in page.all("img")] == list(samples_)
+
+
+@pytest.mark.parametrize("words, shown, rest", [
+    ("lambda_min >= 0.02 (verified)", "lambda_min", " >= 0.02 (verified)"),
+    ("every ||A_i|| <= 0.5", "||A_i||", " <= 0.5"),
+    ("mu_1^2 lambda_min(G o G)", "mu_1^2 lambda_min(G o G)", ""),
+])
+def test_names_of_mathematics_are_set_as_such(words, shown, rest):
+    made = maths.worded(words)
+    assert f'<math alttext="{shown}">' in made and made.endswith(f"</math>{elements.text(rest)}")
+    assert elements.plain(made) == words
+
+
+@pytest.mark.parametrize("words", ["A = 0.5", "xlambda_min", "lambda_minimum", "<b>", None, 3])
+def test_other_words_stay_as_they_are(words):
+    assert maths.worded(words) == words
+
+
 @pytest.mark.parametrize("command, shown", [
     (["/usr/bin/zeroloss", "fit", "a b.csv"], "zeroloss fit 'a b.csv' "),
     (["/usr/bin/zeroloss-conv", "train", "cifar10"], "zeroloss conv train cifar10 "),
@@ -69,7 +148,7 @@ def test_page_of_certify_shows_its_images():
     run, page = page_of(run_of("certify"))
     pictures = run.json("pictures.json")["samples"]
     shown = {record for pair in run.result["closest"][:12] for record in pair["samples"]}
-    shown |= {suspect["sample"] for suspect in run.result["suspects"][:24]}
+    shown |= {suspect["sample"] for suspect in [*run.result["suspects"][:24], *run.result["bottleneck"]]}
     drawn = {}
     for image in page.all("img"):
         record = image["alt"].split()[1]
@@ -162,7 +241,8 @@ def test_missing_files_are_done_without(tmp_path):
     (folder / "metrics.csv").unlink()
     assert not figures.of(folder)
     page = Page(report.page(figures.read_run(folder)))
-    assert not page.all("script") and not page.all("figure")
+    assert len(page.all("script")) == 1 and not page.all("figure")
+    assert len(report.page(figures.read_run(folder))) < 1e5  # without figures there is no need of Vega
     for name in ("certify", "fit", "sweep", "linear", "memorize"):  # a manifest alone
         (folder / "manifest.json").write_text(json.dumps({"kind": name}))
         assert Page(report.page(figures.read_run(folder))).text("h1")
@@ -251,12 +331,12 @@ def test_numbers_round_as_they_are_told():
 def test_png_holds_its_pixels():
     for height, width, channels in ((8, 8, 1), (28, 28, 1), (32, 32, 3), (1, 5, 3)):
         pixels = random.Random(height).randbytes(height * width * channels)
-        assert decoded(elements.png(pixels, height, width, channels)) == (width, height, channels, pixels)
+        assert decoded(samples.png(pixels, height, width, channels)) == (width, height, channels, pixels)
     for arguments in ((b"abc", 2, 2, 1), (b"", 0, 0, 1), (b"ab", 1, 1, 2)):
         with pytest.raises(ValueError):
-            elements.png(*arguments)
+            samples.png(*arguments)
     with pytest.raises(figures.RunError, match="sample 3"):
-        elements.picture({"height": 8, "width": 8, "channels": 1, "samples": {"3": "ff"}}, 3, "")
+        samples.picture({"height": 8, "width": 8, "channels": 1, "samples": {"3": "ff"}}, 3, "")
 
 
 # ---- the command ----

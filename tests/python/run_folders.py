@@ -137,6 +137,16 @@ def run_of(kind) -> Path:
 
 
 @functools.cache
+def fit_of_width(width) -> Path:
+    """The run `fit`, of another width."""
+    folder = run_of("fit").with_name(f"width-{width}")
+    command = RUNS["fit"]
+    at = command.index("--width") + 1
+    run(*command[:at], str(width), *command[at + 1 :], "--out", folder)
+    return folder
+
+
+@functools.cache
 def evil_run() -> Path:
     """A run whose data, labels, columns and name are markup."""
     temporary = tempfile.TemporaryDirectory(prefix="zeroloss-")
@@ -169,7 +179,7 @@ class Page(html.parser.HTMLParser):
 
     def handle_starttag(self, name, attributes):
         self.elements.append((name, dict(attributes)))
-        if name not in ("br", "img", "meta"):
+        if name not in ("br", "img", "link", "meta"):
             self.open.append(name)
 
     def handle_endtag(self, name):

@@ -9,7 +9,6 @@ Commands write their figures into the run folder (NAME.vl.json); some of conv ar
 from __future__ import annotations
 
 import base64
-import copy
 import json
 import tempfile
 from contextlib import suppress
@@ -18,15 +17,18 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from . import charts
+from .axis import fit_axis, whole_ticks
+from .colours import Slots, paint, slots
 from .run import Folder, Json, Run, RunError, read_object, read_run
+from .signs import signs
 
 __all__ = ["DARK", "LIGHT", "Figure", "Figures", "Run", "RunError", "of", "of_result", "read_run"]
 
 #: Colours of figures and page. `series` are told apart by people who do not see red or green.
 LIGHT: Json = {"paper": "#ffffff", "ink": "#1c2024", "muted": "#5b6470", "line": "#e2e5e9", "wash": "#f5f6f8",
-         "series": ["#0b6bcb", "#c8501a", "#15803d", "#8b48c9", "#8a6a00", "#c2286e"]}
+         "series": ["#0b6bcb", "#c8501a", "#15803d", "#8b48c9", "#8a6a00", "#c2286e", "#007f8c"]}
 DARK: Json = {"paper": "#14171a", "ink": "#e8eaed", "muted": "#a2abb6", "line": "#31373e", "wash": "#1d2125",
-        "series": ["#6cb2ff", "#ff9b66", "#5ad08c", "#c79bff", "#e0bf4f", "#ff8ab8"]}
+        "series": ["#6cb2ff", "#ff9b66", "#5ad08c", "#c79bff", "#e0bf4f", "#ff8ab8", "#4cc9d6"]}
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', Arial, sans-serif"
 
 #: What a reader wants to see first; figures that are not named here follow by name.
@@ -37,9 +39,11 @@ ORDER = ("curve", "test", "heat", "error", "norm", "margins", "spectrum", "width
 class Figure:
     """One figure: a Vega-Lite specification with its data inside. In a notebook it draws itself."""
 
-    def __init__(self, name: str, spec: Json) -> None:
+    def __init__(self, name: str, spec: Json, places: Slots | None = None) -> None:
+        """`places`: those of its curves among the colours, where other figures stand beside it."""
         self.name = name
         self.spec = spec
+        self._places = slots([spec]) if places is None else places
 
     @property
     def title(self) -> str:
@@ -66,22 +70,31 @@ class Figure:
 
     def vega(self) -> Json:
         """The specification compiled for the page: as wide as its place, colours from the style sheet."""
-        spec = {key: value for key, value in self.spec.items() if key not in ("title", "usermeta")}
+        spec = self.shown(variables())
+        spec = {key: value for key, value in spec.items() if key not in ("title", "usermeta")}
         if not isinstance(spec.get("width"), dict) and ("mark" in spec or "layer" in spec):
             spec["width"] = "container"
-        spec["config"] = theme(variables())
         compiled = renderer().vegalite_to_vega(spec, vl_version=vega_lite_version())
         return {key: value for key, value in compiled.items() if key != "$schema"}  # of Vega 5; the page's is newer
 
+    def shown(self, colours: Json) -> Json:
+        """The specification as readers see it: its things in their colours, on axes that show them."""
+        spec: Json = signs(self.spec)
+        spec["config"] = theme(colours)
+        paint(spec, {signs(name, True): place for name, place in self._places.items()}, colours["series"])
+        fit_axis(spec)
+        whole_ticks(spec)
+        return spec
+
     def _drawn(self, form: str, scale: float) -> Any:
-        spec = {**_still(self.spec), "config": {**theme(LIGHT), "background": LIGHT["paper"]}}
+        spec = _still(self.shown(LIGHT))
+        spec["config"]["background"] = LIGHT["paper"]
         options = {"scale": scale} if form == "png" else {}
         draw = getattr(renderer(), f"vegalite_to_{form}")
         return draw(spec, vl_version=vega_lite_version(), allowed_base_urls=[], **options)  # data are inside
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Json:
-        spec = {**self.spec, "config": theme(LIGHT)}
-        bundle = {"application/vnd.vegalite.v5+json": spec, "text/plain": repr(self)}
+        bundle = {"application/vnd.vegalite.v5+json": self.shown(LIGHT), "text/plain": repr(self)}
         with suppress(ImportError):  # what a notebook shows where Vega-Lite is not known
             bundle["image/png"] = base64.b64encode(self._drawn("png", 2)).decode()
         return bundle
@@ -96,7 +109,7 @@ class Figures(dict[str, Figure]):
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Json:
         if not self:
             return {"text/plain": "no figures"}
-        rows = [{key: value for key, value in copy.deepcopy(figure.spec).items() if key not in ("$schema", "config")}
+        rows = [{key: value for key, value in figure.shown(LIGHT).items() if key not in ("$schema", "config")}
                 for figure in self.values()]
         independent = {"scale": {channel: "independent" for channel in ("x", "y", "color", "fill", "stroke")}}
         spec = {"$schema": charts.SCHEMA, "vconcat": rows, "resolve": independent}
@@ -115,12 +128,19 @@ def of(folder: Folder | Run) -> Figures:
     run = folder if isinstance(folder, Run) else read_run(folder)
     specs = charts.conv(run) if run.kind == "conv" else {}
     specs.update((path.name.removesuffix(".vl.json"), read_object(path)) for path in run.folder.glob("*.vl.json"))
+    return of_specs(specs)
+
+
+def of_specs(specs: dict[str, Json]) -> Figures:
+    """Specifications of one page as figures, in reading order: a thing has one colour in all of them."""
 
     def place(name: str) -> tuple[int, int, str]:
         first = name.split("-")[0]  # heat-2
         return (ORDER.index(first) if first in ORDER else len(ORDER), len(name), name)
 
-    return Figures((name, Figure(name, specs[name])) for name in sorted(specs, key=place))
+    ordered = sorted(specs, key=place)
+    places = slots(specs[name] for name in ordered)
+    return Figures((name, Figure(name, specs[name], places)) for name in ordered)
 
 
 def of_result(result: Saved) -> Figures:
@@ -134,8 +154,8 @@ def of_result(result: Saved) -> Figures:
 def theme(colours: Json) -> Json:
     """A Vega-Lite configuration in these colours."""
     axis = {"labelColor": colours["muted"], "titleColor": colours["ink"], "gridColor": colours["line"], "domain": False,
-            "ticks": False, "labelPadding": 6, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
-            "titlePadding": 8}
+            "ticks": False, "labelPadding": 6, "labelSeparation": 6, "labelFontSize": 12, "titleFontSize": 12,
+            "titleFontWeight": "normal", "titlePadding": 8}
     legend = {"labelColor": colours["ink"], "titleColor": colours["ink"], "labelFontSize": 12, "titleFontSize": 12,
               "titleFontWeight": "normal", "orient": "bottom", "labelLimit": 300}
     return {"background": None, "font": FONT, "aria": False, "numberFormat": ",.6~g", "axis": axis, "legend": legend,

@@ -41,7 +41,28 @@ def curve(title: str, rows: list[Json], column: str, label: str, log: bool = Fal
         "data": {"values": values[:-1:every] + values[-1:]},
         "mark": {"type": "line", "point": {"opacity": 0, "size": 150}, "tooltip": True},
         "encoding": {"x": _quantity("x", "step", {"nice": False, "zero": False}),
-                     "y": _quantity("y", label, {"type": "log"} if log else {"zero": False}), "tooltip": tip}}
+                     "y": _quantity("y", label, {"type": "log"} if log else {"zero": False}), "tooltip": tip,
+                     "color": {"field": "curve", "type": "nominal", "title": None, "sort": None, "legend": None}}}
+
+
+def lines(title: str, curves: dict[str, list[tuple[Any, Any]]], x: str, y: str) -> Json | None:
+    """Curves of points by name, as the command draws them; both axes are logarithmic. None if nothing can be drawn."""
+    values = [{"curve": name, "x": a, "y": b} for name, points in curves.items() for a, b in _thinned(
+        [(a, b) for a, b in points if _drawable(a, log=True) and _drawable(b, log=True)])]
+    if not values:
+        return None
+    colour: Json = {"field": "curve", "type": "nominal", "title": None, "sort": None,
+                    "legend": {"symbolType": "stroke", "symbolStrokeWidth": 3}}
+    mark = {"type": "line", "point": {"opacity": 0, "size": 150}, "tooltip": True}
+    return _frame(title) | {
+        "data": {"values": values},
+        "encoding": {"x": _quantity("x", x, {"type": "log", "nice": False}), "color": colour},
+        "layer": [{"mark": mark, "encoding": {"y": _quantity("y", y, {"type": "log"})}}]}
+
+
+def _thinned(points: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    every = max(1, -(-len(points) // MOST_POINTS))
+    return points[:-1:every] + points[-1:]
 
 
 def class_names(evaluation: Json, count: int) -> list[str]:

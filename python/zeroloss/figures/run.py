@@ -30,6 +30,12 @@ class Run:
         """certify, fit, sweep, linear, memorize or conv."""
         return str(self.manifest.get("kind", ""))
 
+    @property
+    def data(self) -> str:
+        """The name of its data; empty if it is not known."""
+        said = self.result.get("data") or self.result.get("source") or (self.manifest.get("data") or {}).get("name")
+        return str(said or "")
+
     def json(self, name: str) -> Json:
         """The object in a file of the folder; {} if there is no such file."""
         path = self.folder / name

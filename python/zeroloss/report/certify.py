@@ -7,84 +7,90 @@ import math
 from ..figures.run import Json, Run
 from .elements import (
     Content,
+    Facts,
     Html,
     Number,
     Parts,
     at_least,
     at_most,
     details,
-    facts,
     number,
     percent,
-    picture,
     record,
     table,
     tag,
     text,
 )
-from .theorems import statement
+from .maths import tex, worded
+from .samples import gallery, named, pairs
+from .theorems import statement, theorems
 
 MOST_ROWS = 24  # of suspects and conflicts
 MOST_PAIRS = 12
 MOST_SAMPLES = 8  # of one group of equal points; the first four have their picture
+LAMBDA = tex(r"\lambda_{\min}")
 
 
 def certify(run: Run, r: Json) -> Parts:
-    """Markup before and after the figures."""
-    pictures, classes = run.json("pictures.json"), r.get("classes") or []
+    pictures, guarantees = run.json("pictures.json"), r.get("guarantees") or []
+    said = {str(g.get("theorem")): statement(g.get("id")) for g in guarantees if _applies(g)}
+    return Parts(
+        _numbers(r),
+        [_suspects(r.get("suspects") or [], pictures), conflicts(r.get("conflicts") or [], pictures),
+         nearest(r.get("nearest"), pictures), _bottleneck(r, pictures),
+         _closest((r.get("closest") or [])[:MOST_PAIRS], pictures)],
+        [_guarantees(guarantees), _forecast(r.get("forecast") or {})],
+        [theorems(said), _excluded(guarantees)])
+
+
+def _numbers(r: Json) -> Facts:
     verified, classification = r.get("lambda_min_verified"), r.get("task") == "classification"
-    before = facts([
+    classes = r.get("classes") or []
+    return [
         ("points", r.get("n")),
         ("features", r.get("d")),
         ("classes", ", ".join(map(str, classes)) if len(classes) <= 12 else len(classes)),
         ("distinct points", r.get("n_distinct") if r.get("n_distinct") != r.get("n") else None),
-        ("lambda_min, verified", at_least(verified, 6)),
-        ("lambda_min, computed", None if verified else r.get("lambda_min")),
-        ("lambda_max", r.get("lambda_max")),
+        (Html(f"{LAMBDA}, verified"), at_least(verified, 6)),
+        (Html(f"{LAMBDA}, computed"), None if verified else r.get("lambda_min")),
+        (tex(r"\lambda_{\max}"), r.get("lambda_max")),
         ("smallest distance of two points, at least", r.get("separation")),
         ("labels wrong by leave-one-out", percent(r.get("leave_one_out_error")) if classification else None),
         ("complexity of the labels", _mean(r.get("complexity"))),
         ("the same, labels shuffled", _mean(r.get("complexity_shuffled"))),
-    ])
-    return [before], [
-        _guarantees(r.get("guarantees") or []),
-        _forecast(r.get("forecast") or {}),
-        _conflicts(r.get("conflicts") or [], pictures),
-        _suspects(r.get("suspects") or [], pictures),
-        _bottleneck(r.get("bottleneck") or []),
-        _pairs((r.get("closest") or [])[:MOST_PAIRS], pictures),
     ]
+
+
+def _applies(g: Json) -> bool:
+    return g.get("width") is not None or bool(g.get("holds"))
 
 
 def _guarantees(guarantees: list[Json]) -> Content:
     rows: list[list[Content]] = []
-    said: dict[str, Content] = {}
-    excluded: dict[str, list[str]] = {}
-    for g in guarantees:
-        if g.get("width") is None and not g.get("holds"):
-            excluded.setdefault(str(g.get("reason")), []).append(str(g.get("theorem")))
-            continue
-        said[str(g.get("theorem"))] = statement(g.get("id"))
-        source = f"{g.get('lambda_from')}{'' if g.get('verified') else ', computed, not verified'}"
+    for g in filter(_applies, guarantees):
+        source = [worded(str(g.get("lambda_from"))), "" if g.get("verified") else ", computed, not verified"]
         why = ("" if g.get("holds") else "no: ") + (g.get("reason") or "")
         rows.append([tag("div", g.get("theorem"), tag("small", source), class_="name"), at_most(g.get("width")),
                      number(g.get("step"), 3, "down"), _rate(g), at_most(g.get("steps")),
-                     _probability(g.get("failure_probability")), text(why)])
-    if not guarantees:
-        return None
+                     _probability(g.get("failure_probability")), text(worded(why))])
     header = ["theorem", "width", "step", "misfit shrinks by", "steps", "fails with", "note"]
-    formulas = [[tag("h3", theorem), lines] for theorem, lines in said.items() if lines]
-    others = [tag("li", "; ".join(theorems), ": ", reason) for reason, theorems in excluded.items()]
-    return [tag("h2", "Guarantees"), table(header, rows) if rows else None,
-            details("What these theorems say", formulas) if formulas else None,
-            details("Theorems that do not apply", tag("ul", others)) if others else None]
+    return [tag("h2", "Guarantees"), table(header, rows)] if rows else None
+
+
+def _excluded(guarantees: list[Json]) -> Content:
+    reasons: dict[str, list[str]] = {}
+    for g in guarantees:
+        if not _applies(g):
+            reasons.setdefault(str(g.get("reason")), []).append(str(g.get("theorem")))
+    others = [tag("li", "; ".join(theorems), ": ", worded(reason)) for reason, theorems in reasons.items()]
+    return details("Theorems that do not apply", tag("ul", others)) if others else None
 
 
 def _rate(g: Json) -> Number:
     if g.get("rate") is None:
         return Number("–")
     rate = number(g["rate"], 3, "down")
-    return Number(f"exp(−{rate} t)" if g.get("flow") else f"1 − {rate}")
+    return Number(f"exp(−{rate} t)" if g.get("flow") else f"1 − {rate}", g["rate"])
 
 
 def _probability(p: float | None) -> Html:
@@ -106,61 +112,62 @@ def _forecast(forecast: Json) -> Content:
         f"steps below {stable} are stable."))]
 
 
-def _conflicts(groups: list[list[Json]], pictures: Json) -> Content:
+def conflicts(groups: list[list[Json]], pictures: Json) -> Content:
+    """Equal points whose labels differ, if there are any."""
     if not groups:
         return None
-    items = [tag("li", tag("div", [_image(pictures, s) for s in group[:4]]),
-                 ", ".join(map(_sample, group[:MOST_SAMPLES])), _more(len(group) - MOST_SAMPLES, " and {} more"))
-             for group in groups[:MOST_ROWS]]
-    return [tag("h2", "Equal points with different labels"), tag("ul", items, class_="pairs"),
+    said = [[", ".join(map(named, group[:MOST_SAMPLES])), _more(len(group) - MOST_SAMPLES, " and {} more")]
+            for group in groups[:MOST_ROWS]]
+    shown = (gallery([(group[:4], words) for group, words in zip(groups, said)], pictures) if pictures
+             else tag("ul", [tag("li", words) for words in said]))
+    return [tag("h2", "Equal points with different labels"), shown,
             _note(_more(len(groups) - MOST_ROWS, "and {} more groups in result.json"))]
 
 
 def _suspects(suspects: list[Json], pictures: Json) -> Content:
     if not suspects:
         return None
-    rows = [[_image(pictures, s), record(s.get("sample")), text(s.get("label")), text(s.get("predicted")),
-             number(s.get("score"), 3)] for s in suspects[:MOST_ROWS]]
+    listed = suspects[:MOST_ROWS]
+    if pictures:
+        shown = gallery([([s], [tag("b", f"{s.get('label')}, or {s.get('predicted')}?"), tag("br"),
+                                f"sample {s.get('sample')}, score ", number(s.get("score"), 3)]) for s in listed],
+                        pictures)
+    else:
+        shown = table(["sample", "label", "predicted", "score"],
+                      [[record(s.get("sample")), text(s.get("label")), text(s.get("predicted")),
+                        number(s.get("score"), 3)] for s in listed], "Suspected labels, worst first")
     return [tag("h2", "Labels that look wrong"),
-            _note("Closed-form leave-one-out: what the kernel would say of each point had it not seen its label."),
-            table(["image", "sample", "label", "predicted", "score"], rows, "Suspected labels, worst first"),
+            _note("Closed-form leave-one-out: what the kernel would say of each point had it not seen its label. "
+                  "Worst first."), shown,
             _note(_more(len(suspects) - MOST_ROWS, "and {} more in result.json"))]
 
 
-def _bottleneck(samples: list[Json]) -> Content:
+def nearest(pair: Json | None, pictures: Json) -> Content:
+    """Different points that are next to equal, if there are any."""
+    if not pair:
+        return None
+    return [tag("h2", "Points next to equal"), pairs([pair], pictures, "Different points within 1e-6")]
+
+
+def _bottleneck(r: Json, pictures: Json) -> Content:
+    samples = r.get("bottleneck") or []
     if not samples:
         return None
-    rows = [[record(s.get("sample")), text(s.get("label")), percent(s.get("weight"))] for s in samples]
-    caption = "Squared entries of the eigenvector of lambda_min"
-    return [tag("h2", "What holds lambda_min down"), table(["sample", "label", "weight"], rows, caption)]
-
-
-def _pairs(pairs: list[Json], pictures: Json) -> Content:
-    if not pairs:
-        return None
-    ends = [[{"sample": sample, "label": label} for sample, label in zip(p.get("samples") or [], p.get("labels") or [])]
-            for p in pairs]
+    apart = r.get("bottleneck_distance")
+    ends = [named(s) for s in samples[:2]]
+    note = [f"Samples {' and '.join(ends)} most of all, ", number(apart), " apart. "] if apart and ends[1:] else ""
+    weights = [percent(s.get("weight")) for s in samples]
     if pictures:
-        shown = tag("ul", [_pair(two, pair, pictures) for two, pair in zip(ends, pairs)], class_="pairs")
+        shown = gallery([([s], [named(s), tag("br"), weight]) for s, weight in zip(samples, weights)], pictures)
     else:
-        rows = [[", ".join(map(_sample, two)), p.get("distance"), "antipodal" if p.get("antipodal") else ""]
-                for two, p in zip(ends, pairs)]
-        shown = table(["samples", "distance", "note"], rows, "Distances of the normalised points")
-    return [tag("h2", "Closest pairs"), shown]
+        shown = table(["sample", "label", "weight"], [[record(s.get("sample")), text(s.get("label")), weight]
+                                                      for s, weight in zip(samples, weights)])
+    return [tag("h2", "What holds ", LAMBDA, " down"),
+            tag("p", note, "Weights are squared entries of its eigenvector.", class_="note"), shown]
 
 
-def _pair(two: list[Json], pair: Json, pictures: Json) -> Html:
-    return tag("li", tag("div", [_image(pictures, s) for s in two]), " and ".join(map(_sample, two)), tag("br"),
-               "distance ", number(pair.get("distance")), ", antipodal" if pair.get("antipodal") else "")
-
-
-def _image(pictures: Json, sample: Json) -> Html | None:
-    return picture(pictures, sample.get("sample"), f"sample {_sample(sample)}")
-
-
-def _sample(sample: Json) -> str:
-    label = sample.get("label")
-    return f"{sample.get('sample')}" + (f" ({label})" if label is not None else "")
+def _closest(found: list[Json], pictures: Json) -> Content:
+    return [tag("h2", "Closest pairs"), pairs(found, pictures, "Distances of the normalised points")] if found else None
 
 
 def _more(count: int, words: str) -> str:

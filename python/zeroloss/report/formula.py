@@ -8,15 +8,17 @@ from typing import NamedTuple
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\d[\d.]*|\s+|.")
 GREEK = {"delta": "δ", "eta": "η", "lambda": "λ", "mu": "μ", "nu": "ν", "pi": "π", "Phi": "Φ"}
-FUNCTIONS = {"log", "max", "min"}
+FUNCTIONS = {"det", "ln", "log", "max", "min"}
 OPERATORS = {  # as text and as a sign
     **{sign: (sign, sign) for sign in "+=<>/,"},
     "-": ("-", "−"),
     r"\le": ("<=", "≤"),
     r"\ge": (">=", "≥"),
     r"\cdot": ("*", "·"),
+    r"\cdots": ("...", "⋯"),
     r"\circ": ("o", "∘"),
 }
+THIN = '<mspace width="0.17em"/>'
 FENCES = {"(": (")", "(", ")"), "[": ("]", "[", "]"), r"\lVert": (r"\rVert", "‖", "‖")}
 
 
@@ -46,12 +48,20 @@ def _row(tokens: list[str], end: str | None) -> Formula:
             tokens.pop()
             continue
         part = _scripts(_atom(tokens), tokens)
+        if token[1:] in FUNCTIONS:
+            part = part._replace(mathml=_apart(part.mathml, parts > 0, tokens))
         text, mathml, parts, sums = text + part.text, mathml + part.mathml, parts + 1, sums or token in "+-"
     if end and not tokens:
         raise ValueError(f"a formula ends without {end}")
     if end:
         tokens.pop()
     return Formula(text.strip(), mathml if parts == 1 else f"<mrow>{mathml}</mrow>", parts, sums)
+
+
+def _apart(function: str, follows: bool, tokens: list[str]) -> str:
+    """A function with a thin space to what stands before and after it, where that is no bracket or end."""
+    after = next((token for token in reversed(tokens) if not token.isspace()), "}")
+    return THIN * follows + function + THIN * (after not in (*FENCES, *OPERATORS, "}", ")", "]"))
 
 
 def _atom(tokens: list[str]) -> Formula:
@@ -68,7 +78,8 @@ def _atom(tokens: list[str]) -> Formula:
         return Formula(text, f"<mrow><mo>{left}</mo>{inner.mathml}<mo>{right}</mo></mrow>")
     if token in OPERATORS:
         text, sign = OPERATORS[token]
-        return Formula(text, f"<mo>{html.escape(sign)}</mo>")
+        tight = ' lspace="0" rspace="0"' if token == "/" else ""
+        return Formula(text, f"<mo{tight}>{html.escape(sign)}</mo>")
     if token == r"\frac":
         above, below = _atom(tokens), _atom(tokens)
         over = f"({above.text})" if above.sums else above.text

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from .. import _core
-from .elements import Content, Html, tag
-from .formula import formula
+from .elements import Content, tag
+from .maths import tex
 
 
 def statement(theorem: object) -> Content:
     """Its formulas, a line each; None for an id that is not known."""
     for one in _core.theorems():
         if one.id == theorem:
-            lines = [_line(latex) for latex in one.statement.split("\n")]
+            lines = [tex(latex, display="block") for latex in one.statement.split("\n")]
             return tag("div", lines, class_="scroll", tabindex=0, role="region", aria_label=f"theorem {one.number}")
     return None
 
 
-def _line(latex: str) -> Html:
-    read = formula(latex)
-    return tag("math", Html(read.mathml), display="block", alttext=read.text)
+
+def theorems(said: dict[str, Content]) -> Content:
+    """Statements below the names of their theorems, side by side where there is room."""
+    shown = [tag("section", tag("h3", name), lines) for name, lines in said.items() if lines]
+    return tag("div", shown, class_="theorems") if shown else None

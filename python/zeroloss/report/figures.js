@@ -21,19 +21,40 @@ function show(handler, event, item, value) {
   tip.style.top = `${below + box.height < window.innerHeight || above < 0 ? below : above}px`;
 }
 
-// Resolves once everything is drawn; each figure says whether it is.
-window.drawn = Promise.all(Array.from(document.querySelectorAll("figure"), async (figure) => {
+const isNarrow = place => place.clientWidth < 500;  // too narrow for a legend of two columns
+const narrowOnes = () => Array.from(document.querySelectorAll(".chart"), isNarrow).join();
+let drawnFor = "";
+
+let shown = [];  // what Vega has drawn, to be given up when the page has news
+
+async function draw(figure) {
   const place = figure.querySelector(".chart"), data = figure.querySelector("script");
   if (!place || !data) return;
   try {
-    const width = place.clientWidth, legend = width < 480 ? {columns: 1, labelLimit: width - 90} : {columns: 2};
-    await vegaEmbed(place, JSON.parse(data.textContent), {mode: "vega", renderer: "svg", actions: false, defaultStyle: false,
-      hover: false, tooltip: show, config: {legend}});
+    const width = place.clientWidth, legend = isNarrow(place) ? {columns: 1, labelLimit: width - 90} : {columns: 2};
+    shown.push(await vegaEmbed(place, JSON.parse(data.textContent), {mode: "vega", renderer: "svg", actions: false,
+      defaultStyle: false, hover: false, tooltip: show, config: {legend}}));
     place.setAttribute("role", "img");  // one picture with a description, which Vega has taken from the specification
     place.querySelector("svg").setAttribute("aria-hidden", "true");
   } catch (error) {
     place.textContent = `This figure could not be drawn: ${error.message}`;
     console.error(error);
   }
-}));
+}
+
+function drawAll() {
+  shown.forEach(one => one.finalize());
+  shown = [];
+  drawnFor = narrowOnes();
+  return Promise.all(Array.from(document.querySelectorAll("figure"), draw));
+}
+
+window.drawn = drawAll();  // resolves once everything is drawn; each figure says whether it is
+
+// Figures follow the window by themselves, but not their legends.
+let resized = 0;
+addEventListener("resize", () => {
+  clearTimeout(resized);
+  resized = setTimeout(() => { if (narrowOnes() !== drawnFor) window.drawn = drawAll(); }, 100);
+});
 document.addEventListener("scroll", () => { tip.hidden = true; }, {passive: true});

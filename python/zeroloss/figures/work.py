@@ -1,0 +1,111 @@
+"""Runs that are not done: what their folder, which ends in .partial until then, says already."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import charts
+from .checkpoint import read_checkpoint
+from .run import Json, Run, RunError, read_object
+
+SOURCES = ("metrics.csv", "checkpoint.safetensors", "trials.db")
+
+#: What kind of run has a column of this name in its metrics.csv.
+TELLING = {"train_loss": "conv", "successes": "sweep", "output": "fit", "layers": "linear"}
+
+
+@dataclass
+class Work:
+    """A run in work. `rows` are those of metrics.csv; of a sweep the cells that have trials."""
+
+    kind: str = ""
+    rows: list[Json] = field(default_factory=list)
+    options: Json = field(default_factory=dict)
+    interrupted: bool = False
+    written: float | None = None  #: when its newest file was, in seconds since 1970
+
+    @property
+    def outputs(self) -> list[list[Json]]:
+        """The rows of each output of a fit."""
+        names = dict.fromkeys(row.get("output") for row in self.rows)
+        return [[row for row in self.rows if row.get("output") == name] for name in names]
+
+
+def read_work(partial: Path) -> Work:
+    """What the folder of a run in work says. Raises RunError for a file that cannot be read, as while it is written."""
+    found = [path for path in (partial / name for name in SOURCES) if path.is_file()]
+    if not found:
+        return Work()
+    newest = max(found, key=lambda path: path.stat().st_mtime_ns)
+    work = _read(newest)
+    result = partial / "result.json"
+    work.interrupted = result.is_file() and read_object(result).get("status") == "interrupted"
+    work.written = newest.stat().st_mtime
+    return work
+
+
+def _read(path: Path) -> Work:
+    if path.name == "trials.db":
+        return _sweep(path)
+    if path.name == "checkpoint.safetensors":
+        return Work(*read_checkpoint(path))
+    rows = Run(path.parent, {}, {}).table(path.name)
+    columns = rows[0].keys() if rows else ()
+    kind = next((kind for column, kind in TELLING.items() if column in columns), "")
+    return Work(kind, rows)
+
+
+def _sweep(path: Path) -> Work:
+    names = ("n", "d", "width", "activation", "scaling", "noise", "tolerance", "trials", "successes", "diverged",
+             "steps")
+    query = ("SELECT n, d, width, activation, scaling, noise, tolerance, COUNT(*), SUM(success), "
+             "SUM(status = 'diverged'), AVG(steps) FROM trials GROUP BY cell ORDER BY cell")
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=2)) as database:
+            rows = [dict(zip(names, row)) for row in database.execute(query)]
+            options = dict(database.execute("SELECT key, value FROM sweep"))
+    except sqlite3.Error as error:
+        raise RunError(f"{path}: {error}") from error
+    return Work("sweep", rows, options)
+
+
+def figures_of(work: Work) -> dict[str, Json]:
+    """Specifications of its figures, by name."""
+    made = {"fit": _fit, "conv": _conv, "linear": _linear}.get(work.kind)
+    return {name: spec for name, spec in (made(work) if made else {}).items() if spec}
+
+
+def _points(rows: list[Json], column: str) -> list[tuple[object, object]]:
+    return [(row.get("step"), row.get(column)) for row in rows]
+
+
+def _fit(work: Work) -> dict[str, Json | None]:
+    outputs = work.outputs
+    if len(outputs) > 1:
+        misfits = {f"output {k}": _points(rows, "relative_misfit") for k, rows in enumerate(outputs)}
+        return {"curve": charts.lines("relative misfit", misfits, "step", "relative misfit")}
+    rows = outputs[0] if outputs else []
+    misfit = {"measured": "relative_misfit", "forecast (infinite width)": "forecast", "bound": "bound_misfit"}
+    moved = {"all weights": "distance", "farthest neuron": "max_distance", "neuron, bound": "bound_max_distance"}
+    return {"curve": charts.lines("relative misfit", {name: _points(rows, key) for name, key in misfit.items()},
+                                  "step", "relative misfit"),
+            "distance": charts.lines("distance from the start", {name: _points(rows, key) for name, key in
+                                                                 moved.items()}, "step", "distance from the start"),
+            "test": charts.curve("points that are not fitted", rows, "test_error", "error on test points")}
+
+
+def _conv(work: Work) -> dict[str, Json | None]:
+    return {"error": charts.curve("error while training", work.rows, "train_error", "error"),
+            "test": charts.curve("error on test images", work.rows, "test_error", "error"),
+            "loss": charts.curve("training loss", work.rows, "train_loss", "loss", log=True),
+            "learning_rate": charts.curve("learning rate", work.rows, "learning_rate", "learning rate")}
+
+
+def _linear(work: Work) -> dict[str, Json | None]:
+    depths = dict.fromkeys(row.get("layers") for row in work.rows)
+    curves = {f"{depth:g} layers": _points([row for row in work.rows if row.get("layers") == depth], "relative_misfit")
+              for depth in depths if isinstance(depth, (int, float))}
+    return {"descent": charts.lines("relative misfit", curves, "step", "relative misfit")}

@@ -1,0 +1,167 @@
+"""zeroloss report --watch: what it reads of a run in work, and its server."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import pytest
+
+from run_folders import ROOT, make_conv, run_of
+from zeroloss import figures, report
+from zeroloss.figures.checkpoint import CURVE, read_checkpoint
+from zeroloss.figures.work import figures_of, read_work
+from zeroloss.report import live, watch
+from zeroloss.report.elements import text
+
+EARLIER = ROOT / "tests/fixtures/before_rooms"
+
+
+def test_a_checkpoint_has_the_rows_of_metrics():
+    """`interrupted` was written with both at one time."""
+    kind, rows, options = read_checkpoint(EARLIER / "interrupted/checkpoint.safetensors")
+    assert kind == "fit" and options["width"] == "4"
+    table = figures.Run(EARLIER / "interrupted", {}, {}).table("metrics.csv")
+    assert [row["step"] for row in rows] == [row["step"] for row in table]
+    assert rows[-1]["relative_misfit"] == table[-1]["relative_misfit"]
+    assert rows[-1]["lambda_min"] == table[-1]["lambda_min"]
+
+
+def test_columns_are_those_of_the_command():
+    header = (run_of("fit") / "metrics.csv").read_text().splitlines()[0].split(",")[1:]
+    assert header == list(CURVE)[: len(header)] and len(header) >= len(CURVE) - 1
+
+
+def test_a_checkpoint_of_conv(tmp_path):
+    history = [{"step": 10, "epoch": "0.5", "learning_rate": "0.1", "train_loss": "2.1", "train_error": "0.8",
+                "test_error": None, "images_per_s": "900", "block_norms": ["1"]}]
+    told = {"kind": "conv_checkpoint", "state": json.dumps({"history": history})}
+    header = json.dumps({"__metadata__": told}).encode()
+    (tmp_path / "checkpoint.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    work = read_work(tmp_path)
+    assert work.kind == "conv" and live.headline(work) == "At work: epoch 0.5, loss 2.1"
+    assert set(figures_of(work)) == {"error", "loss", "learning_rate"}
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff" * 40, b"\x02" + b"\0" * 7 + b"{}"[:1], b"\x02" + b"\0" * 7 + b"[]"])
+def test_what_is_not_whole_is_refused(damage, tmp_path):
+    (tmp_path / "checkpoint.safetensors").write_bytes(damage)
+    with pytest.raises(figures.RunError, match="checkpoint"):
+        read_work(tmp_path)
+    (tmp_path / "checkpoint.safetensors").unlink()
+    (tmp_path / "trials.db").write_bytes(damage or b"x")
+    with pytest.raises(figures.RunError, match="trials"):
+        read_work(tmp_path)
+
+
+def test_a_sweep_in_work_counts_its_trials(tmp_path):
+    (tmp_path / "trials.db").write_bytes((EARLIER / "sweep/trials.db").read_bytes())
+    work = read_work(tmp_path)
+    table = figures.Run(EARLIER / "sweep", {}, {}).table("metrics.csv")
+    assert [(row["width"], row["trials"], row["successes"]) for row in work.rows] == [
+        (row["width"], row["trials"], row["successes"]) for row in table]
+    (tmp_path / "trials.db").unlink()
+    (tmp_path / "metrics.csv").write_bytes((EARLIER / "sweep/metrics.csv").read_bytes())
+    assert live.headline(read_work(tmp_path)) == live.headline(work)
+
+
+def test_news_of_a_run(tmp_path):
+    run = tmp_path / "run"
+    assert live.news(run)[0] == "waiting for run"
+    partial = tmp_path / "run.partial"
+    partial.mkdir()
+    assert live.news(run)[0] == "At work: nothing is measured yet"
+    (partial / "trials.db").write_bytes((EARLIER / "sweep/trials.db").read_bytes())
+    title, body, last = live.news(run)
+    assert title == "At work: 8 trials done, 7 of them succeed" and not last and "Cells" in text(body)
+    (partial / "trials.db").unlink()
+    for name in ("checkpoint.safetensors", "metrics.csv", "result.json"):
+        (partial / name).write_bytes((EARLIER / "interrupted" / name).read_bytes())
+    title, body, last = live.news(partial)  # either name will do
+    assert title.startswith("Interrupted: step 1,") and not last
+    assert text(body).count("<figure") == 2
+    make_conv(run)
+    title, body, last = live.news(run)
+    assert title == "done: 10.00 % of 1,000 test images are wrong" and last
+
+
+def test_several_outputs_are_drawn_as_several_curves(tmp_path):
+    (tmp_path / "metrics.csv").write_bytes((run_of("classes") / "metrics.csv").read_bytes())
+    spec = figures_of(read_work(tmp_path))["curve"]
+    assert len({v["curve"] for v in spec["data"]["values"]}) == 10
+    figures.Figure("curve", spec).vega()
+
+
+def test_one_thing_has_one_colour_of_a_run_in_work():
+    work = read_work(EARLIER / "interrupted")
+    shown = [figure.shown(figures.LIGHT)["encoding"]["color"]["scale"] for figure in
+             figures.of_specs(figures_of(work)).values()]
+    colours = [dict(zip(scale["domain"], scale["range"])) for scale in shown]
+    assert len({colours[0]["measured"], colours[1]["all weights"], colours[1]["farthest neuron"]}) == 3
+    assert colours[0]["bound"] == colours[1]["neuron, bound"]
+
+
+def test_server_answers_this_machine_alone(tmp_path):
+    make_conv(tmp_path / "run")
+    with watch.server(tmp_path / "run") as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/"
+        try:
+            assert server.server_address[0] == "127.0.0.1"
+            with urllib.request.urlopen(address) as answer:
+                page = answer.read().decode()
+            assert "connect-src &#x27;self&#x27;" in page and "10.00 % of 1,000" in page
+            with urllib.request.urlopen(f"{address}news?seen=") as answer:
+                news = json.loads(answer.read())
+            assert news["title"].startswith("done: ") and "<figure" in news["body"]
+            seen = urllib.parse.quote(live.stamp(tmp_path / "run"))
+            with urllib.request.urlopen(f"{address}news?seen={seen}") as answer:
+                assert json.loads(answer.read()) == {}
+            for url, headers, code in ((address, {"Host": "example.org"}, 403), (f"{address}../etc", {}, 404)):
+                with pytest.raises(urllib.error.HTTPError) as refused:
+                    urllib.request.urlopen(urllib.request.Request(url, headers=headers))
+                assert refused.value.code == code
+        finally:
+            server.shutdown()
+
+
+def test_a_damaged_file_leaves_the_page_as_it_was(tmp_path):
+    partial = tmp_path / "run.partial"
+    partial.mkdir()
+    metrics = EARLIER / "interrupted/metrics.csv"
+    (partial / "metrics.csv").write_bytes(metrics.read_bytes())
+    page = watch.Watch(tmp_path / "run")
+    seen = page.now()
+    assert seen[1].startswith("At work: step 1,")
+    (partial / "checkpoint.safetensors").write_bytes(b"not yet whole")
+    assert page.now() == seen
+
+
+def test_command_watches_until_ctrl_c(tmp_path):
+    line = [sys.executable, "-u", "-c", "import sys, run_folders; from zeroloss import report; sys.exit(report.main())",
+            "--watch", str(tmp_path / "run")]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(line, cwd=ROOT / "tests/python", **pipes,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    said = process.stdout.readline()
+    assert said.startswith("http://127.0.0.1:")
+    with urllib.request.urlopen(said.split()[0]) as answer:
+        assert b"Nothing there yet" in answer.read()
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors) == (0, "")
+
+
+def test_command_says_what_does_not_go_together(tmp_path, capsys):
+    for arguments in (["a", "b", "--watch"], ["a", "--watch", "--format", "svg"], ["a", "--watch", "--out", "b"],
+                      ["a", "--port", "80"], ["a", "--watch", "--port", "70000"]):
+        assert report.main(arguments) == 2
+        assert "port" in (told := capsys.readouterr().err) or "--watch" in told
+    with watch.server(tmp_path) as server:
+        assert report.main([str(tmp_path), "--watch", "--port", str(server.server_port)]) == 3
+        assert "in use" in capsys.readouterr().err
