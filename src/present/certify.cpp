@@ -230,8 +230,7 @@ void write_certify(RunFolder& folder, const Dataset& data, const ReadOptions& re
     folder.write("spectrum.vl.json", line_chart(fmt::format("Spectrum of Sigma on {}", data.name),
                                                 {"rank", true}, {"eigenvalue", true}, {curve}));
   }
-  if (const std::string pictures = pictures_json(data, shown_records(r)); !pictures.empty())
-    folder.write("pictures.json", pictures + "\n");
+  write_pictures(folder, data, shown_records(r));
   folder.write("manifest.json", manifest("certify", command, options_json(options), data, read, r.seconds));
   folder.finish();
 }

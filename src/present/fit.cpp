@@ -7,6 +7,7 @@
 
 #include "core/field_text.hpp"
 #include "present/common.hpp"
+#include "present/pictures.hpp"
 #include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/text.hpp"
@@ -250,6 +251,21 @@ std::string fit_json(const Dataset& data, const FitOptions& options, const FitRe
   return result_json(data, options, result, next).dump(1);
 }
 
+namespace {
+
+/// Records of equal points with different labels, and of those next to equal.
+std::vector<Index> in_the_way(const FitResult& r) {
+  constexpr std::size_t kGroups = 12, kOfEach = 4;
+  std::vector<Index> records;
+  for (std::size_t k = 0; k < std::min(kGroups, r.conflicts.size()); ++k)
+    for (std::size_t i = 0; i < std::min(kOfEach, r.conflicts[k].size()); ++i)
+      records.push_back(r.conflicts[k][i].record);
+  if (r.nearest) records.insert(records.end(), {r.nearest->first.record, r.nearest->second.record});
+  return records;
+}
+
+}  // namespace
+
 void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, const FitOptions& options,
                const FitResult& r, const std::vector<std::string>& command, const Next& next) {
   folder.write("result.json", fit_json(data, options, r, next) + "\n");
@@ -266,6 +282,7 @@ void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, 
   if (r.max_distance > 0) folder.write("distance.vl.json", distance_figure(data, options, r));
   if (const std::string figure = test_figure(data, options, r); !figure.empty())
     folder.write("test.vl.json", figure);
+  write_pictures(folder, data, in_the_way(r));
   folder.write("manifest.json", manifest("fit", command, told(in_force(options, r)), data, read, r.seconds));
   folder.remove("checkpoint.safetensors");
   folder.finish();
@@ -278,8 +295,8 @@ void check_same_run(const FinishedRun& run, const Dataset& data, const FitOption
     throw std::invalid_argument(
         fmt::format("resume: this run is finished, and of other data than {}", data.name));
   const Json* options_were = was.find("options");
-  fields(options, [&](const Field& field, const auto&) {
-    if (!field.told || !field.course || options_were == nullptr) return;
+  fields_beside(options, FitOptions{}, [&](const Field& field, const auto& value, const auto& usual) {
+    if (!field.told || !field.course || value == usual || options_were == nullptr) return;  // nobody asked
     const Json* before = options_were->find(field.json_key());
     if (differs(before, now.at(field.json_key())))
       throw std::invalid_argument(fmt::format("resume: this run is finished, and its {} was {}, not {}",

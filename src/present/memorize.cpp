@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "present/common.hpp"
+#include "present/pictures.hpp"
 #include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
 
@@ -91,6 +92,10 @@ void write_network(RunFolder& folder, const Dataset& data, const MemorizeOptions
              {{"options", told(options).dump()}, {"data", data.name}, {"digest", data.digest}});
   folder.write("metrics.csv", metrics_csv(r));
   folder.write("margins.vl.json", margins_figure(data, r));
+  std::vector<Index> shown;  // what holds the margin down, and what is wrong
+  for (const auto* samples : {&r.closest, &r.wrong})
+    for (const Sample& s : *samples) shown.push_back(s.record);
+  write_pictures(folder, data, shown);
 }
 
 }  // namespace

@@ -51,4 +51,9 @@ std::string pictures_json(const Dataset& data, const std::vector<Index>& records
       1);
 }
 
+void write_pictures(RunFolder& folder, const Dataset& data, const std::vector<Index>& records) {
+  if (const std::string pictures = pictures_json(data, records); !pictures.empty())
+    folder.write("pictures.json", pictures + "\n");
+}
+
 }  // namespace zeroloss::internal

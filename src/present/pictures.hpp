@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/run.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 /// Points that are images, for people who look at an answer.
@@ -13,5 +14,8 @@ namespace zeroloss::internal {
 /// digits), 28 x 28 (MNIST) or 3 planes of 32 x 32 values (CIFAR), all of them in [0, 1] or whole numbers up
 /// to 255.
 std::string pictures_json(const Dataset& data, const std::vector<Index>& records);
+
+/// pictures.json of these, if the points are images.
+void write_pictures(RunFolder& folder, const Dataset& data, const std::vector<Index>& records);
 
 }  // namespace zeroloss::internal

@@ -240,7 +240,7 @@ TEST_F(FitCommand, AFinishedRunIsNotDoneAgain) {
 
   refused({"fit", "sphere:n=50,d=10", "--max-steps", "3", "--out", path("cut"), "--resume"},
           {"finished, and of other data than sphere:n=50,d=10"});
-  refused(with(cut, {"--width", "77"}), {"finished, and its width was 0, not 77"});
+  refused(with(cut, {"--width", "77"}), {"finished, and its width was 1024, not 77"});
   EXPECT_EQ(zeroloss(with(cut, {"--max-seconds", "9"})).exit_code, 0) << "not of its course";
 }
 
