@@ -46,6 +46,20 @@ def test_types_are_right(tmp_path):
     assert done.returncode == 0, done.stdout
 
 
+def test_types_catch_a_users_slips(tmp_path):
+    shutil.copytree(FOLDER, tmp_path / "zeroloss", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import zeroloss\n"
+        'zeroloss.fit("digits", optimizer="adam")\n'
+        'zeroloss.typo("digits")\n'
+        'print(zeroloss.NTKClassifier(), zeroloss.estimators, zeroloss.report, zeroloss.fit("digits", n=9).steps)\n'
+    )
+    line = ["-m", "mypy", "--config-file", ROOT / "pyproject.toml", "--cache-dir", os.devnull, script]
+    done = python(*map(str, line), timeout=600, cwd=tmp_path)
+    assert [error.split(":")[1] for error in done.stdout.splitlines() if ": error:" in error] == ["2", "3"], done.stdout
+
+
 def test_every_public_name_has_words():
     for name in zeroloss.__all__:
         value = getattr(zeroloss, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy.typing as npt
 
@@ -29,11 +29,11 @@ class Source(TypedDict, total=False):
     drop: Iterable[object]
     id: str | int
     one_hot: Iterable[object]
-    missing: str
-    standardize: str
+    missing: Literal["median", "drop", "error"]
+    standardize: Literal["auto", "no", "yes", "robust", "min-max"]
     bias: float | None
-    task: str
-    split: str
+    task: Literal["auto", "regression", "classification"]
+    split: Literal["train", "test"]
     shuffle: bool
     classes: Iterable[object]
     labels: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy.typing as npt
 
@@ -26,21 +26,21 @@ def fit(
     # keywords of fit
     activation: str = "relu",
     width: int = 0,
-    scaling: str = "ntk",
-    optimizer: str = "gd",
+    scaling: Literal["ntk", "balanced"] = "ntk",
+    optimizer: Literal["gd", "sgd", "momentum", "gauss_newton", "flow", "output_layer"] = "gd",
     step: float | str = "auto",
     batch: int = 1,
     momentum: float = 0.9,
-    precision: str = "float64",
+    precision: Literal["float64", "float32"] = "float64",
     max_steps: int = 100_000,
     max_seconds: float = 0.0,
     patience: int = 0,
     tolerance: float = 0.0,
-    stop: str = "tolerance",
+    stop: Literal["tolerance", "certificate"] = "tolerance",
     certify_every: int = 500,
     record_every: int = 0,
     flow_tolerance: float = 1e-8,
-    space: str = "auto",
+    space: Literal["auto", "weights", "gram"] = "auto",
     polish: bool = False,
     center: bool = False,
     normalize: bool = True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -83,7 +83,7 @@ def factorize(
     sigma: npt.ArrayLike | None = None,
     # keywords of linear
     layers: int | Iterable[int] = 10,
-    reflection: str = "auto",
+    reflection: Literal["auto", "flip", "augment"] = "auto",
     # end
     seed: int = 0,
     progress: Show = False,
@@ -142,7 +142,7 @@ def train(
     sigma: npt.ArrayLike | None = None,
     # keywords of linear
     layers: int | Iterable[int] = 10,
-    reflection: str = "auto",
+    reflection: Literal["auto", "flip", "augment"] = "auto",
     # end
     # keywords of descent
     step: float | str = "auto",

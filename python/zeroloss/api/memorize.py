@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +24,9 @@ def memorize(
     y: npt.ArrayLike | None = None,
     *,
     # keywords of memorize
-    construction: str = "norm_ordered",
+    construction: Literal["norm_ordered", "paper"] = "norm_ordered",
     hidden: int | None = None,
-    precision: str = "float64",
+    precision: Literal["float64", "float32"] = "float64",
     margin: float | None = None,
     tolerance: float | None = None,
     seed: int = 0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -56,13 +56,13 @@ def sweep(
     store: str | os.PathLike[str] = "",
     # end
     # keywords of trial
-    optimizer: str = "gd",
+    optimizer: Literal["gd", "sgd", "momentum", "gauss_newton", "flow", "output_layer"] = "gd",
     batch: int = 1,
     momentum: float = 0.9,
-    precision: str = "float32",
+    precision: Literal["float64", "float32"] = "float32",
     max_steps: int = 100_000,
     flow_tolerance: float = 1e-8,
-    space: str = "auto",
+    space: Literal["auto", "weights", "gram"] = "auto",
     center: bool = False,
     normalize: bool = True,
     failure_probability: float = 0.01,

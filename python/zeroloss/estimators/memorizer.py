@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
@@ -34,9 +34,9 @@ class MemorizingClassifier(OneVersusRest, BaseEstimator):
 
     def __init__(
         self,
-        construction: str = "norm_ordered",
+        construction: Literal["norm_ordered", "paper"] = "norm_ordered",
         hidden: int | None = None,
-        precision: str = "float64",
+        precision: Literal["float64", "float32"] = "float64",
         margin: float | None = None,
         random_state: Any = 0,
     ):

@@ -38,7 +38,8 @@ class RidgePath:
             K = kernel.gram(self._X, self._sigma, normalize=False).K
             K *= root[:, None] * root
             self._eigen = scipy.linalg.eigh(K.T, overwrite_a=True, check_finite=False, driver="evd")
-        coefficients, residuals = leave_one_out(*self._eigen, ridge, Y * root[:, None])
+        values, Q = self._eigen
+        coefficients, residuals = leave_one_out(values, Q, ridge, Y * root[:, None])
         return coefficients * root[:, None], residuals / root[:, None]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +48,9 @@ class TwoLayer(OnSphere):
         self.bias = bias
         self.random_state = random_state
 
-    def _train(self, X: Array, y: npt.NDArray[Any], task: str, **options: Any) -> None:
+    def _train(
+        self, X: Array, y: npt.NDArray[Any], task: Literal["regression", "classification"], **options: Any
+    ) -> None:
         run = train(self._learn_points(X), y, task=task, activation=self.activation, width=self.width,
                     certify_every=0, seed=seed_of(self.random_state), **options)  # fmt: skip
         if run.status not in ("certified", "converged"):
