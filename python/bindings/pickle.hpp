@@ -1,7 +1,9 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <filesystem>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -53,6 +55,8 @@ template <class T>
 nb::object pickled(const T& value) {
   if constexpr (std::is_enum_v<T>) {
     return nb::int_(static_cast<int>(value));
+  } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
+    return nb::str(value.c_str());  // as a Path of Python's "" is "."
   } else if constexpr (kOptional<T>) {
     return value ? pickled(*value) : nb::object(nb::none());
   } else if constexpr (kPair<T>) {
@@ -76,6 +80,8 @@ void unpickle(T& value, nb::handle state) {
   std::size_t k = 0;
   if constexpr (std::is_enum_v<T>) {
     value = static_cast<T>(nb::cast<int>(state));
+  } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
+    value = nb::cast<std::string>(state);
   } else if constexpr (kOptional<T>) {
     if (state.is_none()) return value.reset();
     unpickle(value.emplace(), state);

@@ -600,10 +600,11 @@ def test_starts_that_cannot_be_are_refused(start, error, words):
 def test_results_pickle_and_copy(what, tmp_path):
     result = {
         "certify": lambda: zeroloss.certify("digits", n=60, spectrum=True),
-        "fit": lambda: zeroloss.fit("digits", n=60, width=80, optimizer="gauss_newton", test="digits", polish=True),
+        "fit": lambda: zeroloss.fit("digits", n=60, width=80, optimizer="gauss_newton", polish=True,
+                                    test=zeroloss.read_dataset("digits", n=90)),
         "memorize": lambda: zeroloss.memorize("digits", n=60),
         "sweep": lambda: zeroloss.sweep("sphere:n=20,y=normal", d=[2, 9], width=[2, 9], trials=2, max_steps=50),
-    }[what]()
+    }[what]()  # fmt: skip
     result.save(tmp_path / "run")
     for other in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
         assert str(other) == str(result) and other.to_dict() == result.to_dict()
