@@ -43,8 +43,9 @@ void run(const Options& options, Session& session) {
     write_file(options.out, predict_csv(model, data, answer));
   const Next next = after_predict(options.model, data, options.read, options.out);
   fmt::print(csv_is_answer ? stderr : stdout, "{}",
-             options.json ? predict_json(options.model, model, data, answer, next) + "\n"
-                          : predict_text(options.model, model, data, answer) + "\n" + next_text(next));
+             options.json
+                 ? predict_json(options.model, model, data, answer, next) + "\n"
+                 : in_flags(predict_text(options.model, model, data, answer)) + "\n" + next_text(next));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/choices.hpp"
 #include "core/decompositions.hpp"
 #include "data/choose.hpp"
+#include "data/table_source.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -189,7 +190,10 @@ Choice used_of(const Source& source, const ReadOptions& options, const Encoding*
     return choose_columns(*source.table, source.target,
                           {options.features, options.drop, options.one_hot, options.id, options.missing});
   Choice choice;
-  if (source.table) choice.encoding = *encoding;
+  if (source.table) {
+    choice.encoding = *encoding;
+    choice.id = id_of(*source.table, source.target, *encoding, options.id);
+  }
   for (Index i = 0; i < source.n; ++i) {
     const bool absent =
         source.table && (source.texts.empty() ? !source.numbers.empty() && std::isnan(at(source.numbers, i))
@@ -197,7 +201,8 @@ Choice used_of(const Source& source, const ReadOptions& options, const Encoding*
     if (!absent) choice.records.push_back(i);
   }
   if (const Index left_out = source.n - std::ssize(choice.records); left_out > 0)
-    choice.remarks.push_back(fmt::format("left out: {} without a target", left_out));
+    choice.remarks.push_back(fmt::format("left out: {} without a target; `target=none` takes all",
+                                         count(left_out, "record", "records")));
   return choice;
 }
 

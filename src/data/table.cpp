@@ -11,6 +11,7 @@
 #include <set>
 
 #include "data/cells.hpp"
+#include "data/table_source.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 
@@ -157,6 +158,19 @@ Uses uses_of(const DataTable& table, std::optional<Index> target, const TableCho
 }
 
 }  // namespace
+
+std::optional<Index> internal::id_of(const DataTable& table, std::optional<Index> target,
+                                     const Encoding& encoding, const std::string& id) {
+  if (!id.empty()) return column_of(table, id, "id");
+  for (Index j = 0; j < std::ssize(table.columns); ++j) {
+    const Column& column = table.columns[to_size(j)];
+    const bool used = std::ranges::any_of(encoding.inputs, [&](const Input& input) {
+      return input.name.empty() ? input.place == column.place : input.name == column.name;
+    });
+    if (j != target && !used && !identifies(table, column).empty()) return j;
+  }
+  return {};
+}
 
 std::string Column::called() const {
   return name.empty() ? fmt::format("column {}", place) : fmt::format("column {} ('{}')", place, name);

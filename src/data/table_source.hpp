@@ -9,6 +9,11 @@ namespace zeroloss::internal {
 /// The column of targets: `target` of the options, or label, target, class or y; nothing for "none".
 std::optional<Index> target_of(const DataTable& table, const std::string& target);
 
+/// The column that names the records of a table whose inputs are known: `id`, or where that is empty the
+/// first that identifies records and is neither the target nor an input.
+std::optional<Index> id_of(const DataTable& table, std::optional<Index> target, const Encoding& encoding,
+                           const std::string& id);
+
 /// Makes this column the targets of a source of that table, in place of those that it has.
 void take_target(Source& source, const DataTable& table, std::optional<Index> target,
                  const std::string& task);

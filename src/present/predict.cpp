@@ -58,12 +58,18 @@ std::string class_table(const Model& model, const Dataset& data, const Predictio
   return table.text() + (all > kShown ? fmt::format("and {} more with smaller errors\n", all - kShown) : "");
 }
 
+/// A point as people know it: its record, and its id if it has one.
+std::string called(const Dataset& data, std::size_t i) {
+  return data.ids.empty() ? fmt::format("{}", data.records[i])
+                          : fmt::format("{} '{}'", data.records[i], excerpt(data.ids[i]));
+}
+
 std::string sample_table(const Dataset& data, const Prediction& answer) {
   constexpr std::size_t kShown = 10;
   Table table({"sample", "label", "predicted"});
   for (std::size_t k = 0; k < std::min(kShown, answer.wrong.size()); ++k) {
     const auto i = static_cast<std::size_t>(answer.wrong[k]);
-    table.add({fmt::format("{}", data.records[i]), answer.labels[i], answer.predicted[i]});
+    table.add({called(data, i), answer.labels[i], answer.predicted[i]});
   }
   std::string text = "wrong\n" + table.text("  ");
   if (answer.wrong.size() > kShown)
@@ -80,8 +86,8 @@ std::string residual_table(const Dataset& data, const Prediction& answer) {
                             [&](Index i) { return residual(i); });
   Table table({"sample", "target", "predicted", "off by"});
   for (std::size_t k = 0; k < shown; ++k)
-    table.add({fmt::format("{}", data.records[static_cast<std::size_t>(order[k])]),
-               fmt::format("{:.7g}", data.y(order[k])), fmt::format("{:.7g}", answer.outputs(order[k], 0)),
+    table.add({called(data, static_cast<std::size_t>(order[k])), fmt::format("{:.7g}", data.y(order[k])),
+               fmt::format("{:.7g}", answer.outputs(order[k], 0)),
                fmt::format("{:.2g}", residual(order[k]))});
   return "furthest off\n" + table.text("  ");
 }
@@ -92,7 +98,7 @@ std::string first_table(const Model& model, const Dataset& data, const Predictio
   if (model.task == Task::none) return "";
   Table table({"sample", "predicted"});
   for (Index i = 0; i < std::min(kShown, data.n()); ++i)
-    table.add({fmt::format("{}", data.records[static_cast<std::size_t>(i)]),
+    table.add({called(data, static_cast<std::size_t>(i)),
                model.task == Task::regression ? fmt::format("{:.7g}", answer.outputs(i, 0))
                                               : answer.predicted[static_cast<std::size_t>(i)]});
   return table.text("  ") +
