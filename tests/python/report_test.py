@@ -168,12 +168,17 @@ def test_page_of_points_without_labels():
 
 def test_page_of_memorize_names_its_samples():
     earlier = ROOT / "tests/fixtures/before_rooms/memorize"  # which spells them otherwise
-    for folder, key in ((run_of("memorize"), "sample"), (earlier, "record")):
-        run, page = page_of(folder)
-        shown = [text for element, text in page.texts if element in ("h2", "td")]
-        start = shown.index("The two points that are hardest to tell apart") + 1
-        closest = [[str(sample[key]), sample["label"]] for sample in run.result["closest"]]
-        assert [shown[start : start + 2], shown[start + 2 : start + 4]] == closest
+    run, page = page_of(earlier)
+    shown = [text for element, text in page.texts if element in ("h2", "td")]
+    start = shown.index("The two points that are hardest to tell apart") + 1
+    closest = [[str(sample["record"]), sample["label"]] for sample in run.result["closest"]]
+    assert [shown[start : start + 2], shown[start + 2 : start + 4]] == closest
+    run, page = page_of(run_of("memorize"))  # with pictures
+    said = " ".join(text for _, text in page.texts)
+    said = said[said.index("The two points that are hardest to tell apart") :]
+    first, second = run.result["closest"]
+    assert f"{first['sample']} ({first['label']}) {second['sample']} ({second['label']})" in said
+    assert (run_of("memorize") / "pictures.json").exists()
 
 
 def test_bounds_are_rounded_to_their_safe_side():
