@@ -109,13 +109,13 @@ TEST(Fit, EndsWhenItsTimeIsOver) {
   FitOptions o = small("gd", "tanh");
   o.max_steps = Index{1} << 50;
   o.tolerance = 1e-300;
-  o.max_seconds = 0.2;
+  o.max_seconds = 1.5;
   const FitResult r = fit(three_classes(20, 5), o);
   EXPECT_EQ(r.status, Status::budget_spent);
-  EXPECT_EQ(r.outputs.front().reason, "its share of 0.2 seconds is over");
+  EXPECT_EQ(r.outputs.front().reason, "its share of 1.5 seconds is over");
   EXPECT_GT(r.outputs.front().steps, 0);
   EXPECT_GT(r.outputs.back().steps, 0) << "every output has its share";
-  EXPECT_LT(r.seconds, 5);
+  EXPECT_LT(r.seconds, 15);
 }
 
 TEST(Fit, TooFewWeightsStall) {
