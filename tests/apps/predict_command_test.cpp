@@ -148,7 +148,8 @@ TEST_F(Predict, Regression) {
   EXPECT_DOUBLE_EQ(found.at("error").get<double>(), 3 / std::sqrt(2.0));
   const Outcome outcome = zeroloss(predict(file, csv, {"--out", path("out.csv")}));
   EXPECT_NE(outcome.out.find(": relative misfit 2.12 on 3 points\n"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("  sample  target  predicted\n       2       0          3\n"), std::string::npos)
+  EXPECT_NE(outcome.out.find("  sample  target  predicted  off by\n       2       0          3       3\n"),
+            std::string::npos)
       << outcome.out;
   EXPECT_EQ(content(path("out.csv")), "sample,target,predicted\n0,1,1\n1,-1,-1\n2,0,3\n");
   EXPECT_EQ(answer(predict(file, "a,b\n2,1\n")).at("predictions"), Json({1}));

@@ -186,7 +186,7 @@ TEST_F(Tables, AModelsColumnsAreFoundByName) {
   EXPECT_EQ(again.X, (RowMatrix{{7, 0, 0, 1, 5, 0}, {8, 1, 0, 0, 4, 1}}));
   EXPECT_TRUE(again.standardization.empty());
   EXPECT_TRUE(again.ids.empty());
-  EXPECT_EQ(encoded("id,b,kind,a\nx1,5,w,7\nx2,,u,8\n").ids, (Names{"x1", "x2"}));
+  EXPECT_EQ(encoded("id,b,kind,a\n71,5,w,7\n93,,u,8\n").ids, (Names{"71", "93"}));
   EXPECT_MESSAGE(DataError, encoded("kind,a\nu,7\n"), "new.csv", "needs a column that is not there: b",
                  "kind, a");
   EXPECT_MESSAGE(DataError, encoded("b,kind,a\n5,z,7\n"), "line 2", "'z' is a category", "u, v, w");

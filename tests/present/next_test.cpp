@@ -66,6 +66,10 @@ TEST_F(NextLine, WhatIsReadStaysWhatItWas) {
   options_.center = true;
   FitResult result = with(Status::stalled);
   result.width = 4096;
+  EXPECT_EQ(line(of(result)),
+            "zeroloss fit 'my table.csv' --target kind --classes 3,8 --width 16384 --optimizer output_layer "
+            "--center");
+  result.width = 16384;  // as many as are proposed
   EXPECT_EQ(line(of(result)), "zeroloss certify 'my table.csv' --target kind --classes 3,8 --center");
 }
 
