@@ -59,9 +59,6 @@ int run(const Program& program, const std::vector<std::string>& arguments, const
 /// The same for the program zeroloss.
 int run(const std::vector<std::string>& arguments, const std::string& cache);
 
-/// Takes back what waiting.cpp has put into the environment: it is not for programs that this one starts.
-void forget_waiting();
-
 /// XDG_CACHE_HOME/zeroloss, as the environment says.
 std::string default_cache();
 

@@ -14,9 +14,10 @@ using zeroloss::app::Room;
 
 // OpenBLAS chooses its kernels while it is loaded, from a table of processors; a newer one gets kernels
 // several times too slow. It starts its threads then too, which spin for some 20 ms before they sleep; a
-// sweep, whose trials are its threads, has no use for them. So the program starts again with the kernels that
-// its vector instructions allow, for a sweep without such threads, and where there is room for one thread
-// only with one.
+// sweep, whose trials are its threads, has no use for them. OpenMP reads then how its threads wait: those
+// that spin hold the processor that another program, or the thread they wait for, could use. So the program
+// starts again with threads that sleep, with the kernels that its vector instructions allow, for a sweep
+// without threads of OpenBLAS, and where there is room for one thread only with one.
 void restart_with_better_blas(int argc, char** argv, Room room) {
   bool changed = false;
   const auto set = [&](const char* variable, const std::string& value, bool whatever_is_set = false) {
@@ -29,6 +30,8 @@ void restart_with_better_blas(int argc, char** argv, Room room) {
     for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}) set(threads, "1", true);
   set("OPENBLAS_CORETYPE", zeroloss::blas_info().better_kernel);
   set("OPENBLAS_NUM_THREADS", sweep ? "1" : "");
+  set("OMP_WAIT_POLICY", "passive");
+  set("OPENBLAS_THREAD_TIMEOUT", "4");
   if (changed) execv("/proc/self/exe", argv);
   // It returns only where that is not possible: slower, but right.
 }
@@ -36,7 +39,6 @@ void restart_with_better_blas(int argc, char** argv, Room room) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  zeroloss::app::forget_waiting();
   const Room room = zeroloss::app::room_for_threads();
   restart_with_better_blas(argc, argv, room);
   if (room == Room::none) {

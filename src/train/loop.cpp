@@ -7,6 +7,7 @@
 
 #include "train/optimizers/descent.hpp"
 #include "train/start.hpp"
+#include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/core/threads.hpp"
@@ -261,6 +262,7 @@ class Training {
   }
 
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  const SerialBlas serial_;  // our loops are the threads
 
   const Run& run_;
   const CheckedOptions& options_;
