@@ -33,8 +33,6 @@ std::string sample_text(const Sample& s) {
   return s.label.empty() ? fmt::format("{}", s.record) : fmt::format("{} ({})", s.record, s.label);
 }
 
-constexpr double kTrusted = 0.2;  // leave-one-out error up to which labels look wrong that it contradicts
-
 std::string facts(const CertifyResult& r) {
   Facts fact(26);
   const auto mean = [](const std::vector<double>& v) {
@@ -118,14 +116,12 @@ std::string suspect_table(const CertifyResult& r) {
     if (ids) row.insert(row.begin() + 1, s.sample.id);
     table.add(row);
   }
-  const double error = r.leave_one_out_error.value_or(0);
   std::string text =
-      numbers || error <= kTrusted
-          ? "labels that look wrong (closed-form leave-one-out)\n"
-          : fmt::format(
-                "labels that the other samples predict otherwise; they are wrong about {} of all, so "
-                "this says little (closed-form leave-one-out)\n",
-                fmt::format("{:.2g} %", 100 * error));
+      accuses(r) ? "labels that look wrong (closed-form leave-one-out)\n"
+                 : fmt::format(
+                       "labels that the other samples predict otherwise; they are wrong about {} of all, so "
+                       "this says little (closed-form leave-one-out)\n",
+                       fmt::format("{:.2g} %", 100 * r.leave_one_out_error.value_or(0)));
   text += table.text("  ");
   if (r.suspects.size() > kShown)
     text += fmt::format("  and {} more (JSON lists all)\n", r.suspects.size() - kShown);

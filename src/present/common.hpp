@@ -7,6 +7,7 @@
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/present/next.hpp"
+#include "zeroloss/theory/certify.hpp"
 
 /// What answers have in common.
 namespace zeroloss::internal {
@@ -17,6 +18,11 @@ std::string heading(const Dataset& data, const std::string& done);
 
 /// What is done to points before training: "; columns standardised; rows of unit length".
 std::string preparation(const Dataset& data, bool normalize, bool center);
+
+/// Whether labels look wrong that leave-one-out contradicts: of classes, where it is right about most.
+inline bool accuses(const CertifyResult& r) {
+  return r.task == Task::regression || r.leave_one_out_error.value_or(0) <= 0.2;
+}
 
 /// With so many digits, rounded up or down.
 inline std::string above(double x, int digits = 2) { return decimal(x, digits, Rounding::up); }

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/field_text.hpp"
+#include "present/common.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/present/certify.hpp"
 #include "zeroloss/present/conv.hpp"
@@ -206,8 +207,7 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
   fit.center = options.center;
   fit.normalize = options.normalize;
   if (r.outcome == "verified") {
-    const bool trusted = data.task == Task::regression || r.leave_one_out_error.value_or(0) <= 0.2;
-    const std::string suspects = r.suspects.empty() || !trusted
+    const std::string suspects = r.suspects.empty() || !accuses(r)
                                      ? ""
                                      : fmt::format("check the labels of {} above, then ",
                                                    r.suspects.size() == 1 ? "the sample" : "the samples");
