@@ -87,7 +87,12 @@ RunFolder::RunFolder(fs::path path, bool resume, Writers writers) : path_(std::m
     if (!resume && !error && !empty)
       throw std::invalid_argument(fmt::format(
           "{} holds an unfinished run; resume it, remove it, or choose another name", partial_.string()));
-    if (access(partial_.c_str(), W_OK) != 0) fail(partial_, "writing into it");
+    if (access(partial_.c_str(), W_OK) != 0) {
+      const int reason = errno;
+      check_absent();  // or has finished it only now
+      errno = reason;
+      fail(partial_, "writing into it");
+    }
   } catch (...) {
     unlock(lock_);
     throw;
