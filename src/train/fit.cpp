@@ -70,13 +70,12 @@ void conclude(FitResult& result, std::size_t expected) {
   const std::string whose = several && failed != result.outputs.end() && !failed->label.empty()
                                 ? fmt::format(" (class {})", failed->label)
                                 : "";
+  const auto first = result.certified_at.value_or(result.steps);
   switch (result.status) {
     case Status::certified:
       result.conclusion =
           fmt::format("zero loss: certified at step {}{}{}: {} within {} of these weights", result.steps,
-                      result.certified_at.value_or(result.steps) < result.steps
-                          ? fmt::format(" (first at step {})", *result.certified_at)
-                          : "",
+                      first < result.steps ? fmt::format(" (first at step {})", first) : "",
                       several ? fmt::format(" for all {} classes", expected) : "",
                       several ? "exact solutions lie" : "an exact solution lies",
                       decimal(result.certificate.radius, 2, Rounding::up));
