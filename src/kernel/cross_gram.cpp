@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "core/lapack.hpp"
+#include "kernel/cross.hpp"
 #include "kernel/distances.hpp"
 #include "kernel/entries.hpp"
 #include "zeroloss/core/blas.hpp"
@@ -14,6 +15,26 @@
 
 namespace zeroloss {
 using namespace internal;
+
+void internal::cross_entries(const double* X, Index n, const double* Z, Index m, Index d,
+                             const Kernel& kernel, double* K, Index stride) {
+  lapack::gemm('T', 'N', m, n, d, 1.0, Z, d, X, d, 0.0, K, stride);
+  const bool singular = std::isinf(kernel.slope());
+  const auto size = static_cast<std::size_t>(m);
+  std::vector<std::pair<Index, double>> recomputed;
+  for (Index i = 0; i < n; ++i) {
+    double* run = K + i * stride;
+    recomputed.clear();
+    if (singular && entries::largest(run, size) >= 1 - kNear)
+      for (Index j = 0; j < m; ++j)
+        if (std::abs(run[j]) >= 1 - kNear) {
+          const auto [apart, across] = distances(X + i * d, Z + j * d, d);
+          recomputed.emplace_back(j, kernel.at_angle(2 * std::atan2(apart, across)));
+        }
+    entries::map(kernel, run, size);
+    for (const auto& [j, entry] : recomputed) run[j] = entry;
+  }
+}
 
 RowMatrix cross_gram(const RowMatrix& X, const RowMatrix& Z, const Kernel& kernel, Progress& progress) {
   const Index n = X.rows(), m = Z.rows(), d = X.cols();
@@ -25,7 +46,6 @@ RowMatrix cross_gram(const RowMatrix& X, const RowMatrix& Z, const Kernel& kerne
   require_memory(8.0 * static_cast<double>(n) * static_cast<double>(m), "the kernel",
                  "take fewer points at once");
   RowMatrix K(n, m);
-  const bool singular = std::isinf(kernel.slope());
   const Index columns = (m + kTile - 1) / kTile, tiles = (n + kTile - 1) / kTile * columns;
   const Threads threads(tiles > 1 ? kernel_work(n, m, d) : 0);
   progress.stage("kernel " + kernel.name, static_cast<double>(tiles));
@@ -36,22 +56,7 @@ RowMatrix cross_gram(const RowMatrix& X, const RowMatrix& Z, const Kernel& kerne
     for (Index t = begin; t < end; ++t) {
       const Index i0 = t / columns * kTile, j0 = t % columns * kTile;
       const Index rows = std::min(kTile, n - i0), width = std::min(kTile, m - j0);
-      lapack::gemm('T', 'N', width, rows, d, 1.0, Z.data() + j0 * d, d, X.data() + i0 * d, d, 0.0,
-                   K.data() + i0 * m + j0, m);
-      std::vector<std::pair<Index, double>> recomputed;
-      for (Index i = i0; i < i0 + rows; ++i) {
-        double* run = K.data() + i * m + j0;
-        const auto size = static_cast<std::size_t>(width);
-        recomputed.clear();
-        if (singular && entries::largest(run, size) >= 1 - kNear)
-          for (Index q = 0; q < width; ++q)
-            if (std::abs(run[q]) >= 1 - kNear) {
-              const auto [apart, across] = distances(X.data() + i * d, Z.data() + (j0 + q) * d, d);
-              recomputed.emplace_back(q, kernel.at_angle(2 * std::atan2(apart, across)));
-            }
-        entries::map(kernel, run, size);
-        for (const auto& [q, entry] : recomputed) run[q] = entry;
-      }
+      cross_entries(X.data() + i0 * d, rows, Z.data() + j0 * d, width, d, kernel, K.data() + i0 * m + j0, m);
     }
     progress.advance(static_cast<double>(end - begin));
   }

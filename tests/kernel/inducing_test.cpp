@@ -1,0 +1,164 @@
+#include "zeroloss/kernel/inducing.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <array>
+#include <atomic>
+#include <limits>
+
+#include "support/points.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/random.hpp"
+#include "zeroloss/core/threads.hpp"
+#include "zeroloss/kernel/ridge.hpp"
+
+namespace zeroloss {
+namespace {
+
+struct Problem {
+  RowMatrix X, Z;
+  Matrix Y;
+  Vector weights;
+};
+
+Problem problem(Index n, Index m, Index d, Index c, bool weighted) {
+  Problem p{test::sphere(n, d, 3), {}, Matrix(n, c), {}};
+  p.Z = p.X.topRows(m);
+  Random random(11, Stream::points);
+  for (double& y : p.Y.reshaped()) y = random.normal();
+  if (!weighted) return p;
+  p.weights.resize(n);
+  for (double& w : p.weights) w = 0.1 + std::abs(random.normal());
+  return p;
+}
+
+InducingSolution solution_of(const Problem& p, const std::string& activation_name,
+                             const InducingOptions& options) {
+  Progress silent;
+  return solve_inducing(p.X, p.Z, sigma(activation(activation_name)), p.weights, p.Y, options, silent);
+}
+
+// By a singular value decomposition of (W^1/2 K_nm; ridge^1/2 T), K_mm = T^T T: nothing is squared.
+Matrix least_squares(const Problem& p, const std::string& activation_name, double ridge) {
+  Progress silent;
+  const Kernel kernel = sigma(activation(activation_name));
+  const Index n = p.X.rows(), m = p.Z.rows();
+  Matrix A(n + m, m), B = Matrix::Zero(n + m, p.Y.cols());
+  A.topRows(n) = cross_gram(p.X, p.Z, kernel, silent);
+  const Matrix K = cross_gram(p.Z, p.Z, kernel, silent);
+  A.bottomRows(m) = std::sqrt(ridge) * Matrix(K.llt().matrixU());
+  B.topRows(n) = p.Y;
+  if (p.weights.size() > 0) {
+    A.topRows(n).array().colwise() *= p.weights.array().sqrt();
+    B.topRows(n).array().colwise() *= p.weights.array().sqrt();
+  }
+  return A.bdcSvd(Eigen::ComputeThinU | Eigen::ComputeThinV).solve(B);
+}
+
+TEST(Inducing, FindsTheLeastSquares) {
+  for (const auto& [n, m, d] : {std::array<Index, 3>{1, 1, 3}, {7, 3, 4}, {300, 40, 6}, {5000, 60, 9}})
+    for (const bool weighted : {false, true})
+      for (const double ridge : {1e-2, 1.0}) {
+        SCOPED_TRACE(testing::Message() << n << " points, " << m << " inducing, ridge " << ridge);
+        const Problem p = problem(n, m, d, 2, weighted);
+        const auto found = solution_of(p, "relu", {ridge, 1e-12, 200});
+        EXPECT_LE(found.residual, 1e-12);
+        const Matrix expected = least_squares(p, "relu", ridge);
+        // Preconditioned, the equations have a condition of about 1; back in A it is that of K_mm, <= 1e3.
+        EXPECT_LE((found.coefficients - expected).norm(), 1e-8 * expected.norm());
+      }
+}
+
+TEST(Inducing, AllPointsGiveTheExactPredictor) {
+  const Problem p = problem(150, 150, 8, 3, false);
+  Progress silent;
+  const auto exact = solve_ridge(gram(p.X, sigma(activation("erf")), silent).K, {}, 0.05, p.Y, silent);
+  ASSERT_TRUE(exact);
+  const auto found = solution_of(p, "erf", {0.05, 1e-12, 300});
+  const RowMatrix K = cross_gram(p.X, p.X, sigma(activation("erf")), silent);
+  EXPECT_LE((K * (found.coefficients - exact->coefficients)).norm(), 1e-9 * p.Y.norm());
+}
+
+TEST(Inducing, FewStepsSuffice) {
+  const Problem p = problem(4000, 200, 5, 1, false);
+  const auto found = solution_of(p, "relu", {1e-2, 1e-6, 100});
+  EXPECT_LE(found.residual, 1e-6);
+  EXPECT_LE(found.steps, 40);
+}
+
+TEST(Inducing, StopsWhereItIsTold) {
+  const Problem p = problem(500, 50, 5, 1, false);
+  const auto found = solution_of(p, "relu", {1e-6, 1e-14, 2});
+  EXPECT_EQ(found.steps, 2);
+  EXPECT_GT(found.residual, 1e-14);
+}
+
+TEST(Inducing, TargetsOfZeroHaveNoCoefficients) {
+  Problem p = problem(100, 10, 4, 2, false);
+  p.Y.col(1).setZero();
+  const auto found = solution_of(p, "relu", {});
+  EXPECT_GT(found.coefficients.col(0).norm(), 0);
+  EXPECT_EQ(found.coefficients.col(1).norm(), 0);
+  p.Y.setZero();
+  EXPECT_EQ(solution_of(p, "relu", {}).steps, 0);
+}
+
+TEST(Inducing, EqualInducingPointsAreBorne) {
+  Problem p = problem(200, 20, 4, 1, false);
+  p.Z.row(7) = p.Z.row(3);
+  p.Z.row(9) = -p.Z.row(3);
+  Progress silent;
+  const auto values = [&] {
+    return Matrix(cross_gram(p.X, p.Z, sigma(activation("relu")), silent) *
+                  solution_of(p, "relu", {1e-2, 1e-10, 300}).coefficients);
+  };
+  const Matrix with = values();
+  RowMatrix others(19, 4);
+  others << p.Z.topRows(7), p.Z.bottomRows(12);
+  p.Z = others;
+  EXPECT_LE((with - values()).norm(), 1e-5 * with.norm());
+}
+
+TEST(Inducing, NoBitDependsOnThreads) {
+  const Problem p = problem(3000, 70, 6, 2, true);
+  const int before = set_thread_count(1);
+  const Matrix one = solution_of(p, "relu", {}).coefficients;
+  set_thread_count(3);
+  const Matrix three = solution_of(p, "relu", {}).coefficients;
+  set_thread_count(before);
+  EXPECT_EQ(one, three);
+}
+
+TEST(Inducing, CanBeInterrupted) {
+  const Problem p = problem(3000, 50, 6, 1, false);
+  const std::atomic<bool> stop = true;
+  Progress cancelled({}, &stop);
+  EXPECT_THROW(solve_inducing(p.X, p.Z, sigma(activation("relu")), {}, p.Y, {}, cancelled), Interrupted);
+}
+
+TEST(Inducing, WhatDoesNotFitIsRefused) {
+  const Problem whole = problem(20, 5, 3, 1, false);
+  const auto refused = [&](const auto& change, const std::string& word) {
+    Problem p = whole;
+    InducingOptions options;
+    change(p, options);
+    try {
+      solution_of(p, "relu", options);
+      ADD_FAILURE() << "not refused: " << word;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+    }
+  };
+  refused([](Problem& p, auto&) { p.Z = RowMatrix::Ones(2, 4); }, "features");
+  refused([](Problem& p, auto&) { p.Y = Matrix::Ones(3, 1); }, "targets");
+  refused([](Problem& p, auto&) { p.Y(2, 0) = std::numeric_limits<double>::infinity(); }, "not finite");
+  refused([](Problem& p, auto&) { p.weights = Vector::Ones(3); }, "weights");
+  refused([](Problem& p, auto&) { p.weights = Vector::Zero(20); }, "positive");
+  refused([](Problem&, auto& o) { o.ridge = 0; }, "ridge");
+  refused([](Problem&, auto& o) { o.tolerance = 0; }, "tolerance");
+  refused([](Problem&, auto& o) { o.most = 0; }, "most");
+}
+
+}  // namespace
+}  // namespace zeroloss
