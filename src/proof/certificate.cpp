@@ -7,10 +7,12 @@
 #include <functional>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "core/tiled.hpp"
 #include "kernel/activations/list.hpp"
+#include "proof/cell.hpp"
 #include "proof/evaluate.hpp"
 #include "proof/existence.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -170,6 +172,35 @@ std::string impossible(const TwoLayer& network, const Activation& activation, co
   return {};
 }
 
+// Descent that changes no sign; fills in the certificate if it holds. K, with an error, is J J^T of S, and J
+// is within at_W of that.
+struct TangentKernel {
+  const Matrix& K;
+  double error = 0, top = 0, at_W = 0;  // top >= ||J of S||
+};
+bool descend_in_cell(const TwoLayer& network, const Equations& equations, const Evaluation& e,
+                     const PointBounds& points, const TangentKernel& tangent, Certificate& c,
+                     Progress& progress) {
+  constexpr double kHopeless = 1e-4;  // a known residual gains some hundred over any of its length
+  const Reach any = reach_of_any(c.misfit, c.lambda_min);
+  if (!(nearest_kink(e.z, network.v) > kHopeless * any.distance)) return false;
+  Matrix work;
+  const double moved = tangent.at_W * (2 * tangent.top + tangent.at_W);
+  const Reach reached =
+      reach(e, tangent.K, (tangent.error + moved) * (1 + kRound), c.lambda_min, work, progress);
+  point_gram(points.X, work);
+  const WeighedPoints weighed{points.X, equations.counts, points.row_error};
+  const auto margins = sign_margins(e, network.v, weighed, work, {reached, any});
+  c.margin = margins.front();
+  c.any_margin = margins.back();
+  if (!(c.margin > 1)) return false;
+  c.norm_J = (tangent.top + tangent.at_W) * (1 + kRound);
+  c.step = 1 / (c.norm_J * c.norm_J) * (1 - kRound);
+  c.rate = c.lambda_min;
+  c.radius = reached.distance;
+  return c.step > 0 && c.rate > 0;
+}
+
 // The test of gradient descent from W; fills in the certificate.
 void descend(const TwoLayer& network, const Activation& activation, const Equations& equations,
              const Evaluation& e, Certificate& c, Progress& progress) {
@@ -189,22 +220,29 @@ void descend(const TwoLayer& network, const Activation& activation, const Equati
   const double s_min = std::sqrt(lowest.bound) * (1 - kRound), a = s_min / 2;
   const double at_W = jacobian_change(e, activation, network.v, points, 0);  // ||J(W) - J of S||
   if (s_min > at_W) c.lambda_min = (s_min - at_W) * (s_min - at_W) * (1 - kRound);
+  const double top = std::sqrt(highest_eigenvalue(K, error, work, progress).bound) * (1 + kRound);
+  if (is_piecewise_linear(activation) && c.lambda_min > 0 &&
+      descend_in_cell(network, equations, e, points, {K, error, top, at_W}, c, progress)) {
+    c.kind = "descent";
+    c.holds = true;
+    return;
+  }
   const double R = 5 * c.misfit / (3 * a) * (1 + kRound);
   const double change = jacobian_change(e, activation, network.v, points, R);
   const double third = a / 3 * (1 - kRound);
-  c.margin = third / change;
+  double margin = third / change;
   // Where no sign can change, e(R) is next to nothing: what holds the proof up is the nearest sign that
   // would.
   if (is_piecewise_linear(activation))
-    if (const double free = nearest_kink(e.z, network.v) / R; free > 1) c.margin = std::min(c.margin, free);
-  c.margin *= 1 - kRound;
-  if (!(c.margin > 1)) {
-    if (!(c.margin >= 0)) c.margin = 0;
+    if (const double free = nearest_kink(e.z, network.v) / R; free > 1) margin = std::min(margin, free);
+  margin *= 1 - kRound;
+  if (margin >= c.margin) c.margin = margin;
+  if (margin >= c.any_margin) c.any_margin = margin;
+  if (!(margin > 1)) {
     c.reason = fmt::format("descent: e(R) = {:.3g} exceeds a/3 = {:.3g} (a factor {:.2g}), R = {:.3g}",
                            change, third, change / third, R);
     return;
   }
-  const double top = std::sqrt(highest_eigenvalue(K, error, work, progress).bound) * (1 + kRound);
   const double b = (top + a / 3) * (1 + kRound);
   c.norm_J = (top + at_W) * (1 + kRound);
   c.step = 0.48 / (b * b) * (1 - kRound);
@@ -246,41 +284,58 @@ Long dot(const double* a, const double* b, Index count) {
   return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
-}  // namespace
-
-CertifiedOutput certify_output(const TwoLayer& network, const Activation& activation,
-                               const Equations& equations, Progress& progress, bool polish) {
-  const RowMatrix& X = equations.X;
-  check_sizes(network, X, equations.y, equations.counts);
-  const auto n = static_cast<double>(X.rows()), m = static_cast<double>(network.v.size());
+// What descent says; `e` receives the network at the points, empty where a reason was found before.
+Certificate descent(const TwoLayer& network, const Activation& activation, const Equations& equations,
+                    Evaluation& e, Progress& progress) {
+  check_sizes(network, equations.X, equations.y, equations.counts);
+  const auto n = static_cast<double>(equations.X.rows()), m = static_cast<double>(network.v.size());
   require_memory(16 * n * n + 24 * n * m, "the certificate", "use fewer points or hidden units");
   progress.stage("certificate");
   const Threads threads(n * n * m);
-  CertifiedOutput result;
-  Certificate& c = result.certificate;
+  Certificate c;
   c.reason = unbounded(equations, network.v.size());
-  if (!c.reason.empty()) return result;
-  Evaluation e = evaluate(network, activation, equations);
-  c.misfit = e.misfit;
+  if (!c.reason.empty()) return c;
+  Evaluation found = evaluate(network, activation, equations);
+  c.misfit = found.misfit;
   progress.check();
-  c.reason = impossible(network, activation, X);
-  if (c.reason.empty()) {
-    descend(network, activation, equations, e, c, progress);
-    if ((!c.holds || polish) && is_relu(activation)) {
-      e.S.resize(0, 0);
-      auto found = relu_existence(network, equations, e.z, progress);
-      result.polished = std::move(found.polished);
-      if (c.holds) return result;
-      c.margin = found.holds ? found.margin : std::max(c.margin, found.margin);
-      if (found.holds) {
-        c.kind = "existence";
-        c.holds = true;
-        c.radius = found.radius;
-        c.kinks = found.kinks;
-        c.kink_bound = found.kink_bound;
-      } else {
-        c.reason += "; existence: " + found.reason;
-      }
+  c.reason = impossible(network, activation, equations.X);
+  if (!c.reason.empty()) return c;
+  e = std::move(found);
+  descend(network, activation, equations, e, c, progress);
+  return c;
+}
+
+}  // namespace
+
+Certificate certify_descent(const TwoLayer& network, const Activation& activation, const Equations& equations,
+                            Progress& progress) {
+  Evaluation e;
+  Certificate c = descent(network, activation, equations, e, progress);
+  progress.finish();
+  return c;
+}
+
+CertifiedOutput certify_output(const TwoLayer& network, const Activation& activation,
+                               const Equations& equations, Progress& progress, bool polish) {
+  const auto n = static_cast<double>(equations.X.rows()), m = static_cast<double>(network.v.size());
+  const Threads threads(n * n * m);
+  Evaluation e;
+  CertifiedOutput result{descent(network, activation, equations, e, progress), {}};
+  Certificate& c = result.certificate;
+  if (e.S.size() > 0 && (!c.holds || polish) && is_relu(activation)) {
+    e.S.resize(0, 0);
+    auto found = relu_existence(network, equations, e.z, progress);
+    result.polished = std::move(found.polished);
+    if (c.holds) return result;
+    c.margin = found.holds ? found.margin : std::max(c.margin, found.margin);
+    if (found.holds) {
+      c.kind = "existence";
+      c.holds = true;
+      c.radius = found.radius;
+      c.kinks = found.kinks;
+      c.kink_bound = found.kink_bound;
+    } else {
+      c.reason += "; existence: " + found.reason;
     }
   }
   progress.finish();

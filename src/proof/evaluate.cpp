@@ -103,7 +103,8 @@ Evaluation evaluate(const TwoLayer& network, const Activation& activation, const
   const double curvature = linear ? 0 : activation.M;  // signs that change are counted elsewhere
   constexpr double kSquareable = 0x1p-500;
   Evaluation e{pre_activations(X, network.W, row_error), Matrix(n, m)};
-  Vector residual(n), jacobian(n);
+  e.residual.resize(n);
+  Vector residual(n), inexact(n), jacobian(n);
   const Index count = tiles(n, kRows);
 #pragma omp parallel for schedule(dynamic)
   for (Index t = 0; t < count; ++t) {
@@ -134,7 +135,9 @@ Evaluation evaluate(const TwoLayer& network, const Activation& activation, const
     for (Index k = 0; k < rows; ++k) {
       const auto r = static_cast<double>(f[static_cast<std::size_t>(k)] - y(row + k));
       const double summed = kLongUnit * static_cast<double>(m + 3) * (size(k) + std::abs(y(row + k)));
-      residual(row + k) = std::abs(r) * (1 + 2 * u) + (wrong(k) + summed) * kUp + 4 * kTiny;
+      e.residual(row + k) = r;
+      inexact(row + k) = std::abs(r) * (2 * u) + (wrong(k) + summed) * kUp + 4 * kTiny;
+      residual(row + k) = std::abs(r) + inexact(row + k);
       jacobian(row + k) = std::sqrt(squares(k)) * kUp * e.z.row(row + k);
     }
   }
@@ -142,7 +145,10 @@ Evaluation evaluate(const TwoLayer& network, const Activation& activation, const
     const Vector root = (counts.array().sqrt() * (1 + 2 * u)).matrix();
     residual.array() *= root.array();
     jacobian.array() *= root.array();
+    e.residual.array() *= counts.array().sqrt();
+    inexact = (inexact.array() * root.array() + 4 * u * e.residual.array().abs()).matrix();
   }
+  e.residual_error = length(inexact) * (1 + 4 * u);
   e.misfit = length(residual);
   e.jacobian_error = length(jacobian);
   return e;

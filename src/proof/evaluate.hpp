@@ -65,8 +65,10 @@ PreActivations pre_activations(const RowMatrix& X, const RowMatrix& W, double ro
 /// S_ij x_i, exactly.
 struct Evaluation {
   PreActivations z;
-  Matrix S;           ///< phi'(Z) diag(v), n x m
-  double misfit = 0;  ///< ||C^1/2 (f - y)||, rounded up
+  Matrix S;                   ///< phi'(Z) diag(v), n x m
+  double misfit = 0;          ///< ||C^1/2 (f - y)||, rounded up
+  Vector residual;            ///< C^1/2 (f - y) as computed
+  double residual_error = 0;  ///< what it is off by in length, rounded up
   /// ||C^1/2 (J - J of S)||_F, rounded up. phi with a leak: for the signs of the stored Z, what rounds leak
   /// v_j (0 for relu); uncertain signs are for the caller to count as sign changes.
   double jacobian_error = 0;

@@ -30,6 +30,7 @@ Certificate combined(const std::vector<Certificate>& outputs) {
     all.holds = all.holds && c.holds;
     all.radius = std::max(all.radius, c.radius);
     all.margin = std::min(all.margin, c.margin);
+    all.any_margin = std::min(all.any_margin, c.any_margin);
     all.misfit = std::hypot(all.misfit, c.misfit) * (1 + 8 * u);
     all.lambda_min = std::min(all.lambda_min, c.lambda_min);
     all.norm_J = all.norm_J > 0 && c.norm_J > 0 ? std::max(all.norm_J, c.norm_J) : 0;

@@ -31,10 +31,13 @@ struct Certificate {
   std::string kind = "none";
   bool holds = false;
   double radius = 0;  ///< if it holds: an exact solution lies within this of W (Frobenius, rounded up)
-  /// Above 1 if it holds (but for a user's activation), rounded down. descent: (a/3)/e(R), for relu
-  /// where no sign can change the distance to the nearest change over R; existence: least |z_ij|/(||x_i||
-  /// rho) at the polished weights, kinks left out. Of the better attempt if none holds.
+  /// Above 1 if it holds (but for a user's activation), rounded down. descent: (a/3)/e(R), for relu and
+  /// leaky_relu, where no sign changes on the way, the least |z_ij| over the most that it can move;
+  /// existence: least |z_ij|/(||x_i|| rho) at the polished weights, kinks left out. Of the better attempt if
+  /// none holds.
   double margin = 0;
+  /// descent: the margin for any targets that are as far from the outputs; above 1 descent reaches them all.
+  double any_margin = 0;
   /// Upper bound of ||r|| (of a user's activation: computed); infinite if none is known.
   double misfit = std::numeric_limits<double>::infinity();
   double lambda_min = 0;  ///< lower bound of lambda_min(J J^T) at W; 0 if none is proved
@@ -52,6 +55,8 @@ void fields(T& c, const Visitor& visit) {
   visit(Field{"holds"}, c.holds);
   visit(Field{"radius", "If it holds: an exact solution lies within this."}.only_if(c.holds), c.radius);
   visit(Field{"margin", "Above 1 if it holds."}, c.margin);
+  visit(Field{"any_margin", "descent: the margin for any targets as far from the outputs; above 1 it holds."},
+        c.any_margin);
   visit(Field{"misfit", "Upper bound of ||r||; infinite if none is known."}, c.misfit);
   visit(Field{"lambda_min", "Lower bound of lambda_min(J J^T); 0 if none is proved."}, c.lambda_min);
   visit(Field{"norm_J", "Upper bound of ||J||; 0 if not computed."}, c.norm_J);
@@ -78,6 +83,10 @@ struct CertifiedOutput {
 /// Interrupted.
 CertifiedOutput certify_output(const TwoLayer& network, const Activation& activation,
                                const Equations& equations, Progress& progress, bool polish = false);
+
+/// Descent alone.
+Certificate certify_descent(const TwoLayer& network, const Activation& activation, const Equations& equations,
+                            Progress& progress);
 
 /// ||f - y||/||y|| of one output, evaluated in long double; ||f - y|| if y = 0. relu, leaky_relu,
 /// quadratic, softplus and sin in full long double precision; the others evaluate phi in double. About 1 ns a

@@ -1,0 +1,170 @@
+#include "proof/cell.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "support/two_layer.hpp"
+#include "zeroloss/network/pairs.hpp"
+
+namespace zeroloss {
+namespace {
+
+using namespace test;
+
+// A network of pairs at an output scale, with targets of +-1.
+Problem pairs(const std::string& phi, Index n, Index d, Index width, double output_scale,
+              std::uint64_t seed = 1) {
+  Problem p{sphere(n, d, seed), normals(n, seed).cwiseSign(), {}, activation(phi)};
+  p.network = draw_pairs({.width = width, .d = d, .seed = seed, .output_scale = output_scale}, p.phi, p.X);
+  return p;
+}
+
+Certificate certificate(const Problem& p, const Vector& counts = {}) {
+  Progress progress;
+  return certify_output(p.network, p.phi, {p.X, p.y, counts}, progress).certificate;
+}
+
+// The least scale at which descent is proved, within 1 %: margin is proportional to it.
+double least_scale(Problem p) {
+  double scale = 1;
+  for (int k = 0; k < 60 && certificate(p).kind != "descent"; ++k) {
+    const double margin = certificate(p).margin;
+    const double factor = margin > 1e-9 && margin < 1 ? 1.001 / margin : 8;
+    p.network.v *= factor;
+    scale *= factor;
+  }
+  return scale;
+}
+
+struct Signs {
+  Eigen::Array<bool, Eigen::Dynamic, Eigen::Dynamic> positive;
+  explicit Signs(const Problem& p) : positive(p.Z().array() > 0) {}
+  bool operator==(const Signs& other) const { return (positive == other.positive).all(); }
+};
+
+TEST(Cell, DescentKeepsItsSignsItsRateAndItsRadius) {
+  for (const auto& [phi, n, d, width, seed] : {std::tuple{"relu", 12, 4, 12, 1},
+                                               {"relu", 20, 6, 12, 2},
+                                               {"leaky_relu", 12, 4, 8, 3},
+                                               {"relu", 1, 1, 2, 4},
+                                               {"relu", 30, 10, 10, 5}}) {
+    SCOPED_TRACE(testing::Message() << phi << ", " << n << " points");
+    Problem p = pairs(phi, n, d, width, 1, static_cast<std::uint64_t>(seed));
+    const double scale = least_scale(p);
+    p.network.v *= scale;
+    const Certificate c = certificate(p);
+    ASSERT_EQ(c.kind, "descent") << c.reason;
+    const Vector s = singular_values(p.jacobian());
+    // The proof gives away next to nothing: the rate is lambda_min itself, the step 1/||J||^2.
+    EXPECT_LE(c.rate, s(n - 1) * s(n - 1));
+    EXPECT_GE(c.rate, 0.999 * s(n - 1) * s(n - 1));
+    EXPECT_LE(c.step * s(0) * s(0), 1);
+    EXPECT_GE(c.step * s(0) * s(0), 0.999);
+    const Signs first(p);
+    const RowMatrix W0 = p.network.W;
+    double bound = c.misfit;
+    const double rounding = 1e-12 * scale;
+    for (int k = 0; k < 3000; ++k) {
+      ASSERT_LE(p.r().norm(), bound * (1 + 1e-9) + rounding) << "step " << k;
+      ASSERT_TRUE(Signs(p) == first) << "step " << k;
+      ASSERT_LE((p.network.W - W0).norm(), c.radius * (1 + 1e-9));
+      p.step(c.step);
+      bound *= 1 - c.step * c.rate;
+    }
+  }
+}
+
+// Random problems, each at the very edge: nothing that is stated fails. Nearly half the scale is refused.
+TEST(Cell, HalfTheScaleIsNotProved) {
+  int proved = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Problem p = pairs("relu", 10, 4, 10, 1, seed);
+    const double scale = least_scale(p);
+    if (certificate([&] {
+          auto q = p;
+          q.network.v *= scale;
+          return q;
+        }())
+            .kind != "descent")
+      continue;
+    ++proved;
+    p.network.v *= scale / 2;
+    EXPECT_NE(certificate(p).kind, "descent") << "seed " << seed;
+  }
+  EXPECT_GE(proved, 15);
+}
+
+TEST(Cell, CountsAreThoseOfPointsThatOccurSeveralTimes) {
+  Problem p = pairs("relu", 8, 4, 12, 1, 3);
+  const Vector counts = (Vector(8) << 1, 3, 1, 1, 2, 1, 1, 5).finished();
+  double scale = 1;
+  while (certificate(p, counts).kind != "descent" && scale < 1e12) {
+    p.network.v *= 2;
+    scale *= 2;
+  }
+  const Certificate c = certificate(p, counts);
+  ASSERT_EQ(c.kind, "descent");
+  std::vector<Index> rows;
+  for (Index i = 0; i < 8; ++i) rows.insert(rows.end(), static_cast<std::size_t>(counts(i)), i);
+  Problem all{RowMatrix(p.X(rows, Eigen::all)), Vector(p.y(rows)), p.network, p.phi};
+  const Vector s = singular_values(all.jacobian());
+  EXPECT_LE(c.rate, s(7) * s(7) * (1 + 1e-12));
+  EXPECT_LE(c.step * s(0) * s(0), 1 + 1e-12);
+  double bound = c.misfit;
+  for (int k = 0; k < 1000; ++k) {
+    ASSERT_LE(all.r().norm(), bound * (1 + 1e-9) + 1e-12 * scale) << "step " << k;
+    all.step(c.step);
+    bound *= 1 - c.step * c.rate;
+  }
+}
+
+// reach() against the inverse itself.
+TEST(Cell, ReachIsThatOfTheInverse) {
+  const Problem p = pairs("relu", 15, 5, 12, 3, 2);
+  const internal::verified::Evaluation e = internal::verified::evaluate(p.network, p.phi, {p.X, p.y});
+  const Matrix J = p.jacobian().cast<double>();
+  const Matrix K = J * J.transpose();
+  Matrix work;
+  Progress progress;
+  const double lambda = Vector(singular_values(p.jacobian()))(14);
+  const auto near = internal::verified::reach(e, K, 1e-12, lambda * lambda * (1 - 1e-9), work, progress);
+  const Vector c = K.ldlt().solve(p.r());
+  EXPECT_GE(near.coefficients * (1 + 1e-9), c.norm());
+  EXPECT_LE(near.coefficients, c.norm() * (1 + 1e-6));
+  EXPECT_GE(near.distance * (1 + 1e-9), std::sqrt(c.dot(p.r())));
+  EXPECT_LE(near.distance, std::sqrt(c.dot(p.r())) * (1 + 1e-6));
+  const auto any = internal::verified::reach_of_any(e.misfit, lambda * lambda);
+  EXPECT_GE(any.coefficients, near.coefficients);
+  EXPECT_GE(any.distance, near.distance);
+}
+
+// The most that any entry of Z moves, over all residuals of a norm, is never above what margins assume.
+TEST(Cell, MarginsCoverEveryResidual) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Problem p = pairs("relu", 9, 4, 8, 2, seed);
+    const Vector s = singular_values(p.jacobian());
+    if (!(s(8) > 1e-3)) continue;
+    const auto e = internal::verified::evaluate(p.network, p.phi, {p.X, p.y});
+    const auto any = internal::verified::reach_of_any(p.y.norm(), s(8) * s(8));
+    const Matrix G = p.X * p.X.transpose(), J = p.jacobian().cast<double>();
+    const Vector counts;
+    const double margin =
+        internal::verified::sign_margins(e, p.network.v, {p.X, counts, 0}, G, {any}).front();
+    const Matrix K = J * J.transpose();
+    double largest = 0;  // of moves over |z_ij|
+    for (int k = 0; k < 200; ++k) {
+      const Vector r = normals(9, 100 * seed + static_cast<std::uint64_t>(k)).normalized() * p.y.norm();
+      const Vector move = J.transpose() * K.ldlt().solve(r);
+      const Eigen::Map<const RowMatrix> C(move.data(), 8, 4);
+      largest = std::max(largest, ((p.X * C.transpose()).array() / p.Z().array()).abs().maxCoeff());
+    }
+    EXPECT_LE(largest * margin, 1) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace zeroloss
