@@ -28,6 +28,8 @@ void check(const Draw& start) {
   require(start.n >= 1, fmt::format("n must be >= 1; got {}", start.n));
   require(start.scaling != "balanced" || (start.norm_y > 0 && std::isfinite(start.norm_y)),
           fmt::format("scaling balanced needs targets that are not all 0: ||y|| = {}", start.norm_y));
+  require(start.output_scale > 0 && std::isfinite(start.output_scale),
+          fmt::format("output_scale must be > 0; got {}", start.output_scale));
 }
 
 double to_float(double x) { return static_cast<float>(x); }
@@ -50,6 +52,7 @@ TwoLayer draw(const Draw& start) {
     network.v.head(m / 2).setConstant(size);
     network.v.tail(m / 2).setConstant(-size);
   }
+  network.v *= start.output_scale;
   return rounded(std::move(network), start.precision);
 }
 

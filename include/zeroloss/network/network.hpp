@@ -22,7 +22,8 @@ struct TwoLayer {
 /// middle one is 0.
 /// `index` is the number of the output (class): each has numbers of its own. A wider network of the same seed
 /// begins with the rows of W of a narrower one. precision "float32" rounds W and v to floats.
-/// Throws std::invalid_argument: another scaling or precision, m < 1, d < 1, n < 1, balanced with norm_y = 0.
+/// v is then multiplied by output_scale > 0. Throws std::invalid_argument: another scaling or precision, m <
+/// 1, d < 1, n < 1, balanced with norm_y = 0, an output_scale that is not positive and finite.
 struct Draw {
   Index width = 1024, d = 1;
   std::string scaling = "ntk";
@@ -31,6 +32,7 @@ struct Draw {
   double norm_y = 1;  ///< ||y|| of this output's targets; for balanced
   std::uint64_t seed = 0;
   std::uint64_t index = 0;
+  double output_scale = 1;
 };
 TwoLayer draw(const Draw& start);
 

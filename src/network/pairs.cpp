@@ -1,0 +1,69 @@
+#include "zeroloss/network/pairs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "zeroloss/core/blas.hpp"
+#include "zeroloss/core/random.hpp"
+#include "zeroloss/core/threads.hpp"
+
+namespace zeroloss {
+namespace {
+
+/// min_i |<c, x_i>|/||x_i|| of each candidate, a row of C; no bit depends on threads.
+Vector distances_to_points(const RowMatrix& C, const RowMatrix& X, const Vector& lengths) {
+  constexpr Index kRows = 256;
+  const Index n = X.rows(), parts = (n + kRows - 1) / kRows;
+  Matrix least(C.rows(), parts);
+#pragma omp parallel for schedule(static)
+  for (Index part = 0; part < parts; ++part) {
+    const Index first = part * kRows, rows = std::min(kRows, n - first);
+    const Matrix Z = X.middleRows(first, rows) * C.transpose();
+    least.col(part) = (Z.cwiseAbs().array().colwise() / lengths.segment(first, rows).array())
+                          .colwise()
+                          .minCoeff()
+                          .transpose();
+  }
+  return least.rowwise().minCoeff();
+}
+
+}  // namespace
+
+TwoLayer draw_pairs(const Draw& start, const Activation& activation, const RowMatrix& X) {
+  if (start.width < 2 || start.width % 2 != 0)
+    throw std::invalid_argument(fmt::format("width must be even for pairs; got {}", start.width));
+  if (X.cols() != start.d)
+    throw std::invalid_argument(
+        fmt::format("pairs of {} inputs for points of {} features", start.d, X.cols()));
+  Draw narrow = start;
+  narrow.scaling = "ntk";
+  narrow.width = 1;
+  static_cast<void>(draw(narrow));  // refuses what is out of range
+  const Index q = start.width / 2;
+  TwoLayer network{RowMatrix(start.width, start.d), Vector(start.width)};
+  const bool kinked = activation.piecewise_linear();
+  const Vector lengths = X.rowwise().norm().cwiseMax(std::numeric_limits<double>::min());
+  Random normals(start.seed, Stream::weights, start.index);
+  RowMatrix candidates(kinked ? kCandidates : 1, start.d);
+  const SerialBlas serial;
+  const Threads threads(static_cast<double>(candidates.size()) * static_cast<double>(X.rows()));
+  for (Index j = 0; j < q; ++j) {
+    for (double& w : candidates.reshaped<Eigen::RowMajor>()) w = normals.normal();
+    if (start.precision == "float32")
+      candidates = candidates.cast<float>().cast<double>();  // what is chosen is what is kept
+    Index best = 0;
+    if (kinked) distances_to_points(candidates, X, lengths).maxCoeff(&best);
+    network.W.row(j) = network.W.row(q + j) = candidates.row(best);
+  }
+  const double size = start.output_scale / std::sqrt(static_cast<double>(start.width));
+  network.v.head(q).setConstant(size);
+  network.v.tail(q).setConstant(-size);
+  return rounded(std::move(network), start.precision);
+}
+
+}  // namespace zeroloss
