@@ -34,7 +34,7 @@ void check(const std::vector<std::string>& properties, const std::string& status
 /// Weights of the user's own.
 void begin_at(const Options& options, FitOptions& settings, Progress& progress) {
   if (options.start == settings.start.source) return;
-  progress.stage("reading " + options.start);
+  if (options.start != "pairs") progress.stage("reading " + options.start);
   settings.start = read_start(options.start);
 }
 
@@ -73,8 +73,8 @@ void run(const Options& options, Session& session) {
 
   const Next next = after_fit(data, options.read, settings, result, options.out);
   if (folder) write_fit(*folder, data, options.read, settings, result, session.arguments, next);
-  fmt::print("{}", options.json ? fit_json(data, settings, result, next) + "\n"
-                                : in_flags(fit_text(data, settings, result)) + next_text(next));
+  answer(options.json ? fit_json(data, settings, result, next) + "\n"
+                      : in_flags(fit_text(data, settings, result)) + next_text(next));
   if (result.status == Status::interrupted) {
     const std::string again = shell_command(session.arguments) + (settings.resume ? "" : " --resume");
     return tell_interrupted(folder ? again : "", "with --out a run can be resumed", session);
@@ -96,9 +96,12 @@ void add_fit(Command& command, Session& session) {
   add_fields(command, o.fit, any_field, known_activations);
   command.group("Network")
       .option("--start", o.start,
-              "Where training begins: gaussian, or a FILE of weights W and v: a model, .safetensors, .npz or "
-              ".npy; then the width is that of W, and v is drawn if there is none")
-      .type_name("gaussian|FILE");
+              "Where training begins: gaussian; pairs, whose outputs cancel and which need no luck for a "
+              "proof; or a "
+              "FILE of weights W and v: a model, .safetensors, .npz or .npy; then the width is that of W, "
+              "and v is "
+              "drawn if there is none")
+      .type_name("gaussian|pairs|FILE");
   command.group("Data")
       .option("--test", o.test,
               "Data like DATA that are not fitted: their error stands beside every record [none]")

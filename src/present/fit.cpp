@@ -122,6 +122,7 @@ std::string theory_text(const FitResult& r) {
       text += fmt::format("forecast at infinite width: misfit {:.2g} at step {}\n", *last.forecast,
                           with_commas(last.step));
   if (t.theorem.empty()) return text + fmt::format("{}\n", t.reason);
+  if (t.id.empty()) return text + "the start has a certificate, whose rate bounds the misfit of every step\n";
   text += t.holds ? fmt::format("{} holds, but for probability {}", t.theorem, above(t.failure_probability))
                   : fmt::format("{} does not hold: {}", t.theorem, t.reason);
   return text + "\n";
@@ -189,6 +190,7 @@ std::string figure_title(const Dataset& data, const FitOptions& options, const F
 std::string bound_name(const FitResult& r) {
   const TheoremBeside& t = r.outputs.front().theorem;
   if (t.theorem.empty()) return "";
+  if (t.id.empty()) return "bound proved at the start";
   const std::string number = "Thm " + theorem(t.id).number;
   return t.holds ? "bound of " + number : number + " (conditions not met)";
 }

@@ -118,7 +118,7 @@ void mix(std::vector<Job>& jobs, Index round) {
 }  // namespace
 
 SweepOptions internal::checked(const std::string& source, SweepOptions o) {
-  if (!o.fit.start.drawn() || o.fit.test.data)
+  if (!o.fit.start.drawn() || o.fit.start.paired() || o.fit.output_scale != 1 || o.fit.test.data)
     throw std::invalid_argument(
         "sweep: every trial draws its weights and fits all points: no start, no test");
   o.fit = checked(o.fit);

@@ -102,8 +102,24 @@ void Expectation::begin(double v_squares, const Vector& r0, double step) {
       rate_ *= step / theorem_.step * (1 - rate_ / 2);  // 1 - sqrt(1 - s x) >= s x/2
   }
   // Every theorem of the register speaks of random weights.
-  if (!options_.start.drawn() && !theorem_.id.empty())
+  if (theorem_.id.empty()) return;
+  if (!options_.start.drawn())
     fails("it asks for W_0 with independent N(0, 1) entries, and this start was given");
+  else if (options_.start.paired())
+    fails("it asks for W_0 with independent N(0, 1) entries, and these come in pairs");
+  else if (options_.output_scale != 1)
+    fails(fmt::format("it asks for output weights {:.3g} times these", 1 / options_.output_scale));
+}
+
+void Expectation::begin(const Certificate& start) {
+  const Method& method = *options_.method;
+  if (start.kind != "descent" || theorem_.holds || method.facts.batch || !method.facts.step ||
+      method.theorems.empty() || !(step_ > 0 && step_ <= start.step))
+    return;
+  theorem_ = {"", "The start's certificate", true, start.step, static_cast<double>(options_.width), 0, ""};
+  rate_ = step_ * start.rate;
+  r0_ = start.misfit;
+  radius_ = start.radius;
 }
 
 void Expectation::fails(const std::string& why) {
@@ -121,6 +137,11 @@ void Expectation::complete(CurvePoint& point) const {
     point.forecast = std::sqrt(squares) / unit_;
   }
   if (rate_ == 0) return;
+  if (radius_ > 0) {
+    point.bound_misfit = r0_ * std::exp(k * std::log1p(-std::min(rate_, 1.0))) / unit_;
+    point.bound_distance = radius_;
+    return;
+  }
   const auto bounds = bounds_along(theorem_.id, {.n = n_,
                                                  .width = static_cast<double>(options_.width),
                                                  .lambda = lambda_,

@@ -6,6 +6,7 @@
 #include "theory/theorems.hpp"
 #include "train/fit_options.hpp"
 #include "zeroloss/core/progress.hpp"
+#include "zeroloss/proof/certificate.hpp"
 #include "zeroloss/theory/guarantee.hpp"
 
 /// What theory says about a run before it begins: the infinitely wide network's curve from the drawn outputs,
@@ -41,6 +42,10 @@ class Expectation {
   /// theorem holds for this run: for a start that was given none does.
   void begin(double v_squares, const Vector& r0, double step);
 
+  /// A certificate of descent that the start has: its bounds stand beside the run unless a theorem's do. The
+  /// step has to be one that it allows.
+  void begin(const Certificate& start);
+
   /// Fills in the forecast and the bounds at point.step (flow: point.time).
   void complete(CurvePoint& point) const;
 
@@ -55,7 +60,8 @@ class Expectation {
   double lambda_ = 0;         // the theorem's
   double rate_ = 0;           // of ||r||, a step (flow: of time), at the step that counts
   double step_ = 0, r0_ = 0, scale_ = 0;
-  Vector weights_;  // squared components of r0 along the eigenvectors
+  double radius_ = 0;  // of the start's certificate; 0: none stands beside the run
+  Vector weights_;     // squared components of r0 along the eigenvectors
 };
 
 }  // namespace zeroloss::internal

@@ -34,6 +34,14 @@ CheckedOptions checked(const FitOptions& o) {
   require(o.start.drawn() || o.width == 0 || o.width == o.start.width(),
           fmt::format("width is {}, but {} has weights of {} hidden units: leave `width` out", o.width,
                       o.start.source, o.start.drawn() ? 0 : o.start.width()));
+  require(!o.start.paired() || o.scaling == "ntk",
+          "pairs have output weights of their own: leave scaling out");
+  require(!o.start.paired() || o.width % 2 == 0,
+          fmt::format("width must be even for pairs; got {}", o.width));
+  require(o.output_scale > 0 && std::isfinite(o.output_scale),
+          fmt::format("output_scale must be > 0; got {}", o.output_scale));
+  require(o.output_scale == 1 || o.start.drawn() || !o.start.has_v(),
+          fmt::format("output_scale is for drawn output weights; {} has its own", o.start.source));
   require(o.max_steps >= 0, fmt::format("max_steps must be >= 0; got {}", o.max_steps));
   require(o.max_seconds >= 0 && std::isfinite(o.max_seconds),
           fmt::format("max_seconds must be > 0, or 0 for no limit; got {}", o.max_seconds));
@@ -65,6 +73,8 @@ CheckedOptions checked(const FitOptions& o) {
   require(o.batch >= 1, fmt::format("batch must be >= 1; got {}", o.batch));
   require(facts.batch || o.batch == 1, fmt::format("batch is for {}; {} uses all points in every step",
                                                    optimizers_with(&Facts::batch), facts.name));
+  require(o.momentum == FitOptions{}.momentum || facts.name == "momentum",
+          fmt::format("momentum is for the optimizer momentum; {} has none: leave momentum out", facts.name));
   require(o.momentum >= 0 && o.momentum < 1, fmt::format("momentum must be in [0, 1); got {}", o.momentum));
   const Activation& phi = activation(o.activation);  // throws for an unknown name
   require(!o.polish || (phi.rectifier() && facts.hidden), "polish is for relu with trained hidden weights");

@@ -91,7 +91,7 @@ class Training {
     if (options_.rule.kind == Step::Kind::number) return options_.rule.value;
     if (options_.rule.kind == Step::Kind::automatic)
       return auto_step(Trainer<T>(points, start_, run_.activation, run_.space),
-                       facts_.batch ? options_.batch : 0);
+                       facts_.batch ? options_.batch : 0, progress_);
     const TheoremBeside& theorem = expectation_.theorem();
     if (!(theorem.step > 0))
       throw std::invalid_argument(fmt::format("fit: step theorem: {}", theorem.reason));
@@ -124,7 +124,9 @@ class Training {
     const bool reached = ending == Ending::converged;
     if (ending == Ending::diverged || !std::isfinite(optimizer_->path_length)) {
       result_.status = Status::diverged;
-      result_.reason = fmt::format("the misfit grew from {:.3g} to {:.3g}", start_misfit_, now);
+      result_.reason = std::isfinite(start_misfit_) ? fmt::format("the misfit grew from {:.3g} to {:.3g}",
+                                                                  start_misfit_, std::abs(now))
+                                                    : "outputs of the start are beyond the range of numbers";
       return true;
     }
     result_.status = reached ? Status::converged : stuck_ ? Status::stalled : Status::budget_spent;
@@ -191,6 +193,10 @@ class Training {
     }
     certified_step_ = result_.steps;
     if (result_.certificate.holds && !result_.certified_at) result_.certified_at = result_.steps;
+    if (result_.steps > 0) return;
+    at_start_ = result_.certificate;
+    expectation_.begin(at_start_);
+    result_.theorem = expectation_.theorem();
   }
 
   void record() {
@@ -236,6 +242,8 @@ class Training {
     state.snapshot["schedule"] =
         Vector{{static_cast<double>(next_certificate_), next_misfit_, static_cast<double>(certified_step_),
                 best_misfit_, static_cast<double>(best_step_)}};
+    if (at_start_.holds)
+      state.snapshot["start"] = Vector{{at_start_.step, at_start_.rate, at_start_.misfit, at_start_.radius}};
     return state;
   }
 
@@ -244,6 +252,7 @@ class Training {
     try {
       optimizer_->restore(from.snapshot);
       restore_schedule(from.snapshot.at("schedule"));
+      if (from.snapshot.contains("start")) restore_start(from.snapshot.at("start"));
     } catch (const std::out_of_range&) {
       throw DataError("damaged checkpoint: a part of the optimizer's state is missing");
     }
@@ -259,6 +268,16 @@ class Training {
     if (schedule.size() < 5) return;  // of a version without `patience`
     best_misfit_ = schedule(3);
     best_step_ = static_cast<Index>(schedule(4));
+  }
+
+  void restore_start(const Matrix& known) {
+    at_start_ = {.kind = "descent",
+                 .holds = true,
+                 .radius = known(3),
+                 .misfit = known(2),
+                 .step = known(0),
+                 .rate = known(1)};
+    expectation_.begin(at_start_);
   }
 
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
@@ -280,6 +299,7 @@ class Training {
   Progress& progress_;
   std::unique_ptr<Optimizer> optimizer_;
   OutputResult result_;
+  Certificate at_start_;
   double start_misfit_ = 0, best_misfit_ = std::numeric_limits<double>::infinity();
   Index best_step_ = 0;
   Index next_certificate_ = 0, certified_step_ = -1;

@@ -14,6 +14,7 @@
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/data/arrays.hpp"
 #include "zeroloss/network/model.hpp"
+#include "zeroloss/network/pairs.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -168,11 +169,12 @@ Start start_of(std::vector<TwoLayer> outputs, std::string source) {
 }
 
 Start read_start(const fs::path& path) {
+  if (path == "gaussian" || path == "pairs") return {path.string()};
   const std::string file = (fs::is_directory(path) ? path / "model.safetensors" : path).string();
   if (!fs::exists(file))
     throw DataError(
-        fmt::format("fit: `start` {}: no such file; expected gaussian, a safetensors, npz or npy file, "
-                    "or a run folder with a model",
+        fmt::format("fit: `start` {}: no such file; expected gaussian, pairs, a safetensors, npz or npy "
+                    "file, or a run folder with a model",
                     file));
   std::string digest = sha256_file(file);
   if (!is_numpy(file) && read_metadata(file).contains("kind"))
@@ -200,9 +202,20 @@ void internal::check_start(const CheckedOptions& options, const Dataset& data, c
 
 TwoLayer internal::first_weights(const CheckedOptions& options, const RowMatrix& X, const Vector& y,
                                  Index index) {
+  const Draw fresh{options.width,
+                   X.cols(),
+                   options.scaling,
+                   options.precision,
+                   X.rows(),
+                   y.norm(),
+                   options.seed,
+                   static_cast<std::uint64_t>(index),
+                   options.output_scale};
   const auto drawn = [&] {
-    return draw({options.width, X.cols(), options.scaling, options.precision, X.rows(), y.norm(),
-                 options.seed, static_cast<std::uint64_t>(index)});
+    if (!options.start.paired()) return draw(fresh);
+    Draw same = fresh;  // for every output: what is proved of one holds for all
+    same.index = 0;
+    return draw_pairs(same, activation(options.activation), X);
   };
   if (options.start.drawn()) return drawn();
   TwoLayer first = options.start.network->outputs[static_cast<std::size_t>(index)];

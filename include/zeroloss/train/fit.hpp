@@ -24,6 +24,7 @@ struct FitOptions {
   /// more.
   Index width = 0;
   std::string scaling = "ntk";  ///< ntk | balanced (theory 1)
+  double output_scale = 1;      ///< > 0: what drawn output weights are multiplied with
   /// gd: full-batch gradient descent; sgd: uniformly drawn batches of distinct points; momentum: the heavy
   /// ball, W_{k+1} = W_k - step J^T r + momentum (W_k - W_{k-1}), from rest; gauss_newton:
   /// Levenberg-Marquardt on the n x n matrix J J^T + mu I; flow: gradient flow, Dormand-Prince 5(4) with
@@ -70,6 +71,8 @@ void fields(T& o, const Visitor& visit) {
             .under("Network")
             .of("ntk|balanced"),
         o.scaling);
+  visit(Field{"output_scale", "Factor of drawn output weights, > 0"}.under("Network").not_of_trials(),
+        o.output_scale);
   visit(Field{"optimizer", optimizer_help("optimizer")}.of(optimizer_choices()).under("Training"),
         o.optimizer);
   visit(Field{"step", optimizer_help("step")}.taking("NUMBER|auto|theorem").under("Training"), o.step);
@@ -123,7 +126,8 @@ void fields(T& o, const Visitor& visit) {
       o.failure_probability);
   visit(Field{"seed", "Of weights, signs and batches: an integer from 0 to 2^53 - 1"}.not_of_trials(),
         o.seed);
-  visit(Field{"start", "Where training begins: gaussian (drawn weights), or given ones"}.not_of_trials(),
+  visit(Field{"start", "Where training begins: gaussian or pairs (drawn weights), or given ones"}
+            .not_of_trials(),
         o.start);
   visit(Field{"test", "Points that are looked at, not fitted"}.not_of_trials(), o.test);
   visit(Field{"checkpoint", "File for what a resumed run needs; empty = none"}.apart(), o.checkpoint);
@@ -182,7 +186,9 @@ void fields(T& p, const Visitor& visit) {
 
 /// The theorem whose bounds stand in the curve.
 struct TheoremBeside {
-  std::string id;       ///< Theorem::id; empty if no theorem covers activation, scaling and optimizer
+  /// Theorem::id; empty if no theorem covers activation, scaling and optimizer, or it is the certificate of
+  /// the run's own start.
+  std::string id;
   std::string theorem;  ///< its title; empty likewise
   /// width and step meet its conditions: then the bounds hold but for `failure_probability`.
   bool holds = false;

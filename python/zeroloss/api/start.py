@@ -11,7 +11,7 @@ from .. import _core
 from .arrays import numbers_of
 from .options import Written
 
-#: "gaussian", a path, W, or (W, v).
+#: "gaussian", "pairs", a path, W, or (W, v).
 Weights = str | os.PathLike[str] | npt.NDArray[Any] | tuple[npt.ArrayLike, npt.ArrayLike | None]
 
 
@@ -19,7 +19,7 @@ def start_of(function: str, start: Weights) -> tuple[_core.Start, str]:
     """As the library has it, and as it is written in a call."""
     if isinstance(start, (str, os.PathLike)):
         path = os.fspath(start)
-        return (_core.Start() if path == _core.Start().source else _core.read_start(path)), path
+        return _core.read_start(path), path
     if isinstance(start, tuple) and len(start) != 2:
         raise TypeError(f"{function}: start has to be (W, v); got {len(start)} values")
     W_given, v_given = start if isinstance(start, tuple) else (start, None)

@@ -97,6 +97,8 @@ def _theorem(outputs: list[Json]) -> Content:
     theorem = (outputs[0].get("theorem") or {}) if outputs else {}
     if not theorem.get("theorem"):
         return None
+    if not theorem.get("id"):
+        return tag("p", theorem["theorem"], " bounds the misfit of every step, with certainty.")
     if theorem.get("holds"):
         fails = at_most(theorem.get("failure_probability"), 2)
         verdict: list[Content] = ["holds for this run, but for a probability of ", fails, "."]
