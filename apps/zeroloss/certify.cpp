@@ -60,7 +60,8 @@ void run(const Options& options, Session& session) {
   settings.step = options.step == "auto" ? 0 : std::strtod(options.step.c_str(), nullptr);
   auto progress = session.progress();
   std::optional<RunFolder> folder;
-  if (!options.out.empty()) folder.emplace(options.out);
+  if (!options.out.empty())
+    folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
 
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
@@ -68,8 +69,8 @@ void run(const Options& options, Session& session) {
 
   const Next next = after_certify(data, options.read, settings, result);
   if (folder) write_certify(*folder, data, options.read, settings, result, session.arguments, next);
-  fmt::print("{}", options.json ? certify_json(data, settings, result, next) + "\n"
-                                : in_flags(certify_text(data, settings, result)) + next_text(next));
+  answer(options.json ? certify_json(data, settings, result, next) + "\n"
+                      : in_flags(certify_text(data, settings, result)) + next_text(next));
   require(options.require, session, [&](const std::string& property) { return holds(property, result); });
 }
 

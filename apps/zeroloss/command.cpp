@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <stdexcept>
 
@@ -28,9 +29,16 @@ int terminal_width() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+// In place of the one before; to a terminal, or to nobody.
+void draw_line(const std::string& line) {
+  const std::string drawn = "\r\033[K" + line;
+  std::fwrite(drawn.data(), 1, drawn.size(), stderr);
+  std::fflush(stderr);
+}
+
 void draw(const ProgressReport& report) {
   if (report.finished) {
-    fmt::print(stderr, "\r\033[K");
+    draw_line("");
     return;
   }
   std::string line = report.stage;
@@ -47,11 +55,19 @@ void draw(const ProgressReport& report) {
   }
   if (!report.note.empty()) line += "  " + report.note;
   line.resize(std::min(line.size(), static_cast<std::size_t>(std::max(1, terminal_width() - 1))));
-  fmt::print(stderr, "\r\033[K{}", line);
-  std::fflush(stderr);
+  draw_line(printable(line));
 }
 
 }  // namespace
+
+void answer(const std::string& text) { fmt::print("{}", printable(text)); }
+
+// Where it cannot be written there is nobody to tell, and what was done stays what it is.
+void tell(const std::string& text) {
+  const std::string shown = printable(text);
+  std::fwrite(shown.data(), 1, shown.size(), stderr);
+  std::fflush(stderr);
+}
 
 void take_threads(const Session& session) {
   if (session.threads < 0)
@@ -70,7 +86,7 @@ void require(const std::vector<std::string>& properties, Session& session,
   std::fflush(stdout);
   for (const std::string& property : properties)
     if (!holds(property)) {
-      fmt::print(stderr, "zeroloss: required property does not hold: {}\n", property);
+      tell(fmt::format("zeroloss: required property does not hold: {}\n", property));
       session.exit_code = kRequirementFailed;
     }
 }
@@ -78,9 +94,9 @@ void require(const std::vector<std::string>& properties, Session& session,
 void tell_interrupted(const std::string& again, const char* otherwise, Session& session) {
   std::fflush(stdout);
   if (again.empty())
-    fmt::print(stderr, "zeroloss: interrupted; {}\n", otherwise);
+    tell(fmt::format("zeroloss: interrupted; {}\n", otherwise));
   else
-    fmt::print(stderr, "zeroloss: interrupted; go on with: {}\n", again);
+    tell(fmt::format("zeroloss: interrupted; go on with: {}\n", again));
   session.exit_code = stopped_code();
 }
 

@@ -62,6 +62,11 @@ int run(const std::vector<std::string>& arguments, const std::string& cache);
 /// XDG_CACHE_HOME/zeroloss, as the environment says.
 std::string default_cache();
 
+/// To standard output, and to standard error: texts that may quote data, in which nothing speaks to a
+/// terminal.
+void answer(const std::string& text);
+void tell(const std::string& text);
+
 /// What a message of the library advises, as one types it here: `max_steps=9` becomes --max-steps 9.
 std::string in_flags(const std::string& message);
 

@@ -30,11 +30,11 @@ void run(const Options& options, Session& session) {
   const ConvEvaluation result = evaluate(predict(network, images, options.device, progress), images.labels);
   const Next next = after_conv_evaluation(options.model);
   if (options.json) {
-    fmt::print("{}\n", evaluation_json(result, images.class_names, options.images.split, next));
+    answer(evaluation_json(result, images.class_names, options.images.split, next) + "\n");
     return;
   }
-  fmt::print("{}, {} images: {}\n{}", images.name, options.images.split,
-             evaluation_text(result, images.class_names), next_text(next));
+  answer(fmt::format("{}, {} images: {}\n{}", images.name, options.images.split,
+                     evaluation_text(result, images.class_names), next_text(next)));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void run(const Options& options, Session& session) {
   images.labels.assign(options.files.size(), 0);
   const Logits logits = predict(network, images, options.device, progress);
   const auto say = options.json ? guesses_json : guesses_text;
-  fmt::print("{}{}", say(network, options.files, logits, options.top), options.json ? "\n" : "");
+  answer(say(network, options.files, logits, options.top) + (options.json ? "\n" : ""));
 }
 
 }  // namespace

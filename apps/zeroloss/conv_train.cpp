@@ -86,8 +86,8 @@ void run(Options& options, Session& session) {
   }
   const Next next = after_conv(session.arguments, options.source, options.out, result);
   if (folder) write_conv(*folder, images, options.images, settings, result, session.arguments, next);
-  fmt::print("{}", options.json ? conv_json(images, settings, result, next) + "\n"
-                                : conv_text(images, settings, result) + "\n" + in_flags(next_text(next)));
+  answer(options.json ? conv_json(images, settings, result, next) + "\n"
+                      : conv_text(images, settings, result) + "\n" + in_flags(next_text(next)));
   if (result.status == ConvStatus::interrupted) {
     const std::string again = fmt::format(
         "zeroloss conv {}{}", shell_command({session.arguments.begin() + 1, session.arguments.end()}),

@@ -20,7 +20,7 @@ struct Arguments {
 
 void list(const Arguments& arguments, Session&) {
   const std::string& cache = arguments.read.cache;
-  fmt::print("{}", arguments.json ? known_sets_json(cache) + "\n" : in_flags(known_sets_text(cache)));
+  answer(arguments.json ? known_sets_json(cache) + "\n" : in_flags(known_sets_text(cache)));
 }
 
 void info(const Arguments& arguments, Session&) {
@@ -29,8 +29,8 @@ void info(const Arguments& arguments, Session&) {
   const Summary summary = summarize(data);
   const auto table = describe_columns(source, data, arguments.read);
   const Next next = after_summary(data, arguments.read, table);
-  fmt::print("{}", arguments.json ? summary_json(data, summary, table, next) + "\n"
-                                  : in_flags(summary_text(data, summary, table)) + "\n" + next_text(next));
+  answer(arguments.json ? summary_json(data, summary, table, next) + "\n"
+                        : in_flags(summary_text(data, summary, table)) + "\n" + next_text(next));
 }
 
 void get(const Arguments& arguments, Session& session) {
@@ -40,8 +40,8 @@ void get(const Arguments& arguments, Session& session) {
   Progress progress = session.progress();
   const bool was_there = is_cached(*set, cache);
   fetch(*set, cache, progress, arguments.fetch);
-  fmt::print("{}", arguments.json ? fetched_json(*set, cache, !was_there) + "\n"
-                                  : fetched_text(*set, cache, !was_there));
+  answer(arguments.json ? fetched_json(*set, cache, !was_there) + "\n"
+                        : fetched_text(*set, cache, !was_there));
 }
 
 void add_cache(const Command& command, Arguments& arguments) {

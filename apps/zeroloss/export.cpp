@@ -15,7 +15,7 @@ void run(const Options& options, Session&) {
   check_output(options.file, {model_file(options.model)});
   const Model model = open_model(options.model);
   model.export_onnx(options.file);
-  fmt::print("{}\n{}", export_text(options.file, model), next_text(after_export(options.file)));
+  answer(export_text(options.file, model) + "\n" + next_text(after_export(options.file)));
 }
 
 }  // namespace

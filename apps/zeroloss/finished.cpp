@@ -16,10 +16,10 @@ std::optional<std::string> say_finished(const std::string& out, bool json) {
   std::string status = run->status;
   std::ranges::replace(status, '_', ' ');
   if (json)
-    fmt::print("{}", run->result);
+    answer(run->result);
   else
-    fmt::print("{} is finished: {} after {} step{}\n", out, status, with_commas(run->steps),
-               run->steps == 1 ? "" : "s");
+    answer(fmt::format("{} is finished: {} after {} step{}\n", out, status, with_commas(run->steps),
+                       run->steps == 1 ? "" : "s"));
   std::fflush(stdout);
   return run->status;
 }

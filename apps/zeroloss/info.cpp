@@ -12,7 +12,7 @@ struct Options {
 };
 
 void run(const Options& options, Session&) {
-  fmt::print("{}", options.json ? info_json() + "\n" : in_flags(info_text()));
+  answer(options.json ? info_json() + "\n" : in_flags(info_text()));
 }
 
 }  // namespace

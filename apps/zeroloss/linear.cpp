@@ -71,19 +71,21 @@ void run(const Options& options, Session& session) {
   settings.layers = parse_layers(options.layers);
   auto progress = session.progress();
   std::optional<RunFolder> folder;
-  if (!options.out.empty()) folder.emplace(options.out);
+  if (!options.out.empty())
+    folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
   progress.stage("reading " + (options.map.empty() ? options.source : options.map));
   const NamedProblem named = read(options);
   const LinearResult result = linear(named.problem, settings, progress);
 
   const Next next = result.interrupted ? Next{} : after_figures(session.arguments, options.out);
   if (folder && !result.interrupted) write_linear(*folder, named, settings, result, session.arguments, next);
-  fmt::print("{}", options.json ? linear_json(named, settings, result, next) + "\n"
-                                : linear_text(named, settings, result) + next_text(next));
+  answer(options.json ? linear_json(named, settings, result, next) + "\n"
+                      : linear_text(named, settings, result) + next_text(next));
   std::fflush(stdout);
   if (result.interrupted) {
-    fmt::print(stderr, "zeroloss: interrupted at {} layers; what was done is above{}\n",
-               result.depths.back().layers, folder ? fmt::format(", {} is not written", options.out) : "");
+    tell(fmt::format("zeroloss: interrupted at {} layers; what was done is above{}\n",
+                     result.depths.back().layers,
+                     folder ? fmt::format(", {} is not written", options.out) : ""));
     session.exit_code = stopped_code();
     return;
   }

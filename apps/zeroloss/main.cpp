@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
   const Room room = zeroloss::app::room_for_threads();
   restart_with_better_blas(argc, argv, room);
   if (room == Room::none) {
-    fmt::print(stderr, "zeroloss: {}\n", zeroloss::app::no_room());
+    zeroloss::app::tell("zeroloss: " + std::string(zeroloss::app::no_room()) + "\n");
     _exit(zeroloss::app::kMissing);  // threads that wait for memory would never be done
   }
   if (room == Room::one) zeroloss::app::reserve_buffer();

@@ -24,7 +24,8 @@ void run(const Options& options, Session& session) {
   settings.seed = options.read.seed;
   auto progress = session.progress();
   std::optional<RunFolder> folder;
-  if (!options.out.empty()) folder.emplace(options.out);
+  if (!options.out.empty())
+    folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
   const MemorizeResult result = memorize(data, settings, progress);
@@ -32,8 +33,8 @@ void run(const Options& options, Session& session) {
   const Next next = after_memorize(data, options.read, settings, result, options.out);
   if (folder && result.network)
     write_memorize(*folder, data, options.read, settings, result, session.arguments, next);
-  fmt::print("{}", options.json ? memorize_json(data, settings, result, next) + "\n"
-                                : in_flags(memorize_text(data, settings, result)) + next_text(next));
+  answer(options.json ? memorize_json(data, settings, result, next) + "\n"
+                      : in_flags(memorize_text(data, settings, result)) + next_text(next));
   if (result.status != MemorizeStatus::memorized) session.exit_code = kRequirementFailed;
   require(options.require, session,
           [&](const std::string&) { return result.status == MemorizeStatus::memorized; });

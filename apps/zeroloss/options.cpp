@@ -356,11 +356,11 @@ bool Parser::refuse_extras() const {
   const bool needs_part = command.get_require_subcommand_min() > 0;
   const std::string typed =
       needs_part || flag == rest.end() ? rest.front() : flag->substr(0, flag->find('='));
-  fmt::print(stderr, "zeroloss: '{}' is not {} of {}{}\n", typed,
-             typed.starts_with("-") ? "an option"
-             : needs_part           ? "a subcommand"
-                                    : "an argument",
-             full_name(command), meant(typed, known_at(command)));
+  tell(fmt::format("zeroloss: '{}' is not {} of {}{}\n", typed,
+                   typed.starts_with("-") ? "an option"
+                   : needs_part           ? "a subcommand"
+                                          : "an argument",
+                   full_name(command), meant(typed, known_at(command))));
   return true;
 }
 

@@ -36,16 +36,16 @@ void run(const Options& options, Session& session) {
   progress.stage("reading " + options.source);
   const Dataset data = select_for(model, open_source(options.source, options.read), options.read);
   progress.stage("predicting");
-  const Prediction answer = predict(model, data, progress);
+  const Prediction prediction = predict(model, data, progress);
   if (csv_is_answer)
-    fmt::print("{}", predict_csv(model, data, answer));
+    fmt::print("{}", predict_csv(model, data, prediction));
   else if (!options.out.empty())
-    write_file(options.out, predict_csv(model, data, answer));
+    write_file(options.out, predict_csv(model, data, prediction));
   const Next next = after_predict(options.model, data, options.read, options.out);
-  fmt::print(csv_is_answer ? stderr : stdout, "{}",
-             options.json
-                 ? predict_json(options.model, model, data, answer, next) + "\n"
-                 : in_flags(predict_text(options.model, model, data, answer)) + "\n" + next_text(next));
+  const std::string text =
+      options.json ? predict_json(options.model, model, data, prediction, next) + "\n"
+                   : in_flags(predict_text(options.model, model, data, prediction)) + "\n" + next_text(next);
+  csv_is_answer ? tell(text) : answer(text);
 }
 
 }  // namespace

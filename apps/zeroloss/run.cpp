@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <new>
 
@@ -14,7 +15,7 @@ namespace zeroloss::app {
 namespace {
 
 int report(const std::string& message, int code) {
-  fmt::print(stderr, "zeroloss: {}\n", in_flags(message));
+  tell(fmt::format("zeroloss: {}\n", in_flags(message)));
   return code;
 }
 
@@ -36,6 +37,8 @@ int parse(const Parser& parser, const Session& session) {
     return report(error.what(), kBadUsage);
   } catch (const std::invalid_argument& error) {
     return report(parser.as_typed(error.what()), kBadUsage);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(fmt::format("{}: {}", error.path1().string(), error.code().message()), kBadUsage);
   } catch (const std::bad_alloc&) {
     return report("out of memory; try fewer points (--n)", kMissing);
   } catch (const std::exception& error) {  // ResourceError, BackendError, a system call that failed

@@ -153,8 +153,7 @@ void run(const Options& options, Session& session) {
   // Who joins while another finishes may find all complete and nobody there: nothing is left to write then.
   if (folder && result.last && !std::filesystem::exists(folder->path()))
     write_sweep(*folder, sweep, result, session.arguments, next);
-  fmt::print("{}", options.json ? sweep_json(sweep, result, next) + "\n"
-                                : sweep_text(sweep, result) + next_text(next));
+  answer(options.json ? sweep_json(sweep, result, next) + "\n" : sweep_text(sweep, result) + next_text(next));
   if (!result.complete)
     tell_interrupted(folder ? shell_command(session.arguments) : "", "with --out a sweep can be continued",
                      session);

@@ -27,6 +27,22 @@ std::size_t character(std::string_view text) {
   return follows(3) ? 4 : 0;
 }
 
+// One byte where it begins no character.
+std::string_view first_character(std::string_view text) {
+  return text.substr(0, std::max<std::size_t>(character(text), 1));
+}
+
+// A character as it is, or its bytes if a terminal would obey it or cannot show it.
+std::string shown(std::string_view bytes) {
+  const auto first = static_cast<unsigned char>(bytes.front()),
+             last = static_cast<unsigned char>(bytes.back());
+  const bool late_control = bytes.size() == 2 && first == 0xC2 && last < 0xA0;  // U+0080..
+  if (character(bytes) != 0 && first >= 0x20 && first != 0x7F && !late_control) return std::string(bytes);
+  std::string said;
+  for (const char byte : bytes) said += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
+  return said;
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view text) {
@@ -81,16 +97,25 @@ std::string excerpt(std::string_view text) {
   std::string said;
   for (int count = 0; !text.empty(); ++count) {
     if (count == kMost) return said + "..";
-    const std::size_t length = character(text);
-    const std::string_view bytes = text.substr(0, std::max<std::size_t>(length, 1));
-    const auto first = static_cast<unsigned char>(bytes.front());
-    const bool late_control = first == 0xC2 && static_cast<unsigned char>(bytes.back()) < 0xA0;  // U+0080..
-    if (first == '\n' || first == '\t')
-      said += first == '\n' ? "\\n" : "\\t";
-    else if (length == 0 || first < 0x20 || first == 0x7F || late_control)
-      for (const char byte : bytes) said += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
+    const std::string_view bytes = first_character(text);
+    if (bytes == "\n" || bytes == "\t")
+      said += bytes == "\n" ? "\\n" : "\\t";
     else
+      said += shown(bytes);
+    text.remove_prefix(bytes.size());
+  }
+  return said;
+}
+
+std::string printable(std::string_view text) {
+  std::string said;
+  said.reserve(text.size());
+  while (!text.empty()) {
+    const std::string_view bytes = first_character(text);
+    if (bytes == "\n" || bytes == "\t")
       said += bytes;
+    else
+      said += shown(bytes);
     text.remove_prefix(bytes.size());
   }
   return said;

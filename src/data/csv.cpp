@@ -148,6 +148,9 @@ char parse(const Bytes& bytes, std::optional<char> separates, Records& records) 
     if (line == 1 && rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
     if (line == 1 && (rest.starts_with("\xFF\xFE") || rest.starts_with("\xFE\xFF")))
       throw DataError(bytes.name + ": is UTF-16 text; expected UTF-8");
+    if (rest.find('\0') != std::string_view::npos)
+      throw DataError(fmt::format("{}: line {}: has a NUL byte, as binary data do; expected text in UTF-8",
+                                  bytes.name, line));
     if (!begun && !trimmed(rest).empty()) {
       if (!separates) separates = separator(rest);
       csv_set_delim(&parser, static_cast<unsigned char>(*separates));

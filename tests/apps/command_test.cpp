@@ -185,6 +185,43 @@ TEST_F(Command, AReaderThatLeavesIsNotACrash) {
   EXPECT_TRUE(std::regex_search(outcome.err, std::regex("^(0|3)$|\n3\n$"))) << outcome.err;
 }
 
+// Whoever hears it or not: the exit code is the same.
+TEST_F(Command, AMessageThatNobodyReadsIsNotACrash) {
+  const auto exit_code = [&](const std::string& line) {
+    return run_program("sh", {"-c", line, ZEROLOSS_COMMAND}, {.folder = folder.string()}).exit_code;
+  };
+  write("t.csv", "a,y\n1,2\n2,1\n4,1\n");
+  for (const char* closed : {"2>&-", "2>/dev/full"}) {
+    SCOPED_TRACE(closed);
+    EXPECT_EQ(exit_code(std::string("\"$0\" certify nofile ") + closed), 2);
+    EXPECT_EQ(exit_code(std::string("\"$0\" certify t.csv --bogus ") + closed), 2);
+    EXPECT_EQ(exit_code(std::string("\"$0\" certify t.csv --require certified ") + closed), 0);
+    EXPECT_EQ(exit_code(std::string("\"$0\" certify nofile >&- ") + closed), 2);
+  }
+  const Outcome piped = run_program(
+      "sh",
+      {"-c", "{ { \"$0\" certify nofile 2>&1; echo $? >code; } | true; } && cat code", ZEROLOSS_COMMAND},
+      {.folder = folder.string()});
+  EXPECT_EQ(piped.out, "2\n");
+}
+
+TEST_F(Command, DataDoNotSpeakToATerminal) {
+  write("classes.csv", "a,b,label\n1,2,\x1B[2Jblue\n2,1,red\n3,5,red\n4,1,\x1B[2Jblue\n");
+  for (const char* command : {"certify", "fit", "memorize"}) {
+    const Outcome outcome = zeroloss({command, path("classes.csv"), "--target", "label"});
+    EXPECT_EQ(outcome.out.find('\x1B'), std::string::npos) << outcome.out;
+    EXPECT_NE(outcome.out.find("\\x1B[2Jblue"), std::string::npos) << outcome.out;
+  }
+  const Outcome none = zeroloss({"certify", path("classes.csv"), "--target", "\x1B[31mx"});
+  EXPECT_EQ(none.err.find('\x1B'), std::string::npos) << none.err;
+}
+
+TEST_F(Command, PathsThatCannotBeAreBadUsage) {
+  std::filesystem::create_symlink("loop", folder / "loop");
+  refused({"certify", path("loop")}, {"loop: Too many levels of symbolic links"});
+  refused({"certify", std::string(300, 'x')}, {"File name too long"});
+}
+
 TEST_F(Command, AKernelBeyondAnyMemoryIsRefusedBeforeItIsBuilt) {
   const Outcome outcome = zeroloss({"certify", "sphere:n=2000000,d=2,y=none"});
   EXPECT_EQ(outcome.exit_code, 3);

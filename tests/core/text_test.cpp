@@ -45,6 +45,9 @@ TEST(Text, ExcerptsAreShortAndHarmless) {
   EXPECT_EQ(excerpt("gr\xC3\xBCn it's"), "gr\xC3\xBCn it's");
   EXPECT_EQ(excerpt(std::string("a\n\t\x1B[31m\0b\x7F", 11)), "a\\n\\t\\x1B[31m\\x00b\\x7F");
   EXPECT_EQ(excerpt("\xFF\xC2\x9B"), "\\xFF\\xC2\\x9B");  // U+009B begins commands to terminals too
+  EXPECT_EQ(printable(std::string("a\n\t\x1B[31m\0b\x7F", 11)), "a\n\t\\x1B[31m\\x00b\\x7F");
+  EXPECT_EQ(printable("gr\xC3\xBCn \xFF\xC2\x9B"), "gr\xC3\xBCn \\xFF\\xC2\\x9B");
+  EXPECT_EQ(printable(std::string(200, 'x')), std::string(200, 'x'));
   EXPECT_EQ(excerpt(std::string(80, 'x')), std::string(80, 'x'));
   EXPECT_EQ(excerpt(std::string(81, 'x')), std::string(80, 'x') + "..");
   std::string umlauts;

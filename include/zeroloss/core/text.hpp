@@ -27,6 +27,10 @@ std::string utf8(std::string_view text);
 std::string excerpt(std::string_view text);
 std::string excerpt(const std::vector<std::string>& words);  ///< with commas between them
 
+/// Text for a terminal: control characters other than new lines and tabs, and bytes that are not UTF-8, as
+/// \x1B.
+std::string printable(std::string_view text);
+
 /// A word as a shell reads it, and a command of such words.
 std::string shell_word(std::string_view text);
 std::string shell_command(const std::vector<std::string>& words);
