@@ -65,14 +65,19 @@ std::string processor() {
 
 }  // namespace
 
-RunFolder::RunFolder(fs::path path, bool resume, Writers writers) : path_(std::move(path)), partial_(path_) {
+RunFolder::RunFolder(fs::path path, bool resume, Writers writers, Rest rest)
+    : path_(std::move(path)), partial_(path_), rest_(rest) {
   if (path_.filename().empty()) partial_ = path_ = path_.parent_path();  // a trailing slash
   if (path_.empty()) throw std::invalid_argument("`path`: the run folder needs a name");
   partial_ += ".partial";
   std::error_code error;
   const auto check_absent = [&] {
-    if (!fs::exists(path_, error)) return;
+    const bool link = fs::is_symlink(path_, error);
+    if (!fs::exists(path_, error) && !link) return;
     fs::remove(partial_, error);  // if it is empty
+    if (link && !fs::exists(path_, error))
+      throw std::invalid_argument(
+          fmt::format("{} is a link to nowhere; choose another `path` or remove it", path_.string()));
     throw std::invalid_argument(
         fmt::format("{} exists already; choose another `path` or remove it", path_.string()));
   };
@@ -85,8 +90,9 @@ RunFolder::RunFolder(fs::path path, bool resume, Writers writers) : path_(std::m
     check_absent();  // another process may have finished it since, and the partial one is new
     const bool empty = fs::is_empty(partial_, error);
     if (!resume && !error && !empty)
-      throw std::invalid_argument(fmt::format(
-          "{} holds an unfinished run; resume it, remove it, or choose another name", partial_.string()));
+      throw std::invalid_argument(
+          fmt::format("{} holds an unfinished run; {}remove it, or choose another name", partial_.string(),
+                      rest_ == Rest::kept ? "resume it, " : ""));
     if (access(partial_.c_str(), W_OK) != 0) {
       const int reason = errno;
       check_absent();  // or has finished it only now
@@ -101,7 +107,10 @@ RunFolder::RunFolder(fs::path path, bool resume, Writers writers) : path_(std::m
 
 RunFolder::~RunFolder() {
   std::error_code ignored;
-  if (fs::is_empty(partial_, ignored)) fs::remove(partial_, ignored);
+  if (!finished_ && rest_ == Rest::removed)
+    fs::remove_all(partial_, ignored);
+  else if (fs::is_empty(partial_, ignored))
+    fs::remove(partial_, ignored);
   unlock(lock_);
 }
 
@@ -129,6 +138,7 @@ void RunFolder::remove(const std::string& name) {
 void RunFolder::finish() {
   flush_folder(partial_);
   if (rename(partial_.c_str(), path_.c_str()) != 0) fail(path_, "renaming the finished run");
+  finished_ = true;
   flush_folder(path_.parent_path());
 }
 

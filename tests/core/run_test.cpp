@@ -64,6 +64,31 @@ TEST_F(Run, RefusesTheWorkOfAnother) {
   EXPECT_EQ(content(partial / "checkpoint"), "old");
 }
 
+TEST_F(Run, WhatCannotBeResumedLeavesNothing) {
+  {
+    RunFolder work(run, false, RunFolder::Writers::one, RunFolder::Rest::removed);
+    work.write("result.json", "{}");
+  }
+  EXPECT_FALSE(fs::exists(partial));
+  {
+    RunFolder work(run, false, RunFolder::Writers::one, RunFolder::Rest::removed);
+    work.write("result.json", "{}");
+    work.finish();
+  }
+  EXPECT_EQ(content(run / "result.json"), "{}");
+  fs::rename(run, partial);  // killed before the end
+  EXPECT_MESSAGE(std::invalid_argument,
+                 RunFolder(run, false, RunFolder::Writers::one, RunFolder::Rest::removed),
+                 "holds an unfinished run; remove it");
+  EXPECT_TRUE(fs::exists(partial));
+}
+
+TEST_F(Run, RefusesALinkToNowhere) {
+  fs::create_symlink("nowhere", run);
+  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run), "is a link to nowhere");
+  EXPECT_FALSE(fs::exists(partial));
+}
+
 TEST_F(Run, GoesOnWithAnUnfinishedRun) {
   write("run.partial/checkpoint", "old");
   RunFolder work(run, true);

@@ -15,13 +15,18 @@ namespace zeroloss {
 class RunFolder {
  public:
   enum class Writers { one, several };  ///< several: processes that all say so share the folder
+  /// What a run leaves in PATH.partial that did not finish: all that it has written, to be resumed, or
+  /// nothing.
+  enum class Rest { kept, removed };
 
   /// Creates PATH.partial. Throws std::invalid_argument if PATH exists, if another process is writing it, or
   /// if PATH.partial has something in it (an empty one is nobody's work and is taken over) unless `resume`;
-  /// ResourceError if it cannot be created.
-  explicit RunFolder(std::filesystem::path path, bool resume = false, Writers writers = Writers::one);
+  /// ResourceError if it cannot be created. A link to nowhere is refused like a PATH that exists.
+  explicit RunFolder(std::filesystem::path path, bool resume = false, Writers writers = Writers::one,
+                     Rest rest = Rest::kept);
 
-  /// Removes PATH.partial if nothing was written into it; otherwise leaves it.
+  /// Removes PATH.partial if nothing was written into it, or nothing is to be left of it; otherwise leaves
+  /// it.
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
@@ -43,6 +48,8 @@ class RunFolder {
   void lock(Writers writers);
 
   std::filesystem::path path_, partial_;
+  Rest rest_;
+  bool finished_ = false;
   int lock_ = -1;  ///< a descriptor of the folder itself, so that no file of the lock can stay behind
 };
 
