@@ -9,14 +9,16 @@
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/tensors.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss::internal {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Of files whose curves have errors on test points.
-constexpr const char* kFormat = "3";
+// Of files that have a digest.
+constexpr const char* kFormat = "4";
+constexpr const char* kKind = "zeroloss fit checkpoint";
 
 // A row a point of the curve, a column a field; NaN where there is no number.
 Matrix curve_matrix(const std::vector<CurvePoint>& curve) {
@@ -59,22 +61,34 @@ Json to_json(const OutputState& state) {
 }
 
 // All matrices of an output, column-major as they are, under PREFIX/name.
-using Named = std::vector<std::pair<std::string, Matrix>>;
+using Named = std::map<std::string, Matrix>;
 
 void add(Named& named, const std::string& prefix, const OutputState& state) {
-  named.emplace_back(prefix + "/curve", curve_matrix(state.result.curve));
+  named.emplace(prefix + "/curve", curve_matrix(state.result.curve));
   for (const auto& [name, matrix] : state.snapshot)
-    named.emplace_back(fmt::format("{}/state/{}", prefix, name), matrix);
+    named.emplace(fmt::format("{}/state/{}", prefix, name), matrix);
   for (const auto& [name, network] :
        {std::pair{"network", &state.network}, std::pair{"polished", &state.polished}}) {
     if (network->v.size() == 0) continue;
-    named.emplace_back(fmt::format("{}/{}/W", prefix, name), network->W);
-    named.emplace_back(fmt::format("{}/{}/v", prefix, name), network->v);
+    named.emplace(fmt::format("{}/{}/W", prefix, name), network->W);
+    named.emplace(fmt::format("{}/{}/v", prefix, name), network->v);
   }
 }
 
-OutputState output_state(const Json& json, const std::map<std::string, Matrix>& named,
-                         const std::string& prefix) {
+// Of all that a run goes on with: a bit that changes on the disk changes the run.
+std::string digest_of(const Named& named, const std::string& finished, const std::string& current) {
+  Sha256 digest;
+  const auto text = [&](const std::string& part) { digest.update(part.data(), part.size() + 1); };
+  for (const auto& [name, matrix] : named) {
+    text(fmt::format("{} {} {}", name, matrix.rows(), matrix.cols()));
+    digest.update(matrix.data(), static_cast<std::size_t>(matrix.size()) * sizeof(double));
+  }
+  text(finished);
+  text(current);
+  return digest.hex();
+}
+
+OutputState output_state(const Json& json, const Named& named, const std::string& prefix) {
   OutputState state;
   restore(json.at("result"), state.result);
   restore(json.at("path_length"), state.path_length);
@@ -115,10 +129,11 @@ void Checkpoint::save(const RunState& state) {
   std::vector<TensorView> views;
   for (const auto& [name, matrix] : named)
     views.push_back(view_of(name, {matrix.cols(), matrix.rows()}, matrix.data()));
-  Metadata metadata{{"kind", "zeroloss fit checkpoint"},
+  Metadata metadata{{"kind", kKind},
                     {"format", kFormat},
                     {"finished", finished.dump()},
                     {"current", state.current ? to_json(*state.current).dump() : ""}};
+  metadata["digest"] = digest_of(named, metadata["finished"], metadata["current"]);
   for (const auto& [name, value] : identity_) metadata["identity " + name] = value;
   write_tensors(path_, views, metadata);
   saved_ = std::chrono::steady_clock::now();
@@ -134,7 +149,9 @@ RunState Checkpoint::load() const {
       throw DataError(fmt::format("{}: not a checkpoint of zeroloss fit: no {}", path_.string(), name));
     return found->second;
   };
-  part("kind");
+  if (part("kind") != kKind)
+    throw DataError(fmt::format("{}: not a checkpoint of zeroloss fit, but of kind {}", path_.string(),
+                                excerpt(part("kind"))));
   if (const auto format = file.metadata.find("format");
       format == file.metadata.end() || format->second != kFormat)
     throw DataError(
@@ -143,13 +160,16 @@ RunState Checkpoint::load() const {
     if (const std::string before = part("identity " + name); before != value)
       throw std::invalid_argument(
           fmt::format("resume: {} was {} in {}, and is {} now", name, before, path_.string(), value));
-  std::map<std::string, Matrix> named;
+  Named named;
   for (const Tensor& tensor : file.tensors) {
     if (tensor.dtype != Dtype::f64 || tensor.shape.size() != 2)
       throw DataError(fmt::format("{}: tensor {} is not a matrix of doubles", path_.string(), tensor.name));
     named.emplace(tensor.name,
                   Eigen::Map<const Matrix>(tensor.data<double>(), tensor.shape[1], tensor.shape[0]));
   }
+  if (digest_of(named, part("finished"), part("current")) != part("digest"))
+    throw DataError(fmt::format("{}: damaged checkpoint: its digest is another one; remove it to begin anew",
+                                path_.string()));
   try {
     const Json finished = Json::parse(part("finished"));
     for (const Json& output : finished.items())

@@ -142,6 +142,22 @@ TEST_F(FitResume, NeedsAFolder) {
   EXPECT_MESSAGE(std::invalid_argument, fit(sphere_data(9, 4), o), "checkpoint: there is no folder");
 }
 
+TEST_F(FitResume, OneChangedBitIsNoticed) {
+  FitOptions o = small();
+  o.checkpoint = path("checkpoint");
+  o.max_steps = 30;
+  fit(sphere_data(9, 4), o);
+  const std::string whole = content(o.checkpoint);
+  o.resume = true;
+  fit(sphere_data(9, 4), o);
+  for (const std::size_t from_end : {1u, 100u, 1000u}) {
+    std::string bytes = whole;
+    bytes[bytes.size() - from_end] = static_cast<char>(bytes[bytes.size() - from_end] ^ 16);
+    write("checkpoint", bytes);
+    EXPECT_MESSAGE(DataError, fit(sphere_data(9, 4), o), "damaged checkpoint", "remove it to begin anew");
+  }
+}
+
 TEST_F(FitResume, RefusesADamagedFile) {
   FitOptions o = small();
   o.checkpoint = write("checkpoint", "not tensors");
