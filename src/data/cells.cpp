@@ -11,6 +11,7 @@
 #include <set>
 
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -155,9 +156,7 @@ bool all_are(const Column& column, CellKind is) {
   return any || is == CellKind::number;  // nothing but missing cells: numbers
 }
 
-std::string quoted_cell(std::string_view cell) {
-  return fmt::format("'{}'", cell.size() > 80 ? std::string(cell.substr(0, 77)) + "..." : std::string(cell));
-}
+std::string quoted_cell(std::string_view cell) { return fmt::format("'{}'", excerpt(cell)); }
 
 /// A word among numbers is a mistake, and so are both in a handful of records: but where the same few cells
 /// come again and again, they are categories.
@@ -183,9 +182,17 @@ void check_words(const DataTable& table, const Column& column) {
         column.name.empty() ? fmt::format("{}", column.place) : column.name));
 }
 
+/// Whether a whole number is not the double that it becomes.
+bool is_rounded(std::string_view cell, double value) {
+  constexpr std::size_t kExact = 15;  // digits that every double keeps
+  if (cell.starts_with('-') || cell.starts_with('+')) cell.remove_prefix(1);
+  cell.remove_prefix(std::min(cell.find_first_not_of('0'), cell.size()));
+  return cell.size() > kExact && digits(cell) && cell != fmt::format("{:.0f}", std::abs(value));
+}
+
 void read_column(const DataTable& table, Column& column, CellKind is) {
   column.is = is;
-  column.missing = 0;
+  column.missing = column.rounded = 0;
   column.numbers.clear();
   for (Index i = 0; i < column.cells.size(); ++i) {
     const std::string_view cell = column.cells[i];
@@ -193,6 +200,7 @@ void read_column(const DataTable& table, Column& column, CellKind is) {
     if (absent) ++column.missing;
     if (is == CellKind::text) continue;
     column.numbers.push_back(absent ? std::numeric_limits<double>::quiet_NaN() : *value_of(cell, is));
+    if (!absent && is_rounded(cell, column.numbers.back())) ++column.rounded;
     if (absent || std::isfinite(column.numbers.back())) continue;
     const bool named = lowered(cell).find("inf") != std::string::npos;
     throw DataError(fmt::format(

@@ -101,6 +101,16 @@ std::string describe(const Sample& sample) {
   return sample.label.empty() ? who : fmt::format("{} (label {})", who, sample.label);
 }
 
+void require_targets(const Dataset& data, const char* who) {
+  if (data.task != Task::none) return;
+  const auto& inputs = data.encoding.inputs;
+  throw DataError(fmt::format("{}: {} needs targets; none were found: {}", data.name, who,
+                              inputs.empty() ? "add labels"
+                              : inputs.back().is == CellKind::text
+                                  ? "the last column is text; say `target=-1`"
+                                  : "name a column with `target`"));
+}
+
 void check_dataset(const Dataset& data) {
   if (data.n() < 1 || data.d() < 1)
     fail(data, fmt::format("{} points of {} numbers; expected at least one of each", data.n(), data.d()));

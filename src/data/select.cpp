@@ -158,7 +158,9 @@ void set_targets(Dataset& data, const Source& source, const Classes& classes,
     throw DataError(
         fmt::format("{}: all of the {} points kept have class '{}'; classification needs two classes: {}",
                     data.name, data.records.size(), excerpt(data.class_names.front()),
-                    one_asked ? "name two or more in `classes`" : "keep more points or use shuffle"));
+                    one_asked                              ? "name two or more in `classes`"
+                    : std::ssize(data.records) == source.n ? "name another `target`"
+                                                           : "keep more points with `n`, or `shuffle` them"));
   for (Index i = 0; i < data.y.size(); ++i)
     data.y(i) = static_cast<double>(at(index, at(classes.of, at(data.records, i))));
 }

@@ -264,7 +264,11 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
   if (dropped > 0)
     made.remarks.push_back(
         fmt::format("left out: {} with missing cells", count(dropped, "record", "records")));
-  if (made.records.empty()) throw DataError(fmt::format("{}: no record is left", table.name));
+  if (made.records.empty())
+    throw DataError(fmt::format(
+        "{}: no record is left: {} of {} have no target, {} missing cells; name another `target`, or say "
+        "`target=none`",
+        table.name, without_target, table.n(), dropped));
 
   for (const Index j : uses.features) {
     const Column& column = table.columns[to_size(j)];
@@ -289,6 +293,10 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
                                          count(missing, "cell", "cells"), input.fill));
     else if (column.is != CellKind::number)
       made.remarks.push_back(fmt::format("read: {} as {}", column.called(), name(column.is)));
+    if (input.is != CellKind::text && column.rounded > 0)
+      made.remarks.push_back(fmt::format(
+          "rounded: {} of {} to the nearest double: what differs in later digits alone is the same",
+          count(column.rounded, "whole number", "whole numbers"), column.called()));
     made.encoding.inputs.push_back(std::move(input));
   }
   return made;

@@ -285,8 +285,7 @@ std::string name(MemorizeStatus status) {
 }
 
 MemorizeResult memorize(const Dataset& data, const MemorizeOptions& options, Progress& progress) {
-  if (data.task == Task::none)
-    throw DataError(fmt::format("{}: memorize needs targets; none were found (target)", data.name));
+  require_targets(data, "memorize");
   const bool classes = data.task == Task::classification;
   check(options, classes, classes ? data.classes() : 1);
   check_dataset(data);

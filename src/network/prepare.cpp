@@ -94,12 +94,7 @@ std::optional<SamplePair> nearest(const UnitPoints& unit) {
 }
 
 TrainingSet training_set(const Dataset& data, bool center, bool normalize) {
-  if (data.task == Task::none)
-    throw DataError(fmt::format("{}: fit needs targets; none were found: {}", data.name,
-                                data.encoding.empty() ? "add labels"
-                                : data.encoding.inputs.back().is == CellKind::text
-                                    ? "the last column is text; say `target=-1`"
-                                    : "name a column with `target`"));
+  require_targets(data, "fit");
   UnitPoints unit = unit_points(data, center, normalize);
   TrainingSet set;
   set.conflicts = conflicting_samples(unit);

@@ -85,7 +85,20 @@ TEST_F(Tables, MissingCellsBecomeTheMedianAndAFlag) {
   EXPECT_EQ(dropped.X, (RowMatrix{{1, 5}, {9, 8}}));
   EXPECT_EQ(dropped.records, (std::vector<Index>{0, 3}));
   EXPECT_EQ(dropped.remarks, (Names{"left out: 2 records with missing cells"}));
-  EXPECT_MESSAGE(DataError, read("a,b\nNA,1\n2,NA\n", {.missing = "drop"}), "no record is left");
+  EXPECT_MESSAGE(DataError, read("a,b\nNA,1\n2,NA\n", {.missing = "drop"}),
+                 "no record is left: 1 of 2 have no target");
+}
+
+TEST_F(Tables, WholeNumbersThatNoDoubleIsAreSaid) {
+  const Dataset stamps =
+      read("t,b,y\n1700000000000000001,1,0\n1700000000000000100,1,1\n1700000000000000000,2,0\n");
+  ASSERT_EQ(stamps.remarks.size(), 1u);
+  EXPECT_EQ(stamps.remarks[0].substr(0, 49), "rounded: 2 whole numbers of column 0 ('t') to the");
+  EXPECT_EQ(read("t,y\n9007199254740992,0\n0009007199254740994,1\n-1e30,2\n").remarks, Names{});
+}
+
+TEST_F(Tables, ANulByteIsRefused) {
+  EXPECT_MESSAGE(DataError, read(std::string("a,y\n1,2\nx\0,3\n", 14)), "line 3: has a NUL byte");
 }
 
 TEST_F(Tables, RecordsWithoutATargetAreLeftOut) {

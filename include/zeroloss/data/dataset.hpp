@@ -169,6 +169,9 @@ Dataset read_dataset(const std::string& source, const ReadOptions& options = {})
 /// in range.
 void check_dataset(const Dataset& data);
 
+/// Throws DataError, which says how targets are named, if there are none; `who` needs them.
+void require_targets(const Dataset& data, const char* who);
+
 /// Replaces every row x by (x - c)/||x - c|| rounded to double: within unit_row_error(d) of the exact
 /// quotient, in Euclidean length. c is subtracted with 64-bit mantissas from x as it is, so nothing is lost
 /// where the two are close. Throws DataError naming the records whose row is c, std::invalid_argument for a

@@ -57,6 +57,7 @@ struct Column {
   CellKind is = CellKind::number;
   std::vector<double> numbers{};  ///< of each cell, NaN where it is missing; empty if text
   Index missing = 0;              ///< cells: empty, NA, NaN, ?, ..
+  Index rounded = 0;  ///< whole numbers of more digits than a double keeps: they become the nearest one
 
   /// "column 3 ('age')", "column 3".
   std::string called() const;
