@@ -51,9 +51,10 @@ template <class T>
 Output descend(const RowMatrix& X, const Vector& y, const TwoLayer& start, const Activation& phi,
                const CheckedOptions& options, Progress& progress) {
   const double unit = unit_of(y);
-  const double step = options.rule.kind == Step::Kind::automatic
-                          ? auto_step(Trainer<T>(points<T>(X, Space::weights), start, phi, Space::weights))
-                          : options.rule.value;
+  const double step =
+      options.rule.kind == Step::Kind::automatic
+          ? auto_step(Trainer<T>(points<T>(X, Space::weights), start, phi, Space::weights), 0, progress)
+          : options.rule.value;
   SmallTrainer<T> trainer(X, y, start, phi, step);
   const auto misfit = [&] { return trainer.residual_norm() / unit; };
   const double begin = misfit();

@@ -8,8 +8,9 @@
 namespace zeroloss::internal {
 
 template <class T>
-double auto_step(const Trainer<T>& trainer, Index batch) {
+double auto_step(const Trainer<T>& trainer, Index batch, const Progress& progress) {
   const Operator normal = [&](const Matrix& V) {
+    progress.check();
     Matrix W(V.rows(), V.cols());
     for (Index b = 0; b < V.cols(); ++b) W.col(b) = trainer.normal_product(V.col(b));
     return W;
@@ -25,7 +26,7 @@ double auto_step(const Trainer<T>& trainer, Index batch) {
   return norm_squared > 0 ? 1.5 / norm_squared : 0;
 }
 
-template double auto_step(const Trainer<double>&, Index);
-template double auto_step(const Trainer<float>&, Index);
+template double auto_step(const Trainer<double>&, Index, const Progress&);
+template double auto_step(const Trainer<float>&, Index, const Progress&);
 
 }  // namespace zeroloss::internal

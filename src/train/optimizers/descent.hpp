@@ -7,7 +7,7 @@ namespace zeroloss::internal {
 /// 1.5/||J||^2, by Lanczos on J J^T to 0.1 %; over a bound of any ||J||^2 of `batch` points if that is not 0.
 /// 0 if J = 0.
 template <class T>
-double auto_step(const Trainer<T>& trainer, Index batch = 0);
+double auto_step(const Trainer<T>& trainer, Index batch, const Progress& progress);
 
 /// A trainer, and its state as matrices of doubles.
 template <class T>
