@@ -31,7 +31,7 @@ def fit_axis(spec: Json) -> None:
     if least <= min(everything) and most >= max(everything):
         return
     margin = MARGIN * (most - least)
-    least, most = least - margin * (least == low), most + margin * (most == high)
+    least, most = least - margin * (least in (low, min(everything))), most + margin * (most in (high, max(everything)))
     domain = [10**least, 10**most] if log else [least, most]
     _clip(spec, lines, domain)
     beyond = {v["curve"] for v in values} - {v["curve"] for v in values if domain[0] <= v["y"] <= domain[1]}
@@ -39,14 +39,16 @@ def fit_axis(spec: Json) -> None:
 
 
 def whole_ticks(spec: Json) -> None:
-    """The axes of a map over whole numbers have no ticks between them."""
+    """The axes of a map over whole numbers name these, and nothing between."""
     for layer in spec.get("layer") or []:
         values = (layer.get("data") or {}).get("values") or []
         for key in "xy":
             ends = [(v.get(key), v.get(f"{key}_end")) for v in values if f"{key}_end" in v]
             channel = (layer.get("encoding") or {}).get(key) or {}
-            if len(ends) == len(values) > 0 and all((a + b) / 2 == round((a + b) / 2) for a, b in ends):
-                channel["axis"] = {**(channel.get("axis") or {}), "tickMinStep": 1}
+            middles = sorted({(a + b) / 2 for a, b in ends}) if len(ends) == len(values) > 0 else []
+            # Without a title it is no axis, but whiskers. (The least step is lost where Vega-Lite joins layers' axes.)
+            if middles and "title" in channel and all(one == round(one) for one in middles):
+                channel["axis"] = {**(channel.get("axis") or {}), "values": middles}
 
 
 def _is_point(value: Json) -> bool:
@@ -68,7 +70,7 @@ def _mark(spec: Json, line: Json, domain: list[float], beyond: list[str]) -> Non
     for name in beyond:
         own = [v["y"] for v in values if v["curve"] == name]
         above = own[0] > domain[1]
-        said = f"{own[0]:,.4g}" if min(own) == max(own) else f"{min(own):,.4g} to {max(own):,.4g}"
+        said = _said(own[0]) if min(own) == max(own) else f"{_said(min(own))} to {_said(max(own))}"
         edges.append({"curve": name, "y": domain[1] if above else domain[0], "above": above,
                       "note": f"{'↑' if above else '↓'} beyond this axis: {said} ({name})"})
     spec["data"] = {"values": [v for v in values if v["curve"] not in beyond]}
@@ -76,6 +78,10 @@ def _mark(spec: Json, line: Json, domain: list[float], beyond: list[str]) -> Non
         here = [edge for edge in edges if edge["above"] is above]
         for k, edge in enumerate(here):
             spec["layer"] += _edge(line, {**edge, "row": k})
+
+
+def _said(value: float) -> str:
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:,.4g}"
 
 
 def _edge(line: Json, edge: Json) -> list[Json]:
