@@ -29,7 +29,9 @@ def test_mathml():
         "<mrow><mi>a</mi><mo>&lt;</mo><mfrac><mn>1</mn><mn>2</mn></mfrac>"
         "<msubsup><mi>x</mi><mrow><mn>0</mn></mrow><mrow><mn>2</mn></mrow></msubsup></mrow>"
     )
-    assert formula(r"\lVert X \rVert").mathml == "<mrow><mo>‖</mo><mi>X</mi><mo>‖</mo></mrow>"
+    low = '<mo stretchy="false">{}</mo>'.format
+    assert formula(r"\lVert X \rVert").mathml == f"<mrow>{low('‖')}<mi>X</mi>{low('‖')}</mrow>"
+    assert "stretchy" in formula("(x^2)").mathml and "stretchy" not in formula(r"(\frac{x}{2})").mathml
 
 
 def test_functions_stand_apart():

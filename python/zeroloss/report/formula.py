@@ -75,7 +75,8 @@ def _atom(tokens: list[str]) -> Formula:
         end, left, right = FENCES[token]
         inner = _row(tokens, end)
         text = f"{left}{inner.text}{right}".replace("‖", "||")
-        return Formula(text, f"<mrow><mo>{left}</mo>{inner.mathml}<mo>{right}</mo></mrow>")
+        as_high = "" if "<mfrac>" in inner.mathml else ' stretchy="false"'  # an exponent alone is no reason to grow
+        return Formula(text, f"<mrow><mo{as_high}>{left}</mo>{inner.mathml}<mo{as_high}>{right}</mo></mrow>")
     if token in OPERATORS:
         text, sign = OPERATORS[token]
         tight = ' lspace="0" rspace="0"' if token == "/" else ""
