@@ -10,9 +10,9 @@ from fractions import Fraction
 
 import pytest
 
-from run_folders import EVIL, KINDS, ROOT, Page, decoded, evil_run, make_conv, run_of
+from run_folders import EVIL, KINDS, ROOT, Page, decoded, evil_run, make_conv, run, run_of
 from zeroloss import figures, report
-from zeroloss.report import elements, maths, samples
+from zeroloss.report import answer, elements, maths, samples
 
 
 def page_of(folder):
@@ -51,7 +51,7 @@ def test_page_is_whole_and_asks_for_nothing(kind, tmp_path):
     assert policy.startswith("default-src 'none'") and "unsafe-inline' 'unsafe-eval" not in policy
     # The command that made it, as a shell reads it.
     typed = ["zeroloss", *run.manifest["command"][1:]]
-    assert page.text("span", " ") == " ".join(typed)
+    assert page.text("code", " ").endswith(" ".join(typed))
 
 
 def copied(kind, to, **changes):
@@ -69,12 +69,14 @@ def headings(page):
 def test_page_says_what_to_do_next(tmp_path):
     _, page = page_of(copied("fit", tmp_path / "a", next={"why": "apply <b>it", "command": "zeroloss predict 'a b'"}))
     assert headings(page)[1] == "What to do next"
-    assert "Apply <b>it" in page.text("p") and "zeroloss predict 'a b'" in page.text("pre")
+    assert "Apply <b>it" in page.text("p") and "zeroloss predict 'a b'" in page.text("code", " ")
     for nothing in (None, {"why": "", "command": None}):
         _, page = page_of(copied("fit", tmp_path / str(nothing), next=nothing))
         assert "What to do next" not in headings(page)
     _, page = page_of(copied("fit", tmp_path / "b", next={"why": "give the points targets", "command": None}))
-    assert "Give the points targets." in page.text("p", " ").replace(" .", ".")
+    assert "Give the points targets." in page.text("p", " ")
+    _, page = page_of(run_of("sweep"))  # to look at the figures, which they are doing
+    assert "What to do next" not in headings(page)
 
 
 def test_page_has_first_what_to_act_on(tmp_path):
@@ -100,6 +102,52 @@ def test_steps_agree_with_the_headline(tmp_path):
         assert "first certified at step" not in page.text("dt")
 
 
+@pytest.mark.parametrize("first, status, shown", [
+    (1304, "certified", "1,304, certified"), (None, "budget_spent", "1,304"), (500, "diverged", "1,304")])
+def test_steps_that_need_no_more_words(first, status, shown, tmp_path):
+    said = "zero loss: certified at step 1304: near"
+    _, page = page_of(copied("fit", tmp_path / "run", conclusion=said, steps=1304, certified_at=first, status=status))
+    assert shown in page.text("dd", "|").split("|")
+    assert status != "certified" or page.text("h1") == "Zero loss: certified at step 1304: near"
+
+
+@pytest.mark.parametrize("rows, said", [(["1,0", "0,1"], "in 0 steps."), (["1.05,0", "0,1.2"], " to ")])
+def test_as_many_steps_at_every_depth_are_said_once(rows, said, tmp_path):
+    """In 9 steps, not in 9 to 9."""
+    numpy = pytest.importorskip("numpy")
+    numpy.save(tmp_path / "map.npy", numpy.array([[float(x) for x in row.split(",")] for row in rows]))
+    run("linear", "--map", tmp_path / "map.npy", "--layers", "2:6", "--out", tmp_path / "run")
+    _, page = page_of(tmp_path / "run")
+    sentence = next(text for element, text in page.texts if element == "p" and "depths, in" in text)
+    assert sentence.endswith(said) if said.startswith("in") else re.search(r"in (\d+) to (?!\1 )\d+ steps\.$", sentence)
+
+
+def test_lines_of_the_conclusion_begin_as_sentences_do(tmp_path):
+    said = "no network can fit these labels:\nsamples 0 and 1 are the same\nlambda_min >= 0.1"
+    _, lines = answer.conclusion(figures.read_run(copied("certify", tmp_path / "run", conclusion=said)))
+    assert lines == ["Samples 0 and 1 are the same", "lambda_min ≥ 0.1"]
+
+
+def test_what_is_typed_breaks_between_words():
+    parts = elements.typed(["zeroloss", "fit", "a", "--n", "60", "--center", "--map", "-1", "b"])
+    assert re.findall("<code>(.*?)</code>", parts) == ["zeroloss", "fit", "a", "--n 60", "--center", "--map -1", "b"]
+
+
+def test_labels_that_are_numbers_stand_as_numbers():
+    assert elements.label("-8.5").numeric and elements.label("-8.5").value == -8.5 and elements.label("-8.5") == "-8.5"
+    assert not elements.label("<b>").numeric and elements.label("<b>") == "&lt;b&gt;" and elements.label(None) == ""
+
+
+def test_error_on_points_that_were_not_fitted_by_class(tmp_path):
+    folder = copied("classes", tmp_path / "run")
+    lines = (folder / "metrics.csv").read_text().splitlines()
+    head = [*lines[0].split(","), "test_error"] if "test_error" not in lines[0] else lines[0].split(",")
+    rows = [[*line.split(","), ""][: len(head) - 1] for line in lines[1:]]
+    (folder / "metrics.csv").write_text("\n".join(map(",".join, [head, *[[*row, "0.125"] for row in rows]])) + "\n")
+    _, page = page_of(folder)
+    assert page.text("th").endswith("test error") and page.text("td", "|").count("12.5 %") == 10
+
+
 def test_accuracy_where_it_is_known(tmp_path):
     _, page = page_of(copied("fit", tmp_path / "run", test={"n": 80, "wrong": 2, "error": 0.025}))
     assert "97.5 %" in page.text("dd") and "accuracy" in page.text("dt")
@@ -117,17 +165,29 @@ def test_memorize_shows_its_hardest_pair_where_it_has_pictures(tmp_path):
 
 
 @pytest.mark.parametrize("words, shown, rest", [
-    ("lambda_min >= 0.02 (verified)", "lambda_min", " >= 0.02 (verified)"),
-    ("every ||A_i|| <= 0.5", "||A_i||", " <= 0.5"),
+    ("lambda_min = 0.02 (verified)", "lambda_min", " = 0.02 (verified)"),
+    ("every ||A_i||, 0.5", "||A_i||", " 0.5"),
     ("mu_1^2 lambda_min(G o G)", "mu_1^2 lambda_min(G o G)", ""),
 ])
 def test_names_of_mathematics_are_set_as_such(words, shown, rest):
     made = maths.worded(words)
-    assert f'<math alttext="{shown}">' in made and made.endswith(f"</math>{elements.text(rest)}")
+    assert f'<math alttext="{shown}">' in made and made.endswith(f"</span>{elements.text(rest)}")
     assert elements.plain(made) == words
 
 
-@pytest.mark.parametrize("words", ["A = 0.5", "xlambda_min", "lambda_minimum", "<b>", None, 3])
+@pytest.mark.parametrize("words, shown", [
+    ("within 2.95e-08.", '<span class="whole">2.95 × 10<sup>−8</sup>.</span>'),  # all digits: it may be a bound
+    ("a factor 4.5e+04 below", "a factor 45,000 below"),
+    ("a factor 1e+32", '<span class="whole">10<sup>32</sup></span>'),
+    ("of lambda_min, -1e-3", "</math>,</span> −0.001"),
+    ("m >= C n; p <= 1", "m ≥ C n; p ≤ 1"),
+])
+def test_numbers_and_signs_in_sentences_are_for_people(words, shown):
+    assert shown in maths.worded(words)
+
+
+@pytest.mark.parametrize("words", ["A = 0.5", "xlambda_min", "lambda_minimum", "<b>", None, 3, "fit --tolerance 1e-6",
+                                   "noise:1e-3 of a=1e5", "v1.2e-4 3.1e-5.2"])
 def test_other_words_stay_as_they_are(words):
     assert maths.worded(words) == words
 
@@ -140,7 +200,7 @@ def test_other_words_stay_as_they_are(words):
 def test_command_can_be_typed_again(command, shown, tmp_path):
     (tmp_path / "manifest.json").write_text(json.dumps({"kind": "fit", "command": command}))
     page = Page(report.page(figures.read_run(tmp_path)))
-    start = "".join(text for element, text in page.texts if element in ("pre", "span"))
+    start = "".join(text for element, text in page.texts if element in ("pre", "code"))
     assert start.startswith(shown)
 
 

@@ -14,6 +14,7 @@ from .elements import (
     at_least,
     at_most,
     details,
+    label,
     number,
     percent,
     record,
@@ -134,8 +135,8 @@ def _suspects(suspects: list[Json], pictures: Json) -> Content:
                         pictures)
     else:
         shown = table(["sample", "label", "predicted", "score"],
-                      [[record(s.get("sample")), text(s.get("label")), text(s.get("predicted")),
-                        number(s.get("score"), 3)] for s in listed], "Suspected labels, worst first")
+                      [[record(s.get("sample")), label(s.get("label")), label(s.get("predicted")),
+                        number(s.get("score"), 3)] for s in listed])
     return [tag("h2", "Labels that look wrong"),
             _note("Closed-form leave-one-out: what the kernel would say of each point had it not seen its label. "
                   "Worst first."), shown,
@@ -160,7 +161,7 @@ def _bottleneck(r: Json, pictures: Json) -> Content:
     if pictures:
         shown = gallery([([s], [named(s), tag("br"), weight]) for s, weight in zip(samples, weights)], pictures)
     else:
-        shown = table(["sample", "label", "weight"], [[record(s.get("sample")), text(s.get("label")), weight]
+        shown = table(["sample", "label", "weight"], [[record(s.get("sample")), label(s.get("label")), weight]
                                                       for s, weight in zip(samples, weights)])
     return [tag("h2", "What holds ", LAMBDA, " down"),
             tag("p", note, "Weights are squared entries of its eigenvector.", class_="note"), shown]

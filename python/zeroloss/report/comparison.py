@@ -10,7 +10,7 @@ from typing import Any
 from .. import figures
 from ..figures.run import Run
 from ..figures.together import together
-from . import sections
+from . import answer, sections
 from .document import chart, document
 from .elements import Content, Facts, Html, details, facts, table, tag, text
 from .maths import worded
@@ -67,13 +67,14 @@ def _title(runs: Runs) -> str:
 
 
 def _answers(runs: Runs) -> Content:
-    rows = [[name, text(run.data), text(worded(sections.conclusion(run)[0])), _finished(run)]
+    rows = [[name, text(run.data), text(worded(answer.conclusion(run)[0])), _finished(run)]
             for name, run in runs.items()]
     return table(["run", "data", "conclusion", "finished"], rows)
 
 
-def _finished(run: Run) -> str:
-    return str(run.manifest.get("finished") or "")[:16].replace("T", " ")
+def _finished(run: Run) -> Html:
+    when = str(run.manifest.get("finished") or "")[:16].replace("T", " ")
+    return tag("span", when, class_="whole") if when else Html("")
 
 
 Differences = list[tuple[str, list[str]]]

@@ -92,8 +92,13 @@ def number(value: Any, digits: int = 4, rounding: str = "nearest") -> Html:
         shown = f"{rounded:,f}"
         return Number((shown.rstrip("0").rstrip(".") if "." in shown else shown).replace("-", "−"), value)
     mantissa = f"{rounded.scaleb(-rounded.adjusted()):f}".rstrip("0").rstrip(".").replace("-", "−")
-    power = str(rounded.adjusted()).replace("-", "−")
-    return Number(f"{mantissa} × 10<sup>{power}</sup>" if mantissa != "1" else f"10<sup>{power}</sup>", value)
+    return Number(power(mantissa, rounded.adjusted()), value)
+
+
+def power(mantissa: str, exponent: int) -> Html:
+    """A number with a power of ten, as it is written by hand."""
+    ten = f"10<sup>{exponent}</sup>".replace("-", "−")
+    return Html(ten if mantissa == "1" else f"{mantissa} × {ten}")
 
 
 def percent(fraction: float | None) -> Html:
@@ -103,6 +108,14 @@ def percent(fraction: float | None) -> Html:
 def record(sample: Content) -> Number:
     """The number of a sample: a name, so without commas."""
     return Number(text(sample), sample)
+
+
+def label(said: Content) -> Html:
+    """A label as it was given; flush right and sorted as a number where it is one."""
+    try:
+        return Number(text(said), float(said))
+    except (TypeError, ValueError):
+        return text(said)
 
 
 def at_least(value: float | None, digits: int = 4) -> Html:
@@ -168,7 +181,18 @@ def facts(pairs: Facts) -> Html:
     """Names and values; what has no value (None, no text, a dash) is left out."""
     known = [(name, number(value)) for name, value in pairs if value is not None]
     rows = [tag("div", tag("dt", name), tag("dd", value)) for name, value in known if value not in ("", "–")]
-    return tag("dl", rows, class_="facts")
+    return tag("dl", rows, class_="facts") if rows else Html("")
+
+
+def typed(words: list[str]) -> Html:
+    """What is typed in a shell. Lines end between words, and not between an option and its value."""
+    parts: list[str] = []
+    for word in words:
+        if parts and parts[-1].startswith("-") and " " not in parts[-1] and not word.startswith("--"):
+            parts[-1] += f" {word}"
+        else:
+            parts.append(word)
+    return tag("pre", [[tag("code", part), " "] for part in parts], class_="command")
 
 
 def details(summary: str, *children: Content) -> Html:

@@ -11,9 +11,11 @@ from .theorems import statement
 
 def fit(run: Run, r: Json) -> Parts:
     c, outputs = r.get("certificate") or {}, r.get("per_class") or []
+    tested = {row.get("output"): row.get("test_error") for row in run.table("metrics.csv")}  # the last of each
     classes = [tag("h2", "By class"), table(
-        ["class", "status", "steps", "misfit", "proved", "within", "margin", "seconds"],
-        [_output_row(output, output.get("certificate") or {}) for output in outputs],
+        ["class", "status", "steps", "misfit", "proved", "within", "margin", "seconds", "test error"],
+        [[*_output_row(output, output.get("certificate") or {}), percent(tested.get(k))]
+         for k, output in enumerate(outputs)],
     )]
     note = tag("p", "What is not proved: ", worded(c["reason"]), class_="note") if c.get("reason") else None
     pictures = run.json("pictures.json")

@@ -8,9 +8,9 @@ from pathlib import Path
 from .. import figures
 from ..figures.work import Work, figures_of, read_work
 from . import single
+from .answer import conclusion
 from .document import chart
 from .elements import Content, Facts, Html, Number, at_most, details, facts, number, percent, table, tag, text
-from .sections import conclusion
 
 MOST_ROWS = 400
 

@@ -1,10 +1,12 @@
-"""Mathematics in the words of a page: formulas of the theorems, and names that commands write as plain text."""
+"""Mathematics in the words of a page: formulas of the theorems, and what commands write as plain text: names, signs,
+numbers with an exponent."""
 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
-from .elements import Content, Html, tag, text
+from .elements import Content, Html, power, tag, text
 from .formula import formula
 
 #: What commands write, and its LaTeX; longer ones come first.
@@ -28,7 +30,11 @@ WRITTEN = {
     "e(R)": "e(R)",
     "a/3": "a/3",
 }
-NAMES = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w|\.\d)" for name in WRITTEN))
+SIGNS = {">=": "≥", "<=": "≤"}
+NAMES = "|".join(rf"(?<!\w){re.escape(name)}(?!\w|\.\d)" for name in WRITTEN)
+NUMBER = r"(?<![\w.=:,])-?\d(?:\.\d+)?e[+-]?\d+(?![\w.]*\w)"
+READ = re.compile(rf"({NAMES}|{NUMBER}|[<>]=)([.,;:)]*(?=\s|$))?")
+OPTION = re.compile(r"--[\w-]+[ =]$")  # what it is set to is typed as it stands
 
 
 def tex(latex: str, display: str | None = None) -> Html:
@@ -43,7 +49,26 @@ def worded(words: Content) -> Content:
         return words
     parts: list[Content] = []
     at = 0
-    for found in NAMES.finditer(words):
-        parts += [words[at : found.start()], tex(WRITTEN[found[0]])]
+    for found in READ.finditer(words):
+        if OPTION.search(words, 0, found.start()):
+            continue
+        read, after = _read(found[1]), found[2] or ""
+        # Nothing is torn apart where a line ends, nor from the comma that follows.
+        shown = read if not isinstance(read, Html) else tag("span", read, after, class_="whole")
+        parts += [words[at : found.start()], shown, "" if isinstance(read, Html) else after]
         at = found.end()
     return text([*parts, words[at:]]) if parts else words
+
+
+def _read(written: str) -> str:
+    if written in WRITTEN:
+        return tex(WRITTEN[written])
+    return SIGNS.get(written) or _number(written)
+
+
+def _number(written: str) -> str:
+    """With all of its digits: they may be those of a bound."""
+    mantissa, _, exponent = written.partition("e")
+    if -4 <= int(exponent) < 7:
+        return f"{Decimal(written):,f}".replace("-", "−")
+    return power(mantissa.replace("-", "−"), int(exponent))

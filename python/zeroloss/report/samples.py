@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import figures
 from ..figures.run import Json
-from .elements import Content, Html, number, record, table, tag, text
+from .elements import Content, Html, label, number, record, table, tag
 
 SIDE = 96  # of a picture on the page, in its pixels
 
@@ -18,8 +18,8 @@ SIDE = 96  # of a picture on the page, in its pixels
 def named(sample: Json) -> str:
     """Its number, and its label where it has one."""
     # Folders of an earlier version spell it `record`.
-    name, label = sample.get("sample", sample.get("record")), sample.get("label")
-    return f"{name}" + (f" ({label})" if label is not None else "")
+    name, said = sample.get("sample", sample.get("record")), sample.get("label")
+    return f"{name}" + (f" ({said})" if said is not None else "")
 
 
 def both(pair: Json) -> list[Json]:
@@ -40,7 +40,7 @@ def gallery(items: Sequence[tuple[list[Json], Content]], pictures: Json) -> Html
 
 def listed(samples: list[Json]) -> Html:
     """A table of samples without more to say of them."""
-    return table(["sample", "label"], [[record(s.get("sample", s.get("record"))), text(s.get("label"))]
+    return table(["sample", "label"], [[record(s.get("sample", s.get("record"))), label(s.get("label"))]
                                        for s in samples])
 
 

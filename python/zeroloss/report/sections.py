@@ -1,4 +1,4 @@
-"""What a page says of each kind of run: its conclusion, what to do next, and the parts around its figures."""
+"""What a page says of each kind of run around its figures."""
 
 from __future__ import annotations
 
@@ -7,22 +7,8 @@ from typing import Any
 from ..figures.charts import class_names
 from ..figures.run import Json, Run
 from .certify import certify
-from .elements import (
-    Content,
-    Facts,
-    Html,
-    Number,
-    Parts,
-    at_most,
-    details,
-    number,
-    percent,
-    table,
-    tag,
-    text,
-    words,
-)
-from .fit import fit, headline
+from .elements import Content, Facts, Html, Number, Parts, at_most, details, number, percent, table, tag, text, words
+from .fit import fit
 from .maths import tex, worded
 from .samples import gallery, listed, named
 
@@ -30,27 +16,6 @@ MOST_ROWS = 24  # of lists of samples
 MOST_CELLS = 400  # of a sweep's table
 AXES = ("n", "d", "width", "activation", "scaling", "step", "noise", "tolerance")
 NORM = tex(r"\lVert A_i \rVert")
-
-
-def conclusion(run: Run) -> tuple[str, list[str]]:
-    """The answer: its first line, and the others."""
-    said = str(run.result.get("conclusion") or "").replace(">=", "≥").replace("<=", "≤")
-    if run.kind == "fit":
-        said = headline(run.result, said)
-    lines = [line for line in said.split("\n") if line.strip()] or [f"A run of zeroloss {run.kind}"]
-    return lines[0][0].upper() + lines[0][1:].removesuffix(":"), lines[1:]
-
-
-def next_step(run: Run) -> Content:
-    """What to do now, and the command that does it; nothing for runs of versions that did not say."""
-    after = run.result.get("next") or run.json("evaluation.json").get("next") or {}
-    if not after.get("why"):
-        return None
-    command = after.get("command")
-    typed = tag("pre", str(command), class_="command") if command else None
-    why = str(after["why"])
-    return tag("section", tag("h2", "What to do next"), tag("p", worded(why[0].upper() + why[1:]), "."), typed,
-               class_="next")
 
 
 def of(run: Run) -> Parts:

@@ -9,10 +9,10 @@ from typing import Any
 
 from .. import figures
 from ..figures.run import Run
-from . import sections
+from . import answer, sections
 from .captions import CAPTIONS
 from .document import chart, document
-from .elements import Content, Html, details, facts, tag, text
+from .elements import Content, Html, details, facts, tag, text, typed
 from .maths import worded
 
 MOST_VALUES = 200  # of a list under "all values"
@@ -29,19 +29,19 @@ def page(run: Run) -> str:
 
 
 def _page(run: Run) -> str:
-    first, _ = sections.conclusion(run)
+    first, _ = answer.conclusion(run)
     return document(f"{run.kind} {run.data}: {first}", body(run))
 
 
 def body(run: Run) -> Content:
     """All of the page but its head: the conclusion and what to act on, figures, tables, theorems, how it was made."""
-    first, rest = sections.conclusion(run)
+    first, rest = answer.conclusion(run)
     parts = sections.of(run)
     drawn = figures.of(run)
     origin = [tag("h2", "How this was made"), _origin(run)]
     return [
         tag("header", tag("p", f"zeroloss {run.kind}", f" · {run.data}" if run.data else "", class_="kind"),
-            tag("h1", worded(first)), [tag("p", worded(line)) for line in rest], sections.next_step(run)),
+            tag("h1", worded(first)), [tag("p", worded(line)) for line in rest], answer.next_step(run)),
         facts(parts.facts) if parts.facts else None,
         parts.first, _figures(run, drawn), parts.after, _theory(parts.theory), origin,
         tag("noscript", tag("p", "The script of this page is switched off: figures are not drawn.")) if drawn else None]
@@ -76,7 +76,8 @@ def _origin(run: Run) -> Content:
                ("largest memory", _bytes(manifest.get("peak_bytes"))), ("zeroloss", manifest.get("version")),
                ("processor", machine.get("processor")), ("threads", machine.get("threads"))]),
         [details(heading, facts([(key, _flat(value)) for key, value in values.items()]))
-         for heading, values in (("Options", manifest.get("options") or {}), ("Data", data), ("Machine", machine))],
+         for heading, values in (("Options", manifest.get("options") or {}), ("Data", data), ("Machine", machine))
+         if values],
         details("All values, all digits", tag("pre", json.dumps(_shortened(run.result), indent=1, ensure_ascii=False)))]
 
 
@@ -85,8 +86,7 @@ def command(words: list[str]) -> Html | None:
     if len(words) < 2:
         return tag("pre", words) if words else None
     program = Path(words[0]).name.replace("zeroloss-", "zeroloss ").split()  # zeroloss conv runs zeroloss-conv
-    typed = [*program, *map(shlex.quote, words[1:])]
-    return tag("pre", [[tag("span", word), " "] for word in typed], class_="command")
+    return typed([*program, *map(shlex.quote, words[1:])])
 
 
 def _flat(value: Any) -> str | None:
