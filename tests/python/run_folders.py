@@ -1,6 +1,8 @@
 """Run folders of every kind, and what takes a page apart."""
 
 import atexit
+import contextlib
+import fcntl
 import functools
 import html.parser
 import json
@@ -159,6 +161,18 @@ def evil_run() -> Path:
     points.write_text(f"a,b,c,label\n{chr(10).join(rows)}\n")
     run("certify", points, "--spectrum", "--out", points.with_name("run"))
     return points.with_name("run")
+
+
+@contextlib.contextmanager
+def worked_on(folder):
+    """The folder, made if need be, with its lock held by this process."""
+    folder.mkdir(exist_ok=True)
+    held = os.open(folder, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    try:
+        yield folder
+    finally:
+        os.close(held)
 
 
 def run(*arguments):

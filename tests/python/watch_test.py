@@ -6,17 +6,18 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
 import pytest
 
-from run_folders import ROOT, make_conv, run_of
+from run_folders import ROOT, make_conv, run_of, worked_on
 from zeroloss import figures, report
 from zeroloss.figures.checkpoint import CURVE, read_checkpoint
 from zeroloss.figures.work import figures_of, read_work
-from zeroloss.report import live, watch
+from zeroloss.report import live, watch, workers
 from zeroloss.report.elements import text
 
 EARLIER = ROOT / "tests/fixtures/before_rooms"
@@ -67,18 +68,18 @@ def test_a_sweep_in_work_counts_its_trials(tmp_path):
         (row["width"], row["trials"], row["successes"]) for row in table]
     (tmp_path / "trials.db").unlink()
     (tmp_path / "metrics.csv").write_bytes((EARLIER / "sweep/metrics.csv").read_bytes())
-    assert live.headline(read_work(tmp_path)) == live.headline(work)
+    assert live.headline(read_work(tmp_path)) == live.headline(work).replace(" of 8 trials", " trials")
 
 
 def test_news_of_a_run(tmp_path):
     run = tmp_path / "run"
     assert live.news(run)[0] == "waiting for run"
-    partial = tmp_path / "run.partial"
-    partial.mkdir()
-    assert live.news(run)[0] == "At work: nothing is measured yet"
-    (partial / "trials.db").write_bytes((EARLIER / "sweep/trials.db").read_bytes())
-    title, body, last = live.news(run)
-    assert title == "At work: 8 trials done, 7 of them succeed" and not last and "Cells" in text(body)
+    with worked_on(tmp_path / "run.partial") as partial:
+        assert live.news(run)[0] == "At work: nothing is measured yet"
+        (partial / "trials.db").write_bytes((EARLIER / "sweep/trials.db").read_bytes())
+        title, body, last = live.news(run)
+    assert title == "At work: 8 of 8 trials done, 7 of them succeed" and not last and "Cells" in text(body)
+    assert live.news(run)[0].startswith("Stopped: 8 of 8 trials")
     (partial / "trials.db").unlink()
     for name in ("checkpoint.safetensors", "metrics.csv", "result.json"):
         (partial / name).write_bytes((EARLIER / "interrupted" / name).read_bytes())
@@ -88,6 +89,51 @@ def test_news_of_a_run(tmp_path):
     make_conv(run)
     title, body, last = live.news(run)
     assert title == "done: 10.00 % of 1,000 test images are wrong" and last
+
+
+@pytest.mark.parametrize("kind, title", [
+    ("fit", "At work: nothing is measured yet"), ("sweep", "At work: 0 trials done, 0 of them succeed"),
+    ("conv", "At work: nothing is measured yet"), ("linear", "At work: linear has no answer yet"),
+    ("memorize", "At work: memorize has no answer yet"), ("certify", "At work: certify has no answer yet"),
+    ("", "At work: nothing is measured yet")])
+def test_a_run_that_has_just_begun_says_what_runs(kind, title, tmp_path, monkeypatch):
+    (tmp_path / "run.partial").mkdir()
+    command = ["/usr/bin/zeroloss-conv", "train"] if kind == "conv" else ["/usr/bin/zeroloss", "--quiet", kind, "<b>"]
+    monkeypatch.setattr(live, "workers", lambda folder: [workers.Worker(7, command, 0.0)])
+    said, body, last = live.news(tmp_path / "run")
+    assert said == title and not last
+    shown = text(body)
+    assert live.WHEN[kind].split(" (")[0] in shown and "What is running" in shown and "at work since" in shown
+    assert f"zeroloss {kind}" in shown and "<b>" not in shown
+    monkeypatch.setattr(live, "workers", lambda folder: None)  # where the system does not tell
+    said, body, _ = live.news(tmp_path / "run")
+    assert said.startswith("At work: ") and "What is running" not in text(body)
+
+
+@pytest.mark.skipif(not (workers.PROCESSES / "locks").exists(), reason="the system does not tell who holds a lock")
+def test_who_works_on_a_run(tmp_path):
+    partial = tmp_path / "run.partial"
+    before = live.stamp(tmp_path / "run")
+    with worked_on(partial):
+        (worker,) = workers.workers(partial)
+        assert worker.pid == os.getpid() and sys.executable.rpartition("/")[2] in worker.command[0]
+        assert 0 <= time.time() - worker.since < 1e5
+        held = live.stamp(tmp_path / "run")
+    assert workers.workers(partial) == [] and live.stamp(tmp_path / "run") not in (before, held)
+    title, body, last = live.news(tmp_path / "run")
+    assert title == "Stopped: nothing is measured yet" and not last
+    assert "No process that is seen from here" in text(body)
+    assert workers.workers(tmp_path / "absent") is None
+
+
+def test_a_sweep_in_work_is_drawn(tmp_path):
+    cells = [{"d": d, "width": width, "trials": 4, "successes": d} for d in (1, 2) for width in (1, 2, 10)]
+    spec = figures_of(live.Work("sweep", cells))["heat"]
+    assert {v["note"] for v in spec["data"]["values"]} >= {"d 2, width 10: 2 of 4"}
+    assert "map of success over d and width" in figures.Figure("heat", spec).description
+    figures.Figure("heat", spec).vega()
+    assert not figures_of(live.Work("sweep", [{**cell, "n": cell["trials"] + k} for k, cell in enumerate(cells)]))
+    assert not figures_of(live.Work("sweep", []))
 
 
 def test_several_outputs_are_drawn_as_several_curves(tmp_path):
@@ -103,7 +149,7 @@ def test_one_thing_has_one_colour_of_a_run_in_work():
              figures.of_specs(figures_of(work)).values()]
     colours = [dict(zip(scale["domain"], scale["range"])) for scale in shown]
     assert len({colours[0]["measured"], colours[1]["all weights"], colours[1]["farthest neuron"]}) == 3
-    assert colours[0]["bound"] == colours[1]["neuron, bound"]
+    assert colours[0]["bound, if it holds"] == colours[1]["neuron: bound, if it holds"]
 
 
 def test_server_answers_this_machine_alone(tmp_path):
@@ -137,7 +183,7 @@ def test_a_damaged_file_leaves_the_page_as_it_was(tmp_path):
     (partial / "metrics.csv").write_bytes(metrics.read_bytes())
     page = watch.Watch(tmp_path / "run")
     seen = page.now()
-    assert seen[1].startswith("At work: step 1,")
+    assert ": step 1," in seen[1]
     (partial / "checkpoint.safetensors").write_bytes(b"not yet whole")
     assert page.now() == seen
 

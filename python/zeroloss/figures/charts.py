@@ -8,6 +8,7 @@ from .run import Json, Run
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 MOST_POINTS = 1000  # of a curve; more are not seen and make a page heavy
+BRIGHT = 0.19  # a share from which on black is read more easily than white, on the square root of it in viridis
 # Powers of ten beyond 0.001 .. 1,000 are written as 1e4, and their lines stand out: as in the figures of the command.
 LOG_LABEL = ("datum.label == '' ? '' : datum.value >= 1e4 || datum.value < 1e-3 ? "
              "replace(format(datum.value, '.0e'), '+', '') : format(datum.value, ',~g')")
@@ -60,6 +61,22 @@ def lines(title: str, curves: dict[str, list[tuple[Any, Any]]], x: str, y: str) 
         "layer": [{"mark": mark, "encoding": {"y": _quantity("y", y, {"type": "log"})}}]}
 
 
+def shares(title: str, cells: list[Json], x: str, y: str) -> Json | None:
+    """A map of the share of trials that succeed, over the values of x and y that have trials."""
+    values = [{x: cell[x], y: cell[y], "share": (cell.get("successes") or 0) / cell["trials"],
+               "note": f"{x} {cell[x]}, {y} {cell[y]}: {cell.get('successes') or 0:g} of {cell['trials']:g}"}
+              for cell in cells if cell.get("trials")]
+    if not values:
+        return None
+    axes = {channel: {"field": name, "type": "ordinal", "title": name, "axis": {"labelOverlap": True, "labelAngle": 0}}
+            for channel, name in (("x", x), ("y", y))}
+    axes["y"]["sort"] = "descending"
+    fill = {"field": "share", "type": "quantitative", "title": "success", "scale": {"scheme": "viridis",
+            "domain": [0, 1]}, "legend": {"orient": "top", "direction": "horizontal", "gradientLength": 160}}
+    return _frame(title) | {"width": 360, "height": 360, "data": {"values": values}, "mark": {"type": "rect"},
+                            "encoding": {**axes, "fill": fill, "tooltip": {"field": "note"}}}
+
+
 def _thinned(points: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     every = max(1, -(-len(points) // MOST_POINTS))
     return points[:-1:every] + points[-1:]
@@ -107,7 +124,7 @@ def _confusion(title: str, evaluation: Json) -> Json | None:
         "tooltip": {"field": "note"}}}
     numbers = {"mark": {"type": "text", "fontSize": 10}, "encoding": {
         "text": {"field": "count", "type": "quantitative", "format": ","},
-        "color": {"condition": {"test": "datum.share > 0.4", "value": "#101418"}, "value": "#ffffff"},
+        "color": {"condition": {"test": f"datum.share > {BRIGHT}", "value": "#000000"}, "value": "#ffffff"},
         "tooltip": {"field": "note"}}}
     return _frame(title) | {
         "width": 360, "height": 360, "data": {"values": values},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -12,6 +13,9 @@ from .checkpoint import read_checkpoint
 from .run import Json, Run, RunError, read_object
 
 SOURCES = ("metrics.csv", "checkpoint.safetensors", "trials.db")
+
+AXES = ("n", "d", "width", "activation", "scaling", "step", "noise", "tolerance")  #: of a sweep
+BOUND = "bound, if it holds"  # whether it does is said at the end
 
 #: What kind of run has a column of this name in its metrics.csv.
 TELLING = {"train_loss": "conv", "successes": "sweep", "output": "fit", "layers": "linear"}
@@ -26,6 +30,7 @@ class Work:
     options: Json = field(default_factory=dict)
     interrupted: bool = False
     written: float | None = None  #: when its newest file was, in seconds since 1970
+    planned: int | None = None  #: trials of a sweep, where its grid says
 
     @property
     def outputs(self) -> list[list[Json]]:
@@ -59,9 +64,8 @@ def _read(path: Path) -> Work:
 
 
 def _sweep(path: Path) -> Work:
-    names = ("n", "d", "width", "activation", "scaling", "noise", "tolerance", "trials", "successes", "diverged",
-             "steps")
-    query = ("SELECT n, d, width, activation, scaling, noise, tolerance, COUNT(*), SUM(success), "
+    names = (*AXES, "trials", "successes", "diverged", "steps")
+    query = (f"SELECT {', '.join(AXES)}, COUNT(*), SUM(success), "
              "SUM(status = 'diverged'), AVG(steps) FROM trials GROUP BY cell ORDER BY cell")
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=2)) as database:
@@ -69,12 +73,19 @@ def _sweep(path: Path) -> Work:
             options = dict(database.execute("SELECT key, value FROM sweep"))
     except sqlite3.Error as error:
         raise RunError(f"{path}: {error}") from error
-    return Work("sweep", rows, options)
+    return Work("sweep", rows, options, planned=_planned(options))
+
+
+def _planned(options: Json) -> int | None:
+    """All trials of the grid; with `adaptive` nobody knows."""
+    lists = [str(options.get(axis) or "").count(",") + 1 for axis in AXES]
+    trials = str(options.get("trials") or "")
+    return math.prod(lists) * int(trials) if trials.isdecimal() and options.get("adaptive") == "false" else None
 
 
 def figures_of(work: Work) -> dict[str, Json]:
     """Specifications of its figures, by name."""
-    made = {"fit": _fit, "conv": _conv, "linear": _linear}.get(work.kind)
+    made = {"fit": _fit, "conv": _conv, "linear": _linear, "sweep": _success}.get(work.kind)
     return {name: spec for name, spec in (made(work) if made else {}).items() if spec}
 
 
@@ -88,8 +99,8 @@ def _fit(work: Work) -> dict[str, Json | None]:
         misfits = {f"output {k}": _points(rows, "relative_misfit") for k, rows in enumerate(outputs)}
         return {"curve": charts.lines("relative misfit", misfits, "step", "relative misfit")}
     rows = outputs[0] if outputs else []
-    misfit = {"measured": "relative_misfit", "forecast (infinite width)": "forecast", "bound": "bound_misfit"}
-    moved = {"all weights": "distance", "farthest neuron": "max_distance", "neuron, bound": "bound_max_distance"}
+    misfit = {"measured": "relative_misfit", "forecast (infinite width)": "forecast", BOUND: "bound_misfit"}
+    moved = {"all weights": "distance", "farthest neuron": "max_distance", f"neuron: {BOUND}": "bound_max_distance"}
     return {"curve": charts.lines("relative misfit", {name: _points(rows, key) for name, key in misfit.items()},
                                   "step", "relative misfit"),
             "distance": charts.lines("distance from the start", {name: _points(rows, key) for name, key in
@@ -109,3 +120,9 @@ def _linear(work: Work) -> dict[str, Json | None]:
     curves = {f"{depth:g} layers": _points([row for row in work.rows if row.get("layers") == depth], "relative_misfit")
               for depth in depths if isinstance(depth, (int, float))}
     return {"descent": charts.lines("relative misfit", curves, "step", "relative misfit")}
+
+
+def _success(work: Work) -> dict[str, Json | None]:
+    """A map, of a sweep with two axes."""
+    varying = [axis for axis in AXES if len({row.get(axis) for row in work.rows}) > 1]
+    return {"heat": charts.shares("success so far", work.rows, *varying) if len(varying) == 2 else None}
