@@ -1,9 +1,11 @@
 """Pages of zeroloss report in Chromium, opened from a file without a network."""
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import sqlite3
 import struct
 import threading
 import time
@@ -11,7 +13,7 @@ import time
 import pytest
 
 import browser
-from run_folders import EVIL, KINDS, ROOT, evil_run, fit_of_width, run_of
+from run_folders import EVIL, KINDS, ROOT, evil_run, fit_of_width, run_of, worked_on
 from zeroloss import figures, report
 from zeroloss.report import watch
 
@@ -254,12 +256,12 @@ def test_a_page_follows_a_run(chromium, tmp_path):
         try:
             chromium.open(address, 1400)
             assert chromium.evaluate(heading).startswith("Nothing there yet")
-            partial.mkdir()
-            for count in (20, 40):
-                (partial / "metrics.csv").write_text("\n".join(lines[:count]) + "\n")
-                step = lines[count - 1].split(",")[1]
-                wait(heading, f"At work: step {step},")
-                assert len(chromium.evaluate("Array.from(document.querySelectorAll('.chart svg'), one => 1)")) == 2
+            with worked_on(partial):
+                for count in (20, 40):
+                    (partial / "metrics.csv").write_text("\n".join(lines[:count]) + "\n")
+                    step = lines[count - 1].split(",")[1]
+                    wait(heading, f"At work: step {step},")
+                    assert len(chromium.evaluate("Array.from(document.querySelectorAll('.chart svg'), one => 1)")) == 2
             assert re.search(r"\d", point_into(chromium, 0))
             shutil.rmtree(partial)
             shutil.copytree(finished, tmp_path / "run")
@@ -272,6 +274,95 @@ def test_a_page_follows_a_run(chromium, tmp_path):
             server.shutdown()
     assert chromium.problems == []
     assert all(url.startswith((address, "data:image/png;base64,")) for url in chromium.requests), chromium.requests
+
+
+def sweep_in_work(folder, trials):
+    """The database of a sweep over 24 cells, each with so many trials done."""
+    folder.mkdir(exist_ok=True)
+    columns = "cell, trial, n, d, width, activation, scaling, step, noise, tolerance, steps, status, success"
+    with contextlib.closing(sqlite3.connect(folder / "trials.db")) as database, database:
+        database.executescript("DROP TABLE IF EXISTS trials; DROP TABLE IF EXISTS sweep;"
+                               f"CREATE TABLE trials({columns}); CREATE TABLE sweep(key, value);")
+        database.executemany("INSERT INTO sweep VALUES(?, ?)",
+                             [("d", "201,202"), ("width", "101,102"), *((f"option_{k}", "x" * 30) for k in range(40))])
+        database.executemany(f"INSERT INTO trials VALUES({', '.join('?' * 13)})", [
+            (cell, trial, 12, cell % 4 + 201, cell // 4 + 101, "relu", "ntk", None, 0, 0.1, 9, "converged", trial % 2)
+            for cell in range(24) for trial in range(trials)])
+
+
+# What a reader has done to the page.
+DONE = """[Array.from(document.querySelectorAll("details[open] summary"), one => one.textContent),
+  document.querySelector("[aria-sort=descending]")?.textContent, document.querySelector(".filter input").value,
+  Array.from(document.querySelectorAll("tbody tr:not([hidden])"), row => row.cells[1].textContent),
+  Math.round(document.querySelector(".scroll").scrollLeft), Math.round(scrollY), document.activeElement.type,
+  document.activeElement.selectionStart]"""
+
+
+def test_news_leave_the_page_as_the_reader_has_made_it(chromium, tmp_path):
+    chromium.problems.clear()
+    sweep_in_work(tmp_path / "run.partial", 1)
+    with worked_on(tmp_path / "run.partial") as partial, watch.server(tmp_path / "run") as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        chromium.network(offline=False)
+        try:
+            chromium.open(f"http://127.0.0.1:{server.server_port}/", 300)
+            chromium.evaluate("""(() => {
+              const cells = document.querySelector(".scroll"), filter = document.querySelector(".filter input");
+              document.querySelector("summary").click();
+              const width = Array.from(cells.querySelectorAll(".sort")).find(one => one.textContent === "width");
+              width.click();
+              width.click();
+              filter.value = "203";
+              filter.dispatchEvent(new Event("input"));
+              cells.scrollLeft = 40;
+              filter.focus();
+              filter.setSelectionRange(2, 2);
+              scrollTo(0, cells.getBoundingClientRect().top + scrollY - 200);
+            })()""")
+            done = chromium.evaluate(DONE)
+            widths = [int(cell) for cell in done[3]]
+            assert done[:3] == [["Options"], "width", "203"] and done[4] == 40 and done[5] > 300
+            assert widths == sorted(widths, reverse=True) and len(widths) == 6 and done[6:] == ["search", 2]
+            for trials in (2, 3):
+                before = chromium.evaluate("window.refreshed")
+                sweep_in_work(partial, trials)
+                end = time.monotonic() + 60
+                headline = f"At work: {24 * trials} trials done"
+                while chromium.evaluate("document.title").startswith(headline) is False:
+                    assert time.monotonic() < end
+                    time.sleep(0.1)
+                chromium.evaluate("window.drawn")
+                assert chromium.evaluate(DONE) == done and chromium.evaluate("window.refreshed") >= before
+                assert chromium.evaluate("document.querySelectorAll('.chart .mark-rect path').length") >= 24
+            chromium("Page.navigate", url="about:blank")  # which asks for no more news
+        finally:
+            chromium.network(offline=True)
+            server.shutdown()
+    assert chromium.problems == []
+
+
+@pytest.mark.parametrize("kind", ["certify", "sweep", "linear", "memorize", "conv"])
+def test_comparisons_ask_for_nothing(kind, chromium, tmp_path):
+    shutil.copytree(run_of(kind), tmp_path / "other")
+    page = report.compare([run_of(kind), tmp_path / "other"], tmp_path / "page.html")
+    chromium.problems.clear()
+    chromium.requests.clear()
+    chromium.open(page, 390)
+    assert chromium.evaluate("document.documentElement.scrollWidth") <= 390
+    assert chromium.evaluate(LAYOUT) == []
+    assert chromium.problems == [] and set(chromium.requests) == {page.resolve().as_uri()}
+
+
+def test_heads_are_on_every_sheet(chromium, tmp_path):
+    """Chromium repeats no head that holds buttons."""
+    chromium.open(report.write(run_of("sweep"), tmp_path / "page.html"), 1280)
+    buttons = "document.querySelectorAll('button.sort').length"
+    before = chromium.evaluate(buttons)
+    chromium.evaluate(f"addEventListener('beforeprint', () => {{ window.printed = {buttons}; }})")
+    chromium.pdf(tmp_path / "page.pdf")
+    assert (chromium.evaluate("window.printed"), chromium.evaluate(buttons)) == (0, before) and before > 0
+    chromium.evaluate("document.querySelector('.sort').click()")
+    assert chromium.evaluate("document.querySelector('th').ariaSort") == "ascending"
 
 
 def test_figures_follow_the_window(chromium, tmp_path):

@@ -194,7 +194,9 @@ def test_mathematics_in_figures_is_in_signs():
 
 def test_maps_of_whole_numbers_have_no_ticks_between():
     spec = figures.of(run_of("sweep"))["heat"].shown(figures.LIGHT)
-    assert [spec["layer"][0]["encoding"][key]["axis"]["tickMinStep"] for key in "xy"] == [1, 1]
+    assert [spec["layer"][0]["encoding"][key]["axis"]["values"] for key in "xy"] == [list(range(1, 9))] * 2
+    axes = figures.of(run_of("sweep"))["heat"].vega()["axes"]
+    assert [axis["values"] for axis in axes if axis.get("labels") is not False] == [list(range(1, 9))] * 2
 
 
 def test_colours_can_be_read():
@@ -213,5 +215,9 @@ def test_colours_can_be_read():
         for ground in ("paper", "wash"):
             assert contrast(theme["ink"], theme[ground]) >= 7
             assert contrast(theme["muted"], theme[ground]) >= 4.5
-        for colour in theme["series"]:
-            assert contrast(colour, theme["paper"]) >= 3, colour
+        for colour in theme["series"]:  # of lines, and of the words at the edge of a figure
+            assert contrast(colour, theme["paper"]) >= 4.5, colour
+    viridis = {0.0: "#440154", 0.4: "#2a788e", 0.433: "#27818e", 0.5: "#21918d", 0.7: "#43bf71", 1.0: "#fde725"}
+    for place, colour in viridis.items():
+        numbers = "#000000" if place**2 > charts.BRIGHT else "#ffffff"
+        assert contrast(numbers, colour) >= 4.5, place

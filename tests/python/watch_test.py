@@ -132,6 +132,8 @@ def test_a_sweep_in_work_is_drawn(tmp_path):
     assert {v["note"] for v in spec["data"]["values"]} >= {"d 2, width 10: 2 of 4"}
     assert "map of success over d and width" in figures.Figure("heat", spec).description
     figures.Figure("heat", spec).vega()
+    steps = [{**cell, "step": 0.1 * k} for k, cell in enumerate(cells)]  # automatic ones
+    assert figures_of(live.Work("sweep", steps, {"d": "1,2", "width": "1,2,10", "step": "auto"}))["heat"] == spec
     assert not figures_of(live.Work("sweep", [{**cell, "n": cell["trials"] + k} for k, cell in enumerate(cells)]))
     assert not figures_of(live.Work("sweep", []))
 

@@ -38,6 +38,13 @@ class Work:
         names = dict.fromkeys(row.get("output") for row in self.rows)
         return [[row for row in self.rows if row.get("output") == name] for name in names]
 
+    @property
+    def varying(self) -> list[str]:
+        """The axes of a sweep with more than one value. An automatic step is another one in each trial."""
+        if self.options:
+            return [axis for axis in AXES if "," in str(self.options.get(axis) or "")]
+        return [axis for axis in AXES if axis != "step" and len({row.get(axis) for row in self.rows}) > 1]
+
 
 def read_work(partial: Path) -> Work:
     """What the folder of a run in work says. Raises RunError for a file that cannot be read, as while it is written."""
@@ -124,5 +131,4 @@ def _linear(work: Work) -> dict[str, Json | None]:
 
 def _success(work: Work) -> dict[str, Json | None]:
     """A map, of a sweep with two axes."""
-    varying = [axis for axis in AXES if len({row.get(axis) for row in work.rows}) > 1]
-    return {"heat": charts.shares("success so far", work.rows, *varying) if len(varying) == 2 else None}
+    return {"heat": charts.shares("success so far", work.rows, *work.varying) if len(work.varying) == 2 else None}

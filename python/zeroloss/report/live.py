@@ -14,6 +14,7 @@ from .single import command
 from .workers import Worker, workers
 
 MOST_ROWS = 400
+FEW_ROWS = 24  # more are folded away
 SAVED = "Training writes what it has measured once a minute (--checkpoint-every-s says otherwise) and when it stops."
 AT_THE_END = ("certify", "linear", "memorize")
 #: When there will be something to see, by kind.
@@ -128,7 +129,9 @@ def _whole(value: float | None) -> Number | None:
 
 
 def _cells(work: Work) -> Content:
-    keys = ("n", "d", "width", "activation", "scaling", "noise", "tolerance", "trials", "successes", "diverged")
+    keys = (*work.varying, "trials", "successes", "diverged")
     rows = [[text(row.get(key)) if isinstance(row.get(key), str) else row.get(key) for key in keys]
             for row in work.rows[:MOST_ROWS]]
-    return [tag("h2", "Cells"), table(list(keys), rows)]
+    count, shown = len(work.rows), table(list(keys), rows)
+    which = f"All {count:,} cells" if count <= MOST_ROWS else f"{MOST_ROWS} of {count:,} cells"
+    return [tag("h2", "Cells"), shown if count <= FEW_ROWS else details(which, shown)]
