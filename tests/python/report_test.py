@@ -133,6 +133,14 @@ def test_what_is_typed_breaks_between_words():
     assert re.findall("<code>(.*?)</code>", parts) == ["zeroloss", "fit", "a", "--n 60", "--center", "--map -1", "b"]
 
 
+def test_options_of_several_values_are_words(tmp_path):
+    start = {"start": {"source": "gaussian", "digest": None}, "layers": [2, 3], "test": {"source": None}}
+    (tmp_path / "manifest.json").write_text(json.dumps({"kind": "fit", "options": start}))
+    _, page = page_of(tmp_path)
+    shown = [text for element, text in page.texts if element in ("dt", "dd")]
+    assert shown == ["start", "source gaussian", "layers", "2, 3"]
+
+
 def test_labels_that_are_numbers_stand_as_numbers():
     assert elements.label("-8.5").numeric and elements.label("-8.5").value == -8.5 and elements.label("-8.5") == "-8.5"
     assert not elements.label("<b>").numeric and elements.label("<b>") == "&lt;b&gt;" and elements.label(None) == ""

@@ -128,12 +128,12 @@ def test_who_works_on_a_run(tmp_path):
 
 def test_a_sweep_in_work_is_drawn(tmp_path):
     cells = [{"d": d, "width": width, "trials": 4, "successes": d} for d in (1, 2) for width in (1, 2, 10)]
-    spec = figures_of(live.Work("sweep", cells))["heat"]
+    spec = figures_of(live.Work("sweep", cells))["success"]
     assert {v["note"] for v in spec["data"]["values"]} >= {"d 2, width 10: 2 of 4"}
-    assert "map of success over d and width" in figures.Figure("heat", spec).description
-    figures.Figure("heat", spec).vega()
+    assert "map of success over d and width" in figures.Figure("success", spec).description
+    figures.Figure("success", spec).vega()
     steps = [{**cell, "step": 0.1 * k} for k, cell in enumerate(cells)]  # automatic ones
-    assert figures_of(live.Work("sweep", steps, {"d": "1,2", "width": "1,2,10", "step": "auto"}))["heat"] == spec
+    assert figures_of(live.Work("sweep", steps, {"d": "1,2", "width": "1,2,10", "step": "auto"}))["success"] == spec
     assert not figures_of(live.Work("sweep", [{**cell, "n": cell["trials"] + k} for k, cell in enumerate(cells)]))
     assert not figures_of(live.Work("sweep", []))
 

@@ -55,7 +55,8 @@ def read_work(partial: Path) -> Work:
     work = _read(newest)
     result = partial / "result.json"
     work.interrupted = result.is_file() and read_object(result).get("status") == "interrupted"
-    work.written = newest.stat().st_mtime
+    written = [newest, newest.with_name(f"{newest.name}-wal")]  # where a database puts what is new
+    work.written = max(path.stat().st_mtime for path in written if path.is_file())
     return work
 
 
@@ -131,4 +132,4 @@ def _linear(work: Work) -> dict[str, Json | None]:
 
 def _success(work: Work) -> dict[str, Json | None]:
     """A map, of a sweep with two axes."""
-    return {"heat": charts.shares("success so far", work.rows, *work.varying) if len(work.varying) == 2 else None}
+    return {"success": charts.shares("success so far", work.rows, *work.varying) if len(work.varying) == 2 else None}

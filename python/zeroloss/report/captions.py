@@ -10,7 +10,8 @@ CAPTIONS = {
         "test": ("Points that were not fitted", "How far off the network is there, at each step."),
         "distance": ("How far the weights moved", "From the start; the theorem's bound where it has one.")},
     "sweep": {
-        "heat": ("Where training succeeds", "{title}. Pointing at it shows the trials and their 95 % interval.")},
+        "heat": ("Where training succeeds", "{title}. Pointing at it shows the trials and their 95 % interval."),
+        "success": ("Where training succeeds so far", "Pointing at it shows the trials; cells without any are empty.")},
     "linear": {
         "norm": ("Norm against depth", "{title}: the largest spectral norm of a layer."),
         "layers": ("Norm of each layer", "{title}. Spectral norms, first layer to last."),

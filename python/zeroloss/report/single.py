@@ -90,8 +90,10 @@ def command(words: list[str]) -> Html | None:
 
 
 def _flat(value: Any) -> str | None:
-    if isinstance(value, (list, tuple)):
-        return ", ".join(str(item) for item in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {said}" for key, item in value.items() if (said := _flat(item)))
+    if isinstance(value, list):
+        return ", ".join(said for item in value if (said := _flat(item)))
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 

@@ -16,7 +16,7 @@ function byName(selector, name) {
 
 const boxOf = one => one.closest(".scroll")?.ariaLabel ?? "";
 const parts = {
-  folds: () => byName("details", one => one.querySelector("summary").textContent),
+  folds: () => byName("details", one => one.querySelector("summary").textContent.replace(/\d/g, "")),  // a count grows
   boxes: () => byName(".scroll", boxOf),
   heads: () => byName(".sort", one => boxOf(one) + one.textContent),
   filters: () => byName(".filter input", one => one.ariaLabel),
