@@ -28,6 +28,7 @@ WIDER_FIELD = {
     ("features", "str"): "str | Iterable[object]",
     ("cache", "str"): "str | os.PathLike[str]",
     ("layers", "list[int]"): "int | Iterable[int]",
+    ("seed", "int"): "Seed",
     ("start", "Start"): "Weights",
     ("test", "TestSet"): "Tested",
 }

@@ -11,6 +11,7 @@ from .._core import CertifyOptions, CertifyResult
 from .data import Data, Read, dataset
 from .options import call, changed, filled
 from .progress import Show, limited, shown
+from .seed import Seed, seed_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -30,7 +31,7 @@ def certify(
     step: float = 0.0,
     all_bounds: bool = False,
     spectrum: bool = False,
-    seed: int = 0,
+    seed: Seed = 0,
     # end
     progress: Show = False,
     threads: int = 0,
@@ -80,6 +81,7 @@ def certify(
         On Ctrl-C, at the next safe point. All eigenvalues (n <= 3,000 with labels, or `spectrum`) are one call
         of LAPACK, which ends first.
     """
+    seed = seed_of("certify", seed)
     given = {
         # values of certify
         "activation": activation,

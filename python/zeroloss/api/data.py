@@ -13,6 +13,7 @@ from .._core import Dataset
 from . import frames
 from .arrays import points, targets
 from .options import call, filled
+from .seed import Seed, seed_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -108,7 +109,7 @@ def dataset(
     return model.dataset(X, y_numbers, y_texts, options, subject, made_by(subject)), subject
 
 
-def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: int = 0, **read: Unpack[Read]) -> Dataset:
+def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: Seed = 0, **read: Unpack[Read]) -> Dataset:
     """Points with their targets, from a file, a name or arrays.
 
     Parameters
@@ -121,8 +122,10 @@ def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: int = 0, *
     y : array, optional
         n targets of an array X: numbers, or names of classes. None may be missing (None, NaN, masked). Of a frame X:
         its last column.
-    seed : int
-        Of shuffle, d, labels and generated data: 0 <= seed < 2^53.
+    seed : int, None or generator
+        Of shuffle, d, labels and generated data: 0 <= seed < 2^53; None: a fresh one. Of NumPy's generators (Generator,
+        BitGenerator, RandomState) the next integer is taken, of a SeedSequence always the same. The integer stands in
+        the `call` of the dataset, and among the options of a result's `to_dict()`.
     **read
         target (str or int): of a table, the name or 0-based number of the target column, -1 the last; of an npz file,
         the array of targets; "none" = no targets.
@@ -155,4 +158,4 @@ def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: int = 0, *
     ValueError, TypeError
         An option that is out of range or of the wrong type.
     """
-    return dataset("read_dataset", data, y, read, seed)[0]
+    return dataset("read_dataset", data, y, read, seed_of("read_dataset", seed))[0]

@@ -12,6 +12,7 @@ from .. import _core
 from .._core import Dataset
 from .data import Data, Read, dataset
 from .options import call
+from .seed import Seed, seed_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -50,7 +51,7 @@ class Description:
         return f"{self._text}\nnext: {self._facts['next']['why']}\n  {self.next}\n"
 
 
-def describe(data: Data, y: npt.ArrayLike | None = None, *, seed: int = 0, **read: Unpack[Read]) -> Description:
+def describe(data: Data, y: npt.ArrayLike | None = None, *, seed: Seed = 0, **read: Unpack[Read]) -> Description:
     """What is in data: shape, columns with their types, ranges and roles, task, classes, duplicates.
 
     Parameters
@@ -64,6 +65,7 @@ def describe(data: Data, y: npt.ArrayLike | None = None, *, seed: int = 0, **rea
         Prints as the command ``data info``; ``to_dict()`` is its JSON. Of a table ``columns`` has what is known of
         each, ``proposed_target`` what to say as target if it has none, ``next`` the call that follows.
     """
+    seed = seed_of("describe", seed)
     describer = _core.Describer()
     if isinstance(data, Dataset):
         subject, made = dataset("describe", data, y, read, seed)[1], describer.of(data)

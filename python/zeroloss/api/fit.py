@@ -12,6 +12,7 @@ from .._core import FitOptions, FitResult
 from .data import Data, Read, dataset
 from .options import call, changed, filled, step_text
 from .progress import Show, limited, shown
+from .seed import Seed, seed_of
 from .start import Weights, start_of
 from .test_set import Tested, test_set
 
@@ -45,7 +46,7 @@ def fit(
     center: bool = False,
     normalize: bool = True,
     failure_probability: float = 0.01,
-    seed: int = 0,
+    seed: Seed = 0,
     start: Weights = "gaussian",
     test: Tested = None,
     checkpoint: str | os.PathLike[str] = "",
@@ -105,8 +106,8 @@ def fit(
         Rows of any length, which they are divided by; if not, one off 1 by more than 1e-12 is an error.
     failure_probability : float
         Of the theorems' bounds, in (0, 1).
-    seed : int
-        Of weights, signs and batches, and as for :func:`read_dataset`: 0 <= seed < 2^53.
+    seed : int, None or generator
+        Of weights, signs and batches, and as for :func:`read_dataset`.
     start : str, path, array or tuple
         Where training begins: gaussian (drawn by `seed`), or weights of your own: (W, v), W alone (v is then drawn), or
         a file of them: a model of fit, a run folder, .safetensors or .npz with W and v, .npy with W. W is m x d and v
@@ -141,6 +142,7 @@ def fit(
     KeyboardInterrupt
         On Ctrl-C, after the checkpoint is written if there is one.
     """
+    seed = seed_of("fit", seed)
     given = {
         # values of fit
         "activation": activation,

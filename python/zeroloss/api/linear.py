@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-import numpy as np
 import numpy.typing as npt
 
 from .. import _core
@@ -15,6 +14,7 @@ from .._core import LinearOptions, LinearResult, NamedProblem
 from .arrays import points
 from .options import call, changed, filled, step_text
 from .progress import Show, limited, shown
+from .seed import Seed, seed_of
 
 Problem = str | os.PathLike[str] | npt.ArrayLike
 
@@ -54,15 +54,14 @@ def _run(
     sigma: npt.ArrayLike | None,
     given: Mapping[str, Any],
     descent: Mapping[str, Any] | None,
-    seed: int,
+    seed: Seed,
     progress: Show,
     threads: int,
 ) -> LinearResult:
     """`given` and `descent` are the fields of the structs of these names; without `descent` nothing is trained."""
-    if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**53:
-        raise ValueError(f"{function}: seed must be in [0, 2^53); got {seed!r}")
+    seed = seed_of(function, seed)
     depths = _depths(function, given["layers"])
-    problem, subject = _problem(function, data, Y, sigma, int(seed))
+    problem, subject = _problem(function, data, Y, sigma, seed)
     options, plain = LinearOptions(), LinearOptions()
     filled(function, options, {**given, "layers": depths, "train": descent is not None})
     trained: Mapping[str, Any] = descent or {}
@@ -73,7 +72,7 @@ def _run(
         **changed(options.descent, plain.descent, trained), **({"seed": seed} if seed else {}),
     })  # fmt: skip
     with limited(threads), shown(progress) as report:
-        return _core.linear(problem, options, "" if sigma is None else "sigma", int(seed), text, report)
+        return _core.linear(problem, options, "" if sigma is None else "sigma", seed, text, report)
 
 
 def factorize(
@@ -85,7 +84,7 @@ def factorize(
     layers: int | Iterable[int] = 10,
     reflection: Literal["auto", "flip", "augment"] = "auto",
     # end
-    seed: int = 0,
+    seed: Seed = 0,
     progress: Show = False,
     threads: int = 0,
 ) -> LinearResult:
@@ -104,8 +103,8 @@ def factorize(
         Depths l to study, each >= 1.
     reflection : str
         Where det R < 0: flip the labels (odd d), augment x and y by a coordinate, or auto: flip for odd d.
-    seed : int
-        Of a random map: 0 <= seed < 2^53.
+    seed : int, None or generator
+        Of a random map, as for :func:`zeroloss.read_dataset`.
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
     threads : int
@@ -150,7 +149,7 @@ def train(
     tolerance: float = 1e-6,
     record_every: int = 0,
     # end
-    seed: int = 0,
+    seed: Seed = 0,
     progress: Show = False,
     threads: int = 0,
 ) -> LinearResult:

@@ -14,6 +14,7 @@ from .data import Data, Read, dataset, read_options
 from .frames import frame, is_frame
 from .options import call, changed, filled
 from .progress import Show, limited, shown
+from .seed import Seed, seed_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -29,7 +30,7 @@ def memorize(
     precision: Literal["float64", "float32"] = "float64",
     margin: float | None = None,
     tolerance: float | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     # end
     progress: Show = False,
     threads: int = 0,
@@ -52,7 +53,7 @@ def memorize(
         `hidden` is given none.
     tolerance : float, optional
         Error at which a real-valued target counts as reached, relative to the largest. Default: 1e-6, for float32 1e-3.
-    seed : int
+    seed : int, None or generator
         Of the first layer and the codes, and as for :func:`read_dataset`.
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
@@ -71,6 +72,7 @@ def memorize(
     KeyboardInterrupt
         On Ctrl-C, at the next safe point.
     """
+    seed = seed_of("memorize", seed)
     given = {
         # values of memorize
         "construction": construction,

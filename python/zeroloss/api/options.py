@@ -17,8 +17,6 @@ def filled(function: str, options: Options, given: Mapping[str, Any]) -> Options
     for name, value in given.items():
         if isinstance(value, np.generic):
             value = value.item()
-        if name == "seed" and isinstance(value, int) and value < 0:
-            raise ValueError(f"{function}: seed must be in [0, 2^53); got {value}")
         if not hasattr(options, name):
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
         try:

@@ -14,6 +14,7 @@ from .._core import DataError, Dataset, FitResult, Memorizer, MemorizeResult, Ne
 from .arrays import points, targets
 from .data import Data, Read, dataset
 from .frames import is_frame
+from .seed import Seed, seed_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -72,7 +73,7 @@ def predict(
     data: Data,
     y: npt.ArrayLike | None = None,
     *,
-    seed: int = 0,
+    seed: Seed = 0,
     **read: Unpack[Read],
 ) -> Prediction:
     """What a network says about data, and how often it is right.
@@ -96,6 +97,7 @@ def predict(
     ValueError
         A task, or a Dataset with targets of a task, that is not the network's.
     """
+    seed = seed_of("predict", seed)
     asked = _model(model)
     names_known = asked.task == "classification" and not {"classes", "labels"} & read.keys()
     in_place = not isinstance(data, (str, os.PathLike, Dataset)) and not is_frame(data)

@@ -14,6 +14,7 @@ from .._core import Dataset, SweepOptions, SweepResult
 from .data import Data, Source, dataset, read_options
 from .options import call, changed, filled, step_text
 from .progress import Show, limited, shown
+from .seed import Seed, seed_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -67,7 +68,7 @@ def sweep(
     normalize: bool = True,
     failure_probability: float = 0.01,
     # end
-    seed: int = 0,
+    seed: Seed = 0,
     progress: Show = False,
     threads: int = 0,
     **read: Unpack[Source],
@@ -117,6 +118,7 @@ def sweep(
     KeyboardInterrupt
         On Ctrl-C. What is in the store stays there, and the same call goes on.
     """
+    seed = seed_of("sweep", seed)
     axes = {
         # values of axes
         "n": n,
