@@ -174,6 +174,7 @@ def test_server_answers_this_machine_alone(tmp_path):
                 with pytest.raises(urllib.error.HTTPError) as refused:
                     urllib.request.urlopen(urllib.request.Request(url, headers=headers))
                 assert refused.value.code == code
+                refused.value.close()
         finally:
             server.shutdown()
 
