@@ -21,9 +21,23 @@ def _plain(function: str, values: Any, name: str) -> npt.NDArray[Any]:
     return np.asarray(values)
 
 
+def _missing(value: Any) -> bool:
+    """None, NaN, NaT, pandas.NA: what is not equal to itself, or will not say."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return True
+
+
 def numbers_of(function: str, values: object, name: str) -> npt.NDArray[np.float64]:
     """Doubles of any shape, contiguous: the array itself where it is so already."""
     array = _plain(function, values, name)
+    if array.dtype.kind == "O":  # of a frame, whose columns differ in type
+        for place, value in np.ndenumerate(array):
+            if _missing(value):
+                raise DataError(f"{function}: {name}[{', '.join(map(str, place))}] is {value}; expected a number")
+        if all(isinstance(value, (numbers.Real, np.bool_)) for value in array.flat):
+            array = array.astype(np.float64)
     if array.dtype.kind not in "buif":
         raise TypeError(f"{function}: {name} must be real numbers; its type is {array.dtype}")
     return np.ascontiguousarray(array, dtype=np.float64)
@@ -35,14 +49,6 @@ def points(function: str, X: object, name: str = "X") -> npt.NDArray[np.float64]
     if array.ndim != 2:
         raise ValueError(f"{function}: {name} must be an array of two dimensions; its shape is {array.shape}")
     return numbers_of(function, array, name)
-
-
-def _missing(value: Any) -> bool:
-    """None, NaN, NaT, pandas.NA: what is not equal to itself, or will not say."""
-    try:
-        return value is None or bool(value != value)
-    except (TypeError, ValueError):
-        return True
 
 
 def targets(

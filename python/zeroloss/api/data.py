@@ -82,6 +82,7 @@ def dataset(
             raise TypeError(f"{function}: a Dataset has its targets, and was read already")
         return data, data.call
     options = read_options(function, read, seed)
+    y = frames.series(y)
 
     def made_by(subject: str) -> str:
         return call("read_dataset", subject, {**read, "seed": seed} if seed else read)
@@ -119,16 +120,16 @@ def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: Seed = 0, 
         ``sphere:n=..,d=..[,y=normal|sign|none][,seed=..]``; an array X, n x d; or a data frame of pandas, polars or
         pyarrow, which is read as the csv that it writes. Files .parquet, .feather, .arrow and .xlsx are read by
         pyarrow, polars, pandas or openpyxl, whichever is there.
-    y : array, optional
-        n targets of an array X: numbers, or names of classes. None may be missing (None, NaN, masked). Of a frame X:
-        its last column.
+    y : array, Series or frame of one column, optional
+        n targets of X: numbers, or names of classes. Beside an array none may be missing (None, NaN, masked); beside
+        a frame they are its last column. A Series goes by position, whatever its index.
     seed : int, None or generator
         Of shuffle, d, labels and generated data: 0 <= seed < 2^53; None: a fresh one. Of NumPy's generators (Generator,
         BitGenerator, RandomState) the next integer is taken, of a SeedSequence always the same. The integer stands in
         the `call` of the dataset, and among the options of a result's `to_dict()`.
     **read
-        target (str or int): of a table, the name or 0-based number of the target column, -1 the last; of an npz file,
-        the array of targets; "none" = no targets.
+        target (str or int): of a table, the name or 0-based number of the target column, -1 the last (where columns
+        are called by integers, a name first); of an npz file, the array of targets; "none" = no targets.
         features (str or list): of a table, the columns of a point; "all" = even those that look like identifiers.
         drop (list): of a table, columns to leave out.
         id (str or int): of a table, the column that names samples.

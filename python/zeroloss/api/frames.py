@@ -40,6 +40,19 @@ def is_frame(data: object) -> bool:
     return _maker(data) != ""
 
 
+def names(data: Any) -> list[str]:
+    """What the columns of a frame are called, as its csv has it."""
+    return [str(name) for name in (data.column_names if _maker(data) == "pyarrow" else data.columns)]
+
+
+def series(y: Any) -> Any:
+    """The column of a frame that has one; anything else as it is."""
+    maker = _maker(y)
+    if not maker or y.shape[1] != 1:
+        return y
+    return y.iloc[:, 0] if maker == "pandas" else y.to_series() if maker == "polars" else y.column(0)
+
+
 def _written(rows: Iterable[Sequence[Any]]) -> str:
     """Cells as Python writes them, all in quotes: no name is mistaken for separators."""
     text = io.StringIO()
@@ -53,7 +66,7 @@ def frame(data: Any) -> _core.Frame:
     """A data frame as the library reads it: the csv that its own library writes, missing cells as NA."""
     maker = _maker(data)
     if maker == "pandas":
-        named = any(isinstance(name, (str, tuple)) for name in data.columns)
+        named = list(data.columns) != list(range(len(data.columns)))  # what pandas says of columns without names
         plain = data.set_axis([str(name) for name in data.columns], axis=1)
         return _core.Frame(plain.to_csv(index=False, header=named, na_rep="NA", lineterminator="\n"), named)
     if maker == "polars":
@@ -71,13 +84,13 @@ def rows(array: Any) -> _core.Frame:
 def beside(data: Any, y: Any) -> Any:
     """The frame with one more column at its end, of targets."""
     maker = _maker(data)
-    names = list(data.column_names if maker == "pyarrow" else data.columns)
+    taken = names(data)
     values = np.asarray(y)
     if values.shape != (len(data),):
         raise ValueError(f"y must be {len(data)} targets; its shape is {values.shape}")
     name = getattr(y, "name", None)
     name = name if isinstance(name, str) and name else "y"
-    while name in names:
+    while name in taken:
         name += "_"
     ours = type(y).__module__.partition(".")[0] == maker
     if maker == "pandas":

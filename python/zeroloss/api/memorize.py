@@ -11,7 +11,7 @@ from .. import _core
 from .._core import MemorizeOptions, MemorizeResult
 from .arrays import points
 from .data import Data, Read, dataset, read_options
-from .frames import frame, is_frame
+from .frames import frame, is_frame, series
 from .options import call, changed, filled
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
@@ -83,7 +83,7 @@ def memorize(
         "seed": seed,
         # end
     }
-    columns = None
+    columns, y = None, series(y)
     if y is not None and np.ndim(y) == 2:
         columns = points("memorize", y, "y")
         if read:

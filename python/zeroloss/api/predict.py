@@ -13,7 +13,7 @@ from .. import _core
 from .._core import DataError, Dataset, FitResult, Memorizer, MemorizeResult, Network
 from .arrays import points, targets
 from .data import Data, Read, dataset
-from .frames import is_frame
+from .frames import is_frame, series
 from .seed import Seed, seed_of
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def predict(
     seed = seed_of("predict", seed)
     asked = _model(model)
     names_known = asked.task == "classification" and not {"classes", "labels"} & read.keys()
+    y = series(y)
     in_place = not isinstance(data, (str, os.PathLike, Dataset)) and not is_frame(data)
     if y is not None and names_known and in_place:
         # The network knows its classes: that two of them are among the labels is not asked for.

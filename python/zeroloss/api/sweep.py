@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,12 +12,17 @@ import numpy.typing as npt
 from .. import _core
 from .._core import Dataset, SweepOptions, SweepResult
 from .data import Data, Source, dataset, read_options
+from .frames import ending, is_frame
 from .options import call, changed, filled, step_text
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+#: What is settled where a table becomes numbers, before a sweep.
+_OF_TABLES = ("features", "drop", "id", "one_hot", "missing", "standardize", "bias")
 
 
 def plain_options() -> SweepOptions:
@@ -155,16 +160,19 @@ def sweep(
         # end
     }
     source: str | Dataset
-    if isinstance(data, (str, os.PathLike)) and y is None:
+    of_trials: Mapping[str, Any] = read
+    if isinstance(data, (str, os.PathLike)) and y is None and not ending(data):
         source, subject = os.fspath(data), repr(os.fspath(data))
     else:
-        own = {name: value for name, value in read.items() if name in ("target", "task", "split")}
+        table = _OF_TABLES if is_frame(data) or ending(data) else ()
+        own = {name: value for name, value in read.items() if name in ("target", "task", "split", *table)}
         source, subject = dataset("sweep", data, y, own, 0)
+        of_trials = {name: value for name, value in read.items() if name not in table}
     options, plain = plain_options(), plain_options()
     grid = {name: _values(axis) for name, axis in axes.items()}
     filled("sweep", options.axes, {**grid, "step": [step_text("sweep", value) for value in grid["step"]]})
     filled("sweep", options.fit, trial)
-    options.read = read_options("sweep", read, seed)
+    options.read = read_options("sweep", of_trials, seed)
     filled("sweep", options, given)
     text = call("sweep", subject, {
         **changed(options.axes, plain.axes, grid), **changed(options, plain, given),
