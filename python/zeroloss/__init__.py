@@ -42,7 +42,10 @@ from .api.describe import Description, describe
 from .api.fit import fit
 from .api.memorize import memorize
 from .api.predict import Prediction, load, predict
+from .api.shown import give_lines
 from .api.sweep import sweep
+
+give_lines()
 
 _MODULES = ("estimators", "figures", "report")
 _ESTIMATORS = ("MemorizingClassifier", "NTKClassifier", "NTKRegressor", "RandomFeatureRegressor", "TwoLayerClassifier",

@@ -40,6 +40,10 @@ class Prediction:
     predictions: npt.NDArray[Any] | None
     error: float | None
 
+    def __repr__(self) -> str:
+        n, outputs = self.outputs.shape
+        return f"<Prediction: {n} x {outputs} outputs{'' if self.error is None else f', error {self.error:.4g}'}>"
+
 
 def load(path: str | os.PathLike[str]) -> Network | Memorizer:
     """The network of a run folder, or of a .safetensors file. DataError if it is neither."""

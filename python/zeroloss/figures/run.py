@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,8 @@ class Run:
     """What a run folder says: manifest.json and result.json (empty where there is none)."""
 
     folder: Path
-    manifest: Json
-    result: Json
+    manifest: Json = field(repr=False)
+    result: Json = field(repr=False)
 
     @property
     def kind(self) -> str:

@@ -26,8 +26,8 @@ class Work:
     """A run in work. `rows` are those of metrics.csv; of a sweep the cells that have trials."""
 
     kind: str = ""
-    rows: list[Json] = field(default_factory=list)
-    options: Json = field(default_factory=dict)
+    rows: list[Json] = field(default_factory=list, repr=False)
+    options: Json = field(default_factory=dict, repr=False)
     interrupted: bool = False
     written: float | None = None  #: when its newest file was, in seconds since 1970
     planned: int | None = None  #: trials of a sweep, where its grid says
