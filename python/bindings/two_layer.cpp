@@ -234,6 +234,18 @@ void bind_test_set(nb::module_& m) {
       "data"_a, "X"_a, "numbers"_a.none(), "texts"_a, "Of arrays.");
   m.def(
       "test_of",
+      [made](const DatasetAsRead& data, const Frame& frame, const std::string& source,
+             const std::string& target) {
+        return made([&] {
+          ReadOptions options = test_options(source, data, data.read);
+          if (!target.empty()) options.target = target;
+          return select_test(data, source_of(frame, source, options), options);
+        });
+      },
+      "data"_a, "frame"_a, "source"_a, "target"_a,
+      "Of a data frame; `target` says which column, if it is not that of the data.");
+  m.def(
+      "test_of",
       [made](const DatasetAsRead& data, const DatasetAsRead& test) {
         return made([&] { return test_of(data, test); });
       },

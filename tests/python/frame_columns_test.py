@@ -128,3 +128,28 @@ def test_numbers_that_pandas_keeps_as_objects():
     whole.loc[1, "u"] = pandas.NA
     with pytest.raises(zeroloss.DataError, match=r"linear.factorize: R\[1, 0\] is <NA>; expected a number"):
         zeroloss.linear.factorize(whole)
+
+
+def test_test_points_of_frames(made, tmp_path):
+    X, y, all_of_it = made(some("a", "colour", "b")), made(COLUMNS)["species"], made(COLUMNS)
+    shuffled = made(some("species", "b", "colour", "price", "a"))
+    run = zeroloss.fit(X, y, test=(X, y), **SMALL)
+    said = zeroloss.predict(run, X, y)
+    assert run.test.n == N and run.test.error == said.error
+    assert run.test.wrong == round(said.error * N)
+    named = [] if made is MADE["pyarrow"] else [shuffled, all_of_it]  # whose columns do not know their names
+    for test in ((X, COLUMNS["species"]), (X, made(some("species"))), (shuffled, y), *named):
+        assert zeroloss.fit(X, y, test=test, **SMALL).test.error == said.error
+    pandas.DataFrame(COLUMNS).to_parquet(tmp_path / "test.parquet")
+    by_name = zeroloss.fit(all_of_it, target="species", **SMALL)
+    for test in (shuffled, (made(some("colour", "b", "price", "a")), y), tmp_path / "test.parquet"):
+        again = zeroloss.fit(all_of_it, target="species", test=test, **SMALL)
+        assert again.test.error == zeroloss.predict(by_name, all_of_it, target="species").error
+        np.testing.assert_array_equal(again.network.outputs[0].W, by_name.network.outputs[0].W)
+    for test in (made(some("a", "colour", "b")), made(some("b"))):
+        with pytest.raises(zeroloss.DataError, match=r"test has no column of targets .* give \(X_test, y_test\)"):
+            zeroloss.fit(X, y, test=test, **SMALL)
+    with pytest.raises(zeroloss.DataError, match="needs columns that are not there: colour, b"):
+        zeroloss.fit(X, y, test=(made(some("a", "price")), y), **SMALL)
+    with pytest.raises(zeroloss.DataError, match="class 'yew' is none of those trained on: elm, fir, oak"):
+        zeroloss.fit(X, y, test=(X, ["yew"] * N), **SMALL)

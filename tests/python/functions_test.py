@@ -563,7 +563,7 @@ def test_points_that_are_not_fitted():
     assert zeroloss.fit(X, labels, test=(X_test, ["up"] * 25), **options).test.n == 25
     with pytest.raises(zeroloss.DataError, match="class 'over' is none of those trained on: down, up"):
         zeroloss.fit(X, labels, test=(X_test, ["over"] * 25), **options)
-    with pytest.raises(TypeError, match=r"test has to be a path, a Dataset or \(X, y\)"):
+    with pytest.raises(TypeError, match=r"test has to be a path, a frame, a Dataset or \(X, y\)"):
         zeroloss.fit(X, labels, test=X_test, **options)
 
 

@@ -113,10 +113,11 @@ def fit(
         a file of them: a model of fit, a run folder, .safetensors or .npz with W and v, .npy with W. W is m x d and v
         m numbers; for K > 2 classes K x m x d and K x m. d is that of the points as trained, the appended constant
         included. No theorem holds then: all ask for random weights.
-    test : path, tuple or Dataset
-        Points that are not fitted: a path or name, arrays (X, y), or a Dataset. They are read, encoded and standardised
-        as the data are; classes go by name. Their error stands in every point of the curve, and in `result.test`; no
-        bit of training depends on them.
+    test : path, tuple, frame or Dataset
+        Points that are not fitted: a path or name, (X, y) of arrays or a data frame, a frame with the column of targets
+        that the data have, or a Dataset. They are read, encoded and standardised as the data are; columns and classes
+        go by name. Their error stands in every point of the curve, and in `result.test`; no bit of training depends on
+        them.
     checkpoint : path
         Written every `checkpoint_every_s` seconds and on Ctrl-C.
     checkpoint_every_s : float
