@@ -187,7 +187,9 @@ void bind_start(nb::module_& m) {
   bind_result<Start>(m, "Start", "Where training begins.")
       .def(nb::init<>())
       .def_prop_ro("drawn", &Start::drawn, "Weights are drawn, not given.")
-      .def_prop_ro("width", &Start::width, "Hidden units of given weights.")
+      .def_prop_ro(
+          "width", [](const Start& s) { return s.drawn() ? Index{0} : s.width(); },
+          "Hidden units of given weights; 0 if they are drawn.")
       .def("__eq__", equal<Start>, "other"_a, nb::sig("def __eq__(self, other: object) -> bool"));
   m.def(
       "read_start",

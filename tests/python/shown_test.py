@@ -25,7 +25,7 @@ MADE = {
     "predict": lambda: zeroloss.predict(zeroloss.memorize(X, Y), X, Y),
     "kernel": lambda: [zeroloss.kernel.gram(X), zeroloss.kernel.lambda_min(X), zeroloss.kernel.sigma("tanh"),
                        zeroloss.kernel.activation("relu"), zeroloss.kernel.dual_activation("gelu")],
-    "others": lambda: [zeroloss.blas_info(), _core.theorems(), _core.CertifyOptions(), runs()],
+    "others": lambda: [zeroloss.blas_info(), _core.theorems(), _core.FitOptions(), runs()],
     "figures": lambda: list(zeroloss.fit(X, Y, width=80, max_steps=9).plot().values()),
 }  # fmt: skip
 
