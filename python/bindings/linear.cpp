@@ -5,13 +5,34 @@
 #include "zeroloss/present/linear.hpp"
 
 namespace zeroloss::python {
+
+template <>
+struct Members<LinearProblem> {
+  static auto of(auto& p) { return std::tie(p.R, p.Sigma, p.root, p.noise, p.sigma_min, p.sigma_max, p.n); }
+};
+template <>
+struct Members<NamedProblem> {
+  static auto of(auto& p) { return std::tie(p.problem, p.name, p.digest, p.sigma, p.seed); }
+};
+template <>
+struct Members<LinearResnet> {
+  static auto of(auto& n) { return std::tie(n.A); }
+};
+template <>
+struct Members<DepthResult> {
+  static auto of(auto& d) { return std::tie(d.layers, d.factorizations, d.descent); }
+};
+template <>
+struct Members<LinearResult> {
+  static auto of(auto& r) {
+    return std::tie(r.conclusion, r.interrupted, r.d, r.n, r.map, r.treatment, r.problem, r.layers_needed,
+                    r.depths, r.seconds);
+  }
+};
+
 namespace {
 
-struct OnProblem {
-  std::shared_ptr<NamedProblem> problem;
-  LinearOptions settings;
-};
-using Solved = Answer<LinearResult, OnProblem>;
+using Solved = Answer<LinearResult, On<NamedProblem, LinearOptions>>;
 
 std::string digest_of(const Array2& A) {
   return sha256({reinterpret_cast<const char*>(A.data()), sizeof(double) * A.size()});
@@ -34,7 +55,11 @@ void bind_problem(nb::module_& m) {
   nb::class_<NamedProblem>(m, "NamedProblem", "A linear problem with its name.")
       .def_ro("problem", &NamedProblem::problem)
       .def_ro("name", &NamedProblem::name)
-      .def_ro("digest", &NamedProblem::digest);
+      .def_ro("digest", &NamedProblem::digest)
+      .def("__getstate__", [](const NamedProblem& p) { return nb::make_tuple(pickled(p)); })
+      .def("__setstate__", [](NamedProblem& self, const nb::tuple& state) {
+        new (&self) NamedProblem(unpickled<NamedProblem>(state[0]));
+      });
   m.def(
       "read_linear_problem",
       [](const std::string& source, std::uint64_t seed) {
@@ -113,11 +138,13 @@ void bind_linear(nb::module_& m) {
           "depths", [](nb::handle self) { return references(self, nb::cast<Solved&>(self).depths); },
           nb::sig("def depths(self) -> list[DepthResult]"));
   add_output<Solved>(
-      answer, [](const Solved& a) { return linear_text(*a.options.problem, a.options.settings, a); },
-      [](const Solved& a) { return linear_json(*a.options.problem, a.options.settings, a); },
+      answer, [](const Solved& a) { return linear_text(*a.options.data, a.options.settings, a); },
+      [](const Solved& a) { return linear_json(*a.options.data, a.options.settings, a); },
       [](RunFolder& folder, const Solved& a) {
-        write_linear(folder, *a.options.problem, a.options.settings, a, {a.call});
+        write_linear(folder, *a.options.data, a.options.settings, a, {a.call});
       });
+
+  add_pickles(answer);
 
   m.def(
       "linear",

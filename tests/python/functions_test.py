@@ -596,7 +596,7 @@ def test_starts_that_cannot_be_are_refused(start, error, words):
         zeroloss.fit(np.eye(2), np.array([0.5, 1.5]), start=start)
 
 
-@pytest.mark.parametrize("what", ["certify", "fit", "memorize", "sweep"])
+@pytest.mark.parametrize("what", ["certify", "fit", "memorize", "sweep", "factorize", "train"])
 def test_results_pickle_and_copy(what, tmp_path):
     result = {
         "certify": lambda: zeroloss.certify("digits", n=60, spectrum=True),
@@ -604,6 +604,8 @@ def test_results_pickle_and_copy(what, tmp_path):
                                     test=zeroloss.read_dataset("digits", n=90)),
         "memorize": lambda: zeroloss.memorize("digits", n=60),
         "sweep": lambda: zeroloss.sweep("sphere:n=20,y=normal", d=[2, 9], width=[2, 9], trials=2, max_steps=50),
+        "factorize": lambda: zeroloss.linear.factorize(np.diag([2.0, 3, 0.5]), sigma=np.diag([1.0, 2, 3]), layers=9),
+        "train": lambda: zeroloss.linear.train("gaussian:d=4", layers=[4, 9], max_steps=30, seed=3),
     }[what]()  # fmt: skip
     result.save(tmp_path / "run")
     for other in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
