@@ -196,6 +196,12 @@ struct Members<On<Data, Settings>> {
 
 std::string html_of(const std::string& conclusion, const std::string& text);
 
+inline constexpr const char* kToFrame =
+    "A part as a pandas.DataFrame, a row a record; not known is NaN. Of certify: suspects, guarantees, "
+    "bottleneck, closest, forecast; of fit: curve, outputs; of memorize: blocks, tried; of sweep: cells; of "
+    "linear: factorizations, descent, curve. The first is the default. ValueError naming the parts for "
+    "another, ImportError without pandas.";
+
 /// How an Answer shows and stores itself: `text` and `json` as the command prints them, `write` all
 /// that it writes into a run folder, which it finishes.
 template <class A>
@@ -225,6 +231,12 @@ void add_output(nb::class_<A>& c, const std::function<std::string(const A&)>& te
           "path"_a,
           "Writes the run folder that the command writes with --out. ValueError if it exists, ResourceError "
           "if it cannot be written; then nothing is left of it.")
+      .def(
+          "to_frame",
+          [](nb::handle self, const std::string& part) {
+            return nb::module_::import_("zeroloss.api.tables").attr("frame_of")(self, part);
+          },
+          "part"_a = "", nb::sig("def to_frame(self, part: str = '') -> typing.Any"), kToFrame)
       .def(
           "plot",
           [](nb::handle self) { return nb::module_::import_("zeroloss.figures").attr("of_result")(self); },

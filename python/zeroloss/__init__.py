@@ -8,8 +8,8 @@
 Each function is the command of its name: the options are keywords of the same names, and what comes out is the same to
 the last bit, with the same OPENBLAS_CORETYPE (the command sets it itself where OpenBLAS does not know the processor;
 here a RuntimeWarning says so once). Results have named fields, print as the command's text, and ``save`` writes the
-command's run folder. They pickle, as datasets, networks and activations do; ``save`` and ``to_dict`` are for other
-programs.
+command's run folder. ``to_frame`` gives their tables to pandas. They pickle, as datasets, networks and activations do;
+``save`` and ``to_dict`` are for other programs.
 """
 
 from __future__ import annotations

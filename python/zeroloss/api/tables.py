@@ -1,0 +1,106 @@
+"""Parts of results as data frames of pandas: a row a record, a column a field; curves are those of metrics.csv."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .. import _core
+
+Row = dict[str, Any]
+
+
+_INSIDE = {"sample", "first", "second", "cell", "interval", "at", "curve"}  # fields that are records
+
+
+def _fields(kind: type) -> list[str]:
+    return [name for name, field in vars(kind).items() if isinstance(field, property) and name != "network"]
+
+
+def _columns(kind: type, *first: str) -> list[str]:
+    """Of a table without rows."""
+    return [*first, *(name for name in _fields(kind) if name not in _INSIDE)]
+
+
+def _row(record: object, **first: object) -> Row:
+    """The fields that are one value, those of records inside it after them, as far as they are not its own already."""
+    cells, inside = dict(first), []
+    for name in _fields(type(record)):
+        value = getattr(record, name)
+        if type(value).__module__ == _core.__name__:
+            inside.append((name, _row(value)))
+        elif not isinstance(value, list):
+            cells[name] = math.nan if value is None else value
+    for name, inner in inside:
+        if not inner.keys() <= cells.keys():
+            cells.update({f"{name}_{key}": value for key, value in inner.items()})
+    return cells
+
+
+def _forecast(result: _core.CertifyResult) -> Iterator[Row]:
+    said = result.forecast
+    for step, misfit, error in zip(said.at_step, said.misfit, said.standard_error) if said else ():
+        yield {"step": step, "misfit": misfit, "standard_error": error}
+
+
+def _curve(result: _core.FitResult) -> Iterator[Row]:
+    return (_row(point, output=k) for k, output in enumerate(result.outputs) for point in output.curve)
+
+
+def _descent(result: _core.LinearResult) -> Iterator[tuple[int, _core.DescentResult]]:
+    return ((depth.layers, depth.descent) for depth in result.depths if depth.descent is not None)
+
+
+#: What each result has: the columns of an empty table, and the rows. The first is what to_frame() gives.
+_Parts = dict[str, tuple[list[str], Callable[[Any], Iterable[Row]]]]
+_PARTS: dict[type, _Parts] = {
+    _core.CertifyResult: {
+        "suspects": (_columns(_core.Suspect), lambda r: map(_row, r.suspects)),
+        "guarantees": (_columns(_core.Guarantee), lambda r: map(_row, r.guarantees)),
+        "bottleneck": (_columns(_core.Bottleneck), lambda r: map(_row, r.bottleneck)),
+        "closest": (_columns(_core.SamplePair), lambda r: map(_row, r.closest)),
+        "forecast": (["step", "misfit", "standard_error"], _forecast),
+    },
+    _core.FitResult: {
+        "curve": (_columns(_core.CurvePoint, "output"), _curve),
+        "outputs": ([], lambda r: (_row(one, output=k) for k, one in enumerate(r.outputs))),
+    },
+    _core.MemorizeResult: {
+        "blocks": (["block", "margin"], lambda r: (dict(block=k, margin=m) for k, m in enumerate(r.block_margins))),
+        "tried": (_columns(_core.MemorizeAttempt), lambda r: map(_row, r.tried)),
+    },
+    _core.SweepResult: {"cells": (_columns(_core.CellResult), lambda r: map(_row, r.cells))},
+    _core.LinearResult: {
+        "factorizations": ([], lambda r: (_row(one, layers=at.layers) for at in r.depths for one in at.factorizations)),
+        "descent": (
+            _columns(_core.DescentResult, "layers"),
+            lambda r: (_row(one, layers=layers) for layers, one in _descent(r)),
+        ),
+        "curve": (
+            _columns(_core.DescentPoint, "layers"),
+            lambda r: (_row(point, layers=layers) for layers, one in _descent(r) for point in one.curve),
+        ),
+    },
+}
+
+
+def parts_of(kind: type) -> list[str]:
+    """What to_frame() of such a result takes, the default first."""
+    return list(_PARTS[kind])
+
+
+def frame_of(result: object, part: str = "") -> Any:
+    """A part of a result as a pandas.DataFrame; what is not known is NaN.
+
+    ValueError naming the parts for another word; ImportError without pandas.
+    """
+    parts = _PARTS[type(result)]
+    if part and part not in parts:
+        raise ValueError(f"to_frame: part must be one of {', '.join(parts)}; got {part!r}")
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError('to_frame needs pandas: pip install "zeroloss[pandas]"') from error
+    columns, rows = parts[part or next(iter(parts))]
+    return pandas.DataFrame.from_records(table) if (table := list(rows(result))) else pandas.DataFrame(columns=columns)
