@@ -35,7 +35,8 @@ def numbers_of(function: str, values: object, name: str) -> npt.NDArray[np.float
     if array.dtype.kind == "O":  # of a frame, whose columns differ in type
         for place, value in np.ndenumerate(array):
             if _missing(value):
-                raise DataError(f"{function}: {name}[{', '.join(map(str, place))}] is {value}; expected a number")
+                where = f"[{', '.join(map(str, place))}]" if place else ""
+                raise DataError(f"{function}: {name}{where} is {value}; expected a number")
         if all(isinstance(value, (numbers.Real, np.bool_)) for value in array.flat):
             array = array.astype(np.float64)
     if array.dtype.kind not in "buif":

@@ -59,14 +59,18 @@ def default_cache() -> str:
 
 def read_options(function: str, read: Mapping[str, Any], seed: int) -> _core.ReadOptions:
     given: dict[str, Any] = {"cache": default_cache(), **read, "seed": seed}
+    if not isinstance(given["cache"], (str, os.PathLike)):
+        raise TypeError(f"{function}: cache has to be a path; got {given['cache']!r}")
     given["cache"] = os.fspath(given["cache"])
     for name in ("target", "id"):
         if name in given:
             given[name] = str(given[name])
+    if not isinstance(given.get("features", ""), Iterable):
+        raise TypeError(f"{function}: features has to be a name or a list of names; got {given['features']!r}")
     if not isinstance(given.get("features", ""), str):
         given["features"] = ",".join(str(column) for column in given["features"])
     for name in ("classes", "drop", "one_hot"):
-        if isinstance(given.get(name), str):
+        if isinstance(given.get(name, []), str) or not isinstance(given.get(name, []), Iterable):
             raise TypeError(f"{function}: {name} has to be a list of names; got {given[name]!r}")
         if name in given:
             given[name] = [str(one) for one in given[name]]

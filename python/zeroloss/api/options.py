@@ -12,6 +12,15 @@ import numpy as np
 Options = TypeVar("Options")
 
 
+def _wanted(usual: object) -> str:
+    """Of a field that has this value by default."""
+    if isinstance(usual, list):
+        return "has values of the wrong type"
+    if usual is None or isinstance(usual, os.PathLike):
+        return f"has to be a {'number' if usual is None else 'path'}"
+    return f"has to be of type {type(usual).__name__}"
+
+
 def filled(function: str, options: Options, given: Mapping[str, Any]) -> Options:
     """`options` with these fields. TypeError, naming the keyword, for a value of the wrong kind."""
     for name, value in given.items():
@@ -22,8 +31,7 @@ def filled(function: str, options: Options, given: Mapping[str, Any]) -> Options
         try:
             setattr(options, name, value)
         except TypeError:
-            kind = type(getattr(options, name)).__name__
-            raise TypeError(f"{function}: {name} has to be of type {kind}; got {value!r}") from None
+            raise TypeError(f"{function}: {name} {_wanted(getattr(options, name))}; got {value!r}") from None
     return options
 
 

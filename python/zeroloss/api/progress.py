@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from .._core import ProgressReport, set_thread_count
 
 Show = bool | Callable[[ProgressReport], None]
@@ -14,10 +16,12 @@ Show = bool | Callable[[ProgressReport], None]
 @contextmanager
 def limited(threads: int) -> Iterator[None]:
     """Parallel loops of a call on so many threads; 0 = as many as thread_count() says."""
+    if not isinstance(threads, (int, np.integer)):
+        raise TypeError(f"threads has to be an integer; got {threads!r}")
     if not threads:
         yield
         return
-    before = set_thread_count(threads)
+    before = set_thread_count(int(threads))
     try:
         yield
     finally:
