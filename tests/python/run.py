@@ -16,6 +16,10 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+#: As -X dev -W error do, and for the interpreters that tests start too: a file left open, a deprecated call or any
+#: other warning is an error. None needs an exception.
+STRICT = {"PYTHONDEVMODE": "1", "PYTHONWARNINGS": "error"}
+
 
 def run(*command, **options):
     print("+", *map(str, command), flush=True)
@@ -91,7 +95,7 @@ def main():
     check_contents(wheel, source)
     python = make_environment(wheel, work)
     run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", source / "pyproject.toml",
-        source / "tests" / "python", *options.pytest, cwd=work)  # fmt: skip
+        source / "tests" / "python", *options.pytest, cwd=work, env={**os.environ, **STRICT})  # fmt: skip
     if not options.pytest:
         run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", source / "pyproject.toml",
             source / "tests" / "adversary", cwd=work)  # fmt: skip
