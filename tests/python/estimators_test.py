@@ -35,15 +35,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 def expected_failures(estimator):
-    """Leaving out one of two equal points is not leaving out a point of weight two: ridges are chosen otherwise."""
-    chooses = getattr(estimator, "ridge", None) == "auto"
+    """Leaving out one of two equal points is not leaving out a point of weight two: another choice may be made."""
+    chooses = "auto" in (getattr(estimator, "ridge", None), getattr(estimator, "activation", None))
     return {"check_sample_weight_equivalence_on_dense_data": "by leave-one-out"} if chooses else {}
 
 
 @parametrize_with_checks(
     [
         NTKRegressor(),
-        NTKRegressor(ridge=1e-3),
+        NTKRegressor(activation="relu", ridge=1e-3),
         NTKClassifier(),
         RandomFeatureRegressor(width=256),
         TwoLayerRegressor(width=128),
@@ -137,11 +137,55 @@ def test_the_choice_is_the_best_of_its_parts():
     assert every.leave_one_out_error_ == min(alone.values()) == alone[every.activation_]
 
 
+def test_auto_is_the_choice_between_three():
+    X, y = diabetes()
+    auto, three = NTKRegressor().fit(X, y), NTKRegressor(["relu", "erf", "sigmoid"]).fit(X, y)
+    assert auto.activation_ == three.activation_ and auto.ridge_ == three.ridge_
+    np.testing.assert_array_equal(auto.predict(X + 0.1), three.predict(X + 0.1))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_many_points_some_choose_the_activation(monkeypatch, weighted):
+    """With the one of an even choice all points are fitted as if it had been asked for."""
+    X, y = diabetes()
+    weights = 1.0 + np.arange(150) % 3 if weighted else None
+    monkeypatch.setattr("zeroloss.estimators.exact.AUTO_POINTS", 50)
+    auto = NTKRegressor().fit(X, y, sample_weight=weights)
+    points = auto.X_fit_[np.linspace(0, 149, 50).astype(int)]
+    offset = np.average(y, weights=weights)
+    few = NTKRegressor(["relu", "erf", "sigmoid"])._best(
+        ["relu", "erf", "sigmoid"], points, (y - offset)[np.linspace(0, 149, 50).astype(int), None],
+        weights if weights is None else weights[np.linspace(0, 149, 50).astype(int)])  # fmt: skip
+    assert auto.activation_ == few.activation
+    alone = NTKRegressor(few.activation).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(auto.predict(X + 0.1), alone.predict(X + 0.1))
+
+
+@pytest.mark.parametrize("ridge", [0.05, [1e-3, 0.05]])
+def test_residuals_rank_the_samples(ridge):
+    """Two targets that are wrong have the largest residuals, in units of what the kernel expects too."""
+    X, _ = diabetes()
+    Y = np.column_stack([X[:, 0] + X[:, 3], X[:, 1]])
+    Y[[7, 90], 0] += [3.0, -3.0]
+    model = NTKRegressor("erf", ridge=ridge).fit(X, Y)
+    np.testing.assert_allclose(model.leave_one_out_residuals_, Y - model.leave_one_out_predictions_, atol=1e-12)
+    np.testing.assert_allclose(np.mean(model.studentized_residuals_**2, axis=0), 1, rtol=1e-12)
+    for found in (model.leave_one_out_residuals_, model.studentized_residuals_):
+        assert set(np.argsort(-np.abs(found[:, 0]))[:2]) == {7, 90} and found[7, 0] > 0 > found[90, 0]
+    K = kernel.gram(model.X_fit_, "erf", normalize=False).K
+    diagonal = np.diag(np.linalg.inv(K + model.ridge_ * kernel.sigma("erf")(1.0) * np.eye(150)))
+    by_numpy = model.leave_one_out_residuals_ * np.sqrt(diagonal)[:, None]
+    by_numpy /= np.sqrt(np.mean(by_numpy**2, axis=0))
+    np.testing.assert_allclose(model.studentized_residuals_, by_numpy, rtol=1e-6)
+    one = NTKRegressor("erf", ridge=ridge).fit(X, Y[:, 0])
+    assert one.leave_one_out_residuals_.shape == one.studentized_residuals_.shape == (150,)
+
+
 @pytest.mark.parametrize("ridge", [0.0, 1e-6, 0.1])
 def test_one_ridge_and_several_agree(ridge):
     X, y = diabetes()
-    one = NTKRegressor(ridge=ridge).fit(X, y)  # Cholesky
-    other = NTKRegressor(ridge=[ridge, ridge]).fit(X, y)  # tridiagonal
+    one = NTKRegressor("relu", ridge=ridge).fit(X, y)  # Cholesky
+    other = NTKRegressor("relu", ridge=[ridge, ridge]).fit(X, y)  # tridiagonal
     new = X[:50] + 0.1
     np.testing.assert_allclose(one.predict(new), other.predict(new), rtol=1e-7)
     assert one.leave_one_out_error_ == pytest.approx(other.leave_one_out_error_, rel=1e-7)
@@ -162,8 +206,8 @@ def test_weights_are_repeated_points(ridge):
     repeated = np.repeat(np.arange(60), times)
     # Left-out predictions differ, for another copy stays: one ridge wins by its weight in the loss, so compare each.
     for one in np.atleast_1d(ridge):
-        weighted = NTKRegressor(ridge=one).fit(X, y[:60], sample_weight=times)
-        several = NTKRegressor(ridge=one).fit(X[repeated], y[repeated])
+        weighted = NTKRegressor("relu", ridge=one).fit(X, y[:60], sample_weight=times)
+        several = NTKRegressor("relu", ridge=one).fit(X[repeated], y[repeated])
         np.testing.assert_allclose(weighted.predict(X), several.predict(X), rtol=1e-8)
     labels = (y[:60] > y[:60].mean()).astype(int)
     of_class = NTKClassifier(ridge=ridge, class_weight={0: 1, 1: 3}).fit(X, labels)
@@ -177,11 +221,11 @@ def test_weights_are_repeated_points(ridge):
 def test_leave_one_out_predictions_are_those_of_fits_without_the_point():
     X, labels = load_iris(return_X_y=True)
     X, labels = X[::5], labels[::5]
-    model = NTKClassifier(ridge=0.1, center=False, bias=0.0).fit(X, labels)
+    model = NTKClassifier("relu", ridge=0.1, center=False, bias=0.0).fit(X, labels)
     assert model.leave_one_out_scores_.shape == (30, 3)
     for i in (0, 7, 29):
         rest = np.delete(np.arange(30), i)
-        without = NTKClassifier(ridge=0.1, center=False, bias=0.0).fit(X[rest], labels[rest])
+        without = NTKClassifier("relu", ridge=0.1, center=False, bias=0.0).fit(X[rest], labels[rest])
         np.testing.assert_allclose(without.decision_function(X[[i]])[0], model.leave_one_out_scores_[i], rtol=1e-8)
         assert without.predict(X[[i]])[0] == model.leave_one_out_predictions_[i]
     assert model.leave_one_out_error_ == np.mean(model.leave_one_out_predictions_ != labels)
@@ -208,7 +252,7 @@ def test_a_wide_network_approaches_the_exact_predictor():
     contributes, whose mean over draws is 0."""
     X, y = diabetes()
     X, y, new = X[:20], y[:20], X[20:70]
-    exact = NTKRegressor(ridge=0.0).fit(X, y).predict(new)
+    exact = NTKRegressor("relu", ridge=0.0).fit(X, y).predict(new)
     draws = [TwoLayerRegressor(width=16384, random_state=s).fit(X, y).predict(new) for s in range(8)]
     spread = np.std(draws, axis=0, ddof=1) / np.sqrt(len(draws))
     assert np.mean(np.abs(np.mean(draws, axis=0) - exact) <= 4 * spread) > 0.9

@@ -1,8 +1,7 @@
-"""The exact predictor of the infinitely wide two-layer network: kernel ridge regression."""
+"""Regression and classification with the exact predictor of the infinitely wide two-layer network."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,128 +9,29 @@ import numpy.typing as npt
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_sample_weight
 
-from .. import kernel
 from .calibration import probabilities, temperature
-from .points import Array, OnSphere, learned
-from .ridge import RidgePath, positive_weights
+from .exact import PARAMETERS, ExactPredictor
+from .points import Array, learned
+from .ridge import positive_weights
 from .targets import OneVersusRest, real
 
-AUTO_RIDGE = tuple(float(f"{r:.3g}") for r in np.logspace(-6, 1, 15))
 
-
-class _NTK(OnSphere):
-    """f(x) = k(x, X) (K + ridge k(1) I)^-1 y, K the kernel Sigma of an infinitely wide two-layer network."""
-
-    def __init__(self, activation: Any = "relu", ridge: Any = "auto", center: bool = True, bias: float = 1.0):
-        self.activation = activation
-        self.ridge = ridge
-        self.center = center
-        self.bias = bias
-
-    def _choices(self) -> tuple[list[Any], list[float]]:
-        several = isinstance(self.activation, Iterable) and not isinstance(self.activation, str)
-        activations = list(self.activation) if several else [self.activation]
-        if not all(isinstance(a, (str, kernel.Activation)) for a in activations):
-            raise ValueError(f"activation must be a name, an Activation, or several; got {self.activation!r}")
-        if isinstance(self.ridge, str):
-            if self.ridge != "auto":
-                raise ValueError(f"ridge must be auto, a number >= 0 or several; got {self.ridge!r}")
-            ridges = list(AUTO_RIDGE)
-        else:
-            ridges = np.atleast_1d(np.asarray(self.ridge, dtype=np.float64)).tolist()
-        if not activations or not ridges or min(ridges) < 0 or not np.isfinite(ridges).all():
-            raise ValueError(f"activation and ridge: one or several, ridges finite and >= 0; got {self.ridge!r}")
-        return activations, ridges
-
-    def _loss(self, left_out: Array, Y: Array, weights: Array | None) -> tuple[float, float]:
-        """Of leave-one-out predictions; the second number decides between equal first ones."""
-        raise NotImplementedError
-
-    def _solve(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        """Learns from targets Y, n x c: the coefficients, and activation and ridge if there is a choice. Returns the
-        leave-one-out predictions."""
-        activations, ridges = self._choices()
-        self.X_fit_ = kernel.unit_rows(self._learn_points(X, weights))
-        best: tuple[float, float] | None = None
-        for activation in activations:
-            sigma = kernel.sigma(activation)
-            scale = float(sigma(1.0))
-            path = RidgePath(self.X_fit_, sigma, weights, several=len(ridges) > 1)
-            for ridge in ridges:
-                coefficients, residuals = path.solve(ridge * scale, Y)
-                loss = self._loss(Y - residuals, Y, weights)
-                if best is None or loss < best:
-                    best = loss
-                    self._kernel, self.activation_, self.ridge_ = sigma, activation, ridge
-                    self.dual_coef_, self.leave_one_out_error_ = coefficients, loss[0]
-                    left_out: Array = Y - residuals
-        return left_out
-
-    def _values(self, X: npt.ArrayLike) -> Array:
-        """f at new points, m x c, in pieces of some hundred MB."""
-        Z = self._new_points(X)
-        rows = max(1, 2**25 // len(self.X_fit_))
-        pieces = [
-            kernel.cross_gram(Z[i : i + rows], self.X_fit_, self._kernel, normalize=False) @ self.dual_coef_
-            for i in range(0, len(Z), rows)
-        ]
-        return np.concatenate(pieces)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_kernel"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "activation_" in state:
-            self._kernel = kernel.sigma(self.activation_)
-
-
-_PARAMETERS = """
-    Parameters
-    ----------
-    activation : str, Activation, or several, default="relu"
-        Of the hidden units; of several the one with the least leave-one-out error is taken.
-    ridge : float, several, or "auto", default="auto"
-        In units of the kernel's diagonal k(1): of several the one with the least leave-one-out error, in closed form
-        from one eigendecomposition for each activation. 0 interpolates. auto: 15 values from 1e-6 to 10.
-    center : bool, default=True
-        Subtract the mean point.
-    bias : float, default=1.0
-        A constant coordinate of every point before it is divided by its length, in units of the points' root mean
-        square length; 0 = none, then only directions count.
-{weight}
-    Attributes
-    ----------
-    activation_, ridge_ : the ones in use.
-    leave_one_out_error_ : float
-        {error}.
-    leave_one_out_predictions_ : array
-        {predictions} at each training point, of all others; what sample_weight leaves out is not among them.
-    X_fit_ : array of shape (n, d + 1) or (n, d)
-        The training points as unit vectors.
-    dual_coef_ : array of shape (n, outputs)
-    mean_, bias_ : what points are transformed with.
-{more}    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
-
-    Notes
-    -----
-    Memory: 0.5 n^2 doubles with one ridge, 1.5 n^2 with several, and 2 n d. 2/3 n^3 multiply-adds with one ridge, four
-    times that with several, for each activation; Ctrl-C is heard within a second.
-
-    A point is left out with its target. The mean point, the constant's length and a regression's mean target stay those
-    of all points, so `leave_one_out_error_` is a little low: measured by up to 16 % at n = 5, 1 % at n = 50.
-"""
-
-
-class NTKRegressor(MultiOutputMixin, RegressorMixin, _NTK):
+class NTKRegressor(MultiOutputMixin, RegressorMixin, ExactPredictor):
     __doc__ = (
         """Regression with the exact predictor of the infinitely wide two-layer network.
 
     It is kernel ridge regression with the neural tangent kernel; the targets' mean is added back.
 """
-        + _PARAMETERS.format(
-            error="Root mean square of the leave-one-out residuals", predictions="The value", weight="", more=""
+        + PARAMETERS.format(
+            error="Root mean square of the leave-one-out residuals",
+            predictions="The value",
+            weight="",
+            more="""    leave_one_out_residuals_ : array of shape (n,) or (n, outputs)
+        Targets minus leave_one_out_predictions_.
+    studentized_residuals_ : array of shape (n,) or (n, outputs)
+        Residuals in units of what the kernel expects of each point, s/sqrt((K + ridge k(1) I)^-1_ii), their mean square
+        1: the largest belong to targets that the other points explain least. One that stands alone may be far off.
+""",
         )
     )
 
@@ -143,12 +43,15 @@ class NTKRegressor(MultiOutputMixin, RegressorMixin, _NTK):
         self.offset_: Array = np.average(targets, axis=0, weights=weights)
         Y = targets - self.offset_
         self._one = Y.ndim == 1
-        left_out = self._solve(data, Y.reshape(len(data), -1), weights)
-        self.leave_one_out_predictions_: Array = (left_out[:, 0] if self._one else left_out) + self.offset_
+        residuals = self._solve(data, Y.reshape(len(data), -1), weights)
+        squares = np.maximum(self.dual_coef_ * residuals, 0.0)  # residual^2 times the inverse's diagonal
+        size = np.sqrt(squares.mean(axis=0))
+        studentized = np.sign(residuals) * np.sqrt(squares) / np.where(size > 0, size, 1.0)
+        self.leave_one_out_residuals_: Array = residuals[:, 0] if self._one else residuals
+        self.studentized_residuals_: Array = studentized[:, 0] if self._one else studentized
+        self.leave_one_out_predictions_: Array = targets - self.leave_one_out_residuals_
+        self.leave_one_out_error_ = float(np.sqrt(np.mean(np.average(residuals**2, axis=0, weights=weights))))
         return self
-
-    def _loss(self, left_out: Array, Y: Array, weights: Array | None) -> tuple[float, float]:
-        return float(np.sqrt(np.mean(np.average((left_out - Y) ** 2, axis=0, weights=weights)))), 0.0
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Values at points X."""
@@ -156,13 +59,13 @@ class NTKRegressor(MultiOutputMixin, RegressorMixin, _NTK):
         return (values[:, 0] if self._one else values) + self.offset_
 
 
-class NTKClassifier(OneVersusRest, _NTK):
+class NTKClassifier(OneVersusRest, ExactPredictor):
     __doc__ = (
         """Classification with the exact predictor of the infinitely wide two-layer network.
 
     Targets are -1 and +1, one class against the rest; the largest output decides.
 """
-        + _PARAMETERS.format(
+        + PARAMETERS.format(
             error="Fraction misclassified by the leave-one-out predictions",
             predictions="The label",
             weight="""    class_weight : dict, "balanced" or None, default=None
@@ -177,7 +80,7 @@ class NTKClassifier(OneVersusRest, _NTK):
 
     def __init__(
         self,
-        activation: Any = "relu",
+        activation: Any = "auto",
         ridge: Any = "auto",
         center: bool = True,
         bias: float = 1.0,
@@ -195,18 +98,14 @@ class NTKClassifier(OneVersusRest, _NTK):
         if self.class_weight is not None:
             of_class = compute_sample_weight(self.class_weight, labels)
             weights, _ = positive_weights(of_class if weights is None else of_class * weights, len(data))
-        classes = len(self.classes_)
-        chosen: Array = np.eye(classes)[index] if classes > 2 else index[:, None].astype(np.float64)
-        left_out = self._solve(data, 2 * chosen - 1, weights)
-        self.leave_one_out_scores_ = left_out if classes > 2 else left_out[:, 0]
+        Y = self._signs(index)
+        left_out = Y - self._solve(data, Y, weights)
+        self.leave_one_out_scores_ = left_out if len(self.classes_) > 2 else left_out[:, 0]
         self.leave_one_out_predictions_ = self._decided(self.leave_one_out_scores_)
+        wrong = self.leave_one_out_predictions_ != labels
+        self.leave_one_out_error_ = float(np.average(wrong, weights=weights))
         self._temperature = temperature(self.leave_one_out_scores_, index, weights)
         return self
-
-    def _loss(self, left_out: Array, Y: Array, weights: Array | None) -> tuple[float, float]:
-        wrong = left_out.argmax(axis=1) != Y.argmax(axis=1) if Y.shape[1] > 1 else ((left_out >= 0) != (Y > 0))[:, 0]
-        squares = np.mean((left_out - Y) ** 2, axis=1)
-        return float(np.average(wrong, weights=weights)), float(np.average(squares, weights=weights))
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Probabilities of the classes at points X, m x classes: the softmax of the outputs times a factor for which

@@ -32,6 +32,12 @@ class OneVersusRest(ClassifierMixin):
             raise ValueError(f"classification needs two classes; got one class, {self.classes_[0]!r}")
         return index
 
+    def _signs(self, index: npt.NDArray[np.intp]) -> Array:
+        """-1 and +1 for class numbers: a column a class, of two classes that of the second."""
+        classes = len(self.classes_)
+        chosen: Array = np.eye(classes)[index] if classes > 2 else index[:, None].astype(np.float64)
+        return 2 * chosen - 1
+
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """The class of each point."""
         return self._decided(self.decision_function(X))

@@ -1,0 +1,147 @@
+"""The exact predictor of the infinitely wide two-layer network: kernel ridge regression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import kernel
+from .points import Array, OnSphere
+from .ridge import RidgePath
+
+AUTO_RIDGE = tuple(float(f"{r:.3g}") for r in np.logspace(-6, 1, 15))
+AUTO_ACTIVATION = ("relu", "erf", "sigmoid")  # from the roughest kernel to the smoothest
+AUTO_POINTS = 2000  # of more, an even choice of so many decides which activation is taken
+
+
+class _Found(NamedTuple):
+    """What one activation and ridge gave."""
+
+    loss: float  # root mean square of the residuals
+    activation: Any
+    ridge: float
+    coefficients: Array  # n x c
+    residuals: Array  # of the left-out points, n x c
+
+
+class ExactPredictor(OnSphere):
+    """f(x) = k(x, X) (K + ridge k(1) I)^-1 y, K the kernel Sigma of an infinitely wide two-layer network."""
+
+    def __init__(self, activation: Any = "auto", ridge: Any = "auto", center: bool = True, bias: float = 1.0):
+        self.activation = activation
+        self.ridge = ridge
+        self.center = center
+        self.bias = bias
+
+    def _activations(self) -> list[Any]:
+        if isinstance(self.activation, str):
+            return list(AUTO_ACTIVATION) if self.activation == "auto" else [self.activation]
+        several = isinstance(self.activation, Iterable)
+        activations = list(self.activation) if several else [self.activation]
+        if not activations or not all(isinstance(a, (str, kernel.Activation)) for a in activations):
+            raise ValueError(f"activation must be a name, an Activation, or several; got {self.activation!r}")
+        return activations
+
+    def _ridges(self) -> list[float]:
+        if isinstance(self.ridge, str):
+            if self.ridge != "auto":
+                raise ValueError(f"ridge must be auto, a number >= 0 or several; got {self.ridge!r}")
+            return list(AUTO_RIDGE)
+        ridges: list[float] = np.atleast_1d(np.asarray(self.ridge, dtype=np.float64)).tolist()
+        if not ridges or min(ridges) < 0 or not np.isfinite(ridges).all():
+            raise ValueError(f"ridge: one or several, finite and >= 0; got {self.ridge!r}")
+        return ridges
+
+    def _best(self, activations: list[Any], points: Array, Y: Array, weights: Array | None) -> _Found:
+        """The activation and ridge with the least residuals of left-out points; of equal ones the first."""
+        ridges = self._ridges()
+        return min((self._found(a, ridges, points, Y, weights) for a in activations), key=lambda found: found.loss)
+
+    @staticmethod
+    def _found(activation: Any, ridges: list[float], points: Array, Y: Array, weights: Array | None) -> _Found:
+        sigma = kernel.sigma(activation)
+        scale = float(sigma(1.0))
+        path = RidgePath(points, sigma, weights, several=len(ridges) > 1)
+        best: _Found | None = None
+        for ridge in ridges:
+            coefficients, residuals = path.solve(ridge * scale, Y)
+            loss = float(np.sqrt(np.mean(np.average(residuals**2, axis=0, weights=weights))))
+            if best is None or loss < best.loss:
+                best = _Found(loss, activation, ridge, coefficients, residuals)
+        assert best is not None
+        return best
+
+    def _solve(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        """Learns from targets Y, n x c: the coefficients, and activation and ridge if there is a choice. Returns the
+        leave-one-out residuals."""
+        activations = self._activations()
+        self.X_fit_ = kernel.unit_rows(self._learn_points(X, weights))
+        n = len(Y)
+        if len(activations) > 1 and isinstance(self.activation, str) and n > AUTO_POINTS:
+            some = np.linspace(0, n - 1, AUTO_POINTS).astype(np.intp)
+            few = self._best(activations, self.X_fit_[some], Y[some], None if weights is None else weights[some])
+            activations = [few.activation]
+        found = self._best(activations, self.X_fit_, Y, weights)
+        self.activation_, self.ridge_, self.dual_coef_ = found.activation, found.ridge, found.coefficients
+        self._kernel = kernel.sigma(found.activation)
+        return found.residuals
+
+    def _values(self, X: npt.ArrayLike) -> Array:
+        """f at new points, m x c, in pieces of some hundred MB."""
+        Z = self._new_points(X)
+        rows = max(1, 2**25 // len(self.X_fit_))
+        pieces = [
+            kernel.cross_gram(Z[i : i + rows], self.X_fit_, self._kernel, normalize=False) @ self.dual_coef_
+            for i in range(0, len(Z), rows)
+        ]
+        return np.concatenate(pieces)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_kernel"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "activation_" in state:
+            self._kernel = kernel.sigma(self.activation_)
+
+
+PARAMETERS = """
+    Parameters
+    ----------
+    activation : str, Activation, several, or "auto", default="auto"
+        Of the hidden units; of several the one whose leave-one-out residuals have the least mean square is taken.
+        auto: relu, erf and sigmoid; of more than 2,000 points, 2,000 evenly spaced ones decide between them.
+    ridge : float, several, or "auto", default="auto"
+        In units of the kernel's diagonal k(1): of several the one with the least residuals, in closed form from one
+        tridiagonal matrix for each activation. 0 interpolates. auto: 15 values from 1e-6 to 10.
+    center : bool, default=True
+        Subtract the mean point.
+    bias : float, default=1.0
+        A constant coordinate of every point before it is divided by its length, in units of the points' root mean
+        square length; 0 = none, then only directions count.
+{weight}
+    Attributes
+    ----------
+    activation_, ridge_ : the ones in use.
+    leave_one_out_error_ : float
+        {error}.
+    leave_one_out_predictions_ : array
+        {predictions} at each training point, of all others; what sample_weight leaves out is not among them.
+    X_fit_ : array of shape (n, d + 1) or (n, d)
+        The training points as unit vectors.
+    dual_coef_ : array of shape (n, outputs)
+    mean_, bias_ : what points are transformed with.
+{more}    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+
+    Notes
+    -----
+    Memory: 0.5 n^2 doubles with one ridge, 1.5 n^2 with several, and 2 n d. 2/3 n^3 multiply-adds with one ridge, four
+    times that with several, for each activation; Ctrl-C is heard within a second.
+
+    A point is left out with its target. The mean point, the constant's length and a regression's mean target stay those
+    of all points, so `leave_one_out_error_` is a little low: measured by up to 16 % at n = 5, 1 % at n = 50.
+"""
