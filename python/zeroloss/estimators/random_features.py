@@ -10,7 +10,8 @@ from .two_layer import Regression
 
 
 class RandomFeatureRegressor(Regression):
-    """Regression with random hidden units: only the output layer is trained, v = Phi^T (Phi Phi^T)^-1 y.
+    """Regression with random hidden units: only the output layer is trained, v = Phi^T (Phi Phi^T)^-1 y. Of several
+    targets each has its own.
 
     As wide as there are points, it interpolates them; below that its weights are those of least squares, the
     shortest, and a ConvergenceWarning says so.
@@ -44,6 +45,6 @@ class RandomFeatureRegressor(Regression):
         self.random_state = random_state
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> RandomFeatureRegressor:
-        """Solves for the output layer on points X, n x d, and n targets y."""
+        """Solves for the output layer on points X, n x d, and n targets or n x c targets y."""
         self._learn(X, y, optimizer="output_layer")
         return self
