@@ -65,8 +65,8 @@ def of_class(name, kind):
 
 def of_estimator(name, kind):
     methods = "".join(
-        f"- `{signature(k, v).replace('self, ', '')}`: {inspect.getdoc(v)}\n"
-        for k in ("fit", "predict", "decision_function")
+        f"- `{signature(k, v).replace('self, ', '')}`: {' '.join(inspect.getdoc(v).split())}\n"
+        for k in ("fit", "predict", "decision_function", "predict_proba")
         if inspect.isfunction(v := getattr(kind, k, None))
     )
     return f"{head_of(name, kind)}{fenced(inspect.getdoc(kind))}\n{methods}"
