@@ -364,8 +364,8 @@ def test_memory_of_a_choice_of_ridges():
         "rng = np.random.default_rng(0)\n"
         "NTKRegressor().fit(rng.normal(size=(100, 5)), rng.normal(size=100))\n"
         "before = peak()\n"
-        "NTKRegressor().fit(rng.normal(size=(2500, 5)), rng.normal(size=2500))\n"
-        "print((peak() - before) / (8 * 2500**2))\n"
+        "NTKRegressor().fit(rng.normal(size=(2000, 5)), rng.normal(size=2000))\n"
+        "print((peak() - before) / (8 * 2000**2))\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
