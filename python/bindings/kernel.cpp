@@ -1,10 +1,12 @@
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include "bindings.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/kernel/gram.hpp"
+#include "zeroloss/kernel/inducing.hpp"
 #include "zeroloss/kernel/ridge.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
@@ -275,6 +277,19 @@ void bind_kernel(nb::module_& m) {
       },
       "X"_a, "kernel"_a, "ridge"_a, "Y"_a, "weights"_a.none() = nb::none(), "progress"_a.none() = nb::none(),
       "What RidgePath.solve returns, for one ridge.");
+  m.def(
+      "solve_inducing",
+      [](const Array2& X, const Array2& Z, const Kernel& kernel, double ridge, const Array2& Y,
+         const std::optional<Array1>& weights, double tolerance, Index most, const nb::object& progress) {
+        return value_of_work(progress, [&](Progress& p) {
+          auto found = solve_inducing(unit_points(X, false, false), unit_points(Z, false, false), kernel,
+                                      weights_of(weights), rows(Y), {ridge, tolerance, most}, p);
+          return std::tuple(std::move(found.coefficients), found.steps, found.residual);
+        });
+      },
+      "X"_a, "Z"_a, "kernel"_a, "ridge"_a, "Y"_a, "weights"_a.none() = nb::none(), "tolerance"_a = 1e-6,
+      "most"_a = 100, "progress"_a.none() = nb::none(),
+      "Coefficients of the kernels at Z, m x c, the steps of conjugate gradients and their residual.");
   m.def(
       "lambda_min",
       [](const Array2& X, const Kernel& kernel, bool center, bool normalize, const nb::object& progress) {

@@ -44,13 +44,15 @@ class NTKRegressor(MultiOutputMixin, RegressorMixin, ExactPredictor):
         Y = targets - self.offset_
         self._one = Y.ndim == 1
         residuals = self._solve(data, Y.reshape(len(data), -1), weights)
-        squares = np.maximum(self.dual_coef_ * residuals, 0.0)  # residual^2 times the inverse's diagonal
+        # Residual^2 times the inverse's diagonal; of points that were held out there is none, and all count alike.
+        squares = np.maximum(self.dual_coef_ * residuals, 0.0) if self.held_out_ is None else residuals**2
         size = np.sqrt(squares.mean(axis=0))
         studentized = np.sign(residuals) * np.sqrt(squares) / np.where(size > 0, size, 1.0)
         self.leave_one_out_residuals_: Array = residuals[:, 0] if self._one else residuals
         self.studentized_residuals_: Array = studentized[:, 0] if self._one else studentized
-        self.leave_one_out_predictions_: Array = targets - self.leave_one_out_residuals_
-        self.leave_one_out_error_ = float(np.sqrt(np.mean(np.average(residuals**2, axis=0, weights=weights))))
+        self.leave_one_out_predictions_: Array = self._left_out(targets) - self.leave_one_out_residuals_
+        of_them = self._left_out(weights)
+        self.leave_one_out_error_ = float(np.sqrt(np.mean(np.average(residuals**2, axis=0, weights=of_them))))
         return self
 
     def predict(self, X: npt.ArrayLike) -> Array:
@@ -84,9 +86,10 @@ class NTKClassifier(OneVersusRest, ExactPredictor):
         ridge: Any = "auto",
         center: bool = True,
         bias: float = 1.0,
+        inducing_points: Any = "auto",
         class_weight: Any = None,
     ):
-        super().__init__(activation, ridge, center, bias)
+        super().__init__(activation, ridge, center, bias, inducing_points)
         self.class_weight = class_weight
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> NTKClassifier:
@@ -99,10 +102,12 @@ class NTKClassifier(OneVersusRest, ExactPredictor):
             of_class = compute_sample_weight(self.class_weight, labels)
             weights, _ = positive_weights(of_class if weights is None else of_class * weights, len(data))
         Y = self._signs(index)
-        left_out = Y - self._solve(data, Y, weights)
+        residuals = self._solve(data, Y, weights)
+        left_out = self._left_out(Y) - residuals
+        weights, index = self._left_out(weights), self._left_out(index)
         self.leave_one_out_scores_ = left_out if len(self.classes_) > 2 else left_out[:, 0]
         self.leave_one_out_predictions_ = self._decided(self.leave_one_out_scores_)
-        wrong = self.leave_one_out_predictions_ != labels
+        wrong = self.leave_one_out_predictions_ != self._left_out(labels)
         self.leave_one_out_error_ = float(np.average(wrong, weights=weights))
         self._temperature = temperature(self.leave_one_out_scores_, index, weights)
         return self
