@@ -102,7 +102,9 @@ Evaluation evaluate(const TwoLayer& network, const Activation& activation, const
   const double slope_relative = linear ? 0 : relative, absolute = linear ? 0 : 5 * u + 2 * kTiny;
   const double curvature = linear ? 0 : activation.M;  // signs that change are counted elsewhere
   constexpr double kSquareable = 0x1p-500;
-  Evaluation e{pre_activations(X, network.W, row_error), Matrix(n, m)};
+  Evaluation e;
+  e.z = pre_activations(X, network.W, row_error);
+  e.S.resize(n, m);
   e.residual.resize(n);
   Vector residual(n), inexact(n), jacobian(n);
   const Index count = tiles(n, kRows);

@@ -271,12 +271,12 @@ class Training {
   }
 
   void restore_start(const Matrix& known) {
-    at_start_ = {.kind = "descent",
-                 .holds = true,
-                 .radius = known(3),
-                 .misfit = known(2),
-                 .step = known(0),
-                 .rate = known(1)};
+    at_start_.kind = "descent";
+    at_start_.holds = true;
+    at_start_.step = known(0);
+    at_start_.rate = known(1);
+    at_start_.misfit = known(2);
+    at_start_.radius = known(3);
     expectation_.begin(at_start_);
   }
 

@@ -174,8 +174,8 @@ PARAMETERS = """
     -----
     Memory: 0.5 n^2 doubles with one ridge, 1.5 n^2 with several, and 2 n d. 2/3 n^3 multiply-adds with one ridge, four
     times that with several, for each activation; Ctrl-C is heard within a second. With m inducing points: 3 m^2 and 4 n
-    d doubles, and some 20 to 40 times n m (d + 50) multiply-adds (conjugate gradients, preconditioned as in Falkon: Rudi,
-    Carratino and Rosasco, 2017).
+    d doubles, and some 20 to 40 times n m (d + 50) multiply-adds (conjugate gradients, preconditioned as in Falkon of
+    Rudi, Carratino and Rosasco, 2017).
 
     A point is left out with its target. The mean point, the constant's length and a regression's mean target stay those
     of all points, so `leave_one_out_error_` is a little low: measured by up to 16 % at n = 5, 1 % at n = 50.
