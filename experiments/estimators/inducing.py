@@ -47,8 +47,8 @@ def one(n, inducing):
 
 
 def row(n, inducing):
-    run = subprocess.run([sys.executable, __file__, "--one", str(n), str(inducing or 0)], capture_output=True, text=True,
-                         check=True)  # fmt: skip
+    words = [sys.executable, __file__, "--one", str(n), str(inducing or 0)]
+    run = subprocess.run(words, capture_output=True, text=True, check=True)
     found = json.loads(run.stdout)
     line = (f"| {n:,} | {f'{inducing:,}' if inducing else 'all'} | {found['error']:.4f} | {found['ridge']:.2g} "
             f"| {found['seconds']:.1f} s | {found['GB']:.2f} GB |")  # fmt: skip
@@ -72,8 +72,8 @@ def main():
             rows.append(row(n, None))
         rows.append(row(n, 4_000))
     table = [
-        f"Made by `experiments/estimators/inducing.py` on {os.cpu_count()} cores; what is compared is in its first lines.",
-        "Error is the root mean square distance from the targets without noise, on points that were not fitted.",
+        f"Made by `experiments/estimators/inducing.py` on {os.cpu_count()} cores; what is compared is in its first",
+        "lines. Error: root mean square distance from the targets without noise, on points that were not fitted.",
         "",
         "| points | kernels | error | ridge | fit | memory |",
         "|---|---|---|---|---|---|",
