@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "command.hpp"
 #include "zeroloss/core/run.hpp"
 #include "zeroloss/core/text.hpp"
 
