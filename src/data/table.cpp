@@ -264,11 +264,15 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
   if (dropped > 0)
     made.remarks.push_back(
         fmt::format("left out: {} with missing cells", count(dropped, "record", "records")));
-  if (made.records.empty())
-    throw DataError(fmt::format(
-        "{}: no record is left: {} of {} have no target, {} missing cells; name another `target`, or say "
-        "`target=none`",
-        table.name, without_target, table.n(), dropped));
+  if (made.records.empty()) {
+    std::string why;
+    if (without_target > 0)
+      why = fmt::format("{} have no target (name another `target`, or say `target=none`)", without_target);
+    if (dropped > 0)
+      why += fmt::format("{}{} have missing cells (`missing=median` fills them)", why.empty() ? "" : ", ",
+                         dropped);
+    throw DataError(fmt::format("{}: no record of {} is left: {}", table.name, table.n(), why));
+  }
 
   for (const Index j : uses.features) {
     const Column& column = table.columns[to_size(j)];

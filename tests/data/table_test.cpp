@@ -86,7 +86,7 @@ TEST_F(Tables, MissingCellsBecomeTheMedianAndAFlag) {
   EXPECT_EQ(dropped.records, (std::vector<Index>{0, 3}));
   EXPECT_EQ(dropped.remarks, (Names{"left out: 2 records with missing cells"}));
   EXPECT_MESSAGE(DataError, read("a,b\nNA,1\n2,NA\n", {.missing = "drop"}),
-                 "no record is left: 1 of 2 have no target");
+                 "no record of 2 is left: 2 have missing cells");
 }
 
 TEST_F(Tables, WholeNumbersThatNoDoubleIsAreSaid) {
