@@ -123,7 +123,7 @@ std::string OnnxModel::axes(const std::vector<std::int64_t>& values) {
 std::string OnnxModel::node(const std::string& op, const std::vector<std::string>& inputs,
                             const std::map<std::string, OnnxAttribute>& attributes, const std::string& name) {
   auto& graph = *model_->mutable_graph();
-  const std::string output = name.empty() ? fmt::format("{}_{}", op, graph.node_size()) : name;
+  std::string output = name.empty() ? fmt::format("{}_{}", op, graph.node_size()) : name;
   auto& node = *graph.add_node();
   node.set_name(output);
   node.set_op_type(op);

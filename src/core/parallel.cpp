@@ -35,6 +35,7 @@ const double* row_of(char trans, const double* A, Index lda, Index i) {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-function-size): BLAS takes as many arguments
 void gemm(char ta, char tb, Index m, Index n, Index k, double alpha, const double* A, Index lda,
           const double* B, Index ldb, double beta, double* C, Index ldc) {
   const Index rows = tiles(m);
@@ -89,5 +90,7 @@ void trsm(char side, char uplo, char trans, Index m, Index n, const double* A, I
       lapack::trsm(side, uplo, trans, count, n, A, lda, B + first, ldb);
   });
 }
+
+// NOLINTEND(readability-function-size)
 
 }  // namespace zeroloss::internal::parallel

@@ -62,9 +62,12 @@ class Reader {
     const auto status = fs::status(path, error);
     if (status.type() == fs::file_type::not_found) throw damaged("no such file");
     if (!fs::is_regular_file(status)) throw damaged("expected a file");
-    size_ = fs::file_size(path);
-    in_.open(path, std::ios::binary);
+    in_.open(path, std::ios::binary | std::ios::ate);
     if (!in_) throw damaged(fmt::format("cannot be opened: {}", std::strerror(errno)));
+    // Of the file that is open: one that is written again and again, as checkpoints are, may be another by
+    // now.
+    size_ = static_cast<std::uint64_t>(in_.tellg());
+    in_.seekg(0);
   }
 
   Header header() {
