@@ -168,17 +168,14 @@ char parse(const Bytes& bytes, std::optional<char> separates, Records& records) 
 }  // namespace
 
 DataTable read_csv(const Bytes& bytes, const CsvForm& form) {
-  const auto read = [&](bool may_count) -> std::optional<DataTable> {
-    Records records(bytes.name, form.header, may_count);
-    const char separates = parse(bytes, form.separator, records);
-    if (records.miscounted()) return {};
-    DataTable table = std::move(records).table();
-    read_cells(table, separates == ',');
-    return table;
-  };
-  auto table = read(true);
-  if (!table) table = read(false);
-  return std::move(table).value();
+  const auto read = [&](Records& records) { return parse(bytes, form.separator, records); };
+  Records counted(bytes.name, form.header, true), plain(bytes.name, form.header, false);
+  char separates = read(counted);
+  const bool miscounted = counted.miscounted();
+  if (miscounted) separates = read(plain);
+  DataTable table = std::move(miscounted ? plain : counted).table();
+  read_cells(table, separates == ',');
+  return table;
 }
 
 SourceKind csv() {
