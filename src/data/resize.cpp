@@ -30,8 +30,8 @@ Filter triangle(Index from, Index to) {
   std::vector<double> weights(filter.taps);
   for (Index i = 0; i < to; ++i) {
     const double center = (static_cast<double>(i) + 0.5) * scale;
-    const Index first = std::max<Index>(static_cast<Index>(center - reach + 0.5), 0);
-    const Index count = std::min(static_cast<Index>(center + reach + 0.5), from) - first;
+    const Index first = std::max<Index>(static_cast<Index>(std::floor(center - reach + 0.5)), 0);
+    const Index count = std::min(static_cast<Index>(std::floor(center + reach + 0.5)), from) - first;
     double sum = 0;
     for (Index k = 0; k < count; ++k) {
       const double distance = std::abs((static_cast<double>(k + first) - center + 0.5) / reach);

@@ -211,6 +211,7 @@ Choice used_of(const Source& source, const ReadOptions& options, const Encoding*
 /// A class whose number is written in several ways: 7, 007 and 7.0.
 void say_spellings(const Source& source, const Classes& classes, const std::vector<Index>& used,
                    std::vector<std::string>& remarks) {
+  if (!source.table || !source.target) return;
   const Column& column = source.table->columns[static_cast<std::size_t>(*source.target)];
   std::vector<std::set<std::string>> spellings(classes.names.size());
   for (const Index i : used)

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <regex>
 
 #include "support/command.hpp"
 #include "support/python.hpp"
@@ -180,6 +181,22 @@ TEST_F(Predict, ARunFolderNamesItsModel) {
   save(chooser(three), "run/model.safetensors");
   EXPECT_EQ(answer(predict(path("run"), labelled)).at("error"), 0.4);
   EXPECT_EQ(zeroloss({"export", path("run"), path("a.onnx")}).exit_code, 0);
+}
+
+TEST_F(Predict, AModelAfterTheDataIsPutInItsPlace) {
+  Arguments swapped = predict(model(three), labelled);
+  const std::filesystem::path run = path("run");
+  std::filesystem::create_directory(run);
+  std::filesystem::rename(swapped[1], run / "model.safetensors");
+  write("run/manifest.json", "{}");
+  refused({"predict", swapped[2], run}, {"MODEL comes before DATA: zeroloss predict " + run.string()});
+}
+
+TEST_F(Predict, WithoutLabelsTheFirstPredictionsAreShown) {
+  const Outcome outcome = zeroloss(predict(model(three), "a,b,c\n3,1,2\n0,5,1\n"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(std::regex_search(outcome.out, std::regex("0 +ant\n"))) << outcome.out;
+  EXPECT_TRUE(std::regex_search(outcome.out, std::regex("1 +bee\n"))) << outcome.out;
 }
 
 TEST_F(Predict, RefusesWhatDoesNotFit) {

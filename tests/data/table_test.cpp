@@ -97,6 +97,20 @@ TEST_F(Tables, WholeNumbersThatNoDoubleIsAreSaid) {
   EXPECT_EQ(read("t,y\n9007199254740992,0\n0009007199254740994,1\n-1e30,2\n").remarks, Names{});
 }
 
+TEST_F(Tables, OneClassIsNoQuestion) {
+  const std::string text = "a,kind\n1,x\n2,y\n3,x\n";
+  EXPECT_MESSAGE(DataError, read(text, {.target = "kind", .classes = {"x"}}),
+                 "name two or more in `classes`");
+  EXPECT_MESSAGE(DataError, read("a,kind\n1,x\n2,x\n", {.target = "kind"}), "name another `target`");
+}
+
+TEST_F(Tables, ATargetOfOneClassARecordIsRemarked) {
+  std::string text = "a,code\n";
+  for (int i = 0; i < 12; ++i) text += std::to_string(i % 5) + ",k" + std::to_string(i) + "\n";
+  const Dataset data = read(text, {.target = "code", .features = "all"});
+  EXPECT_EQ(data.remarks.back(), "every record has a class of its own: is 'code' an identifier?");
+}
+
 TEST_F(Tables, ANulByteIsRefused) {
   EXPECT_MESSAGE(DataError, read(std::string("a,y\n1,2\nx\0,3\n", 14)), "line 3: has a NUL byte");
 }

@@ -50,7 +50,7 @@ TEST(Cell, DescentKeepsItsSignsItsRateAndItsRadius) {
   for (const auto& [phi, n, d, width, seed] : {std::tuple{"relu", 12, 4, 12, 1},
                                                {"relu", 20, 6, 24, 2},
                                                {"leaky_relu", 12, 4, 8, 3},
-                                               {"relu", 1, 1, 2, 4},
+                                               {"leaky_relu", 1, 1, 2, 4},
                                                {"relu", 30, 10, 40, 5}}) {
     SCOPED_TRACE(testing::Message() << phi << ", " << n << " points");
     Problem p = pairs(phi, n, d, width, 1, static_cast<std::uint64_t>(seed));
