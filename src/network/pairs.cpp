@@ -15,11 +15,13 @@
 namespace zeroloss {
 namespace {
 
-/// min_i |<c, x_i>|/||x_i|| of each candidate, a row of C; no bit depends on threads.
-Vector distances_to_points(const RowMatrix& C, const RowMatrix& X, const Vector& lengths) {
+/// How good each candidate is, a row of C: min_i |<c, x_i>|/||x_i|| >= 0 where it splits the points, else
+/// below 0, the less the less even the sides are. No bit depends on threads.
+Vector merit(const RowMatrix& C, const RowMatrix& X, const Vector& lengths) {
   constexpr Index kRows = 256;
+  constexpr double kLeast = 0.25;  // of the points, on either side
   const Index n = X.rows(), parts = (n + kRows - 1) / kRows;
-  Matrix least(C.rows(), parts);
+  Matrix least(C.rows(), parts), above(C.rows(), parts);
 #pragma omp parallel for schedule(static)
   for (Index part = 0; part < parts; ++part) {
     const Index first = part * kRows, rows = std::min(kRows, n - first);
@@ -28,8 +30,15 @@ Vector distances_to_points(const RowMatrix& C, const RowMatrix& X, const Vector&
                           .colwise()
                           .minCoeff()
                           .transpose();
+    above.col(part) = (Z.array() > 0).cast<double>().colwise().sum().transpose();
   }
-  return least.rowwise().minCoeff();
+  Vector merits = least.rowwise().minCoeff();
+  for (Index k = 0; k < merits.size(); ++k) {
+    const double fraction = above.row(k).sum() / static_cast<double>(n);
+    if (fraction >= kLeast && fraction <= 1 - kLeast) continue;
+    merits(k) = -std::abs(fraction - 0.5) - (fraction < 0.5 ? 1e-9 : 0);  // rather active than not
+  }
+  return merits;
 }
 
 }  // namespace
@@ -57,7 +66,7 @@ TwoLayer draw_pairs(const Draw& start, const Activation& activation, const RowMa
     if (start.precision == "float32")
       candidates = candidates.cast<float>().cast<double>();  // what is chosen is what is kept
     Index best = 0;
-    if (kinked) distances_to_points(candidates, X, lengths).maxCoeff(&best);
+    if (kinked) merit(candidates, X, lengths).maxCoeff(&best);
     network.W.row(j) = network.W.row(q + j) = candidates.row(best);
   }
   const double size = start.output_scale / std::sqrt(static_cast<double>(start.width));

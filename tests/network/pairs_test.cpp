@@ -27,6 +27,21 @@ TEST(Pairs, KeepAwayFromEveryPoint) {
   EXPECT_GT(chosen, 5 * drawn);
 }
 
+// Of points that all lie on one side of the origin, too.
+TEST(Pairs, TellPointsApart) {
+  RowMatrix X = test::sphere(100, 6);
+  X.col(0).array() += 1.5;
+  const TwoLayer net = draw_pairs({.width = 40, .d = 6}, activation("relu"), X);
+  const Matrix Z = X * net.W.transpose();
+  for (Index j = 0; j < 40; ++j) {
+    const auto above = (Z.col(j).array() > 0).count();
+    EXPECT_GE(above, 25);
+    EXPECT_LE(above, 75);
+  }
+  const RowMatrix one = test::sphere(1, 3);
+  EXPECT_GT((one * draw_pairs({.width = 2, .d = 3}, activation("relu"), one).W.transpose()).minCoeff(), 0);
+}
+
 TEST(Pairs, WiderOnesBeginWithTheSame) {
   const RowMatrix X = test::sphere(20, 4);
   const auto net = [&](Index width, std::uint64_t seed) {
