@@ -284,8 +284,8 @@ Dataset select(const Source& source, const ReadOptions& options, const Like& lik
   const auto n = static_cast<Index>(records.size());
   set_targets(data, source, classes, like.class_names, options.classes.size() == 1);
   if (data.task == Task::classification && data.classes() == n && n > 10 && like.class_names == nullptr)
-    data.remarks.push_back(fmt::format("every record has a class of its own: is '{}' an identifier?",
-                                       excerpt(data.target_name)));
+    data.remarks.push_back(
+        fmt::format("every record has a class of its own: is {} an identifier?", excerpt(data.target_name)));
   if (options.labels != "given" && data.task == Task::none)
     throw DataError(fmt::format("{}: has no labels to make {}", data.name, options.labels));
   treat_labels(data.y, data.classes(), options.labels, options.seed);

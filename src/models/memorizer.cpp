@@ -8,7 +8,7 @@
 namespace zeroloss {
 using namespace internal;
 
-Model model_of(std::shared_ptr<const Memorizer> network, const Metadata& extra) {
+Model model_of(const std::shared_ptr<const Memorizer>& network, const Metadata& extra) {
   const Memorizer& it = *network;
   return {.kind = "memorizer",
           .description = fmt::format("memoriser of {} residual blocks of width {}, {}",

@@ -90,7 +90,9 @@ Prediction predict(const Model& model, const Dataset& data, const Progress& prog
   if (data.task == Task::none || model.task == Task::none) return said;
   if (model.task == Task::classification) {
     std::vector<std::string> names;
+    names.reserve(data.class_names.size());
     for (const std::string& name : data.class_names) names.push_back(utf8(name));
+    said.labels.reserve(static_cast<std::size_t>(data.y.size()));
     for (const double y : data.y) said.labels.push_back(names[static_cast<std::size_t>(y)]);
     compare(model, data.name, names, said);
   } else {

@@ -7,7 +7,7 @@
 namespace zeroloss {
 using namespace internal;
 
-Model model_of(std::shared_ptr<const Network> network, const Metadata& extra) {
+Model model_of(const std::shared_ptr<const Network>& network, const Metadata& extra) {
   const Network& it = *network;
   return {.kind = "two_layer",
           .description = fmt::format("two-layer {} network of width {}, {}", it.activation,

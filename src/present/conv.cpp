@@ -127,6 +127,7 @@ std::vector<Guess> guesses(const ConvNetwork& network, const float* outputs, Ind
   std::ranges::stable_sort(order, std::ranges::greater{}, [&](Index k) { return outputs[k]; });
   order.resize(static_cast<std::size_t>(std::min(top, classes)));
   std::vector<Guess> found;
+  found.reserve(order.size());
   for (const Index k : order)
     found.push_back({network.class_names.empty() ? fmt::format("{}", k)
                                                  : network.class_names[static_cast<std::size_t>(k)],

@@ -33,6 +33,7 @@ std::string plain(double x) {
 std::string values_of(const ColumnFacts& column) {
   if (!column.frequent.empty()) {
     std::vector<std::string> shown;
+    shown.reserve(column.frequent.size());
     for (const auto& [cell, times] : column.frequent)
       shown.push_back(fmt::format("{} {}", excerpt(cell), with_commas(times)));
     return fmt::format("{}{}", fmt::join(shown, ", "), std::ssize(shown) < column.distinct ? ", .." : "");

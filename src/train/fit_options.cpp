@@ -73,8 +73,6 @@ CheckedOptions checked(const FitOptions& o) {
   require(o.batch >= 1, fmt::format("batch must be >= 1; got {}", o.batch));
   require(facts.batch || o.batch == 1, fmt::format("batch is for {}; {} uses all points in every step",
                                                    optimizers_with(&Facts::batch), facts.name));
-  require(o.momentum == FitOptions{}.momentum || facts.name == "momentum",
-          fmt::format("momentum is for the optimizer momentum; {} has none: leave momentum out", facts.name));
   require(o.momentum >= 0 && o.momentum < 1, fmt::format("momentum must be in [0, 1); got {}", o.momentum));
   const Activation& phi = activation(o.activation);  // throws for an unknown name
   require(!o.polish || (phi.rectifier() && facts.hidden), "polish is for relu with trained hidden weights");

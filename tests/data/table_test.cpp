@@ -108,7 +108,7 @@ TEST_F(Tables, ATargetOfOneClassARecordIsRemarked) {
   std::string text = "a,code\n";
   for (int i = 0; i < 12; ++i) text += std::to_string(i % 5) + ",k" + std::to_string(i) + "\n";
   const Dataset data = read(text, {.target = "code", .features = "all"});
-  EXPECT_EQ(data.remarks.back(), "every record has a class of its own: is 'code' an identifier?");
+  EXPECT_EQ(data.remarks.back(), "every record has a class of its own: is column 1 ('code') an identifier?");
 }
 
 TEST_F(Tables, ANulByteIsRefused) {

@@ -38,8 +38,8 @@ struct Model {
 Model open_model(const std::filesystem::path& path);
 
 /// A network as a model; `extra` is kept in what is exported.
-Model model_of(std::shared_ptr<const Network> network, const Metadata& extra = {});
-Model model_of(std::shared_ptr<const Memorizer> network, const Metadata& extra = {});
+Model model_of(const std::shared_ptr<const Network>& network, const Metadata& extra = {});
+Model model_of(const std::shared_ptr<const Memorizer>& network, const Metadata& extra = {});
 
 /// select(), with targets as the model's task has them: what looks like classes may be a regression target.
 /// Without a target in the options a table's is the column that has the name of the model's target.
