@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <regex>
@@ -74,7 +75,7 @@ TEST_F(FitCommand, JsonHasEveryKey) {
                               "width"}));
   EXPECT_TRUE(json["test"].is_null());
   EXPECT_EQ(json["options"]["start"]["source"], "gaussian");
-  const Keys certificate{"kind",   "holds", "radius", "margin", "misfit",     "lambda_min",
+  const Keys certificate{"kind",   "holds", "radius", "margin", "any_margin", "misfit", "lambda_min",
                          "norm_J", "step",  "rate",   "kinks",  "kink_bound", "reason"};
   EXPECT_EQ(keys(json["certificate"]), certificate);
   ASSERT_EQ(json["per_class"].size(), 1u);
@@ -88,6 +89,45 @@ TEST_F(FitCommand, JsonHasEveryKey) {
   EXPECT_TRUE(json["certificate"]["holds"]);
   EXPECT_GT(json["certificate"]["margin"], 1.0);
   EXPECT_LE(json["relative_misfit"], 1e-6);
+}
+
+std::vector<std::string> csv_cells(const std::string& line) {
+  std::vector<std::string> cells;
+  std::istringstream rest(line);
+  for (std::string cell; std::getline(rest, cell, ',');) cells.push_back(cell);
+  return cells;
+}
+
+// Proved before the first step, for any labels of this length; and what is proved is what happens.
+TEST_F(FitCommand, PairsAreCertifiedAtTheStart) {
+  const Arguments pairs{"fit",     "digits", "--classes",      "3,8", "--start", "pairs",
+                        "--width", "64",     "--output-scale", "2e5"};
+  const Json start = answer(with(pairs, {"--max-steps", "0"}))["certificate"];
+  ASSERT_EQ(start["kind"], "descent") << start["reason"];
+  EXPECT_GT(start["any_margin"], 1.0);
+  const Json any = answer(with(pairs, {"--max-steps", "0", "--labels", "random"}))["certificate"];
+  EXPECT_EQ(any["kind"], "descent");
+  const std::string step = start["step"].dump();
+  const Json run = answer(with(pairs, {"--max-steps", "300", "--step", step, "--out", path("run")}));
+  EXPECT_EQ(run["certified_at"], 0);
+  EXPECT_TRUE(run["per_class"][0]["theorem"]["holds"]);
+  std::istringstream rows(content(path("run/metrics.csv")));
+  std::string line;
+  std::getline(rows, line);
+  const auto columns = csv_cells(line);
+  const auto column = [&](const std::string& name) {
+    return static_cast<std::size_t>(std::ranges::find(columns, name) - columns.begin());
+  };
+  int points = 0;
+  for (; std::getline(rows, line); ++points) {
+    const auto cells = csv_cells(line);
+    EXPECT_LE(std::stod(cells.at(column("relative_misfit"))),
+              std::stod(cells.at(column("bound_misfit"))) * (1 + 1e-9));
+    EXPECT_LE(std::stod(cells.at(column("distance"))), std::stod(cells.at(column("bound_distance"))));
+  }
+  EXPECT_GT(points, 20);
+  refused(with(pairs, {"--scaling", "balanced"}), {"leave scaling out"});
+  refused({"fit", "digits", "--start", "pairs", "--width", "7"}, {"width must be even"});
 }
 
 TEST_F(FitCommand, RunFolderIsWhole) {
