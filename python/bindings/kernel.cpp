@@ -1,3 +1,5 @@
+#include <nanobind/stl/tuple.h>
+
 #include <array>
 #include <cmath>
 #include <tuple>

@@ -89,6 +89,7 @@ void unpickle(T& value, nb::handle state) {
     unpickle(value.first, state[0]);
     unpickle(value.second, state[1]);
   } else if constexpr (kVector<T>) {
+    value.clear();  // of what it is by default
     for (nb::handle item : nb::cast<nb::list>(state)) {
       typename T::value_type element{};
       unpickle(element, item);

@@ -199,7 +199,8 @@ void read_column(const DataTable& table, Column& column, CellKind is) {
     const bool absent = is == CellKind::text ? is_missing(cell) : is_missing_number(cell);
     if (absent) ++column.missing;
     if (is == CellKind::text) continue;
-    column.numbers.push_back(absent ? std::numeric_limits<double>::quiet_NaN() : *value_of(cell, is));
+    const auto value = absent ? std::nullopt : value_of(cell, is);
+    column.numbers.push_back(value.value_or(std::numeric_limits<double>::quiet_NaN()));
     if (!absent && is_rounded(cell, column.numbers.back())) ++column.rounded;
     if (absent || std::isfinite(column.numbers.back())) continue;
     const bool named = lowered(cell).find("inf") != std::string::npos;

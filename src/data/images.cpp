@@ -61,6 +61,7 @@ ImageSet read_cifar(const std::string& name, const Cifar& cifar, const ImageOpti
   for (int k = 0; set.classes() < cifar.classes; ++k) set.class_names.push_back(std::to_string(k));
   Sha256 digest;
   std::vector<Index> sizes;
+  sizes.reserve(cifar.files.size());
   progress.stage("labels");
   for (const std::string& file : cifar.files)
     sizes.push_back(for_each_record(cifar, file, [&](Index i, const std::vector<unsigned char>& record) {

@@ -360,12 +360,15 @@ NamedPair pair_of(const std::string& path, const NamedArrays& arrays, const std:
     return found == arrays.end() ? nullptr : &*found;
   };
   NamedPair pair;
-  if (!target.empty() && (pair.targets = called(target)) == nullptr)
+  if (!target.empty()) pair.targets = called(target);
+  if (!target.empty() && pair.targets == nullptr)
     throw DataError(
         fmt::format("{}: no array '{}'; found {}", path, excerpt(target), excerpt(listed(arrays))));
   for (const auto& [points, targets] : kPairs)
-    if (pair.points == nullptr && (target.empty() ? called(targets) != nullptr : targets == target))
-      if ((pair.points = called(points)) != nullptr) pair.targets = called(targets);
+    if (pair.points == nullptr && (target.empty() ? called(targets) != nullptr : targets == target)) {
+      pair.points = called(points);
+      if (pair.points != nullptr) pair.targets = called(targets);
+    }
   if (pair.points == nullptr && target.starts_with("y_")) pair.points = called("X" + target.substr(1));
   if (pair.points == nullptr) pair.points = called("X");
   if (pair.points != nullptr) return pair;

@@ -28,6 +28,7 @@ def fit(
     activation: str = "relu",
     width: int = 0,
     scaling: Literal["ntk", "balanced"] = "ntk",
+    output_scale: float = 1.0,
     optimizer: Literal["gd", "sgd", "momentum", "gauss_newton", "flow", "output_layer"] = "gd",
     step: float | str = "auto",
     batch: int = 1,
@@ -69,6 +70,8 @@ def fit(
         Hidden units of each output; 0 = those of `start`, else 1,024, or twice the points for output_layer.
     scaling : str
         Output weights: ntk (+-1/sqrt(m)) or balanced (+-||y||/sqrt(m n)).
+    output_scale : float
+        What drawn output weights are multiplied with, > 0.
     optimizer : str
         gd, sgd, momentum (the heavy ball), gauss_newton (quickest to zero loss; n^2 memory), flow (gradient flow) or
         output_layer (random features).
@@ -109,7 +112,8 @@ def fit(
     seed : int, None or generator
         Of weights, signs and batches, and as for :func:`read_dataset`.
     start : str, path, array or tuple
-        Where training begins: gaussian (drawn by `seed`), or weights of your own: (W, v), W alone (v is then drawn), or
+        Where training begins: gaussian (drawn by `seed`); pairs (drawn so that outputs cancel: with an `output_scale`
+        that is large enough descent is proved at step 0, for any labels); or weights of your own: (W, v), W alone (v is then drawn), or
         a file of them: a model of fit, a run folder, .safetensors or .npz with W and v, .npy with W. W is m x d and v
         m numbers; for K > 2 classes K x m x d and K x m. d is that of the points as trained, the appended constant
         included. No theorem holds then: all ask for random weights.
@@ -149,6 +153,7 @@ def fit(
         "activation": activation,
         "width": width,
         "scaling": scaling,
+        "output_scale": output_scale,
         "optimizer": optimizer,
         "step": step,
         "batch": batch,
