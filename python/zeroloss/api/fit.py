@@ -113,10 +113,10 @@ def fit(
         Of weights, signs and batches, and as for :func:`read_dataset`.
     start : str, path, array or tuple
         Where training begins: gaussian (drawn by `seed`); pairs (drawn so that outputs cancel: with an `output_scale`
-        that is large enough descent is proved at step 0, for any labels); or weights of your own: (W, v), W alone (v is then drawn), or
-        a file of them: a model of fit, a run folder, .safetensors or .npz with W and v, .npy with W. W is m x d and v
-        m numbers; for K > 2 classes K x m x d and K x m. d is that of the points as trained, the appended constant
-        included. No theorem holds then: all ask for random weights.
+        that is large enough descent is proved at step 0, for any labels); or weights of your own: (W, v), W alone (v is
+        then drawn), or a file of them: a model of fit, a run folder, .safetensors or .npz with W and v, .npy with W. W
+        is m x d and v m numbers; for K > 2 classes K x m x d and K x m. d is that of the points as trained, the
+        appended constant included. No theorem holds then: all ask for random weights.
     test : path, tuple, frame or Dataset
         Points that are not fitted: a path or name, (X, y) of arrays or a data frame, a frame with the column of targets
         that the data have, or a Dataset. They are read, encoded and standardised as the data are; columns and classes
