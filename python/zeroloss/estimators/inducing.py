@@ -12,7 +12,7 @@ from .points import Array
 
 EXACT = 20_000  # points up to which "auto" stores the kernel: 1.5 n^2 doubles are 4.8 GB
 AUTO = 4_000  # inducing points beyond
-HELD_OUT = 2_000  # points that are not fitted, or a tenth of all if that is less
+HELD_OUT = 2_000  # points that are not fitted, or a fifth of the others if that is less
 
 Rows = npt.NDArray[np.intp]
 
@@ -38,7 +38,7 @@ def number_of(wanted: Any, n: int) -> int:
 
 def chosen(n: int, m: int) -> Choice:
     order = np.random.default_rng(0).permutation(n)
-    left_out = min(HELD_OUT, (n - m) // 10)
+    left_out = min(HELD_OUT, (n - m) // 5)
     held_out = np.sort(order[m : m + left_out])
     return Choice(order[:m], held_out, np.sort(np.delete(order, np.s_[m : m + left_out])))
 
