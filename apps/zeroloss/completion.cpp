@@ -26,6 +26,7 @@ std::string function_of(const CommandText& program) {
 
 std::vector<std::string> parts_of(const CommandText& command) {
   std::vector<std::string> words;
+  words.reserve(command.parts.size());
   for (const CommandText& part : command.parts) words.push_back(part.word());
   return words;
 }
@@ -104,6 +105,7 @@ std::string script(const CommandText& program, const Dialect& dialect) {
     for (const OptionText& option : command.options) {
       if (option.value.empty()) continue;
       std::vector<std::string> patterns;
+      patterns.reserve(option.names.size());
       for (const std::string& name : option.names)
         patterns.push_back(fmt::format("'{} {}'", command.name, name));
       text += fmt::format("    {}) {}; return ;;\n", fmt::join(patterns, "|"),
@@ -123,7 +125,7 @@ std::string script(const CommandText& program, const Dialect& dialect) {
 std::string fish(const CommandText& program) {
   std::string text =
       fmt::format("# Completion of {} for fish; made by `completion fish`.\n", program.dashed());
-  const auto quoted = [](std::string words) {
+  const auto quoted = [](const std::string& words) {
     std::string said = "'";
     for (const char c : words) said += c == '\'' || c == '\\' ? std::string{'\\', c} : std::string{c};
     return said + "'";

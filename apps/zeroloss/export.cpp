@@ -12,10 +12,13 @@ struct Options {
 };
 
 void run(const Options& options, Session&) {
-  check_output(options.file, {model_file(options.model)});
+  const bool is_answer = is_standard_output(options.file);
+  const std::string file = is_answer ? "/dev/stdout" : options.file;
+  check_output(file, {model_file(options.model)});
   const Model model = open_model(options.model);
-  model.export_onnx(options.file);
-  answer(export_text(options.file, model) + "\n" + next_text(after_export(options.file)));
+  model.export_onnx(file);
+  const std::string text = export_text(file, model) + "\n" + next_text(after_export(file));
+  is_answer ? tell(text) : answer(text);
 }
 
 }  // namespace
@@ -25,7 +28,9 @@ void add_export(Command& command, Session& session) {
   auto& o = command.runs(run, session);
   command.option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
       .required();
-  command.option("file", o.file, "Where to write; a file of that name is replaced, but none of a run")
+  command
+      .option("file", o.file,
+              "Where to write, - for standard output; a file of that name is replaced, but none of a run")
       .required()
       .type_name("FILE.onnx");
   command.examples({"zeroloss export runs/first model.onnx",

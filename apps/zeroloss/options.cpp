@@ -318,7 +318,7 @@ Parser::Parser(const std::string& description, const std::string& name)
   app_->add_flag("--print-config", print_config_, "Print the options in use as TOML and exit [off]")
       ->configurable(false);
   app_->failure_message([](const CLI::App*, const CLI::Error& error) {
-    return fmt::format("zeroloss: {}; see --help\n", error.what());
+    return printable(fmt::format("zeroloss: {}; see --help\n", error.what()));
   });
   app_->require_subcommand(1);
   app_->fallthrough();
@@ -364,6 +364,15 @@ bool Parser::refuse_extras() const {
   return true;
 }
 
+// What a file of options says beside options; the parser names it last.
+void Parser::refuse_line(const std::string& message) const {
+  const std::string item = message.substr(message.rfind(' ') + 1);
+  std::string flag = "--" + item.substr(item.rfind('.') + 1);
+  tell(fmt::format("zeroloss: {}: '{}' is not an option of {}{}; --print-config shows a file of options\n",
+                   app_->get_config_ptr()->as<std::string>(), excerpt(item), full_name(chosen(*app_)),
+                   meant(flag, known_at(chosen(*app_)))));
+}
+
 bool Parser::parse(const std::vector<std::string>& arguments) const {
   std::vector<const char*> argv;
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
@@ -376,6 +385,9 @@ bool Parser::parse(const std::vector<std::string>& arguments) const {
   } catch (const CLI::RequiredError& error) {
     const bool needs_part = chosen(*app_).get_require_subcommand_min() > 0;
     if (!needs_part || !refuse_extras()) app_->exit(error);
+    return false;
+  } catch (const CLI::ConfigError& error) {
+    refuse_line(error.what());
     return false;
   } catch (const CLI::ParseError& error) {
     return app_->exit(error) == 0;

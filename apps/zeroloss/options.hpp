@@ -110,6 +110,7 @@ class Parser {
 
  private:
   bool refuse_extras() const;
+  void refuse_line(const std::string& message) const;
 
   std::unique_ptr<CLI::App> app_;
   bool print_config_ = false;

@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -10,6 +11,7 @@
 #include "command.hpp"
 #include "signals.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -32,7 +34,10 @@ int parse(const Parser& parser, const Session& session) {
   try {
     return parser.parse(session.arguments) ? session.exit_code : kBadUsage;
   } catch (const Interrupted&) {
-    return report("interrupted", stopped_code());
+    // A run that was resumed is as it was.
+    const bool again = std::ranges::find(session.arguments, "--resume") != session.arguments.end();
+    return report(again ? "interrupted; go on with: " + shell_command(session.arguments) : "interrupted",
+                  stopped_code());
   } catch (const DataError& error) {
     return report(error.what(), kBadUsage);
   } catch (const std::invalid_argument& error) {

@@ -122,7 +122,11 @@ Bytes gzip_bytes(const std::string& name, std::string_view gzip) {
     return ByteReader([name, stream](void* to, std::size_t count) {
       stream->next_out = static_cast<Bytef*>(to);
       stream->avail_out = static_cast<uInt>(count);
-      const int status = inflate(stream.get(), Z_NO_FLUSH);
+      int status = inflate(stream.get(), Z_NO_FLUSH);
+      // Several archives, one after the other, are one; what else follows is ignored, as by gzip.
+      while (status == Z_STREAM_END && stream->avail_in >= 2 && stream->next_in[0] == 0x1f &&
+             stream->next_in[1] == 0x8b && stream->avail_out > 0 && inflateReset(stream.get()) == Z_OK)
+        status = inflate(stream.get(), Z_NO_FLUSH);
       const std::size_t got = count - stream->avail_out;
       if (status != Z_OK && status != Z_STREAM_END && got == 0)
         throw DataError(fmt::format("{}: damaged gzip data: zlib status {}", name, status));

@@ -158,7 +158,7 @@ std::string digest_of(const fs::path& root, const std::vector<std::string>& file
   const auto end = set.corrupt.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, set.corrupt.size()));
   throw DataError(fmt::format(
       "{}: {} of {} images cannot be decoded:\n  {}{}\n"
-      "repair or remove them, or leave them out with corrupt = skip",
+      "repair or remove them; a training of images leaves them out with corrupt = skip",
       set.name, set.corrupt.size(), n, fmt::join(set.corrupt.begin(), end, "\n  "),
       set.corrupt.size() > kShown ? fmt::format("\n  and {} more", set.corrupt.size() - kShown) : ""));
 }

@@ -161,6 +161,11 @@ void check_order(const Array& array) {
 }
 
 /// Points from an array of two or more dimensions.
+/// Not every one of its integers is a double.
+bool is_wide(const Array& array) {
+  return (array.kind == 'i' || array.kind == 'u') && array.block.element.size == 8;
+}
+
 Source points_of(const Array& array) {
   const std::string& name = array.block.bytes.name;
   if (array.shape.size() < 2)
@@ -175,6 +180,7 @@ Source points_of(const Array& array) {
   source.points = [block = array.block](const std::vector<Index>& records) {
     return read_rows({block}, records);
   };
+  source.wide_integers = is_wide(array);
   return source;
 }
 
@@ -243,6 +249,7 @@ void set_targets(Source& source, const std::string& called, const Array& array, 
     return;
   }
   source.numbers = read_all(array.block);
+  source.wide_integers |= is_wide(array);
   // Integers beyond 2^53 are names: as doubles some of them are the same.
   if (task == "regression" || (array.kind != 'i' && array.kind != 'u') ||
       std::ranges::none_of(source.numbers, [](double y) { return std::abs(y) >= 0x1p53; }))

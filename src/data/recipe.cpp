@@ -16,6 +16,7 @@ void read_recipe(const std::string& text, const std::string& expected, const std
     throw std::invalid_argument(fmt::format("'{}': {}; expected {}", excerpt(text), what, expected));
   };
   const auto is_seed = [](const RecipeKey& key) { return std::string_view(key.name) == "seed"; };
+  std::vector<std::string_view> seen;
   std::string_view rest = std::string_view(text).substr(text.find(':') + 1);
   while (!rest.empty()) {
     const std::string_view item = rest.substr(0, rest.find(','));
@@ -25,6 +26,8 @@ void read_recipe(const std::string& text, const std::string& expected, const std
     const auto key = std::ranges::find(keys, item.substr(0, equals), &RecipeKey::name);
     if (key == keys.end()) {
       fail(fmt::format("unknown part '{}'", excerpt(item)));
+    } else if (std::ranges::find(seen, key->name) != seen.end()) {
+      fail(fmt::format("{} is given twice", key->name));
     } else if (key->number == nullptr) {
       if (std::ranges::find(key->words, value) == key->words.end())
         fail(fmt::format("{} = '{}'", key->name, excerpt(value)));
@@ -35,6 +38,7 @@ void read_recipe(const std::string& text, const std::string& expected, const std
       if (error != std::errc{} || end != value.data() + value.size() || *key->number < least)
         fail(fmt::format("{} must be an integer >= {}; got '{}'", key->name, least, excerpt(value)));
     }
+    seen.emplace_back(key->name);
   }
   for (const RecipeKey& key : keys)
     if (key.number != nullptr && *key.number == 0 && !is_seed(key))

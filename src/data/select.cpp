@@ -94,6 +94,18 @@ void check_finite(const Source& source, const std::vector<Index>& used) {
           fmt::format("{}: record {}: target {} is not finite", source.name, i, at(source.numbers, i)));
 }
 
+void say_rounding(Dataset& data) {
+  constexpr double kFirst = 0x1p53;  // from here on not every integer is a double
+  const auto wide = [](const auto& values) {
+    return std::any_of(values.data(), values.data() + values.size(),
+                       [](double x) { return std::abs(x) >= kFirst; });
+  };
+  if (wide(data.X) || wide(data.y))
+    data.remarks.emplace_back(
+        "rounded: integers of 2^53 and more to the nearest double: what differs in later digits alone is the "
+        "same");
+}
+
 /// Random orthonormal columns; fewer of them are the first of more.
 Matrix orthonormal(Index rows, Index columns, std::uint64_t seed) {
   const SerialBlas serial;  // the same bits whoever calls
@@ -303,6 +315,7 @@ Dataset select(const Source& source, const ReadOptions& options, const Like& lik
     data.X = source.points(records);
   }
   check_dataset(data);
+  if (source.wide_integers) say_rounding(data);
   if (options.d > 0) project(data, options.d, options.seed);
   if (encoding == nullptr) data.standardization = standardization_of(data, source, options);
   return data;

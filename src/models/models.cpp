@@ -58,7 +58,7 @@ Model open_model(const std::filesystem::path& path) {
       if (found->second == kind.name) return kind.open(file, metadata);
   std::vector<std::string> known;
   for (const ModelKind& kind : kinds()) known.emplace_back(kind.name);
-  throw DataError(fmt::format("{}: {}; this version knows the kinds {}", file,
+  throw DataError(fmt::format("{}: {}; those that can be opened are {}", file,
                               found == metadata.end()
                                   ? "not a model of zeroloss (no 'kind' in its metadata)"
                                   : fmt::format("a model of kind '{}'", excerpt(found->second)),

@@ -156,7 +156,10 @@ TEST_F(Command, ReadsTheConfigThatItPrints) {
 
 TEST_F(Command, RefusesAConfigItDoesNotUnderstand) {
   refused({"certify", "--config", write("a.toml", "certify.data=\"digits\"\ncertify.nonsense=1\n")},
-          {"nonsense"});
+          {"a.toml", "'certify.nonsense' is not an option of zeroloss certify"});
+  refused({"certify", "--config", write("c.toml", "[certify]\nactivatoin=\"relu\"\n")},
+          {"did you mean --activation?", "--print-config"});
+  refused({"certify", "--config", write("d.toml", "hello {{{\n")}, {"d.toml", "'{{{' is not an option"});
   refused({"certify", "--config", write("b.toml", "certify.data=\"digits\"\ncertify.step=\"far\"\n")},
           {"far"});
 }

@@ -62,6 +62,8 @@ TEST_F(DataCommand, APipeIsReadOnceAsCsv) {
   const Json of_file = Json::parse(in_shell("\"$0\" certify t.csv --target -1 --json").out);
   for (const std::string line : {"cat t.csv | \"$0\" certify - --target -1 --json",
                                  "gzip -c t.csv | \"$0\" certify - --target -1 --json",
+                                 "(head -n 5 t.csv | gzip; tail -n +6 t.csv | gzip) | "
+                                 "\"$0\" certify - --target -1 --json",
                                  "cat t.csv | \"$0\" certify /dev/stdin --target -1 --json",
                                  "\"$0\" certify - --target -1 --json < t.csv",
                                  "mkfifo p; cat t.csv > p & \"$0\" certify p --target -1 --json"}) {

@@ -82,6 +82,12 @@ TEST_F(MemorizeCommand, RunFolderIsWholeAndItsModelPredicts) {
   EXPECT_TRUE(exported.out.starts_with(path("a.onnx") +
                                        ": x [batch, 64] float32 -> y [batch, 10], label [batch] int64\n"))
       << exported.out;
+  const Outcome piped =
+      run_program("sh", {"-c", "\"$0\" export run - 2>said | cmp - a.onnx && cat said", ZEROLOSS_COMMAND},
+                  {.folder = folder.string()});
+  EXPECT_EQ(piped.exit_code, 0) << piped.err;
+  EXPECT_NE(piped.out.find("x [batch, 64] float32"), std::string::npos)
+      << piped.out << "said beside the model";
   ZEROLOSS_NEEDS_PYTHON();
   ASSERT_EQ(zeroloss({"predict", path("run"), "digits", "--out", path("out.csv")}).exit_code, 0);
   // Points as the command reads them, by way of certify's own reader: the csv of digits in the source tree.

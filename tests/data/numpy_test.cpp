@@ -63,6 +63,20 @@ TEST_F(Npy, ReadsEveryVersionAndFlattens) {
   EXPECT_EQ(read_dataset(numpy_file("cube.npy")).X, (RowMatrix{{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}}));
 }
 
+TEST_F(Npy, SaysWhereIntegersAreRounded) {
+  const auto integers = [](std::int64_t last) {
+    const std::int64_t cells[] = {1, 2, 3, last};
+    return header("{'descr': '<i8', 'fortran_order': False, 'shape': (2, 2), }") +
+           std::string(reinterpret_cast<const char*>(cells), sizeof(cells));
+  };
+  const std::int64_t first = std::int64_t{1} << 53;
+  EXPECT_TRUE(read(integers(first - 1)).remarks.empty());
+  const Dataset rounded = read(integers(first + 1));
+  ASSERT_EQ(rounded.remarks.size(), 1U);
+  EXPECT_NE(rounded.remarks.front().find("rounded: integers of 2^53"), std::string::npos);
+  EXPECT_TRUE(read(npy(RowMatrix{{1, 0x1p60}})).remarks.empty()) << "a double is what it is";
+}
+
 TEST_F(Npy, DescribesItsSource) {
   const Dataset data = read_dataset(numpy_file("f8_le.npy"));
   EXPECT_EQ(data.task, Task::none);

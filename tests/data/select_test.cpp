@@ -288,6 +288,7 @@ TEST_F(NamedSources, SayHowToGetWhatIsNotInTheCache) {
 }
 
 TEST_F(NamedSources, TargetsAreForCsvOnly) {
+  EXPECT_MESSAGE(std::invalid_argument, read_dataset("sphere:n=3,d=2,d=4"), "d is given twice");
   EXPECT_MESSAGE(std::invalid_argument, read_dataset("sphere:n=3,d=2", {.target = "a"}), "'a'",
                  "column of a csv");
   EXPECT_EQ(read_dataset("sphere:n=3,d=2", {.target = "none"}).task, Task::none);
