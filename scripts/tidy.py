@@ -69,8 +69,14 @@ def is_ours(file):
 
 
 def flags_of(command):
+    """Headers of others are the system's: no findings in them."""
     pairs = itertools.pairwise(command)
-    return [a for before, a in pairs if a.startswith(("-I", "-D", "-std=", "-f")) or "-isystem" in (before, a)]
+    flags = [a for before, a in pairs if a.startswith(("-I", "-D", "-std=", "-f")) or "-isystem" in (before, a)]
+    return [a if not a.startswith("-I") or is_our_folder(Path(a[2:])) else "-isystem" + a[2:] for a in flags]
+
+
+def is_our_folder(folder):
+    return folder.resolve().is_relative_to(ROOT) and not folder.resolve().is_relative_to(ROOT / "build" / "python")
 
 
 def digest(unit, flags):

@@ -37,7 +37,8 @@ std::optional<double> least_lambda(const std::string& property) {
 bool holds(const std::string& property, const CertifyResult& result) {
   if (property == "conflict-free") return result.conflicts.empty();
   if (property == "certified") return result.outcome == "verified";
-  return result.lambda_min_verified && *result.lambda_min_verified >= *least_lambda(property);
+  const auto least = least_lambda(property);
+  return least && result.lambda_min_verified && *result.lambda_min_verified >= *least;
 }
 
 std::string check_property(const std::string& property) {

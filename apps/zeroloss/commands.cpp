@@ -3,6 +3,7 @@
 // A row for each command, in the order of --help; add_NAME is in a file of its own.
 #define ZEROLOSS_COMMANDS(ROW) \
   ROW(certify)                 \
+  ROW(width)                   \
   ROW(fit)                     \
   ROW(sweep)                   \
   ROW(linear)                  \

@@ -26,6 +26,7 @@ void add_conv(Command& command, Session& session) {
     if (session.quiet) arguments.emplace_back("--quiet");
     if (session.threads > 0) arguments.push_back(fmt::format("--threads={}", session.threads));
     std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     // Threads that wait for each other do not spin: beside other programs that made training ten times

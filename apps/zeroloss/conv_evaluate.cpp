@@ -23,6 +23,7 @@ void run(const Options& options, Session& session) {
   progress.stage("reading " + options.source);
   const ImageSet images = read_images(options.source, with_threads(options.images, options.device), progress);
   std::vector<std::string> names;  // as a model stores them
+  names.reserve(images.class_names.size());
   for (const std::string& name : images.class_names) names.push_back(utf8(name));
   if (!network.class_names.empty() && names != network.class_names)
     throw DataError(fmt::format("{}: its classes ({}) are others than the model's ({})", images.name,

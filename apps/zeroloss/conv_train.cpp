@@ -116,10 +116,11 @@ void add_options(const Command& command, Options& o) {
       });
     }
   });
-  o.defaults.push_back([steps = *steps, epochs = *epochs, &o](const ConvOptions&) {
-    if (epochs.given() && steps.given() && o.conv.steps > 0 && o.conv.epochs > 0)
+  o.defaults.push_back([steps, epochs, &o](const ConvOptions&) {
+    const bool has_steps = steps && steps->given(), has_epochs = epochs && epochs->given();
+    if (has_epochs && has_steps && o.conv.steps > 0 && o.conv.epochs > 0)
       throw std::invalid_argument("--steps and --epochs: give one of them");
-    if (epochs.given() && !steps.given()) o.conv.steps = 0;
+    if (has_epochs && !has_steps) o.conv.steps = 0;
   });
 }
 

@@ -19,6 +19,7 @@ namespace {
 
 struct Options {
   std::string source, out, start = "gaussian", test;
+  std::optional<Index> start_seed;
   ReadOptions read;
   FitOptions fit;
   std::vector<std::string> require;
@@ -47,7 +48,7 @@ TestSet read_test(const Options& options, const Dataset& data, Progress& progres
 
 void run(const Options& options, Session& session) {
   FitOptions settings = options.fit;
-  settings.seed = options.read.seed;
+  settings.seed = options.start_seed ? static_cast<std::uint64_t>(*options.start_seed) : options.read.seed;
   if (settings.resume && options.out.empty())
     throw std::invalid_argument("--resume needs --out: the run to go on with");
   if (settings.polish && options.out.empty())
@@ -102,6 +103,10 @@ void add_fit(Command& command, Session& session) {
               "and v is "
               "drawn if there is none")
       .type_name("gaussian|pairs|FILE");
+  command.group("Network")
+      .option("--start-seed", o.start_seed,
+              "Of weights and batches, where --seed is that of the data only [--seed]")
+      .between(0, kMostSeed);
   command.group("Data")
       .option("--test", o.test,
               "Data like DATA that are not fitted: their error stands beside every record [none]")

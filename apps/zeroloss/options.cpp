@@ -375,6 +375,7 @@ void Parser::refuse_line(const std::string& message) const {
 
 bool Parser::parse(const std::vector<std::string>& arguments) const {
   std::vector<const char*> argv;
+  argv.reserve(arguments.size());
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   try {
     app_->parse(static_cast<int>(argv.size()), argv.data());

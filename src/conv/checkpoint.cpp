@@ -25,6 +25,7 @@ void write_checkpoint(const std::filesystem::path& path, const ConvCheckpoint& c
                     .dump()}};
   for (const auto& [key, value] : identity) metadata.emplace("run." + key, value);
   std::vector<TensorView> tensors;
+  tensors.reserve(c.numbers.size());
   for (const auto& [name, numbers] : c.numbers)
     tensors.push_back(view_of(name, {std::ssize(numbers)}, numbers.data()));
   write_tensors(path, tensors, metadata);

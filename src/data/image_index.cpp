@@ -121,7 +121,8 @@ void ImageIndex::load() {
     const auto damage = fields.text();
     const auto bytes = fields.number<std::uint64_t>();
     const auto modified = fields.number<std::int64_t>();
-    if (!modified || !bytes || !decoded || digest->size() != 64) return facts_.clear();  // not ours: anew
+    if (!name || !digest || !decoded || !damage || !bytes || !modified || digest->size() != 64)
+      return facts_.clear();  // not ours: anew
     facts_[std::string(*name)] = {std::string(*digest), *decoded != 0, std::string(*damage), *bytes,
                                   *modified};
   }

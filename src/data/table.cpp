@@ -25,6 +25,7 @@ std::size_t to_size(Index i) { return static_cast<std::size_t>(i); }
 
 std::vector<std::string> names_of(const DataTable& table) {
   std::vector<std::string> names;
+  names.reserve(table.columns.size());
   for (const Column& column : table.columns) names.push_back(column.name);
   return names;
 }

@@ -69,10 +69,15 @@ TwoLayer draw_pairs(const Draw& start, const Activation& activation, const RowMa
     if (kinked) merit(candidates, X, lengths).maxCoeff(&best);
     network.W.row(j) = network.W.row(q + j) = candidates.row(best);
   }
-  const double size = start.output_scale / std::sqrt(static_cast<double>(start.width));
-  network.v.head(q).setConstant(size);
-  network.v.tail(q).setConstant(-size);
+  scale_pairs(network, start.output_scale);
   return rounded(std::move(network), start.precision);
+}
+
+void scale_pairs(TwoLayer& pairs, double output_scale) {
+  const Index q = pairs.v.size() / 2;
+  const double size = output_scale / std::sqrt(static_cast<double>(pairs.v.size()));
+  pairs.v.head(q).setConstant(size);
+  pairs.v.tail(q).setConstant(-size);
 }
 
 }  // namespace zeroloss

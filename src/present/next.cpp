@@ -15,6 +15,7 @@
 #include "zeroloss/present/fit.hpp"
 #include "zeroloss/present/memorize.hpp"
 #include "zeroloss/present/predict.hpp"
+#include "zeroloss/present/width.hpp"
 #include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss {
@@ -54,7 +55,9 @@ std::vector<std::string> line(const char* command, const Dataset& data, const Re
 }
 
 std::vector<std::string> fit_line(const Dataset& data, const ReadOptions& read, const FitOptions& fit) {
-  return line("fit", data, read, fit);
+  auto words = line("fit", data, read, fit);
+  if (fit.seed != read.seed) words.insert(words.end(), {"--start-seed", fmt::format("{}", fit.seed)});
+  return words;
 }
 
 std::vector<std::string> predict_line(const std::string& model, const Dataset& data,
@@ -227,6 +230,42 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
   if (data.task == Task::none) return {"", {}};
   return {"see whether these labels can be fitted all the same",
           fit_line(data, read, with_random_features(fit))};
+}
+
+std::vector<std::string> fit_of(const Dataset& data, const ReadOptions& read, const WidthOptions& options,
+                                const WidthResult& r, const std::string& id) {
+  constexpr double kFew = 1e5;  // steps of gradient descent that are proposed
+  const WidthRow* row = r.row(id);
+  if (row == nullptr || !row->seed) return {};
+  FitOptions fit;
+  fit.activation = options.activation;
+  fit.center = options.center;
+  fit.normalize = options.normalize;
+  fit.width = static_cast<Index>(*row->width);
+  fit.seed = *row->seed;
+  if (row->output_scale) {
+    fit.start.source = "pairs";
+    fit.output_scale = *row->output_scale;
+  }
+  if (row->steps && *row->steps <= kFew)
+    fit.step = fmt::format("{}", *row->step);
+  else
+    fit.optimizer = "gauss_newton";
+  return fit_line(data, read, fit);
+}
+
+Next after_width(const Dataset& data, const ReadOptions& read, const WidthOptions& options,
+                 const WidthResult& r) {
+  for (const char* row : {"any_labels", "measured"})
+    if (auto words = fit_of(data, read, options, r, row); !words.empty())
+      return {std::string(row) == "measured" ? "train the network that was found"
+                                             : "train the network that is proved to be enough",
+              std::move(words)};
+  CertifyOptions certify;
+  certify.activation = options.activation;
+  certify.center = options.center;
+  certify.normalize = options.normalize;
+  return {"see which samples stand in the way", line("certify", data, read, certify)};
 }
 
 Next after_fit(const Dataset& data, const ReadOptions& read, const FitOptions& options, const FitResult& r,

@@ -15,4 +15,7 @@ constexpr Index kCandidates = 64;
 /// points of other than d features, and what draw() refuses.
 TwoLayer draw_pairs(const Draw& start, const Activation& activation, const RowMatrix& X);
 
+/// Gives pairs the output weights that they are drawn with for this scale, > 0.
+void scale_pairs(TwoLayer& pairs, double output_scale);
+
 }  // namespace zeroloss

@@ -1,0 +1,144 @@
+#include "zeroloss/present/width.hpp"
+
+#include <fmt/format.h>
+
+#include "present/common.hpp"
+#include "present/table.hpp"
+#include "zeroloss/core/chart.hpp"
+#include "zeroloss/core/text.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+// ---- text ----
+
+std::string up(const std::optional<double>& value) { return value ? short_number(*value, Rounding::up) : ""; }
+std::string down(const std::optional<double>& value) {
+  return value ? short_number(*value, Rounding::down) : "";
+}
+
+/// As it has to be typed.
+std::string scale_text(const std::optional<double>& scale) { return scale ? fmt::format("{}", *scale) : ""; }
+
+constexpr const char* kTitles[][2] = {{"too_few", "too few below"},
+                                      {"measured", "found"},
+                                      {"these_labels", "enough for these"},
+                                      {"any_labels", "enough for any"}};
+
+std::string title_of(const WidthRow& row) {
+  for (const auto& [id, title] : kTitles)
+    if (row.id == id) return title;
+  return row.source;
+}
+
+bool of_a_paper(const WidthRow& row) { return title_of(row) == row.source; }
+
+std::string row_table(const WidthResult& r) {
+  Table table({"", "width", "labels", "output scale", "step", "steps", "", ""});
+  for (const WidthRow& row : r.rows) {
+    if (of_a_paper(row)) continue;
+    table.add({title_of(row), up(row.width), row.about, scale_text(row.output_scale), down(row.step),
+               up(row.steps), row.status, row.says});
+  }
+  return table.text();
+}
+
+std::string paper_table(const WidthResult& r) {
+  Table table({"width", "step", "steps", "labels", "", "theorem"});
+  for (const WidthRow& row : r.rows)
+    if (of_a_paper(row))
+      table.add({up(row.width), down(row.step), up(row.steps), row.about, row.status,
+                 row.source + ", " + row.says});
+  return table.rows() == 0 ? "" : "\nthe theorems of the papers, for random weights\n" + table.text("  ");
+}
+
+std::string drawn_table(const WidthResult& r) {
+  if (r.drawn.empty()) return "";
+  Table table({"width", "full rank", "these labels: scale", "any labels: scale", "step", "steps", "seed"});
+  for (const DrawnWidth& w : r.drawn) {
+    const bool proved = w.any_scale.has_value();
+    table.add({with_commas(w.width), fmt::format("{} of {}", w.full_rank, w.draws), scale_text(w.these_scale),
+               scale_text(w.any_scale), proved ? down(w.step) : "", proved ? up(w.steps) : "",
+               proved ? fmt::format("{}", w.seed) : ""});
+  }
+  return "\ngradient descent from pairs, proved: width against output scale and steps\n" + table.text("  ");
+}
+
+std::string fits_text(const Dataset& data, const ReadOptions& read, const WidthOptions& options,
+                      const WidthResult& r) {
+  std::string text;
+  for (const auto& [id, title] : kTitles)
+    if (const auto words = fit_of(data, read, options, r, id); !words.empty())
+      text += fmt::format("  {}\n    {}\n", title, shell_command(words));
+  return text.empty() ? "" : "\nto train them\n" + text;
+}
+
+// ---- figures ----
+
+std::vector<Bar> widths_of(const WidthResult& r) {
+  std::vector<Bar> bars;
+  for (const WidthRow& row : r.rows)
+    if (row.width) bars.push_back({fmt::format("{}: {}", title_of(row), row.about), row.status, *row.width});
+  return bars;
+}
+
+std::string steps_figure(const Dataset& data, const WidthResult& r) {
+  Curve these{"output scale, these labels", {}, {}, {}}, any{"output scale, any labels", {}, {}, {}},
+      steps{"steps", {}, {}, {}};
+  for (const DrawnWidth& w : r.drawn) {
+    if (!w.any_scale) continue;
+    for (auto& [curve, value] :
+         {std::pair<Curve&, double>{these, *w.these_scale}, {any, *w.any_scale}, {steps, w.steps}}) {
+      curve.x.push_back(static_cast<double>(w.width));
+      curve.y.push_back(value);
+    }
+  }
+  if (steps.x.empty()) return "";
+  return line_chart(fmt::format("What a narrow network costs on {} ({})", data.name, r.activation),
+                    {"hidden units", true}, {"output scale, steps", true}, {these, any, steps});
+}
+
+std::string drawn_csv(const WidthResult& r) {
+  std::string csv = "width,draws,full_rank,seed,lambda_min,condition,these_scale,any_scale,step,steps\n";
+  for (const DrawnWidth& w : r.drawn) {
+    csv += fmt::format("{},{},{}", w.width, w.draws, w.full_rank);
+    csv += w.any_scale ? fmt::format(",{},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g}\n", w.seed,
+                                     w.lambda_min, w.condition, *w.these_scale, *w.any_scale, w.step, w.steps)
+                       : ",,,,,,,\n";
+  }
+  return csv;
+}
+
+}  // namespace
+
+std::string width_text(const Dataset& data, const ReadOptions& read, const WidthOptions& options,
+                       const WidthResult& r) {
+  return fmt::format("{}\n\n{}\n\n{}", heading(data, preparation(data, options.normalize, options.center)),
+                     r.conclusion, row_table(r)) +
+         drawn_table(r) + paper_table(r) + fits_text(data, read, options, r) +
+         fmt::format("\n{:.1f} s\n", r.seconds);
+}
+
+std::string width_json(const Dataset& data, const WidthOptions& options, const WidthResult& result,
+                       const Next& next) {
+  Json json = answer_json(data, told(options));
+  tell(json, result);
+  json["next"] = told(next);
+  return json.dump(1);
+}
+
+void write_width(RunFolder& folder, const Dataset& data, const ReadOptions& read, const WidthOptions& options,
+                 const WidthResult& r, const std::vector<std::string>& command, const Next& next) {
+  folder.write("result.json", width_json(data, options, r, next) + "\n");
+  folder.write("metrics.csv", drawn_csv(r));
+  if (const auto bars = widths_of(r); !bars.empty())
+    folder.write("widths.vl.json", dot_chart(fmt::format("How wide for {} ({})", data.name, r.activation),
+                                             {"hidden units", true}, bars));
+  if (const std::string figure = steps_figure(data, r); !figure.empty())
+    folder.write("scales.vl.json", figure);
+  folder.write("manifest.json", manifest("width", command, told(options), data, read, r.seconds));
+  folder.finish();
+}
+
+}  // namespace zeroloss

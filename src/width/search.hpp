@@ -1,0 +1,42 @@
+#pragma once
+#include <chrono>
+#include <optional>
+
+#include "network/prepare.hpp"
+#include "zeroloss/kernel/activation.hpp"
+#include "zeroloss/width/width.hpp"
+
+/// What `width` looks at, one width at a time.
+namespace zeroloss::internal {
+
+/// How long a search may still go on.
+class Deadline {
+ public:
+  explicit Deadline(double seconds) : seconds_(seconds) {}
+  double left() const {
+    return seconds_ - std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  }
+
+ private:
+  double seconds_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+/// rank(X), bounded from above in exact arithmetic: by the columns that are neither zero nor repeated, and by
+/// elimination where that is cheap. `points` are those of exact_points().
+Index rank_bound(const RowMatrix& points, const Center& center);
+
+/// Hidden units without which almost no real targets of n distinct points can be fitted: m rank < n. Nothing
+/// where no width suffices (quadratic: rank (rank + 1)/2 < n).
+std::optional<Index> necessary_width(const Activation& activation, Index n, Index rank);
+
+/// Draws networks of pairs of this width, seeds options.seed, .. + draws - 1, and looks for what is proved.
+/// At least one is looked at, more as long as the deadline lets.
+DrawnWidth draw_width(const TrainingSet& set, const Activation& activation, Index width,
+                      const WidthOptions& options, const Deadline& deadline, Progress& progress);
+
+/// Gauss-Newton from drawn weights, seeds options.seed, .. + restarts - 1, until a certificate holds.
+MeasuredWidth measure_width(const Dataset& data, Index width, const WidthOptions& options,
+                            const Deadline& deadline, Progress& progress);
+
+}  // namespace zeroloss::internal

@@ -1,0 +1,299 @@
+#include "zeroloss/width/width.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <random>
+#include <stdexcept>
+
+#include "support/temp_folder.hpp"
+#include "support/two_layer.hpp"
+#include "width/search.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/network/pairs.hpp"
+#include "zeroloss/proof/certificate.hpp"
+#include "zeroloss/train/fit.hpp"
+
+namespace zeroloss {
+namespace {
+
+using namespace test;
+
+Dataset points(RowMatrix X, Vector y) {
+  Dataset data;
+  data.name = "points";
+  data.X = std::move(X);
+  data.y = std::move(y);
+  data.task = Task::regression;
+  for (Index i = 0; i < data.n(); ++i) data.records.push_back(i);
+  return data;
+}
+
+Dataset random_points(Index n, Index d, std::uint64_t seed) {
+  return points(sphere(n, d, seed), normals(n, seed + 100));
+}
+
+WidthOptions quick() { return {.restarts = 0, .published = false}; }
+
+// ---- 1. too few ----
+
+Index rank_of(const RowMatrix& X) { return internal::rank_bound(X, {}); }
+
+TEST(TooFew, TheRankIsThatOfExactArithmetic) {
+  EXPECT_EQ(rank_of(RowMatrix{{1, 2}, {2, 4}, {3, 6}}), 1);
+  EXPECT_EQ(rank_of(RowMatrix{{1, 2}, {2, 4}, {3, std::nextafter(6.0, 7.0)}}), 2);
+  EXPECT_EQ(rank_of(RowMatrix{{0, 1e-300, 0}, {0, 1e300, 0}}), 1) << "one column is not zero";
+  EXPECT_EQ(rank_of(RowMatrix{{5}}), 1);
+  std::mt19937 draw(3);
+  for (int trial = 0; trial < 50; ++trial) {
+    const Index n = 1 + static_cast<Index>(draw() % 12), d = 1 + static_cast<Index>(draw() % 8),
+                k = 1 + static_cast<Index>(draw() % 5);
+    const auto whole = [&](Index rows, Index columns) {
+      RowMatrix A(rows, columns);
+      for (double& a : A.reshaped()) a = static_cast<double>(static_cast<int>(draw() % 7) - 3);
+      return A;
+    };
+    const RowMatrix X = whole(n, k) * whole(k, d);  // exact
+    const Index expected = Eigen::FullPivLU<Matrix>(X).rank();
+    EXPECT_EQ(rank_of(X), expected) << X;
+  }
+}
+
+TEST(TooFew, OfManyColumnsOnlyTheDifferentOnesCount) {
+  RowMatrix X(40, 60);  // too many columns for elimination
+  X << RowMatrix::Zero(40, 20), normals(40 * 20, 1).reshaped(40, 20), normals(40 * 20, 1).reshaped(40, 20);
+  EXPECT_EQ(rank_of(X), 20);
+}
+
+TEST(TooFew, AColumnThatIsTheCenterIsZero) {
+  const RowMatrix X{{3, 1}, {3, 2}, {3, 5}};
+  EXPECT_EQ(internal::rank_bound(X, Center{Vector{{3, 2}}, Vector::Zero(2)}), 1);
+  EXPECT_EQ(rank_of(X), 2);
+}
+
+TEST(TooFew, IsTheQuotient) {
+  const Activation &relu = activation("relu"), &square = activation("quadratic");
+  EXPECT_EQ(internal::necessary_width(relu, 357, 54), 7);
+  EXPECT_EQ(internal::necessary_width(relu, 54, 54), 1);
+  EXPECT_EQ(internal::necessary_width(relu, 55, 54), 2);
+  EXPECT_EQ(internal::necessary_width(square, 6, 3), 2);
+  EXPECT_EQ(internal::necessary_width(square, 7, 3), std::nullopt) << "x^T A x with six numbers";
+}
+
+// Below that width Gauss-Newton's limit, the image of f, has no room for random targets.
+TEST(TooFew, FewerUnitsLeaveAMisfit) {
+  const Dataset data = random_points(13, 3, 5);
+  ASSERT_EQ(width(data, quick()).row("too_few")->width, 5);
+  for (std::uint64_t seed = 0; seed < 5; ++seed)
+    EXPECT_GT(fit(data, {.width = 4, .optimizer = "gauss_newton", .max_steps = 300, .seed = seed}).misfit,
+              1e-6);
+}
+
+// ---- 3. and 4. enough ----
+
+// The network of a row, as fit draws it.
+Problem start_of_row(const Dataset& data, const WidthRow& row, const std::string& phi) {
+  Problem p{data.X, data.y, {}, activation(phi)};
+  p.network = draw_pairs({.width = static_cast<Index>(*row.width),
+                          .d = data.d(),
+                          .seed = *row.seed,
+                          .output_scale = *row.output_scale},
+                         p.phi, p.X);
+  return p;
+}
+
+TEST(Enough, DescentReachesTheLabelsAndAnyOthers) {
+  int seen = 0;
+  for (const auto& [phi, n, d, seed] : {std::tuple{"relu", 8, 3, 1},
+                                        {"relu", 12, 4, 2},
+                                        {"leaky_relu", 9, 3, 3},
+                                        {"relu", 1, 1, 4},
+                                        {"tanh", 6, 3, 5},
+                                        {"softplus", 5, 3, 6}}) {
+    SCOPED_TRACE(testing::Message() << phi << " " << n);
+    const Dataset data = random_points(n, d, static_cast<std::uint64_t>(seed));
+    WidthOptions options = quick();
+    options.activation = phi;
+    const WidthResult r = width(data, options);
+    const WidthRow *these = r.row("these_labels"), *any = r.row("any_labels");
+    ASSERT_TRUE(these != nullptr && any != nullptr) << r.conclusion;
+    EXPECT_EQ(*these->width, *any->width);
+    EXPECT_LE(*these->output_scale, *any->output_scale);
+    EXPECT_GE(*any->width, 2 * std::ceil(static_cast<double>(n) / static_cast<double>(d)));
+    for (const WidthRow* row : {these, any}) {
+      Problem p = start_of_row(data, *row, phi);
+      for (int labels = 0; labels < (row == any ? 4 : 1); ++labels) {
+        if (labels > 0) {  // as long as is claimed
+          p.y = normals(n, static_cast<std::uint64_t>(50 + labels));
+          p.y *= r.norm_y / p.y.norm() * (1 - 1e-12);
+        }
+        Progress progress;
+        const Certificate c = certify_descent(p.network, p.phi, {p.X, p.y}, progress);
+        EXPECT_EQ(c.kind, "descent") << c.reason;
+        EXPECT_LE(*row->step, c.step * (1 + 1e-9));
+        ++seen;
+      }
+    }
+  }
+  EXPECT_EQ(seen, 6 * 5);
+}
+
+TEST(Enough, StepsAreEnough) {
+  const Dataset data = random_points(10, 5, 7);
+  WidthOptions options = quick();
+  options.accuracy = 1e-2;
+  options.max_width = 400;
+  const WidthResult r = width(data, options);
+  ASSERT_FALSE(r.drawn.empty());
+  const DrawnWidth& last = r.drawn.back();
+  ASSERT_TRUE(last.any_scale && last.steps < 1e5) << last.steps;
+  WidthRow row{.width = static_cast<double>(last.width), .output_scale = last.any_scale, .seed = last.seed};
+  Problem p = start_of_row(data, row, "relu");
+  for (double k = 0; k < last.steps; ++k) p.step(last.step);
+  EXPECT_LE(p.r().norm(), 1e-2 * p.y.norm() * (1 + 1e-6));
+}
+
+TEST(Enough, TheScaleIsNoLargerThanItHasToBe) {
+  const Dataset data = random_points(12, 4, 9);
+  const WidthResult r = width(data, quick());
+  Problem p = start_of_row(data, *r.row("any_labels"), "relu");
+  Progress progress;
+  const double margin = certify_descent(p.network, p.phi, {p.X, p.y}, progress).any_margin;
+  EXPECT_GT(margin, 1);
+  EXPECT_LT(margin, 1.02) << "three digits, and a thousandth";
+  scale_pairs(p.network, *r.row("any_labels")->output_scale / 2);
+  EXPECT_LT(certify_descent(p.network, p.phi, {p.X, p.y}, progress).any_margin, 0.52);
+}
+
+TEST(Enough, WidthsOfTheTableAscendAndSayWhatWasDrawn) {
+  const WidthResult r = width(random_points(20, 4, 11), quick());
+  ASSERT_GE(r.drawn.size(), 2U);
+  EXPECT_EQ(r.drawn.front().width, 10);
+  for (std::size_t k = 0; k < r.drawn.size(); ++k) {
+    const DrawnWidth& w = r.drawn[k];
+    EXPECT_EQ(w.draws, 5);
+    EXPECT_LE(w.full_rank, w.draws);
+    EXPECT_EQ(w.any_scale.has_value(), w.these_scale.has_value());
+    if (w.any_scale) {
+      EXPECT_GT(w.full_rank, 0);
+      EXPECT_GE(w.condition, 1);
+    }
+    if (k > 0) EXPECT_GT(w.width, r.drawn[k - 1].width);
+  }
+}
+
+TEST(Enough, EqualPointsCount) {
+  Dataset data = random_points(8, 3, 13);
+  data.X.row(7) = 2 * data.X.row(2);
+  data.y(7) = data.y(2);
+  const WidthResult r = width(data, quick());
+  EXPECT_EQ(r.n_distinct, 7);
+  ASSERT_NE(r.row("any_labels"), nullptr);
+  const WidthRow& row = *r.row("these_labels");
+  const FitResult trained = fit(data, {.width = static_cast<Index>(*row.width),
+                                       .output_scale = *row.output_scale,
+                                       .max_steps = 0,
+                                       .seed = *row.seed,
+                                       .start = read_start("pairs")});
+  EXPECT_EQ(trained.status, Status::certified);
+}
+
+// ---- 2. measured ----
+
+TEST(Measured, FindsAWidthWhoseTrainingEndsCertified) {
+  const Dataset data = random_points(12, 4, 15);
+  const WidthResult r = width(data, {.draws = 0, .restarts = 4, .published = false});
+  const WidthRow* row = r.row("measured");
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->status, "measured");
+  const FitResult again =
+      fit(data, {.width = static_cast<Index>(*row->width), .optimizer = "gauss_newton", .seed = *row->seed});
+  EXPECT_EQ(again.status, Status::certified);
+  for (const MeasuredWidth& m : r.measured)
+    if (m.width < static_cast<Index>(*row->width)) EXPECT_TRUE(!m.certified && m.tries == 4) << m.width;
+  EXPECT_EQ(r.row("any_labels"), nullptr);
+  EXPECT_EQ(r.rows.back().says, "no network was drawn");
+}
+
+TEST(Measured, EndsWithItsTime) {
+  const WidthResult r = width(random_points(200, 3, 17),
+                              {.draws = 0, .restarts = 1000, .max_seconds = 0.2, .published = false});
+  EXPECT_LT(r.seconds, 20);
+  EXPECT_NE(r.rows.at(1).says.find("0.2 s were over"), std::string::npos) << r.rows.at(1).says;
+}
+
+// ---- the whole answer ----
+
+TEST(Width, RowsGoFromTooFewToThePapers) {
+  const WidthResult r = width(random_points(9, 3, 19), {.restarts = 1});
+  ASSERT_GE(r.rows.size(), 5U);
+  const char* first[] = {"too_few", "measured", "these_labels", "any_labels"};
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(r.rows[k].id, first[k]);
+  for (std::size_t k = 5; k < r.rows.size(); ++k) EXPECT_GE(*r.rows[k].width, *r.rows[k - 1].width);
+  EXPECT_LE(*r.row("too_few")->width, *r.row("any_labels")->width);
+  EXPECT_GT(*r.rows[4].width, *r.row("any_labels")->width);
+}
+
+TEST(Width, NothingFitsEqualPointsWithDifferentLabels) {
+  Dataset data = random_points(6, 3, 21);
+  data.X.row(5) = data.X.row(0);
+  const WidthResult r = width(data, quick());
+  EXPECT_NE(r.conclusion.find("samples 0 and 5 are the same point"), std::string::npos) << r.conclusion;
+  EXPECT_EQ(r.rows.size(), 1U);
+}
+
+TEST(Width, SaysWhyNothingIsProved) {
+  const Dataset data = random_points(12, 2, 23);
+  WidthOptions options = quick();
+  options.activation = "quadratic";
+  const WidthResult square = width(data, options);
+  EXPECT_EQ(square.row("too_few"), nullptr);
+  EXPECT_NE(square.rows.front().says.find("no width can"), std::string::npos);
+  EXPECT_EQ(square.rows.back().says, "J J^T is singular at every width");
+  options = quick();
+  options.max_width = 4;
+  EXPECT_NE(width(data, options).rows.back().says.find("more than 4 units"), std::string::npos);
+}
+
+TEST(Width, TargetsOfZeroNeedNoScale) {
+  Dataset data = random_points(5, 3, 25);
+  data.y.setZero();
+  const WidthResult r = width(data, quick());
+  ASSERT_NE(r.row("any_labels"), nullptr) << r.conclusion;
+  EXPECT_GT(*r.row("any_labels")->output_scale, 0);
+}
+
+TEST(Width, HugeAndTinyTargetsScaleAlong) {
+  Dataset data = random_points(7, 3, 27);
+  const double usual = *width(data, quick()).row("any_labels")->output_scale;
+  for (const double factor : {1e-9, 1e6}) {
+    Dataset other = data;
+    other.y *= factor;
+    const WidthResult r = width(other, quick());
+    ASSERT_NE(r.row("any_labels"), nullptr) << factor;
+    EXPECT_NEAR(*r.row("any_labels")->output_scale / (factor * usual), 1, 0.02);
+  }
+}
+
+TEST(Width, RefusesOptionsOutOfRange) {
+  const Dataset data = random_points(4, 2, 29);
+  const auto refused = [&](const WidthOptions& options, const char* name) {
+    EXPECT_MESSAGE(std::invalid_argument, width(data, options), name);
+  };
+  refused({.draws = -1}, "draws");
+  refused({.restarts = -1}, "restarts");
+  refused({.max_width = 1}, "max_width");
+  refused({.accuracy = 1}, "accuracy");
+  refused({.failure_probability = 0}, "failure_probability");
+  refused({.max_seconds = 0}, "max_seconds");
+  refused({.seed = (std::uint64_t{1} << 53) - 1}, "seed");
+  refused({.activation = "swash"}, "swash");
+  Dataset unlabelled = data;
+  unlabelled.task = Task::none;
+  unlabelled.y = {};
+  EXPECT_THROW(width(unlabelled, quick()), DataError);
+}
+
+}  // namespace
+}  // namespace zeroloss
