@@ -46,6 +46,7 @@ AXES, DESCENT = fields_of(_core.SweepAxes), fields_of(_core.DescentOptions)
 #: The sets of keywords: a struct with the defaults, and fields that are none of its keywords.
 SETS: dict[str, tuple[object, set[str]]] = {
     "certify": (_core.CertifyOptions(), set()),
+    "width": (_core.WidthOptions(), set()),
     "fit": (_core.FitOptions(), set()),
     "memorize": (_core.MemorizeOptions(), set()),
     "axes": (sweep.axes, set()),

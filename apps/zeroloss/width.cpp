@@ -65,7 +65,8 @@ void run(const Options& options, Session& session) {
   const Next next = after_width(data, options.read, settings, result);
   if (folder) write_width(*folder, data, options.read, settings, result, session.arguments, next);
   answer(options.json ? width_json(data, settings, result, next) + "\n"
-                      : in_flags(width_text(data, options.read, settings, result)) + next_text(next));
+                      : in_flags(width_text(data, settings, result)) +
+                            fits_text(data, options.read, settings, result) + next_text(next));
   require(options.require, session, [&](const std::string& property) { return holds(property, result); });
 }
 

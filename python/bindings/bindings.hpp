@@ -36,6 +36,7 @@ void bind_two_layer(nb::module_& m);
 void bind_sweep(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_memorize(nb::module_& m);
+void bind_width(nb::module_& m);
 void bind_models(nb::module_& m);
 
 /// The Dataset of Python: it also knows how it was read, which run folders record.
@@ -198,7 +199,8 @@ std::string html_of(const std::string& conclusion, const std::string& text);
 
 inline constexpr const char* kToFrame =
     "A part as a pandas.DataFrame, a row a record; not known is NaN. Of certify: suspects, guarantees, "
-    "bottleneck, closest, forecast; of fit: curve, outputs; of memorize: blocks, tried; of sweep: cells; of "
+    "bottleneck, closest, forecast; of width: rows, drawn, measured; of fit: curve, outputs; of memorize: "
+    "blocks, tried; of sweep: cells; of "
     "linear: factorizations, descent, curve. The first is the default. ValueError naming the parts for "
     "another, ImportError without pandas.";
 

@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
   bind_two_layer(m);
   bind_sweep(m);
   bind_linear(m);
+  bind_width(m);
   bind_memorize(m);
   bind_models(m);
 }

@@ -31,6 +31,7 @@ from ._core import (
     ProgressReport,
     ResourceError,
     SweepResult,
+    WidthResult,
     blas_info,
     set_thread_count,
     simd_target,
@@ -45,6 +46,7 @@ from .api.memorize import memorize
 from .api.predict import Prediction, load, predict
 from .api.shown import give_lines
 from .api.sweep import sweep
+from .api.width import width
 
 give_lines()
 
@@ -66,6 +68,7 @@ __all__ = [
     "ProgressReport",
     "ResourceError",
     "SweepResult",
+    "WidthResult",
     "__version__",
     "blas_info",
     "certify",
@@ -81,6 +84,7 @@ __all__ = [
     "simd_target",
     "sweep",
     "thread_count",
+    "width",
 ]
 
 

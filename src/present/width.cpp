@@ -65,15 +65,6 @@ std::string drawn_table(const WidthResult& r) {
   return "\ngradient descent from pairs, proved: width against output scale and steps\n" + table.text("  ");
 }
 
-std::string fits_text(const Dataset& data, const ReadOptions& read, const WidthOptions& options,
-                      const WidthResult& r) {
-  std::string text;
-  for (const auto& [id, title] : kTitles)
-    if (const auto words = fit_of(data, read, options, r, id); !words.empty())
-      text += fmt::format("  {}\n    {}\n", title, shell_command(words));
-  return text.empty() ? "" : "\nto train them\n" + text;
-}
-
 // ---- figures ----
 
 std::vector<Bar> widths_of(const WidthResult& r) {
@@ -112,12 +103,19 @@ std::string drawn_csv(const WidthResult& r) {
 
 }  // namespace
 
-std::string width_text(const Dataset& data, const ReadOptions& read, const WidthOptions& options,
-                       const WidthResult& r) {
+std::string width_text(const Dataset& data, const WidthOptions& options, const WidthResult& r) {
   return fmt::format("{}\n\n{}\n\n{}", heading(data, preparation(data, options.normalize, options.center)),
                      r.conclusion, row_table(r)) +
-         drawn_table(r) + paper_table(r) + fits_text(data, read, options, r) +
-         fmt::format("\n{:.1f} s\n", r.seconds);
+         drawn_table(r) + paper_table(r) + fmt::format("\n{:.1f} s\n", r.seconds);
+}
+
+std::string fits_text(const Dataset& data, const ReadOptions& read, const WidthOptions& options,
+                      const WidthResult& r) {
+  std::string text;
+  for (const auto& [id, title] : kTitles)
+    if (const auto words = fit_of(data, read, options, r, id); !words.empty())
+      text += fmt::format("  {}\n    {}\n", title, shell_command(words));
+  return text.empty() ? "" : "\nto train them\n" + text;
 }
 
 std::string width_json(const Dataset& data, const WidthOptions& options, const WidthResult& result,

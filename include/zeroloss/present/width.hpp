@@ -15,8 +15,11 @@ std::vector<std::string> fit_of(const Dataset& data, const ReadOptions& read, co
 
 /// For people: the conclusion first, then the rows and the widths that were tried. Printed bounds are rounded
 /// to the safe side.
-std::string width_text(const Dataset& data, const ReadOptions& read, const WidthOptions& options,
-                       const WidthResult& result);
+std::string width_text(const Dataset& data, const WidthOptions& options, const WidthResult& result);
+
+/// The lines of fit_of, for every row that has one; "" if none has.
+std::string fits_text(const Dataset& data, const ReadOptions& read, const WidthOptions& options,
+                      const WidthResult& result);
 
 /// For programs: one JSON object; every key is always there. A number that is infinite is null.
 std::string width_json(const Dataset& data, const WidthOptions& options, const WidthResult& result,

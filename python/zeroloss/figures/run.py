@@ -27,7 +27,7 @@ class Run:
 
     @property
     def kind(self) -> str:
-        """certify, fit, sweep, linear, memorize or conv."""
+        """certify, width, fit, sweep, linear, memorize or conv."""
         return str(self.manifest.get("kind", ""))
 
     @property

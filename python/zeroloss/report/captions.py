@@ -5,6 +5,9 @@ CAPTIONS = {
         "widths": ("What width the theorems ask for", "Sufficient, never necessary. The axis is logarithmic."),
         "spectrum": ("Spectrum of the kernel", "All eigenvalues, largest first; the last one is lambda_min."),
         "forecast": ("Forecast of training", "{title}")},
+    "width": {
+        "widths": ("How wide", "From too few to what the papers ask for. The axis is logarithmic."),
+        "scales": ("What a narrow network costs", "{title}: output scale and steps of the proof, by width.")},
     "fit": {
         "curve": ("Training", "Relative misfit ||r||/||y|| after each step as measured, beside what theory says."),
         "test": ("Points that were not fitted", "How far off the network is there, at each step."),

@@ -20,8 +20,39 @@ NORM = tex(r"\lVert A_i \rVert")
 
 def of(run: Run) -> Parts:
     """The parts of a run's page; none for a kind that is not known."""
-    known = {"certify": certify, "fit": fit, "sweep": sweep, "linear": linear, "memorize": memorize, "conv": conv}
+    known = {"certify": certify, "width": width, "fit": fit, "sweep": sweep, "linear": linear, "memorize": memorize,
+             "conv": conv}
     return known[run.kind](run, run.result) if run.kind in known else Parts()
+
+
+def width(run: Run, r: Json) -> Parts:
+    rows = r.get("rows") or []
+    names = {"too_few": "too few below", "measured": "found", "these_labels": "enough for these",
+             "any_labels": "enough for any"}
+    widths = {str(row.get("id")): row.get("width") for row in rows}
+    numbers: Facts = [
+        ("points", r.get("n_distinct")),
+        ("features", r.get("d")),
+        (Html(f"rank of the points {worded('<=')}"), r.get("rank")),
+        *((heading, widths.get(key)) for key, heading in names.items()),
+        ("networks", r.get("outputs") if r.get("outputs") != 1 else None),
+    ]
+    header = ["", "width", "labels", "output scale", "step", "steps", "", "statement", "source"]
+    answer = table(header, [
+        [names.get(str(row.get("id")), "a paper"), at_most(row.get("width"), 4), text(row.get("about")),
+         at_most(row.get("output_scale")), number(row.get("step"), 3, "down"), at_most(row.get("steps")),
+         text(row.get("status")), text(row.get("says")), text(row.get("source"))] for row in rows])
+    drawn = table(
+        ["width", "full rank", "scale for these labels", "scale for any", "step", "steps", "seed"],
+        [[w.get("width"), f"{w.get('full_rank')} of {w.get('draws')}", at_most(w.get("these_scale")),
+          at_most(w.get("any_scale")), number(w.get("step") or None, 3, "down"), at_most(w.get("steps") or None),
+          w.get("seed") if w.get("any_scale") else None] for w in r.get("drawn") or []])
+    tried = table(["width", "tries", "certified"],
+                  [[m.get("width"), m.get("tries"), "yes" if m.get("certified") else "no"]
+                   for m in r.get("measured") or []])
+    return Parts(numbers, [[tag("h2", "What is too little, what is enough"), answer] if rows else None], [
+        [tag("h2", "Gradient descent from pairs, proved"), drawn] if r.get("drawn") else None,
+        [tag("h2", "Widths that Gauss-Newton tried"), tried] if r.get("measured") else None])
 
 
 def sweep(run: Run, r: Json) -> Parts:
