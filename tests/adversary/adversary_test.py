@@ -43,7 +43,8 @@ def test_drawn_inputs_get_true_proofs():
                       "fit: descent", "fit: exact network", "fit: existence", "fit: output_weights", "fit: misfit",
                       "fit: lambda_min", "fit: polished", "kernel: lambda_min", "memorize: every point",
                       "certify: separation", "certify: centre", "linear: max_norm", "linear: exact product",
-                      "linear: s_least"}  # fmt: skip
+                      "linear: s_least", "width: too few", "width: any_labels: signs",
+                      "width: any_labels: worst labels", "width: any_labels: descent"}  # fmt: skip
 
 
 # ---- the judges themselves ----
@@ -117,6 +118,27 @@ def test_a_larger_claim_of_fit_is_false(kind, changes):
     lying = altered(answer, outputs=[altered(answer.outputs[0], certificate=lie)])
     assert verdicts(given, answer)[f"fit: {kind}"] is True
     assert verdicts(given, lying)[f"fit: {kind}"] is False
+
+
+@pytest.mark.parametrize("lie", ["rank", "width", "output_scale", "step", "steps", "norm_y"])
+def test_a_larger_claim_of_width_is_false(lie):
+    given = Case("width", lie, POINTS, [1.0, -0.5, 0.5, 0.25], {"activation": "relu", "restarts": 0, "published": False})
+    answer = adversary.ask(given)
+    any_labels = next(row for row in answer.rows if row.id == "any_labels")
+    rows = [row for row in answer.rows if row.id not in ("these_labels", "any_labels")]
+    assert all(v for v in verdicts(given, answer).values())
+    if lie == "rank":
+        kind, lying = "too few", altered(answer, rank=answer.rank - 1)
+    elif lie == "width":
+        kind, lying = "too few", altered(answer, rows=[altered(answer.rows[0], width=3), *answer.rows[1:]])
+    elif lie == "norm_y":
+        kind, lying = "any_labels: length", altered(answer, norm_y=answer.norm_y * 0.999)
+    else:
+        factor, kind = {"output_scale": (1e-3, "any_labels: worst labels"), "step": (3, "any_labels: descent"),
+                        "steps": (0.3, "any_labels: descent")}[lie]
+        lying = altered(answer, rows=[*rows, altered(any_labels, id="these_labels", width=None),
+                                      altered(any_labels, **{lie: getattr(any_labels, lie) * factor})])
+    assert verdicts(given, lying)[f"width: {kind}"] is False
 
 
 def values_of(f):

@@ -6,7 +6,7 @@ import numpy as np
 
 from dual import ACTIVATIONS
 
-KINDS = ["certify", "fit", "kernel", "memorize", "linear"]
+KINDS = ["certify", "width", "fit", "kernel", "memorize", "linear"]
 #: How often fit is asked for each.
 OPTIMIZERS = {"gd": 0.22, "gauss_newton": 0.4, "output_layer": 0.14, "sgd": 0.09, "flow": 0.07, "momentum": 0.08}
 
@@ -280,6 +280,17 @@ def fit(r, number):
     return Case("fit", number, X, draw_targets(r, X), options, how)
 
 
+def width(r, number):
+    n, d = size(r, 12)
+    X, how = draw_points(r, n, d, wild=0.5)
+    options = {"activation": "relu" if r.random() < 0.5 else activation(r), "draws": int(r.integers(1, 4)),
+               "seed": int(r.integers(1000)), "center": bool(r.random() < 0.3), "restarts": 0, "published": False,
+               "max_width": 96, "max_seconds": 2.0}  # fmt: skip
+    if r.random() < 0.2:
+        options["accuracy"] = float(r.choice([1e-12, 0.1, 0.9]))
+    return Case("width", number, X, draw_targets(r, X), options, how)
+
+
 def memorize(r, number):
     n, d = size(r, 30)
     X, how = draw_points(r, n, d)
@@ -315,8 +326,8 @@ def linear(r, number):
     return Case("linear", number, R.tolist(), None, options, f"style {style}")
 
 
-DRAW = {"certify": certify, "fit": fit, "kernel": kernel, "memorize": memorize, "linear": linear}
-SHARES = {"certify": 0.3, "fit": 0.45, "kernel": 0.1, "memorize": 0.1, "linear": 0.05}
+DRAW = {"certify": certify, "width": width, "fit": fit, "kernel": kernel, "memorize": memorize, "linear": linear}
+SHARES = {"certify": 0.3, "width": 0.06, "fit": 0.4, "kernel": 0.09, "memorize": 0.1, "linear": 0.05}
 
 
 def case(number, seed=0, only=None):
