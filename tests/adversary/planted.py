@@ -40,6 +40,7 @@ JUDGES = {  # of a folder's errors: the folder's own tests, then those that buil
     "proof": ["proof", "train", "apps"],
     "train": ["train", "sweep", "apps"],
     "sweep": ["sweep", "apps"],
+    "width": ["width", "apps"],
     "linear": ["linear", "apps"],
     "memorize": ["memorize", "apps"],
 }
