@@ -23,7 +23,7 @@ BUILD = ROOT / "build" / "tidy"
 FOLDERS = ("src", "apps", "python/bindings")
 TIDY, CLANG = "clang-tidy-16", "/usr/lib/llvm-16/bin/clang++"
 BREAKS = "bugprone-unchecked-optional-access"  # version 16 crashes on some correct code, and does not end on some
-PATIENCE_S = 600
+PATIENCE_S = 180
 # LibTorch's headers and CUDA's sources are not for this clang.
 TORCH = ("<torch/", "<ATen/", '"conv/cuda', '"conv/forward', '"conv/group', '"conv/trainer')
 

@@ -29,24 +29,26 @@ PointTheory point_theory(const TrainingSet& set, const Activation& activation, c
   const bool all = X.rows() <= kEveryEigenvalue;
   if (!all) theory.missing = fmt::format("computed for at most {} points", kEveryEigenvalue);
   if (!all && options.rule.kind != Step::Kind::theorem) return theory;
-  theory.norm_X = spectral_norm_bound(X);
   const Kernel kernel = sigma(activation);
-  Gram<double> work{Packed<double>(distinct.rows())};
-  const auto found = lambda_min(work, distinct, kernel, true, progress);
-  const auto proved = [](std::string name, const VerifiedBound& bound) {
-    return LambdaSource{std::move(name), bound.holds ? bound.lambda_min : 0, bound.holds};
-  };
-  theory.bounds = {.lambda = proved("lambda_min", found.verified), .separation = work.separation};
-  if (const auto id = theorem_for(activation, options); !id.empty() && needs_product(id))
-    theory.bounds->product = proved("", lambda_min(work, distinct, power(2), true, progress).verified);
-  if (!all) return theory;
+  if (const auto id = theorem_for(activation, options); !id.empty()) {
+    theory.norm_X = spectral_norm_bound(X);
+    Gram<double> work{Packed<double>(distinct.rows())};
+    const auto found = lambda_min(work, distinct, kernel, true, progress);
+    const auto proved = [](std::string name, const VerifiedBound& bound) {
+      return LambdaSource{std::move(name), bound.holds ? bound.lambda_min : 0, bound.holds};
+    };
+    theory.bounds = {.lambda = proved("lambda_min", found.verified), .separation = work.separation};
+    if (needs_product(id))
+      theory.bounds->product = proved("", lambda_min(work, distinct, power(2), true, progress).verified);
+  }
+  if (!all || options.method->left == nullptr) return theory;  // no curve of the kernel stands beside it
   if (!options.start.drawn()) {
     theory.missing = "for weights drawn from a Gaussian only";
     return theory;
   }
-  work = gram(X, kernel, progress);
+  const Gram<double> all_samples = gram(X, kernel, progress);
   progress.stage("all eigenvalues");
-  auto system = eigensystem(work.K);
+  auto system = eigensystem(all_samples.K);
   theory.values = system.values.cwiseMax(0.0);
   theory.vectors = std::move(system.vectors);
   return theory;
