@@ -15,6 +15,7 @@
 
 #include "command.hpp"
 #include "command_text.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/version.hpp"
 
 namespace zeroloss::app {

@@ -47,8 +47,8 @@ std::string check_property(const std::string& text) {
 
 bool holds(const std::string& text, const WidthResult& result) {
   const auto property = property_of(text);
-  const WidthRow* row = result.row(property->row);
-  return row != nullptr && *row->width <= property->most;
+  const double found = property ? result.width_of(property->row) : 0;
+  return found > 0 && found <= property->most;
 }
 
 void run(const Options& options, Session& session) {

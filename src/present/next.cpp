@@ -241,13 +241,13 @@ std::vector<std::string> fit_of(const Dataset& data, const ReadOptions& read, co
   fit.activation = options.activation;
   fit.center = options.center;
   fit.normalize = options.normalize;
-  fit.width = static_cast<Index>(*row->width);
+  fit.width = static_cast<Index>(row->width.value_or(0));
   fit.seed = *row->seed;
   if (row->output_scale) {
     fit.start.source = "pairs";
     fit.output_scale = *row->output_scale;
   }
-  if (row->steps && *row->steps <= kFew)
+  if (row->step && row->steps && *row->steps <= kFew)
     fit.step = fmt::format("{}", *row->step);
   else
     fit.optimizer = "gauss_newton";

@@ -78,7 +78,7 @@ std::string steps_figure(const Dataset& data, const WidthResult& r) {
   Curve these{"output scale, these labels", {}, {}, {}}, any{"output scale, any labels", {}, {}, {}},
       steps{"steps", {}, {}, {}};
   for (const DrawnWidth& w : r.drawn) {
-    if (!w.any_scale) continue;
+    if (!w.any_scale || !w.these_scale) continue;
     for (auto& [curve, value] :
          {std::pair<Curve&, double>{these, *w.these_scale}, {any, *w.any_scale}, {steps, w.steps}}) {
       curve.x.push_back(static_cast<double>(w.width));
@@ -94,9 +94,10 @@ std::string drawn_csv(const WidthResult& r) {
   std::string csv = "width,draws,full_rank,seed,lambda_min,condition,these_scale,any_scale,step,steps\n";
   for (const DrawnWidth& w : r.drawn) {
     csv += fmt::format("{},{},{}", w.width, w.draws, w.full_rank);
-    csv += w.any_scale ? fmt::format(",{},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g}\n", w.seed,
-                                     w.lambda_min, w.condition, *w.these_scale, *w.any_scale, w.step, w.steps)
-                       : ",,,,,,,\n";
+    csv += w.any_scale && w.these_scale
+               ? fmt::format(",{},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g}\n", w.seed, w.lambda_min,
+                             w.condition, *w.these_scale, *w.any_scale, w.step, w.steps)
+               : ",,,,,,,\n";
   }
   return csv;
 }

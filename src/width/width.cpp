@@ -162,24 +162,23 @@ void add_published(const Dataset& data, const WidthOptions& o, Progress& progres
     row.source = g.theorem;
     rows.push_back(row);
   }
-  std::ranges::stable_sort(rows, {}, [](const WidthRow& row) { return *row.width; });
+  std::ranges::stable_sort(rows, {}, [](const WidthRow& row) { return row.width.value_or(0); });
   r.rows.insert(r.rows.end(), rows.begin(), rows.end());
 }
 
 void conclude_width(WidthResult& r) {
   const char* each = r.outputs > 1 ? " for each class" : "";
-  if (const WidthRow* any = r.row("any_labels"))
+  const auto units = [&](const char* id) { return static_cast<Index>(r.width_of(id)); };
+  r.conclusion = "No width is proved to be enough for any labels.";
+  if (units("any_labels") > 0)
     r.conclusion =
         fmt::format("{} hidden units{} are enough for any labels: gradient descent provably fits them.",
-                    with_commas(static_cast<Index>(*any->width)), each);
-  else
-    r.conclusion = "No width is proved to be enough for any labels.";
-  if (const WidthRow* measured = r.row("measured"))
-    r.conclusion += fmt::format("\nThese labels were fitted exactly by {}.",
-                                with_commas(static_cast<Index>(*measured->width)));
-  if (const WidthRow* few = r.row("too_few"); few != nullptr && *few->width > 1)
-    r.conclusion += fmt::format("\nFewer than {} cannot fit any but exceptional labels.",
-                                with_commas(static_cast<Index>(*few->width)));
+                    with_commas(units("any_labels")), each);
+  if (units("measured") > 0)
+    r.conclusion += fmt::format("\nThese labels were fitted exactly by {}.", with_commas(units("measured")));
+  if (units("too_few") > 1)
+    r.conclusion +=
+        fmt::format("\nFewer than {} cannot fit any but exceptional labels.", with_commas(units("too_few")));
 }
 
 // Why nothing can be proved of pairs; empty if something may be.
@@ -195,6 +194,11 @@ std::string why_no_pairs(const Activation& phi, const std::optional<Index>& leas
 const WidthRow* WidthResult::row(std::string_view id) const {
   const auto found = std::ranges::find(rows, id, &WidthRow::id);
   return found != rows.end() && found->width ? &*found : nullptr;
+}
+
+double WidthResult::width_of(std::string_view id) const {
+  const WidthRow* found = row(id);
+  return found == nullptr ? 0 : found->width.value_or(0);
 }
 
 WidthResult width(const Dataset& data, const WidthOptions& options, Progress& progress) {
@@ -221,7 +225,7 @@ WidthResult width(const Dataset& data, const WidthOptions& options, Progress& pr
     std::string why_not = why_no_pairs(phi, least, options);
     if (why_not.empty()) {
       try {
-        why_not = search_pairs(set, phi, *least, options, progress, r);
+        why_not = search_pairs(set, phi, least.value_or(1), options, progress, r);
       } catch (const ResourceError& error) {  // the kernel of all points does not fit into memory
         why_not = error.what();
       }

@@ -141,6 +141,8 @@ struct WidthResult {
 
   /// The row of this id; null if there is none, or if it has no width.
   const WidthRow* row(std::string_view id) const;
+  /// Its width; 0 if there is none.
+  double width_of(std::string_view id) const;
 };
 template <Is<WidthResult> T, class Visitor>
 void fields(T& r, const Visitor& visit) {
