@@ -54,8 +54,9 @@ void work(const nb::object& show, const std::function<void(Progress&)>& task);
 /// The same for a task with a value.
 template <class Task>
 auto value_of_work(const nb::object& show, const Task& task) {
-  std::optional<std::invoke_result_t<const Task&, Progress&>> value;
-  work(show, [&](Progress& progress) { value.emplace(task(progress)); });
+  using Value = std::invoke_result_t<const Task&, Progress&>;
+  std::unique_ptr<Value> value;
+  work(show, [&](Progress& progress) { value = std::make_unique<Value>(task(progress)); });
   return std::move(*value);
 }
 

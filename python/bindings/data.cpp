@@ -69,24 +69,7 @@ Standardization standardization_of(nb::handle state) {
           nb::cast<double>(state[5]), nb::cast<bool>(state[6])};
 }
 
-}  // namespace
-
-void bind_data(nb::module_& m) {
-  bind_options<ReadOptions>(m, "ReadOptions", "What to read of a source, and what of it to keep.");
-
-  bind_result<Sample>(m, "Sample", "A point as people know it.").def("__repr__", [](const Sample& s) {
-    return "<sample " + describe(s) + ">";
-  });
-
-  nb::class_<Frame>(m, "Frame",
-                    "A data frame: its csv, and whether that begins with names (None: to be told).")
-      .def(
-          "__init__",
-          [](Frame* self, std::string csv, std::optional<bool> header) {
-            new (self) Frame{std::move(csv), header};
-          },
-          "csv"_a, "header"_a.none());
-
+void bind_dataset(nb::module_& m) {
   nb::class_<D>(m, "Dataset", "n points with their targets. Made by zeroloss.read_dataset.")
       .def_prop_ro("X", in_place<D>(&D::X), "n x d, as read (not yet centred or normalised), read-only.")
       .def_prop_ro("y", in_place<D>(&D::y),
@@ -151,7 +134,27 @@ void bind_data(nb::module_& m) {
                                                : "no targets") +
                ">";
       });
+}
 
+}  // namespace
+
+void bind_data(nb::module_& m) {
+  bind_options<ReadOptions>(m, "ReadOptions", "What to read of a source, and what of it to keep.");
+
+  bind_result<Sample>(m, "Sample", "A point as people know it.").def("__repr__", [](const Sample& s) {
+    return "<sample " + describe(s) + ">";
+  });
+
+  nb::class_<Frame>(m, "Frame",
+                    "A data frame: its csv, and whether that begins with names (None: to be told).")
+      .def(
+          "__init__",
+          [](Frame* self, std::string csv, std::optional<bool> header) {
+            new (self) Frame{std::move(csv), header};
+          },
+          "csv"_a, "header"_a.none());
+
+  bind_dataset(m);
   m.def(
       "read_dataset",
       [](const std::string& source, const ReadOptions& options, const std::string& call) {

@@ -101,9 +101,7 @@ Parity parity_of(const std::string& name) {
                               name + "'");
 }
 
-}  // namespace
-
-void bind_kernel(nb::module_& m) {
+void bind_activation(nb::module_& m) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   nb::class_<Activation>(
       m, "Activation",
@@ -151,7 +149,9 @@ void bind_kernel(nb::module_& m) {
       .def("__repr__", [](const Activation& a) { return "<Activation " + a.name + ">"; });
   m.def("activation", &activation, "name"_a, nb::rv_policy::reference);
   m.def("activation_names", &activation_names);
+}
 
+void bind_duals(nb::module_& m) {
   nb::class_<Dual>(m, "Dual",
                    "A dual activation: rho -> E[f(a) f(b)], (a, b) standard normal with correlation rho.")
       .def(
@@ -179,7 +179,9 @@ void bind_kernel(nb::module_& m) {
   m.def("sigma", &sigma, "activation"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("sigma_features", &sigma_features, "activation"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("power", &power, "r"_a);
+}
 
+void bind_grams(nb::module_& m) {
   nb::class_<Pair>(m, "Pair", "Two points and their distance.")
       .def_ro("i", &Pair::i, "Row of X, > j.")
       .def_ro("j", &Pair::j, "Row of X.")
@@ -218,7 +220,14 @@ void bind_kernel(nb::module_& m) {
                    ? "<lambda_min >= " + decimal(l.verified.lambda_min, 6, Rounding::down) + ", verified>"
                    : "<lambda_min = " + decimal(l.lowest.value, 6) + ", computed, not verified>";
       });
+}
 
+}  // namespace
+
+void bind_kernel(nb::module_& m) {
+  bind_activation(m);
+  bind_duals(m);
+  bind_grams(m);
   m.def(
       "unit_rows",
       [](const Array2& X, bool center) {

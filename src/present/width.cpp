@@ -35,11 +35,11 @@ std::string title_of(const WidthRow& row) {
 bool of_a_paper(const WidthRow& row) { return title_of(row) == row.source; }
 
 std::string row_table(const WidthResult& r) {
-  Table table({"", "width", "labels", "output scale", "step", "steps", "", ""});
+  Table table({"", "width", "", "labels", "output scale", "step", "steps", ""});
   for (const WidthRow& row : r.rows) {
     if (of_a_paper(row)) continue;
-    table.add({title_of(row), up(row.width), row.about, scale_text(row.output_scale), down(row.step),
-               up(row.steps), row.status, row.says});
+    table.add({title_of(row), up(row.width), row.status, row.about, scale_text(row.output_scale),
+               down(row.step), up(row.steps), row.says});
   }
   return table.text();
 }

@@ -42,7 +42,7 @@ std::string too_long(const WidthOptions& o) { return fmt::format("; {:.3g} s wer
 void add_too_few(const std::optional<Index>& least, WidthResult& r) {
   WidthRow row{.id = "too_few", .about = "almost all real labels", .status = "proved"};
   if (least) row.width = static_cast<double>(*least);
-  row.says = least ? fmt::format("fewer units cannot: m rank(X) < n, rank(X) <= {}", r.rank)
+  row.says = least ? fmt::format("m rank(X) < n, rank(X) <= {}", r.rank)
                    : fmt::format("no width can: rank(X) (rank(X) + 1)/2 < n, rank(X) <= {}", r.rank);
   row.source = "theory 13";
   r.rows.push_back(row);
@@ -56,19 +56,20 @@ std::string failures(const std::vector<MeasuredWidth>& measured) {
   return text;
 }
 
-// 2. The smallest width at which an exact network was found: doubling, then bisection.
-void add_measured(const Dataset& data, const WidthOptions& o, Index from, Progress& progress,
-                  WidthResult& r) {
+// 2. The smallest width at which an exact network was found: doubling from `first` until there is one, then
+// bisection down to `least`. Failures take longest.
+WidthRow measure(const Dataset& data, const WidthOptions& o, Index least, Index first, Progress& progress,
+                 WidthResult& r) {
   const Deadline deadline(o.max_seconds);
   progress.stage("smallest width by Gauss-Newton");
-  Index failed = 0, found = 0;
-  for (Index width = std::min(from, o.max_width); deadline.left() > 0 && failed + 1 != found;) {
+  Index failed = least - 1, found = 0;
+  for (Index width = std::min(std::max(least, first), o.max_width);
+       deadline.left() > 0 && failed + 1 != found;) {
     progress.note(fmt::format("width {}", width));
     r.measured.push_back(measure_width(data, width, o, deadline, progress));
     (r.measured.back().certified ? found : failed) = width;
     if (found == 0 && failed == o.max_width) break;
     width = found > 0 ? (failed + found) / 2 : std::min(2 * failed, o.max_width);
-    if (found == from) break;  // what is less is too few
   }
   WidthRow row{.id = "measured", .about = "these labels", .status = "measured"};
   row.says = "no exact network was found";
@@ -77,13 +78,13 @@ void add_measured(const Dataset& data, const WidthOptions& o, Index from, Progre
         r.measured, [&](const MeasuredWidth& m) { return m.certified && m.width == found; });
     row.width = static_cast<double>(found);
     row.seed = best->seed;
-    row.says = "an exact network is near the one found";
+    row.says = "certified";
   }
   if (const std::string widths = failures(r.measured); !widths.empty())
     row.says += "; failed (times): " + widths;
   if (deadline.left() <= 0) row.says += too_long(o);
   row.source = "theory 7, 13";
-  r.rows.push_back(row);
+  return row;
 }
 
 Index even(double width) { return 2 * static_cast<Index>(std::ceil(width / 2)); }
@@ -126,8 +127,7 @@ void add_proved(const std::string& why_not, const WidthOptions& o, WidthResult& 
     row->output_scale = row == &any ? least->any_scale : least->these_scale;
     const double ratio = *least->any_scale / *row->output_scale;  // ||J|| grows with the output scale
     row->step = least->step * ratio * ratio * kDown;
-    row->says = fmt::format("gradient descent from pairs reaches zero loss; {} of {} draws have full rank",
-                            least->full_rank, least->draws);
+    row->says = fmt::format("pairs; {} of {} draws of full rank", least->full_rank, least->draws);
   }
   if (least == r.drawn.end() && (why_not.empty() || why_not.starts_with(";")))
     these.says = any.says = r.drawn.empty()
@@ -221,7 +221,6 @@ WidthResult width(const Dataset& data, const WidthOptions& options, Progress& pr
     r.conclusion = "No network can fit these labels on points divided by their length:\n" +
                    conflict_text(set.conflicts) + ".";
   } else {
-    if (options.restarts > 0) add_measured(data, options, least.value_or(1), progress, r);
     std::string why_not = why_no_pairs(phi, least, options);
     if (why_not.empty()) {
       try {
@@ -231,6 +230,11 @@ WidthResult width(const Dataset& data, const WidthOptions& options, Progress& pr
       }
     }
     add_proved(why_not, options, r);
+    if (options.restarts > 0) {
+      const Index fewest = least.value_or(1), proved = static_cast<Index>(r.width_of("any_labels"));
+      r.rows.insert(r.rows.begin() + 1,
+                    measure(data, options, fewest, proved > 0 ? proved : 2 * fewest, progress, r));
+    }
     conclude_width(r);
     if (options.published) add_published(data, options, progress, r);
   }

@@ -86,7 +86,7 @@ TEST(TooFew, FewerUnitsLeaveAMisfit) {
   const Dataset data = random_points(13, 3, 5);
   ASSERT_EQ(width(data, quick()).row("too_few")->width, 5);
   for (std::uint64_t seed = 0; seed < 5; ++seed)
-    EXPECT_GT(fit(data, {.width = 4, .optimizer = "gauss_newton", .max_steps = 300, .seed = seed}).misfit,
+    EXPECT_GT(fit(data, {.width = 4, .optimizer = "gauss_newton", .max_steps = 300, .seed = seed}).relative_misfit,
               1e-6);
 }
 
@@ -148,7 +148,10 @@ TEST(Enough, StepsAreEnough) {
   ASSERT_FALSE(r.drawn.empty());
   const DrawnWidth& last = r.drawn.back();
   ASSERT_TRUE(last.any_scale && last.steps < 1e5) << last.steps;
-  WidthRow row{.width = static_cast<double>(last.width), .output_scale = last.any_scale, .seed = last.seed};
+  WidthRow row;
+  row.width = static_cast<double>(last.width);
+  row.output_scale = last.any_scale;
+  row.seed = last.seed;
   Problem p = start_of_row(data, row, "relu");
   for (double k = 0; k < last.steps; ++k) p.step(last.step);
   EXPECT_LE(p.r().norm(), 1e-2 * p.y.norm() * (1 + 1e-6));
@@ -179,7 +182,9 @@ TEST(Enough, WidthsOfTheTableAscendAndSayWhatWasDrawn) {
       EXPECT_GT(w.full_rank, 0);
       EXPECT_GE(w.condition, 1);
     }
-    if (k > 0) EXPECT_GT(w.width, r.drawn[k - 1].width);
+    if (k > 0) {
+      EXPECT_GT(w.width, r.drawn[k - 1].width);
+    }
   }
 }
 
@@ -211,7 +216,9 @@ TEST(Measured, FindsAWidthWhoseTrainingEndsCertified) {
       fit(data, {.width = static_cast<Index>(*row->width), .optimizer = "gauss_newton", .seed = *row->seed});
   EXPECT_EQ(again.status, Status::certified);
   for (const MeasuredWidth& m : r.measured)
-    if (m.width < static_cast<Index>(*row->width)) EXPECT_TRUE(!m.certified && m.tries == 4) << m.width;
+    if (m.width < static_cast<Index>(*row->width)) {
+      EXPECT_TRUE(!m.certified && m.tries == 4) << m.width;
+    }
   EXPECT_EQ(r.row("any_labels"), nullptr);
   EXPECT_EQ(r.rows.back().says, "no network was drawn");
 }
