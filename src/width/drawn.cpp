@@ -29,6 +29,13 @@ class Pairs {
         activation_(activation),
         pairs_(draw_pairs({.width = width, .d = set.points.d(), .seed = seed}, activation, set.points.X)) {}
 
+  /// The first scale that is looked at. The outputs' rounding grows with it, so it is as large as the
+  /// targets.
+  double first_scale(Index output) const {
+    const double length = norm_above(set_.y(output));
+    return 1e5 * (length > 0 ? length : 1);
+  }
+
   Certificate at(double scale, Index output, const Progress& progress) const {
     TwoLayer network = pairs_;
     scale_pairs(network, scale);
@@ -50,8 +57,10 @@ struct Look {
   double scale = 1, margin = 0, any_margin = 0;
 };
 Look look(const Pairs& pairs, Index output, const Progress& progress) {
-  constexpr double kFirst = 1e6, kLast = 1e14, kStep = 1e4;
-  for (double scale = kFirst; scale <= kLast; scale *= kStep) {
+  constexpr int kLooks = 3;
+  constexpr double kFactor = 1e4;
+  double scale = pairs.first_scale(output);
+  for (int k = 0; k < kLooks; ++k, scale *= kFactor) {
     const Certificate c = pairs.at(scale, output, progress);
     if (!(c.lambda_min > 0)) return {scale, -1, -1};
     if (c.any_margin > 0 && c.margin > 0) return {scale, c.margin, c.any_margin};
