@@ -56,7 +56,9 @@ std::vector<std::string> line(const char* command, const Dataset& data, const Re
 
 std::vector<std::string> fit_line(const Dataset& data, const ReadOptions& read, const FitOptions& fit) {
   auto words = line("fit", data, read, fit);
-  if (fit.seed != read.seed) words.insert(words.end(), {"--start-seed", fmt::format("{}", fit.seed)});
+  if (fit.seed == read.seed) return words;
+  const auto seed = flag_words(Field{"start_seed"}, fit.seed);  // apart from that of the data
+  words.insert(words.end(), seed.begin(), seed.end());
   return words;
 }
 

@@ -23,9 +23,9 @@ struct PointTheory {
 };
 
 /// What the optimizer shows: bounds and norm_X where a theorem stands beside it, values where the infinitely
-/// wide network's curve does (for drawn weights). Up to 3,000 points; beyond, bounds and norm_X only if `step`
-/// is "theorem". Two or three factorisations and one eigendecomposition. The bounds are those of the distinct
-/// points.
+/// wide network's curve does (for drawn weights). Up to 3,000 points; beyond, bounds and norm_X only if
+/// `step` is "theorem". Two or three factorisations and one eigendecomposition. The bounds are those of the
+/// distinct points.
 PointTheory point_theory(const TrainingSet& set, const Activation& activation, const CheckedOptions& options,
                          Progress& progress);
 

@@ -86,8 +86,9 @@ TEST(TooFew, FewerUnitsLeaveAMisfit) {
   const Dataset data = random_points(13, 3, 5);
   ASSERT_EQ(width(data, quick()).row("too_few")->width, 5);
   for (std::uint64_t seed = 0; seed < 5; ++seed)
-    EXPECT_GT(fit(data, {.width = 4, .optimizer = "gauss_newton", .max_steps = 300, .seed = seed}).relative_misfit,
-              1e-6);
+    EXPECT_GT(
+        fit(data, {.width = 4, .optimizer = "gauss_newton", .max_steps = 300, .seed = seed}).relative_misfit,
+        1e-6);
 }
 
 // ---- 3. and 4. enough ----
@@ -246,7 +247,8 @@ TEST(Width, NothingFitsEqualPointsWithDifferentLabels) {
   Dataset data = random_points(6, 3, 21);
   data.X.row(5) = data.X.row(0);
   const WidthResult r = width(data, quick());
-  EXPECT_NE(r.conclusion.find("are the same point, but their labels differ"), std::string::npos) << r.conclusion;
+  EXPECT_NE(r.conclusion.find("are the same point, but their labels differ"), std::string::npos)
+      << r.conclusion;
   EXPECT_EQ(r.rows.size(), 1U);
 }
 
