@@ -36,15 +36,14 @@ struct Setting {
   const GuaranteeOptions& options;
 
   double p() const { return options.failure_probability; }
+  /// log(k/p), where p may be as small as a double can be.
+  double log_over(double k) const { return std::log(k) - std::log(p()); }
 };
 
-// log(k/p), where p may be as small as a double can be.
-double log_over(double k, double p) { return std::log(k) - std::log(p); }
-
-// Units that Lemma 1 asks for, of gradients: each adds B^2 ||X||^2 at most.
-double chernoff_width(const Setting& s, double lambda, double p) {
+// Units that Lemma 1 asks for at probability p/events, of gradients: each adds B^2 ||X||^2 at most.
+double chernoff_width(const Setting& s, double lambda, double events) {
   const double gradient = s.activation.B * s.input.norm_X;
-  return kChernoff * log_over(s.input.n, p) * gradient * gradient / lambda;
+  return kChernoff * s.log_over(events * s.input.n) * gradient * gradient / lambda;
 }
 
 // ||r_k|| <= (1 - rate)^k ||r_0||. Down twice: the rate is that of the step, which was itself rounded down.
@@ -78,9 +77,9 @@ void ntk_width(Guarantee& row, const Setting& s, double lambda, double constant)
     row.reason = "width needs labels: it grows with ||y||^2";
     return;
   }
-  const double n = s.input.n, p = s.p();
-  const double mean = s.input.norm_y + std::sqrt(n * log_over(12, p) / std::numbers::pi);
-  const double rho = std::hypot(mean, std::sqrt(0.341 * n)) + s.input.norm_X * std::sqrt(2 * log_over(6, p));
+  const double n = s.input.n;
+  const double mean = s.input.norm_y + std::sqrt(n * s.log_over(12) / std::numbers::pi);
+  const double rho = std::hypot(mean, std::sqrt(0.341 * n)) + s.input.norm_X * std::sqrt(2 * s.log_over(6));
   row.width = whole(few_flips_width(s, lambda, constant, rho));
 }
 
@@ -121,28 +120,28 @@ void balanced_step(Guarantee& row, const Setting& s, double scale) {
     row.reason = "step needs labels: it is proportional to 1/||y||^2";
 }
 
-// D_0: ||r_0|| leaves its mean by D_0 B ||y|| with probability p.
-double deviation(const Setting& s, double p) {
-  return s.input.norm_X * std::sqrt(-2 * std::log(p) / s.input.n);
+// D_0: ||r_0|| exceeds its mean by D_0 B ||y|| with probability p/events.
+double deviation(const Setting& s, double events) {
+  return s.input.norm_X * std::sqrt(2 * s.log_over(events) / s.input.n);
 }
 
 // The smallest width from which on the smooth theorems' proof works: sqrt(m) >= a, a = factor M (sqrt(1 +
 // B^2)
-// + D_0 B) sqrt(n) ||X||/lambda, and Lemma 1; each fails with probability p.
+// + D_0 B) sqrt(n) ||X||/lambda, and Lemma 1; each fails with probability p/events.
 // For odd m one entry of v is 0, so ||v||^2 and alpha^2 lose the factor (m - 1)/m: the first condition,
 // sqrt(m) >= a for even m, becomes sqrt(m) - 1/sqrt(m) >= a, that is m >= ((a + sqrt(a^2 + 4))/2)^2, between
 // a^2 + 1 and a^2 + 2; the second is for m - 1.
-double smooth_width(const Setting& s, double lambda, double factor, double p) {
+double smooth_width(const Setting& s, double lambda, double factor, double events) {
   const double n = s.input.n, B = s.activation.B, M = s.activation.M;
-  const double start = std::hypot(1, B) + deviation(s, p) * B;
+  const double start = std::hypot(1, B) + deviation(s, events) * B;
   const double a = factor * M * start * std::sqrt(n) * s.input.norm_X / lambda;
   const double root = (a + std::hypot(a, 2)) / 2;
-  return whole(std::max(root * root, 1 + chernoff_width(s, lambda, p)));
+  return whole(std::max(root * root, 1 + chernoff_width(s, lambda, events)));
 }
 
 void smooth_descent(Guarantee& row, const Setting& s, double lambda) {
   const double B = s.activation.B, norm_X = s.input.norm_X;
-  row.width = smooth_width(s, lambda, 7.45, s.p() / 2);
+  row.width = smooth_width(s, lambda, 7.45, 2);
   balanced_step(row, s, 1 / (2 * B * B));
   converge(row, lambda / B / norm_X / B / norm_X / 28, s.options.accuracy);
 }
@@ -156,7 +155,7 @@ CourseBounds along_smooth(const Course& c) {
 
 // Three events of probability p/3: Lemma 2's two, and the start. For odd m: (m - 1)^2/m >= m - 2.
 void relu_descent(Guarantee& row, const Setting& s, double lambda) {
-  const double misfit = std::sqrt(s.input.n) * (1.16 + deviation(s, s.p() / 3));
+  const double misfit = std::sqrt(s.input.n) * (1.16 + deviation(s, 3));
   row.width = whole(2 + few_flips_width(s, lambda, kDescentWidth, misfit));
   balanced_step(row, s, 1.0 / 3);
   few_flips_rate(row, s, lambda);
@@ -177,7 +176,7 @@ void stochastic_descent(Guarantee& row, const Setting& s, double lambda) {
   const auto nu_at = [&](double m) {
     return std::max(3.0, up(4 * std::exp(log_b / m / s.input.d) / (0.9 * p)));
   };
-  const auto width_at = [&](double nu) { return smooth_width(s, lambda, 32 * nu, p / 20); };
+  const auto width_at = [&](double nu) { return smooth_width(s, lambda, 32 * nu, 20); };
   const double least = width_at(nu_at(std::numeric_limits<double>::infinity()));
   const double width = width_at(nu_at(least)), nu = nu_at(width);
   row.width = width;
@@ -201,21 +200,21 @@ void output_layer(Guarantee& row, const Setting& s, double lambda) {
     const double tail = up((T * T + 2 * beta * beta + 2 * beta * start / x) * std::exp(-x * x / 2));
     if (tail < lambda) least = std::min(least, T * T / down(lambda - tail));
   }
-  row.width = whole(kChernoff * log_over(s.input.n, s.p()) * least);
+  row.width = whole(kChernoff * s.log_over(s.input.n) * least);
 }
 
 // Each unit raises the rank of Phi with probability theta/(4 pi) at least, until it is n.
 void relu_rank(Guarantee& row, const Setting& s, double theta) {
-  const double n = s.input.n, least = -std::log(s.p());
+  const double n = s.input.n, least = s.log_over(1);
   row.width = whole(4 * std::numbers::pi / theta * (n + std::sqrt(2 * n * least) + least));
 }
 
 void start_kernel(Guarantee& row, const Setting& s, double lambda) {
-  row.width = whole(chernoff_width(s, lambda, s.p()));
+  row.width = whole(chernoff_width(s, lambda, 1));
 }
 
 void start_pairs(Guarantee& row, const Setting& s, double lambda) {
-  row.width = 2 * whole(chernoff_width(s, lambda, s.p()));
+  row.width = 2 * whole(chernoff_width(s, lambda, 1));
 }
 
 // ---- the rows ----
