@@ -295,11 +295,11 @@ constexpr Row rows[] = {{"dzps_3_1", kDu, "3.1", Needs::relu, Scaling::ntk, Boun
                          kStochastic, kSmoothPrinted, stochastic_descent, nullptr},
                         {"os_3_2", kOymak, "3.2", Needs::bounded, Scaling::any, Bound::features, kFeatures,
                          kFeaturesPrinted, output_layer, nullptr},
-                        {"zl_a", kOurs, "A, output layer", Needs::relu, Scaling::any, Bound::angle, kRank, "",
-                         relu_rank, nullptr},
-                        {"zl_b", kOurs, "B, kernel at the start", Needs::bounded, Scaling::ntk, Bound::lambda,
-                         kStart, "", start_kernel, nullptr},
-                        {"zl_c", kOurs, "C, kernel of pairs", Needs::bounded, Scaling::any, Bound::lambda,
+                        {"zl_a", kOurs, "A (output layer)", Needs::relu, Scaling::any, Bound::angle, kRank,
+                         "", relu_rank, nullptr},
+                        {"zl_b", kOurs, "B (kernel at the start)", Needs::bounded, Scaling::ntk,
+                         Bound::lambda, kStart, "", start_kernel, nullptr},
+                        {"zl_c", kOurs, "C (kernel of pairs)", Needs::bounded, Scaling::any, Bound::lambda,
                          kPairs, "", start_pairs, nullptr}};
 
 const Row& row_of(std::string_view id) {
