@@ -262,8 +262,8 @@ GuaranteeInput input_of(Gram<double>& work, const Dataset& data, const Samples& 
         more.push_back(scaled(bound(static_cast<int>(r) + 1), mu[r],
                               fmt::format("mu_{}^2 lambda_min(G^{})", r, r + 1), phi.tabulated));
     const auto verified = lambda_min(work, data.X, sigma_features(phi), true, progress).verified;
-    bounds.features =
-        LambdaSource{"lambda_min(Sigma~)", verified.holds ? verified.lambda_min : 0, verified.holds};
+    bounds.features = LambdaSource{"lambda_min(Sigma~)",
+                                   verified.holds && !conflict ? verified.lambda_min : 0, verified.holds};
   }
   result.norm_X = all.norm_X;
   GuaranteeInput input = guarantee_input(phi, all.n, d, all.norm_X, bounds);

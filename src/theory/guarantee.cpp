@@ -26,11 +26,25 @@ double down(double x) { return x * (1 - rounding); }
 double whole(double x) { return std::ceil(up(x)); }
 constexpr double kTowardsZero = 1 - 1e-14;  // covers a tabulated coefficient's error and its square's
 
+// P(a smallest eigenvalue is below half of its mean's) <= p where the mean is at least 6.52 log(n/p) times
+// what a single unit adds at most: 2/(1 - log 2) = 6.517.. (theory 4, Lemma 1).
+constexpr double kChernoff = 6.52;
+
 struct Setting {
   const Activation& activation;
   const GuaranteeInput& input;
   const GuaranteeOptions& options;
+
+  double p() const { return options.failure_probability; }
+  /// log(k/p), where p may be as small as a double can be.
+  double log_over(double k) const { return std::log(k) - std::log(p()); }
 };
+
+// Units that Lemma 1 asks for at probability p/events, of gradients: each adds B^2 ||X||^2 at most.
+double chernoff_width(const Setting& s, double lambda, double events) {
+  const double gradient = s.activation.B * s.input.norm_X;
+  return kChernoff * s.log_over(events * s.input.n) * gradient * gradient / lambda;
+}
 
 // ||r_k|| <= (1 - rate)^k ||r_0||. Down twice: the rate is that of the step, which was itself rounded down.
 void converge(Guarantee& row, double rate, double accuracy) {
@@ -40,37 +54,43 @@ void converge(Guarantee& row, double rate, double accuracy) {
 
 double shrunk(const Course& c) { return std::exp(c.k * std::log1p(-c.rate)) * c.start; }
 
-// Where nothing is said of the weights.
-CourseBounds along(const Course& c) { return {.residual = shrunk(c)}; }
+// ---- relu: few signs change (theory 4, Lemma 2) ----
+
+// m >= constant ||X||^6 misfit^2/lambda^4, misfit >= ||r_0||/||v||.
+double few_flips_width(const Setting& s, double lambda, double constant, double misfit) {
+  const double norm_X = s.input.norm_X;
+  const double root = std::sqrt(constant) * misfit * norm_X * (norm_X / lambda) * (norm_X / lambda);
+  return root * root;
+}
+constexpr double kFlowWidth = 488, kDescentWidth = 2510;
+
+// At the step 1/(3 ||v||^2 ||X||^2).
+void few_flips_rate(Guarantee& row, const Setting& s, double lambda) {
+  converge(row, lambda / s.input.norm_X / s.input.norm_X / 14, s.options.accuracy);
+}
 
 // ---- ntk scaling, relu [DZPS] ----
 
-// Three events of probability p' = p/3 each may fail: concentration of H(0) (Hoeffding), the number of flips
-// within R (Markov) and ||y - u(0)||^2 <= (||y||^2 + n/2)/p' (Markov). R' < R is
-//     sqrt(m) > excess n^2.5 ||y - u(0)||/(sqrt(2 pi) p' lambda^2),
-// with excess 32 for the flow and 128 for descent. The first event's
-//     m >= 8 n^2 log(n (n + 1)/p')/lambda^2, which is at most 16 n^4/(p' lambda^2),
-// follows: R' < R alone asks for more than 81 n^6/(p'^3 lambda^4), and lambda <= 1/2.
-void ntk_width(Guarantee& row, const Setting& s, double lambda, double excess) {
-  const double n = s.input.n, p = s.options.failure_probability / 3;
-  row.failure_probability = s.options.failure_probability;
+// Three events of probability p' = p/3 each may fail: Lemma 2's two, and ||r_0|| <= rho.
+void ntk_width(Guarantee& row, const Setting& s, double lambda, double constant) {
   if (!s.input.has_labels) {
     row.reason = "width needs labels: it grows with ||y||^2";
     return;
   }
-  const double misfit = std::hypot(s.input.norm_y, std::sqrt(n / 2)) / std::sqrt(p);
-  const double root = excess * n * n * std::sqrt(n / (2 * std::numbers::pi)) * misfit / p / lambda / lambda;
-  row.width = whole(root * root);
+  const double n = s.input.n;
+  const double mean = s.input.norm_y + std::sqrt(n * s.log_over(12) / std::numbers::pi);
+  const double rho = std::hypot(mean, std::sqrt(0.341 * n)) + s.input.norm_X * std::sqrt(2 * s.log_over(6));
+  row.width = whole(few_flips_width(s, lambda, constant, rho));
 }
 
-// R' = factor sqrt(n) ||r_0||/(sqrt(m) lambda).
+// R' = factor ||X|| ||r_0||/(sqrt(m) lambda).
 double ntk_distance(const Course& c, double factor) {
-  return factor * std::sqrt(c.n / c.width) * c.start / c.lambda;
+  return factor * c.norm_X / std::sqrt(c.width) * c.start / c.lambda;
 }
 
 void gradient_flow(Guarantee& row, const Setting& s, double lambda) {
   row.flow = true;
-  ntk_width(row, s, lambda, 32);
+  ntk_width(row, s, lambda, kFlowWidth);
   row.rate = lambda / 2;
   row.steps = up(-std::log(s.options.accuracy) / *row.rate);
 }
@@ -79,16 +99,14 @@ CourseBounds along_flow(const Course& c) {
   return {.residual = std::exp(c.k * -c.rate) * c.start, .max_distance = ntk_distance(c, 2)};
 }
 
-// ||u(k) - y||^2 <= (1 - x)^k ||u(0) - y||^2, x = eta lambda/2; 1 - sqrt(1 - x) = x/(1 + sqrt(1 - x)).
 void gradient_descent(Guarantee& row, const Setting& s, double lambda) {
-  ntk_width(row, s, lambda, 128);
-  const double n = s.input.n, x = (lambda / n) * (lambda / n) / 8;
-  row.step = down(lambda / n / n / 4);
-  converge(row, x / (1 + std::sqrt(1 - x)), s.options.accuracy);
+  ntk_width(row, s, lambda, kDescentWidth);
+  row.step = down(1 / s.input.norm_X / s.input.norm_X / 3);
+  few_flips_rate(row, s, lambda);
 }
 
 CourseBounds along_ntk(const Course& c) {
-  return {.residual = shrunk(c), .max_distance = ntk_distance(c, 4)};
+  return {.residual = shrunk(c), .max_distance = ntk_distance(c, 4.5)};
 }
 
 // ---- balanced scaling [OS] ----
@@ -102,145 +120,187 @@ void balanced_step(Guarantee& row, const Setting& s, double scale) {
     row.reason = "step needs labels: it is proportional to 1/||y||^2";
 }
 
-// The smallest width from which on the smooth theorems' proof works, at nu (1 for gradient descent):
-// alpha^2/(4 L) >= nu ||r_0||, and ||v||^2/||v||_inf^2 >= 20 log(n) B^2 ||X||^2/lambda.
+// D_0: ||r_0|| exceeds its mean by D_0 B ||y|| with probability p/events.
+double deviation(const Setting& s, double events) {
+  return s.input.norm_X * std::sqrt(2 * s.log_over(events) / s.input.n);
+}
+
+// The smallest width from which on the smooth theorems' proof works: sqrt(m) >= a, a = factor M (sqrt(1 +
+// B^2)
+// + D_0 B) sqrt(n) ||X||/lambda, and Lemma 1; each fails with probability p/events.
 // For odd m one entry of v is 0, so ||v||^2 and alpha^2 lose the factor (m - 1)/m: the first condition,
 // sqrt(m) >= a for even m, becomes sqrt(m) - 1/sqrt(m) >= a, that is m >= ((a + sqrt(a^2 + 4))/2)^2, between
-// a^2 + 1 and a^2 + 2; the second is for m - 1. The rate keeps its constant for odd m (slack 0.73/16 against
-// 1/32, and m >= 14).
-double smooth_width(const Setting& s, double lambda, double nu) {
-  const double n = s.input.n, B = s.activation.B, M = s.activation.M, norm_X = s.input.norm_X;
-  const double D0 = norm_X * std::sqrt(-2 * std::log(s.options.failure_probability) / n);
-  const double a = 32 * nu * M * (1 + (1 + D0) * B) * std::sqrt(n) * norm_X / lambda;
+// a^2 + 1 and a^2 + 2; the second is for m - 1.
+double smooth_width(const Setting& s, double lambda, double factor, double events) {
+  const double n = s.input.n, B = s.activation.B, M = s.activation.M;
+  const double start = std::hypot(1, B) + deviation(s, events) * B;
+  const double a = factor * M * start * std::sqrt(n) * s.input.norm_X / lambda;
   const double root = (a + std::hypot(a, 2)) / 2;
-  return whole(std::max(root * root, 1 + 20 * std::log(n) * B * norm_X * B * norm_X / lambda));
+  return whole(std::max(root * root, 1 + chernoff_width(s, lambda, events)));
 }
 
 void smooth_descent(Guarantee& row, const Setting& s, double lambda) {
   const double B = s.activation.B, norm_X = s.input.norm_X;
-  row.width = smooth_width(s, lambda, 1);
+  row.width = smooth_width(s, lambda, 7.45, 2);
   balanced_step(row, s, 1 / (2 * B * B));
-  converge(row, lambda / B / norm_X / B / norm_X / 32, s.options.accuracy);
-  row.failure_probability = up(1 / s.input.n + s.options.failure_probability);
+  converge(row, lambda / B / norm_X / B / norm_X / 28, s.options.accuracy);
 }
 
 CourseBounds along_smooth(const Course& c) {
   const double active = std::fmod(c.width, 2) == 0 ? 1 : 1 - 1 / c.width;  // of ||v||^2
-  const double path = std::sqrt(32 * c.n / c.lambda / active) * c.start / c.norm_y;
+  const double path = std::sqrt(7 * c.n / c.lambda / active) * c.start / c.norm_y;
   return {
       .residual = shrunk(c), .distance = path * std::max(0.0, 1 - c.residual / c.start), .path_length = path};
 }
 
-// m >= 1152 200^3 (1 + D0)^2 n ||X||^6/lambda^4, D0 = ||X|| sqrt(log(1/p)/n). Odd m need nothing more:
-// Lemma 6.9 proves 1/10 where 1/(6 sqrt 2) is used, so a suitable integer m_0^2 exists for them too (and for
-// any m: m_0^2 must be whole).
+// Three events of probability p/3: Lemma 2's two, and the start. For odd m: (m - 1)^2/m >= m - 2.
 void relu_descent(Guarantee& row, const Setting& s, double lambda) {
-  const double n = s.input.n, norm_X = s.input.norm_X;
-  const double D0 = norm_X * std::sqrt(-std::log(s.options.failure_probability) / n);
-  const double root = std::sqrt(9.216e9 * n) * (1 + D0) * norm_X * (norm_X / lambda) * (norm_X / lambda);
-  row.width = whole(root * root);
+  const double misfit = std::sqrt(s.input.n) * (1.16 + deviation(s, 3));
+  row.width = whole(2 + few_flips_width(s, lambda, kDescentWidth, misfit));
   balanced_step(row, s, 1.0 / 3);
-  converge(row, lambda / norm_X / norm_X / 24, s.options.accuracy);
-  row.failure_probability = up(2 / n + s.options.failure_probability);
+  few_flips_rate(row, s, lambda);
+}
+
+CourseBounds along_relu(const Course& c) {
+  return {.residual = shrunk(c), .max_distance = ntk_distance(c, 4.5) * std::sqrt(c.n) / c.norm_y};
 }
 
 // The event over the draws fails with probability (4/nu) b^{1/(md)}, b = 3 B ||X||/sqrt(lambda). nu = 4
-// b^{1/(md)}/p makes that p, but the width grows with nu, and nu falls with the width m: f(m) = width(nu(m))
-// falls, so the solution of m = f(m) lies between f(inf) and f(f(inf)). The latter suffices, and is less than
-// one unit too large, for m >= 20 log(n) b^2/9 makes f flat.
+// b^{1/(md)}/(0.9 p) makes that 0.9 p, but the width grows with nu, and nu falls with the width m: f(m) =
+// width(nu(m)) falls, so the solution of m = f(m) lies between f(inf) and f(f(inf)). The latter suffices, and
+// is less than one unit too large, for m >= 6.52 log(20) b^2/9 makes f flat. Start and Lemma 1, of whose
+// probability the width has the logarithm only, share what is left.
 void stochastic_descent(Guarantee& row, const Setting& s, double lambda) {
-  const double n = s.input.n, B = s.activation.B, norm_X = s.input.norm_X, p = s.options.failure_probability;
+  const double n = s.input.n, B = s.activation.B, norm_X = s.input.norm_X, p = s.p();
   const double log_b = std::log(3 * B * norm_X) - std::log(lambda) / 2;
-  const auto nu_at = [&](double m) { return std::max(3.0, up(4 * std::exp(log_b / m / s.input.d) / p)); };
-  const double least = smooth_width(s, lambda, nu_at(std::numeric_limits<double>::infinity()));
-  const double width = smooth_width(s, lambda, nu_at(least)), nu = nu_at(width);
+  const auto nu_at = [&](double m) {
+    return std::max(3.0, up(4 * std::exp(log_b / m / s.input.d) / (0.9 * p)));
+  };
+  const auto width_at = [&](double nu) { return smooth_width(s, lambda, 32 * nu, 20); };
+  const double least = width_at(nu_at(std::numeric_limits<double>::infinity()));
+  const double width = width_at(nu_at(least)), nu = nu_at(width);
   row.width = width;
   balanced_step(row, s, lambda / B / B / B / B / (9 * nu));
   const double ratio = lambda / B / norm_X / B;
   // The rate of the mean square; (m - 1)/m is for odd m, whose ||v||^2 is smaller.
   const double x = ratio * ratio / (144 * n * nu) * (1 - 1 / width);
   converge(row, x / (1 + std::sqrt(1 - x)), s.options.accuracy);
-  row.failure_probability = up(1 / n + 2 * p);
 }
 
-// [OS, Thm 3.2]. Its B bounds |phi(0)| too; the proof gives 6 B^2/n^100 where 6 B/n^100 is printed.
-void output_layer(Guarantee& row, const Setting& s, double) {
-  const double B = std::max(s.activation.B, std::abs(s.activation.phi(0)));
-  if (!(B < std::numeric_limits<double>::infinity())) {
-    row.reason = fmt::format("needs a bounded phi'; sup |phi'| of {} is infinite", s.activation.name);
-  } else if (!s.input.lambda_features) {
-    row.reason = "lambda~ = lambda_min(Sigma~) is not given";
-  } else {
-    const LambdaSource& features = *s.input.lambda_features;
-    const double least = 6 * B * B * std::pow(s.input.n, -100);
-    row.lambda_from = features.name;
-    row.verified = features.verified;
-    row.reason =
-        features.value > least
-            ? fmt::format(
-                  "no explicit constant: m >= C B^2 log(n)^2 n/lambda~, C not stated; lambda~ >= {}{}",
-                  decimal(features.value, 3, Rounding::down), features.verified ? "" : " (computed)")
-            : fmt::format("lambda~ is not known to exceed 6 B^2/n^100 = {:.3g}: {} = {:.3g}", least,
-                          features.name, features.value);
+// ---- without descent ----
+
+// m >= 6.52 log(n/p) T^2/(lambda~ - tail), T = sqrt(n E phi^2) + t, for the best t = x beta, beta = B ||X||:
+// tail, which bounds E ||phi(Xw)||^2 beyond T, is (T^2 + 2 beta^2 + 2 beta E_0/x) exp(-x^2/2). Any t will do,
+// and x in steps of 1/64 has an exact square.
+void output_layer(Guarantee& row, const Setting& s, double lambda) {
+  const double start = std::sqrt(s.input.n * s.input.phi_squares), beta = s.activation.B * s.input.norm_X;
+  double least = std::numeric_limits<double>::infinity();
+  for (int k = 1; k <= 40 * 64; ++k) {
+    const double x = k / 64.0, T = start + x * beta;
+    const double tail = up((T * T + 2 * beta * beta + 2 * beta * start / x) * std::exp(-x * x / 2));
+    if (tail < lambda) least = std::min(least, T * T / down(lambda - tail));
   }
+  row.width = whole(kChernoff * s.log_over(s.input.n) * least);
+}
+
+// Each unit raises the rank of Phi with probability theta/(4 pi) at least, until it is n.
+void relu_rank(Guarantee& row, const Setting& s, double theta) {
+  const double n = s.input.n, least = s.log_over(1);
+  row.width = whole(4 * std::numbers::pi / theta * (n + std::sqrt(2 * n * least) + least));
+}
+
+void start_kernel(Guarantee& row, const Setting& s, double lambda) {
+  row.width = whole(chernoff_width(s, lambda, 1));
+}
+
+void start_pairs(Guarantee& row, const Setting& s, double lambda) {
+  row.width = 2 * whole(chernoff_width(s, lambda, 1));
 }
 
 // ---- the rows ----
 
-enum class Needs { relu, smooth, nothing };
+enum class Needs { relu, smooth, bounded };
 enum class Scaling { ntk, balanced, any };
-enum class Bound { lambda, product, separation, none };  // which lambda; none: the row finds its own
+enum class Bound { lambda, product, separation, features, angle };  // what is called lambda in a row
 
 // A guarantee is a row here and what it names: what it says is LaTeX, a formula a line, lambda being that of
-// `bound`. `along` is empty where nothing is said of a single run.
+// `bound`; `printed` is the width as the paper has it. `along` is empty where nothing is said of a single
+// run.
 struct Row {
   const char *id, *source, *number;
   Needs needs;
   Scaling scaling;
   Bound bound;
-  const char* statement;
+  const char *statement, *printed;
   void (*state)(Guarantee&, const Setting&, double lambda);
   CourseBounds (*along)(const Course&);
 };
 
 constexpr const char* kProduct = "lambda_min(G o G)";
-constexpr const char *kDu = "Du et al. 2018", *kOymak = "Oymak & Soltanolkotabi 2019";
+constexpr const char *kDu = "Du et al. 2018", *kOymak = "Oymak & Soltanolkotabi 2019", *kOurs = "zeroloss";
 
-constexpr auto kFlow = R"(m > \frac{512 n^5 (\lVert y \rVert^2 + n/2)}{\pi p'^3 \lambda^4}, \quad p' = p/3
+constexpr auto kFlow = R"(m \ge 488 \lVert X \rVert^6 \rho^2/\lambda^4
+\rho = \sqrt{(\lVert y \rVert + \sqrt{n \log(12/p)/\pi})^2 + 0.341 n} + \lVert X \rVert \sqrt{2 \log(6/p)}
 \lVert r(t) \rVert \le e^{-\lambda t/2} \lVert r(0) \rVert)";
-constexpr auto kDescent = R"(m > \frac{8192 n^5 (\lVert y \rVert^2 + n/2)}{\pi p'^3 \lambda^4}, \quad p' = p/3
-\eta = \frac{\lambda}{4 n^2}
-\lVert r_k \rVert \le (1 - \eta \lambda/2)^{k/2} \lVert r_0 \rVert)";
+constexpr auto kDescent = R"(m \ge 2510 \lVert X \rVert^6 \rho^2/\lambda^4
+\rho = \sqrt{(\lVert y \rVert + \sqrt{n \log(12/p)/\pi})^2 + 0.341 n} + \lVert X \rVert \sqrt{2 \log(6/p)}
+\eta = \frac{1}{3 \lVert X \rVert^2}
+\lVert r_k \rVert \le (1 - \frac{\lambda}{14 \lVert X \rVert^2})^k \lVert r_0 \rVert)";
 constexpr auto kSmooth = R"(m \ge \max(((a + \sqrt{a^2 + 4})/2)^2, c + 1)
-a = 32 M (1 + (1 + D_0) B) \sqrt{n} \lVert X \rVert/\lambda, \quad c = 20 \log(n) B^2 \lVert X \rVert^2/\lambda
-D_0 = \lVert X \rVert \sqrt{2 \log(1/p)/n}
+a = 7.45 M (\sqrt{1 + B^2} + D_0 B) \sqrt{n} \lVert X \rVert/\lambda
+c = 6.52 \log(2 n/p) B^2 \lVert X \rVert^2/\lambda, \quad D_0 = \lVert X \rVert \sqrt{2 \log(2/p)/n}
 \eta = \frac{n}{2 B^2 \lVert y \rVert^2 \lVert X \rVert^2}
-\lVert r_k \rVert \le (1 - \frac{\lambda}{32 B^2 \lVert X \rVert^2})^k \lVert r_0 \rVert)";
-constexpr auto kRelu = R"(m \ge 1152 \cdot 200^3 (1 + D_0)^2 n \lVert X \rVert^6/\lambda^4
-D_0 = \lVert X \rVert \sqrt{\log(1/p)/n}
+\lVert r_k \rVert \le (1 - \frac{\lambda}{28 B^2 \lVert X \rVert^2})^k \lVert r_0 \rVert)";
+constexpr auto kRelu = R"(m \ge 2510 (1.16 + D_0)^2 n \lVert X \rVert^6/\lambda^4 + 2
+D_0 = \lVert X \rVert \sqrt{2 \log(3/p)/n}
 \eta = \frac{n}{3 \lVert y \rVert^2 \lVert X \rVert^2}
-\lVert r_k \rVert \le (1 - \frac{\lambda}{24 \lVert X \rVert^2})^k \lVert r_0 \rVert)";
+\lVert r_k \rVert \le (1 - \frac{\lambda}{14 \lVert X \rVert^2})^k \lVert r_0 \rVert)";
 constexpr auto kStochastic = R"(m \ge \max(((a + \sqrt{a^2 + 4})/2)^2, c + 1)
-a = 32 \nu M (1 + (1 + D_0) B) \sqrt{n} \lVert X \rVert/\lambda, \quad c = 20 \log(n) B^2 \lVert X \rVert^2/\lambda
-\nu = 4 b^{1/(m d)}/p, \quad b = 3 B \lVert X \rVert/\sqrt{\lambda}, \quad D_0 = \lVert X \rVert \sqrt{2 \log(1/p)/n}
+a = 32 \nu M (\sqrt{1 + B^2} + D_0 B) \sqrt{n} \lVert X \rVert/\lambda
+c = 6.52 \log(20 n/p) B^2 \lVert X \rVert^2/\lambda, \quad D_0 = \lVert X \rVert \sqrt{2 \log(20/p)/n}
+\nu = 4 b^{1/(m d)}/(0.9 p), \quad b = 3 B \lVert X \rVert/\sqrt{\lambda}
 \eta = \frac{\lambda n}{9 \nu B^4 \lVert y \rVert^2 \lVert X \rVert^2}
 E[\lVert r_k \rVert^2 1_E] \le (1 - \frac{\lambda^2 (m - 1)}{144 m n \nu B^4 \lVert X \rVert^2})^k \lVert r_0 \rVert^2)";
-constexpr auto kFeatures = R"(m \ge C B^2 \log(n)^2 n/\tilde{\lambda}
-\lambda_{\min}(\Phi \Phi^T) \ge \frac{m}{2} (\tilde{\lambda} - 6 B^2/n^{100}))";
+constexpr auto kFeatures = R"(m \ge 6.52 \log(n/p) T^2/(\tilde{\lambda} - \tau), \quad T = E_0 + t
+\tau = (T^2 + 2 \beta^2 + 2 \beta^2 E_0/t) e^{-t^2/(2 \beta^2)}
+\beta = B \lVert X \rVert, \quad E_0^2 = n E[\phi(g)^2], \quad t > 0
+\lambda_{\min}(\Phi \Phi^T) \ge \frac{m}{2} (\tilde{\lambda} - \tau))";
+constexpr auto kRank = R"(m \ge \frac{4 \pi}{\theta} (n + \sqrt{2 n \log(1/p)} + \log(1/p))
+\lambda_{\min}(\Phi \Phi^T) > 0)";
+constexpr auto kStart = R"(m \ge 6.52 \log(n/p) B^2 \lVert X \rVert^2/\lambda
+\lambda_{\min}(J J^T) \ge \lVert v \rVert^2 \lambda/2)";
+constexpr auto kPairs = R"(m/2 \ge 6.52 \log(n/p) B^2 \lVert X \rVert^2/\lambda
+f = 0, \quad \lambda_{\min}(J J^T) \ge \lVert v \rVert^2 \lambda/2)";
 
-constexpr Row rows[] = {
-    {"dzps_3_1", kDu, "3.1", Needs::relu, Scaling::ntk, Bound::lambda, kFlow, gradient_flow, along_flow},
-    {"dzps_4_1", kDu, "4.1", Needs::relu, Scaling::ntk, Bound::lambda, kDescent, gradient_descent, along_ntk},
-    {"os_6_2", kOymak, "6.2", Needs::smooth, Scaling::balanced, Bound::lambda, kSmooth, smooth_descent,
-     along_smooth},
-    {"os_2_1", kOymak, "2.1", Needs::smooth, Scaling::balanced, Bound::product, kSmooth, smooth_descent,
-     along_smooth},
-    {"os_6_3", kOymak, "6.3", Needs::relu, Scaling::balanced, Bound::lambda, kRelu, relu_descent, along},
-    {"os_2_3", kOymak, "2.3", Needs::relu, Scaling::balanced, Bound::product, kRelu, relu_descent, along},
-    {"os_2_5", kOymak, "2.5", Needs::relu, Scaling::balanced, Bound::separation, kRelu, relu_descent, along},
-    {"os_2_6", kOymak, "2.6", Needs::smooth, Scaling::balanced, Bound::product, kStochastic,
-     stochastic_descent, nullptr},
-    {"os_3_2", kOymak, "3.2", Needs::nothing, Scaling::any, Bound::none, kFeatures, output_layer, nullptr}};
+constexpr auto kDuPrinted = R"(m = \Omega(\frac{n^6}{\lambda^4}))";
+constexpr auto kSmoothPrinted = R"(\sqrt{m} \ge c B^2 (1 + D_0) \sqrt{n} \lVert X \rVert/\lambda)";
+constexpr auto kReluPrinted = R"(m \ge C (1 + D_0)^2 n \lVert X \rVert^6/\lambda^4)";
+constexpr auto kFeaturesPrinted = R"(m \ge C \log(n)^2 n/\tilde{\lambda})";
+
+constexpr Row rows[] = {{"dzps_3_1", kDu, "3.1", Needs::relu, Scaling::ntk, Bound::lambda, kFlow, kDuPrinted,
+                         gradient_flow, along_flow},
+                        {"dzps_4_1", kDu, "4.1", Needs::relu, Scaling::ntk, Bound::lambda, kDescent,
+                         kDuPrinted, gradient_descent, along_ntk},
+                        {"os_6_2", kOymak, "6.2", Needs::smooth, Scaling::balanced, Bound::lambda, kSmooth,
+                         kSmoothPrinted, smooth_descent, along_smooth},
+                        {"os_2_1", kOymak, "2.1", Needs::smooth, Scaling::balanced, Bound::product, kSmooth,
+                         kSmoothPrinted, smooth_descent, along_smooth},
+                        {"os_6_3", kOymak, "6.3", Needs::relu, Scaling::balanced, Bound::lambda, kRelu,
+                         kReluPrinted, relu_descent, along_relu},
+                        {"os_2_3", kOymak, "2.3", Needs::relu, Scaling::balanced, Bound::product, kRelu,
+                         kReluPrinted, relu_descent, along_relu},
+                        {"os_2_5", kOymak, "2.5", Needs::relu, Scaling::balanced, Bound::separation, kRelu,
+                         kReluPrinted, relu_descent, along_relu},
+                        {"os_2_6", kOymak, "2.6", Needs::smooth, Scaling::balanced, Bound::product,
+                         kStochastic, kSmoothPrinted, stochastic_descent, nullptr},
+                        {"os_3_2", kOymak, "3.2", Needs::bounded, Scaling::any, Bound::features, kFeatures,
+                         kFeaturesPrinted, output_layer, nullptr},
+                        {"zl_a", kOurs, "A (output layer)", Needs::relu, Scaling::any, Bound::angle, kRank,
+                         "", relu_rank, nullptr},
+                        {"zl_b", kOurs, "B (kernel at the start)", Needs::bounded, Scaling::ntk,
+                         Bound::lambda, kStart, "", start_kernel, nullptr},
+                        {"zl_c", kOurs, "C (kernel of pairs)", Needs::bounded, Scaling::any, Bound::lambda,
+                         kPairs, "", start_pairs, nullptr}};
 
 const Row& row_of(std::string_view id) {
   const auto* found =
@@ -251,47 +311,67 @@ const Row& row_of(std::string_view id) {
 
 Theorem named(const Row& row) {
   const char* lambda = row.bound == Bound::product      ? "\n\\lambda = \\mu_1^2 \\lambda_{\\min}(G \\circ G)"
-                       : row.bound == Bound::separation ? "\n\\lambda = \\frac{\\delta}{100 n^2}"
+                       : row.bound == Bound::separation ? "\n\\lambda = \\frac{\\theta}{8 \\pi n}"
                                                         : "";
-  return {row.id, row.source, row.number, std::string(row.statement) + lambda};
+  return {row.id, row.source, row.number, std::string(row.statement) + lambda, row.printed};
 }
 
 // Why the theorem says nothing about phi; empty if it does.
 std::string obstacle(Needs needs, const Activation& phi) {
-  if (needs == Needs::nothing) return "";
   if (needs == Needs::relu) return phi.rectifier() ? "" : fmt::format("needs relu; phi is {}", phi.name);
   if (!(phi.B < std::numeric_limits<double>::infinity()))
     return fmt::format("needs a bounded phi'; sup |phi'| of {} is infinite", phi.name);
-  return phi.smooth() ? "" : fmt::format("needs a smooth phi; sup |phi''| of {} is infinite", phi.name);
+  if (needs == Needs::bounded || phi.smooth()) return "";
+  return fmt::format("needs a smooth phi; sup |phi''| of {} is infinite", phi.name);
+}
+
+// The least angle between points up to sign, of which the separation is the chord. The largest possible one,
+// pi/2, stands for that of a single point.
+double angle(const GuaranteeInput& input) {
+  return down(2 * std::asin(std::min(input.separation, std::numbers::sqrt2) / 2));
 }
 
 std::vector<LambdaSource> lambdas(Bound bound, const Setting& s) {
-  if (bound == Bound::none) return {};
-  if (bound == Bound::lambda) return s.input.lambdas;
-  if (bound == Bound::separation) {
-    // Any smaller delta is one too, and the proof needs delta <= sqrt(2): n = 1 has none.
-    const double delta = std::min(s.input.separation, std::numbers::sqrt2);
-    return {{"delta/(100 n^2)", down(delta / s.input.n / s.input.n / 100), s.input.separation_verified}};
+  const bool tabulated = s.activation.tabulated;
+  switch (bound) {
+    case Bound::lambda:
+      return s.input.lambdas;
+    case Bound::angle:
+      return {{"theta", angle(s.input), s.input.separation_verified}};
+    case Bound::separation:
+      return {{"theta/(8 pi n)", down(angle(s.input) / (8 * std::numbers::pi * s.input.n)),
+               s.input.separation_verified}};
+    case Bound::features: {
+      if (!s.input.lambda_features) return {};
+      const LambdaSource& features = *s.input.lambda_features;
+      return {{features.name, features.value, features.verified && tabulated}};
+    }
+    case Bound::product:
+      break;
   }
   if (!s.input.lambda_product) return {};
   const LambdaSource& product = *s.input.lambda_product;
   const double mu = s.input.mu_phi;
-  return {{fmt::format("mu_1^2 {}", kProduct), down(mu * mu * product.value),
-           product.verified && s.activation.tabulated}};
+  return {{fmt::format("mu_1^2 {}", kProduct), down(mu * mu * product.value), product.verified && tabulated}};
+}
+
+const char* symbol(Bound bound) {
+  return bound == Bound::features ? "lambda~" : bound == Bound::angle ? "theta" : "lambda_min";
 }
 
 void also(std::string& reason, const std::string& more) {
   reason = reason.empty() ? more : more + "; " + reason;
 }
 
-Guarantee apply(const Row& theorem, const Setting& s, const LambdaSource& lambda) {
+// All networks together may fail with probability p.
+Guarantee apply(const Row& theorem, const Setting& s, const LambdaSource& lambda, double p) {
   Guarantee row{.id = theorem.id,
                 .theorem = named(theorem).title(),
                 .lambda_from = lambda.name,
                 .verified = lambda.verified};
   if (!(lambda.value > 0)) {
-    row.reason =
-        fmt::format("lambda_min is not known to be positive: {} = {:.3g}", lambda.name, lambda.value);
+    row.reason = fmt::format("{} is not known to be positive: {} = {:.3g}", symbol(theorem.bound),
+                             lambda.name, lambda.value);
     return row;
   }
   if (theorem.scaling == Scaling::balanced && s.input.has_labels && s.input.norm_y == 0) {
@@ -299,20 +379,13 @@ Guarantee apply(const Row& theorem, const Setting& s, const LambdaSource& lambda
     return row;
   }
   theorem.state(row, s, lambda.value);
-  double failure = row.failure_probability.value_or(1);  // of a theorem that does not say, any
-  if (s.input.networks > 1) failure = up(s.input.networks * failure);
-  row.failure_probability = failure;
+  row.failure_probability = p;
   row.holds = true;
   if (const double width = s.options.width; width > 0 && !(row.width && width >= *row.width)) {
     row.holds = false;
     if (row.width)
       also(row.reason, fmt::format("width {} is a factor {:.2g} below {}", width, *row.width / width,
                                    decimal(*row.width, 2, Rounding::up)));
-  }
-  if (!(failure < 1)) {
-    row.holds = false;
-    also(row.reason, fmt::format("fails with probability up to {}, {:.2g} above 1: n = {} is too small",
-                                 decimal(failure, 3, Rounding::up), failure - 1, s.input.n));
   }
   return row;
 }
@@ -332,6 +405,7 @@ void check(const GuaranteeInput& input, const GuaranteeOptions& options) {
   require(input.norm_X > 0 && input.norm_X < infinity, "norm_X must be positive", input.norm_X);
   require(input.norm_y >= 0 && input.norm_y < infinity, "norm_y must be >= 0", input.norm_y);
   require(input.separation >= 0, "separation must be >= 0", input.separation);
+  require(input.phi_squares >= 0, "phi_squares must be >= 0", input.phi_squares);
   require(!input.lambdas.empty(), "lambdas must hold at least one bound", 0);
 }
 
@@ -341,19 +415,19 @@ std::vector<Guarantee> guarantees(const Activation& activation, const GuaranteeI
                                   const GuaranteeOptions& options) {
   check(input, options);
   GuaranteeOptions each = options;  // of the networks may fail with its share of p
-  each.failure_probability /= input.networks;
+  if (input.networks > 1) each.failure_probability = down(each.failure_probability / input.networks);
   const Setting setting{activation, input, each};
   std::vector<Guarantee> found;
   for (const Row& theorem : rows) {
     Guarantee row{.id = theorem.id, .theorem = named(theorem).title()};
     const std::vector<LambdaSource> sources = lambdas(theorem.bound, setting);
     row.reason = obstacle(theorem.needs, activation);
-    if (row.reason.empty() && theorem.bound == Bound::none)
-      theorem.state(row, setting, 0);
-    else if (row.reason.empty() && sources.empty())
-      row.reason = fmt::format("{} is not given", kProduct);
+    if (row.reason.empty() && sources.empty())
+      row.reason =
+          fmt::format("{} is not given", theorem.bound == Bound::features ? "lambda_min(Sigma~)" : kProduct);
     else if (row.reason.empty())
-      for (const LambdaSource& lambda : sources) found.push_back(apply(theorem, setting, lambda));
+      for (const LambdaSource& lambda : sources)
+        found.push_back(apply(theorem, setting, lambda, options.failure_probability));
     if (!row.reason.empty()) found.push_back(std::move(row));
   }
   return found;
@@ -375,7 +449,7 @@ bool internal::covers(std::string_view id, const Activation& activation, std::st
 
 bool internal::needs_product(std::string_view id) {
   const Bound bound = row_of(id).bound;
-  return bound == Bound::product || bound == Bound::none;  // of which Sigma~ has a bound
+  return bound == Bound::product || bound == Bound::features;  // of which Sigma~ has a bound
 }
 
 LambdaSource internal::scaled(const LambdaSource& source, double mu, std::string name, bool tabulated) {
@@ -390,6 +464,8 @@ GuaranteeInput internal::guarantee_input(const Activation& phi, double n, double
   input.norm_X = norm_X;
   input.lambdas = {bounds.lambda};
   input.mu_phi = std::abs(hermite(phi, true).mu[1]) * kTowardsZero;
+  const Dual features = dual_activation(phi, false);
+  input.phi_squares = up(features(1) + features.error);
   input.separation = bounds.separation;
   input.separation_verified = true;
   input.lambda_product = bounds.product;

@@ -42,6 +42,7 @@ std::optional<LambdaSource> lambda_of(std::string_view id, const Activation& phi
 /// Where a run stands that a theorem is put beside.
 struct Course {
   double n = 0, width = 0, lambda = 0;
+  double norm_X = 0;    ///< ||X||
   double norm_y = 0;    ///< ||y||
   double start = 0;     ///< ||r_0||
   double rate = 0;      ///< Guarantee::rate at the run's step

@@ -147,6 +147,7 @@ void Expectation::complete(CurvePoint& point) const {
   const auto bounds = bounds_along(theorem_.id, {.n = n_,
                                                  .width = static_cast<double>(options_.width),
                                                  .lambda = lambda_,
+                                                 .norm_X = theory_.norm_X,
                                                  .norm_y = norm_y_,
                                                  .start = r0_,
                                                  .rate = rate_,

@@ -84,7 +84,7 @@ def test_a_wrong_outcome_is_false(outcome):
 
 
 @pytest.mark.parametrize("activation", ["relu", "softplus"])
-@pytest.mark.parametrize("name, factor", [("width", 0.99), ("step", 1.01), ("rate", 1.03), ("steps", 0.97),
+@pytest.mark.parametrize("name, factor", [("width", 0.97), ("step", 1.01), ("rate", 1.03), ("steps", 0.97),
                                           ("failure_probability", 0.99)])  # fmt: skip
 def test_a_row_that_undercuts_its_theorem_is_false(activation, name, factor):
     given = Case("certify", name, POINTS, [1.0, -2.0, 3.0, 4.0], {"activation": activation, "all_bounds": True})
@@ -209,4 +209,4 @@ def test_every_activation_optimizer_and_theorem_is_judged():
     with pytest.raises(ValueError, match="optimizer must be one of") as refused:
         zeroloss.fit([[1.0]], [1.0], task="regression", optimizer="")
     assert set(OPTIMIZERS) == set(re.findall(r"\w+", str(refused.value).partition("one of")[2].partition(";")[0]))
-    assert {*FORMULAS, "os_3_2"} == {theorem.id for theorem in _core.theorems()}
+    assert set(FORMULAS) == {theorem.id for theorem in _core.theorems()}

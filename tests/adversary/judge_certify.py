@@ -101,8 +101,12 @@ def source(case, points, name):
     phi = case.options["activation"]
     if name == "lambda_min":
         return lambda: dual.kernel(points, phi), arb(1)
+    if name == "lambda_min(Sigma~)":
+        return lambda: dual.kernel(points, phi, features=True), arb(1)
     if name.startswith("mu_1^2 lambda_min(G o G)"):
         return lambda: dual.power(points, 2), dual.mu(phi, 1)
+    if name == "mu_2(phi)^2 lambda_min(G o G)":  # 2 mu_2(phi)^2 = mu_1(phi')^2
+        return lambda: dual.power(points, 2), dual.mu(phi, 1) / 2
     power = re.fullmatch(r"mu_(\d)\^2 lambda_min\(G\^(\d)\)", name)
     if power:
         return lambda: dual.power(points, int(power[2])), dual.mu(phi, int(power[1]))
@@ -123,7 +127,6 @@ def rows(case, result, points):
             if not row.verified:
                 continue
             if row.width is None and row.step is None and row.rate is None:
-                yield from features(case, row, points)
                 continue
             if row.holds and conflict(case, points):
                 yield Verdict("certify: row", False, f"{row.theorem} holds, but equal points have different labels")
@@ -142,26 +145,15 @@ def rows(case, result, points):
 
 
 def row_lambda(case, row, points):
-    if row.lambda_from == "delta/(100 n^2)":
-        delta = points.separation()
-        root2 = arb(2).sqrt()
-        return (root2 if delta is None else delta.min(root2)) / (100 * len(points.distinct) ** 2)
+    if row.lambda_from.startswith("theta"):
+        delta, root2 = points.separation(), arb(2).sqrt()
+        theta = 2 * ((root2 if delta is None else delta.min(root2)) / 2).asin()
+        return theta if row.lambda_from == "theta" else theta / (8 * arb.pi() * len(points.distinct))
     found = source(case, points, row.lambda_from)
     if found is None:
         return None
     build, factor = found
     return factor * spectrum.lowest_above(build())
-
-
-def features(case, row, points):
-    """Theorem 3.2 has no row of numbers; what its reason says of lambda~ is a bound all the same."""
-    said = re.search(r"lambda~ >= (\S+)", row.reason or "")
-    if not said:
-        return
-    phi = case.options["activation"]
-    bound = text_number(said[1])
-    build = lambda: dual.kernel(points, phi, features=True)
-    yield lambda_min(build, bound, "certify: lambda~ in words")
 
 
 def max_norm(columns):

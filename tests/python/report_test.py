@@ -259,7 +259,7 @@ def test_bounds_are_rounded_to_their_safe_side():
 @pytest.mark.parametrize("kind", ["certify", "fit"])
 def test_theorems_say_what_they_say(kind):
     _, page = page_of(run_of(kind))
-    assert "eta = lambda/(4 n^2)" in [formula["alttext"] for formula in page.all("math")]
+    assert "eta = 1/(3 ||X||^2)" in [formula["alttext"] for formula in page.all("math")]
     assert "λ" in page.text("mi") and "\\" not in page.text("mi")
 
 

@@ -36,7 +36,6 @@ TEST(Expectation, HasWhatEveryTheoremAsksFor) {
     const Activation& phi = activation(name);
     CertifyOptions wanted;
     wanted.activation = name;
-    wanted.all_bounds = true;
     wanted.width = 60;
     const CertifyResult certified = certify(data, wanted);
     for (const char* scaling : {"ntk", "balanced"})
@@ -57,7 +56,7 @@ TEST(Expectation, HasWhatEveryTheoremAsksFor) {
         ++tried;
       }
   }
-  EXPECT_EQ(tried, 12);  // relu: 3 and 4, softplus: 1 and 4
+  EXPECT_EQ(tried, 20);  // relu: 6 and 6, softplus: 3 and 5
 }
 
 }  // namespace

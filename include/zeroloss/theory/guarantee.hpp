@@ -1,4 +1,5 @@
 #pragma once
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,25 +30,29 @@ struct GuaranteeInput {
   std::optional<LambdaSource> lambda_product;   ///< lambda_min(G o G), for Theorems 2.1, 2.3 and 2.6
   std::optional<LambdaSource> lambda_features;  ///< lambda~(X) = lambda_min(Sigma~), for Theorem 3.2
   double mu_phi = 0;                            ///< mu_1(phi') = E[g phi'(g)], rounded towards 0
+  /// E[phi(g)^2], rounded up, for Theorem 3.2; infinite: not known.
+  double phi_squares = std::numeric_limits<double>::infinity();
   double separation = 0;             ///< delta (theory 2), rounded down; infinite for a single point
   bool separation_verified = false;  ///< delta is a proven lower bound
 };
 
 struct GuaranteeOptions {
-  double failure_probability = 0.01;  ///< p, in (0, 1): of each event whose probability a theorem leaves free
+  double failure_probability = 0.01;  ///< p, in (0, 1): of a whole statement, all networks together
   double accuracy = 1e-3;             ///< relative misfit to be reached, in (0, 1): `steps` counts to it
   double width = 0;  ///< hidden units of a given network; 0 = none given: `holds` ignores the width
 };
 
-/// A theorem, whatever the data.
+/// A theorem, whatever the data, with the constants that theory 4 proves: sharper than in print.
 struct Theorem {
-  std::string id;      ///< "dzps_4_1": paper and number
+  std::string id;      ///< "dzps_4_1": paper and number; "zl_a": of theory 4 itself
   std::string source;  ///< "Du et al. 2018"
   std::string number;  ///< "4.1"
-  /// LaTeX, a formula a line: width, step and what they give, but for the failure probability. Symbols are
+  /// LaTeX, a formula a line: width, step and what they give, but for the failure probability p. Symbols are
   /// those of theory 4; letters, numbers, ^ _ ( ) [ ] + - = < > / , ' and the commands frac sqrt tilde quad
   /// cdot circ le ge log max min lVert rVert and Greek letters.
   std::string statement;
+  /// LaTeX: the width as the paper prints it, up to numbers that it leaves open; empty for one of theory 4.
+  std::string printed;
 
   std::string title() const { return source + ", Thm " + number; }
 };
@@ -57,6 +62,7 @@ void fields(T& t, const Visitor& visit) {
   visit(Field{"source", "Du et al. 2018."}, t.source);
   visit(Field{"number"}, t.number);
   visit(Field{"statement", "LaTeX, a formula a line."}, t.statement);
+  visit(Field{"printed", "LaTeX: the width as the paper prints it."}, t.printed);
 }
 
 /// All, in the order of theory 4.
@@ -72,16 +78,16 @@ struct Guarantee {
   std::string lambda_from = {};  ///< which bound of lambda; empty where the theorem does not apply to phi
   bool verified = false;         ///< lambda is a verified bound
   bool flow = false;             ///< continuous time: no step; `rate` and `steps` are per unit of time
-  /// Every condition but the width is met and the stated failure probability is < 1; with options.width also
-  /// width >= the sufficient one.
+  /// Every condition but the width is met; with options.width also width >= the sufficient one.
   bool holds = false;
-  std::optional<double> width = {};  ///< sufficient hidden units: this many or any larger number, odd or even
-  std::optional<double> step = {};   ///< largest step eta that the theorem allows (flow: none)
+  /// Sufficient hidden units: this many or any larger number, odd or even (pairs: even).
+  std::optional<double> width = {};
+  std::optional<double> step = {};  ///< largest step eta that the theorem allows (flow: none)
   /// ||r|| shrinks at least by the factor (1 - rate) a step of this size (flow: exp(-rate t); SGD: its root
   /// mean square over the event).
   std::optional<double> rate = {};
   std::optional<double> steps = {};  ///< steps (flow: time) until ||r_k|| <= accuracy ||r_0||
-  /// Of the whole statement: [DZPS] p; [OS] smooth 1/n + p, relu 2/n + p, SGD 1/n + 2p.
+  /// Of the whole statement: p.
   std::optional<double> failure_probability = {};
   std::string reason = {};  ///< why it fails and by how much, then why an entry is missing; empty if neither
 };
@@ -101,10 +107,10 @@ void fields(T& g, const Visitor& visit) {
   visit(Field{"reason", "Why it fails and by how much."}, g.reason);
 }
 
-/// Every row of theory 4, in its order: [DZPS] 3.1, 4.1, [OS] 6.2, 2.1, 6.3, 2.3, 2.5, 2.6, 3.2. The general
-/// theorems (3.1, 4.1, 6.2, 6.3) have one row for each of input.lambdas; a theorem that does not apply to phi
-/// has one row, with the reason. Thm 3.2 has no explicit constant and never holds.
-/// Throws std::invalid_argument for options or inputs out of range.
+/// Every row of theory 4, in its order: [DZPS] 3.1, 4.1, [OS] 6.2, 2.1, 6.3, 2.3, 2.5, 2.6, 3.2, then A, B, C
+/// of its own. The general theorems (3.1, 4.1, 6.2, 6.3, B, C) have one row for each of input.lambdas; a
+/// theorem that does not apply to phi has one row, with the reason. Throws std::invalid_argument for options
+/// or inputs out of range.
 std::vector<Guarantee> guarantees(const Activation& activation, const GuaranteeInput& input,
                                   const GuaranteeOptions& options = {});
 

@@ -12,7 +12,7 @@ from .formula import formula
 #: What commands write, and its LaTeX; longer ones come first.
 WRITTEN = {
     "mu_1^2 lambda_min(G o G)": r"\mu_1^2 \lambda_{\min}(G \circ G)",
-    "delta/(100 n^2)": r"\delta/(100 n^2)",
+    "theta/(8 pi n)": r"\theta/(8 \pi n)",
     "n ln n + r^2": r"n \ln n + r^2",
     "lambda_min(Phi Phi^T)": r"\lambda_{\min}(\Phi \Phi^T)",
     "lambda_min(J J^T)": r"\lambda_{\min}(J J^T)",

@@ -1,4 +1,4 @@
-"""What the theorems say, of those that a run folder names by their id."""
+"""What the theorems say, of those that a run folder names by their id: with our constants, and the width as printed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from .maths import tex
 
 
 def statement(theorem: object) -> Content:
-    """Its formulas, a line each; None for an id that is not known."""
+    """Its formulas, a line each, and the paper's width; None for an id that is not known."""
     for one in _core.theorems():
         if one.id == theorem:
-            lines = [tex(latex, display="block") for latex in one.statement.split("\n")]
+            lines: list[Content] = [tex(latex, display="block") for latex in one.statement.split("\n")]
+            if one.printed:
+                lines.append(tag("p", tag("small", "in print: ", tex(one.printed))))
             return tag("div", lines, class_="scroll", tabindex=0, role="region", aria_label=f"theorem {one.number}")
     return None
 
