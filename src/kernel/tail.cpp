@@ -150,7 +150,10 @@ struct RowBound {
   double diagonal = 0, row_sum = 0;
   Index row = 0;
 
-  double value() const { return k < 0 ? 0 : (diagonal - row_sum) * (1 - 4 * u); }
+  double value() const {
+    const double gap = diagonal - row_sum;
+    return k < 0 ? -INFINITY : gap * (1 - 4 * u);
+  }
 };
 
 class Bounds {
@@ -179,17 +182,18 @@ class Bounds {
       for (int k = first_; k < grid_.size(); ++k)
         for (Index i = 0; i < count; ++i) {
           RowBound& bound = of_power[static_cast<std::size_t>(k)];
-          const double sum = rows(i, k) / static_cast<double>(w[static_cast<std::size_t>(begin + i)]) * kUp;
+          const double found = rows(i, k) / static_cast<double>(w[static_cast<std::size_t>(begin + i)]) * kUp;
+          const double sum = std::isnan(found) ? INFINITY : std::max(0.0, found);
           if (bound.k >= 0 && sum <= bound.row_sum) continue;
           bound.k = k;
-          bound.row_sum = std::max(0.0, sum);
+          bound.row_sum = sum;
           bound.row = begin + i;
         }
     }
     RowBound best;
     for (RowBound& bound : of_power) {
-      if (bound.k < 0) continue;
-      bound.diagonal = series_.tail_below(std::max(1, grid_.power(bound.k)));
+      bound.diagonal = bound.k < 0 ? 0 : series_.tail_below(std::max(1, grid_.power(bound.k)));
+      if (!(bound.diagonal > 0)) continue;  // nothing of the series is left
       if (best.k < 0 || bound.value() > best.value()) best = bound;
     }
     return best;
@@ -228,12 +232,12 @@ class Bounds {
 // Weights of the next pass: where rows are alike this is Perron's vector, and of a star it is so at once.
 void improve_weights(Floats& w, const Vector& rows) {
   constexpr float kLeast = 0x1p-12F;
-  const double most = rows.maxCoeff();
+  const double most = std::max(rows.maxCoeff(), 0x1p-1000);
   float largest = 0;
   for (Index i = 0; i < rows.size(); ++i) {
     float& weight = w[static_cast<std::size_t>(i)];
     weight *= static_cast<float>(std::sqrt(std::max(0.0, rows(i)) / most));
-    largest = std::max(largest, weight);
+    largest = std::max({largest, weight, kLeast});
   }
   for (Index i = 0; i < rows.size(); ++i) {
     float& weight = w[static_cast<std::size_t>(i)];

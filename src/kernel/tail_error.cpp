@@ -25,8 +25,11 @@ Vector tail_weights(const PowerGrid& grid, const PowerSeries& series, int N) {
   const int last = grid.size() - 1;
   Vector a = Vector::Zero(grid.size());
   int k = grid.odd ? 0 : 1;
-  for (int r = std::max(N, grid.power(k)); r <= series.degree(); ++r) {
+  const auto advance = [&](int r) {
     while (k < last && grid.power(k + 1) <= r) ++k;
+  };
+  for (int r = std::max(N, grid.power(k)); r <= series.degree(); ++r) {
+    advance(r);
     const double c = series.c[static_cast<std::size_t>(r)];
     if (k == last) {
       a(k) += c;
@@ -37,7 +40,8 @@ Vector tail_weights(const PowerGrid& grid, const PowerSeries& series, int N) {
     a(k + 1) += c * (beyond / width);
   }
   a *= 1 + series.error;
-  a(last) += series.rest_above;
+  advance(std::max(N, series.degree() + 1));
+  a(k) += series.rest_above;
   for (int q = 0; q <= last; ++q) a(q) *= sum_slack(grid.power(q)) * kUp;
   return a;
 }

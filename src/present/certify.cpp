@@ -34,7 +34,7 @@ std::string sample_text(const Sample& s) {
 }
 
 void tail_facts(const TailBound& tail, Facts& fact) {
-  fact("power series of the kernel",
+  fact("kernel's power series",
        fmt::format("from rho^{} on {} on the diagonal, beside it at most {}{}", tail.power,
                    decimal(tail.diagonal, 6, Rounding::down), decimal(tail.row_sum, 6, Rounding::up),
                    tail.passes.size() > 1 ? ", weighted" : ""));
