@@ -25,6 +25,8 @@ void bind_parts_of_certify(nb::module_& m) {
       .def_ro("antipodal", &SamplePair::antipodal);
   bind_result<Bottleneck>(m, "Bottleneck", "A sample that holds lambda_min down.")
       .def_ro("sample", &Bottleneck::sample);
+  bind_result<TailPass>(m, "TailPass", "One pass over all pairs of points.");
+  bind_result<TailBound>(m, "TailBound", "How the tail of the kernel's power series bounds lambda_min.");
   bind_result<Suspect>(m, "Suspect", "A label that the other samples contradict.")
       .def_ro("sample", &Suspect::sample);
   bind_result<Theorem>(m, "Theorem", "A theorem, whatever the data.");

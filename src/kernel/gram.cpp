@@ -12,7 +12,7 @@
 
 #include "core/lapack.hpp"
 #include "core/rounding.hpp"
-#include "kernel/distances.hpp"
+#include "kernel/closest.hpp"
 #include "kernel/entries.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/threads.hpp"
@@ -20,8 +20,6 @@
 namespace zeroloss {
 using namespace internal;
 namespace {
-
-constexpr std::size_t kClosest = 16;  // pairs kept
 
 struct Tile {
   Index i, i_end, j, j_end;  // rows and columns of the lower triangle
@@ -40,38 +38,12 @@ std::vector<Tile> tiles(Index n, Index n1) {
   return list;
 }
 
-struct Candidate {
-  double distance;  // up to sign
-  Index i, j;
-  bool operator<(const Candidate& other) const {  // a total order: the 16 closest do not depend on threads
-    if (distance != other.distance) return distance < other.distance;
-    return i != other.i ? i < other.i : j < other.j;
-  }
-};
-
 // What one thread gathers over its tiles.
 template <class T>
 struct Tally {
-  std::vector<Candidate> closest;  // a heap, the farthest on top
-  Index near_pairs = 0;
+  Closest closest;
   double singular_sum = 0;  // of the tile in work: the tiles' sums are added in their order
   std::vector<T> buffer;    // a diagonal tile
-
-  // |rho| from which on a pair may belong to the closest.
-  double bar() const {
-    if (closest.size() < kClosest) return -1;
-    const double reach = closest.front().distance;
-    return 1 - reach * reach / 2;
-  }
-  void offer(const Candidate& candidate) {
-    if (closest.size() == kClosest) {
-      if (!(candidate < closest.front())) return;
-      std::pop_heap(closest.begin(), closest.end());
-      closest.pop_back();
-    }
-    closest.push_back(candidate);
-    std::push_heap(closest.begin(), closest.end());
-  }
 };
 
 template <class T>
@@ -123,17 +95,16 @@ class Builder {
     if (count <= 0) return;
     const auto size = static_cast<std::size_t>(count);
     std::vector<std::pair<Index, double>> recomputed;
-    if (entries::largest(run, size) >= std::min(1 - kNear, tally.bar())) {
+    if (entries::largest(run, size) >= std::min(1 - kNear, tally.closest.bar())) {
       for (Index q = 0; q < count; ++q) {
         const double closeness = std::abs(static_cast<double>(run[q]));
         const Index i = std::max(fixed, start + q), j = std::min(fixed, start + q);
         if (closeness < 1 - kNear) {
-          if (closeness >= tally.bar()) tally.offer({std::sqrt(2 - 2 * closeness), i, j});
+          if (closeness >= tally.closest.bar()) tally.closest.offer(std::sqrt(2 - 2 * closeness), i, j);
           continue;
         }
         const auto [apart, across] = distances(X_.row(i).data(), X_.row(j).data(), X_.cols());
-        tally.offer({std::min(apart, across), i, j});
-        ++tally.near_pairs;
+        tally.closest.offer_near(std::min(apart, across), i, j);
         if (singular_) recomputed.emplace_back(q, kernel_.at_angle(2 * std::atan2(apart, across)));
       }
     }
@@ -150,14 +121,9 @@ class Builder {
   T at_one_;
 };
 
-// Theory 3, entries. delta bounds |fl(rho) - rho|: rows within unit_row_error of the exactly normalised ones,
-// a dot product of any order, and underflow. The factor 1 + 2^-20 covers the rounding of this evaluation
-// itself.
-double row_error(double d) { return unit_row_error(static_cast<Index>(d)); }
-double product_error(double d) { return d * u / (1 - d * u) + 2.01 * row_error(d) + d * 0x1p-1020; }
-
+// Theory 3, entries. The factor 1 + 2^-20 covers the rounding of this evaluation itself.
 double entry_error(const Kernel& kernel, double n, double d, double near_pairs, double singular_sum) {
-  const double row = row_error(d), delta = product_error(d);
+  const double row = unit_row_error(static_cast<Index>(d)), delta = product_error(d);
   // The vectorised evaluation: the dual's own error, doubled for powers of rho^2 in place of rho, and 4 ulp
   // of asin and the products around it.
   const double evaluation = n * (2 * kernel.dual.error + 16 * u * std::max(1.0, std::abs(kernel(1))));
@@ -176,17 +142,6 @@ double entry_error(const Kernel& kernel, double n, double d, double near_pairs, 
     bound = far + std::sqrt(2 * near_pairs) * slope * theta + evaluation;
   }
   return bound * (1 + 0x1p-20);
-}
-
-// A pair is known through rho, but near ones were measured on the vectors. Of both kinds the least counts:
-// where there are near pairs, others may be as close as the cut between the kinds.
-double separation_bound(double least, bool near, double d) {
-  const auto through_rho = [&](double distance) {
-    return std::sqrt(std::max(0.0, distance * distance - 4 * product_error(d))) * (1 - 8 * u);
-  };
-  if (!near) return through_rho(least);
-  const double measured = std::max(0.0, least * (1 - 8 * u) - 2.1 * row_error(d));
-  return std::min(measured, through_rho(std::sqrt(2 * kNear) * (1 - 4 * u)));
 }
 
 }  // namespace
@@ -241,29 +196,16 @@ void gram_into(Gram<T>& result, const Rows<T>& X, const Kernel& kernel, Progress
   }
   progress.finish();
 
-  std::vector<Candidate> closest;
+  Closest closest;
+  for (const auto& tally : tallies) closest.add(tally.closest);
   const double singular_sum = std::accumulate(singular_sums.begin(), singular_sums.end(), 0.0);
-  result.near_pairs = 0;
-  for (const auto& tally : tallies) {
-    closest.insert(closest.end(), tally.closest.begin(), tally.closest.end());
-    result.near_pairs += tally.near_pairs;
-  }
-  std::sort(closest.begin(), closest.end());
-  closest.resize(std::min(closest.size(), kClosest));
-  result.closest.clear();
-  for (const auto& c : closest) {
-    const auto [apart, across] = distances(X.row(c.i).data(), X.row(c.j).data(), d);
-    result.closest.push_back({c.i, c.j, std::min(apart, across), across < apart});
-  }
-  std::stable_sort(result.closest.begin(), result.closest.end(),
-                   [](const Pair& a, const Pair& b) { return a.distance < b.distance; });
   const auto width = static_cast<double>(d);
-  result.separation = result.closest.empty() ? std::numeric_limits<double>::infinity()
-                      : std::is_same_v<T, double>
-                          ? separation_bound(result.closest.front().distance, result.near_pairs > 0, width)
-                          : 0;
+  result.near_pairs = closest.near_pairs();
+  result.closest = closest.pairs(X);
+  result.separation = separation_bound(result.closest, result.near_pairs, width);
+  if (!std::is_same_v<T, double> && !result.closest.empty()) result.separation = 0;
   result.entry_error = std::is_same_v<T, double>
-                           ? entry_error(kernel, static_cast<double>(n), static_cast<double>(d),
+                           ? entry_error(kernel, static_cast<double>(n), width,
                                          static_cast<double>(result.near_pairs), singular_sum)
                            : std::numeric_limits<double>::infinity();
 }

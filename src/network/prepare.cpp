@@ -43,14 +43,15 @@ UnitPoints unit_points(const Dataset& data, bool center, bool normalize) {
   if (!standard.empty() && !normalize)
     throw std::invalid_argument(
         "points that are not normalised are taken as they are: leave out `standardize` and `bias`");
-  unit.data.X = exact_points(data, standard);
+  RowMatrix made;
+  const RowMatrix& X = exact_points(data, standard, made);
+  if (!standard.empty()) unit.data.X = X;
   if (standard.bias != 0 && !unit.data.feature_names.empty())
     unit.data.feature_names.emplace_back("constant");
   if (unit.data.records.empty()) {  // made by hand: rows are their own records
     unit.data.records.resize(static_cast<std::size_t>(data.n()));
     std::iota(unit.data.records.begin(), unit.data.records.end(), Index{0});
   }
-  const RowMatrix X = unit.data.X;
   unit.center = standard.origin;
   if (center && unit.center.empty()) {
     unit.center = mean_point(X);
@@ -62,8 +63,10 @@ UnitPoints unit_points(const Dataset& data, bool center, bool normalize) {
   return unit;
 }
 
-RowMatrix exact_points(const Dataset& data, const Standardization& standardization) {
-  return standardization.empty() ? data.X : scaled(data.X, standardization);
+const RowMatrix& exact_points(const Dataset& data, const Standardization& standardization, RowMatrix& made) {
+  if (standardization.empty()) return data.X;
+  made = scaled(data.X, standardization);
+  return made;
 }
 
 bool labels_agree(const Dataset& data, const std::vector<Index>& rows) {

@@ -18,8 +18,8 @@ struct UnitPoints {
   Coincidences coincide;
 };
 
-/// The points x, exactly.
-RowMatrix exact_points(const Dataset& data, const Standardization& standardization);
+/// The points x, exactly: those of `data` where nothing is done to them, else `made`.
+const RowMatrix& exact_points(const Dataset& data, const Standardization& standardization, RowMatrix& made);
 
 /// Throws DataError for bad data and, without normalisation, for a row whose length is off 1 by more than
 /// 1e-12.

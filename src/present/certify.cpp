@@ -33,15 +33,31 @@ std::string sample_text(const Sample& s) {
   return s.label.empty() ? fmt::format("{}", s.record) : fmt::format("{} ({})", s.record, s.label);
 }
 
+void tail_facts(const TailBound& tail, Facts& fact) {
+  fact("kernel's power series",
+       fmt::format("from rho^{} on {} on the diagonal, beside it at most {}{}", tail.power,
+                   decimal(tail.diagonal, 6, Rounding::down), decimal(tail.row_sum, 6, Rounding::up),
+                   tail.passes.size() > 1 ? ", weighted" : ""));
+  std::vector<std::string> passes;
+  for (const TailPass& pass : tail.passes)
+    passes.push_back(fmt::format("{} ({:.1f} s)", decimal(pass.lambda_min, 4, Rounding::down), pass.seconds));
+  fact(tail.passes.size() > 1 ? "passes over all pairs" : "pass over all pairs",
+       fmt::format("{}", fmt::join(passes, ", ")));
+}
+
 std::string facts(const CertifyResult& r) {
   Facts fact(26);
   const auto mean = [](const std::vector<double>& v) {
     return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
   };
-  fact("lambda_min, lambda_max",
-       fmt::format("{:.8g}, {:.8g}{}", r.lambda_min, r.lambda_max,
-                   r.n_distinct < r.n ? " (the least: of the distinct points)" : ""));
-  fact("lost to rounding", fmt::format("{:.2g}", r.rounding_loss));
+  if (r.tail) {
+    tail_facts(*r.tail, fact);
+  } else {
+    fact("lambda_min, lambda_max",
+         fmt::format("{:.8g}, {:.8g}{}", r.lambda_min, r.lambda_max,
+                     r.n_distinct < r.n ? " (the least: of the distinct points)" : ""));
+    fact("lost to rounding", fmt::format("{:.2g}", r.rounding_loss));
+  }
   fact("separation delta >=", r.n_distinct > 1 ? decimal(r.separation, 4, Rounding::down)
                                                : "no bound: the points are one and the same");
   if (r.near_pairs > 0) fact("pairs closer than 1.42e-3", with_commas(r.near_pairs));
@@ -187,6 +203,8 @@ std::string certify_text(const Dataset& data, const CertifyOptions& options, con
   if (!r.conflicts.empty())
     text += fmt::format("\n{}", group_lines(r.conflicts, "equal points with different labels"));
   if (!r.suspects.empty()) text += fmt::format("\n{}", suspect_table(r));
+  if (!r.left_out.empty())
+    text += fmt::format("left out, since it takes the kernel itself (`method=factor`): {}\n", r.left_out);
   text += fmt::format("\n{:.1f} s, {:.2f} GB\n", r.seconds, r.peak_bytes / 1e9);
   return text;
 }

@@ -223,6 +223,12 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
             line("certify", data, standardized(read), options)};
   if (r.nearest) return {of_pair(*r.nearest), {}};
   CertifyOptions other = options;
+  if (r.outcome == "not verified" && r.method == "tail") {
+    other.method = "factor";
+    other.passes = CertifyOptions{}.passes;
+    return {"the kernel itself says more than the tail of its power series",
+            line("certify", data, read, other)};
+  }
   if (r.activation != "relu") {
     other.activation = "relu";
     return {r.outcome == "zero" ? "relu does not need what this activation needs"

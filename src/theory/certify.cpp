@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 
+#include "core/choices.hpp"
 #include "network/prepare.hpp"
 #include "theory/theorems.hpp"
 #include "zeroloss/core/error.hpp"
@@ -26,8 +28,16 @@ constexpr Index kProbes = 32;
 constexpr Index kLanczosSteps = 8;  // at least, of a block with a column for each class and probe
 constexpr double kSettled = 1e-11;  // relative accuracy of the extreme eigenvalues
 constexpr std::size_t kBottleneck = 6;
+constexpr Index kFactored = 30'000;  // points, at most, unless asked for: some minutes on two cores
 
 void check(const CertifyOptions& options) {
+  check_choices("certify", options);
+  if (options.passes < 1)
+    throw std::invalid_argument(fmt::format("certify: passes must be >= 1; got {}", options.passes));
+  if (options.method == "tail" && (options.all_bounds || options.spectrum))
+    throw std::invalid_argument(
+        fmt::format("certify: {} needs the kernel itself, which method tail does without",
+                    options.spectrum ? "spectrum" : "all_bounds"));
   const auto probability = [](double value) { return value > 0 && value < 1; };
   if (!probability(options.failure_probability))
     throw std::invalid_argument(
@@ -93,14 +103,23 @@ std::string why_zero(const UnitPoints& points, const RowMatrix& raw, const Activ
   return "";
 }
 
-void require_kernel_memory(Index n, Index classes) {
-  // Twice the least Lanczos basis, and the strips of the inverse.
+// Of the kernel, twice the least Lanczos basis, and the strips of the inverse.
+double kernel_bytes(Index n, Index classes) {
   const auto columns = static_cast<double>(2 * kLanczosSteps * (classes + kProbes) + 256);
-  const double scratch = 8 * columns * static_cast<double>(n);
-  const double needed = 1.05 * Packed<double>::bytes(n) + scratch;
+  return 1.05 * Packed<double>::bytes(n) + 8 * columns * static_cast<double>(n);
+}
+
+std::string method_for(const CertifyOptions& options, Index n, Index classes) {
+  if (options.method != "auto") return options.method;
+  if (options.all_bounds || options.spectrum) return "factor";
+  const bool fits = kernel_bytes(n, classes) <= static_cast<double>(available_memory_bytes());
+  return n <= kFactored && fits ? "factor" : "tail";
+}
+
+void require_kernel_memory(Index n, Index classes) {
   const auto available = static_cast<double>(available_memory_bytes());
   const auto fits = static_cast<Index>(std::sqrt(available / 8 / 0.55)) / 1000 * 1000;
-  require_memory(needed, fmt::format("the kernel of {} points", n),
+  require_memory(kernel_bytes(n, classes), fmt::format("the kernel of {} points", n),
                  fmt::format("try `n={}`", std::max<Index>(fits, 100)));
 }
 
@@ -228,50 +247,102 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Samples& all, c
   result.suspects = std::move(verdict.suspects);
 }
 
-GuaranteeInput input_of(Gram<double>& work, const Dataset& data, const Samples& all, const Activation& phi,
-                        const CertifyOptions& options, bool vanishes, Progress& progress,
-                        CertifyResult& result) {
-  const auto n = static_cast<double>(data.n()), d = static_cast<double>(data.d());
+// Bounds of what the theorems' lambdas are made of, and more of them.
+struct LambdaBounds {
+  PointBounds points;
+  std::vector<LambdaSource> more;
+};
+
+// That of lambda_min itself, and delta: what every method has.
+PointBounds found_bounds(const CertifyResult& result, bool vanishes) {
   const bool conflict = !result.conflicts.empty();
   PointBounds bounds;
-  bounds.separation = conflict || vanishes ? 0 : work.separation;  // the same points in every kernel
-
+  bounds.separation = conflict || vanishes ? 0 : result.separation;
   const bool proven = result.lambda_min_verified.has_value();
-  const double lambda = proven     ? *result.lambda_min_verified
-                        : vanishes ? 0
-                                   : std::max(0.0, result.lambda_min - result.rounding_loss);
+  const bool unknown = vanishes || result.tail;
+  const double lambda = proven    ? *result.lambda_min_verified
+                        : unknown ? 0
+                                  : std::max(0.0, result.lambda_min - result.rounding_loss);
   bounds.lambda = {conflict ? "lambda_min of equal points" : "lambda_min", conflict ? 0 : lambda, proven};
+  return bounds;
+}
 
+LambdaBounds factored_bounds(Gram<double>& work, const Dataset& data, const Activation& phi,
+                             const CertifyOptions& options, bool vanishes, Progress& progress,
+                             const CertifyResult& result) {
+  const auto n = static_cast<double>(data.n()), d = static_cast<double>(data.d());
+  LambdaBounds bounds{found_bounds(result, vanishes), {}};
   // mu_r(phi')^2 lambda_min(G^{o r+1}); G^{o q} has rank at most (d + q - 1 choose q), so some vanish without
   // computing.
   const auto vanishing = [&](int q) {
     double rank = 1;
     for (int i = 0; i < q; ++i) rank *= (d + i) / (i + 1);
-    return conflict || rank < n - 0.5;
+    return !result.conflicts.empty() || rank < n - 0.5;
   };
   const auto bound = [&](int q) {
     return vanishing(q) ? LambdaSource{"", 0, true}
                         : power_bound(work, data.X, q, options.all_bounds, progress);
   };
-  bounds.product = bound(2);
-  std::vector<LambdaSource> more;
+  bounds.points.product = bound(2);
   if (options.all_bounds) {
     const auto mu = hermite(phi, true).mu;
     for (const std::size_t r : {0u, 2u, 3u})
       if (r == 0 || (r < mu.size() && mu[r] != 0))
-        more.push_back(scaled(bound(static_cast<int>(r) + 1), mu[r],
-                              fmt::format("mu_{}^2 lambda_min(G^{})", r, r + 1), phi.tabulated));
+        bounds.more.push_back(scaled(bound(static_cast<int>(r) + 1), mu[r],
+                                     fmt::format("mu_{}^2 lambda_min(G^{})", r, r + 1), phi.tabulated));
     const auto verified = lambda_min(work, data.X, sigma_features(phi), true, progress).verified;
-    bounds.features = LambdaSource{"lambda_min(Sigma~)",
-                                   verified.holds && !conflict ? verified.lambda_min : 0, verified.holds};
+    const bool holds = verified.holds && result.conflicts.empty();
+    bounds.points.features =
+        LambdaSource{"lambda_min(Sigma~)", holds ? verified.lambda_min : 0, verified.holds};
   }
-  result.norm_X = all.norm_X;
-  GuaranteeInput input = guarantee_input(phi, all.n, d, all.norm_X, bounds);
-  input.lambdas.insert(input.lambdas.end(), more.begin(), more.end());
+  return bounds;
+}
+
+GuaranteeInput input_of(const LambdaBounds& bounds, const Dataset& data, const Samples& all,
+                        const Activation& phi) {
+  GuaranteeInput input =
+      guarantee_input(phi, all.n, static_cast<double>(data.d()), all.norm_X, bounds.points);
+  input.lambdas.insert(input.lambdas.end(), bounds.more.begin(), bounds.more.end());
   input.norm_y = all.norm_y;
   input.has_labels = data.task != Task::none;
   if (input.has_labels) input.networks = data.classes() > 2 ? static_cast<double>(data.classes()) : 1;
   return input;
+}
+
+// Everything that takes the kernel: it is formed, factored and factored again for the proof.
+LambdaBounds by_factor(const Dataset& points, const Samples& all, const Activation& phi,
+                       const CertifyOptions& options, bool vanishes, Progress& progress,
+                       CertifyResult& result) {
+  const Kernel kernel = sigma(phi);
+  auto work = gram(points.X, kernel, progress);
+  for (const auto& pair : work.closest) result.closest.push_back(sample_pair(points, pair));
+  result.separation = work.separation;
+  result.near_pairs = work.near_pairs;
+  study_kernel(work, points, all, phi, kernel, options, progress, result);
+
+  const bool hopeless = vanishes || !result.conflicts.empty();
+  const auto verified = verify_lambda_min(work, points.X, kernel, hopeless ? 0 : result.lambda_min, progress);
+  result.rounding_loss = verified.loss;
+  if (verified.holds) result.lambda_min_verified = verified.lambda_min;
+  if (!hopeless && !(result.lambda_min > verified.loss)) result.bottleneck.clear();  // of rounding noise
+  return factored_bounds(work, points, phi, options, vanishes, progress, result);
+}
+
+LambdaBounds by_tail(const Dataset& points, const Activation& phi, const CertifyOptions& options,
+                     bool vanishes, Progress& progress, CertifyResult& result) {
+  result.lambda_min = result.lambda_max = result.rounding_loss = std::numeric_limits<double>::quiet_NaN();
+  result.left_out = "what lambda_min is rather than a bound of it, and lambda_max";
+  if (points.task != Task::none) result.left_out += ", forecast, complexity and leave-one-out";
+  const TailBound& tail = result.tail.emplace(tail_bound(points.X, phi, options.passes, progress));
+  for (const auto& pair : tail.closest) result.closest.push_back(sample_pair(points, pair));
+  result.separation = tail.separation;
+  result.near_pairs = tail.near_pairs;
+  find_bottleneck(points, tail.parts.cwiseSqrt(), result);
+  if (tail.lambda_min > 0 && !vanishes && result.conflicts.empty())
+    result.lambda_min_verified = tail.lambda_min;
+  LambdaBounds bounds{found_bounds(result, vanishes), {}};
+  bounds.points.product = LambdaSource{"", result.conflicts.empty() ? tail.product : 0, true};
+  return bounds;
 }
 
 void conclude(CertifyResult& result, const std::string& vanishes) {
@@ -302,6 +373,16 @@ void conclude(CertifyResult& result, const std::string& vanishes) {
         "lambda_min >= {} (verified, rounding included).{}",
         result.n_distinct < result.n ? fmt::format("{} distinct ", result.n_distinct) : "", result.activation,
         decimal(*result.lambda_min_verified, 6, Rounding::down), held_down());
+  } else if (result.tail) {
+    result.outcome = "not verified";
+    const std::string row = result.bottleneck.empty() ? "" : describe(result.bottleneck.front().sample);
+    result.reason = fmt::format(
+        "the tail of the kernel's power series from rho^{} on has {} on the diagonal and {} beside "
+        "it in the row of sample {}",
+        result.tail->power, decimal(result.tail->diagonal, 3, Rounding::down),
+        decimal(result.tail->row_sum, 3, Rounding::up), row);
+    if (result.nearest) result.reason += "; " + nearness(*result.nearest, result.d);
+    result.conclusion = fmt::format("Not certified by the tail: {}.", result.reason);
   } else {
     result.outcome = "not verified";
     result.reason = fmt::format("lambda_min is computed as {:.3g}, and rounding may account for {:.3g} of it",
@@ -334,28 +415,26 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   UnitPoints unit = unit_points(data, options.center, options.normalize);
   result.center = unit.center;
   result.n_distinct = std::ssize(unit.coincide.distinct);
-  require_kernel_memory(result.n_distinct, std::max<Index>(data.classes(), 1));
-  const std::string vanishes = why_zero(unit, exact_points(data, unit.standardization), phi);
+  const Index classes = std::max<Index>(data.classes(), 1);
+  result.method = method_for(options, result.n_distinct, classes);
+  if (result.method == "factor") require_kernel_memory(result.n_distinct, classes);
+  std::string vanishes;
+  {
+    RowMatrix made;
+    vanishes = why_zero(unit, exact_points(data, unit.standardization, made), phi);
+  }
   const Threads threads(work_between_waits(result.n_distinct, unit.data.d()));
   const Samples all = all_samples(unit, result);
   Dataset points = std::move(unit.data);
   keep(points, unit.coincide.distinct);
 
-  const Kernel kernel = sigma(phi);
-  auto work = gram(points.X, kernel, progress);
-  for (const auto& pair : work.closest) result.closest.push_back(sample_pair(points, pair));
-  result.separation = work.separation;
-  result.near_pairs = work.near_pairs;
-  study_kernel(work, points, all, phi, kernel, options, progress, result);
-
-  const bool hopeless = !vanishes.empty() || !result.conflicts.empty();
-  const auto verified = verify_lambda_min(work, points.X, kernel, hopeless ? 0 : result.lambda_min, progress);
-  result.rounding_loss = verified.loss;
-  if (verified.holds) result.lambda_min_verified = verified.lambda_min;
-  if (!hopeless && !(result.lambda_min > verified.loss)) result.bottleneck.clear();  // of rounding noise
-  if (!vanishes.empty()) result.lambda_min = 0;
-
-  const auto input = input_of(work, points, all, phi, options, !vanishes.empty(), progress, result);
+  const bool zero = !vanishes.empty();
+  const LambdaBounds bounds = result.method == "tail"
+                                  ? by_tail(points, phi, options, zero, progress, result)
+                                  : by_factor(points, all, phi, options, zero, progress, result);
+  if (zero) result.lambda_min = 0;
+  result.norm_X = all.norm_X;
+  const auto input = input_of(bounds, points, all, phi);
   result.guarantees = guarantees(phi, input, {options.failure_probability, options.accuracy, options.width});
   conclude(result, vanishes);
   progress.finish();

@@ -238,6 +238,8 @@ def certify(r, number):
     if r.random() < 0.2:
         options["width"] = float(r.choice([1, 1000, 1e30]))
     y = None if r.random() < 0.2 else draw_targets(r, X)
+    if "all_bounds" not in options and r.random() < 0.3:
+        options.update(method="tail", passes=int(r.integers(1, 4)))
     return Case("certify", number, X, y, options, how)
 
 

@@ -29,6 +29,9 @@ const std::set<std::string> kKeys{"data",
                                   "task",
                                   "classes",
                                   "labels",
+                                  "method",
+                                  "tail",
+                                  "left_out",
                                   "lambda_min",
                                   "lambda_min_verified",
                                   "rounding_loss",
@@ -85,7 +88,7 @@ TEST_F(CertifyCommand, JsonHasEveryKey) {
       answer({"certify", "digits", "--n", "100", "--spectrum", "--all-bounds", "--width", "1e9"});
   EXPECT_EQ(keys(json), kKeys);
   for (const auto& key : kKeys) {
-    if (key != "reason" && key != "center" && key != "nearest") {
+    if (!std::set<std::string>{"reason", "center", "nearest", "tail", "left_out"}.contains(key)) {
       EXPECT_FALSE(json.at(key).is_null()) << key;
     }
   }
@@ -131,6 +134,28 @@ TEST_F(CertifyCommand, NumbersAreTheSameWithAndWithoutLabels) {
   EXPECT_EQ(with.at("task"), "regression");
   EXPECT_NEAR(with.at("lambda_min"), without.at("lambda_min").get<double>(),
               1e-12 * with.at("lambda_max").get<double>());
+}
+
+TEST_F(CertifyCommand, TheTailNeedsNoKernel) {
+  const Json json = answer({"certify", "digits", "--classes", "3,8", "--method", "tail", "--passes", "2"});
+  EXPECT_EQ(keys(json), kKeys);
+  EXPECT_EQ(json.at("method"), "tail");
+  EXPECT_EQ(json.at("outcome"), "verified");
+  EXPECT_GT(json.at("lambda_min_verified").get<double>(), 0.0115);
+  EXPECT_EQ(keys(json.at("tail")), (std::set<std::string>{"power", "diagonal", "row_sum", "passes"}));
+  EXPECT_EQ(json.at("tail").at("passes").size(), 2u);
+  for (const char* key : {"lambda_min", "lambda_max", "rounding_loss", "forecast", "leave_one_out_error"})
+    EXPECT_TRUE(json.at(key).is_null()) << key;
+  const Outcome text =
+      zeroloss({"certify", "digits", "--n", "100", "--method", "tail", "--out", path("run")});
+  EXPECT_EQ(text.exit_code, 0);
+  for (const char* part : {"lambda_min >= 0.0", "It is held down most by samples", "kernel's power series",
+                           "pass over all pairs", "(--method factor): what lambda_min is", "Thm 6.3"})
+    EXPECT_NE(text.out.find(part), std::string::npos) << part << "\n" << text.out;
+  for (const char* part : {"nan", "lost to rounding", "leave-one-out error", "`"})
+    EXPECT_EQ(text.out.find(part), std::string::npos) << part << "\n" << text.out;
+  refused({"certify", "digits", "--method", "tail", "--spectrum"}, {"spectrum needs the kernel itself"});
+  refused({"certify", "digits", "--method", "cholesky"}, {"--method"});
 }
 
 TEST_F(CertifyCommand, WritesARunFolderOnce) {

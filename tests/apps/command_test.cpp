@@ -226,7 +226,7 @@ TEST_F(Command, PathsThatCannotBeAreBadUsage) {
 }
 
 TEST_F(Command, AKernelBeyondAnyMemoryIsRefusedBeforeItIsBuilt) {
-  const Outcome outcome = zeroloss({"certify", "sphere:n=2000000,d=2,y=none"});
+  const Outcome outcome = zeroloss({"certify", "sphere:n=2000000,d=2,y=none", "--method", "factor"});
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_EQ(outcome.out, "");
   EXPECT_TRUE(std::regex_search(

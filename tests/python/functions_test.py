@@ -387,6 +387,25 @@ def test_linear_takes_maps_and_data():
         zeroloss.linear.factorize(np.ones((3, 3)))
 
 
+def test_the_tail_needs_no_kernel():
+    whole = zeroloss.certify("digits", classes=["3", "8"])
+    answer = zeroloss.certify("digits", classes=["3", "8"], method="tail", passes=2)
+    assert (whole.method, answer.method, whole.tail, whole.left_out) == ("factor", "tail", None, "")
+    assert 0.5 * whole.lambda_min_verified < answer.lambda_min_verified < whole.lambda_min_verified
+    assert np.isnan(answer.lambda_min) and answer.to_dict()["lambda_min"] is None and answer.forecast is None
+    assert answer.tail.power > 1 and answer.tail.diagonal > answer.tail.row_sum and len(answer.tail.passes) == 2
+    assert pickle.loads(pickle.dumps(answer)).tail.diagonal == answer.tail.diagonal
+    X = zeroloss.read_dataset("digits", classes=["3", "8"]).X
+    unit = X / np.linalg.norm(X, axis=1)[:, None]
+    rho = np.clip(unit @ unit.T, -1, 1)
+    exact = np.linalg.eigvalsh(rho * (np.pi - np.arccos(rho)) / (2 * np.pi))[0]
+    assert answer.lambda_min_verified < exact
+    with pytest.raises(ValueError, match="spectrum needs the kernel itself"):
+        zeroloss.certify("digits", n=20, method="tail", spectrum=True)
+    with pytest.raises(ValueError, match="method"):
+        zeroloss.certify("digits", n=20, method="lanczos")
+
+
 def test_results_have_fields_and_texts():
     answer = zeroloss.certify("digits", classes=["3", "8"])
     assert 0 < answer.lambda_min_verified <= answer.lambda_min
@@ -504,7 +523,7 @@ def test_messages_advise_in_keywords(tmp_path):
     with pytest.raises(ValueError, match=r"the number of points is missing: add n=$"):
         zeroloss.sweep("sphere:d=3")
     with pytest.raises(zeroloss.ResourceError, match=r"try n=\d+$"):
-        zeroloss.certify("sphere:n=2000000,d=2")
+        zeroloss.certify("sphere:n=2000000,d=2", method="factor")
 
 
 def test_training_begins_at_weights_of_one_s_own(tmp_path):

@@ -382,6 +382,78 @@ TEST(Certify, SpectrumOnRequest) {
               1e-12);  // trace of Sigma
 }
 
+// The tail is a bound of the same number, and says the same of the points.
+TEST(Certify, TheTailIsBelowTheFactor) {
+  const auto data = read_dataset("digits", {.classes = {"3", "8"}});
+  for (const char* phi : {"relu", "gelu", "tanh"}) {
+    const auto factor = certify(data, {.activation = phi, .method = "factor"});
+    const auto tail = certify(data, {.activation = phi, .method = "tail", .passes = 2});
+    EXPECT_EQ(factor.method, "factor");
+    EXPECT_FALSE(factor.tail);
+    EXPECT_EQ(factor.left_out, "");
+    ASSERT_EQ(tail.method, "tail");
+    ASSERT_TRUE(tail.tail);
+    EXPECT_EQ(tail.tail->passes.size(), 2u);
+    EXPECT_EQ(tail.outcome, "verified") << phi;
+    ASSERT_TRUE(tail.lambda_min_verified) << phi;
+    EXPECT_LT(*tail.lambda_min_verified, *factor.lambda_min_verified) << phi;
+    EXPECT_TRUE(std::isnan(tail.lambda_min) && std::isnan(tail.lambda_max) && std::isnan(tail.rounding_loss));
+    EXPECT_NE(tail.left_out.find("leave-one-out"), std::string::npos);
+    EXPECT_FALSE(tail.forecast);
+    EXPECT_EQ(tail.norm_X, factor.norm_X);
+    EXPECT_EQ(tail.separation, factor.separation);
+    EXPECT_EQ(tail.near_pairs, factor.near_pairs);
+    ASSERT_EQ(tail.closest.size(), factor.closest.size());
+    EXPECT_EQ(tail.closest[0].first.record, factor.closest[0].first.record);
+    EXPECT_EQ(tail.bottleneck.size(), 6u);
+    ASSERT_EQ(tail.guarantees.size(), factor.guarantees.size());
+    for (std::size_t k = 0; k < tail.guarantees.size(); ++k)
+      if (tail.guarantees[k].width && tail.guarantees[k].verified && factor.guarantees[k].width) {
+        EXPECT_GE(*tail.guarantees[k].width, *factor.guarantees[k].width * (1 - 1e-9)) << phi << " " << k;
+      }
+  }
+  const auto relu = certify(data, {.method = "tail"});
+  EXPECT_GT(*relu.lambda_min_verified, 0.0115);  // 0.0118 with exact tails, weights 1 and no rounding
+}
+
+TEST(Certify, TheTailSaysWhyItProvesNothing) {
+  Dataset bunch = regression(0.01 * sphere(40, 5));
+  bunch.X.col(0).array() += 1;
+  const auto found = certify(bunch, {.method = "tail"});
+  EXPECT_EQ(found.outcome, "not verified");
+  EXPECT_NE(
+      found.conclusion.find("Not certified by the tail: the tail of the kernel's power series from rho^"),
+      std::string::npos)
+      << found.conclusion;
+  for (const auto& g : found.guarantees) EXPECT_FALSE(g.holds && g.lambda_from == "lambda_min");
+
+  Dataset equal = regression(sphere(9, 5));
+  equal.X.row(3) = 2 * equal.X.row(7);
+  const auto conflict = certify(equal, {.method = "tail"});
+  EXPECT_EQ(conflict.outcome, "impossible");
+  EXPECT_FALSE(conflict.lambda_min_verified);
+  equal.y(3) = equal.y(7);
+  const auto merged = certify(equal, {.method = "tail"});
+  EXPECT_EQ(merged.n_distinct, 8);
+  EXPECT_EQ(merged.duplicates.size(), 1u);
+
+  Dataset opposite = regression(sphere(9, 20));
+  opposite.X.row(3) = -opposite.X.row(7);
+  const auto zero = certify(opposite, {.activation = "tanh", .method = "tail"});
+  EXPECT_EQ(zero.outcome, "zero");
+  EXPECT_EQ(zero.lambda_min, 0);
+  EXPECT_EQ(certify(dataset(RowMatrix::Ones(1, 1)), {.method = "tail"}).outcome, "verified");
+}
+
+TEST(Certify, TheMethodIsChosenByWhatIsAskedFor) {
+  const Dataset data = regression(sphere(20, 5));
+  EXPECT_EQ(certify(data).method, "factor");
+  EXPECT_THROW(certify(data, {.method = "cholesky"}), std::invalid_argument);
+  EXPECT_THROW(certify(data, {.method = "tail", .passes = 0}), std::invalid_argument);
+  EXPECT_THROW(certify(data, {.method = "tail", .all_bounds = true}), std::invalid_argument);
+  EXPECT_THROW(certify(data, {.method = "tail", .spectrum = true}), std::invalid_argument);
+}
+
 TEST(Certify, BadOptionsAndData) {
   const Dataset data = classes(sphere(6, 3), 2);
   for (const double bad : {0.0, 1.0, -1.0, 2.0, std::nan("")}) {

@@ -6,6 +6,7 @@
 
 #include "zeroloss/core/fields.hpp"
 #include "zeroloss/data/dataset.hpp"
+#include "zeroloss/kernel/tail.hpp"
 #include "zeroloss/theory/forecast.hpp"
 #include "zeroloss/theory/guarantee.hpp"
 #include "zeroloss/theory/suspects.hpp"
@@ -19,6 +20,12 @@ struct CertifyOptions {
   std::string activation = "relu";  ///< a name that activation() knows
   bool center = false;              ///< subtract the mean point first
   bool normalize = true;            ///< rows of any length; if not, one off 1 by more than 1e-12 is an error
+  /// How lambda_min is bounded. factor: of the kernel, 4 n^2 bytes and some n^3 operations. tail: of its
+  /// power series, 12 n d bytes and n^2 d/2; lower, and without what needs the kernel itself. auto: factor
+  /// for up to 30,000 distinct points if the kernel fits into memory or all_bounds or spectrum want it, else
+  /// tail.
+  std::string method = "auto";
+  Index passes = 1;                   ///< of tail over all pairs, >= 1; further ones sharpen its bound
   double failure_probability = 0.01;  ///< of the a-priori guarantees, in (0, 1)
   double accuracy = 1e-3;             ///< relative misfit that the step counts refer to, in (0, 1)
   double width = 0;                   ///< hidden units of a given network; 0 = ask for the sufficient width
@@ -37,6 +44,15 @@ void fields(T& o, const Visitor& visit) {
             .under("Options")
             .turned_off("Refuse rows whose length is off 1 by more than 1e-12"),
         o.normalize);
+  visit(
+      Field{"method",
+            "How lambda_min is bounded: factor (the kernel is formed and factored), tail (its power series, "
+            "with the points alone in memory), or auto: factor where it fits and takes minutes"}
+          .under("Options")
+          .of("auto|factor|tail"),
+      o.method);
+  visit(Field{"passes", "Of tail over all pairs of points: further ones sharpen its bound"}.under("Options"),
+        o.passes);
   visit(Field{"failure_probability", "Allowed for the a-priori guarantees, in (0, 1)"}.under("Options"),
         o.failure_probability);
   visit(Field{"accuracy", "Relative misfit that step counts refer to, in (0, 1)"}.under("Options"),
@@ -53,7 +69,8 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"seed", "Of probes and shuffled labels: an integer from 0 to 2^53 - 1"}, o.seed);
 }
 
-/// A sample that holds lambda_min down: `weight` is its squared entry in the unit eigenvector.
+/// A sample that holds lambda_min down: `weight` is its squared entry in the unit eigenvector, or its part in
+/// the row that holds the bound of the tail down.
 struct Bottleneck {
   Sample sample;
   double weight = 0;
@@ -61,7 +78,8 @@ struct Bottleneck {
 template <Is<Bottleneck> T, class Visitor>
 void fields(T& b, const Visitor& visit) {
   fields(b.sample, visit);
-  visit(Field{"weight", "Its squared entry in the unit eigenvector."}, b.weight);
+  visit(Field{"weight", "Its squared entry in the unit eigenvector; of a tail, its part in the lowest row."},
+        b.weight);
 }
 
 struct CertifyResult {
@@ -75,12 +93,16 @@ struct CertifyResult {
   std::vector<std::string> class_names;
   std::string activation;
 
-  double lambda_min = 0;  ///< of Sigma on the distinct points, computed; 0 where it is known to vanish
+  std::string method;             ///< factor | tail: how lambda_min was bounded
+  std::optional<TailBound> tail;  ///< where it was the tail
+  std::string left_out;           ///< what it takes the kernel itself to say; empty if nothing
+  /// Of Sigma on the distinct points, computed; 0 where it is known to vanish, NaN of a tail.
+  double lambda_min = 0;
   std::optional<double> lambda_min_verified;  ///< proven lower bound
-  double rounding_loss = 0;                   ///< what the proof gives away to rounding and entry errors
-  double lambda_max = 0;                      ///< of the kernel of all samples
-  double ridge = 0;   ///< added to H for what needs its inverse; 0 unless H is numerically singular
-  double norm_X = 0;  ///< ||X|| of all samples, proven upper bound
+  double rounding_loss = 0;  ///< what the proof gives away to rounding and entry errors; NaN of a tail
+  double lambda_max = 0;     ///< of the kernel of all samples; NaN of a tail
+  double ridge = 0;          ///< added to H for what needs its inverse; 0 unless H is numerically singular
+  double norm_X = 0;         ///< ||X|| of all samples, proven upper bound
   std::vector<Bottleneck> bottleneck;  ///< largest weights first, at most 6
   double bottleneck_distance = 0;      ///< between the first two of them, up to sign; 0 if there is one point
   bool bottleneck_antipodal = false;   ///< it is that to minus the second
@@ -118,10 +140,14 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"task", "none | regression | classification."}.only_if(r.task != Task::none), r.task);
   visit(Field{"class_names"}.spelled("classes").only_if(r.task == Task::classification), r.class_names);
   visit(Field{"activation"}.apart(), r.activation);
-  visit(Field{"lambda_min", "Of Sigma on the distinct points, computed."}, r.lambda_min);
+  visit(Field{"method", "factor | tail: how lambda_min was bounded."}, r.method);
+  visit(Field{"tail", "How the tail of the power series proves it; None otherwise."}, r.tail);
+  visit(Field{"left_out", "What it takes the kernel itself to say; empty if nothing."}, r.left_out);
+  visit(Field{"lambda_min", "Of Sigma on the distinct points, computed; NaN of a tail."}, r.lambda_min);
   visit(Field{"lambda_min_verified", "Proven lower bound, or None."}, r.lambda_min_verified);
-  visit(Field{"rounding_loss", "What the proof gives away to rounding and entry errors."}, r.rounding_loss);
-  visit(Field{"lambda_max", "Of the kernel of all samples."}, r.lambda_max);
+  visit(Field{"rounding_loss", "What the proof gives away to rounding and entry errors; NaN of a tail."},
+        r.rounding_loss);
+  visit(Field{"lambda_max", "Of the kernel of all samples; NaN of a tail."}, r.lambda_max);
   visit(Field{"ridge", "Added where the inverse is needed; 0 unless numerically singular."}, r.ridge);
   visit(Field{"norm_X", "||X|| of all samples, proven upper bound."}, r.norm_X);
   visit(Field{"center", "What was subtracted; empty if nothing was."}.only_if(!r.center.empty()), r.center);
@@ -154,6 +180,7 @@ void fields(T& r, const Visitor& visit) {
 
 /// Cost: three Cholesky factorisations of n^3/3 multiply-adds for lambda_min and its proof and the r = 1
 /// bound, one inverse of a factor, n^2 d/2 for each kernel; memory 8 n (n + 1)/2 + 16 n d bytes and a little.
+/// Of a tail: n^2 d/2 float32 multiply-adds a pass; 20 n d bytes, the data set's own among them, and 384 n.
 /// Throws std::invalid_argument for options out of range, DataError for data that cannot be used (zero rows
 /// are named), ResourceError if the kernel does not fit, Interrupted when cancelled.
 CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progress& progress);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy.typing as npt
 
@@ -25,6 +25,8 @@ def certify(
     activation: str = "relu",
     center: bool = False,
     normalize: bool = True,
+    method: Literal["auto", "factor", "tail"] = "auto",
+    passes: int = 1,
     failure_probability: float = 0.01,
     accuracy: float = 0.001,
     width: float = 0.0,
@@ -52,6 +54,12 @@ def certify(
         Subtract the mean point first.
     normalize : bool
         Rows of any length, which they are divided by; if not, one off 1 by more than 1e-12 is an error.
+    method : str
+        How lambda_min is bounded. "factor": the kernel is formed and factored, 4 n^2 bytes and some n^3 operations.
+        "tail": a bound from its power series with the points alone in memory, n^2 d/2 operations; lower, and without
+        forecast, complexity and leave-one-out. "auto": factor for up to 30,000 points where the kernel fits.
+    passes : int
+        Of the tail over all pairs of points, >= 1: further ones sharpen its bound.
     failure_probability : float
         Of the a-priori guarantees, in (0, 1).
     accuracy : float
@@ -87,6 +95,8 @@ def certify(
         "activation": activation,
         "center": center,
         "normalize": normalize,
+        "method": method,
+        "passes": passes,
         "failure_probability": failure_probability,
         "accuracy": accuracy,
         "width": width,

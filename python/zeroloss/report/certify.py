@@ -54,12 +54,18 @@ def _numbers(r: Json) -> Facts:
         ("distinct points", r.get("n_distinct") if r.get("n_distinct") != r.get("n") else None),
         (Html(f"{LAMBDA}, verified"), at_least(verified, 6)),
         (Html(f"{LAMBDA}, computed"), None if verified else r.get("lambda_min")),
+        ("proved by", _tail(r.get("tail"))),
         (tex(r"\lambda_{\max}"), r.get("lambda_max")),
         ("smallest distance of two points, at least", r.get("separation")),
         ("labels wrong by leave-one-out", percent(r.get("leave_one_out_error")) if classification else None),
         ("complexity of the labels", _mean(r.get("complexity"))),
         ("the same, labels shuffled", _mean(r.get("complexity_shuffled"))),
     ]
+
+
+def _tail(tail: Json | None) -> str | None:
+    """How the tail of the kernel's power series proves it."""
+    return f"the kernel's power series from rho^{tail.get('power')} on" if tail else None
 
 
 def _applies(g: Json) -> bool:
@@ -158,13 +164,15 @@ def _bottleneck(r: Json, pictures: Json) -> Content:
     ends = [named(s) for s in samples[:2]]
     note = [f"Samples {' and '.join(ends)} most of all, ", number(apart), " apart. "] if apart and ends[1:] else ""
     weights = [percent(s.get("weight")) for s in samples]
+    meaning = ("Weights are parts of the row that holds the bound down." if r.get("method") == "tail"
+               else "Weights are squared entries of its eigenvector.")
     if pictures:
         shown = gallery([([s], [named(s), tag("br"), weight]) for s, weight in zip(samples, weights)], pictures)
     else:
         shown = table(["sample", "label", "weight"], [[record(s.get("sample")), label(s.get("label")), weight]
                                                       for s, weight in zip(samples, weights)])
     return [tag("h2", "What holds ", LAMBDA, " down"),
-            tag("p", note, "Weights are squared entries of its eigenvector.", class_="note"), shown]
+            tag("p", note, meaning, class_="note"), shown]
 
 
 def _closest(found: list[Json], pictures: Json) -> Content:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes activation_oracle.csv, dual_oracle.csv and entries_oracle.csv beside itself, or those that are named (needs
-mpmath; about four minutes).
+"""Writes activation_oracle.csv, dual_oracle.csv, entries_oracle.csv and tail_oracle.csv beside itself, or those that
+are named (needs mpmath; about five minutes).
 
 Activations: textbook formulas at 400 digits. Dual activations: not by Hermite series but by integration,
 E[f(a) f(b)] over the plane with a = alpha p + beta q, b = alpha p - beta q, by the trapezoidal rule (smooth f: exact to
 1e-20), and for relu and leaky_relu by Gauss-Legendre over a of f(a) E[f(b) | a]. Every value is the nearest double. At
 the many rho of entries_oracle.csv, 22 digits by closed forms or Hermite series (tail below 1e-18), which the integrals
-check.
+check. tail_oracle.csv has 40 digits of the sums of c_r x^r over r >= N, where rho h(rho) = sum of c_r rho^r.
 """
 
 import math
@@ -17,6 +17,7 @@ import sys
 from mpmath import (
     acos,
     asin,
+    binomial,
     cos,
     cosh,
     e,
@@ -231,6 +232,27 @@ def entries_rows():
             yield [name, repr(rho), nstr(h, 22), nstr(h_tilde, 22)]
 
 
+def tail_rows():
+    for name, functions in ACTIVATIONS.items():
+        mp.dps = 60
+        if name in LEAKS:  # closed form minus the first terms of leak rho + share (rho/4 + rho asin(rho)/(2 pi))
+            leak = LEAKS[name]
+            share, all_of = (1 - leak) ** 2, lambda x, leak=leak: x * leak_closed(leak, x)[1]
+            c = [mpf(0), (1 + leak) ** 2 / 4] + [
+                mpf(0) if r % 2 else share / (2 * pi) * binomial(r - 2, (r - 2) // 2) / 2 ** (r - 2) / (r - 1)
+                for r in range(2, 200)]
+        else:  # E[phi'^2] minus the first terms at 1; elsewhere what is beyond 260 terms is below 1e-17 x^260
+            (squares,) = hermite_squares(functions[1:2])
+            step = mpf(1) / 32
+            total = sum(functions[1](k * step) ** 2 * density(k * step) * step for k in range(-26 * 32, 26 * 32 + 1))
+            c = [mpf(0), *squares]
+            all_of = lambda x, c=c, total=total: total if x == 1 else polyval(list(reversed(c)), x)
+        for N in (1, 2, 3, 4, 5, 8, 9, 16, 17, 24, 25, 56, 57, 112):
+            for x in map(mpf, (0.125, 0.5, 0.875, 0.984375, 1)):
+                t = all_of(x) - polyval(list(reversed(c[:N])), x)
+                yield [name, N, nstr(x, 10), nstr(t if t > mpf(10) ** -45 else mpf(0), 40)]  # 60 digits of numbers near 1
+
+
 def write(file, header, rows):
     lines = [header] + [",".join(map(str, row)) for row in rows]
     (HERE / file).write_text("\n".join(lines) + "\n")
@@ -240,6 +262,7 @@ FILES = {
     "activation_oracle.csv": ("activation,z,phi,dphi,d2phi", activation_rows),
     "dual_oracle.csv": ("activation,rho,h,h_tilde", dual_rows),
     "entries_oracle.csv": ("activation,rho,h,h_tilde", entries_rows),
+    "tail_oracle.csv": ("activation,N,x,t", tail_rows),
 }
 
 if __name__ == "__main__":

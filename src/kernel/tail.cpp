@@ -1,0 +1,306 @@
+#include "zeroloss/kernel/tail.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+
+#include "core/lapack.hpp"
+#include "core/rounding.hpp"
+#include "kernel/closest.hpp"
+#include "kernel/power_sums.hpp"
+#include "kernel/tail_error.hpp"
+#include "zeroloss/core/blas.hpp"
+#include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/threads.hpp"
+
+// This file computes bounds: it relies on IEEE arithmetic and must not be compiled with -ffast-math.
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+using Floats = std::vector<float>;
+
+Index tiles_of(Index n) { return (n + kTile - 1) / kTile; }
+
+// What one thread needs.
+struct TileWork {
+  Floats tile = Floats(static_cast<std::size_t>(kTile * kTile)), columns;
+  Closest closest;
+};
+
+// Sums of powers of all rows, n x grid.size(), and what the pass saw of the closest pairs.
+struct PowerSums {
+  Matrix of_rows;
+  Closest closest;
+};
+
+class TailPasses {
+ public:
+  TailPasses(const RowMatrix& X, const PowerGrid& grid)
+      : X_(X),
+        F_(X.cast<float>()),
+        grid_(grid),
+        error_(float_product_error(X.cols())),
+        refined_(1 - std::min(32 * static_cast<double>(error_), 0.02)) {}
+
+  PowerSums run(const Floats& weights, Progress& progress) const {
+    const Index n = X_.rows(), side = tiles_of(n), sums = grid_.size(), size = sums * kTile;
+    PowerSums result{Matrix::Zero(n, sums), {}};
+    const Threads threads(side > 1 ? kernel_work(n, n, X_.cols()) / 2 : 0);
+    const SerialBlas serial;
+    std::vector<TileWork> works(static_cast<std::size_t>(thread_count()));
+    std::vector<Floats> of_rows(static_cast<std::size_t>(std::min(side, kTilesAtOnce)));
+    for (TileWork& work : works) work.columns.resize(static_cast<std::size_t>(size));
+    progress.stage("tails of the kernel", static_cast<double>(side) * static_cast<double>(side + 1) / 2);
+    for (Index a = 0; a < side; ++a)
+      for (Index first = 0; first <= a; first += kTilesAtOnce) {
+        const Index end = std::min(a + 1, first + kTilesAtOnce);
+#pragma omp parallel for schedule(dynamic)
+        for (Index b = first; b < end; ++b) {
+          TileWork& work = works[static_cast<std::size_t>(omp_get_thread_num())];
+          Floats& rows = of_rows[static_cast<std::size_t>(b - first)];
+          rows.assign(static_cast<std::size_t>(size), 0);
+          std::fill(work.columns.begin(), work.columns.end(), 0.F);
+          products(a, b, work);
+          add_powers(grid_, work.tile.data(), length(a), length(b), error_, weights.data() + a * kTile,
+                     weights.data() + b * kTile, rows.data(), work.columns.data());
+          if (b != a)
+            add_to(result.of_rows, b, work.columns);  // no other tile of these is in work
+          else
+            add_columns(rows, work.columns);
+        }
+        for (Index b = first; b < end; ++b)
+          add_to(result.of_rows, a, of_rows[static_cast<std::size_t>(b - first)]);
+        progress.advance(static_cast<double>(end - first));
+      }
+    progress.finish();
+    for (const TileWork& work : works) result.closest.add(work.closest);
+    return result;
+  }
+
+  double error() const { return error_; }
+
+ private:
+  Index length(Index block) const { return std::min(kTile, X_.rows() - block * kTile); }
+
+  static void add_columns(Floats& rows, const Floats& columns) {
+    for (std::size_t k = 0; k < rows.size(); ++k) rows[k] += columns[k];
+  }
+  void add_to(Matrix& sums, Index block, const Floats& tile) const {
+    for (Index k = 0; k < sums.cols(); ++k)
+      sums.col(k).segment(block * kTile, length(block)) +=
+          Eigen::Map<const Eigen::VectorXf>(tile.data() + k * kTile, length(block)).cast<double>();
+  }
+
+  // <x_i, x_j> for i of block a (contiguous) and j of block b; 0 where not i > j.
+  void products(Index a, Index b, TileWork& work) const {
+    const Index d = X_.cols(), rows = length(a), columns = length(b);
+    float* tile = work.tile.data();
+    if (rows < kTile) std::fill(work.tile.begin(), work.tile.end(), 0.F);
+    lapack::gemm('T', 'N', rows, columns, d, 1.F, F_.data() + a * kTile * d, d, F_.data() + b * kTile * d, d,
+                 0.F, tile, kTile);
+    for (Index j = 0; j < columns; ++j) {
+      float* column = tile + j * kTile;
+      if (a == b) std::fill(column, column + j + 1, 0.F);
+      const auto largest = static_cast<double>(entries::largest(column, static_cast<std::size_t>(rows)));
+      if (largest < std::min(refined_, work.closest.bar() - error_)) continue;
+      for (Index i = a == b ? j + 1 : 0; i < rows; ++i)
+        measure(column[i], a * kTile + i, b * kTile + j, work.closest);
+    }
+  }
+
+  // A pair that may be among the closest, or so close that the error of float32 matters.
+  void measure(float& product, Index i, Index j, Closest& closest) const {
+    const double size = std::abs(static_cast<double>(product));
+    const bool refine = size >= refined_;
+    if (!refine && size < closest.bar() - error_) return;
+    const auto d = static_cast<double>(X_.cols());
+    const double closeness = std::abs(X_.row(i).dot(X_.row(j)));
+    double apart = 0;  // 1 - |rho| is at least this
+    if (closeness < 1 - kNear) {
+      closest.offer(std::sqrt(2 - 2 * closeness), i, j);
+      apart = 1 - closeness - product_error(d);
+    } else {
+      const auto [beside, across] = distances(X_.row(i).data(), X_.row(j).data(), X_.cols());
+      const double distance = std::min(beside, across);
+      closest.offer_near(distance, i, j);
+      const double least = distance_bound(distance, d);
+      apart = least * least / 2;
+    }
+    if (!refine) return;
+    // What is left after add_powers has put the error on is 1 - apart, rounded up.
+    const auto value = static_cast<float>(1 - apart * kDown - error_ + 0x1p-22);
+    if (value < std::abs(product)) product = std::copysign(value, product);
+  }
+
+  const RowMatrix& X_;
+  const Rows<float> F_;
+  const PowerGrid grid_;
+  const float error_;
+  const double refined_;  // |rho| from which on pairs are measured in double
+};
+
+struct RowBound {
+  int k = -1;  // of the grid; none so far
+  double diagonal = 0, row_sum = 0;
+  Index row = 0;
+
+  double value() const {
+    const double gap = diagonal - row_sum;
+    return k < 0 ? -INFINITY : gap * (1 - 4 * u);
+  }
+};
+
+class Bounds {
+ public:
+  /// `own`: the grid was made for this series, so its first sum is that of g.
+  Bounds(const PowerGrid& grid, const PowerSeries& series, bool own, double error)
+      : grid_(grid), series_(series), first_(grid.odd || own ? 0 : 1), error_(error) {
+    weights_ = Matrix::Zero(grid.size(), grid.size());
+    for (int k = first_; k < grid.size(); ++k) weights_.col(k) = tail_weights(grid, series, grid.power(k));
+    if (!grid.odd && own) weights_(0, 0) = 1;
+  }
+
+  /// Sums of the rows for one start of the tail, over w_i: n numbers.
+  Vector rows(const Matrix& sums, const Floats& w, int k) const {
+    const Vector lost = lost_sums(w);
+    return over(sums * weights_.col(k) + Vector::Constant(sums.rows(), lost.dot(weights_.col(k))), w);
+  }
+
+  RowBound best(const Matrix& sums, const Floats& w) const {
+    const Index n = sums.rows();
+    const Vector lost = lost_sums(w);
+    std::vector<RowBound> of_power(static_cast<std::size_t>(grid_.size()));
+    for (Index begin = 0; begin < n; begin += kTile) {
+      const Index count = std::min(kTile, n - begin);
+      const Matrix rows = (sums.middleRows(begin, count) * weights_).rowwise() + lost.transpose() * weights_;
+      for (int k = first_; k < grid_.size(); ++k)
+        for (Index i = 0; i < count; ++i) {
+          RowBound& bound = of_power[static_cast<std::size_t>(k)];
+          const double found = rows(i, k) / static_cast<double>(w[static_cast<std::size_t>(begin + i)]) * kUp;
+          const double sum = std::isnan(found) ? INFINITY : std::max(0.0, found);
+          if (bound.k >= 0 && sum <= bound.row_sum) continue;
+          bound.k = k;
+          bound.row_sum = sum;
+          bound.row = begin + i;
+        }
+    }
+    RowBound best;
+    for (RowBound& bound : of_power) {
+      bound.diagonal = bound.k < 0 ? 0 : series_.tail_below(std::max(1, grid_.power(bound.k)));
+      if (!(bound.diagonal > 0)) continue;  // nothing of the series is left
+      if (best.k < 0 || bound.value() > best.value()) best = bound;
+    }
+    return best;
+  }
+
+  /// c_r |rho|^r over r >= N, an upper bound.
+  double tail(double closeness, int k) const {
+    double sum = 0;
+    for (int q = std::max(k, 1 - static_cast<int>(grid_.odd)); q < grid_.size(); ++q)
+      sum += weights_(q, k) * std::pow(closeness, grid_.power(q));
+    return sum;
+  }
+
+ private:
+  static Vector over(Vector sums, const Floats& w) {
+    for (Index i = 0; i < sums.size(); ++i) sums(i) /= static_cast<double>(w[static_cast<std::size_t>(i)]);
+    return sums;
+  }
+
+  // What the sums may lack: powers left out, and g's errors.
+  Vector lost_sums(const Floats& w) const {
+    double all = 0;
+    for (const float weight : w) all += static_cast<double>(weight);
+    Vector lost = Vector::Constant(grid_.size(), kLeftOut * all);
+    if (!grid_.odd) lost(0) = all * first_sum_error(grid_, error_);
+    return lost;
+  }
+
+  const PowerGrid& grid_;
+  const PowerSeries& series_;
+  const int first_;
+  const double error_;
+  Matrix weights_;
+};
+
+// Weights of the next pass: where rows are alike this is Perron's vector, and of a star it is so at once.
+void improve_weights(Floats& w, const Vector& rows) {
+  constexpr float kLeast = 0x1p-12F;
+  const double most = std::max(rows.maxCoeff(), 0x1p-1000);
+  float largest = 0;
+  for (Index i = 0; i < rows.size(); ++i) {
+    float& weight = w[static_cast<std::size_t>(i)];
+    weight *= static_cast<float>(std::sqrt(std::max(0.0, rows(i)) / most));
+    largest = std::max({largest, weight, kLeast});
+  }
+  for (Index i = 0; i < rows.size(); ++i) {
+    float& weight = w[static_cast<std::size_t>(i)];
+    weight = std::max(weight / largest, kLeast);
+  }
+}
+
+void check_tail(const RowMatrix& X, Index passes) {
+  if (X.rows() < 1 || X.cols() < 1)
+    throw std::invalid_argument("tail_bound: X needs at least one row and one column");
+  if (X.cols() > (Index{1} << 20))
+    throw std::invalid_argument(fmt::format(
+        "tail_bound: products of more than 2^20 features are too rough in float32; got {}", X.cols()));
+  if (passes < 1) throw std::invalid_argument(fmt::format("tail_bound: passes must be >= 1; got {}", passes));
+  if (!X.allFinite()) throw std::invalid_argument("tail_bound: X has values that are not finite");
+}
+
+}  // namespace
+
+TailBound tail_bound(const RowMatrix& X, const Activation& activation, Index passes, Progress& progress) {
+  check_tail(X, passes);
+  const PowerSeries series = sigma_series(activation), product = power_series(2);
+  const PowerGrid grid = power_grid(series);
+  const Index n = X.rows();
+  const auto numbers = static_cast<double>(X.size()), points = static_cast<double>(n);
+  require_memory(4 * numbers + 8.0 * (grid.size() + 4) * points + 8e6 * (thread_count() + 1),
+                 fmt::format("the tail bound of {} points", n), "try fewer points");
+  const TailPasses work(X, grid);
+  const Bounds own(grid, series, true, work.error()), of_product(grid, product, false, work.error());
+  Floats w(static_cast<std::size_t>(tiles_of(n) * kTile), 0.F);
+  std::fill_n(w.begin(), n, 1.F);
+  TailBound result;
+  RowBound best;
+  for (Index pass = 0; pass < passes; ++pass) {
+    const auto began = std::chrono::steady_clock::now();
+    const PowerSums sums = work.run(w, progress);
+    const RowBound found = own.best(sums.of_rows, w);
+    if (pass == 0) {
+      result.product = std::max(0.0, of_product.best(sums.of_rows, w).value());
+      result.closest = sums.closest.pairs(X);
+      result.near_pairs = sums.closest.near_pairs();
+      result.separation = separation_bound(result.closest, result.near_pairs, static_cast<double>(X.cols()));
+    }
+    if (pass == 0 || found.value() > best.value()) {
+      best = found;
+      result.parts.resize(n);
+      for (Index j = 0; j < n; ++j)
+        result.parts(j) =
+            w[static_cast<std::size_t>(j)] *
+            (j == best.row ? best.diagonal
+                           : own.tail(std::min(1.0, std::abs(X.row(best.row).dot(X.row(j)))), best.k));
+      result.parts /= result.parts.sum();
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    result.passes.push_back({std::max(0.0, found.value()), took.count()});
+    if (pass + 1 < passes) improve_weights(w, own.rows(sums.of_rows, w, found.k));
+  }
+  result.lambda_min = std::max(0.0, best.value());
+  result.power = std::max(1, grid.power(best.k));
+  result.diagonal = best.diagonal;
+  result.row_sum = best.row_sum;
+  result.row = best.row;
+  return result;
+}
+
+}  // namespace zeroloss
