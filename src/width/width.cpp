@@ -214,7 +214,8 @@ WidthResult width(const Dataset& data, const WidthOptions& options, Progress& pr
   r.outputs = set.Y.cols();
   r.activation = phi.name;
   for (Index c = 0; c < r.outputs; ++c) r.norm_y = std::max(r.norm_y, norm_above(set.Y.col(c)));
-  r.rank = rank_bound(exact_points(data, set.standardization), set.center);
+  RowMatrix made;  // where the points are no others than those of the data, they are not copied
+  r.rank = rank_bound(exact_points(data, set.standardization, made), set.center);
   const auto least = necessary_width(phi, r.n_distinct, r.rank);
   add_too_few(least, r);
   if (!set.conflicts.empty()) {
