@@ -250,7 +250,8 @@ def tail_rows():
         for N in (1, 2, 3, 4, 5, 8, 9, 16, 17, 24, 25, 56, 57, 112):
             for x in map(mpf, (0.125, 0.5, 0.875, 0.984375, 1)):
                 t = all_of(x) - polyval(list(reversed(c[:N])), x)
-                yield [name, N, nstr(x, 10), nstr(t if t > mpf(10) ** -45 else mpf(0), 40)]  # 60 digits of numbers near 1
+                t = t if t > mpf(10) ** -45 else mpf(0)  # of numbers near 1 with 60 digits
+                yield [name, N, nstr(x, 10), nstr(t, 40)]
 
 
 def write(file, header, rows):
