@@ -109,7 +109,7 @@ void bind_dataset(nb::module_& m) {
            [](const D& d) {
              return nb::make_tuple(d.X, d.y, static_cast<int>(d.task), d.class_names, d.records, d.name,
                                    d.digest, d.feature_names, d.target_name, d.label_treatment,
-                                   state_of(d.read), d.call, d.ids, state_of(d.standardization),
+                                   python::state_of(d.read), d.call, d.ids, state_of(d.standardization),
                                    encoding_text(d.encoding), d.remarks);
            })
       .def("__setstate__",

@@ -28,7 +28,7 @@ def width(
     draws: int = 5,
     restarts: int = 3,
     max_width: int = 4096,
-    accuracy: float = 1e-06,
+    accuracy: float = 1e-6,
     failure_probability: float = 0.01,
     max_seconds: float = 60.0,
     published: bool = True,
