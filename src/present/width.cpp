@@ -50,7 +50,7 @@ std::string paper_table(const WidthResult& r) {
     if (of_a_paper(row))
       table.add({up(row.width), down(row.step), up(row.steps), row.about, row.status,
                  row.source + ", " + row.says});
-  return table.rows() == 0 ? "" : "\nthe theorems of the papers, for random weights\n" + table.text("  ");
+  return table.rows() == 0 ? "" : "\ntheorems about random weights\n" + table.text("  ");
 }
 
 std::string drawn_table(const WidthResult& r) {

@@ -39,7 +39,7 @@ def width(run: Run, r: Json) -> Parts:
     ]
     header = ["", "width", "labels", "output scale", "step", "steps", "", "statement", "source"]
     answer = table(header, [
-        [names.get(str(row.get("id")), "a paper"), at_most(row.get("width"), 4), text(row.get("about")),
+        [names.get(str(row.get("id")), "a theorem"), at_most(row.get("width"), 4), text(row.get("about")),
          at_most(row.get("output_scale")), number(row.get("step"), 3, "down"), at_most(row.get("steps")),
          text(row.get("status")), text(row.get("says")), text(row.get("source"))] for row in rows])
     drawn = table(
