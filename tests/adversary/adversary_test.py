@@ -134,7 +134,7 @@ def test_a_larger_claim_of_width_is_false(lie):
     elif lie == "norm_y":
         kind, lying = "any_labels: length", altered(answer, norm_y=answer.norm_y * 0.999)
     else:
-        factor, kind = {"output_scale": (1e-3, "any_labels: worst labels"), "step": (3, "any_labels: descent"),
+        factor, kind = {"output_scale": (1e-3, "any_labels: worst labels"), "step": (100, "any_labels: descent"),
                         "steps": (0.3, "any_labels: descent")}[lie]
         lying = altered(answer, rows=[*rows, altered(any_labels, id="these_labels", width=None),
                                       altered(any_labels, **{lie: getattr(any_labels, lie) * factor})])
