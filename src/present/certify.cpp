@@ -39,6 +39,7 @@ void tail_facts(const TailBound& tail, Facts& fact) {
                    decimal(tail.diagonal, 6, Rounding::down), decimal(tail.row_sum, 6, Rounding::up),
                    tail.passes.size() > 1 ? ", weighted" : ""));
   std::vector<std::string> passes;
+  passes.reserve(tail.passes.size());
   for (const TailPass& pass : tail.passes)
     passes.push_back(fmt::format("{} ({:.1f} s)", decimal(pass.lambda_min, 4, Rounding::down), pass.seconds));
   fact(tail.passes.size() > 1 ? "passes over all pairs" : "pass over all pairs",

@@ -122,7 +122,8 @@ def test_a_larger_claim_of_fit_is_false(kind, changes):
 
 @pytest.mark.parametrize("lie", ["rank", "width", "output_scale", "step", "steps", "norm_y"])
 def test_a_larger_claim_of_width_is_false(lie):
-    given = Case("width", lie, POINTS, [1.0, -0.5, 0.5, 0.25], {"activation": "relu", "restarts": 0, "published": False})
+    options = {"activation": "relu", "restarts": 0, "published": False}
+    given = Case("width", lie, POINTS, [1.0, -0.5, 0.5, 0.25], options)
     answer = adversary.ask(given)
     any_labels = next(row for row in answer.rows if row.id == "any_labels")
     rows = [row for row in answer.rows if row.id not in ("these_labels", "any_labels")]

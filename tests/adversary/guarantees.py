@@ -6,9 +6,10 @@ n, ||X|| and ||y|| are those of all samples, lambda that of the distinct points.
 
 from dataclasses import dataclass
 
+from flint import arb, fmpq
+
 from dual import of_values
 from exact import precision
-from flint import arb, fmpq
 
 
 def constants(phi):

@@ -7,8 +7,8 @@ import re
 from typing import NamedTuple
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\d[\d.]*|\s+|.")
-GREEK = {"beta": "β", "delta": "δ", "eta": "η", "theta": "θ", "lambda": "λ", "mu": "μ", "nu": "ν", "pi": "π", "rho": "ρ",
-         "tau": "τ", "phi": "φ", "Phi": "Φ", "Omega": "Ω"}  # fmt: skip
+GREEK = {"beta": "β", "delta": "δ", "eta": "η", "theta": "θ", "lambda": "λ", "mu": "μ", "nu": "ν", "pi": "π",
+         "rho": "ρ", "tau": "τ", "phi": "φ", "Phi": "Φ", "Omega": "Ω"}  # fmt: skip
 FUNCTIONS = {"det", "ln", "log", "max", "min"}
 OPERATORS = {  # as text and as a sign
     **{sign: (sign, sign) for sign in "+=<>/,"},

@@ -14,7 +14,7 @@ from mpmath import asin, ceil, erfc, exp, inf, log, mp, mpf, nstr, pi, quad, sqr
 mp.dps = 60
 
 
-def kept(constant, exact, slack=mpf("0.006")):
+def kept(constant, exact, slack=0.006):
     """A constant on the safe side of what the proof gives, by less than `slack`."""
     assert exact <= constant <= exact * (1 + slack), (constant, exact)
     return constant
@@ -65,7 +65,8 @@ def check_tail():
     with mp.workdps(50):
         for x, start, beta in [(mpf(1) / 8, mpf(3), mpf(2)), (mpf(5), mpf(20), mpf(1) / 3), (mpf(12), mpf(1), mpf(40))]:
             T = start + x * beta
-            beyond = quad(lambda s: 2 * s * exp(-((s - start) ** 2) / (2 * beta**2)), [T, T + beta, T + 9 * beta, inf])
+            density = lambda s, start=start, beta=beta: 2 * s * exp(-((s - start) ** 2) / (2 * beta**2))
+            beyond = quad(density, [T, T + beta, T + 9 * beta, inf])
             exact = T * T * exp(-x * x / 2) + beyond
             assert abs(tail(x, start, beta) / exact - 1) < mpf(10) ** -40, (x, start, beta)
 
@@ -94,7 +95,7 @@ def du(c, flow):
     mean = sqrt((c["norm_y"] + sqrt(2 * log(4 / p)) * sqrt(n / (2 * pi))) ** 2 + n * SPREAD)
     rho = mean + X * sqrt(2 * log(2 / p))
     width = smallest_width(lambda m: m * lam**4 >= (FLOW if flow else DESCENT) * X**6 * rho**2)
-    assert width >= max(7320, 2030) * log(n / p) * X**2 / lam or width >= 7230 * log(n / p) * X**2 / lam and flow
+    assert width >= max(7320, 2030) * log(n / p) * X**2 / lam or (width >= 7230 * log(n / p) * X**2 / lam and flow)
     if flow:
         return width, None, lam / 2, 2 * log(1 / c["accuracy"]) / lam
     q = lam / (14 * X**2)
