@@ -160,12 +160,12 @@ void check_order(const Array& array) {
                                 array.block.bytes.name, array.shape_text()));
 }
 
-/// Points from an array of two or more dimensions.
 /// Not every one of its integers is a double.
 bool is_wide(const Array& array) {
   return (array.kind == 'i' || array.kind == 'u') && array.block.element.size == 8;
 }
 
+/// Points from an array of two or more dimensions.
 Source points_of(const Array& array) {
   const std::string& name = array.block.bytes.name;
   if (array.shape.size() < 2)

@@ -34,8 +34,9 @@ std::string sample_text(const Sample& s) {
 }
 
 void tail_facts(const TailBound& tail, Facts& fact) {
+  fact("method", "tail: auto factors the kernel of up to 30,000 points that fits into memory");
   fact("kernel's power series",
-       fmt::format("from rho^{} on {} on the diagonal, beside it at most {}{}", tail.power,
+       fmt::format("powers from {} on: {} on the diagonal, at most {} off it{}", tail.power,
                    decimal(tail.diagonal, 6, Rounding::down), decimal(tail.row_sum, 6, Rounding::up),
                    tail.passes.size() > 1 ? ", weighted" : ""));
   std::vector<std::string> passes;

@@ -242,7 +242,8 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
 
 std::vector<std::string> fit_of(const Dataset& data, const ReadOptions& read, const WidthOptions& options,
                                 const WidthResult& r, const std::string& id) {
-  constexpr double kFew = 1e5;  // steps of gradient descent that are proposed
+  constexpr double kFew =
+      1e5;  // steps of gradient descent that are proposed; more of them are Gauss-Newton's
   const WidthRow* row = r.row(id);
   if (row == nullptr || !row->seed) return {};
   FitOptions fit;
@@ -273,7 +274,8 @@ Next after_width(const Dataset& data, const ReadOptions& read, const WidthOption
   certify.activation = options.activation;
   certify.center = options.center;
   certify.normalize = options.normalize;
-  return {"see which samples stand in the way", line("certify", data, read, certify)};
+  return {r.rows.empty() ? "see which samples stand in the way" : "see what else can be proved",
+          line("certify", data, read, certify)};
 }
 
 Next after_fit(const Dataset& data, const ReadOptions& read, const FitOptions& options, const FitResult& r,

@@ -18,8 +18,13 @@ std::string down(const std::optional<double>& value) {
   return value ? short_number(*value, Rounding::down) : "";
 }
 
-/// As it has to be typed.
-std::string scale_text(const std::optional<double>& scale) { return scale ? fmt::format("{}", *scale) : ""; }
+/// Of three digits, all of them.
+std::string exact(const std::optional<double>& value) { return value ? fmt::format("{:.3g}", *value) : ""; }
+
+/// A width that is what it is: neither more nor less would be true of it.
+std::string whole(const std::optional<double>& width) {
+  return width ? with_commas(static_cast<Index>(*width)) : "";
+}
 
 constexpr const char* kTitles[][2] = {{"too_few", "too few below"},
                                       {"measured", "found"},
@@ -38,8 +43,8 @@ std::string row_table(const WidthResult& r) {
   Table table({"", "width", "", "labels", "output scale", "step", "steps", ""});
   for (const WidthRow& row : r.rows) {
     if (of_a_paper(row)) continue;
-    table.add({title_of(row), up(row.width), row.status, row.about, scale_text(row.output_scale),
-               down(row.step), up(row.steps), row.says});
+    table.add({title_of(row), whole(row.width), row.status, row.about, exact(row.output_scale),
+               exact(row.step), up(row.steps), row.says});
   }
   return table.text();
 }
@@ -56,13 +61,23 @@ std::string paper_table(const WidthResult& r) {
 std::string drawn_table(const WidthResult& r) {
   if (r.drawn.empty()) return "";
   Table table({"width", "full rank", "these labels: scale", "any labels: scale", "step", "steps", "seed"});
-  for (const DrawnWidth& w : r.drawn) {
-    const bool proved = w.any_scale.has_value();
-    table.add({with_commas(w.width), fmt::format("{} of {}", w.full_rank, w.draws), scale_text(w.these_scale),
-               scale_text(w.any_scale), proved ? down(w.step) : "", proved ? up(w.steps) : "",
-               proved ? fmt::format("{}", w.seed) : ""});
+  for (std::size_t k = 0; k < r.drawn.size(); ++k) {
+    const DrawnWidth& w = r.drawn[k];
+    std::size_t last = k;  // of those in which nothing is seen either
+    while (w.full_rank == 0 && last + 1 < r.drawn.size() && r.drawn[last + 1].full_rank == 0) ++last;
+    std::string width = with_commas(w.width);
+    if (last > k) width += " to " + with_commas(r.drawn[last].width);
+    k = last;
+    std::vector<std::string> row{width, fmt::format("{} of {}", w.full_rank, w.draws)};
+    if (w.any_scale)
+      row.insert(row.end(), {exact(w.these_scale), exact(w.any_scale), exact(w.step), up(w.steps),
+                             fmt::format("{}", w.seed)});
+    row.resize(7);
+    table.add(row);
   }
-  return "\ngradient descent from pairs, proved: width against output scale and steps\n" + table.text("  ");
+  return "\ngradient descent from pairs, proved for any labels: width against output scale, step and "
+         "steps\n" +
+         table.text("  ");
 }
 
 // ---- figures ----
@@ -91,13 +106,16 @@ std::string steps_figure(const Dataset& data, const WidthResult& r) {
 }
 
 std::string drawn_csv(const WidthResult& r) {
-  std::string csv = "width,draws,full_rank,seed,lambda_min,condition,these_scale,any_scale,step,steps\n";
+  std::string csv =
+      "width,draws,full_rank,seed,lambda_min,condition,these_scale,these_step,these_steps,any_scale,step,"
+      "steps\n";
   for (const DrawnWidth& w : r.drawn) {
     csv += fmt::format("{},{},{}", w.width, w.draws, w.full_rank);
     csv += w.any_scale && w.these_scale
-               ? fmt::format(",{},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g}\n", w.seed, w.lambda_min,
-                             w.condition, *w.these_scale, *w.any_scale, w.step, w.steps)
-               : ",,,,,,,\n";
+               ? fmt::format(",{},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g}\n", w.seed,
+                             w.lambda_min, w.condition, *w.these_scale, w.these_step, w.these_steps,
+                             *w.any_scale, w.step, w.steps)
+               : ",,,,,,,,,\n";
   }
   return csv;
 }
@@ -112,11 +130,12 @@ std::string width_text(const Dataset& data, const WidthOptions& options, const W
 
 std::string fits_text(const Dataset& data, const ReadOptions& read, const WidthOptions& options,
                       const WidthResult& r) {
+  const Next next = after_width(data, read, options, r);
   std::string text;
   for (const auto& [id, title] : kTitles)
-    if (const auto words = fit_of(data, read, options, r, id); !words.empty())
+    if (const auto words = fit_of(data, read, options, r, id); !words.empty() && words != next.command)
       text += fmt::format("  {}\n    {}\n", title, shell_command(words));
-  return text.empty() ? "" : "\nto train them\n" + text;
+  return text.empty() ? "" : "\nto train the others\n" + text;
 }
 
 std::string width_json(const Dataset& data, const WidthOptions& options, const WidthResult& result,

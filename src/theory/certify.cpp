@@ -34,6 +34,8 @@ void check(const CertifyOptions& options) {
   check_choices("certify", options);
   if (options.passes < 1)
     throw std::invalid_argument(fmt::format("certify: passes must be >= 1; got {}", options.passes));
+  if (options.method == "factor" && options.passes > 1)
+    throw std::invalid_argument("certify: passes are those of the tail, which method factor does without");
   if (options.method == "tail" && (options.all_bounds || options.spectrum))
     throw std::invalid_argument(
         fmt::format("certify: {} needs the kernel itself, which method tail does without",

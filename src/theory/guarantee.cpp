@@ -125,9 +125,8 @@ double deviation(const Setting& s, double events) {
   return s.input.norm_X * std::sqrt(2 * s.log_over(events) / s.input.n);
 }
 
-// The smallest width from which on the smooth theorems' proof works: sqrt(m) >= a, a = factor M (sqrt(1 +
-// B^2)
-// + D_0 B) sqrt(n) ||X||/lambda, and Lemma 1; each fails with probability p/events.
+// The smallest width from which on the smooth theorems' proof works: sqrt(m) >= a, which is
+// factor M (sqrt(1 + B^2) + D_0 B) sqrt(n) ||X||/lambda, and Lemma 1; each fails with probability p/events.
 // For odd m one entry of v is 0, so ||v||^2 and alpha^2 lose the factor (m - 1)/m: the first condition,
 // sqrt(m) >= a for even m, becomes sqrt(m) - 1/sqrt(m) >= a, that is m >= ((a + sqrt(a^2 + 4))/2)^2, between
 // a^2 + 1 and a^2 + 2; the second is for m - 1.
@@ -227,7 +226,7 @@ enum class Bound { lambda, product, separation, features, angle };  // what is c
 // `bound`; `printed` is the width as the paper has it. `along` is empty where nothing is said of a single
 // run.
 struct Row {
-  const char *id, *source, *number;
+  const char *id, *source, *number, *gives;
   Needs needs;
   Scaling scaling;
   Bound bound;
@@ -277,30 +276,30 @@ constexpr auto kSmoothPrinted = R"(\sqrt{m} \ge c B^2 (1 + D_0) \sqrt{n} \lVert 
 constexpr auto kReluPrinted = R"(m \ge C (1 + D_0)^2 n \lVert X \rVert^6/\lambda^4)";
 constexpr auto kFeaturesPrinted = R"(m \ge C \log(n)^2 n/\tilde{\lambda})";
 
-constexpr Row rows[] = {{"dzps_3_1", kDu, "3.1", Needs::relu, Scaling::ntk, Bound::lambda, kFlow, kDuPrinted,
-                         gradient_flow, along_flow},
-                        {"dzps_4_1", kDu, "4.1", Needs::relu, Scaling::ntk, Bound::lambda, kDescent,
-                         kDuPrinted, gradient_descent, along_ntk},
-                        {"os_6_2", kOymak, "6.2", Needs::smooth, Scaling::balanced, Bound::lambda, kSmooth,
-                         kSmoothPrinted, smooth_descent, along_smooth},
-                        {"os_2_1", kOymak, "2.1", Needs::smooth, Scaling::balanced, Bound::product, kSmooth,
-                         kSmoothPrinted, smooth_descent, along_smooth},
-                        {"os_6_3", kOymak, "6.3", Needs::relu, Scaling::balanced, Bound::lambda, kRelu,
-                         kReluPrinted, relu_descent, along_relu},
-                        {"os_2_3", kOymak, "2.3", Needs::relu, Scaling::balanced, Bound::product, kRelu,
-                         kReluPrinted, relu_descent, along_relu},
-                        {"os_2_5", kOymak, "2.5", Needs::relu, Scaling::balanced, Bound::separation, kRelu,
-                         kReluPrinted, relu_descent, along_relu},
-                        {"os_2_6", kOymak, "2.6", Needs::smooth, Scaling::balanced, Bound::product,
+constexpr Row rows[] = {{"dzps_3_1", kDu, "3.1", "descent", Needs::relu, Scaling::ntk, Bound::lambda, kFlow,
+                         kDuPrinted, gradient_flow, along_flow},
+                        {"dzps_4_1", kDu, "4.1", "descent", Needs::relu, Scaling::ntk, Bound::lambda,
+                         kDescent, kDuPrinted, gradient_descent, along_ntk},
+                        {"os_6_2", kOymak, "6.2", "descent", Needs::smooth, Scaling::balanced, Bound::lambda,
+                         kSmooth, kSmoothPrinted, smooth_descent, along_smooth},
+                        {"os_2_1", kOymak, "2.1", "descent", Needs::smooth, Scaling::balanced, Bound::product,
+                         kSmooth, kSmoothPrinted, smooth_descent, along_smooth},
+                        {"os_6_3", kOymak, "6.3", "descent", Needs::relu, Scaling::balanced, Bound::lambda,
+                         kRelu, kReluPrinted, relu_descent, along_relu},
+                        {"os_2_3", kOymak, "2.3", "descent", Needs::relu, Scaling::balanced, Bound::product,
+                         kRelu, kReluPrinted, relu_descent, along_relu},
+                        {"os_2_5", kOymak, "2.5", "descent", Needs::relu, Scaling::balanced,
+                         Bound::separation, kRelu, kReluPrinted, relu_descent, along_relu},
+                        {"os_2_6", kOymak, "2.6", "descent", Needs::smooth, Scaling::balanced, Bound::product,
                          kStochastic, kSmoothPrinted, stochastic_descent, nullptr},
-                        {"os_3_2", kOymak, "3.2", Needs::bounded, Scaling::any, Bound::features, kFeatures,
-                         kFeaturesPrinted, output_layer, nullptr},
-                        {"zl_a", kOurs, "A (output layer)", Needs::relu, Scaling::any, Bound::angle, kRank,
-                         "", relu_rank, nullptr},
-                        {"zl_b", kOurs, "B (kernel at the start)", Needs::bounded, Scaling::ntk,
+                        {"os_3_2", kOymak, "3.2", "fit", Needs::bounded, Scaling::any, Bound::features,
+                         kFeatures, kFeaturesPrinted, output_layer, nullptr},
+                        {"zl_a", kOurs, "A (output layer)", "fit", Needs::relu, Scaling::any, Bound::angle,
+                         kRank, "", relu_rank, nullptr},
+                        {"zl_b", kOurs, "B (kernel at the start)", "kernel", Needs::bounded, Scaling::ntk,
                          Bound::lambda, kStart, "", start_kernel, nullptr},
-                        {"zl_c", kOurs, "C (kernel of pairs)", Needs::bounded, Scaling::any, Bound::lambda,
-                         kPairs, "", start_pairs, nullptr}};
+                        {"zl_c", kOurs, "C (kernel of pairs)", "kernel", Needs::bounded, Scaling::any,
+                         Bound::lambda, kPairs, "", start_pairs, nullptr}};
 
 const Row& row_of(std::string_view id) {
   const auto* found =
@@ -313,7 +312,7 @@ Theorem named(const Row& row) {
   const char* lambda = row.bound == Bound::product      ? "\n\\lambda = \\mu_1^2 \\lambda_{\\min}(G \\circ G)"
                        : row.bound == Bound::separation ? "\n\\lambda = \\frac{\\theta}{8 \\pi n}"
                                                         : "";
-  return {row.id, row.source, row.number, std::string(row.statement) + lambda, row.printed};
+  return {row.id, row.source, row.number, row.gives, std::string(row.statement) + lambda, row.printed};
 }
 
 // Why the theorem says nothing about phi; empty if it does.
@@ -356,7 +355,7 @@ std::vector<LambdaSource> lambdas(Bound bound, const Setting& s) {
 }
 
 const char* symbol(Bound bound) {
-  return bound == Bound::features ? "lambda~" : bound == Bound::angle ? "theta" : "lambda_min";
+  return bound == Bound::features ? "lambda~" : bound == Bound::angle ? "theta" : "its lambda";
 }
 
 void also(std::string& reason, const std::string& more) {

@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string>
 
 #include "core/rounding.hpp"
 #include "width/search.hpp"
@@ -13,12 +16,15 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-// Rounded up to three digits, and a little more than a margin of 1 asks for.
+// By this much the labels may be longer than those given: as long as they are said to be, in four digits.
+constexpr double kReserve = 1e-3;
+
+// A little more than a margin of 1 asks for, rounded up to three decimal digits.
 double scale_for(double scale, double margin) {
   if (!(margin > 0)) return kInfinite;
-  const double least = std::max(1.001 * scale / margin, 1e-100);  // targets that are all zero
-  const double unit = std::pow(10, std::floor(std::log10(least)) - 2);
-  return std::ceil(least / unit) * unit;
+  const double least = std::max((1 + 2 * kReserve) * scale / margin, 1e-100);  // targets that are all zero
+  const int power = static_cast<int>(std::floor(std::log10(least))) - 2;
+  return std::stod(fmt::format("{:.0f}e{}", std::ceil(least / std::pow(10, power)), power));
 }
 
 // A network of pairs, whatever its output scale.
@@ -76,18 +82,44 @@ std::vector<Index> by_length(const TrainingSet& set) {
   return outputs;
 }
 
-// The least scale seen to be enough for the targets of every output; certified again with it.
-std::optional<double> scale_of_these(const Pairs& pairs, const std::vector<Index>& outputs, double any,
-                                     const Look& first, const Progress& progress) {
-  double scale = scale_for(first.scale, first.margin);
-  for (std::size_t c = 1; c < outputs.size(); ++c) {
-    const Look other = look(pairs, outputs[c], progress);
-    scale = std::max(scale, scale_for(other.scale, other.margin));
+// What is proved of descent at a scale.
+struct Descent {
+  double scale = kInfinite, step = kInfinite, rate = kInfinite;
+
+  void also(const Certificate& c) {
+    step = std::min(step, c.step);
+    rate = std::min(rate, c.rate);
   }
-  if (!(scale < any)) return any;
-  const bool holds =
-      std::ranges::all_of(outputs, [&](Index c) { return pairs.at(scale, c, progress).holds; });
-  return holds ? scale : any;
+  /// In three digits, as it is printed.
+  double told_step() const {
+    const int power = static_cast<int>(std::floor(std::log10(step))) - 2;
+    const double digits = std::floor(step / std::pow(10, power));
+    const double rounded = std::stod(fmt::format("{:.0f}e{}", digits, power));
+    return rounded <= step ? rounded : std::stod(fmt::format("{:.0f}e{}", digits - 1, power));
+  }
+  /// (1 - x)^k <= exp(-k x)
+  double steps(double accuracy) const {
+    return std::ceil(-std::log(accuracy) / (told_step() * rate * kDown) * kUp);
+  }
+};
+
+// At the least scale seen to be enough for the targets of every output, certified again with it; at that of
+// any labels where the time is over.
+Descent descent_of_these(const Pairs& pairs, const std::vector<Index>& outputs, const Descent& any,
+                         const Look& first, const Deadline& deadline, const Progress& progress) {
+  Descent these{.scale = scale_for(first.scale, first.margin)};
+  for (std::size_t c = 1; c < outputs.size(); ++c) {
+    if (deadline.left() <= 0) return any;
+    const Look other = look(pairs, outputs[c], progress);
+    these.scale = std::max(these.scale, scale_for(other.scale, other.margin));
+  }
+  if (!(these.scale < any.scale)) return any;
+  for (const Index output : outputs) {
+    const Certificate c = deadline.left() > 0 ? pairs.at(these.scale, output, progress) : Certificate{};
+    if (c.kind != "descent") return any;
+    these.also(c);
+  }
+  return these;
 }
 
 }  // namespace
@@ -97,6 +129,7 @@ DrawnWidth draw_width(const TrainingSet& set, const Activation& activation, Inde
   DrawnWidth best{.width = width};
   const std::vector<Index> outputs = by_length(set);
   Look first;
+  Descent proved;
   for (; best.draws < options.draws && (best.draws == 0 || deadline.left() > 0); ++best.draws) {
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(best.draws);
     const Pairs pairs(set, activation, width, seed);
@@ -107,18 +140,23 @@ DrawnWidth draw_width(const TrainingSet& set, const Activation& activation, Inde
     const double any = scale_for(found.scale, found.any_margin);
     if (!(any < best.any_scale.value_or(kInfinite))) continue;
     const Certificate c = pairs.at(any, outputs.front(), progress);
-    if (!(c.kind == "descent" && c.any_margin > 1)) continue;
+    if (!(c.kind == "descent" && c.any_margin > 1 + kReserve)) continue;
     first = found;
+    proved = {.scale = any, .step = c.step, .rate = c.rate};
     best.seed = seed;
     best.any_scale = any;
     best.lambda_min = c.lambda_min / (any * any) * kDown;
     best.condition = c.norm_J * c.norm_J / c.lambda_min * kUp;
-    best.step = c.step;
-    best.steps = std::ceil(-std::log(options.accuracy) / -std::log1p(-c.step * c.rate) * kUp);
+    best.step = proved.told_step();
+    best.steps = proved.steps(options.accuracy);
   }
-  if (best.any_scale)
-    best.these_scale =
-        scale_of_these(Pairs(set, activation, width, best.seed), outputs, *best.any_scale, first, progress);
+  if (best.any_scale) {
+    const Pairs pairs(set, activation, width, best.seed);
+    const Descent these = descent_of_these(pairs, outputs, proved, first, deadline, progress);
+    best.these_scale = these.scale;
+    best.these_step = these.told_step();
+    best.these_steps = these.steps(options.accuracy);
+  }
   return best;
 }
 

@@ -1,12 +1,12 @@
 #include "zeroloss/width/width.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
-#include "core/rounding.hpp"
 #include "network/prepare.hpp"
 #include "width/search.hpp"
 #include "zeroloss/core/error.hpp"
@@ -36,105 +36,132 @@ void check_width_options(const WidthOptions& o) {
           "seed must be below 2^53, and so must those that follow it");
 }
 
-std::string too_long(const WidthOptions& o) { return fmt::format("; {:.3g} s were over", o.max_seconds); }
+std::string time_over(const WidthOptions& o) { return fmt::format("{:.3g} s were over", o.max_seconds); }
+
+void add(std::string& text, const std::string& more) {
+  if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
+}
 
 // 1. Below this width almost no labels can be fitted.
 void add_too_few(const std::optional<Index>& least, WidthResult& r) {
   WidthRow row{.id = "too_few", .about = "almost all real labels", .status = "proved"};
   if (least) row.width = static_cast<double>(*least);
-  row.says = least ? fmt::format("m rank(X) < n, rank(X) <= {}", r.rank)
-                   : fmt::format("no width can: rank(X) (rank(X) + 1)/2 < n, rank(X) <= {}", r.rank);
+  row.says = fmt::format("{} < n = {} distinct points, rank(X) <= {}",
+                         least ? "m rank(X)" : "no width can: rank(X) (rank(X) + 1)/2", r.n_distinct, r.rank);
   row.source = "theory 13";
   r.rows.push_back(row);
 }
 
-std::string failures(const std::vector<MeasuredWidth>& measured) {
-  std::string text;
-  for (const MeasuredWidth& m : measured)
-    if (!m.certified && m.tries > 0)
-      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", m.width, m.tries);
-  return text;
+std::string failures(const WidthResult& r, Index restarts) {
+  std::vector<Index> widths;
+  for (const MeasuredWidth& m : r.measured)
+    if (!m.certified && m.tries > 0) widths.push_back(m.width);
+  if (widths.empty()) return "";
+  std::ranges::sort(widths);
+  return fmt::format("not at {}, from {} each", fmt::join(widths, ", "), count(restarts, "start", "starts"));
 }
 
-// 2. The smallest width at which an exact network was found: doubling from `first` until there is one, then
-// bisection down to `least`. Failures take longest.
-WidthRow measure(const Dataset& data, const WidthOptions& o, Index least, Index first, Progress& progress,
-                 WidthResult& r) {
-  const Deadline deadline(o.max_seconds);
+// Looks for the smallest width at which Gauss-Newton ends certified, all below `least` being too few: between
+// those and `enough`, where one is known to do (0: none is), else by doubling until one does.
+void search_measured(const Dataset& data, const WidthOptions& o, Index least, Index enough,
+                     const Deadline& deadline, Progress& progress, WidthResult& r) {
   progress.stage("smallest width by Gauss-Newton");
-  Index failed = least - 1, found = 0;
-  for (Index width = std::min(std::max(least, first), o.max_width);
-       deadline.left() > 0 && failed + 1 != found;) {
+  Index failed = least - 1, found = enough;
+  while (deadline.left() > 0 && failed + 1 != found && failed < o.max_width) {
+    const Index width = found > 0        ? (failed + found) / 2
+                        : failed < least ? std::min(2 * least, o.max_width)
+                                         : std::min(2 * failed, o.max_width);
     progress.note(fmt::format("width {}", width));
     r.measured.push_back(measure_width(data, width, o, deadline, progress));
     (r.measured.back().certified ? found : failed) = width;
-    if (found == 0 && failed == o.max_width) break;
-    width = found > 0 ? (failed + found) / 2 : std::min(2 * failed, o.max_width);
   }
-  WidthRow row{.id = "measured", .about = "these labels", .status = "measured"};
-  row.says = "no exact network was found";
-  if (found > 0) {
-    const auto best = std::ranges::find_if(
-        r.measured, [&](const MeasuredWidth& m) { return m.certified && m.width == found; });
-    row.width = static_cast<double>(found);
+}
+
+// 2. The smallest width at which an exact network was found.
+WidthRow measured_row(const Dataset& data, const WidthOptions& o, const std::optional<Index>& least,
+                      Progress& progress, WidthResult& r) {
+  WidthRow row{.id = "measured", .about = "these labels", .status = "open"};
+  row.source = "theory 7, 13";
+  if (!least || *least > o.max_width) {
+    row.says = "nothing was tried: all widths are too few";
+    if (least) row.says += fmt::format(" up to {}", o.max_width);
+    return row;
+  }
+  const Deadline deadline(o.max_seconds);
+  search_measured(data, o, *least, static_cast<Index>(r.width_of("these_labels")), deadline, progress, r);
+  const MeasuredWidth* best = nullptr;
+  for (const MeasuredWidth& m : r.measured)
+    if (m.certified && (best == nullptr || m.width < best->width)) best = &m;
+  if (best != nullptr) {
+    row.status = "measured";
+    row.width = static_cast<double>(best->width);
     row.seed = best->seed;
     row.says = "certified";
+  } else if (const WidthRow* these = r.row("these_labels")) {
+    row.status = "measured";
+    row.width = these->width;
+    row.seed = these->seed;
+    row.output_scale = these->output_scale;
+    row.says = "the pairs of the row below";
+  } else {
+    row.says = "no exact network was found";
   }
-  if (const std::string widths = failures(r.measured); !widths.empty())
-    row.says += "; failed (times): " + widths;
-  if (deadline.left() <= 0) row.says += too_long(o);
-  row.source = "theory 7, 13";
+  add(row.says, failures(r, o.restarts));
+  if (deadline.left() <= 0) add(row.says, time_over(o));
   return row;
 }
 
-Index even(double width) { return 2 * static_cast<Index>(std::ceil(width / 2)); }
-
 // 3. and 4. Networks of pairs: the least width of a proof, then twice as wide until few steps suffice. Says
-// why it ended without one.
-std::string search_pairs(const TrainingSet& set, const Activation& phi, Index from, const WidthOptions& o,
+// what ended it early.
+std::string search_pairs(const TrainingSet& set, const Activation& phi, Index least, const WidthOptions& o,
                          Progress& progress, WidthResult& r) {
   constexpr Index kOneByOne = 5;  // widths that are tried in turn before they grow by a fifth
   const Deadline deadline(o.max_seconds);
   progress.stage("widths of a proof");
+  const Index most = o.max_width - o.max_width % 2;
   Index tried = 0;
-  for (Index width = std::max<Index>(2, 2 * from); width <= o.max_width;) {
-    if (deadline.left() <= 0) return too_long(o);
+  for (Index width = std::min(2 * least, most), before = 0; width > before;) {
+    if (deadline.left() <= 0) return time_over(o);
     progress.note(fmt::format("width {}", width));
     r.drawn.push_back(draw_width(set, phi, width, o, deadline, progress));
-    if (r.drawn.back().any_scale) {
-      if (r.drawn.back().steps <= kFewSteps) break;
-      width *= 2;
-    } else {
-      width = ++tried <= kOneByOne ? width + 2 : even(1.2 * static_cast<double>(width));
-    }
+    before = width;
+    if (r.drawn.back().any_scale && r.drawn.back().steps <= kFewSteps) break;
+    const Index wider = r.drawn.back().any_scale ? 2 * width
+                        : ++tried <= kOneByOne   ? width + 2
+                                                 : width + 2 * (width / 10 + 1);
+    width = std::min(wider, most);
   }
   return {};
 }
 
-void add_proved(const std::string& why_not, const WidthOptions& o, WidthResult& r) {
+// `why`: what stood in the way, or ended the search early.
+void add_proved(const std::string& why, WidthResult& r) {
   const auto least =
       std::ranges::find_if(r.drawn, [](const DrawnWidth& w) { return w.any_scale.has_value(); });
-  WidthRow these{.id = "these_labels", .about = "these labels", .status = "proved", .says = why_not};
+  const bool proved = least != r.drawn.end();
+  WidthRow these{.id = "these_labels", .about = "these labels", .status = proved ? "proved" : "open"};
+  these.source = "theory 7, 13";
+  if (!proved && !r.drawn.empty())
+    these.says = fmt::format("no network of pairs of {} to {} units was proved", r.drawn.front().width,
+                             r.drawn.back().width);
+  if (proved) {
+    these.width = static_cast<double>(least->width);
+    these.seed = least->seed;
+    these.says = fmt::format("pairs; {} of {} draws of full rank", least->full_rank, least->draws);
+  }
+  add(these.says, why);
   WidthRow any = these;
   any.id = "any_labels";
   any.about = fmt::format("any labels of length up to {}", decimal(r.norm_y, 4, Rounding::up));
-  for (WidthRow* row : {&these, &any}) {
-    row->source = "theory 7, 13";
-    if (least == r.drawn.end()) continue;
-    row->width = static_cast<double>(least->width);
-    row->seed = least->seed;
-    row->steps = least->steps;
-    row->output_scale = row == &any ? least->any_scale : least->these_scale;
-    const double ratio = *least->any_scale / *row->output_scale;  // ||J|| grows with the output scale
-    row->step = least->step * ratio * ratio * kDown;
-    row->says = fmt::format("pairs; {} of {} draws of full rank", least->full_rank, least->draws);
+  if (r.n_distinct < r.n) any.about += ", equal on equal points";
+  if (proved) {
+    any.output_scale = least->any_scale;
+    any.step = least->step;
+    any.steps = least->steps;
+    these.output_scale = least->these_scale;
+    these.step = least->these_step;
+    these.steps = least->these_steps;
   }
-  if (least == r.drawn.end() && (why_not.empty() || why_not.starts_with(";")))
-    these.says = any.says = r.drawn.empty()
-                                ? fmt::format("more than {} units are needed", o.max_width) + why_not
-                                : fmt::format("no network of pairs of {} to {} units was proved",
-                                              r.drawn.front().width, r.drawn.back().width) +
-                                      why_not;
   r.rows.push_back(these);
   r.rows.push_back(any);
 }
@@ -151,14 +178,17 @@ void add_published(const Dataset& data, const WidthOptions& o, Progress& progres
   const CertifyResult certified = certify(data, options, progress);
   std::vector<WidthRow> rows;
   for (const Guarantee& g : certified.guarantees) {
-    if (!g.width || !g.holds) continue;
+    const std::string gives = theorem(g.id).gives;
+    if (!g.width || !g.holds || gives == "kernel") continue;  // that alone fits nothing
     WidthRow row{.id = g.id, .about = "these labels", .status = g.verified ? "proved" : "computed"};
+    if (gives == "fit") row.about = "any labels, by output weights";
     if (g.failure_probability)
-      row.about += fmt::format(", probability >= {}", decimal(1 - *g.failure_probability, 4, Rounding::down));
+      row.about += fmt::format(", but for probability {}", decimal(*g.failure_probability, 3, Rounding::up));
     row.width = g.width;
     row.says = "lambda from " + g.lambda_from;
     row.step = g.step;
-    row.steps = g.steps;
+    if (!g.flow) row.steps = g.steps;
+    if (g.flow && g.steps) row.says += fmt::format(", time {}", decimal(*g.steps, 4, Rounding::up));
     row.source = g.theorem;
     rows.push_back(row);
   }
@@ -167,26 +197,37 @@ void add_published(const Dataset& data, const WidthOptions& o, Progress& progres
 }
 
 void conclude_width(WidthResult& r) {
-  const char* each = r.outputs > 1 ? " for each class" : "";
+  const std::string each = r.outputs > 1 ? " for each class" : "";
+  const std::string points =
+      r.n_distinct < r.n ? fmt::format(" on these {} distinct points", r.n_distinct) : "";
   const auto units = [&](const char* id) { return static_cast<Index>(r.width_of(id)); };
-  r.conclusion = "No width is proved to be enough for any labels.";
-  if (units("any_labels") > 0)
-    r.conclusion =
-        fmt::format("{} hidden units{} are enough for any labels: gradient descent provably fits them.",
-                    with_commas(units("any_labels")), each);
+  r.conclusion = units("any_labels") > 0
+                     ? fmt::format(
+                           "{} hidden units{} are enough for any labels{}: gradient descent provably "
+                           "fits them.",
+                           with_commas(units("any_labels")), each, points)
+                     : "No width is proved to be enough for any labels" + points + ".";
   if (units("measured") > 0)
-    r.conclusion += fmt::format("\nThese labels were fitted exactly by {}.", with_commas(units("measured")));
-  if (units("too_few") > 1)
     r.conclusion +=
-        fmt::format("\nFewer than {} cannot fit any but exceptional labels.", with_commas(units("too_few")));
+        fmt::format("\nThese labels were fitted exactly by {}{}.", with_commas(units("measured")), each);
+  if (units("too_few") > 1)
+    r.conclusion += fmt::format(
+        "\nFewer than {}{} cannot, but for exceptional labels (those of two values may be) and trained "
+        "output "
+        "weights.",
+        with_commas(units("too_few")), each);
+  else if (units("too_few") == 0)
+    r.conclusion =
+        "No width can fit any but exceptional labels (those of two values may be) with fixed output weights.";
 }
 
 // Why nothing can be proved of pairs; empty if something may be.
-std::string why_no_pairs(const Activation& phi, const std::optional<Index>& least, const WidthOptions& o) {
+std::string why_no_pairs(const std::optional<Index>& least, const WidthOptions& o) {
   if (o.draws == 0) return "no network was drawn";
-  if (!phi.tabulated) return fmt::format("computed, not verified: the accuracy of {} is not known", phi.name);
-  if (!phi.piecewise_linear() && !phi.smooth()) return fmt::format("sup |phi''| of {} is infinite", phi.name);
-  return least ? "" : "J J^T is singular at every width";
+  if (!least) return "J J^T is singular at every width";
+  return 2 * *least > o.max_width ? fmt::format("pairs of full rank have {} units or more (`max_width={}`)",
+                                                2 * *least, 2 * *least)
+                                  : "";
 }
 
 }  // namespace
@@ -217,12 +258,12 @@ WidthResult width(const Dataset& data, const WidthOptions& options, Progress& pr
   RowMatrix made;  // where the points are no others than those of the data, they are not copied
   r.rank = rank_bound(exact_points(data, set.standardization, made), set.center);
   const auto least = necessary_width(phi, r.n_distinct, r.rank);
-  add_too_few(least, r);
   if (!set.conflicts.empty()) {
     r.conclusion = "No network can fit these labels on points divided by their length:\n" +
                    conflict_text(set.conflicts) + ".";
   } else {
-    std::string why_not = why_no_pairs(phi, least, options);
+    add_too_few(least, r);
+    std::string why_not = why_no_pairs(least, options);
     if (why_not.empty()) {
       try {
         why_not = search_pairs(set, phi, least.value_or(1), options, progress, r);
@@ -230,12 +271,9 @@ WidthResult width(const Dataset& data, const WidthOptions& options, Progress& pr
         why_not = error.what();
       }
     }
-    add_proved(why_not, options, r);
-    if (options.restarts > 0) {
-      const Index fewest = least.value_or(1), proved = static_cast<Index>(r.width_of("any_labels"));
-      r.rows.insert(r.rows.begin() + 1,
-                    measure(data, options, fewest, proved > 0 ? proved : 2 * fewest, progress, r));
-    }
+    add_proved(why_not, r);
+    if (options.restarts > 0)
+      r.rows.insert(r.rows.begin() + 1, measured_row(data, options, least, progress, r));
     conclude_width(r);
     if (options.published) add_published(data, options, progress, r);
   }

@@ -30,13 +30,15 @@ def judge(case, result):
     points = Points(case.X, centre)
     if points.zero:
         return [Verdict("width: zero point", False, f"points {points.zero} are exactly zero, and were not refused")]
-    verdicts = [too_few(case, result, points)]
     rows = {row.id: row for row in result.rows}
+    verdicts = []
     if conflict(case, points):
-        verdicts.append(Verdict("width: conflict", set(rows) == {"too_few"}, result.conclusion))
+        verdicts.append(Verdict("width: conflict", not rows, result.conclusion))
         return verdicts
+    verdicts.append(too_few(case, result, points))
     for name in ("these_labels", "any_labels"):
         row = rows[name]
+        verdicts.append(Verdict(f"width: {name}: status", (row.status == "proved") == (row.width is not None)))
         if row.width is None:
             continue
         task = "classification" if case.classes() else "regression"

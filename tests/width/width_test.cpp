@@ -1,5 +1,6 @@
 #include "zeroloss/width/width.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -165,7 +166,7 @@ TEST(Enough, TheScaleIsNoLargerThanItHasToBe) {
   Progress progress;
   const double margin = certify_descent(p.network, p.phi, {p.X, p.y}, progress).any_margin;
   EXPECT_GT(margin, 1);
-  EXPECT_LT(margin, 1.02) << "three digits, and a thousandth";
+  EXPECT_LT(margin, 1.02) << "three digits, and two thousandths";
   scale_pairs(p.network, *r.row("any_labels")->output_scale / 2);
   EXPECT_LT(certify_descent(p.network, p.phi, {p.X, p.y}, progress).any_margin, 0.52);
 }
@@ -220,6 +221,9 @@ TEST(Measured, FindsAWidthWhoseTrainingEndsCertified) {
     if (m.width < static_cast<Index>(*row->width)) {
       EXPECT_TRUE(!m.certified && m.tries == 4) << m.width;
     }
+  // Where pairs are proved, it is never wider than they are.
+  const WidthResult both = width(data, {.restarts = 1, .published = false});
+  EXPECT_LE(both.width_of("measured"), both.width_of("these_labels"));
   EXPECT_EQ(r.row("any_labels"), nullptr);
   EXPECT_EQ(r.rows.back().says, "no network was drawn");
 }
@@ -239,6 +243,12 @@ TEST(Width, RowsGoFromTooFewToThePapers) {
   const char* first[] = {"too_few", "measured", "these_labels", "any_labels"};
   for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(r.rows[k].id, first[k]);
   for (std::size_t k = 5; k < r.rows.size(); ++k) EXPECT_GE(*r.rows[k].width, *r.rows[k - 1].width);
+  for (const WidthRow& row : r.rows) {
+    EXPECT_TRUE(row.id != "zl_b" && row.id != "zl_c") << "the kernel at the start fits nothing";
+    if (row.id == "zl_a") {
+      EXPECT_EQ(row.about.find("any labels, by output weights"), 0U);
+    }
+  }
   EXPECT_LE(*r.row("too_few")->width, *r.row("any_labels")->width);
   EXPECT_GT(*r.rows[4].width, *r.row("any_labels")->width);
 }
@@ -249,7 +259,58 @@ TEST(Width, NothingFitsEqualPointsWithDifferentLabels) {
   const WidthResult r = width(data, quick());
   EXPECT_NE(r.conclusion.find("are the same point, but their labels differ"), std::string::npos)
       << r.conclusion;
-  EXPECT_EQ(r.rows.size(), 1U);
+  EXPECT_TRUE(r.rows.empty());
+}
+
+TEST(Width, EqualPointsAreSaid) {
+  Dataset data = random_points(6, 3, 22);
+  data.X.row(5) = data.X.row(0);
+  data.y(5) = data.y(0);
+  const WidthResult r = width(data, quick());
+  EXPECT_NE(r.conclusion.find("any labels on these 5 distinct points"), std::string::npos) << r.conclusion;
+  EXPECT_NE(r.row("any_labels")->about.find("equal on equal points"), std::string::npos);
+}
+
+// Each class has a network that begins at the same weights; centred, to see the center on its way.
+TEST(Enough, HoldsForEveryClass) {
+  Dataset data = random_points(15, 3, 31);
+  data.task = Task::classification;
+  data.class_names = {"ant", "bee", "cow"};
+  for (Index i = 0; i < 15; ++i) data.y(i) = static_cast<double>(i % 3);
+  WidthOptions options = quick();
+  options.center = true;
+  const WidthResult r = width(data, options);
+  EXPECT_EQ(r.outputs, 3);
+  EXPECT_NE(r.conclusion.find("for each class"), std::string::npos);
+  for (const char* id : {"these_labels", "any_labels"}) {
+    const WidthRow* row = r.row(id);
+    ASSERT_NE(row, nullptr) << r.conclusion;
+    FitOptions start;
+    start.width = static_cast<Index>(*row->width);
+    start.output_scale = *row->output_scale;
+    start.seed = *row->seed;
+    start.start = read_start("pairs");
+    start.center = true;
+    start.max_steps = 0;
+    const FitResult trained = fit(data, start);
+    EXPECT_EQ(trained.status, Status::certified) << id;
+    for (const OutputResult& output : trained.outputs) EXPECT_LE(*row->step, output.certificate.step);
+  }
+}
+
+TEST(Enough, StepAndScaleAreThreeDigits) {
+  const WidthResult r = width(random_points(15, 4, 33), quick());
+  for (const char* id : {"these_labels", "any_labels"})
+    for (const double value : {*r.row(id)->output_scale, *r.row(id)->step})
+      EXPECT_EQ(value, std::stod(fmt::format("{:.2e}", value))) << "as it is printed";
+}
+
+TEST(Enough, EndsWithItsTime) {
+  WidthOptions options = quick();
+  options.max_seconds = 1e-9;
+  const WidthResult r = width(random_points(30, 3, 35), options);
+  EXPECT_EQ(r.rows.back().status, "open");
+  EXPECT_EQ(r.rows.back().says, "1e-09 s were over");
 }
 
 TEST(Width, SaysWhyNothingIsProved) {
@@ -262,7 +323,10 @@ TEST(Width, SaysWhyNothingIsProved) {
   EXPECT_EQ(square.rows.back().says, "J J^T is singular at every width");
   options = quick();
   options.max_width = 4;
-  EXPECT_NE(width(data, options).rows.back().says.find("more than 4 units"), std::string::npos);
+  const WidthResult narrow = width(data, options);
+  EXPECT_EQ(narrow.rows.back().says, "pairs of full rank have 12 units or more (`max_width=12`)");
+  EXPECT_EQ(narrow.rows.back().status, "open");
+  EXPECT_EQ(narrow.row("any_labels"), nullptr);
 }
 
 TEST(Width, TargetsOfZeroNeedNoScale) {

@@ -22,8 +22,8 @@ struct CertifyOptions {
   bool normalize = true;            ///< rows of any length; if not, one off 1 by more than 1e-12 is an error
   /// How lambda_min is bounded. factor: of the kernel, 4 n^2 bytes and some n^3 operations. tail: of its
   /// power series, 12 n d bytes and n^2 d/2; lower, and without what needs the kernel itself. auto: factor
-  /// for up to 30,000 distinct points if the kernel fits into memory or all_bounds or spectrum want it, else
-  /// tail.
+  /// where all_bounds or spectrum want it, and for up to 30,000 distinct points whose kernel fits into
+  /// memory; else tail.
   std::string method = "auto";
   Index passes = 1;                   ///< of tail over all pairs, >= 1; further ones sharpen its bound
   double failure_probability = 0.01;  ///< of the a-priori guarantees, in (0, 1)
@@ -47,7 +47,8 @@ void fields(T& o, const Visitor& visit) {
   visit(
       Field{"method",
             "How lambda_min is bounded: factor (the kernel is formed and factored), tail (its power series, "
-            "with the points alone in memory), or auto: factor where it fits and takes minutes"}
+            "with the points alone in memory), or auto: factor where it fits and takes some "
+            "minutes at most"}
           .under("Options")
           .of("auto|factor|tail"),
       o.method);

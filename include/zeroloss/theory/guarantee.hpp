@@ -47,6 +47,9 @@ struct Theorem {
   std::string id;      ///< "dzps_4_1": paper and number; "zl_a": of theory 4 itself
   std::string source;  ///< "Du et al. 2018"
   std::string number;  ///< "4.1"
+  /// descent: training reaches these labels; fit: any labels can be fitted, by output weights; kernel: only
+  /// that the kernel at the start keeps half of lambda_min.
+  std::string gives;
   /// LaTeX, a formula a line: width, step and what they give, but for the failure probability p. Symbols are
   /// those of theory 4; letters, numbers, ^ _ ( ) [ ] + - = < > / , ' and the commands frac sqrt tilde quad
   /// cdot circ le ge log max min lVert rVert and Greek letters.
@@ -61,6 +64,10 @@ void fields(T& t, const Visitor& visit) {
   visit(Field{"id", "Paper and number: dzps_4_1."}, t.id);
   visit(Field{"source", "Du et al. 2018."}, t.source);
   visit(Field{"number"}, t.number);
+  visit(Field{"gives",
+              "descent: training reaches these labels; fit: any labels can be fitted, by output "
+              "weights; kernel: only that the kernel at the start keeps half of lambda_min."},
+        t.gives);
   visit(Field{"statement", "LaTeX, a formula a line."}, t.statement);
   visit(Field{"printed", "LaTeX: the width as the paper prints it."}, t.printed);
 }

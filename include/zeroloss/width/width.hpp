@@ -65,9 +65,8 @@ struct WidthRow {
   std::optional<double> width = {};  ///< hidden units of each output; of too_few the first that may do
   std::string says = {};             ///< the statement; without a width why there is none
   std::optional<double> output_scale = {};
-  std::optional<double> step = {};  ///< largest of gradient descent, rounded down
-  /// That suffice for the accuracy, rounded up; of a gradient flow its time.
-  std::optional<double> steps = {};
+  std::optional<double> step = {};         ///< of gradient descent: this or any smaller one
+  std::optional<double> steps = {};        ///< of it that suffice for the accuracy, rounded up
   std::optional<std::uint64_t> seed = {};  ///< of the network that it is about
   std::string source = {};                 ///< where the proof is
 };
@@ -75,12 +74,14 @@ template <Is<WidthRow> T, class Visitor>
 void fields(T& r, const Visitor& visit) {
   visit(Field{"id", "too_few | measured | these_labels | any_labels, or that of a theorem."}, r.id);
   visit(Field{"about", "Which labels, or with which probability."}, r.about);
-  visit(Field{"status", "proved | measured | computed: by numbers that are not verified."}, r.status);
+  visit(Field{"status",
+              "proved | measured | computed: by numbers that are not verified | open: there is no width."},
+        r.status);
   visit(Field{"width", "Hidden units of each output; of too_few the first that may do."}, r.width);
   visit(Field{"says", "The statement; without a width why there is none."}, r.says);
   visit(Field{"output_scale", "Of the pairs that the proof is about."}, r.output_scale);
-  visit(Field{"step", "Largest of gradient descent, rounded down."}, r.step);
-  visit(Field{"steps", "That suffice for the accuracy, rounded up; of a gradient flow its time."}, r.steps);
+  visit(Field{"step", "Of gradient descent: this or any smaller one."}, r.step);
+  visit(Field{"steps", "Of it that suffice for the accuracy, rounded up."}, r.steps);
   visit(Field{"seed", "Of the network that it is about."}, r.seed);
   visit(Field{"source", "Where the proof is."}, r.source);
 }
@@ -95,8 +96,10 @@ struct DrawnWidth {
   double condition = 0;                    ///< proved upper bound of the condition number of J J^T
   std::optional<double> these_scale = {};  ///< output scale at which descent is proved for the labels given
   std::optional<double> any_scale = {};    ///< and for any labels as long
-  double step = 0;                         ///< largest of gradient descent at any_scale, rounded down
-  double steps = 0;                        ///< that suffice for the accuracy, at either scale, rounded up
+  double step = 0;        ///< of gradient descent at any_scale: this or any smaller one; three digits
+  double steps = 0;       ///< of it that suffice for the accuracy, rounded up
+  double these_step = 0;  ///< the same at these_scale
+  double these_steps = 0;
 };
 template <Is<DrawnWidth> T, class Visitor>
 void fields(T& d, const Visitor& visit) {
@@ -108,8 +111,10 @@ void fields(T& d, const Visitor& visit) {
   visit(Field{"condition", "Proved upper bound of the condition number of J J^T."}, d.condition);
   visit(Field{"these_scale", "Output scale at which descent is proved for the labels given."}, d.these_scale);
   visit(Field{"any_scale", "Output scale at which it is proved for any labels as long."}, d.any_scale);
-  visit(Field{"step", "Largest of gradient descent at any_scale, rounded down."}, d.step);
-  visit(Field{"steps", "That suffice for the accuracy, at either scale, rounded up."}, d.steps);
+  visit(Field{"step", "Of gradient descent at any_scale: this or any smaller one."}, d.step);
+  visit(Field{"steps", "Of it that suffice for the accuracy, rounded up."}, d.steps);
+  visit(Field{"these_step", "The same at these_scale."}, d.these_step);
+  visit(Field{"these_steps"}, d.these_steps);
 }
 
 /// A width at which Gauss-Newton was tried.
@@ -130,7 +135,7 @@ void fields(T& m, const Visitor& visit) {
 struct WidthResult {
   std::string conclusion;  ///< the answer in a sentence or two
   Index n = 0, d = 0, n_distinct = 0;
-  Index outputs = 1;  ///< networks, one for each class beyond two
+  Index outputs = 1;  ///< networks: one for each class where there are more than two
   std::string activation;
   Index rank = 0;                       ///< proved upper bound of rank(X)
   double norm_y = 0;                    ///< the largest ||y|| of an output, rounded up
@@ -150,7 +155,7 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"n", "Points."}, r.n);
   visit(Field{"d", "Features."}, r.d);
   visit(Field{"n_distinct", "Distinct points."}, r.n_distinct);
-  visit(Field{"outputs", "Networks: one for each class beyond two."}, r.outputs);
+  visit(Field{"outputs", "Networks: one for each class where there are more than two."}, r.outputs);
   visit(Field{"activation"}.apart(), r.activation);
   visit(Field{"rank", "Proved upper bound of rank(X)."}, r.rank);
   visit(Field{"norm_y", "The largest ||y|| of an output, rounded up."}, r.norm_y);

@@ -73,7 +73,7 @@ def width(
     -------
     WidthResult
         Its `rows` go from what cannot do to what must. ``fit(.., start="pairs", width=.., output_scale=.., seed=..)``
-        with the numbers of the row any_labels ends certified, whatever the labels.
+        with the numbers of the row any_labels ends certified, for any labels as long that agree on equal points.
 
     Raises
     ------

@@ -6,7 +6,7 @@ CAPTIONS = {
         "spectrum": ("Spectrum of the kernel", "All eigenvalues, largest first; the last one is lambda_min."),
         "forecast": ("Forecast of training", "{title}")},
     "width": {
-        "widths": ("How wide", "From too few to what the papers ask for. The axis is logarithmic."),
+        "widths": ("How wide", "From too few to what theorems about random weights ask for. The axis is logarithmic."),
         "scales": ("What a narrow network costs", "{title}: output scale and steps of the proof, by width.")},
     "fit": {
         "curve": ("Training", "Relative misfit ||r||/||y|| after each step as measured, beside what theory says."),

@@ -39,7 +39,7 @@ def width(run: Run, r: Json) -> Parts:
     ]
     header = ["", "width", "labels", "output scale", "step", "steps", "", "statement", "source"]
     answer = table(header, [
-        [names.get(str(row.get("id")), "a theorem"), at_most(row.get("width"), 4), text(row.get("about")),
+        [names.get(str(row.get("id")), "a theorem"), _exact(row.get("width")), text(row.get("about")),
          at_most(row.get("output_scale")), number(row.get("step"), 3, "down"), at_most(row.get("steps")),
          text(row.get("status")), text(row.get("says")), text(row.get("source"))] for row in rows])
     drawn = table(
@@ -53,6 +53,11 @@ def width(run: Run, r: Json) -> Parts:
     return Parts(numbers, [[tag("h2", "What is too little, what is enough"), answer] if rows else None], [
         [tag("h2", "Gradient descent from pairs, proved"), drawn] if r.get("drawn") else None,
         [tag("h2", "Widths that Gauss-Newton tried"), tried] if r.get("measured") else None])
+
+
+def _exact(width: float | None) -> Html:
+    """A width is what it is: neither more nor less would be true of it."""
+    return number(int(width)) if width is not None and width < 10**12 else at_most(width, 4)
 
 
 def sweep(run: Run, r: Json) -> Parts:
