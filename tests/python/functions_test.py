@@ -40,6 +40,8 @@ SAME = {
     "fit, float32": ("fit sphere:n=30,d=9 --activation softplus --scaling balanced --precision float32 --max-steps 200",
                      "zeroloss.fit('sphere:n=30,d=9', activation='softplus', scaling='balanced', precision='float32', "
                      "max_steps=200)"),
+    "width": ("width sphere:n=12,d=4 --seed 3 --draws 2 --restarts 1",
+              "zeroloss.width('sphere:n=12,d=4', seed=3, draws=2, restarts=1)"),
     "memorize": ("memorize digits --labels random --precision float32",
                  "zeroloss.memorize('digits', labels='random', precision='float32')"),
     "sweep": ("sweep sphere:n=30,y=normal --width 2:10:4 --d 2,5 --activation softplus --scaling balanced --step 0.15 "

@@ -316,12 +316,12 @@ def test_missing_files_are_done_without(tmp_path):
     page = Page(report.page(figures.read_run(folder)))
     assert len(page.all("script")) == 1 and not page.all("figure")
     assert len(report.page(figures.read_run(folder))) < 1e5  # without figures there is no need of Vega
-    for name in ("certify", "fit", "sweep", "linear", "memorize"):  # a manifest alone
+    for name in ("certify", "width", "fit", "sweep", "linear", "memorize"):  # a manifest alone
         (folder / "manifest.json").write_text(json.dumps({"kind": name}))
         assert Page(report.page(figures.read_run(folder))).text("h1")
 
 
-@pytest.mark.parametrize("kind", ["certify", "classes", "sweep", "linear", "memorize", "conv"])
+@pytest.mark.parametrize("kind", ["certify", "classes", "width", "sweep", "linear", "memorize", "conv"])
 def test_damaged_values_are_an_error_or_a_page(kind, tmp_path):
     for name in ("manifest.json", "result.json", "evaluation.json", "metrics.csv", "pictures.json"):
         if (run_of(kind) / name).is_file():

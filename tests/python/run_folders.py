@@ -75,6 +75,7 @@ RUNS = {
         "--tolerance",
         "0.2",
     ],
+    "width": ["width", "sphere:n=12,d=4", "--seed", "3", "--restarts", "1"],
     "linear": ["linear", "rotation:d=4", "--layers", "6"],
     "depth": ["linear", "gaussian:d=4", "--layers", "2:8"],
     "memorize": ["memorize", "digits", "--n", "120"],
