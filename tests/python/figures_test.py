@@ -22,6 +22,7 @@ def test_figures_compile_without_a_warning(kind, capfd, tmp_path):
     drawn = figures.of(run_of(kind))
     expected = {
         "certify": {"widths", "forecast", "spectrum"},
+        "width": {"widths", "scales"},
         "points": {"widths"},
         "fit": {"curve", "distance"},
         "classes": {"curve", "distance"},

@@ -619,7 +619,7 @@ TEST(GuaranteeConditions, LambdaMustBePositive) {
         if (row.lambda_from == "lambda~") continue;
         EXPECT_FALSE(row.holds || row.width || row.rate || row.failure_probability);
         EXPECT_TRUE(row.lambda_from.empty() || says(row, "theta is not known to be positive") ||
-                    says(row, "lambda_min is not known to be positive: " + row.lambda_from))
+                    says(row, "its lambda is not known to be positive: " + row.lambda_from))
             << row.reason;
       }
   }
