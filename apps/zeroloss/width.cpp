@@ -47,7 +47,8 @@ std::string check_property(const std::string& text) {
 
 bool holds(const std::string& text, const WidthResult& result) {
   const auto property = property_of(text);
-  const double found = property ? result.width_of(property->row) : 0;
+  if (!property) return false;
+  const double found = result.width_of(property->row);
   return found > 0 && found <= property->most;
 }
 

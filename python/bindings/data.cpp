@@ -136,6 +136,49 @@ void bind_dataset(nb::module_& m) {
       });
 }
 
+void bind_describer(nb::module_& m) {
+  nb::class_<Described>(m, "Described", "What the command data info says.")
+      .def_ro("text", &Described::text)
+      .def_ro("json", &Described::json);
+  struct Describer {};
+  nb::class_<Describer>(m, "Describer", "Describes what the functions of these names read.")
+      .def(nb::init<>())
+      .def(
+          "read_dataset",
+          [](const Describer&, const std::string& source, const ReadOptions& options, const std::string&) {
+            return value_of_work(nb::none(),
+                                 [&](Progress&) { return describe(open_source(source, options), options); });
+          },
+          "source"_a, "options"_a, "call"_a)
+      .def(
+          "dataset",
+          [](const Describer&, const Array2& X, const std::optional<Array1>& numbers,
+             std::vector<std::string> texts, const ReadOptions& options, std::string name,
+             const std::string&) {
+            return value_of_work(nb::none(), [&](Progress&) {
+              return describe(source_of(X, numbers, std::move(texts), std::move(name)), options);
+            });
+          },
+          "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a)
+      .def(
+          "table",
+          [](const Describer&, const Frame& frame, const ReadOptions& options, std::string name,
+             const std::string&) {
+            return value_of_work(nb::none(), [&](Progress&) {
+              return describe(source_of(frame, std::move(name), options), options);
+            });
+          },
+          "frame"_a, "options"_a, "name"_a, "call"_a)
+      .def(
+          "of",
+          [](const Describer&, const D& data) {
+            const Summary summary = summarize(data);
+            return Described{summary_text(data, summary),
+                             summary_json(data, summary, {}, after_summary(data, {}, {}))};
+          },
+          "data"_a);
+}
+
 }  // namespace
 
 void bind_data(nb::module_& m) {
@@ -200,47 +243,7 @@ void bind_data(nb::module_& m) {
         return made;
       },
       "columns"_a, "frame"_a, "name"_a, "The rows of another table as points, by these columns.");
-
-  nb::class_<Described>(m, "Described", "What the command data info says.")
-      .def_ro("text", &Described::text)
-      .def_ro("json", &Described::json);
-  struct Describer {};
-  nb::class_<Describer>(m, "Describer", "Describes what the functions of these names read.")
-      .def(nb::init<>())
-      .def(
-          "read_dataset",
-          [](const Describer&, const std::string& source, const ReadOptions& options, const std::string&) {
-            return value_of_work(nb::none(),
-                                 [&](Progress&) { return describe(open_source(source, options), options); });
-          },
-          "source"_a, "options"_a, "call"_a)
-      .def(
-          "dataset",
-          [](const Describer&, const Array2& X, const std::optional<Array1>& numbers,
-             std::vector<std::string> texts, const ReadOptions& options, std::string name,
-             const std::string&) {
-            return value_of_work(nb::none(), [&](Progress&) {
-              return describe(source_of(X, numbers, std::move(texts), std::move(name)), options);
-            });
-          },
-          "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a)
-      .def(
-          "table",
-          [](const Describer&, const Frame& frame, const ReadOptions& options, std::string name,
-             const std::string&) {
-            return value_of_work(nb::none(), [&](Progress&) {
-              return describe(source_of(frame, std::move(name), options), options);
-            });
-          },
-          "frame"_a, "options"_a, "name"_a, "call"_a)
-      .def(
-          "of",
-          [](const Describer&, const D& data) {
-            const Summary summary = summarize(data);
-            return Described{summary_text(data, summary),
-                             summary_json(data, summary, {}, after_summary(data, {}, {}))};
-          },
-          "data"_a);
+  bind_describer(m);
 }
 
 }  // namespace zeroloss::python
