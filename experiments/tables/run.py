@@ -96,7 +96,7 @@ def answer_of(outcome):
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    command, packages, rows = sys.argv[1], pathlib.Path(sys.argv[2]), []
+    command, packages, rows = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]), []  # it runs elsewhere
     with tempfile.TemporaryDirectory() as temporary:
         for package, file, target in TABLES:
             path = pathlib.Path(temporary) / (pathlib.PurePath(file).name.removesuffix(".csv") + ".csv")
