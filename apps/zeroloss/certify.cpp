@@ -82,10 +82,7 @@ void add_certify(Command& command, Session& session) {
       "Can a wide network fit this data, how wide, with what step, and which samples stand in the way?");
   auto& o = command.runs(run, session);
   o.read.cache = session.cache;
-  command
-      .option("data", o.source,
-              "A file, a folder, - (standard input), or a name such as digits or sphere:n=100,d=20")
-      .required();
+  add_source(command, o.source);
   add_read_options(command, o.read);
   add_fields(command, o.certify, any_field, known_activations);
   command.option("--step", o.step, "Step of the forecast: a number, or auto for 1.5/lambda_max")

@@ -1,8 +1,13 @@
 #pragma once
+#include <string>
+
 #include "options.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 namespace zeroloss::app {
+
+/// The argument DATA of the commands that read one set, required.
+void add_source(const Command& command, std::string& source);
 
 /// The options that say what to read and keep, the same for every command that takes DATA; where n and d are
 /// axes, without them. `options` holds the defaults when this is called and must outlive the parsing.

@@ -89,10 +89,7 @@ void add_fit(Command& command, Session& session) {
   command.about("Train a two-layer network to zero loss, and prove that an exact solution is near");
   auto& o = command.runs(run, session);
   o.read.cache = session.cache;
-  command
-      .option("data", o.source,
-              "A file, a folder, - (standard input), or a name such as digits or sphere:n=100,d=20")
-      .required();
+  add_source(command, o.source);
   add_read_options(command, o.read);
   add_fields(command, o.fit, any_field, known_activations);
   command.group("Network")

@@ -47,10 +47,7 @@ void add_memorize(Command& command, Session& session) {
       "Write down a residual network that is right at every point, without training, and verify it");
   auto& o = command.runs(run, session);
   o.read.cache = session.cache;
-  command
-      .option("data", o.source,
-              "A file, a folder, - (standard input), or a name such as digits or sphere:n=100,d=20")
-      .required();
+  add_source(command, o.source);
   add_read_options(command, o.read);
 
   add_fields(command, o.memorize);

@@ -77,10 +77,7 @@ void add_width(Command& command, Session& session) {
   command.about("How wide a two-layer network has to be: too few, found, proved to be enough");
   auto& o = command.runs(run, session);
   o.read.cache = session.cache;
-  command
-      .option("data", o.source,
-              "A file, a folder, - (standard input), or a name such as digits or sphere:n=100,d=20")
-      .required();
+  add_source(command, o.source);
   add_read_options(command, o.read);
   add_fields(command, o.width, any_field, known_activations);
   command

@@ -1,13 +1,12 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
-#include <string>
 
 #include "core/rounding.hpp"
 #include "width/search.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/network/pairs.hpp"
 #include "zeroloss/proof/certificate.hpp"
 
@@ -19,12 +18,16 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // By this much the labels may be longer than those given: as long as they are said to be, in four digits.
 constexpr double kReserve = 1e-3;
 
-// A little more than a margin of 1 asks for, rounded up to three decimal digits.
+// In three decimal digits, as it is printed and typed.
+double told(double value, Rounding rounding) {
+  return std::strtod(decimal(value, 3, rounding).c_str(), nullptr);
+}
+
+// A little more than a margin of 1 asks for.
 double scale_for(double scale, double margin) {
   if (!(margin > 0)) return kInfinite;
-  const double least = std::max((1 + 2 * kReserve) * scale / margin, 1e-100);  // targets that are all zero
-  const int power = static_cast<int>(std::floor(std::log10(least))) - 2;
-  return std::stod(fmt::format("{:.0f}e{}", std::ceil(least / std::pow(10, power)), power));
+  const double least = (1 + 2 * kReserve) * scale / margin;
+  return told(std::max(least, 1e-100), Rounding::up);  // targets that are all zero ask for none
 }
 
 // A network of pairs, whatever its output scale.
@@ -35,11 +38,12 @@ class Pairs {
         activation_(activation),
         pairs_(draw_pairs({.width = width, .d = set.points.d(), .seed = seed}, activation, set.points.X)) {}
 
-  /// The first scale that is looked at. The outputs' rounding grows with it, so it is as large as the
-  /// targets.
+  /// The first scale that is looked at, in proportion to the targets: the outputs' rounding grows with it,
+  /// and so does with them the scale that is needed, some 1e3 to 1e6 times their length on real data.
   double first_scale(Index output) const {
+    constexpr double kMany = 1e5;
     const double length = norm_above(set_.y(output));
-    return 1e5 * (length > 0 ? length : 1);
+    return kMany * (length > 0 ? length : 1);
   }
 
   Certificate at(double scale, Index output, const Progress& progress) const {
@@ -90,13 +94,7 @@ struct Descent {
     step = std::min(step, c.step);
     rate = std::min(rate, c.rate);
   }
-  /// In three digits, as it is printed.
-  double told_step() const {
-    const int power = static_cast<int>(std::floor(std::log10(step))) - 2;
-    const double digits = std::floor(step / std::pow(10, power));
-    const double rounded = std::stod(fmt::format("{:.0f}e{}", digits, power));
-    return rounded <= step ? rounded : std::stod(fmt::format("{:.0f}e{}", digits - 1, power));
-  }
+  double told_step() const { return told(step, Rounding::down); }
   /// (1 - x)^k <= exp(-k x)
   double steps(double accuracy) const {
     return std::ceil(-std::log(accuracy) / (told_step() * rate * kDown) * kUp);
@@ -147,10 +145,10 @@ DrawnWidth draw_width(const TrainingSet& set, const Activation& activation, Inde
     best.any_scale = any;
     best.lambda_min = c.lambda_min / (any * any) * kDown;
     best.condition = c.norm_J * c.norm_J / c.lambda_min * kUp;
-    best.step = proved.told_step();
-    best.steps = proved.steps(options.accuracy);
   }
   if (best.any_scale) {
+    best.step = proved.told_step();
+    best.steps = proved.steps(options.accuracy);
     const Pairs pairs(set, activation, width, best.seed);
     const Descent these = descent_of_these(pairs, outputs, proved, first, deadline, progress);
     best.these_scale = these.scale;

@@ -213,8 +213,7 @@ void conclude_width(WidthResult& r) {
   if (units("too_few") > 1)
     r.conclusion += fmt::format(
         "\nFewer than {}{} cannot, but for exceptional labels (those of two values may be) and trained "
-        "output "
-        "weights.",
+        "output weights.",
         with_commas(units("too_few")), each);
   else if (units("too_few") == 0)
     r.conclusion =
