@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
@@ -10,7 +11,9 @@
 #include "command.hpp"
 #include "data_options.hpp"
 #include "field_options.hpp"
+#include "zeroloss/data/readers.hpp"
 #include "zeroloss/present/certify.hpp"
+#include "zeroloss/width/width.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -20,7 +23,7 @@ struct Options {
   ReadOptions read;
   CertifyOptions certify;
   std::vector<std::string> require;
-  bool json = false;
+  bool json = false, stream = false;
 };
 
 // The x of "lambda_min>=x"; nothing if `property` is not of this form.
@@ -55,6 +58,14 @@ std::string check_step(const std::string& step) {
   return fmt::format("'{}' is not a step; take auto or a number > 0", step);
 }
 
+// Points of a table are in memory when they are opened; others are left where they are if they would not fit.
+Dataset points_of(const Options& options, const CertifyOptions& settings) {
+  const Source source = open_source(options.source, options.read);
+  const Index n = options.read.n > 0 ? std::min(options.read.n, source.n) : source.n;
+  const bool in_place = options.stream || (!source.table && certify_in_place(n, source.d, settings));
+  return in_place ? select_stored(source, options.read) : select(source, options.read);
+}
+
 void run(const Options& options, Session& session) {
   auto settings = options.certify;
   settings.seed = options.read.seed;
@@ -65,8 +76,9 @@ void run(const Options& options, Session& session) {
     folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
 
   progress.stage("reading " + options.source);
-  const Dataset data = read_dataset(options.source, options.read);
-  const CertifyResult result = certify(data, settings, progress);
+  const Dataset data = points_of(options, settings);
+  CertifyResult result = certify(data, settings, progress);
+  result.widths = widths_in_short(data, settings, result, progress);
 
   const Next next = after_certify(data, options.read, settings, result);
   if (folder) write_certify(*folder, data, options.read, settings, result, session.arguments, next);
@@ -92,6 +104,10 @@ void add_certify(Command& command, Session& session) {
               "Exit with 1 unless this holds: conflict-free, certified or lambda_min>=x [none]")
       .check(check_property, "PROPERTY")
       .repeated();
+  command.flag(
+      "--stream", o.stream,
+      "Leave the points in their file and read them by blocks: for the tail, and by itself where they "
+      "would not fit into memory [off]");
   command.option("--out", o.out, "Write a run folder: manifest, result, figures [none]");
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples({"zeroloss certify digits --classes 3,8",

@@ -5,6 +5,7 @@
 #include "zeroloss/present/fit.hpp"
 #include "zeroloss/theory/certify.hpp"
 #include "zeroloss/train/fit.hpp"
+#include "zeroloss/width/width.hpp"
 
 namespace zeroloss::python {
 namespace {
@@ -27,6 +28,7 @@ void bind_parts_of_certify(nb::module_& m) {
       .def_ro("sample", &Bottleneck::sample);
   bind_result<TailPass>(m, "TailPass", "One pass over all pairs of points.");
   bind_result<TailBound>(m, "TailBound", "How the tail of the kernel's power series bounds lambda_min.");
+  bind_result<WidthRow>(m, "WidthRow", "What a width is enough for, or too little.");
   bind_result<Suspect>(m, "Suspect", "A label that the other samples contradict.")
       .def_ro("sample", &Suspect::sample);
   bind_result<Theorem>(m, "Theorem", "A theorem, whatever the data.");
@@ -59,7 +61,11 @@ void bind_certify(nb::module_& m) {
       "certify",
       [](const std::shared_ptr<DatasetAsRead>& data, const CertifyOptions& options, const std::string& call,
          const nb::object& progress) {
-        auto result = value_of_work(progress, [&](Progress& p) { return certify(*data, options, p); });
+        auto result = value_of_work(progress, [&](Progress& p) {
+          CertifyResult certified = certify(*data, options, p);
+          certified.widths = widths_in_short(*data, options, certified, p);
+          return certified;
+        });
         return Certified(std::move(result), {data, options}, call);
       },
       "data"_a, "options"_a, "call"_a, "progress"_a.none());

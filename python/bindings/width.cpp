@@ -11,7 +11,6 @@ using Widths = Answer<WidthResult, On<DatasetAsRead, WidthOptions>>;
 
 void bind_width(nb::module_& m) {
   bind_options<WidthOptions>(m, "WidthOptions");
-  bind_result<WidthRow>(m, "WidthRow", "What a width is enough for, or too little.");
   bind_result<DrawnWidth>(m, "DrawnWidth", "Networks of pairs at one width.");
   bind_result<MeasuredWidth>(m, "MeasuredWidth", "A width at which Gauss-Newton was tried.");
 

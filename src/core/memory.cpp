@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -33,6 +34,12 @@ std::int64_t available_memory_bytes() {
   const auto limit = number_in("/sys/fs/cgroup/memory.max", kUnknown);
   const auto used = number_in("/sys/fs/cgroup/memory.current", 0);
   if (limit != kUnknown) available = std::min(available, std::max<std::int64_t>(0, limit - used));
+  rlimit space{};  // of addresses: ulimit -v
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
+    const auto pages = number_in("/proc/self/statm", 0);
+    const auto most = static_cast<std::int64_t>(std::min<rlim_t>(space.rlim_cur, kUnknown));
+    available = std::min(available, std::max<std::int64_t>(0, most - pages * sysconf(_SC_PAGESIZE)));
+  }
   return available;
 }
 

@@ -35,7 +35,9 @@ std::size_t ByteReader::read(void* to, std::size_t count) {
 
 std::uint64_t ByteReader::skip(std::uint64_t count) {
   std::uint64_t done = 0;
-  while (done < count && (begin_ < end_ || fill())) {
+  while (done < count) {
+    if (begin_ == end_ && jump_ && count - done > buffer_.size() && jump_(count - done)) return count;
+    if (begin_ == end_ && !fill()) break;
     const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(count - done, end_ - begin_));
     begin_ += part;
     done += part;
@@ -70,13 +72,17 @@ std::uint64_t Bytes::size() const {
 
 namespace {
 
-ByteReader open_file(const std::string& path) {
+/// `plain`: of a known size, and not compressed.
+ByteReader open_file(const std::string& path, bool plain) {
   const std::shared_ptr<gzFile_s> file(gzopen(path.c_str(), "rb"), [](gzFile f) {
     if (f != nullptr) gzclose(f);
   });
   if (!file) throw DataError(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
   gzbuffer(file.get(), 1 << 17);
-  return ByteReader([path, file](void* to, std::size_t count) {
+  const auto jump = [file](std::uint64_t count) {
+    return gzseek(file.get(), static_cast<z_off_t>(count), SEEK_CUR) >= 0;
+  };
+  const auto read = [path, file](void* to, std::size_t count) {
     const int got = gzread(file.get(), to, static_cast<unsigned>(count));
     int status = Z_OK;
     const char* message = gzerror(file.get(), &status);
@@ -88,7 +94,8 @@ ByteReader open_file(const std::string& path) {
     if (status == Z_ERRNO) throw DataError(fmt::format("{}: reading failed: {}", path, std::strerror(errno)));
     if (got < 0 || status != Z_OK) throw DataError(fmt::format("{}: damaged gzip file: {}", path, message));
     return static_cast<std::size_t>(got);
-  });
+  };
+  return plain ? ByteReader(read, jump) : ByteReader(read);
 }
 
 }  // namespace
@@ -103,9 +110,9 @@ Bytes file_bytes(const std::string& path) {
   if (!in) throw DataError(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
   char magic[2] = {};
   in.read(magic, 2);
-  Bytes bytes{path, [path] { return open_file(path); }, std::nullopt};
-  if (std::memcmp(magic, "\x1f\x8b", 2) != 0 && fs::is_regular_file(status))
-    bytes.known_size = fs::file_size(path);
+  const bool plain = std::memcmp(magic, "\x1f\x8b", 2) != 0 && fs::is_regular_file(status);
+  Bytes bytes{path, [path, plain] { return open_file(path, plain); }, std::nullopt};
+  if (plain) bytes.known_size = fs::file_size(path);
   return bytes;
 }
 

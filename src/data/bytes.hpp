@@ -14,16 +14,19 @@ class ByteReader {
  public:
   /// Fewer than `count` only at the end.
   using Read = std::function<std::size_t(void* to, std::size_t count)>;
-  explicit ByteReader(Read read) : read_(std::move(read)) {}
+  /// Goes on by so many bytes without reading them, where that can be done; false if not.
+  using Jump = std::function<bool(std::uint64_t count)>;
+  explicit ByteReader(Read read, Jump jump = {}) : read_(std::move(read)), jump_(std::move(jump)) {}
 
   std::size_t read(void* to, std::size_t count);  ///< returns how many there were
-  std::uint64_t skip(std::uint64_t count);        ///< returns how many there were
+  std::uint64_t skip(std::uint64_t count);        ///< returns how many there were, or were jumped over
   bool line(std::string& text);  ///< the next line with its end (\n, \r\n or \r); false at the end
 
  private:
   bool fill();
 
   Read read_;
+  Jump jump_;
   std::vector<char> buffer_ = std::vector<char>(1 << 16);
   std::size_t begin_ = 0, end_ = 0;
 };

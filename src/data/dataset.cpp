@@ -111,7 +111,7 @@ void require_targets(const Dataset& data, const char* who) {
                                   : "name a column with `target`"));
 }
 
-void check_dataset(const Dataset& data) {
+void check_around_points(const Dataset& data) {
   if (data.n() < 1 || data.d() < 1)
     fail(data, fmt::format("{} points of {} numbers; expected at least one of each", data.n(), data.d()));
   const auto agrees = [](std::size_t size, Index expected) {
@@ -121,33 +121,40 @@ void check_dataset(const Dataset& data) {
     fail(data, fmt::format("{} record numbers for {} points", data.records.size(), data.n()));
   if (!agrees(data.feature_names.size(), data.d()))
     fail(data, fmt::format("{} feature names for {} features", data.feature_names.size(), data.d()));
+  check_targets(data);
+}
+
+void check_dataset(const Dataset& data) {
+  check_around_points(data);
+  if (data.stored)
+    fail(data, "its points were left in their file, where the tail of certify alone reads them");
   for (Index i = 0; i < data.n(); ++i)
     for (Index j = 0; j < data.d(); ++j)
       if (!std::isfinite(data.X(i, j)))
         fail(data, fmt::format("record {}, column {}: {}; expected a finite number", record(data, i), j,
                                data.X(i, j)));
-  check_targets(data);
 }
 
-// A sum and what its additions lost, by Knuth's TwoSum. The sum of n losses is itself off by n^3 2^-129 of
-// the largest term at most.
-struct LongSum {
-  long double high = 0, low = 0;
-  void add(long double x) {
-    const long double sum = high + x, of_x = sum - high;
-    low += (high - (sum - of_x)) + (x - of_x);
-    high = sum;
-  }
-};
+MeanPoint::MeanPoint(Index d) : sums_(static_cast<std::size_t>(d)) {}
 
-Center mean_point(const RowMatrix& X) {
-  const auto n = static_cast<long double>(X.rows());
-  std::vector<LongSum> sums(static_cast<std::size_t>(X.cols()));
+// By Knuth's TwoSum. The sum of n losses is itself off by n^3 2^-129 of the largest term at most.
+void MeanPoint::add(const RowMatrix& X) {
   for (Index i = 0; i < X.rows(); ++i)
-    for (Index j = 0; j < X.cols(); ++j) sums[static_cast<std::size_t>(j)].add(X(i, j));
-  Center mean{Vector(X.cols()), Vector(X.cols())};
-  for (Index j = 0; j < X.cols(); ++j) {
-    const auto& [sum, lost] = sums[static_cast<std::size_t>(j)];
+    for (Index j = 0; j < X.cols(); ++j) {
+      auto& [high, low] = sums_[static_cast<std::size_t>(j)];
+      const long double x = X(i, j), sum = high + x, of_x = sum - high;
+      low += (high - (sum - of_x)) + (x - of_x);
+      high = sum;
+    }
+  n_ += X.rows();
+}
+
+Center MeanPoint::mean() const {
+  const auto n = static_cast<long double>(n_);
+  const auto d = std::ssize(sums_);
+  Center mean{Vector(d), Vector(d)};
+  for (Index j = 0; j < d; ++j) {
+    const auto& [sum, lost] = sums_[static_cast<std::size_t>(j)];
     const auto first = static_cast<double>((sum + lost) / n);
     const auto rest = static_cast<double>((std::fma(-n, static_cast<long double>(first), sum) + lost) / n);
     const double high = first + rest, part = high - first;  // TwoSum again: high + low is first + rest
@@ -155,6 +162,12 @@ Center mean_point(const RowMatrix& X) {
     mean.low(j) = (first - (high - part)) + (rest - part);
   }
   return mean;
+}
+
+Center mean_point(const RowMatrix& X) {
+  MeanPoint mean(X.cols());
+  mean.add(X);
+  return mean.mean();
 }
 
 // Of an entry: 3.1 2^-64 for the difference, (64 + d/256 + 3.1 + 2) 2^-64 for the length and the quotient,

@@ -115,25 +115,28 @@ Matrix orthonormal(Index rows, Index columns, std::uint64_t seed) {
   return Qr(directions).Q(columns);
 }
 
-/// Coordinates of the points in a random subspace of d dimensions; the subspace of a smaller d lies in that
-/// of a larger one of the same seed. They are the data from here on, as the doubles that they are.
-void project(Dataset& data, Index d, std::uint64_t seed) {
-  if (d > data.d())
-    throw DataError(fmt::format("{}: d = {} dimensions were asked for, but there are {} features", data.name,
-                                d, data.d()));
-  const Matrix basis = orthonormal(data.d(), d, seed);
-  // Each number is a sum of its own, rounded once: what a point becomes does not depend on the others.
-  RowMatrix projected(data.n(), d);
+/// A random subspace of d dimensions; that of a smaller d lies in that of a larger one of the same seed.
+Matrix subspace(const Source& source, Index features, Index d, std::uint64_t seed) {
+  if (d > features)
+    throw DataError(fmt::format("{}: d = {} dimensions were asked for, but there are {} features",
+                                source.name, d, features));
+  return orthonormal(features, d, seed);
+}
+
+/// Coordinates of the points in it. They are the data from here on, as the doubles that they are: each number
+/// is a sum of its own, rounded once, so what a point becomes does not depend on the others.
+RowMatrix projected(const RowMatrix& X, const Matrix& basis) {
+  const Index d = basis.cols();
+  RowMatrix coordinates(X.rows(), d);
 #pragma omp parallel for schedule(static)
-  for (Index i = 0; i < data.n(); ++i) {
+  for (Index i = 0; i < X.rows(); ++i) {
     std::vector<long double> sum(static_cast<std::size_t>(d));
-    for (Index j = 0; j < data.d(); ++j)
+    for (Index j = 0; j < X.cols(); ++j)
       for (Index k = 0; k < d; ++k)
-        sum[static_cast<std::size_t>(k)] += static_cast<long double>(data.X(i, j)) * basis(j, k);
-    for (Index k = 0; k < d; ++k) projected(i, k) = static_cast<double>(sum[static_cast<std::size_t>(k)]);
+        sum[static_cast<std::size_t>(k)] += static_cast<long double>(X(i, j)) * basis(j, k);
+    for (Index k = 0; k < d; ++k) coordinates(i, k) = static_cast<double>(sum[static_cast<std::size_t>(k)]);
   }
-  data.X = std::move(projected);
-  data.feature_names.clear();
+  return coordinates;
 }
 
 /// The number of a class among those that other data have.
@@ -247,21 +250,24 @@ Standardization standardization_of(const Dataset& data, const Source& source, co
   return made;
 }
 
-}  // namespace
-
-Dataset select(const Source& source, const ReadOptions& options, const Like& like) {
-  const Encoding* encoding = like.encoding;
+/// A data set that lacks its points, and how they are chosen.
+struct Chosen {
+  Dataset data;
+  Choice choice;
+};
+Chosen choose_all_but_points(const Source& source, const ReadOptions& options, const Like& like) {
   check_options(options);
   if (source.n < 1 || source.d < 1)
     throw DataError(fmt::format("{}: {} records of {} numbers; expected at least one of each", source.name,
                                 source.n, source.d));
   check_no_table_options(source, options);
-  Dataset data;
+  Chosen chosen;
+  Dataset& data = chosen.data;
   data.name = source.name;
   data.digest = source.digest;
   data.feature_names = source.feature_names;
   data.target_name = source.target_name;
-  Choice choice = used_of(source, options, encoding);
+  Choice& choice = chosen.choice = used_of(source, options, like.encoding);
   data.encoding = choice.encoding;
   data.remarks = source.remarks;
   data.remarks.insert(data.remarks.end(), choice.remarks.begin(), choice.remarks.end());
@@ -302,6 +308,40 @@ Dataset select(const Source& source, const ReadOptions& options, const Like& lik
     throw DataError(fmt::format("{}: has no labels to make {}", data.name, options.labels));
   treat_labels(data.y, data.classes(), options.labels, options.seed);
   data.label_treatment = options.labels;
+  return chosen;
+}
+
+/// Points of a source that are no table, as they are wanted.
+StoredPoints left_in_place(const Source& source, const ReadOptions& options, std::vector<Index> records) {
+  StoredPoints stored{static_cast<Index>(records.size()), source.d, {}};
+  Matrix basis;
+  if (options.d > 0) {
+    basis = subspace(source, source.d, options.d, options.seed);
+    stored.d = options.d;
+  }
+  stored.read = [points = source.points, name = source.name, basis = std::move(basis),
+                 records = std::move(records)](const std::vector<Index>& rows) {
+    std::vector<Index> wanted;
+    wanted.reserve(rows.size());
+    for (const Index row : rows) wanted.push_back(at(records, row));
+    RowMatrix X = points(wanted);
+    for (Index i = 0; i < X.rows(); ++i)
+      for (Index j = 0; j < X.cols(); ++j)
+        if (!std::isfinite(X(i, j)))
+          throw DataError(fmt::format("{}: record {}, column {}: {}; expected a finite number", name,
+                                      at(wanted, i), j, X(i, j)));
+    return basis.size() > 0 ? projected(X, basis) : X;
+  };
+  return stored;
+}
+
+}  // namespace
+
+Dataset select(const Source& source, const ReadOptions& options, const Like& like) {
+  const Encoding* encoding = like.encoding;
+  auto [data, choice] = choose_all_but_points(source, options, like);
+  const std::vector<Index>& records = data.records;
+  const auto n = static_cast<Index>(records.size());
   const Index d = source.table ? data.encoding.d() : source.d;
   require_memory(8.0 * static_cast<double>(n) * static_cast<double>(d),
                  fmt::format("{}: {} points of {} numbers", source.name, n, d), "keep fewer points with n");
@@ -316,8 +356,27 @@ Dataset select(const Source& source, const ReadOptions& options, const Like& lik
   }
   check_dataset(data);
   if (source.wide_integers) say_rounding(data);
-  if (options.d > 0) project(data, options.d, options.seed);
+  if (options.d > 0) {
+    data.X = projected(data.X, subspace(source, data.d(), options.d, options.seed));
+    data.feature_names.clear();
+  }
   if (encoding == nullptr) data.standardization = standardization_of(data, source, options);
+  return data;
+}
+
+Dataset select_stored(const Source& source, const ReadOptions& options) {
+  const auto refuse = [&](const char* option) {
+    throw std::invalid_argument(fmt::format(
+        "read_dataset: `{}` needs all points in memory; {} is read by blocks", option, source.name));
+  };
+  if (source.table) throw DataError(source.name + ": a table is not read by blocks; save it as npy");
+  if (options.standardize != "auto" && options.standardize != "no") refuse("standardize");
+  if (options.bias.value_or(source.bias) != 0) refuse("bias");
+  Dataset data = choose_all_but_points(source, options, {}).data;
+  if (source.wide_integers) data.remarks.emplace_back("integers of 64 bits are read as the nearest doubles");
+  if (options.d > 0) data.feature_names.clear();
+  data.stored = std::make_shared<StoredPoints>(left_in_place(source, options, data.records));
+  check_around_points(data);
   return data;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "core/rounding.hpp"
 
@@ -54,18 +55,34 @@ void Closest::add(const Closest& other) {
   near_pairs_ += other.near_pairs_;
 }
 
-template <class T>
-std::vector<Pair> Closest::pairs(const Rows<T>& X) const {
+template <class Row>
+std::vector<Pair> Closest::measured(Index d, const Row& row) const {
   std::vector<Candidate> sorted = heap_;
   std::sort(sorted.begin(), sorted.end());
   std::vector<Pair> result;
   for (const Candidate& c : sorted) {
-    const auto [apart, across] = distances(X.row(c.i).data(), X.row(c.j).data(), X.cols());
+    const auto [apart, across] = distances(row(c.i), row(c.j), d);
     result.push_back({c.i, c.j, std::min(apart, across), across < apart});
   }
   std::stable_sort(result.begin(), result.end(),
                    [](const Pair& a, const Pair& b) { return a.distance < b.distance; });
   return result;
+}
+
+template <class T>
+std::vector<Pair> Closest::pairs(const Rows<T>& X) const {
+  return measured(X.cols(), [&](Index i) { return X.row(i).data(); });
+}
+
+std::vector<Index> Closest::ends() const {
+  std::set<Index> ends;
+  for (const Candidate& c : heap_) ends.insert({c.i, c.j});
+  return {ends.begin(), ends.end()};
+}
+
+std::vector<Pair> Closest::pairs(const RowMatrix& X, const std::vector<Index>& ends) const {
+  return measured(X.cols(),
+                  [&](Index i) { return X.row(std::ranges::lower_bound(ends, i) - ends.begin()).data(); });
 }
 
 template std::vector<Pair> Closest::pairs(const Rows<double>&) const;

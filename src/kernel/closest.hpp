@@ -29,8 +29,13 @@ class Closest {
   /// Nearest first, measured on the rows.
   template <class T>
   std::vector<Pair> pairs(const Rows<T>& X) const;
+  /// The rows that pairs() looks at, ascending; and the same from these alone.
+  std::vector<Index> ends() const;
+  std::vector<Pair> pairs(const RowMatrix& X, const std::vector<Index>& ends) const;
 
  private:
+  template <class Row>
+  std::vector<Pair> measured(Index d, const Row& row) const;
   struct Candidate {
     double distance;
     Index i, j;

@@ -243,19 +243,18 @@ double factor_with_ridge(Gram<double>& work, const RowMatrix& X, const Kernel& k
   }
 }
 
-LambdaMin lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, bool prove,
-                     Progress& progress) {
+LambdaMin lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, Progress& progress) {
   gram_into(work, X, kernel, progress);
   LambdaMin result;
   result.ridge = factor_with_ridge(work, X, kernel, progress);
   result.lowest = smallest_eigenpair(work.K, result.ridge, progress);
-  if (prove) result.verified = verify_lambda_min(work, X, kernel, result.lowest.value, progress);
+  result.verified = verify_lambda_min(work, X, kernel, result.lowest.value, progress);
   return result;
 }
 
 LambdaMin lambda_min(const RowMatrix& X, const Kernel& kernel, Progress& progress) {
   Gram<double> work{Packed<double>(X.rows())};
-  return lambda_min(work, X, kernel, true, progress);
+  return lambda_min(work, X, kernel, progress);
 }
 
 namespace {
@@ -283,20 +282,21 @@ Eigensystem eigensystem(const Packed<double>& K) {
   return system;
 }
 
-double spectral_norm_bound(const RowMatrix& X) {
+namespace {
+
+// ||X||_F^2, from n sums of d terms.
+double squares_of(const RowMatrix& X) {
   if (!X.allFinite()) throw std::invalid_argument("spectral_norm_bound: X has values that are not finite");
-  const Index n = X.rows(), d = X.cols();
-  if (X.isZero(0)) return 0;
-  const Index side = std::min(n, d), inner = std::max(n, d);
-  if (n + d > (Index{1} << 22))
-    throw std::invalid_argument("spectral_norm_bound: more than 2^22 rows and columns");
-  const double squares = X.rowwise().squaredNorm().sum() * kUp;  // ||X||_F^2, from n sums of d terms
+  return X.rowwise().squaredNorm().sum() * kUp;
+}
+
+// The root of lambda_max(C), C being X^T X or X X^T from sums of so many terms, in its lower triangle;
+// `squares`
+// >= ||X||_F^2. lambda_max(exact) <= s + Cholesky's loss on s I - C + the error of C + that of the rows.
+double norm_bound(const Matrix& C, double terms, double squares, Index d) {
   if (!(squares < 1e300 && squares > 1e-290))
     throw std::invalid_argument("spectral_norm_bound: rows should have length 1");
-  require_memory(16.0 * static_cast<double>(side) * static_cast<double>(side), "the spectral norm of X",
-                 "use fewer points");
-  Matrix C(side, side);  // X^T X or X X^T; X is row-major, so it is X^T to BLAS
-  lapack::syrk('L', d <= n ? 'N' : 'T', side, inner, 1.0, X.data(), d, 0.0, C.data(), side);
+  const Index side = C.rows();
   const auto top = extreme(
       [&](const Matrix& V) {
         Matrix W(side, V.cols());
@@ -304,18 +304,53 @@ double spectral_norm_bound(const RowMatrix& X) {
         return W;
       },
       random_block(side));
-  // lambda_max(exact) <= s + Cholesky's loss on s I - C + the error of C + that of the rows.
   const Vector diagonal = C.diagonal();
   for (double gap = 1e-7;; gap *= 4) {
     const double s = top.value * (1 + gap) + 2 * u * squares;
     Matrix A = -C;
     A.diagonal() = (s - diagonal.array()).matrix();
     if (lapack::potrf('L', side, A.data(), side) != 0 || !A.diagonal().allFinite()) continue;
-    const auto sides = static_cast<double>(side), inners = static_cast<double>(inner);
+    const auto sides = static_cast<double>(side);
     const double loss = cholesky_loss(sides, sides * s, s);
-    const double product_error = gamma(inners) * squares + inners * sides * 0x1p-1022;
+    const double product_error = gamma(terms) * squares + terms * sides * 0x1p-1022;
     return (std::sqrt(s + loss + product_error) + unit_row_error(d) * std::sqrt(squares)) * kUp;
   }
+}
+
+Matrix square(Index side) {
+  require_memory(16.0 * static_cast<double>(side) * static_cast<double>(side), "the spectral norm of X",
+                 "use fewer points");
+  return Matrix::Zero(side, side);
+}
+
+void check_sizes(Index n, Index d) {
+  if (n + d > (Index{1} << 22))
+    throw std::invalid_argument("spectral_norm_bound: more than 2^22 rows and columns");
+}
+
+}  // namespace
+
+double spectral_norm_bound(const RowMatrix& X) {
+  const Index n = X.rows(), d = X.cols();
+  check_sizes(n, d);
+  const double squares = squares_of(X);
+  if (squares == 0 && X.isZero(0)) return 0;
+  const Index side = std::min(n, d), inner = std::max(n, d);
+  Matrix C = square(side);  // X is row-major, so it is X^T to BLAS
+  lapack::syrk('L', d <= n ? 'N' : 'T', side, inner, 1.0, X.data(), d, 0.0, C.data(), side);
+  return norm_bound(C, static_cast<double>(inner), squares, d);
+}
+
+double spectral_norm_bound(const RowBlocks& X) {
+  check_sizes(X.n(), X.d());
+  Matrix C = square(X.d());
+  double squares = 0;
+  for (Index k = 0; k < X.count(); ++k) {
+    const RowBlocks::Block block = X.load(k);
+    squares = (squares + squares_of(block.X())) * kUp;
+    lapack::syrk('L', 'N', X.d(), block.X().rows(), 1.0, block.X().data(), X.d(), 1.0, C.data(), X.d());
+  }
+  return norm_bound(C, static_cast<double>(X.n() + X.count()), squares, X.d());
 }
 
 }  // namespace zeroloss

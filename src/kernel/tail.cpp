@@ -25,6 +25,8 @@ namespace {
 
 using Floats = std::vector<float>;
 
+static_assert(RowBlocks::kWhole % kTile == 0);
+
 Index tiles_of(Index n) { return (n + kTile - 1) / kTile; }
 
 // What one thread needs.
@@ -41,43 +43,25 @@ struct PowerSums {
 
 class TailPasses {
  public:
-  TailPasses(const RowMatrix& X, const PowerGrid& grid)
+  TailPasses(const RowBlocks& X, const PowerGrid& grid)
       : X_(X),
-        F_(X.cast<float>()),
         grid_(grid),
-        error_(float_product_error(X.cols())),
+        error_(float_product_error(X.d())),
         refined_(1 - std::min(32 * static_cast<double>(error_), 0.02)) {}
 
   PowerSums run(const Floats& weights, Progress& progress) const {
-    const Index n = X_.rows(), side = tiles_of(n), sums = grid_.size(), size = sums * kTile;
-    PowerSums result{Matrix::Zero(n, sums), {}};
-    const Threads threads(side > 1 ? kernel_work(n, n, X_.cols()) / 2 : 0);
+    const Index n = X_.n(), side = tiles_of(n);
+    PowerSums result{Matrix::Zero(n, grid_.size()), {}};
+    const Threads threads(side > 1 ? kernel_work(n, n, X_.d()) / 2 : 0);
     const SerialBlas serial;
     std::vector<TileWork> works(static_cast<std::size_t>(thread_count()));
-    std::vector<Floats> of_rows(static_cast<std::size_t>(std::min(side, kTilesAtOnce)));
-    for (TileWork& work : works) work.columns.resize(static_cast<std::size_t>(size));
+    for (TileWork& work : works) work.columns.resize(static_cast<std::size_t>(grid_.size() * kTile));
     progress.stage("tails of the kernel", static_cast<double>(side) * static_cast<double>(side + 1) / 2);
-    for (Index a = 0; a < side; ++a)
-      for (Index first = 0; first <= a; first += kTilesAtOnce) {
-        const Index end = std::min(a + 1, first + kTilesAtOnce);
-#pragma omp parallel for schedule(dynamic)
-        for (Index b = first; b < end; ++b) {
-          TileWork& work = works[static_cast<std::size_t>(omp_get_thread_num())];
-          Floats& rows = of_rows[static_cast<std::size_t>(b - first)];
-          rows.assign(static_cast<std::size_t>(size), 0);
-          std::fill(work.columns.begin(), work.columns.end(), 0.F);
-          products(a, b, work);
-          add_powers(grid_, work.tile.data(), length(a), length(b), error_, weights.data() + a * kTile,
-                     weights.data() + b * kTile, rows.data(), work.columns.data());
-          if (b != a)
-            add_to(result.of_rows, b, work.columns);  // no other tile of these is in work
-          else
-            add_columns(rows, work.columns);
-        }
-        for (Index b = first; b < end; ++b)
-          add_to(result.of_rows, a, of_rows[static_cast<std::size_t>(b - first)]);
-        progress.advance(static_cast<double>(end - first));
-      }
+    for (Index a = 0; a < X_.count(); ++a) {
+      const Block rows(X_, a);
+      for (Index b = 0; b < a; ++b) run_blocks(rows, Block(X_, b), weights, works, result.of_rows, progress);
+      run_blocks(rows, rows, weights, works, result.of_rows, progress);
+    }
     progress.finish();
     for (const TileWork& work : works) result.closest.add(work.closest);
     return result;
@@ -86,7 +70,44 @@ class TailPasses {
   double error() const { return error_; }
 
  private:
-  Index length(Index block) const { return std::min(kTile, X_.rows() - block * kTile); }
+  // Rows in both precisions.
+  struct Block : RowBlocks::Block {
+    Block(const RowBlocks& of, Index k) : RowBlocks::Block(of.load(k)), F(X().cast<float>()) {}
+    Rows<float> F;
+  };
+
+  static Index first_tile(const Block& block) { return block.begin / kTile; }
+  static Index end_tile(const Block& block) { return first_tile(block) + tiles_of(block.X().rows()); }
+
+  // Tiles of these rows and columns, on and below the diagonal.
+  void run_blocks(const Block& of_rows, const Block& of_columns, const Floats& weights,
+                  std::vector<TileWork>& works, Matrix& sums, Progress& progress) const {
+    const auto size = static_cast<std::size_t>(grid_.size() * kTile);
+    std::vector<Floats> row_sums(static_cast<std::size_t>(kTilesAtOnce));
+    for (Index a = first_tile(of_rows); a < end_tile(of_rows); ++a)
+      for (Index first = first_tile(of_columns); first <= std::min(a, end_tile(of_columns) - 1);
+           first += kTilesAtOnce) {
+        const Index end = std::min({a + 1, end_tile(of_columns), first + kTilesAtOnce});
+#pragma omp parallel for schedule(dynamic)
+        for (Index b = first; b < end; ++b) {
+          TileWork& work = works[static_cast<std::size_t>(omp_get_thread_num())];
+          Floats& rows = row_sums[static_cast<std::size_t>(b - first)];
+          rows.assign(size, 0);
+          std::fill(work.columns.begin(), work.columns.end(), 0.F);
+          products(of_rows, a, of_columns, b, work);
+          add_powers(grid_, work.tile.data(), length(a), length(b), error_, weights.data() + a * kTile,
+                     weights.data() + b * kTile, rows.data(), work.columns.data());
+          if (b != a)
+            add_to(sums, b, work.columns);  // no other tile of these is in work
+          else
+            add_columns(rows, work.columns);
+        }
+        for (Index b = first; b < end; ++b) add_to(sums, a, row_sums[static_cast<std::size_t>(b - first)]);
+        progress.advance(static_cast<double>(end - first));
+      }
+  }
+
+  Index length(Index tile) const { return std::min(kTile, X_.n() - tile * kTile); }
 
   static void add_columns(Floats& rows, const Floats& columns) {
     for (std::size_t k = 0; k < rows.size(); ++k) rows[k] += columns[k];
@@ -97,36 +118,38 @@ class TailPasses {
           Eigen::Map<const Eigen::VectorXf>(tile.data() + k * kTile, length(block)).cast<double>();
   }
 
-  // <x_i, x_j> for i of block a (contiguous) and j of block b; 0 where not i > j.
-  void products(Index a, Index b, TileWork& work) const {
-    const Index d = X_.cols(), rows = length(a), columns = length(b);
+  // <x_i, x_j> for i of tile a (contiguous) and j of tile b; 0 where not i > j.
+  void products(const Block& of_rows, Index a, const Block& of_columns, Index b, TileWork& work) const {
+    const Index d = X_.d(), rows = length(a), columns = length(b);
     float* tile = work.tile.data();
     if (rows < kTile) std::fill(work.tile.begin(), work.tile.end(), 0.F);
-    lapack::gemm('T', 'N', rows, columns, d, 1.F, F_.data() + a * kTile * d, d, F_.data() + b * kTile * d, d,
-                 0.F, tile, kTile);
+    lapack::gemm('T', 'N', rows, columns, d, 1.F, of_rows.F.data() + (a * kTile - of_rows.begin) * d, d,
+                 of_columns.F.data() + (b * kTile - of_columns.begin) * d, d, 0.F, tile, kTile);
     for (Index j = 0; j < columns; ++j) {
       float* column = tile + j * kTile;
       if (a == b) std::fill(column, column + j + 1, 0.F);
       const auto largest = static_cast<double>(entries::largest(column, static_cast<std::size_t>(rows)));
       if (largest < std::min(refined_, work.closest.bar() - error_)) continue;
       for (Index i = a == b ? j + 1 : 0; i < rows; ++i)
-        measure(column[i], a * kTile + i, b * kTile + j, work.closest);
+        measure(column[i], of_rows, a * kTile + i, of_columns, b * kTile + j, work.closest);
     }
   }
 
   // A pair that may be among the closest, or so close that the error of float32 matters.
-  void measure(float& product, Index i, Index j, Closest& closest) const {
+  void measure(float& product, const Block& of_i, Index i, const Block& of_j, Index j,
+               Closest& closest) const {
     const double size = std::abs(static_cast<double>(product));
     const bool refine = size >= refined_;
     if (!refine && size < closest.bar() - error_) return;
-    const auto d = static_cast<double>(X_.cols());
-    const double closeness = std::abs(X_.row(i).dot(X_.row(j)));
+    const auto d = static_cast<double>(X_.d());
+    const auto x = of_i.X().row(i - of_i.begin), y = of_j.X().row(j - of_j.begin);
+    const double closeness = std::abs(x.dot(y));
     double apart = 0;  // 1 - |rho| is at least this
     if (closeness < 1 - kNear) {
       closest.offer(std::sqrt(2 - 2 * closeness), i, j);
       apart = 1 - closeness - product_error(d);
     } else {
-      const auto [beside, across] = distances(X_.row(i).data(), X_.row(j).data(), X_.cols());
+      const auto [beside, across] = distances(x.data(), y.data(), X_.d());
       const double distance = std::min(beside, across);
       closest.offer_near(distance, i, j);
       const double least = distance_bound(distance, d);
@@ -138,8 +161,7 @@ class TailPasses {
     if (value < std::abs(product)) product = std::copysign(value, product);
   }
 
-  const RowMatrix& X_;
-  const Rows<float> F_;
+  const RowBlocks& X_;
   const PowerGrid grid_;
   const float error_;
   const double refined_;  // |rho| from which on pairs are measured in double
@@ -245,26 +267,46 @@ void improve_weights(Floats& w, const Vector& rows) {
   }
 }
 
-void check_tail(const RowMatrix& X, Index passes) {
-  if (X.rows() < 1 || X.cols() < 1)
+void check_tail(const RowBlocks& X, Index passes) {
+  if (X.n() < 1 || X.d() < 1)
     throw std::invalid_argument("tail_bound: X needs at least one row and one column");
-  if (X.cols() > (Index{1} << 20))
+  if (X.d() > (Index{1} << 20))
     throw std::invalid_argument(fmt::format(
-        "tail_bound: products of more than 2^20 features are too rough in float32; got {}", X.cols()));
+        "tail_bound: products of more than 2^20 features are too rough in float32; got {}", X.d()));
   if (passes < 1) throw std::invalid_argument(fmt::format("tail_bound: passes must be >= 1; got {}", passes));
-  if (!X.allFinite()) throw std::invalid_argument("tail_bound: X has values that are not finite");
+}
+
+// What each point has in the row that holds the bound down.
+Vector parts_of(const RowBlocks& X, const Bounds& bounds, const RowBound& best, const Floats& w) {
+  const RowMatrix lowest = X.rows({best.row});
+  Vector parts(X.n());
+  for (Index k = 0; k < X.count(); ++k) {
+    const RowBlocks::Block block = X.load(k);
+    parts.segment(block.begin, block.X().rows()) = block.X() * lowest.row(0).transpose();
+  }
+  for (Index j = 0; j < X.n(); ++j)
+    parts(j) = w[static_cast<std::size_t>(j)] *
+               (j == best.row ? best.diagonal : bounds.tail(std::min(1.0, std::abs(parts(j))), best.k));
+  return parts / parts.sum();
 }
 
 }  // namespace
 
 TailBound tail_bound(const RowMatrix& X, const Activation& activation, Index passes, Progress& progress) {
+  if (!X.allFinite()) throw std::invalid_argument("tail_bound: X has values that are not finite");
+  return tail_bound(RowBlocks(X), activation, passes, progress);
+}
+
+TailBound tail_bound(const RowBlocks& X, const Activation& activation, Index passes, Progress& progress) {
   check_tail(X, passes);
   const PowerSeries series = sigma_series(activation), product = power_series(2);
   const PowerGrid grid = power_grid(series);
-  const Index n = X.rows();
-  const auto numbers = static_cast<double>(X.size()), points = static_cast<double>(n);
-  require_memory(4 * numbers + 8.0 * (grid.size() + 4) * points + 8e6 * (thread_count() + 1),
-                 fmt::format("the tail bound of {} points", n), "try fewer points");
+  const Index n = X.n();
+  const auto points = static_cast<double>(n);
+  const double numbers = static_cast<double>(std::min(n, 2 * X.rows_of_a_block()) * X.d());
+  require_memory(
+      (X.count() > 1 ? 12 : 4) * numbers + 8.0 * (grid.size() + 4) * points + 8e6 * (thread_count() + 1),
+      fmt::format("the tail bound of {} points", n), "try fewer points");
   const TailPasses work(X, grid);
   const Bounds own(grid, series, true, work.error()), of_product(grid, product, false, work.error());
   Floats w(static_cast<std::size_t>(tiles_of(n) * kTile), 0.F);
@@ -277,19 +319,14 @@ TailBound tail_bound(const RowMatrix& X, const Activation& activation, Index pas
     const RowBound found = own.best(sums.of_rows, w);
     if (pass == 0) {
       result.product = std::max(0.0, of_product.best(sums.of_rows, w).value());
-      result.closest = sums.closest.pairs(X);
+      const std::vector<Index> ends = sums.closest.ends();
+      result.closest = sums.closest.pairs(X.rows(ends), ends);
       result.near_pairs = sums.closest.near_pairs();
-      result.separation = separation_bound(result.closest, result.near_pairs, static_cast<double>(X.cols()));
+      result.separation = separation_bound(result.closest, result.near_pairs, static_cast<double>(X.d()));
     }
     if (pass == 0 || found.value() > best.value()) {
       best = found;
-      result.parts.resize(n);
-      for (Index j = 0; j < n; ++j)
-        result.parts(j) =
-            w[static_cast<std::size_t>(j)] *
-            (j == best.row ? best.diagonal
-                           : own.tail(std::min(1.0, std::abs(X.row(best.row).dot(X.row(j)))), best.k));
-      result.parts /= result.parts.sum();
+      result.parts = parts_of(X, own, best, w);
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     result.passes.push_back({std::max(0.0, found.value()), took.count()});

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/rounding.hpp"
+#include "network/stored.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 
@@ -36,9 +37,10 @@ void find_equations(const UnitPoints& unit, TrainingSet& set) {
 }  // namespace
 
 UnitPoints unit_points(const Dataset& data, bool center, bool normalize) {
+  if (data.stored) return stored_unit_points(data, center, normalize);
   check_dataset(data);
   UnitPoints unit{data, {}, {}, {}};
-  if (normalize || !data.standardization.automatic) unit.standardization = data.standardization;
+  unit.standardization = standardization_for(data, normalize);
   const Standardization& standard = unit.standardization;
   if (!standard.empty() && !normalize)
     throw std::invalid_argument(
@@ -61,6 +63,11 @@ UnitPoints unit_points(const Dataset& data, bool center, bool normalize) {
   normalize_rows(unit.data, unit.center);
   unit.coincide = coincidences(unit.data.X, X, unit.center);
   return unit;
+}
+
+const Standardization& standardization_for(const Dataset& data, bool normalize) {
+  static const Standardization nothing;
+  return normalize || !data.standardization.automatic ? data.standardization : nothing;
 }
 
 const RowMatrix& exact_points(const Dataset& data, const Standardization& standardization, RowMatrix& made) {
@@ -98,6 +105,7 @@ std::optional<SamplePair> nearest(const UnitPoints& unit) {
 
 TrainingSet training_set(const Dataset& data, bool center, bool normalize) {
   require_targets(data, "fit");
+  check_dataset(data);
   UnitPoints unit = unit_points(data, center, normalize);
   TrainingSet set;
   set.conflicts = conflicting_samples(unit);
@@ -121,11 +129,19 @@ void keep(Dataset& data, const std::vector<Index>& rows) {
   if (count == data.n()) return;
   for (Index i = 0; i < count; ++i) {
     const Index from = rows[static_cast<std::size_t>(i)];
-    data.X.row(i) = data.X.row(from);
+    if (!data.stored) data.X.row(i) = data.X.row(from);
     data.records[static_cast<std::size_t>(i)] = data.records[static_cast<std::size_t>(from)];
     if (data.task != Task::none) data.y(i) = data.y(from);
   }
-  data.X.conservativeResize(count, Eigen::NoChange);
+  if (data.stored)
+    data.stored = std::make_shared<StoredPoints>(
+        StoredPoints{count, data.d(), [read = data.stored->read, rows](const std::vector<Index>& wanted) {
+                       std::vector<Index> kept;
+                       for (const Index i : wanted) kept.push_back(rows[static_cast<std::size_t>(i)]);
+                       return read(kept);
+                     }});
+  else
+    data.X.conservativeResize(count, Eigen::NoChange);
   data.records.resize(rows.size());
   if (data.task != Task::none) data.y.conservativeResize(count);
 }

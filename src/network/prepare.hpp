@@ -18,6 +18,9 @@ struct UnitPoints {
   Coincidences coincide;
 };
 
+/// What is done to the points first: nothing where they are to be taken as they are.
+const Standardization& standardization_for(const Dataset& data, bool normalize);
+
 /// The points x, exactly: those of `data` where nothing is done to them, else `made`.
 const RowMatrix& exact_points(const Dataset& data, const Standardization& standardization, RowMatrix& made);
 

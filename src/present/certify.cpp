@@ -6,9 +6,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "present/advice.hpp"
 #include "present/common.hpp"
 #include "present/pictures.hpp"
 #include "present/table.hpp"
+#include "present/widths.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/text.hpp"
 
@@ -198,13 +200,16 @@ std::vector<Index> shown_records(const CertifyResult& r) {
 }  // namespace
 
 std::string certify_text(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
+  const auto apart = [](const std::string& part) { return part.empty() ? "" : part + "\n"; };
   std::string text =
-      fmt::format("{}\n\n{}\n\n{}\n{}", heading(data, preparation(data, options.normalize, options.center)),
-                  r.conclusion, facts(r), guarantee_table(r));
+      fmt::format("{}\n\n{}\n\n{}{}\n{}", heading(data, preparation(data, options.normalize, options.center)),
+                  r.conclusion, apart(advice_text(options, r)), facts(r), width_table(r.widths));
   if (r.forecast) text += forecast_text(*r.forecast);
   if (!r.conflicts.empty())
     text += fmt::format("\n{}", group_lines(r.conflicts, "equal points with different labels"));
   if (!r.suspects.empty()) text += fmt::format("\n{}", suspect_table(r));
+  if (const std::string table = guarantee_table(r); !table.empty())
+    text += fmt::format("\ntheorems about random weights\n{}", table);
   if (!r.left_out.empty())
     text += fmt::format("left out, since it takes the kernel itself (`method=factor`): {}\n", r.left_out);
   text += fmt::format("\n{:.1f} s, {:.2f} GB\n", r.seconds, r.peak_bytes / 1e9);
@@ -233,14 +238,15 @@ void write_certify(RunFolder& folder, const Dataset& data, const ReadOptions& re
                             {{"forecast", f.at_step, f.misfit, f.standard_error}}));
   }
   std::vector<Bar> widths;
+  for (const WidthRow& row : r.widths)
+    if (row.width) widths.push_back({fmt::format("{}: {}", row.title, row.about), row.status, *row.width});
   for (const auto& g : r.guarantees)
     if (g.width)
-      widths.push_back({fmt::format("{}, {}", g.theorem, g.lambda_from),
-                        g.verified ? "lambda verified" : "lambda computed", *g.width});
+      widths.push_back(
+          {fmt::format("{}, {}", g.theorem, g.lambda_from), g.verified ? "proved" : "computed", *g.width});
   if (!widths.empty())
-    folder.write("widths.vl.json",
-                 dot_chart(fmt::format("Sufficient width for {} ({})", data.name, r.activation),
-                           {"hidden units", true}, widths));
+    folder.write("widths.vl.json", dot_chart(fmt::format("How wide for {} ({})", data.name, r.activation),
+                                             {"hidden units", true}, widths));
   if (!r.spectrum.empty()) {
     Curve curve{"eigenvalues", {}, r.spectrum, {}};
     for (std::size_t i = 0; i < r.spectrum.size(); ++i)

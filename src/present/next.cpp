@@ -87,7 +87,7 @@ FitOptions with_random_features(FitOptions fit) {
 
 /// Columns whose numbers are a hundred times those of others.
 bool of_many_scales(const Dataset& data) {
-  if (data.standardization.how != "no" || data.n() < 2) return false;
+  if (data.stored || data.standardization.how != "no" || data.n() < 2) return false;
   double least = INFINITY, largest = 0;
   for (Index j = 0; j < data.d(); ++j) {
     const double spread = data.X.col(j).maxCoeff() - data.X.col(j).minCoeff();

@@ -39,7 +39,7 @@ std::string pixels(const double* planes, const Shape& s, double scale) {
 
 std::string pictures_json(const Dataset& data, const std::vector<Index>& records) {
   const Shape s = shape(data.d());
-  if (s.height == 0 || !are_pixels(data.X)) return "";
+  if (data.stored || s.height == 0 || !are_pixels(data.X)) return "";
   std::unordered_map<Index, Index> rows;
   for (Index i = 0; i < data.n(); ++i) rows.emplace(data.records[static_cast<std::size_t>(i)], i);
   const double scale = 255 / data.X.maxCoeff();

@@ -4,6 +4,7 @@
 
 #include "present/common.hpp"
 #include "present/table.hpp"
+#include "present/widths.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/text.hpp"
 
@@ -18,41 +19,10 @@ std::string down(const std::optional<double>& value) {
   return value ? short_number(*value, Rounding::down) : "";
 }
 
-/// Of three digits, all of them.
-std::string exact(const std::optional<double>& value) { return value ? fmt::format("{:.3g}", *value) : ""; }
-
-/// A width that is what it is: neither more nor less would be true of it.
-std::string whole(const std::optional<double>& width) {
-  return width ? with_commas(static_cast<Index>(*width)) : "";
-}
-
-constexpr const char* kTitles[][2] = {{"too_few", "too few below"},
-                                      {"measured", "found"},
-                                      {"these_labels", "enough for these"},
-                                      {"any_labels", "enough for any"}};
-
-std::string title_of(const WidthRow& row) {
-  for (const auto& [id, title] : kTitles)
-    if (row.id == id) return title;
-  return row.source;
-}
-
-bool of_a_paper(const WidthRow& row) { return title_of(row) == row.source; }
-
-std::string row_table(const WidthResult& r) {
-  Table table({"", "width", "", "labels", "output scale", "step", "steps", ""});
-  for (const WidthRow& row : r.rows) {
-    if (of_a_paper(row)) continue;
-    table.add({title_of(row), whole(row.width), row.status, row.about, exact(row.output_scale),
-               exact(row.step), up(row.steps), row.says});
-  }
-  return table.text();
-}
-
 std::string paper_table(const WidthResult& r) {
   Table table({"width", "step", "steps", "labels", "", "theorem"});
   for (const WidthRow& row : r.rows)
-    if (of_a_paper(row))
+    if (of_a_theorem(row))
       table.add({up(row.width), down(row.step), up(row.steps), row.about, row.status,
                  row.source + ", " + row.says});
   return table.rows() == 0 ? "" : "\ntheorems about random weights\n" + table.text("  ");
@@ -85,7 +55,7 @@ std::string drawn_table(const WidthResult& r) {
 std::vector<Bar> widths_of(const WidthResult& r) {
   std::vector<Bar> bars;
   for (const WidthRow& row : r.rows)
-    if (row.width) bars.push_back({fmt::format("{}: {}", title_of(row), row.about), row.status, *row.width});
+    if (row.width) bars.push_back({fmt::format("{}: {}", row.title, row.about), row.status, *row.width});
   return bars;
 }
 
@@ -124,7 +94,7 @@ std::string drawn_csv(const WidthResult& r) {
 
 std::string width_text(const Dataset& data, const WidthOptions& options, const WidthResult& r) {
   return fmt::format("{}\n\n{}\n\n{}", heading(data, preparation(data, options.normalize, options.center)),
-                     r.conclusion, row_table(r)) +
+                     r.conclusion, width_table(r.rows)) +
          drawn_table(r) + paper_table(r) + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 
@@ -132,9 +102,9 @@ std::string fits_text(const Dataset& data, const ReadOptions& read, const WidthO
                       const WidthResult& r) {
   const Next next = after_width(data, read, options, r);
   std::string text;
-  for (const auto& [id, title] : kTitles)
-    if (const auto words = fit_of(data, read, options, r, id); !words.empty() && words != next.command)
-      text += fmt::format("  {}\n    {}\n", title, shell_command(words));
+  for (const WidthRow& row : r.rows)
+    if (const auto words = fit_of(data, read, options, r, row.id); !words.empty() && words != next.command)
+      text += fmt::format("  {}\n    {}\n", row.title, shell_command(words));
   return text.empty() ? "" : "\nto train the others\n" + text;
 }
 

@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "core/choices.hpp"
-#include "network/prepare.hpp"
+#include "network/stored.hpp"
 #include "theory/theorems.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -65,7 +65,7 @@ struct Samples {
 // What coincides is recorded.
 Samples all_samples(const UnitPoints& points, CertifyResult& result) {
   const Dataset& data = points.data;
-  Samples all{static_cast<double>(data.n()), spectral_norm_bound(data.X), 0, {}};
+  Samples all{static_cast<double>(data.n()), spectral_norm_bound(blocks_of(data)), 0, {}};
   if (data.task != Task::none) {
     const Matrix Y = targets(data);
     for (Index c = 0; c < Y.cols(); ++c) all.norm_y = std::max(all.norm_y, norm_above(Y.col(c)));
@@ -84,8 +84,21 @@ Samples all_samples(const UnitPoints& points, CertifyResult& result) {
   return all;
 }
 
+// dependent_pairs() of the points x of `data`.
+Index dependent(const Dataset& data, const UnitPoints& unit) {
+  constexpr std::size_t kLooked = 64;  // of more pairs the rows are not looked at
+  auto pairs = unit.coincide.antipodal;
+  std::vector<Index> rows;
+  if (pairs.size() <= kLooked)
+    for (auto& [i, j] : pairs) {
+      rows.push_back(i);
+      i = j = std::ssize(rows) - 1;
+    }
+  return dependent_pairs(exact_rows(data, unit.standardization, rows), unit.center, pairs);
+}
+
 // Why lambda_min is zero on the distinct points, or "".
-std::string why_zero(const UnitPoints& points, const RowMatrix& raw, const Activation& phi) {
+std::string why_zero(const Dataset& data, const UnitPoints& points, const Activation& phi) {
   const auto& antipodal = points.coincide.antipodal;
   const Index n = std::ssize(points.coincide.distinct), d = points.data.d();
   const bool even = phi.dphi_parity == Parity::even, odd = phi.dphi_parity == Parity::odd;
@@ -95,10 +108,10 @@ std::string why_zero(const UnitPoints& points, const RowMatrix& raw, const Activ
         sample(points.data, antipodal[0].first).record, sample(points.data, antipodal[0].second).record,
         phi.name, even ? "even" : "odd");
   if (phi.dphi_parity == Parity::constant_plus_odd)
-    if (const Index dependent = dependent_pairs(raw, points.center, antipodal); dependent > 0)
+    if (const Index more = dependent(data, points); more > 0)
       return fmt::format(
           "among {} antipodal pairs, {} depend linearly on the others: so do their {} gradients",
-          antipodal.size(), dependent, phi.name);
+          antipodal.size(), more, phi.name);
   const bool linear_slope = phi.tabulated && hermite(phi, true).mu == std::vector<double>{0, 1};
   if (linear_slope && n > d * (d + 1) / 2)
     return fmt::format("the quadratic kernel has rank at most d(d+1)/2 = {} < {} points", d * (d + 1) / 2, n);
@@ -111,7 +124,11 @@ double kernel_bytes(Index n, Index classes) {
   return 1.05 * Packed<double>::bytes(n) + 8 * columns * static_cast<double>(n);
 }
 
-std::string method_for(const CertifyOptions& options, Index n, Index classes) {
+std::string method_for(const CertifyOptions& options, Index n, Index classes, bool stored) {
+  if (stored && (options.method == "factor" || options.all_bounds || options.spectrum))
+    throw std::invalid_argument(
+        "certify: the kernel is formed of points in memory; these were left in their file");
+  if (stored) return "tail";
   if (options.method != "auto") return options.method;
   if (options.all_bounds || options.spectrum) return "factor";
   const bool fits = kernel_bytes(n, classes) <= static_cast<double>(available_memory_bytes());
@@ -135,18 +152,16 @@ void find_bottleneck(const Dataset& data, const Vector& eigenvector, CertifyResu
   for (std::size_t q = 0; q < count; ++q)
     result.bottleneck.push_back({sample(data, order[q]), eigenvector(order[q]) * eigenvector(order[q])});
   if (count < 2) return;
-  const auto first = data.X.row(order[0]), second = data.X.row(order[1]);
-  const double apart = (first - second).norm(), across = (first + second).norm();
+  const RowMatrix ends = exact_rows(data, {}, {order[0], order[1]});
+  const double apart = (ends.row(0) - ends.row(1)).norm(), across = (ends.row(0) + ends.row(1)).norm();
   result.bottleneck_distance = std::min(apart, across);
   result.bottleneck_antipodal = across < apart;
 }
 
-// lambda_min(G^{o r}): computed with one factorisation, or proven with two. The kernel's memory is reused.
-LambdaSource power_bound(Gram<double>& work, const RowMatrix& X, int r, bool prove, Progress& progress) {
-  const auto found = lambda_min(work, X, power(r), prove, progress);
-  if (found.verified.holds) return {"", found.verified.lambda_min, true};
-  const double loss = cholesky_loss(static_cast<double>(X.rows()), static_cast<double>(X.rows()), 1);
-  return {"", found.lowest.value > loss ? found.lowest.value : 0, false};
+// lambda_min(G^{o r}), proven with two factorisations. The kernel's memory is reused.
+LambdaSource power_bound(Gram<double>& work, const RowMatrix& X, int r, Progress& progress) {
+  const auto verified = lambda_min(work, X, power(r), progress).verified;
+  return {"", verified.holds ? verified.lambda_min : 0, verified.holds};
 }
 
 // K_ij times a_i a_j: the kernel of all samples, but for zero eigenvalues, where a is the root of how often
@@ -274,6 +289,7 @@ LambdaBounds factored_bounds(Gram<double>& work, const Dataset& data, const Acti
                              const CertifyResult& result) {
   const auto n = static_cast<double>(data.n()), d = static_cast<double>(data.d());
   LambdaBounds bounds{found_bounds(result, vanishes), {}};
+  if (!options.all_bounds) return bounds;
   // mu_r(phi')^2 lambda_min(G^{o r+1}); G^{o q} has rank at most (d + q - 1 choose q), so some vanish without
   // computing.
   const auto vanishing = [&](int q) {
@@ -282,21 +298,18 @@ LambdaBounds factored_bounds(Gram<double>& work, const Dataset& data, const Acti
     return !result.conflicts.empty() || rank < n - 0.5;
   };
   const auto bound = [&](int q) {
-    return vanishing(q) ? LambdaSource{"", 0, true}
-                        : power_bound(work, data.X, q, options.all_bounds, progress);
+    return vanishing(q) ? LambdaSource{"", 0, true} : power_bound(work, data.X, q, progress);
   };
   bounds.points.product = bound(2);
-  if (options.all_bounds) {
-    const auto mu = hermite(phi, true).mu;
-    for (const std::size_t r : {0u, 2u, 3u})
-      if (r == 0 || (r < mu.size() && mu[r] != 0))
-        bounds.more.push_back(scaled(bound(static_cast<int>(r) + 1), mu[r],
-                                     fmt::format("mu_{}^2 lambda_min(G^{})", r, r + 1), phi.tabulated));
-    const auto verified = lambda_min(work, data.X, sigma_features(phi), true, progress).verified;
-    const bool holds = verified.holds && result.conflicts.empty();
-    bounds.points.features =
-        LambdaSource{"lambda_min(Sigma~)", holds ? verified.lambda_min : 0, verified.holds};
-  }
+  const auto mu = hermite(phi, true).mu;
+  for (const std::size_t r : {0u, 2u, 3u})
+    if (r == 0 || (r < mu.size() && mu[r] != 0))
+      bounds.more.push_back(scaled(bound(static_cast<int>(r) + 1), mu[r],
+                                   fmt::format("mu_{}^2 lambda_min(G^{})", r, r + 1), phi.tabulated));
+  const auto verified = lambda_min(work, data.X, sigma_features(phi), progress).verified;
+  const bool holds = verified.holds && result.conflicts.empty();
+  bounds.points.features =
+      LambdaSource{"lambda_min(Sigma~)", holds ? verified.lambda_min : 0, verified.holds};
   return bounds;
 }
 
@@ -335,7 +348,7 @@ LambdaBounds by_tail(const Dataset& points, const Activation& phi, const Certify
   result.lambda_min = result.lambda_max = result.rounding_loss = std::numeric_limits<double>::quiet_NaN();
   result.left_out = "what lambda_min is rather than a bound of it, and lambda_max";
   if (points.task != Task::none) result.left_out += ", forecast, complexity and leave-one-out";
-  const TailBound& tail = result.tail.emplace(tail_bound(points.X, phi, options.passes, progress));
+  const TailBound& tail = result.tail.emplace(tail_bound(blocks_of(points), phi, options.passes, progress));
   for (const auto& pair : tail.closest) result.closest.push_back(sample_pair(points, pair));
   result.separation = tail.separation;
   result.near_pairs = tail.near_pairs;
@@ -418,13 +431,9 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   result.center = unit.center;
   result.n_distinct = std::ssize(unit.coincide.distinct);
   const Index classes = std::max<Index>(data.classes(), 1);
-  result.method = method_for(options, result.n_distinct, classes);
+  result.method = method_for(options, result.n_distinct, classes, data.stored != nullptr);
   if (result.method == "factor") require_kernel_memory(result.n_distinct, classes);
-  std::string vanishes;
-  {
-    RowMatrix made;
-    vanishes = why_zero(unit, exact_points(data, unit.standardization, made), phi);
-  }
+  const std::string vanishes = why_zero(data, unit, phi);
   const Threads threads(work_between_waits(result.n_distinct, unit.data.d()));
   const Samples all = all_samples(unit, result);
   Dataset points = std::move(unit.data);
@@ -443,6 +452,12 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   result.peak_bytes = static_cast<double>(peak_memory_bytes());
   return result;
+}
+
+bool certify_in_place(Index n, Index d, const CertifyOptions& options) {
+  if (options.method == "factor" || options.all_bounds || options.spectrum) return false;
+  const double numbers = static_cast<double>(n) * static_cast<double>(d);
+  return 20 * numbers > static_cast<double>(available_memory_bytes());
 }
 
 CertifyResult certify(const Dataset& data, const CertifyOptions& options) {

@@ -290,7 +290,7 @@ constexpr Row rows[] = {{"dzps_3_1", kDu, "3.1", "descent", Needs::relu, Scaling
                          kRelu, kReluPrinted, relu_descent, along_relu},
                         {"os_2_5", kOymak, "2.5", "descent", Needs::relu, Scaling::balanced,
                          Bound::separation, kRelu, kReluPrinted, relu_descent, along_relu},
-                        {"os_2_6", kOymak, "2.6", "descent", Needs::smooth, Scaling::balanced, Bound::product,
+                        {"os_2_6", kOymak, "2.6", "descent", Needs::smooth, Scaling::balanced, Bound::lambda,
                          kStochastic, kSmoothPrinted, stochastic_descent, nullptr},
                         {"os_3_2", kOymak, "3.2", "fit", Needs::bounded, Scaling::any, Bound::features,
                          kFeatures, kFeaturesPrinted, output_layer, nullptr},
@@ -422,8 +422,8 @@ std::vector<Guarantee> guarantees(const Activation& activation, const GuaranteeI
     const std::vector<LambdaSource> sources = lambdas(theorem.bound, setting);
     row.reason = obstacle(theorem.needs, activation);
     if (row.reason.empty() && sources.empty())
-      row.reason =
-          fmt::format("{} is not given", theorem.bound == Bound::features ? "lambda_min(Sigma~)" : kProduct);
+      row.reason = fmt::format("{} was not computed",
+                               theorem.bound == Bound::features ? "lambda_min(Sigma~)" : kProduct);
     else if (row.reason.empty())
       for (const LambdaSource& lambda : sources)
         found.push_back(apply(theorem, setting, lambda, options.failure_probability));
@@ -444,11 +444,6 @@ bool internal::covers(std::string_view id, const Activation& activation, std::st
   const Row& row = row_of(id);
   const bool scaled = row.scaling == Scaling::any || (row.scaling == Scaling::ntk) == (scaling == "ntk");
   return scaled && obstacle(row.needs, activation).empty();
-}
-
-bool internal::needs_product(std::string_view id) {
-  const Bound bound = row_of(id).bound;
-  return bound == Bound::product || bound == Bound::features;  // of which Sigma~ has a bound
 }
 
 LambdaSource internal::scaled(const LambdaSource& source, double mu, std::string name, bool tabulated) {

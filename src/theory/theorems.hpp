@@ -13,10 +13,6 @@ namespace zeroloss::internal {
 /// Whether the theorem speaks of networks with this activation and scaling.
 bool covers(std::string_view id, const Activation& activation, std::string_view scaling);
 
-/// Whether it asks for lambda_min(G o G), of which its lambda (or Thm 3.2's lambda~) has a bound: then
-/// PointBounds::product must be given.
-bool needs_product(std::string_view id);
-
 /// Points up to which all eigenvalues are computed unasked: that takes seconds.
 constexpr Index kEveryEigenvalue = 3000;
 

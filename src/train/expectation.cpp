@@ -33,13 +33,9 @@ PointTheory point_theory(const TrainingSet& set, const Activation& activation, c
   if (const auto id = theorem_for(activation, options); !id.empty()) {
     theory.norm_X = spectral_norm_bound(X);
     Gram<double> work{Packed<double>(distinct.rows())};
-    const auto found = lambda_min(work, distinct, kernel, true, progress);
-    const auto proved = [](std::string name, const VerifiedBound& bound) {
-      return LambdaSource{std::move(name), bound.holds ? bound.lambda_min : 0, bound.holds};
-    };
-    theory.bounds = {.lambda = proved("lambda_min", found.verified), .separation = work.separation};
-    if (needs_product(id))
-      theory.bounds->product = proved("", lambda_min(work, distinct, power(2), true, progress).verified);
+    const VerifiedBound proved = lambda_min(work, distinct, kernel, progress).verified;
+    theory.bounds = {.lambda = {"lambda_min", proved.holds ? proved.lambda_min : 0, proved.holds},
+                     .separation = work.separation};
   }
   if (!all || options.method->left == nullptr) return theory;  // no curve of the kernel stands beside it
   if (!options.start.drawn()) {

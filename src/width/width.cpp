@@ -18,6 +18,7 @@ using namespace internal;
 namespace {
 
 constexpr double kFewSteps = 3e5;  // of gradient descent: wider networks than take as few are not drawn
+constexpr Index kInShort = 1000;   // points, at most, whose pairs are looked at in short
 
 void check_width_options(const WidthOptions& o) {
   const auto require = [](bool met, const std::string& what) {
@@ -44,7 +45,8 @@ void add(std::string& text, const std::string& more) {
 
 // 1. Below this width almost no labels can be fitted.
 void add_too_few(const std::optional<Index>& least, WidthResult& r) {
-  WidthRow row{.id = "too_few", .about = "almost all real labels", .status = "proved"};
+  WidthRow row{
+      .id = "too_few", .title = "too few below", .about = "almost all real labels", .status = "proved"};
   if (least) row.width = static_cast<double>(*least);
   row.says = fmt::format("{} < n = {} distinct points, rank(X) <= {}",
                          least ? "m rank(X)" : "no width can: rank(X) (rank(X) + 1)/2", r.n_distinct, r.rank);
@@ -80,7 +82,7 @@ void search_measured(const Dataset& data, const WidthOptions& o, Index least, In
 // 2. The smallest width at which an exact network was found.
 WidthRow measured_row(const Dataset& data, const WidthOptions& o, const std::optional<Index>& least,
                       Progress& progress, WidthResult& r) {
-  WidthRow row{.id = "measured", .about = "these labels", .status = "open"};
+  WidthRow row{.id = "measured", .title = "found", .about = "these labels", .status = "open"};
   row.source = "theory 7, 13";
   if (!least || *least > o.max_width) {
     row.says = "nothing was tried: all widths are too few";
@@ -111,10 +113,10 @@ WidthRow measured_row(const Dataset& data, const WidthOptions& o, const std::opt
   return row;
 }
 
-// 3. and 4. Networks of pairs: the least width of a proof, then twice as wide until few steps suffice. Says
-// what ended it early.
-std::string search_pairs(const TrainingSet& set, const Activation& phi, Index least, const WidthOptions& o,
-                         Progress& progress, WidthResult& r) {
+// 3. and 4. Networks of pairs: the least width of a proof, then twice as wide until so many steps suffice.
+// Says what ended it early.
+std::string search_pairs(const TrainingSet& set, const Activation& phi, Index least, double steps,
+                         const WidthOptions& o, Progress& progress, WidthResult& r) {
   constexpr Index kOneByOne = 5;  // widths that are tried in turn before they grow by a fifth
   const Deadline deadline(o.max_seconds);
   progress.stage("widths of a proof");
@@ -125,7 +127,7 @@ std::string search_pairs(const TrainingSet& set, const Activation& phi, Index le
     progress.note(fmt::format("width {}", width));
     r.drawn.push_back(draw_width(set, phi, width, o, deadline, progress));
     before = width;
-    if (r.drawn.back().any_scale && r.drawn.back().steps <= kFewSteps) break;
+    if (r.drawn.back().any_scale && r.drawn.back().steps <= steps) break;
     const Index wider = r.drawn.back().any_scale ? 2 * width
                         : ++tried <= kOneByOne   ? width + 2
                                                  : width + 2 * (width / 10 + 1);
@@ -139,7 +141,10 @@ void add_proved(const std::string& why, WidthResult& r) {
   const auto least =
       std::ranges::find_if(r.drawn, [](const DrawnWidth& w) { return w.any_scale.has_value(); });
   const bool proved = least != r.drawn.end();
-  WidthRow these{.id = "these_labels", .about = "these labels", .status = proved ? "proved" : "open"};
+  WidthRow these{.id = "these_labels",
+                 .title = "enough for these",
+                 .about = "these labels",
+                 .status = proved ? "proved" : "open"};
   these.source = "theory 7, 13";
   if (!proved && !r.drawn.empty())
     these.says = fmt::format("no network of pairs of {} to {} units was proved", r.drawn.front().width,
@@ -152,6 +157,7 @@ void add_proved(const std::string& why, WidthResult& r) {
   add(these.says, why);
   WidthRow any = these;
   any.id = "any_labels";
+  any.title = "enough for any";
   any.about = fmt::format("any labels of length up to {}", decimal(r.norm_y, 4, Rounding::up));
   if (r.n_distinct < r.n) any.about += ", equal on equal points";
   if (proved) {
@@ -180,7 +186,10 @@ void add_published(const Dataset& data, const WidthOptions& o, Progress& progres
   for (const Guarantee& g : certified.guarantees) {
     const std::string gives = theorem(g.id).gives;
     if (!g.width || !g.holds || gives == "kernel") continue;  // that alone fits nothing
-    WidthRow row{.id = g.id, .about = "these labels", .status = g.verified ? "proved" : "computed"};
+    WidthRow row{.id = g.id,
+                 .title = g.theorem,
+                 .about = "these labels",
+                 .status = g.verified ? "proved" : "computed"};
     if (gives == "fit") row.about = "any labels, by output weights";
     if (g.failure_probability)
       row.about += fmt::format(", but for probability {}", decimal(*g.failure_probability, 3, Rounding::up));
@@ -229,6 +238,33 @@ std::string why_no_pairs(const std::optional<Index>& least, const WidthOptions& 
                                   : "";
 }
 
+void add_pairs(const TrainingSet& set, const Activation& phi, const std::optional<Index>& least, double steps,
+               const WidthOptions& o, Progress& progress, WidthResult& r) {
+  std::string why_not = why_no_pairs(least, o);
+  if (why_not.empty()) {
+    try {
+      why_not = search_pairs(set, phi, least.value_or(1), steps, o, progress, r);
+    } catch (const ResourceError& error) {  // the kernel of all points does not fit into memory
+      why_not = error.what();
+    }
+  }
+  add_proved(why_not, r);
+}
+
+// What the search is about. Returns the width below which is too few, if any width is not.
+std::optional<Index> describe_points(const Dataset& data, const TrainingSet& set, const Activation& phi,
+                                     WidthResult& r) {
+  r.n = data.n();
+  r.d = data.d();
+  r.n_distinct = set.n_distinct;
+  r.outputs = set.Y.cols();
+  r.activation = phi.name;
+  for (Index c = 0; c < r.outputs; ++c) r.norm_y = std::max(r.norm_y, norm_above(set.Y.col(c)));
+  RowMatrix made;  // where the points are no others than those of the data, they are not copied
+  r.rank = rank_bound(exact_points(data, set.standardization, made), set.center);
+  return necessary_width(phi, r.n_distinct, r.rank);
+}
+
 }  // namespace
 
 const WidthRow* WidthResult::row(std::string_view id) const {
@@ -241,6 +277,36 @@ double WidthResult::width_of(std::string_view id) const {
   return found == nullptr ? 0 : found->width.value_or(0);
 }
 
+std::vector<WidthRow> widths_in_short(const Dataset& data, const CertifyOptions& options,
+                                      const CertifyResult& certified, Progress& progress) {
+  if (data.task == Task::none || !certified.conflicts.empty()) return {};
+  const Activation& phi = activation(options.activation);
+  WidthResult r;
+  r.n = data.n();
+  r.n_distinct = certified.n_distinct;
+  if (data.stored || r.n > kInShort) {  // nothing is prepared a second time
+    RowMatrix made;
+    r.rank = data.stored ? std::min(r.n_distinct, data.d())
+                         : rank_bound(exact_points(data, standardization_for(data, options.normalize), made),
+                                      certified.center);
+    add_too_few(necessary_width(phi, r.n_distinct, r.rank), r);
+    return r.rows;
+  }
+  WidthOptions o;
+  o.activation = options.activation;
+  o.center = options.center;
+  o.normalize = options.normalize;
+  o.accuracy = options.accuracy;
+  o.seed = options.seed;
+  o.draws = 2;
+  o.max_seconds = 10;
+  const TrainingSet set = training_set(data, o.center, o.normalize);
+  const auto least = describe_points(data, set, phi, r);
+  add_too_few(least, r);
+  add_pairs(set, phi, least, INFINITY, o, progress, r);
+  return r.rows;
+}
+
 WidthResult width(const Dataset& data, const WidthOptions& options, Progress& progress) {
   const auto began = std::chrono::steady_clock::now();
   check_width_options(options);
@@ -248,29 +314,13 @@ WidthResult width(const Dataset& data, const WidthOptions& options, Progress& pr
   progress.stage("preparing the points");
   const TrainingSet set = training_set(data, options.center, options.normalize);
   WidthResult r;
-  r.n = data.n();
-  r.d = data.d();
-  r.n_distinct = set.n_distinct;
-  r.outputs = set.Y.cols();
-  r.activation = phi.name;
-  for (Index c = 0; c < r.outputs; ++c) r.norm_y = std::max(r.norm_y, norm_above(set.Y.col(c)));
-  RowMatrix made;  // where the points are no others than those of the data, they are not copied
-  r.rank = rank_bound(exact_points(data, set.standardization, made), set.center);
-  const auto least = necessary_width(phi, r.n_distinct, r.rank);
+  const auto least = describe_points(data, set, phi, r);
   if (!set.conflicts.empty()) {
     r.conclusion = "No network can fit these labels on points divided by their length:\n" +
                    conflict_text(set.conflicts) + ".";
   } else {
     add_too_few(least, r);
-    std::string why_not = why_no_pairs(least, options);
-    if (why_not.empty()) {
-      try {
-        why_not = search_pairs(set, phi, least.value_or(1), options, progress, r);
-      } catch (const ResourceError& error) {  // the kernel of all points does not fit into memory
-        why_not = error.what();
-      }
-    }
-    add_proved(why_not, r);
+    add_pairs(set, phi, least, kFewSteps, options, progress, r);
     if (options.restarts > 0)
       r.rows.insert(r.rows.begin() + 1, measured_row(data, options, least, progress, r));
     conclude_width(r);

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "support/command.hpp"
+#include "support/numpy.hpp"
+#include "support/subprocess.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/data/dataset.hpp"
@@ -53,6 +55,7 @@ const std::set<std::string> kKeys{"data",
                                   "complexity_shuffled",
                                   "leave_one_out_error",
                                   "suspects",
+                                  "widths",
                                   "guarantees",
                                   "forecast",
                                   "spectrum",
@@ -73,6 +76,66 @@ TEST_F(CertifyCommand, PrintsTheConclusionFirst) {
         "forecast at infinite width: misfit 0.001 after", "leave-one-out error"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
   EXPECT_EQ(outcome.out.find('\033'), std::string::npos);
+}
+
+// What to do stands above what is known, and the theorems come last.
+TEST_F(CertifyCommand, SaysWhatToDoFirst) {
+  const std::string text = zeroloss({"certify", "digits", "--classes", "3,8"}).out;
+  std::size_t at = 0;
+  for (const char* part :
+       {"Any labels on these points", "\nwidth   16 hidden units are proved to be enough for any labels",
+        "fewer than 7 can fit almost no labels", "\nstep    ", "(proved)", "(forecast)",
+        "\nlabels  none looks wrong", "\nlambda_min, lambda_max", "\ntoo few below", "\nenough for any",
+        "\nforecast at infinite width", "\ntheorems about random weights"}) {
+    const std::size_t found = text.find(part, at);
+    ASSERT_NE(found, std::string::npos) << part << " in order:\n" << text;
+    at = found;
+  }
+  const std::string noisy = zeroloss({"certify", "digits", "--classes", "3,8", "--labels", "noise:0.02"}).out;
+  EXPECT_NE(noisy.find("\nlabels  look at those of samples "), std::string::npos) << noisy;
+  EXPECT_EQ(zeroloss({"certify", "sphere:n=20,d=4,y=none"}).out.find("\nwidth   "), std::string::npos);
+}
+
+TEST_F(CertifyCommand, RowsOfWidthsAreInJsonAndFigure) {
+  const Json json = answer({"certify", "digits", "--classes", "3,8", "--out", path("run")});
+  ASSERT_EQ(json.at("widths").size(), 3u);
+  EXPECT_EQ(json.at("widths").at(2).at("id"), "any_labels");
+  EXPECT_EQ(json.at("widths").at(2).at("status"), "proved");
+  EXPECT_EQ(json.at("widths").at(2).at("width"), 16);
+  EXPECT_NE(content(path("run/widths.vl.json")).find("enough for any: any labels"), std::string::npos);
+}
+
+TEST_F(CertifyCommand, StreamedPointsAreThoseInMemory) {
+  RowMatrix X(300, 7);
+  for (Index i = 0; i < X.size(); ++i) X.data()[i] = std::cos(static_cast<double>(i * i % 911));
+  X.row(17) = 2 * X.row(211);
+  write("X.npy", npy(X));
+  const Json memory = answer({"certify", path("X.npy"), "--method", "tail"}),
+             stored = answer({"certify", path("X.npy"), "--stream"});
+  EXPECT_EQ(stored.at("method"), "tail");
+  for (const char* key : {"n", "d", "digest", "outcome", "n_distinct", "duplicates", "closest", "separation"})
+    EXPECT_EQ(memory.at(key), stored.at(key)) << key;
+  EXPECT_NEAR(memory.at("lambda_min_verified").get<double>(), stored.at("lambda_min_verified").get<double>(),
+              1e-9);
+
+  write("t.csv", "a,b\n1,2\n3,4\n");
+  const Outcome table = zeroloss({"certify", path("t.csv"), "--stream"});
+  EXPECT_EQ(table.exit_code, 2);
+  EXPECT_NE(table.err.find("a table is not read by blocks; save it as npy"), std::string::npos) << table.err;
+  const Outcome factor = zeroloss({"certify", path("X.npy"), "--stream", "--method", "factor"});
+  EXPECT_EQ(factor.exit_code, 2);
+  EXPECT_NE(factor.err.find("left in their file"), std::string::npos) << factor.err;
+}
+
+TEST_F(CertifyCommand, SlowPointsThatDoNotFitAreStreamed) {
+  RowMatrix X(20'000, 1'000);  // 160 MB; in memory 400 MB would be needed
+  for (Index i = 0; i < X.size(); ++i) X.data()[i] = std::cos(static_cast<double>(i % 1'000'003 * i % 7919));
+  write("X.npy", npy(X));
+  const Outcome outcome =
+      run_program("sh", {"-c", "ulimit -v 620000; exec \"$0\" certify \"$1\" --json --threads 1",
+                         ZEROLOSS_COMMAND, path("X.npy")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(Json::parse(outcome.out).at("method"), "tail");
 }
 
 TEST_F(CertifyCommand, SlowAllDigits) {

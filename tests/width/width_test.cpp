@@ -37,6 +37,50 @@ Dataset random_points(Index n, Index d, std::uint64_t seed) {
 
 WidthOptions quick() { return {.restarts = 0, .published = false}; }
 
+// ---- certify's rows ----
+
+std::vector<WidthRow> in_short(const Dataset& data, const CertifyOptions& options = {}) {
+  Progress silent;
+  return widths_in_short(data, options, certify(data, options), silent);
+}
+
+TEST(InShort, RowsAreThoseOfTheWholeAnswer) {
+  const Dataset data = random_points(40, 6, 5);
+  const auto rows = in_short(data, {.accuracy = 1e-4, .seed = 3});
+  ASSERT_EQ(rows.size(), 3u);
+  WidthOptions options = quick();
+  options.draws = 2;
+  options.accuracy = 1e-4;
+  options.seed = 3;
+  const WidthResult whole = width(data, options);
+  for (const WidthRow& row : rows) {
+    const WidthRow* same = whole.row(row.id);
+    ASSERT_NE(same, nullptr) << row.id;
+    EXPECT_EQ(row.width, same->width);
+    EXPECT_EQ(row.output_scale, same->output_scale);
+    EXPECT_EQ(row.step, same->step);
+    EXPECT_EQ(row.steps, same->steps);
+    EXPECT_EQ(row.seed, same->seed);
+    EXPECT_EQ(row.title, same->title);
+  }
+}
+
+TEST(InShort, ManyPointsAreOnlyCounted) {
+  const auto rows = in_short(random_points(1001, 30, 2));
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].id, "too_few");
+  EXPECT_EQ(rows[0].width, 34) << "1001/30, rounded up";
+}
+
+TEST(InShort, NothingWithoutLabelsOrWhereTheyContradict) {
+  Dataset data = random_points(10, 3, 1);
+  data.X.row(4) = data.X.row(9);
+  EXPECT_TRUE(in_short(data).empty());
+  data.task = Task::none;
+  data.y.resize(0);
+  EXPECT_TRUE(in_short(data).empty());
+}
+
 // ---- 1. too few ----
 
 Index rank_of(const RowMatrix& X) { return internal::rank_bound(X, {}); }

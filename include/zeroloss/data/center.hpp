@@ -1,4 +1,6 @@
 #pragma once
+#include <vector>
+
 #include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/matrix.hpp"
 
@@ -16,6 +18,21 @@ void fields(T& c, const Visitor& visit) {
   visit(Field{"high"}, c.high);
   visit(Field{"low"}, c.low);
 }
+
+/// The mean of rows that come one part after the other.
+class MeanPoint {
+ public:
+  explicit MeanPoint(Index d);
+  void add(const RowMatrix& X);  ///< rows of d numbers
+  Center mean() const;           ///< of one row at least; as mean_point()
+
+ private:
+  struct LongSum {  ///< a sum and what its additions lost
+    long double high = 0, low = 0;
+  };
+  std::vector<LongSum> sums_;
+  Index n_ = 0;
+};
 
 /// The mean of the rows, within (n^2 2^-129 + 2^-105) of the largest |x_ij| of a column.
 Center mean_point(const RowMatrix& X);

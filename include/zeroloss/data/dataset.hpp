@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +19,13 @@ namespace zeroloss {
 enum class Task { none, regression, classification };
 std::string name(Task task);  ///< as it is spelled here
 
+/// Points that stay in their file.
+struct StoredPoints {
+  Index n = 0, d = 0;
+  /// Those of these rows of the data set, in this order, finite. Throws DataError.
+  std::function<RowMatrix(const std::vector<Index>& rows)> read;
+};
+
 /// n points with their targets. Made by read_dataset, or by hand from arrays.
 struct Dataset {
   RowMatrix X;  ///< n x d, finite, as read (not yet centred or normalised)
@@ -33,9 +42,11 @@ struct Dataset {
   Standardization standardization{};      ///< what certify and fit do to the points first
   Encoding encoding{};                    ///< how rows of a table became X; empty where X was read as it is
   std::vector<std::string> remarks{};     ///< what was done to a table, a line each
+  /// Where the points are if X is empty: certify alone reads them from there.
+  std::shared_ptr<const StoredPoints> stored{};
 
-  Index n() const { return X.rows(); }
-  Index d() const { return X.cols(); }
+  Index n() const { return stored ? stored->n : X.rows(); }
+  Index d() const { return stored ? stored->d : X.cols(); }
   Index classes() const { return static_cast<Index>(class_names.size()); }
 };
 
@@ -165,9 +176,11 @@ void fields(T& o, const Visitor& visit) {
 /// Throws DataError for anything wrong with the data, std::invalid_argument for a wrong option.
 Dataset read_dataset(const std::string& source, const ReadOptions& options = {});
 
-/// Throws DataError unless the data set is usable: n >= 1, d >= 1, finite values, sizes that agree, classes
-/// in range.
+/// Throws DataError unless the data set is usable: n >= 1, d >= 1, points in memory, finite values, sizes
+/// that agree, classes in range.
 void check_dataset(const Dataset& data);
+/// The same but for the points, wherever they are.
+void check_around_points(const Dataset& data);
 
 /// Throws DataError, which says how targets are named, if there are none; `who` needs them.
 void require_targets(const Dataset& data, const char* who);

@@ -60,6 +60,10 @@ struct Like {
 /// DataError.
 Dataset select(const Source& source, const ReadOptions& options, const Like& like = {});
 
+/// The same, but the points stay where they are, Dataset::stored: for what is not a table. Throws as select()
+/// does, std::invalid_argument for options that need all points in memory (standardize, bias).
+Dataset select_stored(const Source& source, const ReadOptions& options);
+
 /// The options to read points from `source` with that a run on `data`, read with `options`, is tested on: the
 /// columns, classes and projection of those, all points and labels as they are. Where `source` is what the
 /// data came from, its other split.

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "zeroloss/kernel/gram.hpp"
+#include "zeroloss/kernel/row_blocks.hpp"
 
 /// Eigenvalues of Gram kernels, and proven lower bounds of the smallest one.
 namespace zeroloss {
@@ -80,9 +81,8 @@ struct LambdaMin {
 /// lambda_min of one kernel, computed and proven. Two Cholesky factorisations, 8 n (n + 1)/2 bytes.
 LambdaMin lambda_min(const RowMatrix& X, const Kernel& kernel, Progress& progress);
 
-/// The same in memory that is there already; without `prove` one factorisation, and `verified` is left empty.
-LambdaMin lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, bool prove,
-                     Progress& progress);
+/// The same in memory that is there already.
+LambdaMin lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, Progress& progress);
 
 /// All n eigenvalues, ascending, through LAPACK's dsyevd: 8 n^2 bytes, 4/3 n^3 multiply-adds, error of order
 /// n u lambda_max.
@@ -98,5 +98,7 @@ Eigensystem eigensystem(const Packed<double>& K);
 /// A proven upper bound of the spectral norm of the exactly normalised rows, within about 1e-6 of it. Forms
 /// the smaller of X^T X and X X^T.
 double spectral_norm_bound(const RowMatrix& X);
+/// The same from X^T X, a block at a time.
+double spectral_norm_bound(const RowBlocks& X);
 
 }  // namespace zeroloss

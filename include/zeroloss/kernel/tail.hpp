@@ -4,6 +4,7 @@
 #include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/kernel/activation.hpp"
+#include "zeroloss/kernel/row_blocks.hpp"
 #include "zeroloss/kernel/separation.hpp"
 
 /// A proven lower bound of lambda_min(Sigma) without the matrix: O(n^2 d) time, O(n d) memory (theory 3).
@@ -51,5 +52,9 @@ void fields(T& b, const Visitor& visit) {
 /// some 50 n^2 more; memory 4 n d + 384 n bytes. Throws std::invalid_argument for a user's activation, more
 /// than 2^20 features, values that are not finite or passes < 1; ResourceError; Interrupted when cancelled.
 TailBound tail_bound(const RowMatrix& X, const Activation& activation, Index passes, Progress& progress);
+
+/// The same with two blocks of rows in memory, 24 bytes a number: the others are read for every block that is
+/// compared with them. Sums are added in another order, so that the last digits may differ.
+TailBound tail_bound(const RowBlocks& X, const Activation& activation, Index passes, Progress& progress);
 
 }  // namespace zeroloss

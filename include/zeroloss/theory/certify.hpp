@@ -10,6 +10,7 @@
 #include "zeroloss/theory/forecast.hpp"
 #include "zeroloss/theory/guarantee.hpp"
 #include "zeroloss/theory/suspects.hpp"
+#include "zeroloss/theory/width_row.hpp"
 
 /// Can an over-parameterised two-layer network fit this data, how wide, with what step, how fast, and which
 /// samples stand in the way? Everything here is answered before training, from the kernel of the infinitely
@@ -30,7 +31,8 @@ struct CertifyOptions {
   double accuracy = 1e-3;             ///< relative misfit that the step counts refer to, in (0, 1)
   double width = 0;                   ///< hidden units of a given network; 0 = ask for the sufficient width
   double step = 0;                    ///< step of the forecast; 0 = 1.5/lambda_max
-  /// Also lambda~ and the lower bounds mu_r^2 lambda_min(G^{o r+1}) for r = 0, 2, 3; verified.
+  /// Also lambda~ and the lower bounds mu_r^2 lambda_min(G^{o r+1}) for r = 0, 1, 2, 3; verified. Theorems
+  /// 2.1, 2.3 and 3.2 take these.
   bool all_bounds = false;
   bool spectrum = false;   ///< also all n eigenvalues
   std::uint64_t seed = 0;  ///< of probes and shuffled labels, [0, 2^53)
@@ -62,7 +64,7 @@ void fields(T& o, const Visitor& visit) {
         o.width);
   visit(Field{"step", "Step of the forecast; 0 = 1.5/lambda_max"}, o.step);
   visit(Field{"all_bounds",
-              "More lower bounds, all of them proven: lambda~ and r = 0, 2, 3 (about three times the work)"}
+              "More lower bounds, all of them proven: lambda~ and r = 0, 1, 2, 3 (about five times the work)"}
             .under("Options"),
         o.all_bounds);
   visit(Field{"spectrum", "All eigenvalues, in JSON and run folder (8 n^2 bytes)"}.under("Options"),
@@ -119,6 +121,7 @@ struct CertifyResult {
   std::optional<SamplePair> nearest;
   Index near_pairs = 0;  ///< pairs of distinct points closer than 1.42e-3 up to sign
 
+  std::vector<WidthRow> widths;  ///< how wide, in short; empty here: widths_in_short() finds them
   std::vector<Guarantee> guarantees;
   std::optional<Forecast> forecast;  ///< null without labels
   /// By class (one number for regression or two classes); empty without labels.
@@ -171,6 +174,7 @@ void fields(T& r, const Visitor& visit) {
               "Fraction misclassified, or relative root mean square error; None without labels."},
         r.leave_one_out_error);
   visit(Field{"suspects", "Labels that look wrong, worst first."}.only_if(r.task != Task::none), r.suspects);
+  visit(Field{"widths", "How wide, in short: too few below, enough for these labels and for any."}, r.widths);
   visit(Field{"guarantees", "What each published theorem asks for."}, r.guarantees);
   visit(Field{"forecast", "None without labels."}, r.forecast);
   visit(Field{"spectrum", "All eigenvalues, ascending, if asked for."}.only_if(!r.spectrum.empty()),
@@ -182,9 +186,15 @@ void fields(T& r, const Visitor& visit) {
 /// Cost: three Cholesky factorisations of n^3/3 multiply-adds for lambda_min and its proof and the r = 1
 /// bound, one inverse of a factor, n^2 d/2 for each kernel; memory 8 n (n + 1)/2 + 16 n d bytes and a little.
 /// Of a tail: n^2 d/2 float32 multiply-adds a pass; 20 n d bytes, the data set's own among them, and 384 n.
-/// Throws std::invalid_argument for options out of range, DataError for data that cannot be used (zero rows
-/// are named), ResourceError if the kernel does not fit, Interrupted when cancelled.
+/// Points that were left in their file (Dataset::stored) are read by blocks: three times, and for each block
+/// of a pass those before it; that is the tail's alone. Throws std::invalid_argument for options out of
+/// range, DataError for data that cannot be used (zero rows are named), ResourceError if the kernel does not
+/// fit, Interrupted when cancelled.
 CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progress& progress);
 CertifyResult certify(const Dataset& data, const CertifyOptions& options = {});
+
+/// Whether n points of d numbers are better left in their file (select_stored), since all that certify makes
+/// of them would not fit into memory beside them.
+bool certify_in_place(Index n, Index d, const CertifyOptions& options);
 
 }  // namespace zeroloss

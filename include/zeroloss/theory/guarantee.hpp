@@ -27,7 +27,7 @@ struct GuaranteeInput {
   double networks = 1;  ///< trained independently, one a class: their failures add up
   bool has_labels = true;
   std::vector<LambdaSource> lambdas;            ///< bounds of lambda(X); at least one
-  std::optional<LambdaSource> lambda_product;   ///< lambda_min(G o G), for Theorems 2.1, 2.3 and 2.6
+  std::optional<LambdaSource> lambda_product;   ///< lambda_min(G o G), for Theorems 2.1 and 2.3
   std::optional<LambdaSource> lambda_features;  ///< lambda~(X) = lambda_min(Sigma~), for Theorem 3.2
   double mu_phi = 0;                            ///< mu_1(phi') = E[g phi'(g)], rounded towards 0
   /// E[phi(g)^2], rounded up, for Theorem 3.2; infinite: not known.

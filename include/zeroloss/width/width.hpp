@@ -8,6 +8,8 @@
 #include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/data/dataset.hpp"
+#include "zeroloss/theory/certify.hpp"
+#include "zeroloss/theory/width_row.hpp"
 
 /// How wide a two-layer network has to be: below which width almost no labels can be fitted, at which width
 /// these were, and at which width gradient descent provably fits them, or any others (theory 13).
@@ -55,35 +57,6 @@ void fields(T& o, const Visitor& visit) {
             .under("Search"),
         o.published);
   visit(Field{"seed", "Of the first network: an integer from 0 to 2^53 - 1"}, o.seed);
-}
-
-/// A row of the answer.
-struct WidthRow {
-  std::string id;                    ///< too_few | measured | these_labels | any_labels, or that of a theorem
-  std::string about;                 ///< which labels, or with which probability
-  std::string status;                ///< proved | measured | computed: by numbers that are not verified
-  std::optional<double> width = {};  ///< hidden units of each output; of too_few the first that may do
-  std::string says = {};             ///< the statement; without a width why there is none
-  std::optional<double> output_scale = {};
-  std::optional<double> step = {};         ///< of gradient descent: this or any smaller one
-  std::optional<double> steps = {};        ///< of it that suffice for the accuracy, rounded up
-  std::optional<std::uint64_t> seed = {};  ///< of the network that it is about
-  std::string source = {};                 ///< where the proof is
-};
-template <Is<WidthRow> T, class Visitor>
-void fields(T& r, const Visitor& visit) {
-  visit(Field{"id", "too_few | measured | these_labels | any_labels, or that of a theorem."}, r.id);
-  visit(Field{"about", "Which labels, or with which probability."}, r.about);
-  visit(Field{"status",
-              "proved | measured | computed: by numbers that are not verified | open: there is no width."},
-        r.status);
-  visit(Field{"width", "Hidden units of each output; of too_few the first that may do."}, r.width);
-  visit(Field{"says", "The statement; without a width why there is none."}, r.says);
-  visit(Field{"output_scale", "Of the pairs that the proof is about."}, r.output_scale);
-  visit(Field{"step", "Of gradient descent: this or any smaller one."}, r.step);
-  visit(Field{"steps", "Of it that suffice for the accuracy, rounded up."}, r.steps);
-  visit(Field{"seed", "Of the network that it is about."}, r.seed);
-  visit(Field{"source", "Where the proof is."}, r.source);
 }
 
 /// Networks of pairs at one width.
@@ -171,5 +144,11 @@ void fields(T& r, const Visitor& visit) {
 /// bytes.
 WidthResult width(const Dataset& data, const WidthOptions& options, Progress& progress);
 WidthResult width(const Dataset& data, const WidthOptions& options = {});
+
+/// For certify's answer, CertifyResult::widths: the rows of `width` that take seconds at most. too_few; and
+/// of up to 1,000 points these_labels and any_labels, from two draws a width up to the first that is proved.
+/// Empty without labels, and where no network can fit them.
+std::vector<WidthRow> widths_in_short(const Dataset& data, const CertifyOptions& options,
+                                      const CertifyResult& certified, Progress& progress);
 
 }  // namespace zeroloss

@@ -69,7 +69,7 @@ def certify(
     step : float
         Step of the forecast; 0 = 1.5/lambda_max.
     all_bounds : bool
-        More lower bounds, all of them proven (about three times the work).
+        More lower bounds, all of them proven, and the theorems that take these (about five times the work).
     spectrum : bool
         All n eigenvalues, too.
     progress : bool or callable

@@ -25,6 +25,7 @@ from .elements import (
 from .maths import tex, worded
 from .samples import gallery, named, pairs
 from .theorems import statement, theorems
+from .widths import widths
 
 MOST_ROWS = 24  # of suspects and conflicts
 MOST_PAIRS = 12
@@ -40,7 +41,7 @@ def certify(run: Run, r: Json) -> Parts:
         [_suspects(r.get("suspects") or [], pictures), conflicts(r.get("conflicts") or [], pictures),
          nearest(r.get("nearest"), pictures), _bottleneck(r, pictures),
          _closest((r.get("closest") or [])[:MOST_PAIRS], pictures)],
-        [_guarantees(guarantees), _forecast(r.get("forecast") or {})],
+        [widths(r.get("widths") or []), _forecast(r.get("forecast") or {}), _guarantees(guarantees)],
         [theorems(said), _excluded(guarantees)])
 
 
@@ -81,7 +82,7 @@ def _guarantees(guarantees: list[Json]) -> Content:
                      number(g.get("step"), 3, "down"), _rate(g), at_most(g.get("steps")),
                      _probability(g.get("failure_probability")), text(worded(why))])
     header = ["theorem", "width", "step", "misfit shrinks by", "steps", "fails with", "note"]
-    return [tag("h2", "Guarantees"), table(header, rows)] if rows else None
+    return [tag("h2", "Theorems about random weights"), table(header, rows)] if rows else None
 
 
 def _excluded(guarantees: list[Json]) -> Content:

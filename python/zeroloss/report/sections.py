@@ -11,6 +11,7 @@ from .elements import Content, Facts, Html, Number, Parts, at_most, details, num
 from .fit import fit
 from .maths import tex, worded
 from .samples import gallery, listed, named
+from .widths import widths
 
 MOST_ROWS = 24  # of lists of samples
 MOST_CELLS = 400  # of a sweep's table
@@ -27,21 +28,14 @@ def of(run: Run) -> Parts:
 
 def width(run: Run, r: Json) -> Parts:
     rows = r.get("rows") or []
-    names = {"too_few": "too few below", "measured": "found", "these_labels": "enough for these",
-             "any_labels": "enough for any"}
-    widths = {str(row.get("id")): row.get("width") for row in rows}
+    own = [row for row in rows if row.get("title") != row.get("source")]
     numbers: Facts = [
         ("points", r.get("n_distinct")),
         ("features", r.get("d")),
         (Html(f"rank of the points {worded('<=')}"), r.get("rank")),
-        *((heading, widths.get(key)) for key, heading in names.items()),
+        *((str(row.get("title")), row.get("width")) for row in own),
         ("networks", r.get("outputs") if r.get("outputs") != 1 else None),
     ]
-    header = ["", "width", "labels", "output scale", "step", "steps", "", "statement", "source"]
-    answer = table(header, [
-        [names.get(str(row.get("id")), "a theorem"), _exact(row.get("width")), text(row.get("about")),
-         at_most(row.get("output_scale")), number(row.get("step"), 3, "down"), at_most(row.get("steps")),
-         text(row.get("status")), text(row.get("says")), text(row.get("source"))] for row in rows])
     drawn = table(
         ["width", "full rank", "scale for these labels", "scale for any", "step", "steps", "seed"],
         [[w.get("width"), f"{w.get('full_rank')} of {w.get('draws')}", at_most(w.get("these_scale")),
@@ -50,14 +44,9 @@ def width(run: Run, r: Json) -> Parts:
     tried = table(["width", "tries", "certified"],
                   [[m.get("width"), m.get("tries"), "yes" if m.get("certified") else "no"]
                    for m in r.get("measured") or []])
-    return Parts(numbers, [[tag("h2", "What is too little, what is enough"), answer] if rows else None], [
+    return Parts(numbers, [widths(rows)], [
         [tag("h2", "Gradient descent from pairs, proved"), drawn] if r.get("drawn") else None,
         [tag("h2", "Widths that Gauss-Newton tried"), tried] if r.get("measured") else None])
-
-
-def _exact(width: float | None) -> Html:
-    """A width is what it is: neither more nor less would be true of it."""
-    return number(int(width)) if width is not None and width < 10**12 else at_most(width, 4)
 
 
 def sweep(run: Run, r: Json) -> Parts:

@@ -232,7 +232,7 @@ for case in cases():
             "zl_a": rank(c),
         }
     else:
-        rows = {"os_6_2": smooth(c, c["lambda"]), "os_2_1": smooth(c, product), "os_2_6": sgd(c, product)}
+        rows = {"os_6_2": smooth(c, c["lambda"]), "os_2_1": smooth(c, product), "os_2_6": sgd(c, c["lambda"])}
     rows |= {"os_3_2": output_layer(c), "zl_b": start(c, False), "zl_c": start(c, True)}
     for theorem, numbers in rows.items():
         inputs = [value if key == "activation" else repr(value) for key, value in case.items()]
