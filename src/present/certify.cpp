@@ -49,11 +49,12 @@ void tail_facts(const TailBound& tail, Facts& fact) {
        fmt::format("{}", fmt::join(passes, ", ")));
 }
 
-std::string facts(const CertifyResult& r) {
+std::string facts(const Dataset& data, const CertifyResult& r) {
   Facts fact(26);
   const auto mean = [](const std::vector<double>& v) {
     return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
   };
+  if (data.stored) fact("points", "left in their file and read by blocks");
   if (r.tail) {
     tail_facts(*r.tail, fact);
   } else {
@@ -112,7 +113,9 @@ std::string guarantee_table(const CertifyResult& r) {
   if (table.rows() > 0)
     text = table.text() + "constants: proved in docs/theory.md, section 4, sharper than in print\n";
   if (computed) text += "* computed, not verified\n";
-  for (const auto& [reason, theorems] : excluded) text += fmt::format("not {}: {}\n", theorems, reason);
+  for (const auto& [reason, theorems] : excluded)
+    text += fmt::format("not {}: {}{}\n", theorems, reason,
+                        reason.ends_with("was not computed") ? " (`all_bounds`)" : "");
   return text;
 }
 
@@ -200,11 +203,11 @@ std::vector<Index> shown_records(const CertifyResult& r) {
 }  // namespace
 
 std::string certify_text(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
-  const auto apart = [](const std::string& part) { return part.empty() ? "" : part + "\n"; };
-  std::string text =
-      fmt::format("{}\n\n{}\n\n{}{}\n{}", heading(data, preparation(data, options.normalize, options.center)),
-                  r.conclusion, apart(advice_text(options, r)), facts(r), width_table(r.widths));
-  if (r.forecast) text += forecast_text(*r.forecast);
+  std::string text = heading(data, preparation(data, options.normalize, options.center)) + "\n";
+  for (const std::string& part :
+       {r.conclusion + "\n", advice_text(options, r), facts(data, r), width_table(r.widths)})
+    if (!part.empty()) text += "\n" + part;
+  if (r.forecast) text += "\n" + forecast_text(*r.forecast);
   if (!r.conflicts.empty())
     text += fmt::format("\n{}", group_lines(r.conflicts, "equal points with different labels"));
   if (!r.suspects.empty()) text += fmt::format("\n{}", suspect_table(r));
