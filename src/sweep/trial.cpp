@@ -20,10 +20,12 @@ Status unconverged(Index steps, const FitOptions& options) {
   return steps < options.max_steps ? Status::stalled : Status::budget_spent;
 }
 
-Trial whole_fit(const Dataset& data, FitOptions options, bool certify, Progress& progress) {
-  options.certify_every = 0;
+Trial whole_fit(const Dataset& data, const FitOptions& options, bool certify, Progress& progress) {
+  CheckedOptions trained = checked(options);
+  trained.certify_every = 0;
+  trained.proved = certify || options.stop == "certificate";
   Progress silent = progress.silent();
-  const FitResult result = fit(data, options, silent);
+  const FitResult result = fit_checked(data, trained, silent);
   if (result.status == Status::interrupted) throw Interrupted();
   Trial trial{result.status, result.steps, result.step, result.relative_misfit, {}};
   if (certify)

@@ -27,8 +27,9 @@ PointTheory point_theory(const TrainingSet& set, const Activation& activation, c
   const SerialBlas serial;  // the theorems' steps decide the course of a run: no bit may depend on threads
   PointTheory theory;
   const bool all = X.rows() <= kEveryEigenvalue;
+  const bool wanted = all && options.proved;
   if (!all) theory.missing = fmt::format("computed for at most {} points", kEveryEigenvalue);
-  if (!all && options.rule.kind != Step::Kind::theorem) return theory;
+  if (!wanted && options.rule.kind != Step::Kind::theorem) return theory;
   const Kernel kernel = sigma(activation);
   if (const auto id = theorem_for(activation, options); !id.empty()) {
     theory.norm_X = spectral_norm_bound(X);
@@ -37,7 +38,7 @@ PointTheory point_theory(const TrainingSet& set, const Activation& activation, c
     theory.bounds = {.lambda = {"lambda_min", proved.holds ? proved.lambda_min : 0, proved.holds},
                      .separation = work.separation};
   }
-  if (!all || options.method->left == nullptr) return theory;  // no curve of the kernel stands beside it
+  if (!wanted || options.method->left == nullptr) return theory;  // no curve of the kernel stands beside it
   if (!options.start.drawn()) {
     theory.missing = "for weights drawn from a Gaussian only";
     return theory;

@@ -155,9 +155,8 @@ std::string name(Status status) {
   return names[static_cast<std::size_t>(status)];
 }
 
-FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) {
+FitResult internal::fit_checked(const Dataset& data, CheckedOptions options, Progress& progress) {
   const auto began = std::chrono::steady_clock::now();
-  CheckedOptions options = checked(given);
   const Activation& phi = activation(options.activation);
   progress.stage("preparing the points");
   TrainingSet set = training_set(data, options.center, options.normalize);
@@ -204,6 +203,10 @@ FitResult fit(const Dataset& data, const FitOptions& given, Progress& progress) 
   progress.finish();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return result;
+}
+
+FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress) {
+  return fit_checked(data, checked(options), progress);
 }
 
 FitResult fit(const Dataset& data, const FitOptions& options) {

@@ -19,10 +19,14 @@ struct Step {
 struct CheckedOptions : FitOptions {
   Step rule;
   const Method* method;  ///< of `optimizer`
+  bool proved = true;    ///< with what theory says of the run, and certificates; a trial of a sweep goes without
 };
 
 /// Throws std::invalid_argument naming an option that is out of range or does not go with another.
 CheckedOptions checked(const FitOptions& options);
+
+/// fit() with them.
+FitResult fit_checked(const Dataset& data, CheckedOptions options, Progress& progress);
 
 /// Gradient descent on this many points is taken by SmallTrainer: quicker there, and the same bits in fit and
 /// sweep.

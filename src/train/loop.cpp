@@ -167,7 +167,7 @@ class Training {
     bool certified = false;
     if (result_.status == Status::diverged) {
       result_.certificate = {};
-    } else if (scheduled || settled || finished) {
+    } else if (options_.proved && (scheduled || settled || finished)) {
       prove(options_.polish && finished);
       certified = result_.certificate.holds && (finished || options_.stop == "certificate");
       if (certified && !finished && options_.polish) prove(true);  // it ends here after all

@@ -86,7 +86,7 @@ def test_page_has_first_what_to_act_on(tmp_path):
     _, page = page_of(copied("certify", tmp_path / "run", suspects=[wrong], conflicts=equal, nearest=pair,
                              next={"why": "look", "command": None}))
     order = ["What to do next", "Labels that look wrong", "Equal points with different labels", "Points next to equal",
-             "Closest pairs", "Figures", "Guarantees", "What theory says", "How this was made"]
+             "Closest pairs", "Figures", "Theorems about random weights", "What theory says", "How this was made"]
     assert [heading for heading in headings(page) if heading in order] == order
     assert "3, or 8?" in page.text("b")
 
