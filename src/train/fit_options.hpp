@@ -19,7 +19,8 @@ struct Step {
 struct CheckedOptions : FitOptions {
   Step rule;
   const Method* method;  ///< of `optimizer`
-  bool proved = true;    ///< with what theory says of the run, and certificates; a trial of a sweep goes without
+  bool proved =
+      true;  ///< with what theory says of the run, and certificates; a trial of a sweep goes without
 };
 
 /// Throws std::invalid_argument naming an option that is out of range or does not go with another.
