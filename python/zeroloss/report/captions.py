@@ -2,7 +2,7 @@
 
 CAPTIONS = {
     "certify": {
-        "widths": ("What width the theorems ask for", "Sufficient, never necessary. The axis is logarithmic."),
+        "widths": ("How wide", "From too few to what theorems about random weights ask for. The axis is logarithmic."),
         "spectrum": ("Spectrum of the kernel", "All eigenvalues, largest first; the last one is lambda_min."),
         "forecast": ("Forecast of training", "{title}")},
     "width": {
