@@ -9,7 +9,7 @@
 namespace zeroloss {
 namespace {
 
-constexpr Index kNumbers = Index{1} << 23;  // of a block
+constexpr Index kNumbers = Index{1} << 22;  // of a block
 
 std::vector<Index> range(Index begin, Index end) {
   std::vector<Index> rows(static_cast<std::size_t>(end - begin));

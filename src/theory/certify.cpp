@@ -456,8 +456,10 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
 
 bool certify_in_place(Index n, Index d, const CertifyOptions& options) {
   if (options.method == "factor" || options.all_bounds || options.spectrum) return false;
-  const double numbers = static_cast<double>(n) * static_cast<double>(d);
-  return 20 * numbers > static_cast<double>(available_memory_bytes());
+  constexpr double kRest = 2e8;  // tiles, threads and what does not grow with the points
+  const auto points = static_cast<double>(n);
+  const double bytes = points * (20 * static_cast<double>(d) + 400) + kRest;
+  return bytes > static_cast<double>(available_memory_bytes());
 }
 
 CertifyResult certify(const Dataset& data, const CertifyOptions& options) {

@@ -136,6 +136,7 @@ TEST_F(CertifyCommand, SlowPointsThatDoNotFitAreStreamed) {
                          ZEROLOSS_COMMAND, path("X.npy")});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(Json::parse(outcome.out).at("method"), "tail");
+  EXPECT_LT(Json::parse(outcome.out).at("peak_bytes").get<double>(), 300e6);
 }
 
 TEST_F(CertifyCommand, SlowAllDigits) {

@@ -74,7 +74,7 @@ TEST(Stored, AgreesWithPointsInMemory) {
   }
 }
 
-// Several blocks: of 2,048 features one holds 4,096 rows.
+// Several blocks: of 2,048 features one holds 2,048 rows.
 TEST(Stored, AgreesOverSeveralBlocks) {
   const auto [memory, stored] = both(sphere(4'500, 2'048, 5));
   const CertifyOptions options{.method = "tail"};

@@ -16,7 +16,7 @@ class RowBlocks {
 
   explicit RowBlocks(const RowMatrix& X);
   /// n rows of d numbers, all >= 1, of which so many are in memory at a time: a multiple of kWhole, else
-  /// std::invalid_argument; 0: as many as 64 MB hold.
+  /// std::invalid_argument; 0: as many as 32 MB hold.
   RowBlocks(Index n, Index d, Read read, Index rows = 0);
 
   /// Rows begin .. begin + X().rows() - 1.

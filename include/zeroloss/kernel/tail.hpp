@@ -53,7 +53,7 @@ void fields(T& b, const Visitor& visit) {
 /// than 2^20 features, values that are not finite or passes < 1; ResourceError; Interrupted when cancelled.
 TailBound tail_bound(const RowMatrix& X, const Activation& activation, Index passes, Progress& progress);
 
-/// The same with two blocks of rows in memory, 24 bytes a number: the others are read for every block that is
+/// The same with two blocks of rows in memory, 12 bytes a number: the others are read for every block that is
 /// compared with them. Sums are added in another order, so that the last digits may differ.
 TailBound tail_bound(const RowBlocks& X, const Activation& activation, Index passes, Progress& progress);
 
