@@ -137,6 +137,7 @@ void keep(Dataset& data, const std::vector<Index>& rows) {
     data.stored = std::make_shared<StoredPoints>(
         StoredPoints{count, data.d(), [read = data.stored->read, rows](const std::vector<Index>& wanted) {
                        std::vector<Index> kept;
+                       kept.reserve(wanted.size());
                        for (const Index i : wanted) kept.push_back(rows[static_cast<std::size_t>(i)]);
                        return read(kept);
                      }});
