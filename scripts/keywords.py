@@ -47,6 +47,8 @@ AXES, DESCENT = fields_of(_core.SweepAxes), fields_of(_core.DescentOptions)
 SETS: dict[str, tuple[object, set[str]]] = {
     "certify": (_core.CertifyOptions(), set()),
     "width": (_core.WidthOptions(), set()),
+    "audit": (_core.AuditOptions(), set()),
+    "influence": (_core.InfluenceOptions(), set()),
     "fit": (_core.FitOptions(), set()),
     "memorize": (_core.MemorizeOptions(), set()),
     "axes": (sweep.axes, set()),

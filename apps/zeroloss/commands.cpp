@@ -4,6 +4,8 @@
 #define ZEROLOSS_COMMANDS(ROW) \
   ROW(certify)                 \
   ROW(width)                   \
+  ROW(audit)                   \
+  ROW(influence)               \
   ROW(fit)                     \
   ROW(sweep)                   \
   ROW(linear)                  \

@@ -13,6 +13,7 @@ NB_MODULE(_core, m) {
   bind_sweep(m);
   bind_linear(m);
   bind_width(m);
+  bind_audit(m);
   bind_memorize(m);
   bind_models(m);
 }

@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING
 from . import _waiting as _waiting  # first
 from . import kernel, linear
 from ._core import (
+    AuditResult,
     BackendError,
     CertifyResult,
     DataError,
     Dataset,
     FitResult,
+    InfluenceResult,
     Memorizer,
     MemorizeResult,
     Network,
@@ -38,10 +40,12 @@ from ._core import (
     thread_count,
 )
 from ._core import version as __version__
+from .api.audit import audit
 from .api.certify import certify
 from .api.data import read_dataset
 from .api.describe import Description, describe
 from .api.fit import fit
+from .api.influence import influence
 from .api.memorize import memorize
 from .api.predict import Prediction, load, predict
 from .api.shown import give_lines
@@ -55,12 +59,14 @@ _ESTIMATORS = ("MemorizingClassifier", "NTKClassifier", "NTKRegressor", "RandomF
                "TwoLayerRegressor")  # fmt: skip
 
 __all__ = [
+    "AuditResult",
     "BackendError",
     "CertifyResult",
     "DataError",
     "Dataset",
     "Description",
     "FitResult",
+    "InfluenceResult",
     "MemorizeResult",
     "Memorizer",
     "Network",
@@ -70,10 +76,12 @@ __all__ = [
     "SweepResult",
     "WidthResult",
     "__version__",
+    "audit",
     "blas_info",
     "certify",
     "describe",
     "fit",
+    "influence",
     "kernel",
     "linear",
     "load",

@@ -52,6 +52,15 @@ def _descent(result: _core.LinearResult) -> Iterator[tuple[int, _core.DescentRes
     return ((depth.layers, depth.descent) for depth in result.depths if depth.descent is not None)
 
 
+def _scores(result: _core.AuditResult) -> Iterator[Row]:
+    """With the names of cleanlab's columns."""
+    wrong = {issue.position for issue in result.issues}
+    confidence = result.confidence or [math.nan] * result.n
+    for i, (given, predicted, score) in enumerate(zip(result.given, result.predicted, result.scores)):
+        yield {"given_label": given, "predicted_label": predicted, "label_score": score, "is_label_issue": i in wrong,
+               "confidence": confidence[i]}  # fmt: skip
+
+
 #: What each result has: the columns of an empty table, and the rows. The first is what to_frame() gives.
 _Parts = dict[str, tuple[list[str], Callable[[Any], Iterable[Row]]]]
 _PARTS: dict[type, _Parts] = {
@@ -71,6 +80,22 @@ _PARTS: dict[type, _Parts] = {
         "tried": (_columns(_core.MemorizeAttempt), lambda r: map(_row, r.tried)),
     },
     _core.SweepResult: {"cells": (_columns(_core.CellResult), lambda r: map(_row, r.cells))},
+    _core.WidthResult: {
+        "rows": (_columns(_core.WidthRow), lambda r: map(_row, r.rows)),
+        "drawn": (_columns(_core.DrawnWidth), lambda r: map(_row, r.drawn)),
+        "measured": (_columns(_core.MeasuredWidth), lambda r: map(_row, r.measured)),
+    },
+    _core.AuditResult: {
+        "issues": (_columns(_core.LabelIssue), lambda r: map(_row, r.issues)),
+        "scores": (["given_label", "predicted_label", "label_score", "is_label_issue", "confidence"], _scores),
+        "confusions": (_columns(_core.Confusion), lambda r: map(_row, r.confusions)),
+        "twins": (_columns(_core.Twins), lambda r: map(_row, r.twins)),
+        "outliers": (_columns(_core.Outlier), lambda r: map(_row, r.outliers)),
+    },
+    _core.InfluenceResult: {
+        "tests": (_columns(_core.Explained), lambda r: map(_row, r.tests)),
+        "values": (["value"], lambda r: (dict(value=value) for value in r.values)),
+    },
     _core.LinearResult: {
         "factorizations": ([], lambda r: (_row(one, layers=at.layers) for at in r.depths for one in at.factorizations)),
         "descent": (

@@ -1,0 +1,201 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zeroloss/core/fields.hpp"
+#include "zeroloss/core/progress.hpp"
+#include "zeroloss/data/dataset.hpp"
+
+/// Which labels are wrong: what a kernel predictor says of every sample that it was not shown (theory 14).
+namespace zeroloss {
+
+/// Kernel ridge regression of the labels.
+struct PredictorOptions {
+  std::string activation = "auto";  ///< of the kernel's network half: a name, or auto: by leave-one-out
+  std::string scale = "auto";       ///< columns, common, given, or auto: by leave-one-out
+  std::optional<double> ridge{};    ///< > 0; nothing: by leave-one-out
+  Index inducing = 0;               ///< points that it is a sum over; 0: all where their kernel fits
+  std::uint64_t seed = 0;           ///< of what is drawn, [0, 2^53)
+};
+template <Is<PredictorOptions> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  visit(Field{"activation", "Of the kernel's network half: a name, or auto: by leave-one-out"}.under(
+            "Predictor"),
+        o.activation);
+  visit(Field{"scale",
+              "columns (each to deviation 1, and its ranks), common (one number for all), given (as "
+              "`standardize` made them), or auto: columns or common by leave-one-out"}
+            .of("auto|columns|common|given")
+            .under("Predictor"),
+        o.scale);
+  visit(Field{"ridge", "Added to the kernel's diagonal, where k(x, x) = 1 [by leave-one-out]"}
+            .taking("NUMBER")
+            .under("Predictor"),
+        o.ridge);
+  visit(Field{"inducing",
+              "Points that the predictor is a sum over; 0 = all where their kernel fits, at most 60,000"}
+            .under("Predictor"),
+        o.inducing);
+  visit(Field{"seed", "Of what is drawn: an integer from 0 to 2^53 - 1"}, o.seed);
+}
+
+struct AuditOptions {
+  PredictorOptions predictor{};
+  Index reasons = 3;      ///< samples named for and against each label that looks wrong, >= 0
+  Index bootstrap = 200;  ///< draws behind the intervals, fewer for many samples; >= 20
+};
+template <Is<AuditOptions> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  fields(o.predictor, visit);
+  visit(Field{"reasons", "Samples named for and against each label that looks wrong"}.under("Answer"),
+        o.reasons);
+  visit(Field{"bootstrap", "Draws behind the intervals, fewer for many samples"}.under("Answer"),
+        o.bootstrap);
+}
+
+/// A training sample and what it does to a prediction: of audit its share, of influence what leaving it out
+/// would take away.
+struct Reason {
+  Sample sample;
+  double influence = 0;
+};
+template <Is<Reason> T, class Visitor>
+void fields(T& r, const Visitor& visit) {
+  fields(r.sample, visit);
+  visit(
+      Field{"influence",
+            "audit: its share of the predicted class's output less the label's, or of how far the predicted "
+            "number is from the label; influence: what leaving it out would take away."},
+      r.influence);
+}
+
+/// A label that is more likely wrong than right.
+struct LabelIssue {
+  Sample sample;
+  Index position = 0;                     ///< in the data set
+  std::string predicted;                  ///< class, or the number predicted
+  double score = 0;                       ///< probability that the label is right
+  std::optional<double> confidence = {};  ///< as AuditResult::confidence
+  std::vector<Reason> against = {};       ///< samples that speak most for what is predicted
+  std::vector<Reason> support = {};       ///< those that speak most for the label
+};
+template <Is<LabelIssue> T, class Visitor>
+void fields(T& i, const Visitor& visit) {
+  fields(i.sample, visit);
+  visit(Field{"position", "In the data set, from 0."}, i.position);
+  visit(Field{"predicted", "Class, or the number predicted."}, i.predicted);
+  visit(Field{"score", "Probability that the label is right."}, i.score);
+  visit(Field{"confidence", "How often labels agree with predictions like this one; null: regression."},
+        i.confidence);
+  visit(Field{"against", "Samples that speak most for what is predicted."}, i.against);
+  visit(Field{"support", "Samples that speak most for the label."}, i.support);
+}
+
+/// An estimate with its 95 % interval.
+struct Estimate {
+  double value = 0, low = 0, high = 0;
+};
+template <Is<Estimate> T, class Visitor>
+void fields(T& e, const Visitor& visit) {
+  visit(Field{"value"}, e.value);
+  visit(Field{"low", "Of the 95 % interval."}, e.low);
+  visit(Field{"high", "Of the 95 % interval."}, e.high);
+}
+
+/// How many samples of one class are labelled as another.
+struct Confusion {
+  std::string given, meant;
+  Estimate samples;
+};
+template <Is<Confusion> T, class Visitor>
+void fields(T& c, const Visitor& visit) {
+  visit(Field{"given", "The label."}, c.given);
+  visit(Field{"meant", "The class."}, c.meant);
+  fields(c.samples, visit);
+}
+
+/// Two samples that are next to equal.
+struct Twins {
+  Sample first, second;
+  double distance = 0;  ///< 0: equal
+  bool same_label = true;
+};
+template <Is<Twins> T, class Visitor>
+void fields(T& t, const Visitor& visit) {
+  visit(Field{"first", "A sample."}, t.first);
+  visit(Field{"second", "The one next to it; of the training data where these are others."}, t.second);
+  visit(Field{"distance", "Mean difference of a feature, in standard deviations; 0: equal."}, t.distance);
+  visit(Field{"same_label", "Their labels agree."}, t.same_label);
+}
+
+/// A sample that is far from every other one.
+struct Outlier {
+  Sample sample;
+  double distance = 0;  ///< to the nearest
+};
+template <Is<Outlier> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  fields(o.sample, visit);
+  visit(Field{"distance", "To the nearest sample, as for `twins`."}, o.distance);
+}
+
+struct AuditResult {
+  std::string conclusion;  ///< the answer in a sentence or two
+  Task task = Task::none;
+  Index n = 0, d = 0, classes = 0;
+  std::string activation, scale;  ///< that were taken
+  double ridge = 0;
+  Index inducing = 0;  ///< points that the predictor is a sum over; n: all
+  double error = 0;    ///< fraction of predictions that disagree with the label; regression: relative misfit
+  std::vector<double> scores;          ///< n: probability that the label is right
+  std::vector<std::string> predicted;  ///< n classes or numbers, each without its own sample
+  std::vector<double> confidence;      ///< n: how often labels agree with such a prediction; classification
+  std::vector<LabelIssue> issues;      ///< worst first: score < 1/2 and another class is predicted
+  Estimate noise_rate;                 ///< fraction of wrong labels
+  std::vector<Confusion> confusions;   ///< most first: half a sample or more is expected
+  std::vector<Twins> twins;            ///< nearest first
+  std::vector<Outlier> outliers;       ///< farthest first
+  double seconds = 0;
+};
+template <Is<AuditResult> T, class Visitor>
+void fields(T& r, const Visitor& visit) {
+  visit(Field{"conclusion", "The answer in a sentence or two."}, r.conclusion);
+  visit(Field{"n", "Samples."}, r.n);
+  visit(Field{"d", "Features."}, r.d);
+  visit(Field{"classes", "Classes; 0: regression."}, r.classes);
+  visit(Field{"activation", "Of the kernel's network half."}, r.activation);
+  visit(Field{"scale", "Of the features: columns, common or given."}, r.scale);
+  visit(Field{"ridge", "Added to the kernel's diagonal."}, r.ridge);
+  visit(Field{"inducing", "Points that the predictor is a sum over."}, r.inducing);
+  visit(Field{"error",
+              "Fraction of leave-one-out predictions that disagree with the label; regression: relative "
+              "misfit."},
+        r.error);
+  visit(Field{"scores", "Of every sample, in order: probability that its label is right."}, r.scores);
+  visit(Field{"predicted", "Of every sample, without it: class or number."}, r.predicted);
+  visit(Field{"confidence", "Of every sample: how often labels agree with predictions like its own."},
+        r.confidence);
+  visit(Field{"issues", "Labels that are more likely wrong than right, worst first."}, r.issues);
+  visit(Field{"noise_rate", "Fraction of wrong labels, with its 95 % interval."}, r.noise_rate);
+  visit(Field{"confusions", "Samples of one class that are labelled as another, most first."}, r.confusions);
+  visit(Field{"twins", "Samples that are next to equal, nearest first."}, r.twins);
+  visit(Field{"outliers", "Samples far from every other one, farthest first."}, r.outliers);
+  visit(Field{"seconds"}, r.seconds);
+}
+
+/// The labels of `data`. Exact leave-one-out of the kernel's ridge regression: n^3 multiply-adds and
+/// 4 n^2 + 24 n d bytes for up to 60,000 points, if that fits; else of the same with `inducing` points, whose
+/// m^2 n multiply-adds need 16 m^2 bytes. Activation, scale and ridge are chosen on at most 1,000 points.
+/// Throws DataError for data without targets or that cannot be used (fewer than 4 points or 2 classes, no
+/// spread of the targets), std::invalid_argument for options out of range, ResourceError, Interrupted.
+AuditResult audit(const Dataset& data, const AuditOptions& options, Progress& progress);
+AuditResult audit(const Dataset& data, const AuditOptions& options = {});
+
+/// The labels of `test`, by the predictor of `data`; twins are pairs of a test and a training sample, and an
+/// outlier is far from every training sample. Throws what audit() throws, DataError for test points of
+/// another number of features or labels that the data do not have.
+AuditResult audit(const Dataset& data, const Dataset& test, const AuditOptions& options, Progress& progress);
+
+}  // namespace zeroloss

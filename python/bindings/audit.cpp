@@ -1,0 +1,118 @@
+#include "zeroloss/present/audit.hpp"
+
+#include "bindings.hpp"
+#include "zeroloss/train/test_set.hpp"
+
+namespace zeroloss::python {
+
+/// The data of the predictor, the data whose labels were judged (none: the same), and the options.
+template <class Settings>
+struct OnBoth {
+  std::shared_ptr<DatasetAsRead> data;
+  std::shared_ptr<DatasetAsRead> test;
+  Settings settings;
+};
+template <class Settings>
+struct Members<OnBoth<Settings>> {
+  static auto of(auto& on) { return std::tie(on.data, on.test, on.settings); }
+};
+
+namespace {
+
+/// The same as one that pickles; null for none.
+std::shared_ptr<DatasetAsRead> kept(const TestSet& test) {
+  if (!test.data) return {};
+  auto data = std::make_shared<DatasetAsRead>();
+  static_cast<Dataset&>(*data) = *test.data;
+  return data;
+}
+
+using Audited = Answer<AuditResult, OnBoth<AuditOptions>>;
+using Influenced = Answer<InfluenceResult, OnBoth<InfluenceOptions>>;
+
+void bind_parts(nb::module_& m) {
+  bind_result<Reason>(m, "Reason", "A training sample and what it does to a prediction.");
+  bind_result<LabelIssue>(m, "LabelIssue", "A label that is more likely wrong than right.");
+  bind_result<Estimate>(m, "Estimate", "An estimate with its 95 % interval.");
+  bind_result<Confusion>(m, "Confusion", "How many samples of one class are labelled as another.");
+  bind_result<Twins>(m, "Twins", "Two samples that are next to equal.");
+  bind_result<Outlier>(m, "Outlier", "A sample that is far from every other one.");
+  bind_result<Explained>(m, "Explained", "A prediction and the training samples that matter most for it.");
+}
+
+void bind_audited(nb::module_& m) {
+  bind_options<AuditOptions>(m, "AuditOptions");
+  nb::class_<Audited> answer(m, "AuditResult", "Which labels are wrong. print() shows the worst of them.");
+  bind_fields<AuditResult>(answer);
+  add_output<Audited>(
+      answer,
+      [](const Audited& a) {
+        return audit_text(*a.options.data, a.options.test.get(), a.options.settings, a);
+      },
+      [](const Audited& a) {
+        return audit_json(*a.options.data, a.options.test.get(), a.options.settings, a);
+      },
+      [](RunFolder& folder, const Audited& a) {
+        write_audit(folder, *a.options.data, a.options.test.get(), a.options.data->read, a.options.settings,
+                    a, {a.call});
+      });
+  answer.def_prop_ro(
+      "given",
+      [](const Audited& a) {
+        const Dataset& asked = a.options.test ? *a.options.test : *a.options.data;
+        std::vector<std::string> labels;
+        for (Index i = 0; i < asked.n(); ++i) labels.push_back(sample(asked, i).label);
+        return labels;
+      },
+      "The labels of the samples, in order.");
+  add_pickles(answer);
+  m.def(
+      "audit",
+      [](const std::shared_ptr<DatasetAsRead>& data, const TestSet& test, const AuditOptions& options,
+         const std::string& call, const nb::object& progress) {
+        auto result = value_of_work(progress, [&](Progress& p) {
+          return test.data ? audit(*data, *test.data, options, p) : audit(*data, options, p);
+        });
+        return Audited(std::move(result), {data, kept(test), options}, call);
+      },
+      "data"_a, "test"_a, "options"_a, "call"_a, "progress"_a.none());
+}
+
+void bind_influenced(nb::module_& m) {
+  bind_options<InfluenceOptions>(m, "InfluenceOptions");
+  nb::class_<Influenced> answer(m, "InfluenceResult",
+                                "Which training samples make predictions what they are.");
+  bind_fields<InfluenceResult>(answer);
+  add_output<Influenced>(
+      answer,
+      [](const Influenced& a) {
+        return influence_text(*a.options.data, *a.options.test, a.options.settings, a);
+      },
+      [](const Influenced& a) {
+        return influence_json(*a.options.data, *a.options.test, a.options.settings, a);
+      },
+      [](RunFolder& folder, const Influenced& a) {
+        write_influence(folder, *a.options.data, *a.options.test, a.options.data->read, a.options.settings, a,
+                        {a.call});
+      });
+  add_pickles(answer);
+  m.def(
+      "influence",
+      [](const std::shared_ptr<DatasetAsRead>& data, const TestSet& test, const InfluenceOptions& options,
+         const std::string& call, const nb::object& progress) {
+        auto result =
+            value_of_work(progress, [&](Progress& p) { return influence(*data, *test.data, options, p); });
+        return Influenced(std::move(result), {data, kept(test), options}, call);
+      },
+      "data"_a, "test"_a, "options"_a, "call"_a, "progress"_a.none());
+}
+
+}  // namespace
+
+void bind_audit(nb::module_& m) {
+  bind_parts(m);
+  bind_audited(m);
+  bind_influenced(m);
+}
+
+}  // namespace zeroloss::python

@@ -1,0 +1,195 @@
+#include "zeroloss/audit/audit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "audit/judge.hpp"
+#include "audit/predictor.hpp"
+#include "audit/prepared.hpp"
+#include "audit/strongest.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+constexpr std::size_t kMostTwins = 1000;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Pairs whose distance is below a tenth of what is usual, and points whose distance is beyond it by six
+/// robust deviations. `usual`: distances of training samples to their nearest.
+void look_at_distances(const Dataset& train, const Dataset& asked, const Nearest& nearest,
+                       const std::vector<double>& usual, AuditResult& result) {
+  const bool same = &train == &asked;
+  std::vector<double> deviations;  // infinite: of inducing points, whose nearest is not known
+  for (double x : usual)
+    if (std::isfinite(x)) deviations.push_back(x);
+  if (deviations.empty()) return;
+  const double middle = median(deviations);
+  for (double& x : deviations) x = std::abs(x - middle);
+  const double far = middle + 6 * 1.4826 * median(deviations);
+  for (std::size_t i = 0; i < nearest.index.size(); ++i) {
+    const auto at = static_cast<Index>(i), other = nearest.index[i];
+    const double distance = nearest.distance[i];
+    if (other >= train.n()) continue;
+    const bool mutual = same && nearest.index[static_cast<std::size_t>(other)] == at;
+    if ((distance == 0 || distance < middle / 10) && !(mutual && other < at))
+      result.twins.push_back({sample(asked, at), sample(train, other), distance,
+                              asked.y.size() == 0 || asked.y(at) == train.y(other)});
+    if (distance > far && far > 0) result.outliers.push_back({sample(asked, at), distance});
+  }
+  std::stable_sort(result.twins.begin(), result.twins.end(),
+                   [](const Twins& a, const Twins& b) { return a.distance < b.distance; });
+  if (result.twins.size() > kMostTwins) result.twins.resize(kMostTwins);
+  std::stable_sort(result.outliers.begin(), result.outliers.end(),
+                   [](const Outlier& a, const Outlier& b) { return a.distance > b.distance; });
+}
+
+constexpr std::size_t kIssuesAtOnce = 64;
+
+/// Names the samples with the largest shares h_j of the predictions that issues go by, which are sums of h_j
+/// Y_j: of a training sample without itself h_j = -G_ij / G_ii.
+class Reasons {
+ public:
+  Reasons(const Dataset& train, const Dataset& asked, const Predictor& predictor, const Features& points)
+      : train_(train), asked_(asked), predictor_(predictor), points_(points) {}
+
+  void give(std::vector<LabelIssue>& issues, Index most, Progress& progress) const {
+    if (most == 0) return;
+    progress.stage("reasons", static_cast<double>(issues.size()));
+    for (std::size_t begin = 0; begin < issues.size(); begin += kIssuesAtOnce) {
+      const std::size_t end = std::min(issues.size(), begin + kIssuesAtOnce);
+      std::vector<Index> which;
+      for (std::size_t k = begin; k < end; ++k) which.push_back(issues[k].position);
+      const Matrix h = weights(which);
+      for (std::size_t k = begin; k < end; ++k) {
+        const Vector share = shares(issues[k], h.col(static_cast<Index>(k - begin)));
+        issues[k].against = strongest(train_, share, 1, most);
+        issues[k].support = strongest(train_, share, -1, most);
+      }
+      progress.advance(static_cast<double>(end - begin));
+    }
+  }
+
+ private:
+  Matrix weights(const std::vector<Index>& which) const {
+    if (&train_ != &asked_) return predictor_.weights(points_.rows(which));
+    Matrix h = predictor_.columns(which);
+    for (std::size_t k = 0; k < which.size(); ++k) {
+      auto column = h.col(static_cast<Index>(k));
+      column /= -predictor_.diagonal()(which[k]);
+      column(which[k]) = 0;
+    }
+    return h;
+  }
+
+  /// Of the predicted class's output less the label's; of numbers, of how far the prediction is from the
+  /// label towards where it is.
+  Vector shares(const LabelIssue& issue, const Vector& h) const {
+    Vector towards(train_.n());
+    if (train_.task == Task::classification) {
+      const auto predicted = static_cast<double>(class_of(train_, issue.predicted));
+      const double label = asked_.y(issue.position);
+      for (Index j = 0; j < train_.n(); ++j)
+        towards(j) =
+            static_cast<double>(train_.y(j) == predicted) - static_cast<double>(train_.y(j) == label);
+    } else {
+      const double label = asked_.y(issue.position);
+      towards = train_.y.array() - label;
+      if (std::strtod(issue.predicted.c_str(), nullptr) < label) towards *= -1;
+    }
+    return h.cwiseProduct(towards);
+  }
+
+  const Dataset& train_;
+  const Dataset& asked_;
+  const Predictor& predictor_;
+  const Features& points_;
+};
+
+std::string conclude(const Dataset& asked, const AuditResult& r) {
+  if (r.issues.empty()) return fmt::format("No label of {} samples looks wrong.", with_commas(r.n));
+  return fmt::format("{} of {} labels look wrong; look at them first. {} is the worst: {} is predicted.",
+                     with_commas(static_cast<Index>(r.issues.size())), with_commas(r.n),
+                     "sample " + describe(r.issues.front().sample), r.issues.front().predicted) +
+         (asked.task == Task::classification && r.error > 0.3
+              ? fmt::format(" But the classes overlap: {:.0f} % of the predictions disagree with the label.",
+                            100 * r.error)
+              : "");
+}
+
+AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& options, Progress& progress) {
+  const auto began = std::chrono::steady_clock::now();
+  check(options.predictor, "audit");
+  if (options.reasons < 0)
+    throw std::invalid_argument(fmt::format("audit: reasons must be >= 0; got {}", options.reasons));
+  if (options.bootstrap < 20)
+    throw std::invalid_argument(fmt::format("audit: bootstrap must be >= 20; got {}", options.bootstrap));
+  const Dataset& asked = test == nullptr ? train : *test;
+  check_audited(train, "audit");
+  if (test != nullptr) {
+    check_against(train, *test, "audit");
+    require_targets(*test, "audit");
+  }
+
+  AuditResult result;
+  const Targets targets(train);
+  const Prepared prepared(train, targets, options.predictor, progress);
+  result.task = train.task;
+  result.n = asked.n();
+  result.d = train.d();
+  result.classes = train.classes();
+  result.activation = prepared.activation();
+  result.scale = prepared.scale();
+  result.ridge = prepared.ridge();
+  result.inducing = prepared.inducing();
+
+  const Predictor& predictor = prepared.predictor();
+  Features points;
+  Nearest nearest = prepared.nearest();
+  Matrix F;  // predictions, each without its own sample
+  Vector precision;
+  if (test == nullptr) {
+    F = targets.centred() - Matrix(predictor.residuals().array().colwise() / predictor.diagonal().array());
+    precision = predictor.diagonal();
+  } else {
+    points = prepared.similarity().features(as_given(asked, train.standardization, options.predictor));
+    F = predictor.predict(points, &nearest);
+    precision = Vector::Ones(F.rows());
+  }
+  judge(train, asked, targets.restored(F), precision, options, result);
+  look_at_distances(train, asked, nearest, prepared.nearest().distance, result);
+  Reasons(train, asked, predictor, points).give(result.issues, options.reasons, progress);
+  progress.finish();
+  result.conclusion = conclude(asked, result);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return result;
+}
+
+}  // namespace
+
+AuditResult audit(const Dataset& data, const AuditOptions& options, Progress& progress) {
+  return run(data, nullptr, options, progress);
+}
+
+AuditResult audit(const Dataset& data, const AuditOptions& options) {
+  Progress silent;
+  return audit(data, options, silent);
+}
+
+AuditResult audit(const Dataset& data, const Dataset& test, const AuditOptions& options, Progress& progress) {
+  return run(data, &test, options, progress);
+}
+
+}  // namespace zeroloss

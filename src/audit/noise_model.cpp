@@ -1,0 +1,262 @@
+#include "audit/noise_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "zeroloss/core/random.hpp"
+#include "zeroloss/core/threads.hpp"
+
+namespace zeroloss::internal {
+namespace {
+
+constexpr double kPseudoSamples = 10;
+constexpr int kMostSteps = 300;
+constexpr int kStepsOfADraw = 45;
+constexpr double kFreedom = 5;
+
+/// softmax(sharpness F), row by row.
+Matrix softmax(const Matrix& F, double sharpness) {
+  Matrix S = sharpness * F;
+  S.colwise() -= S.rowwise().maxCoeff().eval();
+  S = S.array().exp();
+  S.array().colwise() /= S.rowwise().sum().array().eval();
+  return S;
+}
+
+/// Expectation maximisation over weighted samples.
+class Fit {
+ public:
+  Fit(const Matrix& F, const std::vector<Index>& labels) : F_(F), labels_(labels) {}
+
+  double sharpness = 8;
+  Matrix T;  // c x c
+
+  void begin() {
+    const Index c = F_.cols();
+    T = Matrix::Constant(c, c, 0.1 / static_cast<double>(c - 1));
+    T.diagonal().setConstant(0.9);
+  }
+
+  /// Until the rate moves by less than 1e-7, `most` steps at most.
+  void run(const Vector& weights, int most) {
+    Matrix S = softmax(F_, sharpness);
+    double rate = -1, stride = 0.4;
+    for (int step = 0; step < most; ++step) {
+      const double now = transitions(S, weights);
+      if (step % 3 == 0) {
+        sharpen(weights, stride);
+        S = softmax(F_, sharpness);
+      }
+      if (std::abs(now - rate) < 1e-7 && stride < 1e-3) break;
+      rate = now;
+    }
+  }
+
+  /// n x c: P(class | x, label).
+  Matrix classes() const {
+    Matrix Q = softmax(F_, sharpness);
+    for (Index i = 0; i < Q.rows(); ++i) {
+      Q.row(i).array() *= T.col(label(i)).transpose().array();
+      const double sum = Q.row(i).sum();
+      if (sum > 0)
+        Q.row(i) /= sum;
+      else
+        Q.row(i).setConstant(1 / static_cast<double>(Q.cols()));
+    }
+    return Q;
+  }
+
+ private:
+  Index label(Index i) const { return labels_[static_cast<std::size_t>(i)]; }
+
+  /// One step for T; returns the rate of wrong labels before it.
+  double transitions(const Matrix& S, const Vector& weights) {
+    const Index c = F_.cols();
+    Matrix counts = Matrix::Zero(c, c);
+    for (Index i = 0; i < S.rows(); ++i) {
+      if (weights(i) == 0) continue;
+      const Index k = label(i);
+      const auto joint = S.row(i).transpose().cwiseProduct(T.col(k));
+      const double sum = joint.sum();
+      if (sum > 0) counts.col(k) += joint * (weights(i) / sum);
+    }
+    const double rate = 1 - counts.trace() / counts.sum();
+    Matrix prior = Matrix::Constant(c, c, rate / static_cast<double>(c - 1));
+    prior.diagonal().setConstant(1 - rate);
+    counts += kPseudoSamples * prior;
+    T = counts;
+    T.array().colwise() /= counts.rowwise().sum().array();
+    return rate;
+  }
+
+  double likelihood(const Vector& weights, double trial) const {
+    double sum = 0;
+    const Matrix S = softmax(F_, trial);
+    for (Index i = 0; i < S.rows(); ++i)
+      if (weights(i) > 0)
+        sum += weights(i) * std::log(std::max(S.row(i).dot(T.col(label(i)).transpose()), 1e-300));
+    return sum;
+  }
+
+  /// The better of a stride up, a stride down and staying, which halves the stride.
+  void sharpen(const Vector& weights, double& stride) {
+    if (stride < 1e-3) return;
+    const double here = likelihood(weights, sharpness);
+    for (double sign : {1.0, -1.0}) {
+      const double trial = std::clamp(sharpness * std::exp(sign * stride), 0.01, 1000.0);
+      if (likelihood(weights, trial) > here + 1e-9 * std::abs(here)) {
+        sharpness = trial;
+        return;
+      }
+    }
+    stride /= 2;
+  }
+
+  const Matrix& F_;
+  const std::vector<Index>& labels_;
+};
+
+/// How often each of n samples is drawn in n draws.
+Vector drawn(Index n, std::uint64_t seed, Index index) {
+  Random random(seed, Stream::probes, static_cast<std::uint64_t>(index));
+  Vector weights = Vector::Zero(n);
+  for (Index k = 0; k < n; ++k) weights(static_cast<Index>(random.below(static_cast<std::uint64_t>(n)))) += 1;
+  return weights;
+}
+
+/// Fewer for many samples, whose intervals are narrow anyway.
+Index draws_for(Index n, Index c, Index asked) {
+  return std::min(asked, std::max<Index>(40, 4'000'000 / (n * c)));
+}
+
+Estimate interval(double value, std::vector<double> sample, double most) {
+  std::sort(sample.begin(), sample.end());
+  const auto size = static_cast<double>(sample.size());
+  const auto quantile = [&](double share) {
+    const double at = share * (size - 1);
+    const auto k = static_cast<std::size_t>(at);
+    const double rest = at - static_cast<double>(k);
+    return sample[k] + (k + 1 < sample.size() ? rest * (sample[k + 1] - sample[k]) : 0);
+  };
+  const double mean = std::accumulate(sample.begin(), sample.end(), 0.0) / size;
+  double squares = 0;
+  for (double s : sample) squares += (s - mean) * (s - mean);
+  const double half = 1.96 * std::sqrt(squares / (size - 1));
+  return {value, std::max(0.0, std::min(quantile(0.025), value - half)),
+          std::min(most, std::max(quantile(0.975), value + half))};
+}
+
+double density_of_t(double x) {
+  static const double height =
+      std::tgamma((kFreedom + 1) / 2) / (std::sqrt(kFreedom * std::numbers::pi) * std::tgamma(kFreedom / 2));
+  return height * std::pow(1 + x * x / kFreedom, -(kFreedom + 1) / 2);
+}
+
+/// Expectation maximisation of scale and rate; t is a normal whose precision is drawn, too.
+void fit_residuals(const Vector& x, const Vector& uniform, const Vector& weights, double& scale, double& rate,
+                   Vector& right) {
+  const Index n = x.size();
+  right.resize(n);
+  for (int step = 0; step < kMostSteps; ++step) {
+    double sum = 0, squares = 0, all = 0;
+    for (Index i = 0; i < n; ++i) {
+      const double z = x(i) / scale, inlier = (1 - rate) * density_of_t(z) / scale;
+      right(i) = inlier / (inlier + rate * uniform(i));
+      const double weight = weights(i) * right(i);
+      sum += weight;
+      all += weights(i);
+      squares += weight * (kFreedom + 1) / (kFreedom + z * z) * x(i) * x(i);
+    }
+    const double before = rate;
+    rate = std::clamp((all - sum + 0.5) / (all + 1), 0.0, 0.9);
+    if (sum > 0 && squares > 0) scale = std::sqrt(squares / sum);
+    if (std::abs(rate - before) < 1e-9) break;
+  }
+}
+
+struct Standardised {
+  Vector x, uniform;
+  Standardised(const Vector& residuals, const Vector& precision, double range)
+      : x(residuals.array() * precision.array().sqrt()), uniform(1 / (range * precision.array().sqrt())) {}
+};
+
+}  // namespace
+
+NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels) {
+  Fit fit(F, labels);
+  fit.begin();
+  fit.run(Vector::Ones(F.rows()), kMostSteps);
+  return {fit.sharpness, fit.T, fit.classes(), softmax(F, fit.sharpness) * fit.T};
+}
+
+NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels, const NoiseModel& model,
+                              Index draws, std::uint64_t seed) {
+  const Index n = F.rows(), c = F.cols();
+  const auto tally = [&](const Matrix& Q, const Vector& weights) {  // class x label
+    Matrix counts = Matrix::Zero(c, c);
+    for (Index i = 0; i < n; ++i)
+      counts.col(labels[static_cast<std::size_t>(i)]) += weights(i) * Q.row(i).transpose();
+    return counts;
+  };
+  draws = draws_for(n, c, draws);
+  std::vector<Matrix> counts(static_cast<std::size_t>(draws));
+  const Threads threads(static_cast<double>(draws * n * c) * 1000);
+#pragma omp parallel for schedule(dynamic)
+  for (Index b = 0; b < draws; ++b) {
+    const Vector weights = drawn(n, seed, b);
+    Fit fit(F, labels);
+    fit.sharpness = model.sharpness;
+    fit.T = model.transition;
+    fit.run(weights, kStepsOfADraw);
+    counts[static_cast<std::size_t>(b)] = tally(fit.classes(), weights);
+  }
+  const Matrix whole = tally(model.classes, Vector::Ones(n));
+  const auto of = [&](const auto& value, double most) {
+    std::vector<double> sample;
+    sample.reserve(counts.size());
+    for (const Matrix& m : counts) sample.push_back(value(m));
+    return interval(value(whole), std::move(sample), most);
+  };
+  NoiseEstimates estimates;
+  estimates.rate =
+      of([&](const Matrix& m) { return std::max(0.0, 1 - m.trace() / static_cast<double>(n)); }, 1);
+  for (Index j = 0; j < c; ++j)
+    for (Index k = 0; k < c; ++k)
+      estimates.samples.push_back(
+          j == k ? Estimate{} : of([&](const Matrix& m) { return m(j, k); }, static_cast<double>(n)));
+  return estimates;
+}
+
+ResidualModel residual_model(const Vector& residuals, const Vector& precision, double range) {
+  const Standardised s(residuals, precision, range);
+  std::vector<double> sizes(s.x.begin(), s.x.end());
+  for (double& size : sizes) size = std::abs(size);
+  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+  std::nth_element(sizes.begin(), middle, sizes.end());
+  ResidualModel model{1.4826 * *middle, 0.05, Vector::Ones(residuals.size())};
+  const double largest = s.x.cwiseAbs().maxCoeff();
+  if (!(model.scale > 0)) model.scale = largest / 100;
+  if (!(largest > 0)) return {0, 0, Vector::Ones(residuals.size())};
+  fit_residuals(s.x, s.uniform, Vector::Ones(s.x.size()), model.scale, model.rate, model.right);
+  return model;
+}
+
+Estimate estimate_rate(const Vector& residuals, const Vector& precision, double range,
+                       const ResidualModel& model, Index draws, std::uint64_t seed) {
+  if (!(model.scale > 0)) return {};
+  const Standardised s(residuals, precision, range);
+  draws = draws_for(residuals.size(), 1, draws);
+  std::vector<double> sample(static_cast<std::size_t>(draws));
+#pragma omp parallel for schedule(dynamic)
+  for (Index b = 0; b < draws; ++b) {
+    double scale = model.scale, rate = std::max(model.rate, 1e-3);
+    Vector right;
+    fit_residuals(s.x, s.uniform, drawn(s.x.size(), seed, b), scale, rate, right);
+    sample[static_cast<std::size_t>(b)] = rate;
+  }
+  return interval(model.rate, std::move(sample), 1);
+}
+
+}  // namespace zeroloss::internal

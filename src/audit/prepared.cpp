@@ -1,0 +1,177 @@
+#include "audit/prepared.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+
+#include "core/choices.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/random.hpp"
+#include "zeroloss/core/text.hpp"
+#include "zeroloss/kernel/activation.hpp"
+
+namespace zeroloss::internal {
+namespace {
+
+constexpr Index kChosenOn = 1000;  // points
+constexpr Index kMostExact = 60'000;
+constexpr Index kInducing = 4000;  // where the kernel of all does not fit
+constexpr int kRidges = 19;        // from 10^-3 to 10^1.5, four a decade
+
+std::vector<double> ridges(const PredictorOptions& options) {
+  if (options.ridge) return {*options.ridge};
+  std::vector<double> grid;
+  for (int k = 0; k < kRidges; ++k) grid.push_back(std::pow(10.0, -3 + 0.25 * k));
+  return grid;
+}
+
+/// `count` of n, ascending.
+std::vector<Index> some(Index n, Index count, std::uint64_t seed, std::uint64_t purpose) {
+  std::vector<Index> all(static_cast<std::size_t>(n));
+  std::iota(all.begin(), all.end(), Index{0});
+  if (count >= n) return all;
+  Random random(seed, Stream::shuffle, purpose);
+  for (Index k = 0; k < count; ++k)
+    std::swap(all[static_cast<std::size_t>(k)],
+              all[static_cast<std::size_t>(k) + random.below(static_cast<std::uint64_t>(n - k))]);
+  all.resize(static_cast<std::size_t>(count));
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+double exact_bytes(Index n) { return Packed<double>::bytes(n) + 256.0 * 8 * static_cast<double>(n); }
+double inducing_bytes(Index n, Index m) {
+  return 8.0 * (1.5 * static_cast<double>(m) * static_cast<double>(m) + 3 * 1024 * static_cast<double>(m) +
+                static_cast<double>(n));
+}
+
+/// How many inducing points: n for all.
+Index inducing_points(Index n, const PredictorOptions& options) {
+  if (options.inducing > 0) return std::min(n, options.inducing);
+  const bool fits = exact_bytes(n) <= static_cast<double>(available_memory_bytes());
+  return n <= kMostExact && fits ? n : std::min(n, kInducing);
+}
+
+}  // namespace
+
+void check(const PredictorOptions& options, const char* who) {
+  check_choices(who, options);
+  if (options.activation != "auto") activation(options.activation);
+  if (options.ridge && !(*options.ridge > 0 && std::isfinite(*options.ridge)))
+    throw std::invalid_argument(fmt::format("{}: ridge must be > 0; got {}", who, *options.ridge));
+  if (options.inducing < 0)
+    throw std::invalid_argument(
+        fmt::format("{}: inducing must be >= 1, or 0 for all; got {}", who, options.inducing));
+}
+
+void check_audited(const Dataset& data, const char* who) {
+  check_dataset(data);
+  require_targets(data, who);
+  if (data.n() < 4)
+    throw DataError(
+        fmt::format("{}: {} has {} samples; labels are judged by others, of which there must be "
+                    "three at least",
+                    who, data.name, data.n()));
+  if (data.task == Task::classification && data.classes() < 2)
+    throw DataError(fmt::format("{}: all labels of {} are {}", who, data.name, data.class_names.front()));
+  if (data.task == Task::regression && !(data.y.maxCoeff() / 2 - data.y.minCoeff() / 2 > 0))
+    throw DataError(fmt::format("{}: all targets of {} are {}", who, data.name, data.y(0)));
+}
+
+void check_against(const Dataset& data, const Dataset& test, const char* who) {
+  check_dataset(test);
+  if (test.d() != data.d())
+    throw DataError(fmt::format("{}: `test` {} has {} features; {} has {}", who, test.name, test.d(),
+                                data.name, data.d()));
+  if (test.task != Task::none && (test.task != data.task || test.class_names != data.class_names))
+    throw DataError(fmt::format("{}: `test` {} is for {}{}; {} is for {}{}", who, test.name, name(test.task),
+                                test.class_names.empty() ? "" : " of " + excerpt(test.class_names), data.name,
+                                name(data.task),
+                                data.class_names.empty() ? "" : " of " + excerpt(data.class_names)));
+}
+
+RowMatrix as_given(const Dataset& data, const Standardization& standardization,
+                   const PredictorOptions& options) {
+  return options.scale == "given" ? scaled(data.X, standardization) : data.X;
+}
+
+Targets::Targets(const Dataset& data) {
+  if (data.task == Task::classification) {
+    Y_ = Matrix::Zero(data.n(), data.classes());
+    for (Index i = 0; i < data.n(); ++i) Y_(i, static_cast<Index>(data.y(i))) = 1;
+    middle_ = Y_.colwise().mean();
+    Y_.rowwise() -= middle_;
+    return;
+  }
+  const double largest = data.y.cwiseAbs().maxCoeff();
+  const Vector part = data.y / largest;
+  const double mean = part.mean();
+  const Vector rest = part.array() - mean;
+  const double deviation = std::sqrt(rest.squaredNorm() / static_cast<double>(data.n()));
+  Y_ = rest / deviation;
+  middle_ = Eigen::RowVectorXd::Constant(1, mean * largest);
+  unit_ = deviation * largest;
+}
+
+Matrix Targets::restored(const Matrix& f) const { return (unit_ * f).rowwise() + middle_; }
+
+void Prepared::choose(const RowMatrix& X, const Matrix& Y, const PredictorOptions& options,
+                      Progress& progress) {
+  activation_ = options.activation == "auto" ? "relu" : options.activation;
+  scale_ = options.scale == "auto" ? "columns" : options.scale;
+  ridge_ = options.ridge.value_or(0);
+  if (options.activation != "auto" && options.scale != "auto" && options.ridge) return;
+
+  const auto rows = some(X.rows(), kChosenOn, 0, 0);
+  const RowMatrix points = X(rows, Eigen::all);
+  const Matrix targets = Y(rows, Eigen::all);
+  const auto grid = ridges(options);
+  double least = std::numeric_limits<double>::infinity();
+  progress.stage("choosing a predictor");
+  const auto try_it = [&](const std::string& scale, const std::string& activation) {
+    progress.check();
+    Progress silent = progress.silent();
+    const Similarity similarity(points, scale, activation);
+    const Choice choice = choose_ridge(similarities(similarity, similarity.features(points), nullptr, silent),
+                                       targets, grid, silent);
+    if (!(choice.error < least)) return;
+    least = choice.error;
+    ridge_ = choice.ridge;
+    scale_ = scale;
+    activation_ = activation;
+  };
+  const std::string first = activation_;
+  try_it(scale_, first);
+  if (options.scale == "auto") try_it("common", first);
+  if (options.activation == "auto") try_it(scale_, "erf");
+  if (!(ridge_ > 0)) ridge_ = grid.back();
+}
+
+Prepared::Prepared(const Dataset& data, const Targets& targets, const PredictorOptions& options,
+                   Progress& progress) {
+  const RowMatrix X = as_given(data, data.standardization, options);
+  const Index n = data.n();
+  const Matrix& Y = targets.centred();
+  choose(X, Y, options, progress);
+  inducing_ = inducing_points(n, options);
+  const double features = 24.0 * static_cast<double>(n) * static_cast<double>(data.d());
+  require_memory(features + (inducing_ == n ? exact_bytes(n) : inducing_bytes(n, inducing_)),
+                 fmt::format("audit: the predictor of {} samples", with_commas(n)),
+                 "try a smaller `inducing` or `n`");
+  similarity_ = std::make_unique<Similarity>(X, scale_, activation_);
+  features_ = std::make_unique<Features>(similarity_->features(X));
+  if (inducing_ == n) {
+    Packed<double> K = similarities(*similarity_, *features_, &nearest_, progress);
+    predictor_ = std::make_unique<Predictor>(*similarity_, *features_, std::move(K), ridge_, Y, progress);
+  } else {
+    predictor_ = std::make_unique<Predictor>(*similarity_, *features_, some(n, inducing_, options.seed, 1),
+                                             ridge_, Y, &nearest_, progress);
+  }
+}
+
+}  // namespace zeroloss::internal

@@ -1,0 +1,67 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "audit/predictor.hpp"
+#include "zeroloss/audit/audit.hpp"
+
+/// The predictor of a data set, with what its options leave to leave-one-out.
+namespace zeroloss::internal {
+
+/// Throws std::invalid_argument for options out of range.
+void check(const PredictorOptions& options, const char* who);
+
+/// Throws DataError for data whose labels cannot be predicted from each other.
+void check_audited(const Dataset& data, const char* who);
+
+/// Throws DataError for test points that the predictor of `data` says nothing about.
+void check_against(const Dataset& data, const Dataset& test, const char* who);
+
+/// Numbers of points as the options take them: those that `standardize` made, or as they were read.
+RowMatrix as_given(const Dataset& data, const Standardization& standardization,
+                   const PredictorOptions& options);
+
+/// Targets less their middle: classes as columns of 0 and 1 less the classes' shares, numbers less their mean
+/// over their deviation.
+class Targets {
+ public:
+  explicit Targets(const Dataset& data);
+
+  const Matrix& centred() const { return Y_; }
+  /// Outputs that targets were: f + middle; numbers in their own units.
+  Matrix restored(const Matrix& f) const;
+  double unit() const { return unit_; }  ///< 1, or the numbers' deviation
+
+ private:
+  Matrix Y_;
+  Eigen::RowVectorXd middle_;
+  double unit_ = 1;
+};
+
+class Prepared {
+ public:
+  Prepared(const Dataset& data, const Targets& targets, const PredictorOptions& options, Progress& progress);
+
+  const Similarity& similarity() const { return *similarity_; }
+  const Predictor& predictor() const { return *predictor_; }
+  const Features& features() const { return *features_; }
+  const Nearest& nearest() const { return nearest_; }
+  const std::string& activation() const { return activation_; }
+  const std::string& scale() const { return scale_; }
+  double ridge() const { return ridge_; }
+  Index inducing() const { return inducing_; }
+
+ private:
+  void choose(const RowMatrix& X, const Matrix& Y, const PredictorOptions& options, Progress& progress);
+
+  std::string activation_, scale_;
+  double ridge_ = 0;
+  Index inducing_ = 0;
+  std::unique_ptr<Similarity> similarity_;
+  std::unique_ptr<Features> features_;
+  Nearest nearest_;
+  std::unique_ptr<Predictor> predictor_;
+};
+
+}  // namespace zeroloss::internal

@@ -1,0 +1,334 @@
+#include "zeroloss/present/audit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+#include "present/common.hpp"
+#include "present/pictures.hpp"
+#include "present/table.hpp"
+#include "zeroloss/core/chart.hpp"
+#include "zeroloss/core/text.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+constexpr std::size_t kMostLines = 20;   // of a table
+constexpr std::size_t kMostShown = 100;  // issues with what differs most
+constexpr std::size_t kMostFeatures = 5;
+
+// ---- text ----
+
+std::string estimate(const Estimate& e, double times, int digits) {
+  return fmt::format("{0:.{3}f} ({1:.{3}f} to {2:.{3}f})", times * e.value, times * e.low, times * e.high,
+                     digits);
+}
+
+std::string names(const std::vector<Reason>& reasons) {
+  std::vector<std::string> words;
+  words.reserve(reasons.size());
+  for (const Reason& r : reasons) words.push_back(describe(r.sample));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string more(std::size_t all, std::size_t shown, const char* where) {
+  return all > shown
+             ? fmt::format("  and {} more in {}\n", with_commas(static_cast<Index>(all - shown)), where)
+             : "";
+}
+
+std::string issue_table(const AuditResult& r) {
+  if (r.issues.empty()) return "";
+  const bool classes = r.task == Task::classification;
+  Table table({"sample", "label", "predicted", "right with", classes ? "labels agree" : "",
+               "speak against it", "speak for it"});
+  for (std::size_t k = 0; k < std::min(kMostLines, r.issues.size()); ++k) {
+    const LabelIssue& i = r.issues[k];
+    table.add({i.sample.id.empty() ? fmt::format("{}", i.sample.record) : i.sample.id, i.sample.label,
+               i.predicted, i.score < 1e-4 ? "< 0.01 %" : fmt::format("{:.2g} %", 100 * i.score),
+               i.confidence ? fmt::format("{:.0f} %", 100 * *i.confidence) : "", names(i.against),
+               names(i.support)});
+  }
+  return "\nlabels that look wrong, worst first\n" + table.text("  ") +
+         more(r.issues.size(), kMostLines, "the JSON and the run folder");
+}
+
+std::string confusion_table(const AuditResult& r) {
+  if (r.confusions.empty()) return "";
+  Table table({"label", "meant", "samples", "95 % interval"});
+  for (std::size_t k = 0; k < std::min<std::size_t>(kMostLines / 2, r.confusions.size()); ++k) {
+    const Confusion& c = r.confusions[k];
+    table.add({c.given, c.meant, fmt::format("{:.1f}", c.samples.value),
+               fmt::format("{:.1f} to {:.1f}", c.samples.low, c.samples.high)});
+  }
+  return "\nclasses that are mistaken for others\n" + table.text("  ") +
+         more(r.confusions.size(), kMostLines / 2, "the JSON and the run folder");
+}
+
+std::string twin_table(const AuditResult& r, bool test) {
+  if (r.twins.empty()) return "";
+  Table table({test ? "test sample" : "sample", test ? "training sample" : "sample", "distance", ""});
+  for (std::size_t k = 0; k < std::min<std::size_t>(kMostLines / 2, r.twins.size()); ++k) {
+    const Twins& t = r.twins[k];
+    table.add({describe(t.first), describe(t.second),
+               t.distance == 0 ? "0 (equal)" : short_number(t.distance),
+               t.same_label ? "" : "labels differ"});
+  }
+  return (test ? std::string("\ntest samples next to equal to a training sample (leakage)\n")
+               : std::string("\nsamples next to equal\n")) +
+         table.text("  ") + more(r.twins.size(), kMostLines / 2, "the JSON and the run folder");
+}
+
+std::string outlier_line(const AuditResult& r) {
+  if (r.outliers.empty()) return "";
+  std::vector<std::string> words;
+  for (std::size_t k = 0; k < std::min<std::size_t>(kMostLines / 2, r.outliers.size()); ++k)
+    words.push_back(describe(r.outliers[k].sample));
+  return fmt::format(
+      "\nfar from all others: {}{}\n", fmt::join(words, ", "),
+      r.outliers.size() > words.size()
+          ? fmt::format(" and {} more", with_commas(static_cast<Index>(r.outliers.size() - words.size())))
+          : "");
+}
+
+template <class Result>
+std::string predictor_line(const Result& r) {
+  return fmt::format("kernel of {} and single features; features: {}; ridge {:.3g}; {}", r.activation,
+                     r.scale == "columns"  ? "each to deviation 1, and their ranks"
+                     : r.scale == "common" ? "one scale for all"
+                                           : "as they are given",
+                     r.ridge,
+                     r.inducing < r.n ? fmt::format("{} inducing points", with_commas(r.inducing))
+                                      : std::string("exact leave-one-out"));
+}
+
+std::string facts(const AuditResult& r, bool test) {
+  Facts fact(26);
+  fact("wrong labels", estimate(r.noise_rate, 100, 1) + " % of all, 95 % interval");
+  fact(test ? "predictions that disagree" : "leave-one-out error",
+       r.task == Task::classification ? fmt::format("{:.2f} %", 100 * r.error)
+                                      : fmt::format("{:.3g} of the targets' spread", r.error));
+  fact("predictor", predictor_line(r));
+  return fact.text();
+}
+
+// ---- what differs ----
+
+/// Of numbers: mean and standard deviation of a column, 0 of a constant one.
+struct Column {
+  double mean = 0, deviation = 0;
+};
+
+std::vector<Column> columns_of(const RowMatrix& X) {
+  std::vector<Column> columns;
+  for (Index k = 0; k < X.cols(); ++k) {
+    const double mean = X.col(k).mean();
+    columns.push_back({mean, std::sqrt((X.col(k).array() - mean).square().mean())});
+  }
+  return columns;
+}
+
+std::string feature_name(const Dataset& data, Index k) {
+  return data.feature_names.empty() ? fmt::format("column {}", k)
+                                    : data.feature_names[static_cast<std::size_t>(k)];
+}
+
+/// The features in which a sample differs most from those that speak against its label.
+Json differences(const Dataset& train, const Dataset& asked, const AuditResult& r) {
+  const auto columns = columns_of(train.X);
+  std::unordered_map<Index, Index> rows;
+  for (Index i = 0; i < train.n(); ++i) rows.emplace(train.records[static_cast<std::size_t>(i)], i);
+  Json all = Json::array();
+  for (std::size_t q = 0; q < std::min(kMostShown, r.issues.size()); ++q) {
+    const LabelIssue& issue = r.issues[q];
+    Json list = Json::array();
+    if (!issue.against.empty()) {
+      Eigen::RowVectorXd mean = Eigen::RowVectorXd::Zero(train.d());
+      for (const Reason& reason : issue.against) mean += train.X.row(rows.at(reason.sample.record));
+      mean /= static_cast<double>(issue.against.size());
+      std::vector<std::pair<double, Index>> far;
+      for (Index k = 0; k < train.d(); ++k) {
+        const Column& c = columns[static_cast<std::size_t>(k)];
+        if (c.deviation > 0)
+          far.emplace_back(-std::abs(asked.X(issue.position, k) - mean(k)) / c.deviation, k);
+      }
+      const std::size_t count = std::min(kMostFeatures, far.size());
+      std::partial_sort(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(count), far.end());
+      for (std::size_t k = 0; k < count; ++k)
+        list.push_back(Json{{"feature", feature_name(train, far[k].second)},
+                            {"value", asked.X(issue.position, far[k].second)},
+                            {"theirs", mean(far[k].second)},
+                            {"deviations", -far[k].first}});
+    }
+    all.push_back(Json{{"sample", issue.sample.record}, {"differences", list}});
+  }
+  return all;
+}
+
+// ---- figures ----
+
+std::string scores_figure(const Dataset& asked, const AuditResult& r) {
+  std::vector<double> sorted = r.scores;
+  std::sort(sorted.begin(), sorted.end());
+  Curve curve{"probability that the label is right", {}, {}, {}};
+  const auto n = sorted.size();
+  double last = 0;
+  for (std::size_t k = 0; k < n; ++k) {  // ever farther apart on a log axis
+    const double at = static_cast<double>(k + 1);
+    if (k + 1 < n && k > 200 && at < last * 1.01) continue;
+    last = at;
+    curve.x.push_back(at);
+    curve.y.push_back(sorted[k]);
+  }
+  return line_chart(fmt::format("Labels of {}, worst first", asked.name), {"samples", true},
+                    {"probability that the label is right", false}, {curve});
+}
+
+std::vector<Index> shown_records(const AuditResult& r, bool train_only, bool test) {
+  std::vector<Index> records;
+  for (std::size_t k = 0; k < std::min(kMostShown, r.issues.size()); ++k) {
+    if (!train_only) records.push_back(r.issues[k].sample.record);
+    if (test != train_only) continue;
+    for (const auto* reasons : {&r.issues[k].against, &r.issues[k].support})
+      for (const Reason& reason : *reasons) records.push_back(reason.sample.record);
+  }
+  for (std::size_t k = 0; k < std::min<std::size_t>(kMostLines, r.twins.size()); ++k) {
+    if (!train_only) records.push_back(r.twins[k].first.record);
+    if (test == train_only) records.push_back(r.twins[k].second.record);
+  }
+  if (!train_only)
+    for (std::size_t k = 0; k < std::min<std::size_t>(kMostLines, r.outliers.size()); ++k)
+      records.push_back(r.outliers[k].sample.record);
+  return records;
+}
+
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+Json data_of(const Dataset& data, const Dataset* test, const Json& options) {
+  Json json = answer_json(data, options);
+  json["test"] =
+      test == nullptr ? Json() : Json{{"data", test->name}, {"digest", test->digest}, {"n", test->n()}};
+  return json;
+}
+
+}  // namespace
+
+std::string audit_text(const Dataset& data, const Dataset* test, const AuditOptions&, const AuditResult& r) {
+  std::string text = heading(data, "") + "\n";
+  if (test != nullptr) text += heading(*test, "; audited") + "\n";
+  text += "\n" + r.conclusion + "\n";
+  if (test != nullptr && !r.issues.empty())
+    text +=
+        "Correct test labels by looking at the samples. To drop those that a model contradicts makes every "
+        "model look better than it is.\n";
+  return text + "\n" + facts(r, test != nullptr) + issue_table(r) + confusion_table(r) +
+         twin_table(r, test != nullptr) + outlier_line(r) + fmt::format("\n{:.1f} s\n", r.seconds);
+}
+
+std::string audit_json(const Dataset& data, const Dataset* test, const AuditOptions& options,
+                       const AuditResult& result, const Next& next) {
+  Json json = data_of(data, test, told(options));
+  json["task"] = name(result.task);
+  tell(json, result);
+  json["next"] = told(next);
+  return json.dump(1);
+}
+
+std::string audit_csv(const Dataset& asked, const AuditResult& r) {
+  std::vector<bool> issue(r.scores.size());
+  for (const LabelIssue& i : r.issues) issue[static_cast<std::size_t>(i.position)] = true;
+  std::string csv = "sample,id,label,predicted,score,confidence,issue\n";
+  for (std::size_t i = 0; i < r.scores.size(); ++i) {
+    const Sample s = sample(asked, static_cast<Index>(i));
+    csv += fmt::format(
+        "{},{},{},{},{:.17g},{},{}\n", s.record, cell(s.id), cell(s.label), cell(r.predicted[i]), r.scores[i],
+        r.confidence.empty() ? "" : fmt::format("{:.17g}", r.confidence[i]), issue[i] ? "true" : "false");
+  }
+  return csv;
+}
+
+void write_audit(RunFolder& folder, const Dataset& data, const Dataset* test, const ReadOptions& read,
+                 const AuditOptions& options, const AuditResult& r, const std::vector<std::string>& command,
+                 const Next& next) {
+  const Dataset& asked = test == nullptr ? data : *test;
+  folder.write("result.json", audit_json(data, test, options, r, next) + "\n");
+  folder.write("scores.csv", audit_csv(asked, r));
+  folder.write("scores.vl.json", scores_figure(asked, r));
+  if (!r.issues.empty()) folder.write("differences.json", differences(data, asked, r).dump(1) + "\n");
+  write_pictures(folder, asked, shown_records(r, false, test != nullptr));
+  if (test != nullptr)
+    if (const auto pictures = pictures_json(data, shown_records(r, true, true)); !pictures.empty())
+      folder.write("pictures-of-training.json", pictures + "\n");
+  folder.write("manifest.json", manifest("audit", command, told(options), data, read, r.seconds));
+  folder.finish();
+}
+
+Next after_audit(const Dataset& data, const Dataset* test, const std::vector<std::string>& words,
+                 const AuditResult& r, const std::string& out) {
+  if (!out.empty()) return {"walk through the labels that look wrong", {"zeroloss", "report", out}};
+  if (!r.issues.empty()) {
+    Next next = after_figures(words, out);
+    next.why = "look at them beside the samples that speak against them";
+    return next;
+  }
+  if (test != nullptr) return after_figures(words, out);
+  return {"see how wide a network has to be for these labels", {"zeroloss", "certify", data.name}};
+}
+
+// ---- influence ----
+
+std::string influence_text(const Dataset& data, const Dataset& test, const InfluenceOptions&,
+                           const InfluenceResult& r) {
+  std::string text = heading(data, "") + "\n" + heading(test, "; explained") + "\n\n" + r.conclusion + "\n\n";
+  Facts fact(26);
+  fact("predictor", predictor_line(r));
+  text += fact.text();
+  Table tests({"test sample", "predicted", "output", "for it", "against it"});
+  for (std::size_t k = 0; k < std::min(kMostLines, r.tests.size()); ++k) {
+    const Explained& e = r.tests[k];
+    tests.add({describe(e.sample), e.predicted, short_number(e.output), names(e.support), names(e.against)});
+  }
+  text += "\npredictions, and the training samples that matter most for them\n" + tests.text("  ") +
+          more(r.tests.size(), kMostLines, "the JSON and the run folder");
+  Table values({"training sample", "value", ""});
+  for (const Reason& reason : r.best)
+    values.add({describe(reason.sample), short_number(reason.influence), "helps"});
+  for (const Reason& reason : r.worst)
+    values.add({describe(reason.sample), short_number(reason.influence), "harms"});
+  if (values.rows() > 0) text += "\ntraining samples by their influence on all of them\n" + values.text("  ");
+  return text + fmt::format("\n{:.1f} s\n", r.seconds);
+}
+
+std::string influence_json(const Dataset& data, const Dataset& test, const InfluenceOptions& options,
+                           const InfluenceResult& result, const Next& next) {
+  Json json = data_of(data, &test, told(options));
+  json["task"] = name(result.task);
+  tell(json, result);
+  json["next"] = told(next);
+  return json.dump(1);
+}
+
+void write_influence(RunFolder& folder, const Dataset& data, const Dataset& test, const ReadOptions& read,
+                     const InfluenceOptions& options, const InfluenceResult& r,
+                     const std::vector<std::string>& command, const Next& next) {
+  folder.write("result.json", influence_json(data, test, options, r, next) + "\n");
+  std::string csv = "sample,id,label,value\n";
+  for (std::size_t i = 0; i < r.values.size(); ++i) {
+    const Sample s = sample(data, static_cast<Index>(i));
+    csv += fmt::format("{},{},{},{:.17g}\n", s.record, cell(s.id), cell(s.label), r.values[i]);
+  }
+  folder.write("values.csv", csv);
+  folder.write("manifest.json", manifest("influence", command, told(options), data, read, r.seconds));
+  folder.finish();
+}
+
+}  // namespace zeroloss
