@@ -29,7 +29,7 @@ void judge_classes(const Dataset& train, const Dataset& asked, const Matrix& F, 
     Index winner = 0;
     F.row(i).maxCoeff(&winner);
     const Index label = labels[static_cast<std::size_t>(i)];
-    const double score = std::clamp(model.classes(i, label), 0.0, 1.0);
+    const double score = std::clamp(model.right(i), 0.0, 1.0);
     const double confidence = std::clamp(model.labels(i, winner), 0.0, 1.0);
     result.scores.push_back(score);
     result.confidence.push_back(confidence);

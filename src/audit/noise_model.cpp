@@ -11,7 +11,8 @@
 namespace zeroloss::internal {
 namespace {
 
-constexpr double kPseudoSamples = 10;
+constexpr double kFewPseudo = 10;
+constexpr double kFloor = 0.1;  // of the logarithm
 constexpr int kMostSteps = 300;
 constexpr int kStepsOfADraw = 45;
 constexpr double kFreedom = 5;
@@ -28,7 +29,8 @@ Matrix softmax(const Matrix& F, double sharpness) {
 /// Expectation maximisation over weighted samples.
 class Fit {
  public:
-  Fit(const Matrix& F, const std::vector<Index>& labels) : F_(F), labels_(labels) {}
+  Fit(const Matrix& F, const std::vector<Index>& labels, double pseudo)
+      : F_(F), labels_(labels), pseudo_(pseudo) {}
 
   double sharpness = 8;
   Matrix T;  // c x c
@@ -85,7 +87,7 @@ class Fit {
     const double rate = 1 - counts.trace() / counts.sum();
     Matrix prior = Matrix::Constant(c, c, rate / static_cast<double>(c - 1));
     prior.diagonal().setConstant(1 - rate);
-    counts += kPseudoSamples * prior;
+    counts += pseudo_ * prior;
     T = counts;
     T.array().colwise() /= counts.rowwise().sum().array();
     return rate;
@@ -116,6 +118,7 @@ class Fit {
 
   const Matrix& F_;
   const std::vector<Index>& labels_;
+  double pseudo_;
 };
 
 /// How often each of n samples is drawn in n draws.
@@ -131,22 +134,20 @@ Index draws_for(Index n, Index c, Index asked) {
   return std::min(asked, std::max<Index>(40, 4'000'000 / (n * c)));
 }
 
-Estimate interval(double value, std::vector<double> sample, double most) {
-  std::sort(sample.begin(), sample.end());
+Estimate interval(double value, const std::vector<double>& sample, double most) {
   const auto size = static_cast<double>(sample.size());
-  const auto quantile = [&](double share) {
-    const double at = share * (size - 1);
-    const auto k = static_cast<std::size_t>(at);
-    const double rest = at - static_cast<double>(k);
-    return sample[k] + (k + 1 < sample.size() ? rest * (sample[k + 1] - sample[k]) : 0);
-  };
   const double mean = std::accumulate(sample.begin(), sample.end(), 0.0) / size;
   double squares = 0;
   for (double s : sample) squares += (s - mean) * (s - mean);
   const double half = 1.96 * std::sqrt(squares / (size - 1));
-  return {value, std::max(0.0, std::min(quantile(0.025), value - half)),
-          std::min(most, std::max(quantile(0.975), value + half))};
+  return {value, std::max(0.0, value - half), std::min(most, value + half)};
 }
+
+constexpr int kFits = 3;
+
+/// L of a fit, and its pseudo-samples.
+Matrix of_fit(const Matrix& F, int k) { return k == 1 ? Matrix((F.array().max(0.0) + kFloor).log()) : F; }
+double pseudo_of_fit(Index n, int k) { return k == 2 ? kFewPseudo : static_cast<double>(n); }
 
 double density_of_t(double x) {
   static const double height =
@@ -184,11 +185,29 @@ struct Standardised {
 
 }  // namespace
 
-NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels) {
-  Fit fit(F, labels);
+NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo) {
+  Fit fit(L, labels, pseudo);
   fit.begin();
-  fit.run(Vector::Ones(F.rows()), kMostSteps);
-  return {fit.sharpness, fit.T, fit.classes(), softmax(F, fit.sharpness) * fit.T};
+  fit.run(Vector::Ones(L.rows()), kMostSteps);
+  return {fit.sharpness, fit.T, fit.classes(), softmax(L, fit.sharpness) * fit.T};
+}
+
+NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels) {
+  NoiseModel model;
+  for (int k = 0; k < kFits; ++k)
+    model.fits.push_back(fit_noise(of_fit(F, k), labels, pseudo_of_fit(F.rows(), k)));
+  model.right.resize(F.rows());
+  for (Index i = 0; i < F.rows(); ++i) {
+    double odds = 0;  // logarithm
+    for (int k = 0; k < 2; ++k) {
+      const double p =
+          model.fits[static_cast<std::size_t>(k)].classes(i, labels[static_cast<std::size_t>(i)]);
+      odds += std::log(std::max(p, 1e-300)) - std::log(std::max(1 - p, 1e-17));
+    }
+    model.right(i) = 1 / (1 + std::exp(-odds / 2));
+  }
+  model.labels = (model.fits[0].labels + model.fits[1].labels) / 2;
+  return model;
 }
 
 NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels, const NoiseModel& model,
@@ -201,23 +220,35 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
     return counts;
   };
   draws = draws_for(n, c, draws);
-  std::vector<Matrix> counts(static_cast<std::size_t>(draws));
+  std::vector<Matrix> whole;
+  std::vector<std::vector<Matrix>> again(kFits, std::vector<Matrix>(static_cast<std::size_t>(draws)));
   const Threads threads(static_cast<double>(draws * n * c) * 1000);
+  for (int k = 0; k < kFits; ++k) {
+    const auto q = static_cast<std::size_t>(k);
+    const Matrix L = of_fit(F, k);
+    whole.push_back(tally(model.fits[q].classes, Vector::Ones(n)));
 #pragma omp parallel for schedule(dynamic)
-  for (Index b = 0; b < draws; ++b) {
-    const Vector weights = drawn(n, seed, b);
-    Fit fit(F, labels);
-    fit.sharpness = model.sharpness;
-    fit.T = model.transition;
-    fit.run(weights, kStepsOfADraw);
-    counts[static_cast<std::size_t>(b)] = tally(fit.classes(), weights);
+    for (Index b = 0; b < draws; ++b) {
+      const Vector weights = drawn(n, seed, b);
+      Fit fit(L, labels, pseudo_of_fit(n, k));
+      fit.sharpness = model.fits[q].sharpness;
+      fit.T = model.fits[q].transition;
+      fit.run(weights, kStepsOfADraw);
+      again[q][static_cast<std::size_t>(b)] = tally(fit.classes(), weights);
+    }
   }
-  const Matrix whole = tally(model.classes, Vector::Ones(n));
   const auto of = [&](const auto& value, double most) {
-    std::vector<double> sample;
-    sample.reserve(counts.size());
-    for (const Matrix& m : counts) sample.push_back(value(m));
-    return interval(value(whole), std::move(sample), most);
+    Estimate all{0, most, 0};
+    for (std::size_t k = 0; k < whole.size(); ++k) {
+      std::vector<double> sample;
+      sample.reserve(again[k].size());
+      for (const Matrix& m : again[k]) sample.push_back(value(m));
+      const Estimate one = interval(value(whole[k]), sample, most);
+      if (k < 2) all.value += one.value / 2;
+      all.low = std::min(all.low, one.low);
+      all.high = std::max(all.high, one.high);
+    }
+    return all;
   };
   NoiseEstimates estimates;
   estimates.rate =
@@ -256,7 +287,7 @@ Estimate estimate_rate(const Vector& residuals, const Vector& precision, double 
     fit_residuals(s.x, s.uniform, drawn(s.x.size(), seed, b), scale, rate, right);
     sample[static_cast<std::size_t>(b)] = rate;
   }
-  return interval(model.rate, std::move(sample), 1);
+  return interval(model.rate, sample, 1);
 }
 
 }  // namespace zeroloss::internal

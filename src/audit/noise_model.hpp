@@ -7,21 +7,34 @@
 /// From predictions that know nothing of their own labels to the probability that each label is right.
 namespace zeroloss::internal {
 
-/// P(class j | x) = softmax_j(sharpness F(x)), P(label k | class j) = transition(j, k): found by expectation
-/// maximisation (Dawid & Skene 1979, with the predictor in place of other annotators), each class with ten
-/// pseudo-samples of the overall rate.
-struct NoiseModel {
+/// P(class j | x) = softmax_j(sharpness L(x)), P(label k | class j) = transition(j, k): found by expectation
+/// maximisation (Dawid & Skene 1979, with the predictor in place of other annotators).
+struct NoiseFit {
   double sharpness = 0;
   Matrix transition;  ///< c x c, rows sum to 1
   Matrix classes;     ///< n x c: P(class | x, label)
   Matrix labels;      ///< n x c: P(label | x)
 };
 
+/// L: n x c; labels in [0, c). Each class has `pseudo` samples more, with as many wrong labels as all have,
+/// each equally likely.
+NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo);
+
+/// What is not known of predictions is which L they are: F as it is or log(max(F, 0) + 0.1), which holds
+/// where classes overlap; nor whether labels are wrong as often from any class to any other (n
+/// pseudo-samples) or not (10). The first two fits, of either L, both with n, make the probabilities; the
+/// third one, of F with 10, widens intervals.
+struct NoiseModel {
+  std::vector<NoiseFit> fits;  ///< three
+  Vector right;                ///< n: P(label right), the geometric mean of the odds
+  Matrix labels;               ///< n x c: P(label | x)
+};
+
 /// F: n x c predictions, each without its own sample; labels in [0, c).
 NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels);
 
-/// Estimates with intervals from weights drawn anew: the wider one of the bootstrap's 2.5 and 97.5 %
-/// quantiles and 1.96 of its standard deviations to both sides.
+/// Estimates, the mean of the first two fits, with the hull of all three intervals: 1.96 standard deviations
+/// of what each of them estimates from samples drawn anew.
 struct NoiseEstimates {
   Estimate rate;
   std::vector<Estimate> samples;  ///< c x c by rows: of the class, labelled as; 0 on the diagonal

@@ -237,7 +237,6 @@ std::string audit_text(const Dataset& data, const Dataset* test, const AuditOpti
 std::string audit_json(const Dataset& data, const Dataset* test, const AuditOptions& options,
                        const AuditResult& result, const Next& next) {
   Json json = data_of(data, test, told(options));
-  json["task"] = name(result.task);
   tell(json, result);
   json["next"] = told(next);
   return json.dump(1);
@@ -311,7 +310,6 @@ std::string influence_text(const Dataset& data, const Dataset& test, const Influ
 std::string influence_json(const Dataset& data, const Dataset& test, const InfluenceOptions& options,
                            const InfluenceResult& result, const Next& next) {
   Json json = data_of(data, &test, told(options));
-  json["task"] = name(result.task);
   tell(json, result);
   json["next"] = told(next);
   return json.dump(1);

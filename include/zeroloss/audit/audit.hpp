@@ -44,7 +44,7 @@ void fields(T& o, const Visitor& visit) {
 struct AuditOptions {
   PredictorOptions predictor{};
   Index reasons = 3;      ///< samples named for and against each label that looks wrong, >= 0
-  Index bootstrap = 200;  ///< draws behind the intervals, fewer for many samples; >= 20
+  Index bootstrap = 100;  ///< draws behind the intervals, fewer for many samples; >= 20
 };
 template <Is<AuditOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
@@ -162,6 +162,7 @@ struct AuditResult {
 template <Is<AuditResult> T, class Visitor>
 void fields(T& r, const Visitor& visit) {
   visit(Field{"conclusion", "The answer in a sentence or two."}, r.conclusion);
+  visit(Field{"task", "regression | classification."}, r.task);
   visit(Field{"n", "Samples."}, r.n);
   visit(Field{"d", "Features."}, r.d);
   visit(Field{"classes", "Classes; 0: regression."}, r.classes);

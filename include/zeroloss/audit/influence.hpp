@@ -55,6 +55,7 @@ struct InfluenceResult {
 template <Is<InfluenceResult> T, class Visitor>
 void fields(T& r, const Visitor& visit) {
   visit(Field{"conclusion", "The answer in a sentence."}, r.conclusion);
+  visit(Field{"task", "regression | classification."}, r.task);
   visit(Field{"n", "Training samples."}, r.n);
   visit(Field{"n_test", "Test points."}, r.n_test);
   visit(Field{"d", "Features."}, r.d);

@@ -24,6 +24,13 @@ def audit(
     *,
     test: Tested = None,
     # keywords of audit
+    activation: str = "auto",
+    scale: Literal["auto", "columns", "common", "given"] = "auto",
+    ridge: float | None = None,
+    inducing: int = 0,
+    seed: Seed = 0,
+    reasons: int = 3,
+    bootstrap: int = 200,
     # end
     progress: Show = False,
     threads: int = 0,
@@ -75,6 +82,13 @@ def audit(
     seed = seed_of("audit", seed)
     given = {
         # values of audit
+        "activation": activation,
+        "scale": scale,
+        "ridge": ridge,
+        "inducing": inducing,
+        "seed": seed,
+        "reasons": reasons,
+        "bootstrap": bootstrap,
         # end
     }
     source, subject = dataset("audit", data, y, read, seed)

@@ -24,6 +24,12 @@ def influence(
     *,
     test: Tested,
     # keywords of influence
+    activation: str = "auto",
+    scale: Literal["auto", "columns", "common", "given"] = "auto",
+    ridge: float | None = None,
+    inducing: int = 0,
+    seed: Seed = 0,
+    top: int = 5,
     # end
     progress: Show = False,
     threads: int = 0,
@@ -64,6 +70,12 @@ def influence(
     seed = seed_of("influence", seed)
     given = {
         # values of influence
+        "activation": activation,
+        "scale": scale,
+        "ridge": ridge,
+        "inducing": inducing,
+        "seed": seed,
+        "top": top,
         # end
     }
     source, subject = dataset("influence", data, y, read, seed)

@@ -1,0 +1,124 @@
+// zeroloss audit and influence from end to end: text, JSON, run folder, and what they refuse.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "support/command.hpp"
+#include "support/temp_folder.hpp"
+
+namespace zeroloss::test {
+namespace {
+
+class AuditCommand : public TempFolder {
+ protected:
+  // Two classes far apart but for one label; a category, a missing cell and a name; in units far apart.
+  std::string table(const std::string& name, bool wrong) const {
+    std::ofstream file(folder / name);
+    file << "name,size,weight,colour,kind\n";
+    for (int i = 0; i < 60; ++i) {
+      const bool big = i % 2 == 0;
+      file << "s" << i << "," << (big ? 5 : 1) + 0.01 * i << ","
+           << (i == 9 ? "" : std::to_string((big ? 4000 : 900) + i)) << "," << (i % 3 == 0 ? "red" : "blue")
+           << "," << ((big != (wrong && i == 20)) ? "big" : "small") << "\n";
+    }
+    return (folder / name).string();
+  }
+};
+
+TEST_F(AuditCommand, NamesTheWrongLabelFirst) {
+  const Outcome outcome = zeroloss({"audit", table("t.csv", true), "--target", "kind"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("1 of 60 labels look wrong"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("s20"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("missing"), std::string::npos)
+      << "what was done to the table is said" << outcome.out;
+}
+
+TEST_F(AuditCommand, JsonHasScoresIssuesAndTheNoiseRate) {
+  const Json json = answer({"audit", table("t.csv", true), "--target", "kind"});
+  EXPECT_EQ(json.at("scores").size(), 60U);
+  EXPECT_EQ(json.at("predicted").size(), 60U);
+  EXPECT_EQ(json.at("confidence").size(), 60U);
+  ASSERT_EQ(json.at("issues").size(), 1U);
+  const Json& issue = json.at("issues").at(0);
+  EXPECT_EQ(issue.at("sample"), 20);
+  EXPECT_EQ(issue.at("position"), 20);
+  EXPECT_EQ(issue.at("label"), "small");
+  EXPECT_EQ(issue.at("predicted"), "big");
+  EXPECT_EQ(issue.at("score"), json.at("scores").at(20));
+  EXPECT_EQ(issue.at("against").size(), 3U);
+  EXPECT_LE(json.at("noise_rate").at("low"), 1.0 / 60);
+  EXPECT_GE(json.at("noise_rate").at("high"), 1.0 / 60);
+  EXPECT_EQ(keys(json),
+            (std::set<std::string>{"data",       "digest",     "labels",     "options",  "test",
+                                   "task",       "conclusion", "n",          "d",        "classes",
+                                   "activation", "scale",      "ridge",      "inducing", "error",
+                                   "scores",     "predicted",  "confidence", "issues",   "noise_rate",
+                                   "confusions", "twins",      "outliers",   "seconds",  "next"}));
+}
+
+TEST_F(AuditCommand, WritesARunFolder) {
+  const auto out = folder / "run";
+  const Outcome outcome =
+      zeroloss({"audit", "digits", "--n", "200", "--labels", "noise:0.1", "--out", out.string()});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* file :
+       {"result.json", "scores.csv", "scores.vl.json", "differences.json", "pictures.json", "manifest.json"})
+    EXPECT_TRUE(std::filesystem::exists(out / file)) << file;
+  const Json result = json_of(out / "result.json"), pictures = json_of(out / "pictures.json");
+  for (const Json& issue : result.at("issues"))
+    for (const Json& reason : issue.at("against"))
+      EXPECT_TRUE(pictures.at("samples").contains(std::to_string(reason.at("sample").get<int>())));
+  std::ifstream file(out / "scores.csv");
+  std::string line;
+  int lines = 0, issues = 0;
+  while (std::getline(file, line)) {
+    ++lines;
+    issues += line.ends_with(",true") ? 1 : 0;
+  }
+  EXPECT_EQ(lines, 201);
+  EXPECT_EQ(issues, static_cast<int>(result.at("issues").size()));
+}
+
+TEST_F(AuditCommand, AuditsAnotherFile) {
+  const std::string train = table("train.csv", false), test = table("test.csv", true);
+  const Json json = answer({"audit", train, "--target", "kind", "--test", test});
+  EXPECT_EQ(json.at("issues").at(0).at("sample"), 20);
+  EXPECT_EQ(json.at("test").at("n"), 60);
+  EXPECT_EQ(json.at("twins").size(), 60U) << "every sample is in both";
+  const Outcome outcome = zeroloss({"audit", train, "--target", "kind", "--test", test});
+  EXPECT_NE(outcome.out.find("Correct test labels"), std::string::npos);
+  EXPECT_NE(outcome.out.find("leakage"), std::string::npos);
+}
+
+TEST_F(AuditCommand, Requirements) {
+  const std::string good = table("good.csv", false), bad = table("bad.csv", true);
+  EXPECT_EQ(zeroloss({"audit", good, "--target", "kind", "--require", "no-issues"}).exit_code, 0);
+  EXPECT_EQ(zeroloss({"audit", bad, "--target", "kind", "--require", "no-issues"}).exit_code, 1);
+  EXPECT_EQ(zeroloss({"audit", bad, "--target", "kind", "--require", "noise<=0.5"}).exit_code, 0);
+  refused({"audit", bad, "--require", "noise<=2"}, {"noise<=2", "no-issues"});
+}
+
+TEST_F(AuditCommand, RefusesWhatItCannotDo) {
+  refused({"audit", "sphere:n=20,d=3,y=none"}, {"audit"});
+  refused({"audit", "digits", "--n", "3"}, {"3 samples"});
+  refused({"audit", "digits", "--ridge", "0"}, {"ridge"});
+  refused({"audit", "digits", "--activation", "step"}, {"activation"});
+  refused({"audit", "digits", "--test", "none.csv"}, {"none.csv"});
+  refused({"influence", "digits"}, {"--test"});
+}
+
+TEST_F(AuditCommand, InfluenceExplainsPredictions) {
+  const std::string train = table("train.csv", true), test = table("test.csv", false);
+  const auto out = folder / "run";
+  const Json json =
+      answer({"influence", train, "--target", "kind", "--test", test, "--top", "2", "--out", out.string()});
+  EXPECT_EQ(json.at("tests").size(), 60U);
+  EXPECT_EQ(json.at("values").size(), 60U);
+  EXPECT_EQ(json.at("worst").at(0).at("sample"), 20) << "the wrong label harms most";
+  EXPECT_EQ(json.at("tests").at(0).at("support").size(), 2U);
+  EXPECT_TRUE(std::filesystem::exists(out / "values.csv"));
+}
+
+}  // namespace
+}  // namespace zeroloss::test

@@ -1,0 +1,320 @@
+// audit and influence from end to end, on data whose wrong labels are known.
+#include "zeroloss/audit/audit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "audit/similarity.hpp"
+#include "zeroloss/audit/influence.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/random.hpp"
+#include "zeroloss/core/threads.hpp"
+
+namespace zeroloss {
+namespace {
+
+Dataset digits(Index n, const std::string& labels = "given") {
+  ReadOptions read;
+  read.n = n;
+  read.labels = labels;
+  return read_dataset("digits", read);
+}
+
+// y = a smooth function of X, with some numbers replaced.
+Dataset numbers(Index n, const std::set<Index>& wrong) {
+  Random random(3, Stream::points);
+  Dataset data;
+  data.name = "numbers";
+  data.task = Task::regression;
+  data.X.resize(n, 3);
+  data.y.resize(n);
+  for (Index i = 0; i < n; ++i) {
+    for (Index k = 0; k < 3; ++k) data.X(i, k) = random.normal();
+    data.y(i) = 1000 + 10 * std::sin(data.X(i, 0)) + 5 * data.X(i, 1) + 0.1 * random.normal();
+    data.records.push_back(i);
+  }
+  for (const Index i : wrong) data.y(i) += (data.y(i) > 1000 ? -1 : 1) * (12 + 6 * random.uniform());
+  return data;
+}
+
+double average_precision(const std::vector<double>& scores, const std::vector<bool>& wrong) {
+  std::vector<std::size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return scores[a] < scores[b]; });
+  double found = 0, sum = 0;
+  for (std::size_t k = 0; k < order.size(); ++k)
+    if (wrong[order[k]]) sum += ++found / static_cast<double>(k + 1);
+  return sum / found;
+}
+
+TEST(Audit, FindsTheWrongLabelsOfDigits) {
+  const Dataset clean = digits(600), data = digits(600, "noise:0.1");
+  std::vector<bool> wrong;
+  double count = 0;
+  for (Index i = 0; i < 600; ++i) {
+    wrong.push_back(clean.y(i) != data.y(i));
+    count += wrong.back() ? 1 : 0;
+  }
+  const AuditResult r = audit(data);
+  EXPECT_GT(average_precision(r.scores, wrong), 0.98);
+  EXPECT_LE(r.noise_rate.low, count / 600);
+  EXPECT_GE(r.noise_rate.high, count / 600);
+  EXPECT_NEAR(static_cast<double>(r.issues.size()), count, 6);
+  for (const double score : r.scores) EXPECT_TRUE(score >= 0 && score <= 1);
+  for (std::size_t k = 0; k < r.issues.size(); ++k) {
+    const LabelIssue& issue = r.issues[k];
+    if (k > 0) EXPECT_GE(issue.score, r.issues[k - 1].score);
+    EXPECT_EQ(issue.score, r.scores[static_cast<std::size_t>(issue.position)]);
+    EXPECT_NE(issue.predicted, issue.sample.label);
+    ASSERT_LE(issue.against.size(), 3U);
+    for (const Reason& reason : issue.against) {
+      EXPECT_GT(reason.influence, 0);
+      EXPECT_NE(reason.sample.record, issue.sample.record) << "no sample speaks for itself";
+    }
+    for (const Reason& reason : issue.support) EXPECT_LT(reason.influence, 0);
+  }
+  double mistaken = 0;
+  for (const Confusion& c : r.confusions) {
+    EXPECT_NE(c.given, c.meant);
+    EXPECT_LE(c.samples.low, c.samples.value);
+    EXPECT_GE(c.samples.high, c.samples.value);
+    mistaken += c.samples.value;
+  }
+  EXPECT_LE(mistaken / 600, r.noise_rate.value + 1e-9);
+}
+
+TEST(Audit, FindsTheWrongNumbersOfARegression) {
+  const std::set<Index> planted{5, 50, 77, 123, 180};
+  const Dataset data = numbers(200, planted);
+  const AuditResult r = audit(data);
+  std::vector<bool> wrong(200);
+  for (const Index i : planted) wrong[static_cast<std::size_t>(i)] = true;
+  EXPECT_GT(average_precision(r.scores, wrong), 0.9);
+  EXPECT_TRUE(r.confidence.empty());
+  EXPECT_LE(r.noise_rate.low, 0.025);
+  EXPECT_GE(r.noise_rate.high, 0.025);
+  ASSERT_FALSE(r.issues.empty());
+  for (const LabelIssue& issue : r.issues) {
+    const double predicted = std::stod(issue.predicted), label = data.y(issue.position);
+    for (const Reason& reason : issue.against)  // weights may be negative, but the strongest are not
+      EXPECT_NE(data.y(reason.sample.record) > label, predicted < label) << issue.position;
+  }
+}
+
+TEST(Audit, ShiftAndUnitOfNumbersDoNotMatter) {
+  const Dataset data = numbers(120, {7, 70});
+  Dataset other = data;
+  other.y = data.y.array() * 1e-9;
+  const AuditResult a = audit(data), b = audit(other);
+  for (std::size_t i = 0; i < 120; ++i) EXPECT_NEAR(a.scores[i], b.scores[i], 1e-6);
+}
+
+TEST(Audit, AnotherSetIsJudgedByThisOne) {
+  const Dataset all = digits(800);
+  Dataset train = digits(500), test = digits(800, "noise:0.1");
+  const auto rest = Eigen::seq(500, 799);
+  test.X = RowMatrix(test.X(rest, Eigen::all));
+  test.y = Vector(test.y(rest));
+  test.records = std::vector<Index>(test.records.begin() + 500, test.records.end());
+  test.X.row(3) = train.X.row(17);  // leakage
+  std::vector<bool> wrong;
+  for (Index i = 0; i < 300; ++i) wrong.push_back(test.y(i) != all.y(500 + i));
+  Progress silent;
+  const AuditResult r = audit(train, test, {}, silent);
+  EXPECT_EQ(r.n, 300);
+  EXPECT_GT(average_precision(r.scores, wrong), 0.85);
+  ASSERT_FALSE(r.twins.empty());
+  EXPECT_EQ(r.twins.front().distance, 0);
+  EXPECT_EQ(r.twins.front().first.record, 503);
+  EXPECT_EQ(r.twins.front().second.record, 17);
+}
+
+TEST(Audit, NamesTwinsAndOutliers) {
+  Dataset data = numbers(150, {});
+  data.X.row(40) = data.X.row(9);
+  data.X.row(90) = data.X.row(9);
+  data.y(40) = data.y(9);
+  data.X.row(77).setConstant(40);
+  const AuditResult r = audit(data);
+  ASSERT_GE(r.twins.size(), 2U);
+  EXPECT_EQ(r.twins[0].distance, 0);
+  EXPECT_EQ(r.twins[1].distance, 0);
+  ASSERT_FALSE(r.outliers.empty());
+  EXPECT_EQ(r.outliers.front().sample.record, 77);
+}
+
+TEST(Audit, InducingPointsSayTheSame) {
+  const Dataset data = digits(700, "noise:0.1");
+  AuditOptions options;
+  options.predictor.inducing = 300;
+  const AuditResult some = audit(data, options), all = audit(data);
+  EXPECT_EQ(some.inducing, 300);
+  std::set<Index> a, b;
+  for (const LabelIssue& issue : some.issues) a.insert(issue.position);
+  for (const LabelIssue& issue : all.issues) b.insert(issue.position);
+  std::vector<Index> both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  EXPECT_GT(static_cast<double>(both.size()), 0.85 * static_cast<double>(b.size()));
+}
+
+TEST(Audit, NoBitDependsOnTheNumberOfThreads) {
+  const Dataset data = digits(300, "noise:0.2");
+  const int before = set_thread_count(1);
+  const AuditResult one = audit(data);
+  set_thread_count(2);
+  const AuditResult two = audit(data);
+  set_thread_count(before);
+  EXPECT_LT(
+      (Eigen::Map<const Vector>(one.scores.data(), 300) - Eigen::Map<const Vector>(two.scores.data(), 300))
+          .cwiseAbs()
+          .maxCoeff(),
+      1e-9);
+  EXPECT_EQ(one.ridge, two.ridge);
+}
+
+TEST(Audit, SmallAndOddData) {
+  for (const Index n : {4, 5, 9}) {
+    Dataset data = numbers(n, {});
+    EXPECT_EQ(audit(data).scores.size(), static_cast<std::size_t>(n));
+    data.X.setConstant(3);  // all points equal
+    EXPECT_EQ(audit(data).scores.size(), static_cast<std::size_t>(n));
+    data.X.setRandom();
+    data.X *= 1e300;
+    EXPECT_EQ(audit(data).scores.size(), static_cast<std::size_t>(n));
+  }
+  Dataset data = digits(40);
+  data.y.setZero();
+  data.y(0) = 1;  // a class of one sample, eight of none
+  const AuditResult r = audit(data);
+  EXPECT_EQ(r.scores.size(), 40U);
+  for (const double score : r.scores) EXPECT_TRUE(std::isfinite(score));
+}
+
+TEST(Audit, SaysWhatIsWrong) {
+  Dataset data = numbers(3, {});
+  EXPECT_THROW(audit(data), DataError);
+  data = numbers(20, {});
+  data.y.setConstant(2);
+  EXPECT_THROW(audit(data), DataError);
+  data = numbers(20, {});
+  data.X(3, 1) = NAN;
+  EXPECT_THROW(audit(data), DataError);
+  data = numbers(20, {});
+  data.task = Task::none;
+  data.y.resize(0);
+  EXPECT_THROW(audit(data), DataError);
+  AuditOptions options;
+  options.predictor.ridge = 0;
+  EXPECT_THROW(audit(numbers(20, {}), options), std::invalid_argument);
+  options = {};
+  options.predictor.scale = "rows";
+  EXPECT_THROW(audit(numbers(20, {}), options), std::invalid_argument);
+  options = {};
+  options.predictor.activation = "x";
+  EXPECT_THROW(audit(numbers(20, {}), options), std::invalid_argument);
+  options = {};
+  options.bootstrap = 3;
+  EXPECT_THROW(audit(numbers(20, {}), options), std::invalid_argument);
+  Progress silent;
+  Dataset other = numbers(20, {});
+  other.X.conservativeResize(20, 2);
+  EXPECT_THROW(audit(numbers(20, {}), other, {}, silent), DataError);
+  EXPECT_THROW(influence(numbers(20, {}), other), DataError);
+}
+
+// f and its influences against training anew without each sample; scales, ranks, middle and unit stay.
+class TrainedAnew {
+ public:
+  TrainedAnew(const Dataset& data, const Dataset& test, double ridge)
+      : similarity_(data.X, "columns", "relu"),
+        A_(similarity_.features(data.X)),
+        K_(similarities(similarity_, A_, A_, nullptr)),
+        B_(similarities(similarity_, similarity_.features(test.X), A_, nullptr)),
+        ridge_(ridge) {}
+
+  // Outputs of the test points for targets Y, t x c, without sample j (-1: with all).
+  Matrix outputs(const Matrix& Y, Index j) const {
+    std::vector<Index> rest;
+    for (Index i = 0; i < Y.rows(); ++i)
+      if (i != j) rest.push_back(i);
+    Matrix K = K_(rest, rest);
+    K.diagonal().array() += ridge_;
+    const Matrix targets = Y(rest, Eigen::all);
+    return B_(Eigen::all, rest) * K.llt().solve(targets);
+  }
+
+ private:
+  internal::Similarity similarity_;
+  internal::Features A_;
+  RowMatrix K_, B_;
+  double ridge_;
+};
+
+TEST(Influence, OfNumbersIsWhatTrainingAnewChanges) {
+  const Dataset data = numbers(40, {3, 30}), test = numbers(10, {});
+  InfluenceOptions options;
+  options.predictor = {.activation = "relu", .scale = "columns", .ridge = 0.1};
+  options.top = 40;
+  const InfluenceResult r = influence(data, test, options);
+  const double mean = data.y.mean(), unit = std::sqrt((data.y.array() - mean).square().mean());
+  const TrainedAnew anew(data, test, 0.1);
+  const Matrix Y = (data.y.array() - mean) / unit, y = (test.y.array() - mean) / unit;
+  const Matrix f = anew.outputs(Y, -1);
+  EXPECT_NEAR(*r.error, (y - f).norm() / std::sqrt(10), 1e-10);
+  for (Index j = 0; j < 40; ++j) {
+    const Matrix g = anew.outputs(Y, j);
+    EXPECT_NEAR(r.values[static_cast<std::size_t>(j)], ((y - g).squaredNorm() - (y - f).squaredNorm()) / 10,
+                1e-10);
+    for (Index i = 0; i < 10; ++i) {
+      const Explained& e = r.tests[static_cast<std::size_t>(i)];
+      EXPECT_NEAR(e.output, mean + unit * f(i), 1e-8);
+      EXPECT_EQ(e.support.size() + e.against.size(), 40U);
+      for (const auto* reasons : {&e.support, &e.against})
+        for (const Reason& reason : *reasons)
+          if (reason.sample.record == j) EXPECT_NEAR(reason.influence, unit * (f(i) - g(i)), 1e-8);
+    }
+  }
+}
+
+// All samples of a data set, and so of every one on every test point.
+void check_digits(Index n, Index t) {
+  const Dataset data = digits(n);
+  Dataset test = digits(n + t);
+  const auto rest = Eigen::seq(n, n + t - 1);
+  test.X = RowMatrix(test.X(rest, Eigen::all));
+  test.y = Vector(test.y(rest));
+  test.records = std::vector<Index>(test.records.begin() + n, test.records.end());
+  InfluenceOptions options;
+  options.predictor = {.activation = "relu", .scale = "columns", .ridge = 0.1};
+  const InfluenceResult r = influence(data, test, options);
+  Matrix Y = Matrix::Zero(n, 10);
+  for (Index i = 0; i < n; ++i) Y(i, static_cast<Index>(data.y(i))) = 1;
+  const Eigen::RowVectorXd shares = Y.colwise().mean();
+  Y.rowwise() -= shares;
+  const TrainedAnew anew(data, test, 0.1);
+  const Matrix f = anew.outputs(Y, -1).rowwise() + shares;
+  for (Index j = 0; j < n; ++j) {
+    const Matrix g = anew.outputs(Y, j).rowwise() + shares;
+    double value = 0;
+    for (Index i = 0; i < t; ++i) {
+      const auto label = static_cast<Index>(test.y(i));
+      Index other = label == 0 ? 1 : 0;
+      for (Index k = 0; k < 10; ++k)
+        if (k != label && f(i, k) > f(i, other)) other = k;
+      value += (f(i, label) - f(i, other)) - (g(i, label) - g(i, other));
+    }
+    ASSERT_NEAR(r.values[static_cast<std::size_t>(j)], value / static_cast<double>(t), 1e-9) << j;
+  }
+}
+
+TEST(Influence, OfClassesIsWhatTrainingAnewChanges) { check_digits(120, 30); }
+
+TEST(Influence, SlowOfAllDigitsIsWhatTrainingAnewChanges) { check_digits(1700, 97); }
+
+}  // namespace
+}  // namespace zeroloss

@@ -1,0 +1,176 @@
+// Probabilities that labels are right, on labels whose noise is known.
+#include "audit/noise_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "zeroloss/core/random.hpp"
+
+namespace zeroloss::internal {
+namespace {
+
+struct Sampled {
+  Matrix F;                    // n x c
+  std::vector<Index> classes;  // that softmax(sharpness F) says
+  std::vector<Index> labels;   // of which some are wrong
+};
+
+// Classes drawn from softmax(5 F), labels from the rows of T.
+Sampled sampled(Index n, const Matrix& T, std::uint64_t seed) {
+  const Index c = T.rows();
+  Random random(seed, Stream::labels);
+  Sampled s{Matrix(n, c), {}, {}};
+  random.fill_normal(s.F);
+  const auto draw = [&](const Vector& p) {
+    double left = random.uniform() * p.sum();
+    Index k = 0;
+    while (k + 1 < p.size() && left >= p(k)) left -= p(k++);
+    return k;
+  };
+  for (Index i = 0; i < n; ++i) {
+    s.classes.push_back(draw((5 * s.F.row(i)).array().exp().matrix().transpose()));
+    s.labels.push_back(draw(T.row(s.classes.back()).transpose()));
+  }
+  return s;
+}
+
+Matrix symmetric(Index c, double rate) {
+  Matrix T = Matrix::Constant(c, c, rate / static_cast<double>(c - 1));
+  T.diagonal().setConstant(1 - rate);
+  return T;
+}
+
+TEST(NoiseModel, FindsSharpnessAndTransitions) {
+  Matrix T(3, 3);
+  T << 0.8, 0.2, 0, 0, 0.9, 0.1, 0.05, 0, 0.95;
+  const Sampled s = sampled(20'000, T, 1);
+  const NoiseFit model = fit_noise(s.F, s.labels, 10);
+  EXPECT_NEAR(model.sharpness, 5, 0.3);
+  EXPECT_LT((model.transition - T).cwiseAbs().maxCoeff(), 0.02) << model.transition;
+  EXPECT_LT((model.classes.rowwise().sum().array() - 1).abs().maxCoeff(), 1e-12);
+  EXPECT_LT((model.labels.rowwise().sum().array() - 1).abs().maxCoeff(), 1e-12);
+}
+
+// Of all samples to which it gives about the same probability, that fraction is right.
+TEST(NoiseModel, ProbabilitiesAreFrequencies) {
+  const Sampled s = sampled(50'000, symmetric(4, 0.2), 2);
+  const NoiseFit model = fit_noise(s.F, s.labels, 50'000);
+  std::vector<double> expected(10, 0), right(10, 0), all(10, 0);
+  for (std::size_t i = 0; i < s.labels.size(); ++i) {
+    const double p = model.classes(static_cast<Index>(i), s.labels[i]);
+    const auto bin = static_cast<std::size_t>(std::min(9.0, 10 * p));
+    expected[bin] += p;
+    right[bin] += s.labels[i] == s.classes[i] ? 1 : 0;
+    all[bin] += 1;
+  }
+  for (std::size_t b = 0; b < 10; ++b) {
+    ASSERT_GT(all[b], 50);
+    // four standard deviations of the draws, and 0.01 for the parameters that are estimated
+    EXPECT_NEAR(right[b] / all[b], expected[b] / all[b], 4 * 0.5 / std::sqrt(all[b]) + 0.01) << b;
+  }
+}
+
+// What it ends at is a maximum of the likelihood with its pseudo-samples.
+TEST(NoiseModel, NothingNearIsMoreLikely) {
+  const Sampled s = sampled(400, symmetric(3, 0.15), 3);
+  const NoiseFit model = fit_noise(s.F, s.labels, 10);
+  double wrong = 0;
+  for (std::size_t i = 0; i < s.labels.size(); ++i)
+    wrong += 1 - model.classes(static_cast<Index>(i), s.labels[i]);
+  const Matrix prior = symmetric(3, wrong / 400);
+  const auto value = [&](double sharpness, const Matrix& T) {
+    double sum = (10 * prior.array() * T.array().log()).sum();
+    for (Index i = 0; i < 400; ++i) {
+      const Eigen::RowVectorXd odds = (sharpness * s.F.row(i)).array().exp();
+      sum += std::log(odds.dot(T.col(s.labels[static_cast<std::size_t>(i)]).transpose()) / odds.sum());
+    }
+    return sum;
+  };
+  const double best = value(model.sharpness, model.transition);
+  EXPECT_GT(best, value(model.sharpness * 1.03, model.transition));
+  EXPECT_GT(best, value(model.sharpness / 1.03, model.transition));
+  for (Index j = 0; j < 3; ++j)
+    for (Index k = 0; k < 3; ++k) {
+      if (j == k) continue;
+      Matrix T = model.transition;
+      T(j, k) *= 1.1;
+      T.row(j) /= T.row(j).sum();
+      EXPECT_GT(best, value(model.sharpness, T)) << j << k;
+      T = model.transition;
+      T(j, k) /= 1.1;
+      T.row(j) /= T.row(j).sum();
+      EXPECT_GT(best, value(model.sharpness, T)) << j << k;
+    }
+}
+
+TEST(NoiseModel, IntervalsHoldTheRate) {
+  int held = 0;
+  constexpr int kTrials = 40;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const Sampled s = sampled(400, symmetric(3, 0.1), 100 + static_cast<std::uint64_t>(trial));
+    const NoiseModel model = noise_model(s.F, s.labels);
+    const NoiseEstimates e = estimate_noise(s.F, s.labels, model, 60, 0);
+    double wrong = 0;
+    for (std::size_t i = 0; i < s.labels.size(); ++i) wrong += s.labels[i] != s.classes[i] ? 1 : 0;
+    held += e.rate.low <= wrong / 400 && wrong / 400 <= e.rate.high ? 1 : 0;
+    EXPECT_LE(e.rate.low, e.rate.value);
+    EXPECT_GE(e.rate.high, e.rate.value);
+    double sum = 0;
+    for (const Estimate& pair : e.samples) sum += pair.value;
+    EXPECT_NEAR(sum / 400, e.rate.value, 1e-9);
+  }
+  EXPECT_GE(held, 34) << "0.95 of 40 is 38; below 34 with probability 0.003";
+}
+
+TEST(NoiseModel, LabelsThatAreAllAsPredictedAreRight) {
+  Matrix F = Matrix::Zero(50, 2);
+  std::vector<Index> labels;
+  for (Index i = 0; i < 50; ++i) {
+    labels.push_back(i % 2);
+    F(i, i % 2) = 1;
+  }
+  const NoiseModel model = noise_model(F, labels);
+  for (Index i = 0; i < 50; ++i) EXPECT_GT(model.right(i), 0.99);
+  EXPECT_LT(estimate_noise(F, labels, model, 40, 0).rate.high, 0.05);
+}
+
+TEST(NoiseModel, NoBitDependsOnTheNumberOfDrawsBeforeOrThreads) {
+  const Sampled s = sampled(200, symmetric(3, 0.2), 4);
+  const NoiseModel model = noise_model(s.F, s.labels);
+  const auto a = estimate_noise(s.F, s.labels, model, 40, 7), b = estimate_noise(s.F, s.labels, model, 40, 7);
+  EXPECT_EQ(a.rate.low, b.rate.low);
+  EXPECT_NE(a.rate.low, estimate_noise(s.F, s.labels, model, 40, 8).rate.low);
+}
+
+TEST(ResidualModel, FindsOutliersAmongHeavyTails) {
+  Random random(1, Stream::noise);
+  Vector residuals(2000), precision = Vector::Ones(2000);
+  std::vector<bool> wrong(2000);
+  for (Index i = 0; i < 2000; ++i) {
+    wrong[static_cast<std::size_t>(i)] = i % 20 == 0;
+    residuals(i) = wrong[static_cast<std::size_t>(i)] ? 4 * random.uniform() - 2 : 0.05 * random.normal();
+  }
+  const ResidualModel model = residual_model(residuals, precision, 4);
+  EXPECT_NEAR(model.rate, 0.05, 0.015);
+  const Estimate rate = estimate_rate(residuals, precision, 4, model, 100, 0);
+  EXPECT_LE(rate.low, 0.05);
+  EXPECT_GE(rate.high, 0.05);
+  int found = 0, false_ones = 0;
+  for (Index i = 0; i < 2000; ++i)
+    if (model.right(i) < 0.5) (wrong[static_cast<std::size_t>(i)] ? found : false_ones) += 1;
+  EXPECT_GE(found, 80);
+  EXPECT_LE(false_ones, 10);
+}
+
+TEST(ResidualModel, PredictionsWithoutAnErrorAreRight) {
+  const ResidualModel model = residual_model(Vector::Zero(10), Vector::Ones(10), 1);
+  EXPECT_EQ(model.right.minCoeff(), 1);
+  EXPECT_EQ(model.rate, 0);
+  Vector one = Vector::Zero(10);
+  one(3) = 0.9;
+  EXPECT_LT(residual_model(one, Vector::Ones(10), 1).right(3), 0.5);
+}
+
+}  // namespace
+}  // namespace zeroloss::internal

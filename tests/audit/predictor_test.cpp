@@ -1,0 +1,245 @@
+// The similarity against its formula, and everything that is known without a sample against doing without it.
+#include "audit/predictor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <cmath>
+#include <numeric>
+
+#include "zeroloss/core/random.hpp"
+#include "zeroloss/kernel/activation.hpp"
+#include "zeroloss/kernel/dual.hpp"
+
+namespace zeroloss::internal {
+namespace {
+
+RowMatrix random_points(Index n, Index d, std::uint64_t seed) {
+  Random random(seed, Stream::points);
+  Matrix X(d, n);
+  random.fill_normal(X);
+  return X.transpose();
+}
+
+Matrix random_targets(Index n, Index c) {
+  Random random(5, Stream::targets);
+  Matrix Y(n, c);
+  random.fill_normal(Y);
+  return Y;
+}
+
+// The kernel of two rows, by the formula.
+double similarity_of(const Features& A, Index i, const Features& B, Index j, const std::string& activation,
+                     Index width) {
+  const auto kernel = dual_activation(zeroloss::activation(activation), true);
+  const double rho = std::clamp(A.unit.row(i).dot(B.unit.row(j)), -1.0, 1.0);
+  const double network = rho * kernel(rho) / kernel(1);
+  const auto mean = [&](const RowMatrix& a, const RowMatrix& b) {
+    return (a.row(i) - b.row(j)).cwiseAbs().sum() / static_cast<double>(width);
+  };
+  const double near = std::exp(-mean(A.scaled, B.scaled));
+  const double single = A.ranks.size() > 0 ? (near + std::exp(-mean(A.ranks, B.ranks))) / 2 : near;
+  return (network + single) / 2;
+}
+
+TEST(Similarity, IsItsFormula) {
+  for (const char* scale : {"columns", "common", "given"})
+    for (const char* activation : {"relu", "erf"})
+      for (const Index n : {1, 2, 5, 300}) {
+        const Index d = n == 5 ? 1 : 7;
+        const RowMatrix X = random_points(n, d, 3), Z = random_points(4, d, 4);
+        const Similarity similarity(X, scale, activation);
+        const Features A = similarity.features(X), B = similarity.features(Z);
+        Progress silent;
+        const Packed<double> K = similarities(similarity, A, nullptr, silent);
+        const RowMatrix cross = similarities(similarity, A, B, nullptr);
+        const Index width = n == 1 ? 1 : d;  // the columns of one point are constant
+        for (Index i = 0; i < n; ++i) {
+          EXPECT_EQ(K(i, i), 1);
+          for (Index j = 0; j < i; ++j)
+            EXPECT_NEAR(K(i, j), similarity_of(A, i, A, j, activation, width), 1e-12)
+                << scale << activation << n;
+          for (Index j = 0; j < 4; ++j)
+            EXPECT_NEAR(cross(i, j), similarity_of(A, i, B, j, activation, width), 1e-12);
+        }
+      }
+}
+
+TEST(Similarity, ColumnsHaveDeviationOneWhateverTheirUnits) {
+  RowMatrix X = random_points(50, 4, 3), Y = X;
+  Y.col(0) *= 1e200;
+  Y.col(1) *= 1e-200;
+  Y.col(2).array() += 1e9;
+  Y.col(3).setConstant(7);
+  const Features A = Similarity(X, "columns", "relu").features(X),
+                 B = Similarity(Y, "columns", "relu").features(Y);
+  EXPECT_LT((A.scaled.leftCols(2) - B.scaled.leftCols(2)).cwiseAbs().maxCoeff(), 1e-14);
+  EXPECT_LT((A.scaled.col(2) - B.scaled.col(2)).cwiseAbs().maxCoeff(), 1e-6) << "1e9 u is lost in reading";
+  EXPECT_EQ(B.scaled.col(3).cwiseAbs().maxCoeff(), 0) << "a constant counts for nothing";
+  for (Index k = 0; k < 2; ++k) {
+    EXPECT_NEAR(B.scaled.col(k).mean(), 0, 1e-12);
+    EXPECT_NEAR(B.scaled.col(k).squaredNorm() / 50, 1, 1e-12);
+    EXPECT_NEAR(B.ranks.col(k).squaredNorm() / 50, 1, 1e-12);
+  }
+  EXPECT_EQ(A.ranks.col(0), B.ranks.col(0)) << "ranks are those of any increasing function";
+}
+
+TEST(Similarity, RanksOfNewNumbersAreInterpolated) {
+  RowMatrix X(4, 1);
+  X << 1, 2, 2, 4;
+  const Similarity similarity(X, "columns", "relu");
+  RowMatrix Z(5, 1);
+  Z << -10, 2, 3, 4, 1e300;
+  const Features A = similarity.features(X), B = similarity.features(Z);
+  EXPECT_EQ(B.ranks(0), A.ranks(0));
+  EXPECT_EQ(B.ranks(1), A.ranks(1));
+  EXPECT_NEAR(B.ranks(2), (A.ranks(1) + A.ranks(3)) / 2, 1e-15);
+  EXPECT_EQ(B.ranks(4), A.ranks(3));
+  EXPECT_NEAR(A.ranks(1), 0, 1e-15) << "the middle ranks of two equal numbers in the middle";
+}
+
+TEST(Similarity, NearestAreThoseOfAllPairs) {
+  const RowMatrix X = random_points(600, 3, 9);
+  const Similarity similarity(X, "columns", "relu");
+  const Features A = similarity.features(X);
+  Nearest nearest;
+  Progress silent;
+  similarities(similarity, A, &nearest, silent);
+  for (Index i = 0; i < 600; ++i) {
+    Index best = -1;
+    double least = INFINITY;
+    for (Index j = 0; j < 600; ++j)
+      if (const double apart = (A.scaled.row(i) - A.scaled.row(j)).cwiseAbs().sum() / 3;
+          j != i && apart < least) {
+        least = apart;
+        best = j;
+      }
+    EXPECT_EQ(nearest.index[static_cast<std::size_t>(i)], best);
+    EXPECT_NEAR(nearest.distance[static_cast<std::size_t>(i)], least, 1e-14);
+  }
+}
+
+// What remains of rows without some.
+std::vector<Index> without(Index n, std::initializer_list<Index> left_out) {
+  std::vector<Index> rest;
+  for (Index i = 0; i < n; ++i)
+    if (std::find(left_out.begin(), left_out.end(), i) == left_out.end()) rest.push_back(i);
+  return rest;
+}
+
+constexpr double kRidge = 0.03;
+
+// Kernel ridge regression of some rows, by Eigen, asked about the points B.
+Matrix retrained(const Similarity& similarity, const Features& A, const std::vector<Index>& rows,
+                 const Matrix& Y, const Features& B) {
+  const Features some = A.rows(rows);
+  Matrix K = similarities(similarity, some, some, nullptr);
+  K.diagonal().array() += kRidge;
+  const Matrix targets = Y(rows, Eigen::all);
+  return similarities(similarity, B, some, nullptr) * K.ldlt().solve(targets);
+}
+
+// The same of a few inducing points.
+Matrix retrained_inducing(const Similarity& similarity, const Features& A, const std::vector<Index>& inducing,
+                          const std::vector<Index>& rows, const Matrix& Y, const Features& B) {
+  const Features Z = A.rows(inducing), some = A.rows(rows);
+  const Matrix Kmm = similarities(similarity, Z, Z, nullptr),
+               Knm = similarities(similarity, some, Z, nullptr);
+  const Matrix targets = Y(rows, Eigen::all);
+  const Matrix normal = Knm.transpose() * Knm + kRidge * Kmm;
+  return similarities(similarity, B, Z, nullptr) * normal.ldlt().solve(Knm.transpose() * targets);
+}
+
+class WithoutSamples : public ::testing::TestWithParam<bool> {
+ protected:
+  static constexpr Index n = 60, c = 3;
+  WithoutSamples()
+      : X(random_points(n, 5, 1)),
+        Y(random_targets(n, c)),
+        similarity(X, "columns", "relu"),
+        A(similarity.features(X)),
+        B(similarity.features(random_points(8, 5, 2))),
+        inducing{3, 5, 8, 20, 21, 34, 40, 41, 55, 59} {
+    Progress silent;
+    if (GetParam())
+      predictor = std::make_unique<Predictor>(similarity, A, inducing, kRidge, Y, nullptr, silent);
+    else
+      predictor = std::make_unique<Predictor>(similarity, A, similarities(similarity, A, nullptr, silent),
+                                              kRidge, Y, silent);
+  }
+  Matrix again(const std::vector<Index>& rows, const Features& points) const {
+    return GetParam() ? retrained_inducing(similarity, A, inducing, rows, Y, points)
+                      : retrained(similarity, A, rows, Y, points);
+  }
+
+  RowMatrix X;
+  Matrix Y;
+  Similarity similarity;
+  Features A, B;
+  std::vector<Index> inducing;
+  std::unique_ptr<Predictor> predictor;
+};
+
+TEST_P(WithoutSamples, PredictionsOfASampleThatItWasNotShown) {
+  const Matrix& R = predictor->residuals();
+  for (Index i = 0; i < n; ++i) {
+    const Matrix f = again(without(n, {i}), A.rows({i}));
+    EXPECT_LT((Y.row(i) - R.row(i) / predictor->diagonal()(i) - f).cwiseAbs().maxCoeff(), 1e-10) << i;
+  }
+}
+
+TEST_P(WithoutSamples, PredictionsWithoutAnotherOneToo) {
+  const Matrix& R = predictor->residuals();
+  const Vector& g = predictor->diagonal();
+  const Matrix G = predictor->columns({7});
+  for (Index j = 0; j < n; ++j) {
+    if (j == 7) continue;
+    const Matrix f = again(without(n, {7, j}), A.rows({7}));
+    const Matrix residual = (g(j) * R.row(7) - G(j) * R.row(j)) / (g(7) * g(j) - G(j) * G(j));
+    EXPECT_LT((Y.row(7) - residual - f).cwiseAbs().maxCoeff(), 1e-9) << j;
+  }
+}
+
+TEST_P(WithoutSamples, PredictionsAreSumsOfWeightsTimesTargets) {
+  const Matrix h = predictor->weights(B), f = predictor->predict(B);
+  EXPECT_LT((h.transpose() * Y - f).cwiseAbs().maxCoeff(), 1e-11);
+  EXPECT_LT((again(without(n, {}), B) - f).cwiseAbs().maxCoeff(), 1e-10);
+  const Matrix G = predictor->columns({0, 12});
+  Matrix own = G.col(1) / -predictor->diagonal()(12);
+  own(12) = 0;
+  EXPECT_LT((own.transpose() * Y - again(without(n, {12}), A.rows({12}))).cwiseAbs().maxCoeff(), 1e-10);
+}
+
+TEST_P(WithoutSamples, WhatLeavingOutTakesAwayOfAnyPrediction) {
+  const Matrix h = predictor->weights(B), f = predictor->predict(B);
+  for (Index j = 0; j < n; ++j) {
+    const Matrix change = h.row(j).transpose() * predictor->residuals().row(j) / predictor->diagonal()(j);
+    EXPECT_LT((f - again(without(n, {j}), B) - change).cwiseAbs().maxCoeff(), 1e-10) << j;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ExactAndInducing, WithoutSamples, ::testing::Bool());
+
+TEST(Predictor, RidgeIsThatOfTheLeastError) {
+  const RowMatrix X = random_points(80, 3, 11);
+  Matrix Y = X.col(0).array().sin() + 0.3 * random_targets(80, 1).array();
+  const Similarity similarity(X, "columns", "relu");
+  const Features A = similarity.features(X);
+  Progress silent;
+  const std::vector<double> ridges{0.001, 0.01, 0.1, 1, 10};
+  const Choice choice = choose_ridge(similarities(similarity, A, nullptr, silent), Y, ridges, silent);
+  double least = INFINITY, best = 0;
+  for (double ridge : ridges) {
+    const Predictor p(similarity, A, similarities(similarity, A, nullptr, silent), ridge, Y, silent);
+    const double error = (p.residuals().array().colwise() / p.diagonal().array()).matrix().squaredNorm();
+    if (error < least) {
+      least = error;
+      best = ridge;
+    }
+  }
+  EXPECT_EQ(choice.ridge, best);
+  EXPECT_NEAR(choice.error, least / Y.squaredNorm(), 1e-10);
+}
+
+}  // namespace
+}  // namespace zeroloss::internal
