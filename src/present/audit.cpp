@@ -76,7 +76,7 @@ std::string twin_table(const AuditResult& r, bool test) {
     const Twins& t = r.twins[k];
     table.add({describe(t.first), describe(t.second),
                t.distance == 0 ? "0 (equal)" : short_number(t.distance),
-               t.same_label ? "" : "labels differ"});
+               t.same_label || r.task != Task::classification ? "" : "labels differ"});
   }
   return (test ? std::string("\ntest samples next to equal to a training sample (leakage)\n")
                : std::string("\nsamples next to equal\n")) +

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <numeric>
 
 #include "core/rounding.hpp"
 #include "width/search.hpp"
@@ -78,14 +77,6 @@ Look look(const Pairs& pairs, Index output, const Progress& progress) {
   return {};
 }
 
-// Those with the longest targets first: what holds of any targets as long as these holds of the others.
-std::vector<Index> by_length(const TrainingSet& set) {
-  std::vector<Index> outputs(static_cast<std::size_t>(set.Y.cols()));
-  std::iota(outputs.begin(), outputs.end(), Index{0});
-  std::ranges::stable_sort(outputs, std::greater{}, [&](Index c) { return norm_above(set.Y.col(c)); });
-  return outputs;
-}
-
 // What is proved of descent at a scale.
 struct Descent {
   double scale = kInfinite, step = kInfinite, rate = kInfinite;
@@ -103,16 +94,16 @@ struct Descent {
 
 // At the least scale seen to be enough for the targets of every output, certified again with it; at that of
 // any labels where the time is over.
-Descent descent_of_these(const Pairs& pairs, const std::vector<Index>& outputs, const Descent& any,
-                         const Look& first, const Deadline& deadline, const Progress& progress) {
+Descent descent_of_these(const Pairs& pairs, Index outputs, const Descent& any, const Look& first,
+                         const Deadline& deadline, const Progress& progress) {
   Descent these{.scale = scale_for(first.scale, first.margin)};
-  for (std::size_t c = 1; c < outputs.size(); ++c) {
+  for (Index c = 1; c < outputs; ++c) {
     if (deadline.left() <= 0) return any;
-    const Look other = look(pairs, outputs[c], progress);
+    const Look other = look(pairs, c, progress);
     these.scale = std::max(these.scale, scale_for(other.scale, other.margin));
   }
   if (!(these.scale < any.scale)) return any;
-  for (const Index output : outputs) {
+  for (Index output = 0; output < outputs; ++output) {
     const Certificate c = deadline.left() > 0 ? pairs.at(these.scale, output, progress) : Certificate{};
     if (c.kind != "descent") return any;
     these.also(c);
@@ -125,19 +116,18 @@ Descent descent_of_these(const Pairs& pairs, const std::vector<Index>& outputs, 
 DrawnWidth draw_width(const TrainingSet& set, const Activation& activation, Index width,
                       const WidthOptions& options, const Deadline& deadline, Progress& progress) {
   DrawnWidth best{.width = width};
-  const std::vector<Index> outputs = by_length(set);
-  Look first;
+  Look first;  // at the first output: targets of classes are all as long as each other
   Descent proved;
   for (; best.draws < options.draws && (best.draws == 0 || deadline.left() > 0); ++best.draws) {
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(best.draws);
     const Pairs pairs(set, activation, width, seed);
-    const Look found = look(pairs, outputs.front(), progress);
+    const Look found = look(pairs, 0, progress);
     progress.check();
     if (found.margin < 0) continue;
     ++best.full_rank;
     const double any = scale_for(found.scale, found.any_margin);
     if (!(any < best.any_scale.value_or(kInfinite))) continue;
-    const Certificate c = pairs.at(any, outputs.front(), progress);
+    const Certificate c = pairs.at(any, 0, progress);
     if (!(c.kind == "descent" && c.any_margin > 1 + kReserve)) continue;
     first = found;
     proved = {.scale = any, .step = c.step, .rate = c.rate};
@@ -150,7 +140,7 @@ DrawnWidth draw_width(const TrainingSet& set, const Activation& activation, Inde
     best.step = proved.told_step();
     best.steps = proved.steps(options.accuracy);
     const Pairs pairs(set, activation, width, best.seed);
-    const Descent these = descent_of_these(pairs, outputs, proved, first, deadline, progress);
+    const Descent these = descent_of_these(pairs, set.Y.cols(), proved, first, deadline, progress);
     best.these_scale = these.scale;
     best.these_step = these.told_step();
     best.these_steps = these.steps(options.accuracy);
