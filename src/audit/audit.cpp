@@ -20,6 +20,7 @@ using namespace internal;
 namespace {
 
 constexpr std::size_t kMostTwins = 1000;
+constexpr double kFar = 8.9;  // median absolute deviations: six standard ones of a normal
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -38,7 +39,7 @@ void look_at_distances(const Dataset& train, const Dataset& asked, const Nearest
   if (deviations.empty()) return;
   const double middle = median(deviations);
   for (double& x : deviations) x = std::abs(x - middle);
-  const double far = middle + 6 * 1.4826 * median(deviations);
+  const double far = middle + kFar * median(deviations);
   for (std::size_t i = 0; i < nearest.index.size(); ++i) {
     const auto at = static_cast<Index>(i), other = nearest.index[i];
     const double distance = nearest.distance[i];
