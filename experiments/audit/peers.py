@@ -3,8 +3,8 @@
     pip install cleanlab==2.9.0 scikit-learn==1.9.1 pyreadr
     python experiments/audit/peers.py PACKAGES SHARED FOLDER        # some hours; resumes; nothing of it depends on us
 
-Writes FOLDER/SET-KIND-RATE-SEED.npz: the given labels and, of each model, its seconds and both of cleanlab's scores that
-can rank labels, self-confidence (its default) and normalised margin.
+Writes FOLDER/SET-KIND-RATE-SEED.npz: the given labels and, of each model, its seconds and both of cleanlab's scores
+that can rank labels, self-confidence (its default) and normalised margin.
 """
 
 import os

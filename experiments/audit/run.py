@@ -76,7 +76,8 @@ def gather(packages, shared, peers, folder):
                    for model in MODELS for score in SCORES}  # fmt: skip
         for method, (values, seconds) in scores.items():
             rows.append((*cell, method, *measured(wrong, values), float(seconds)))
-        rates.append((*cell, len(wrong), wrong.mean(), *(float(mine[k]) for k in ("rate", "low", "high", "calibration"))))
+        said = (float(mine[key]) for key in ("rate", "low", "high", "calibration"))
+        rates.append((*cell, len(wrong), wrong.mean(), *said))
     return rows, rates
 
 
@@ -112,7 +113,8 @@ def summary(of, compared):
              for cell, x in differences.items()}
         tied = mean([m >= -e for m, e in d.values()])
         worst = min(d, key=lambda cell: d[cell][0])
-        lines.append(f"| {method.replace(' ', ', ').replace('_', ' ')} | {theirs[0]:.4f} | {theirs[1]:.4f} | {theirs[2]:.2f} | "
+        name = method.replace(" ", ", ").replace("_", " ")
+        lines.append(f"| {name} | {theirs[0]:.4f} | {theirs[1]:.4f} | {theirs[2]:.2f} | "
                      f"{mean([m for m, _ in d.values()]):+.4f} | {tied:.1%} of {len(d)} | "
                      f"{d[worst][0]:+.3f} ± {d[worst][1]:.3f} ({worst[0]}, {worst[1]} {worst[2]:.0%}) |")
         lost += [(model, *cell, m, e) for cell, (m, e) in d.items() if m < -0.02 - 2 * e]
@@ -126,7 +128,8 @@ def by_set(of, compared):
     lines = ["", "| set | " + " | ".join(n.split()[0] for n in names) + " |", "|---" * (len(names) + 1) + "|"]
     for name in sets.NAMES:
         values = [mean([v[0] for k, v in of[m].items() if k[0] == name]) for m in names]
-        lines.append(f"| {name} | " + " | ".join(f"**{v:.3f}**" if v == max(values) else f"{v:.3f}" for v in values) + " |")
+        cells = (f"**{v:.3f}**" if v == max(values) else f"{v:.3f}" for v in values)
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
     lines += ["", "| noise | " + " | ".join(n.split()[0] for n in names) + " |", "|---" * (len(names) + 1) + "|"]
     for kind in sets.KINDS:
         for rate in sets.RATES:
@@ -139,8 +142,8 @@ def on_rates(rates):
     asked = [r for r in rates if r[1] != "instance" and r[2] <= 0.2]
     held = [r[7] <= r[5] <= r[8] for r in asked]
     large = [r for r in rates if r[4] >= 500]
-    lines = ["", f"Noise rate within its 95 % interval: {mean(held):.1%} of {len(held)} runs with symmetric or asymmetric "
-             "noise of at most 20 %; by set "
+    lines = ["", f"Noise rate within its 95 % interval: {mean(held):.1%} of {len(held)} runs with symmetric or "
+             "asymmetric noise of at most 20 %; by set "
              + ", ".join(f"{n} {mean([h for r, h in zip(asked, held) if r[0] == n]):.0%}" for n in sets.NAMES
                          if any(r[0] == n for r in asked)) + "."]
     errors = {n: [r[9] for r in large if r[0] == n] for n in sets.NAMES}

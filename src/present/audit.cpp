@@ -57,6 +57,26 @@ std::string issue_table(const AuditResult& r) {
          more(r.issues.size(), kMostLines, "the JSON and the run folder");
 }
 
+/// Where no label looks wrong: the five that are least likely to be right, if any is doubtful at all.
+std::string least_sure(const Dataset& asked, const AuditResult& r) {
+  if (!r.issues.empty()) return "";
+  std::vector<std::size_t> order(r.scores.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto count = std::min<std::size_t>(5, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [&](std::size_t a, std::size_t b) {
+                      return r.scores[a] != r.scores[b] ? r.scores[a] < r.scores[b] : a < b;
+                    });
+  Table table({"sample", "label", "predicted", "right with"});
+  for (std::size_t k = 0; k < count; ++k) {
+    const Sample s = sample(asked, static_cast<Index>(order[k]));
+    if (s.label == r.predicted[order[k]]) break;
+    table.add({s.id.empty() ? fmt::format("{}", s.record) : s.id, s.label, r.predicted[order[k]],
+               fmt::format("{:.3g} %", 100 * r.scores[order[k]])});
+  }
+  return table.rows() == 0 ? "" : "\nthe least sure of them\n" + table.text("  ");
+}
+
 std::string confusion_table(const AuditResult& r) {
   if (r.confusions.empty()) return "";
   Table table({"label", "meant", "samples", "95 % interval"});
@@ -230,8 +250,9 @@ std::string audit_text(const Dataset& data, const Dataset* test, const AuditOpti
     text +=
         "Correct test labels by looking at the samples. To drop those that a model contradicts makes every "
         "model look better than it is.\n";
-  return text + "\n" + facts(r, test != nullptr) + issue_table(r) + confusion_table(r) +
-         twin_table(r, test != nullptr) + outlier_line(r) + fmt::format("\n{:.1f} s\n", r.seconds);
+  return text + "\n" + facts(r, test != nullptr) + issue_table(r) + least_sure(test ? *test : data, r) +
+         confusion_table(r) + twin_table(r, test != nullptr) + outlier_line(r) +
+         fmt::format("\n{:.1f} s\n", r.seconds);
 }
 
 std::string audit_json(const Dataset& data, const Dataset* test, const AuditOptions& options,

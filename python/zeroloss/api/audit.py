@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy.typing as npt
 
@@ -25,7 +25,7 @@ def audit(
     test: Tested = None,
     # keywords of audit
     activation: str = "auto",
-    scale: Literal["auto", "columns", "common", "given"] = "auto",
+    scale: Literal[auto, columns, common, given] = "auto",
     ridge: float | None = None,
     inducing: int = 0,
     seed: Seed = 0,
@@ -38,8 +38,8 @@ def audit(
 ) -> AuditResult:
     """Which labels are wrong, how many of them, and which samples say so?
 
-    Every sample is predicted by kernel ridge regression of all others, in closed form, and the labels' noise is estimated
-    from these predictions: P(right | sample, label) is its score.
+    Every sample is predicted by kernel ridge regression of all others, in closed form, and the labels' noise is
+    estimated from these predictions: P(right | sample, label) is its score.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def audit(
     activation : str
         Of the kernel's network half: one of ``zeroloss.kernel.activation_names()``, or auto: by leave-one-out.
     scale : str
-        Of the features. columns: each to mean 0 and deviation 1, and its ranks beside it. common: one number for all, as
-        for pixels. given: as `standardize` made them. auto: columns or common by leave-one-out.
+        Of the features. columns: each to mean 0 and deviation 1, and its ranks beside it. common: one number for all,
+        as for pixels. given: as `standardize` made them. auto: columns or common by leave-one-out.
     ridge : float, optional
         Added to the kernel's diagonal, > 0, where k(x, x) = 1; by default by leave-one-out.
     inducing : int
