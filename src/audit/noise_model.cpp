@@ -14,7 +14,7 @@ namespace {
 constexpr double kFewPseudo = 10;
 constexpr double kFloor = 0.1;  // of the logarithm
 constexpr int kMostSteps = 300;
-constexpr int kStepsOfADraw = 45;
+constexpr int kStepsOfADraw = 24;
 constexpr double kFreedom = 5;
 
 /// softmax(sharpness F), row by row.
@@ -41,17 +41,18 @@ class Fit {
     T.diagonal().setConstant(0.9);
   }
 
-  /// Until the rate moves by less than 1e-7, `most` steps at most.
-  void run(const Vector& weights, int most) {
+  /// Until the rate moves by less than 1e-7 and the sharpness by less than `least` of itself, `most` steps at
+  /// most. `stride`: what the sharpness is changed by at first.
+  void run(const Vector& weights, int most, double stride, double least) {
     Matrix S = softmax(F_, sharpness);
-    double rate = -1, stride = 0.4;
+    double rate = -1;
     for (int step = 0; step < most; ++step) {
       const double now = transitions(S, weights);
-      if (step % 3 == 0) {
+      if (step % 3 == 0 && stride >= least) {
         sharpen(weights, stride);
         S = softmax(F_, sharpness);
       }
-      if (std::abs(now - rate) < 1e-7 && stride < 1e-3) break;
+      if (std::abs(now - rate) < 1e-7 && stride < least) break;
       rate = now;
     }
   }
@@ -104,7 +105,6 @@ class Fit {
 
   /// The better of a stride up, a stride down and staying, which halves the stride.
   void sharpen(const Vector& weights, double& stride) {
-    if (stride < 1e-3) return;
     const double here = likelihood(weights, sharpness);
     for (double sign : {1.0, -1.0}) {
       const double trial = std::clamp(sharpness * std::exp(sign * stride), 0.01, 1000.0);
@@ -188,7 +188,7 @@ struct Standardised {
 NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo) {
   Fit fit(L, labels, pseudo);
   fit.begin();
-  fit.run(Vector::Ones(L.rows()), kMostSteps);
+  fit.run(Vector::Ones(L.rows()), kMostSteps, 0.4, 1e-3);
   return {fit.sharpness, fit.T, fit.classes(), softmax(L, fit.sharpness) * fit.T};
 }
 
@@ -233,7 +233,7 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
       Fit fit(L, labels, pseudo_of_fit(n, k));
       fit.sharpness = model.fits[q].sharpness;
       fit.T = model.fits[q].transition;
-      fit.run(weights, kStepsOfADraw);
+      fit.run(weights, kStepsOfADraw, 0.1, 0.02);
       again[q][static_cast<std::size_t>(b)] = tally(fit.classes(), weights);
     }
   }

@@ -25,7 +25,7 @@ def audit(
     test: Tested = None,
     # keywords of audit
     activation: str = "auto",
-    scale: Literal[auto, columns, common, given] = "auto",
+    scale: Literal["auto", "columns", "common", "given"] = "auto",
     ridge: float | None = None,
     inducing: int = 0,
     seed: Seed = 0,

@@ -25,7 +25,7 @@ def influence(
     test: Tested,
     # keywords of influence
     activation: str = "auto",
-    scale: Literal[auto, columns, common, given] = "auto",
+    scale: Literal["auto", "columns", "common", "given"] = "auto",
     ridge: float | None = None,
     inducing: int = 0,
     seed: Seed = 0,
