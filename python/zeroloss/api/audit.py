@@ -30,7 +30,7 @@ def audit(
     inducing: int = 0,
     seed: Seed = 0,
     reasons: int = 3,
-    bootstrap: int = 200,
+    bootstrap: int = 100,
     # end
     progress: Show = False,
     threads: int = 0,
