@@ -30,7 +30,7 @@ TEST_F(AuditCommand, NamesTheWrongLabelFirst) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("1 of 60 labels look wrong"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("s20"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("missing"), std::string::npos)
+  EXPECT_NE(outcome.out.find("filled"), std::string::npos)
       << "what was done to the table is said" << outcome.out;
 }
 
