@@ -121,9 +121,13 @@ class Reasons {
 
 std::string conclude(const Dataset& asked, const AuditResult& r) {
   if (r.issues.empty()) return fmt::format("No label of {} samples looks wrong.", with_commas(r.n));
-  return fmt::format("{} of {} labels look wrong; look at them first. {} is the worst: {} is predicted.",
-                     with_commas(static_cast<Index>(r.issues.size())), with_commas(r.n),
-                     "sample " + describe(r.issues.front().sample), r.issues.front().predicted) +
+  const LabelIssue& worst = r.issues.front();
+  return (r.issues.size() == 1
+              ? fmt::format("1 of {} labels looks wrong: sample {}, for which {} is predicted.",
+                            with_commas(r.n), describe(worst.sample), worst.predicted)
+              : fmt::format("{} of {} labels look wrong; sample {} most of all, for which {} is predicted.",
+                            with_commas(static_cast<Index>(r.issues.size())), with_commas(r.n),
+                            describe(worst.sample), worst.predicted)) +
          (asked.task == Task::classification && r.error > 0.3
               ? fmt::format(" But the classes overlap: {:.0f} % of the predictions disagree with the label.",
                             100 * r.error)

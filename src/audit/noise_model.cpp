@@ -12,7 +12,8 @@ namespace zeroloss::internal {
 namespace {
 
 constexpr double kFewPseudo = 10;
-constexpr double kFloor = 0.1;  // of the logarithm
+constexpr double kLeastRate = 0.01;  // that scores are made with
+constexpr double kFloor = 0.1;       // of the logarithm
 constexpr int kMostSteps = 300;
 constexpr int kStepsOfADraw = 24;
 constexpr double kFreedom = 5;
@@ -143,6 +144,9 @@ Estimate interval(double value, const std::vector<double>& sample, double most) 
   return {value, std::max(0.0, value - half), std::min(most, value + half)};
 }
 
+/// The rate that n samples without a wrong label leave possible, with 95 %.
+double unseen(Index n) { return -std::expm1(std::log(0.05) / static_cast<double>(n)); }
+
 constexpr int kFits = 3;
 
 /// L of a fit, and its pseudo-samples.
@@ -192,20 +196,41 @@ NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pse
   return {fit.sharpness, fit.T, fit.classes(), softmax(L, fit.sharpness) * fit.T};
 }
 
+namespace {
+
+/// Logarithm of the odds that each label is right, if at least kLeastRate of all are wrong.
+Vector odds_of(const NoiseFit& fit, const Matrix& L, const std::vector<Index>& labels) {
+  const Index n = L.rows(), c = L.cols();
+  double right = 0;
+  for (Index i = 0; i < n; ++i) right += fit.classes(i, labels[static_cast<std::size_t>(i)]);
+  Matrix T = fit.transition;
+  if (1 - right / static_cast<double>(n) < kLeastRate) {
+    T.setConstant(kLeastRate / static_cast<double>(c - 1));
+    T.diagonal().setConstant(1 - kLeastRate);
+  }
+  const Matrix S = softmax(L, fit.sharpness);
+  Vector odds(n);
+  for (Index i = 0; i < n; ++i) {
+    const Index k = labels[static_cast<std::size_t>(i)];
+    double others = 0;
+    for (Index j = 0; j < c; ++j)
+      if (j != k) others += S(i, j) * T(j, k);
+    odds(i) = std::log(std::max(S(i, k) * T(k, k), 1e-300)) - std::log(std::max(others, 1e-300));
+  }
+  return odds;
+}
+
+}  // namespace
+
 NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels) {
   NoiseModel model;
-  for (int k = 0; k < kFits; ++k)
-    model.fits.push_back(fit_noise(of_fit(F, k), labels, pseudo_of_fit(F.rows(), k)));
-  model.right.resize(F.rows());
-  for (Index i = 0; i < F.rows(); ++i) {
-    double odds = 0;  // logarithm
-    for (int k = 0; k < 2; ++k) {
-      const double p =
-          model.fits[static_cast<std::size_t>(k)].classes(i, labels[static_cast<std::size_t>(i)]);
-      odds += std::log(std::max(p, 1e-300)) - std::log(std::max(1 - p, 1e-17));
-    }
-    model.right(i) = 1 / (1 + std::exp(-odds / 2));
+  Vector odds = Vector::Zero(F.rows());
+  for (int k = 0; k < kFits; ++k) {
+    const Matrix L = of_fit(F, k);
+    model.fits.push_back(fit_noise(L, labels, pseudo_of_fit(F.rows(), k)));
+    if (k < 2) odds += odds_of(model.fits.back(), L, labels) / 2;
   }
+  model.right = 1 / (1 + (-odds.array()).exp());
   model.labels = (model.fits[0].labels + model.fits[1].labels) / 2;
   return model;
 }
@@ -253,6 +278,7 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
   NoiseEstimates estimates;
   estimates.rate =
       of([&](const Matrix& m) { return std::max(0.0, 1 - m.trace() / static_cast<double>(n)); }, 1);
+  estimates.rate.high = std::max(estimates.rate.high, unseen(n));
   for (Index j = 0; j < c; ++j)
     for (Index k = 0; k < c; ++k)
       estimates.samples.push_back(
@@ -276,7 +302,7 @@ ResidualModel residual_model(const Vector& residuals, const Vector& precision, d
 
 Estimate estimate_rate(const Vector& residuals, const Vector& precision, double range,
                        const ResidualModel& model, Index draws, std::uint64_t seed) {
-  if (!(model.scale > 0)) return {};
+  if (!(model.scale > 0)) return {0, 0, unseen(residuals.size())};
   const Standardised s(residuals, precision, range);
   draws = draws_for(residuals.size(), 1, draws);
   std::vector<double> sample(static_cast<std::size_t>(draws));
@@ -287,7 +313,9 @@ Estimate estimate_rate(const Vector& residuals, const Vector& precision, double 
     fit_residuals(s.x, s.uniform, drawn(s.x.size(), seed, b), scale, rate, right);
     sample[static_cast<std::size_t>(b)] = rate;
   }
-  return interval(model.rate, sample, 1);
+  Estimate rate = interval(model.rate, sample, 1);
+  rate.high = std::max(rate.high, unseen(residuals.size()));
+  return rate;
 }
 
 }  // namespace zeroloss::internal

@@ -26,7 +26,7 @@ NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pse
 /// third one, of F with 10, widens intervals.
 struct NoiseModel {
   std::vector<NoiseFit> fits;  ///< three
-  Vector right;                ///< n: P(label right), the geometric mean of the odds
+  Vector right;                ///< n: P(label right): the geometric mean of the odds, with at least 1 % wrong
   Matrix labels;               ///< n x c: P(label | x)
 };
 

@@ -28,7 +28,7 @@ class AuditCommand : public TempFolder {
 TEST_F(AuditCommand, NamesTheWrongLabelFirst) {
   const Outcome outcome = zeroloss({"audit", table("t.csv", true), "--target", "kind"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("1 of 60 labels look wrong"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("1 of 60 labels looks wrong"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("s20"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("filled"), std::string::npos)
       << "what was done to the table is said" << outcome.out;

