@@ -110,7 +110,7 @@ class Reasons {
       towards = train_.y.array() - label;
       if (std::strtod(issue.predicted.c_str(), nullptr) < label) towards *= -1;
     }
-    return h.cwiseProduct(towards);
+    return h.cwiseMax(0).cwiseProduct(towards);  // whose weight is negative is like the other side, and far
   }
 
   const Dataset& train_;

@@ -44,8 +44,8 @@ std::string more(std::size_t all, std::size_t shown, const char* where) {
 std::string issue_table(const AuditResult& r) {
   if (r.issues.empty()) return "";
   const bool classes = r.task == Task::classification;
-  Table table({"sample", "label", "predicted", "right with", classes ? "labels agree" : "",
-               "speak against it", "speak for it"});
+  Table table({"sample", "label", "predicted", "right with", classes ? "confidence" : "", "speak against it",
+               "speak for it"});
   for (std::size_t k = 0; k < std::min(kMostLines, r.issues.size()); ++k) {
     const LabelIssue& i = r.issues[k];
     table.add({i.sample.id.empty() ? fmt::format("{}", i.sample.record) : i.sample.id, i.sample.label,

@@ -75,8 +75,12 @@ TEST(Audit, FindsTheWrongLabelsOfDigits) {
     for (const Reason& reason : issue.against) {
       EXPECT_GT(reason.influence, 0);
       EXPECT_NE(reason.sample.record, issue.sample.record) << "no sample speaks for itself";
+      EXPECT_EQ(reason.sample.label, issue.predicted);
     }
-    for (const Reason& reason : issue.support) EXPECT_LT(reason.influence, 0);
+    for (const Reason& reason : issue.support) {
+      EXPECT_LT(reason.influence, 0);
+      EXPECT_EQ(reason.sample.label, issue.sample.label);
+    }
   }
   double mistaken = 0;
   for (const Confusion& c : r.confusions) {
@@ -101,8 +105,8 @@ TEST(Audit, FindsTheWrongNumbersOfARegression) {
   ASSERT_FALSE(r.issues.empty());
   for (const LabelIssue& issue : r.issues) {
     const double predicted = std::stod(issue.predicted), label = data.y(issue.position);
-    for (const Reason& reason : issue.against)  // weights may be negative, but the strongest are not
-      EXPECT_NE(data.y(reason.sample.record) > label, predicted < label) << issue.position;
+    for (const Reason& reason : issue.against)
+      EXPECT_EQ(data.y(reason.sample.record) > label, predicted > label) << issue.position;
   }
 }
 

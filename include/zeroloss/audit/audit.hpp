@@ -78,8 +78,9 @@ struct LabelIssue {
   std::string predicted;                  ///< class, or the number predicted
   double score = 0;                       ///< probability that the label is right
   std::optional<double> confidence = {};  ///< as AuditResult::confidence
-  std::vector<Reason> against = {};       ///< samples that speak most for what is predicted
-  std::vector<Reason> support = {};       ///< those that speak most for the label
+  std::vector<Reason> against =
+      {};  ///< of samples with a positive weight those that speak most for what is predicted
+  std::vector<Reason> support = {};  ///< and those that speak most for the label
 };
 template <Is<LabelIssue> T, class Visitor>
 void fields(T& i, const Visitor& visit) {
