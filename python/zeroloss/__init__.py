@@ -55,8 +55,8 @@ from .api.width import width
 give_lines()
 
 _MODULES = ("estimators", "figures", "report")
-_ESTIMATORS = ("MemorizingClassifier", "NTKClassifier", "NTKRegressor", "RandomFeatureRegressor", "TwoLayerClassifier",
-               "TwoLayerRegressor")  # fmt: skip
+_ESTIMATORS = ("LabelAuditor", "MemorizingClassifier", "NTKClassifier", "NTKRegressor", "RandomFeatureRegressor",
+               "TwoLayerClassifier", "TwoLayerRegressor")  # fmt: skip
 
 __all__ = [
     "AuditResult",
@@ -100,6 +100,7 @@ if TYPE_CHECKING:  # no __getattr__ there, which would know every name
     from . import estimators as estimators
     from . import figures as figures
     from . import report as report
+    from .estimators import LabelAuditor as LabelAuditor
     from .estimators import MemorizingClassifier as MemorizingClassifier
     from .estimators import NTKClassifier as NTKClassifier
     from .estimators import NTKRegressor as NTKRegressor

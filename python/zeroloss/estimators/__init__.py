@@ -5,12 +5,14 @@ so that its distance from the mean still counts. Scaling of single features is t
 frames: their columns become numbers as those of their csv do, categories, missing cells and scales included.
 """
 
+from .auditor import LabelAuditor
 from .memorizer import MemorizingClassifier
 from .ntk import NTKClassifier, NTKRegressor
 from .random_features import RandomFeatureRegressor
 from .two_layer import TwoLayerClassifier, TwoLayerRegressor
 
 __all__ = [
+    "LabelAuditor",
     "MemorizingClassifier",
     "NTKClassifier",
     "NTKRegressor",
