@@ -66,7 +66,7 @@ def of_class(name, kind):
 def of_estimator(name, kind):
     methods = "".join(
         f"- `{signature(k, v).replace('self, ', '')}`: {' '.join(inspect.getdoc(v).split())}\n"
-        for k in ("fit", "predict", "decision_function", "predict_proba")
+        for k in ("fit", "predict", "decision_function", "predict_proba", "fit_predict", "fit_resample", "audit")
         if inspect.isfunction(v := getattr(kind, k, None))
     )
     return f"{head_of(name, kind)}{fenced(inspect.getdoc(kind))}\n{methods}"

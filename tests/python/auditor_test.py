@@ -1,6 +1,8 @@
 """LabelAuditor: scikit-learn's own checks, and what it finds beside what is known to be wrong."""
 
+import importlib
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -190,3 +192,11 @@ def test_random_states():
     X, y, _, _ = planted(load_iris, 8)
     intervals = [LabelAuditor(random_state=s).fit(X, y).noise_interval_ for s in (3, 3, np.random.RandomState(3), 4)]
     assert intervals[0] == intervals[1] and len(set(intervals)) >= 2
+
+
+def test_the_issues_of_datalab_say_what_they_need(monkeypatch):
+    """With cleanlab, tests/datalab/run.py checks them."""
+    monkeypatch.delitem(sys.modules, "zeroloss.datalab", raising=False)
+    monkeypatch.setitem(sys.modules, "cleanlab", None)
+    with pytest.raises(ImportError, match=r'needs cleanlab\'s Datalab: pip install "cleanlab\[datalab\]"'):
+        importlib.import_module("zeroloss.datalab")
