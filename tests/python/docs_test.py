@@ -12,13 +12,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NEEDS = {"audit": ["sklearn", "pandas"], "estimators": ["sklearn"]}
 PAGES = [*sorted((ROOT / "docs" / "tutorials").glob("*.md")), ROOT / "README.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page(page, tmp_path, monkeypatch):
-    if page.stem == "estimators":
-        pytest.importorskip("sklearn")
+    for needed in NEEDS.get(page.stem, []):
+        pytest.importorskip(needed)
     monkeypatch.chdir(tmp_path)
     blocks = BLOCK.findall(page.read_text())
     assert any(kind == "python" for kind, _ in blocks)
