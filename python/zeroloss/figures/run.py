@@ -27,7 +27,7 @@ class Run:
 
     @property
     def kind(self) -> str:
-        """certify, width, fit, sweep, linear, memorize or conv."""
+        """certify, width, fit, sweep, linear, memorize, audit, influence or conv."""
         return str(self.manifest.get("kind", ""))
 
     @property
@@ -40,6 +40,14 @@ class Run:
         """The object in a file of the folder; {} if there is no such file."""
         path = self.folder / name
         return read_object(path) if path.is_file() else {}
+
+    def objects(self, name: str) -> list[Json]:
+        """The JSON objects listed in a file of the folder; [] without it."""
+        path = self.folder / name
+        listed = _read(path) if path.is_file() else []
+        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+            raise RunError(f"{path}: expected a JSON array of objects")
+        return listed
 
     def table(self, name: str) -> list[Json]:
         """The rows of a csv file of the folder, numbers as such and empty cells None; [] without the file."""
@@ -65,13 +73,17 @@ def read_run(folder: Folder) -> Run:
 
 def read_object(path: Path) -> Json:
     """The JSON object in a file. RunError if there is none."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # not UTF-8 is a ValueError too
-        raise RunError(f"{path}: {error}") from error
+    value = _read(path)
     if not isinstance(value, dict):
         raise RunError(f"{path}: expected a JSON object, found {type(value).__name__}")
     return value
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:  # not UTF-8 is a ValueError too
+        raise RunError(f"{path}: {error}") from error
 
 
 def _cell(text: str | None) -> float | str | None:

@@ -22,6 +22,8 @@ CAPTIONS = {
         "convergence": ("Steps against depth", "{title}. Depths that did not converge are left out.")},
     "memorize": {
         "margins": ("Margins of the blocks", "{title}: how many keep a margin of at most this.")},
+    "audit": {
+        "scores": ("How sure the labels are", "The probability that each is right, worst first.")},
     "conv": {
         "error": ("Error", "Share of images that are classified wrongly."),
         "loss": ("Loss", "Cross-entropy on the training images."),

@@ -44,7 +44,7 @@ def document(title: str, body: Content, live: bool = False) -> str:
     """The whole page. A policy in its head allows this one script and no connection, so that nothing in the data can
     run or call home; but a page that is `live` asks its own server for news."""
     content = text(body)
-    script = _script(drawn=live or f'type="{DATA}"' in content, live=live)
+    script = _script(drawn=live or f'type="{DATA}"' in content, walked=live or 'id="walk"' in content, live=live)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -70,9 +70,9 @@ def policy(script: str, live: bool) -> str:
 
 
 @functools.cache
-def _script(drawn: bool, live: bool) -> str:
+def _script(drawn: bool, walked: bool, live: bool) -> str:
     """What all pages do; with figures Vega too, which takes a second to put together."""
-    names = [*ALWAYS, *["figures.js"] * drawn, *["watch.js"] * live]
+    names = [*ALWAYS, *["walk.js"] * walked, *["figures.js"] * drawn, *["watch.js"] * live]
     source = "\n".join((HERE / name).read_text(encoding="utf-8") for name in names)
     if not drawn:
         return source

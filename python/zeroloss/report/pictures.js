@@ -20,7 +20,8 @@ function enlarge(button) {
 }
 
 function goOn(step) {
-  const buttons = Array.from(document.querySelectorAll("button.picture"));
+  const seen = button => button.offsetParent !== null || button === open;  // not of a card that is not shown
+  const buttons = Array.from(document.querySelectorAll("button.picture")).filter(seen);
   enlarge(buttons.at((buttons.indexOf(open) + step) % buttons.length));
 }
 

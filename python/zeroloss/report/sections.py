@@ -6,9 +6,11 @@ from typing import Any
 
 from ..figures.charts import class_names
 from ..figures.run import Json, Run
+from .audit import audit
 from .certify import certify
 from .elements import Content, Facts, Html, Number, Parts, at_most, details, number, percent, table, tag, text, words
 from .fit import fit
+from .influence import influence
 from .maths import tex, worded
 from .samples import gallery, listed, named
 from .widths import widths
@@ -22,7 +24,7 @@ NORM = tex(r"\lVert A_i \rVert")
 def of(run: Run) -> Parts:
     """The parts of a run's page; none for a kind that is not known."""
     known = {"certify": certify, "width": width, "fit": fit, "sweep": sweep, "linear": linear, "memorize": memorize,
-             "conv": conv}
+             "conv": conv, "audit": audit, "influence": influence}
     return known[run.kind](run, run.result) if run.kind in known else Parts()
 
 

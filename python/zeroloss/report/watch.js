@@ -47,6 +47,7 @@ function take(news) {
   main.innerHTML = news.body;
   document.title = news.title;
   makeTables();
+  makeWalk();
   give("folds", opened, one => { one.open = true; });
   give("heads", sorted, (one, times) => { for (let k = 0; k < times; k += 1) one.click(); });
   give("filters", filtered, (one, words) => { one.value = words; one.dispatchEvent(new Event("input")); });

@@ -1,0 +1,128 @@
+"""The walk through labels that look wrong: each beside the samples that speak against its label and those for it. Its
+script, walk.js, shows one at a time and keeps what is decided."""
+
+from __future__ import annotations
+
+from ..figures.run import Json, Run
+from .elements import Content, Html, Number, details, label, number, percent, table, tag
+from .samples import gallery, image
+
+MOST = 500  # labels; the worst ones
+LEAST_SCORE = 1e-4  # a probability that is said
+KEYS = (("→ N", "next"), ("← P", "previous"), ("K", "the label is right"), ("R", "it is what is predicted"),
+        ("O", "it is another one: type it, Enter"), ("D", "drop the sample"), ("U", "undecided again"))
+
+
+def walk(run: Run, r: Json) -> Content:
+    """All of it; nothing where no label looks wrong."""
+    issues = r.get("issues") or []
+    if not issues:
+        return None
+    tested, shown = r.get("test") or None, issues[:MOST]
+    pictures = run.json("pictures.json")
+    others = run.json("pictures-of-training.json") if tested else pictures
+    features = {one.get("sample"): one.get("differences") or [] for one in run.objects("differences.json")}
+    cards = [_card(issue, pictures, others, features.get(issue.get("sample")) or []) for issue in shown]
+    digest = (tested or r).get("digest") or run.data
+    return [
+        tag("h2", "Labels that look wrong"),
+        tag("p", "The predictor was not shown the label it judges. Decide for each whether the label is right.",
+            f" The {MOST} worst of {len(issues):,}; scores.csv has all." if len(issues) > MOST else "", class_="note"),
+        tag("p", "Correct test labels, by looking at the samples. Never drop one because a model contradicts it: that "
+                 "makes every model look better than it is.", class_="problem") if tested else None,
+        tag("section", _bar(r, drops=not tested), cards, _saved(), id="walk", aria_label="Walk through the labels",
+            data_key=f"zeroloss audit {digest}", data_numbers=r.get("task") == "regression"),
+        details(f"All {len(shown):,} in a table", _table(shown))]
+
+
+def chance(score: float | None) -> Html:
+    """The probability that a label is right."""
+    return Number("< 0.01 %", score) if score is not None and score < LEAST_SCORE else percent(score)
+
+
+def name(sample: Json) -> str:
+    """Its number, and its name where it has one."""
+    known = sample.get("id")
+    return f"{sample.get('sample')}" + (f" {known}" if known not in (None, "") else "")
+
+
+# ---- what is decided ----
+
+
+def _bar(r: Json, drops: bool) -> Html:
+    known = [*(r.get("predicted") or []), *(one.get("label") for one in r.get("issues") or [])]
+    classes = [] if r.get("task") == "regression" else sorted(set(map(str, known)), key=lambda one: (len(one), one))
+    decisions = [("keep", "K"), ("relabel", "R"), *[("drop", "D")] * drops, ("undecide", "U")]
+    keys = [(key, means) for key, means in KEYS if drops or key != "D"]
+    return tag(
+        "div",
+        tag("div", _button("previous", "←"), _button("next", "→"), tag("output", class_="place"), class_="row"),
+        tag("div", [_button(does, key) for does, key in decisions[:2]], tag(
+            "form", tag("label", "Another ", tag("kbd", "O"), " ", tag("input", list="classes", autocomplete="off")),
+            tag("button", "Set")), [_button(does, key) for does, key in decisions[2:]], class_="row"),
+        tag("datalist", [tag("option", value=one) for one in classes], id="classes"),
+        tag("p", [[tag("kbd", key), f" {means}", "" if key == "U" else ", "] for key, means in keys], class_="note"),
+        class_="bar", hidden=True)
+
+
+def _button(does: str, key: str) -> Html:
+    return tag("button", tag("span", "Undecided" if does == "undecide" else does.capitalize()), " ", tag("kbd", key), type="button", data_does=does)
+
+
+def _saved() -> Html:
+    return tag("div", tag("div", tag("button", "Save decisions as CSV", type="button", data_does="save"),
+                          tag("output", class_="count"), class_="row"),
+               tag("p", "This browser keeps nothing: save your decisions before you close the page.", class_="problem",
+                   hidden=True), class_="bar", hidden=True)
+
+
+def _table(issues: list[Json]) -> Html:
+    return table(
+        ["sample", "id", "label", "predicted", "right with", "labels agree", "decision"],
+        [[Number(tag("button", one.get("sample"), type="button", class_="go", data_sample=one.get("sample")),
+                 one.get("sample")), one.get("id") or "", label(one.get("label")), label(one.get("predicted")),
+          chance(one.get("score")), percent(one.get("confidence")),
+          tag("span", class_="decided", data_of=one.get("sample"))] for one in issues])
+
+
+# ---- one label ----
+
+
+def _card(issue: Json, pictures: Json, others: Json, features: list[Json]) -> Html:
+    given, predicted = issue.get("label"), issue.get("predicted")
+    agree = issue.get("confidence")
+    against = _reasons(issue.get("against") or [], given, others)
+    support = _reasons(issue.get("support") or [], predicted, others)
+    own = image(pictures, issue)
+    return tag(
+        "article",
+        tag("h3", f"{given}, or {predicted}?"),
+        tag("p", f"Sample {name(issue)} is labelled {given}, which is right with probability ", chance(issue.get("score")),
+            [". Labels agree with ", percent(agree), " of predictions like this one"] if agree is not None else "",
+            "."),
+        tag("div", tag("div", own, class_="own") if own else _differences(features),
+            tag("div", tag("h4", f"Against {given}"), against),
+            tag("div", tag("h4", f"For {given}"), support), class_="evidence"),
+        class_="issue", data_sample=issue.get("sample"), data_id=issue.get("id") or "", data_label=given,
+        data_predicted=predicted)
+
+
+def _reasons(reasons: list[Json], opposed: object, pictures: Json) -> Content:
+    """Samples with their labels, pictures where there are any. One of the label that it opposes does so by being unlike
+    the sample."""
+    if not reasons:
+        return "–"
+    said = [[tag("b", one.get("label")), " unlike it" if one.get("label") == opposed else "", tag("br"),
+             tag("small", f"sample {name(one)}")] for one in reasons]
+    if pictures:
+        return gallery([([one], words) for one, words in zip(reasons, said)], pictures)
+    return tag("ul", [tag("li", words) for words in said], class_="reasons")
+
+
+def _differences(features: list[Json]) -> Content:
+    if not features:
+        return None
+    rows = [[one.get("feature"), number(one.get("value")), number(one.get("theirs")), number(one.get("deviations"), 2)]
+            for one in features if one.get("deviations")]
+    return tag("div", tag("h4", "Differs most from those against it"),
+               table(["feature", "value", "theirs", "in deviations"], rows))
