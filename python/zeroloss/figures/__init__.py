@@ -32,8 +32,8 @@ DARK: Json = {"paper": "#14171a", "ink": "#e8eaed", "muted": "#a2abb6", "line": 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', Arial, sans-serif"
 
 #: What a reader wants to see first; figures that are not named here follow by name.
-ORDER = ("curve", "scores", "test", "heat", "error", "norm", "margins", "spectrum", "widths", "forecast", "distance", "descent",
-         "layers", "convergence", "loss", "learning_rate", "norms", "classes", "confusion")
+ORDER = ("curve", "scores", "test", "heat", "error", "norm", "margins", "spectrum", "widths", "forecast", "distance",
+         "descent", "layers", "convergence", "loss", "learning_rate", "norms", "classes", "confusion")
 
 
 class Figure:

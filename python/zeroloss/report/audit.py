@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 from ..figures.run import Json, Run
-from .elements import Content, Facts, Html, Number, Parts, details, label, number, percent, record, table, tag, text
+from .elements import Content, Facts, Html, Number, Parts, folded, label, number, percent, record, tag, text
 from .samples import image
 from .walk import name, walk
 
 MOST_PICTURES = 20  # twins and outliers, as many as the run folder has pictures of
-FEW_ROWS = 24  # more are folded away
-MOST_ROWS = 1000
-SCALES = {"columns": "each to deviation 1, and their ranks", "common": "one scale for all", "given": "as they are given"}
+SCALES = {"columns": "each to deviation 1, and their ranks", "common": "one scale for all",
+          "given": "as they are given"}
 
 
 def audit(run: Run, r: Json) -> Parts:
@@ -38,13 +37,14 @@ def predictor(r: Json) -> Facts:
 
 def _numbers(r: Json, test: Json) -> Facts:
     rate, error = r.get("noise_rate") or {}, r.get("error")
-    misfit = r.get("task") == "regression"
-    disagree = "predictions that disagree" if test else "leave-one-out error"
+    wrong = ("misfit of the predictions, of the spread", number(error, 3)) if r.get("task") == "regression" else (
+        "predictions that disagree" if test else "leave-one-out error", percent(error))
     return [
-        ("wrong labels, estimated", Html(f"{percent(rate.get('value'))} ({interval(rate, 100)})") if rate else None),
+        ("wrong labels, estimated (95 % interval)",
+         Html(f"{percent(rate.get('value'))} ({interval(rate, 100)})") if rate else None),
         ("labels that look wrong", Html(f"{number(len(r.get('issues') or []))} of {number(r.get('n'))}")),
-        ("misfit of leave-one-out, of the spread" if misfit else disagree, number(error, 3) if misfit else percent(error)),
-        ("audited", test.get("data")),
+        wrong,
+        ("whose labels", test.get("data")),
         ("features", r.get("d")),
         ("classes", r.get("classes") or None),
         *predictor(r),
@@ -53,9 +53,9 @@ def _numbers(r: Json, test: Json) -> Facts:
 
 def _confusions(found: list[Json]) -> Content:
     rows = [[label(one.get("given")), label(one.get("meant")), number(one.get("value"), 3), interval(one)]
-            for one in found[:MOST_ROWS]]
+            for one in found]
     return [tag("h2", "Classes that are mistaken for others"),
-            _folded(["label", "meant", "samples", "95 % interval"], rows)] if rows else None
+            folded(["label", "meant", "samples", "95 % interval"], rows)] if rows else None
 
 
 def interval(estimate: Json, times: float = 1) -> Html:
@@ -69,12 +69,13 @@ def _twins(found: list[Json], tested: bool, pictures: Json, others: Json) -> Con
     heading = "Test samples next to equal to training samples" if tested else "Samples next to equal"
     note = "Leakage: what is predicted of them says nothing of new samples." if tested else None
     ends = ("test sample", "training sample") if tested else ("sample", "sample")
-    rows = [[name(one["first"]), label(one["first"].get("label")), name(one["second"]), label(one["second"].get("label")),
-             number(one.get("distance"), 3), text("" if one.get("same_label") else "labels differ")] for one in found[:MOST_ROWS]]
+    rows = [[name(one["first"]), label(one["first"].get("label")),
+             name(one["second"]), label(one["second"].get("label")), number(one.get("distance"), 3),
+             text("" if one.get("same_label") else "labels differ")] for one in found]
     cards = [(one, [image(pictures, one["first"]), image(others, one["second"])]) for one in found[:MOST_PICTURES]]
     shown = tag("ul", [tag("li", tag("div", drawn), tag("p", _twin(one))) for one, drawn in cards], class_="samples")
     return [tag("h2", heading), tag("p", note, class_="note") if note else None, shown if pictures else None,
-            _folded([ends[0], "label", ends[1], "its label", "distance", "note"], rows, fold=bool(pictures))]
+            folded([ends[0], "label", ends[1], "its label", "distance", "note"], rows, always=bool(pictures))]
 
 
 def _twin(one: Json) -> Content:
@@ -87,15 +88,9 @@ def _outliers(found: list[Json], tested: bool, pictures: Json) -> Content:
     if not found:
         return None
     rows = [[record(one.get("sample")), one.get("id") or "", label(one.get("label")), number(one.get("distance"), 3)]
-            for one in found[:MOST_ROWS]]
+            for one in found]
     shown = tag("ul", [tag("li", tag("div", image(pictures, one)), tag("p", f"{name(one)} ({one.get('label')})"))
                        for one in found[:MOST_PICTURES]], class_="samples")
     return [tag("h2", "Far from every training sample" if tested else "Far from every other sample"),
             shown if pictures else None,
-            _folded(["sample", "id", "label", "distance to the nearest"], rows, fold=bool(pictures))]
-
-
-def _folded(header: list[str], rows: list[list[Content]], fold: bool = False) -> Html:
-    """A table, folded away if it is long."""
-    shown = table(header, rows)
-    return details(f"All {len(rows):,} in a table", shown) if fold or len(rows) > FEW_ROWS else shown
+            folded(["sample", "id", "label", "distance to the nearest"], rows, always=bool(pictures))]

@@ -13,6 +13,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any, TypeAlias
 
 EMPTY_ELEMENTS = {"br", "img", "link", "meta"}
+FEW_ROWS = 24  # of a table that is not folded away
+MOST_ROWS = 1000
 LONG = 18  # texts of cells that would be torn apart on a phone
 ROUNDING = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
 
@@ -161,6 +163,13 @@ def table(header: list[str], rows: list[list[Content]], caption: str | None = No
         role="region",
         aria_label=caption or f"table of {', '.join(plain(header[k]) for k in kept)}",
     )
+
+
+def folded(header: list[str], rows: list[list[Content]], always: bool = False) -> Html:
+    """A table, folded away if it is long, of the first rows if it is too long."""
+    shown, count = table(header, rows[:MOST_ROWS]), len(rows)
+    which = f"All {count:,}" if count <= MOST_ROWS else f"{MOST_ROWS:,} of {count:,}; result.json has all"
+    return details(which, shown) if always or count > FEW_ROWS else shown
 
 
 def _sorted_by(cell: Content) -> str | None:

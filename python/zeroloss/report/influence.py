@@ -1,13 +1,11 @@
-"""What a page says of an influence run: which training samples make predictions what they are, and what each is worth."""
+"""What a page says of an influence run: which training samples make predictions what they are, what each is worth."""
 
 from __future__ import annotations
 
 from ..figures.run import Json, Run
 from .audit import predictor
-from .elements import Content, Facts, Html, Parts, label, number, percent, record, table, tag, text
+from .elements import Content, Facts, Html, Parts, folded, label, number, percent, record, table, tag
 from .walk import name
-
-MOST_ROWS = 500  # predictions
 
 
 def influence(run: Run, r: Json) -> Parts:
@@ -35,17 +33,20 @@ def _worth(best: list[Json], worst: list[Json]) -> Content:
 
 
 def _tests(r: Json) -> Content:
-    tests, wrong = r.get("tests") or [], r.get("task") == "classification"
+    tests = r.get("tests") or []
+    known = r.get("task") == "classification" and any(one.get("label") not in (None, "") for one in tests)
+    wrong = [one for one in tests if known and one.get("label") != one.get("predicted")]
+    return [[tag("h2", "Wrong predictions"), _predictions(wrong)] if wrong else None,
+            [tag("h2", "All predictions" if wrong else "Predictions"), _predictions(tests)] if tests else None]
+
+
+def _predictions(tests: list[Json]) -> Content:
     rows = [[record(one.get("sample")), one.get("id") or "", label(one.get("label")), label(one.get("predicted")),
-             text("wrong" if wrong and one.get("label") not in (None, "", one.get("predicted")) else ""),
              number(one.get("output"), 3), _reasons(one.get("support")), _reasons(one.get("against"))]
-            for one in tests[:MOST_ROWS]]
-    return [tag("h2", "Predictions"),
-            tag("p", f"The first {MOST_ROWS} of {len(tests):,}; result.json has all.", class_="note")
-            if len(tests) > MOST_ROWS else None,
-            table(["sample", "id", "label", "predicted", "note", "output", "for it", "against it"], rows)] if rows else None
+            for one in tests]
+    return folded(["sample", "id", "label", "predicted", "output", "for it", "against it"], rows)
 
 
 def _reasons(reasons: list[Json] | None) -> Html:
     said = [f"{name(one)} ({one.get('label')})" for one in reasons or []]
-    return Html(tag("small", ", ".join(said))) if said else Html("")
+    return tag("small", ", ".join(said)) if said else Html("")

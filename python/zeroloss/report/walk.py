@@ -66,7 +66,8 @@ def _bar(r: Json, drops: bool) -> Html:
 
 
 def _button(does: str, key: str) -> Html:
-    return tag("button", tag("span", "Undecided" if does == "undecide" else does.capitalize()), " ", tag("kbd", key), type="button", data_does=does)
+    said = "Undecided" if does == "undecide" else does.capitalize()
+    return tag("button", tag("span", said), " ", tag("kbd", key), type="button", data_does=does)
 
 
 def _saved() -> Html:
@@ -97,9 +98,9 @@ def _card(issue: Json, pictures: Json, others: Json, features: list[Json]) -> Ht
     return tag(
         "article",
         tag("h3", f"{given}, or {predicted}?"),
-        tag("p", f"Sample {name(issue)} is labelled {given}, which is right with probability ", chance(issue.get("score")),
-            [". Labels agree with ", percent(agree), " of predictions like this one"] if agree is not None else "",
-            "."),
+        tag("p", f"Sample {name(issue)} is labelled {given}, which is right with probability ",
+            chance(issue.get("score")), "" if agree is None else [
+                ". Labels agree with ", percent(agree), " of predictions like this one"], "."),
         tag("div", tag("div", own, class_="own") if own else _differences(features),
             tag("div", tag("h4", f"Against {given}"), against),
             tag("div", tag("h4", f"For {given}"), support), class_="evidence"),
