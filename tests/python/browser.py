@@ -131,9 +131,10 @@ class Browser:
             self("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def press(self, key: str) -> None:
-        """Presses and releases a key that has a name: Escape, ArrowRight, Enter, .."""
-        code = {"Escape": 27, "ArrowLeft": 37, "ArrowRight": 39, "Enter": 13, "Tab": 9}[key]
-        text = {"text": "\r"} if key == "Enter" else {}
+        """Presses and releases a key that has a name, Escape, ArrowRight, Enter, .., or is a letter."""
+        named = {"Escape": 27, "ArrowLeft": 37, "ArrowRight": 39, "Enter": 13, "Tab": 9}
+        code = named.get(key) or ord(key.upper())
+        text = {"text": "\r"} if key == "Enter" else {} if key in named else {"text": key}
         for kind in ("keyDown", "keyUp"):
             self("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code,
                  **(text if kind == "keyDown" else {}))

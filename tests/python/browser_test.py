@@ -1,6 +1,7 @@
 """Pages of zeroloss report in Chromium, opened from a file without a network."""
 
 import contextlib
+import csv
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import time
 import pytest
 
 import browser
-from run_folders import EVIL, KINDS, ROOT, evil_run, fit_of_width, run_of, worked_on
+from run_folders import EVIL, KINDS, ROOT, audited, evil_run, fit_of_width, run_of, worked_on
 from zeroloss import figures, report
 from zeroloss.report import watch
 
@@ -195,6 +196,163 @@ def test_pictures_open_large(chromium, tmp_path):
     chromium.press("Enter")  # the keyboard opens it too
     assert chromium.evaluate(shown) == alts[-1]
     chromium.press("Escape")
+    assert chromium.problems == []
+
+
+# Which label the walk is at, and what it says of it.
+AT = """[Array.from(document.querySelectorAll(".issue")).findIndex(one => one.offsetParent !== null),
+  document.querySelectorAll(".issue:not([hidden])").length, document.querySelector(".place").textContent]"""
+
+
+def decisions(window, folder):
+    """The rows of the file that a click on the button saves."""
+    window("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+    window.click("[data-does=save]")
+    saved, end = folder / "decisions.csv", time.monotonic() + 10
+    while not saved.is_file() or not saved.stat().st_size:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    with open(saved, newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    saved.unlink()
+    assert rows[0] == ["sample", "id", "label", "decision", "new_label"]
+    return rows[1:]
+
+
+def fresh_walk(window, folder, page, width=1280):
+    """Opens the page of an audit on which nothing is decided; returns its issues."""
+    window.problems.clear()
+    window.open(report.write(folder, page), width)
+    window.evaluate("localStorage.clear()")
+    window.open(page, width)
+    window.evaluate("document.getElementById('walk').scrollIntoView()")
+    return figures.read_run(folder).result["issues"]
+
+
+def row_of(issue, decision, to):
+    return [str(issue["sample"]), issue["id"] or "", issue["label"], decision, to]
+
+
+def test_labels_are_decided_on_by_keys(chromium, tmp_path):
+    page = tmp_path / "page.html"
+    issues = fresh_walk(chromium, audited("table"), page)
+    count = len(issues)
+
+    def at(k, said):
+        assert chromium.evaluate(AT) == [k, 1, f"{k + 1} of {count}: sample {issues[k]['sample']}, {said}"]
+
+    at(0, "undecided")
+    for key, k in (("ArrowRight", 1), ("n", 2), ("ArrowLeft", 1), ("p", 0), ("p", 0)):
+        chromium.press(key)
+        at(k, "undecided")
+    for key, k in (("k", 1), ("r", 2), ("d", 3), ("K", 4)):
+        chromium.press(key)
+        at(k, "undecided")
+    chromium.press("p")
+    at(3, "kept")
+    pressed = "document.querySelector('[data-does=keep]').ariaPressed"
+    assert chromium.evaluate(pressed) == "true"
+    chromium.press("u")
+    at(3, "undecided")
+    assert chromium.evaluate(pressed) == "false"
+    wanted = [row_of(issues[0], "keep", issues[0]["label"]), row_of(issues[1], "relabel", issues[1]["predicted"]),
+              row_of(issues[2], "drop", "")]
+    assert decisions(chromium, tmp_path) == wanted
+    chromium.open(page, 1280)  # again: decisions are still there, and it goes on with the first without one
+    at(3, "undecided")
+    assert chromium.evaluate("document.querySelector('.count').textContent") == f"3 of {count} decided"
+    told = "Array.from(document.querySelectorAll('.decided'), one => one.textContent)"
+    assert chromium.evaluate(told)[:4] == ["kept", f"relabelled to {issues[1]['predicted']}", "dropped", ""]
+    assert decisions(chromium, tmp_path) == wanted
+    assert chromium.problems == []
+
+
+def test_another_class_is_one_that_the_data_have(chromium, tmp_path):
+    issues = fresh_walk(chromium, audited("table"), tmp_path / "page.html")
+    focus = "document.activeElement.localName"
+    chromium.press("o")
+    assert chromium.evaluate(focus) == "input"
+    for letter in "drk":  # letters are letters there
+        chromium.press(letter)
+    chromium.press("Enter")
+    assert chromium.evaluate(AT)[0] == 0 and chromium.evaluate(focus) == "input"
+    assert chromium.evaluate("document.querySelector('[data-does=save]').disabled")
+    chromium.evaluate("document.activeElement.select()")
+    chromium("Input.insertText", text=issues[0]["predicted"])
+    chromium.press("Enter")
+    assert chromium.evaluate(AT)[0] == 1 and chromium.evaluate(focus) != "input"
+    chromium.press("o")
+    chromium("Input.insertText", text=issues[1]["label"])
+    chromium.press("Enter")
+    assert decisions(chromium, tmp_path) == [row_of(issues[0], "relabel", issues[0]["predicted"]),
+                                             row_of(issues[1], "keep", issues[1]["label"])]
+    assert chromium.problems == []
+
+
+def test_another_number_is_any(chromium, tmp_path):
+    issues = fresh_walk(chromium, audited("numbers"), tmp_path / "page.html", 390)
+    chromium.press("o")
+    for words, k in (("twelve", 0), ("12.5", 1)):
+        chromium.evaluate("document.activeElement.select()")
+        chromium("Input.insertText", text=words)
+        chromium.press("Enter")
+        assert chromium.evaluate(AT)[0] == k
+    assert decisions(chromium, tmp_path) == [row_of(issues[0], "relabel", "12.5")]
+    assert chromium.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_test_labels_are_never_dropped(chromium, tmp_path):
+    fresh_walk(chromium, audited("test"), tmp_path / "page.html")
+    chromium.press("d")
+    assert chromium.evaluate(AT)[0] == 0 and chromium.evaluate("document.querySelector('[data-does=save]').disabled")
+    assert chromium.evaluate("document.querySelector('[data-does=drop]')") is None
+
+
+def test_nothing_is_decided_out_of_sight(chromium, tmp_path):
+    fresh_walk(chromium, run_of("audit"), tmp_path / "page.html")
+    chromium.evaluate("scrollTo(0, document.body.scrollHeight)")
+    chromium.press("k")
+    assert chromium.evaluate(AT)[2].endswith("undecided") and chromium.evaluate(AT)[0] == 0
+    assert 0 <= chromium.evaluate("document.querySelector('#walk .bar').getBoundingClientRect().top") < 900
+    chromium.press("k")
+    assert chromium.evaluate(AT)[0] == 1
+
+
+def test_a_row_of_the_table_leads_to_its_label(chromium, tmp_path):
+    issues = fresh_walk(chromium, run_of("audit"), tmp_path / "page.html")
+    chromium.evaluate("document.querySelector('#walk + details summary').click()")
+    chromium.click(f".go[data-sample='{issues[7]['sample']}']")
+    assert chromium.evaluate(AT)[0] == 7
+    chromium.click(".issue:not([hidden]) .picture")  # arrows go on to the pictures that are shown, not to the others
+    shown = chromium.evaluate("document.querySelectorAll('.issue:not([hidden]) .picture').length")
+    alt = "document.querySelector('#enlarged img').alt"
+    first = chromium.evaluate(alt)
+    for _ in range(shown):
+        chromium.press("ArrowRight")
+    assert chromium.evaluate(alt) == first and chromium.evaluate(AT)[0] == 7
+    chromium.press("Escape")
+
+
+def test_decisions_are_of_the_label_that_was_seen(chromium, tmp_path):
+    """Other noise makes other labels of the same data."""
+    page = tmp_path / "page.html"
+    issues = fresh_walk(chromium, audited("table"), page)
+    key = chromium.evaluate("document.getElementById('walk').dataset.key")
+    others = {str(issues[0]["sample"]): {"label": "another", "decision": "drop", "to": ""}}
+    for kept in ("[3", "3", '{"3": 3}', json.dumps(others)):
+        chromium.evaluate(f"localStorage.setItem({json.dumps(key)}, {json.dumps(kept)})")
+        chromium.open(page, 1280)
+        assert chromium.evaluate("document.querySelector('.count').textContent").startswith("0 of ")
+    chromium.press("k")
+    assert chromium.evaluate("document.querySelector('.count').textContent").startswith("1 of ")
+    assert chromium.problems == []
+
+
+def test_influence_in_a_browser(chromium, tmp_path):
+    chromium.problems.clear()
+    for width in (1280, 390):
+        chromium.open(report.write(audited("influence"), tmp_path / "page.html"), width)
+        assert chromium.evaluate("document.documentElement.scrollWidth") <= width
     assert chromium.problems == []
 
 

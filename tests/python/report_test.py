@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pytest
 
-from run_folders import EVIL, KINDS, ROOT, Page, decoded, evil_run, make_conv, run, run_of
+from run_folders import EVIL, KINDS, ROOT, Page, audited, decoded, evil_run, make_conv, run, run_of
 from zeroloss import figures, report
 from zeroloss.report import answer, elements, maths, samples
 
@@ -249,6 +249,113 @@ def test_page_of_memorize_names_its_samples():
     assert (run_of("memorize") / "pictures.json").exists()
 
 
+# ---- audits ----
+
+
+def cards(page):
+    return [one for one in page.all("article") if one["class"] == "issue"]
+
+
+@pytest.mark.parametrize("kind", ["digits", "table", "test", "numbers"])
+def test_every_label_that_looks_wrong_can_be_decided_on(kind):
+    run, page = page_of(run_of("audit") if kind == "digits" else audited(kind))
+    issues = run.result["issues"]
+    assert len(issues) > 3
+    keys = ("sample", "label", "predicted", "id")
+    shown = [[card[f"data-{key}"] for key in keys] for card in cards(page)]
+    assert shown == [[str(one[key] if one[key] is not None else "") for key in keys] for one in issues]
+    does = [button["data-does"] for button in page.all("button") if "data-does" in button]
+    assert ("drop" in does) is (kind != "test")
+    assert set(does) >= {"next", "previous", "keep", "relabel", "undecide", "save"}
+    assert ("Never drop one" in page.text("p")) is (kind == "test")
+    walk = next(one for one in page.all("section") if one.get("id") == "walk")
+    assert walk["data-key"].endswith((run.result["test"] or run.result)["digest"])
+    assert ("data-numbers" in walk) is (kind == "numbers")
+    options = {option["value"] for option in page.all("option")}
+    assert options == (set() if kind == "numbers" else set(run.result["predicted"]) | {one["label"] for one in issues})
+    decided = [one["data-of"] for one in page.all("span") if one.get("class") == "decided"]
+    assert decided == [str(one["sample"]) for one in issues]
+
+
+def test_an_audit_says_first_how_many_labels_are_wrong():
+    run, page = page_of(run_of("audit"))
+    rate = run.result["noise_rate"]
+    assert f"({100 * rate['low']:.1f} to {100 * rate['high']:.1f})" in page.text("dd", "|").split("|")[0]
+    order = ["Labels that look wrong", "Figure", "Classes that are mistaken for others", "How this was made"]
+    assert [heading for heading in headings(page) if heading in order] == order
+    assert page.text("h1").lower().startswith(run.result["conclusion"][:20].lower())
+
+
+def test_a_label_stands_beside_those_that_speak_for_and_against_it():
+    run, page = page_of(run_of("audit"))
+    pictures, worst = run.json("pictures.json")["samples"], run.result["issues"][0]
+    assert page.text("h3", "|").startswith(f"{worst['label']}, or {worst['predicted']}?|")
+    beside = [worst, *worst["against"], *worst["support"]]
+    for one, image in zip(beside, page.all("img")):
+        assert image["alt"] == f"sample {one['sample']} ({one['label']})"
+        assert decoded(base64.b64decode(image["src"].partition(",")[2]))[3].hex() == pictures[str(one["sample"])]
+
+
+def test_a_row_stands_beside_what_it_differs_in():
+    folder = audited("table")
+    differences = json.loads((folder / "differences.json").read_text())
+    _, page = page_of(folder)
+    told = [one["feature"] for one in differences[0]["differences"] if one["deviations"]]
+    assert page.text("td", "|").startswith(f"{told[0]}|") and not page.all("img")
+    assert "<b>up" in page.text("b") and "<b>up" in page.text("h4")
+    assert "train-" in page.text("small")
+
+
+def test_what_leaks_from_training_into_test_is_named():
+    run, page = page_of(audited("test"))
+    assert headings(page).index("Test samples next to equal to training samples") > 0
+    assert "3 test-3" in page.text("td", "|").split("|") and "0 train-0" in page.text("td", "|").split("|")
+    assert "labels differ" in page.text("td") and "Leakage" in page.text("p")
+    assert "Far from every training sample" in headings(page) and "test-80" in page.text("td")
+    assert run.result["test"]["data"] in page.text("dd")
+
+
+def test_pictures_of_test_and_training_samples_are_not_mixed(tmp_path):
+    """Both have a sample 3."""
+    run, _ = page_of(run_of("audit"))
+    third = {"sample": 3, "label": "7", "id": None}
+    issue = {**run.result["issues"][0], "sample": 3, "against": [third], "support": []}
+    twin = {"first": third, "second": third, "distance": 0.0, "same_label": True}
+    test = {"data": "new", "digest": "d", "n": 9}
+    folder = copied("audit", tmp_path / "run", issues=[issue], twins=[twin], test=test)
+    for name, byte in (("pictures", "11"), ("pictures-of-training", "22")):
+        (folder / f"{name}.json").write_text(json.dumps(
+            {"height": 8, "width": 8, "channels": 1, "samples": {"3": byte * 64}}))
+    _, page = page_of(folder)
+    drawn = [decoded(base64.b64decode(image["src"].partition(",")[2]))[3][0] for image in page.all("img")]
+    assert drawn == [0x11, 0x22, 0x11, 0x22]
+
+
+def test_a_clean_audit_has_no_walk(tmp_path):
+    text = report.page(figures.read_run(copied("audit", tmp_path / "run", issues=[])))
+    assert "walk" not in Page(text).text("script") and not cards(Page(text))
+
+
+def test_of_very_many_labels_the_worst_are_walked_through(tmp_path):
+    issue = figures.read_run(run_of("audit")).result["issues"][0]
+    _, page = page_of(copied("audit", tmp_path / "run", issues=[{**issue, "sample": k} for k in range(700)]))
+    assert len(cards(page)) == 500 and "500 worst of 700" in page.text("p")
+
+
+def test_influence_names_the_samples_that_matter():
+    run, page = page_of(audited("influence"))
+    worst, tests = run.result["worst"][0], run.result["tests"]
+    cells = page.text("td", "|").split("|")
+    assert cells[:3] == [str(worst["sample"]), worst["id"], worst["label"]] and cells[4] == "harms"
+    wrong = [one for one in tests if one["label"] != one["predicted"]]
+    assert wrong and "Wrong predictions" in headings(page)
+    first = wrong[0]["support"][0]
+    assert f"{first['sample']} {first['id']} ({first['label']})" in page.text("small")
+
+
+# ---- numbers and theorems ----
+
+
 def test_bounds_are_rounded_to_their_safe_side():
     run, page = page_of(run_of("certify"))
     verified = run.result["lambda_min_verified"]
@@ -316,16 +423,18 @@ def test_missing_files_are_done_without(tmp_path):
     page = Page(report.page(figures.read_run(folder)))
     assert len(page.all("script")) == 1 and not page.all("figure")
     assert len(report.page(figures.read_run(folder))) < 1e5  # without figures there is no need of Vega
-    for name in ("certify", "width", "fit", "sweep", "linear", "memorize"):  # a manifest alone
+    for name in ("certify", "width", "fit", "sweep", "linear", "memorize", "audit", "influence"):  # a manifest alone
         (folder / "manifest.json").write_text(json.dumps({"kind": name}))
         assert Page(report.page(figures.read_run(folder))).text("h1")
 
 
-@pytest.mark.parametrize("kind", ["certify", "classes", "width", "sweep", "linear", "memorize", "conv"])
+@pytest.mark.parametrize("kind", ["certify", "classes", "width", "sweep", "linear", "memorize", "conv", "audit", "test",
+                                  "influence"])
 def test_damaged_values_are_an_error_or_a_page(kind, tmp_path):
-    for name in ("manifest.json", "result.json", "evaluation.json", "metrics.csv", "pictures.json"):
-        if (run_of(kind) / name).is_file():
-            (tmp_path / name).write_bytes((run_of(kind) / name).read_bytes())
+    folder = audited(kind) if kind in ("test", "influence") else run_of(kind)
+    for name in ("manifest.json", "result.json", "evaluation.json", "metrics.csv", "pictures.json", "differences.json"):
+        if (folder / name).is_file():
+            (tmp_path / name).write_bytes((folder / name).read_bytes())
     (tmp_path / "metrics.csv").write_text("step\n")  # no figures: only words are of interest here
     refused = 0
     for name in ("manifest.json", "result.json", "evaluation.json", "pictures.json"):

@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import csv
 import fcntl
 import functools
 import html.parser
@@ -79,6 +80,7 @@ RUNS = {
     "linear": ["linear", "rotation:d=4", "--layers", "6"],
     "depth": ["linear", "gaussian:d=4", "--layers", "2:8"],
     "memorize": ["memorize", "digits", "--n", "120"],
+    "audit": ["audit", "digits", "--n", "300", "--labels", "noise:0.1"],
 }
 KINDS = [*RUNS, "conv"]
 
@@ -147,6 +149,33 @@ def fit_of_width(width) -> Path:
     at = command.index("--width") + 1
     run(*command[:at], str(width), *command[at + 1 :], "--out", folder)
     return folder
+
+
+@functools.cache
+def audited(kind) -> Path:
+    """A run over tables with some wrong labels: of kind table or test, whose two classes have names that want quotes,
+    numbers or influence. Test sample 3 is training sample 0 again, and 80 lies far off."""
+    folder = run_of("audit").parent
+    train, test = (_table(kind, name, places) for name, places in (("train", range(80)), ("test", range(200, 281))))
+    test[3][1:4], test[80][1:4] = train[0][1:4], [40, 50, 60]
+    for name, rows in (("train", train), ("test", test)):
+        with open(folder / f"{kind}-{name}.csv", "w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([["id", "a", "b", "c", "label"], *rows])
+    tested = ["--test", folder / f"{kind}-test.csv"] if kind in ("test", "influence") else []
+    made = folder / f"audited-{kind}"
+    run("influence" if kind == "influence" else "audit", folder / f"{kind}-train.csv", *tested, "--out", made)
+    return made
+
+
+def _table(kind, name, places):
+    """Rows of two clusters; every eighth label is wrong."""
+    rows = []
+    for k in places:
+        x = [(1 if k % 2 else -1) + 0.4 * math.sin(7 * k), math.cos(5 * k), 0.3 * math.sin(k * k)]
+        wrong = k % 8 == 7
+        label = 3 * x[0] + 100 * wrong if kind == "numbers" else ("<b>up", 'do,"wn')[(x[0] > 0) != wrong]
+        rows.append([f"{name}-{len(rows)}", *x, label])
+    return rows
 
 
 @functools.cache

@@ -36,8 +36,11 @@ def _tests(r: Json) -> Content:
     tests = r.get("tests") or []
     known = r.get("task") == "classification" and any(one.get("label") not in (None, "") for one in tests)
     wrong = [one for one in tests if known and one.get("label") != one.get("predicted")]
-    return [[tag("h2", "Wrong predictions"), _predictions(wrong)] if wrong else None,
-            [tag("h2", "All predictions" if wrong else "Predictions"), _predictions(tests)] if tests else None]
+    whose = "label's" if known else "predicted"
+    output = f"Output: of the {whose} class less the best other one's." if r.get("task") == "classification" else None
+    return [[tag("h2", "Wrong predictions"), tag("p", output, class_="note"), _predictions(wrong)] if wrong else None,
+            [tag("h2", "All predictions" if wrong else "Predictions"),
+             tag("p", output, class_="note") if output and not wrong else None, _predictions(tests)] if tests else None]
 
 
 def _predictions(tests: list[Json]) -> Content:

@@ -107,7 +107,8 @@ class Walk {
 
   stored() {
     try {
-      return JSON.parse(localStorage.getItem(this.place.dataset.key)) ?? {};
+      const found = JSON.parse(localStorage.getItem(this.place.dataset.key));
+      return found?.constructor === Object ? found : {};
     } catch {
       return this.decisions ?? {};
     }

@@ -61,7 +61,8 @@ def _bar(r: Json, drops: bool) -> Html:
             "form", tag("label", "Another ", tag("kbd", "O"), " ", tag("input", list="classes", autocomplete="off")),
             tag("button", "Set")), [_button(does, key) for does, key in decisions[2:]], class_="row"),
         tag("datalist", [tag("option", value=one) for one in classes], id="classes"),
-        tag("p", [[tag("kbd", key), f" {means}", "" if key == "U" else ", "] for key, means in keys], class_="note"),
+        tag("p", [[tag("span", tag("kbd", key), f" {means}", "" if key == "U" else ",", class_="whole"), " "]
+                  for key, means in keys], class_="note"),
         class_="bar", hidden=True)
 
 
@@ -121,9 +122,7 @@ def _reasons(reasons: list[Json], opposed: object, pictures: Json) -> Content:
 
 
 def _differences(features: list[Json]) -> Content:
-    if not features:
-        return None
     rows = [[one.get("feature"), number(one.get("value")), number(one.get("theirs")), number(one.get("deviations"), 2)]
             for one in features if one.get("deviations")]
-    return tag("div", tag("h4", "Differs most from those against it"),
+    return None if not rows else tag("div", tag("h4", "Differs most from those against it"),
                table(["feature", "value", "theirs", "in deviations"], rows))
