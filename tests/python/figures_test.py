@@ -32,6 +32,7 @@ def test_figures_compile_without_a_warning(kind, capfd, tmp_path):
         "linear": {"descent", "layers"},
         "depth": {"norm", "layers", "convergence"},
         "memorize": {"margins"},
+        "audit": {"scores"},
         "conv": {"loss", "learning_rate", "classes", "confusion"},
     }[kind]
     assert set(drawn) == expected
