@@ -2,10 +2,10 @@
 
     import zeroloss.datalab
     lab = Datalab(data, label_name="label")
-    lab.find_issues(features=X, issue_types={"zeroloss_label": {}})
+    lab.find_issues(features=X, issue_types={"zeroloss": {}})
 
-adds the columns `is_zeroloss_label_issue` and `zeroloss_label_score`, the probability that the label is right, for
-classification and regression. `lab.get_info("zeroloss_label")` has what is predicted, how many labels are wrong, and
+adds the columns `is_zeroloss_issue` and `zeroloss_score`, the probability that the label is right, for
+classification and regression. `lab.get_info("zeroloss")` has what is predicted, how many labels are wrong, and
 which classes are mistaken for others. Import it too before a Datalab that was loaded reports.
 """
 
@@ -29,13 +29,13 @@ except ImportError as error:
 
 del _data
 
-NAME = "zeroloss_label"
+NAME = "zeroloss"
 
 
 class LabelAudit(IssueManager):
     """Labels by :func:`zeroloss.audit` of the features that find_issues gets.
 
-    What stands in ``issue_types={"zeroloss_label": {..}}`` are keywords of :func:`zeroloss.audit`, and `features`,
+    What stands in ``issue_types={"zeroloss": {..}}`` are keywords of :func:`zeroloss.audit`, and `features`,
     n x d numbers or a data frame, where they are others than those of find_issues.
     """
 

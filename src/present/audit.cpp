@@ -28,10 +28,17 @@ std::string estimate(const Estimate& e, double times, int digits) {
                      digits);
 }
 
-std::string names(const std::vector<Reason>& reasons) {
+std::string called(const Sample& s) { return s.id.empty() ? fmt::format("{}", s.record) : s.id; }
+
+std::string with_label(const Sample& s) {
+  return s.label.empty() ? called(s) : fmt::format("{} ({})", called(s), s.label);
+}
+
+/// Of issues, whose reasons all have the class that their column is for, without labels.
+std::string names(const std::vector<Reason>& reasons, bool labels) {
   std::vector<std::string> words;
   words.reserve(reasons.size());
-  for (const Reason& r : reasons) words.push_back(describe(r.sample));
+  for (const Reason& r : reasons) words.push_back(labels ? with_label(r.sample) : called(r.sample));
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -48,10 +55,10 @@ std::string issue_table(const AuditResult& r) {
                "speak for it"});
   for (std::size_t k = 0; k < std::min(kMostLines, r.issues.size()); ++k) {
     const LabelIssue& i = r.issues[k];
-    table.add({i.sample.id.empty() ? fmt::format("{}", i.sample.record) : i.sample.id, i.sample.label,
-               i.predicted, i.score < 1e-4 ? "< 0.01 %" : fmt::format("{:.2g} %", 100 * i.score),
-               i.confidence ? fmt::format("{:.0f} %", 100 * *i.confidence) : "", names(i.against),
-               names(i.support)});
+    table.add({called(i.sample), i.sample.label, i.predicted,
+               i.score < 1e-4 ? "< 0.01 %" : fmt::format("{:.2g} %", 100 * i.score),
+               i.confidence ? fmt::format("{:.0f} %", 100 * *i.confidence) : "", names(i.against, !classes),
+               names(i.support, !classes)});
   }
   return "\nlabels that look wrong, worst first\n" + table.text("  ") +
          more(r.issues.size(), kMostLines, "the JSON and the run folder");
@@ -71,8 +78,7 @@ std::string least_sure(const Dataset& asked, const AuditResult& r) {
   for (std::size_t k = 0; k < count; ++k) {
     const Sample s = sample(asked, static_cast<Index>(order[k]));
     if (s.label == r.predicted[order[k]]) break;
-    table.add({s.id.empty() ? fmt::format("{}", s.record) : s.id, s.label, r.predicted[order[k]],
-               fmt::format("{:.3g} %", 100 * r.scores[order[k]])});
+    table.add({called(s), s.label, r.predicted[order[k]], fmt::format("{:.3g} %", 100 * r.scores[order[k]])});
   }
   return table.rows() == 0 ? "" : "\nthe least sure of them\n" + table.text("  ");
 }
@@ -94,7 +100,7 @@ std::string twin_table(const AuditResult& r, bool test) {
   Table table({test ? "test sample" : "sample", test ? "training sample" : "sample", "distance", ""});
   for (std::size_t k = 0; k < std::min<std::size_t>(kMostLines / 2, r.twins.size()); ++k) {
     const Twins& t = r.twins[k];
-    table.add({describe(t.first), describe(t.second),
+    table.add({with_label(t.first), with_label(t.second),
                t.distance == 0 ? "0 (equal)" : short_number(t.distance),
                t.same_label || r.task != Task::classification ? "" : "labels differ"});
   }
@@ -107,7 +113,7 @@ std::string outlier_line(const AuditResult& r) {
   if (r.outliers.empty()) return "";
   std::vector<std::string> words;
   for (std::size_t k = 0; k < std::min<std::size_t>(kMostLines / 2, r.outliers.size()); ++k)
-    words.push_back(describe(r.outliers[k].sample));
+    words.push_back(with_label(r.outliers[k].sample));
   return fmt::format(
       "\nfar from all others: {}{}\n", fmt::join(words, ", "),
       r.outliers.size() > words.size()
@@ -116,14 +122,14 @@ std::string outlier_line(const AuditResult& r) {
 }
 
 template <class Result>
-std::string predictor_line(const Result& r) {
-  return fmt::format("kernel of {} and single features; features: {}; ridge {:.3g}; {}", r.activation,
-                     r.scale == "columns"  ? "each to deviation 1, and their ranks"
-                     : r.scale == "common" ? "one scale for all"
-                                           : "as they are given",
-                     r.ridge,
-                     r.inducing < r.n ? fmt::format("{} inducing points", with_commas(r.inducing))
-                                      : std::string("exact leave-one-out"));
+std::string predictor_line(const Result& r, const char* all) {
+  return fmt::format(
+      "kernel of {} and single features; features: {}; ridge {:.3g}; {}", r.activation,
+      r.scale == "columns"  ? "each to deviation 1, and their ranks"
+      : r.scale == "common" ? "one scale for all"
+                            : "as they are given",
+      r.ridge,
+      r.inducing < r.n ? fmt::format("{} inducing points", with_commas(r.inducing)) : std::string(all));
 }
 
 std::string facts(const AuditResult& r, bool test) {
@@ -132,7 +138,7 @@ std::string facts(const AuditResult& r, bool test) {
   fact(test ? "predictions that disagree" : "leave-one-out error",
        r.task == Task::classification ? fmt::format("{:.2f} %", 100 * r.error)
                                       : fmt::format("{:.3g} of the targets' spread", r.error));
-  fact("predictor", predictor_line(r));
+  fact("predictor", predictor_line(r, test ? "of all samples" : "exact leave-one-out"));
   return fact.text();
 }
 
@@ -310,20 +316,21 @@ std::string influence_text(const Dataset& data, const Dataset& test, const Influ
                            const InfluenceResult& r) {
   std::string text = heading(data, "") + "\n" + heading(test, "; explained") + "\n\n" + r.conclusion + "\n\n";
   Facts fact(26);
-  fact("predictor", predictor_line(r));
+  fact("predictor", predictor_line(r, "of all samples"));
   text += fact.text();
   Table tests({"test sample", "predicted", "output", "for it", "against it"});
   for (std::size_t k = 0; k < std::min(kMostLines, r.tests.size()); ++k) {
     const Explained& e = r.tests[k];
-    tests.add({describe(e.sample), e.predicted, short_number(e.output), names(e.support), names(e.against)});
+    tests.add({with_label(e.sample), e.predicted, short_number(e.output), names(e.support, true),
+               names(e.against, true)});
   }
   text += "\npredictions, and the training samples that matter most for them\n" + tests.text("  ") +
           more(r.tests.size(), kMostLines, "the JSON and the run folder");
   Table values({"training sample", "value", ""});
   for (const Reason& reason : r.best)
-    values.add({describe(reason.sample), short_number(reason.influence), "helps"});
+    values.add({with_label(reason.sample), short_number(reason.influence), "helps"});
   for (const Reason& reason : r.worst)
-    values.add({describe(reason.sample), short_number(reason.influence), "harms"});
+    values.add({with_label(reason.sample), short_number(reason.influence), "harms"});
   if (values.rows() > 0) text += "\ntraining samples by their influence on all of them\n" + values.text("  ");
   return text + fmt::format("\n{:.1f} s\n", r.seconds);
 }

@@ -23,7 +23,7 @@ from sklearn.datasets import load_diabetes, load_digits
 import zeroloss
 import zeroloss.datalab
 
-NAME = "zeroloss_label"
+NAME = "zeroloss"
 
 
 def quietly(function, *arguments, **options):
