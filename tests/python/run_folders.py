@@ -168,11 +168,11 @@ def audited(kind) -> Path:
 
 
 def _table(kind, name, places):
-    """Rows of two clusters; every eighth label is wrong."""
+    """Rows of two clusters; every eighth label is wrong, but not of those that judge others."""
     rows = []
     for k in places:
         x = [(1 if k % 2 else -1) + 0.4 * math.sin(7 * k), math.cos(5 * k), 0.3 * math.sin(k * k)]
-        wrong = k % 8 == 7
+        wrong = k % 8 == 7 and (kind, name) != ("test", "train")
         label = 3 * x[0] + 100 * wrong if kind == "numbers" else ("<b>up", 'do,"wn')[(x[0] > 0) != wrong]
         rows.append([f"{name}-{len(rows)}", *x, label])
     return rows
