@@ -93,8 +93,7 @@ def _table(issues: list[Json]) -> Html:
 def _card(issue: Json, pictures: Json, others: Json, features: list[Json]) -> Html:
     given, predicted = issue.get("label"), issue.get("predicted")
     agree = issue.get("confidence")
-    against = _reasons(issue.get("against") or [], given, others)
-    support = _reasons(issue.get("support") or [], predicted, others)
+    against, support = (_reasons(issue.get(key) or [], others) for key in ("against", "support"))
     own = image(pictures, issue)
     return tag(
         "article",
@@ -109,13 +108,11 @@ def _card(issue: Json, pictures: Json, others: Json, features: list[Json]) -> Ht
         data_predicted=predicted)
 
 
-def _reasons(reasons: list[Json], opposed: object, pictures: Json) -> Content:
-    """Samples with their labels, pictures where there are any. One of the label that it opposes does so by being unlike
-    the sample."""
+def _reasons(reasons: list[Json], pictures: Json) -> Content:
+    """Samples with their labels, pictures where there are any."""
     if not reasons:
         return "–"
-    said = [[tag("b", one.get("label")), " unlike it" if one.get("label") == opposed else "", tag("br"),
-             tag("small", f"sample {name(one)}")] for one in reasons]
+    said = [[tag("b", one.get("label")), tag("br"), tag("small", f"sample {name(one)}")] for one in reasons]
     if pictures:
         return gallery([([one], words) for one, words in zip(reasons, said)], pictures)
     return tag("ul", [tag("li", words) for words in said], class_="reasons")
