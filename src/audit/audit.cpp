@@ -163,17 +163,15 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
   const Predictor& predictor = prepared.predictor();
   Features points;
   Nearest nearest = prepared.nearest();
-  Matrix F;  // predictions, each without its own sample
-  Vector precision;
+  const Matrix without = predictor.residuals().array().colwise() / predictor.diagonal().array();
+  const Predicted own{targets.restored(targets.centred() - without), predictor.diagonal()};
   if (test == nullptr) {
-    F = targets.centred() - Matrix(predictor.residuals().array().colwise() / predictor.diagonal().array());
-    precision = predictor.diagonal();
+    judge(train, own, train, own, options, result);
   } else {
     points = prepared.similarity().features(as_given(asked, train.standardization, options.predictor));
-    F = predictor.predict(points, &nearest);
-    precision = Vector::Ones(F.rows());
+    const Matrix f = targets.restored(predictor.predict(points, &nearest));
+    judge(train, own, asked, {f, Vector::Constant(f.rows(), own.precision.mean())}, options, result);
   }
-  judge(train, asked, targets.restored(F), precision, options, result);
   look_at_distances(train, asked, nearest, prepared.nearest().distance, result);
   Reasons(train, asked, predictor, points).give(result.issues, options.reasons, progress);
   progress.finish();

@@ -17,13 +17,23 @@ void sort_issues(AuditResult& result) {
   });
 }
 
-void judge_classes(const Dataset& train, const Dataset& asked, const Matrix& F, const AuditOptions& options,
-                   AuditResult& result) {
+std::vector<Index> labels_of(const Dataset& data) {
+  std::vector<Index> labels;
+  for (Index i = 0; i < data.n(); ++i) labels.push_back(static_cast<Index>(data.y(i)));
+  return labels;
+}
+
+NoiseModel model_of(const Dataset& train, const Predicted& own, const Dataset& asked, const Matrix& F) {
+  const NoiseModel model = noise_model(own.f, labels_of(train));
+  return &train == &asked ? model : noise_model(F, labels_of(asked), &model);
+}
+
+void judge_classes(const Dataset& train, const Predicted& own, const Dataset& asked, const Matrix& F,
+                   const AuditOptions& options, AuditResult& result) {
   const auto& names = train.class_names;
   const Index c = F.cols();
-  std::vector<Index> labels;
-  for (Index i = 0; i < asked.n(); ++i) labels.push_back(static_cast<Index>(asked.y(i)));
-  const NoiseModel model = noise_model(F, labels);
+  const std::vector<Index> labels = labels_of(asked);
+  const NoiseModel model = model_of(train, own, asked, F);
   Index wrong = 0;
   for (Index i = 0; i < asked.n(); ++i) {
     Index winner = 0;
@@ -54,12 +64,14 @@ void judge_classes(const Dataset& train, const Dataset& asked, const Matrix& F, 
                    [](const Confusion& a, const Confusion& b) { return a.samples.value > b.samples.value; });
 }
 
-void judge_numbers(const Dataset& train, const Dataset& asked, const Matrix& F, const Vector& precision,
-                   const AuditOptions& options, AuditResult& result) {
+void judge_numbers(const Dataset& train, const Predicted& own, const Dataset& asked,
+                   const Predicted& predicted, const AuditOptions& options, AuditResult& result) {
+  const Matrix& F = predicted.f;
   const double unit = train.y.cwiseAbs().maxCoeff();
-  const Vector residuals = asked.y / unit - F.col(0) / unit;
+  const Vector residuals = asked.y / unit - F.col(0) / unit, &precision = predicted.precision;
   const double range = train.y.maxCoeff() / unit - train.y.minCoeff() / unit;
-  const ResidualModel model = residual_model(residuals, precision, range);
+  ResidualModel model = residual_model(train.y / unit - own.f.col(0) / unit, own.precision, range);
+  if (&train != &asked) model = residual_model(residuals, precision, range, model.scale);
   for (Index i = 0; i < asked.n(); ++i) {
     result.scores.push_back(std::clamp(model.right(i), 0.0, 1.0));
     result.predicted.push_back(fmt::format("{:.6g}", F(i, 0)));
@@ -80,12 +92,12 @@ Index class_of(const Dataset& data, const std::string& name) {
   return std::find(data.class_names.begin(), data.class_names.end(), name) - data.class_names.begin();
 }
 
-void judge(const Dataset& train, const Dataset& asked, const Matrix& F, const Vector& precision,
+void judge(const Dataset& train, const Predicted& own, const Dataset& asked, const Predicted& predicted,
            const AuditOptions& options, AuditResult& result) {
   if (train.task == Task::classification)
-    judge_classes(train, asked, F, options, result);
+    judge_classes(train, own, asked, predicted.f, options, result);
   else
-    judge_numbers(train, asked, F, precision, options, result);
+    judge_numbers(train, own, asked, predicted, options, result);
   sort_issues(result);
 }
 

@@ -7,10 +7,17 @@ namespace zeroloss::internal {
 /// The class of this name.
 Index class_of(const Dataset& data, const std::string& name);
 
-/// Fills scores, predicted, confidence, issues (without reasons), noise_rate, confusions and error from what
-/// is predicted of `asked`, each without its own sample: F, n x c or n x 1 in the units of the targets.
-/// `precision` of the predicted numbers, up to a factor. range: of the training targets.
-void judge(const Dataset& train, const Dataset& asked, const Matrix& F, const Vector& precision,
+/// What is predicted of samples, each without its own: f, n x c or n x 1 in the units of the targets, and how
+/// precise numbers are, up to a factor.
+struct Predicted {
+  Matrix f;
+  Vector precision;
+};
+
+/// Fills scores, predicted, confidence, issues (without reasons), noise_rate, confusions and error. Where the
+/// samples asked about are others than those of the predictor, `own` is what is predicted of these: how sure
+/// predictions may be is learnt from them.
+void judge(const Dataset& train, const Predicted& own, const Dataset& asked, const Predicted& predicted,
            const AuditOptions& options, AuditResult& result);
 
 }  // namespace zeroloss::internal

@@ -160,8 +160,8 @@ double density_of_t(double x) {
 }
 
 /// Expectation maximisation of scale and rate; t is a normal whose precision is drawn, too.
-void fit_residuals(const Vector& x, const Vector& uniform, const Vector& weights, double& scale, double& rate,
-                   Vector& right) {
+void fit_residuals(const Vector& x, const Vector& uniform, const Vector& weights, bool scaled, double& scale,
+                   double& rate, Vector& right) {
   const Index n = x.size();
   right.resize(n);
   for (int step = 0; step < kMostSteps; ++step) {
@@ -176,7 +176,7 @@ void fit_residuals(const Vector& x, const Vector& uniform, const Vector& weights
     }
     const double before = rate;
     rate = std::clamp((all - sum + 0.5) / (all + 1), 0.0, 0.9);
-    if (sum > 0 && squares > 0) scale = std::sqrt(squares / sum);
+    if (!scaled && sum > 0 && squares > 0) scale = std::sqrt(squares / sum);
     if (std::abs(rate - before) < 1e-9) break;
   }
 }
@@ -189,10 +189,11 @@ struct Standardised {
 
 }  // namespace
 
-NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo) {
+NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo, double sharpness) {
   Fit fit(L, labels, pseudo);
   fit.begin();
-  fit.run(Vector::Ones(L.rows()), kMostSteps, 0.4, 1e-3);
+  if (sharpness > 0) fit.sharpness = sharpness;
+  fit.run(Vector::Ones(L.rows()), kMostSteps, sharpness > 0 ? 0 : 0.4, 1e-3);
   return {fit.sharpness, fit.T, fit.classes(), softmax(L, fit.sharpness) * fit.T};
 }
 
@@ -222,12 +223,14 @@ Vector odds_of(const NoiseFit& fit, const Matrix& L, const std::vector<Index>& l
 
 }  // namespace
 
-NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels) {
+NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const NoiseModel* like) {
   NoiseModel model;
+  model.like_others = like != nullptr;
   Vector odds = Vector::Zero(F.rows());
   for (int k = 0; k < kFits; ++k) {
     const Matrix L = of_fit(F, k);
-    model.fits.push_back(fit_noise(L, labels, pseudo_of_fit(F.rows(), k)));
+    model.fits.push_back(fit_noise(L, labels, pseudo_of_fit(F.rows(), k),
+                                   like ? like->fits[static_cast<std::size_t>(k)].sharpness : 0));
     if (k < 2) odds += odds_of(model.fits.back(), L, labels) / 2;
   }
   model.right = 1 / (1 + (-odds.array()).exp());
@@ -258,7 +261,7 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
       Fit fit(L, labels, pseudo_of_fit(n, k));
       fit.sharpness = model.fits[q].sharpness;
       fit.T = model.fits[q].transition;
-      fit.run(weights, kStepsOfADraw, 0.1, 0.02);
+      fit.run(weights, kStepsOfADraw, model.like_others ? 0 : 0.1, 0.02);
       again[q][static_cast<std::size_t>(b)] = tally(fit.classes(), weights);
     }
   }
@@ -286,7 +289,7 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
   return estimates;
 }
 
-ResidualModel residual_model(const Vector& residuals, const Vector& precision, double range) {
+ResidualModel residual_model(const Vector& residuals, const Vector& precision, double range, double scale) {
   const Standardised s(residuals, precision, range);
   std::vector<double> sizes(s.x.begin(), s.x.end());
   for (double& size : sizes) size = std::abs(size);
@@ -295,8 +298,10 @@ ResidualModel residual_model(const Vector& residuals, const Vector& precision, d
   ResidualModel model{1.4826 * *middle, 0.05, Vector::Ones(residuals.size())};
   const double largest = s.x.cwiseAbs().maxCoeff();
   if (!(model.scale > 0)) model.scale = largest / 100;
+  if (scale > 0) model.scale = scale;
   if (!(largest > 0)) return {0, 0, Vector::Ones(residuals.size())};
-  fit_residuals(s.x, s.uniform, Vector::Ones(s.x.size()), model.scale, model.rate, model.right);
+  fit_residuals(s.x, s.uniform, Vector::Ones(s.x.size()), scale > 0, model.scale, model.rate, model.right);
+  model.like_others = scale > 0;
   return model;
 }
 
@@ -310,7 +315,7 @@ Estimate estimate_rate(const Vector& residuals, const Vector& precision, double 
   for (Index b = 0; b < draws; ++b) {
     double scale = model.scale, rate = std::max(model.rate, 1e-3);
     Vector right;
-    fit_residuals(s.x, s.uniform, drawn(s.x.size(), seed, b), scale, rate, right);
+    fit_residuals(s.x, s.uniform, drawn(s.x.size(), seed, b), model.like_others, scale, rate, right);
     sample[static_cast<std::size_t>(b)] = rate;
   }
   Estimate rate = interval(model.rate, sample, 1);

@@ -18,7 +18,8 @@ struct NoiseFit {
 
 /// L: n x c; labels in [0, c). Each class has `pseudo` samples more, with as many wrong labels as all have,
 /// each equally likely.
-NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo);
+/// `sharpness`: as it is, of a fit to other samples; 0: to be found.
+NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo, double sharpness = 0);
 
 /// What is not known of predictions is which L they are: F as it is or log(max(F, 0) + 0.1), which holds
 /// where classes overlap; nor whether labels are wrong as often from any class to any other (n
@@ -28,10 +29,12 @@ struct NoiseModel {
   std::vector<NoiseFit> fits;  ///< three
   Vector right;                ///< n: P(label right): the geometric mean of the odds, with at least 1 % wrong
   Matrix labels;               ///< n x c: P(label | x)
+  bool like_others = false;    ///< sharpness is that of other samples
 };
 
-/// F: n x c predictions, each without its own sample; labels in [0, c).
-NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels);
+/// F: n x c predictions, each without its own sample; labels in [0, c). With `like` for samples that the same
+/// predictor was not shown: of them F may be few, so its sharpness is taken.
+NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const NoiseModel* like = nullptr);
 
 /// Estimates, the mean of the first two fits, with the hull of all three intervals: 1.96 standard deviations
 /// of what each of them estimates from samples drawn anew.
@@ -47,10 +50,13 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
 struct ResidualModel {
   double scale = 0;  ///< of a residual of precision 1
   double rate = 0;
-  Vector right;  ///< n: P(right | residual)
+  Vector right;              ///< n: P(right | residual)
+  bool like_others = false;  ///< scale is that of other samples
 };
 /// residuals: without their own samples; precision: of each, up to a factor; range: of the targets, > 0.
-ResidualModel residual_model(const Vector& residuals, const Vector& precision, double range);
+/// `scale`: as it is, of other samples; 0: to be found.
+ResidualModel residual_model(const Vector& residuals, const Vector& precision, double range,
+                             double scale = 0);
 Estimate estimate_rate(const Vector& residuals, const Vector& precision, double range,
                        const ResidualModel& model, Index draws, std::uint64_t seed);
 

@@ -163,7 +163,15 @@ std::string feature_name(const Dataset& data, Index k) {
                                     : data.feature_names[static_cast<std::size_t>(k)];
 }
 
-/// The features in which a sample differs most from those that speak against its label.
+Eigen::RowVectorXd mean_of(const Dataset& train, const std::unordered_map<Index, Index>& rows,
+                           const std::vector<Reason>& reasons) {
+  Eigen::RowVectorXd mean = Eigen::RowVectorXd::Zero(train.d());
+  for (const Reason& reason : reasons) mean += train.X.row(rows.at(reason.sample.record));
+  return mean / static_cast<double>(reasons.size());
+}
+
+/// The features that say most that a sample is none of its label: far from those that speak for it, near
+/// those that speak against it.
 Json differences(const Dataset& train, const Dataset& asked, const AuditResult& r) {
   const auto columns = columns_of(train.X);
   std::unordered_map<Index, Index> rows;
@@ -172,23 +180,24 @@ Json differences(const Dataset& train, const Dataset& asked, const AuditResult& 
   for (std::size_t q = 0; q < std::min(kMostShown, r.issues.size()); ++q) {
     const LabelIssue& issue = r.issues[q];
     Json list = Json::array();
-    if (!issue.against.empty()) {
-      Eigen::RowVectorXd mean = Eigen::RowVectorXd::Zero(train.d());
-      for (const Reason& reason : issue.against) mean += train.X.row(rows.at(reason.sample.record));
-      mean /= static_cast<double>(issue.against.size());
-      std::vector<std::pair<double, Index>> far;
-      for (Index k = 0; k < train.d(); ++k) {
-        const Column& c = columns[static_cast<std::size_t>(k)];
-        if (c.deviation > 0)
-          far.emplace_back(-std::abs(asked.X(issue.position, k) - mean(k)) / c.deviation, k);
+    if (!issue.against.empty() && !issue.support.empty()) {
+      const auto x = asked.X.row(issue.position);
+      const auto theirs = mean_of(train, rows, issue.against), labels = mean_of(train, rows, issue.support);
+      std::vector<std::pair<double, Index>> telling;
+      for (Index k = 0; k < train.d(); ++k)
+        if (const Column& c = columns[static_cast<std::size_t>(k)]; c.deviation > 0)
+          telling.emplace_back((std::abs(x(k) - theirs(k)) - std::abs(x(k) - labels(k))) / c.deviation, k);
+      const std::size_t count = std::min(kMostFeatures, telling.size());
+      std::partial_sort(telling.begin(), telling.begin() + static_cast<std::ptrdiff_t>(count), telling.end());
+      for (std::size_t k = 0; k < count && telling[k].first < 0; ++k) {
+        const Index at = telling[k].second;
+        list.push_back(
+            Json{{"feature", feature_name(train, at)},
+                 {"value", x(at)},
+                 {"theirs", theirs(at)},
+                 {"labels", labels(at)},
+                 {"deviations", (x(at) - labels(at)) / columns[static_cast<std::size_t>(at)].deviation}});
       }
-      const std::size_t count = std::min(kMostFeatures, far.size());
-      std::partial_sort(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(count), far.end());
-      for (std::size_t k = 0; k < count; ++k)
-        list.push_back(Json{{"feature", feature_name(train, far[k].second)},
-                            {"value", asked.X(issue.position, far[k].second)},
-                            {"theirs", mean(far[k].second)},
-                            {"deviations", -far[k].first}});
     }
     all.push_back(Json{{"sample", issue.sample.record}, {"differences", list}});
   }

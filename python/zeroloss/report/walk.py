@@ -119,7 +119,8 @@ def _reasons(reasons: list[Json], pictures: Json) -> Content:
 
 
 def _differences(features: list[Json]) -> Content:
-    rows = [[one.get("feature"), number(one.get("value")), number(one.get("theirs")), number(one.get("deviations"), 2)]
+    rows = [[one.get("feature"), number(one.get("value")), number(one.get("theirs")),
+             number(one.get("labels")), number(one.get("deviations"), 2)]
             for one in features if one.get("deviations")]
-    return None if not rows else tag("div", tag("h4", "Differs most from those against it"),
-               table(["feature", "value", "theirs", "in deviations"], rows))
+    return None if not rows else tag("div", tag("h4", "What tells it from its label"),
+               table(["feature", "value", "as predicted", "as labelled", "off its label, in deviations"], rows))
