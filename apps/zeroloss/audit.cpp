@@ -65,7 +65,7 @@ void run(const Options& options, Session& session) {
   const AuditResult result = test ? audit(data, *test, settings, progress) : audit(data, settings, progress);
 
   const Dataset* asked = test ? &*test : nullptr;
-  const Next next = after_audit(data, asked, session.arguments, result, options.out);
+  const Next next = after_audit(session.arguments, result, options.out);
   if (folder) write_audit(*folder, data, asked, options.read, settings, result, session.arguments, next);
   answer(options.json ? audit_json(data, asked, settings, result, next) + "\n"
                       : in_flags(audit_text(data, asked, settings, result)) + next_text(next));

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <stdexcept>
 
 #include "audit/judge.hpp"
@@ -42,8 +43,10 @@ void look_at_distances(const Dataset& train, const Dataset& asked, const Nearest
   const double far = middle + kFar * median(deviations);
   for (std::size_t i = 0; i < nearest.index.size(); ++i) {
     const auto at = static_cast<Index>(i), other = nearest.index[i];
-    const double distance = nearest.distance[i];
+    double distance = nearest.distance[i];
     if (other >= train.n()) continue;
+    if (distance == 0 && asked.X.row(at) != train.X.row(other))  // equal after rounding only
+      distance = std::numeric_limits<double>::min();
     const bool mutual = same && nearest.index[static_cast<std::size_t>(other)] == at;
     if ((distance == 0 || distance < middle / 10) && !(mutual && other < at))
       result.twins.push_back({sample(asked, at), sample(train, other), distance,
@@ -119,19 +122,28 @@ class Reasons {
   const Features& points_;
 };
 
-std::string conclude(const Dataset& asked, const AuditResult& r) {
-  if (r.issues.empty()) return fmt::format("No label of {} samples looks wrong.", with_commas(r.n));
-  const LabelIssue& worst = r.issues.front();
-  return (r.issues.size() == 1
-              ? fmt::format("1 of {} labels looks wrong: sample {}, for which {} is predicted.",
-                            with_commas(r.n), describe(worst.sample), worst.predicted)
-              : fmt::format("{} of {} labels look wrong; sample {} most of all, for which {} is predicted.",
-                            with_commas(static_cast<Index>(r.issues.size())), with_commas(r.n),
-                            describe(worst.sample), worst.predicted)) +
-         (asked.task == Task::classification && r.error > 0.3
-              ? fmt::format(" But the classes overlap: {:.0f} % of the predictions disagree with the label.",
-                            100 * r.error)
-              : "");
+std::string conclude(const AuditResult& r) {
+  std::string text;
+  if (r.issues.empty()) {
+    text = fmt::format("No label of {} looks wrong.", count(r.n, "sample", "samples"));
+    if (r.noise_rate.low >= 0.01)
+      text = fmt::format(
+          "No single label of {} is more likely wrong than right, though some {:.2g} % seem to be.",
+          count(r.n, "sample", "samples"), 100 * r.noise_rate.value);
+  } else {
+    const LabelIssue& worst = r.issues.front();
+    const std::string predicted = r.task == Task::regression
+                                      ? fmt::format("{:.8g}", std::strtod(worst.predicted.c_str(), nullptr))
+                                      : worst.predicted;
+    text = r.issues.size() == 1
+               ? fmt::format("1 of {} labels looks wrong: sample {}, for which {} is predicted.",
+                             with_commas(r.n), describe(worst.sample), predicted)
+               : fmt::format("{} of {} labels look wrong; sample {} most of all, for which {} is predicted.",
+                             with_commas(static_cast<Index>(r.issues.size())), with_commas(r.n),
+                             describe(worst.sample), predicted);
+  }
+  for (const std::string& caveat : r.caveats) text += " " + caveat;
+  return text;
 }
 
 AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& options, Progress& progress) {
@@ -175,7 +187,7 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
   look_at_distances(train, asked, nearest, prepared.nearest().distance, result);
   Reasons(train, asked, predictor, points).give(result.issues, options.reasons, progress);
   progress.finish();
-  result.conclusion = conclude(asked, result);
+  result.conclusion = conclude(result);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return result;
 }

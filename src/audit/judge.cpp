@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "audit/noise_model.hpp"
 #include "zeroloss/core/text.hpp"
@@ -23,6 +24,33 @@ std::vector<Index> labels_of(const Dataset& data) {
   return labels;
 }
 
+/// What predictions do not tell.
+void add_caveats(const Dataset& train, const std::vector<Index>& labels, const std::vector<bool>& known,
+                 AuditResult& result) {
+  std::vector<std::string> never;
+  for (std::size_t k = 0; k < known.size(); ++k)
+    if (!known[k]) never.push_back(train.class_names[k]);
+  if (!never.empty())
+    result.caveats.push_back(fmt::format("Never predicted, so that {} labels cannot be judged: {}.",
+                                         never.size() == 1 ? "its" : "their", excerpt(never)));
+  std::vector<Index> counts(known.size());
+  for (const Index label : labels) ++counts[static_cast<std::size_t>(label)];
+  const double largest = static_cast<double>(*std::max_element(counts.begin(), counts.end()));
+  const double blind =
+      1 - largest / static_cast<double>(labels.size());  // of naming the largest class always
+  if (result.error > 0 && result.error >= 0.8 * blind)
+    result.caveats.push_back(fmt::format(
+        "The features say little of the classes: {:.0f} % of the predictions disagree with the label, {:.0f} "
+        "% "
+        "would if the largest class were always predicted. Probabilities and rates may be wrong here.",
+        100 * result.error, 100 * blind));
+  else if (result.error > 0.3)
+    result.caveats.push_back(fmt::format(
+        "The classes overlap: {:.0f} % of the predictions disagree with the label. Probabilities and "
+        "rates may be wrong here.",
+        100 * result.error));
+}
+
 NoiseModel model_of(const Dataset& train, const Predicted& own, const Dataset& asked, const Matrix& F) {
   const NoiseModel model = noise_model(own.f, labels_of(train));
   return &train == &asked ? model : noise_model(F, labels_of(asked), &model);
@@ -34,6 +62,12 @@ void judge_classes(const Dataset& train, const Predicted& own, const Dataset& as
   const Index c = F.cols();
   const std::vector<Index> labels = labels_of(asked);
   const NoiseModel model = model_of(train, own, asked, F);
+  std::vector<bool> known(static_cast<std::size_t>(c));  // predicted at all, of the predictor's own samples
+  for (Index i = 0; i < own.f.rows(); ++i) {
+    Index winner = 0;
+    own.f.row(i).maxCoeff(&winner);
+    known[static_cast<std::size_t>(winner)] = true;
+  }
   Index wrong = 0;
   for (Index i = 0; i < asked.n(); ++i) {
     Index winner = 0;
@@ -46,10 +80,12 @@ void judge_classes(const Dataset& train, const Predicted& own, const Dataset& as
     result.predicted.push_back(names[static_cast<std::size_t>(winner)]);
     if (winner == label) continue;
     ++wrong;
-    if (score < 0.5)
+    if (score < 0.5 && known[static_cast<std::size_t>(label)])
       result.issues.push_back({sample(asked, i), i, result.predicted.back(), score, confidence});
   }
   result.error = static_cast<double>(wrong) / static_cast<double>(asked.n());
+
+  add_caveats(train, labels, known, result);
 
   const NoiseEstimates estimates =
       estimate_noise(F, labels, model, options.bootstrap, options.predictor.seed);
@@ -64,26 +100,104 @@ void judge_classes(const Dataset& train, const Predicted& own, const Dataset& as
                    [](const Confusion& a, const Confusion& b) { return a.samples.value > b.samples.value; });
 }
 
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// How large residuals of the predictor's own samples are where predictions are about as large: medians of a
+/// tenth of them, over that of all, within a factor of 8; 1 for fewer than 60.
+class LocalSize {
+ public:
+  LocalSize(const Vector& f, const Vector& sizes) {
+    constexpr std::size_t kKnots = 40;
+    const auto n = static_cast<std::size_t>(f.size());
+    const double all = median({sizes.begin(), sizes.end()});
+    if (n < 60 || !(all > 0)) return;
+    std::vector<std::size_t> order(n);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto value = [](const Vector& v, std::size_t i) { return v(static_cast<Index>(i)); };
+    std::sort(order.begin(), order.end(), [&](auto i, auto j) { return value(f, i) < value(f, j); });
+    const std::size_t window = std::max<std::size_t>(20, n / 10);
+    for (std::size_t k = 0; k < kKnots; ++k) {
+      const std::size_t begin = k * (n - window) / (kKnots - 1);
+      std::vector<double> some;
+      for (std::size_t i = begin; i < begin + window; ++i) some.push_back(value(sizes, order[i]));
+      at_.push_back(value(f, order[begin + window / 2]));
+      size_.push_back(std::clamp(median(std::move(some)) / all, 0.125, 8.0));
+    }
+  }
+
+  double operator()(double f) const {
+    if (at_.empty()) return 1;
+    const auto above = std::lower_bound(at_.begin(), at_.end(), f);
+    const auto k = std::min(static_cast<std::size_t>(above - at_.begin()), at_.size() - 1);
+    return size_[k];
+  }
+
+ private:
+  std::vector<double> at_, size_;
+};
+
+/// The median distance from the median.
+double spread(const Vector& values) {
+  const double middle = median({values.begin(), values.end()});
+  const Vector distances = (values.array() - middle).abs();
+  return median({distances.begin(), distances.end()});
+}
+
+/// That says nothing of any label.
+ResidualModel silent(ResidualModel model) {
+  model.judges = false;
+  model.rate = 0;
+  model.right.setOnes();
+  return model;
+}
+
+/// Residuals in units of the targets' largest, and the precision that sizes around them leave.
+struct Residuals {
+  Vector size, precision;
+  Residuals(const Dataset& data, const Predicted& p, double unit)
+      : size(data.y / unit - p.f.col(0) / unit), precision(p.precision) {}
+  void locally(const LocalSize& local, const Vector& f) {
+    for (Index i = 0; i < f.size(); ++i) precision(i) /= local(f(i)) * local(f(i));
+  }
+};
+
 void judge_numbers(const Dataset& train, const Predicted& own, const Dataset& asked,
                    const Predicted& predicted, const AuditOptions& options, AuditResult& result) {
   const Matrix& F = predicted.f;
   const double unit = train.y.cwiseAbs().maxCoeff();
-  const Vector residuals = asked.y / unit - F.col(0) / unit, &precision = predicted.precision;
   const double range = train.y.maxCoeff() / unit - train.y.minCoeff() / unit;
-  ResidualModel model = residual_model(train.y / unit - own.f.col(0) / unit, own.precision, range);
-  if (&train != &asked) model = residual_model(residuals, precision, range, model.scale);
+  Residuals theirs(train, own, unit), these(asked, predicted, unit);
+  const Vector own_sizes = (theirs.size.array() * theirs.precision.array().sqrt()).abs();
+  const LocalSize local(own.f.col(0), own_sizes);
+  theirs.locally(local, own.f.col(0));
+  these.locally(local, F.col(0));
+  ResidualModel model = residual_model(theirs.size, theirs.precision, range);
+  if (!(spread(theirs.size) < 0.9 * spread(train.y / unit))) model = silent(model);
+  if (&train != &asked) {
+    const ResidualModel same = residual_model(these.size, these.precision, range, model.scale);
+    model = model.judges ? same : silent(same);
+  }
   for (Index i = 0; i < asked.n(); ++i) {
     result.scores.push_back(std::clamp(model.right(i), 0.0, 1.0));
-    result.predicted.push_back(fmt::format("{:.6g}", F(i, 0)));
+    result.predicted.push_back(fmt::format("{}", F(i, 0)));
     if (model.right(i) < 0.5)
       result.issues.push_back({sample(asked, i), i, result.predicted.back(), result.scores.back()});
   }
   result.noise_rate =
-      estimate_rate(residuals, precision, range, model, options.bootstrap, options.predictor.seed);
+      estimate_rate(these.size, these.precision, range, model, options.bootstrap, options.predictor.seed);
   const Vector part = train.y / unit;
   const double deviation =
       std::sqrt((part.array() - part.mean()).square().mean() * static_cast<double>(asked.n()));
-  result.error = residuals.norm() / deviation;
+  result.error = these.size.norm() / deviation;
+  if (!model.judges)
+    result.caveats.push_back(
+        "The features say too little of the target: residuals are nearly as large as its own spread, so no "
+        "label "
+        "can be judged.");
 }
 
 }  // namespace

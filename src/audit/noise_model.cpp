@@ -12,6 +12,8 @@ namespace zeroloss::internal {
 namespace {
 
 constexpr double kFewPseudo = 10;
+constexpr double kFine = 0.02,
+                 kCoarse = 0.15;     // of the targets' range: scales of residuals that say something
 constexpr double kLeastRate = 0.01;  // that scores are made with
 constexpr double kFloor = 0.1;       // of the logarithm
 constexpr int kMostSteps = 300;
@@ -92,6 +94,11 @@ class Fit {
     counts += pseudo_ * prior;
     T = counts;
     T.array().colwise() /= counts.rowwise().sum().array();
+    for (Index j = 0; j < c; ++j)
+      if (const double right = T(j, j); right < 0.5) {  // else classes would be renamed
+        T.row(j) *= 0.5 / (1 - right);
+        T(j, j) = 0.5;
+      }
     return rate;
   }
 
@@ -132,7 +139,7 @@ Vector drawn(Index n, std::uint64_t seed, Index index) {
 
 /// Fewer for many samples, whose intervals are narrow anyway.
 Index draws_for(Index n, Index c, Index asked) {
-  return std::min(asked, std::max<Index>(40, 4'000'000 / (n * c)));
+  return std::min(asked, std::max<Index>(20, 4'000'000 / (n * c)));
 }
 
 Estimate interval(double value, const std::vector<double>& sample, double most) {
@@ -160,8 +167,9 @@ double density_of_t(double x) {
 }
 
 /// Expectation maximisation of scale and rate; t is a normal whose precision is drawn, too.
-void fit_residuals(const Vector& x, const Vector& uniform, const Vector& weights, bool scaled, double& scale,
-                   double& rate, Vector& right) {
+/// The scale is `least` at least, and stays where it is `scaled`.
+void fit_residuals(const Vector& x, const Vector& uniform, const Vector& weights, bool scaled, double least,
+                   double& scale, double& rate, Vector& right) {
   const Index n = x.size();
   right.resize(n);
   for (int step = 0; step < kMostSteps; ++step) {
@@ -175,8 +183,8 @@ void fit_residuals(const Vector& x, const Vector& uniform, const Vector& weights
       squares += weight * (kFreedom + 1) / (kFreedom + z * z) * x(i) * x(i);
     }
     const double before = rate;
-    rate = std::clamp((all - sum + 0.5) / (all + 1), 0.0, 0.9);
-    if (!scaled && sum > 0 && squares > 0) scale = std::sqrt(squares / sum);
+    rate = std::clamp((all - sum) / all, 0.0, 0.5);
+    if (!scaled && sum > 0) scale = std::max(least, std::sqrt(squares / sum));
     if (std::abs(rate - before) < 1e-9) break;
   }
 }
@@ -291,23 +299,35 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
 
 ResidualModel residual_model(const Vector& residuals, const Vector& precision, double range, double scale) {
   const Standardised s(residuals, precision, range);
+  const Index n = residuals.size();
+  // In units of x: what is too little to be looked for, and too much to tell right from wrong by.
+  const double unit = range * precision.array().sqrt().mean(), least = kFine * unit, most = kCoarse * unit;
   std::vector<double> sizes(s.x.begin(), s.x.end());
   for (double& size : sizes) size = std::abs(size);
   const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
   std::nth_element(sizes.begin(), middle, sizes.end());
-  ResidualModel model{1.4826 * *middle, 0.05, Vector::Ones(residuals.size())};
-  const double largest = s.x.cwiseAbs().maxCoeff();
-  if (!(model.scale > 0)) model.scale = largest / 100;
+  ResidualModel model{std::max(1.4826 * *middle, least), 0.05, Vector::Ones(n)};
   if (scale > 0) model.scale = scale;
-  if (!(largest > 0)) return {0, 0, Vector::Ones(residuals.size())};
-  fit_residuals(s.x, s.uniform, Vector::Ones(s.x.size()), scale > 0, model.scale, model.rate, model.right);
+  model.least = least;
+  fit_residuals(s.x, s.uniform, Vector::Ones(n), scale > 0, least, model.scale, model.rate, model.right);
   model.like_others = scale > 0;
+  model.judges = model.scale <= most;
+  if (!model.judges) {
+    model.rate = 0;
+    model.right.setOnes();
+    return model;
+  }
+  const double rate = std::max(model.rate, kLeastRate);
+  for (Index i = 0; i < n; ++i) {
+    const double right = (1 - rate) * density_of_t(s.x(i) / model.scale) / model.scale;
+    model.right(i) = right / (right + rate * s.uniform(i));
+  }
   return model;
 }
 
 Estimate estimate_rate(const Vector& residuals, const Vector& precision, double range,
                        const ResidualModel& model, Index draws, std::uint64_t seed) {
-  if (!(model.scale > 0)) return {0, 0, unseen(residuals.size())};
+  if (!model.judges) return {0, 0, 1};
   const Standardised s(residuals, precision, range);
   draws = draws_for(residuals.size(), 1, draws);
   std::vector<double> sample(static_cast<std::size_t>(draws));
@@ -315,7 +335,8 @@ Estimate estimate_rate(const Vector& residuals, const Vector& precision, double 
   for (Index b = 0; b < draws; ++b) {
     double scale = model.scale, rate = std::max(model.rate, 1e-3);
     Vector right;
-    fit_residuals(s.x, s.uniform, drawn(s.x.size(), seed, b), model.like_others, scale, rate, right);
+    fit_residuals(s.x, s.uniform, drawn(s.x.size(), seed, b), model.like_others, model.least, scale, rate,
+                  right);
     sample[static_cast<std::size_t>(b)] = rate;
   }
   Estimate rate = interval(model.rate, sample, 1);

@@ -46,12 +46,15 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
                               Index draws, std::uint64_t seed);
 
 /// For numbers: residuals over their standard deviations are t with five degrees of freedom times a scale if
-/// right, and uniform over the range of the targets if wrong.
+/// right, and uniform over the range of the targets if wrong. The scale is 2 % of the range at least; where
+/// it is above 15 %, nothing is said. `right` is with at least 1 % wrong.
 struct ResidualModel {
   double scale = 0;  ///< of a residual of precision 1
   double rate = 0;
   Vector right;              ///< n: P(right | residual)
   bool like_others = false;  ///< scale is that of other samples
+  double least = 0;          ///< scale that was allowed
+  bool judges = true;        ///< it is narrow enough to tell right from wrong
 };
 /// residuals: without their own samples; precision: of each, up to a factor; range: of the targets, > 0.
 /// `scale`: as it is, of other samples; 0: to be found.

@@ -51,10 +51,13 @@ double inducing_bytes(Index n, Index m) {
 }
 
 /// How many inducing points: n for all.
-Index inducing_points(Index n, const PredictorOptions& options) {
+Index inducing_points(Index n, double feature_bytes, const PredictorOptions& options) {
   if (options.inducing > 0) return std::min(n, options.inducing);
-  const bool fits = exact_bytes(n) <= static_cast<double>(available_memory_bytes());
-  return n <= kMostExact && fits ? n : std::min(n, kInducing);
+  const double free = static_cast<double>(available_memory_bytes()) - feature_bytes;
+  if (n <= kMostExact && exact_bytes(n) <= free) return n;
+  Index m = std::min(n, kInducing);
+  while (m > 250 && inducing_bytes(n, m) > free) m /= 2;
+  return m;
 }
 
 }  // namespace
@@ -81,6 +84,10 @@ void check_audited(const Dataset& data, const char* who) {
     throw DataError(fmt::format("{}: all labels of {} are {}", who, data.name, data.class_names.front()));
   if (data.task == Task::regression && !(data.y.maxCoeff() / 2 - data.y.minCoeff() / 2 > 0))
     throw DataError(fmt::format("{}: all targets of {} are {}", who, data.name, data.y(0)));
+  if (data.task == Task::regression && data.n() > 2 &&
+      std::ranges::all_of(data.y, [&](double y) { return y == data.y.maxCoeff() || y == data.y.minCoeff(); }))
+    throw DataError(fmt::format("{}: the targets of {} are {} and {} only; try `task=classification`", who,
+                                data.name, data.y.minCoeff(), data.y.maxCoeff()));
 }
 
 void check_against(const Dataset& data, const Dataset& test, const char* who) {
@@ -93,6 +100,10 @@ void check_against(const Dataset& data, const Dataset& test, const char* who) {
                                 test.class_names.empty() ? "" : " of " + excerpt(test.class_names), data.name,
                                 name(data.task),
                                 data.class_names.empty() ? "" : " of " + excerpt(data.class_names)));
+  if (test.task == Task::regression && !(test.y.cwiseAbs().maxCoeff() <= 1e9 * data.y.cwiseAbs().maxCoeff()))
+    throw DataError(fmt::format("{}: targets of `test` {} reach {:.3g}, those of {} {:.3g}: other units?",
+                                who, test.name, test.y.cwiseAbs().maxCoeff(), data.name,
+                                data.y.cwiseAbs().maxCoeff()));
 }
 
 RowMatrix as_given(const Dataset& data, const Standardization& standardization,
@@ -158,8 +169,8 @@ Prepared::Prepared(const Dataset& data, const Targets& targets, const PredictorO
   const Index n = data.n();
   const Matrix& Y = targets.centred();
   choose(X, Y, options, progress);
-  inducing_ = inducing_points(n, options);
   const double features = 24.0 * static_cast<double>(n) * static_cast<double>(data.d());
+  inducing_ = inducing_points(n, features, options);
   require_memory(features + (inducing_ == n ? exact_bytes(n) : inducing_bytes(n, inducing_)),
                  fmt::format("audit: the predictor of {} samples", with_commas(n)),
                  "try a smaller `inducing` or `n`");

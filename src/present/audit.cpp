@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <unordered_map>
 
@@ -48,6 +49,12 @@ std::string more(std::size_t all, std::size_t shown, const char* where) {
              : "";
 }
 
+/// A number predicted, with digits that the targets' spread makes worth reading.
+std::string predicted_text(const AuditResult& r, const std::string& predicted) {
+  return r.task == Task::regression ? fmt::format("{:.8g}", std::strtod(predicted.c_str(), nullptr))
+                                    : predicted;
+}
+
 std::string issue_table(const AuditResult& r) {
   if (r.issues.empty()) return "";
   const bool classes = r.task == Task::classification;
@@ -55,7 +62,7 @@ std::string issue_table(const AuditResult& r) {
                "speak for it"});
   for (std::size_t k = 0; k < std::min(kMostLines, r.issues.size()); ++k) {
     const LabelIssue& i = r.issues[k];
-    table.add({called(i.sample), i.sample.label, i.predicted,
+    table.add({called(i.sample), i.sample.label, predicted_text(r, i.predicted),
                i.score < 1e-4 ? "< 0.01 %" : fmt::format("{:.2g} %", 100 * i.score),
                i.confidence ? fmt::format("{:.0f} %", 100 * *i.confidence) : "", names(i.against, !classes),
                names(i.support, !classes)});
@@ -78,7 +85,8 @@ std::string least_sure(const Dataset& asked, const AuditResult& r) {
   for (std::size_t k = 0; k < count; ++k) {
     const Sample s = sample(asked, static_cast<Index>(order[k]));
     if (s.label == r.predicted[order[k]]) break;
-    table.add({called(s), s.label, r.predicted[order[k]], fmt::format("{:.3g} %", 100 * r.scores[order[k]])});
+    table.add({called(s), s.label, predicted_text(r, r.predicted[order[k]]),
+               fmt::format("{:.3g} %", 100 * r.scores[order[k]])});
   }
   return table.rows() == 0 ? "" : "\nthe least sure of them\n" + table.text("  ");
 }
@@ -307,16 +315,14 @@ void write_audit(RunFolder& folder, const Dataset& data, const Dataset* test, co
   folder.finish();
 }
 
-Next after_audit(const Dataset& data, const Dataset* test, const std::vector<std::string>& words,
-                 const AuditResult& r, const std::string& out) {
+Next after_audit(const std::vector<std::string>& words, const AuditResult& r, const std::string& out) {
   if (!out.empty()) return {"walk through the labels that look wrong", {"zeroloss", "report", out}};
   if (!r.issues.empty()) {
     Next next = after_figures(words, out);
     next.why = "look at them beside the samples that speak against them";
     return next;
   }
-  if (test != nullptr) return after_figures(words, out);
-  return {"see how wide a network has to be for these labels", {"zeroloss", "certify", data.name}};
+  return after_figures(words, out);
 }
 
 // ---- influence ----

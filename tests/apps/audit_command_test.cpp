@@ -50,11 +50,11 @@ TEST_F(AuditCommand, JsonHasScoresIssuesAndTheNoiseRate) {
   EXPECT_LE(json.at("noise_rate").at("low"), 1.0 / 60);
   EXPECT_GE(json.at("noise_rate").at("high"), 1.0 / 60);
   EXPECT_EQ(keys(json),
-            (std::set<std::string>{"data",       "digest",     "labels",     "options",  "test",
-                                   "task",       "conclusion", "n",          "d",        "classes",
-                                   "activation", "scale",      "ridge",      "inducing", "error",
-                                   "scores",     "predicted",  "confidence", "issues",   "noise_rate",
-                                   "confusions", "twins",      "outliers",   "seconds",  "next"}));
+            (std::set<std::string>{
+                "data",    "digest", "labels",    "options",    "test",   "task",       "conclusion",
+                "n",       "d",      "classes",   "activation", "scale",  "ridge",      "inducing",
+                "error",   "scores", "predicted", "confidence", "issues", "noise_rate", "confusions",
+                "caveats", "twins",  "outliers",  "seconds",    "next"}));
 }
 
 TEST_F(AuditCommand, WritesARunFolder) {

@@ -199,11 +199,53 @@ TEST(Audit, SmallAndOddData) {
   for (const double score : r.scores) EXPECT_TRUE(std::isfinite(score));
 }
 
+// What the features say nothing of is not judged: neither numbers, nor a class that is never predicted.
+TEST(Audit, SaysWhatCannotBeJudged) {
+  Random random(9, Stream::noise);
+  Dataset data = numbers(150, {});
+  for (Index i = 0; i < 150; ++i) data.y(i) = random.uniform();
+  AuditResult r = audit(data);
+  EXPECT_TRUE(r.issues.empty());
+  EXPECT_EQ(r.caveats.size(), 1U);
+  EXPECT_EQ(r.noise_rate.high, 1);
+  for (Index i = 0; i < 150; ++i) data.y(i) = random.normal();
+  EXPECT_TRUE(audit(data).issues.empty());
+
+  data.task = Task::classification;
+  data.class_names = {"no", "yes"};
+  for (Index i = 0; i < 150; ++i) data.y(i) = i % 12 == 0 ? 1 : 0;
+  r = audit(data);
+  EXPECT_TRUE(r.issues.empty());
+  ASSERT_FALSE(r.caveats.empty());
+  EXPECT_NE(r.conclusion.find("yes"), std::string::npos) << r.conclusion;
+}
+
+// Prices: what is usual for large ones is not wrong.
+TEST(Audit, SkewedNumbersAreNotAccused) {
+  Random random(4, Stream::noise);
+  Dataset data = numbers(300, {});
+  for (Index i = 0; i < 300; ++i) data.y(i) = std::exp(data.X(i, 0) + data.X(i, 1) + 0.2 * random.normal());
+  EXPECT_LE(audit(data).issues.size(), 3U);
+}
+
+TEST(Audit, AFewSamplesOfAnotherSetAreJudgedByWhatIsUsual) {
+  const Dataset train = numbers(200, {});
+  Dataset test = numbers(3, {});
+  test.y(1) = 1030;
+  Progress silent;
+  const AuditResult r = audit(train, test, {}, silent);
+  ASSERT_EQ(r.issues.size(), 1U);
+  EXPECT_EQ(r.issues.front().position, 1);
+  EXPECT_EQ(std::stod(r.issues.front().predicted), std::stod(r.predicted[1])) << "all digits";
+}
+
 TEST(Audit, SaysWhatIsWrong) {
   Dataset data = numbers(3, {});
   EXPECT_THROW(audit(data), DataError);
   data = numbers(20, {});
   data.y.setConstant(2);
+  EXPECT_THROW(audit(data), DataError);
+  data.y(3) = 3;  // two values
   EXPECT_THROW(audit(data), DataError);
   data = numbers(20, {});
   data.X(3, 1) = NAN;

@@ -158,6 +158,7 @@ struct AuditResult {
   std::vector<Confusion> confusions;   ///< most first: half a sample or more is expected
   std::vector<Twins> twins;            ///< nearest first
   std::vector<Outlier> outliers;       ///< farthest first
+  std::vector<std::string> caveats;    ///< what these data do not tell, a sentence each
   double seconds = 0;
 };
 template <Is<AuditResult> T, class Visitor>
@@ -184,6 +185,7 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"confusions", "Samples of one class that are labelled as another, most first."}, r.confusions);
   visit(Field{"twins", "Samples that are next to equal, nearest first."}, r.twins);
   visit(Field{"outliers", "Samples far from every other one, farthest first."}, r.outliers);
+  visit(Field{"caveats", "What these data do not tell, a sentence each."}, r.caveats);
   visit(Field{"seconds"}, r.seconds);
 }
 

@@ -29,8 +29,7 @@ void write_audit(RunFolder& folder, const Dataset& data, const Dataset* test, co
                  const std::vector<std::string>& command, const Next& next = {});
 
 /// What to do after this answer; `out` is the run folder, "" for none.
-Next after_audit(const Dataset& data, const Dataset* test, const std::vector<std::string>& words,
-                 const AuditResult& result, const std::string& out);
+Next after_audit(const std::vector<std::string>& words, const AuditResult& result, const std::string& out);
 
 std::string influence_text(const Dataset& data, const Dataset& test, const InfluenceOptions& options,
                            const InfluenceResult& result);
