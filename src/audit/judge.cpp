@@ -176,7 +176,7 @@ void judge_numbers(const Dataset& train, const Predicted& own, const Dataset& as
   theirs.locally(local, own.f.col(0));
   these.locally(local, F.col(0));
   ResidualModel model = residual_model(theirs.size, theirs.precision, range);
-  if (!(spread(theirs.size) < 0.9 * spread(train.y / unit))) model = silent(model);
+  if (model.share > 0.1 && !(spread(theirs.size) < 0.9 * spread(train.y / unit))) model = silent(model);
   if (&train != &asked) {
     const ResidualModel same = residual_model(these.size, these.precision, range, model.scale);
     model = model.judges ? same : silent(same);

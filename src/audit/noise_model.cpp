@@ -301,7 +301,7 @@ ResidualModel residual_model(const Vector& residuals, const Vector& precision, d
   const Standardised s(residuals, precision, range);
   const Index n = residuals.size();
   // In units of x: what is too little to be looked for, and too much to tell right from wrong by.
-  const double unit = range * precision.array().sqrt().mean(), least = kFine * unit, most = kCoarse * unit;
+  const double unit = range * precision.array().sqrt().mean(), least = kFine * unit;
   std::vector<double> sizes(s.x.begin(), s.x.end());
   for (double& size : sizes) size = std::abs(size);
   const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
@@ -311,7 +311,8 @@ ResidualModel residual_model(const Vector& residuals, const Vector& precision, d
   model.least = least;
   fit_residuals(s.x, s.uniform, Vector::Ones(n), scale > 0, least, model.scale, model.rate, model.right);
   model.like_others = scale > 0;
-  model.judges = model.scale <= most;
+  model.share = model.scale / unit;
+  model.judges = model.share <= kCoarse;
   if (!model.judges) {
     model.rate = 0;
     model.right.setOnes();

@@ -54,6 +54,7 @@ struct ResidualModel {
   Vector right;              ///< n: P(right | residual)
   bool like_others = false;  ///< scale is that of other samples
   double least = 0;          ///< scale that was allowed
+  double share = 0;          ///< of the range that the scale is
   bool judges = true;        ///< it is narrow enough to tell right from wrong
 };
 /// residuals: without their own samples; precision: of each, up to a factor; range: of the targets, > 0.
