@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <set>
 
 #include "audit/similarity.hpp"
+#include "support/points.hpp"
 #include "zeroloss/audit/influence.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/random.hpp"
@@ -17,6 +17,8 @@
 
 namespace zeroloss {
 namespace {
+
+using test::pack;
 
 Dataset digits(Index n, const std::string& labels = "given") {
   ReadOptions read;
@@ -288,10 +290,13 @@ class TrainedAnew {
     std::vector<Index> rest;
     for (Index i = 0; i < Y.rows(); ++i)
       if (i != j) rest.push_back(i);
-    Matrix K = K_(rest, rest);
-    K.diagonal().array() += ridge_;
-    const Matrix targets = Y(rest, Eigen::all);
-    return B_(Eigen::all, rest) * K.llt().solve(targets);
+    Packed<double> K = pack(K_(rest, rest));
+    shift_diagonal(K, ridge_);
+    Progress silent;
+    EXPECT_TRUE(factor(K, silent));
+    Matrix coefficients = Y(rest, Eigen::all);
+    solve(K, coefficients);
+    return B_(Eigen::all, rest) * coefficients;
   }
 
  private:
