@@ -25,8 +25,8 @@ constexpr int kRidges = 19;        // from 10^-3 to 10^1.5, four a decade
 
 std::vector<double> ridges(const PredictorOptions& options) {
   if (options.ridge) return {*options.ridge};
-  std::vector<double> grid;
-  for (int k = 0; k < kRidges; ++k) grid.push_back(std::pow(10.0, -3 + 0.25 * k));
+  std::vector<double> grid(kRidges);
+  for (int k = 0; k < kRidges; ++k) grid[static_cast<std::size_t>(k)] = std::pow(10.0, -3 + 0.25 * k);
   return grid;
 }
 

@@ -25,7 +25,7 @@ std::string width_advice(const CertifyResult& r) {
   if (any != nullptr)
     said = fmt::format("{} hidden units{} are proved to be enough for any labels: pairs of output scale {}",
                        whole(any->width), each, exact(any->output_scale));
-  if (few != nullptr && *few->width > 1)
+  if (few != nullptr && few->width.value_or(0) > 1)
     said += fmt::format("{}fewer than {}{} can fit almost no labels", said.empty() ? "" : "; ",
                         whole(few->width), said.empty() ? " hidden units" + each : "");
   if (any == nullptr && few != nullptr)
