@@ -13,6 +13,7 @@
 #include "audit/predictor.hpp"
 #include "audit/prepared.hpp"
 #include "audit/strongest.hpp"
+#include "core/median.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 
@@ -22,12 +23,6 @@ namespace {
 
 constexpr std::size_t kMostTwins = 1000;
 constexpr double kFar = 8.9;  // median absolute deviations: six standard ones of a normal
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// Pairs whose distance is below a tenth of what is usual, and points whose distance is beyond it by six
 /// robust deviations. `usual`: distances of training samples to their nearest.
@@ -167,16 +162,12 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
   result.n = asked.n();
   result.d = train.d();
   result.classes = train.classes();
-  result.activation = prepared.activation();
-  result.scale = prepared.scale();
-  result.ridge = prepared.ridge();
-  result.inducing = prepared.inducing();
+  prepared.tell(result);
 
   const Predictor& predictor = prepared.predictor();
   Features points;
   Nearest nearest = prepared.nearest();
-  const Matrix without = predictor.residuals().array().colwise() / predictor.diagonal().array();
-  const Predicted own{targets.restored(targets.centred() - without), predictor.diagonal()};
+  const Predicted own{targets.restored(targets.centred() - predictor.left_out()), predictor.diagonal()};
   if (test == nullptr) {
     judge(train, own, train, own, options, result);
   } else {

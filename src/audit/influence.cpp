@@ -37,7 +37,9 @@ class Explainer {
         test_(test),
         options_(options),
         targets_(train),
-        prepared_(train, targets_, options.predictor, progress) {}
+        prepared_(train, targets_, options.predictor, progress),
+        X_(as_given(test, train.standardization, options.predictor)),
+        left_out_(prepared_.predictor().left_out()) {}
 
   InfluenceResult run(Progress& progress) {
     InfluenceResult r;
@@ -45,10 +47,7 @@ class Explainer {
     r.n = train_.n();
     r.n_test = test_.n();
     r.d = train_.d();
-    r.activation = prepared_.activation();
-    r.scale = prepared_.scale();
-    r.ridge = prepared_.ridge();
-    r.inducing = prepared_.inducing();
+    prepared_.tell(r);
     values_ = Vector::Zero(r.n);
     progress.stage("influences", static_cast<double>(r.n_test));
     for (Index begin = 0; begin < r.n_test; begin += kPointsAtOnce) {
@@ -70,18 +69,16 @@ class Explainer {
 
  private:
   void block(Index begin, Index end, InfluenceResult& r) {
-    const Standardization& s = train_.standardization;
-    const RowMatrix X = as_given(test_, s, options_.predictor).middleRows(begin, end - begin);
-    const Features points = prepared_.similarity().features(X);
+    const Features points = prepared_.similarity().features(X_.middleRows(begin, end - begin));
     const Predictor& predictor = prepared_.predictor();
-    const Matrix f = predictor.predict(points), F = targets_.restored(f);
+    const Matrix F = targets_.restored(predictor.predict(points));
     const Matrix h = predictor.weights(points);  // n x t
-    const Matrix out = predictor.residuals().array().colwise() / predictor.diagonal().array();
     for (Index k = 0; k < end - begin; ++k) {
       const Index i = begin + k;
       const Counted c = counted(train_, test_, F.row(k), i);
-      const Vector left_out = c.minus < 0 ? Vector(out.col(0)) : Vector(out.col(c.plus) - out.col(c.minus));
-      const Vector influence = h.col(k).cwiseProduct(left_out) * targets_.unit();
+      const Vector without =
+          c.minus < 0 ? Vector(left_out_.col(0)) : Vector(left_out_.col(c.plus) - left_out_.col(c.minus));
+      const Vector influence = h.col(k).cwiseProduct(without) * targets_.unit();
       Explained e{sample(test_, i), predicted(F, k, c), c.minus < 0 ? F(k, 0) : F(k, c.plus) - F(k, c.minus)};
       e.support = strongest(train_, influence, 1, options_.top);
       e.against = strongest(train_, influence, -1, options_.top);
@@ -124,6 +121,8 @@ class Explainer {
   const InfluenceOptions& options_;
   Targets targets_;
   Prepared prepared_;
+  RowMatrix X_;      // of the test points
+  Matrix left_out_;  // residuals of training samples without themselves
   Vector values_;
   double wrong_ = 0, squares_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "audit/noise_model.hpp"
+#include "core/median.hpp"
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss::internal {
@@ -41,8 +42,7 @@ void add_caveats(const Dataset& train, const std::vector<Index>& labels, const s
   if (result.error > 0 && result.error >= 0.8 * blind)
     result.caveats.push_back(fmt::format(
         "The features say little of the classes: {:.0f} % of the predictions disagree with the label, {:.0f} "
-        "% "
-        "would if the largest class were always predicted. Probabilities and rates may be wrong here.",
+        "% would if the largest class were always predicted. Probabilities and rates may be wrong here.",
         100 * result.error, 100 * blind));
   else if (result.error > 0.3)
     result.caveats.push_back(fmt::format(
@@ -98,12 +98,6 @@ void judge_classes(const Dataset& train, const Predicted& own, const Dataset& as
             {names[static_cast<std::size_t>(k)], names[static_cast<std::size_t>(j)], e});
   std::stable_sort(result.confusions.begin(), result.confusions.end(),
                    [](const Confusion& a, const Confusion& b) { return a.samples.value > b.samples.value; });
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// How large residuals of the predictor's own samples are where predictions are about as large: medians of a
@@ -196,8 +190,7 @@ void judge_numbers(const Dataset& train, const Predicted& own, const Dataset& as
   if (!model.judges)
     result.caveats.push_back(
         "The features say too little of the target: residuals are nearly as large as its own spread, so no "
-        "label "
-        "can be judged.");
+        "label can be judged.");
 }
 
 }  // namespace

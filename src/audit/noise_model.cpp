@@ -4,7 +4,9 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
+#include "core/median.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/core/threads.hpp"
 
@@ -304,9 +306,7 @@ ResidualModel residual_model(const Vector& residuals, const Vector& precision, d
   const double unit = range * precision.array().sqrt().mean(), least = kFine * unit;
   std::vector<double> sizes(s.x.begin(), s.x.end());
   for (double& size : sizes) size = std::abs(size);
-  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
-  std::nth_element(sizes.begin(), middle, sizes.end());
-  ResidualModel model{std::max(1.4826 * *middle, least), 0.05, Vector::Ones(n)};
+  ResidualModel model{std::max(1.4826 * median(std::move(sizes)), least), 0.05, Vector::Ones(n)};
   if (scale > 0) model.scale = scale;
   model.least = least;
   fit_residuals(s.x, s.uniform, Vector::Ones(n), scale > 0, least, model.scale, model.rate, model.right);

@@ -26,6 +26,8 @@ class Predictor {
 
   const Matrix& residuals() const { return R_; }  ///< n x c, with all samples
   const Vector& diagonal() const { return G_; }   ///< G_ii
+  /// n x c: residuals of each sample without itself, R_i / G_ii.
+  Matrix left_out() const { return R_.array().colwise() / G_.array(); }
   Index n() const { return G_.size(); }
 
   Matrix columns(const std::vector<Index>& which) const;  ///< of G: n x k

@@ -82,12 +82,13 @@ void check_audited(const Dataset& data, const char* who) {
                     who, data.name, data.n()));
   if (data.task == Task::classification && data.classes() < 2)
     throw DataError(fmt::format("{}: all labels of {} are {}", who, data.name, data.class_names.front()));
-  if (data.task == Task::regression && !(data.y.maxCoeff() / 2 - data.y.minCoeff() / 2 > 0))
+  if (data.task != Task::regression) return;
+  const double least = data.y.minCoeff(), most = data.y.maxCoeff();
+  if (!(most / 2 - least / 2 > 0))
     throw DataError(fmt::format("{}: all targets of {} are {}", who, data.name, data.y(0)));
-  if (data.task == Task::regression && data.n() > 2 &&
-      std::ranges::all_of(data.y, [&](double y) { return y == data.y.maxCoeff() || y == data.y.minCoeff(); }))
+  if (std::ranges::all_of(data.y, [&](double y) { return y == most || y == least; }))
     throw DataError(fmt::format("{}: the targets of {} are {} and {} only; try `task=classification`", who,
-                                data.name, data.y.minCoeff(), data.y.maxCoeff()));
+                                data.name, least, most));
 }
 
 void check_against(const Dataset& data, const Dataset& test, const char* who) {

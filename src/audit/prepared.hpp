@@ -45,12 +45,15 @@ class Prepared {
 
   const Similarity& similarity() const { return *similarity_; }
   const Predictor& predictor() const { return *predictor_; }
-  const Features& features() const { return *features_; }
   const Nearest& nearest() const { return nearest_; }
-  const std::string& activation() const { return activation_; }
-  const std::string& scale() const { return scale_; }
-  double ridge() const { return ridge_; }
-  Index inducing() const { return inducing_; }
+  /// What was chosen, in the fields of an answer.
+  template <class Result>
+  void tell(Result& result) const {
+    result.activation = activation_;
+    result.scale = scale_;
+    result.ridge = ridge_;
+    result.inducing = inducing_;
+  }
 
  private:
   void choose(const RowMatrix& X, const Matrix& Y, const PredictorOptions& options, Progress& progress);

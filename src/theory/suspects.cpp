@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-namespace zeroloss {
-namespace {
+#include "core/median.hpp"
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+namespace zeroloss {
+using namespace internal;
+namespace {
 
 LabelVerdict judge_classes(const Dataset& data, const Matrix& predicted) {
   LabelVerdict verdict;
