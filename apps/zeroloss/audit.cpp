@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <optional>
 
@@ -10,7 +9,6 @@
 #include "data_options.hpp"
 #include "field_options.hpp"
 #include "predictor_options.hpp"
-#include "zeroloss/data/readers.hpp"
 #include "zeroloss/present/audit.hpp"
 
 namespace zeroloss::app {
@@ -57,11 +55,7 @@ void run(const Options& options, Session& session) {
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
   std::optional<Dataset> test;
-  if (!options.test.empty()) {
-    progress.stage("reading " + options.test);
-    const ReadOptions read = test_options(options.test, data, options.read);
-    test = select_test(data, open_source(options.test, read), read);
-  }
+  if (!options.test.empty()) test = read_test(options.test, data, options.read, progress);
   const AuditResult result = test ? audit(data, *test, settings, progress) : audit(data, settings, progress);
 
   const Dataset* asked = test ? &*test : nullptr;

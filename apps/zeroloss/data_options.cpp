@@ -1,6 +1,7 @@
 #include "data_options.hpp"
 
 #include "field_options.hpp"
+#include "zeroloss/data/readers.hpp"
 
 namespace zeroloss::app {
 
@@ -16,6 +17,13 @@ void add_read_options(const Command& command, ReadOptions& o, bool n_and_d) {
     const std::string_view name = field.name;
     return n_and_d || (name != "n" && name != "d");
   });
+}
+
+Dataset read_test(const std::string& source, const Dataset& data, const ReadOptions& read,
+                  Progress& progress) {
+  progress.stage("reading " + source);
+  const ReadOptions options = test_options(source, data, read);
+  return select_test(data, open_source(source, options), options);
 }
 
 }  // namespace zeroloss::app

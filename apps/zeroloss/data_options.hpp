@@ -13,4 +13,8 @@ void add_source(const Command& command, std::string& source);
 /// axes, without them. `options` holds the defaults when this is called and must outlive the parsing.
 void add_read_options(const Command& command, ReadOptions& options, bool n_and_d = true);
 
+/// The points of --test, read as `data` were with `read`.
+Dataset read_test(const std::string& source, const Dataset& data, const ReadOptions& read,
+                  Progress& progress);
+
 }  // namespace zeroloss::app

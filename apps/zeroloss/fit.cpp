@@ -39,11 +39,9 @@ void begin_at(const Options& options, FitOptions& settings, Progress& progress) 
   settings.start = read_start(options.start);
 }
 
-TestSet read_test(const Options& options, const Dataset& data, Progress& progress) {
+TestSet test_of(const Options& options, const Dataset& data, Progress& progress) {
   if (options.test.empty()) return {};
-  progress.stage("reading " + options.test);
-  const ReadOptions read = test_options(options.test, data, options.read);
-  return TestSet(std::make_shared<Dataset>(select_test(data, open_source(options.test, read), read)));
+  return TestSet(std::make_shared<Dataset>(read_test(options.test, data, options.read, progress)));
 }
 
 void run(const Options& options, Session& session) {
@@ -63,7 +61,7 @@ void run(const Options& options, Session& session) {
   }
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
-  settings.test = read_test(options, data, progress);
+  settings.test = test_of(options, data, progress);
   if (finished) {
     check_same_run(*finished, data, settings);
     progress.finish();

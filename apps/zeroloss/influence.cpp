@@ -5,7 +5,6 @@
 #include "command.hpp"
 #include "data_options.hpp"
 #include "predictor_options.hpp"
-#include "zeroloss/data/readers.hpp"
 #include "zeroloss/present/audit.hpp"
 
 namespace zeroloss::app {
@@ -27,9 +26,7 @@ void run(const Options& options, Session& session) {
     folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
-  progress.stage("reading " + options.test);
-  const ReadOptions read = test_options(options.test, data, options.read);
-  const Dataset test = select_test(data, open_source(options.test, read), read);
+  const Dataset test = read_test(options.test, data, options.read, progress);
   const InfluenceResult result = influence(data, test, settings, progress);
 
   const Next next = options.out.empty() ? after_figures(session.arguments, options.out) : Next{};
