@@ -35,6 +35,14 @@ std::optional<Index> necessary_width(const Activation& activation, Index n, Inde
 DrawnWidth draw_width(const TrainingSet& set, const Activation& activation, Index width,
                       const WidthOptions& options, const Deadline& deadline, Progress& progress);
 
+/// The distinct points in groups, each linearly independent and with no other point in its span, in exact
+/// arithmetic (theory 13): the fewest of several random orders, options.draws of them or one. Empty if there
+/// are none (opposite points), or time is over. `points` are those of exact_points(), of which `rows` are
+/// taken. Cost: d/2 products for each of their numbers, and some ten passes over them a group.
+std::vector<std::vector<Index>> biased_groups(const RowMatrix& points, const Center& center,
+                                              const std::vector<Index>& rows, const WidthOptions& options,
+                                              const Deadline& deadline, Progress& progress);
+
 /// Gauss-Newton from drawn weights, seeds options.seed, .. + restarts - 1, until a certificate holds.
 MeasuredWidth measure_width(const Dataset& data, Index width, const WidthOptions& options,
                             const Deadline& deadline, Progress& progress);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "network/prepare.hpp"
@@ -172,7 +173,37 @@ void add_proved(const std::string& why, WidthResult& r) {
   r.rows.push_back(any);
 }
 
-// 5. and 6. What the papers ask for, the least first.
+// 5. Four units with biases for each of few groups of points.
+void add_biased(const Dataset& data, const TrainingSet& set, const Activation& phi, const WidthOptions& o,
+                Progress& progress, WidthResult& r) {
+  if (!phi.piecewise_linear() || phi.leak == 1.0) return;  // a kink is needed
+  WidthRow row{.id = "biased", .title = "exists with biases", .about = "any labels", .status = "open"};
+  row.source = "theory 13";
+  if (r.n_distinct < r.n) row.about += ", equal on equal points";
+  progress.stage("groups of points");
+  const Deadline deadline(o.max_seconds);
+  RowMatrix made;
+  std::vector<Index> rows = set.distinct;
+  if (rows.empty()) {
+    rows.resize(static_cast<std::size_t>(data.n()));
+    std::iota(rows.begin(), rows.end(), Index{0});
+  }
+  r.groups =
+      biased_groups(exact_points(data, set.standardization, made), set.center, rows, o, deadline, progress);
+  if (r.groups.empty()) {
+    row.says = deadline.left() <= 0 ? time_over(o) : "some points are opposite to each other";
+  } else {
+    row.status = "proved";
+    row.width = static_cast<double>(4 * r.groups.size());
+    row.says = fmt::format("four units for each of {}; nothing of descent",
+                           count(static_cast<Index>(r.groups.size()), "group", "groups"));
+    for (auto& group : r.groups)
+      for (Index& sample : group) sample = data.records[static_cast<std::size_t>(sample)];
+  }
+  r.rows.push_back(row);
+}
+
+// 6. What the papers ask for, the least first.
 void add_published(const Dataset& data, const WidthOptions& o, Progress& progress, WidthResult& r) {
   CertifyOptions options;
   options.activation = o.activation;
@@ -323,6 +354,7 @@ WidthResult width(const Dataset& data, const WidthOptions& options, Progress& pr
     add_pairs(set, phi, least, kFewSteps, options, progress, r);
     if (options.restarts > 0)
       r.rows.insert(r.rows.begin() + 1, measured_row(data, options, least, progress, r));
+    add_biased(data, set, phi, options, progress, r);
     conclude_width(r);
     if (options.published) add_published(data, options, progress, r);
   }

@@ -43,7 +43,7 @@ def test_drawn_inputs_get_true_proofs():
                       "fit: descent", "fit: exact network", "fit: existence", "fit: output_weights", "fit: misfit",
                       "fit: lambda_min", "fit: polished", "kernel: lambda_min", "memorize: every point",
                       "certify: separation", "certify: centre", "linear: max_norm", "linear: exact product",
-                      "linear: s_least", "width: too few", "width: any_labels: signs",
+                      "linear: s_least", "width: too few", "width: biased", "width: any_labels: signs",
                       "width: any_labels: worst labels", "width: any_labels: descent"}  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def test_a_larger_claim_of_fit_is_false(kind, changes):
     assert verdicts(given, lying)[f"fit: {kind}"] is False
 
 
-@pytest.mark.parametrize("lie", ["rank", "width", "output_scale", "step", "steps", "norm_y"])
+@pytest.mark.parametrize("lie", ["rank", "width", "groups", "output_scale", "step", "steps", "norm_y"])
 def test_a_larger_claim_of_width_is_false(lie):
     options = {"activation": "relu", "restarts": 0, "published": False}
     given = Case("width", lie, POINTS, [1.0, -0.5, 0.5, 0.25], options)
@@ -132,6 +132,10 @@ def test_a_larger_claim_of_width_is_false(lie):
         kind, lying = "too few", altered(answer, rank=answer.rank - 1)
     elif lie == "width":
         kind, lying = "too few", altered(answer, rows=[altered(answer.rows[0], width=3), *answer.rows[1:]])
+    elif lie == "groups":  # all points in one: three features have no room for it
+        biased = altered(next(row for row in rows if row.id == "biased"), width=4)
+        kind, lying = "biased", altered(answer, groups=[[0, 1, 2, 3]], rows=[rows[0], biased])
+        lying = altered(lying, rows=[*lying.rows, altered(any_labels, id="these_labels", width=None), any_labels])
     elif lie == "norm_y":
         kind, lying = "any_labels: length", altered(answer, norm_y=answer.norm_y * 0.999)
     else:

@@ -1,5 +1,5 @@
-"""width: the rank in exact arithmetic, and of the networks that are said to be enough their signs on the way to the
-labels given and to the worst ones, and descent with the step and the number of steps printed."""
+"""width: the rank and the groups in exact arithmetic, and of the networks that are said to be enough their signs on
+the way to the labels given and to the worst ones, and descent with the step and the number of steps printed."""
 
 import math
 
@@ -36,6 +36,8 @@ def judge(case, result):
         verdicts.append(Verdict("width: conflict", not rows, result.conclusion))
         return verdicts
     verdicts.append(too_few(case, result, points))
+    if "biased" in rows and rows["biased"].status == "proved":
+        verdicts.append(groups(rows["biased"], result, points))
     for name in ("these_labels", "any_labels"):
         row = rows[name]
         verdicts.append(Verdict(f"width: {name}: status", (row.status == "proved") == (row.width is not None)))
@@ -63,6 +65,17 @@ def too_few(case, result, points):
     agrees = row.width is None if never else row.width == math.ceil(n / result.rank)
     return Verdict("width: too few", exact <= result.rank and agrees and row.status == "proved",
                    f"rank {exact} <= {result.rank}, {n} points, at least {row.width}")
+
+
+def groups(row, result, points):
+    """Each group is independent, no other point is in its span, and every distinct point is in one."""
+    place = {i: k for k, i in enumerate(points.distinct)}
+    taken = [[place[i] for i in group] for group in result.groups]
+    holds = sorted(k for group in taken for k in group) == list(range(len(points.distinct)))
+    for group in taken:
+        holds = holds and points.rank(group) == len(group) and all(
+            points.rank([*group, k]) == len(group) + 1 for k in range(len(points.distinct)) if k not in group)
+    return Verdict("width: biased", holds and row.width == 4 * len(taken), f"{len(taken)} groups")
 
 
 def enough(case, result, points, row, start):

@@ -9,10 +9,10 @@ namespace zeroloss {
 
 /// What a width of two-layer networks is enough for, or too little (theory 13).
 struct WidthRow {
-  std::string id;                    ///< too_few | measured | these_labels | any_labels, or that of a theorem
-  std::string title;                 ///< "too few below", "found", .. or the theorem
-  std::string about;                 ///< which labels, or with which probability
-  std::string status;                ///< proved | measured | computed: by numbers that are not verified
+  std::string id;      ///< too_few | measured | these_labels | any_labels | biased, or that of a theorem
+  std::string title;   ///< "too few below", "found", .. or the theorem
+  std::string about;   ///< which labels, or with which probability
+  std::string status;  ///< proved | measured | computed: by numbers that are not verified
   std::optional<double> width = {};  ///< hidden units of each output; of too_few the first that may do
   std::string says = {};             ///< the statement; without a width why there is none
   std::optional<double> output_scale = {};
@@ -23,8 +23,10 @@ struct WidthRow {
 };
 template <Is<WidthRow> T, class Visitor>
 void fields(T& r, const Visitor& visit) {
-  visit(Field{"id", "too_few | measured | these_labels | any_labels, or that of a theorem."}, r.id);
-  visit(Field{"title", "Too few below, found, enough for these, enough for any, or the theorem."}, r.title);
+  visit(Field{"id", "too_few | measured | these_labels | any_labels | biased, or that of a theorem."}, r.id);
+  visit(Field{"title",
+              "Too few below, found, enough for these, enough for any, exists with biases, or the theorem."},
+        r.title);
   visit(Field{"about", "Which labels, or with which probability."}, r.about);
   visit(Field{"status",
               "proved | measured | computed: by numbers that are not verified | open: there is no width."},

@@ -115,6 +115,8 @@ struct WidthResult {
   std::vector<WidthRow> rows;           ///< from what cannot do to what must; then the papers' by width
   std::vector<DrawnWidth> drawn;        ///< ascending
   std::vector<MeasuredWidth> measured;  ///< in the order of trial
+  /// Samples of the row `biased`, a group each: linearly independent, and no other point in their span.
+  std::vector<std::vector<Index>> groups;
   double seconds = 0;
 
   /// The row of this id; null if there is none, or if it has no width.
@@ -135,6 +137,11 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"rows", "From what cannot do to what must; then the papers' by width."}, r.rows);
   visit(Field{"drawn", "Networks of pairs, by width."}, r.drawn);
   visit(Field{"measured", "Widths at which Gauss-Newton was tried."}, r.measured);
+  visit(
+      Field{
+          "groups",
+          "Samples of the row biased, a group each: linearly independent, and no other point in their span."},
+      r.groups);
   visit(Field{"seconds"}, r.seconds);
 }
 
