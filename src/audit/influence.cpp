@@ -88,7 +88,7 @@ class Explainer {
   }
 
   std::string predicted(const Matrix& F, Index k, const Counted& c) const {
-    return train_.task == Task::regression ? fmt::format("{:.6g}", F(k, 0))
+    return train_.task == Task::regression ? fmt::format("{}", F(k, 0))
                                            : train_.class_names[static_cast<std::size_t>(c.winner)];
   }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "audit/noise_model.hpp"
+#include "audit/residual_model.hpp"
 #include "core/median.hpp"
 #include "zeroloss/core/text.hpp"
 

@@ -2,34 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <numeric>
 #include <utility>
 
-#include "core/median.hpp"
-#include "zeroloss/core/random.hpp"
+#include "audit/link.hpp"
+#include "audit/resample.hpp"
 #include "zeroloss/core/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {
 
 constexpr double kFewPseudo = 10;
-constexpr double kFine = 0.02,
-                 kCoarse = 0.15;     // of the targets' range: scales of residuals that say something
 constexpr double kLeastRate = 0.01;  // that scores are made with
 constexpr double kFloor = 0.1;       // of the logarithm
+constexpr double kPrecision = 10;    // of the link's entries, of right labels
+constexpr double kMostRate = 0.45;
 constexpr int kMostSteps = 300;
 constexpr int kStepsOfADraw = 24;
-constexpr double kFreedom = 5;
-
-/// softmax(sharpness F), row by row.
-Matrix softmax(const Matrix& F, double sharpness) {
-  Matrix S = sharpness * F;
-  S.colwise() -= S.rowwise().maxCoeff().eval();
-  S = S.array().exp();
-  S.array().colwise() /= S.rowwise().sum().array().eval();
-  return S;
-}
 
 /// Expectation maximisation over weighted samples.
 class Fit {
@@ -131,71 +119,11 @@ class Fit {
   double pseudo_;
 };
 
-/// How often each of n samples is drawn in n draws.
-Vector drawn(Index n, std::uint64_t seed, Index index) {
-  Random random(seed, Stream::probes, static_cast<std::uint64_t>(index));
-  Vector weights = Vector::Zero(n);
-  for (Index k = 0; k < n; ++k) weights(static_cast<Index>(random.below(static_cast<std::uint64_t>(n)))) += 1;
-  return weights;
-}
-
-/// Fewer for many samples, whose intervals are narrow anyway.
-Index draws_for(Index n, Index c, Index asked) {
-  return std::min(asked, std::max<Index>(20, 4'000'000 / (n * c)));
-}
-
-Estimate interval(double value, const std::vector<double>& sample, double most) {
-  const auto size = static_cast<double>(sample.size());
-  const double mean = std::accumulate(sample.begin(), sample.end(), 0.0) / size;
-  double squares = 0;
-  for (double s : sample) squares += (s - mean) * (s - mean);
-  const double half = 1.96 * std::sqrt(squares / (size - 1));
-  return {value, std::max(0.0, value - half), std::min(most, value + half)};
-}
-
-/// The rate that n samples without a wrong label leave possible, with 95 %.
-double unseen(Index n) { return -std::expm1(std::log(0.05) / static_cast<double>(n)); }
-
-constexpr int kFits = 3;
+constexpr int kFits = 3, kLinkedFits = 2;
 
 /// L of a fit, and its pseudo-samples.
 Matrix of_fit(const Matrix& F, int k) { return k == 1 ? Matrix((F.array().max(0.0) + kFloor).log()) : F; }
 double pseudo_of_fit(Index n, int k) { return k == 2 ? kFewPseudo : static_cast<double>(n); }
-
-double density_of_t(double x) {
-  static const double height =
-      std::tgamma((kFreedom + 1) / 2) / (std::sqrt(kFreedom * std::numbers::pi) * std::tgamma(kFreedom / 2));
-  return height * std::pow(1 + x * x / kFreedom, -(kFreedom + 1) / 2);
-}
-
-/// Expectation maximisation of scale and rate; t is a normal whose precision is drawn, too.
-/// The scale is `least` at least, and stays where it is `scaled`.
-void fit_residuals(const Vector& x, const Vector& uniform, const Vector& weights, bool scaled, double least,
-                   double& scale, double& rate, Vector& right) {
-  const Index n = x.size();
-  right.resize(n);
-  for (int step = 0; step < kMostSteps; ++step) {
-    double sum = 0, squares = 0, all = 0;
-    for (Index i = 0; i < n; ++i) {
-      const double z = x(i) / scale, inlier = (1 - rate) * density_of_t(z) / scale;
-      right(i) = inlier / (inlier + rate * uniform(i));
-      const double weight = weights(i) * right(i);
-      sum += weight;
-      all += weights(i);
-      squares += weight * (kFreedom + 1) / (kFreedom + z * z) * x(i) * x(i);
-    }
-    const double before = rate;
-    rate = std::clamp((all - sum) / all, 0.0, 0.5);
-    if (!scaled && sum > 0) scale = std::max(least, std::sqrt(squares / sum));
-    if (std::abs(rate - before) < 1e-9) break;
-  }
-}
-
-struct Standardised {
-  Vector x, uniform;
-  Standardised(const Vector& residuals, const Vector& precision, double range)
-      : x(residuals.array() * precision.array().sqrt()), uniform(1 / (range * precision.array().sqrt())) {}
-};
 
 }  // namespace
 
@@ -209,13 +137,24 @@ NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pse
 
 namespace {
 
+double rate_of(const NoiseFit& fit, const std::vector<Index>& labels) {
+  double right = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) right += fit.classes(static_cast<Index>(i), labels[i]);
+  return 1 - right / static_cast<double>(labels.size());
+}
+
+/// Of the link's entries. Labels of which a fraction r is wrong tell of classes with (1 - 2 r)^2 of the
+/// weight that right ones have.
+double precision_of(const NoiseFit& fit, const std::vector<Index>& labels) {
+  const double weight = 1 - 2 * std::min(rate_of(fit, labels), kMostRate);
+  return kPrecision / (weight * weight);
+}
+
 /// Logarithm of the odds that each label is right, if at least kLeastRate of all are wrong.
 Vector odds_of(const NoiseFit& fit, const Matrix& L, const std::vector<Index>& labels) {
   const Index n = L.rows(), c = L.cols();
-  double right = 0;
-  for (Index i = 0; i < n; ++i) right += fit.classes(i, labels[static_cast<std::size_t>(i)]);
   Matrix T = fit.transition;
-  if (1 - right / static_cast<double>(n) < kLeastRate) {
+  if (rate_of(fit, labels) < kLeastRate) {
     T.setConstant(kLeastRate / static_cast<double>(c - 1));
     T.diagonal().setConstant(1 - kLeastRate);
   }
@@ -234,17 +173,25 @@ Vector odds_of(const NoiseFit& fit, const Matrix& L, const std::vector<Index>& l
 }  // namespace
 
 NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const NoiseModel* like) {
+  const Index n = F.rows();
   NoiseModel model;
   model.like_others = like != nullptr;
-  Vector odds = Vector::Zero(F.rows());
-  for (int k = 0; k < kFits; ++k) {
-    const Matrix L = of_fit(F, k);
-    model.fits.push_back(fit_noise(L, labels, pseudo_of_fit(F.rows(), k),
+  for (int k = 0; k < kFits; ++k)
+    model.fits.push_back(fit_noise(of_fit(F, k), labels, pseudo_of_fit(n, k),
                                    like ? like->fits[static_cast<std::size_t>(k)].sharpness : 0));
-    if (k < 2) odds += odds_of(model.fits.back(), L, labels) / 2;
+  const NoiseFit& plain = like ? like->fits[0] : model.fits[0];
+  model.link = like ? like->link : fit_link(F, plain.classes, plain.sharpness, precision_of(plain, labels));
+  const Matrix made = linked(F, model.link, plain.sharpness);
+  Vector odds = Vector::Zero(n);
+  model.labels = Matrix::Zero(n, F.cols());
+  for (int k = 0; k < kLinkedFits; ++k) {
+    const Matrix L = of_fit(made, k);
+    model.linked.push_back(fit_noise(L, labels, static_cast<double>(n),
+                                     like ? like->linked[static_cast<std::size_t>(k)].sharpness : 0));
+    odds += odds_of(model.linked.back(), L, labels) / kLinkedFits;
+    model.labels += model.linked.back().labels / kLinkedFits;
   }
   model.right = 1 / (1 + (-odds.array()).exp());
-  model.labels = (model.fits[0].labels + model.fits[1].labels) / 2;
   return model;
 }
 
@@ -297,52 +244,6 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
       estimates.samples.push_back(
           j == k ? Estimate{} : of([&](const Matrix& m) { return m(j, k); }, static_cast<double>(n)));
   return estimates;
-}
-
-ResidualModel residual_model(const Vector& residuals, const Vector& precision, double range, double scale) {
-  const Standardised s(residuals, precision, range);
-  const Index n = residuals.size();
-  // In units of x: what is too little to be looked for, and too much to tell right from wrong by.
-  const double unit = range * precision.array().sqrt().mean(), least = kFine * unit;
-  std::vector<double> sizes(s.x.begin(), s.x.end());
-  for (double& size : sizes) size = std::abs(size);
-  ResidualModel model{std::max(1.4826 * median(std::move(sizes)), least), 0.05, Vector::Ones(n)};
-  if (scale > 0) model.scale = scale;
-  model.least = least;
-  fit_residuals(s.x, s.uniform, Vector::Ones(n), scale > 0, least, model.scale, model.rate, model.right);
-  model.like_others = scale > 0;
-  model.share = model.scale / unit;
-  model.judges = model.share <= kCoarse;
-  if (!model.judges) {
-    model.rate = 0;
-    model.right.setOnes();
-    return model;
-  }
-  const double rate = std::max(model.rate, kLeastRate);
-  for (Index i = 0; i < n; ++i) {
-    const double right = (1 - rate) * density_of_t(s.x(i) / model.scale) / model.scale;
-    model.right(i) = right / (right + rate * s.uniform(i));
-  }
-  return model;
-}
-
-Estimate estimate_rate(const Vector& residuals, const Vector& precision, double range,
-                       const ResidualModel& model, Index draws, std::uint64_t seed) {
-  if (!model.judges) return {0, 0, 1};
-  const Standardised s(residuals, precision, range);
-  draws = draws_for(residuals.size(), 1, draws);
-  std::vector<double> sample(static_cast<std::size_t>(draws));
-#pragma omp parallel for schedule(dynamic)
-  for (Index b = 0; b < draws; ++b) {
-    double scale = model.scale, rate = std::max(model.rate, 1e-3);
-    Vector right;
-    fit_residuals(s.x, s.uniform, drawn(s.x.size(), seed, b), model.like_others, model.least, scale, rate,
-                  right);
-    sample[static_cast<std::size_t>(b)] = rate;
-  }
-  Estimate rate = interval(model.rate, sample, 1);
-  rate.high = std::max(rate.high, unseen(residuals.size()));
-  return rate;
 }
 
 }  // namespace zeroloss::internal

@@ -4,7 +4,8 @@
 #include "zeroloss/audit/audit.hpp"
 #include "zeroloss/core/matrix.hpp"
 
-/// From predictions that know nothing of their own labels to the probability that each label is right.
+/// From predictions that know nothing of their own labels to the probability that each label is right:
+/// classes.
 namespace zeroloss::internal {
 
 /// P(class j | x) = softmax_j(sharpness L(x)), P(label k | class j) = transition(j, k): found by expectation
@@ -23,13 +24,16 @@ NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pse
 
 /// What is not known of predictions is which L they are: F as it is or log(max(F, 0) + 0.1), which holds
 /// where classes overlap; nor whether labels are wrong as often from any class to any other (n
-/// pseudo-samples) or not (10). The first two fits, of either L, both with n, make the probabilities; the
-/// third one, of F with 10, widens intervals.
+/// pseudo-samples) or not (10). Two fits, of either L, both with n, estimate rates; the third one, of F with
+/// 10, widens intervals. Probabilities are made by two more, of either L of the linked outputs, which say
+/// more about which labels are wrong, and nothing new about how many.
 struct NoiseModel {
-  std::vector<NoiseFit> fits;  ///< three
-  Vector right;                ///< n: P(label right): the geometric mean of the odds, with at least 1 % wrong
-  Matrix labels;               ///< n x c: P(label | x)
-  bool like_others = false;    ///< sharpness is that of other samples
+  std::vector<NoiseFit> fits;    ///< three
+  Matrix link;                   ///< fit_link's B
+  std::vector<NoiseFit> linked;  ///< two
+  Vector right;              ///< n: P(label right): the geometric mean of the odds, with at least 1 % wrong
+  Matrix labels;             ///< n x c: P(label | x)
+  bool like_others = false;  ///< sharpness is that of other samples
 };
 
 /// F: n x c predictions, each without its own sample; labels in [0, c). With `like` for samples that the same
@@ -44,24 +48,5 @@ struct NoiseEstimates {
 };
 NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels, const NoiseModel& model,
                               Index draws, std::uint64_t seed);
-
-/// For numbers: residuals over their standard deviations are t with five degrees of freedom times a scale if
-/// right, and uniform over the range of the targets if wrong. The scale is 2 % of the range at least; where
-/// it is above 15 %, nothing is said. `right` is with at least 1 % wrong.
-struct ResidualModel {
-  double scale = 0;  ///< of a residual of precision 1
-  double rate = 0;
-  Vector right;              ///< n: P(right | residual)
-  bool like_others = false;  ///< scale is that of other samples
-  double least = 0;          ///< scale that was allowed
-  double share = 0;          ///< of the range that the scale is
-  bool judges = true;        ///< it is narrow enough to tell right from wrong
-};
-/// residuals: without their own samples; precision: of each, up to a factor; range: of the targets, > 0.
-/// `scale`: as it is, of other samples; 0: to be found.
-ResidualModel residual_model(const Vector& residuals, const Vector& precision, double range,
-                             double scale = 0);
-Estimate estimate_rate(const Vector& residuals, const Vector& precision, double range,
-                       const ResidualModel& model, Index draws, std::uint64_t seed);
 
 }  // namespace zeroloss::internal

@@ -50,7 +50,7 @@ std::string more(std::size_t all, std::size_t shown, const char* where) {
 }
 
 /// A number predicted, with digits that the targets' spread makes worth reading.
-std::string predicted_text(const AuditResult& r, const std::string& predicted) {
+std::string predicted_text(const auto& r, const std::string& predicted) {
   return r.task == Task::regression ? fmt::format("{:.8g}", std::strtod(predicted.c_str(), nullptr))
                                     : predicted;
 }
@@ -336,8 +336,8 @@ std::string influence_text(const Dataset& data, const Dataset& test, const Influ
   Table tests({"test sample", "predicted", "output", "for it", "against it"});
   for (std::size_t k = 0; k < std::min(kMostLines, r.tests.size()); ++k) {
     const Explained& e = r.tests[k];
-    tests.add({with_label(e.sample), e.predicted, short_number(e.output), names(e.support, true),
-               names(e.against, true)});
+    tests.add({with_label(e.sample), predicted_text(r, e.predicted), short_number(e.output),
+               names(e.support, true), names(e.against, true)});
   }
   text += "\npredictions, and the training samples that matter most for them\n" + tests.text("  ") +
           more(r.tests.size(), kMostLines, "the JSON and the run folder");

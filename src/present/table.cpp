@@ -16,12 +16,19 @@ std::size_t columns(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
+// Names come from files: what would break a line is a space.
+void keep_to_one_line(std::string& cell) {
+  std::ranges::replace_if(
+      cell, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+}
+
 }  // namespace
 
 Table::Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
 
 void Table::add(std::vector<std::string> row) {
   row.resize(rows_.front().size());
+  std::ranges::for_each(row, keep_to_one_line);
   rows_.push_back(std::move(row));
 }
 

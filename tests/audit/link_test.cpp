@@ -1,0 +1,90 @@
+// Softmax regression on outputs: its optimum by finite differences, and what it is for.
+#include "audit/link.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "zeroloss/core/random.hpp"
+
+namespace zeroloss::internal {
+namespace {
+
+Matrix drawn_outputs(Index n, Index c, std::uint64_t seed) {
+  Random random(seed, Stream::labels);
+  Matrix F(n, c);
+  random.fill_normal(F);
+  return F;
+}
+
+// sum_i sum_j q_ij log p_ij less precision/2 ||B||^2.
+double objective(const Matrix& F, const Matrix& Q, double sharpness, double precision, const Matrix& B) {
+  const Matrix P = softmax(linked(F, B, sharpness), sharpness);
+  return (Q.array() * P.array().log()).sum() - precision / 2 * B.squaredNorm();
+}
+
+TEST(Link, RowsOfASoftmaxAreProbabilities) {
+  const Matrix S = softmax(drawn_outputs(20, 4, 1), 1000);
+  EXPECT_TRUE((S.rowwise().sum().array() - 1 < 1e-14).all());
+  EXPECT_GE(S.minCoeff(), 0);
+  const Matrix two = softmax(Matrix{{0.3, 0.1}}, 5);
+  EXPECT_NEAR(two(0, 0), 1 / (1 + std::exp(-1)), 1e-15);
+}
+
+// Where it ends no entry's change raises the objective, which is concave: at the optimum the gradient by
+// differences vanishes next to what it is at 0.
+TEST(Link, IsTheLikeliestByFiniteDifferences) {
+  for (const Index c : {2, 3, 6}) {
+    const Matrix F = 0.5 * drawn_outputs(150, c, 2 + static_cast<std::uint64_t>(c));
+    const Matrix mixed = F * drawn_outputs(c, c, 9);
+    const Matrix Q = softmax(mixed, 3);
+    const Matrix B = fit_link(F, Q, 4, 10);
+    const auto slope = [&](const Matrix& at, Index i, Index j) {
+      Matrix up = at, down = at;
+      up(i, j) += 1e-4;
+      down(i, j) -= 1e-4;
+      return (objective(F, Q, 4, 10, up) - objective(F, Q, 4, 10, down)) / 2e-4;
+    };
+    double here = 0, before = 0;
+    for (Index i = 0; i <= c; ++i)
+      for (Index j = 0; j < c; ++j) {
+        here = std::max(here, std::abs(slope(B, i, j)));
+        before = std::max(before, std::abs(slope(Matrix::Zero(c + 1, c), i, j)));
+      }
+    EXPECT_LT(here, 2e-3 * before) << c << " classes";
+    EXPECT_GT(objective(F, Q, 4, 10, B), objective(F, Q, 4, 10, Matrix::Zero(c + 1, c)));
+  }
+}
+
+TEST(Link, ChangesNothingThatIsRight) {
+  const Matrix F = drawn_outputs(200, 3, 5);
+  EXPECT_LT(fit_link(F, softmax(F, 4), 4, 10).cwiseAbs().maxCoeff(), 1e-3);
+  EXPECT_EQ(linked(F, Matrix::Zero(4, 3), 4), F);
+}
+
+// Classes 0 and 1 overlap, 2 is far from both: outputs of the same margin say less of 0 against 1.
+TEST(Link, TellsWhereClassesOverlap) {
+  Random random(7, Stream::labels);
+  const Index n = 3000;
+  Matrix F(n, 3), Q = Matrix::Zero(n, 3);
+  for (Index i = 0; i < n; ++i) {
+    const Index k = i % 3;
+    const Index other = k == 2 ? 2 : random.uniform() < 0.3 ? 1 - k : k;  // what the predictor takes it for
+    for (Index j = 0; j < 3; ++j) F(i, j) = (j == other ? 1.0 : 0.0) + 0.1 * random.normal();
+    Q(i, k) = 1;
+  }
+  const Matrix L = linked(F, fit_link(F, Q, 4, 10), 4);
+  const Matrix S = softmax(linked(Matrix{{1, 0, 0}}, fit_link(F, Q, 4, 10), 4), 4);
+  EXPECT_NEAR(S(0, 1), 0.3, 0.05);
+  EXPECT_LT(S(0, 2), 0.01);
+  EXPECT_TRUE(L.allFinite());
+}
+
+TEST(Link, HoldsForFewSamplesAndLargeOutputs) {
+  EXPECT_TRUE(fit_link(Matrix::Zero(1, 2), Matrix{{1, 0}}, 8, 10).allFinite());
+  const Matrix F = 1e6 * drawn_outputs(30, 3, 8);
+  EXPECT_TRUE(fit_link(F, softmax(F, 1), 0.01, 1000).allFinite());
+}
+
+}  // namespace
+}  // namespace zeroloss::internal
