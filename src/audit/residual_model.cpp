@@ -14,7 +14,7 @@ namespace zeroloss::internal {
 namespace {
 
 constexpr double kFine = 0.02,
-                 kCoarse = 0.15;     // of the targets' range: scales of residuals that say something
+                 kCoarse = 0.15;      // of the targets' range: scales of residuals that say something
 constexpr double kLeastWrong = 0.01;  // that probabilities are made with
 constexpr int kMostRounds = 300;
 constexpr double kFreedom = 5;
