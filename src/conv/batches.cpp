@@ -62,9 +62,7 @@ struct Order {
       permutation.resize(static_cast<std::size_t>(n));
       std::iota(permutation.begin(), permutation.end(), Index{0});
       Random random(seed, Stream::batches, static_cast<std::uint64_t>(epoch));
-      for (Index i = n - 1; i > 0; --i)
-        std::swap(at(permutation, i),
-                  at(permutation, static_cast<Index>(random.below(static_cast<std::uint64_t>(i) + 1))));
+      shuffle(permutation, random);
     }
     return at(permutation, position % n);
   }

@@ -109,10 +109,10 @@ FitOptions fit_of(const SweepOptions& options, const Cell& cell, std::uint64_t s
   return fit;
 }
 
-// Fisher-Yates; the same whoever computes it.
+// The same whoever computes it.
 void mix(std::vector<Job>& jobs, Index round) {
   Random random(static_cast<std::uint64_t>(round), Stream::shuffle);
-  for (std::size_t i = jobs.size(); i > 1; --i) std::swap(jobs[i - 1], jobs[random.below(i)]);
+  shuffle(jobs, random);
 }
 
 }  // namespace

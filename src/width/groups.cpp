@@ -5,6 +5,7 @@
 
 #include "width/search.hpp"
 #include "zeroloss/core/random.hpp"
+#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -55,7 +56,7 @@ Residues residues(const RowMatrix& points, const Center& center, const std::vect
   return R;
 }
 
-// Independent rows, each with a one where those before it have their pivots' zeros to its left.
+// Independent rows. Each begins with a one, its pivot, and is zero at the pivots of those before it.
 class Echelon {
  public:
   explicit Echelon(const Residues& points) : points_(points) {}
@@ -106,6 +107,7 @@ class Echelon {
 bool apart(const Residues& points, const Echelon& echelon, Index size, Random& random) {
   const auto u = echelon.orthogonal(size, random);
   Index on_plane = 0;
+  const Threads threads(static_cast<double>(points.size()));
 #pragma omp parallel for reduction(+ : on_plane)
   for (Index i = 0; i < points.rows(); ++i) {
     Residue sum = 0;
@@ -140,7 +142,7 @@ std::vector<std::vector<Index>> biased_groups(const RowMatrix& points, const Cen
     Random random(options.seed + static_cast<std::uint64_t>(draw), Stream::shuffle);
     std::vector<Index> order(rows.size());
     std::iota(order.begin(), order.end(), Index{0});
-    for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
+    shuffle(order, random);
     std::vector<std::vector<Index>> groups;
     for (std::size_t from = 0; from < order.size();) {
       progress.check();

@@ -1,6 +1,8 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "zeroloss/core/matrix.hpp"
 
@@ -45,5 +47,11 @@ class Random {
   double spare_ = 0;
   bool has_spare_ = false;
 };
+
+/// Fisher-Yates, from the end: every order is equally likely.
+template <class T>
+void shuffle(std::vector<T>& values, Random& random) {
+  for (std::size_t k = values.size(); k > 1; --k) std::swap(values[k - 1], values[random.below(k)]);
+}
 
 }  // namespace zeroloss
