@@ -12,9 +12,8 @@ namespace zeroloss::internal {
 namespace {
 
 constexpr double kFewPseudo = 10;
-constexpr double kLeastRate = 0.01;  // that scores are made with
-constexpr double kFloor = 0.1;       // of the logarithm
-constexpr double kPrecision = 10;    // of the link's entries, of right labels
+constexpr double kFloor = 0.1;     // of the logarithm
+constexpr double kPrecision = 10;  // of the link's entries, of right labels
 constexpr double kMostRate = 0.45;
 constexpr int kMostSteps = 300;
 constexpr int kStepsOfADraw = 24;

@@ -5,8 +5,10 @@
 #include "zeroloss/audit/audit.hpp"
 #include "zeroloss/core/matrix.hpp"
 
-/// Intervals from samples drawn anew (bootstrap).
+/// What labels and numbers share: intervals from samples drawn anew (bootstrap), and the least rate.
 namespace zeroloss::internal {
+
+constexpr double kLeastRate = 0.01;  ///< of wrong labels, that probabilities are made with
 
 /// How often each of n samples is drawn in n draws.
 Vector drawn(Index n, std::uint64_t seed, Index index);

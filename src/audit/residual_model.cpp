@@ -8,14 +8,12 @@
 
 #include "audit/resample.hpp"
 #include "core/median.hpp"
-#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {
 
 constexpr double kFine = 0.02,
-                 kCoarse = 0.15;      // of the targets' range: scales of residuals that say something
-constexpr double kLeastWrong = 0.01;  // that probabilities are made with
+                 kCoarse = 0.15;  // of the targets' range: scales of residuals that say something
 constexpr int kMostRounds = 300;
 constexpr double kFreedom = 5;
 
@@ -75,7 +73,7 @@ ResidualModel residual_model(const Vector& residuals, const Vector& precision, d
     model.right.setOnes();
     return model;
   }
-  const double rate = std::max(model.rate, kLeastWrong);
+  const double rate = std::max(model.rate, kLeastRate);
   for (Index i = 0; i < n; ++i) {
     const double right = (1 - rate) * density_of_t(s.x(i) / model.scale) / model.scale;
     model.right(i) = right / (right + rate * s.uniform(i));
