@@ -50,9 +50,9 @@ std::string more(std::size_t all, std::size_t shown, const char* where) {
 }
 
 /// A number predicted, with digits that the targets' spread makes worth reading.
-std::string predicted_text(const auto& r, const std::string& predicted) {
-  return r.task == Task::regression ? fmt::format("{:.8g}", std::strtod(predicted.c_str(), nullptr))
-                                    : predicted;
+std::string predicted_text(Task task, const std::string& predicted) {
+  return task == Task::regression ? fmt::format("{:.8g}", std::strtod(predicted.c_str(), nullptr))
+                                  : predicted;
 }
 
 std::string issue_table(const AuditResult& r) {
@@ -62,7 +62,7 @@ std::string issue_table(const AuditResult& r) {
                "speak for it"});
   for (std::size_t k = 0; k < std::min(kMostLines, r.issues.size()); ++k) {
     const LabelIssue& i = r.issues[k];
-    table.add({called(i.sample), i.sample.label, predicted_text(r, i.predicted),
+    table.add({called(i.sample), i.sample.label, predicted_text(r.task, i.predicted),
                i.score < 1e-4 ? "< 0.01 %" : fmt::format("{:.2g} %", 100 * i.score),
                i.confidence ? fmt::format("{:.0f} %", 100 * *i.confidence) : "", names(i.against, !classes),
                names(i.support, !classes)});
@@ -85,7 +85,7 @@ std::string least_sure(const Dataset& asked, const AuditResult& r) {
   for (std::size_t k = 0; k < count; ++k) {
     const Sample s = sample(asked, static_cast<Index>(order[k]));
     if (s.label == r.predicted[order[k]]) break;
-    table.add({called(s), s.label, predicted_text(r, r.predicted[order[k]]),
+    table.add({called(s), s.label, predicted_text(r.task, r.predicted[order[k]]),
                fmt::format("{:.3g} %", 100 * r.scores[order[k]])});
   }
   return table.rows() == 0 ? "" : "\nthe least sure of them\n" + table.text("  ");
@@ -336,7 +336,7 @@ std::string influence_text(const Dataset& data, const Dataset& test, const Influ
   Table tests({"test sample", "predicted", "output", "for it", "against it"});
   for (std::size_t k = 0; k < std::min(kMostLines, r.tests.size()); ++k) {
     const Explained& e = r.tests[k];
-    tests.add({with_label(e.sample), predicted_text(r, e.predicted), short_number(e.output),
+    tests.add({with_label(e.sample), predicted_text(r.task, e.predicted), short_number(e.output),
                names(e.support, true), names(e.against, true)});
   }
   text += "\npredictions, and the training samples that matter most for them\n" + tests.text("  ") +
