@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "support/points.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/kernel/dual.hpp"
@@ -15,18 +16,10 @@ namespace zeroloss::internal {
 namespace {
 
 RowMatrix random_points(Index n, Index d, std::uint64_t seed) {
-  Random random(seed, Stream::points);
-  Matrix X(d, n);
-  random.fill_normal(X);
-  return X.transpose();
+  return test::normal_matrix(d, n, seed, Stream::points).transpose();
 }
 
-Matrix random_targets(Index n, Index c) {
-  Random random(5, Stream::targets);
-  Matrix Y(n, c);
-  random.fill_normal(Y);
-  return Y;
-}
+Matrix random_targets(Index n, Index c) { return test::normal_matrix(n, c, 5, Stream::targets); }
 
 // The kernel of two rows, by the formula.
 double similarity_of(const Features& A, Index i, const Features& B, Index j, const std::string& activation,

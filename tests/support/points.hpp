@@ -17,6 +17,13 @@ inline RowMatrix sphere(Index n, Index d, std::uint64_t seed = 1) {
   return X;
 }
 
+/// n x c standard normal numbers.
+inline Matrix normal_matrix(Index n, Index c, std::uint64_t seed, Stream stream) {
+  Matrix A(n, c);
+  Random(seed, stream).fill_normal(A);
+  return A;
+}
+
 /// The packed matrix in full.
 template <class T>
 Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> dense(const Packed<T>& A) {
