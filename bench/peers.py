@@ -5,10 +5,12 @@ settings: all cores, compiled and warm, several ways of writing the same thing.
 
     gram float32|float64 VARIANT       the same Sigma(relu), n x n: rho (1/4 + asin(rho)/(2 pi)), rho = X X^T
     lambda_min eigh|cholesky           numpy: its fastest Gram matrix, then its smallest eigenvalue by scipy
+    lambda_min float32|float64         neural-tangents: its Gram matrix, then its smallest eigenvalue by jax
     entries float32|float64 FILE M     writes M x M entries, evenly spaced, as raw doubles
     difference FILE FILE               numpy: the largest difference between two such files
     shape                              numpy: n and d
     info                               versions and BLAS
+    peak                               the most memory this process has held, in bytes
 
 peers.py sphere FILE N: writes N points of the unit sphere of R^784 to a .npy file.
 """
@@ -17,6 +19,7 @@ import gzip
 import json
 import math
 import os
+import resource
 import sys
 import time
 
@@ -31,7 +34,7 @@ def read_points(path, n):
     if path.endswith(".npy"):
         X = np.load(path)[:n].astype(np.float64)
     else:
-        with (gzip.open if path.endswith(".gz") else open)(path) as file:
+        with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
             head = np.frombuffer(file.read(16), ">i4")
             if head[0] != 0x0803:
                 sys.exit(f"peers: {path} is not an idx file of images")
@@ -165,6 +168,13 @@ class NeuralTangents:
     def entries(self, dtype):
         return np.asarray(self.gram(dtype, "layer")[1]) * self.d
 
+    def lambda_min(self, dtype):
+        with self.precision(dtype):
+            eigenvalues = self.jax.jit(self.jax.numpy.linalg.eigvalsh)
+            kernel = self.kernels["layer"]
+            seconds, values = timed(lambda: eigenvalues(kernel(self.X[dtype])).block_until_ready())
+            return seconds, float(values[0]) * self.d
+
     def info(self):
         return self.versions
 
@@ -190,6 +200,8 @@ def answer(peer, words):
             return {"n": n, "d": d}
         case ["info"]:
             return peer.info()
+        case ["peak"]:
+            return {"bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
     sys.exit(f"peers: not a measurement: {' '.join(words)}")
 
 

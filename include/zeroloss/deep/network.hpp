@@ -1,0 +1,64 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/core/progress.hpp"
+#include "zeroloss/data/dataset.hpp"
+#include "zeroloss/kernel/activation.hpp"
+
+/// Networks of any number of layers, plain and residual, with K outputs (theory 16).
+namespace zeroloss {
+
+/// h_l of h = h_{l-1}, which has p numbers. Plain: h_l = s phi(W h + b). Residual (Hardt and Ma):
+/// h_l = h + s (U phi(W h + b) + bU).
+struct Layer {
+  std::string activation = "relu";  ///< phi: one of layer_activations()
+  double leak = 0.01;               ///< of leaky_relu, 0 <= leak < 1, exactly this double
+  RowMatrix W;                      ///< m x p
+  Vector b = {};                    ///< m, or empty: no bias
+  bool residual = false;
+  RowMatrix U = {};  ///< residual: p x m, or empty: the identity, m = p. Plain: empty
+  Vector bU = {};    ///< residual: p, or empty
+  double scale = 1;  ///< s, a constant
+
+  Index inputs() const { return W.cols(); }
+  Index units() const { return W.rows(); }
+  Index outputs() const { return residual ? W.cols() : W.rows(); }
+};
+
+/// f(x) = V h_L + c of h_0 = (x - shift) o factor.
+struct DeepNetwork {
+  Vector shift = {}, factor = {};  ///< d each, or empty: h_0 = x
+  std::vector<Layer> layers;       ///< L >= 1
+  RowMatrix V;                     ///< K x p
+  Vector c = {};                   ///< K, or empty
+  Task task = Task::none;          ///< it was trained for
+  std::vector<std::string> class_names = {};
+
+  Index depth() const { return static_cast<Index>(layers.size()); }
+  Index features() const { return layers.front().inputs(); }
+  Index outputs() const { return V.rows(); }
+};
+
+/// The phi of a layer: the library's own, leaky_relu with the layer's leak, or "identity", z itself. Throws
+/// std::invalid_argument listing the names for any other.
+Activation activation_of(const Layer& layer);
+std::vector<std::string> layer_activations();
+
+/// Throws std::invalid_argument naming the layer whose sizes do not agree with those before it, or that has
+/// numbers that are not finite or an unknown activation.
+void check(const DeepNetwork& network);
+
+/// Numbers that training may move: those of W, b, U, bU, V and c.
+Index parameters(const DeepNetwork& network);
+
+/// "3 hidden layers of 256 tanh units, 10 outputs, 150,794 weights".
+std::string describe(const DeepNetwork& network);
+
+/// f of each row of X, n x d -> n x K, in double. Throws DataError if the number of features differs or a
+/// value is not finite; Interrupted once cancelled.
+Matrix predict(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X,
+               const Progress& progress = {});
+
+}  // namespace zeroloss

@@ -1,0 +1,28 @@
+#pragma once
+#include <vector>
+
+#include "zeroloss/deep/network.hpp"
+
+/// A network on given points, in double: what predictions and training see. Bits do not depend on threads.
+namespace zeroloss::internal {
+
+/// One layer on n points; a residual layer with U has a too.
+struct LayerValues {
+  Matrix z;  ///< n x m: W h + b
+  Matrix a;  ///< n x m: phi(z)
+  Matrix h;  ///< n x p: what the next layer sees
+};
+
+struct ForwardPass {
+  Matrix h0;                        ///< n x d
+  std::vector<LayerValues> layers;  ///< L
+  Matrix f;                         ///< n x K
+
+  /// What layer l, 0-based, sees; of L: what V sees.
+  const Matrix& input(std::size_t l) const { return l == 0 ? h0 : layers[l - 1].h; }
+};
+
+/// Cost: n times the weights, in multiply-adds.
+ForwardPass forward(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X);
+
+}  // namespace zeroloss::internal
