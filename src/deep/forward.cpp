@@ -1,6 +1,7 @@
 #include "deep/forward.hpp"
 
 #include "core/parallel.hpp"
+#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -18,6 +19,7 @@ Matrix affine(const Matrix& A, const RowMatrix& B, const Vector& b) {
 }  // namespace
 
 ForwardPass forward(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X) {
+  const Threads threads(static_cast<double>(X.rows()) * static_cast<double>(parameters(network)));
   ForwardPass pass;
   pass.h0 = X;
   if (network.shift.size() > 0) pass.h0.rowwise() -= network.shift.transpose();

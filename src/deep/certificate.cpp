@@ -1,0 +1,196 @@
+#include "zeroloss/deep/certificate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "core/rounding.hpp"
+#include "deep/lipschitz.hpp"
+#include "proof/evaluate.hpp"
+#include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/threads.hpp"
+
+// Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Comparisons are written
+// so that NaN fails them.
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+using namespace verified;
+
+void check_equations(const DeepNetwork& network, const DeepEquations& equations) {
+  const auto require = [](bool met, const std::string& what) {
+    if (!met) throw std::invalid_argument("certificate: " + what);
+  };
+  check(network);
+  const auto& [X, Y, counts, moving] = equations;
+  require(X.rows() >= 1, "there are no points");
+  require(X.cols() == network.features(),
+          fmt::format("points have {} features, the network takes {}", X.cols(), network.features()));
+  require(
+      Y.rows() == X.rows() && Y.cols() == network.outputs(),
+      fmt::format("targets are {} x {}, outputs {} x {}", Y.rows(), Y.cols(), X.rows(), network.outputs()));
+  require(X.allFinite() && Y.allFinite(), "a point or a target is not finite");
+  require(
+      counts.size() == 0 || (counts.size() == X.rows() && (counts.array() >= 1).all() && counts.allFinite()),
+      "counts must be one number >= 1 a point");
+  require(moving.empty() || moving.size() == network.layers.size() + 1, "moving must be one flag a layer");
+}
+
+Index moving_parameters(const DeepNetwork& network, const Moving& moving) {
+  Index count = moving.back() ? network.V.size() + network.c.size() : 0;
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer& layer = network.layers[l];
+    if (moving[l]) count += layer.W.size() + layer.b.size() + layer.U.size() + layer.bU.size();
+  }
+  return count;
+}
+
+// Why no proof is tried; empty if there is no such reason.
+std::string hopeless(const DeepNetwork& network, const Moving& moving, Index N) {
+  Index largest = network.V.cols();
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer& layer = network.layers[l];
+    const Activation phi = activation_of(layer);
+    if (!phi.smooth() && !phi.piecewise_linear())
+      return fmt::format("layer {}: needs a smooth phi or one with a leak; {} is neither", l + 1, phi.name);
+    largest = std::max({largest, layer.units(), layer.outputs(), layer.inputs()});
+  }
+  if (largest > kTerms || N > kTerms)
+    return fmt::format("rounding is bounded for up to {} units and equations", kTerms);
+  if (const Index weights = moving_parameters(network, moving); weights < N)
+    return fmt::format("{} equations (points times outputs) > {} weights that move", N, weights);
+  return {};
+}
+
+void name_kink(const Lipschitz& lip, DeepCertificate& c) {
+  c.kink = lip.kink.ratio;
+  c.sample = lip.kink.sample;
+  c.layer = lip.kink.layer + 1;
+  c.neuron = lip.kink.neuron;
+}
+
+std::string kink_reason(const char* what, const DeepCertificate& c) {
+  return fmt::format(
+      "{}: the sign of unit {} of layer {} may change at point {}: |z| is {:.3g} of what it can move by",
+      what, c.neuron, c.layer, c.sample, c.kink);
+}
+
+// Of what has to hold: at most 1/2, and for kinks above 1.
+bool exists(const DeepNetwork& network, const std::vector<LayerNorms>& norms, const DeepEvaluation& e,
+            const Moving& moving, double sigma, DeepCertificate& c) {
+  const double R = 2 * c.misfit / sigma * kUp;
+  const Lipschitz lip = lipschitz(network, norms, e, moving, R);
+  c.lipschitz = lip.constant;
+  c.h = lip.constant * (c.misfit / sigma) / sigma * kUp;
+  name_kink(lip, c);
+  if (!(c.h <= 0.5)) {
+    c.reason = fmt::format(
+        "existence: h = {:.3g} must be at most 1/2: misfit {:.3g}, lambda_min {:.3g}, J changes by "
+        "{:.3g} a unit of distance",
+        c.h, c.misfit, c.lambda_min, c.lipschitz);
+    return false;
+  }
+  if (!(c.kink > 1)) {
+    c.reason = kink_reason("existence", c);
+    return false;
+  }
+  c.radius = R / (1 + std::sqrt(1 - 2 * c.h) * kDown) * kUp;
+  return std::isfinite(c.radius);
+}
+
+bool descends(const DeepNetwork& network, const std::vector<LayerNorms>& norms, const DeepEvaluation& e,
+              const Moving& moving, double sigma, double norm_J, DeepCertificate& c) {
+  const double a = sigma / 2, R = 5 * c.misfit / (3 * a) * kUp;
+  const Lipschitz lip = lipschitz(network, norms, e, moving, R);
+  const double change = lip.constant * R * kUp, third = a / 3 * kDown;
+  if (!(change <= third)) {
+    c.reason =
+        fmt::format("descent: J changes by up to {:.3g} on its way, {:.3g} are allowed", change, third);
+    return false;
+  }
+  if (!(lip.kink.ratio > 1)) {
+    DeepCertificate blocked;
+    name_kink(lip, blocked);
+    c.reason = kink_reason("descent", blocked);
+    return false;
+  }
+  const double b = (norm_J + a / 3) * kUp;
+  c.norm_J = norm_J;
+  c.step = 0.48 / (b * b) * kDown;
+  c.rate = a * a * kDown;
+  c.descent_radius = R;
+  return c.step > 0 && c.rate > 0;
+}
+
+}  // namespace
+
+DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations& equations,
+                                Progress& progress) {
+  check_equations(network, equations);
+  const Index n = equations.X.rows(), N = n * network.outputs();
+  const Moving moving = equations.moving.empty() ? Moving(network.layers.size() + 1, true) : equations.moving;
+  DeepCertificate c;
+  c.reason = hopeless(network, moving, N);
+  if (!c.reason.empty()) return c;
+  const auto side = static_cast<double>(N);
+  require_memory(16 * side * side, "the certificate", "use fewer points, or one output at a time");
+  progress.stage("certificate");
+  const Threads threads(side * side * static_cast<double>(network.V.cols()));
+  const auto norms = layer_norms(network, progress);
+  Vector weights = Vector::Ones(n);
+  if (equations.counts.size() > 0) weights = equations.counts.cwiseSqrt();
+  DeepEvaluation e = evaluate(network, norms, equations.X, equations.Y, weights, moving, progress);
+  Matrix K, work;
+  tangent_gram(network, e.pass, e.back, moving, weights, K);
+  e.back = {};
+  const double trace = K.diagonal().sum();
+  // Roots of counts are rounded.
+  const double off = (e.jacobian_error + 2 * u * std::sqrt(trace)) * kUp;
+  c.misfit = e.misfit * (1 + 4 * u);
+  // lambda_min is at most any entry of the diagonal: where that does not suffice, nothing will.
+  const double top = std::sqrt(K.diagonal().minCoeff());
+  DeepCertificate best = c;
+  if (!exists(network, norms, e, moving, top, best) && !(best.h <= 0.5)) {
+    c.h = best.h;
+    c.lipschitz = best.lipschitz;
+    c.reason = fmt::format(
+        "existence: h = lipschitz misfit/lambda_min is at least {:.3g} and must be at most 1/2: the "
+        "misfit is {:.3g}",
+        c.h, c.misfit);
+    progress.finish();
+    return c;
+  }
+  const double error = gram_error(K, e.rounding_terms, e.lost);
+  const auto lowest = lowest_eigenvalue(K, error, work, progress);
+  const double sigma = std::sqrt(lowest.bound) * kDown - off * kUp;
+  if (!(sigma > 0)) {
+    c.reason = fmt::format(
+        "existence: lambda_min(J J^T) is not proved positive: computed {:.3g}, of which rounding may take "
+        "{:.3g}",
+        lowest.computed, lowest.loss + off * off);
+    progress.finish();
+    return c;
+  }
+  c.lambda_min = sigma * sigma * kDown;
+  c.exists = exists(network, norms, e, moving, sigma, c);
+  if (c.exists) {
+    const double norm_J = (std::sqrt(highest_eigenvalue(K, error, work, progress).bound) + off) * kUp;
+    c.descends = descends(network, norms, e, moving, sigma, norm_J, c);
+  }
+  progress.finish();
+  return c;
+}
+
+VerifiedOutputs verified_outputs(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X,
+                                 Progress& progress) {
+  check(network);
+  std::vector<PointSizes> points;
+  VerifiedOutputs outputs;
+  outputs.f = forward_verified(network, layer_norms(network, progress), X, points, outputs.error, progress).f;
+  return outputs;
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,325 @@
+#include "deep/evaluate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/rounding.hpp"
+#include "core/tiled.hpp"
+#include "proof/evaluate.hpp"
+#include "zeroloss/core/threads.hpp"
+
+// Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Comparisons are written
+// so that NaN fails them.
+namespace zeroloss::internal::verified {
+namespace {
+
+using Long = long double;
+
+constexpr double kPhi = 17 * u, kPhiAbsolute = 5 * u + 2 * kTiny;  // as in proof/evaluate.cpp
+
+double root(Index k) { return std::sqrt(static_cast<double>(k)) * kUp; }
+
+// Four sums side by side: one alone waits for each addition.
+Long long_dot(const double* a, const double* b, Index count) {
+  Long sums[4] = {};
+  Index k = 0;
+  for (; k + 4 <= count; k += 4)
+    for (Index lane = 0; lane < 4; ++lane) sums[lane] += static_cast<Long>(a[k + lane]) * b[k + lane];
+  for (; k < count; ++k) sums[0] += static_cast<Long>(a[k]) * b[k];
+  return sums[0] + sums[1] + sums[2] + sums[3];
+}
+
+double length_of(const double* a, Index count) {
+  Long squares = 0;
+  for (Index k = 0; k < count; ++k) squares += static_cast<Long>(a[k]) * a[k];
+  return static_cast<double>(std::sqrt(squares)) * kUp;
+}
+
+double frobenius(const RowMatrix& A) { return length_of(A.data(), A.size()); }
+
+// A spectral norm, rounded up; the Frobenius norm where the eigenvalue is not proved.
+double spectral(const RowMatrix& A, Progress& progress) {
+  if (A.size() == 0) return 0;
+  const Matrix thin = A.rows() <= A.cols() ? Matrix(A) : Matrix(A.transpose());
+  const auto terms = static_cast<double>(thin.cols());
+  Matrix G, work;
+  tiled::product_with_transpose(thin, G);
+  const double bound = highest_eigenvalue(G, gram_error(G, terms, 4 * terms * kTiny), work, progress).bound;
+  const double size = std::sqrt(bound) * (1 + 4 * u);
+  return size < frobenius(A) ? size : frobenius(A);
+}
+
+// What every point has of one layer, while it goes through.
+struct Walker {
+  const Layer& layer;
+  const LayerNorms& norms;
+  Activation phi;
+  double W = frobenius(layer.W), b = length_of(layer.b.data(), layer.b.size());
+  double U = frobenius(layer.U), bU = length_of(layer.bU.data(), layer.bU.size());
+  bool linear = phi.leak.has_value();  // z >= 0 and z < 0 are exact; at most one rounding
+  bool exact = linear && (phi.leak == 0.0 || phi.leak == 1.0);
+
+  // h, the layer's input at one point, to z, a and the next h; sizes at index i.
+  void step(const double* h, Index i, LayerValues& values, PointSizes& sizes, double* next,
+            double& next_error) const {
+    const Index m = layer.units(), p = layer.inputs();
+    const double before = sizes.h(i), off = sizes.h_error(i), s = std::abs(layer.scale);
+    std::vector<double> z(static_cast<std::size_t>(m)), a(z);
+    double steepest = 0;
+    for (Index j = 0; j < m; ++j) {
+      Long sum = long_dot(layer.W.data() + j * p, h, p);
+      if (layer.b.size() > 0) sum += layer.b(j);
+      z[j] = static_cast<double>(sum);
+      a[j] = phi.phi(z[j]);
+      values.z(i, j) = z[j];
+      values.a(i, j) = a[j];
+      steepest = std::max(steepest, std::abs(phi.dphi(z[j])));
+    }
+    const double stored = length_of(h, p);
+    sizes.z_error(i) = (norms.W * off + long_gamma(p + 4) * (W * stored + b) + u * length_of(z.data(), m) +
+                        kTiny * root(m)) *
+                       kUp;
+    const double shift = sizes.z_error(i), curvature = phi.smooth() ? phi.M : 0;
+    const double relative = exact ? 0 : linear ? u : kPhi, slope_relative = linear ? 0 : kPhi;
+    const double absolute = linear ? 0 : kPhiAbsolute;
+    sizes.slope_error(i) = (steepest * slope_relative + absolute + curvature * shift) * kUp;
+    sizes.slope(i) = std::min(phi.B, (steepest + sizes.slope_error(i)) * kUp);
+    // Between the stored and the exact z; a kink may lie between them.
+    const double between = linear ? phi.B : sizes.slope(i);
+    const double size = length_of(a.data(), m);
+    sizes.a_error(i) = (between * shift + relative * size + 2 * kTiny * root(m)) * kUp;
+    sizes.a(i) = (size + sizes.a_error(i)) * kUp;
+    const Index out = layer.outputs();
+    double local = 0;
+    if (!layer.residual) {
+      for (Index k = 0; k < out; ++k) next[k] = layer.scale * a[k];
+      next_error = s * sizes.a_error(i);
+    } else {
+      for (Index k = 0; k < out; ++k) {
+        Long branch = layer.U.size() > 0 ? long_dot(layer.U.data() + k * m, a.data(), m) : Long{a[k]};
+        if (layer.bU.size() > 0) branch += layer.bU(k);
+        next[k] = static_cast<double>(h[k] + static_cast<Long>(layer.scale) * branch);
+      }
+      const double through = layer.U.size() > 0 ? norms.U : 1, sums = layer.U.size() > 0 ? U : 1;
+      next_error = off + s * through * sizes.a_error(i);
+      local = long_gamma(m + 8) * (s * (sums * size + bU) + before);
+    }
+    next_error = (next_error + local + u * length_of(next, out) + kTiny * root(out)) * kUp;
+  }
+};
+
+void resize(PointSizes& sizes, Index n) {
+  for (Vector* v :
+       {&sizes.h, &sizes.h_error, &sizes.z_error, &sizes.a, &sizes.a_error, &sizes.slope, &sizes.slope_error})
+    v->setZero(n);
+}
+
+// Sizes and errors of the backward pass, layer after layer, as visit() sees them.
+class RowBounds {
+ public:
+  RowBounds(const DeepNetwork& network, const std::vector<LayerNorms>& norms, DeepEvaluation& e, Index K)
+      : network_(network), norms_(norms), e_(e), K_(K), N_(e.pass.f.rows() * K) {
+    u_error_.resize(N_);
+    for (Index r = 0; r < N_; ++r)  // the weight times an entry of V: one rounding
+      u_error_(r) =
+          (u * e.weights(r / K) * length_of(network.V.data() + (r % K) * network.V.cols(), network.V.cols()) +
+           kTiny * root(network.V.cols())) *
+          kUp;
+  }
+
+  void operator()(std::size_t l, const Matrix& U, const Matrix& Q, const Matrix& G) {
+    const Layer& layer = network_.layers[l];
+    const PointSizes& points = e_.points[l];
+    RowSizes& sizes = e_.rows[l];
+    const double s = std::abs(layer.scale), product = frobenius(layer.U), W = frobenius(layer.W);
+    const double underflow = 4 * kTiny * static_cast<double>(layer.units() + layer.outputs());
+    const Vector u_stored = row_norms(U), q_stored = row_norms(Q), g_stored = row_norms(G);
+    sizes.q_largest = Q.cwiseAbs().rowwise().maxCoeff();
+    for (Vector* v : {&sizes.u, &sizes.u_error, &sizes.q, &sizes.g, &sizes.g_error}) v->resize(N_);
+    for (Index r = 0; r < N_; ++r) {
+      const Index i = r / K_;
+      double q_error = u_error_(r);
+      if (layer.U.size() > 0)
+        q_error =
+            (norms_[l].U * q_error + gamma(static_cast<double>(layer.outputs())) * product * u_stored(r) +
+             underflow * root(layer.units())) *
+            kUp;
+      sizes.u(r) = (u_stored(r) + u_error_(r)) * kUp;
+      sizes.u_error(r) = u_error_(r);
+      sizes.q(r) = (q_stored(r) + q_error) * kUp;
+      sizes.q_largest(r) = (sizes.q_largest(r) + q_error) * kUp;
+      const double slope = points.slope(i);
+      sizes.g_error(r) =
+          (s * (slope * q_error + q_stored(r) * points.slope_error(i)) + 3 * u * g_stored(r) + underflow) *
+          kUp;
+      sizes.g(r) = (g_stored(r) + sizes.g_error(r)) * kUp;
+      double next = norms_[l].W * sizes.g_error(r) +
+                    gamma(static_cast<double>(layer.units()) + 2) * W * g_stored(r) +
+                    underflow * root(layer.inputs());
+      if (layer.residual) next += u_error_(r) + 2 * u * (u_stored(r) + W * g_stored(r));
+      u_error_(r) = next * kUp;
+    }
+  }
+
+ private:
+  Vector row_norms(const Matrix& A) const {
+    Vector squares = Vector::Zero(N_);
+    double largest = A.size() > 0 ? A.cwiseAbs().maxCoeff() : 0;
+    if (!(largest > 1e-140)) largest = 1;  // entries below are not lost: see the floor
+    for (Index j = 0; j < A.cols(); ++j) squares.array() += (A.col(j).array() / largest).square();
+    return (squares.array().sqrt() * (largest * kUp) + 1e-140 * root(A.cols())).matrix();
+  }
+
+  const DeepNetwork& network_;
+  const std::vector<LayerNorms>& norms_;
+  DeepEvaluation& e_;
+  Index K_, N_;
+  Vector u_error_;
+};
+
+// ||J - J of the stored factors||_F over all rows.
+double jacobian_error_of(const DeepNetwork& network, const DeepEvaluation& e, const Moving& moving) {
+  const Index K = network.outputs();
+  Long squares = 0;
+  const auto add = [&](double entry) { squares += static_cast<Long>(entry) * entry; };
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    if (!moving[l]) continue;
+    const Layer& layer = network.layers[l];
+    const PointSizes& points = e.points[l];
+    const RowSizes& rows = e.rows[l];
+    for (Index r = 0; r < rows.g.size(); ++r) {
+      const Index i = r / K;
+      add(rows.g_error(r) * points.h(i) + (rows.g(r) + rows.g_error(r)) * points.h_error(i));
+      if (layer.b.size() > 0) add(rows.g_error(r));
+      if (layer.U.size() > 0)
+        add(std::abs(layer.scale) *
+            (rows.u_error(r) * points.a(i) + (rows.u(r) + rows.u_error(r)) * points.a_error(i)));
+      if (layer.bU.size() > 0) add(std::abs(layer.scale) * rows.u_error(r));
+    }
+  }
+  if (moving.back())
+    for (Index i = 0; i < e.weights.size(); ++i)
+      for (Index k = 0; k < K; ++k) add(e.weights(i) * e.points.back().h_error(i));
+  return static_cast<double>(std::sqrt(squares)) * kUp;
+}
+
+}  // namespace
+
+double long_gamma(Index k) { return kLongUnit * static_cast<double>(k) * kUp; }
+
+std::vector<LayerNorms> layer_norms(const DeepNetwork& network, Progress& progress) {
+  std::vector<LayerNorms> norms;
+  for (const Layer& layer : network.layers) {
+    Vector rows(layer.units());
+    for (Index j = 0; j < rows.size(); ++j)
+      rows(j) = length_of(layer.W.data() + j * layer.inputs(), layer.inputs());
+    norms.push_back(
+        {spectral(layer.W, progress), layer.U.size() > 0 ? spectral(layer.U, progress) : 1, rows});
+  }
+  return norms;
+}
+
+ForwardPass forward_verified(const DeepNetwork& network, const std::vector<LayerNorms>& norms,
+                             const Eigen::Ref<const RowMatrix>& X, std::vector<PointSizes>& points,
+                             Matrix& f_error, Progress& progress) {
+  const Index n = X.rows(), d = X.cols(), K = network.outputs();
+  const std::size_t L = network.layers.size();
+  ForwardPass pass;
+  pass.h0.resize(n, d);
+  pass.layers.resize(L);
+  pass.f.resize(n, K);
+  f_error.resize(n, K);
+  points.resize(L + 1);
+  std::vector<Walker> walkers;
+  Index widest = d;
+  for (std::size_t l = 0; l < L; ++l) {
+    const Layer& layer = network.layers[l];
+    walkers.push_back({layer, norms[l], activation_of(layer)});
+    pass.layers[l].z.resize(n, layer.units());
+    pass.layers[l].a.resize(n, layer.units());
+    pass.layers[l].h.resize(n, layer.outputs());
+    widest = std::max({widest, layer.units(), layer.outputs()});
+  }
+  for (PointSizes& sizes : points) resize(sizes, n);
+  Vector V(K);
+  for (Index k = 0; k < K; ++k) V(k) = length_of(network.V.data() + k * network.V.cols(), network.V.cols());
+  const bool scaled = network.shift.size() > 0 || network.factor.size() > 0;
+  const Threads threads(static_cast<double>(n) * static_cast<double>(parameters(network)));
+  constexpr Index kPoints = 16;
+  for (Index begin = 0; begin < n; begin += 64 * kPoints) {
+    progress.check();
+#pragma omp parallel for schedule(dynamic, kPoints)
+    for (Index i = begin; i < std::min(n, begin + 64 * kPoints); ++i) {
+      std::vector<double> h(static_cast<std::size_t>(widest)), next(h);
+      for (Index k = 0; k < d; ++k) {
+        Long x = X(i, k);
+        if (network.shift.size() > 0) x -= network.shift(k);
+        if (network.factor.size() > 0) x *= network.factor(k);
+        h[k] = static_cast<double>(x);
+        pass.h0(i, k) = h[k];
+      }
+      double error = scaled ? (1.01 * u * length_of(h.data(), d) + kTiny * root(d)) * kUp : 0;
+      for (std::size_t l = 0; l < L; ++l) {
+        points[l].h_error(i) = error;
+        points[l].h(i) = (length_of(h.data(), network.layers[l].inputs()) + error) * kUp;
+        walkers[l].step(h.data(), i, pass.layers[l], points[l], next.data(), error);
+        for (Index k = 0; k < network.layers[l].outputs(); ++k) pass.layers[l].h(i, k) = next[k];
+        h.swap(next);
+      }
+      const Index p = network.V.cols();
+      const double stored = length_of(h.data(), p);
+      points[L].h_error(i) = error;
+      points[L].h(i) = (stored + error) * kUp;
+      for (Index k = 0; k < K; ++k) {
+        const Long c = network.c.size() > 0 ? network.c(k) : 0;
+        pass.f(i, k) = static_cast<double>(long_dot(network.V.data() + k * p, h.data(), p) + c);
+        f_error(i, k) =
+            (V(k) * error + long_gamma(p + 4) * (V(k) * stored + std::abs(static_cast<double>(c))) +
+             u * std::abs(pass.f(i, k)) + kTiny) *
+            kUp;
+      }
+    }
+  }
+  return pass;
+}
+
+DeepEvaluation evaluate(const DeepNetwork& network, const std::vector<LayerNorms>& norms,
+                        const Eigen::Ref<const RowMatrix>& X, const Matrix& targets, const Vector& weights,
+                        const Moving& moving, Progress& progress) {
+  const Index n = X.rows(), K = network.outputs();
+  DeepEvaluation e;
+  e.weights = weights;
+  e.pass = forward_verified(network, norms, X, e.points, e.f_error, progress);
+  e.residual.resize(n * K);
+  Long squares = 0;
+  for (Index i = 0; i < n; ++i)
+    for (Index k = 0; k < K; ++k) {
+      const double r = e.pass.f(i, k) - targets(i, k);
+      e.residual(i * K + k) = weights(i) * r;
+      const Long most = weights(i) * (std::abs(r) * (1 + 2 * u) + e.f_error(i, k)) * kUp;
+      squares += most * most;
+    }
+  e.misfit = static_cast<double>(std::sqrt(squares)) * kUp;
+  e.rows.resize(network.layers.size());
+  progress.check();
+  e.back = backward(network, e.pass, moving, weights, RowBounds(network, norms, e, K));
+  e.jacobian_error = jacobian_error_of(network, e, moving);
+  double terms = 0, lost = 0;
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    if (!moving[l]) continue;
+    const Layer& layer = network.layers[l];
+    const auto m = static_cast<double>(layer.units()), p = static_cast<double>(layer.inputs());
+    terms = std::max(terms, m + p);
+    const double h = e.points[l].h.maxCoeff(), a = e.points[l].a.maxCoeff(), g = e.rows[l].g.maxCoeff(),
+                 q = e.rows[l].u.maxCoeff(), s = std::max(1.0, layer.scale * layer.scale);
+    lost += 4 * kTiny * s * (m * (h * h + a * a + 2) + p * (g * g + q * q) + m + p + 2);
+  }
+  const double h = e.points.back().h.maxCoeff(), w = weights.maxCoeff();
+  terms = std::max(terms, static_cast<double>(network.V.cols()) + 2);
+  lost += 4 * kTiny * (static_cast<double>(network.V.cols()) * w * w + h * h + 2);
+  e.rounding_terms = terms + 4 * static_cast<double>(network.layers.size()) + 12;
+  e.lost = lost * kUp;
+  return e;
+}
+
+}  // namespace zeroloss::internal::verified
