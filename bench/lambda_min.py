@@ -60,7 +60,7 @@ def main():
         for n in map(int, options.sizes.split(",")):
             images = pathlib.Path(folder) / f"mnist-{n}-idx3-ubyte"
             first_images(options.images, n, images)
-            ways = {f"certify --method {method}": (ours, options.zeroloss, images, method) for method in ("tail", "factor")}
+            ways = {f"certify --method {way}": (ours, options.zeroloss, images, way) for way in ("tail", "factor")}
             ways["numpy, scipy eigh"] = (theirs, options.env, "numpy", images, n, "eigh", False)
             for dtype in ("float64", "float32"):
                 ways[f"neural-tangents {dtype}"] = (theirs, options.env, "neural-tangents", images, n, dtype, n <= 5000)
