@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/rounding.hpp"
+#include "deep/equations.hpp"
 #include "deep/lipschitz.hpp"
 #include "proof/evaluate.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -19,34 +20,6 @@ using namespace internal;
 namespace {
 
 using namespace verified;
-
-void check_equations(const DeepNetwork& network, const DeepEquations& equations) {
-  const auto require = [](bool met, const std::string& what) {
-    if (!met) throw std::invalid_argument("certificate: " + what);
-  };
-  check(network);
-  const auto& [X, Y, counts, moving] = equations;
-  require(X.rows() >= 1, "there are no points");
-  require(X.cols() == network.features(),
-          fmt::format("points have {} features, the network takes {}", X.cols(), network.features()));
-  require(
-      Y.rows() == X.rows() && Y.cols() == network.outputs(),
-      fmt::format("targets are {} x {}, outputs {} x {}", Y.rows(), Y.cols(), X.rows(), network.outputs()));
-  require(X.allFinite() && Y.allFinite(), "a point or a target is not finite");
-  require(
-      counts.size() == 0 || (counts.size() == X.rows() && (counts.array() >= 1).all() && counts.allFinite()),
-      "counts must be one number >= 1 a point");
-  require(moving.empty() || moving.size() == network.layers.size() + 1, "moving must be one flag a layer");
-}
-
-Index moving_parameters(const DeepNetwork& network, const Moving& moving) {
-  Index count = moving.back() ? network.V.size() + network.c.size() : 0;
-  for (std::size_t l = 0; l < network.layers.size(); ++l) {
-    const Layer& layer = network.layers[l];
-    if (moving[l]) count += layer.W.size() + layer.b.size() + layer.U.size() + layer.bU.size();
-  }
-  return count;
-}
 
 // Why no proof is tried; empty if there is no such reason.
 std::string hopeless(const DeepNetwork& network, const Moving& moving, Index N) {
@@ -131,7 +104,7 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
                                 Progress& progress) {
   check_equations(network, equations);
   const Index n = equations.X.rows(), N = n * network.outputs();
-  const Moving moving = equations.moving.empty() ? Moving(network.layers.size() + 1, true) : equations.moving;
+  const Moving moving = moving_layers(network, equations);
   DeepCertificate c;
   c.reason = hopeless(network, moving, N);
   if (!c.reason.empty()) return c;
@@ -140,8 +113,7 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
   progress.stage("certificate");
   const Threads threads(side * side * static_cast<double>(network.V.cols()));
   const auto norms = layer_norms(network, progress);
-  Vector weights = Vector::Ones(n);
-  if (equations.counts.size() > 0) weights = equations.counts.cwiseSqrt();
+  const Vector weights = root_counts(equations);
   DeepEvaluation e = evaluate(network, norms, equations.X, equations.Y, weights, moving, progress);
   Matrix K, work;
   tangent_gram(network, e.pass, e.back, moving, weights, K);

@@ -1,0 +1,155 @@
+#include "zeroloss/deep/certificate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "deep/jacobian.hpp"
+#include "support/deep.hpp"
+#include "zeroloss/deep/polish.hpp"
+
+namespace zeroloss {
+namespace {
+
+struct Problem {
+  DeepNetwork network;
+  RowMatrix X;
+  Matrix Y;
+  DeepEquations equations() const { return {X, Y}; }
+};
+
+// L hidden layers in `ntk` scaling with +-1 as targets.
+Problem problem(unsigned seed, Index n, Index d, Index width, int depth, const std::string& phi,
+                bool residual = false, Index outputs = 1) {
+  std::srand(seed);
+  const auto gaussian = [](Index rows, Index columns) {  // close to it: sums of uniform numbers
+    RowMatrix A = RowMatrix::Zero(rows, columns);
+    for (int k = 0; k < 3; ++k) A += RowMatrix::Random(rows, columns);
+    return A;
+  };
+  Problem p;
+  Index before = d;
+  for (int l = 0; l < depth; ++l) {
+    Layer layer;
+    layer.activation = phi;
+    const double in = 1 / std::sqrt(static_cast<double>(before));
+    layer.residual = residual && l > 0;
+    layer.W = gaussian(width, before) * in * std::sqrt(phi == "relu" ? 2.0 : 1.0);
+    layer.b = 0.1 * Vector::Random(width);
+    if (layer.residual) layer.U = gaussian(width, width) / std::sqrt(static_cast<double>(width));
+    if (layer.residual) layer.scale = 0.5;
+    p.network.layers.push_back(layer);
+    before = width;
+  }
+  p.network.V = gaussian(outputs, width) / std::sqrt(static_cast<double>(width));
+  p.X = gaussian(n, d);
+  p.Y = Matrix::Random(n, outputs).unaryExpr([](double y) { return y > 0 ? 1.0 : -1.0; });
+  return p;
+}
+
+TEST(DeepCertificate, HoldsAfterPolishingForEveryKindOfNetwork) {
+  Progress progress;
+  for (const char* phi : {"tanh", "gelu", "relu", "softplus", "leaky_relu", "silu"})
+    for (const bool residual : {false, true})
+      for (const int depth : {1, 3}) {
+        const Problem p = problem(3, 30, 6, 40, depth, phi, residual, 2);
+        EXPECT_FALSE(certify_network(p.network, p.equations(), progress).exists) << phi;
+        const PolishedNetwork polished = polish(p.network, p.equations(), {}, progress);
+        const DeepCertificate c = certify_network(polished.network, p.equations(), progress);
+        EXPECT_TRUE(c.exists) << phi << " " << residual << " " << depth << ": " << c.reason;
+        EXPECT_TRUE(c.descends) << phi << " " << residual << " " << depth << ": " << c.reason;
+        EXPECT_LT(c.radius, 1e-9) << phi;
+        EXPECT_LE(c.h, 0.5);
+        EXPECT_GT(polished.distance, 0.01);
+      }
+}
+
+TEST(DeepCertificate, MovesOnlyTheLayersItMay) {
+  Progress progress;
+  const Problem p = problem(4, 12, 4, 30, 3, "tanh");
+  DeepEquations equations = p.equations();
+  equations.moving = {false, false, true, true};
+  const PolishedNetwork polished = polish(p.network, equations, {}, progress);
+  EXPECT_EQ(polished.network.layers[0].W, p.network.layers[0].W);
+  EXPECT_EQ(polished.network.layers[1].W, p.network.layers[1].W);
+  EXPECT_NE(polished.network.V, p.network.V);
+  EXPECT_TRUE(certify_network(polished.network, equations, progress).exists);
+}
+
+// A step that the certificate allows: the misfit falls as it says, and the weights stay in the ball.
+TEST(DeepCertificate, DescentDoesWhatItSays) {
+  Progress progress;
+  const Problem p = problem(5, 8, 4, 60, 2, "tanh");
+  PolishedNetwork polished = polish(p.network, p.equations(), {}, progress);
+  std::srand(1);
+  DeepNetwork start = polished.network;
+  start.layers[0].W += 1e-7 * RowMatrix::Random(60, 4);
+  const DeepCertificate c = certify_network(start, p.equations(), progress);
+  ASSERT_TRUE(c.descends) << c.reason;
+  DeepNetwork network = start;
+  const internal::Moving all(3, true);
+  const Vector ones = Vector::Ones(8);
+  double bound = c.misfit;
+  for (int k = 0; k < 200; ++k) {
+    const auto pass = internal::forward(network, p.X);
+    const Vector r = (pass.f - p.Y).col(0);
+    EXPECT_LE(r.norm(), bound * (1 + 1e-9) + 1e-13);
+    EXPECT_LE(internal::distance(network, start), c.descent_radius);
+    network =
+        internal::moved(network, pass, internal::backward(network, pass, all, ones), all, ones, c.step * r);
+    bound *= 1 - c.step * c.rate;
+  }
+}
+
+TEST(DeepCertificate, CountsAreEqualSamples) {
+  Progress progress;
+  Problem p = problem(6, 5, 4, 40, 2, "tanh");
+  DeepEquations counted = p.equations();
+  counted.counts = (Vector(5) << 1, 3, 1, 2, 1).finished();
+  const PolishedNetwork polished = polish(p.network, counted, {}, progress);
+  const DeepCertificate c = certify_network(polished.network, counted, progress);
+  EXPECT_TRUE(c.exists && c.descends) << c.reason;
+  // The samples themselves: J J^T of equal rows is singular, and nothing is proved.
+  RowMatrix X(6, 4);
+  X << p.X, p.X.row(1);
+  Matrix Y(6, 1);
+  Y << p.Y, p.Y.row(1);
+  const DeepCertificate twice = certify_network(polished.network, {X, Y}, progress);
+  EXPECT_FALSE(twice.exists);
+  EXPECT_EQ(twice.lambda_min, 0);
+  EXPECT_NE(twice.reason, "");
+}
+
+TEST(DeepCertificate, SaysWhyNothingHolds) {
+  Progress progress;
+  Problem p = problem(7, 40, 3, 2, 1, "tanh");
+  EXPECT_NE(certify_network(p.network, p.equations(), progress).reason.find("40 equations"),
+            std::string::npos);
+  p = problem(8, 6, 3, 20, 2, "relu");
+  p.network.layers[1].b(7) = 0;
+  p.network.layers[1].W.row(7).setZero();  // z = 0 there
+  DeepEquations equations = p.equations();
+  equations.moving = {true, true, false};
+  p.network.layers[1].W.row(7).setZero();
+  const PolishedNetwork polished = polish(p.network, equations, {}, progress);
+  DeepNetwork kinked = polished.network;
+  kinked.layers[1].W.row(7).setZero();
+  kinked.layers[1].b(7) = 0;
+  kinked.V(0, 7) = 0;
+  const DeepCertificate c = certify_network(kinked, equations, progress);
+  EXPECT_FALSE(c.exists);
+}
+
+TEST(DeepCertificate, OutputsLieWithinTheirErrors) {
+  Progress progress;
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    const DeepNetwork network = test::random_network(seed);
+    const RowMatrix X = test::random_rows(6, network.features(), seed);
+    const VerifiedOutputs outputs = verified_outputs(network, X, progress);
+    EXPECT_LT((outputs.f - predict(network, X)).cwiseAbs().maxCoeff(), 1e-11);
+    EXPECT_TRUE((outputs.error.array() > 0).all() && (outputs.error.array() < 1e-10).all());
+  }
+}
+
+}  // namespace
+}  // namespace zeroloss
