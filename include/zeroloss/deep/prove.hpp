@@ -1,0 +1,114 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "zeroloss/data/dataset.hpp"
+#include "zeroloss/deep/certificate.hpp"
+#include "zeroloss/deep/polish.hpp"
+
+/// What can be proved of a trained network on its data: what it gets right, whether an exact network lies
+/// beside it, and, after polishing, how far away one lies (theory 16).
+namespace zeroloss {
+
+struct ProveOptions {
+  /// Which layers may move: all, hidden (all but the output layer), lastK (the last K, the output layer being
+  /// one), or numbers from 1 to L + 1, separated by commas.
+  std::string layers = "all";
+  bool polish = false;            ///< go on to weights at which the proof holds
+  Index max_factorizations = 60;  ///< Cholesky factorisations of polishing, >= 1
+  double divide = 1;              ///< points are divided by this first, > 0; each quotient is rounded once
+};
+template <Is<ProveOptions> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  visit(Field{"layers", "Which may move: all, hidden, lastK, or numbers from 1, separated by commas"},
+        o.layers);
+  visit(Field{"polish", "Take Gauss-Newton steps to weights at which the proof holds"}, o.polish);
+  visit(Field{"max_factorizations", "Most Cholesky factorisations of polishing"}, o.max_factorizations);
+  visit(Field{"divide", "Divide every number of the points by this first"}, o.divide);
+}
+
+/// One network on the data. Of classes a sample is right if the output of its own exceeds all others, and its
+/// margin is by how much (of one output: its sign, and the output); of numbers there is no right or wrong.
+struct ProvedNetwork {
+  std::string which;    ///< given | polished
+  Index right = 0;      ///< samples proved right
+  Index wrong = 0;      ///< proved wrong
+  Index undecided = 0;  ///< neither: the margin is smaller than the error of the outputs
+  double margin = 0;    ///< lower bound of the least margin of all samples; negative where one may be wrong
+  Index margin_sample = 0;           ///< the sample it is of, as a record of the source
+  std::vector<Index> wrong_samples;  ///< not proved right, ascending records of the source
+  double output_error = 0;           ///< largest bound of what an output is off by
+  double misfit = 0;                 ///< upper bound of ||f - y|| over all samples and outputs
+  double relative_misfit = 0;        ///< of ||y||
+  double largest_error = 0;          ///< upper bound of the largest |f - y|
+  /// Of classes, all proved right: output weights times this or more bring the cross-entropy of every sample
+  /// below 0.01.
+  double sharpening = 0;
+  DeepCertificate certificate;
+};
+template <Is<ProvedNetwork> T, class Visitor>
+void fields(T& p, const Visitor& visit) {
+  visit(Field{"which", "given | polished."}, p.which);
+  visit(Field{"right", "Samples proved right."}, p.right);
+  visit(Field{"wrong", "Samples proved wrong."}, p.wrong);
+  visit(Field{"undecided", "Samples whose margin is smaller than the error of the outputs."}, p.undecided);
+  visit(Field{"margin", "Lower bound of the least margin of all samples."}, p.margin);
+  visit(Field{"margin_sample", "The sample it is of."}, p.margin_sample);
+  visit(Field{"wrong_samples", "Not proved right."}, p.wrong_samples);
+  visit(Field{"output_error", "Largest bound of what an output is off by."}, p.output_error);
+  visit(Field{"misfit", "Upper bound of ||f - y|| over all samples and outputs."}, p.misfit);
+  visit(Field{"relative_misfit", "Of ||y||."}, p.relative_misfit);
+  visit(Field{"largest_error", "Upper bound of the largest |f - y|."}, p.largest_error);
+  visit(Field{"sharpening", "Output weights times this bring every cross-entropy below 0.01; 0: none does."},
+        p.sharpening);
+  visit(Field{"certificate"}, p.certificate);
+}
+
+struct ProveResult {
+  std::string conclusion;  ///< the answer in a sentence or two
+  std::string network;     ///< "3 layers of 256 tanh units, 10 outputs, 150,794 weights"
+  Index n = 0, d = 0, outputs = 0, n_distinct = 0;
+  Index parameters = 0, moving = 0;     ///< weights, and those of layers that may move
+  std::vector<ProvedNetwork> networks;  ///< the one given, then the polished one
+  double distance = 0;                  ///< polished: from the weights given; rounded up
+  double relative_distance = 0;         ///< of the length of those
+  Index steps = 0, factorizations = 0;  ///< of polishing
+  double seconds = 0;
+  DeepNetwork polished = {};  ///< its weights, if there was polishing
+};
+template <Is<ProveResult> T, class Visitor>
+void fields(T& r, const Visitor& visit) {
+  visit(Field{"conclusion", "The answer in a sentence or two."}, r.conclusion);
+  visit(Field{"network", "What it is."}, r.network);
+  visit(Field{"n", "Samples."}, r.n);
+  visit(Field{"d", "Features."}, r.d);
+  visit(Field{"outputs"}, r.outputs);
+  visit(Field{"n_distinct", "Distinct points."}, r.n_distinct);
+  visit(Field{"parameters", "Weights of the network."}, r.parameters);
+  visit(Field{"moving", "Weights of layers that may move."}, r.moving);
+  visit(Field{"networks", "The one given, then the polished one."}, r.networks);
+  visit(Field{"distance", "Of the polished weights from those given."}, r.distance);
+  visit(Field{"relative_distance", "Of the length of those."}, r.relative_distance);
+  visit(Field{"steps", "Of polishing."}, r.steps);
+  visit(Field{"factorizations", "Of polishing."}, r.factorizations);
+  visit(Field{"seconds"}, r.seconds);
+}
+
+/// Which layers of L hidden ones and the output layer, last, may move. Throws std::invalid_argument for a
+/// text that is none of those.
+std::vector<bool> layers_named(const std::string& text, Index hidden);
+
+/// The targets of a network with K outputs, n x K: numbers as they are (K = 1); of classes 1 for their own
+/// output and -1 for the others, of two classes and one output -1 and 1. Output k stands for class k of the
+/// network, which are those of the data, sorted, if it has no names. Throws DataError where data and network
+/// do not fit.
+Matrix targets_of(const DeepNetwork& network, const Dataset& data);
+
+/// What is proved of the network on the points of the data as they were read (not standardised). Equal
+/// samples count as one equation; with different targets nothing can be exact, and that is said. Cost and
+/// memory as certify_network and polish. Throws std::invalid_argument for options out of range, DataError for
+/// data that do not fit the network or have no targets, ResourceError, Interrupted.
+ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOptions& options,
+                  Progress& progress);
+
+}  // namespace zeroloss

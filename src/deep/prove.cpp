@@ -1,0 +1,283 @@
+#include "zeroloss/deep/prove.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+
+#include "core/rounding.hpp"
+#include "deep/equations.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+// Samples by their point: the first of each, how often it occurs, and two that contradict each other.
+struct DistinctPoints {
+  std::vector<Index> first;  // ascending
+  std::vector<Index> count;
+  std::optional<std::pair<Index, Index>> conflict;
+};
+
+DistinctPoints distinct_points(const RowMatrix& X, const Matrix& Y) {
+  std::vector<Index> order(static_cast<std::size_t>(X.rows()));
+  std::iota(order.begin(), order.end(), Index{0});
+  const auto compare = [&](Index a, Index b) {  // below 0, 0 or above as strcmp; -0 is 0
+    for (Index k = 0; k < X.cols(); ++k)
+      if (X(a, k) != X(b, k)) return X(a, k) < X(b, k) ? -1 : 1;
+    return 0;
+  };
+  std::sort(order.begin(), order.end(), [&](Index a, Index b) {
+    const int c = compare(a, b);
+    return c != 0 ? c < 0 : a < b;
+  });
+  DistinctPoints points;
+  std::map<Index, Index> groups;
+  for (std::size_t k = 0; k < order.size();) {
+    const Index head = order[k];
+    for (; k < order.size() && compare(head, order[k]) == 0; ++k) {
+      ++groups[head];
+      if (!points.conflict && Y.row(order[k]) != Y.row(head)) points.conflict = {head, order[k]};
+    }
+  }
+  for (const auto& [head, count] : groups) {
+    points.first.push_back(head);
+    points.count.push_back(count);
+  }
+  return points;
+}
+
+// Bounds of a sample's margin: by how much the output of its own class exceeds the largest of the others.
+struct Margin {
+  double least, most;
+};
+Margin margin_of(const VerifiedOutputs& outputs, const Matrix& Y, Index i) {
+  const auto f = outputs.f.row(i), error = outputs.error.row(i), y = Y.row(i);
+  if (f.size() == 1) {
+    const double signed_output = y(0) > 0 ? f(0) : -f(0);
+    return {signed_output - error(0), signed_output + error(0)};
+  }
+  Index own = 0;
+  y.maxCoeff(&own);
+  Margin margin{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  for (Index k = 0; k < f.size(); ++k) {
+    if (k == own) continue;
+    const double difference = f(own) - f(k),
+                 off = (error(own) + error(k) + 2 * u * std::abs(difference)) * kUp;
+    margin.least = std::min(margin.least, difference - off);
+    margin.most = std::min(margin.most, difference + off);
+  }
+  return margin;
+}
+
+// t with (K - 1) e^(-t margin) <= e^0.01 - 1; of one logit K = 2.
+double sharpening_of(double margin, Index outputs) {
+  const double others = outputs == 1 ? 1 : static_cast<double>(outputs - 1);
+  return std::max(std::log(others / std::expm1(0.01)) / margin * (1 + 1e-12), 0.0);
+}
+
+ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, const RowMatrix& X, const Matrix& Y,
+                    Progress& progress) {
+  ProvedNetwork p;
+  const VerifiedOutputs outputs = verified_outputs(network, X, progress);
+  p.output_error = outputs.error.maxCoeff();
+  const Matrix off = ((outputs.f - Y).cwiseAbs() * (1 + 2 * u) + outputs.error) * kUp;
+  p.largest_error = off.maxCoeff();
+  p.misfit = p.largest_error > 0 ? (off / p.largest_error).norm() * p.largest_error * kUp : 0;
+  p.relative_misfit = p.misfit / std::max(Y.norm() * kDown, std::numeric_limits<double>::min());
+  if (data.task != Task::classification) return p;
+  p.margin = std::numeric_limits<double>::infinity();
+  for (Index i = 0; i < X.rows(); ++i) {
+    const Margin margin = margin_of(outputs, Y, i);
+    const Index record = data.records[static_cast<std::size_t>(i)];
+    if (!(margin.least >= p.margin)) {
+      p.margin = margin.least;
+      p.margin_sample = record;
+    }
+    const bool right = margin.least > 0, wrong = margin.most < 0;
+    ++(right ? p.right : wrong ? p.wrong : p.undecided);
+    if (!right) p.wrong_samples.push_back(record);
+  }
+  std::sort(p.wrong_samples.begin(), p.wrong_samples.end());
+  if (p.margin > 0) p.sharpening = sharpening_of(p.margin, network.outputs());
+  return p;
+}
+
+std::string labels_of(const ProvedNetwork& p, Index n) {
+  if (p.right == n)
+    return fmt::format("all {} labels right with a margin of at least {}, proved", with_commas(n),
+                       decimal(p.margin, 3, Rounding::down));
+  std::string text = fmt::format("{} of {} labels right, proved", with_commas(p.right), with_commas(n));
+  if (p.wrong > 0) text += fmt::format("; {} wrong, proved", with_commas(p.wrong));
+  if (p.undecided > 0) text += fmt::format("; {} too close to tell", with_commas(p.undecided));
+  return text;
+}
+
+std::string exact_of(const DeepCertificate& c) {
+  if (!c.exists) return "no exact network is proved beside it";
+  return fmt::format("an exact zero-loss network lies within {} of it, proved{}",
+                     decimal(c.radius, 3, Rounding::up),
+                     c.descends ? ", and gradient descent reaches one" : "");
+}
+
+std::string conclusion_of(const ProveResult& r, Task task) {
+  std::string text;
+  for (const ProvedNetwork& p : r.networks) {
+    std::string says = task == Task::classification ? labels_of(p, r.n)
+                                                    : fmt::format("every target within {}, proved",
+                                                                  decimal(p.largest_error, 3, Rounding::up));
+    if (!text.empty())
+      text +=
+          fmt::format("\nPolished, at a distance of {} ({} of the length of its weights): ",
+                      decimal(r.distance, 3, Rounding::up), decimal(r.relative_distance, 3, Rounding::up));
+    else
+      text = "The network given: ";
+    text += fmt::format("{}; {}.", says, exact_of(p.certificate));
+  }
+  return text;
+}
+
+double length_of_weights(const DeepNetwork& network) {
+  DeepNetwork zero = network;
+  for (Layer& layer : zero.layers)
+    layer.W.setZero(), layer.b.setZero(), layer.U.setZero(), layer.bU.setZero();
+  zero.V.setZero();
+  zero.c.setZero();
+  return distance(network, zero);
+}
+
+}  // namespace
+
+std::vector<bool> layers_named(const std::string& text, Index hidden) {
+  const Index count = hidden + 1;
+  std::vector<bool> moving(static_cast<std::size_t>(count), text == "all" || text == "hidden");
+  const auto refuse = [&] {
+    throw std::invalid_argument(fmt::format(
+        "`layers` must be all, hidden, lastK or numbers from 1 to {}, separated by commas; got \"{}\"", count,
+        text));
+  };
+  const auto number = [&](std::string_view digits) {
+    Index value = 0;
+    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (problem != std::errc() || end != digits.data() + digits.size() || value < 1 || value > count)
+      refuse();
+    return value;
+  };
+  if (text == "hidden") moving.back() = false;
+  if (moving.front()) return moving;
+  if (text.starts_with("last")) {
+    std::fill(moving.end() - number(std::string_view(text).substr(4)), moving.end(), true);
+    return moving;
+  }
+  std::string_view rest = text;
+  for (;;) {
+    const std::size_t comma = rest.find(',');
+    moving[static_cast<std::size_t>(number(rest.substr(0, comma)) - 1)] = true;
+    if (comma == std::string_view::npos) return moving;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+Matrix targets_of(const DeepNetwork& network, const Dataset& data) {
+  const Index n = data.n(), K = network.outputs();
+  if (data.task == Task::none) throw DataError(data.name + ": there are no targets to prove anything about");
+  if (data.task == Task::regression) {
+    if (K != 1)
+      throw DataError(fmt::format("{}: one number a sample, but the network has {} outputs", data.name, K));
+    return data.y;
+  }
+  const auto& names = network.class_names.empty() ? data.class_names : network.class_names;
+  const auto classes = static_cast<Index>(names.size());
+  if (K == 1 ? classes != 2 : classes != K)
+    throw DataError(fmt::format("{}: {} classes, but the network has {} output{}", data.name, classes, K,
+                                K == 1 ? "" : "s"));
+  std::vector<Index> output;
+  for (const std::string& name : data.class_names) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      throw DataError(fmt::format("{}: the network knows no class \"{}\"", data.name, name));
+    output.push_back(static_cast<Index>(found - names.begin()));
+  }
+  Matrix Y = Matrix::Constant(n, K, -1);
+  for (Index i = 0; i < n; ++i) {
+    const Index own = output[static_cast<std::size_t>(data.y(i))];
+    if (K > 1)
+      Y(i, own) = 1;
+    else if (own == 1)
+      Y(i, 0) = 1;
+  }
+  return Y;
+}
+
+ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOptions& options,
+                  Progress& progress) {
+  const auto began = std::chrono::steady_clock::now();
+  check(network);
+  if (!(options.divide > 0 && std::isfinite(options.divide)))
+    throw std::invalid_argument(fmt::format("`divide` must be above 0; got {}", options.divide));
+  if (data.X.cols() != network.features())
+    throw DataError(fmt::format("{}: points have {} features, the network takes {}", data.name, data.X.cols(),
+                                network.features()));
+  const std::vector<bool> moving = layers_named(options.layers, network.depth());
+  const Matrix Y = targets_of(network, data);
+  RowMatrix X = data.X;
+  if (options.divide != 1) X /= options.divide;
+  const DistinctPoints points = distinct_points(X, Y);
+  const RowMatrix distinct_X = X(points.first, Eigen::all);
+  const Matrix distinct_Y = Y(points.first, Eigen::all);
+  DeepEquations equations{distinct_X, distinct_Y, {}, moving};
+  if (distinct_X.rows() < X.rows())
+    equations.counts =
+        Eigen::Map<const Eigen::Matrix<Index, Eigen::Dynamic, 1>>(points.count.data(), distinct_X.rows())
+            .cast<double>();
+
+  ProveResult r;
+  r.network = describe(network);
+  r.n = data.n();
+  r.d = data.X.cols();
+  r.outputs = network.outputs();
+  r.n_distinct = distinct_X.rows();
+  r.parameters = parameters(network);
+  r.moving = moving_parameters(network, moving);
+  const auto prove_of = [&](const char* which, const DeepNetwork& of) {
+    progress.stage("outputs");
+    ProvedNetwork p = judge(of, data, X, Y, progress);
+    p.which = which;
+    if (points.conflict) {
+      const auto record = [&](Index i) { return data.records[static_cast<std::size_t>(i)]; };
+      p.certificate.misfit = p.misfit;
+      p.certificate.reason =
+          fmt::format("samples {} and {} are equal and have different targets: no network fits both",
+                      record(points.conflict->first), record(points.conflict->second));
+    } else {
+      p.certificate = certify_network(of, equations, progress);
+      const Index head = points.first[static_cast<std::size_t>(p.certificate.sample)];
+      p.certificate.sample = data.records[static_cast<std::size_t>(head)];
+    }
+    r.networks.push_back(std::move(p));
+  };
+  prove_of("given", network);
+  if (options.polish && !points.conflict) {
+    PolishedNetwork polished = polish(network, equations, {options.max_factorizations}, progress);
+    r.distance = polished.distance;
+    r.relative_distance = polished.distance / (length_of_weights(network) * (1 - 1e-8));
+    r.steps = polished.steps;
+    r.factorizations = polished.factorizations;
+    r.polished = std::move(polished.network);
+    prove_of("polished", r.polished);
+  }
+  progress.finish();
+  r.conclusion = conclusion_of(r, data.task);
+  r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return r;
+}
+
+}  // namespace zeroloss
