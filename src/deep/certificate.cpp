@@ -114,14 +114,14 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
   const Threads threads(side * side * static_cast<double>(network.V.cols()));
   const auto norms = layer_norms(network, progress);
   const Vector weights = root_counts(equations);
-  DeepEvaluation e = evaluate(network, norms, equations.X, equations.Y, weights, moving, progress);
+  DeepEvaluation e = evaluate(network, norms, equations.X, weights, moving, progress);
   Matrix K, work;
   tangent_gram(network, e.pass, e.back, moving, weights, K);
   e.back = {};
   const double trace = K.diagonal().sum();
   // Roots of counts are rounded.
   const double off = (e.jacobian_error + 2 * u * std::sqrt(trace)) * kUp;
-  c.misfit = e.misfit * (1 + 4 * u);
+  c.misfit = misfit(e, equations.Y) * (1 + 4 * u);
   // lambda_min is at most any entry of the diagonal: where that does not suffice, nothing will.
   const double top = std::sqrt(K.diagonal().minCoeff());
   DeepCertificate best = c;
@@ -159,9 +159,17 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
 VerifiedOutputs verified_outputs(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                                  Progress& progress) {
   check(network);
-  std::vector<PointSizes> points;
-  VerifiedOutputs outputs;
-  outputs.f = forward_verified(network, layer_norms(network, progress), X, points, outputs.error, progress).f;
+  constexpr Index kPoints = 1024;  // at a time: all their derivatives are in memory together
+  const Index n = X.rows(), K = network.outputs();
+  const auto norms = layer_norms(network, progress);
+  const Moving none(network.layers.size() + 1, false);
+  VerifiedOutputs outputs{Matrix(n, K), Matrix(n, K)};
+  for (Index row = 0; row < n; row += kPoints) {
+    const Index rows = std::min(kPoints, n - row);
+    const auto e = evaluate(network, norms, X.middleRows(row, rows), Vector::Ones(rows), none, progress);
+    outputs.f.middleRows(row, rows) = e.pass.f;
+    outputs.error.middleRows(row, rows) = e.f_error;
+  }
   return outputs;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/rounding.hpp"
 #include "core/tiled.hpp"
@@ -65,7 +66,7 @@ struct Walker {
     const Index m = layer.units(), p = layer.inputs();
     const double before = sizes.h(i), off = sizes.h_error(i), s = std::abs(layer.scale);
     std::vector<double> z(static_cast<std::size_t>(m)), a(z);
-    double steepest = 0;
+    double steepest = 0, smallest = std::numeric_limits<double>::infinity();
     for (Index j = 0; j < m; ++j) {
       Long sum = long_dot(layer.W.data() + j * p, h, p);
       if (layer.b.size() > 0) sum += layer.b(j);
@@ -74,43 +75,44 @@ struct Walker {
       values.z(i, j) = z[j];
       values.a(i, j) = a[j];
       steepest = std::max(steepest, std::abs(phi.dphi(z[j])));
+      smallest = std::min(smallest, std::abs(z[j]));
     }
-    const double stored = length_of(h, p);
-    sizes.z_error(i) = (norms.W * off + long_gamma(p + 4) * (W * stored + b) + u * length_of(z.data(), m) +
-                        kTiny * root(m)) *
-                       kUp;
-    const double shift = sizes.z_error(i), curvature = phi.smooth() ? phi.M : 0;
+    const double z_local =
+        (long_gamma(p + 4) * (W * length_of(h, p) + b) + u * length_of(z.data(), m) + kTiny * root(m)) * kUp;
+    const double shift = (norms.W * off + z_local) * kUp, curvature = phi.smooth() ? phi.M : 0;
     const double relative = exact ? 0 : linear ? u : kPhi, slope_relative = linear ? 0 : kPhi;
     const double absolute = linear ? 0 : kPhiAbsolute;
+    sizes.z_error(i) = shift;
+    sizes.uncertain(i) = phi.smooth() || smallest > shift ? 0 : 1;
     sizes.slope_error(i) = (steepest * slope_relative + absolute + curvature * shift) * kUp;
     sizes.slope(i) = std::min(phi.B, (steepest + sizes.slope_error(i)) * kUp);
     // Between the stored and the exact z; a kink may lie between them.
-    const double between = linear ? phi.B : sizes.slope(i);
-    const double size = length_of(a.data(), m);
-    sizes.a_error(i) = (between * shift + relative * size + 2 * kTiny * root(m)) * kUp;
+    const double between = linear ? phi.B : sizes.slope(i), size = length_of(a.data(), m);
+    const double a_rounding = relative * size + 2 * kTiny * root(m), a_local = between * z_local + a_rounding;
+    sizes.a_error(i) = (between * shift + a_rounding) * kUp;
     sizes.a(i) = (size + sizes.a_error(i)) * kUp;
     const Index out = layer.outputs();
-    double local = 0;
+    double through = s, rounding = 0;
     if (!layer.residual) {
       for (Index k = 0; k < out; ++k) next[k] = layer.scale * a[k];
-      next_error = s * sizes.a_error(i);
     } else {
       for (Index k = 0; k < out; ++k) {
         Long branch = layer.U.size() > 0 ? long_dot(layer.U.data() + k * m, a.data(), m) : Long{a[k]};
         if (layer.bU.size() > 0) branch += layer.bU(k);
         next[k] = static_cast<double>(h[k] + static_cast<Long>(layer.scale) * branch);
       }
-      const double through = layer.U.size() > 0 ? norms.U : 1, sums = layer.U.size() > 0 ? U : 1;
-      next_error = off + s * through * sizes.a_error(i);
-      local = long_gamma(m + 8) * (s * (sums * size + bU) + before);
+      through *= layer.U.size() > 0 ? norms.U : 1;
+      rounding = long_gamma(m + 8) * (s * ((layer.U.size() > 0 ? U : 1) * size + bU) + before);
     }
-    next_error = (next_error + local + u * length_of(next, out) + kTiny * root(out)) * kUp;
+    rounding += u * length_of(next, out) + kTiny * root(out);
+    sizes.h_local(i) = (through * a_local + rounding) * kUp;
+    next_error = ((layer.residual ? off : 0) + through * sizes.a_error(i) + rounding) * kUp;
   }
 };
 
 void resize(PointSizes& sizes, Index n) {
-  for (Vector* v :
-       {&sizes.h, &sizes.h_error, &sizes.z_error, &sizes.a, &sizes.a_error, &sizes.slope, &sizes.slope_error})
+  for (Vector* v : {&sizes.h, &sizes.h_error, &sizes.h_local, &sizes.z_error, &sizes.a, &sizes.a_error,
+                    &sizes.slope, &sizes.slope_error, &sizes.uncertain})
     v->setZero(n);
 }
 
@@ -219,16 +221,22 @@ std::vector<LayerNorms> layer_norms(const DeepNetwork& network, Progress& progre
   return norms;
 }
 
-ForwardPass forward_verified(const DeepNetwork& network, const std::vector<LayerNorms>& norms,
-                             const Eigen::Ref<const RowMatrix>& X, std::vector<PointSizes>& points,
-                             Matrix& f_error, Progress& progress) {
+namespace {
+
+// Forward in long double: pass, points and f_error, what f is off by as layers hand errors on; `f_local` gets
+// what it is off by for the stored h_L.
+void go_forward(const DeepNetwork& network, const std::vector<LayerNorms>& norms,
+                const Eigen::Ref<const RowMatrix>& X, DeepEvaluation& e, Matrix& f_local,
+                Progress& progress) {
+  ForwardPass& pass = e.pass;
+  std::vector<PointSizes>& points = e.points;
   const Index n = X.rows(), d = X.cols(), K = network.outputs();
   const std::size_t L = network.layers.size();
-  ForwardPass pass;
   pass.h0.resize(n, d);
   pass.layers.resize(L);
   pass.f.resize(n, K);
-  f_error.resize(n, K);
+  e.f_error.resize(n, K);
+  f_local.resize(n, K);
   points.resize(L + 1);
   std::vector<Walker> walkers;
   Index widest = d;
@@ -273,36 +281,62 @@ ForwardPass forward_verified(const DeepNetwork& network, const std::vector<Layer
       for (Index k = 0; k < K; ++k) {
         const Long c = network.c.size() > 0 ? network.c(k) : 0;
         pass.f(i, k) = static_cast<double>(long_dot(network.V.data() + k * p, h.data(), p) + c);
-        f_error(i, k) =
-            (V(k) * error + long_gamma(p + 4) * (V(k) * stored + std::abs(static_cast<double>(c))) +
-             u * std::abs(pass.f(i, k)) + kTiny) *
-            kUp;
+        f_local(i, k) = (long_gamma(p + 4) * (V(k) * stored + std::abs(static_cast<double>(c))) +
+                         u * std::abs(pass.f(i, k)) + kTiny) *
+                        kUp;
+        e.f_error(i, k) = (V(k) * error + f_local(i, k)) * kUp;
       }
     }
   }
-  return pass;
+}
+
+// f - f~ is what each layer adds, carried on by the gradient of what is behind it, somewhere between the
+// stored and the exact values: by the sizes of u, which hold there. Where the sign at a kink is not certain
+// there is none.
+void carry_errors(const DeepNetwork& network, const std::vector<LayerNorms>& norms, const Matrix& f_local,
+                  DeepEvaluation& e) {
+  const Index n = e.pass.f.rows(), K = network.outputs();
+  const std::size_t L = network.layers.size();
+  for (Index i = 0; i < n; ++i) {
+    bool certain = true;
+    for (std::size_t l = 0; l < L; ++l) certain = certain && e.points[l].uncertain(i) == 0;
+    if (!certain) continue;
+    for (Index k = 0; k < K; ++k) {
+      const Index r = i * K + k;
+      const double first =
+          norms.front().W * e.rows.front().g(r) + (network.layers.front().residual ? e.rows.front().u(r) : 0);
+      double sum = first * e.points.front().h_error(i);
+      for (std::size_t l = 0; l < L; ++l) sum += e.rows[l].u(r) * e.points[l].h_local(i);
+      const double carried = (sum / (e.weights(i) * kDown) + f_local(i, k)) * kUp;
+      if (carried < e.f_error(i, k)) e.f_error(i, k) = carried;
+    }
+  }
+}
+
+}  // namespace
+
+double misfit(const DeepEvaluation& e, const Matrix& targets) {
+  Long squares = 0;
+  for (Index i = 0; i < targets.rows(); ++i)
+    for (Index k = 0; k < targets.cols(); ++k) {
+      const double r = e.pass.f(i, k) - targets(i, k);
+      const Long most = e.weights(i) * (std::abs(r) * (1 + 2 * u) + e.f_error(i, k)) * kUp;
+      squares += most * most;
+    }
+  return static_cast<double>(std::sqrt(squares)) * kUp;
 }
 
 DeepEvaluation evaluate(const DeepNetwork& network, const std::vector<LayerNorms>& norms,
-                        const Eigen::Ref<const RowMatrix>& X, const Matrix& targets, const Vector& weights,
-                        const Moving& moving, Progress& progress) {
-  const Index n = X.rows(), K = network.outputs();
+                        const Eigen::Ref<const RowMatrix>& X, const Vector& weights, const Moving& moving,
+                        Progress& progress) {
   DeepEvaluation e;
   e.weights = weights;
-  e.pass = forward_verified(network, norms, X, e.points, e.f_error, progress);
-  e.residual.resize(n * K);
-  Long squares = 0;
-  for (Index i = 0; i < n; ++i)
-    for (Index k = 0; k < K; ++k) {
-      const double r = e.pass.f(i, k) - targets(i, k);
-      e.residual(i * K + k) = weights(i) * r;
-      const Long most = weights(i) * (std::abs(r) * (1 + 2 * u) + e.f_error(i, k)) * kUp;
-      squares += most * most;
-    }
-  e.misfit = static_cast<double>(std::sqrt(squares)) * kUp;
+  Matrix f_local;
+  go_forward(network, norms, X, e, f_local, progress);
   e.rows.resize(network.layers.size());
   progress.check();
-  e.back = backward(network, e.pass, moving, weights, RowBounds(network, norms, e, K));
+  e.back = backward(network, e.pass, moving, weights, RowBounds(network, norms, e, network.outputs()));
+  carry_errors(network, norms, f_local, e);
   e.jacobian_error = jacobian_error_of(network, e, moving);
   double terms = 0, lost = 0;
   for (std::size_t l = 0; l < network.layers.size(); ++l) {

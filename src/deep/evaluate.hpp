@@ -21,10 +21,12 @@ std::vector<LayerNorms> layer_norms(const DeepNetwork& network, Progress& progre
 /// off by, both in the 2-norm.
 struct PointSizes {
   Vector h, h_error;  ///< of what the layer sees
+  Vector h_local;     ///< what its output, made of the stored h, is off by
   Vector z_error;
   Vector a, a_error;
   Vector slope;        ///< max_j |phi'(z_j)|
   Vector slope_error;  ///< of each phi'(z_j)
+  Vector uncertain;    ///< 1 where phi has a kink and the sign of a z_j is not certain, else 0
 };
 
 /// The same for every row of J.
@@ -39,22 +41,21 @@ struct DeepEvaluation {
   BackwardPass back;
   Vector weights;                  ///< n
   std::vector<PointSizes> points;  ///< L + 1; of the last h and h_error alone, what V sees
-  std::vector<RowSizes> rows;      ///< L; empty before the first layer that moves
+  std::vector<RowSizes> rows;      ///< L
   Matrix f_error;                  ///< n x K: what the stored f is off by
-  Vector residual;                 ///< N: weights (f - y) as computed
-  double misfit = 0;               ///< ||weights (f - y)||, rounded up
   double jacobian_error = 0;       ///< ||J - J of the stored factors||_F, rounded up
   double rounding_terms = 0;       ///< roundings of an entry of tangent_gram
   double lost = 0;                 ///< what underflow may take from one
 };
 
-/// Targets n x K. Takes phi and phi' to be as accurate as activation() promises. What is not finite on the
-/// way makes bounds infinite or NaN, which prove nothing. Cost: n times the weights in long double.
-ForwardPass forward_verified(const DeepNetwork& network, const std::vector<LayerNorms>& norms,
-                             const Eigen::Ref<const RowMatrix>& X, std::vector<PointSizes>& points,
-                             Matrix& f_error, Progress& progress);
+/// Rows of J times weights (n). Takes phi and phi' to be as accurate as activation() promises. What is not
+/// finite on the way makes bounds infinite or NaN, which prove nothing. Cost: n times the weights in long
+/// double, n K times in double.
 DeepEvaluation evaluate(const DeepNetwork& network, const std::vector<LayerNorms>& norms,
-                        const Eigen::Ref<const RowMatrix>& X, const Matrix& targets, const Vector& weights,
-                        const Moving& moving, Progress& progress);
+                        const Eigen::Ref<const RowMatrix>& X, const Vector& weights, const Moving& moving,
+                        Progress& progress);
+
+/// ||weights (f - targets)||, rounded up; targets n x K.
+double misfit(const DeepEvaluation& e, const Matrix& targets);
 
 }  // namespace zeroloss::internal::verified

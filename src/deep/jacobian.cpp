@@ -78,7 +78,7 @@ std::size_t first_moving(const Moving& moving) {
 BackwardPass backward(const DeepNetwork& network, const ForwardPass& pass, const Moving& moving,
                       const Vector& weights, const BackwardVisit& visit) {
   const Index n = pass.f.rows(), K = network.outputs();
-  const std::size_t L = network.layers.size(), first = first_moving(moving);
+  const std::size_t L = network.layers.size(), first = visit ? 0 : first_moving(moving);
   const Threads threads(static_cast<double>(n * K) * static_cast<double>(parameters(network)));
   BackwardPass back{std::vector<Matrix>(L), std::vector<Matrix>(L)};
   Matrix u(n * K, network.V.cols());
@@ -104,7 +104,7 @@ BackwardPass backward(const DeepNetwork& network, const ForwardPass& pass, const
     }
     if (moving[l] && (layer.U.size() > 0 || layer.bU.size() > 0)) back.u[l] = std::move(u);
     u = std::move(below);
-    back.g[l] = std::move(g);
+    if (moving[l]) back.g[l] = std::move(g);
   }
   return back;
 }

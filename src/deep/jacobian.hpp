@@ -15,17 +15,17 @@ using Moving = std::vector<bool>;
 /// The first of them; L + 1 if none.
 std::size_t first_moving(const Moving& moving);
 
-/// Derivatives of every output of every point, N = n K rows, from the output back to the first layer that
-/// moves; what is before that is empty.
+/// Derivatives of every output of every point, N = n K rows, in the layers that move; of others empty.
 struct BackwardPass {
   std::vector<Matrix> g;  ///< N x m: in z_l
-  std::vector<Matrix> u;  ///< N x p: in h_l, where U or bU of a layer moves; else empty
+  std::vector<Matrix> u;  ///< N x p: in h_l, of layers with U or bU; else empty
 };
 
 /// What visit() sees of layer l: derivatives in h_l (u), in phi(z_l) but for s (q) and in z_l (g).
 using BackwardVisit = std::function<void(std::size_t l, const Matrix& u, const Matrix& q, const Matrix& g)>;
 
-/// Row (i, k) is multiplied by weights(i), of n. Cost: N times the weights behind the first layer that moves.
+/// Row (i, k) is multiplied by weights(i), of n. Cost: N times the weights behind the first layer that moves;
+/// with visit(), which sees every layer, all weights.
 BackwardPass backward(const DeepNetwork& network, const ForwardPass& pass, const Moving& moving,
                       const Vector& weights, const BackwardVisit& visit = {});
 

@@ -90,7 +90,7 @@ Case random_case(unsigned seed, const std::vector<std::string>& activations) {
 DeepEvaluation evaluated(const Case& c, std::vector<LayerNorms>& norms) {
   Progress progress;
   norms = layer_norms(c.network, progress);
-  return evaluate(c.network, norms, c.X, Matrix::Zero(3, c.network.outputs()), c.weights, c.moving, progress);
+  return evaluate(c.network, norms, c.X, c.weights, c.moving, progress);
 }
 
 TEST(DeepLipschitz, IsNeverExceeded) {
@@ -157,7 +157,7 @@ TEST(DeepLipschitz, NamesTheNearestKink) {
   Progress progress;
   const auto norms = layer_norms(network, progress);
   const Moving all(2, true);
-  const auto e = evaluate(network, norms, X, Matrix::Zero(3, 1), Vector::Ones(3), all, progress);
+  const auto e = evaluate(network, norms, X, Vector::Ones(3), all, progress);
   const NearestKink kink = lipschitz(network, norms, e, all, 0.5).kink;
   // |z| = 0.25 |w|, which moves by 0.25 R: the ratio of neuron 0 is 1/R at every point.
   EXPECT_NEAR(kink.ratio, 2, 2 * 32 * 0x1p-30);  // some factors of 1 + 2^-30
