@@ -63,7 +63,7 @@ void fields(T& c, const Visitor& visit) {
   visit(Field{"reason", "Why existence does not hold, or why descent does not."}, c.reason);
 }
 
-/// Newton-Kantorovich for existence, theorem 7 for descent. Cost: n times the weights in long double, N^2/2
+/// Newton-Kantorovich for existence, theory 7 for descent. Cost: n times the weights in long double, N^2/2
 /// times the units, three Cholesky factorisations of side N; memory 16 N^2 bytes and some 30 N times the
 /// units. Bits do not depend on threads. Throws std::invalid_argument for sizes that do not agree or values
 /// that are not finite, ResourceError if memory does not suffice, Interrupted.

@@ -20,11 +20,14 @@ struct ProveOptions {
 };
 template <Is<ProveOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
-  visit(Field{"layers", "Which may move: all, hidden, lastK, or numbers from 1, separated by commas"},
+  visit(Field{"layers", "Which may move: all, hidden, lastK, or numbers from 1, separated by commas"}.under(
+            "Proof"),
         o.layers);
-  visit(Field{"polish", "Take Gauss-Newton steps to weights at which the proof holds"}, o.polish);
-  visit(Field{"max_factorizations", "Most Cholesky factorisations of polishing"}, o.max_factorizations);
-  visit(Field{"divide", "Divide every number of the points by this first"}, o.divide);
+  visit(Field{"polish", "Take Gauss-Newton steps to weights at which the proof holds"}.under("Proof"),
+        o.polish);
+  visit(Field{"max_factorizations", "Most Cholesky factorisations of polishing"}.under("Proof"),
+        o.max_factorizations);
+  visit(Field{"divide", "Divide every number of the points by this first"}.under("Proof"), o.divide);
 }
 
 /// One network on the data. Of classes a sample is right if the output of its own exceeds all others, and its

@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "zeroloss/core/run.hpp"
+#include "zeroloss/deep/prove.hpp"
+#include "zeroloss/present/next.hpp"
+
+/// The answer of prove as text, as JSON and as a run folder.
+namespace zeroloss {
+
+/// For people: the conclusion first, then what it stands on. Printed bounds are rounded to the safe side.
+std::string prove_text(const std::string& model, const Dataset& data, const ProveOptions& options,
+                       const ProveResult& result);
+
+/// For programs: one JSON object; every key is always there. A number that is infinite is null.
+std::string prove_json(const std::string& model, const Dataset& data, const ProveOptions& options,
+                       const ProveResult& result, const Next& next = {});
+
+/// result.json and manifest.json, where `command` is what was asked. The caller adds the polished network and
+/// finishes the folder.
+void write_prove(RunFolder& folder, const std::string& model, const Dataset& data, const ReadOptions& read,
+                 const ProveOptions& options, const ProveResult& result,
+                 const std::vector<std::string>& command, const Next& next = {});
+
+/// What to do after this answer to `words`; `out` is the run folder, "" for none.
+Next after_prove(const std::vector<std::string>& words, const ProveOptions& options,
+                 const ProveResult& result, const std::string& out);
+
+}  // namespace zeroloss
