@@ -22,6 +22,10 @@ struct ForwardPass {
   const Matrix& input(std::size_t l) const { return l == 0 ? h0 : layers[l - 1].h; }
 };
 
+/// Throws std::invalid_argument for a network whose sizes do not agree, DataError for points that do not fit
+/// it or are not finite.
+void check_points(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X);
+
 /// Cost: n times the weights, in multiply-adds.
 ForwardPass forward(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X);
 

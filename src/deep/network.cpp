@@ -123,12 +123,16 @@ std::string describe(const DeepNetwork& network) {
                      parameters(network));
 }
 
-Matrix predict(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X, const Progress& progress) {
+void internal::check_points(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X) {
   check(network);
   if (X.cols() != network.features())
     throw DataError(
-        fmt::format("predict: points have {} features, the network takes {}", X.cols(), network.features()));
-  if (!X.allFinite()) throw DataError("predict: a value is not finite");
+        fmt::format("points have {} features, the network takes {}", X.cols(), network.features()));
+  if (!X.allFinite()) throw DataError("a value of the points is not finite");
+}
+
+Matrix predict(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X, const Progress& progress) {
+  check_points(network, X);
   constexpr Index kRows = 1024;  // points at a time: the layers of so many are in memory together
   Matrix all(X.rows(), network.outputs());
   for (Index row = 0; row < X.rows(); row += kRows) {

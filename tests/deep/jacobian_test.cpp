@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "support/deep.hpp"
+#include "zeroloss/core/error.hpp"
 #include "zeroloss/core/threads.hpp"
+#include "zeroloss/deep/tangent.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -120,6 +122,21 @@ TEST(DeepJacobian, TilesOfTheGramMatrixFitTogether) {
                 1e-13 * k.norm());
     }
   }
+}
+
+TEST(DeepJacobian, TangentKernelIsAllOfIt) {
+  const DeepNetwork network = random_network(9, {3, 6, 2, {"tanh"}});
+  const RowMatrix X = random_rows(20, 3, 2);
+  const Matrix K = tangent_kernel(network, X);
+  EXPECT_EQ(K, K.transpose());
+  const Moving all(network.layers.size() + 1, true);
+  const Matrix J = by_differences(network, all, X, Vector::Ones(20));
+  EXPECT_LT((K - J * J.transpose()).norm(), 1e-8 * K.norm());
+  Moving last(network.layers.size() + 1, false);
+  last.back() = true;
+  EXPECT_LT(tangent_kernel(network, X, last).norm(), K.norm());
+  EXPECT_THROW(tangent_kernel(network, X, {true}), std::invalid_argument);
+  EXPECT_THROW(tangent_kernel(network, RowMatrix::Ones(2, 7)), DataError);
 }
 
 TEST(DeepJacobian, BitsDoNotDependOnThreads) {
