@@ -7,6 +7,7 @@
   ROW(audit)                   \
   ROW(influence)               \
   ROW(fit)                     \
+  ROW(prove)                   \
   ROW(sweep)                   \
   ROW(linear)                  \
   ROW(memorize)                \

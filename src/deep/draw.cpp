@@ -26,14 +26,14 @@ DeepNetwork draw(const DeepDraw& start) {
   };
   require(start.d >= 1 && start.outputs >= 1,
           fmt::format("a network needs inputs and outputs; got {} and {}", start.d, start.outputs));
-  require(!start.widths.empty(), "`widths` must name one hidden layer at least");
+  require(!start.widths.empty(), "widths must name one hidden layer at least");
   for (const Index width : start.widths)
-    require(width >= 1, fmt::format("`widths` must be >= 1; got {}", width));
+    require(width >= 1, fmt::format("widths must be >= 1; got {}", width));
   require(!start.residual || std::all_of(start.widths.begin(), start.widths.end(),
                                          [&](Index width) { return width == start.widths.front(); }),
-          "`widths` of residual layers must be equal");
+          "widths of residual layers must be equal");
   require(start.branch >= 0 && std::isfinite(start.branch),
-          fmt::format("`branch` must be >= 0; got {}", start.branch));
+          fmt::format("branch must be >= 0; got {}", start.branch));
   const double power = dual_activation(activation(start.activation), false)(1);  // E phi(g)^2
   Random random(start.seed, Stream::weights, start.index);
   DeepNetwork network;

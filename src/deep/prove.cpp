@@ -156,13 +156,14 @@ double length_of_weights(const DeepNetwork& network) {
 
 }  // namespace
 
-std::vector<bool> layers_named(const std::string& text, Index hidden) {
+std::vector<bool> layers_named(const std::string& text, Index hidden, Index outputs) {
+  if (text == "auto") return layers_named(outputs > 1 ? "hidden" : "all", hidden, outputs);
   const Index count = hidden + 1;
   std::vector<bool> moving(static_cast<std::size_t>(count), text == "all" || text == "hidden");
   const auto refuse = [&] {
     throw std::invalid_argument(fmt::format(
-        "`layers` must be all, hidden, lastK or numbers from 1 to {}, separated by commas; got \"{}\"", count,
-        text));
+        "`layers` must be auto, all, hidden, lastK or numbers from 1 to {}, separated by commas; got \"{}\"",
+        count, text));
   };
   const auto number = [&](std::string_view digits) {
     Index value = 0;
@@ -226,7 +227,7 @@ ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOp
   if (data.X.cols() != network.features())
     throw DataError(fmt::format("{}: points have {} features, the network takes {}", data.name, data.X.cols(),
                                 network.features()));
-  const std::vector<bool> moving = layers_named(options.layers, network.depth());
+  const std::vector<bool> moving = layers_named(options.layers, network.depth(), network.outputs());
   const Matrix Y = targets_of(network, data);
   RowMatrix X = data.X;
   if (options.divide != 1) X /= options.divide;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "present/common.hpp"
+#include "zeroloss/deep/model.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -59,12 +60,13 @@ std::string section(const Dataset& data, const ProvedNetwork& p) {
 
 }  // namespace
 
-std::string prove_text(const std::string& model, const Dataset& data, const ProveOptions& options,
-                       const ProveResult& r) {
+std::string prove_text(const std::string& model, const ReadNetwork& network, const Dataset& data,
+                       const ProveOptions& options, const ProveResult& r) {
   const std::string divided =
       options.divide != 1 ? fmt::format("; points divided by {}", options.divide) : "";
   std::string text =
       fmt::format("{}\n{}: {}\n\n{}\n", heading(data, divided), model, r.network, r.conclusion);
+  for (const std::string& note : network.notes) text += "note: " + note + "\n";
   for (const ProvedNetwork& p : r.networks) text += section(data, p);
   Facts fact(26);
   if (r.moving < r.parameters)
@@ -78,20 +80,27 @@ std::string prove_text(const std::string& model, const Dataset& data, const Prov
   return text + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 
-std::string prove_json(const std::string& model, const Dataset& data, const ProveOptions& options,
-                       const ProveResult& r, const Next& next) {
+std::string prove_json(const std::string& model, const ReadNetwork& network, const Dataset& data,
+                       const ProveOptions& options, const ProveResult& r, const Next& next) {
   Json json = answer_json(data, told(options));
   json["model"] = model;
+  json["notes"] = network.notes;
   tell(json, r);
   json["next"] = told(next);
   return json.dump(1);
 }
 
-void write_prove(RunFolder& folder, const std::string& model, const Dataset& data, const ReadOptions& read,
-                 const ProveOptions& options, const ProveResult& r, const std::vector<std::string>& command,
-                 const Next& next) {
-  folder.write("result.json", prove_json(model, data, options, r, next) + "\n");
+void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork& network, const Dataset& data,
+                 const ReadOptions& read, const ProveOptions& options, const ProveResult& r,
+                 const std::vector<std::string>& command, const Next& next) {
+  folder.write("result.json", prove_json(model, network, data, options, r, next) + "\n");
+  if (r.networks.size() > 1) {
+    save_model(folder.partial() / "model.safetensors", r.polished, {{"polished_from", model}});
+    if (network.onnx)
+      write_like(std::filesystem::path(model), *network.onnx, r.polished, folder.partial() / "polished.onnx");
+  }
   folder.write("manifest.json", manifest("prove", command, told(options), data, read, r.seconds));
+  folder.finish();
 }
 
 Next after_prove(const std::vector<std::string>& words, const ProveOptions& options, const ProveResult& r,

@@ -15,7 +15,7 @@ namespace zeroloss {
 struct Layer {
   std::string activation = "relu";  ///< phi: one of layer_activations()
   double leak = 0.01;               ///< of leaky_relu, 0 <= leak < 1, exactly this double
-  RowMatrix W;                      ///< m x p
+  RowMatrix W = {};                 ///< m x p
   Vector b = {};                    ///< m, or empty: no bias
   bool residual = false;
   RowMatrix U = {};  ///< residual: p x m, or empty: the identity, m = p. Plain: empty

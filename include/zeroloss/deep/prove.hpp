@@ -12,16 +12,21 @@ namespace zeroloss {
 
 struct ProveOptions {
   /// Which layers may move: all, hidden (all but the output layer), lastK (the last K, the output layer being
-  /// one), or numbers from 1 to L + 1, separated by commas.
-  std::string layers = "all";
+  /// one), or numbers from 1 to L + 1, separated by commas. auto: all, but hidden for classes with an output
+  /// each: their targets have the same sum everywhere, and where the output weights move to have it too J is
+  /// singular.
+  std::string layers = "auto";
   bool polish = false;            ///< go on to weights at which the proof holds
   Index max_factorizations = 60;  ///< Cholesky factorisations of polishing, >= 1
   double divide = 1;              ///< points are divided by this first, > 0; each quotient is rounded once
 };
 template <Is<ProveOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
-  visit(Field{"layers", "Which may move: all, hidden, lastK, or numbers from 1, separated by commas"}.under(
-            "Proof"),
+  visit(Field{"layers",
+              "Which may move: all, hidden, lastK, numbers from 1 separated by commas, or auto: all, hidden "
+              "for classes "
+              "with an output each"}
+            .under("Proof"),
         o.layers);
   visit(Field{"polish", "Take Gauss-Newton steps to weights at which the proof holds"}.under("Proof"),
         o.polish);
@@ -97,9 +102,9 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"seconds"}, r.seconds);
 }
 
-/// Which layers of L hidden ones and the output layer, last, may move. Throws std::invalid_argument for a
-/// text that is none of those.
-std::vector<bool> layers_named(const std::string& text, Index hidden);
+/// Which layers of L hidden ones and the output layer, last, may move; `auto` as for this many outputs.
+/// Throws std::invalid_argument for a text that is none of those.
+std::vector<bool> layers_named(const std::string& text, Index hidden, Index outputs);
 
 /// The targets of a network with K outputs, n x K: numbers as they are (K = 1); of classes 1 for their own
 /// output and -1 for the others, of two classes and one output -1 and 1. Output k stands for class k of the

@@ -1,0 +1,89 @@
+#include "zeroloss/deep/prove.hpp"
+
+#include <filesystem>
+#include <optional>
+
+#include "command.hpp"
+#include "data_options.hpp"
+#include "field_options.hpp"
+#include "output_file.hpp"
+#include "zeroloss/deep/model.hpp"
+#include "zeroloss/deep/read.hpp"
+#include "zeroloss/present/prove.hpp"
+
+namespace zeroloss::app {
+namespace {
+
+struct Options {
+  std::string model, source, activation, out;
+  ReadOptions read;
+  ProveOptions prove;
+  std::vector<std::string> require;
+  bool json = false;
+};
+
+std::string check_property(const std::string& text) {
+  return text == "right" || text == "exact" || text == "descent"
+             ? ""
+             : fmt::format("'{}' is not a property of a network; take right, exact or descent", text);
+}
+
+bool holds(const std::string& text, const ProveResult& result) {
+  const ProvedNetwork& last = result.networks.back();
+  if (text == "right") return last.right == result.n;
+  return text == "exact" ? last.certificate.exists : last.certificate.descends;
+}
+
+void run(const Options& options, Session& session) {
+  auto progress = session.progress();
+  std::optional<RunFolder> folder;
+  if (!options.out.empty())
+    folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
+  progress.stage("reading " + options.model);
+  const ReadNetwork read = read_network(options.model, options.activation);
+  progress.stage("reading " + options.source);
+  const Dataset data = read_dataset(options.source, options.read);
+  const ProveResult result = prove(read.network, data, options.prove, progress);
+
+  const Next next = after_prove(session.arguments, options.prove, result, options.out);
+  if (folder)
+    write_prove(*folder, options.model, read, data, options.read, options.prove, result, session.arguments,
+                next);
+  answer(options.json
+             ? prove_json(options.model, read, data, options.prove, result, next) + "\n"
+             : in_flags(prove_text(options.model, read, data, options.prove, result)) + next_text(next));
+  require(options.require, session, [&](const std::string& property) { return holds(property, result); });
+}
+
+}  // namespace
+
+void add_prove(Command& command, Session& session) {
+  command.about("What can be proved of a trained network: labels, margins, an exact network beside it");
+  auto& o = command.runs(run, session);
+  o.read.cache = session.cache;
+  command
+      .option("model", o.model,
+              "An .onnx file, a .safetensors file (a network of layers, or a state_dict), or a run folder")
+      .required();
+  command
+      .option("data", o.source,
+              "A file, a folder, - (standard input), or a name such as digits, with its labels")
+      .required();
+  add_read_options(command, o.read);
+  add_fields(command, o.prove);
+  command.group("Proof").option("--activation", o.activation,
+                                "Of a state_dict: what is between its layers [none: the file says it]");
+  command
+      .option("--require", o.require,
+              "Exit with 1 unless this is proved, of the polished network where there is one: "
+              "right (all labels), exact (a network of zero loss nearby) or descent [none]")
+      .check(check_property, "PROPERTY")
+      .repeated();
+  command.option("--out", o.out, "Write a run folder: result, polished network, manifest [none]");
+  command.flag("--json", o.json, "Print one JSON object [off]");
+  command.examples({"zeroloss prove digits.onnx digits --divide 16",
+                    "zeroloss prove digits.onnx digits --divide 16 --polish --out runs/proved",
+                    "zeroloss prove state.safetensors table.csv --target price --activation tanh --polish"});
+}
+
+}  // namespace zeroloss::app

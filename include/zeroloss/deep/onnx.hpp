@@ -1,0 +1,41 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "zeroloss/deep/network.hpp"
+
+/// Networks of layers in the ONNX files of other programs: torch.onnx.export, skl2onnx, tf2onnx.
+namespace zeroloss {
+
+/// Where the numbers of one tensor stand in the file.
+struct OnnxPlace {
+  std::string name = {};  ///< empty: nowhere, the layer has none
+  bool transposed = false;
+};
+struct OnnxLayer {
+  OnnxPlace W, b, U, bU;
+};
+
+struct OnnxNetwork {
+  DeepNetwork network;            ///< float32 numbers are these doubles
+  std::vector<OnnxLayer> layers;  ///< L; of the output layer W is V and b is c
+  OnnxLayer output;
+  bool single = false;             ///< the weights are float32
+  std::vector<std::string> notes;  ///< what was left out or taken for something else, a line each
+};
+
+/// Reads chains of Gemm, MatMul and Add, the activations (gelu and silu also as exporters spell them out),
+/// residual sums, Flatten, Reshape, Cast, Dropout and Identity, and a scaling of the input. What is behind
+/// the last linear map and keeps the largest output the largest is left out: Softmax, Sigmoid, ArgMax,
+/// ZipMap, .. Two linear maps in a row have a layer `identity` between them. Throws DataError naming the
+/// file, and the node where it is not such a network.
+OnnxNetwork read_onnx(const std::filesystem::path& path);
+
+/// The file `source`, read as `like`, with the weights of `network`, rounded to the file's type: the same
+/// graph, which computes what it computed of other numbers. Returns the network as it was rounded. Throws
+/// std::invalid_argument for a network of other layers, ResourceError where writing fails.
+DeepNetwork write_like(const std::filesystem::path& source, const OnnxNetwork& like,
+                       const DeepNetwork& network, const std::filesystem::path& path);
+
+}  // namespace zeroloss
