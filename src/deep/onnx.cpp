@@ -30,7 +30,8 @@ enum class Part {
   gelu_erf,
   gelu_sum,
   gelu_product,
-  tail  // behind the outputs: keeps the largest the largest
+  threshold,  // z > 20, as PyTorch has it in softplus
+  tail        // behind the outputs: keeps the largest the largest
 };
 
 struct Value {
@@ -201,6 +202,8 @@ class Reader {
     if (node.op == "Identity" || node.op == "Cast" || node.op == "Dropout" || node.op == "Flatten" ||
         node.op == "Reshape" || node.op == "Squeeze")
       return pass(node, out);
+    if (node.op == "Greater" && feeds(out, "Where")) return threshold(node, out);
+    if (node.op == "Where") return softplus(node, out);
     if (node.op == "Shape" || node.op == "Gather") return;  // of which only Reshape makes use
     if (tail_ops().contains(node.op)) return take_tail(node);
     refuse(node, "no part of a network of layers");
@@ -390,13 +393,25 @@ class Reader {
     } else if (!numbers.one() || node.op == "Sub") {
       refuse(node, "only the input is scaled or shifted number by number");
     } else {
-      scaled(node, value, input, node.op == "Div" ? 1 / numbers.scalar() : numbers.scalar(),
+      scaled(node, out, value, input, node.op == "Div" ? 1 / numbers.scalar() : numbers.scalar(),
              numbers.scalar());
     }
     values_[out] = std::move(value);
   }
 
-  void scaled(const OnnxNode& node, Value& value, const std::string& input, double factor, double written) {
+  // Whether an operator like this takes a value.
+  bool feeds(const std::string& name, const char* op) const {
+    return std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const OnnxNode& node) {
+      return node.op == op && std::find(node.inputs.begin(), node.inputs.end(), name) != node.inputs.end();
+    });
+  }
+
+  void scaled(const OnnxNode& node, const std::string& out, Value& value, const std::string& input,
+              double factor, double written) {
+    if (value.part == Part::branch && (feeds(out, "Erf") || feeds(out, "Mul"))) {  // a piece of gelu
+      settle(value.from);
+      value = now(node, input);
+    }
     if (value.part == Part::affine) {
       value.from = input;
       if (factor == 0.5)
@@ -473,6 +488,26 @@ class Reader {
     value.layer.activation = activation_ops().at(node.op);
     if (node.op == "LeakyRelu") value.layer.leak = node.number("alpha", static_cast<double>(0.01F));
     values_[out] = std::move(value);
+  }
+
+  void threshold(const OnnxNode& node, const std::string& out) {
+    const std::string& input = node.inputs.front();
+    if (now(node, input).part == Part::branch) settle(values_.at(input).from);
+    Value value = now(node, input);
+    value.part = Part::threshold;
+    value.from = input;
+    values_[out] = std::move(value);
+  }
+
+  void softplus(const OnnxNode& node, const std::string& out) {
+    const auto refused = [&] { refuse(node, "a choice between two values"); };
+    if (node.inputs.size() != 3) refused();
+    const Value &larger = now(node, node.inputs[0]), &phi = now(node, node.inputs[2]);
+    if (larger.part != Part::threshold || larger.from != node.inputs[1] || phi.from != node.inputs[1] ||
+        phi.part != Part::active || phi.layer.activation != "softplus")
+      refused();
+    note("softplus that is z above a threshold is taken for softplus");
+    values_[out] = Value(phi);
   }
 
   // Constants of constants: only what leaves the numbers as they are.
