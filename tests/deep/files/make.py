@@ -108,11 +108,13 @@ def main():
     rng = np.random.default_rng(0)
     P = rng.normal(size=(60, D)).astype(np.float32).astype(np.float64)
     three, two, y = np.arange(60) % 3, np.arange(60) % 2, P[:, 0] - P[:, 1] ** 2
+    regressor = MLPRegressor(hidden_layer_sizes=(6, 6), activation="tanh", max_iter=20, random_state=0)
+    classifier = MLPClassifier((6,), max_iter=20, random_state=0)
     models = {
         "sklearn_three": MLPClassifier((6, 7), activation="relu", max_iter=20, random_state=0).fit(P, three),
         "sklearn_two": MLPClassifier((6,), activation="logistic", max_iter=20, random_state=0).fit(P, two),
-        "sklearn_numbers": MLPRegressor(hidden_layer_sizes=(6, 6), activation="tanh", max_iter=20, random_state=0).fit(P, y),
-        "sklearn_scaled": make_pipeline(StandardScaler(), MLPClassifier((6,), max_iter=20, random_state=0)).fit(P, three),
+        "sklearn_numbers": regressor.fit(P, y),
+        "sklearn_scaled": make_pipeline(StandardScaler(), classifier).fit(P, three),
     }
     for name, model in models.items():
         kind = skl2onnx.common.data_types.DoubleTensorType if name == "sklearn_numbers" else \
