@@ -25,10 +25,11 @@ enum class Part {
   affine,  // W h + b of that
   active,  // phi of that
   branch,  // U phi + bU
-  half,    // z/2, and pieces of gelu: z/sqrt(2), erf of it, 1 + erf, z (1 + erf)
+  half,    // z/2, and pieces of gelu: z/sqrt(2), erf of it, 1 + erf, (1 + erf)/2, z (1 + erf)
   gelu_z,
   gelu_erf,
   gelu_sum,
+  gelu_half,
   gelu_product,
   threshold,  // z > 20, as PyTorch has it in softplus
   tail        // behind the outputs: keeps the largest the largest
@@ -347,8 +348,19 @@ class Reader {
   }
 
   void shift(const OnnxNode& node, const Vector& by) {
-    if (shift_.size() > 0 || factor_.size() > 0) refuse(node, "more than (x - shift) times factor");
-    shift_ = by;
+    if (shift_.size() > 0) refuse(node, "more than (x - shift) times factor");
+    if (factor_.size() == 0) {
+      shift_ = by;
+      return;
+    }
+    if (by.size() != factor_.size() && by.size() != 1 && factor_.size() != 1)
+      refuse(node, "the scaling of the input must be a number a feature");
+    const Index d = std::max(by.size(), factor_.size());
+    const auto all = [&](const Vector& numbers) -> Vector {
+      return numbers.size() == d ? numbers : Vector::Constant(d, numbers(0));
+    };
+    shift_ = all(by).cwiseQuotient(all(factor_));
+    note("the input is shifted by the rounded quotient of what the file adds and what it multiplies by");
   }
   void multiply(const OnnxNode& node, const Vector& by) {
     if (factor_.size() > 0) refuse(node, "more than (x - shift) times factor");
@@ -420,6 +432,8 @@ class Reader {
         value.part = Part::gelu_z;
       else
         refuse(node, "a linear map is scaled: fold the factor into its weights");
+    } else if (value.part == Part::gelu_sum && factor == 0.5) {
+      value.part = Part::gelu_half;
     } else if (value.part == Part::gelu_product && factor == 0.5) {
       gelu(value, value.from);
     } else if (value.part == Part::active || value.part == Part::branch) {
@@ -455,7 +469,8 @@ class Reader {
     if (a.part == Part::affine && b.part == Part::active && b.layer.activation == "sigmoid") {
       b.layer.activation = "silu";
       values_[out] = std::move(b);
-    } else if (b.part == Part::gelu_sum && a.part == Part::half) {
+    } else if ((b.part == Part::gelu_sum && a.part == Part::half) ||
+               (b.part == Part::gelu_half && a.part == Part::affine)) {
       gelu(b, z);
       values_[out] = std::move(b);
     } else if (b.part == Part::gelu_sum && a.part == Part::affine) {
