@@ -19,13 +19,13 @@ using namespace internal;
 void internal::cross_entries(const double* X, Index n, const double* Z, Index m, Index d,
                              const Kernel& kernel, double* K, Index stride) {
   lapack::gemm('T', 'N', m, n, d, 1.0, Z, d, X, d, 0.0, K, stride);
-  const bool singular = std::isinf(kernel.slope());
+  const bool by_angle = kernel.by_angle();
   const auto size = static_cast<std::size_t>(m);
   std::vector<std::pair<Index, double>> recomputed;
   for (Index i = 0; i < n; ++i) {
     double* run = K + i * stride;
     recomputed.clear();
-    if (singular && entries::largest(run, size) >= 1 - kNear)
+    if (by_angle && entries::largest(run, size) >= 1 - kNear)
       for (Index j = 0; j < m; ++j)
         if (std::abs(run[j]) >= 1 - kNear) {
           const auto [apart, across] = distances(X + i * d, Z + j * d, d);

@@ -12,6 +12,7 @@
 
 #include "core/rounding.hpp"
 #include "kernel/activations/list.hpp"
+#include "kernel/relu_dual.hpp"
 
 // This file computes bounds: it relies on IEEE arithmetic and must not be compiled with -ffast-math.
 
@@ -223,15 +224,6 @@ HermiteSeries computed_series(const std::function<double(double)>& f, std::strin
 
 // ---- dual activations ------------------------------------------------------------------------------------
 
-/// relu's h~ at psi = pi - theta: (sin psi - psi cos psi)/(2 pi), given sin psi and rho = -cos psi. Below 1.5
-/// the difference cancels down to psi^3/3: its Taylor series, whose 11 terms leave a relative 4e-20.
-double relu_dual(double psi, double sine, double rho) {
-  if (psi > 1.5) return (sine + psi * rho) / (2 * pi);
-  double series = 1;
-  for (int k = 10; k >= 1; --k) series = 1 - psi * psi / (2 * k * (2 * k + 3)) * series;
-  return psi * psi * psi * series / (6 * pi);
-}
-
 DualForm form_of(const Activation& activation, bool derivative) {
   if (!activation.tabulated) return DualForm::polynomial;
   if (activation.leak) return derivative ? DualForm::leak_derivative : DualForm::leak;
@@ -290,6 +282,13 @@ double evaluation_error(const Dual& dual, const HermiteSeries& series) {
 }
 
 }  // namespace
+
+double internal::relu_dual(double psi, double sine, double rho) {
+  if (psi > 1.5) return (sine + psi * rho) / (2 * pi);
+  double series = 1;
+  for (int k = 10; k >= 1; --k) series = 1 - psi * psi / (2 * k * (2 * k + 3)) * series;
+  return psi * psi * psi * series / (6 * pi);
+}
 
 HermiteSeries hermite(const Activation& activation, bool derivative) {
   if (activation.tabulated) return tabulated_series(activation, derivative);

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <iterator>
 #include <numbers>
 #include <vector>
 
+#include "kernel/deep_kernel.hpp"
 #include "kernel/entries.hpp"
 
 // foreach_target includes this file once for each instruction set, before anything of Highway's.
@@ -117,8 +119,46 @@ void map_polynomial(const Kernel& kernel, T* values, std::size_t count) {
   });
 }
 
+// One polynomial in t = 1 - |rho| less the middle of its interval, both of which t's bits tell. A t outside
+// the table is taken at its end: such pairs are computed from their angle.
+inline void map_table(const SphereTable& table, double* values, std::size_t count) {
+  transform_each(values, count, [&](auto d, auto rho) HWY_ATTR {
+    const hn::RebindToUnsigned<decltype(d)> bits;
+    const hn::RebindToSigned<decltype(d)> integers;
+    const auto below = hn::Set(d, 1 - 0x1p-53), least = hn::Set(d, SphereTable::kLeast);
+    const auto t = hn::Max(least, hn::Min(below, hn::Sub(hn::Set(d, 1.0), hn::Abs(rho))));
+    const auto index = hn::ShiftRight<SphereTable::kIndexShift>(hn::BitCast(bits, t));
+    const auto half = hn::Set(bits, 1ull << (SphereTable::kIndexShift - 1));
+    const auto middle = hn::BitCast(d, hn::Or(hn::ShiftLeft<SphereTable::kIndexShift>(index), half));
+    const auto sign = hn::BroadcastSignBit(hn::BitCast(integers, rho));
+    const auto of_sign = hn::And(sign, hn::Set(integers, SphereTable::kPieces));
+    const auto first = hn::Set(integers, SphereTable::kFirstIndex);
+    const auto piece = hn::Add(hn::Sub(hn::BitCast(integers, index), first), of_sign);
+    const auto y = hn::Sub(t, middle);
+    auto value = hn::GatherIndex(d, table.terms(SphereTable::kTerms - 1), piece);
+    for (int r = SphereTable::kTerms - 1; r-- > 0;)
+      value = hn::MulAdd(value, y, hn::GatherIndex(d, table.terms(r), piece));
+    return value;
+  });
+}
+
+inline void map_deep(const Kernel& kernel, double* values, std::size_t count) {
+  map_table(kernel.deep->table(), values, count);
+}
+
+inline void map_deep(const Kernel& kernel, float* values, std::size_t count) {
+  double buffer[256];
+  for (std::size_t begin = 0; begin < count; begin += std::size(buffer)) {
+    const std::size_t size = std::min(std::size(buffer), count - begin);
+    std::copy_n(values + begin, size, buffer);
+    map_deep(kernel, buffer, size);
+    std::transform(buffer, buffer + size, values + begin, [](double v) { return static_cast<float>(v); });
+  }
+}
+
 template <class T>
 void Map(const Kernel& kernel, T* values, std::size_t count) {
+  if (kernel.deep) return map_deep(kernel, values, count);
   using std::numbers::pi;
   const double leak = kernel.dual.leak, share = kernel.dual.share();
   const auto times = [&](auto rho, auto value)

@@ -13,6 +13,7 @@
 #include "core/lapack.hpp"
 #include "core/rounding.hpp"
 #include "kernel/closest.hpp"
+#include "kernel/deep_kernel.hpp"
 #include "kernel/entries.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/threads.hpp"
@@ -54,6 +55,7 @@ class Builder {
         kernel_(kernel),
         K_(K),
         singular_(std::isinf(kernel.slope())),
+        by_angle_(kernel.by_angle()),
         at_one_(static_cast<T>(kernel(1))) {}
 
   void build(const Tile& t, Tally<T>& tally) const {
@@ -105,7 +107,7 @@ class Builder {
         }
         const auto [apart, across] = distances(X_.row(i).data(), X_.row(j).data(), X_.cols());
         tally.closest.offer_near(std::min(apart, across), i, j);
-        if (singular_) recomputed.emplace_back(q, kernel_.at_angle(2 * std::atan2(apart, across)));
+        if (by_angle_) recomputed.emplace_back(q, kernel_.at_angle(2 * std::atan2(apart, across)));
       }
     }
     if constexpr (std::is_same_v<T, double>)
@@ -117,7 +119,7 @@ class Builder {
   const Rows<T>& X_;
   const Kernel& kernel_;
   Packed<T>& K_;
-  bool singular_;
+  bool singular_, by_angle_;
   T at_one_;
 };
 
@@ -126,14 +128,13 @@ double entry_error(const Kernel& kernel, double n, double d, double near_pairs, 
   const double row = unit_row_error(static_cast<Index>(d)), delta = product_error(d);
   // The vectorised evaluation: the dual's own error, doubled for powers of rho^2 in place of rho, and 4 ulp
   // of asin and the products around it.
-  const double evaluation = n * (2 * kernel.dual.error + 16 * u * std::max(1.0, std::abs(kernel(1))));
+  const double evaluation = n * (2 * kernel.error() + 16 * u * std::max(1.0, std::abs(kernel(1))));
   double bound = 0;
   if (std::isfinite(kernel.slope())) {
     bound = n * delta * kernel.slope() + evaluation;
   } else {
-    // rho h of a leak: |k'| <= (1 + leak^2)/2 + share/(2 pi sqrt(1 - rho^2)), taken at the far end of
-    // [rho - delta, rho + delta].
-    const double share = kernel.dual.share(), most = (1 + kernel.dual.leak * kernel.dual.leak) / 2;
+    // |k'| <= most + share/(2 pi sqrt(1 - rho^2)), taken at the far end of [rho - delta, rho + delta].
+    const auto [most, share] = kernel.edge();
     const double widen = 1 / std::sqrt(1 - 2.1 * delta / kNear);
     const double far =
         delta * (n * most + share * (widen * std::sqrt(2 * singular_sum) / (2 * std::numbers::pi)));
@@ -146,9 +147,31 @@ double entry_error(const Kernel& kernel, double n, double d, double near_pairs, 
 
 }  // namespace
 
+double Kernel::operator()(double rho) const {
+  if (deep) return (*deep)(rho);
+  return (times_rho ? rho : 1.0) * dual(rho);
+}
+
 double Kernel::at_angle(double theta) const {
+  if (deep) return deep->at_angle(theta);
   return (times_rho ? std::cos(theta) : 1.0) * dual.at_angle(theta);
 }
+
+double Kernel::slope() const {
+  if (deep) return edge().share > 0 ? std::numeric_limits<double>::infinity() : edge().most;
+  return times_rho ? dual.slope : dual.plain_slope;
+}
+
+// rho h of a leak: |k'| <= h(1) + |h'|.
+Edge Kernel::edge() const {
+  return deep ? deep->edge() : Edge{(1 + dual.leak * dual.leak) / 2, dual.share()};
+}
+
+double Kernel::error() const { return deep ? deep->error() : dual.error; }
+
+bool Kernel::verified() const { return deep ? deep->verified() : dual.verified; }
+
+bool Kernel::by_angle() const { return deep || std::isinf(slope()); }
 
 Kernel sigma(const Activation& activation) {
   return {"Sigma(" + activation.name + ")", dual_activation(activation, true), true};

@@ -207,7 +207,7 @@ VerifiedBound verify_lambda_min(Gram<double>& work, const RowMatrix& X, const Ke
   const double diagonal = std::abs(kernel(1));  // every K_ii
   VerifiedBound bound;
   bound.loss = (cholesky_loss(n, n * diagonal * kUp, diagonal) + work.entry_error) * kUp;
-  if (!kernel.dual.verified) return bound;
+  if (!kernel.verified()) return bound;
   for (double gap = std::max(1e-7 * lambda_hat, bound.loss / 10);; gap *= 2) {
     const double s = lambda_hat - gap;
     const double proven = (s - bound.loss) * (1 - 4 * u);

@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,15 +10,30 @@
 /// Gram kernels of n unit vectors: K_ij = k(<x_i, x_j>), only the lower half, in n(n+1)/2 numbers.
 namespace zeroloss {
 
-/// A kernel on the sphere: k(rho) = f_hat(rho), or rho f_hat(rho) where `times_rho`.
+namespace internal {
+class DeepKernel;
+}
+
+/// |k'(rho)| <= most + share/(2 pi sqrt(1 - rho^2)).
+struct Edge {
+  double most = 0, share = 0;
+};
+
+/// A kernel on the sphere: k(rho) = f_hat(rho), or rho f_hat(rho) where `times_rho`, or that of many layers.
 struct Kernel {
   std::string name;
-  Dual dual;
+  Dual dual = {};
   bool times_rho = false;
+  std::shared_ptr<const internal::DeepKernel> deep = {};  ///< of deep.hpp, in place of `dual`; else null
 
-  double operator()(double rho) const { return (times_rho ? rho : 1.0) * dual(rho); }
+  double operator()(double rho) const;
   double at_angle(double theta) const;
-  double slope() const { return times_rho ? dual.slope : dual.plain_slope; }  ///< sup |k'| over [-1, 1]
+  double slope() const;   ///< sup |k'| over [-1, 1]; infinite where share of edge() is not 0
+  Edge edge() const;      ///< of a kernel whose slope is infinite
+  double error() const;   ///< bound (estimate unless verified) of |computed - exact|, as Dual::error
+  bool verified() const;  ///< error() is proven
+  /// Near pairs are computed from their angle: where k' has no bound, and where k is tabulated.
+  bool by_angle() const;
 };
 
 Kernel sigma(const Activation& activation);           ///< Sigma = rho h(rho): J J^T at infinite width

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes activation_oracle.csv, dual_oracle.csv, entries_oracle.csv and tail_oracle.csv beside itself, or those that
-are named (needs mpmath; about five minutes).
+"""Writes activation_oracle.csv, dual_oracle.csv, entries_oracle.csv, deep_oracle.csv and tail_oracle.csv beside itself,
+or those that are named (needs mpmath; about five minutes).
 
 Activations: textbook formulas at 400 digits. Dual activations: not by Hermite series but by integration,
 E[f(a) f(b)] over the plane with a = alpha p + beta q, b = alpha p - beta q, by the trapezoidal rule (smooth f: exact to
 1e-20), and for relu and leaky_relu by Gauss-Legendre over a of f(a) E[f(b) | a]. Every value is the nearest double. At
 the many rho of entries_oracle.csv, 22 digits by closed forms or Hermite series (tail below 1e-18), which the integrals
-check. tail_oracle.csv has 40 digits of the sums of c_r x^r over r >= N, where rho h(rho) = sum of c_r rho^r.
+check. deep_oracle.csv composes these at 50 digits, a = 0 for plain layers. tail_oracle.csv has 40 digits of the sums of
+c_r x^r over r >= N, where rho h(rho) = sum of c_r rho^r.
 """
 
 import math
@@ -216,13 +217,18 @@ def hermite_squares(functions):
     return [[m * m for m in total] for total in sums]
 
 
+def exact_duals(name, functions):
+    """rho -> h~ and h."""
+    if name in CLOSED:
+        return CLOSED[name]
+    squares = [list(reversed(s)) for s in hermite_squares(functions[:2])]
+    return lambda r: [polyval(s, r) for s in squares]
+
+
 def entries_rows():
     for name, functions in ACTIVATIONS.items():
         mp.dps = 50
-        duals = CLOSED.get(name)
-        if duals is None:
-            squares = [list(reversed(s)) for s in hermite_squares(functions[:2])]
-            duals = lambda r, squares=squares: [polyval(s, r) for s in squares]
+        duals = exact_duals(name, functions)
         for rho in (1, -1, 0.75, -0.3):
             by_integral = leak_duals(mpf(rho), LEAKS[name]) if name in LEAKS else plane(functions[:2], mpf(rho))
             for a, b in zip(duals(mpf(rho)), by_integral):
@@ -230,6 +236,28 @@ def entries_rows():
         for rho in many_rho():
             h_tilde, h = duals(mpf(rho))
             yield [name, repr(rho), nstr(h, 22), nstr(h_tilde, 22)]
+
+
+def deep_rows():
+    """rho_L and Theta_L as the definitions say: plain Theta_l = rho_l + Theta_(l-1) q; residual by P."""
+    for name, functions in ACTIVATIONS.items():
+        mp.dps = 50
+        duals = exact_duals(name, functions)
+        unit = duals(mpf(1))[0]
+        for layers, a in ((1, 0), (2, 0), (3, 0), (10, 0), (30, 0), (1, 1), (10, 1), (4, 0.5)):
+            for start in [r for r in many_rho() if abs(r) > 1e-10 or r == 0][::8] + RHO[::2]:
+                rho = theta = P = mpf(start)
+                for _ in range(layers):
+                    h_tilde, h = duals(rho)
+                    H, q = h_tilde / unit, h / unit
+                    if a:
+                        s = mpf(a) ** 2
+                        P = (P * (1 + s * q) + s * rho * q + s * H) / (1 + s)
+                        rho = (rho + s * H) / (1 + s)
+                        theta = rho + P
+                    else:
+                        rho, theta = H, H + theta * q
+                yield [name, layers, a, repr(start), nstr(rho, 22), nstr(theta, 22)]
 
 
 def tail_rows():
@@ -263,6 +291,7 @@ FILES = {
     "activation_oracle.csv": ("activation,z,phi,dphi,d2phi", activation_rows),
     "dual_oracle.csv": ("activation,rho,h,h_tilde", dual_rows),
     "entries_oracle.csv": ("activation,rho,h,h_tilde", entries_rows),
+    "deep_oracle.csv": ("activation,layers,scale,rho,features,tangent", deep_rows),
     "tail_oracle.csv": ("activation,N,x,t", tail_rows),
 }
 
