@@ -3,12 +3,13 @@
 /// allocations, not the reading of the data.
 ///
 // clang-format off
-///     gram float32|float64             Sigma(relu)
+///     gram float32|float64 [L]         Sigma(relu); Theta_L(relu) of L layers
 ///     products float32|float64         G = X X^T, then Sigma(relu), through the same code in memory in use
 ///     lambda_min                       of Sigma(relu), with the proof
 ///     cholesky                         of Sigma(relu), without building it
 ///     gemm float32|float64 SIZE        C = A B, square: the rate this machine reaches
 ///     entries float32|float64 FILE M   M x M entries of Sigma(relu), evenly spaced, as raw doubles
+///     deep FILE M NAME L SCALE         so of Theta_L of an activation; residual if SCALE is not 0
 // clang-format on
 #include <chrono>
 #include <fstream>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "zeroloss/data/dataset.hpp"
+#include "zeroloss/kernel/deep.hpp"
 #include "zeroloss/kernel/gram.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
@@ -103,10 +105,14 @@ class Bench {
     words >> what;
     if (what == "lambda_min") return time_lambda_min(X_, relu_);
     if (what == "cholesky") return time_cholesky(X_, relu_);
+    if (what == "deep") return deep_entries(words);
     words >> type;
     const bool single = type == "float32";
     if (single || type == "float64") {
-      if (what == "gram") return single ? time_gram(X32_, relu_) : time_gram(X_, relu_);
+      if (what == "gram") {
+        const Kernel kernel = words >> size ? deep_tangent(activation("relu"), {.layers = size}) : relu_;
+        return single ? time_gram(X32_, kernel) : time_gram(X_, kernel);
+      }
       if (what == "products") return single ? time_products(X32_, relu_) : time_products(X_, relu_);
       if (what == "gemm" && words >> size) return single ? time_gemm<float>(size) : time_gemm<double>(size);
       if (what == "entries" && words >> path >> size)
@@ -116,6 +122,16 @@ class Bench {
   }
 
  private:
+  Json deep_entries(std::istream& words) const {
+    std::string path, name;
+    Index size = 0;
+    Depth depth;
+    words >> path >> size >> name >> depth.layers >> depth.scale;
+    depth.residual = depth.scale > 0;
+    if (!depth.residual) depth.scale = 1;
+    return write_entries(X_, deep_tangent(activation(name), depth), path, size);
+  }
+
   RowMatrix X_;
   Rows<float> X32_;
   Kernel relu_ = sigma(activation("relu"));
