@@ -49,11 +49,15 @@ void tail_facts(const TailBound& tail, Facts& fact) {
        fmt::format("{}", fmt::join(passes, ", ")));
 }
 
-std::string facts(const Dataset& data, const CertifyResult& r) {
+std::string facts(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
   Facts fact(26);
   const auto mean = [](const std::vector<double>& v) {
     return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
   };
+  if (options.network().deep())
+    fact("kernel", fmt::format("{}: J J^T at infinite width, all weights trained, no biases, "
+                               "E[phi(g)^2] = 1",
+                               r.kernel));
   if (data.stored) fact("points", "left in their file and read by blocks");
   if (r.tail) {
     tail_facts(*r.tail, fact);
@@ -205,7 +209,7 @@ std::vector<Index> shown_records(const CertifyResult& r) {
 std::string certify_text(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
   std::string text = heading(data, preparation(data, options.normalize, options.center)) + "\n";
   for (const std::string& part :
-       {r.conclusion + "\n", advice_text(options, r), facts(data, r), width_table(r.widths)})
+       {r.conclusion + "\n", advice_text(options, r), facts(data, options, r), width_table(r.widths)})
     if (!part.empty()) text += "\n" + part;
   if (r.forecast) text += "\n" + forecast_text(*r.forecast);
   if (!r.conflicts.empty())
@@ -214,7 +218,10 @@ std::string certify_text(const Dataset& data, const CertifyOptions& options, con
   if (const std::string table = guarantee_table(r); !table.empty())
     text += fmt::format("\ntheorems about random weights\n{}", table);
   if (!r.left_out.empty())
-    text += fmt::format("left out, since it takes the kernel itself (`method=factor`): {}\n", r.left_out);
+    text += fmt::format("left out, since it {}: {}\n",
+                        r.tail ? "takes the kernel itself (`method=factor`)"
+                               : "is proved of one hidden layer alone (`depth=1`)",
+                        r.left_out);
   text += fmt::format("\n{:.1f} s, {:.2f} GB\n", r.seconds, r.peak_bytes / 1e9);
   return text;
 }
@@ -254,8 +261,10 @@ void write_certify(RunFolder& folder, const Dataset& data, const ReadOptions& re
     Curve curve{"eigenvalues", {}, r.spectrum, {}};
     for (std::size_t i = 0; i < r.spectrum.size(); ++i)
       curve.x.push_back(static_cast<double>(r.spectrum.size() - i));
-    folder.write("spectrum.vl.json", line_chart(fmt::format("Spectrum of Sigma on {}", data.name),
-                                                {"rank", true}, {"eigenvalue", true}, {curve}));
+    folder.write("spectrum.vl.json",
+                 line_chart(fmt::format("Spectrum of {} on {}", options.network().deep() ? r.kernel : "Sigma",
+                                        data.name),
+                            {"rank", true}, {"eigenvalue", true}, {curve}));
   }
   write_pictures(folder, data, shown_records(r));
   folder.write("manifest.json", manifest("certify", command, options_json(options), data, read, r.seconds));

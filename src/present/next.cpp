@@ -207,6 +207,12 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
     last.target = "-1";
     return {"say which column is the target", line("certify", data, last, options)};
   }
+  if (r.outcome == "verified" && options.network().deep()) {
+    CertifyOptions one = options;
+    one.depth = 1;
+    one.residual = false;
+    return {"see how wide one hidden layer has to be", line("certify", data, read, one)};
+  }
   FitOptions fit;
   fit.activation = r.activation;
   fit.center = options.center;

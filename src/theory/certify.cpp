@@ -36,6 +36,12 @@ void check(const CertifyOptions& options) {
     throw std::invalid_argument(fmt::format("certify: passes must be >= 1; got {}", options.passes));
   if (options.method == "factor" && options.passes > 1)
     throw std::invalid_argument("certify: passes are those of the tail, which method factor does without");
+  if (options.network().deep() && (options.method == "tail" || options.all_bounds || options.width > 0))
+    throw std::invalid_argument(fmt::format(
+        "certify: {} is about one hidden layer; leave it out, or take `depth=1` without residual blocks",
+        options.method == "tail" ? "method tail"
+        : options.all_bounds     ? "all_bounds"
+                                 : "width"));
   if (options.method == "tail" && (options.all_bounds || options.spectrum))
     throw std::invalid_argument(
         fmt::format("certify: {} needs the kernel itself, which method tail does without",
@@ -97,6 +103,27 @@ Index dependent(const Dataset& data, const UnitPoints& unit) {
   return dependent_pairs(exact_rows(data, unit.standardization, rows), unit.center, pairs);
 }
 
+// Whether every power of rho in a kernel of many layers is even, or every one odd: with those of h~.
+Parity deep_parity(const Activation& phi, const Depth& depth) {
+  const auto mu = hermite(phi, false).mu;
+  bool any[2] = {false, false};
+  for (std::size_t r = 0; r < mu.size(); ++r) any[r % 2] |= mu[r] != 0;
+  if (!any[0]) return Parity::odd;
+  return any[1] || depth.residual ? Parity::none : Parity::even;
+}
+
+// Of the same, why lambda_min is zero.
+std::string why_deep_zero(const Dataset& data, const UnitPoints& points, const Activation& phi,
+                          const Depth& depth) {
+  const auto& antipodal = points.coincide.antipodal;
+  if (antipodal.empty()) return "";
+  const Parity parity = deep_parity(phi, depth);
+  if (parity == Parity::none) return "";
+  return fmt::format("samples {} and {} are antipodal, and {} is {}: their gradients are parallel",
+                     sample(data, antipodal[0].first).record, sample(data, antipodal[0].second).record,
+                     phi.name, parity == Parity::odd ? "odd" : "even");
+}
+
 // Why lambda_min is zero on the distinct points, or "".
 std::string why_zero(const Dataset& data, const UnitPoints& points, const Activation& phi) {
   const auto& antipodal = points.coincide.antipodal;
@@ -128,6 +155,10 @@ std::string method_for(const CertifyOptions& options, Index n, Index classes, bo
   if (stored && (options.method == "factor" || options.all_bounds || options.spectrum))
     throw std::invalid_argument(
         "certify: the kernel is formed of points in memory; these were left in their file");
+  if (stored && options.network().deep())
+    throw std::invalid_argument(
+        "certify: points in their file are for one hidden layer; read them into memory for more");
+  if (options.network().deep()) return "factor";
   if (stored) return "tail";
   if (options.method != "auto") return options.method;
   if (options.all_bounds || options.spectrum) return "factor";
@@ -181,6 +212,19 @@ Matrix shuffled(const Matrix& Y, std::uint64_t seed) {
   return rows;
 }
 
+// Initial outputs of the infinitely wide network, n x kProbes: normal with covariance F = L L^T, as F L^-T Z
+// = L Z. The kernel's memory is used.
+Matrix deep_probes(Gram<double>& work, const RowMatrix& X, const Kernel& features, std::uint64_t seed,
+                   Progress& progress) {
+  Matrix Z(X.rows(), kProbes);
+  Random(seed, Stream::probes).fill_normal(Z);
+  gram_into(work, X, features, progress);
+  factor_with_ridge(work, X, features, progress);
+  solve_backward(work.K, Z);
+  gram_into(work, X, features, progress);
+  return product(work.K, Z);
+}
+
 // The kernel once built: extreme eigenvalues, forecast, complexity, leave-one-out. One factorisation and one
 // inverse. Training curves are those of all samples, the rest is about the distinct points.
 void study_kernel(Gram<double>& work, const Dataset& data, const Samples& all, const Activation& phi,
@@ -190,27 +234,37 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Samples& all, c
   const bool labelled = data.task != Task::none && result.conflicts.empty();
   const bool exact = n <= kEveryEigenvalue;
   const Matrix Y = labelled ? targets(data) : Matrix(n, 0);
-  const double trace_features = all.n * sigma_features(phi)(1);
+  const Depth depth = options.network();
+  const Kernel features = depth.deep() ? deep_features(phi, depth) : sigma_features(phi);
+  const double trace_features = all.n * features(1);
   const bool repeated = all.root.size() > 0;
   const auto weighed = [&](const Matrix& V) -> Matrix {
     if (!repeated) return V;
     return all.root.asDiagonal() * V;
   };
   SpectralMeasure early, late;
-  Matrix start;
+  Matrix start, probes;
 
+  if (labelled && !exact) {
+    if (depth.deep()) {
+      probes = deep_probes(work, data.X, features, options.seed, progress);
+      gram_into(work, data.X, kernel, progress);
+    } else {
+      probes = output_probes(data.X, phi, kProbes, options.seed);
+    }
+  }
   if (repeated) weigh(work.K, all.root);
   if (labelled && exact) {
-    auto features = gram(data.X, sigma_features(phi), progress);
-    if (repeated) weigh(features.K, all.root);
+    auto outputs = gram(data.X, features, progress);
+    if (repeated) weigh(outputs.K, all.root);
     progress.stage("all eigenvalues");
-    early = late = spectral_measure(work.K, features.K, weighed(Y));
+    early = late = spectral_measure(work.K, outputs.K, weighed(Y));
     result.lambda_max = early.values.tail(1).value();
     if (options.spectrum) result.spectrum = numbers(early.values);
   } else {
     if (labelled) {
       start.resize(n, Y.cols() + kProbes);
-      start << weighed(Y), weighed(output_probes(data.X, phi, kProbes, options.seed));
+      start << weighed(Y), weighed(probes);
       progress.stage("large eigenvalues");
       const auto lanczos =
           block_lanczos(multiply_by(work.K, progress), start, kLanczosSteps, 2 * kLanczosSteps, kSettled);
@@ -252,9 +306,11 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Samples& all, c
   both << Y, shuffled(Y, options.seed);
   Matrix inverse = both;
   solve(work.K, inverse);
-  const Vector complexities = complexity(both, inverse);
-  result.complexity = numbers(complexities.head(Y.cols()));
-  result.complexity_shuffled = numbers(complexities.tail(Y.cols()));
+  if (!depth.deep()) {
+    const Vector complexities = complexity(both, inverse);
+    result.complexity = numbers(complexities.head(Y.cols()));
+    result.complexity_shuffled = numbers(complexities.tail(Y.cols()));
+  }
 
   const auto size = static_cast<double>(n);
   progress.stage("leave-one-out", size * size * size / 3);
@@ -325,10 +381,9 @@ GuaranteeInput input_of(const LambdaBounds& bounds, const Dataset& data, const S
 }
 
 // Everything that takes the kernel: it is formed, factored and factored again for the proof.
-LambdaBounds by_factor(const Dataset& points, const Samples& all, const Activation& phi,
+LambdaBounds by_factor(const Dataset& points, const Samples& all, const Activation& phi, const Kernel& kernel,
                        const CertifyOptions& options, bool vanishes, Progress& progress,
                        CertifyResult& result) {
-  const Kernel kernel = sigma(phi);
   auto work = gram(points.X, kernel, progress);
   for (const auto& pair : work.closest) result.closest.push_back(sample_pair(points, pair));
   result.separation = work.separation;
@@ -340,6 +395,7 @@ LambdaBounds by_factor(const Dataset& points, const Samples& all, const Activati
   result.rounding_loss = verified.loss;
   if (verified.holds) result.lambda_min_verified = verified.lambda_min;
   if (!hopeless && !(result.lambda_min > verified.loss)) result.bottleneck.clear();  // of rounding noise
+  if (options.network().deep()) return {};
   return factored_bounds(work, points, phi, options, vanishes, progress, result);
 }
 
@@ -360,7 +416,7 @@ LambdaBounds by_tail(const Dataset& points, const Activation& phi, const Certify
   return bounds;
 }
 
-void conclude(CertifyResult& result, const std::string& vanishes) {
+void conclude(CertifyResult& result, const std::string& vanishes, bool deep) {
   const auto held_down = [&] {
     const auto& b = result.bottleneck;
     if (b.size() < 2) return std::string();
@@ -380,7 +436,15 @@ void conclude(CertifyResult& result, const std::string& vanishes) {
     result.conclusion = fmt::format(
         "lambda_min vanishes for {}: {}.\n"
         "No theorem here applies. These labels may still be fitted, but not all labels can be certified.",
-        result.activation, vanishes);
+        deep ? result.network : result.activation, vanishes);
+  } else if (result.lambda_min_verified && deep) {
+    result.outcome = "verified";
+    result.conclusion = fmt::format(
+        "Linearised, the infinitely wide {}, all of whose weights are trained, fits any labels on these "
+        "{}points:\nlambda_min of its tangent kernel >= {} (verified, rounding included).\n"
+        "How wide is wide enough, no theorem here says.{}",
+        result.network, result.n_distinct < result.n ? fmt::format("{} distinct ", result.n_distinct) : "",
+        decimal(*result.lambda_min_verified, 6, Rounding::down), held_down());
   } else if (result.lambda_min_verified) {
     result.outcome = "verified";
     result.conclusion = fmt::format(
@@ -407,6 +471,12 @@ void conclude(CertifyResult& result, const std::string& vanishes) {
   }
 }
 
+std::string network_in_words(const Activation& phi, const Depth& depth) {
+  if (depth.residual)
+    return fmt::format("residual {} network of {}", phi.name, count(depth.layers, "block", "blocks"));
+  return fmt::format("{} network of {}", phi.name, count(depth.layers, "hidden layer", "hidden layers"));
+}
+
 /// Of kernel, factorisation and what is asked of it: a few dozen loops.
 double work_between_waits(Index distinct, Index d) {
   const auto n = static_cast<double>(distinct);
@@ -425,6 +495,10 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   result.task = data.task;
   result.class_names = data.class_names;
   result.activation = phi.name;
+  const Depth depth = options.network();
+  const Kernel kernel = tangent(phi, depth);
+  result.kernel = kernel.name;
+  result.network = network_in_words(phi, depth);
 
   progress.stage("preparing the points");
   UnitPoints unit = unit_points(data, options.center, options.normalize);
@@ -433,7 +507,8 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   const Index classes = std::max<Index>(data.classes(), 1);
   result.method = method_for(options, result.n_distinct, classes, data.stored != nullptr);
   if (result.method == "factor") require_kernel_memory(result.n_distinct, classes);
-  const std::string vanishes = why_zero(data, unit, phi);
+  const std::string vanishes =
+      depth.deep() ? why_deep_zero(unit.data, unit, phi, depth) : why_zero(data, unit, phi);
   const Threads threads(work_between_waits(result.n_distinct, unit.data.d()));
   const Samples all = all_samples(unit, result);
   Dataset points = std::move(unit.data);
@@ -442,12 +517,17 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   const bool zero = !vanishes.empty();
   const LambdaBounds bounds = result.method == "tail"
                                   ? by_tail(points, phi, options, zero, progress, result)
-                                  : by_factor(points, all, phi, options, zero, progress, result);
+                                  : by_factor(points, all, phi, kernel, options, zero, progress, result);
   if (zero) result.lambda_min = 0;
   result.norm_X = all.norm_X;
-  const auto input = input_of(bounds, points, all, phi);
-  result.guarantees = guarantees(phi, input, {options.failure_probability, options.accuracy, options.width});
-  conclude(result, vanishes);
+  if (depth.deep()) {
+    result.left_out = "how wide, theorems about random weights, complexity";
+  } else {
+    const auto input = input_of(bounds, points, all, phi);
+    result.guarantees =
+        guarantees(phi, input, {options.failure_probability, options.accuracy, options.width});
+  }
+  conclude(result, vanishes, depth.deep());
   progress.finish();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   result.peak_bytes = static_cast<double>(peak_memory_bytes());
@@ -455,7 +535,8 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
 }
 
 bool certify_in_place(Index n, Index d, const CertifyOptions& options) {
-  if (options.method == "factor" || options.all_bounds || options.spectrum) return false;
+  if (options.network().deep() || options.method == "factor" || options.all_bounds || options.spectrum)
+    return false;
   constexpr double kRest = 2e8;  // tiles, threads and what does not grow with the points
   const auto points = static_cast<double>(n);
   const double bytes = points * (20 * static_cast<double>(d) + 400) + kRest;

@@ -310,7 +310,7 @@ double WidthResult::width_of(std::string_view id) const {
 
 std::vector<WidthRow> widths_in_short(const Dataset& data, const CertifyOptions& options,
                                       const CertifyResult& certified, Progress& progress) {
-  if (data.task == Task::none || !certified.conflicts.empty()) return {};
+  if (data.task == Task::none || !certified.conflicts.empty() || options.network().deep()) return {};
   const Activation& phi = activation(options.activation);
   WidthResult r;
   r.n = data.n();

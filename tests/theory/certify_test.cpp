@@ -457,6 +457,78 @@ TEST(Certify, TheMethodIsChosenByWhatIsAskedFor) {
   EXPECT_THROW(certify(data, {.method = "tail", .spectrum = true}), std::invalid_argument);
 }
 
+// What is said of many layers: lambda_min, the forecast and leave-one-out of their own kernel, and nothing
+// that is proved of one hidden layer alone.
+TEST(Certify, ManyLayersHaveTheirOwnKernel) {
+  const auto data = read_dataset("digits", {.classes = {"3", "8"}});
+  for (const bool residual : {false, true}) {
+    const auto found = certify(data, {.activation = "tanh", .depth = 3, .residual = residual});
+    Progress progress;
+    Dataset unit = data;
+    normalize_rows(unit);
+    const auto K =
+        gram(unit.X, deep_tangent(activation("tanh"), {.layers = 3, .residual = residual}), progress);
+    const Vector values = eigenvalues(K.K);
+    EXPECT_EQ(found.outcome, "verified");
+    EXPECT_NEAR(found.lambda_min, values(0), 1e-12 * found.lambda_max);
+    EXPECT_NEAR(found.lambda_max, values(values.size() - 1), 1e-10 * found.lambda_max);
+    ASSERT_TRUE(found.lambda_min_verified);
+    EXPECT_LE(*found.lambda_min_verified, values(0) + 1e-12 * found.lambda_max);
+    EXPECT_GE(*found.lambda_min_verified, values(0) * (1 - 1e-5));
+    EXPECT_NE(found.conclusion.find(found.network), std::string::npos);
+    EXPECT_TRUE(found.guarantees.empty());
+    EXPECT_TRUE(found.complexity.empty());
+    EXPECT_FALSE(found.left_out.empty());
+    ASSERT_TRUE(found.forecast);
+    EXPECT_NEAR(found.forecast->start_misfit, std::sqrt(2), 1e-12);  // every label and every variance is 1
+    const Eigensystem all = eigensystem(K.K);
+    const Matrix inverse = all.vectors * all.values.cwiseInverse().asDiagonal() * all.vectors.transpose();
+    Vector y = data.y.array() * 2 - 1;
+    Index wrong = 0;
+    const Vector weights = inverse * y;
+    for (Index i = 0; i < y.size(); ++i) wrong += (y(i) - weights(i) / inverse(i, i)) * y(i) <= 0;
+    EXPECT_NEAR(found.leave_one_out_error.value(), static_cast<double>(wrong) / static_cast<double>(y.size()),
+                1e-12);
+  }
+}
+
+// Of more points the initial outputs are drawn: their forecast agrees with what all eigenvalues say.
+TEST(Certify, TheForecastOfManyLayersHasNormalOutputs) {
+  RowMatrix X = sphere(3001, 6);
+  const Dataset many = regression(X);
+  const auto found = certify(many, {.depth = 2});
+  ASSERT_TRUE(found.forecast);
+  EXPECT_EQ(found.forecast->method, "Lanczos, 32 probes");
+  const auto fewer = certify(regression(X.topRows(3000)), {.depth = 2, .step = found.forecast->step});
+  EXPECT_EQ(fewer.forecast->method, "eigendecomposition");
+  for (const std::size_t k : {5u, 10u, 20u, 30u})
+    EXPECT_NEAR(found.forecast->misfit[k], fewer.forecast->misfit[k],
+                5 * found.forecast->standard_error[k] + 0.02 * fewer.forecast->misfit[k]);
+}
+
+TEST(Certify, AntipodesVanishForManyLayersOfOneParity) {
+  RowMatrix X = sphere(12, 8);
+  X.row(7) = -X.row(2);
+  const auto outcome = [&](const std::string& phi, bool residual) {
+    return certify(dataset(X), {.activation = phi, .depth = 3, .residual = residual}).outcome;
+  };
+  for (const auto* odd : {"tanh", "erf", "sin"})
+    for (const bool residual : {false, true}) EXPECT_EQ(outcome(odd, residual), "zero") << odd;
+  EXPECT_EQ(outcome("quadratic", false), "zero");
+  EXPECT_EQ(outcome("quadratic", true), "verified");
+  for (const auto* neither : {"relu", "softplus", "sigmoid", "gelu"})
+    for (const bool residual : {false, true}) EXPECT_NE(outcome(neither, residual), "zero") << neither;
+}
+
+TEST(Certify, WhatIsAboutOneLayerIsRefusedForMany) {
+  const auto data = regression(sphere(5, 3));
+  for (const CertifyOptions& options :
+       {CertifyOptions{.depth = 0}, CertifyOptions{.depth = 1001},
+        CertifyOptions{.depth = 2, .method = "tail"}, CertifyOptions{.depth = 2, .width = 100},
+        CertifyOptions{.residual = true, .all_bounds = true}})
+    EXPECT_THROW(certify(data, options), std::invalid_argument);
+}
+
 TEST(Certify, BadOptionsAndData) {
   const Dataset data = classes(sphere(6, 3), 2);
   for (const double bad : {0.0, 1.0, -1.0, 2.0, std::nan("")}) {

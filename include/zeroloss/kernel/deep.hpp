@@ -16,7 +16,7 @@ struct Depth {
   bool residual = false;  ///< h + a U phi(W h) divided by sqrt(1 + a^2), in place of phi(W h)
   double scale = 1;       ///< a, of the residual branches: > 0, finite
 
-  bool deep() const { return residual || layers > 1; }  ///< more than the network of one hidden layer
+  bool deep() const { return residual || layers != 1; }  ///< not the network of one hidden layer
 };
 
 /// rho_L: the last hidden layer's inner product at infinite width, which alone is trained (NNGP).

@@ -6,21 +6,24 @@
 
 #include "zeroloss/core/fields.hpp"
 #include "zeroloss/data/dataset.hpp"
+#include "zeroloss/kernel/deep.hpp"
 #include "zeroloss/kernel/tail.hpp"
 #include "zeroloss/theory/forecast.hpp"
 #include "zeroloss/theory/guarantee.hpp"
 #include "zeroloss/theory/suspects.hpp"
 #include "zeroloss/theory/width_row.hpp"
 
-/// Can an over-parameterised two-layer network fit this data, how wide, with what step, how fast, and which
+/// Can an over-parameterised network fit this data, how wide, with what step, how fast, and which
 /// samples stand in the way? Everything here is answered before training, from the kernel of the infinitely
 /// wide network.
 namespace zeroloss {
 
 struct CertifyOptions {
   std::string activation = "relu";  ///< a name that activation() knows
-  bool center = false;              ///< subtract the mean point first
-  bool normalize = true;            ///< rows of any length; if not, one off 1 by more than 1e-12 is an error
+  Index depth = 1;                  ///< hidden layers, or residual blocks: 1 .. 1000
+  bool residual = false;  ///< residual blocks behind an embedding layer, branches of scale 1 (Depth)
+  bool center = false;    ///< subtract the mean point first
+  bool normalize = true;  ///< rows of any length; if not, one off 1 by more than 1e-12 is an error
   /// How lambda_min is bounded. factor: of the kernel, 4 n^2 bytes and some n^3 operations. tail: of its
   /// power series, 12 n d bytes and n^2 d/2; lower, and without what needs the kernel itself. auto: factor
   /// where all_bounds or spectrum want it, and for up to 30,000 distinct points whose kernel fits into
@@ -36,10 +39,20 @@ struct CertifyOptions {
   bool all_bounds = false;
   bool spectrum = false;   ///< also all n eigenvalues
   std::uint64_t seed = 0;  ///< of probes and shuffled labels, [0, 2^53)
+
+  Depth network() const { return {.layers = depth, .residual = residual}; }
 };
 template <Is<CertifyOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
   visit(Field{"activation", "Activation of the hidden units"}.under("Options"), o.activation);
+  visit(Field{"depth",
+              "Hidden layers, or blocks of a residual network, 1 to 1000; more than one: all weights are "
+              "trained, "
+              "and what is proved of one hidden layer alone is left out"}
+            .under("Options"),
+        o.depth);
+  visit(Field{"residual", "Residual blocks h + U phi(W h) behind an embedding layer"}.under("Options"),
+        o.residual);
   visit(Field{"center", "Subtract the mean point before normalising"}.under("Options"), o.center);
   visit(Field{"normalize",
               "Divide rows by their length; if not, refuse rows whose length is off 1 by more than 1e-12"}
@@ -95,11 +108,14 @@ struct CertifyResult {
   Task task = Task::none;
   std::vector<std::string> class_names;
   std::string activation;
+  std::string kernel;   ///< whose lambda_min this is: Sigma(relu), Theta_L(relu, 3 layers)
+  std::string network;  ///< in words: "relu network of 3 hidden layers"
 
   std::string method;             ///< factor | tail: how lambda_min was bounded
   std::optional<TailBound> tail;  ///< where it was the tail
-  std::string left_out;           ///< what it takes the kernel itself to say; empty if nothing
-  /// Of Sigma on the distinct points, computed; 0 where it is known to vanish, NaN of a tail.
+  /// What is not said: of a tail what takes the kernel itself, of many layers what is proved of one alone.
+  std::string left_out;
+  /// Of the kernel on the distinct points, computed; 0 where it is known to vanish, NaN of a tail.
   double lambda_min = 0;
   std::optional<double> lambda_min_verified;  ///< proven lower bound
   double rounding_loss = 0;  ///< what the proof gives away to rounding and entry errors; NaN of a tail
@@ -144,10 +160,16 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"task", "none | regression | classification."}.only_if(r.task != Task::none), r.task);
   visit(Field{"class_names"}.spelled("classes").only_if(r.task == Task::classification), r.class_names);
   visit(Field{"activation"}.apart(), r.activation);
+  visit(Field{"kernel", "Whose lambda_min this is: Sigma of one hidden layer, Theta_L of many."}, r.kernel);
+  visit(Field{"network", "In words."}, r.network);
   visit(Field{"method", "factor | tail: how lambda_min was bounded."}, r.method);
   visit(Field{"tail", "How the tail of the power series proves it; None otherwise."}, r.tail);
-  visit(Field{"left_out", "What it takes the kernel itself to say; empty if nothing."}, r.left_out);
-  visit(Field{"lambda_min", "Of Sigma on the distinct points, computed; NaN of a tail."}, r.lambda_min);
+  visit(
+      Field{
+          "left_out",
+          "What is not said: of a tail what takes the kernel itself, of many layers what is proved of one."},
+      r.left_out);
+  visit(Field{"lambda_min", "Of the kernel on the distinct points, computed; NaN of a tail."}, r.lambda_min);
   visit(Field{"lambda_min_verified", "Proven lower bound, or None."}, r.lambda_min_verified);
   visit(Field{"rounding_loss", "What the proof gives away to rounding and entry errors; NaN of a tail."},
         r.rounding_loss);
