@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/text.hpp"
+#include "zeroloss/kernel/deep.hpp"
 #include "zeroloss/kernel/gram.hpp"
 #include "zeroloss/kernel/inducing.hpp"
 #include "zeroloss/kernel/ridge.hpp"
@@ -173,9 +174,22 @@ void bind_duals(nb::module_& m) {
           nb::sig("def __call__(self, rho: numpy.typing.ArrayLike) -> typing.Any"),
           "k(rho) at each rho in [-1, 1]; ValueError for another.")
       .def_ro("name", &Kernel::name)
-      .def_ro("dual", &Kernel::dual)
+      .def_ro("dual", &Kernel::dual, "Of one layer.")
       .def_ro("times_rho", &Kernel::times_rho, "k(rho) = rho dual(rho), otherwise dual(rho).")
+      .def_prop_ro("error", &Kernel::error,
+                   "Bound of |computed - exact| over |rho| <= 1; estimate unless verified.")
+      .def_prop_ro("slope", &Kernel::slope,
+                   "sup of the derivative over |rho| <= 1; infinite for relu and leaky_relu.")
+      .def_prop_ro("verified", &Kernel::verified, "`error` is proven.")
       .def("__repr__", [](const Kernel& k) { return "<Kernel " + k.name + ">"; });
+  m.def(
+      "deep_kernel",
+      [](const Activation& activation, Index layers, bool residual, double scale, bool features) {
+        const Depth depth{.layers = layers, .residual = residual, .scale = scale};
+        return features ? deep_features(activation, depth) : deep_tangent(activation, depth);
+      },
+      "activation"_a, "layers"_a, "residual"_a, "scale"_a, "features"_a,
+      nb::call_guard<nb::gil_scoped_release>());
   m.def("sigma", &sigma, "activation"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("sigma_features", &sigma_features, "activation"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("power", &power, "r"_a);

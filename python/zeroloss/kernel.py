@@ -12,7 +12,7 @@ from .api.arrays import points
 from .api.data import read_dataset
 from .api.progress import Show, limited, shown
 
-__all__ = ["Activation", "Dual", "Gram", "Kernel", "LambdaMin", "activation", "activation_names", "cross_gram",
+__all__ = ["Activation", "Dual", "Gram", "Kernel", "LambdaMin", "activation", "activation_names", "cross_gram", "deep",
            "dual_activation", "gram", "lambda_min", "power", "sigma", "sigma_features", "unit_rows"]  # fmt: skip
 
 AnyActivation = str | Activation
@@ -65,6 +65,38 @@ def sigma(activation: AnyActivation = "relu") -> Kernel:
 def sigma_features(activation: AnyActivation = "relu") -> Kernel:
     """Sigma~ = h~(rho), the dual of phi: phi phi^T of the infinitely wide network."""
     return _core.sigma_features(_activation(activation))
+
+
+def deep(
+    activation: AnyActivation = "relu",
+    layers: int = 2,
+    *,
+    residual: bool = False,
+    scale: float = 1.0,
+    features: bool = False,
+) -> Kernel:
+    """The tangent kernel of an infinitely wide network of many layers without biases, E[phi(g)^2] scaled to 1.
+
+    Parameters
+    ----------
+    activation : str or Activation
+        Your own functions are computed, never verified.
+    layers : int
+        Hidden layers, or blocks of a residual network: 1 to 1,000.
+    residual : bool
+        (h + scale U phi(W h))/sqrt(1 + scale^2) in place of phi(W h), behind an embedding layer.
+    scale : float
+        Of the residual branches, > 0.
+    features : bool
+        The inner products of the last hidden layer instead (NNGP), k(1) = 1: its weights alone are trained.
+
+    Returns
+    -------
+    Kernel
+        Of J J^T with the weights of all layers trained (NTK). One plain layer: (Sigma + Sigma~)/Sigma~(1), and not
+        Sigma, of which the hidden layer alone is trained. ``error`` bounds what an entry is off by.
+    """
+    return _core.deep_kernel(_activation(activation), layers, residual, scale, features)
 
 
 def power(r: int) -> Kernel:

@@ -72,7 +72,7 @@ double DeepKernel::node(double t, bool negative) const {
   return by_angles(2 * (negative ? std::atan2(large, small) : std::atan2(small, large)));
 }
 
-/// Theory 16. At rho = 1, where all functions and all derivatives of smooth ones are largest, layer by layer:
+/// Theory 15. At rho = 1, where all functions and all derivatives of smooth ones are largest, layer by layer:
 /// P, D = rho_l', |P_l'| <= most + share/(2 pi sqrt(1 - rho^2)), and what rounding may do to rho_l (of a
 /// leak: to theta_l) and P_l.
 void DeepKernel::prove() {

@@ -6,7 +6,7 @@
 
 namespace zeroloss::internal {
 
-/// The recursion of theory 16 at one rho, its table, and what is proved of both.
+/// The recursion of theory 15 at one rho, its table, and what is proved of both.
 class DeepKernel {
  public:
   DeepKernel(const Activation& activation, const Depth& depth, bool features);

@@ -9,7 +9,7 @@ namespace zeroloss::internal {
 /// sign. Only this is used of k: its power series has no negative coefficient, so that |k(z)| <= k(1) in the
 /// unit disc. The disc of 17 half-widths about the middle of an interval lies in it, and interpolation in 11
 /// Chebyshev points is off by at most 4 k(1)/(r^10 (r - 1)) < 0.54 u k(1), r = 17 + sqrt(288) [Trefethen,
-/// Approximation Theory and Approximation Practice, Thm 8.2] (theory 16).
+/// Approximation Theory and Approximation Practice, Thm 8.2] (theory 15).
 class SphereTable {
  public:
   static constexpr int kTerms = 11, kOctaves = 20, kPieces = 8 * kOctaves;

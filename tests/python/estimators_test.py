@@ -45,6 +45,7 @@ def expected_failures(estimator):
         NTKRegressor(),
         NTKRegressor(activation="relu", ridge=1e-3),
         NTKClassifier(),
+        NTKClassifier(activation="relu", ridge=1e-3, depth=3, residual=True),
         RandomFeatureRegressor(width=256),
         TwoLayerRegressor(width=128),
         TwoLayerClassifier(width=128, optimizer="gd", max_steps=100),
@@ -229,6 +230,21 @@ def test_leave_one_out_predictions_are_those_of_fits_without_the_point():
         np.testing.assert_allclose(without.decision_function(X[[i]])[0], model.leave_one_out_scores_[i], rtol=1e-8)
         assert without.predict(X[[i]])[0] == model.leave_one_out_predictions_[i]
     assert model.leave_one_out_error_ == np.mean(model.leave_one_out_predictions_ != labels)
+
+
+@pytest.mark.parametrize("residual", [False, True])
+def test_deep_predictors_are_kernel_ridge_regression(residual):
+    X, labels = load_iris(return_X_y=True)
+    y = X[:, 3]
+    model = NTKRegressor("tanh", ridge=1e-2, depth=4, residual=residual).fit(X[::2, :3], y[::2])
+    kernel = zeroloss.kernel.deep("tanh", 4, residual=residual)
+    K = zeroloss.kernel.gram(model.X_fit_, kernel).K + 1e-2 * kernel(1.0) * np.eye(75)
+    np.testing.assert_allclose(K @ model.dual_coef_[:, 0], y[::2] - y[::2].mean(), atol=1e-9)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X[:, :3]), model.predict(X[:, :3]))
+    assert model.score(X[1::2, :3], y[1::2]) > 0.9
+    assert NTKClassifier(depth=3, residual=residual).fit(X[::2], labels[::2]).score(X[1::2], labels[1::2]) > 0.9
+    with pytest.raises(ValueError, match="layers"):
+        NTKRegressor("tanh", depth=0).fit(X, y)
 
 
 @pytest.mark.parametrize("classes", [2, 4])

@@ -57,6 +57,48 @@ points = st.integers(0, 2**32 - 1).flatmap(
 )
 
 
+def layer_by_layer(name, layers, scale, rho):
+    """rho_L and Theta_L as the papers define them, a = 0 for plain layers."""
+    h_tilde, h = (zk.dual_activation(name, derivative) for derivative in (False, True))
+    unit, theta, P = h_tilde(1.0), rho, rho
+    for _ in range(layers):
+        H, q = h_tilde(rho) / unit, h(rho) / unit
+        if scale:
+            s = scale**2
+            P = (P * (1 + s * q) + s * rho * q + s * H) / (1 + s)
+            rho = (rho + s * H) / (1 + s)
+            theta = rho + P
+        else:
+            rho, theta = H, H + theta * q
+        rho = np.clip(rho, -1, 1)
+    return rho, theta
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("layers, scale", [(1, 0), (4, 0), (3, 1.0), (2, 0.3)])
+def test_deep_kernels_are_composed(name, layers, scale):
+    rho = np.linspace(-0.99, 0.99, 67)
+    residual = {"residual": True, "scale": scale} if scale else {}
+    for features, expected in zip((True, False), layer_by_layer(name, layers, scale, rho), strict=True):
+        kernel = zk.deep(name, layers, features=features, **residual)
+        assert kernel.verified and kernel.error < 1e-11 * kernel(1.0)
+        np.testing.assert_allclose(kernel(rho), expected, rtol=0, atol=1e-13 * kernel(1.0))
+
+
+def test_deep_gram_matrices_and_their_lambda_min():
+    X = np.random.default_rng(3).normal(size=(60, 7))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    kernel = zk.deep("relu", 5)
+    K = zk.gram(X, kernel).K
+    expected = layer_by_layer("relu", 5, 0, np.clip(X @ X.T, -1, 1))[1]
+    np.testing.assert_allclose(K, expected, atol=1e-6)  # relu's dual is steep on the diagonal
+    assert np.all(np.diag(K) == 6)
+    found = zk.lambda_min(X, kernel)
+    assert found.verified is not None
+    with pytest.raises(ValueError, match="layers"):
+        zk.deep("relu", 0)
+
+
 @settings(max_examples=60, deadline=None)
 @given(points)
 def test_gram_matrices_are_the_kernel_of_the_inner_products(case):

@@ -2,7 +2,7 @@
 #include "zeroloss/core/matrix.hpp"
 #include "zeroloss/kernel/gram.hpp"
 
-/// Kernels of networks with many layers, all of them infinitely wide and drawn without biases (theory 16;
+/// Kernels of networks with many layers, all of them infinitely wide and drawn without biases (theory 15;
 /// Jacot, Gabriel, Hongler 2018; Lee et al. 2018). With H = h~/h~(1) and q = h/h~(1), phi scaled so that
 /// E[phi(g)^2] = 1, from rho_0 = rho, P_0 = 0 (residual: P_0 = rho, an embedding layer that is trained):
 ///

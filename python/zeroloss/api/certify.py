@@ -23,6 +23,8 @@ def certify(
     *,
     # keywords of certify
     activation: str = "relu",
+    depth: int = 1,
+    residual: bool = False,
     center: bool = False,
     normalize: bool = True,
     method: Literal["auto", "factor", "tail"] = "auto",
@@ -50,6 +52,11 @@ def certify(
         As for :func:`read_dataset`.
     activation : str
         One of ``zeroloss.kernel.activation_names()``.
+    depth : int
+        Hidden layers, or blocks of a residual network, 1 to 1,000. More than one: the weights of all layers are
+        trained, and what is proved of one hidden layer alone is left out (widths, theorems, complexity).
+    residual : bool
+        Residual blocks h + U phi(W h) behind an embedding layer.
     center : bool
         Subtract the mean point first.
     normalize : bool
@@ -93,6 +100,8 @@ def certify(
     given = {
         # values of certify
         "activation": activation,
+        "depth": depth,
+        "residual": residual,
         "center": center,
         "normalize": normalize,
         "method": method,

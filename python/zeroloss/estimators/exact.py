@@ -1,4 +1,4 @@
-"""The predictor of the infinitely wide two-layer network: kernel ridge regression, exact or on inducing points."""
+"""The predictor of the infinitely wide network: kernel ridge regression, exact or on inducing points."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Found(NamedTuple):
 
 
 class ExactPredictor(OnSphere):
-    """f(x) = k(x, X) (K + ridge k(1) I)^-1 y, K the kernel Sigma of an infinitely wide two-layer network."""
+    """f(x) = k(x, X) (K + ridge k(1) I)^-1 y, K the tangent kernel of an infinitely wide network."""
 
     def __init__(
         self,
@@ -38,12 +38,22 @@ class ExactPredictor(OnSphere):
         center: bool = True,
         bias: float = 1.0,
         inducing_points: Any = "auto",
+        depth: int = 1,
+        residual: bool = False,
     ):
         self.activation = activation
         self.ridge = ridge
         self.center = center
         self.bias = bias
         self.inducing_points = inducing_points
+        self.depth = depth
+        self.residual = residual
+
+    def _kernel_of(self, activation: Any) -> kernel.Kernel:
+        """Sigma of one hidden layer, that of all layers of more."""
+        if self.depth == 1 and not self.residual:
+            return kernel.sigma(activation)
+        return kernel.deep(activation, self.depth, residual=self.residual)
 
     def _activations(self) -> list[Any]:
         if isinstance(self.activation, str):
@@ -69,9 +79,8 @@ class ExactPredictor(OnSphere):
         ridges = self._ridges()
         return min((self._found(a, ridges, points, Y, weights) for a in activations), key=lambda found: found.loss)
 
-    @staticmethod
-    def _found(activation: Any, ridges: list[float], points: Array, Y: Array, weights: Array | None) -> _Found:
-        sigma = kernel.sigma(activation)
+    def _found(self, activation: Any, ridges: list[float], points: Array, Y: Array, weights: Array | None) -> _Found:
+        sigma = self._kernel_of(activation)
         scale = float(sigma(1.0))
         path = RidgePath(points, sigma, weights, several=len(ridges) > 1)
         best: _Found | None = None
@@ -97,13 +106,13 @@ class ExactPredictor(OnSphere):
         self.held_out_ = choice.held_out if choice else None
         if choice:
             found = self._among(choice.inducing, activations, points, Y, weights)
-            self.X_fit_, sigma = points[choice.inducing], kernel.sigma(found.activation)
+            self.X_fit_, sigma = points[choice.inducing], self._kernel_of(found.activation)
             self.dual_coef_, residuals = inducing.solve(points, Y, weights, choice, sigma, found.ridge)
         else:
             found = self._best(activations, points, Y, weights)
             self.X_fit_, self.dual_coef_, residuals = points, found.coefficients, found.residuals
         self.activation_, self.ridge_ = found.activation, found.ridge
-        self._kernel = kernel.sigma(found.activation)
+        self._kernel = self._kernel_of(found.activation)
         return residuals
 
     def _among(
@@ -133,7 +142,7 @@ class ExactPredictor(OnSphere):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "activation_" in state:
-            self._kernel = kernel.sigma(self.activation_)
+            self._kernel = self._kernel_of(self.activation_)
 
 
 PARAMETERS = """
@@ -154,6 +163,10 @@ PARAMETERS = """
         The predictor is a sum of kernels at so many points, drawn without regard to order, instead of at all; None: at
         all, whatever memory that takes. auto: at all up to 20,000, beyond at 4,000. With them, activation and ridge are
         chosen on the inducing points alone, up to 2,000 points are held out, and the ridge has to be positive.
+    depth : int, default=1
+        Hidden layers, up to 1,000. One: the hidden layer alone is trained; more: the weights of all layers.
+    residual : bool, default=False
+        Residual blocks behind an embedding layer, `depth` of them, in place of plain layers; all weights are trained.
 {weight}
     Attributes
     ----------

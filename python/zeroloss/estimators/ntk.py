@@ -1,4 +1,4 @@
-"""Regression and classification with the exact predictor of the infinitely wide two-layer network."""
+"""Regression and classification with the exact predictor of the infinitely wide network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .targets import OneVersusRest, real
 
 class NTKRegressor(MultiOutputMixin, RegressorMixin, ExactPredictor):
     __doc__ = (
-        """Regression with the exact predictor of the infinitely wide two-layer network.
+        """Regression with the exact predictor of the infinitely wide network.
 
     It is kernel ridge regression with the neural tangent kernel; the targets' mean is added back.
 """
@@ -63,7 +63,7 @@ class NTKRegressor(MultiOutputMixin, RegressorMixin, ExactPredictor):
 
 class NTKClassifier(OneVersusRest, ExactPredictor):
     __doc__ = (
-        """Classification with the exact predictor of the infinitely wide two-layer network.
+        """Classification with the exact predictor of the infinitely wide network.
 
     Targets are -1 and +1, one class against the rest; the largest output decides.
 """
@@ -88,8 +88,10 @@ class NTKClassifier(OneVersusRest, ExactPredictor):
         bias: float = 1.0,
         inducing_points: Any = "auto",
         class_weight: Any = None,
+        depth: int = 1,
+        residual: bool = False,
     ):
-        super().__init__(activation, ridge, center, bias, inducing_points)
+        super().__init__(activation, ridge, center, bias, inducing_points, depth, residual)
         self.class_weight = class_weight
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> NTKClassifier:
