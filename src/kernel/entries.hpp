@@ -22,7 +22,8 @@ namespace zeroloss::internal::entries {
 template <class T>
 T largest(const T* values, std::size_t count);
 
-/// Replaces every rho by k(rho), rho clamped to [-1, 1]. Within dual.error of the exact value for double.
+/// Replaces every rho by k(rho), rho clamped to [-1, 1]. Within kernel.error() of the exact value for double;
+/// of a kernel of many layers where 1 - |rho| >= 2^-20.
 template <class T>
 void map(const Kernel& kernel, T* values, std::size_t count);
 

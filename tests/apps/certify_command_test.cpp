@@ -31,6 +31,8 @@ const std::set<std::string> kKeys{"data",
                                   "task",
                                   "classes",
                                   "labels",
+                                  "kernel",
+                                  "network",
                                   "method",
                                   "tail",
                                   "left_out",
@@ -220,6 +222,26 @@ TEST_F(CertifyCommand, TheTailNeedsNoKernel) {
     EXPECT_EQ(text.out.find(part), std::string::npos) << part << "\n" << text.out;
   refused({"certify", "digits", "--method", "tail", "--spectrum"}, {"spectrum needs the kernel itself"});
   refused({"certify", "digits", "--method", "cholesky"}, {"--method"});
+}
+
+TEST_F(CertifyCommand, OfManyLayersSaysWhatIsLeftOut) {
+  const std::vector<std::string> words{"certify", "digits", "--classes", "3,8", "--depth", "3", "--residual"};
+  const Outcome text = zeroloss(words);
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_EQ(text.out.find("hidden units"), std::string::npos) << text.out;
+  EXPECT_EQ(text.out.find("theorems about random weights\n"), std::string::npos) << text.out;
+  for (const char* said : {"residual relu network of 3 blocks", "E[phi(g)^2] = 1", "left out", "(--depth 1)"})
+    EXPECT_NE(text.out.find(said), std::string::npos) << said << " in\n" << text.out;
+  auto json_words = words;
+  json_words.insert(json_words.end(), {"--require", "certified"});
+  const Json json = answer(json_words);
+  EXPECT_EQ(keys(json), kKeys);
+  EXPECT_EQ(json.at("kernel"), "Theta_L(relu, 3 blocks, a = 1)");
+  EXPECT_EQ(json.at("options").at("depth"), 3);
+  EXPECT_EQ(json.at("options").at("residual"), true);
+  EXPECT_TRUE(json.at("guarantees").empty());
+  EXPECT_TRUE(json.at("widths").empty());
+  EXPECT_EQ(zeroloss({"certify", "digits", "--depth", "2", "--method", "tail"}).exit_code, 2);
 }
 
 TEST_F(CertifyCommand, WritesARunFolderOnce) {

@@ -56,7 +56,8 @@ struct Gram {
 /// K for the rows of X, n x d, unit length to the accuracy of normalize_rows. Tiles of fixed size, one thread
 /// a tile: dgemm into K, then the entries in place, so the result does not depend on the number of threads.
 /// Error of an entry: (gamma_d + 2.01 unit_row_error(d)) sup |k'| + that of the dual activation; close pairs
-/// of relu, where k' is unbounded, are recomputed from theta = 2 atan2(||x - y||, ||x + y||). Cost n^2 d / 2
+/// of relu, where k' is unbounded, and of kernels of many layers are computed from theta = 2 atan2(||x - y||,
+/// ||x + y||). Cost n^2 d / 2
 /// multiply-adds. Throws ResourceError if K does not fit, Interrupted when cancelled.
 template <class T>
 Gram<T> gram(const Rows<T>& X, const Kernel& kernel, Progress& progress);
