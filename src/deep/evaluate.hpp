@@ -3,7 +3,7 @@
 
 #include "deep/jacobian.hpp"
 
-/// A network of layers on given points, with bounds of what rounding may have changed (theory 15). Every
+/// A network of layers on given points, with bounds of what rounding may have changed (theory 16). Every
 /// bound holds in exact arithmetic for the stored doubles. Needs IEEE rules: never -ffast-math.
 namespace zeroloss::internal::verified {
 

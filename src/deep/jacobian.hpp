@@ -6,7 +6,7 @@
 
 /// The Jacobian J of the outputs in the weights of the layers that move, through its factors: row (i, k),
 /// number i K + k, has the blocks g_l h_{l-1}^T of W_l, g_l of b_l, s u_l a_l^T of U_l and s u_l of bU_l
-/// (theory 15).
+/// (theory 16).
 namespace zeroloss::internal {
 
 /// Which layers move: L hidden ones, then the output layer.

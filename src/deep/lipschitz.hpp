@@ -3,7 +3,7 @@
 
 #include "deep/evaluate.hpp"
 
-/// How fast J can change while the weights that move stay in a ball (theory 15).
+/// How fast J can change while the weights that move stay in a ball (theory 16).
 namespace zeroloss::internal::verified {
 
 /// The pre-activation of a phi with a kink that is nearest to changing its sign.

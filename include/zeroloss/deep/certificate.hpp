@@ -8,7 +8,7 @@
 #include "zeroloss/deep/network.hpp"
 
 /// Proofs that an exact zero-loss network of the same layers lies beside one given network, and that gradient
-/// descent reaches it (theory 15). Nothing random is left: what holds, holds with certainty, rounding
+/// descent reaches it (theory 16). Nothing random is left: what holds, holds with certainty, rounding
 /// included.
 namespace zeroloss {
 

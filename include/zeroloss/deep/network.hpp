@@ -7,7 +7,7 @@
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/kernel/activation.hpp"
 
-/// Networks of any number of layers, plain and residual, with K outputs (theory 15).
+/// Networks of any number of layers, plain and residual, with K outputs (theory 16).
 namespace zeroloss {
 
 /// h_l of h = h_{l-1}, which has p numbers. Plain: h_l = s phi(W h + b). Residual (Hardt and Ma):

@@ -1,7 +1,7 @@
 #pragma once
 #include "zeroloss/deep/certificate.hpp"
 
-/// Gauss-Newton in Gram space: from given weights to ones at which a proof holds (theory 15).
+/// Gauss-Newton in Gram space: from given weights to ones at which a proof holds (theory 16).
 namespace zeroloss {
 
 struct PolishOptions {
