@@ -15,7 +15,7 @@
 namespace zeroloss {
 namespace {
 
-const std::filesystem::path kFiles = std::filesystem::path(ZEROLOSS_TEST_DIR) / "deep/files";
+const std::filesystem::path kFiles = std::filesystem::path(ZEROLOSS_TEST_DIR) / "deep/exported";
 
 std::vector<std::filesystem::path> models() {
   std::vector<std::filesystem::path> all;
