@@ -25,14 +25,23 @@ enum class Part {
   affine,  // W h + b of that
   active,  // phi of that
   branch,  // U phi + bU
-  half,    // z/2, and pieces of gelu: z/sqrt(2), erf of it, 1 + erf, (1 + erf)/2, z (1 + erf)
+  half,    // z/2, and pieces of gelu: z/sqrt(2), erf of it, 1 + erf, half of that, z (1 + erf)
   gelu_z,
   gelu_erf,
   gelu_sum,
-  gelu_half,
+  gelu_cdf,
   gelu_product,
-  threshold,  // z > 20, as PyTorch has it in softplus
-  tail        // behind the outputs: keeps the largest the largest
+  gone,  // the input before it was scaled
+  tail   // behind the outputs
+};
+
+// What is behind the outputs, of which the largest stays the largest.
+enum class Tail {
+  scores,         // a number for each output, in their order
+  probabilities,  // the same between 0 and 1
+  rest,           // 1 - p of a single output
+  two,            // 1 - p and p of it
+  label           // of the largest
 };
 
 struct Value {
@@ -41,6 +50,7 @@ struct Value {
   Layer layer = {};  // affine: W, b; active: activation, scale too; branch: U, bU too
   OnnxLayer places = {};
   std::string from = {};  // active, pieces: the z; branch: the phi; tail: the outputs
+  Tail tail = Tail::scores;
 };
 
 // A constant of the graph, as it is used: maybe transposed.
@@ -62,15 +72,11 @@ const std::map<std::string, std::string>& activation_ops() {
   return ops;
 }
 
-// Of values behind the outputs, and of constants: anything that computes classes and their probabilities.
-const std::set<std::string>& tail_ops() {
+// What may be done with the label of the largest output: it gets a name or another shape.
+const std::set<std::string>& naming_ops() {
   static const std::set<std::string> ops{
-      "Softmax",        "LogSoftmax", "ArgMax",       "TopK",      "ArrayFeatureExtractor",
-      "ZipMap",         "Cast",       "Identity",     "Reshape",   "Flatten",
-      "Concat",         "Sub",        "Mul",          "Add",       "Greater",
-      "GreaterOrEqual", "Less",       "Not",          "Squeeze",   "Unsqueeze",
-      "Normalizer",     "Where",      "LabelEncoder", "ReduceSum", "Div",
-      "Transpose",      "Gather",     "Binarizer"};
+      "ArrayFeatureExtractor", "Cast",    "Flatten", "Gather",   "Identity",
+      "LabelEncoder",          "Reshape", "Squeeze", "Unsqueeze"};
   return ops;
 }
 
@@ -84,6 +90,8 @@ class Reader {
       throw DataError(fmt::format("{}: a network of layers has one input; this graph has {}", path_,
                                   graph_.inputs.size()));
     values_[graph_.inputs.front()] = {};
+    defined_.insert(graph_.inputs.front());
+    for (const auto& [name, numbers] : graph_.numbers) defined_.insert(name);
     for (const OnnxNode& node : graph_.nodes) take(node);
     finish();
     try {
@@ -144,6 +152,7 @@ class Reader {
     Value& value = found->second;
     if (value.part == Part::branch)
       if (const Value& phi = values_.at(value.from); phi.part == Part::hidden) {
+        if (value.layer.scale != 1) refuse(node, "a linear map is scaled: fold the factor into its weights");
         Value z{.part = Part::affine, .level = phi.level};
         z.layer.W = std::move(value.layer.U);
         z.layer.b = std::move(value.layer.bU);
@@ -170,9 +179,17 @@ class Reader {
     return turned ? RowMatrix(A.transpose()) : RowMatrix(A);
   }
 
+  // The same numbers for each point: [size] or [1, size].
+  void row(const OnnxNode& node, const Numbers& numbers) const {
+    const auto size = static_cast<Index>(numbers.stored->values.size());
+    if (numbers.shape.size() > 2 || (!numbers.shape.empty() && numbers.shape.back() != size))
+      refuse(node, "its numbers are not one for each feature or unit");
+  }
+
   Vector vector(const OnnxNode& node, const Numbers& numbers, Index size, OnnxPlace& place) {
     if (static_cast<Index>(numbers.stored->values.size()) != size)
       refuse(node, fmt::format("it adds {} numbers to {}", numbers.stored->values.size(), size));
+    row(node, numbers);
     if (!used_.insert(numbers.stored->name).second)
       refuse(node,
              fmt::format("'{}' is used twice: shared weights are not read", excerpt(numbers.stored->name)));
@@ -184,35 +201,47 @@ class Reader {
 
   void take(const OnnxNode& node) {
     if (node.outputs.empty()) return;
-    const bool constants = std::all_of(node.inputs.begin(), node.inputs.end(), [&](const std::string& input) {
-      return input.empty() || constant(input) || !values_.contains(input);
-    });
-    if (constants) return take_constant(node);
-    if (std::any_of(node.inputs.begin(), node.inputs.end(), [&](const std::string& input) {
-          const auto found = values_.find(input);
-          return found != values_.end() && found->second.part == Part::tail;
-        }))
-      return take_tail(node);
+    for (const std::string& out : node.outputs)
+      if (!out.empty() && !defined_.insert(out).second)
+        refuse(node, fmt::format("'{}' is computed twice", excerpt(out)));
+    if (!node.domain.empty() && node.domain != "ai.onnx.ml")
+      refuse(node, fmt::format("an operator of '{}', not of ONNX", excerpt(node.domain)));
+    if (std::none_of(node.inputs.begin(), node.inputs.end(),
+                     [&](const std::string& input) { return values_.contains(input); }))
+      return take_constant(node);
+    for (const std::string& input : node.inputs)
+      if (const auto found = values_.find(input); found != values_.end()) {
+        if (found->second.part == Part::gone) refuse(node, "it takes the input as it was before its scaling");
+        if (found->second.part == Part::tail) return take_tail(node);
+      }
+    if (node.inputs.front().empty()) refuse(node, "its first input is left out");
     const std::string& out = node.outputs.front();
     if (node.op == "Gemm") return linear(node, out, node.integer("transB", 0) != 0);
     if (node.op == "MatMul") return linear(node, out, false);
     if (node.op == "Add") return add(node, out);
     if (node.op == "Sub" || node.op == "Mul" || node.op == "Div") return arithmetic(node, out);
-    if (node.op == "Scaler" && node.domain == "ai.onnx.ml") return scaler(node, out);
+    if (node.op == "Scaler") return scaler(node, out);
     if (activation_ops().contains(node.op)) return activate(node, out);
     if (node.op == "Identity" || node.op == "Cast" || node.op == "Dropout" || node.op == "Flatten" ||
         node.op == "Reshape" || node.op == "Squeeze")
       return pass(node, out);
-    if (node.op == "Greater" && feeds(out, "Where")) return threshold(node, out);
-    if (node.op == "Where") return softplus(node, out);
-    if (node.op == "Shape" || node.op == "Gather") return;  // of which only Reshape makes use
-    if (tail_ops().contains(node.op)) return take_tail(node);
-    refuse(node, "no part of a network of layers");
+    if (node.op == "Shape") return;  // of which only Reshape makes use
+    take_tail(node);
+  }
+
+  static bool to_float(const OnnxNode& node) {
+    const std::int64_t type = node.integer("to", 0);
+    return type == 1 || type == 11;
   }
 
   void pass(const OnnxNode& node, const std::string& out) {
-    if (node.op == "Cast" && node.integer("to", 1) != 1 && node.integer("to", 1) != 11)
-      return take_tail(node);
+    if (node.op == "Cast" && !to_float(node))
+      refuse(node, "a cast to other numbers than float32 and float64");
+    if (node.op == "Dropout" && node.inputs.size() > 2 && !node.inputs[2].empty()) {
+      const auto training = numbers_.find(node.inputs[2]);
+      if (training == numbers_.end() || !training->second.one() || training->second.scalar() != 0)
+        refuse(node, "dropout as in training");
+    }
     const Value value = now(node, node.inputs.front());
     if ((node.op == "Flatten" && node.integer("axis", 1) != 1) || (node.op == "Squeeze" && !is_output(out)))
       refuse(node, "points must stay rows");
@@ -249,8 +278,9 @@ class Reader {
   void apply(const OnnxNode& node, const std::string& input, const std::string& out, const RowMatrix& W,
              const OnnxPlace& place) {
     Value value = now(node, input);
-    if (value.part == Part::affine) {
-      settle(input);
+    begun_ = true;
+    if (value.part == Part::affine || (value.part == Part::active && value.layer.scale != 1)) {
+      settle(input);  // U s phi is not s (U phi + bU) once bU comes
       value = values_.at(input);
     } else if (value.part == Part::branch) {  // of a plain layer, then, and a map behind its map
       settle(value.from);
@@ -287,15 +317,21 @@ class Reader {
     rename(root, values_.at(root));
   }
   void rename(const std::string& root, const Value& value) {
-    for (const std::string& other : follow_[root]) {
-      values_[other] = value;
-      rename(other, value);
+    std::vector<std::string> names{root};
+    while (!names.empty()) {
+      const std::string name = std::move(names.back());
+      names.pop_back();
+      for (const std::string& other : follow_[name]) {
+        values_[other] = value;
+        names.push_back(other);
+      }
     }
   }
 
   void bias(const OnnxNode& node, Value& value, const Vector& b, const OnnxPlace& place) {
     const bool branch = value.part == Part::branch;
     if (!branch && value.part != Part::affine) refuse(node, "numbers are added to what is no linear map");
+    if (value.layer.scale != 1) refuse(node, "a bias behind a factor: fold the factor into the weights");
     Vector& own = branch ? value.layer.bU : value.layer.b;
     if (own.size() > 0) refuse(node, "a second bias");
     own = b;
@@ -309,7 +345,8 @@ class Reader {
       const Numbers& numbers = numbers_.at(node.inputs[first ? 0 : 1]);
       const std::string& input = node.inputs[first ? 1 : 0];
       Value value = now(node, input);
-      if (value.part == Part::gelu_erf && numbers.one() && numbers.scalar() == 1) {
+      if (value.part == Part::gelu_erf && numbers.one() && numbers.scalar() == 1 &&
+          numbers.shape.size() < 3) {
         value.part = Part::gelu_sum;
       } else if (value.part == Part::hidden && value.level == 0) {
         shift(node, -spread(node, numbers));
@@ -342,27 +379,24 @@ class Reader {
 
   // Numbers for each feature of the input.
   Vector spread(const OnnxNode& node, const Numbers& numbers) const {
-    if (numbers.shape.size() > 2) refuse(node, "the scaling of the input must be a number a feature");
+    row(node, numbers);
     return Eigen::Map<const Vector>(numbers.stored->values.data(),
                                     static_cast<Index>(numbers.stored->values.size()));
   }
 
+  // All that comes takes the input as it is from here on.
+  void replace(const OnnxNode& node) {
+    if (begun_) refuse(node, "the input is scaled behind a layer that took it");
+    for (auto& [name, value] : values_) value.part = Part::gone;
+  }
+
   void shift(const OnnxNode& node, const Vector& by) {
-    if (shift_.size() > 0) refuse(node, "more than (x - shift) times factor");
-    if (factor_.size() == 0) {
-      shift_ = by;
-      return;
-    }
-    if (by.size() != factor_.size() && by.size() != 1 && factor_.size() != 1)
-      refuse(node, "the scaling of the input must be a number a feature");
-    const Index d = std::max(by.size(), factor_.size());
-    const auto all = [&](const Vector& numbers) -> Vector {
-      return numbers.size() == d ? numbers : Vector::Constant(d, numbers(0));
-    };
-    shift_ = all(by).cwiseQuotient(all(factor_));
-    note("the input is shifted by the rounded quotient of what the file adds and what it multiplies by");
+    replace(node);
+    if (shift_.size() > 0 || factor_.size() > 0) refuse(node, "more than (x - shift) times factor");
+    shift_ = by;
   }
   void multiply(const OnnxNode& node, const Vector& by) {
+    replace(node);
     if (factor_.size() > 0) refuse(node, "more than (x - shift) times factor");
     factor_ = by;
   }
@@ -389,8 +423,7 @@ class Reader {
     const Numbers& numbers = numbers_.at(node.inputs[first ? 0 : 1]);
     const std::string& input = node.inputs[first ? 1 : 0];
     Value value = now(node, input);
-    if (value.part == Part::active && value.layer.activation == "sigmoid" && first && node.op == "Sub")
-      return take_tail(node);  // 1 - p
+    if (is_probability(value) && first && node.op == "Sub") return take_tail(node);
     if (first && node.op != "Mul") refuse(node, "a constant less, or divided by, a layer");
     if (value.part == Part::hidden && value.level == 0) {
       const Vector by = spread(node, numbers);
@@ -402,38 +435,26 @@ class Reader {
         multiply(node, by.cwiseInverse());
         note("the input is multiplied by the rounded reciprocal of what the file divides it by");
       }
-    } else if (!numbers.one() || node.op == "Sub") {
+    } else if (!numbers.one() || numbers.shape.size() > 2 || node.op == "Sub") {
       refuse(node, "only the input is scaled or shifted number by number");
     } else {
-      scaled(node, out, value, input, node.op == "Div" ? 1 / numbers.scalar() : numbers.scalar(),
+      scaled(node, value, input, node.op == "Div" ? 1 / numbers.scalar() : numbers.scalar(),
              numbers.scalar());
     }
     values_[out] = std::move(value);
   }
 
-  // Whether an operator like this takes a value.
-  bool feeds(const std::string& name, const char* op) const {
-    return std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const OnnxNode& node) {
-      return node.op == op && std::find(node.inputs.begin(), node.inputs.end(), name) != node.inputs.end();
-    });
-  }
-
-  void scaled(const OnnxNode& node, const std::string& out, Value& value, const std::string& input,
-              double factor, double written) {
-    if (value.part == Part::branch && (feeds(out, "Erf") || feeds(out, "Mul"))) {  // a piece of gelu
-      settle(value.from);
-      value = now(node, input);
-    }
+  void scaled(const OnnxNode& node, Value& value, const std::string& input, double factor, double written) {
     if (value.part == Part::affine) {
       value.from = input;
       if (factor == 0.5)
         value.part = Part::half;
-      else if (std::abs(factor - std::sqrt(0.5)) < 1e-6)
+      else if (std::abs(factor - std::sqrt(0.5)) < 1e-7)
         value.part = Part::gelu_z;
       else
         refuse(node, "a linear map is scaled: fold the factor into its weights");
     } else if (value.part == Part::gelu_sum && factor == 0.5) {
-      value.part = Part::gelu_half;
+      value.part = Part::gelu_cdf;
     } else if (value.part == Part::gelu_product && factor == 0.5) {
       gelu(value, value.from);
     } else if (value.part == Part::active || value.part == Part::branch) {
@@ -470,7 +491,7 @@ class Reader {
       b.layer.activation = "silu";
       values_[out] = std::move(b);
     } else if ((b.part == Part::gelu_sum && a.part == Part::half) ||
-               (b.part == Part::gelu_half && a.part == Part::affine)) {
+               (b.part == Part::gelu_cdf && a.part == Part::affine)) {
       gelu(b, z);
       values_[out] = std::move(b);
     } else if (b.part == Part::gelu_sum && a.part == Part::affine) {
@@ -505,24 +526,12 @@ class Reader {
     values_[out] = std::move(value);
   }
 
-  void threshold(const OnnxNode& node, const std::string& out) {
-    const std::string& input = node.inputs.front();
-    if (now(node, input).part == Part::branch) settle(values_.at(input).from);
-    Value value = now(node, input);
-    value.part = Part::threshold;
-    value.from = input;
-    values_[out] = std::move(value);
-  }
-
-  void softplus(const OnnxNode& node, const std::string& out) {
-    const auto refused = [&] { refuse(node, "a choice between two values"); };
-    if (node.inputs.size() != 3) refused();
-    const Value &larger = now(node, node.inputs[0]), &phi = now(node, node.inputs[2]);
-    if (larger.part != Part::threshold || larger.from != node.inputs[1] || phi.from != node.inputs[1] ||
-        phi.part != Part::active || phi.layer.activation != "softplus")
-      refused();
-    note("softplus that is z above a threshold is taken for softplus");
-    values_[out] = Value(phi);
+  // Whether these numbers are the same after the cast.
+  static bool kept(const OnnxNode& node, const OnnxNumbers& numbers) {
+    const std::int64_t type = node.integer("to", 0);
+    return std::all_of(numbers.values.begin(), numbers.values.end(), [&](double x) {
+      return type == 11 || (type == 1 && static_cast<double>(static_cast<float>(x)) == x);
+    });
   }
 
   // Constants of constants: only what leaves the numbers as they are.
@@ -533,29 +542,93 @@ class Reader {
     if (node.op == "Transpose" && numbers.shape.size() == 2) {
       numbers.transposed = !numbers.transposed;
       std::swap(numbers.shape[0], numbers.shape[1]);
-    } else if (node.op != "Identity" && node.op != "Cast") {
+    } else if (node.op != "Identity" && !(node.op == "Cast" && kept(node, *numbers.stored))) {
       return;
     }
     numbers_[node.outputs.front()] = numbers;
   }
 
+  static bool is_probability(const Value& value) {
+    return value.part == Part::active && value.layer.activation == "sigmoid" && value.layer.scale == 1;
+  }
+
+  // A value as something behind the outputs.
+  Value tail_of(const OnnxNode& node, const std::string& name) {
+    const Value& value = now(node, name);
+    if (value.part == Part::tail) return value;
+    if (is_probability(value)) return {.part = Part::tail, .from = value.from, .tail = Tail::probabilities};
+    if ((value.part == Part::affine || value.part == Part::branch) && value.layer.scale == 1)
+      return {.part = Part::tail, .from = name};
+    refuse(node, "no part of a network of layers");
+  }
+
+  // What comes of tails must say the same class: anything else would be another network.
   void take_tail(const OnnxNode& node) {
-    if (!tail_ops().contains(node.op)) refuse(node, "it goes on behind the outputs");
-    std::string outputs;
-    for (const std::string& input : node.inputs) {
-      if (!values_.contains(input)) continue;
-      const Value& value = now(node, input);
-      if (value.part == Part::tail)
-        outputs = value.from;
-      else if (value.part == Part::active && value.layer.activation == "sigmoid" && value.layer.scale == 1)
-        outputs = value.from;
-      else if (value.part == Part::affine || value.part == Part::branch)
-        outputs = input;
-      else if (outputs.empty())
-        refuse(node, "no part of a network of layers");
+    std::vector<Value> tails;
+    for (const std::string& input : node.inputs)
+      if (values_.contains(input)) tails.push_back(tail_of(node, input));
+    Value made = tails.front();
+    const bool scores = made.tail == Tail::scores || made.tail == Tail::probabilities;
+    const std::int64_t axis = node.integer("axis", node.op == "ArgMax" ? 0 : node.op == "Softmax" ? 1 : -1);
+    const bool along = axis == 1 || axis == -1, alone = tails.size() == 1;
+    const auto number = [&](std::size_t input) {
+      const auto found = input < node.inputs.size() ? numbers_.find(node.inputs[input]) : numbers_.end();
+      return found != numbers_.end() && found->second.one() ? found->second.scalar() : std::nan("");
+    };
+    const bool one = scores && outputs_of(made.from) == 1, probability = made.tail == Tail::probabilities;
+    bool known = false;
+    if (made.tail == Tail::label) {
+      known = alone && naming_ops().contains(node.op);
+      name_classes(node);
+    } else if (node.op == "Softmax" || node.op == "LogSoftmax") {
+      known = scores && along && !one;
+      made.tail = Tail::scores;
+    } else if (node.op == "Sigmoid") {
+      known = made.tail == Tail::scores;
+      made.tail = Tail::probabilities;
+    } else if (node.op == "Identity" || (node.op == "Cast" && to_float(node))) {
+      known = true;
+    } else if (node.op == "Reshape" || node.op == "Flatten" || node.op == "Squeeze") {
+      known = is_output(node.outputs.front());
+    } else if (node.op == "ArgMax" || (node.op == "TopK" && node.integer("largest", 1) == 1)) {
+      known = alone && along && ((scores && !one) || made.tail == Tail::two);
+      made.tail = Tail::label;
+    } else if (node.op == "ZipMap") {
+      known = scores || made.tail == Tail::two;
+      made.tail = Tail::label;
+    } else if (node.op == "Sub") {
+      known = alone && one && probability && number(0) == 1;
+      made.tail = Tail::rest;
+    } else if (node.op == "Concat") {
+      known = tails.size() == 2 && node.inputs.size() == 2 && along && tails[0].tail == Tail::rest &&
+              tails[1].tail == Tail::probabilities && tails[0].from == tails[1].from;
+      made.tail = Tail::two;
+    } else if (node.op == "Greater" || node.op == "GreaterOrEqual") {
+      known = alone && one && number(1) == (probability ? 0.5 : 0.0);
+      made.tail = Tail::label;
     }
+    if (!known)
+      refuse(node,
+             "no part of a network of layers, and behind the outputs it is not known to leave the "
+             "largest the largest");
     note(fmt::format("left out behind the outputs: {}", node.op));
-    for (const std::string& out : node.outputs) values_[out] = {.part = Part::tail, .from = outputs};
+    for (const std::string& out : node.outputs) values_[out] = made;
+  }
+
+  Index outputs_of(const std::string& name) const {
+    const Layer& layer = values_.at(name).layer;
+    return values_.at(name).part == Part::branch ? layer.U.rows() : layer.W.rows();
+  }
+
+  // Labels that are not the numbers of the outputs are said.
+  void name_classes(const OnnxNode& node) {
+    const auto classes = numbers_.find(node.inputs.front());
+    if ((node.op != "ArrayFeatureExtractor" && node.op != "Gather") || classes == numbers_.end()) return;
+    const std::vector<double>& names = classes->second.stored->values;
+    bool plain = true;
+    for (std::size_t k = 0; k < names.size(); ++k) plain = plain && names[k] == static_cast<double>(k);
+    if (!plain && names.size() <= 100)
+      note(fmt::format("the file calls its classes {}", fmt::join(names, ", ")));
   }
 
   // ---- the end ----
@@ -573,7 +646,7 @@ class Reader {
       const Value& value = now(end, name);
       if (value.part == Part::tail)
         outputs.insert(value.from);
-      else if (value.part == Part::active && value.layer.activation == "sigmoid" && value.layer.scale == 1)
+      else if (is_probability(value))
         outputs.insert(value.from), note("left out behind the outputs: Sigmoid");
       else
         outputs.insert(name);
@@ -617,7 +690,8 @@ class Reader {
   std::map<std::string, std::vector<std::string>> follow_;  // and back
   std::set<std::string> used_;                              // weights
   Vector shift_, factor_;
-  bool single_ = false;
+  std::set<std::string> defined_;        // names that something has
+  bool single_ = false, begun_ = false;  // float32 weights; a linear map took the input
 };
 
 // The numbers of a tensor as the file stores them, and what they are after that.
@@ -663,6 +737,7 @@ DeepNetwork write_like(const std::filesystem::path& source, const OnnxNetwork& l
   }
   put(network.V, like.output.W, like.single, numbers, rounded.V);
   put(network.c, like.output.b, like.single, numbers, rounded.c);
+  check(rounded);
   write_onnx_like(source, numbers, path);
   return rounded;
 }

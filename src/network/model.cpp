@@ -11,6 +11,7 @@
 #include "core/parse.hpp"
 #include "data/model_file.hpp"
 #include "kernel/activations/list.hpp"
+#include "kernel/onnx_formula.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/onnx.hpp"
 #include "zeroloss/core/text.hpp"
@@ -118,33 +119,6 @@ std::vector<T> gather(const Network& network, Part TwoLayer::*part, bool transpo
 
 // ---- ONNX ----
 
-/// What the recipes of src/kernel/activations are written in.
-class Formula {
- public:
-  using Value = std::string;
-  Formula(OnnxModel& model, Dtype dtype) : model_(model), dtype_(dtype) {}
-
-  bool single() const { return dtype_ == Dtype::f32; }
-  Value number(double value) { return model_.scalar(value, dtype_); }
-  Value node(const char* op, const std::vector<Value>& inputs,
-             const std::map<std::string, OnnxAttribute>& attributes = {}) {
-    return model_.node(op, inputs, attributes);
-  }
-  /// In single precision: ONNX Runtime has no other.
-  Value erf(const Value& x) {
-    if (single()) return node("Erf", {x});
-    rough_erf_ = true;
-    const Value rounded = node("Cast", {x}, {{"to", Dtype::f32}});
-    return node("Cast", {node("Erf", {rounded})}, {{"to", dtype_}});
-  }
-  bool rough_erf() const { return rough_erf_; }
-
- private:
-  OnnxModel& model_;
-  Dtype dtype_;
-  bool rough_erf_ = false;
-};
-
 template <class T>
 OnnxModel graph_of(const Network& network, Metadata& metadata) {
   constexpr Dtype dtype = dtype_of<T>();
@@ -180,7 +154,7 @@ OnnxModel graph_of(const Network& network, Metadata& metadata) {
   const std::string W = constant("W", {c, d, m}, gather<T>(network, &TwoLayer::W, true));
   const std::string v = constant("v", {c, m, 1}, gather<T>(network, &TwoLayer::v));
   const std::string z = model.node("MatMul", {x, W}, {}, "z");  // [c, batch, m]
-  Formula formula(model, dtype);
+  OnnxFormula formula(model, dtype);
   const std::string phi = describe(phi_of(activation(network.activation)),
                                    [&](auto description) { return description.onnx(formula, z); });
   if (formula.rough_erf()) metadata["erf_precision"] = "float32";

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/core/tensors.hpp"
 #include "zeroloss/deep/network.hpp"
 
 /// Networks of layers in the ONNX files of other programs: torch.onnx.export, skl2onnx, tf2onnx.
@@ -27,8 +28,9 @@ struct OnnxNetwork {
 
 /// Reads chains of Gemm, MatMul and Add, the activations (gelu and silu also as exporters spell them out),
 /// residual sums, Flatten, Reshape, Cast, Dropout and Identity, and a scaling of the input. What is behind
-/// the last linear map and keeps the largest output the largest is left out: Softmax, Sigmoid, ArgMax,
-/// ZipMap, .. Two linear maps in a row have a layer `identity` between them. Throws DataError naming the
+/// the last linear map and is known to keep the largest output the largest is left out: Softmax, LogSoftmax,
+/// Sigmoid, 1 - p and p of a single output, ArgMax, TopK, thresholds of a single output, and names of the
+/// label. Two linear maps in a row have a layer `identity` between them. Throws DataError naming the
 /// file, and the node where it is not such a network.
 OnnxNetwork read_onnx(const std::filesystem::path& path);
 
@@ -37,5 +39,11 @@ OnnxNetwork read_onnx(const std::filesystem::path& path);
 /// std::invalid_argument for a network of other layers, ResourceError where writing fails.
 DeepNetwork write_like(const std::filesystem::path& source, const OnnxNetwork& like,
                        const DeepNetwork& network, const std::filesystem::path& path);
+
+/// Writes a network as ONNX, in float64: input "x" [batch, d]; output "y" [batch, K]; for classification also
+/// "label" [batch], int64: the largest output, of a single one 1 where it is >= 0. metadata_props are kind =
+/// deep, task and class_names, and `extra`. ONNX Runtime has no Erf in float64: erf and gelu take it in
+/// float32 (metadata: erf_precision = float32). Throws as save_model() and OnnxModel::write do.
+void export_onnx(const std::filesystem::path& path, const DeepNetwork& network, const Metadata& extra = {});
 
 }  // namespace zeroloss

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "core/json.hpp"
+#include "data/model_file.hpp"
+#include "kernel/activations/list.hpp"
+#include "kernel/onnx_formula.hpp"
+#include "zeroloss/core/onnx.hpp"
+#include "zeroloss/deep/onnx.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+// A network written as a graph, layer behind layer.
+class GraphWriter {
+ public:
+  GraphWriter() : model_("deep"), formula_(model_, Dtype::f64) {}
+
+  OnnxModel write(const DeepNetwork& network) {
+    std::string h = model_.input("x", Dtype::f64, {-1, network.features()});
+    if (network.shift.size() > 0) h = model_.node("Sub", {h, constant("shift", network.shift)});
+    if (network.factor.size() > 0) h = model_.node("Mul", {h, constant("factor", network.factor)});
+    for (std::size_t l = 0; l < network.layers.size(); ++l)
+      h = behind(network.layers[l], fmt::format("{}", l + 1), h);
+    const std::string y = linear(h, network.V, "V", network.c, "c", "y");
+    model_.output(y, Dtype::f64, {-1, network.outputs()});
+    if (network.task == Task::classification) label(y, network.outputs());
+    return std::move(model_);
+  }
+  bool rough_erf() const { return formula_.rough_erf(); }
+
+ private:
+  std::string constant(const std::string& name, const Vector& a) {
+    return model_.constant(view_of(name, {a.size()}, a.data()));
+  }
+
+  std::string linear(const std::string& h, const RowMatrix& W, const std::string& W_name, const Vector& b,
+                     const std::string& b_name, const std::string& name = "") {
+    const RowMatrix turned = W.transpose();
+    const std::string weights =
+        model_.constant(view_of(W_name, {turned.rows(), turned.cols()}, turned.data()));
+    if (b.size() == 0) return model_.node("MatMul", {h, weights}, {}, name);
+    return model_.node("Add", {model_.node("MatMul", {h, weights}), constant(b_name, b)}, {}, name);
+  }
+
+  std::string phi(const Layer& layer, const std::string& z) {
+    if (layer.activation == "identity") return z;
+    if (layer.activation == "leaky_relu")  // whose operator has a slope in float32
+      return model_.node("Max", {z, model_.node("Mul", {z, formula_.number(layer.leak)})});
+    return describe(phi_of(activation_of(layer)),
+                    [&](auto description) { return description.onnx(formula_, z); });
+  }
+
+  std::string behind(const Layer& layer, const std::string& number, const std::string& h) {
+    std::string branch = phi(layer, linear(h, layer.W, "W" + number, layer.b, "b" + number));
+    if (layer.U.size() > 0)
+      branch = linear(branch, layer.U, "U" + number, layer.bU, "bU" + number);
+    else if (layer.bU.size() > 0)
+      branch = model_.node("Add", {branch, constant("bU" + number, layer.bU)});
+    if (layer.scale != 1) branch = model_.node("Mul", {branch, formula_.number(layer.scale)});
+    return layer.residual ? model_.node("Add", {h, branch}) : branch;
+  }
+
+  // The class: the largest output, or of a single one whether it is >= 0.
+  void label(const std::string& y, Index outputs) {
+    if (outputs == 1) {
+      const std::string second = model_.node("GreaterOrEqual", {y, formula_.number(0)});
+      model_.node("Cast", {model_.node("Squeeze", {second, model_.axes({1})})}, {{"to", Dtype::i64}},
+                  "label");
+    } else {
+      model_.node("ArgMax", {y}, {{"axis", 1}, {"keepdims", 0}}, "label");
+    }
+    model_.output("label", Dtype::i64, {-1});
+  }
+
+  OnnxModel model_;
+  OnnxFormula formula_;
+};
+
+}  // namespace
+
+void export_onnx(const std::filesystem::path& path, const DeepNetwork& network, const Metadata& extra) {
+  check(network);
+  if (const std::string what = names_problem(network.task, network.class_names, 0); !what.empty())
+    throw std::invalid_argument("export_onnx: " + what);
+  GraphWriter writer;
+  OnnxModel model = writer.write(network);
+  Metadata own;
+  if (writer.rough_erf()) own["erf_precision"] = "float32";
+  model.metadata(model_metadata("deep", "float64", network.task, network.class_names, own, extra));
+  model.write(path);
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,282 @@
+#include "zeroloss/deep/onnx.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "support/deep.hpp"
+#include "support/python.hpp"
+#include "support/temp_folder.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/onnx.hpp"
+
+namespace zeroloss {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+std::vector<std::filesystem::path> files() {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(ZEROLOSS_TEST_DIR "/deep/files"))
+    if (entry.path().extension() == ".onnx") found.push_back(entry.path());
+  std::ranges::sort(found);
+  return found;
+}
+
+bool says(const Strings& notes, const std::string& text) {
+  return std::ranges::any_of(notes,
+                             [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+// What the file says of the outputs f: themselves, or what is behind them.
+Matrix told(const Matrix& f, const Strings& notes, Index columns) {
+  if (says(notes, "Softmax")) {
+    const Matrix shifted = f.colwise() - f.rowwise().maxCoeff();
+    const Matrix logs = shifted.colwise() - Vector(shifted.array().exp().rowwise().sum().log().matrix());
+    return says(notes, "LogSoftmax") ? logs : Matrix(logs.array().exp());
+  }
+  if (!says(notes, "Sigmoid") && columns == f.cols()) return f;
+  const Matrix p = (1 + (-f.array()).exp()).inverse();
+  if (columns == p.cols()) return p;
+  Matrix both(p.rows(), 2);
+  both << (1 - p.array()).matrix(), p;
+  return both;
+}
+
+class DeepOnnx : public test::TempFolder {
+ protected:
+  // ONNX Runtime's answers about X, by the names of the files.
+  void run(const Strings& folders, const RowMatrix& X) {
+    write_tensors(path("points.safetensors"), {view_of("x", {X.rows(), X.cols()}, X.data())});
+    Strings arguments = folders;
+    arguments.push_back(folder);
+    const auto outcome = test::run_python("deep/run_files.py", arguments);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+  Matrix answer(const std::string& name) const {
+    const TensorFile out = read_tensors(path(name + ".out.safetensors"));
+    const Tensor& y = *out.find("y");
+    return Eigen::Map<const RowMatrix>(y.data<double>(), y.shape[0], y.shape[1]);
+  }
+  void expect_close(const Matrix& found, const Matrix& expected, double limit) {
+    ASSERT_EQ(found.rows(), expected.rows());
+    ASSERT_EQ(found.cols(), expected.cols());
+    EXPECT_LT((found - expected).cwiseAbs().maxCoeff(), limit * (1 + expected.cwiseAbs().maxCoeff()));
+  }
+
+  // A graph by hand, float64, of x [batch, 2]: what `make` returns is its output.
+  using Graph = std::function<std::string(OnnxModel& model, const std::string& x)>;
+  std::string graph(const Graph& make, const std::string& name = "g.onnx") {
+    OnnxModel model("by hand");
+    const std::string x = model.input("x", Dtype::f64, {-1, 2});
+    model.output(make(model, x), Dtype::f64, {-1, 2});
+    model.write(path(name));
+    return path(name);
+  }
+  std::string weights(OnnxModel& model, const std::string& name, double first = 1) const {
+    const std::vector<double> numbers{first, 2, 3, 4};
+    return model.constant(view_of(name, {2, 2}, numbers.data()));
+  }
+  std::string numbers(OnnxModel& model, const std::string& name) const {
+    const std::vector<double> two{1, 2};
+    return model.constant(view_of(name, {2}, two.data()));
+  }
+  std::string map(OnnxModel& model, const std::string& name, const std::string& h) const {
+    return model.node("MatMul", {h, weights(model, name)});
+  }
+};
+
+// Files that torch.onnx.export (both exporters) and skl2onnx wrote.
+TEST_F(DeepOnnx, FilesOfOthersAreTheFunctionsThatOnnxRuntimeComputes) {
+  ZEROLOSS_NEEDS_PYTHON();
+  const RowMatrix X = test::random_rows(40, 5, 3).cast<float>().cast<double>();
+  run({ZEROLOSS_TEST_DIR "/deep/files"}, X);
+  ASSERT_GE(files().size(), 30u);
+  for (const auto& file : files()) {
+    SCOPED_TRACE(file.filename());
+    const OnnxNetwork read = read_onnx(file);
+    const Matrix expected = answer(file.stem().string());
+    expect_close(told(predict(read.network, X), read.notes, expected.cols()), expected, 3e-6);
+    const bool half = file.stem().string().ends_with("f8") || file.stem().string().starts_with("double");
+    EXPECT_EQ(read.single, !half);
+  }
+}
+
+TEST_F(DeepOnnx, OtherNumbersInTheSameGraph) {
+  ZEROLOSS_NEEDS_PYTHON();
+  const RowMatrix X = test::random_rows(40, 5, 4).cast<float>().cast<double>();
+  std::map<std::string, OnnxNetwork> written;
+  for (const auto& file : files()) {
+    SCOPED_TRACE(file.filename());
+    const OnnxNetwork source = read_onnx(file);
+    DeepNetwork moved = source.network;
+    for (Layer& layer : moved.layers) layer.W.array() += 1.0 / 3, layer.b.array() -= 1.0 / 7;
+    moved.V *= 1.1;
+    const DeepNetwork rounded = write_like(file, source, moved, folder / file.filename());
+    const OnnxNetwork again = read_onnx(folder / file.filename());
+    for (std::size_t l = 0; l < rounded.layers.size(); ++l) {
+      EXPECT_EQ(again.network.layers[l].W, rounded.layers[l].W);
+      EXPECT_EQ(again.network.layers[l].b, rounded.layers[l].b);
+      if (!source.single) {
+        EXPECT_EQ(rounded.layers[l].W, moved.layers[l].W);
+      }
+    }
+    EXPECT_EQ(again.network.V, rounded.V);
+    EXPECT_EQ(again.network.c, rounded.c);
+    EXPECT_EQ(again.notes, source.notes);
+    written.insert_or_assign(file.stem().string(), again);
+  }
+  run({}, X);
+  for (const auto& [name, read] : written) {
+    SCOPED_TRACE(name);
+    const Matrix expected = answer(name);
+    expect_close(told(predict(read.network, X), read.notes, expected.cols()), expected, 1e-5);
+  }
+  const OnnxNetwork one = read_onnx(files().front());
+  DeepNetwork large = one.network;
+  large.V(0, 0) = 1e300;
+  ASSERT_TRUE(one.single);
+  EXPECT_THROW(write_like(files().front(), one, large, path("large.onnx")), std::invalid_argument);
+  large.layers.clear();
+  EXPECT_THROW(write_like(files().front(), one, large, path("large.onnx")), std::invalid_argument);
+}
+
+// Networks of every kind: written, run and read again.
+TEST_F(DeepOnnx, WhatIsExportedIsTheNetwork) {
+  ZEROLOSS_NEEDS_PYTHON();
+  const RowMatrix X = test::random_rows(20, 3, 5);
+  std::vector<DeepNetwork> networks;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    test::RandomNetwork options{.outputs = 1 + static_cast<Index>(seed % 3)};
+    if (seed % 2 == 1) options.activations = layer_activations();
+    networks.push_back(test::random_network(seed, options));
+    if (seed % 4 == 0) {
+      networks.back().task = Task::classification;
+      for (Index k = 0; k < std::max<Index>(2, networks.back().outputs()); ++k)
+        networks.back().class_names.push_back(std::to_string(k));
+    }
+    export_onnx(path(std::to_string(seed) + ".onnx"), networks.back(), {{"note", "kept"}});
+  }
+  run({}, X);
+  for (std::size_t i = 0; i < networks.size(); ++i) {
+    SCOPED_TRACE(i);
+    expect_close(predict(networks[i], X), answer(std::to_string(i)), 1e-6);  // erf in float32
+    try {
+      const OnnxNetwork again = read_onnx(path(std::to_string(i) + ".onnx"));
+      expect_close(predict(again.network, X), predict(networks[i], X), 1e-6);
+    } catch (const DataError&) {  // recipes of operators that stand for no activation
+      EXPECT_TRUE(std::ranges::any_of(networks[i].layers, [](const Layer& layer) {
+        return layer.activation != "relu" && layer.activation != "tanh" && layer.activation != "sin";
+      })) << i;
+    }
+  }
+}
+
+// Each of these computes something else than a network that it looks like.
+TEST_F(DeepOnnx, WhatIsNoSuchNetworkIsRefusedWithItsNode) {
+  const auto relu = [&](OnnxModel& m, const std::string& z) { return m.node("Relu", {z}); };
+  const auto hidden = [&](OnnxModel& m, const std::string& x) { return relu(m, map(m, "A", x)); };
+  const auto scaled = [&](OnnxModel& m, const std::string& h, double by) {
+    return m.node("Mul", {h, m.scalar(by, Dtype::f64)});
+  };
+  const std::map<std::string, Graph> graphs{
+      {"a factor behind U, then a bias",
+       [&](auto& m, auto& x) {
+         const auto branch = m.node("Add", {scaled(m, map(m, "B", hidden(m, x)), 0.5), numbers(m, "b")});
+         return map(m, "C", m.node("Add", {x, branch}));
+       }},
+      {"a factor between two maps",
+       [&](auto& m, auto& x) { return map(m, "C", relu(m, scaled(m, map(m, "B", hidden(m, x)), 0.75))); }},
+      {"a factor inside a branch with a bias",
+       [&](auto& m, auto& x) {
+         const auto branch = m.node("Add", {map(m, "B", scaled(m, hidden(m, x), 0.75)), numbers(m, "b")});
+         return map(m, "C", m.node("Add", {x, branch}));
+       }},
+      {"outputs scaled", [&](auto& m, auto& x) { return scaled(m, map(m, "B", hidden(m, x)), -1); }},
+      {"scores turned round",
+       [&](auto& m, auto& x) { return scaled(m, m.node("Softmax", {map(m, "B", hidden(m, x))}), -1); }},
+      {"softmax of points",
+       [&](auto& m, auto& x) {
+         return m.node("Softmax", {map(m, "B", hidden(m, x))}, {{"axis", std::int64_t{0}}});
+       }},
+      {"probabilities in another order",
+       [&](auto& m, auto& x) {
+         return m.node("Transpose", {map(m, "B", hidden(m, x))}, {{"perm", std::vector<std::int64_t>{1, 0}}});
+       }},
+      {"the input before and after its scaling",
+       [&](auto& m, auto& x) {
+         const auto h = m.node("Sub", {x, numbers(m, "shift")});
+         return map(m, "B", m.node("Add", {x, hidden(m, h)}));
+       }},
+      {"the input scaled behind a layer",
+       [&](auto& m, auto& x) {
+         const auto branch = hidden(m, x);
+         return map(m, "B", m.node("Add", {m.node("Sub", {x, numbers(m, "shift")}), branch}));
+       }},
+      {"weights twice",
+       [&](auto& m, auto& x) {
+         const auto A = weights(m, "A");
+         const auto h = relu(m, m.node("MatMul", {x, A}));
+         return m.node("MatMul", {relu(m, m.node("MatMul", {h, A})), weights(m, "B")});
+       }},
+      {"alpha",
+       [&](auto& m, auto& x) {
+         return m.node("Gemm", {hidden(m, x), weights(m, "B")}, {{"alpha", 2.0F}});
+       }},
+      {"a skip over two layers",
+       [&](auto& m, auto& x) {
+         return map(m, "C", m.node("Add", {x, relu(m, map(m, "B", hidden(m, x)))}));
+       }},
+      {"a product of layers",
+       [&](auto& m, auto& x) {
+         const auto h = hidden(m, x);
+         return map(m, "B", m.node("Mul", {h, h}));
+       }},
+      {"another operator", [&](auto& m, auto& x) { return map(m, "B", m.node("Elu", {map(m, "A", x)})); }},
+      {"no hidden layer", [&](auto& m, auto& x) { return map(m, "A", x); }},
+      {"an activation at the end", [&](auto& m, auto& x) { return relu(m, map(m, "B", hidden(m, x))); }},
+      {"weights of another type",
+       [&](auto& m, auto& x) {
+         const auto rounded = m.node("Cast", {weights(m, "B", 1.0 / 3)}, {{"to", Dtype::f32}});
+         return m.node("MatMul", {hidden(m, x), m.node("Cast", {rounded}, {{"to", Dtype::f64}})});
+       }},
+  };
+  for (const auto& [what, make] : graphs) {
+    SCOPED_TRACE(what);
+    const std::string file = graph(make);
+    EXPECT_MESSAGE(DataError, read_onnx(file), "g.onnx: ");
+  }
+  EXPECT_MESSAGE(DataError, read_onnx(graph(graphs.at("another operator"))), "node 'Elu_1' (Elu -> Elu_1)");
+}
+
+TEST_F(DeepOnnx, DamagedFilesAreErrors) {
+  Random random(1, Stream::noise);
+  for (const auto& file : files()) {
+    const std::string bytes = content(file);
+    for (int trial = 0; trial < 150; ++trial) {
+      std::string damaged = bytes;
+      if (trial % 10 == 0)
+        damaged.resize(random.below(bytes.size()));
+      else
+        for (int k = 0; k <= trial % 3; ++k)
+          damaged[random.below(bytes.size())] = static_cast<char>(random.below(256));
+      const std::string path = write("damaged.onnx", damaged);
+      try {
+        const OnnxNetwork read = read_onnx(path);
+        check(read.network);
+        write_like(path, read, read.network, folder / "again.onnx");
+      } catch (const DataError& error) {
+        EXPECT_NE(std::string(error.what()).find("damaged.onnx"), std::string::npos) << error.what();
+      }
+    }
+  }
+  EXPECT_MESSAGE(DataError, read_onnx(path("absent.onnx")), "absent.onnx");
+  EXPECT_MESSAGE(DataError, read_onnx(write("empty.onnx", "")), "empty.onnx");
+  EXPECT_MESSAGE(DataError, read_onnx(folder), "cannot be read");
+}
+
+}  // namespace
+}  // namespace zeroloss
