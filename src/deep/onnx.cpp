@@ -51,6 +51,7 @@ struct Value {
   OnnxLayer places = {};
   std::string from = {};  // active, pieces: the z; branch: the phi; tail: the outputs
   Tail tail = Tail::scores;
+  std::string unscaled = {};  // branch with a factor: the one without
 };
 
 // A constant of the graph, as it is used: maybe transposed.
@@ -152,8 +153,11 @@ class Reader {
     Value& value = found->second;
     if (value.part == Part::branch)
       if (const Value& phi = values_.at(value.from); phi.part == Part::hidden) {
-        if (value.layer.scale != 1) refuse(node, "a linear map is scaled: fold the factor into its weights");
         Value z{.part = Part::affine, .level = phi.level};
+        if (value.layer.scale != 1) {
+          z.part = piece(node, value.layer.scale);
+          z.from = value.unscaled;
+        }
         z.layer.W = std::move(value.layer.U);
         z.layer.b = std::move(value.layer.bU);
         z.places.W = value.places.U;
@@ -444,21 +448,24 @@ class Reader {
     values_[out] = std::move(value);
   }
 
+  // What z times a factor may be.
+  Part piece(const OnnxNode& node, double factor) const {
+    if (factor == 0.5) return Part::half;
+    if (std::abs(factor - std::sqrt(0.5)) < 1e-7) return Part::gelu_z;
+    refuse(node, "a linear map is scaled: fold the factor into its weights");
+  }
+
   void scaled(const OnnxNode& node, Value& value, const std::string& input, double factor, double written) {
     if (value.part == Part::affine) {
       value.from = input;
-      if (factor == 0.5)
-        value.part = Part::half;
-      else if (std::abs(factor - std::sqrt(0.5)) < 1e-7)
-        value.part = Part::gelu_z;
-      else
-        refuse(node, "a linear map is scaled: fold the factor into its weights");
+      value.part = piece(node, factor);
     } else if (value.part == Part::gelu_sum && factor == 0.5) {
       value.part = Part::gelu_cdf;
     } else if (value.part == Part::gelu_product && factor == 0.5) {
-      gelu(value, value.from);
+      gelu(node, value, std::string(value.from));
     } else if (value.part == Part::active || value.part == Part::branch) {
       if (value.layer.scale != 1) refuse(node, "a layer is scaled twice");
+      value.unscaled = input;
       value.layer.scale = factor;
       if (node.op == "Div" && factor * written != 1)
         note("a layer is multiplied by the rounded reciprocal of what the file divides it by");
@@ -467,8 +474,9 @@ class Reader {
     }
   }
 
-  void gelu(Value& value, const std::string& z) {
-    Value made = values_.at(z);
+  void gelu(const OnnxNode& node, Value& value, const std::string& z) {
+    Value made = now(node, z);
+    if (made.part != Part::affine) refuse(node, "gelu of what is no linear map");
     made.part = Part::active;
     made.layer.activation = "gelu";
     made.from = z;
@@ -492,7 +500,7 @@ class Reader {
       values_[out] = std::move(b);
     } else if ((b.part == Part::gelu_sum && a.part == Part::half) ||
                (b.part == Part::gelu_cdf && a.part == Part::affine)) {
-      gelu(b, z);
+      gelu(node, b, z);
       values_[out] = std::move(b);
     } else if (b.part == Part::gelu_sum && a.part == Part::affine) {
       b.part = Part::gelu_product;
@@ -505,14 +513,14 @@ class Reader {
   void activate(const OnnxNode& node, const std::string& out) {
     const std::string& input = node.inputs.front();
     Value value = now(node, input);
+    if (value.part == Part::branch) {
+      settle(value.from);
+      value = now(node, input);
+    }
     if (value.part == Part::gelu_z && node.op == "Erf") {
       value.part = Part::gelu_erf;
       values_[out] = std::move(value);
       return;
-    }
-    if (value.part == Part::branch) {
-      settle(value.from);
-      value = now(node, input);
     }
     if (value.part != Part::affine) refuse(node, "an activation of what is no linear map");
     if (node.op == "Gelu")

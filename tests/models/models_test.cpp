@@ -6,6 +6,7 @@
 #include "support/temp_folder.hpp"
 #include "zeroloss/conv/resnet.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/deep/model.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 #include "zeroloss/network/model.hpp"
 
@@ -76,6 +77,21 @@ TEST_F(Models, OpensAMemorizer) {
   EXPECT_EQ(std::any_cast<const std::shared_ptr<const Memorizer>&>(model.network)->blocks(), 2);
 }
 
+TEST_F(Models, OpensANetworkOfLayers) {
+  DeepNetwork network;
+  network.layers = {{.W = RowMatrix::Identity(3, 3)}};
+  network.V = RowMatrix::Identity(3, 3);
+  network.task = Task::classification;
+  network.class_names = {"ant", "bee", "cow"};
+  save_model(path("d.safetensors"), network, {{"origin", "a test"}});
+  const Model model = open_model(path("d.safetensors"));
+  EXPECT_EQ(model.kind, "deep");
+  EXPECT_EQ(model.signature, "x [batch, 3] float64 -> y [batch, 3], label [batch] int64");
+  EXPECT_EQ(predict(model, points({2, 0, 1})).predicted, (std::vector<std::string>{"cow", "ant", "bee"}));
+  model.export_onnx(path("d.onnx"));
+  EXPECT_NE(content(path("d.onnx")).find("a test"), std::string::npos) << "metadata of the file";
+}
+
 TEST_F(Models, AConvolutionalNetworkIsExportedButNotAskedAboutPoints) {
   const ConvNetwork network = draw_network(cifar_architecture(3, 1, 4));
   save_model(path("c.safetensors"), network);
@@ -94,7 +110,7 @@ TEST_F(Models, RefusesWhatIsNoModel) {
   EXPECT_MESSAGE(DataError, open_model(path("tensors")), "not a model of zeroloss");
   write_tensors(path("other"), {}, {{"kind", "tree"}});
   EXPECT_MESSAGE(DataError, open_model(path("other")), "a model of kind 'tree'",
-                 "two_layer, memorizer, conv_resnet");
+                 "two_layer, memorizer, deep, conv_resnet");
 }
 
 TEST_F(Models, ComparesClassesByName) {

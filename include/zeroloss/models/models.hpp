@@ -13,14 +13,15 @@
 /// Any saved model, whatever its kind: opened, described, asked, exported.
 namespace zeroloss {
 
+struct DeepNetwork;
 struct Memorizer;
 struct Network;
 
 /// A model as far as its use goes. Made by open_model, or of a network at hand.
 struct Model {
-  std::string kind;                        ///< two_layer | memorizer | conv_resnet, as in the file's metadata
-  std::string description;                 ///< "two-layer relu network of width 1,024, float64"
-  Task task = Task::none;                  ///< it was trained for
+  std::string kind;         ///< two_layer | memorizer | deep | conv_resnet, as in the file's metadata
+  std::string description;  ///< "two-layer relu network of width 1,024, float64"
+  Task task = Task::none;   ///< it was trained for
   std::vector<std::string> class_names{};  ///< of the outputs; empty unless classification
   /// The outputs for points, as predict() of its kind gives and throws. Throws DataError where the model is
   /// asked about something else than points.
@@ -30,7 +31,7 @@ struct Model {
   std::function<void(const std::filesystem::path& path)> export_onnx{};
   Encoding encoding{};      ///< of the rows of tables; empty: it is asked about numbers
   std::string signature{};  ///< of that ONNX: "x [batch, 64] float64 -> y [batch, 10], label [batch] int64"
-  std::any network{};       ///< a std::shared_ptr<const T>, T = Network, Memorizer or ConvNetwork
+  std::any network{};  ///< a std::shared_ptr<const T>, T = Network, Memorizer, DeepNetwork or ConvNetwork
 };
 
 /// The model in a .safetensors file, or in a run folder that holds model.safetensors. Throws DataError naming
@@ -40,6 +41,7 @@ Model open_model(const std::filesystem::path& path);
 /// A network as a model; `extra` is kept in what is exported.
 Model model_of(const std::shared_ptr<const Network>& network, const Metadata& extra = {});
 Model model_of(const std::shared_ptr<const Memorizer>& network, const Metadata& extra = {});
+Model model_of(const std::shared_ptr<const DeepNetwork>& network, const Metadata& extra = {});
 
 /// select(), with targets as the model's task has them: what looks like classes may be a regression target.
 /// Without a target in the options a table's is the column that has the name of the model's target.

@@ -1,0 +1,38 @@
+#include <fmt/format.h>
+
+#include "models/kind.hpp"
+#include "zeroloss/deep/model.hpp"
+#include "zeroloss/deep/onnx.hpp"
+#include "zeroloss/network/network.hpp"
+
+namespace zeroloss {
+using namespace internal;
+
+Model model_of(const std::shared_ptr<const DeepNetwork>& network, const Metadata& extra) {
+  const DeepNetwork& it = *network;
+  // A network of other programs may have outputs without names: it is asked for numbers, then.
+  const std::size_t classes = it.outputs() == 1 ? 2 : static_cast<std::size_t>(it.outputs());
+  const bool named = it.task != Task::classification || it.class_names.size() == classes;
+  const Task task = named ? it.task : Task::none;
+  return {.kind = "deep",
+          .description = fmt::format("network of {}, float64", describe(it)),
+          .task = task,
+          .class_names = named ? it.class_names : std::vector<std::string>{},
+          .outputs = [network](const auto& X, const Progress& p) { return predict(*network, X, p); },
+          .classes = predicted_classes,
+          .export_onnx = [network, extra](const auto& path) { export_onnx(path, *network, extra); },
+          .signature = fmt::format("x [batch, {}] float64 -> y [batch, {}]{}", it.features(), it.outputs(),
+                                   label_of(it.task)),
+          .network = network};
+}
+
+namespace internal {
+
+ModelKind deep() {
+  return {"deep", [](const std::string& path, const Metadata& metadata) {
+            return model_of(std::make_shared<const DeepNetwork>(load_deep(path)), metadata);
+          }};
+}
+
+}  // namespace internal
+}  // namespace zeroloss
