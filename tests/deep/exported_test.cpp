@@ -42,9 +42,9 @@ std::vector<std::vector<double>> lines_of(const std::filesystem::path& path) {
   return lines;
 }
 
-TEST(DeepOnnx, ReadsWhatPyTorchAndScikitLearnWrite) {
+TEST(ExportedOnnx, ReadsWhatPyTorchAndScikitLearnWrite) {
   const auto all = models();
-  ASSERT_EQ(all.size(), 37U);
+  ASSERT_EQ(all.size(), 36U);
   for (const auto& path : all) {
     SCOPED_TRACE(path.filename());
     OnnxNetwork read;
@@ -65,9 +65,9 @@ TEST(DeepOnnx, ReadsWhatPyTorchAndScikitLearnWrite) {
   }
 }
 
-using DeepOnnxFiles = test::TempFolder;
+using ExportedOnnxFiles = test::TempFolder;
 
-TEST_F(DeepOnnxFiles, OtherNumbersInTheSameGraph) {
+TEST_F(ExportedOnnxFiles, OtherNumbersInTheSameGraph) {
   for (const auto& path : models()) {
     SCOPED_TRACE(path.filename());
     const OnnxNetwork read = read_onnx(path);
@@ -93,7 +93,7 @@ TEST_F(DeepOnnxFiles, OtherNumbersInTheSameGraph) {
   }
 }
 
-TEST_F(DeepOnnxFiles, DamagedFilesAreErrors) {
+TEST_F(ExportedOnnxFiles, DamagedFilesAreErrors) {
   const auto path = folder / "damaged.onnx";
   Random random(3, Stream::noise);
   for (const char* name :

@@ -91,7 +91,7 @@ def main():
         network.eval()
         for kind in ("script", "dynamo"):
             for double in (False, True):
-                if double and kind == "dynamo":
+                if kind == "dynamo" and (double or name == "mixed"):  # it has softplus as z above 20: another function
                     continue
                 full = f"{name}_{kind}{'_double' if double else ''}"
                 network = network.double() if double else network.float()
