@@ -1,5 +1,3 @@
-#include "zeroloss/deep/onnx.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/random.hpp"
+#include "zeroloss/deep/onnx.hpp"
 
 namespace zeroloss {
 namespace {
