@@ -1,6 +1,7 @@
 #include "zeroloss/deep/prove.hpp"
 
-#include <filesystem>
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "command.hpp"

@@ -76,7 +76,7 @@ bool exists(const DeepNetwork& network, const std::vector<LayerNorms>& norms, co
 
 bool descends(const DeepNetwork& network, const std::vector<LayerNorms>& norms, const DeepEvaluation& e,
               const Moving& moving, double sigma, double norm_J, DeepCertificate& c) {
-  const double a = sigma / 2, R = 5 * c.misfit / (3 * a) * kUp;
+  const double a = sigma / 2, R = c.misfit / (0.6 * a * kDown) * kUp;
   const Lipschitz lip = lipschitz(network, norms, e, moving, R);
   const double change = lip.constant * R * kUp, third = a / 3 * kDown;
   if (!(change <= third)) {
@@ -92,7 +92,7 @@ bool descends(const DeepNetwork& network, const std::vector<LayerNorms>& norms, 
   }
   const double b = (norm_J + a / 3) * kUp;
   c.norm_J = norm_J;
-  c.step = 0.48 / (b * b) * kDown;
+  c.step = kDown * 0.48 / (b * b);
   c.rate = a * a * kDown;
   c.descent_radius = R;
   return c.step > 0 && c.rate > 0;

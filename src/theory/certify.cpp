@@ -444,7 +444,7 @@ void conclude(CertifyResult& result, const std::string& vanishes, bool deep) {
         "{}points:\nlambda_min of its tangent kernel >= {} (verified, rounding included).\n"
         "How wide is wide enough, no theorem here says.{}",
         result.network, result.n_distinct < result.n ? fmt::format("{} distinct ", result.n_distinct) : "",
-        decimal(*result.lambda_min_verified, 6, Rounding::down), held_down());
+        decimal(result.lambda_min_verified.value(), 6, Rounding::down), held_down());
   } else if (result.lambda_min_verified) {
     result.outcome = "verified";
     result.conclusion = fmt::format(
