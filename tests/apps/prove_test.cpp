@@ -1,0 +1,99 @@
+// zeroloss prove from end to end: text, JSON, run folder, errors.
+#include <gtest/gtest.h>
+
+#include "support/command.hpp"
+#include "support/temp_folder.hpp"
+#include "zeroloss/deep/draw.hpp"
+#include "zeroloss/deep/model.hpp"
+#include "zeroloss/deep/onnx.hpp"
+
+namespace zeroloss::test {
+namespace {
+
+class ProveCommand : public TempFolder {
+ protected:
+  ProveCommand() {
+    save_model(folder / "net.safetensors",
+               draw(DeepDraw{.d = 4, .outputs = 1, .widths = {30, 30}, .activation = "tanh"}));
+  }
+  Arguments asked(const Arguments& more = {}) const {
+    return with({"prove", (folder / "net.safetensors").string(), "sphere:n=12,d=4,y=sign", "--seed", "3"},
+                more);
+  }
+};
+
+TEST_F(ProveCommand, SaysWhatIsRightAndWhatIsNear) {
+  const Outcome given = zeroloss(asked());
+  ASSERT_EQ(given.exit_code, 0) << given.err;
+  EXPECT_NE(given.out.find("of 12 labels right, proved"), std::string::npos) << given.out;
+  EXPECT_NE(given.out.find("--polish"), std::string::npos) << "what to do next";
+  const Outcome polished =
+      zeroloss(asked({"--polish", "--require", "right", "--require", "exact", "--require", "descent"}));
+  ASSERT_EQ(polished.exit_code, 0) << polished.out << polished.err;
+  EXPECT_NE(
+      polished.out.find(
+          "all 12 labels right with a margin of at least 0.999, proved; an exact zero-loss network lies"),
+      std::string::npos)
+      << polished.out;
+  EXPECT_EQ(zeroloss(asked({"--require", "exact"})).exit_code, 1);
+}
+
+TEST_F(ProveCommand, JsonHasEveryKey) {
+  using Keys = std::set<std::string>;
+  const Json json = answer(asked({"--polish"}));
+  EXPECT_EQ(keys(json),
+            (Keys{"data",       "digest",         "labels",  "options",  "model",    "notes",
+                  "next",       "conclusion",     "network", "n",        "d",        "outputs",
+                  "n_distinct", "parameters",     "moving",  "networks", "distance", "relative_distance",
+                  "steps",      "factorizations", "seconds"}));
+  ASSERT_EQ(json.at("networks").size(), 2U);
+  EXPECT_EQ(json.at("networks").at(1).at("right"), 12);
+  EXPECT_EQ(json.at("networks").at(1).at("certificate").at("exists"), true);
+  EXPECT_TRUE(json.at("networks").at(0).at("certificate").at("radius").is_null());
+}
+
+TEST_F(ProveCommand, ItsFolderHasThePolishedNetwork) {
+  const std::string out = (folder / "run").string();
+  ASSERT_EQ(zeroloss(asked({"--polish", "--out", out})).exit_code, 0);
+  for (const char* file : {"result.json", "manifest.json", "model.safetensors"})
+    EXPECT_TRUE(exists(folder / "run" / file)) << file;
+  const Json again = answer({"prove", out, "sphere:n=12,d=4,y=sign", "--seed", "3"});
+  EXPECT_EQ(again.at("networks").at(0).at("certificate").at("exists"), true);
+  const Outcome predicted = zeroloss({"predict", out, "sphere:n=12,d=4,y=sign", "--seed", "3"});
+  EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
+}
+
+TEST_F(ProveCommand, FromOnnxAndBack) {
+  const std::string model = std::string(ZEROLOSS_TEST_DIR) + "/deep/exported/residual_script.onnx";
+  const std::string out = (folder / "run").string();
+  std::string csv = "a,b,c,d,e,class\n";
+  for (int i = 0; i < 9; ++i)
+    csv += std::to_string(i % 4 - 1.5) + "," + std::to_string(0.3 * i - 1) + "," + std::to_string(i * i % 5) +
+           ",0.5," + std::to_string(-0.1 * i) + ",c" + std::to_string(i % 3) + "\n";
+  write(folder / "table.csv", csv);
+  const Outcome outcome = zeroloss(
+      {"prove", model, (folder / "table.csv").string(), "--target", "class", "--polish", "--out", out});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("all 9 labels right"), std::string::npos) << outcome.out;
+  const OnnxNetwork polished = read_onnx(folder / "run/polished.onnx");
+  const DeepNetwork exact = load_deep(folder / "run/model.safetensors");
+  EXPECT_LT((polished.network.layers[1].W - exact.layers[1].W).norm(), 1e-6 * exact.layers[1].W.norm());
+}
+
+TEST_F(ProveCommand, SaysWhatItCannotUse) {
+  const auto refused = [&](const Arguments& arguments, const std::string& why) {
+    const Outcome outcome = zeroloss(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+    EXPECT_NE(outcome.err.find(why), std::string::npos) << outcome.err;
+  };
+  const std::string model = (folder / "net.safetensors").string();
+  refused({"prove", model, "sphere:n=12,d=5,y=sign"}, "points have 5 features, the network takes 4");
+  refused({"prove", model, "sphere:n=12,d=4,y=none"}, "no targets");
+  refused(asked({"--layers", "last9"}), "--layers");
+  refused(asked({"--divide", "0"}), "--divide");
+  refused(asked({"--activation", "relu"}), "--activation");
+  refused({"prove", (folder / "absent.onnx").string(), "digits"}, "absent.onnx");
+}
+
+}  // namespace
+}  // namespace zeroloss::test
