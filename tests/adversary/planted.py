@@ -38,6 +38,7 @@ JUDGES = {  # of a folder's errors: the folder's own tests, then those that buil
     "network": ["network", "theory", "proof", "train", "apps"],
     "theory": ["theory", "train", "apps"],
     "proof": ["proof", "train", "apps"],
+    "deep": ["deep", "apps"],
     "train": ["train", "sweep", "apps"],
     "sweep": ["sweep", "apps"],
     "width": ["width", "apps"],
