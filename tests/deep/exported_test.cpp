@@ -10,6 +10,7 @@
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/deep/onnx.hpp"
+#include "zeroloss/deep/tangent.hpp"
 
 namespace zeroloss {
 namespace {
@@ -62,6 +63,27 @@ TEST(ExportedOnnx, ReadsWhatPyTorchAndScikitLearnWrite) {
     EXPECT_LT((predict(read.network, X) - y).cwiseAbs().maxCoeff(),
               (rounded ? 1e-5 : 1e-13) * (1 + y.cwiseAbs().maxCoeff()));
   }
+}
+
+TEST(ExportedOnnx, TangentKernelsAreThoseOfAutograd) {
+  int compared = 0;
+  for (const auto& path : models()) {
+    const auto kernel = std::filesystem::path(path).replace_extension(".kernel.csv");
+    if (!exists(kernel)) continue;
+    SCOPED_TRACE(path.filename());
+    const auto lines = lines_of(std::filesystem::path(path).replace_extension(".csv")),
+               rows = lines_of(kernel);
+    const DeepNetwork network = read_onnx(path).network;
+    RowMatrix X(std::ssize(lines), network.features());
+    for (Index i = 0; i < X.rows(); ++i)
+      for (Index k = 0; k < X.cols(); ++k) X(i, k) = lines[i][k];
+    const Matrix K = tangent_kernel(network, X);
+    ASSERT_EQ(K.rows(), std::ssize(rows));
+    for (Index i = 0; i < K.rows(); ++i)
+      for (Index j = 0; j < K.cols(); ++j) EXPECT_NEAR(K(i, j), rows[i][j], 1e-12 * K.diagonal().maxCoeff());
+    ++compared;
+  }
+  EXPECT_EQ(compared, 11);
 }
 
 using ExportedOnnxFiles = test::TempFolder;

@@ -1,5 +1,7 @@
 """make.py: the ONNX files of this folder, as PyTorch and scikit-learn write them, with points and what they compute.
 
+NAME.kernel.csv is J J^T of the points in all weights, by autograd in float64.
+
 Needs torch, onnx, onnxscript, onnxruntime, scikit-learn and skl2onnx. For each NAME.onnx: NAME.csv has five points a
 line, then the outputs before Softmax and the like, computed by the library that made the network, in float64.
 """
@@ -83,6 +85,14 @@ def write(name, X, outputs):
     np.savetxt(HERE / f"{name}.csv", np.hstack([X, outputs]), delimiter=",", fmt="%.17g")
 
 
+def tangent_kernel(network, X):
+    """J J^T, rows in the order point, output."""
+    y, weights = network(X), list(network.parameters())
+    rows = [torch.autograd.grad(one, weights, retain_graph=True) for one in y.reshape(-1)]
+    J = torch.stack([torch.cat([gradient.reshape(-1) for gradient in row]) for row in rows])
+    return (J @ J.T).numpy()
+
+
 def main():
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
@@ -105,6 +115,9 @@ def main():
                 if dropped:
                     exact = exact[:-1]
                 write(full, X.double().numpy(), exact(X.double()).detach().numpy())
+                if double:
+                    kernel = tangent_kernel(exact, X.double())
+                    np.savetxt(HERE / f"{full}.kernel.csv", kernel, delimiter=",", fmt="%.17g")
     rng = np.random.default_rng(0)
     P = rng.normal(size=(60, D)).astype(np.float32).astype(np.float64)
     three, two, y = np.arange(60) % 3, np.arange(60) % 2, P[:, 0] - P[:, 1] ** 2
