@@ -20,16 +20,6 @@ constexpr double kPhi = 17 * u, kPhiAbsolute = 5 * u + 2 * kTiny;  // as in proo
 
 double root(Index k) { return std::sqrt(static_cast<double>(k)) * kUp; }
 
-// Four sums side by side: one alone waits for each addition.
-Long long_dot(const double* a, const double* b, Index count) {
-  Long sums[4] = {};
-  Index k = 0;
-  for (; k + 4 <= count; k += 4)
-    for (Index lane = 0; lane < 4; ++lane) sums[lane] += static_cast<Long>(a[k + lane]) * b[k + lane];
-  for (; k < count; ++k) sums[0] += static_cast<Long>(a[k]) * b[k];
-  return sums[0] + sums[1] + sums[2] + sums[3];
-}
-
 double length_of(const double* a, Index count) {
   Long squares = 0;
   for (Index k = 0; k < count; ++k) squares += static_cast<Long>(a[k]) * a[k];

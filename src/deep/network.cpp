@@ -7,7 +7,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/parallel.hpp"
 #include "deep/forward.hpp"
 #include "zeroloss/core/error.hpp"
 
@@ -104,8 +103,7 @@ void check(const DeepNetwork& network) {
 
 Index parameters(const DeepNetwork& network) {
   Index count = network.V.size() + network.c.size();
-  for (const Layer& layer : network.layers)
-    count += layer.W.size() + layer.b.size() + layer.U.size() + layer.bU.size();
+  for (const Layer& layer : network.layers) count += layer.parameters();
   return count;
 }
 

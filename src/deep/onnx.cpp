@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -62,7 +61,6 @@ struct Numbers {
 
   double scalar() const { return stored->values.front(); }
   bool one() const { return stored->values.size() == 1; }
-  OnnxPlace place() const { return {stored->name, transposed}; }
 };
 
 const std::map<std::string, std::string>& activation_ops() {
@@ -137,7 +135,6 @@ class Reader {
     if (level != layers().size())
       throw DataError(fmt::format("{}: '{}' does not go on with the layer before it: not a chain of layers",
                                   path_, excerpt(name)));
-    found_.single = found_.single || single_;
     layers().push_back(std::move(layer));
     found_.layers.push_back(std::move(places));
     values_[name] = {.part = Part::hidden, .level = layers().size()};

@@ -69,7 +69,7 @@ PolishedNetwork polish(const DeepNetwork& network, const DeepEquations& equation
   PolishedNetwork result;
   double damping = 1e-4, worse = 4;  // of the mean of the diagonal
   Factor factor;
-  bool fresh = false, usable = false;  // the factor is that of `at`; one of earlier weights that still serves
+  bool usable = false;  // the factor is of earlier weights and still serves
   BackwardPass back;
   const auto step = [&](const Vector& q) {
     return At(moved(at.network, at.pass, back, problem.moving, problem.weights, q), problem);
@@ -78,14 +78,13 @@ PolishedNetwork polish(const DeepNetwork& network, const DeepEquations& equation
     at = std::move(next);
     ++result.steps;
     back = {};
-    fresh = false;
     progress.note(fmt::format("misfit {:.3g}", at.misfit));
     progress.advance(1);
   };
   while (at.misfit > goal) {
     progress.check();
     if (back.g.empty()) back = backward(at.network, at.pass, problem.moving, problem.weights);
-    if (usable && !fresh) {
+    if (usable) {
       Vector q = at.residual;
       tiled::solve(factor.L, q);
       At next = step(q);

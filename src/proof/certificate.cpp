@@ -274,16 +274,6 @@ std::function<Long(Long)> precise(const Activation& activation) {
   });
 }
 
-// Four sums side by side: one alone waits for each addition.
-Long dot(const double* a, const double* b, Index count) {
-  Long sums[4] = {};
-  Index k = 0;
-  for (; k + 4 <= count; k += 4)
-    for (Index lane = 0; lane < 4; ++lane) sums[lane] += static_cast<Long>(a[k + lane]) * b[k + lane];
-  for (; k < count; ++k) sums[0] += static_cast<Long>(a[k]) * b[k];
-  return sums[0] + sums[1] + sums[2] + sums[3];
-}
-
 // What descent says; `e` receives the network at the points, empty where a reason was found before.
 Certificate descent(const TwoLayer& network, const Activation& activation, const Equations& equations,
                     Evaluation& e, Progress& progress) {
@@ -354,7 +344,7 @@ long double precise_misfit(const TwoLayer& network, const Activation& activation
   for (Index i = 0; i < n; ++i) {
     Long f = 0;
     for (Index j = 0; j < v.size(); ++j)
-      if (v(j) != 0) f += v(j) * phi(dot(X.data() + i * d, W.data() + j * d, d));
+      if (v(j) != 0) f += v(j) * phi(long_dot(X.data() + i * d, W.data() + j * d, d));
     residual[static_cast<std::size_t>(i)] = f - y(i);
   }
   Long squares = 0, targets = 0;

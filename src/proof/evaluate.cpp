@@ -45,6 +45,15 @@ Vector row_lengths(const RowMatrix& A) {
   return ((A.rowwise().squaredNorm().array() * kUp + lost).sqrt() * (1 + 4 * u)).matrix();
 }
 
+long double long_dot(const double* a, const double* b, Index count) {
+  long double sums[4] = {};
+  Index k = 0;
+  for (; k + 4 <= count; k += 4)
+    for (Index lane = 0; lane < 4; ++lane) sums[lane] += static_cast<long double>(a[k + lane]) * b[k + lane];
+  for (; k < count; ++k) sums[0] += static_cast<long double>(a[k]) * b[k];
+  return sums[0] + sums[1] + sums[2] + sums[3];
+}
+
 double length(const Vector& a) {
   const double scale = a.lpNorm<Eigen::Infinity>();
   return scale > 0 ? scale * std::sqrt((a / scale).squaredNorm()) * kUp : scale;

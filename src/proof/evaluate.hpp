@@ -42,6 +42,9 @@ Vector row_lengths(const RowMatrix& A);
 /// The length of a vector, rounded up; without overflow or underflow on the way.
 double length(const Vector& a);
 
+/// Sum of a_k b_k with 64-bit mantissas; four sums side by side, since one alone waits for each addition.
+long double long_dot(const double* a, const double* b, Index count);
+
 /// Z = X W^T as computed: |Z_ij - <x_i, w_j>| <= error(i, j) for the points x_i within row_error of the rows
 /// of X.
 struct PreActivations {

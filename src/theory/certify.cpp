@@ -424,6 +424,8 @@ void conclude(CertifyResult& result, const std::string& vanishes, bool deep) {
                        describe(b[1].sample), result.bottleneck_antipodal ? "opposite up to" : "distance",
                        result.bottleneck_distance);
   };
+  const std::string least =
+      result.lambda_min_verified ? decimal(*result.lambda_min_verified, 6, Rounding::down) : "";
   if (!result.conflicts.empty()) {
     result.outcome = "impossible";
     result.reason = conflict_text(result.conflicts);
@@ -444,14 +446,14 @@ void conclude(CertifyResult& result, const std::string& vanishes, bool deep) {
         "{}points:\nlambda_min of its tangent kernel >= {} (verified, rounding included).\n"
         "How wide is wide enough, no theorem here says.{}",
         result.network, result.n_distinct < result.n ? fmt::format("{} distinct ", result.n_distinct) : "",
-        decimal(result.lambda_min_verified.value(), 6, Rounding::down), held_down());
+        least, held_down());
   } else if (result.lambda_min_verified) {
     result.outcome = "verified";
     result.conclusion = fmt::format(
         "Any labels on these {}points can be fitted to zero loss by a wide enough {} network:\n"
         "lambda_min >= {} (verified, rounding included).{}",
         result.n_distinct < result.n ? fmt::format("{} distinct ", result.n_distinct) : "", result.activation,
-        decimal(*result.lambda_min_verified, 6, Rounding::down), held_down());
+        least, held_down());
   } else if (result.tail) {
     result.outcome = "not verified";
     const std::string row = result.bottleneck.empty() ? "" : describe(result.bottleneck.front().sample);

@@ -25,6 +25,7 @@ struct Layer {
   Index inputs() const { return W.cols(); }
   Index units() const { return W.rows(); }
   Index outputs() const { return residual ? W.cols() : W.rows(); }
+  Index parameters() const { return W.size() + b.size() + U.size() + bU.size(); }
 };
 
 /// f(x) = V h_L + c of h_0 = (x - shift) o factor.
@@ -53,7 +54,7 @@ void check(const DeepNetwork& network);
 /// Numbers that training may move: those of W, b, U, bU, V and c.
 Index parameters(const DeepNetwork& network);
 
-/// "3 hidden layers of 256 tanh units, 10 outputs, 150,794 weights".
+/// "3 layers of 256 tanh units, 10 outputs, 150794 weights".
 std::string describe(const DeepNetwork& network);
 
 /// f of each row of X, n x d -> n x K, in double. Throws DataError if the number of features differs or a
