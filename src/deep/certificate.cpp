@@ -38,27 +38,27 @@ std::string hopeless(const DeepNetwork& network, const Moving& moving, Index N) 
   return {};
 }
 
-void name_kink(const Lipschitz& lip, DeepCertificate& c) {
+void name_kink(const Lipschitz& lip, const std::vector<Index>& records, DeepCertificate& c) {
   c.kink = lip.kink.ratio;
-  c.sample = lip.kink.sample;
+  c.sample = records.empty() ? lip.kink.sample : records[static_cast<std::size_t>(lip.kink.sample)];
   c.layer = lip.kink.layer + 1;
   c.neuron = lip.kink.neuron;
 }
 
 std::string kink_reason(const char* what, const DeepCertificate& c) {
   return fmt::format(
-      "{}: the sign of unit {} of layer {} may change at point {}: |z| is {:.3g} of what it can move by",
+      "{}: the sign of unit {} of layer {} may change at sample {}: |z| is {:.3g} of what it can move by",
       what, c.neuron, c.layer, c.sample, c.kink);
 }
 
 // Of what has to hold: at most 1/2, and for kinks above 1.
 bool exists(const DeepNetwork& network, const std::vector<LayerNorms>& norms, const DeepEvaluation& e,
-            const Moving& moving, double sigma, DeepCertificate& c) {
+            const Moving& moving, const std::vector<Index>& records, double sigma, DeepCertificate& c) {
   const double R = 2 * c.misfit / sigma * kUp;
   const Lipschitz lip = lipschitz(network, norms, e, moving, R);
   c.lipschitz = lip.constant;
   c.h = lip.constant * (c.misfit / sigma) / sigma * kUp;
-  name_kink(lip, c);
+  name_kink(lip, records, c);
   if (!(c.h <= 0.5)) {
     c.reason = fmt::format(
         "existence: h = {:.3g} must be at most 1/2: misfit {:.3g}, lambda_min {:.3g}, J changes by "
@@ -75,7 +75,8 @@ bool exists(const DeepNetwork& network, const std::vector<LayerNorms>& norms, co
 }
 
 bool descends(const DeepNetwork& network, const std::vector<LayerNorms>& norms, const DeepEvaluation& e,
-              const Moving& moving, double sigma, double norm_J, DeepCertificate& c) {
+              const Moving& moving, const std::vector<Index>& records, double sigma, double norm_J,
+              DeepCertificate& c) {
   const double a = sigma / 2, R = c.misfit / (0.6 * a * kDown) * kUp;
   const Lipschitz lip = lipschitz(network, norms, e, moving, R);
   const double change = lip.constant * R * kUp, third = a / 3 * kDown;
@@ -86,7 +87,7 @@ bool descends(const DeepNetwork& network, const std::vector<LayerNorms>& norms, 
   }
   if (!(lip.kink.ratio > 1)) {
     DeepCertificate blocked;
-    name_kink(lip, blocked);
+    name_kink(lip, records, blocked);
     c.reason = kink_reason("descent", blocked);
     return false;
   }
@@ -125,7 +126,7 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
   // lambda_min is at most any entry of the diagonal: where that does not suffice, nothing will.
   const double top = std::sqrt(K.diagonal().minCoeff());
   DeepCertificate best = c;
-  if (!exists(network, norms, e, moving, top, best) && !(best.h <= 0.5)) {
+  if (!exists(network, norms, e, moving, equations.records, top, best) && !(best.h <= 0.5)) {
     c.h = best.h;
     c.lipschitz = best.lipschitz;
     c.reason = fmt::format(
@@ -147,10 +148,10 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
     return c;
   }
   c.lambda_min = sigma * sigma * kDown;
-  c.exists = exists(network, norms, e, moving, sigma, c);
+  c.exists = exists(network, norms, e, moving, equations.records, sigma, c);
   if (c.exists) {
     const double norm_J = (std::sqrt(highest_eigenvalue(K, error, work, progress).bound) + off) * kUp;
-    c.descends = descends(network, norms, e, moving, sigma, norm_J, c);
+    c.descends = descends(network, norms, e, moving, equations.records, sigma, norm_J, c);
   }
   progress.finish();
   return c;

@@ -11,7 +11,7 @@ void check_equations(const DeepNetwork& network, const DeepEquations& equations)
     if (!met) throw std::invalid_argument("certificate: " + what);
   };
   check(network);
-  const auto& [X, Y, counts, moving] = equations;
+  const auto& [X, Y, counts, moving, records] = equations;
   require(X.rows() >= 1, "there are no points");
   require(X.cols() == network.features(),
           fmt::format("points have {} features, the network takes {}", X.cols(), network.features()));
@@ -22,14 +22,14 @@ void check_equations(const DeepNetwork& network, const DeepEquations& equations)
   require(
       counts.size() == 0 || (counts.size() == X.rows() && (counts.array() >= 1).all() && counts.allFinite()),
       "counts must be one number >= 1 a point");
+  require(records.empty() || std::ssize(records) == X.rows(), "records must be one number a point");
   require(moving.empty() || moving.size() == network.layers.size() + 1, "moving must be one flag a layer");
 }
 
 Index moving_parameters(const DeepNetwork& network, const Moving& moving) {
   Index count = moving.back() ? network.V.size() + network.c.size() : 0;
   for (std::size_t l = 0; l < network.layers.size(); ++l) {
-    const Layer& layer = network.layers[l];
-    if (moving[l]) count += layer.W.size() + layer.b.size() + layer.U.size() + layer.bU.size();
+    if (moving[l]) count += network.layers[l].parameters();
   }
   return count;
 }

@@ -235,6 +235,8 @@ ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOp
   const RowMatrix distinct_X = X(points.first, Eigen::all);
   const Matrix distinct_Y = Y(points.first, Eigen::all);
   DeepEquations equations{distinct_X, distinct_Y, {}, moving};
+  for (const Index head : points.first)
+    equations.records.push_back(data.records[static_cast<std::size_t>(head)]);
   if (distinct_X.rows() < X.rows())
     equations.counts =
         Eigen::Map<const Eigen::Matrix<Index, Eigen::Dynamic, 1>>(points.count.data(), distinct_X.rows())
@@ -260,8 +262,6 @@ ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOp
                       record(points.conflict->first), record(points.conflict->second));
     } else {
       p.certificate = certify_network(of, equations, progress);
-      const Index head = points.first[static_cast<std::size_t>(p.certificate.sample)];
-      p.certificate.sample = data.records[static_cast<std::size_t>(head)];
     }
     r.networks.push_back(std::move(p));
   };

@@ -87,6 +87,25 @@ TEST(Prove, EqualSamplesAreOneEquationOrAConflict) {
       << conflict.networks[0].certificate.reason;
 }
 
+// A unit of the first layer that is 0 at every point, so that its sign is never certain.
+TEST(Prove, KinksAreNamedByTheirSamples) {
+  Progress progress;
+  const Dataset data = classes_of(test::random_rows(6, 4, 7), {0, 1, 1, 0, 1, 0}, 2);
+  DeepNetwork network = prove(drawn(4, 1, "relu"), data, {.polish = true}, progress).polished;
+  network.layers[0].W.row(5).setZero();
+  network.layers[0].b(5) = 0;
+  network.layers[1].W.col(5).setZero();
+  const ProveResult r = prove(network, data, {.layers = "last2", .polish = true}, progress);
+  EXPECT_TRUE(r.networks[1].certificate.exists)
+      << "the unit does not move: " << r.networks[1].certificate.reason;
+  const DeepCertificate c = prove(r.polished, data, {}, progress).networks[0].certificate;
+  EXPECT_FALSE(c.exists);
+  EXPECT_EQ(c.layer, 1);
+  EXPECT_EQ(c.neuron, 5);
+  EXPECT_GE(c.sample, 100);
+  EXPECT_NE(c.reason.find("sample " + std::to_string(c.sample)), std::string::npos) << c.reason;
+}
+
 TEST(Prove, NumbersAreTargetsAsTheyAre) {
   Progress progress;
   Dataset data = classes_of(test::random_rows(10, 3, 4), std::vector<Index>(10, 0), 1);

@@ -20,6 +20,7 @@ struct DeepEquations {
   Vector counts = {};
   /// Which layers move: L hidden ones, then the output layer. Empty = all.
   std::vector<bool> moving = {};
+  std::vector<Index> records = {};  ///< what the points are called; empty = 0 to n - 1
 };
 
 /// What is proved about a network, exactly the doubles it is. F is the vector of all N = n K outputs less
