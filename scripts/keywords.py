@@ -49,6 +49,7 @@ SETS: dict[str, tuple[object, set[str]]] = {
     "width": (_core.WidthOptions(), set()),
     "audit": (_core.AuditOptions(), set()),
     "influence": (_core.InfluenceOptions(), set()),
+    "prove": (_core.ProveOptions(), set()),
     "fit": (_core.FitOptions(), set()),
     "memorize": (_core.MemorizeOptions(), set()),
     "axes": (sweep.axes, set()),

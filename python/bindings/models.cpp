@@ -1,6 +1,7 @@
 #include "zeroloss/models/models.hpp"
 
 #include "bindings.hpp"
+#include "zeroloss/deep/network.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 #include "zeroloss/network/network.hpp"
 
@@ -35,13 +36,14 @@ void bind_models(nb::module_& m) {
   nb::class_<Model>(m, "Model", "A model of any kind, as far as its use goes.")
       .def("__init__", make<Network>, "network"_a, nb::keep_alive<1, 2>())
       .def("__init__", make<Memorizer>, "network"_a, nb::keep_alive<1, 2>())
+      .def("__init__", make<DeepNetwork>, "network"_a, nb::keep_alive<1, 2>())
       .def(
           "__init__",
           [](Model* self, const std::filesystem::path& path) {
             new (self) Model(value_of_work(nb::none(), [&](Progress&) { return open_model(path); }));
           },
           "path"_a, "Of a .safetensors file, or of a run folder that holds model.safetensors.")
-      .def_ro("kind", &Model::kind, "two_layer | memorizer | conv_resnet.")
+      .def_ro("kind", &Model::kind, "two_layer | memorizer | deep | conv_resnet.")
       .def_ro("description", &Model::description)
       .def_prop_ro(
           "task", [](const Model& model) { return name(model.task); }, "none | regression | classification.")
@@ -50,10 +52,11 @@ void bind_models(nb::module_& m) {
       .def_prop_ro(
           "network",
           [](const Model& model) {
-            const nb::object network = network_of<Network>(model);
-            return network.is_none() ? network_of<Memorizer>(model) : network;
+            nb::object network = network_of<Network>(model);
+            if (network.is_none()) network = network_of<Memorizer>(model);
+            return network.is_none() ? network_of<DeepNetwork>(model) : network;
           },
-          nb::sig("def network(self) -> Network | Memorizer | None"), "None for other kinds.")
+          nb::sig("def network(self) -> Network | Memorizer | DeepNetwork | None"), "None for other kinds.")
       .def(
           "read_dataset",
           [](const Model& model, const std::string& source, const ReadOptions& options,

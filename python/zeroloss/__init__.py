@@ -25,12 +25,15 @@ from ._core import (
     CertifyResult,
     DataError,
     Dataset,
+    DeepNetwork,
     FitResult,
     InfluenceResult,
+    Layer,
     Memorizer,
     MemorizeResult,
     Network,
     ProgressReport,
+    ProveResult,
     ResourceError,
     SweepResult,
     WidthResult,
@@ -48,6 +51,7 @@ from .api.fit import fit
 from .api.influence import influence
 from .api.memorize import memorize
 from .api.predict import Prediction, load, predict
+from .api.prove import prove
 from .api.shown import give_lines
 from .api.sweep import sweep
 from .api.width import width
@@ -64,14 +68,17 @@ __all__ = [
     "CertifyResult",
     "DataError",
     "Dataset",
+    "DeepNetwork",
     "Description",
     "FitResult",
     "InfluenceResult",
+    "Layer",
     "MemorizeResult",
     "Memorizer",
     "Network",
     "Prediction",
     "ProgressReport",
+    "ProveResult",
     "ResourceError",
     "SweepResult",
     "WidthResult",
@@ -87,6 +94,7 @@ __all__ = [
     "load",
     "memorize",
     "predict",
+    "prove",
     "read_dataset",
     "set_thread_count",
     "simd_target",

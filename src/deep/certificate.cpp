@@ -11,6 +11,7 @@
 #include "deep/lipschitz.hpp"
 #include "proof/evaluate.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/text.hpp"
 #include "zeroloss/core/threads.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Comparisons are written
@@ -130,9 +131,9 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
     c.h = best.h;
     c.lipschitz = best.lipschitz;
     c.reason = fmt::format(
-        "existence: h = lipschitz misfit/lambda_min is at least {:.3g} and must be at most 1/2: the "
-        "misfit is {:.3g}",
-        c.h, c.misfit);
+        "existence: h = lipschitz misfit/lambda_min is at least {} and must be at most 1/2: the "
+        "misfit may be {}",
+        decimal(c.h, 3, Rounding::down), decimal(c.misfit, 3, Rounding::up));
     progress.finish();
     return c;
   }

@@ -145,6 +145,19 @@ std::string conclusion_of(const ProveResult& r, Task task) {
   return text;
 }
 
+// "0" to "K - 1", where outputs have no names and the data's fewer classes are some of these.
+std::vector<std::string> numbered_outputs(const DeepNetwork& network, const Dataset& data) {
+  const Index K = network.outputs();
+  std::vector<std::string> names;
+  if (!network.class_names.empty() || static_cast<Index>(data.class_names.size()) >= std::max<Index>(K, 2))
+    return names;
+  for (Index k = 0; k < K; ++k) names.push_back(fmt::format("{}", k));
+  const bool all = std::all_of(
+      data.class_names.begin(), data.class_names.end(),
+      [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); });
+  return all ? names : std::vector<std::string>{};
+}
+
 double length_of_weights(const DeepNetwork& network) {
   DeepNetwork zero = network;
   for (Layer& layer : zero.layers)
@@ -195,7 +208,10 @@ Matrix targets_of(const DeepNetwork& network, const Dataset& data) {
       throw DataError(fmt::format("{}: one number a sample, but the network has {} outputs", data.name, K));
     return data.y;
   }
-  const auto& names = network.class_names.empty() ? data.class_names : network.class_names;
+  const std::vector<std::string> numbers = numbered_outputs(network, data);
+  const auto& names = !network.class_names.empty() ? network.class_names
+                      : !numbers.empty()           ? numbers
+                                                   : data.class_names;
   const auto classes = static_cast<Index>(names.size());
   if (K == 1 ? classes != 2 : classes != K)
     throw DataError(fmt::format("{}: {} classes, but the network has {} output{}", data.name, classes, K,

@@ -100,6 +100,7 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"steps", "Of polishing."}, r.steps);
   visit(Field{"factorizations", "Of polishing."}, r.factorizations);
   visit(Field{"seconds"}, r.seconds);
+  visit(Field{"polished", "The polished network, if there was polishing."}.apart(), r.polished);
 }
 
 /// Which layers of L hidden ones and the output layer, last, may move; `auto` as for this many outputs.
@@ -108,8 +109,8 @@ std::vector<bool> layers_named(const std::string& text, Index hidden, Index outp
 
 /// The targets of a network with K outputs, n x K: numbers as they are (K = 1); of classes 1 for their own
 /// output and -1 for the others, of two classes and one output -1 and 1. Output k stands for class k of the
-/// network, which are those of the data, sorted, if it has no names. Throws DataError where data and network
-/// do not fit.
+/// network; if it has no names, of the data's classes, sorted, or, where these are fewer and whole numbers
+/// from 0 below K, class "k". Throws DataError where data and network do not fit.
 Matrix targets_of(const DeepNetwork& network, const Dataset& data);
 
 /// What is proved of the network on the points of the data as they were read (not standardised). Equal

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._core import DataError, Dataset, FitResult, Memorizer, MemorizeResult, Network
+from .._core import DataError, Dataset, DeepNetwork, FitResult, Memorizer, MemorizeResult, Network, ProveResult
 from .arrays import points, targets
 from .data import Data, Read, dataset
 from .frames import is_frame, series
@@ -19,7 +19,7 @@ from .seed import Seed, seed_of
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Model = FitResult | MemorizeResult | Network | Memorizer | str | os.PathLike[str]
+Model = FitResult | MemorizeResult | ProveResult | Network | Memorizer | DeepNetwork | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Prediction:
         return f"<Prediction: {n} x {outputs} outputs{'' if self.error is None else f', error {self.error:.4g}'}>"
 
 
-def load(path: str | os.PathLike[str]) -> Network | Memorizer:
+def load(path: str | os.PathLike[str]) -> Network | Memorizer | DeepNetwork:
     """The network of a run folder, or of a .safetensors file. DataError if it is neither."""
     model = _core.Model(os.fspath(path))
     if model.network is None:
@@ -56,7 +56,10 @@ def load(path: str | os.PathLike[str]) -> Network | Memorizer:
 def _model(model: Model) -> _core.Model:
     if isinstance(model, (str, os.PathLike)):
         return _core.Model(os.fspath(model))
-    network = model.network if isinstance(model, (FitResult, MemorizeResult)) else model
+    if isinstance(model, ProveResult):
+        network: Any = model.polished
+    else:
+        network = model.network if isinstance(model, (FitResult, MemorizeResult)) else model
     if network is None:
         raise ValueError("predict: the result has no network")
     return _core.Model(network)
@@ -84,8 +87,8 @@ def predict(
 
     Parameters
     ----------
-    model : FitResult, MemorizeResult, Network, Memorizer or path
-        A path is a run folder or a .safetensors file.
+    model : FitResult, MemorizeResult, ProveResult, Network, Memorizer, DeepNetwork or path
+        Of a ProveResult the polished network. A path is a run folder or a .safetensors file.
     data, y, seed, **read
         As for :func:`read_dataset`. Targets are compared with if there are any: classes by name, be it a single one.
 

@@ -11,11 +11,12 @@ from .. import _core
 Row = dict[str, Any]
 
 
-_INSIDE = {"sample", "first", "second", "cell", "interval", "at", "curve"}  # fields that are records
+_INSIDE = {"sample", "first", "second", "cell", "interval", "at", "curve", "certificate"}  # fields that are records
 
 
 def _fields(kind: type) -> list[str]:
-    return [name for name, field in vars(kind).items() if isinstance(field, property) and name != "network"]
+    apart = ("network", "polished")
+    return [name for name, field in vars(kind).items() if isinstance(field, property) and name not in apart]
 
 
 def _columns(kind: type, *first: str) -> list[str]:
@@ -92,6 +93,7 @@ _PARTS: dict[type, _Parts] = {
         "twins": (_columns(_core.Twins), lambda r: map(_row, r.twins)),
         "outliers": (_columns(_core.Outlier), lambda r: map(_row, r.outliers)),
     },
+    _core.ProveResult: {"networks": (_columns(_core.ProvedNetwork), lambda r: map(_row, r.networks))},
     _core.InfluenceResult: {
         "tests": (_columns(_core.Explained), lambda r: map(_row, r.tests)),
         "values": (["value"], lambda r: (dict(value=value) for value in r.values)),

@@ -1,0 +1,244 @@
+#include "bindings.hpp"
+#include "zeroloss/deep/model.hpp"
+#include "zeroloss/deep/prove.hpp"
+#include "zeroloss/deep/read.hpp"
+#include "zeroloss/deep/tangent.hpp"
+#include "zeroloss/network/network.hpp"
+#include "zeroloss/present/prove.hpp"
+
+namespace zeroloss::python {
+
+template <>
+struct Members<Layer> {
+  static auto of(auto& l) { return std::tie(l.activation, l.leak, l.W, l.b, l.residual, l.U, l.bU, l.scale); }
+};
+template <>
+struct Members<DeepNetwork> {
+  static auto of(auto& n) { return std::tie(n.shift, n.factor, n.layers, n.V, n.c, n.task, n.class_names); }
+};
+template <>
+struct Members<OnnxPlace> {
+  static auto of(auto& p) { return std::tie(p.name, p.transposed); }
+};
+template <>
+struct Members<OnnxLayer> {
+  static auto of(auto& l) { return std::tie(l.W, l.b, l.U, l.bU); }
+};
+template <>
+struct Members<OnnxNetwork> {
+  static auto of(auto& n) { return std::tie(n.network, n.layers, n.output, n.single, n.notes); }
+};
+template <>
+struct Members<ReadNetwork> {
+  static auto of(auto& r) { return std::tie(r.network, r.notes, r.onnx); }
+};
+
+namespace {
+
+// What a proof is about: data, options, the network, and what the call says it is.
+struct Asked {
+  std::shared_ptr<DatasetAsRead> data;
+  ProveOptions settings;
+  ReadNetwork network;
+  std::string model;
+};
+
+}  // namespace
+
+template <>
+struct Members<Asked> {
+  static auto of(auto& a) { return std::tie(a.data, a.settings, a.network, a.model); }
+};
+
+namespace {
+
+using Proved = Answer<ProveResult, Asked>;
+
+Task task_of(const std::string& text) {
+  for (const Task task : {Task::none, Task::regression, Task::classification})
+    if (name(task) == text) return task;
+  throw std::invalid_argument("task must be none, regression or classification; got \"" + text + "\"");
+}
+
+Vector vector_of(const std::optional<Array1>& numbers) {
+  return numbers ? Vector(Eigen::Map<const Vector>(numbers->data(), static_cast<Index>(numbers->size())))
+                 : Vector{};
+}
+
+void bind_network(nb::module_& m) {
+  nb::class_<Layer>(m, "Layer",
+                    "A layer of h, p numbers. Plain: scale phi(W h + b). Residual: h + scale (U phi(W h + b) "
+                    "+ bU).")
+      .def(
+          "__init__",
+          [](Layer* self, const Array2& W, const std::optional<Array1>& b, std::string activation,
+             double leak, bool residual, const std::optional<Array2>& U, const std::optional<Array1>& bU,
+             double scale) {
+            new (self) Layer{std::move(activation), leak,     rows(W),
+                             vector_of(b),          residual, U ? RowMatrix(rows(*U)) : RowMatrix{},
+                             vector_of(bU),         scale};
+          },
+          "W"_a, "b"_a.none() = nb::none(), "activation"_a = "relu", "leak"_a = 0.01, "residual"_a = false,
+          "U"_a.none() = nb::none(), "bU"_a.none() = nb::none(), "scale"_a = 1.0,
+          "Doubles: W m x p, b m; of a residual layer U p x m (none: the identity) and bU p.")
+      .def_ro("activation", &Layer::activation)
+      .def_ro("leak", &Layer::leak, "Of leaky_relu.")
+      .def_prop_ro("W", in_place<Layer>(&Layer::W), "m x p.")
+      .def_prop_ro("b", in_place<Layer>(&Layer::b), "m, or empty: no bias.")
+      .def_ro("residual", &Layer::residual)
+      .def_prop_ro("U", in_place<Layer>(&Layer::U), "p x m, or empty: the identity.")
+      .def_prop_ro("bU", in_place<Layer>(&Layer::bU), "p, or empty.")
+      .def_ro("scale", &Layer::scale)
+      .def("__repr__", [](const Layer& l) {
+        return "<layer of " + std::to_string(l.units()) + " " + l.activation +
+               (l.residual ? " residual" : "") + " units on " + std::to_string(l.inputs()) + ">";
+      });
+
+  using N = DeepNetwork;
+  nb::class_<N>(m, "DeepNetwork",
+                "A network of layers, plain and residual: V h + c of the last layer's h, the first's being "
+                "(x - shift) factor. One output, or one a class, of which the largest decides.")
+      .def(
+          "__init__",
+          [](N* self, std::vector<Layer> layers, const Array2& V, const std::optional<Array1>& c,
+             const std::optional<Array1>& shift, const std::optional<Array1>& factor, const std::string& task,
+             std::vector<std::string> class_names) {
+            N network{.shift = vector_of(shift),
+                      .factor = vector_of(factor),
+                      .layers = std::move(layers),
+                      .V = rows(V),
+                      .c = vector_of(c),
+                      .task = task_of(task),
+                      .class_names = std::move(class_names)};
+            check(network);
+            new (self) N(std::move(network));
+          },
+          "layers"_a, "V"_a, "c"_a.none() = nb::none(), "shift"_a.none() = nb::none(),
+          "factor"_a.none() = nb::none(), "task"_a = "none", "class_names"_a = std::vector<std::string>{},
+          "Doubles: V K x p, c K; shift and factor, a number a feature. ValueError naming the layer that "
+          "does "
+          "not fit those before it.")
+      .def_prop_ro(
+          "layers", [](nb::handle self) { return references(self, nb::cast<N&>(self).layers); },
+          nb::sig("def layers(self) -> list[Layer]"), "The hidden ones.")
+      .def_prop_ro("V", in_place<N>(&N::V), "K x p.")
+      .def_prop_ro("c", in_place<N>(&N::c), "K, or empty.")
+      .def_prop_ro("shift", in_place<N>(&N::shift), "Subtracted from points first; empty: nothing is.")
+      .def_prop_ro("factor", in_place<N>(&N::factor), "Then they are multiplied by it.")
+      .def_prop_ro(
+          "task", [](const N& n) { return name(n.task); }, "none | regression | classification.")
+      .def_ro("class_names", &N::class_names)
+      .def_prop_ro("d", &N::features)
+      .def_prop_ro("depth", &N::depth, "Hidden layers.")
+      .def_prop_ro(
+          "parameters", [](const N& n) { return parameters(n); }, "Weights and biases.")
+      .def(
+          "__call__",
+          [](const N& network, nb::handle X) {
+            const Array2 numbers = points("predict", X);
+            return value_of_work(nb::none(), [&](Progress& p) { return predict(network, rows(numbers), p); });
+          },
+          "X"_a,
+          nb::sig("def __call__(self, X: numpy.typing.ArrayLike) -> "
+                  "numpy.typing.NDArray[numpy.float64]"),
+          "Outputs for points, n x d -> n x K, in double.")
+      .def(
+          "classes",
+          [](const N&, const nb::DRef<const Matrix>& outputs) { return predicted_classes(outputs); },
+          "outputs"_a, "Class indices that outputs (n x K) stand for.")
+      .def(
+          "tangent_kernel",
+          [](const N& network, nb::handle X, const std::string& layers) {
+            const Array2 numbers = points("tangent_kernel", X);
+            const auto moving = layers_named(layers, network.depth(), network.outputs());
+            return value_of_work(
+                nb::none(), [&](Progress& p) { return tangent_kernel(network, rows(numbers), moving, p); });
+          },
+          "X"_a, "layers"_a = "all",
+          nb::sig("def tangent_kernel(self, X: numpy.typing.ArrayLike, layers: str = 'all') -> "
+                  "numpy.typing.NDArray[numpy.float64]"),
+          "The empirical NTK J J^T, n K x n K: entry (i K + k, j K + p) is the inner product of the "
+          "gradients "
+          "of output k at point i and output p at point j, in the weights of these layers, named as in "
+          "prove().")
+      .def(
+          "save", [](const N& network, const std::filesystem::path& path) { save_model(path, network); },
+          "path"_a, "Writes a safetensors file.")
+      .def(
+          "export_onnx",
+          [](const N& network, const std::filesystem::path& path) { export_onnx(path, network); }, "path"_a,
+          "Writes the network as ONNX.")
+      .def("__getstate__", [](const N& n) { return nb::make_tuple(pickled(n)); })
+      .def("__setstate__", [](N& self, const nb::tuple& state) { new (&self) N(unpickled<N>(state[0])); })
+      .def("__repr__", [](const N& n) { return "<network of " + describe(n) + ">"; });
+}
+
+}  // namespace
+
+void bind_deep(nb::module_& m) {
+  bind_network(m);
+  bind_options<ProveOptions>(m, "ProveOptions");
+  bind_result<DeepCertificate>(m, "DeepCertificate", "What is proved about a network of layers.")
+      .def("__repr__", [](const DeepCertificate& c) {
+        return c.exists ? std::string("<certificate: an exact network lies near") +
+                              (c.descends ? ", and descent reaches one>" : ">")
+                        : "<no certificate: " + c.reason + ">";
+      });
+  bind_result<ProvedNetwork>(m, "ProvedNetwork", "What is proved of one network on the data.");
+  nb::class_<ReadNetwork>(m, "ReadNetwork", "A network of layers with how it was read.")
+      .def(
+          "__init__",
+          [](ReadNetwork* self, const DeepNetwork& network, std::vector<std::string> notes) {
+            new (self) ReadNetwork{network, std::move(notes)};
+          },
+          "network"_a, "notes"_a = std::vector<std::string>{})
+      .def_ro("network", &ReadNetwork::network)
+      .def_ro("notes", &ReadNetwork::notes, "A line each.");
+  m.def("layer_activations", &layer_activations, "Of layers: those of kernels, and identity.");
+  m.def(
+      "read_network",
+      [](const std::filesystem::path& path, const std::string& activation) {
+        return value_of_work(nb::none(), [&](Progress&) { return read_network(path, activation); });
+      },
+      "path"_a, "activation"_a);
+
+  nb::class_<Proved> answer(m, "ProveResult",
+                            "What is proved of a trained network. print() shows all of it.");
+  bind_fields<ProveResult>(answer, {"polished"});
+  answer.def_prop_ro(
+      "polished",
+      [](nb::handle self) {
+        auto& result = nb::cast<Proved&>(self);
+        return result.networks.size() < 2
+                   ? nb::object(nb::none())
+                   : nb::cast(&result.polished, nb::rv_policy::reference_internal, self);
+      },
+      nb::sig("def polished(self) -> DeepNetwork | None"), "The polished network, if there was polishing.");
+  add_output<Proved>(
+      answer,
+      [](const Proved& a) {
+        const Asked& o = a.options;
+        return prove_text(o.model, o.network, *o.data, o.settings, a);
+      },
+      [](const Proved& a) {
+        const Asked& o = a.options;
+        return prove_json(o.model, o.network, *o.data, o.settings, a);
+      },
+      [](RunFolder& folder, const Proved& a) {
+        const Asked& o = a.options;
+        write_prove(folder, o.model, o.network, *o.data, o.data->read, o.settings, a, {a.call});
+      });
+  add_pickles(answer);
+
+  m.def(
+      "prove",
+      [](const ReadNetwork& network, const std::string& model, const std::shared_ptr<DatasetAsRead>& data,
+         const ProveOptions& options, const std::string& call, const nb::object& progress) {
+        auto result =
+            value_of_work(progress, [&](Progress& p) { return prove(network.network, *data, options, p); });
+        return Proved(std::move(result), {data, options, network, model}, call);
+      },
+      "network"_a, "model"_a, "data"_a, "options"_a, "call"_a, "progress"_a.none());
+}
+
+}  // namespace zeroloss::python

@@ -1,0 +1,127 @@
+"""Networks of layers as users have them: modules, estimators, files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from .._core import DeepNetwork, Layer, ReadNetwork
+from .options import Written
+
+#: A torch.nn.Module, an estimator of scikit-learn, a DeepNetwork, or a path.
+Trained = Any
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass
+class Linear:
+    """W h + b."""
+
+    W: Numbers
+    b: Numbers | None = None
+
+
+@dataclass
+class Phi:
+    """An activation, one of _core.layer_activations()."""
+
+    name: str
+    leak: float = 0.01
+
+
+@dataclass
+class Residual:
+    """h + scale (W_2 phi(W_1 h + b_1) + b_2), without W_2 h + scale phi(W_1 h + b_1)."""
+
+    first: Linear
+    phi: Phi
+    second: Linear | None = None
+    scale: float = 1.0
+
+
+Step = Linear | Phi | Residual
+
+
+@dataclass
+class Parts:
+    """What a network does with points, one behind the other: (x - shift) factor, then the steps."""
+
+    steps: Sequence[Step]
+    shift: Numbers | None = None
+    factor: Numbers | None = None
+    task: str = "none"
+    class_names: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def _layer(linear: Linear, phi: Phi) -> Layer:
+    return Layer(linear.W, linear.b, phi.name, phi.leak)
+
+
+def assembled(parts: Parts) -> ReadNetwork:
+    """ValueError for steps that are no network of layers: it has to end with a linear map."""
+    layers: list[Layer] = []
+    open_: Linear | None = None  # a linear map whose activation has yet to come
+    for step in parts.steps:
+        if isinstance(step, Linear):
+            if open_ is not None:  # two in a row
+                layers.append(_layer(open_, Phi("identity")))
+            open_ = step
+        elif isinstance(step, Phi):
+            if open_ is None:
+                raise ValueError(f"{step.name} does not stand behind a linear map")
+            layers.append(_layer(open_, step))
+            open_ = None
+        else:
+            if open_ is not None:
+                layers.append(_layer(open_, Phi("identity")))
+                open_ = None
+            U, bU = (step.second.W, step.second.b) if step.second else (None, None)
+            layers.append(Layer(step.first.W, step.first.b, step.phi.name, step.phi.leak, True, U, bU, step.scale))
+    if open_ is None:
+        raise ValueError("it does not end with a linear map")
+    if not layers:
+        raise ValueError("it has no hidden layer")
+    network = DeepNetwork(
+        layers, open_.W, open_.b, parts.shift, parts.factor, parts.task, parts.class_names
+    )  # fmt: skip
+    return ReadNetwork(network, parts.notes)
+
+
+def network_of(function: str, model: Trained, activation: str = "") -> tuple[ReadNetwork, str, str]:
+    """The network, what a result calls it, and how it is written in a call.
+
+    TypeError for what is no model; ValueError, naming the part, for one that is no network of layers.
+    """
+    if isinstance(model, (str, os.PathLike)):
+        path = os.fspath(model)
+        return _core.read_network(path, activation), path, repr(path)
+    if activation:
+        raise ValueError(f"{function}: activation is for a file with a state_dict; this model has its own")
+    if isinstance(model, DeepNetwork):
+        return ReadNetwork(model), "network", Written("network")
+    kind = type(model).__name__
+    try:
+        if "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
+            from .torch_network import parts_of_module
+
+            parts = parts_of_module(model)
+        elif hasattr(model, "get_params"):
+            from .sklearn_network import parts_of_estimator
+
+            parts = parts_of_estimator(model)
+        else:
+            raise TypeError(
+                f"{function}: model has to be a path, a torch.nn.Module, an MLP of scikit-learn or a DeepNetwork; "
+                f"got {kind}"
+            )
+        return assembled(parts), kind, Written("model")
+    except ValueError as error:
+        raise ValueError(f"{function}: {kind} is no network of layers: {error}") from error

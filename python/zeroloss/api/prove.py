@@ -1,0 +1,99 @@
+"""The command `prove`: what can be proved of a trained network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy.typing as npt
+
+from .. import _core
+from .._core import ProveOptions, ProveResult
+from .data import Data, Read, dataset
+from .networks import Trained, network_of
+from .options import call, changed, filled
+from .progress import Show, limited, shown
+from .seed import Seed, seed_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def prove(
+    model: Trained,
+    data: Data,
+    y: npt.ArrayLike | None = None,
+    *,
+    activation: str = "",
+    # keywords of prove
+    layers: str = "auto",
+    polish: bool = False,
+    max_factorizations: int = 60,
+    divide: float = 1.0,
+    # end
+    seed: Seed = 0,
+    progress: Show = False,
+    threads: int = 0,
+    **read: Unpack[Read],
+) -> ProveResult:
+    """What can be proved of a trained network: labels, margins, an exact network beside it, descent that reaches one.
+
+    What is printed as proved holds in exact arithmetic, of the network whose weights are exactly those given.
+
+    Parameters
+    ----------
+    model : torch.nn.Module, estimator, DeepNetwork or path
+        A PyTorch module of linear layers, activations and residual sums, however its forward() calls them (torch.fx
+        traces it); MLPClassifier or MLPRegressor of scikit-learn, or a Pipeline of StandardScaler, MinMaxScaler or
+        MaxAbsScaler and one of those; or a file: .onnx, .safetensors (a network of layers, or a state_dict), or a run
+        folder. What is behind the last linear map and keeps the largest output the largest is left out, and said.
+    data, y, seed, **read
+        As for :func:`read_dataset`: the points as the model takes them, with their labels. Output k stands for class k
+        of those that the model names, or else of those in the data, sorted; where these are fewer and whole numbers
+        from 0, of class "k".
+    activation : str
+        Of a state_dict: what is between its layers, one of ``zeroloss.kernel.activation_names()`` or identity.
+    layers : str
+        Which may move: all, hidden, lastK (the last K, the output layer being one), numbers from 1 separated by commas,
+        or auto: all, hidden for classes with an output each, where moving the output layer makes J singular.
+    polish : bool
+        Take Gauss-Newton steps to weights at which the proof holds.
+    max_factorizations : int
+        Most Cholesky factorisations of polishing, >= 1.
+    divide : float
+        Every number of the points is divided by this first, > 0.
+    progress : bool or callable
+        True: bars, if tqdm is there. A callable gets every ProgressReport.
+    threads : int
+        Threads of the processor; 0 = as many as :func:`thread_count` says. Small work takes one.
+
+    Returns
+    -------
+    ProveResult
+        `networks` has the one given and, after polishing, the polished one, which is `polished`. The matrices have n K
+        rows, n of them distinct points, K outputs: 16 (n K)^2 bytes and, for each factorisation, (n K)^3/3
+        multiplications.
+
+    Raises
+    ------
+    DataError, ValueError, TypeError, ResourceError
+        A model that is no such network, naming what is in the way; data that do not fit it; an option out of range;
+        memory that does not suffice.
+    KeyboardInterrupt
+        On Ctrl-C, at the next safe point.
+    """
+    seed = seed_of("prove", seed)
+    given = {
+        # values of prove
+        "layers": layers,
+        "polish": polish,
+        "max_factorizations": max_factorizations,
+        "divide": divide,
+        # end
+    }
+    network, name, subject = network_of("prove", model, activation)
+    source, points = dataset("prove", data, y, read, seed)
+    options = filled("prove", ProveOptions(), given)
+    written = {**changed(options, ProveOptions(), given), **read, **({"seed": seed} if seed else {})}
+    text = call("prove", f"{subject}, {points}", {**({"activation": activation} if activation else {}), **written})
+    with limited(threads), shown(progress) as report:
+        return _core.prove(network, name, source, options, text, report)

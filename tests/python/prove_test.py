@@ -1,0 +1,208 @@
+"""prove: networks of PyTorch and scikit-learn, of arrays and of files."""
+
+import json
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zeroloss
+from zeroloss.api.networks import network_of
+
+EXPORTED = Path(__file__).resolve().parents[1] / "deep" / "exported"
+DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits.onnx"
+RNG = np.random.default_rng(4)
+
+
+def drawn(d=4, width=30, outputs=1, depth=2, activation="tanh"):
+    """A network of plain layers."""
+    layers, p = [], d
+    for _ in range(depth):
+        layers.append(zeroloss.Layer(RNG.normal(size=(width, p)) / np.sqrt(p), RNG.normal(size=width), activation))
+        p = width
+    return zeroloss.DeepNetwork(layers, RNG.normal(size=(outputs, p)) / np.sqrt(p), np.zeros(outputs))
+
+
+def points(n=12, d=4, classes=2):
+    return RNG.normal(size=(n, d)), np.arange(n) % classes
+
+
+def forward(network, X):
+    """What a network says, in NumPy."""
+    phi = {"tanh": np.tanh, "relu": lambda z: np.maximum(z, 0), "identity": lambda z: z,
+           "sigmoid": lambda z: 1 / (1 + np.exp(-z))}  # fmt: skip
+    h = X - network.shift if network.shift.size else X
+    h = h * network.factor if network.factor.size else h
+    for layer in network.layers:
+        a = phi[layer.activation](h @ layer.W.T + (layer.b if layer.b.size else 0))
+        if layer.residual:
+            a = a @ layer.U.T if layer.U.size else a
+            a = h + layer.scale * (a + (layer.bU if layer.bU.size else 0))
+        h = a
+    return h @ network.V.T + (network.c if network.c.size else 0)
+
+
+def test_a_network_of_arrays_is_what_they_say():
+    plain = drawn(outputs=3)
+    first = zeroloss.Layer(RNG.normal(size=(5, 4)), activation="identity")
+    block = zeroloss.Layer(RNG.normal(size=(7, 5)), RNG.normal(size=7), "relu", residual=True,
+                           U=RNG.normal(size=(5, 7)), bU=RNG.normal(size=5), scale=0.5)  # fmt: skip
+    residual = zeroloss.DeepNetwork([first, block], RNG.normal(size=(2, 5)), shift=RNG.normal(size=4),
+                                    factor=RNG.uniform(1, 2, 4))  # fmt: skip
+    X, _ = points()
+    for network in (plain, residual):
+        np.testing.assert_allclose(network(X), forward(network, X), rtol=0, atol=1e-13)
+        twin = pickle.loads(pickle.dumps(network))
+        np.testing.assert_array_equal(twin(X), network(X))
+    assert repr(residual) == ("<network of a layer of 5 identity units, a layer of 7 relu residual units, 2 outputs, "
+                              "112 weights>")  # fmt: skip
+    assert (residual.d, residual.depth, residual.parameters, residual.task) == (4, 2, 112, "none")
+    with pytest.raises(ValueError, match="read-only"):
+        plain.layers[0].W[0, 0] = 1
+    with pytest.raises(ValueError, match="layer 2: W takes 5 numbers, before it are 4"):
+        zeroloss.DeepNetwork([zeroloss.Layer(np.ones((4, 3))), zeroloss.Layer(np.ones((4, 5)))], np.ones((1, 4)))
+    with pytest.raises(ValueError, match="task must be"):
+        zeroloss.DeepNetwork([first], np.ones((1, 5)), task="ranking")
+
+
+def test_the_tangent_kernel_is_that_of_differences():
+    network, (X, _) = drawn(d=3, width=5, outputs=2), points(n=4, d=3)
+    J, eps = [], 1e-6
+    arrays = [(layer.W.copy(), layer.b.copy()) for layer in network.layers] + [(network.V.copy(), network.c.copy())]
+    names = [layer.activation for layer in network.layers]
+
+    def f(arrays):
+        layers = [zeroloss.Layer(W, b, name) for (W, b), name in zip(arrays, names)]
+        return zeroloss.DeepNetwork(layers, *arrays[-1])(X).ravel()
+
+    for pair in arrays:
+        for array in pair:
+            for place in np.ndindex(array.shape):
+                kept = array[place]
+                array[place] = kept + eps
+                up = f(arrays)
+                array[place] = kept - eps
+                J.append((up - f(arrays)) / (2 * eps))
+                array[place] = kept
+    J = np.array(J).T
+    np.testing.assert_allclose(network.tangent_kernel(X), J @ J.T, rtol=1e-7, atol=1e-7)
+    hidden = J[:, : -network.V.size - network.c.size]
+    np.testing.assert_allclose(network.tangent_kernel(X, layers="hidden"), hidden @ hidden.T, rtol=1e-7, atol=1e-7)
+    with pytest.raises(ValueError, match="layers= must be"):
+        network.tangent_kernel(X, layers="some")
+
+
+def test_a_polished_network_is_exact_where_it_is_said(tmp_path):
+    network, (X, y) = drawn(outputs=3, width=80), points(classes=3)
+    result = zeroloss.prove(network, X, y, polish=True)
+    given, polished = result.networks
+    assert (given.which, polished.which) == ("given", "polished")
+    assert polished.right == len(X) and polished.certificate.exists
+    Y = 2.0 * (y[:, None] == np.arange(3)) - 1
+    assert np.linalg.norm(result.polished(X) - Y) <= polished.misfit <= 1e-9
+    assert list(result.to_frame().which) == ["given", "polished"]
+    said = zeroloss.predict(result, X, [str(label) for label in y])
+    assert said.predictions is None  # its outputs have no names
+    result.save(tmp_path / "run")
+    np.testing.assert_array_equal(zeroloss.load(tmp_path / "run")(X), result.polished(X))
+    again = zeroloss.prove(tmp_path / "run", X, y)
+    assert again.networks[0].certificate.exists and again.polished is None
+    command = json.loads((tmp_path / "run" / "manifest.json").read_text())["command"]
+    assert command == ["zeroloss.prove(network, X, y, polish=True)"]
+    with pytest.raises(ValueError, match="no network"):
+        zeroloss.predict(again, X)
+    zeroloss.load(tmp_path / "run").export_onnx(tmp_path / "polished.onnx")
+    assert zeroloss.prove(tmp_path / "polished.onnx", X, y).networks[0].certificate.exists
+
+
+def test_results_pickle_with_the_graph_they_came_from(tmp_path):
+    data = zeroloss.read_dataset("digits", n=20)
+    result = zeroloss.prove(DIGITS, data, divide=16.0, polish=True)
+    twin = pickle.loads(pickle.dumps(result))
+    assert str(twin) == str(result) and twin.to_dict() == result.to_dict()
+    for name, one in (("one", result), ("other", twin)):
+        one.save(tmp_path / name)
+    for file in ("model.safetensors", "polished.onnx", "result.json"):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "other" / file).read_bytes()
+
+
+def test_fewer_classes_than_outputs_are_numbers_of_outputs():
+    network, (X, y) = drawn(outputs=5), points(classes=3)
+    right = np.flatnonzero(np.argmax(network(X), axis=1) == y)
+    result = zeroloss.prove(network, X, y)
+    assert result.networks[0].right == len(right)
+    with pytest.raises(zeroloss.DataError, match="3 classes, but the network has 5 outputs"):
+        zeroloss.prove(network, X, [f"class {label}" for label in y])
+
+
+@pytest.mark.parametrize("activation", ["identity", "logistic", "tanh", "relu"])
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_networks_of_scikit_learn(activation, classes):
+    networks = pytest.importorskip("sklearn.neural_network")
+    X, y = points(n=30, classes=classes or 2)
+    kind = networks.MLPClassifier if classes else networks.MLPRegressor
+    model = kind(hidden_layer_sizes=(20, 15), activation=activation, max_iter=5, random_state=0)
+    with pytest.warns(UserWarning):  # it has not converged
+        model.fit(X, y if classes else y + X[:, 0])
+    read = network_of("prove", model)[0].network
+    np.testing.assert_allclose(read(X), forward(read, X), rtol=0, atol=1e-12)
+    if classes == 0:
+        np.testing.assert_allclose(read(X)[:, 0], model.predict(X), rtol=0, atol=1e-12)
+        result = zeroloss.prove(model, X, y + X[:, 0])
+    else:
+        log_odds = model.predict_log_proba(X)
+        expected = log_odds[:, 1:] - log_odds[:, :1]
+        outputs = read(X)
+        np.testing.assert_allclose(outputs[:, -expected.shape[1] :] - (outputs[:, :1] if classes > 2 else 0), expected,
+                                   rtol=0, atol=1e-11)  # fmt: skip
+        result = zeroloss.prove(model, X, y)
+        assert result.networks[0].right == int(np.sum(model.predict(X) == y))
+        with pytest.raises(zeroloss.DataError, match='knows no class "x"'):
+            zeroloss.prove(model, X, [("x", "1", "2")[label] for label in y])
+    assert result.n == 30
+
+
+def test_scalers_of_scikit_learn():
+    pytest.importorskip("sklearn")
+    from sklearn.decomposition import PCA
+    from sklearn.neural_network import MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
+    X, _ = points(n=30)
+    X = 3 * X + 100
+    y = np.sin(X[:, 0])
+    small = {"hidden_layer_sizes": (9,), "solver": "lbfgs", "max_iter": 4000, "random_state": 0}
+    for scaler in (StandardScaler(), StandardScaler(with_mean=False), StandardScaler(with_std=False), MaxAbsScaler(),
+                   MinMaxScaler(), MinMaxScaler((-1, 3)), "passthrough"):  # fmt: skip
+        model = make_pipeline(scaler, MLPRegressor(**small)).fit(X, y)
+        read, name, subject = network_of("prove", model)
+        np.testing.assert_allclose(read.network(X)[:, 0], model.predict(X), rtol=1e-9, atol=1e-9)
+        assert (name, subject) == ("Pipeline", "model")
+    last = MLPRegressor(**small)
+    for steps, words in (((PCA(), last), "a PCA before it"), ((StandardScaler(), PCA()), "a PCA; only"),
+                         ((MinMaxScaler(clip=True), last), "clips"),
+                         ((StandardScaler(), StandardScaler(), last), "2 steps before it")):  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it has not converged
+            model = make_pipeline(*steps).fit(X, y)
+        with pytest.raises(ValueError, match=words):
+            zeroloss.prove(model, X, y)
+    with pytest.raises(ValueError, match="it is not fitted"):
+        zeroloss.prove(MLPRegressor(), X, y)
+
+
+def test_what_is_no_network_is_refused():
+    X, y = points()
+    with pytest.raises(TypeError, match=r"model has to be a path, .* got list"):
+        zeroloss.prove([1, 2], X, y)
+    with pytest.raises(ValueError, match="activation is for a file with a state_dict"):
+        zeroloss.prove(drawn(), X, y, activation="relu")
+    with pytest.raises(zeroloss.DataError, match=r"absent\.onnx: cannot be read"):
+        zeroloss.prove("absent.onnx", X, y)
+    with pytest.raises(zeroloss.DataError, match="points have 3 features, the network takes 4"):
+        zeroloss.prove(drawn(), X[:, :3], y)
+    with pytest.raises(ValueError, match="divide"):
+        zeroloss.prove(drawn(), X, y, divide=0.0)

@@ -1,0 +1,90 @@
+"""prove of PyTorch's modules, where PyTorch is."""
+
+import numpy as np
+import pytest
+
+import zeroloss
+from zeroloss.api.networks import network_of
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+RNG = np.random.default_rng(5)
+
+
+class Blocks(nn.Module):
+    """Scaling, plain and residual layers, functions instead of modules."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(6, 9), nn.Linear(9, 20)
+        self.c, self.d, self.v = nn.Linear(20, 9, bias=False), nn.Linear(9, 9), nn.Linear(9, 3)
+        self.register_buffer("mean", torch.randn(6))
+        self.register_buffer("std", torch.rand(6) + 0.5)
+
+    def forward(self, x):
+        h = self.a(((x - self.mean) / self.std).view(x.size(0), -1))
+        h = h + 0.5 * self.c(torch.tanh(self.b(h)))
+        h = F.leaky_relu(self.d(h), 0.2) + h
+        return self.v(F.dropout(h, 0.5, False))
+
+
+MODULES = {
+    "tanh": lambda: nn.Sequential(nn.Flatten(), nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 9), nn.Tanh(),
+                                  nn.Linear(9, 3)),
+    "no bias": lambda: nn.Sequential(nn.Linear(6, 9, bias=False), nn.ReLU(), nn.Linear(9, 1, bias=False)),
+    "two in a row": lambda: nn.Sequential(nn.Linear(6, 4), nn.Linear(4, 9), nn.GELU(), nn.Dropout(), nn.Linear(9, 2)),
+    "others": lambda: nn.Sequential(nn.Linear(6, 9), nn.SiLU(), nn.Linear(9, 9), nn.Softplus(), nn.Linear(9, 9),
+                                    nn.LeakyReLU(0.3), nn.Linear(9, 9), nn.Sigmoid(), nn.Linear(9, 2)),
+    "blocks": Blocks,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_are_what_they_compute(name):
+    module = MODULES[name]().double().eval()
+    X = RNG.normal(size=(20, 6))
+    read = network_of("prove", module)[0].network
+    with torch.no_grad():
+        outputs = module(torch.from_numpy(X)).numpy()
+    np.testing.assert_allclose(read(X), outputs, rtol=0, atol=1e-13)
+    y = np.arange(20) % max(outputs.shape[1], 2)
+    chosen = np.argmax(outputs, axis=1) if outputs.shape[1] > 1 else outputs[:, 0] > 0
+    result = zeroloss.prove(module, torch.from_numpy(X), torch.from_numpy(y), polish=True)
+    assert result.networks[0].right == np.sum(chosen == y)
+    assert result.polished is not None
+
+
+class Odd(nn.Module):
+    def __init__(self, how):
+        super().__init__()
+        self.a, self.b, self.how = nn.Linear(6, 6), nn.Linear(6, 6), how
+
+    def forward(self, x):
+        return self.how(self, x)
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (nn.Sequential(nn.Linear(6, 9), nn.BatchNorm1d(9), nn.Linear(9, 2)), "BatchNorm1d is no activation"),
+        (nn.Sequential(nn.Linear(6, 9), nn.GELU(approximate="tanh"), nn.Linear(9, 2)), "approximate"),
+        (nn.Sequential(nn.Linear(6, 9), nn.ReLU()), "does not end with a linear map"),
+        (nn.Sequential(nn.ReLU(), nn.Linear(6, 9), nn.Linear(9, 9)), "relu does not stand behind a linear map"),
+        (nn.Linear(6, 2), "no hidden layer"),
+        (nn.Sequential(nn.Linear(6, 9), nn.Softmax(-1), nn.Linear(9, 2)), "behind a Softmax"),
+        (nn.Sequential(nn.Linear(6, 9), nn.Softplus(beta=2), nn.Linear(9, 2)), "beta"),
+        (Odd(lambda m, x: m.b(torch.relu(m.a(torch.tanh(m.a(x)))))), "share a weight"),
+        (Odd(lambda m, x: m.b(x if x.sum() > 0 else -x)), "cannot follow"),
+        (Odd(lambda m, x: m.a(x) + m.b(x)), "a sum that is not"),
+        (Odd(lambda m, x: m.b(torch.relu(m.a(x) + 1))), "a constant is added behind"),
+        (Odd(lambda m, x: 2 * m.b(torch.relu(m.a(x)))), "outputs are multiplied"),
+        (Odd(lambda m, x: m.b(torch.relu(m.a(x)).view(-1, 3))), "view behind a layer"),
+        (Odd(lambda m, x: (m.a(x), x)), "something else than one value"),
+        (Odd(lambda m, x: m.b(torch.relu(2 * m.a(x)))), "behind a product"),
+    ],
+)
+def test_other_modules_are_refused(module, words):
+    with pytest.raises(ValueError, match=words):
+        zeroloss.prove(module, np.eye(6), np.arange(6))
