@@ -203,7 +203,8 @@ std::string html_of(const std::string& conclusion, const std::string& text);
 inline constexpr const char* kToFrame =
     "A part as a pandas.DataFrame, a row a record; not known is NaN. Of certify: suspects, guarantees, "
     "bottleneck, closest, forecast; of width: rows, drawn, measured; of audit: issues, scores, "
-    "confusions, twins, outliers; of prove: networks; of influence: tests, values; of fit: curve, outputs; of memorize: "
+    "confusions, twins, outliers; of prove: networks; of influence: tests, values; of fit: curve, outputs; "
+    "of memorize: "
     "blocks, tried; of sweep: cells; of "
     "linear: factorizations, descent, curve. The first is the default. ValueError naming the parts for "
     "another, ImportError without pandas.";

@@ -128,7 +128,10 @@ TEST(Prove, DividesAndRefuses) {
             prove(drawn(3, 1), larger, {.divide = 16}, progress).networks[0].margin);
   EXPECT_THROW(prove(drawn(3, 1), data, {.divide = 0}, progress), std::invalid_argument);
   EXPECT_THROW(prove(drawn(4, 1), data, {}, progress), DataError);
-  EXPECT_THROW(prove(drawn(3, 3), data, {}, progress), DataError);
+  EXPECT_EQ(targets_of(drawn(3, 3), data).row(1), Eigen::RowVector3d(-1, 1, -1));  // class "1" is output 1
+  Dataset named = data;
+  named.class_names = {"a", "b"};
+  EXPECT_THROW(prove(drawn(3, 3), named, {}, progress), DataError);
   Dataset none = data;
   none.task = Task::none;
   EXPECT_THROW(prove(drawn(3, 1), none, {}, progress), DataError);
