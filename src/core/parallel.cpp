@@ -29,15 +29,15 @@ double product(Index a, Index b, Index c) {
 }
 
 /// Where row `i` of op(A) begins.
-const double* row_of(char trans, const double* A, Index lda, Index i) {
+template <class T>
+const T* row_of(char trans, const T* A, Index lda, Index i) {
   return trans == 'N' ? A + i : A + i * lda;
 }
 
-}  // namespace
-
 // NOLINTBEGIN(readability-function-size): BLAS takes as many arguments
-void gemm(char ta, char tb, Index m, Index n, Index k, double alpha, const double* A, Index lda,
-          const double* B, Index ldb, double beta, double* C, Index ldc) {
+template <class T>
+void tiled_gemm(char ta, char tb, Index m, Index n, Index k, T alpha, const T* A, Index lda, const T* B,
+                Index ldb, T beta, T* C, Index ldc) {
   const Index rows = tiles(m);
   const char of_column = tb == 'N' ? 'T' : 'N';  // a column of op(B) is a row of its transpose
   each(rows * tiles(n), product(m, n, k), [&](Index tile) {
@@ -45,6 +45,18 @@ void gemm(char ta, char tb, Index m, Index n, Index k, double alpha, const doubl
     lapack::gemm(ta, tb, length(i, m), length(j, n), k, alpha, row_of(ta, A, lda, begin(i)), lda,
                  row_of(of_column, B, ldb, begin(j)), ldb, beta, C + begin(j) * ldc + begin(i), ldc);
   });
+}
+
+}  // namespace
+
+void gemm(char ta, char tb, Index m, Index n, Index k, double alpha, const double* A, Index lda,
+          const double* B, Index ldb, double beta, double* C, Index ldc) {
+  tiled_gemm(ta, tb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+}
+
+void gemm(char ta, char tb, Index m, Index n, Index k, float alpha, const float* A, Index lda, const float* B,
+          Index ldb, float beta, float* C, Index ldc) {
+  tiled_gemm(ta, tb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 
 void syrk(char uplo, char trans, Index n, Index k, double alpha, const double* A, Index lda, double beta,

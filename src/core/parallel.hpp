@@ -8,6 +8,8 @@ namespace zeroloss::internal::parallel {
 
 void gemm(char ta, char tb, Index m, Index n, Index k, double alpha, const double* A, Index lda,
           const double* B, Index ldb, double beta, double* C, Index ldc);
+void gemm(char ta, char tb, Index m, Index n, Index k, float alpha, const float* A, Index lda, const float* B,
+          Index ldb, float beta, float* C, Index ldc);
 
 /// One triangle of C = alpha op(A) op(A)^T + beta C.
 void syrk(char uplo, char trans, Index n, Index k, double alpha, const double* A, Index lda, double beta,

@@ -213,6 +213,34 @@ std::vector<LayerNorms> layer_norms(const DeepNetwork& network, Progress& progre
 
 namespace {
 
+// h_0 of a point.
+class InputMap {
+ public:
+  explicit InputMap(const DeepNetwork& network) : network_(network) {}
+
+  // To h; returns what it is off by.
+  template <class Row>
+  double at(const Row& x, double* h) const {
+    const Index d = x.size(), inputs = d + (network_.constant != 0 ? 1 : 0);
+    std::vector<Long> exact(static_cast<std::size_t>(inputs), Long{network_.constant});
+    Long squares = 0;
+    for (Index k = 0; k < d; ++k) {
+      exact[k] = x(k);
+      if (network_.shift.size() > 0) exact[k] -= network_.shift(k);
+      if (network_.factor.size() > 0) exact[k] *= network_.factor(k);
+    }
+    for (const Long entry : exact) squares += entry * entry;
+    const Long length = network_.unit ? std::sqrt(squares) : 1;
+    for (Index k = 0; k < inputs; ++k) h[k] = static_cast<double>(exact[k] / length);
+    if (network_.shift.size() == 0 && network_.factor.size() == 0 && !network_.unit) return 0;
+    // Each entry is rounded to double once; before that a difference, a product and the length are.
+    return ((u + long_gamma(inputs + 8)) * 1.001 * length_of(h, inputs) + kTiny * root(inputs)) * kUp;
+  }
+
+ private:
+  const DeepNetwork& network_;
+};
+
 // Forward in long double: pass, points and f_error, what f is off by as layers hand errors on; `f_local` gets
 // what it is off by for the stored h_L.
 void go_forward(const DeepNetwork& network, const std::vector<LayerNorms>& norms,
@@ -220,9 +248,9 @@ void go_forward(const DeepNetwork& network, const std::vector<LayerNorms>& norms
                 Progress& progress) {
   ForwardPass& pass = e.pass;
   std::vector<PointSizes>& points = e.points;
-  const Index n = X.rows(), d = X.cols(), K = network.outputs();
+  const Index n = X.rows(), d = network.layers.front().inputs(), K = network.outputs();
   const std::size_t L = network.layers.size();
-  pass.h0.resize(n, d);
+  pass.h0.resize(n, network.layers.front().inputs());
   pass.layers.resize(L);
   pass.f.resize(n, K);
   e.f_error.resize(n, K);
@@ -241,7 +269,7 @@ void go_forward(const DeepNetwork& network, const std::vector<LayerNorms>& norms
   for (PointSizes& sizes : points) resize(sizes, n);
   Vector V(K);
   for (Index k = 0; k < K; ++k) V(k) = length_of(network.V.data() + k * network.V.cols(), network.V.cols());
-  const bool scaled = network.shift.size() > 0 || network.factor.size() > 0;
+  const InputMap input(network);
   const Threads threads(static_cast<double>(n) * static_cast<double>(parameters(network)));
   constexpr Index kPoints = 16;
   for (Index begin = 0; begin < n; begin += 64 * kPoints) {
@@ -249,14 +277,8 @@ void go_forward(const DeepNetwork& network, const std::vector<LayerNorms>& norms
 #pragma omp parallel for schedule(dynamic, kPoints)
     for (Index i = begin; i < std::min(n, begin + 64 * kPoints); ++i) {
       std::vector<double> h(static_cast<std::size_t>(widest)), next(h);
-      for (Index k = 0; k < d; ++k) {
-        Long x = X(i, k);
-        if (network.shift.size() > 0) x -= network.shift(k);
-        if (network.factor.size() > 0) x *= network.factor(k);
-        h[k] = static_cast<double>(x);
-        pass.h0(i, k) = h[k];
-      }
-      double error = scaled ? (1.01 * u * length_of(h.data(), d) + kTiny * root(d)) * kUp : 0;
+      double error = input.at(X.row(i), h.data());
+      for (Index k = 0; k < d; ++k) pass.h0(i, k) = h[k];
       for (std::size_t l = 0; l < L; ++l) {
         points[l].h_error(i) = error;
         points[l].h(i) = (length_of(h.data(), network.layers[l].inputs()) + error) * kUp;

@@ -18,12 +18,22 @@ Matrix affine(const Matrix& A, const RowMatrix& B, const Vector& b) {
 
 }  // namespace
 
+Matrix inputs(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X) {
+  Matrix h(X.rows(), network.layers.front().inputs());
+  h.leftCols(X.cols()) = X;
+  auto features = h.leftCols(X.cols());
+  if (network.shift.size() > 0) features.rowwise() -= network.shift.transpose();
+  if (network.factor.size() > 0) features.array().rowwise() *= network.factor.transpose().array();
+  if (network.constant != 0) h.rightCols(1).setConstant(network.constant);
+  if (network.unit)
+    for (auto row : h.rowwise()) row /= row.stableNorm();
+  return h;
+}
+
 ForwardPass forward(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X) {
   const Threads threads(static_cast<double>(X.rows()) * static_cast<double>(parameters(network)));
   ForwardPass pass;
-  pass.h0 = X;
-  if (network.shift.size() > 0) pass.h0.rowwise() -= network.shift.transpose();
-  if (network.factor.size() > 0) pass.h0.array().rowwise() *= network.factor.transpose().array();
+  pass.h0 = inputs(network, X);
   pass.layers.reserve(network.layers.size());
   for (const Layer& layer : network.layers) {
     const Matrix& h = pass.input(pass.layers.size());

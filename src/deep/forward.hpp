@@ -26,6 +26,9 @@ struct ForwardPass {
 /// it or are not finite.
 void check_points(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X);
 
+/// h_0, n x the first layer's inputs. Rows without a length become NaN where they are divided by it.
+Matrix inputs(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X);
+
 /// Cost: n times the weights, in multiply-adds.
 ForwardPass forward(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X);
 

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <stdexcept>
 
 #include "core/json.hpp"
+#include "core/parse.hpp"
 #include "data/model_file.hpp"
 
 namespace zeroloss {
@@ -78,9 +80,12 @@ void save_model(const std::filesystem::path& path, const DeepNetwork& network, c
   parts.add("c", network.c);
   parts.add("shift", network.shift);
   parts.add("factor", network.factor);
+  Metadata own{{"layers", layers_text(network)}};
+  if (network.constant != 0) own["bias"] = fmt::format("{}", network.constant);
+  if (network.unit) own["normalize"] = "true";
+  if (!network.encoding.empty()) own["columns"] = encoding_text(network.encoding);
   write_tensors(path, parts.tensors,
-                model_metadata(kDeep, "float64", network.task, network.class_names,
-                               {{"layers", layers_text(network)}}, extra));
+                model_metadata(kDeep, "float64", network.task, network.class_names, own, extra));
 }
 
 DeepNetwork load_deep(const std::filesystem::path& path) {
@@ -104,6 +109,9 @@ DeepNetwork load_deep(const std::filesystem::path& path) {
   network.factor = optional_vector(file, "factor");
   network.task = file.task();
   network.class_names = file.class_names();
+  if (file.says("bias")) network.constant = parsed_number(file.text("bias")).value_or(std::nan(""));
+  network.unit = file.says("normalize") && file.text("normalize") == "true";
+  network.encoding = file.encoding();
   if (const std::string what = names_problem(network.task, network.class_names, 0); !what.empty())
     throw file.damaged(what);
   try {

@@ -68,10 +68,15 @@ void check(const DeepNetwork& network) {
   };
   require(!network.layers.empty(), "network", "there are no layers");
   const Index d = network.features();
+  require(network.constant >= 0 && std::isfinite(network.constant), "network",
+          "a constant that is not finite");
+  require(d >= 1, "network", "there are no features");
+  require(network.encoding.empty() || network.encoding.d() == d, "network",
+          fmt::format("columns that make {} features; expected {}", network.encoding.d(), d));
   for (const Vector* input : {&network.shift, &network.factor})
     require((input->size() == 0 || input->size() == d) && input->allFinite(), "network",
             "shift and factor must be one finite number a feature");
-  Index width = d, number = 0;
+  Index width = network.layers.front().inputs(), number = 0;
   for (const Layer& layer : network.layers) {
     const std::string where = fmt::format("layer {}", ++number);
     const Index m = layer.units();

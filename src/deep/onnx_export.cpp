@@ -22,6 +22,16 @@ class GraphWriter {
     std::string h = model_.input("x", Dtype::f64, {-1, network.features()});
     if (network.shift.size() > 0) h = model_.node("Sub", {h, constant("shift", network.shift)});
     if (network.factor.size() > 0) h = model_.node("Mul", {h, constant("factor", network.factor)});
+    if (network.constant != 0)
+      h = model_.node("Pad", {h, model_.axes({0, 0, 0, 1}), formula_.number(network.constant)});
+    if (network.unit) {
+      const std::vector<std::int64_t> features{1};
+      const auto reduce = [&](const char* op, const std::string& from) {
+        return model_.node(op, {from}, {{"axes", features}, {"keepdims", 1}});
+      };
+      h = model_.node("Div", {h, reduce("ReduceMax", model_.node("Abs", {h}))});  // squares stay in range
+      h = model_.node("Div", {h, reduce("ReduceL2", h)});
+    }
     for (std::size_t l = 0; l < network.layers.size(); ++l)
       h = behind(network.layers[l], fmt::format("{}", l + 1), h);
     const std::string y = linear(h, network.V, "V", network.c, "c", "y");

@@ -5,6 +5,7 @@
 #include "zeroloss/core/matrix.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/data/dataset.hpp"
+#include "zeroloss/data/table.hpp"
 #include "zeroloss/kernel/activation.hpp"
 
 /// Networks of any number of layers, plain and residual, with K outputs (theory 16).
@@ -28,7 +29,8 @@ struct Layer {
   Index parameters() const { return W.size() + b.size() + U.size() + bU.size(); }
 };
 
-/// f(x) = V h_L + c of h_0 = (x - shift) o factor.
+/// f(x) = V h_L + c of h_0 = (x - shift) o factor, with `constant` behind it and divided by its length, where
+/// it has these.
 struct DeepNetwork {
   Vector shift = {}, factor = {};  ///< d each, or empty: h_0 = x
   std::vector<Layer> layers;       ///< L >= 1
@@ -36,9 +38,12 @@ struct DeepNetwork {
   Vector c = {};                   ///< K, or empty
   Task task = Task::none;          ///< it was trained for
   std::vector<std::string> class_names = {};
+  double constant = 0;     ///< one feature more of this value, behind the others; 0: none
+  bool unit = false;       ///< divide by the length: points x and 2 x are one
+  Encoding encoding = {};  ///< of the rows of tables; empty: it is asked about numbers
 
   Index depth() const { return static_cast<Index>(layers.size()); }
-  Index features() const { return layers.front().inputs(); }
+  Index features() const { return layers.front().inputs() - (constant != 0 ? 1 : 0); }  ///< d
   Index outputs() const { return V.rows(); }
 };
 

@@ -1,0 +1,113 @@
+#include "deep/gauss_newton.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/tiled.hpp"
+#include "deep/equations.hpp"
+#include "zeroloss/core/memory.hpp"
+
+namespace zeroloss::internal {
+
+GaussNewton::GaussNewton(const DeepNetwork& network, const DeepEquations& equations)
+    : equations_(equations),
+      moving_(moving_layers(network, equations)),
+      weights_(root_counts(equations)),
+      size_(std::max((weights_.asDiagonal() * equations.Y.rowwise().norm()).norm(), 1e-300)) {
+  const auto N = static_cast<double>(equations.Y.size());
+  require_memory(8 * N * N, "Gauss-Newton", "use fewer points, or one output at a time");
+  at_ = at(network);
+}
+
+GaussNewton::At GaussNewton::at(DeepNetwork network) const {
+  At next{std::move(network), {}, Vector(equations_.Y.size()), 0};
+  next.pass = forward(next.network, equations_.X);
+  const Index K = equations_.Y.cols();
+  for (Index i = 0; i < equations_.Y.rows(); ++i)
+    next.residual.segment(i * K, K) = weights_(i) * (next.pass.f.row(i) - equations_.Y.row(i)).transpose();
+  next.misfit = next.residual.norm();
+  return next;
+}
+
+GaussNewton::At GaussNewton::moved_by(const Vector& q) const {
+  return at(moved(at_.network, at_.pass, back_, moving_, weights_, q));
+}
+
+bool GaussNewton::factor(Progress& progress) {
+  tangent_gram(at_.network, at_.pass, back_, moving_, weights_, L_);
+  mu_ = damping_ * L_.diagonal().mean();
+  L_.diagonal().array() += mu_;
+  return tiled::factor(L_, progress);
+}
+
+bool GaussNewton::step(Index most, Progress& progress) {
+  constexpr double kSlowest = 0.5;  // a chord step that leaves more is worth a new factorisation
+  constexpr double kNoise = 1e-10;  // of the targets: below this a step that does not help is rounding
+  const auto take = [&](At next) {
+    at_ = std::move(next);
+    back_ = {};
+    return true;
+  };
+  for (;;) {
+    progress.check();
+    if (back_.g.empty()) back_ = backward(at_.network, at_.pass, moving_, weights_);
+    if (usable_) {
+      Vector q = at_.residual;
+      tiled::solve(L_, q);
+      At next = moved_by(q);
+      const double left = next.misfit / at_.misfit;
+      usable_ = left <= kSlowest;
+      if (left < 1) return take(std::move(next));
+      if (at_.misfit <= kNoise * size_) return false;
+      continue;
+    }
+    if (factorizations_ == most) return false;
+    const bool definite = factor(progress);  // what is interrupted is done again
+    ++factorizations_;
+    if (!definite) {
+      damping_ = std::max(damping_ * 10, 1e-14);
+      if (!(damping_ < 1e6)) return false;
+      continue;
+    }
+    Vector q = at_.residual;
+    tiled::solve(L_, q);
+    At next = moved_by(q);
+    // The linear network's residual is mu q.
+    const double predicted = std::pow(at_.misfit, 2) - std::pow(mu_ * q.norm(), 2);
+    const double gain = (std::pow(at_.misfit, 2) - std::pow(next.misfit, 2)) / predicted;
+    if (!(gain > 0.1)) {
+      if (at_.misfit <= kNoise * size_ && !(next.misfit < at_.misfit)) return false;
+      damping_ *= worse_;
+      worse_ *= 2;
+      if (!(damping_ < 1e6)) return false;
+      continue;
+    }
+    worse_ = 4;
+    damping_ = gain > 0.9 ? damping_ / 100 : gain > 0.6 ? damping_ / 5 : damping_;
+    usable_ = next.misfit <= kSlowest * at_.misfit;
+    if (usable_) factored_ = at_.network;
+    return take(std::move(next));
+  }
+}
+
+void GaussNewton::restore(DeepNetwork network, const Damping& damping, const DeepNetwork* factored,
+                          Progress& progress) {
+  back_ = {};
+  if (factored != nullptr) {
+    at_ = at(*factored);
+    factored_ = *factored;
+    back_ = backward(at_.network, at_.pass, moving_, weights_);
+    tangent_gram(at_.network, at_.pass, back_, moving_, weights_, L_);
+    L_.diagonal().array() += damping.mu;
+    tiled::factor(L_, progress);
+    back_ = {};
+  }
+  usable_ = factored != nullptr;
+  at_ = at(std::move(network));
+  damping_ = damping.damping;
+  worse_ = damping.worse;
+  mu_ = damping.mu;
+  factorizations_ = damping.factorizations;
+}
+
+}  // namespace zeroloss::internal
