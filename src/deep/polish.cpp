@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "deep/equations.hpp"
-#include "deep/gauss_newton.hpp"
+#include "deep/levenberg_marquardt.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -15,7 +15,7 @@ PolishedNetwork polish(const DeepNetwork& network, const DeepEquations& equation
   check_equations(network, equations);
   if (options.max_factorizations < 1)
     throw std::invalid_argument("polish: `max_factorizations` must be at least 1");
-  GaussNewton descent(network, equations);
+  LevenbergMarquardt descent(network, equations);
   const double goal = options.tolerance * descent.size();
   progress.stage("Gauss-Newton");
   PolishedNetwork result;

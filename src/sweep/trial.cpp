@@ -7,9 +7,9 @@
 #include "train/combine.hpp"
 #include "train/engine/small_trainer.hpp"
 #include "train/fit_options.hpp"
-#include "train/loop.hpp"
 #include "train/optimizers/descent.hpp"
 #include "train/start.hpp"
+#include "train/training.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {

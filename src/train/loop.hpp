@@ -4,7 +4,7 @@
 #include "train/fit_options.hpp"
 #include "train/test_points.hpp"
 
-/// The training loop: steps, records, certificates, stops and checkpoints of one output.
+/// The outputs of a two-layer network, one after the other.
 namespace zeroloss::internal {
 
 /// What all outputs of a run share.
@@ -20,11 +20,6 @@ struct Run {
   Points<double> points64 = {};  ///< one of the two, by precision
   Points<float> points32 = {};
 };
-
-/// Whether a misfit ends a run: at most the tolerance, or not finite or above 1000 times the start's.
-enum class Ending { none, converged, diverged };
-constexpr double kDiverged = 1000;
-Ending ended(double misfit, double start, double tolerance);
 
 /// Trains output `index`, from `state.current` if there is one, and appends it to state.finished. Leaves it
 /// in state.current, with status interrupted, once `progress` is cancelled.

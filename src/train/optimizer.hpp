@@ -7,7 +7,7 @@
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/train/fit.hpp"
 
-/// Ways to move the weights of one output towards r = 0.
+/// Ways to move weights towards r = 0.
 namespace zeroloss::internal {
 
 /// An output's start and aim.
@@ -35,19 +35,24 @@ class Optimizer {
 
   virtual const Vector& f() const = 0;  ///< outputs for the weights as they are
   virtual double residual_norm(const Vector& y) const { return (f() - y).norm(); }  ///< ||f - y||
-  virtual void refresh() = 0;            ///< f from the weights themselves, where f is kept by updates
-  virtual TwoLayer network() const = 0;  ///< the weights as they are
-  virtual Travel travel() const = 0;     ///< since the start
+  virtual void refresh() = 0;         ///< f from the weights themselves, where f is kept by updates
+  virtual Travel travel() const = 0;  ///< since the start
   virtual Snapshot snapshot() const = 0;
   virtual void restore(const Snapshot& snapshot) = 0;
 
-  /// What is proved about the weights as they are: certify_output, unless v is what was trained.
+  double path_length = 0;  ///< sum of ||W_{k+1} - W_k||_F
+  double time = 0;         ///< sum of step sizes
+};
+
+/// Of one output of a two-layer network.
+class TwoLayerOptimizer : public Optimizer {
+ public:
+  virtual TwoLayer network() const = 0;  ///< the weights as they are
+
+  /// What is proved about them: certify_output, unless v is what was trained.
   virtual CertifiedOutput certify(const Problem& problem, bool polish, Progress& progress) const {
     return certify_output(network(), problem.activation, problem.equations, progress, polish);
   }
-
-  double path_length = 0;  ///< sum of ||W_{k+1} - W_k||_F
-  double time = 0;         ///< sum of step sizes
 };
 
 }  // namespace zeroloss::internal

@@ -11,7 +11,7 @@ double auto_step(const Trainer<T>& trainer, Index batch, const Progress& progres
 
 /// A trainer, and its state as matrices of doubles.
 template <class T>
-class Descent : public Optimizer {
+class Descent : public TwoLayerOptimizer {
  public:
   explicit Descent(const Beginning<T>& b)
       : trainer_(b.points, b.problem.start, b.problem.activation, b.space),

@@ -10,7 +10,7 @@ namespace zeroloss::internal {
 namespace {
 
 // dW/dt = -J^T r by Dormand and Prince's embedded pair; the integrator's own error control chooses the steps.
-class GradientFlow : public Optimizer {
+class GradientFlow : public TwoLayerOptimizer {
  public:
   using State = std::vector<double>;
 
@@ -68,7 +68,7 @@ class GradientFlow : public Optimizer {
   boost::numeric::odeint::controlled_runge_kutta<boost::numeric::odeint::runge_kutta_dopri5<State>> stepper_;
 };
 
-std::unique_ptr<Optimizer> make_flow(const Beginning<double>& b) {
+std::unique_ptr<TwoLayerOptimizer> make_flow(const Beginning<double>& b) {
   return std::make_unique<GradientFlow>(b.points, b.problem, b.options.flow_tolerance);
 }
 

@@ -15,7 +15,7 @@ namespace {
 // after a step that the linear model predicts well, and rises 2, 8, 64, ..-fold after rejected ones. It falls
 // after fair steps too: relu's kinks lie at every scale, so that a gain of 1/4 is all there is at any mu, and
 // a mu that rose with it would rise for ever.
-class GaussNewton : public Optimizer {
+class GaussNewton : public TwoLayerOptimizer {
  public:
   GaussNewton(const Points<double>& points, const Problem& problem, Space space)
       : trainer_(points, problem.start, problem.activation, space), y_(problem.y), v_(problem.start.v) {
@@ -84,7 +84,7 @@ class GaussNewton : public Optimizer {
   double mu_ = 0, rise_ = 2;
 };
 
-std::unique_ptr<Optimizer> make_gauss_newton(const Beginning<double>& b) {
+std::unique_ptr<TwoLayerOptimizer> make_gauss_newton(const Beginning<double>& b) {
   return std::make_unique<GaussNewton>(b.points, b.problem, b.space);
 }
 

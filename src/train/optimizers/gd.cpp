@@ -22,7 +22,7 @@ class GradientDescent : public Descent<T> {
 
 // The same steps of a small network (small_trainer.hpp), in weight space.
 template <class T>
-class SmallDescent : public Optimizer {
+class SmallDescent : public TwoLayerOptimizer {
  public:
   SmallDescent(const Problem& problem, double step)
       : problem_(problem),
@@ -69,7 +69,7 @@ class SmallDescent : public Optimizer {
 };
 
 template <class T>
-std::unique_ptr<Optimizer> make_gd(const Beginning<T>& b) {
+std::unique_ptr<TwoLayerOptimizer> make_gd(const Beginning<T>& b) {
   if (trains_small(b.options, b.problem.X.rows(), b.problem.X.cols()))
     return std::make_unique<SmallDescent<T>>(b.problem, b.step);
   return std::make_unique<GradientDescent<T>>(b);

@@ -89,7 +89,7 @@ class HeavyBall : public Descent<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer> make_momentum(const Beginning<T>& b) {
+std::unique_ptr<TwoLayerOptimizer> make_momentum(const Beginning<T>& b) {
   return std::make_unique<HeavyBall<T>>(b);
 }
 

@@ -22,7 +22,7 @@ struct Beginning {
   std::uint64_t index;  ///< of the output
 };
 template <class T>
-using Make = std::unique_ptr<Optimizer> (*)(const Beginning<T>&);
+using Make = std::unique_ptr<TwoLayerOptimizer> (*)(const Beginning<T>&);
 
 /// The square of what is left after k steps (flow: at time k) of a component of r_0 along an eigenvector of
 /// the infinitely wide network's H, with eigenvalue h, as a fraction of its square at the start.
@@ -45,7 +45,7 @@ struct Method {
     facts.forecast = !std::is_null_pointer_v<Remaining>;
   }
   template <class T>
-  std::unique_ptr<Optimizer> make(const Beginning<T>& beginning) const {
+  std::unique_ptr<TwoLayerOptimizer> make(const Beginning<T>& beginning) const {
     if constexpr (std::is_same_v<T, float>)
       return make32(beginning);
     else

@@ -16,7 +16,7 @@ namespace {
 // Random features [OS, section 3]: W stays as drawn, v = Phi^T (Phi Phi^T)^-1 y in one step, with the
 // residual solved for once more. Phi is n x m, of the distinct points. Where its rank is below n, no v fits
 // any y: then v is the least-squares one, of all points, the shortest of these.
-class OutputLayer : public Optimizer {
+class OutputLayer : public TwoLayerOptimizer {
  public:
   explicit OutputLayer(const Problem& problem) : problem_(problem), network_(problem.start) {
     const auto n = static_cast<double>(equations().X.rows()), m = static_cast<double>(problem.start.W.rows());
@@ -136,7 +136,7 @@ class OutputLayer : public Optimizer {
   Vector f_;
 };
 
-std::unique_ptr<Optimizer> make_output_layer(const Beginning<double>& b) {
+std::unique_ptr<TwoLayerOptimizer> make_output_layer(const Beginning<double>& b) {
   return std::make_unique<OutputLayer>(b.problem);
 }
 

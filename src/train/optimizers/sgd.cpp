@@ -55,7 +55,7 @@ class StochasticDescent : public Descent<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer> make_sgd(const Beginning<T>& b) {
+std::unique_ptr<TwoLayerOptimizer> make_sgd(const Beginning<T>& b) {
   return std::make_unique<StochasticDescent<T>>(b);
 }
 

@@ -1,4 +1,4 @@
-#include "deep/gauss_newton.hpp"
+#include "deep/levenberg_marquardt.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace zeroloss::internal {
 
-GaussNewton::GaussNewton(const DeepNetwork& network, const DeepEquations& equations)
+LevenbergMarquardt::LevenbergMarquardt(const DeepNetwork& network, const DeepEquations& equations)
     : equations_(equations),
       moving_(moving_layers(network, equations)),
       weights_(root_counts(equations)),
@@ -19,7 +19,7 @@ GaussNewton::GaussNewton(const DeepNetwork& network, const DeepEquations& equati
   at_ = at(network);
 }
 
-GaussNewton::At GaussNewton::at(DeepNetwork network) const {
+LevenbergMarquardt::At LevenbergMarquardt::at(DeepNetwork network) const {
   At next{std::move(network), {}, Vector(equations_.Y.size()), 0};
   next.pass = forward(next.network, equations_.X);
   const Index K = equations_.Y.cols();
@@ -29,18 +29,18 @@ GaussNewton::At GaussNewton::at(DeepNetwork network) const {
   return next;
 }
 
-GaussNewton::At GaussNewton::moved_by(const Vector& q) const {
+LevenbergMarquardt::At LevenbergMarquardt::moved_by(const Vector& q) const {
   return at(moved(at_.network, at_.pass, back_, moving_, weights_, q));
 }
 
-bool GaussNewton::factor(Progress& progress) {
+bool LevenbergMarquardt::factor(Progress& progress) {
   tangent_gram(at_.network, at_.pass, back_, moving_, weights_, L_);
   mu_ = damping_ * L_.diagonal().mean();
   L_.diagonal().array() += mu_;
   return tiled::factor(L_, progress);
 }
 
-bool GaussNewton::step(Index most, Progress& progress) {
+bool LevenbergMarquardt::step(Index most, Progress& progress) {
   constexpr double kSlowest = 0.5;  // a chord step that leaves more is worth a new factorisation
   constexpr double kNoise = 1e-10;  // of the targets: below this a step that does not help is rounding
   const auto take = [&](At next) {
@@ -90,7 +90,7 @@ bool GaussNewton::step(Index most, Progress& progress) {
   }
 }
 
-void GaussNewton::restore(DeepNetwork network, const Damping& damping, const DeepNetwork* factored,
+void LevenbergMarquardt::restore(DeepNetwork network, const Damping& damping, const DeepNetwork* factored,
                           Progress& progress) {
   back_ = {};
   if (factored != nullptr) {

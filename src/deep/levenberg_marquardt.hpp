@@ -6,11 +6,11 @@
 /// factor, while these still halve the misfit.
 namespace zeroloss::internal {
 
-class GaussNewton {
+class LevenbergMarquardt {
  public:
   /// `equations` have to outlive it and were passed by check_equations(). Throws ResourceError if memory does
   /// not suffice.
-  GaussNewton(const DeepNetwork& network, const DeepEquations& equations);
+  LevenbergMarquardt(const DeepNetwork& network, const DeepEquations& equations);
 
   /// Goes on until a step lowers the misfit; false if none does any more, or if it would take more than
   /// `most` factorisations in all. Interrupted may leave only before anything has moved.
