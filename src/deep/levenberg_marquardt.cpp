@@ -91,7 +91,7 @@ bool LevenbergMarquardt::step(Index most, Progress& progress) {
 }
 
 void LevenbergMarquardt::restore(DeepNetwork network, const Damping& damping, const DeepNetwork* factored,
-                          Progress& progress) {
+                                 Progress& progress) {
   back_ = {};
   if (factored != nullptr) {
     at_ = at(*factored);

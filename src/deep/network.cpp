@@ -106,6 +106,11 @@ void check(const DeepNetwork& network) {
   require(network.V.allFinite() && network.c.allFinite(), "output layer", "a weight is not finite");
 }
 
+bool all_finite(const DeepNetwork& network) {
+  return std::all_of(network.layers.begin(), network.layers.end(), finite) && network.V.allFinite() &&
+         network.c.allFinite();
+}
+
 Index parameters(const DeepNetwork& network) {
   Index count = network.V.size() + network.c.size();
   for (const Layer& layer : network.layers) count += layer.parameters();

@@ -11,6 +11,7 @@
 #include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/text.hpp"
+#include "zeroloss/deep/model.hpp"
 #include "zeroloss/network/model.hpp"
 #include "zeroloss/theory/guarantee.hpp"
 #include "zeroloss/train/optimizers.hpp"
@@ -28,6 +29,9 @@ std::string proof_text(const FitOptions& options, const FitResult& r) {
   const bool several = r.outputs.size() > 1;
   if (!c.holds) return c.reason.empty() ? "" : fmt::format("not certified: {}\n", c.reason);
   const char* who = several ? "of every class " : "";
+  const std::string weights = options.deep() ? "weights" : "hidden weights",
+                    others = options.deep() ? r.layers == "all" ? "" : ", those of other layers as they are,"
+                                            : ", with these output weights,";
   double longest = 0;
   for (const OutputResult& output : r.outputs) longest = std::max(longest, output.step);
   if (!optimizer(options.optimizer).hidden)
@@ -35,10 +39,8 @@ std::string proof_text(const FitOptions& options, const FitResult& r) {
         "proved, rounding included: output weights {}within {} of these, with these hidden weights, fit "
         "exactly\n",
         who, above(c.radius));
-  std::string text = fmt::format(
-      "proved, rounding included: hidden weights {}within {} of these, with these output weights, fit "
-      "exactly\n",
-      who, above(c.radius));
+  std::string text = fmt::format("proved, rounding included: {} {}within {} of these{} fit exactly\n",
+                                 weights, who, above(c.radius), others);
   if (c.kind == "descent")
     text += fmt::format("and gradient descent from here with any step up to {} converges to such weights{}\n",
                         below(c.step),
@@ -92,8 +94,12 @@ std::string start_text(const FitOptions& o) {
 
 std::string facts(const FitOptions& o, const FitResult& r) {
   Facts fact(26);
-  fact("network", fmt::format("{}, {} hidden units{}, {} scaling, {}", o.activation, with_commas(r.width),
-                              r.outputs.size() > 1 ? " for each class" : "", o.scaling, o.precision));
+  if (r.deep)
+    fact("network", fmt::format("{}, {}; trained: {} layers", describe(*r.deep), o.precision, r.layers));
+  else
+    fact("network", fmt::format("{}, {} hidden units{}{}, {} scaling, {}", o.activation, with_commas(r.width),
+                                o.deep() ? " a layer" : "", r.outputs.size() > 1 ? " for each class" : "",
+                                o.scaling, o.precision));
   if (!o.start.drawn()) fact("start", start_text(o));
   fact("training", fmt::format("{}{}, computed in the space of {}", o.optimizer,
                                r.step > 0 ? fmt::format(" with step {:.4g}", r.step) : "",
@@ -131,7 +137,7 @@ std::string theory_text(const FitResult& r) {
 // ---- JSON ----
 
 FitOptions in_force(FitOptions options, const FitResult& r) {
-  options.width = r.width;
+  if (options.widths.empty()) options.width = r.width;
   return options;
 }
 
@@ -268,18 +274,29 @@ std::vector<Index> in_the_way(const FitResult& r) {
 
 }  // namespace
 
+namespace {
+
+// What is finite: diverged weights may not be.
+void write_models(RunFolder& folder, const Dataset& data, const FitOptions& options, const FitResult& r) {
+  const Metadata extra{
+      {"options", told(in_force(options, r)).dump()}, {"data", data.name}, {"digest", data.digest}};
+  const auto model = folder.partial() / "model.safetensors";
+  if (r.deep && all_finite(*r.deep)) save_model(model, *r.deep, extra);
+  if (r.deep) return;
+  if (std::all_of(r.network.outputs.begin(), r.network.outputs.end(),
+                  [](const TwoLayer& output) { return output.W.allFinite(); }))
+    save_model(model, r.network, extra);
+  if (options.polish && r.polished) save_model(folder.partial() / "polished.safetensors", *r.polished, extra);
+}
+
+}  // namespace
+
 void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, const FitOptions& options,
                const FitResult& r, const std::vector<std::string>& command, const Next& next) {
   folder.write("result.json", fit_json(data, options, r, next) + "\n");
   folder.write("metrics.csv", metrics_csv(r));
   if (r.status == Status::interrupted) return;
-  const bool finite = std::all_of(r.network.outputs.begin(), r.network.outputs.end(),
-                                  [](const TwoLayer& output) { return output.W.allFinite(); });
-  const Metadata extra{
-      {"options", told(in_force(options, r)).dump()}, {"data", data.name}, {"digest", data.digest}};
-  if (finite)
-    save_model(folder.partial() / "model.safetensors", r.network, extra);  // diverged weights may not be
-  if (options.polish && r.polished) save_model(folder.partial() / "polished.safetensors", *r.polished, extra);
+  write_models(folder, data, options, r);
   folder.write("curve.vl.json", curve_figure(data, options, r));
   if (r.max_distance > 0) folder.write("distance.vl.json", distance_figure(data, options, r));
   if (const std::string figure = test_figure(data, options, r); !figure.empty())

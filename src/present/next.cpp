@@ -177,6 +177,11 @@ Next after_failure(const Dataset& data, const ReadOptions& read, const FitOption
     again = {};
     again.activation = options.activation;
     again.width = options.width;
+    again.depth = options.depth;
+    again.residual = options.residual;
+    again.widths = options.widths;
+    again.layers = options.layers;
+    again.separate = options.separate;
     again.optimizer = "gauss_newton";
     again.center = options.center;
     again.normalize = options.normalize;

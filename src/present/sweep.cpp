@@ -52,6 +52,7 @@ std::string setting(const SweepOptions& o, const SweepResult& r) {
   };
   add(a.activation.size() > 1, c.activation);
   add(a.width.size() > 1, fmt::format("{} hidden units", with_commas(c.width)));
+  add(a.depth.size() > 1 || c.depth == 1, fmt::format("{} layers", c.depth));
   add(a.scaling.size() > 1, c.scaling + " scaling");
   add(false, o.fit.precision);
   fact("network", fixed);

@@ -64,6 +64,7 @@ Index usual_width(const SweepOptions& o) { return o.fit.width > 0 ? o.fit.width 
 std::string text(const Cell& cell) {
   std::string text;
   fields(cell, [&](const Field& field, const auto& value) {
+    if (cell.depth == 1 && std::string_view(field.name) == "depth") return;  // seeds of old stay
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", field.name, text_of(value));
   });
   return text;
@@ -101,6 +102,7 @@ Request request(const std::string& source, const SweepOptions& o, const Cell& ce
 FitOptions fit_of(const SweepOptions& options, const Cell& cell, std::uint64_t seed) {
   FitOptions fit = options.fit;
   fit.width = cell.width;
+  fit.depth = cell.depth;
   fit.activation = cell.activation;
   fit.scaling = cell.scaling;
   fit.step = cell.step;
@@ -127,6 +129,7 @@ SweepOptions internal::checked(const std::string& source, SweepOptions o) {
   check_axis("n", a.n, positive, ">= 1");
   check_axis("d", a.d, positive, ">= 1");
   check_axis("width", a.width, positive, ">= 1");
+  check_axis("depth", a.depth, positive, ">= 1");
   check_axis(
       "noise", a.noise, [](double p) { return p >= 0 && p <= 1; }, "in [0, 1]");
   check_axis(
@@ -165,7 +168,8 @@ std::vector<Cell> internal::grid(const SweepOptions& o) {
             for (const auto& step : values_or(a.step, o.fit.step))
               for (const double noise : values_or(a.noise, 0.0))
                 for (const double tolerance : values_or(a.tolerance, o.fit.tolerance))
-                  cells.push_back({n, d, width, activation, scaling, step, noise, tolerance});
+                  for (const Index depth : values_or(a.depth, o.fit.depth))
+                    cells.push_back({n, d, width, activation, scaling, step, noise, tolerance, depth});
   return cells;
 }
 
@@ -220,7 +224,8 @@ std::string fit_command(const std::string& source, const SweepOptions& options, 
     bool axis = false;
     fields(options.axes,
            [&](const Field& f, const auto&) { axis |= f.name == std::string_view(field.name); });
-    if (value == usual && (!axis || value == Value{})) return;
+    const bool shown = axis && std::string_view(field.name) != "depth";
+    if (value == usual && (!shown || value == Value{})) return;
     command += " " + shell_command(flag_words(field, value));
   };
   fields_beside(read, ReadOptions{}, [&](const Field& field, const auto& value, const auto& usual) {

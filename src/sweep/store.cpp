@@ -18,7 +18,7 @@ constexpr const char* kSchema = R"(
   CREATE TABLE sweep(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE trials(
     cell INTEGER, trial INTEGER, n INTEGER, d INTEGER, width INTEGER, activation TEXT, scaling TEXT, step REAL,
-    noise REAL, tolerance REAL, seed INTEGER, steps INTEGER, relative_misfit REAL, status TEXT, success INTEGER,
+    noise REAL, tolerance REAL, depth INTEGER, seed INTEGER, steps INTEGER, relative_misfit REAL, status TEXT, success INTEGER,
     certificate TEXT, radius REAL, margin REAL, seconds REAL, PRIMARY KEY(cell, trial)) WITHOUT ROWID;
   CREATE TABLE workers(
     worker INTEGER PRIMARY KEY AUTOINCREMENT, boot TEXT, pid INTEGER, started TEXT, heartbeat REAL, closing INTEGER);
@@ -204,9 +204,9 @@ void Store::save(const TrialRow& row) {
   const Trial& trial = row.trial;
   const Certificate& proof = trial.certificate;
   database_.transaction([&] {
-    database_.prepare("INSERT OR IGNORE INTO trials VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
+    database_.prepare("INSERT OR IGNORE INTO trials VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
         .run(row.job.cell, row.job.trial, cell.n, cell.d, cell.width, cell.activation, cell.scaling,
-             trial.step, cell.noise, cell.tolerance, row.seed, trial.steps, trial.relative_misfit,
+             trial.step, cell.noise, cell.tolerance, cell.depth, row.seed, trial.steps, trial.relative_misfit,
              name(trial.status), succeeded(trial.status), proof.kind, proof.radius, proof.margin,
              row.seconds);
     database_.prepare("DELETE FROM claims WHERE cell = ? AND trial = ?").run(row.job.cell, row.job.trial);

@@ -180,7 +180,8 @@ RunState Checkpoint::load() const {
     throw DataError(fmt::format("{}: damaged checkpoint: {}", path_.string(), error.what()));
   }
   for (const OutputState& output : state.finished)
-    if (output.network.W.size() == 0 || output.network.v.size() != output.network.W.rows())
+    if (output.snapshot.empty() &&  // which has the weights of many layers
+        (output.network.W.size() == 0 || output.network.v.size() != output.network.W.rows()))
       throw DataError(fmt::format("{}: damaged checkpoint: weights are missing", path_.string()));
   return state;
 }

@@ -7,10 +7,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/field_json.hpp"
-#include "core/field_text.hpp"
 #include "network/prepare.hpp"
-#include "train/combine.hpp"
+#include "train/conclude.hpp"
+#include "train/deep/fit.hpp"
 #include "train/fit_options.hpp"
 #include "train/loop.hpp"
 #include "train/optimizers/optimizers.hpp"
@@ -49,98 +48,19 @@ void require_training_memory(const FitOptions& options, Space space, Index n, In
                  "try a smaller width or fewer points (n)");
 }
 
-// What decides the course of a run: a checkpoint of another one is refused.
-// Proofs are about the data as given, not about the unit rows made of them.
-Checkpoint::Identity identity(const FitOptions& o, const RowMatrix& X, const Standardization& standard,
-                              const Matrix& Y) {
-  Checkpoint::Identity parts{{"data (SHA-256 of the points and targets)", points_digest(X, Y)},
-                             {"proofs about", "exact points"}};
-  if (!standard.empty()) parts.emplace_back("standardization", told(standard).dump());
-  fields(o, [&](const Field& field, const auto& value) {
-    if (field.course) parts.emplace_back(field.name, text_of(value));
-  });
-  return parts;
-}
-
-void conclude(FitResult& result, std::size_t expected) {
-  const std::string misfit = decimal(result.relative_misfit, 2, Rounding::up);
-  const bool several = expected > 1;
-  const auto failed = std::find_if(result.outputs.begin(), result.outputs.end(),
-                                   [&](const OutputResult& o) { return o.status == result.status; });
-  const std::string whose = several && failed != result.outputs.end() && !failed->label.empty()
-                                ? fmt::format(" (class {})", failed->label)
-                                : "";
-  const auto first = result.certified_at.value_or(result.steps);
-  switch (result.status) {
-    case Status::certified:
-      result.conclusion =
-          fmt::format("zero loss: certified at step {}{}{}: {} within {} of these weights", result.steps,
-                      first < result.steps ? fmt::format(" (first at step {})", first) : "",
-                      several ? fmt::format(" for all {} classes", expected) : "",
-                      several ? "exact solutions lie" : "an exact solution lies",
-                      decimal(result.certificate.radius, 2, Rounding::up));
-      break;
-    case Status::converged:
-      result.conclusion = fmt::format("converged to misfit {} in {} steps, not certified{}: {}", misfit,
-                                      result.steps, whose, failed->certificate.reason);
-      break;
-    case Status::budget_spent:
-    case Status::stalled:
-      result.conclusion = fmt::format("not converged{}: misfit {}: {}", whose, misfit, failed->reason);
-      break;
-    case Status::diverged:
-      result.conclusion =
-          fmt::format("diverged after {} steps{}{}: {}", failed->steps,
-                      failed->step > 0 ? fmt::format(" of {:.4g}", failed->step) : "", whose, failed->reason);
-      break;
-    case Status::interrupted:
-      result.conclusion =
-          fmt::format("interrupted at step {}{}, misfit {}", result.outputs.back().steps,
-                      several ? fmt::format(" of output {} of {}", result.outputs.size(), expected) : "",
-                      decimal(result.outputs.back().relative_misfit, 2, Rounding::up));
-  }
-  if (!result.conflicts.empty())
-    result.conclusion =
-        "zero loss is impossible on points divided by their length: " + conflict_text(result.conflicts) +
-        more_conflicts(result.conflicts) + "\n" + result.conclusion;
-  else if (result.nearest && result.status != Status::certified)
-    result.conclusion += "\n" + nearness(*result.nearest, result.d);
-}
-
 // What the outputs amount to together.
 void gather(RunState state, const Run& run, const Matrix& Y, FitResult& result) {
   if (state.current) state.finished.push_back(std::move(*state.current));
-  std::vector<double> misfits;
-  std::vector<Certificate> certificates;
   bool polished = true;
   Network with_kinks = result.network;
   with_kinks.precision = "float64";  // kinks at zero would not survive rounding
-  result.status = Status::certified;
-  result.certified_at = 0;
-  for (std::size_t c = 0; c < state.finished.size(); ++c) {
-    OutputState& output = state.finished[c];
-    OutputResult& r = output.result;
-    misfits.push_back(r.relative_misfit);
-    certificates.push_back(r.certificate);
-    result.status = std::max(result.status, r.status);
-    result.steps = std::max(result.steps, r.steps);
-    if (!r.curve.empty()) {
-      result.max_distance = std::max(result.max_distance, r.curve.back().max_distance);
-      result.flipped_fraction = std::max(result.flipped_fraction, r.curve.back().flipped_fraction);
-    }
-    if (!r.certified_at || !result.certified_at)
-      result.certified_at.reset();
-    else
-      result.certified_at = std::max(*result.certified_at, *r.certified_at);
+  for (OutputState& output : state.finished) {
     result.network.outputs.push_back(std::move(output.network));
     polished = polished && output.polished.v.size() > 0;
     with_kinks.outputs.push_back(std::move(output.polished));
-    result.outputs.push_back(std::move(r));
   }
-  result.relative_misfit = combined_misfit(misfits, Y);
-  result.step = result.outputs.front().step;
+  gather_results(state, Y, false, result);
   result.tolerance = run.options.tolerance;
-  result.certificate = combined(certificates);
   if (polished) result.polished = std::move(with_kinks);
   if (run.test && result.status != Status::interrupted) result.test = test_result(*run.test, result.network);
   result.forecast_missing = run.options.method->facts.forecast
@@ -156,6 +76,7 @@ std::string name(Status status) {
 }
 
 FitResult internal::fit_checked(const Dataset& data, CheckedOptions options, Progress& progress) {
+  if (options.deep()) return fit_deep(data, std::move(options), progress);
   const auto began = std::chrono::steady_clock::now();
   const Activation& phi = activation(options.activation);
   progress.stage("preparing the points");
@@ -191,7 +112,7 @@ FitResult internal::fit_checked(const Dataset& data, CheckedOptions options, Pro
     run.points64 = points<double>(X, space);
 
   Checkpoint checkpoint(options.checkpoint, options.checkpoint_every_s,
-                        identity(options, data.X, set.standardization, Y));
+                        run_identity(options, data.X, set.standardization, Y));
   RunState state = options.resume ? checkpoint.load() : RunState{};
   for (auto c = static_cast<Index>(state.finished.size()); c < Y.cols(); ++c) {
     const std::string label = Y.cols() > 1 ? data.class_names[static_cast<std::size_t>(c)] : "";

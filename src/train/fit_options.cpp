@@ -7,6 +7,7 @@
 
 #include "core/choices.hpp"
 #include "core/parse.hpp"
+#include "train/deep/fit.hpp"
 #include "train/engine/small_trainer.hpp"
 #include "train/optimizers/optimizers.hpp"
 
@@ -78,12 +79,13 @@ CheckedOptions checked(const FitOptions& o) {
   require(!o.polish || (phi.rectifier() && facts.hidden), "polish is for relu with trained hidden weights");
   require(facts.gram || o.space != "gram", fmt::format("space gram is not for {}", facts.name));
   constexpr double kFloat = 1e-4;
+  check_deep(result);
   if (o.tolerance == 0) result.tolerance = o.precision == "float32" ? kFloat : facts.tolerance;
   return result;
 }
 
 bool trains_small(const FitOptions& o, Index n, Index d) {
-  return method(o.optimizer).facts.small && o.space != "gram" && is_small(n, d, o.width);
+  return method(o.optimizer).facts.small && !o.deep() && o.space != "gram" && is_small(n, d, o.width);
 }
 
 }  // namespace zeroloss::internal

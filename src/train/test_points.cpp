@@ -50,6 +50,10 @@ TestResult test_result(const TestPoints& points, const Network& network) {
   for (Index c = 0; c < f.cols(); ++c)
     f.col(c) =
         outputs(network.outputs[static_cast<std::size_t>(c)], activation(network.activation), points.X);
+  return judged(points, f);
+}
+
+TestResult judged(const TestPoints& points, const Matrix& f) {
   TestResult result{.n = f.rows()};
   if (!points.classes) {
     result.error = root_mean_square(f.col(0) - points.y);

@@ -24,4 +24,7 @@ std::optional<double> test_error(const TestPoints& points, const TwoLayer& netwo
 /// Of all outputs. A point whose outputs are not finite is wrong.
 TestResult test_result(const TestPoints& points, const Network& network);
 
+/// Of outputs f, n x K.
+TestResult judged(const TestPoints& points, const Matrix& f);
+
 }  // namespace zeroloss::internal

@@ -50,6 +50,7 @@ TEST_F(FitCommand, JsonHasEveryKey) {
   EXPECT_EQ(keys(json), (Keys{"data",
                               "digest",
                               "labels",
+                              "layers",
                               "options",
                               "conclusion",
                               "status",

@@ -112,9 +112,9 @@ TEST_F(SweepCommand, JsonHasEveryKey) {
             (std::vector<std::string>{"before", "cells", "complete", "conclusion", "digest", "next",
                                       "options", "panels", "rounds", "seconds", "source", "trials"}));
   EXPECT_EQ(keys(json["cells"][0]),
-            (std::vector<std::string>{"activation", "certified", "d", "diverged", "high", "low", "mean_steps",
-                                      "median_misfit", "n", "noise", "probability", "scaling", "step",
-                                      "successes", "tolerance", "trials", "width"}));
+            (std::vector<std::string>{"activation", "certified", "d", "depth", "diverged", "high", "low",
+                                      "mean_steps", "median_misfit", "n", "noise", "probability", "scaling",
+                                      "step", "successes", "tolerance", "trials", "width"}));
   EXPECT_EQ(keys(json["panels"][0]),
             (std::vector<std::string>{"title", "transition", "x", "x_values", "y", "y_values"}));
   EXPECT_EQ(keys(json["panels"][0]["transition"][0]), (std::vector<std::string>{"high", "low", "x", "y"}));

@@ -426,7 +426,10 @@ TEST(FitCommandLine, HasEveryFieldOfFit) {
   o.fit.center = true;
   o.fit.normalize = false;
   o.fit.failure_probability = 0.2;
-  const std::string command = fit_command("digits", o, 0, 0);
+  SweepOptions deep;
+  deep.fit.depth = 3;
+  deep.fit.residual = true;
+  const std::string command = fit_command("digits", o, 0, 0) + fit_command("digits", deep, 0, 0);
   fields(o.fit, [&](const Field& field, const auto&) {
     if (!field.trial) return;
     std::string flag = field.name;

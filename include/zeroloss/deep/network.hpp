@@ -56,6 +56,9 @@ std::vector<std::string> layer_activations();
 /// numbers that are not finite or an unknown activation.
 void check(const DeepNetwork& network);
 
+/// Whether every weight is a number.
+bool all_finite(const DeepNetwork& network);
+
 /// Numbers that training may move: those of W, b, U, bU, V and c.
 Index parameters(const DeepNetwork& network);
 

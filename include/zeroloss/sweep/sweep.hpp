@@ -19,6 +19,7 @@ struct SweepAxes {
   std::vector<std::string> step = {};  ///< as in FitOptions
   std::vector<double> noise = {};      ///< probability that a label is replaced, [0, 1]
   std::vector<double> tolerance = {};  ///< relative misfit that counts as success, > 0
+  std::vector<Index> depth = {};       ///< hidden layers, as in FitOptions
 };
 template <Is<SweepAxes> T, class Visitor>
 void fields(T& a, const Visitor& visit) {
@@ -30,6 +31,7 @@ void fields(T& a, const Visitor& visit) {
   visit(Field{"step", optimizer_help("step axis")}, a.step);
   visit(Field{"noise", "Probability that a label is replaced, in [0, 1] [none]"}, a.noise);
   visit(Field{"tolerance", optimizer_help("tolerance axis")}, a.tolerance);
+  visit(Field{"depth", "Hidden layers, or residual blocks, >= 1 [1]"}, a.depth);
 }
 
 struct SweepOptions {
@@ -63,6 +65,7 @@ struct Cell {
   Index width = 0;
   std::string activation, scaling, step;
   double noise = 0, tolerance = 0;
+  Index depth = 1;
 };
 template <Is<Cell> T, class Visitor>
 void fields(T& c, const Visitor& visit) {
@@ -74,6 +77,7 @@ void fields(T& c, const Visitor& visit) {
   visit(Field{"step"}, c.step);
   visit(Field{"noise"}, c.noise);
   visit(Field{"tolerance"}, c.tolerance);
+  visit(Field{"depth"}, c.depth);
 }
 
 /// An interval of 95 % confidence.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "zeroloss/core/fields.hpp"
+#include "zeroloss/deep/network.hpp"
 #include "zeroloss/proof/certificate.hpp"
 #include "zeroloss/theory/suspects.hpp"
 #include "zeroloss/train/optimizers.hpp"
@@ -23,6 +24,12 @@ struct FitOptions {
   /// m hidden units; 0 = those of `start`, else 1,024, for output_layer twice the distinct points if that is
   /// more.
   Index width = 0;
+  /// Hidden layers, 1 to 1000. More than one: all weights are trained, drawn as kernel/deep.hpp has them.
+  Index depth = 1;
+  bool residual = false;    ///< `depth` blocks h + U phi(W h)/sqrt(depth) behind an embedding layer
+  std::string widths = "";  ///< of each hidden layer, "512,256,256"; empty: `width` of all, by default 256
+  std::string layers = "auto";  ///< of many which are trained, as ProveOptions::layers says
+  bool separate = false;        ///< a network a class, of many layers, in place of one with an output each
   std::string scaling = "ntk";  ///< ntk | balanced (theory 1)
   double output_scale = 1;      ///< > 0: what drawn output weights are multiplied with
   /// gd: full-batch gradient descent; sgd: uniformly drawn batches of distinct points; momentum: the heavy
@@ -58,6 +65,8 @@ struct FitOptions {
   std::filesystem::path checkpoint = {};
   double checkpoint_every_s = 60;  ///< > 0
   bool resume = false;             ///< continue from `checkpoint`; starts anew if there is none
+
+  bool deep() const { return depth != 1 || residual || !widths.empty(); }  ///< more than one hidden layer
 };
 template <Is<FitOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
@@ -67,6 +76,26 @@ void fields(T& o, const Visitor& visit) {
               "points if that is more"}
             .under("Network"),
         o.width);
+  visit(Field{"depth",
+              "Hidden layers, or blocks of a residual network; of more than one all weights are trained"}
+            .under("Network"),
+        o.depth);
+  visit(Field{"residual", "Residual blocks h + U phi(W h) behind an embedding layer"}.under("Network"),
+        o.residual);
+  visit(Field{"widths", "Hidden units of each layer, with commas between [`width` of all, by default 256]"}
+            .under("Network")
+            .not_of_trials(),
+        o.widths);
+  visit(Field{"layers",
+              "Of many layers which are trained: all, hidden, lastK, numbers from 1 with commas between, or "
+              "auto: all, hidden for one network with an output a class"}
+            .under("Network")
+            .not_of_trials(),
+        o.layers);
+  visit(Field{"separate", "Of many layers: a network a class, in place of one with an output each"}
+            .under("Network")
+            .not_of_trials(),
+        o.separate);
   visit(Field{"scaling", "Output weights: ntk (+-1/sqrt(m)) or balanced (+-||y||/sqrt(m n))"}
             .under("Network")
             .of("ntk|balanced"),
@@ -273,8 +302,10 @@ struct FitResult {
   std::string forecast_missing;         ///< why there is no forecast; empty if there is
   std::string space;                    ///< weights | gram
   std::optional<TestResult> test = {};  ///< if there are test points and the run was not interrupted
-  Network network;
-  std::optional<Network> polished;  ///< relu, if every output has one: misfit at rounding level
+  Network network;                      ///< of one hidden layer
+  std::optional<DeepNetwork> deep;      ///< of many
+  std::string layers;                   ///< of many: which were trained
+  std::optional<Network> polished;      ///< relu, if every output has one: misfit at rounding level
   double seconds = 0;
 };
 template <Is<FitResult> T, class Visitor>
@@ -302,7 +333,9 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"space", "weights | gram."}, r.space);
   visit(Field{"tolerance", "The one in force."}, r.tolerance);
   visit(Field{"test", "The trained network on the test points, or None."}, r.test);
+  visit(Field{"layers", "Of many layers: which were trained."}, r.layers);
   visit(Field{"network"}.apart(), r.network);
+  visit(Field{"deep", "The network of many layers, or None."}.apart(), r.deep);
   visit(Field{"polished", "relu: a network whose misfit is at rounding level, or None."}.apart(), r.polished);
   visit(Field{"seconds"}, r.seconds);
 }
