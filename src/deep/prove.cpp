@@ -84,6 +84,11 @@ double sharpening_of(double margin, Index outputs) {
   return std::max(std::log(others / std::expm1(0.01)) / margin * (1 + 1e-12), 0.0);
 }
 
+// What sample i is called; points made by hand are their own records.
+Index record_of(const Dataset& data, Index i) {
+  return data.records.empty() ? i : data.records[static_cast<std::size_t>(i)];
+}
+
 ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, const RowMatrix& X, const Matrix& Y,
                     Progress& progress) {
   ProvedNetwork p;
@@ -97,7 +102,7 @@ ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, const RowMa
   p.margin = std::numeric_limits<double>::infinity();
   for (Index i = 0; i < X.rows(); ++i) {
     const Margin margin = margin_of(outputs, Y, i);
-    const Index record = data.records[static_cast<std::size_t>(i)];
+    const Index record = record_of(data, i);
     if (!(margin.least >= p.margin)) {
       p.margin = margin.least;
       p.margin_sample = record;
@@ -251,8 +256,7 @@ ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOp
   const RowMatrix distinct_X = X(points.first, Eigen::all);
   const Matrix distinct_Y = Y(points.first, Eigen::all);
   DeepEquations equations{distinct_X, distinct_Y, {}, moving};
-  for (const Index head : points.first)
-    equations.records.push_back(data.records[static_cast<std::size_t>(head)]);
+  for (const Index head : points.first) equations.records.push_back(record_of(data, head));
   if (distinct_X.rows() < X.rows())
     equations.counts =
         Eigen::Map<const Eigen::Matrix<Index, Eigen::Dynamic, 1>>(points.count.data(), distinct_X.rows())
@@ -271,11 +275,11 @@ ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOp
     ProvedNetwork p = judge(of, data, X, Y, progress);
     p.which = which;
     if (points.conflict) {
-      const auto record = [&](Index i) { return data.records[static_cast<std::size_t>(i)]; };
+      const auto [one, other] = *points.conflict;
       p.certificate.misfit = p.misfit;
       p.certificate.reason =
           fmt::format("samples {} and {} are equal and have different targets: no network fits both",
-                      record(points.conflict->first), record(points.conflict->second));
+                      record_of(data, one), record_of(data, other));
     } else {
       p.certificate = certify_network(of, equations, progress);
     }

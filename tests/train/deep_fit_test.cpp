@@ -165,12 +165,14 @@ TEST(DeepFit, DescendsAsTheInfinitelyWideNetwork) {
     o.residual = residual;
     o.layers = trained;
     o.width = 1500;
-    o.max_steps = 60;
+    o.max_steps = 15;
     const FitResult r = fit(data, o);
     const CurvePoint& last = r.outputs[0].curve.back();
     ASSERT_TRUE(last.forecast) << r.forecast_missing;
-    EXPECT_LT(last.relative_misfit, 0.8);
-    EXPECT_NEAR(last.relative_misfit / *last.forecast, 1, 0.15) << activation << residual << trained;
+    EXPECT_LT(last.relative_misfit, 0.8 * r.outputs[0].curve.front().relative_misfit);
+    // J J^T fluctuates by some 1/sqrt(width) around its limit, and the misfit falls by e^-1 or so.
+    EXPECT_NEAR(last.relative_misfit / *last.forecast, 1, 4 / std::sqrt(1500.0))
+        << activation << residual << trained;
   }
   FitOptions o = layers("gd", 2, "tanh");
   o.residual = true;
