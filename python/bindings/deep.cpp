@@ -9,14 +9,6 @@
 namespace zeroloss::python {
 
 template <>
-struct Members<Layer> {
-  static auto of(auto& l) { return std::tie(l.activation, l.leak, l.W, l.b, l.residual, l.U, l.bU, l.scale); }
-};
-template <>
-struct Members<DeepNetwork> {
-  static auto of(auto& n) { return std::tie(n.shift, n.factor, n.layers, n.V, n.c, n.task, n.class_names); }
-};
-template <>
 struct Members<OnnxPlace> {
   static auto of(auto& p) { return std::tie(p.name, p.transposed); }
 };
@@ -102,22 +94,25 @@ void bind_network(nb::module_& m) {
           "__init__",
           [](N* self, std::vector<Layer> layers, const Array2& V, const std::optional<Array1>& c,
              const std::optional<Array1>& shift, const std::optional<Array1>& factor, const std::string& task,
-             std::vector<std::string> class_names) {
+             std::vector<std::string> class_names, double constant, bool unit) {
             N network{.shift = vector_of(shift),
                       .factor = vector_of(factor),
                       .layers = std::move(layers),
                       .V = rows(V),
                       .c = vector_of(c),
                       .task = task_of(task),
-                      .class_names = std::move(class_names)};
+                      .class_names = std::move(class_names),
+                      .constant = constant,
+                      .unit = unit};
             check(network);
             new (self) N(std::move(network));
           },
           "layers"_a, "V"_a, "c"_a.none() = nb::none(), "shift"_a.none() = nb::none(),
           "factor"_a.none() = nb::none(), "task"_a = "none", "class_names"_a = std::vector<std::string>{},
-          "Doubles: V K x p, c K; shift and factor, a number a feature. ValueError naming the layer that "
-          "does "
-          "not fit those before it.")
+          "constant"_a = 0.0, "unit"_a = false,
+          "Doubles: V K x p, c K; shift and factor, a number a feature; then the constant is appended where "
+          "it is not 0, and points are divided by their length if `unit`. ValueError naming the layer that "
+          "does not fit those before it.")
       .def_prop_ro(
           "layers", [](nb::handle self) { return references(self, nb::cast<N&>(self).layers); },
           nb::sig("def layers(self) -> list[Layer]"), "The hidden ones.")
@@ -125,6 +120,8 @@ void bind_network(nb::module_& m) {
       .def_prop_ro("c", in_place<N>(&N::c), "K, or empty.")
       .def_prop_ro("shift", in_place<N>(&N::shift), "Subtracted from points first; empty: nothing is.")
       .def_prop_ro("factor", in_place<N>(&N::factor), "Then they are multiplied by it.")
+      .def_ro("constant", &N::constant, "Appended to every point then; 0: nothing is.")
+      .def_ro("unit", &N::unit, "Points are divided by their length then.")
       .def_prop_ro(
           "task", [](const N& n) { return name(n.task); }, "none | regression | classification.")
       .def_ro("class_names", &N::class_names)
@@ -162,6 +159,18 @@ void bind_network(nb::module_& m) {
           "of output k at point i and output p at point j, in the weights of these layers, named as in "
           "prove().")
       .def(
+          "verified_outputs",
+          [](const N& network, nb::handle X) {
+            const Array2 numbers = points("verified_outputs", X);
+            VerifiedOutputs outputs = value_of_work(
+                nb::none(), [&](Progress& p) { return verified_outputs(network, rows(numbers), p); });
+            return nb::make_tuple(std::move(outputs.f), std::move(outputs.error));
+          },
+          "X"_a,
+          nb::sig("def verified_outputs(self, X: numpy.typing.ArrayLike) -> "
+                  "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
+          "Outputs for points, n x K, and bounds of what each may be off by, in exact arithmetic.")
+      .def(
           "save", [](const N& network, const std::filesystem::path& path) { save_model(path, network); },
           "path"_a, "Writes a safetensors file.")
       .def(
@@ -184,7 +193,12 @@ void bind_deep(nb::module_& m) {
                               (c.descends ? ", and descent reaches one>" : ">")
                         : "<no certificate: " + c.reason + ">";
       });
-  bind_result<ProvedNetwork>(m, "ProvedNetwork", "What is proved of one network on the data.");
+  bind_result<ProvedNetwork>(m, "ProvedNetwork", "What is proved of one network on the data.", {"outputs"})
+      .def_prop_ro(
+          "outputs", [](const ProvedNetwork& p) { return p.outputs.f; }, "n x K.")
+      .def_prop_ro(
+          "output_errors", [](const ProvedNetwork& p) { return p.outputs.error; },
+          "n x K: what each output may be off by.");
   nb::class_<ReadNetwork>(m, "ReadNetwork", "A network of layers with how it was read.")
       .def(
           "__init__",

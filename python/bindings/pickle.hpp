@@ -11,6 +11,7 @@
 
 #include "zeroloss/core/fields.hpp"
 #include "zeroloss/data/dataset.hpp"
+#include "zeroloss/deep/certificate.hpp"
 
 /// What pickles hold of a value: its fields, theirs, and so on down to what Python knows.
 namespace zeroloss::python {
@@ -27,6 +28,22 @@ struct Members<SamplePair> {
 template <>
 struct Members<Center> {
   static auto of(auto& c) { return std::tie(c.high, c.low); }
+};
+
+template <>
+struct Members<Layer> {
+  static auto of(auto& l) { return std::tie(l.activation, l.leak, l.W, l.b, l.residual, l.U, l.bU, l.scale); }
+};
+template <>
+struct Members<DeepNetwork> {
+  static auto of(auto& n) {
+    return std::tie(n.shift, n.factor, n.layers, n.V, n.c, n.task, n.class_names, n.constant, n.unit,
+                    n.encoding);
+  }
+};
+template <>
+struct Members<VerifiedOutputs> {
+  static auto of(auto& o) { return std::tie(o.f, o.error); }
 };
 
 template <class T>
@@ -57,6 +74,8 @@ nb::object pickled(const T& value) {
     return nb::int_(static_cast<int>(value));
   } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
     return nb::str(value.c_str());  // as a Path of Python's "" is "."
+  } else if constexpr (std::is_same_v<T, Encoding>) {
+    return nb::cast(encoding_text(value));
   } else if constexpr (kOptional<T>) {
     return value ? pickled(*value) : nb::object(nb::none());
   } else if constexpr (kPair<T>) {
@@ -82,6 +101,8 @@ void unpickle(T& value, nb::handle state) {
     value = static_cast<T>(nb::cast<int>(state));
   } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
     value = nb::cast<std::string>(state);
+  } else if constexpr (std::is_same_v<T, Encoding>) {
+    value = read_encoding(nb::cast<std::string>(state));
   } else if constexpr (kOptional<T>) {
     if (state.is_none()) return value.reset();
     unpickle(value.emplace(), state);

@@ -271,7 +271,15 @@ void bind_fit(nb::module_& m) {
   bind_parts_of_fit(m);
 
   nb::class_<Fitted> answer(m, "FitResult", "A trained network and what is proved about it.");
-  bind_fields<FitResult>(answer, {"outputs"});
+  bind_fields<FitResult>(answer, {"outputs", "network", "deep"});
+  answer.def_prop_ro(
+      "network",
+      [](nb::handle self) {
+        auto& result = nb::cast<Fitted&>(self);
+        constexpr auto inside = nb::rv_policy::reference_internal;
+        return result.deep ? nb::cast(&*result.deep, inside, self) : nb::cast(&result.network, inside, self);
+      },
+      nb::sig("def network(self) -> Network | DeepNetwork"), "A DeepNetwork where there are several layers.");
   answer.def_prop_ro(
       "outputs", [](nb::handle self) { return references(self, nb::cast<Fitted&>(self).outputs); },
       nb::sig("def outputs(self) -> list[OutputResult]"), "Training of each output, curve included.");

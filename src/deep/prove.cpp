@@ -98,6 +98,7 @@ ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, const RowMa
   p.largest_error = off.maxCoeff();
   p.misfit = p.largest_error > 0 ? (off / p.largest_error).norm() * p.largest_error * kUp : 0;
   p.relative_misfit = p.misfit / std::max(Y.norm() * kDown, std::numeric_limits<double>::min());
+  p.outputs = outputs;
   if (data.task != Task::classification) return p;
   p.margin = std::numeric_limits<double>::infinity();
   for (Index i = 0; i < X.rows(); ++i) {

@@ -90,10 +90,30 @@ std::string prove_json(const std::string& model, const ReadNetwork& network, con
   return json.dump(1);
 }
 
+namespace {
+
+// A row a sample: what the last network says, and what each number may be off by.
+std::string outputs_csv(const Dataset& data, const ProveResult& r) {
+  const VerifiedOutputs& outputs = r.networks.back().outputs;
+  std::string csv = "sample";
+  for (Index k = 0; k < outputs.f.cols(); ++k) csv += fmt::format(",output_{0},error_{0}", k);
+  csv += "\n";
+  for (Index i = 0; i < outputs.f.rows(); ++i) {
+    csv += fmt::format("{}", data.records[static_cast<std::size_t>(i)]);
+    for (Index k = 0; k < outputs.f.cols(); ++k)
+      csv += fmt::format(",{},{}", outputs.f(i, k), outputs.error(i, k));
+    csv += "\n";
+  }
+  return csv;
+}
+
+}  // namespace
+
 void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork& network, const Dataset& data,
                  const ReadOptions& read, const ProveOptions& options, const ProveResult& r,
                  const std::vector<std::string>& command, const Next& next) {
   folder.write("result.json", prove_json(model, network, data, options, r, next) + "\n");
+  folder.write("outputs.csv", outputs_csv(data, r));
   if (r.networks.size() > 1) {
     save_model(folder.partial() / "model.safetensors", r.polished, {{"polished_from", model}});
     if (network.onnx)

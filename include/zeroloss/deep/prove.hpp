@@ -52,6 +52,7 @@ struct ProvedNetwork {
   /// Of classes, all proved right: output weights times this or more bring the cross-entropy of every sample
   /// below 0.01.
   double sharpening = 0;
+  VerifiedOutputs outputs = {};  ///< of all samples
   DeepCertificate certificate;
 };
 template <Is<ProvedNetwork> T, class Visitor>
@@ -70,6 +71,7 @@ void fields(T& p, const Visitor& visit) {
   visit(Field{"sharpening", "Output weights times this bring every cross-entropy below 0.01; 0: none does."},
         p.sharpening);
   visit(Field{"certificate"}, p.certificate);
+  visit(Field{"outputs", "n x K, each with what it may be off by."}.apart(), p.outputs);
 }
 
 struct ProveResult {

@@ -18,7 +18,8 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
 std::string prove_json(const std::string& model, const ReadNetwork& network, const Dataset& data,
                        const ProveOptions& options, const ProveResult& result, const Next& next = {});
 
-/// result.json, manifest.json, where `command` is what was asked, and of a polished network model.safetensors
+/// result.json, outputs.csv (every output of the last network with what it may be off by), manifest.json,
+/// where `command` is what was asked, and of a polished network model.safetensors
 /// (the numbers that the proof is about) and, where the network came from ONNX, polished.onnx, the same graph
 /// with these numbers as the file's type has them; finishes the folder.
 void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork& network, const Dataset& data,

@@ -27,6 +27,11 @@ def fit(
     # keywords of fit
     activation: str = "relu",
     width: int = 0,
+    depth: int = 1,
+    residual: bool = False,
+    widths: str = "",
+    layers: str = "auto",
+    separate: bool = False,
     scaling: Literal["ntk", "balanced"] = "ntk",
     output_scale: float = 1.0,
     optimizer: Literal["gd", "sgd", "momentum", "gauss_newton", "flow", "output_layer"] = "gd",
@@ -58,7 +63,7 @@ def fit(
     threads: int = 0,
     **read: Unpack[Read],
 ) -> FitResult:
-    """Trains a two-layer network to zero loss, and proves that an exact solution lies next to the weights it ends with.
+    """Trains a network to zero loss, and proves that an exact solution lies next to the weights it ends with.
 
     Parameters
     ----------
@@ -68,6 +73,18 @@ def fit(
         One of ``zeroloss.kernel.activation_names()``.
     width : int
         Hidden units of each output; 0 = those of `start`, else 1,024, or twice the points for output_layer.
+    depth : int
+        Hidden layers, or blocks of a residual network. More than one: all weights are trained, from normal ones in ntk
+        scaling; a network has an output a class, and the proof is that of :func:`prove`.
+    residual : bool
+        Residual blocks h + U phi(W h)/sqrt(depth) behind an embedding layer.
+    widths : str
+        Hidden units of each layer with commas between, "512,256"; default: `width` of all, or 256.
+    layers : str
+        Of many layers which are trained: all, hidden, lastK, numbers from 1 with commas between, or auto: all, hidden
+        for one network with an output a class.
+    separate : bool
+        Of many layers: a network a class, in place of one with an output each.
     scaling : str
         Output weights: ntk (+-1/sqrt(m)) or balanced (+-||y||/sqrt(m n)).
     output_scale : float
@@ -152,6 +169,11 @@ def fit(
         # values of fit
         "activation": activation,
         "width": width,
+        "depth": depth,
+        "residual": residual,
+        "widths": widths,
+        "layers": layers,
+        "separate": separate,
         "scaling": scaling,
         "output_scale": output_scale,
         "optimizer": optimizer,

@@ -53,6 +53,7 @@ def sweep(
     step: float | str | Iterable[float | str] | None = None,
     noise: float | Iterable[float] | None = None,
     tolerance: float | Iterable[float] | None = None,
+    depth: int | Iterable[int] | None = None,
     # end
     # keywords of sweep
     trials: int = 10,
@@ -62,6 +63,7 @@ def sweep(
     store: str | os.PathLike[str] = "",
     # end
     # keywords of trial
+    residual: bool = False,
     optimizer: Literal["gd", "sgd", "momentum", "gauss_newton", "flow", "output_layer"] = "gd",
     batch: int = 1,
     momentum: float = 0.9,
@@ -87,7 +89,7 @@ def sweep(
     data, y
         As for :func:`read_dataset`: a path, a name, arrays or a Dataset. Of ``sphere:..`` without n or d these axes
         give them.
-    n, d, width, activation, scaling, step, noise, tolerance : a value or several
+    n, d, width, activation, scaling, step, noise, tolerance, depth : a value or several
         The axes. n: points, of a generated set or of a random subset. d: dimension, of a generated set or of a random
         subspace. noise: probability that a label is replaced. tolerance: relative misfit that is success. The others
         are as for :func:`fit`.
@@ -99,7 +101,8 @@ def sweep(
         .. up to so many of each.
     certify : bool
         Also try to prove each trial's final weights.
-    precision, center, normalize, optimizer, batch, momentum, flow_tolerance, space, max_steps, failure_probability
+    residual, precision, center, normalize, optimizer, batch, momentum, flow_tolerance, space, max_steps,
+    failure_probability
         Of each trial, as for :func:`fit`.
     store : path
         SQLite database with a row a trial. If it exists the sweep in it is continued; several processes may work on
@@ -134,6 +137,7 @@ def sweep(
         "step": step,
         "noise": noise,
         "tolerance": tolerance,
+        "depth": depth,
         # end
     }
     given = {
@@ -147,6 +151,7 @@ def sweep(
     }
     trial = {
         # values of trial
+        "residual": residual,
         "optimizer": optimizer,
         "batch": batch,
         "momentum": momentum,

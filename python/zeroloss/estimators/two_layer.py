@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from .. import kernel
-from .._core import Network
+from .._core import FitResult, Network
 from ..api.fit import fit as train
 from .calibration import probabilities, temperature
 from .linearized import left_out
@@ -18,6 +18,11 @@ from .targets import OneVersusRest, real
 from .trained import PARAMETERS, TwoLayer
 
 CALIBRATION_POINTS = 2000  # of more, so many decide on probabilities
+
+
+def _network(run: FitResult) -> Network:
+    assert isinstance(run.network, Network)  # of one hidden layer
+    return run.network
 
 
 class Regression(MultiOutputMixin, RegressorMixin, TwoLayer):
@@ -33,7 +38,8 @@ class Regression(MultiOutputMixin, RegressorMixin, TwoLayer):
         self.scale_: Any = np.where(spread > 0, spread, 1.0)[()]
         Y = (y - self.offset_) / self.scale_
         runs = self._train(X, [Y] if Y.ndim == 1 else list(Y.T), "regression", **options)
-        self.network_ = runs[0].network if Y.ndim == 1 else [run.network for run in runs]
+        networks = [_network(run) for run in runs]
+        self.network_ = networks[0] if Y.ndim == 1 else networks
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Values at points X: n numbers, or n x c if the targets were."""
@@ -91,7 +97,7 @@ class TwoLayerClassifier(OneVersusRest, TwoLayer):
         index = self._learn_classes(labels)
         options = self._options()
         (run,) = self._train(data, [index], "classification", **options)
-        self.network_ = run.network
+        self.network_ = _network(run)
         self._calibrate(data, index, options)
         return self
 
@@ -115,7 +121,7 @@ class TwoLayerClassifier(OneVersusRest, TwoLayer):
         if self.optimizer == "output_layer":
             return None
         unmoved: dict[str, Any] = {"scaling": self.scaling, "optimizer": "gd", "step": 1.0, "max_steps": 0}
-        return train(Z, index, task="classification", **self._common(), **unmoved).network
+        return _network(train(Z, index, task="classification", **self._common(), **unmoved))
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
         """Outputs at points X: one number for two classes, positive for the second; else one a class."""

@@ -14,7 +14,7 @@ from .run import Json, Run, RunError, read_object
 
 SOURCES = ("metrics.csv", "checkpoint.safetensors", "trials.db")
 
-AXES = ("n", "d", "width", "activation", "scaling", "step", "noise", "tolerance")  #: of a sweep
+AXES = ("n", "d", "width", "activation", "scaling", "step", "noise", "tolerance", "depth")  #: of a sweep
 BOUND = "bound, if it holds"  # whether it does is said at the end
 
 #: What kind of run has a column of this name in its metrics.csv.

@@ -44,12 +44,15 @@ def _steps(r: Json) -> Content:
 
 
 def _numbers(r: Json, c: Json, o: Json) -> Facts:
-    network = [o.get("activation"), f"{number(o.get('width'))} hidden units", o.get("scaling"), o.get("precision")]
+    units = o.get("widths") or number(o.get("width"))
+    several = f" in each of {o['depth']} layers" if o.get("depth", 1) > 1 else " in layers" if o.get("widths") else ""
+    network = [o.get("activation"), f"{units} hidden units{several}", "residual" if o.get("residual") else "",
+               o.get("scaling"), o.get("precision")]  # fmt: skip
     test = r.get("test") or {}
     return [
         ("points", r.get("n")),
         ("features", r.get("d")),
-        ("network", ", ".join(map(str, network)) if o.get("width") else None),
+        ("network", ", ".join(str(part) for part in network if part) if o.get("width") else None),
         ("start", _start(o.get("start") or {})),
         ("optimizer", o.get("optimizer")),
         ("step", r.get("step")),

@@ -17,7 +17,7 @@ from .widths import widths
 
 MOST_ROWS = 24  # of lists of samples
 MOST_CELLS = 400  # of a sweep's table
-AXES = ("n", "d", "width", "activation", "scaling", "step", "noise", "tolerance")
+AXES = ("n", "d", "width", "activation", "scaling", "step", "noise", "tolerance", "depth")
 NORM = tex(r"\lVert A_i \rVert")
 
 
