@@ -88,3 +88,46 @@ class Odd(nn.Module):
 def test_other_modules_are_refused(module, words):
     with pytest.raises(ValueError, match=words):
         zeroloss.prove(module, np.eye(6), np.arange(6))
+
+
+class Random(nn.Module):
+    """One to five layers, plain and residual, with and without biases."""
+
+    def __init__(self, seed):
+        super().__init__()
+        torch.manual_seed(seed)
+        rng = np.random.default_rng(seed)
+        self.phis = {"tanh": torch.tanh, "relu": F.relu, "gelu": F.gelu, "silu": F.silu, "sigmoid": torch.sigmoid,
+                     "sin": torch.sin, "erf": torch.erf, "leaky": lambda z: F.leaky_relu(z, 0.3)}  # fmt: skip
+        self.blocks, self.plan, p = nn.ModuleList(), [], 5
+        for _ in range(rng.integers(1, 6)):
+            m, residual = int(rng.integers(3, 12)), rng.random() < 0.4
+            self.blocks.append(nn.Linear(p, m, bias=bool(rng.random() < 0.7)))
+            self.blocks.append(nn.Linear(m, p, bias=bool(rng.random() < 0.7)) if residual else nn.Identity())
+            self.plan.append((str(rng.choice(list(self.phis))), residual, float(rng.uniform(0.2, 1))))
+            p = p if residual else m
+        self.last = nn.Linear(p, int(rng.integers(1, 5)), bias=bool(rng.random() < 0.7))
+
+    def forward(self, h):
+        for k, (name, residual, scale) in enumerate(self.plan):
+            a = self.phis[name](self.blocks[2 * k](h))
+            h = h + scale * self.blocks[2 * k + 1](a) if residual else a
+        return self.last(h)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_outputs_gradients_and_kernels_are_those_of_autograd(seed):
+    module = Random(seed).double()
+    X = RNG.normal(size=(7, 5))
+    network = network_of("prove", module)[0].network
+    outputs = module(torch.from_numpy(X))
+    parameters = [p for p in module.parameters() if p.requires_grad]
+    rows = []
+    for value in outputs.reshape(-1):
+        gradients = torch.autograd.grad(value, parameters, retain_graph=True)
+        rows.append(np.concatenate([gradient.reshape(-1).numpy() for gradient in gradients]))
+    J = np.array(rows)
+    expected = outputs.detach().numpy()
+    np.testing.assert_allclose(network(X), expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    kernel = network.tangent_kernel(X)
+    np.testing.assert_allclose(kernel, J @ J.T, rtol=0, atol=1e-12 * np.abs(kernel).max())
