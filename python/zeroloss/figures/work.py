@@ -72,11 +72,13 @@ def _read(path: Path) -> Work:
 
 
 def _sweep(path: Path) -> Work:
-    names = (*AXES, "trials", "successes", "diverged", "steps")
-    query = (f"SELECT {', '.join(AXES)}, COUNT(*), SUM(success), "
-             "SUM(status = 'diverged'), AVG(steps) FROM trials GROUP BY cell ORDER BY cell")
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=2)) as database:
+            known = {name for _, name, *_ in database.execute("PRAGMA table_info(trials)")}
+            axes = [axis for axis in AXES if axis in known or axis != "depth"]  # which older sweeps do not have
+            query = (f"SELECT {', '.join(axes)}, COUNT(*), SUM(success), "
+                     "SUM(status = 'diverged'), AVG(steps) FROM trials GROUP BY cell ORDER BY cell")
+            names = (*axes, "trials", "successes", "diverged", "steps")
             rows = [dict(zip(names, row)) for row in database.execute(query)]
             options = dict(database.execute("SELECT key, value FROM sweep"))
     except sqlite3.Error as error:
