@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "core/choices.hpp"
+#include "core/decompositions.hpp"
 #include "network/stored.hpp"
 #include "theory/theorems.hpp"
 #include "zeroloss/core/error.hpp"
@@ -212,24 +213,38 @@ Matrix shuffled(const Matrix& Y, std::uint64_t seed) {
   return rows;
 }
 
-// Initial outputs of the infinitely wide network, n x kProbes: normal with covariance F = L L^T, as F L^-T Z
-// = L Z. The kernel's memory is used.
-Matrix deep_probes(Gram<double>& work, const RowMatrix& X, const Kernel& features, std::uint64_t seed,
-                   Progress& progress) {
-  Matrix Z(X.rows(), kProbes);
+// Initial outputs of the infinitely wide network, n x kProbes: normal with covariance F, as F^(1/2) Z, taken
+// in the Krylov space of F and Z: Q (Q^T F Q)^(1/2) Q^T Z. A few steps have all that is large of F; what they
+// leave out of F^(1/2) Z is far below the targets.
+Matrix deep_probes(const RowMatrix& X, const Kernel& features, std::uint64_t seed, Progress& progress) {
+  constexpr Index kSteps = 8;
+  const Gram<double> work = gram(X, features, progress);
+  progress.stage("outputs at infinite width");
+  const Operator multiply = multiply_by(work.K, progress);
+  Matrix Z(X.rows(), kProbes), Q(X.rows(), 0), FQ(X.rows(), 0);
   Random(seed, Stream::probes).fill_normal(Z);
-  gram_into(work, X, features, progress);
-  factor_with_ridge(work, X, features, progress);
-  solve_backward(work.K, Z);
-  gram_into(work, X, features, progress);
-  return product(work.K, Z);
+  Matrix next = Z;
+  for (Index step = 0; step < kSteps; ++step) {
+    for (int twice = 0; twice < 2; ++twice) next -= Q * (Q.transpose() * next);
+    const Index before = Q.cols();
+    Q.conservativeResize(Eigen::NoChange, before + kProbes);
+    FQ.conservativeResize(Eigen::NoChange, before + kProbes);
+    Q.rightCols(kProbes) = Qr(next).Q(kProbes);
+    next = multiply(Q.rightCols(kProbes));
+    FQ.rightCols(kProbes) = next;
+  }
+  const Matrix T = Q.transpose() * FQ;
+  const auto [values, V] = symmetric_eigen(T);
+  const Vector roots = values.cwiseMax(0.0).cwiseSqrt();
+  return Q * (V * (roots.asDiagonal() * (V.transpose() * (Q.transpose() * Z))));
 }
 
-// The kernel once built: extreme eigenvalues, forecast, complexity, leave-one-out. One factorisation and one
-// inverse. Training curves are those of all samples, the rest is about the distinct points.
+// The kernel once built: extreme eigenvalues (from initial outputs `drawn`, of many layers), forecast,
+// complexity, leave-one-out. One factorisation and one inverse. Training curves are those of all samples, the
+// rest is about the distinct points.
 void study_kernel(Gram<double>& work, const Dataset& data, const Samples& all, const Activation& phi,
-                  const Kernel& kernel, const CertifyOptions& options, Progress& progress,
-                  CertifyResult& result) {
+                  const Kernel& kernel, const Matrix& drawn, const CertifyOptions& options,
+                  Progress& progress, CertifyResult& result) {
   const Index n = data.n();
   const bool labelled = data.task != Task::none && result.conflicts.empty();
   const bool exact = n <= kEveryEigenvalue;
@@ -246,12 +261,7 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Samples& all, c
   Matrix start, probes;
 
   if (labelled && !exact) {
-    if (depth.deep()) {
-      probes = deep_probes(work, data.X, features, options.seed, progress);
-      gram_into(work, data.X, kernel, progress);
-    } else {
-      probes = output_probes(data.X, phi, kProbes, options.seed);
-    }
+    probes = depth.deep() ? drawn : output_probes(data.X, phi, kProbes, options.seed);
   }
   if (repeated) weigh(work.K, all.root);
   if (labelled && exact) {
@@ -384,11 +394,14 @@ GuaranteeInput input_of(const LambdaBounds& bounds, const Dataset& data, const S
 LambdaBounds by_factor(const Dataset& points, const Samples& all, const Activation& phi, const Kernel& kernel,
                        const CertifyOptions& options, bool vanishes, Progress& progress,
                        CertifyResult& result) {
+  Matrix drawn;  // outputs, while their covariance has the memory that the kernel gets
+  if (options.network().deep() && points.task != Task::none && points.n() > kEveryEigenvalue)
+    drawn = deep_probes(points.X, deep_features(phi, options.network()), options.seed, progress);
   auto work = gram(points.X, kernel, progress);
   for (const auto& pair : work.closest) result.closest.push_back(sample_pair(points, pair));
   result.separation = work.separation;
   result.near_pairs = work.near_pairs;
-  study_kernel(work, points, all, phi, kernel, options, progress, result);
+  study_kernel(work, points, all, phi, kernel, drawn, options, progress, result);
 
   const bool hopeless = vanishes || !result.conflicts.empty();
   const auto verified = verify_lambda_min(work, points.X, kernel, hopeless ? 0 : result.lambda_min, progress);
