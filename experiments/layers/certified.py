@@ -42,8 +42,9 @@ def main():
         known = dict(zip(NAMES, case))
         if any(all(row[name] == value for name, value in known.items()) for row in rows) or only not in str(case):
             continue
-        fit = [words[0], "fit", *line, "--activation", known["activation"], "--labels", known["labels"], "--width",
-               "256", "--optimizer", "gauss_newton", "--stop", "certificate", "--max-steps", "300", "--json"]  # fmt: skip
+        train = ["--width", "256", "--optimizer", "gauss_newton", "--stop", "certificate", "--max-steps", "300"]
+        named = ["--activation", known["activation"], "--labels", known["labels"], "--json"]
+        fit = [words[0], "fit", *line, *named, *train]
         r = json.loads(subprocess.run(fit, check=True, capture_output=True, text=True).stdout)
         c = r["certificate"]
         slowest = max(output["seconds"] for output in r["per_class"])

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "core/rounding.hpp"
@@ -128,12 +129,15 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
   const double top = std::sqrt(K.diagonal().minCoeff());
   DeepCertificate best = c;
   if (!exists(network, norms, e, moving, equations.records, top, best) && !(best.h <= 0.5)) {
-    c.h = best.h;
+    c.h = std::isnan(best.h) ? std::numeric_limits<double>::infinity() : best.h;
     c.lipschitz = best.lipschitz;
-    c.reason = fmt::format(
-        "existence: h = lipschitz misfit/lambda_min is at least {} and must be at most 1/2: the "
-        "misfit may be {}",
-        decimal(c.h, 3, Rounding::down), decimal(c.misfit, 3, Rounding::up));
+    c.reason =
+        std::isfinite(c.h)
+            ? fmt::format(
+                  "existence: h = lipschitz misfit/lambda_min is at least {} and must be at most 1/2: "
+                  "the misfit may be {}",
+                  decimal(c.h, 3, Rounding::down), decimal(c.misfit, 3, Rounding::up))
+            : "existence: bounds of the outputs and of how fast J changes are beyond the range of numbers";
     progress.finish();
     return c;
   }
@@ -160,7 +164,7 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
 
 VerifiedOutputs verified_outputs(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                                  Progress& progress) {
-  check(network);
+  check_points(network, X);
   constexpr Index kPoints = 1024;  // at a time: all their derivatives are in memory together
   const Index n = X.rows(), K = network.outputs();
   const auto norms = layer_norms(network, progress);

@@ -137,6 +137,11 @@ void internal::check_points(const DeepNetwork& network, const Eigen::Ref<const R
     throw DataError(
         fmt::format("points have {} features, the network takes {}", X.cols(), network.features()));
   if (!X.allFinite()) throw DataError("a value of the points is not finite");
+  if (!network.unit) return;
+  const Matrix h = inputs(network, X);
+  for (Index i = 0; i < h.rows(); ++i)
+    if (!h.row(i).allFinite())
+      throw DataError(fmt::format("point {} has no length that it could be divided by", i));
 }
 
 Matrix predict(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X, const Progress& progress) {

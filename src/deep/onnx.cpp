@@ -61,6 +61,13 @@ struct Numbers {
 
   double scalar() const { return stored->values.front(); }
   bool one() const { return stored->values.size() == 1; }
+  /// One number, or the same for each of `width` units.
+  bool alike(Index width) const {
+    const auto& values = stored->values;
+    return one() ||
+           (std::ssize(values) == width && shape.back() == width &&
+            std::all_of(values.begin(), values.end(), [&](double v) { return v == values.front(); }));
+  }
 };
 
 const std::map<std::string, std::string>& activation_ops() {
@@ -436,7 +443,7 @@ class Reader {
         multiply(node, by.cwiseInverse());
         note("the input is multiplied by the rounded reciprocal of what the file divides it by");
       }
-    } else if (!numbers.one() || numbers.shape.size() > 2 || node.op == "Sub") {
+    } else if (!numbers.alike(width_of(value.layer)) || numbers.shape.size() > 2 || node.op == "Sub") {
       refuse(node, "only the input is scaled or shifted number by number");
     } else {
       scaled(node, value, input, node.op == "Div" ? 1 / numbers.scalar() : numbers.scalar(),
@@ -451,6 +458,8 @@ class Reader {
     if (std::abs(factor - std::sqrt(0.5)) < 1e-7) return Part::gelu_z;
     refuse(node, "a linear map is scaled: fold the factor into its weights");
   }
+
+  static Index width_of(const Layer& layer) { return layer.U.size() > 0 ? layer.U.rows() : layer.W.rows(); }
 
   void scaled(const OnnxNode& node, Value& value, const std::string& input, double factor, double written) {
     if (value.part == Part::affine) {

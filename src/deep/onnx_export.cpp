@@ -46,6 +46,13 @@ class GraphWriter {
     return model_.constant(view_of(name, {a.size()}, a.data()));
   }
 
+  // A number for each unit. A single one would be merged with the product before it, into an attribute that
+  // ONNX Runtime keeps in float32.
+  std::string each(double value, Index count, const std::string& name) {
+    const Vector numbers = Vector::Constant(count, value);
+    return constant(name, numbers);
+  }
+
   std::string linear(const std::string& h, const RowMatrix& W, const std::string& W_name, const Vector& b,
                      const std::string& b_name, const std::string& name = "") {
     const RowMatrix turned = W.transpose();
@@ -55,21 +62,23 @@ class GraphWriter {
     return model_.node("Add", {model_.node("MatMul", {h, weights}), constant(b_name, b)}, {}, name);
   }
 
-  std::string phi(const Layer& layer, const std::string& z) {
+  std::string phi(const Layer& layer, const std::string& number, const std::string& z) {
     if (layer.activation == "identity") return z;
     if (layer.activation == "leaky_relu")  // whose operator has a slope in float32
-      return model_.node("Max", {z, model_.node("Mul", {z, formula_.number(layer.leak)})});
+      return model_.node("Max",
+                         {z, model_.node("Mul", {z, each(layer.leak, layer.units(), "leak" + number)})});
     return describe(phi_of(activation_of(layer)),
                     [&](auto description) { return description.onnx(formula_, z); });
   }
 
   std::string behind(const Layer& layer, const std::string& number, const std::string& h) {
-    std::string branch = phi(layer, linear(h, layer.W, "W" + number, layer.b, "b" + number));
+    std::string branch = phi(layer, number, linear(h, layer.W, "W" + number, layer.b, "b" + number));
     if (layer.U.size() > 0)
       branch = linear(branch, layer.U, "U" + number, layer.bU, "bU" + number);
     else if (layer.bU.size() > 0)
       branch = model_.node("Add", {branch, constant("bU" + number, layer.bU)});
-    if (layer.scale != 1) branch = model_.node("Mul", {branch, formula_.number(layer.scale)});
+    if (layer.scale != 1)
+      branch = model_.node("Mul", {branch, each(layer.scale, layer.outputs(), "scale" + number)});
     return layer.residual ? model_.node("Add", {h, branch}) : branch;
   }
 

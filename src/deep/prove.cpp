@@ -93,10 +93,13 @@ ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, const RowMa
                     Progress& progress) {
   ProvedNetwork p;
   const VerifiedOutputs outputs = verified_outputs(network, X, progress);
-  p.output_error = outputs.error.maxCoeff();
+  p.output_error =
+      outputs.error.allFinite() ? outputs.error.maxCoeff() : std::numeric_limits<double>::infinity();
   const Matrix off = ((outputs.f - Y).cwiseAbs() * (1 + 2 * u) + outputs.error) * kUp;
-  p.largest_error = off.maxCoeff();
-  p.misfit = p.largest_error > 0 ? (off / p.largest_error).norm() * p.largest_error * kUp : 0;
+  p.largest_error = off.allFinite() ? off.maxCoeff() : std::numeric_limits<double>::infinity();
+  p.misfit = !std::isfinite(p.largest_error) ? p.largest_error
+             : p.largest_error > 0           ? (off / p.largest_error).norm() * p.largest_error * kUp
+                                             : 0;
   p.relative_misfit = p.misfit / std::max(Y.norm() * kDown, std::numeric_limits<double>::min());
   p.outputs = outputs;
   if (data.task != Task::classification) return p;
@@ -105,7 +108,7 @@ ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, const RowMa
     const Margin margin = margin_of(outputs, Y, i);
     const Index record = record_of(data, i);
     if (!(margin.least >= p.margin)) {
-      p.margin = margin.least;
+      p.margin = std::isnan(margin.least) ? -std::numeric_limits<double>::infinity() : margin.least;
       p.margin_sample = record;
     }
     const bool right = margin.least > 0, wrong = margin.most < 0;
@@ -118,6 +121,7 @@ ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, const RowMa
 }
 
 std::string labels_of(const ProvedNetwork& p, Index n) {
+  if (!std::isfinite(p.output_error)) return "outputs are beyond the range of numbers";
   if (p.right == n)
     return fmt::format("all {} labels right with a margin of at least {}, proved", with_commas(n),
                        decimal(p.margin, 3, Rounding::down));
@@ -137,9 +141,11 @@ std::string exact_of(const DeepCertificate& c) {
 std::string conclusion_of(const ProveResult& r, Task task) {
   std::string text;
   for (const ProvedNetwork& p : r.networks) {
-    std::string says = task == Task::classification ? labels_of(p, r.n)
-                                                    : fmt::format("every target within {}, proved",
-                                                                  decimal(p.largest_error, 3, Rounding::up));
+    std::string says =
+        task == Task::classification ? labels_of(p, r.n)
+        : !std::isfinite(p.largest_error)
+            ? "outputs are beyond the range of numbers"
+            : fmt::format("every target within {}, proved", decimal(p.largest_error, 3, Rounding::up));
     if (!text.empty())
       text +=
           fmt::format("\nPolished, at a distance of {} ({} of the length of its weights): ",

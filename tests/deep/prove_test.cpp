@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "support/deep.hpp"
+#include "support/temp_folder.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/deep/draw.hpp"
 
@@ -117,6 +119,29 @@ TEST(Prove, NumbersAreTargetsAsTheyAre) {
   EXPECT_LT(r.networks[1].largest_error, 1e-8);
   EXPECT_EQ(r.networks[1].right, 0);
   EXPECT_THROW(prove(drawn(3, 2), data, {}, progress), DataError);
+}
+
+// Weights near the end of the range, and points without a length: nothing is said to be proved of them.
+TEST(Prove, WhatIsNotFiniteProvesNothing) {
+  Progress progress;
+  const Dataset data = classes_of(test::random_rows(6, 3, 5), {0, 1, 0, 1, 0, 1}, 2);
+  DeepNetwork huge = drawn(3, 1);
+  huge.layers[0].activation = "relu";
+  huge.layers[0].W *= 1e300;
+  huge.V *= 1e300;
+  const ProveResult r = prove(huge, data, {}, progress);
+  EXPECT_EQ(r.networks[0].right, 0);
+  EXPECT_EQ(r.networks[0].undecided, 6);
+  EXPECT_FALSE(r.networks[0].certificate.exists);
+  EXPECT_EQ(r.networks[0].misfit, std::numeric_limits<double>::infinity());
+  EXPECT_NE(r.conclusion.find("beyond the range of numbers"), std::string::npos) << r.conclusion;
+  EXPECT_EQ(r.conclusion.find("nan"), std::string::npos) << r.conclusion;
+  DeepNetwork unit = drawn(3, 1);
+  unit.unit = true;
+  Dataset zero = data;
+  zero.X.row(2).setZero();
+  EXPECT_MESSAGE(DataError, prove(unit, zero, {}, progress), "point 2 has no length");
+  EXPECT_MESSAGE(DataError, predict(unit, zero.X), "point 2 has no length");
 }
 
 TEST(Prove, DividesAndRefuses) {

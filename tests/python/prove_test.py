@@ -67,6 +67,19 @@ def test_a_network_of_arrays_is_what_they_say():
         zeroloss.DeepNetwork([first], np.ones((1, 5)), task="ranking")
 
 
+@pytest.mark.parametrize("activation", ["tanh", "relu", "leaky_relu", "sin"])
+def test_onnx_runtime_says_the_same(activation, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    X = RNG.normal(size=(20, 6))
+    layers = [zeroloss.Layer(RNG.normal(size=(9, 7)), None, activation, 0.3, scale=0.3),
+              zeroloss.Layer(RNG.normal(size=(8, 9)), RNG.normal(size=8), activation, 0.3, residual=True,
+                             U=RNG.normal(size=(9, 8)), scale=0.7)]  # fmt: skip
+    network = zeroloss.DeepNetwork(layers, RNG.normal(size=(2, 9)), constant=0.4, unit=True, shift=RNG.normal(size=6))
+    network.export_onnx(tmp_path / "network.onnx")
+    said = onnxruntime.InferenceSession(tmp_path / "network.onnx").run(None, {"x": X})[0]
+    np.testing.assert_allclose(said, network(X), rtol=0, atol=1e-13)
+
+
 def test_the_tangent_kernel_is_that_of_differences():
     network, (X, _) = drawn(d=3, width=5, outputs=2), points(n=4, d=3)
     J, eps = [], 1e-6

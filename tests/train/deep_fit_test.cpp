@@ -287,7 +287,7 @@ TEST(DeepFit, RefusesWhatIsForOneLayer) {
   refused(o, "must be auto, all, hidden");
   o = small("gd");
   o.layers = "last1";
-  refused(o, "networks with");
+  refused(o, "are for networks with");
   o = layers("gd");
   o.residual = true;
   o.widths = "5,6";

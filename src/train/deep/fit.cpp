@@ -224,7 +224,8 @@ void check_deep(const CheckedOptions& o) {
   const OptimizerFacts& facts = o.method->facts;
   require(o.depth >= 1 && o.depth <= 1000, fmt::format("depth must be from 1 to 1000; got {}", o.depth));
   if (!o.deep()) {
-    require(o.layers == "auto" && !o.separate, "layers and separate are for networks with `depth` above 1");
+    require(o.layers == "auto" && !o.separate,
+            "`layers` and `separate` are for networks with `depth` above 1");
     return;
   }
   require(facts.hidden && !facts.flow, fmt::format("{} is for one hidden layer", facts.name));
