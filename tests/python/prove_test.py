@@ -203,6 +203,14 @@ def test_scalers_of_scikit_learn():
             model = make_pipeline(*steps).fit(X, y)
         with pytest.raises(ValueError, match=words):
             zeroloss.prove(model, X, y)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    model = make_pipeline(StandardScaler(), last).fit(frame, y)
+    zeroloss.prove(model, frame, y)
+    with pytest.raises(ValueError, match="columns of the data are not those"):
+        zeroloss.prove(model, frame[list("dcba")], y)
+    with pytest.raises(ValueError, match="go through exp"):
+        zeroloss.prove(MLPRegressor(loss="poisson", **small).fit(X, y + 2), X, y)
     with pytest.raises(ValueError, match="it is not fitted"):
         zeroloss.prove(MLPRegressor(), X, y)
 

@@ -90,6 +90,43 @@ def test_other_modules_are_refused(module, words):
         zeroloss.prove(module, np.eye(6), np.arange(6))
 
 
+def hooked():
+    module = nn.Sequential(nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 2))
+    module[0].register_forward_hook(lambda inner, given, out: -out)
+    return module
+
+
+def replaced():
+    module = nn.Sequential(nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 2))
+    module.forward = lambda x: -nn.Sequential.forward(module, x)
+    return module
+
+
+def overwritten(m, x):
+    h = m.a(x)
+    F.relu(h, inplace=True)
+    return m.b(torch.tanh(h))
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [(hooked(), "forward hooks"), (replaced(), "was replaced"), (Odd(overwritten), "overwritten in place"),
+     (Odd(lambda m, x: m.b(F.dropout(torch.tanh(m.a(x)), 0.5))), "training=True"),
+     (nn.Sequential(nn.Linear(6, 9), nn.Softplus(threshold=1), nn.Linear(9, 2)), "threshold")],
+)  # fmt: skip
+def test_what_tracing_does_not_see_is_refused(module, words):
+    with pytest.raises(ValueError, match=words):
+        zeroloss.prove(module, np.eye(6), np.arange(6))
+
+
+def test_values_may_be_overwritten_where_nobody_looks_again():
+    module = nn.Sequential(nn.Linear(6, 9), nn.ReLU(inplace=True), nn.Linear(9, 2)).double()
+    X = RNG.normal(size=(5, 6))
+    with torch.no_grad():
+        expected = module(torch.from_numpy(X)).numpy()
+    np.testing.assert_allclose(network_of("prove", module)[0].network(X), expected, rtol=0, atol=1e-13)
+
+
 class Random(nn.Module):
     """One to five layers, plain and residual, with and without biases."""
 

@@ -91,6 +91,9 @@ def prove(
         # end
     }
     network, name, subject = network_of("prove", model, activation)
+    known = list(getattr(model, "feature_names_in_", ()))
+    if known and hasattr(data, "columns") and [column for column in data.columns if column in known] != known:
+        raise ValueError("prove: the columns of the data are not those that the model was fitted with, in their order")
     source, points = dataset("prove", data, y, read, seed)
     options = filled("prove", ProveOptions(), given)
     written = {**changed(options, ProveOptions(), given), **read, **({"seed": seed} if seed else {})}

@@ -61,6 +61,8 @@ def parts_of_estimator(model: Any) -> Parts:
             raise ValueError(f"targets of type {model._label_binarizer.y_type_}: a sample has to have one class")
         parts.class_names = _names(classes)
         parts.notes.append(f"left out behind the outputs: {model.out_activation_}")
+    elif model.out_activation_ != "identity":
+        raise ValueError(f"its outputs go through {model.out_activation_}")
     elif model.n_outputs_ > 1:
         raise ValueError(f"{model.n_outputs_} numbers a sample; one can be proved")
     for scaler in scalers:

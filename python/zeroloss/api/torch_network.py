@@ -81,6 +81,8 @@ class _Reader:
             raise ValueError(f"GELU(approximate={options['approximate']!r}); only 'none' is known")
         if name == "softplus" and options.get("beta", 1) != 1:
             raise ValueError(f"Softplus(beta={options['beta']}); only 1 is known")
+        if name == "softplus" and options.get("threshold", 20) != 20:
+            raise ValueError(f"Softplus(threshold={options['threshold']}); only 20 is known")
         if name == "softplus":
             self.note("softplus is taken for log(1 + e^z) everywhere: PyTorch has z itself beyond its threshold")
         return chain.then(Phi(name, float(options.get("negative_slope", 0.01))))
@@ -98,6 +100,8 @@ class _Reader:
                 raise ValueError(f"{name} over dimension {options['dim']}")
             return replace(chain, behind=(*chain.behind, name))
         if name in _SAME:
+            if name == "dropout" and options.get("training", True):
+                raise ValueError("dropout() with training=True: call eval() first, or give training=self.training")
             if "ropout" in name:
                 self.note("Dropout is left out, as eval() does")
             return chain
@@ -164,6 +168,8 @@ class _Reader:
             return self.arithmetic(getattr(operator, plain), *args)
         if not isinstance(args[0] if args else options.get("input"), _Chain):
             raise ValueError(f"{name} of something else than the input")
+        if name == "dropout":
+            options |= dict(zip(("p", "training", "inplace"), args[1:]))
         if name in ("leaky_relu", "gelu", "softplus", "softmax", "log_softmax"):  # what may stand without its name
             names = {"leaky_relu": "negative_slope", "softplus": "beta"}.get(name, "dim")
             options |= dict(zip([names], args[1:]))
@@ -179,14 +185,37 @@ def _traced(module: Any) -> Any:
         raise ValueError(f"torch.fx cannot follow its forward(): {error}") from error
 
 
+def _check_hooks(module: Any) -> None:
+    """What is called beside forward(), or in its place, is not seen by torch.fx."""
+    for name, inner in module.named_modules():
+        where = name or type(module).__name__
+        if inner._forward_hooks or inner._forward_pre_hooks:
+            raise ValueError(f"{where} has forward hooks (weight_norm and spectral_norm are some): remove them first")
+        if "forward" in vars(inner):
+            raise ValueError(f"the forward() of {where} was replaced on the instance")
+
+
+def _check_in_place(node: Any, module: Any) -> None:
+    """A value that is overwritten must not be looked at again, and the new one has to be used."""
+    inner = module.get_submodule(node.target) if node.op == "call_module" else None
+    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+    overwrites = getattr(inner, "inplace", False) or node.kwargs.get("inplace", False) is True
+    if node.op in ("call_method", "call_function"):
+        overwrites = overwrites or (name.endswith("_") and not name.endswith("__"))
+    if overwrites and node.args and not (node.users and len(node.args[0].users) == 1):
+        raise ValueError("a value is overwritten in place and used again")
+
+
 def parts_of_module(module: Any) -> Parts:
     """ValueError naming what of its forward() is no part of a network of layers."""
     assert "torch" in sys.modules
+    _check_hooks(module)
     reader = _Reader(module)
     seen: dict[Any, Any] = {}
     result: Any = None
     for node in _traced(module).graph.nodes:
         try:
+            _check_in_place(node, module)
             result = seen[node] = reader.step(node, seen)
         except ValueError as error:
             raise ValueError(f"{error} (at {node.name})") from error
