@@ -73,6 +73,11 @@ FitOptions with_random_features(FitOptions fit) {
   const FitOptions usual;
   fit.start = usual.start;
   fit.optimizer = "output_layer";
+  fit.depth = usual.depth;
+  fit.residual = usual.residual;
+  fit.widths = usual.widths;
+  fit.layers = usual.layers;
+  fit.separate = usual.separate;
   fit.step = usual.step;
   fit.batch = usual.batch;
   fit.precision = usual.precision;
