@@ -84,7 +84,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_fit(Command& command, Session& session) {
-  command.about("Train a two-layer network to zero loss, and prove that an exact solution is near");
+  command.about("Train a network to zero loss, and prove that an exact solution is near");
   auto& o = command.runs(run, session);
   o.read.cache = session.cache;
   add_source(command, o.source);
