@@ -6,6 +6,8 @@
 
 namespace zeroloss::internal {
 
+void check(const Depth& depth);  ///< throws std::invalid_argument for one out of range
+
 /// The recursion of theory 15 at one rho, its table, and what is proved of both.
 class DeepKernel {
  public:

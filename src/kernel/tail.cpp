@@ -11,6 +11,7 @@
 #include "core/lapack.hpp"
 #include "core/rounding.hpp"
 #include "kernel/closest.hpp"
+#include "kernel/deep_series.hpp"
 #include "kernel/power_sums.hpp"
 #include "kernel/tail_error.hpp"
 #include "zeroloss/core/blas.hpp"
@@ -292,14 +293,17 @@ Vector parts_of(const RowBlocks& X, const Bounds& bounds, const RowBound& best, 
 
 }  // namespace
 
-TailBound tail_bound(const RowMatrix& X, const Activation& activation, Index passes, Progress& progress) {
+TailBound tail_bound(const RowMatrix& X, const Activation& activation, const Depth& depth, Index passes,
+                     Progress& progress) {
   if (!X.allFinite()) throw std::invalid_argument("tail_bound: X has values that are not finite");
-  return tail_bound(RowBlocks(X), activation, passes, progress);
+  return tail_bound(RowBlocks(X), activation, depth, passes, progress);
 }
 
-TailBound tail_bound(const RowBlocks& X, const Activation& activation, Index passes, Progress& progress) {
+TailBound tail_bound(const RowBlocks& X, const Activation& activation, const Depth& depth, Index passes,
+                     Progress& progress) {
   check_tail(X, passes);
-  const PowerSeries series = sigma_series(activation), product = power_series(2);
+  const PowerSeries series = depth.deep() ? deep_series(activation, depth) : sigma_series(activation),
+                    product = power_series(2);
   const PowerGrid grid = power_grid(series);
   const Index n = X.n();
   const auto points = static_cast<double>(n);

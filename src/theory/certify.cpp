@@ -37,12 +37,10 @@ void check(const CertifyOptions& options) {
     throw std::invalid_argument(fmt::format("certify: passes must be >= 1; got {}", options.passes));
   if (options.method == "factor" && options.passes > 1)
     throw std::invalid_argument("certify: passes are those of the tail, which method factor does without");
-  if (options.network().deep() && (options.method == "tail" || options.all_bounds || options.width > 0))
+  if (options.network().deep() && (options.all_bounds || options.width > 0))
     throw std::invalid_argument(fmt::format(
         "certify: {} is about one hidden layer; leave it out, or take `depth=1` without residual blocks",
-        options.method == "tail" ? "method tail"
-        : options.all_bounds     ? "all_bounds"
-                                 : "width"));
+        options.all_bounds ? "all_bounds" : "width"));
   if (options.method == "tail" && (options.all_bounds || options.spectrum))
     throw std::invalid_argument(
         fmt::format("certify: {} needs the kernel itself, which method tail does without",
@@ -156,10 +154,6 @@ std::string method_for(const CertifyOptions& options, Index n, Index classes, bo
   if (stored && (options.method == "factor" || options.all_bounds || options.spectrum))
     throw std::invalid_argument(
         "certify: the kernel is formed of points in memory; these were left in their file");
-  if (stored && options.network().deep())
-    throw std::invalid_argument(
-        "certify: points in their file are for one hidden layer; read them into memory for more");
-  if (options.network().deep()) return "factor";
   if (stored) return "tail";
   if (options.method != "auto") return options.method;
   if (options.all_bounds || options.spectrum) return "factor";
@@ -417,7 +411,8 @@ LambdaBounds by_tail(const Dataset& points, const Activation& phi, const Certify
   result.lambda_min = result.lambda_max = result.rounding_loss = std::numeric_limits<double>::quiet_NaN();
   result.left_out = "what lambda_min is rather than a bound of it, and lambda_max";
   if (points.task != Task::none) result.left_out += ", forecast, complexity and leave-one-out";
-  const TailBound& tail = result.tail.emplace(tail_bound(blocks_of(points), phi, options.passes, progress));
+  const TailBound& tail =
+      result.tail.emplace(tail_bound(blocks_of(points), phi, options.network(), options.passes, progress));
   for (const auto& pair : tail.closest) result.closest.push_back(sample_pair(points, pair));
   result.separation = tail.separation;
   result.near_pairs = tail.near_pairs;
@@ -536,7 +531,7 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   if (zero) result.lambda_min = 0;
   result.norm_X = all.norm_X;
   if (depth.deep()) {
-    result.left_out = "how wide, theorems about random weights, complexity";
+    if (result.method == "factor") result.left_out = "how wide, theorems about random weights, complexity";
   } else {
     const auto input = input_of(bounds, points, all, phi);
     result.guarantees =
@@ -550,8 +545,7 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
 }
 
 bool certify_in_place(Index n, Index d, const CertifyOptions& options) {
-  if (options.network().deep() || options.method == "factor" || options.all_bounds || options.spectrum)
-    return false;
+  if (options.method == "factor" || options.all_bounds || options.spectrum) return false;
   constexpr double kRest = 2e8;  // tiles, threads and what does not grow with the points
   const auto points = static_cast<double>(n);
   const double bytes = points * (20 * static_cast<double>(d) + 400) + kRest;

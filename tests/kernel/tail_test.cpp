@@ -159,7 +159,7 @@ double exact_lambda_min(const RowMatrix& X, const Activation& phi) {
 
 TailBound bound_of(const RowMatrix& X, const std::string& phi, Index passes = 1) {
   Progress progress;
-  return tail_bound(X, activation(phi), passes, progress);
+  return tail_bound(X, activation(phi), {}, passes, progress);
 }
 
 RowMatrix normalised(RowMatrix X) {
@@ -310,17 +310,17 @@ TEST(Tail, DoesNotDependOnThreads) {
 TEST(Tail, RefusesAndStops) {
   Progress progress;
   const RowMatrix X = normalised(sphere(5, 3));
-  EXPECT_THROW(tail_bound(X, activation("relu"), 0, progress), std::invalid_argument);
-  EXPECT_THROW(tail_bound(RowMatrix(0, 3), activation("relu"), 1, progress), std::invalid_argument);
-  EXPECT_THROW(tail_bound(X * NAN, activation("relu"), 1, progress), std::invalid_argument);
-  EXPECT_THROW(tail_bound(RowMatrix::Ones(1, (1 << 20) + 1), activation("relu"), 1, progress),
+  EXPECT_THROW(tail_bound(X, activation("relu"), {}, 0, progress), std::invalid_argument);
+  EXPECT_THROW(tail_bound(RowMatrix(0, 3), activation("relu"), {}, 1, progress), std::invalid_argument);
+  EXPECT_THROW(tail_bound(X * NAN, activation("relu"), {}, 1, progress), std::invalid_argument);
+  EXPECT_THROW(tail_bound(RowMatrix::Ones(1, (1 << 20) + 1), activation("relu"), {}, 1, progress),
                std::invalid_argument);
   Activation mine = activation("relu");
   mine.tabulated = false;
-  EXPECT_THROW(tail_bound(X, mine, 1, progress), std::invalid_argument);
+  EXPECT_THROW(tail_bound(X, mine, {}, 1, progress), std::invalid_argument);
   const std::atomic<bool> cancel{true};
   Progress cancelled({}, &cancel);
-  EXPECT_THROW(tail_bound(X, activation("relu"), 1, cancelled), Interrupted);
+  EXPECT_THROW(tail_bound(X, activation("relu"), {}, 1, cancelled), Interrupted);
 }
 
 }  // namespace

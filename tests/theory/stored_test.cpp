@@ -71,6 +71,8 @@ TEST(Stored, AgreesWithPointsInMemory) {
     EXPECT_EQ(stored.X.size(), 0);
     const CertifyOptions options{.center = center, .method = "tail", .passes = 2};
     expect_same(certify(memory, options), certify(stored, options));
+    const CertifyOptions deep{.depth = 4, .center = center, .method = "tail"};
+    expect_same(certify(memory, deep), certify(stored, deep));
   }
 }
 

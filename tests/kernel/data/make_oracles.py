@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes activation_oracle.csv, dual_oracle.csv, entries_oracle.csv, deep_oracle.csv and tail_oracle.csv beside itself,
-or those that are named (needs mpmath; about five minutes).
+"""Writes activation_oracle.csv, dual_oracle.csv, entries_oracle.csv, deep_oracle.csv, deep_series_oracle.csv and
+tail_oracle.csv beside itself, or those that are named (needs mpmath; about five minutes).
 
 Activations: textbook formulas at 400 digits. Dual activations: not by Hermite series but by integration,
 E[f(a) f(b)] over the plane with a = alpha p + beta q, b = alpha p - beta q, by the trapezoidal rule (smooth f: exact to
 1e-20), and for relu and leaky_relu by Gauss-Legendre over a of f(a) E[f(b) | a]. Every value is the nearest double. At
 the many rho of entries_oracle.csv, 22 digits by closed forms or Hermite series (tail below 1e-18), which the integrals
-check. deep_oracle.csv composes these at 50 digits, a = 0 for plain layers. tail_oracle.csv has 40 digits of the sums of
+check. deep_oracle.csv composes these at 50 digits, a = 0 for plain layers; deep_series_oracle.csv holds Taylor
+coefficients of these compositions. tail_oracle.csv has 40 digits of the sums of
 c_r x^r over r >= N, where rho h(rho) = sum of c_r rho^r.
 """
 
@@ -25,6 +26,7 @@ from mpmath import (
     erf,
     erfc,
     exp,
+    expjpi,
     log1p,
     mp,
     mpf,
@@ -260,6 +262,28 @@ def deep_rows():
                 yield [name, layers, a, repr(start), nstr(rho, 22), nstr(theta, 22)]
 
 
+def deep_series_rows():
+    """Coefficients of Theta_L by Cauchy's integral over |rho| = 1/2, where 512 points leave 1e-120."""
+    mp.dps = 60
+    points = [expjpi(mpf(2) * j / 512) / 2 for j in range(512)]
+    for name, functions in ACTIVATIONS.items():
+        duals = exact_duals(name, functions)
+        unit = duals(mpf(1))[0]
+        for layers, a in ((1, 0), (2, 0), (3, 0), (8, 0), (1, 1), (5, mpf(1) / 2)):
+            values = []
+            for point in points:
+                rho, P = point, point if a else mpf(0)
+                keep, move = (1 / (1 + a * a), a * a / (1 + a * a)) if a else (0, 1)
+                for _ in range(layers):
+                    H, q = (value / unit for value in duals(rho))
+                    P = keep * P + move * (q * (P + rho) + (H if a else 0))
+                    rho = keep * rho + move * H
+                values.append(rho + P)
+            for r in (0, 1, 2, 3, 4, 5, 8, 13, 24, 57):
+                c = sum(v * expjpi(mpf(-2) * j * r / 512) for j, v in enumerate(values)).real / 512 * mpf(2) ** r
+                yield [name, layers, nstr(mpf(a), 5), r, nstr(c if c > mpf(10) ** -30 else mpf(0), 25)]
+
+
 def tail_rows():
     for name, functions in ACTIVATIONS.items():
         mp.dps = 60
@@ -292,6 +316,7 @@ FILES = {
     "dual_oracle.csv": ("activation,rho,h,h_tilde", dual_rows),
     "entries_oracle.csv": ("activation,rho,h,h_tilde", entries_rows),
     "deep_oracle.csv": ("activation,layers,scale,rho,features,tangent", deep_rows),
+    "deep_series_oracle.csv": ("activation,layers,scale,r,c", deep_series_rows),
     "tail_oracle.csv": ("activation,N,x,t", tail_rows),
 }
 
