@@ -93,8 +93,9 @@ class Reader {
   OnnxNetwork read() {
     for (const auto& [name, numbers] : graph_.numbers) numbers_[name] = {&numbers, false, numbers.shape};
     if (graph_.inputs.size() != 1)
-      throw DataError(fmt::format("{}: a network of layers has one input; this graph has {}", path_,
-                                  graph_.inputs.size()));
+      throw DataError(fmt::format("{}: a network of layers has one input; this graph asks for {}: {}", path_,
+                                  graph_.inputs.size(),
+                                  excerpt(fmt::format("{}", fmt::join(graph_.inputs, ", ")))));
     values_[graph_.inputs.front()] = {};
     defined_.insert(graph_.inputs.front());
     for (const auto& [name, numbers] : graph_.numbers) defined_.insert(name);
@@ -400,6 +401,7 @@ class Reader {
 
   void shift(const OnnxNode& node, const Vector& by) {
     replace(node);
+    if ((by.array() == 0).all()) return;  // Keras' Rescaling adds its offset, mostly none
     if (shift_.size() > 0 || factor_.size() > 0) refuse(node, "more than (x - shift) times factor");
     shift_ = by;
   }
