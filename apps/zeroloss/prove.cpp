@@ -44,12 +44,12 @@ void run(const Options& options, Session& session) {
   const ReadNetwork read = read_network(options.model, options.activation);
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
-  const ProveResult result = prove(read.network, data, options.prove, progress);
+  ProveResult result = prove(read.network, data, options.prove, progress);
 
   const Next next = after_prove(session.arguments, options.prove, result, options.out);
   if (folder)
     write_prove(*folder, options.model, read, data, options.read, options.prove, result, session.arguments,
-                next);
+                next, progress);
   answer(options.json
              ? prove_json(options.model, read, data, options.prove, result, next) + "\n"
              : in_flags(prove_text(options.model, read, data, options.prove, result)) + next_text(next));

@@ -240,7 +240,10 @@ void bind_deep(nb::module_& m) {
       },
       [](RunFolder& folder, const Proved& a) {
         const Asked& o = a.options;
-        write_prove(folder, o.model, o.network, *o.data, o.data->read, o.settings, a, {a.call});
+        ProveResult result = a;
+        Progress silent;
+        write_prove(folder, o.model, o.network, *o.data, o.data->read, o.settings, result, {a.call}, {},
+                    silent);
       });
   add_pickles(answer);
 

@@ -23,6 +23,8 @@ namespace {
 
 using namespace verified;
 
+constexpr double kLeast = 1e-140, kMost = 1e140;  // between them no square leaves the range of doubles
+
 // Why no proof is tried; empty if there is no such reason.
 std::string hopeless(const DeepNetwork& network, const Moving& moving, Index N) {
   Index largest = network.V.cols();
@@ -56,10 +58,10 @@ std::string kink_reason(const char* what, const DeepCertificate& c) {
 // Of what has to hold: at most 1/2, and for kinks above 1.
 bool exists(const DeepNetwork& network, const std::vector<LayerNorms>& norms, const DeepEvaluation& e,
             const Moving& moving, const std::vector<Index>& records, double sigma, DeepCertificate& c) {
-  const double R = 2 * c.misfit / sigma * kUp;
+  const double R = 2 * c.misfit / sigma * kUp + kTiny;
   const Lipschitz lip = lipschitz(network, norms, e, moving, R);
   c.lipschitz = lip.constant;
-  c.h = lip.constant * (c.misfit / sigma) / sigma * kUp;
+  c.h = lip.constant * (c.misfit / sigma) / sigma * kUp + kTiny;
   name_kink(lip, records, c);
   if (!(c.h <= 0.5)) {
     c.reason = fmt::format(
@@ -72,16 +74,16 @@ bool exists(const DeepNetwork& network, const std::vector<LayerNorms>& norms, co
     c.reason = kink_reason("existence", c);
     return false;
   }
-  c.radius = R / (1 + std::sqrt(1 - 2 * c.h) * kDown) * kUp;
+  c.radius = R / (1 + std::sqrt(1 - 2 * c.h) * kDown) * kUp + kTiny;
   return std::isfinite(c.radius);
 }
 
 bool descends(const DeepNetwork& network, const std::vector<LayerNorms>& norms, const DeepEvaluation& e,
               const Moving& moving, const std::vector<Index>& records, double sigma, double norm_J,
               DeepCertificate& c) {
-  const double a = sigma / 2, R = c.misfit / (0.6 * a * kDown) * kUp;
+  const double a = sigma / 2, R = c.misfit / (0.6 * a * kDown) * kUp + kTiny;
   const Lipschitz lip = lipschitz(network, norms, e, moving, R);
-  const double change = lip.constant * R * kUp, third = a / 3 * kDown;
+  const double change = lip.constant * R * kUp + kTiny, third = a / 3 * kDown;
   if (!(change <= third)) {
     c.reason =
         fmt::format("descent: J changes by up to {:.3g} on its way, {:.3g} are allowed", change, third);
@@ -98,7 +100,7 @@ bool descends(const DeepNetwork& network, const std::vector<LayerNorms>& norms, 
   c.step = kDown * 0.48 / (b * b);
   c.rate = a * a * kDown;
   c.descent_radius = R;
-  return c.step > 0 && c.rate > 0;
+  return b < kMost;
 }
 
 }  // namespace
@@ -141,10 +143,22 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
     progress.finish();
     return c;
   }
+  if (!(best.kink > 0)) {  // the exact J may be another one: no bound of the stored one is its
+    c.kink = best.kink;
+    c.sample = best.sample;
+    c.layer = best.layer;
+    c.neuron = best.neuron;
+    c.reason = fmt::format(
+        "existence: the sign of unit {} of layer {} at sample {} is not certain: z is 0 up to "
+        "rounding",
+        c.neuron, c.layer, c.sample);
+    progress.finish();
+    return c;
+  }
   const double error = gram_error(K, e.rounding_terms, e.lost);
   const auto lowest = lowest_eigenvalue(K, error, work, progress);
   const double sigma = std::sqrt(lowest.bound) * kDown - off * kUp;
-  if (!(sigma > 0)) {
+  if (!(sigma > kLeast)) {
     c.reason = fmt::format(
         "existence: lambda_min(J J^T) is not proved positive: computed {:.3g}, of which rounding may take "
         "{:.3g}",

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/rounding.hpp"
+#include "core/above.hpp"
 #include "core/tiled.hpp"
 #include "proof/evaluate.hpp"
 #include "zeroloss/core/threads.hpp"
@@ -23,7 +23,7 @@ double root(Index k) { return std::sqrt(static_cast<double>(k)) * kUp; }
 double length_of(const double* a, Index count) {
   Long squares = 0;
   for (Index k = 0; k < count; ++k) squares += static_cast<Long>(a[k]) * a[k];
-  return static_cast<double>(std::sqrt(squares)) * kUp;
+  return squares > 0 ? static_cast<double>(std::sqrt(squares)) * kUp + kTiny : static_cast<double>(squares);
 }
 
 double frobenius(const RowMatrix& A) { return length_of(A.data(), A.size()); }
@@ -37,7 +37,7 @@ double spectral(const RowMatrix& A, Progress& progress) {
   tiled::product_with_transpose(thin, G);
   const double bound = highest_eigenvalue(G, gram_error(G, terms, 4 * terms * kTiny), work, progress).bound;
   const double size = std::sqrt(bound) * (1 + 4 * u);
-  return size < frobenius(A) ? size : frobenius(A);
+  return size > 1e-140 && size < frobenius(A) ? size : frobenius(A);
 }
 
 // What every point has of one layer, while it goes through.
@@ -54,7 +54,7 @@ struct Walker {
   void step(const double* h, Index i, LayerValues& values, PointSizes& sizes, double* next,
             double& next_error) const {
     const Index m = layer.units(), p = layer.inputs();
-    const double before = sizes.h(i), off = sizes.h_error(i), s = std::abs(layer.scale);
+    const Above before = sizes.h(i), off = sizes.h_error(i), s = std::abs(layer.scale);
     std::vector<double> z(static_cast<std::size_t>(m)), a(z);
     double steepest = 0, smallest = std::numeric_limits<double>::infinity();
     for (Index j = 0; j < m; ++j) {
@@ -67,22 +67,24 @@ struct Walker {
       steepest = std::max(steepest, std::abs(phi.dphi(z[j])));
       smallest = std::min(smallest, std::abs(z[j]));
     }
-    const double z_local =
-        (long_gamma(p + 4) * (W * length_of(h, p) + b) + u * length_of(z.data(), m) + kTiny * root(m)) * kUp;
-    const double shift = (norms.W * off + z_local) * kUp, curvature = phi.smooth() ? phi.M : 0;
+    const Above z_local = long_gamma(p + 4) * (W * Above(length_of(h, p)) + b) +
+                          u * Above(length_of(z.data(), m)) + kTiny * root(m);
+    const Above shift = norms.W * off + z_local, curvature = phi.smooth() ? phi.M : 0;
     const double relative = exact ? 0 : linear ? u : kPhi, slope_relative = linear ? 0 : kPhi;
     const double absolute = linear ? 0 : kPhiAbsolute;
-    sizes.z_error(i) = shift;
-    sizes.uncertain(i) = phi.smooth() || smallest > shift ? 0 : 1;
-    sizes.slope_error(i) = (steepest * slope_relative + absolute + curvature * shift) * kUp;
-    sizes.slope(i) = std::min(phi.B, (steepest + sizes.slope_error(i)) * kUp);
+    sizes.z_error(i) = static_cast<double>(shift);
+    sizes.uncertain(i) = phi.smooth() || smallest > sizes.z_error(i) ? 0 : 1;
+    const Above slope_error = steepest * Above(slope_relative) + absolute + curvature * shift;
+    sizes.slope_error(i) = static_cast<double>(slope_error);
+    sizes.slope(i) = std::min(phi.B, static_cast<double>(steepest + slope_error));
     // Between the stored and the exact z; a kink may lie between them.
-    const double between = linear ? phi.B : sizes.slope(i), size = length_of(a.data(), m);
-    const double a_rounding = relative * size + 2 * kTiny * root(m), a_local = between * z_local + a_rounding;
-    sizes.a_error(i) = (between * shift + a_rounding) * kUp;
-    sizes.a(i) = (size + sizes.a_error(i)) * kUp;
+    const Above between = linear ? phi.B : sizes.slope(i), size = length_of(a.data(), m);
+    const Above a_rounding = relative * size + 2 * kTiny * root(m), a_local = between * z_local + a_rounding;
+    const Above a_error = between * shift + a_rounding;
+    sizes.a_error(i) = static_cast<double>(a_error);
+    sizes.a(i) = static_cast<double>(size + a_error);
     const Index out = layer.outputs();
-    double through = s, rounding = 0;
+    Above through = s, rounding;
     if (!layer.residual) {
       for (Index k = 0; k < out; ++k) next[k] = layer.scale * a[k];
     } else {
@@ -91,12 +93,12 @@ struct Walker {
         if (layer.bU.size() > 0) branch += layer.bU(k);
         next[k] = static_cast<double>(h[k] + static_cast<Long>(layer.scale) * branch);
       }
-      through *= layer.U.size() > 0 ? norms.U : 1;
+      through = through * (layer.U.size() > 0 ? norms.U : 1);
       rounding = long_gamma(m + 8) * (s * ((layer.U.size() > 0 ? U : 1) * size + bU) + before);
     }
-    rounding += u * length_of(next, out) + kTiny * root(out);
-    sizes.h_local(i) = (through * a_local + rounding) * kUp;
-    next_error = ((layer.residual ? off : 0) + through * sizes.a_error(i) + rounding) * kUp;
+    rounding += u * Above(length_of(next, out)) + kTiny * root(out);
+    sizes.h_local(i) = static_cast<double>(through * a_local + rounding);
+    next_error = static_cast<double>((layer.residual ? off : Above()) + through * a_error + rounding);
   }
 };
 
@@ -114,52 +116,53 @@ class RowBounds {
     u_error_.resize(N_);
     for (Index r = 0; r < N_; ++r)  // the weight times an entry of V: one rounding
       u_error_(r) =
-          (u * e.weights(r / K) * length_of(network.V.data() + (r % K) * network.V.cols(), network.V.cols()) +
-           kTiny * root(network.V.cols())) *
-          kUp;
+          static_cast<double>(u * Above(e.weights(r / K)) *
+                                  length_of(network.V.data() + (r % K) * network.V.cols(), network.V.cols()) +
+                              kTiny * root(network.V.cols()));
   }
 
   void operator()(std::size_t l, const Matrix& U, const Matrix& Q, const Matrix& G) {
     const Layer& layer = network_.layers[l];
     const PointSizes& points = e_.points[l];
     RowSizes& sizes = e_.rows[l];
-    const double s = std::abs(layer.scale), product = frobenius(layer.U), W = frobenius(layer.W);
-    const double underflow = 4 * kTiny * static_cast<double>(layer.units() + layer.outputs());
+    const Above s = std::abs(layer.scale), product = frobenius(layer.U), W = frobenius(layer.W);
+    const Above underflow = 4 * kTiny * static_cast<double>(layer.units() + layer.outputs());
     const Vector u_stored = row_norms(U), q_stored = row_norms(Q), g_stored = row_norms(G);
     sizes.q_largest = Q.cwiseAbs().rowwise().maxCoeff();
     for (Vector* v : {&sizes.u, &sizes.u_error, &sizes.q, &sizes.g, &sizes.g_error}) v->resize(N_);
     for (Index r = 0; r < N_; ++r) {
       const Index i = r / K_;
-      double q_error = u_error_(r);
+      const Above u_error = u_error_(r), u_size = u_stored(r), g_size = g_stored(r);
+      Above q_error = u_error;
       if (layer.U.size() > 0)
-        q_error =
-            (norms_[l].U * q_error + gamma(static_cast<double>(layer.outputs())) * product * u_stored(r) +
-             underflow * root(layer.units())) *
-            kUp;
-      sizes.u(r) = (u_stored(r) + u_error_(r)) * kUp;
+        q_error = norms_[l].U * q_error + gamma(static_cast<double>(layer.outputs())) * product * u_size +
+                  underflow * root(layer.units());
+      sizes.u(r) = static_cast<double>(u_size + u_error);
       sizes.u_error(r) = u_error_(r);
-      sizes.q(r) = (q_stored(r) + q_error) * kUp;
-      sizes.q_largest(r) = (sizes.q_largest(r) + q_error) * kUp;
-      const double slope = points.slope(i);
-      sizes.g_error(r) =
-          (s * (slope * q_error + q_stored(r) * points.slope_error(i)) + 3 * u * g_stored(r) + underflow) *
-          kUp;
-      sizes.g(r) = (g_stored(r) + sizes.g_error(r)) * kUp;
-      double next = norms_[l].W * sizes.g_error(r) +
-                    gamma(static_cast<double>(layer.units()) + 2) * W * g_stored(r) +
-                    underflow * root(layer.inputs());
-      if (layer.residual) next += u_error_(r) + 2 * u * (u_stored(r) + W * g_stored(r));
-      u_error_(r) = next * kUp;
+      sizes.q(r) = static_cast<double>(q_stored(r) + q_error);
+      sizes.q_largest(r) = static_cast<double>(sizes.q_largest(r) + q_error);
+      // g = s (phi' q): phi' q is rounded, or flushed to 0, and then s times that.
+      const Above g_error = s * (points.slope(i) * q_error + q_stored(r) * Above(points.slope_error(i))) +
+                            3 * u * g_size + underflow * (1 + s);
+      sizes.g_error(r) = static_cast<double>(g_error);
+      sizes.g(r) = static_cast<double>(g_size + g_error);
+      Above next = norms_[l].W * g_error + gamma(static_cast<double>(layer.units()) + 2) * W * g_size +
+                   underflow * root(layer.inputs());
+      if (layer.residual) next += u_error + 2 * u * (u_size + W * g_size);
+      u_error_(r) = static_cast<double>(next);
     }
   }
 
  private:
   Vector row_norms(const Matrix& A) const {
-    Vector squares = Vector::Zero(N_);
-    double largest = A.size() > 0 ? A.cwiseAbs().maxCoeff() : 0;
-    if (!(largest > 1e-140)) largest = 1;  // entries below are not lost: see the floor
-    for (Index j = 0; j < A.cols(); ++j) squares.array() += (A.col(j).array() / largest).square();
-    return (squares.array().sqrt() * (largest * kUp) + 1e-140 * root(A.cols())).matrix();
+    Vector squares = Vector::Zero(N_), largest = Vector::Zero(N_);
+    for (Index j = 0; j < A.cols(); ++j) largest = largest.cwiseMax(A.col(j).cwiseAbs());
+    // Squares are of numbers up to 1, among them 1: what underflows is nothing beside it. NaN stays.
+    for (Index j = 0; j < A.cols(); ++j)
+      squares.array() +=
+          (largest.array() > 0).select(A.col(j).array() / largest.array(), A.col(j).array()).square();
+    return (squares.array().sqrt() * largest.array() * kUp + (largest.array() > 0).cast<double>() * kTiny)
+        .matrix();
   }
 
   const DeepNetwork& network_;
@@ -172,27 +175,27 @@ class RowBounds {
 // ||J - J of the stored factors||_F over all rows.
 double jacobian_error_of(const DeepNetwork& network, const DeepEvaluation& e, const Moving& moving) {
   const Index K = network.outputs();
-  Long squares = 0;
-  const auto add = [&](double entry) { squares += static_cast<Long>(entry) * entry; };
+  Above squares;
+  const auto add = [&](Above entry) { squares += entry * entry; };
   for (std::size_t l = 0; l < network.layers.size(); ++l) {
     if (!moving[l]) continue;
     const Layer& layer = network.layers[l];
     const PointSizes& points = e.points[l];
     const RowSizes& rows = e.rows[l];
+    const Above s = std::abs(layer.scale);
     for (Index r = 0; r < rows.g.size(); ++r) {
       const Index i = r / K;
-      add(rows.g_error(r) * points.h(i) + (rows.g(r) + rows.g_error(r)) * points.h_error(i));
-      if (layer.b.size() > 0) add(rows.g_error(r));
-      if (layer.U.size() > 0)
-        add(std::abs(layer.scale) *
-            (rows.u_error(r) * points.a(i) + (rows.u(r) + rows.u_error(r)) * points.a_error(i)));
-      if (layer.bU.size() > 0) add(std::abs(layer.scale) * rows.u_error(r));
+      const Above g = rows.g(r), g_error = rows.g_error(r), u_size = rows.u(r), u_error = rows.u_error(r);
+      add(g_error * points.h(i) + (g + g_error) * points.h_error(i));
+      if (layer.b.size() > 0) add(g_error);
+      if (layer.U.size() > 0) add(s * (u_error * points.a(i) + (u_size + u_error) * points.a_error(i)));
+      if (layer.bU.size() > 0) add(s * u_error);
     }
   }
   if (moving.back())
     for (Index i = 0; i < e.weights.size(); ++i)
-      for (Index k = 0; k < K; ++k) add(e.weights(i) * e.points.back().h_error(i));
-  return static_cast<double>(std::sqrt(squares)) * kUp;
+      for (Index k = 0; k < K; ++k) add(e.weights(i) * Above(e.points.back().h_error(i)));
+  return static_cast<double>(sqrt(squares));
 }
 
 }  // namespace
@@ -293,10 +296,10 @@ void go_forward(const DeepNetwork& network, const std::vector<LayerNorms>& norms
       for (Index k = 0; k < K; ++k) {
         const Long c = network.c.size() > 0 ? network.c(k) : 0;
         pass.f(i, k) = static_cast<double>(long_dot(network.V.data() + k * p, h.data(), p) + c);
-        f_local(i, k) = (long_gamma(p + 4) * (V(k) * stored + std::abs(static_cast<double>(c))) +
-                         u * std::abs(pass.f(i, k)) + kTiny) *
-                        kUp;
-        e.f_error(i, k) = (V(k) * error + f_local(i, k)) * kUp;
+        f_local(i, k) = static_cast<double>(long_gamma(p + 4) *
+                                                (V(k) * Above(stored) + std::abs(static_cast<double>(c))) +
+                                            u * Above(std::abs(pass.f(i, k))) + kTiny);
+        e.f_error(i, k) = static_cast<double>(V(k) * Above(error) + f_local(i, k));
       }
     }
   }
@@ -315,11 +318,11 @@ void carry_errors(const DeepNetwork& network, const std::vector<LayerNorms>& nor
     if (!certain) continue;
     for (Index k = 0; k < K; ++k) {
       const Index r = i * K + k;
-      const double first =
-          norms.front().W * e.rows.front().g(r) + (network.layers.front().residual ? e.rows.front().u(r) : 0);
-      double sum = first * e.points.front().h_error(i);
-      for (std::size_t l = 0; l < L; ++l) sum += e.rows[l].u(r) * e.points[l].h_local(i);
-      const double carried = (sum / (e.weights(i) * kDown) + f_local(i, k)) * kUp;
+      const Above first = norms.front().W * Above(e.rows.front().g(r)) +
+                          (network.layers.front().residual ? e.rows.front().u(r) : 0);
+      Above sum = first * e.points.front().h_error(i);
+      for (std::size_t l = 0; l < L; ++l) sum += e.rows[l].u(r) * Above(e.points[l].h_local(i));
+      const auto carried = static_cast<double>(sum * (kUp / e.weights(i)) + f_local(i, k));
       if (carried < e.f_error(i, k)) e.f_error(i, k) = carried;
     }
   }
@@ -328,14 +331,14 @@ void carry_errors(const DeepNetwork& network, const std::vector<LayerNorms>& nor
 }  // namespace
 
 double misfit(const DeepEvaluation& e, const Matrix& targets) {
-  Long squares = 0;
+  Above squares;
   for (Index i = 0; i < targets.rows(); ++i)
     for (Index k = 0; k < targets.cols(); ++k) {
       const double r = e.pass.f(i, k) - targets(i, k);
-      const Long most = e.weights(i) * (std::abs(r) * (1 + 2 * u) + e.f_error(i, k)) * kUp;
+      const Above most = e.weights(i) * (std::abs(r) * Above(1 + 2 * u) + e.f_error(i, k));
       squares += most * most;
     }
-  return static_cast<double>(std::sqrt(squares)) * kUp;
+  return static_cast<double>(sqrt(squares));
 }
 
 DeepEvaluation evaluate(const DeepNetwork& network, const std::vector<LayerNorms>& norms,
@@ -350,21 +353,22 @@ DeepEvaluation evaluate(const DeepNetwork& network, const std::vector<LayerNorms
   e.back = backward(network, e.pass, moving, weights, RowBounds(network, norms, e, network.outputs()));
   carry_errors(network, norms, f_local, e);
   e.jacobian_error = jacobian_error_of(network, e, moving);
-  double terms = 0, lost = 0;
+  double terms = 0;
+  Above lost;
   for (std::size_t l = 0; l < network.layers.size(); ++l) {
     if (!moving[l]) continue;
     const Layer& layer = network.layers[l];
     const auto m = static_cast<double>(layer.units()), p = static_cast<double>(layer.inputs());
     terms = std::max(terms, m + p);
-    const double h = e.points[l].h.maxCoeff(), a = e.points[l].a.maxCoeff(), g = e.rows[l].g.maxCoeff(),
-                 q = e.rows[l].u.maxCoeff(), s = std::max(1.0, layer.scale * layer.scale);
-    lost += 4 * kTiny * s * (m * (h * h + a * a + 2) + p * (g * g + q * q) + m + p + 2);
+    const Above h = e.points[l].h.maxCoeff(), a = e.points[l].a.maxCoeff(), g = e.rows[l].g.maxCoeff(),
+                q = e.rows[l].u.maxCoeff(), s = std::max(1.0, std::abs(layer.scale));
+    lost += 4 * kTiny * s * s * (m * (h * h + a * a + 2) + p * (g * g + q * q) + m + p + 2);
   }
-  const double h = e.points.back().h.maxCoeff(), w = weights.maxCoeff();
+  const Above h = e.points.back().h.maxCoeff(), w = weights.maxCoeff();
   terms = std::max(terms, static_cast<double>(network.V.cols()) + 2);
   lost += 4 * kTiny * (static_cast<double>(network.V.cols()) * w * w + h * h + 2);
   e.rounding_terms = terms + 4 * static_cast<double>(network.layers.size()) + 12;
-  e.lost = lost * kUp;
+  e.lost = static_cast<double>(lost);
   return e;
 }
 

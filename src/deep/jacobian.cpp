@@ -44,7 +44,8 @@ void tile_product(const Matrix& A, Index a, Index rows, Index b, Index columns, 
 }
 
 // What the blocks of one weight matrix and its bias add to J J^T: a factor of points, which gets `bias` more,
-// and one of rows, times `scale`. Rows are null for the output layer: 1 where both are of the same output.
+// and one of rows, both times `scale`, whose square might underflow. Rows are null for the output layer: 1
+// where both are of the same output.
 struct Term {
   const Matrix* points;
   const Matrix* rows;
@@ -58,11 +59,11 @@ std::vector<Term> terms(const DeepNetwork& network, const ForwardPass& pass, con
     if (!moving[l]) continue;
     const Layer& layer = network.layers[l];
     all.push_back({&pass.input(l), &back.g[l], layer.b.size() > 0 ? 1.0 : 0.0, 1});
-    const double square = layer.scale * layer.scale, bias = layer.bU.size() > 0 ? 1 : 0;
+    const double bias = layer.bU.size() > 0 ? 1 : 0;
     if (layer.U.size() > 0)
-      all.push_back({&pass.layers[l].a, &back.u[l], bias, square});
+      all.push_back({&pass.layers[l].a, &back.u[l], bias, layer.scale});
     else if (bias > 0)
-      all.push_back({nullptr, &back.u[l], bias, square});
+      all.push_back({nullptr, &back.u[l], bias, layer.scale});
   }
   if (moving.back())
     all.push_back({&pass.input(network.layers.size()), nullptr, network.c.size() > 0 ? 1.0 : 0.0, 1});
@@ -95,7 +96,7 @@ BackwardPass backward(const DeepNetwork& network, const ForwardPass& pass, const
     for (Index j = 0; j < g.cols(); ++j)
       for (Index i = 0; i < n; ++i)
         g.col(j).segment(i * K, K) =
-            layer.scale * activation.dphi(pass.layers[l].z(i, j)) * q.col(j).segment(i * K, K);
+            layer.scale * (activation.dphi(pass.layers[l].z(i, j)) * q.col(j).segment(i * K, K));
     if (visit) visit(l, u, q, g);
     Matrix below;
     if (l > first) {
@@ -144,7 +145,8 @@ void tangent_gram(const DeepNetwork& network, const ForwardPass& pass, const Bac
       for (Index column = 0; column < nj * outputs; ++column)
         for (Index i = 0; i < ni; ++i)
           sum.col(column).segment(i * outputs, outputs) +=
-              term.scale * (H(i, column / outputs) + term.bias) * G.col(column).segment(i * outputs, outputs);
+              (term.scale * (H(i, column / outputs) + term.bias)) *
+              (term.scale * G.col(column).segment(i * outputs, outputs));
     }
     K.block(i0 * outputs, j0 * outputs, ni * outputs, nj * outputs) = sum;
   }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/rounding.hpp"
+#include "core/above.hpp"
 #include "proof/evaluate.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math.
@@ -15,7 +15,8 @@ namespace {
 struct Part {
   const Layer& layer;
   bool moves, kinked;
-  double W, U, s;  // norms of all matrices in the ball; |scale|
+  Above W, U;  // norms of all matrices in the ball
+  double s;    // |scale|
   double curvature, steepest;
 
   bool b() const { return moves && layer.b.size() > 0; }
@@ -26,50 +27,49 @@ struct Part {
 // How far what a point makes of a layer can be from that at other weights, for a unit of distance of the
 // weights; sizes at every weight of the ball.
 struct Change {
-  double before, dh_before, dz, slope, da, a;
+  Above before, dh_before, dz, slope, da, a;
 };
 
-double root_of_squares(double a, double b, double c = 0) { return std::sqrt(a * a + b * b + c * c) * kUp; }
+Above if_it(bool moves, Above bound) { return moves ? bound : Above(); }
 
 // Of layer l at point i; `dh` and `h` of its input become those of its output.
-Change forward_change(const Part& part, const PointSizes& sizes, Index i, double R, double& dh) {
-  Change c{};
-  c.before = (sizes.h(i) + R * dh) * kUp;
+Change forward_change(const Part& part, const PointSizes& sizes, Index i, Above R, Above& dh) {
+  Change c;
+  c.before = sizes.h(i) + R * dh;
   c.dh_before = dh;
-  c.dz = root_of_squares(part.W * dh, part.moves ? c.before : 0, part.b() ? 1 : 0);
-  c.slope = std::min(part.steepest, (sizes.slope(i) + part.curvature * R * c.dz) * kUp);
-  c.da = c.slope * c.dz * kUp;
-  c.a = (sizes.a(i) + R * c.da) * kUp;
+  c.dz = length_of(part.W * dh, if_it(part.moves, c.before), part.b() ? 1 : 0);
+  c.slope = min(part.steepest, sizes.slope(i) + part.curvature * R * c.dz);
+  c.da = c.slope * c.dz;
+  c.a = sizes.a(i) + R * c.da;
   if (!part.layer.residual)
-    dh = part.s * c.da * kUp;
+    dh = part.s * c.da;
   else
-    dh = root_of_squares(dh + part.s * part.U * c.da, part.moves_U() ? part.s * c.a : 0,
-                         part.bU() ? part.s : 0) *
-         kUp;
+    dh = length_of(dh + part.s * part.U * c.da, if_it(part.moves_U(), part.s * c.a), part.bU() ? part.s : 0);
   return c;
 }
 
 // Squares of what row r of J changes by in the blocks of layer l; du of its output becomes that of its input.
-double row_change(const Part& part, const Change& c, const RowSizes& rows, Index r, double R, double& du) {
-  const double u = (rows.u(r) + R * du) * kUp;
-  const double dq = (part.U * du + (part.moves_U() ? u : 0)) * kUp;  // U = 1 where it is the identity
-  const double largest = rows.q_largest(r) + R * dq;
-  const double dg = part.s * (c.slope * dq + part.curvature * largest * c.dz) * kUp;
-  const double g = std::min(rows.g(r) + R * dg, part.s * c.slope * (rows.q(r) + R * dq)) * kUp;
-  double squares = 0;
-  const auto add = [&](double change) { squares += change * change; };
+Above row_change(const Part& part, const Change& c, const RowSizes& rows, Index r, Above R, Above& du) {
+  const Above u = rows.u(r) + R * du;
+  const Above dq = part.U * du + if_it(part.moves_U(), u);  // U = 1 where it is the identity
+  const Above largest = rows.q_largest(r) + R * dq;
+  const Above dg = part.s * (c.slope * dq + part.curvature * largest * c.dz);
+  const Above g = min(rows.g(r) + R * dg, part.s * c.slope * (rows.q(r) + R * dq));
+  Above squares;
+  const auto add = [&](Above change) { squares += change * change; };
   if (part.moves) add(dg * c.before + g * c.dh_before);
   if (part.b()) add(dg);
   if (part.moves_U()) add(part.s * (du * c.a + u * c.da));
   if (part.bU()) add(part.s * du);
-  du = (part.W * dg + (part.moves ? g : 0) + (part.layer.residual ? du : 0)) * kUp;
+  du = part.W * dg + if_it(part.moves, g) + if_it(part.layer.residual, du);
   return squares;
 }
 
 }  // namespace
 
 Lipschitz lipschitz(const DeepNetwork& network, const std::vector<LayerNorms>& norms, const DeepEvaluation& e,
-                    const Moving& moving, double radius) {
+                    const Moving& moving, double largest_distance) {
+  const Above radius = largest_distance;
   const Index n = e.pass.f.rows(), K = network.outputs();
   const std::size_t L = network.layers.size(), first = first_moving(moving);
   std::vector<Part> parts;
@@ -77,18 +77,18 @@ Lipschitz lipschitz(const DeepNetwork& network, const std::vector<LayerNorms>& n
     const Layer& layer = network.layers[l];
     const Activation phi = activation_of(layer);
     const bool moves = moving[l], kinked = !phi.smooth();
-    parts.push_back({layer, moves, kinked && l >= first, (norms[l].W + (moves ? radius : 0)) * kUp,
-                     (norms[l].U + (moves && layer.U.size() > 0 ? radius : 0)) * kUp, std::abs(layer.scale),
+    parts.push_back({layer, moves, kinked && l >= first, norms[l].W + if_it(moves, radius),
+                     norms[l].U + if_it(moves && layer.U.size() > 0, radius), std::abs(layer.scale),
                      kinked ? 0 : phi.M, phi.B});
   }
-  std::vector<double> squares(static_cast<std::size_t>(n));
+  std::vector<Above> squares(static_cast<std::size_t>(n));
   std::vector<NearestKink> kinks(static_cast<std::size_t>(n));
 #pragma omp parallel for schedule(static)
   for (Index i = 0; i < n; ++i) {
     std::vector<Change> changes;
-    double dh = 0;
+    Above dh;
     for (std::size_t l = 0; l < L; ++l) {
-      const double dh_before = dh;
+      const Above dh_before = dh;
       changes.push_back(forward_change(parts[l], e.points[l], i, radius, dh));
       const Change& c = changes.back();
       if (!parts[l].kinked) continue;
@@ -98,31 +98,30 @@ Lipschitz lipschitz(const DeepNetwork& network, const std::vector<LayerNorms>& n
       for (Index j = 0; j < rows.size(); ++j) {
         const double z = std::abs(e.pass.layers[l].z(i, j));
         const double bias = network.layers[l].b.size() > 0 ? std::abs(network.layers[l].b(j)) : 0;
-        const double off =
-            (rows(j) * e.points[l].h_error(i) + tail * (rows(j) * e.points[l].h(i) + bias) + u * z + kTiny) *
-            kUp;
-        const double move = radius *
-                            root_of_squares((rows(j) + (parts[l].moves ? radius : 0)) * dh_before,
-                                            parts[l].moves ? c.before : 0, parts[l].b() ? 1 : 0) *
-                            kUp;
-        const double ratio = z > off ? (z - off) * kDown / (move * kUp) : 0;
+        const auto off =
+            static_cast<double>(rows(j) * Above(e.points[l].h_error(i)) +
+                                tail * (rows(j) * Above(e.points[l].h(i)) + bias) + u * z + kTiny);
+        const auto move =
+            static_cast<double>(radius * length_of((rows(j) + if_it(parts[l].moves, radius)) * dh_before,
+                                                   if_it(parts[l].moves, c.before), parts[l].b() ? 1 : 0));
+        const double ratio = z > off ? (z - off) * kDown / move : 0;
         if (ratio < nearest.ratio) nearest = {ratio, i, static_cast<Index>(l), j};
       }
     }
-    double sum = 0;
-    const double weight = e.weights(i);
+    Above sum;
+    const Above weight = e.weights(i);
     for (Index k = 0; k < K; ++k) {
-      double du = moving.back() ? weight : 0;
+      Above du = if_it(moving.back(), weight);
       if (moving.back()) sum += weight * dh * (weight * dh);
       for (std::size_t l = L; l-- > first;)
         sum += row_change(parts[l], changes[l], e.rows[l], i * K + k, radius, du);
     }
-    squares[static_cast<std::size_t>(i)] = sum * kUp;
+    squares[static_cast<std::size_t>(i)] = sum;
   }
   Lipschitz result;
-  double sum = 0;
-  for (const double square : squares) sum += square;
-  result.constant = std::sqrt(sum) * kUp * kUp;
+  Above sum;
+  for (const Above square : squares) sum += square;
+  result.constant = static_cast<double>(sqrt(sum));
   for (const NearestKink& kink : kinks)
     if (!(kink.ratio >= result.kink.ratio)) result.kink = kink;
   return result;

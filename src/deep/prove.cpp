@@ -55,6 +55,10 @@ DistinctPoints distinct_points(const RowMatrix& X, const Matrix& Y) {
   return points;
 }
 
+// Of one rounded operation.
+double below(double x) { return std::nextafter(x, -std::numeric_limits<double>::infinity()); }
+double above(double x) { return std::nextafter(x, std::numeric_limits<double>::infinity()); }
+
 // Bounds of a sample's margin: by how much the output of its own class exceeds the largest of the others.
 struct Margin {
   double least, most;
@@ -63,7 +67,7 @@ Margin margin_of(const VerifiedOutputs& outputs, const Matrix& Y, Index i) {
   const auto f = outputs.f.row(i), error = outputs.error.row(i), y = Y.row(i);
   if (f.size() == 1) {
     const double signed_output = y(0) > 0 ? f(0) : -f(0);
-    return {signed_output - error(0), signed_output + error(0)};
+    return {below(signed_output - error(0)), above(signed_output + error(0))};
   }
   Index own = 0;
   y.maxCoeff(&own);
@@ -72,8 +76,8 @@ Margin margin_of(const VerifiedOutputs& outputs, const Matrix& Y, Index i) {
     if (k == own) continue;
     const double difference = f(own) - f(k),
                  off = (error(own) + error(k) + 2 * u * std::abs(difference)) * kUp;
-    margin.least = std::min(margin.least, difference - off);
-    margin.most = std::min(margin.most, difference + off);
+    margin.least = std::min(margin.least, below(difference - off));
+    margin.most = std::min(margin.most, above(difference + off));
   }
   return margin;
 }
@@ -89,8 +93,8 @@ Index record_of(const Dataset& data, Index i) {
   return data.records.empty() ? i : data.records[static_cast<std::size_t>(i)];
 }
 
-ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, const RowMatrix& X, const Matrix& Y,
-                    Progress& progress) {
+ProvedNetwork judge_points(const DeepNetwork& network, const Dataset& data, const RowMatrix& X,
+                           const Matrix& Y, Progress& progress) {
   ProvedNetwork p;
   const VerifiedOutputs outputs = verified_outputs(network, X, progress);
   p.output_error =
@@ -170,6 +174,16 @@ std::vector<std::string> numbered_outputs(const DeepNetwork& network, const Data
   return all ? names : std::vector<std::string>{};
 }
 
+RowMatrix points_of(const DeepNetwork& network, const Dataset& data, double divide) {
+  check(network);
+  if (!(divide > 0 && std::isfinite(divide)))
+    throw std::invalid_argument(fmt::format("`divide` must be above 0; got {}", divide));
+  if (data.X.cols() != network.features())
+    throw DataError(fmt::format("{}: points have {} features, the network takes {}", data.name, data.X.cols(),
+                                network.features()));
+  return divide != 1 ? RowMatrix(data.X / divide) : data.X;
+}
+
 double length_of_weights(const DeepNetwork& network) {
   DeepNetwork zero = network;
   for (Layer& layer : zero.layers)
@@ -246,19 +260,17 @@ Matrix targets_of(const DeepNetwork& network, const Dataset& data) {
   return Y;
 }
 
+ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, double divide, Progress& progress) {
+  const RowMatrix X = points_of(network, data, divide);
+  return judge_points(network, data, X, targets_of(network, data), progress);
+}
+
 ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOptions& options,
                   Progress& progress) {
   const auto began = std::chrono::steady_clock::now();
-  check(network);
-  if (!(options.divide > 0 && std::isfinite(options.divide)))
-    throw std::invalid_argument(fmt::format("`divide` must be above 0; got {}", options.divide));
-  if (data.X.cols() != network.features())
-    throw DataError(fmt::format("{}: points have {} features, the network takes {}", data.name, data.X.cols(),
-                                network.features()));
+  const RowMatrix X = points_of(network, data, options.divide);
   const std::vector<bool> moving = layers_named(options.layers, network.depth(), network.outputs());
   const Matrix Y = targets_of(network, data);
-  RowMatrix X = data.X;
-  if (options.divide != 1) X /= options.divide;
   const DistinctPoints points = distinct_points(X, Y);
   const RowMatrix distinct_X = X(points.first, Eigen::all);
   const Matrix distinct_Y = Y(points.first, Eigen::all);
@@ -279,7 +291,7 @@ ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOp
   r.moving = moving_parameters(network, moving);
   const auto prove_of = [&](const char* which, const DeepNetwork& of) {
     progress.stage("outputs");
-    ProvedNetwork p = judge(of, data, X, Y, progress);
+    ProvedNetwork p = judge_points(of, data, X, Y, progress);
     p.which = which;
     if (points.conflict) {
       const auto [one, other] = *points.conflict;

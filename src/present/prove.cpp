@@ -21,14 +21,18 @@ std::string samples(const std::vector<Index>& records) {
                      records.size() > kShown ? fmt::format(" and {} more", records.size() - kShown) : "");
 }
 
+std::string labels_text(const ProvedNetwork& p) {
+  return fmt::format("{} right, {} wrong, {} too close to tell", with_commas(p.right), with_commas(p.wrong),
+                     with_commas(p.undecided));
+}
+
 void tell_labels(const ProvedNetwork& p, Facts& fact) {
-  fact("labels", fmt::format("{} right, {} wrong, {} too close to tell", with_commas(p.right),
-                             with_commas(p.wrong), with_commas(p.undecided)));
+  fact("labels", labels_text(p));
   if (!p.wrong_samples.empty()) fact("not right", "samples " + samples(p.wrong_samples));
   fact("least margin >=", fmt::format("{}, of sample {}", below(p.margin, 3), p.margin_sample));
   if (p.sharpening > 0)
-    fact("cross-entropy",
-         fmt::format("below 0.01 everywhere with {} times the output weights", above(p.sharpening, 3)));
+    fact("cross-entropy", fmt::format("below 0.01 everywhere with {} times the output weights and biases",
+                                      above(p.sharpening, 3)));
 }
 
 void tell_proof(const DeepCertificate& c, Facts& fact) {
@@ -68,6 +72,14 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
       fmt::format("{}\n{}: {}\n\n{}\n", heading(data, divided), model, r.network, r.conclusion);
   for (const std::string& note : network.notes) text += "note: " + note + "\n";
   for (const ProvedNetwork& p : r.networks) text += section(data, p);
+  if (r.written)
+    text += fmt::format(
+        "\npolished.onnx holds these weights rounded to float32:\n{}misfit <= {}, relative {}. "
+        "What is proved of an exact network is of model.safetensors.\n",
+        data.task == Task::classification ? fmt::format("labels: {}, least margin >= {}; ",
+                                                        labels_text(*r.written), below(r.written->margin, 3))
+                                          : "",
+        above(r.written->misfit, 3), above(r.written->relative_misfit, 3));
   Facts fact(26);
   if (r.moving < r.parameters)
     fact("layers that may move", fmt::format("{}: {} of {} weights", options.layers, with_commas(r.moving),
@@ -110,15 +122,22 @@ std::string outputs_csv(const Dataset& data, const ProveResult& r) {
 }  // namespace
 
 void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork& network, const Dataset& data,
-                 const ReadOptions& read, const ProveOptions& options, const ProveResult& r,
-                 const std::vector<std::string>& command, const Next& next) {
-  folder.write("result.json", prove_json(model, network, data, options, r, next) + "\n");
-  folder.write("outputs.csv", outputs_csv(data, r));
+                 const ReadOptions& read, const ProveOptions& options, ProveResult& r,
+                 const std::vector<std::string>& command, const Next& next, Progress& progress) {
   if (r.networks.size() > 1) {
     save_model(folder.partial() / "model.safetensors", r.polished, {{"polished_from", model}});
-    if (network.onnx)
-      write_like(std::filesystem::path(model), *network.onnx, r.polished, folder.partial() / "polished.onnx");
+    if (network.onnx) {
+      const DeepNetwork written = write_like(std::filesystem::path(model), *network.onnx, r.polished,
+                                             folder.partial() / "polished.onnx");
+      if (network.onnx->single) {
+        r.written = judge(written, data, options.divide, progress);
+        r.written->which = "written";
+        r.written->certificate.reason = "not tried";
+      }
+    }
   }
+  folder.write("result.json", prove_json(model, network, data, options, r, next) + "\n");
+  folder.write("outputs.csv", outputs_csv(data, r));
   folder.write("manifest.json", manifest("prove", command, told(options), data, read, r.seconds));
   folder.finish();
 }

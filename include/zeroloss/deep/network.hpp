@@ -33,8 +33,8 @@ struct Layer {
 /// it has these.
 struct DeepNetwork {
   Vector shift = {}, factor = {};  ///< d each, or empty: h_0 = x
-  std::vector<Layer> layers;       ///< L >= 1
-  RowMatrix V;                     ///< K x p
+  std::vector<Layer> layers = {};  ///< L >= 1
+  RowMatrix V = {};                ///< K x p
   Vector c = {};                   ///< K, or empty
   Task task = Task::none;          ///< it was trained for
   std::vector<std::string> class_names = {};

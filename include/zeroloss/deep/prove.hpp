@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,7 @@ void fields(T& o, const Visitor& visit) {
 /// One network on the data. Of classes a sample is right if the output of its own exceeds all others, and its
 /// margin is by how much (of one output: its sign, and the output); of numbers there is no right or wrong.
 struct ProvedNetwork {
-  std::string which;    ///< given | polished
+  std::string which;    ///< given | polished | written
   Index right = 0;      ///< samples proved right
   Index wrong = 0;      ///< proved wrong
   Index undecided = 0;  ///< neither: the margin is smaller than the error of the outputs
@@ -49,15 +50,15 @@ struct ProvedNetwork {
   double misfit = 0;                 ///< upper bound of ||f - y|| over all samples and outputs
   double relative_misfit = 0;        ///< of ||y||
   double largest_error = 0;          ///< upper bound of the largest |f - y|
-  /// Of classes, all proved right: output weights times this or more bring the cross-entropy of every sample
-  /// below 0.01.
+  /// Of classes, all proved right: output weights and biases times this or more bring the cross-entropy of
+  /// every sample below 0.01.
   double sharpening = 0;
   VerifiedOutputs outputs = {};  ///< of all samples
   DeepCertificate certificate;
 };
 template <Is<ProvedNetwork> T, class Visitor>
 void fields(T& p, const Visitor& visit) {
-  visit(Field{"which", "given | polished."}, p.which);
+  visit(Field{"which", "given | polished | written."}, p.which);
   visit(Field{"right", "Samples proved right."}, p.right);
   visit(Field{"wrong", "Samples proved wrong."}, p.wrong);
   visit(Field{"undecided", "Samples whose margin is smaller than the error of the outputs."}, p.undecided);
@@ -68,7 +69,8 @@ void fields(T& p, const Visitor& visit) {
   visit(Field{"misfit", "Upper bound of ||f - y|| over all samples and outputs."}, p.misfit);
   visit(Field{"relative_misfit", "Of ||y||."}, p.relative_misfit);
   visit(Field{"largest_error", "Upper bound of the largest |f - y|."}, p.largest_error);
-  visit(Field{"sharpening", "Output weights times this bring every cross-entropy below 0.01; 0: none does."},
+  visit(Field{"sharpening",
+              "Output weights and biases times this bring every cross-entropy below 0.01; 0: none does."},
         p.sharpening);
   visit(Field{"certificate"}, p.certificate);
   visit(Field{"outputs", "n x K, each with what it may be off by."}.apart(), p.outputs);
@@ -85,6 +87,8 @@ struct ProveResult {
   Index steps = 0, factorizations = 0;  ///< of polishing
   double seconds = 0;
   DeepNetwork polished = {};  ///< its weights, if there was polishing
+  /// Of a file in float32: what the polished weights are worth as it holds them. Without a certificate.
+  std::optional<ProvedNetwork> written = {};
 };
 template <Is<ProveResult> T, class Visitor>
 void fields(T& r, const Visitor& visit) {
@@ -102,6 +106,10 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"steps", "Of polishing."}, r.steps);
   visit(Field{"factorizations", "Of polishing."}, r.factorizations);
   visit(Field{"seconds"}, r.seconds);
+  visit(Field{"written",
+              "What the polished weights are worth as polished.onnx holds them, where that is float32; None "
+              "otherwise."},
+        r.written);
   visit(Field{"polished", "The polished network, if there was polishing."}.apart(), r.polished);
 }
 
@@ -114,6 +122,10 @@ std::vector<bool> layers_named(const std::string& text, Index hidden, Index outp
 /// network; if it has no names, of the data's classes, sorted, or, where these are fewer and whole numbers
 /// from 0 below K, class "k". Throws DataError where data and network do not fit.
 Matrix targets_of(const DeepNetwork& network, const Dataset& data);
+
+/// What prove() says of a network's outputs, margins and misfit, without a certificate. Points are divided by
+/// `divide` first. Throws as prove().
+ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, double divide, Progress& progress);
 
 /// What is proved of the network on the points of the data as they were read (not standardised). Equal
 /// samples count as one equation; with different targets nothing can be exact, and that is said. Cost and
