@@ -21,8 +21,8 @@ std::string prove_json(const std::string& model, const ReadNetwork& network, con
 /// result.json, outputs.csv (every output of the last network with what it may be off by), manifest.json,
 /// where `command` is what was asked, and of a polished network model.safetensors
 /// (the numbers that the proof is about) and, where the network came from ONNX, polished.onnx, the same graph
-/// with these numbers as the file's type has them, of which result.written says what they are worth where that
-/// is float32; finishes the folder.
+/// with these numbers as the file's type has them, of which result.written says what they are worth where
+/// that is float32; finishes the folder.
 void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork& network, const Dataset& data,
                  const ReadOptions& read, const ProveOptions& options, ProveResult& result,
                  const std::vector<std::string>& command, const Next& next, Progress& progress);
