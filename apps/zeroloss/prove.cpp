@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+#include <iterator>
 #include <optional>
 
 #include "command.hpp"
 #include "data_options.hpp"
 #include "field_options.hpp"
 #include "output_file.hpp"
+#include "zeroloss/core/error.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/deep/read.hpp"
 #include "zeroloss/present/prove.hpp"
@@ -16,12 +19,20 @@ namespace zeroloss::app {
 namespace {
 
 struct Options {
-  std::string model, source, activation, out;
+  std::string model, source, out, layout_file;
+  StateLayout layout;
   ReadOptions read;
   ProveOptions prove;
   std::vector<std::string> require;
   bool json = false;
 };
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in || text.empty()) throw DataError(path + ": cannot be read, or is empty");
+  return text;
+}
 
 std::string check_property(const std::string& text) {
   return text == "right" || text == "exact" || text == "descent"
@@ -41,7 +52,9 @@ void run(const Options& options, Session& session) {
   if (!options.out.empty())
     folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
   progress.stage("reading " + options.model);
-  const ReadNetwork read = read_network(options.model, options.activation);
+  StateLayout layout = options.layout;
+  if (!options.layout_file.empty()) layout.description = text_of(options.layout_file);
+  const ReadNetwork read = read_network(options.model, layout);
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
   ProveResult result = prove(read.network, data, options.prove, progress);
@@ -64,7 +77,7 @@ void add_prove(Command& command, Session& session) {
   o.read.cache = session.cache;
   command
       .option("model", o.model,
-              "An .onnx file, a .safetensors file (a network of layers, or a state_dict), or a run folder")
+              "An .onnx file, a .safetensors file (a network, or a state_dict), or a run folder")
       .required();
   command
       .option("data", o.source,
@@ -72,8 +85,13 @@ void add_prove(Command& command, Session& session) {
       .required();
   add_read_options(command, o.read);
   add_fields(command, o.prove);
-  command.group("Proof").option("--activation", o.activation,
-                                "Of a state_dict: what is between its layers [none: the file says it]");
+  command.group("Proof").option("--activation", o.layout.activation,
+                                "Of a state_dict: what is between its layers, one or one for each with "
+                                "commas [none: the file says it]");
+  command.group("Proof").option("--layout", o.layout_file,
+                                "Of a state_dict: a JSON file that says its layers; {\"layers\": [{\"W\": "
+                                "\"fc1\", \"activation\": \"relu\"}], "
+                                "\"output\": \"fc2\"} [none]");
   command
       .option("--require", o.require,
               "Exit with 1 unless this is proved, of the polished network where there is one: "

@@ -211,10 +211,13 @@ void bind_deep(nb::module_& m) {
   m.def("layer_activations", &layer_activations, "Of layers: those of kernels, and identity.");
   m.def(
       "read_network",
-      [](const std::filesystem::path& path, const std::string& activation) {
-        return value_of_work(nb::none(), [&](Progress&) { return read_network(path, activation); });
+      [](const std::filesystem::path& path, const std::string& activation, const std::string& layout) {
+        return value_of_work(nb::none(), [&](Progress&) {
+          return read_network(path, StateLayout{.activation = activation, .description = layout});
+        });
       },
-      "path"_a, "activation"_a);
+      "path"_a, "activation"_a, "layout"_a = "");
+  m.def("layers_of", &layers_of, "network"_a, "A two-layer network as one of layers.");
 
   nb::class_<Proved> answer(m, "ProveResult",
                             "What is proved of a trained network. print() shows all of it.");

@@ -61,7 +61,7 @@ bool exists(const DeepNetwork& network, const std::vector<LayerNorms>& norms, co
   const double R = 2 * c.misfit / sigma * kUp + kTiny;
   const Lipschitz lip = lipschitz(network, norms, e, moving, R);
   c.lipschitz = lip.constant;
-  c.h = lip.constant * (c.misfit / sigma) / sigma * kUp + kTiny;
+  c.h = lip.constant > 0 ? lip.constant * (c.misfit / sigma) / sigma * kUp + kTiny : lip.constant;
   name_kink(lip, records, c);
   if (!(c.h <= 0.5)) {
     c.reason = fmt::format(

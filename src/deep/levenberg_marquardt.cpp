@@ -8,6 +8,11 @@
 #include "zeroloss/core/memory.hpp"
 
 namespace zeroloss::internal {
+namespace {
+
+constexpr double kMostDamping = 1e6;  // steps are so short then that none helps
+
+}  // namespace
 
 LevenbergMarquardt::LevenbergMarquardt(const DeepNetwork& network, const DeepEquations& equations)
     : equations_(equations),
@@ -40,6 +45,52 @@ bool LevenbergMarquardt::factor(Progress& progress) {
   return tiled::factor(L_, progress);
 }
 
+// Where phi has kinks the misfit can fall along an edge that every short step crosses: steps of a fixed
+// damping go over it, and are taken as soon as one is below where they began.
+bool LevenbergMarquardt::across_kinks(Index most, Progress& progress) {
+  constexpr int kSteps = 20;
+  constexpr Index kFew = 5000;  // equations whose factorisation is a second
+  const bool kinked = std::any_of(at_.network.layers.begin(), at_.network.layers.end(),
+                                  [](const Layer& layer) { return !activation_of(layer).smooth(); });
+  if (!kinked) return false;
+  const At best = at_;
+  const Damping before = damping();
+  const auto back = [&] {
+    at_ = best;
+    back_ = {};
+    damping_ = before.damping;
+    mu_ = before.mu;
+  };
+  try {
+    for (const double damping : {1.0, 0.1, 0.01, 10.0}) {
+      if (damping < 1 && at_.residual.size() > kFew) break;
+      at_ = best;
+      damping_ = damping;
+      for (int k = 0; k < kSteps && factorizations_ < most; ++k) {
+        progress.check();
+        back_ = backward(at_.network, at_.pass, moving_, weights_);
+        ++factorizations_;
+        if (!factor(progress)) break;
+        Vector q = at_.residual;
+        tiled::solve(L_, q);
+        at_ = moved_by(q);
+        if (!(at_.misfit < 2 * best.misfit)) break;
+        if (at_.misfit < 0.99 * best.misfit) {
+          back_ = {};
+          worse_ = 4;
+          return true;
+        }
+      }
+    }
+  } catch (...) {
+    back();
+    factorizations_ = before.factorizations;
+    throw;
+  }
+  back();
+  return false;
+}
+
 bool LevenbergMarquardt::step(Index most, Progress& progress) {
   constexpr double kSlowest = 0.5;  // a chord step that leaves more is worth a new factorisation
   constexpr double kNoise = 1e-10;  // of the targets: below this a step that does not help is rounding
@@ -61,12 +112,12 @@ bool LevenbergMarquardt::step(Index most, Progress& progress) {
       if (at_.misfit <= kNoise * size_) return false;
       continue;
     }
+    if (!(damping_ < kMostDamping)) return across_kinks(most, progress);
     if (factorizations_ == most) return false;
     const bool definite = factor(progress);  // what is interrupted is done again
     ++factorizations_;
     if (!definite) {
       damping_ = std::max(damping_ * 10, 1e-14);
-      if (!(damping_ < 1e6)) return false;
       continue;
     }
     Vector q = at_.residual;
@@ -79,7 +130,6 @@ bool LevenbergMarquardt::step(Index most, Progress& progress) {
       if (at_.misfit <= kNoise * size_ && !(next.misfit < at_.misfit)) return false;
       damping_ *= worse_;
       worse_ *= 2;
-      if (!(damping_ < 1e6)) return false;
       continue;
     }
     worse_ = 4;

@@ -44,6 +44,7 @@ class LevenbergMarquardt {
   At at(DeepNetwork network) const;
   At moved_by(const Vector& q) const;
   bool factor(Progress& progress);
+  bool across_kinks(Index most, Progress& progress);
 
   const DeepEquations& equations_;
   Moving moving_;

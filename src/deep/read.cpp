@@ -1,110 +1,79 @@
 #include "zeroloss/deep/read.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 #include <stdexcept>
 
+#include "deep/state_dict.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/tensors.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/deep/model.hpp"
+#include "zeroloss/network/model.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
-// "layers.10" behind "layers.9": runs of digits count as numbers.
-struct ByNumbers {
-  bool operator()(const std::string& a, const std::string& b) const { return parts(a) < parts(b); }
-
-  static std::vector<std::pair<std::string, std::size_t>> parts(const std::string& text) {
-    std::vector<std::pair<std::string, std::size_t>> all{{"", 0}};
-    for (const char letter : text) {
-      auto& [word, number] = all.back();
-      if (std::isdigit(static_cast<unsigned char>(letter)) != 0)
-        number = std::min<std::size_t>(number * 10 + static_cast<std::size_t>(letter - '0'), 1'000'000'000);
-      else if (number > 0)
-        all.push_back({std::string(1, letter), 0});
-      else
-        word += letter;
-    }
-    return all;
-  }
-};
-
-RowMatrix matrix_of(const Tensor& tensor) {
-  const Index rows = tensor.shape.front(), columns = tensor.shape.size() > 1 ? tensor.shape[1] : 1;
-  if (tensor.dtype == Dtype::f32)
-    return Eigen::Map<const Rows<float>>(tensor.data<float>(), rows, columns).cast<double>();
-  return Eigen::Map<const RowMatrix>(tensor.data<double>(), rows, columns);
+std::string extension_of(const std::filesystem::path& file) {
+  std::string extension = file.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return extension;
 }
 
-// PyTorch's linear layers by name: W and b of each.
-using Linear = std::pair<const Tensor*, const Tensor*>;
-std::map<std::string, Linear, ByNumbers> linear_layers(const std::string& file, const TensorFile& state) {
-  std::map<std::string, Linear, ByNumbers> layers;
-  for (const Tensor& tensor : state.tensors) {
-    const std::size_t dot = tensor.name.rfind('.');
-    const std::string role = dot == std::string::npos ? "" : tensor.name.substr(dot + 1);
-    const bool weight = role == "weight", number = tensor.dtype == Dtype::f32 || tensor.dtype == Dtype::f64;
-    if ((!weight && role != "bias") || !number || tensor.shape.size() != (weight ? 2U : 1U))
-      throw DataError(
-          fmt::format("{}: '{}' is no weight or bias of a linear layer; export the network as ONNX", file,
-                      excerpt(tensor.name)));
-    auto& [W, b] = layers[tensor.name.substr(0, dot)];
-    (weight ? W : b) = &tensor;
-  }
-  return layers;
-}
-
-DeepNetwork from_state(const std::string& file, const TensorFile& state, const std::string& activation) {
-  DeepNetwork network;
-  const auto layers = linear_layers(file, state);
-  std::vector<std::string> names;
-  for (const auto& [name, linear] : layers) {
-    if (linear.first == nullptr)
-      throw DataError(fmt::format("{}: '{}' has a bias and no weight", file, excerpt(name)));
-    names.push_back(name);
-    Layer layer{.activation = activation, .W = matrix_of(*linear.first)};
-    if (linear.second != nullptr) layer.b = matrix_of(*linear.second).reshaped();
-    network.layers.push_back(std::move(layer));
-  }
-  if (network.layers.size() < 2)
-    throw DataError(fmt::format("{}: neither a network of layers nor the state_dict of one: it holds {}",
-                                file, names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "))));
-  if (activation.empty())
-    throw std::invalid_argument(
-        fmt::format("{}: a state_dict says nothing of what is between its layers {}: name it, "
-                    "`activation=relu`",
-                    file, fmt::join(names, ", ")));
-  network.V = std::move(network.layers.back().W);
-  network.c = std::move(network.layers.back().b);
-  network.layers.pop_back();
-  try {
-    check(network);
-  } catch (const std::invalid_argument& error) {
-    throw DataError(fmt::format("{}: {}", file, error.what()));
-  }
-  return network;
+ReadNetwork from_two_layers(const Network& two) {
+  ReadNetwork read{layers_of(two), {}};
+  if (two.outputs.size() > 1)
+    read.notes.push_back(
+        fmt::format("its {} networks, one an output, are one of {} x {} units: between them V is 0",
+                    two.outputs.size(), two.outputs.size(), two.width()));
+  if (!two.center.empty() && (two.center.low.array() != 0).any())
+    read.notes.emplace_back("the mean that is subtracted from points is rounded to double");
+  return read;
 }
 
 }  // namespace
 
-ReadNetwork read_network(const std::filesystem::path& path, const std::string& activation) {
+DeepNetwork layers_of(const Network& two) {
+  const Index K = std::ssize(two.outputs), m = two.width(), d = two.d(), features = two.features();
+  Layer layer{.activation = two.activation, .W = RowMatrix(K * m, d)};
+  DeepNetwork network{.V = RowMatrix::Zero(K, K * m)};
+  for (Index k = 0; k < K; ++k) {
+    layer.W.middleRows(k * m, m) = two.outputs[static_cast<std::size_t>(k)].W;
+    network.V.row(k).segment(k * m, m) = two.outputs[static_cast<std::size_t>(k)].v.transpose();
+  }
+  if (two.activation == "leaky_relu") layer.leak = activation(two.activation).leak.value();
+  network.layers = {std::move(layer)};
+  const Vector& scale = two.standardization.scale;
+  network.factor = scale;
+  if (!two.center.empty()) {  // points times a power of two, less the mean: the mean over it, exactly, first
+    network.shift = two.center.high.head(features);
+    if (scale.size() > 0) network.shift.array() /= scale.array();
+  }
+  network.constant = two.standardization.bias;
+  network.unit = two.normalize;
+  network.task = two.task;
+  network.class_names = two.class_names;
+  network.encoding = two.encoding;
+  return network;
+}
+
+ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& layout) {
   const std::filesystem::path file = is_directory(path) ? path / "model.safetensors" : path;
-  if (!activation.empty()) activation_of(Layer{.activation = activation});  // is known
+  if (!layout.activation.empty() && !layout.description.empty())
+    throw std::invalid_argument("`layout` says the activations; leave out `activation`");
+  if (!layout.activation.empty())
+    for (const std::string& name : activations_in(layout.activation))
+      activation_of(Layer{.activation = name});
   const auto alone = [&] {
-    if (!activation.empty())
-      throw std::invalid_argument(
-          fmt::format("{}: the file says its activations; leave out `activation`", file.string()));
+    if (!layout.activation.empty() || !layout.description.empty())
+      throw std::invalid_argument(fmt::format("{}: the file says its layers; leave out `{}`", file.string(),
+                                              layout.activation.empty() ? "layout" : "activation"));
   };
-  std::string extension = file.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  if (extension == ".onnx") {
+  if (extension_of(file) == ".onnx") {
     alone();
     OnnxNetwork read = read_onnx(file);
     return {read.network, read.notes, std::move(read)};
@@ -113,15 +82,13 @@ ReadNetwork read_network(const std::filesystem::path& path, const std::string& a
   const auto kind = metadata.find("kind");
   if (kind == metadata.end()) {
     const TensorFile state = read_tensors(file);
-    return {from_state(file.string(), state, activation),
-            {fmt::format("{} between the layers, as was said", activation)}};
+    ReadNetwork read{network_of_state(file.string(), state, layout), {}};
+    if (!layout.activation.empty())
+      read.notes.push_back(fmt::format("{} between the layers, as was said", layout.activation));
+    return read;
   }
   alone();
-  if (kind->second == "two_layer")
-    throw DataError(fmt::format(
-        "{}: a two-layer network divides points by their length, which no network of layers does; "
-        "its own certificate is in result.json of its run",
-        file.string()));
+  if (kind->second == "two_layer") return from_two_layers(load_model(file));
   return {load_deep(file), {}};
 }
 

@@ -192,6 +192,11 @@ Next after_failure(const Dataset& data, const ReadOptions& read, const FitOption
     again.normalize = options.normalize;
     return {"Gauss-Newton needs fewer steps", fit_line(data, read, again)};
   }
+  if (options.deep() && !activation(options.activation).smooth() && r.status != Status::converged) {
+    again.activation = "tanh";
+    return {"smooth units let Gauss-Newton go on where the signs of others stop it",
+            fit_line(data, read, again)};
+  }
   return {"train the output weights of random features instead",
           fit_line(data, read, with_random_features(options))};
 }

@@ -181,6 +181,34 @@ TEST(DeepFit, DescendsAsTheInfinitelyWideNetwork) {
 
 bool same_weights(const DeepNetwork& a, const DeepNetwork& b) { return flat_weights(a) == flat_weights(b); }
 
+// Targets times a power of two: the same run in other units, and its forecast.
+TEST(DeepFit, TargetsOfAnySizeAreOfOne) {
+  Dataset data = sphere_data(14, 6);
+  data.y *= std::sqrt(14.0) / data.y.norm();
+  for (const char* optimizer : {"gd", "momentum", "gauss_newton"})
+    for (const bool residual : {false, true}) {
+      FitOptions o = layers(optimizer, 2, "relu");
+      o.residual = residual;
+      o.max_steps = 40;
+      o.stop = "tolerance";
+      Dataset large = data;
+      large.y *= 0x1p+17;
+      const FitResult one = fit(data, o), other = fit(large, o);
+      EXPECT_LT(other.relative_misfit, 0.7) << optimizer << residual;
+      if (residual) continue;  // its output weights are in other units
+      ASSERT_EQ(one.outputs[0].curve.size(), other.outputs[0].curve.size());
+      EXPECT_EQ(one.relative_misfit, other.relative_misfit) << optimizer;
+      for (std::size_t k = 0; k < one.outputs[0].curve.size(); ++k) {
+        EXPECT_EQ(one.outputs[0].curve[k].relative_misfit, other.outputs[0].curve[k].relative_misfit);
+        EXPECT_EQ(one.outputs[0].curve[k].forecast.has_value(),
+                  other.outputs[0].curve[k].forecast.has_value());
+        if (one.outputs[0].curve[k].forecast) {
+          EXPECT_NEAR(*one.outputs[0].curve[k].forecast, *other.outputs[0].curve[k].forecast, 1e-9);
+        }
+      }
+    }
+}
+
 TEST(DeepFit, ThreadsChangeNoBit) {
   const int before = omp_get_max_threads();
   for (const auto& [optimizer, precision] : {std::pair{"gd", "float64"},

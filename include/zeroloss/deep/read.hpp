@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "zeroloss/deep/onnx.hpp"
+#include "zeroloss/network/network.hpp"
 
 /// Networks of layers in whatever file they are.
 namespace zeroloss {
@@ -15,11 +16,29 @@ struct ReadNetwork {
   std::optional<OnnxNetwork> onnx = {};  ///< of an ONNX file, for write_like()
 };
 
-/// An .onnx file as read_onnx() reads it; a .safetensors file of kind deep, or a run folder with one; or one
-/// that holds the state_dict of a PyTorch network of linear layers one behind the other, NAME.weight and
-/// NAME.bias, in the order of the numbers in their names, with `activation` (one of layer_activations())
-/// between them. Throws DataError naming the file and what is wrong with it, std::invalid_argument for an
-/// activation that is unknown, or missing, or given where the file has its own.
-ReadNetwork read_network(const std::filesystem::path& path, const std::string& activation = "");
+/// What a PyTorch state_dict does not say of its network: one of these, or neither where the file says it.
+struct StateLayout {
+  /// Between its linear layers, which stand one behind the other in the order of the numbers in their names:
+  /// one of layer_activations(), or one for each hidden layer, with commas between them.
+  std::string activation = {};
+  /// Or all of it, as JSON:
+  ///
+  ///     {"layers": [{"W": "embed", "activation": "identity"},
+  ///                 {"W": "block.0", "U": "block.1", "activation": "relu", "residual": true, "scale": 0.5}],
+  ///      "output": "head", "shift": [..], "factor": [..]}
+  ///
+  /// A name is that of a linear layer, NAME.weight and NAME.bias. W and activation have to be there; leak is
+  /// leaky_relu's. Every layer of the file has to be named once.
+  std::string description = {};
+};
+
+/// A two-layer network as one of layers: the same weights, of K > 1 outputs side by side, K m units.
+DeepNetwork layers_of(const Network& two);
+
+/// An .onnx file as read_onnx() reads it; a .safetensors file of kind deep or two_layer, or a run folder with
+/// one; or one that holds the state_dict of a PyTorch network of linear layers, as `layout` says. Throws
+/// DataError naming the file and what is wrong with it, std::invalid_argument for a layout that is not one,
+/// does not fit, is missing, or is given where the file has its own.
+ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& layout = {});
 
 }  // namespace zeroloss

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._core import DeepNetwork, Layer, ReadNetwork
+from .._core import DeepNetwork, FitResult, Layer, Network, ReadNetwork
 from .options import Written
 
-#: A torch.nn.Module, an estimator of scikit-learn, a DeepNetwork, or a path.
+#: A torch.nn.Module, an estimator of scikit-learn, a FitResult, a network, or a path.
 Trained = Any
+#: What a state_dict does not say: a mapping, or a JSON file with one.
+Layout = Mapping[str, Any] | str | os.PathLike[str] | None
 Numbers = npt.NDArray[np.float64]
 
 
@@ -95,16 +99,33 @@ def assembled(parts: Parts) -> ReadNetwork:
     return ReadNetwork(network, parts.notes)
 
 
-def network_of(function: str, model: Trained, activation: str = "") -> tuple[ReadNetwork, str, str]:
+def _description(layout: Layout) -> str:
+    """As JSON: of a mapping, or of a file."""
+    if layout is None:
+        return ""
+    if isinstance(layout, Mapping):
+        return json.dumps({key: np.asarray(value).tolist() if key in ("shift", "factor") else value
+                           for key, value in layout.items()})  # fmt: skip
+    return Path(layout).read_text(encoding="utf-8")
+
+
+def network_of(
+    function: str, model: Trained, activation: str = "", layout: Layout = None
+) -> tuple[ReadNetwork, str, str]:
     """The network, what a result calls it, and how it is written in a call.
 
     TypeError for what is no model; ValueError, naming the part, for one that is no network of layers.
     """
     if isinstance(model, (str, os.PathLike)):
         path = os.fspath(model)
-        return _core.read_network(path, activation), path, repr(path)
-    if activation:
-        raise ValueError(f"{function}: activation is for a file with a state_dict; this model has its own")
+        return _core.read_network(path, activation, _description(layout)), path, repr(path)
+    if activation or layout is not None:
+        name = "activation" if activation else "layout"
+        raise ValueError(f"{function}: {name} is for a file with a state_dict; this model has its own")
+    if isinstance(model, FitResult):
+        model = model.network
+    if isinstance(model, Network):
+        model = _core.layers_of(model)
     if isinstance(model, DeepNetwork):
         return ReadNetwork(model), "network", Written("network")
     kind = type(model).__name__
@@ -119,8 +140,8 @@ def network_of(function: str, model: Trained, activation: str = "") -> tuple[Rea
             parts = parts_of_estimator(model)
         else:
             raise TypeError(
-                f"{function}: model has to be a path, a torch.nn.Module, an MLP of scikit-learn or a DeepNetwork; "
-                f"got {kind}"
+                f"{function}: model has to be a path, a torch.nn.Module, an MLP of scikit-learn, a FitResult or a "
+                f"network; got {kind}"
             )
         return assembled(parts), kind, Written("model")
     except ValueError as error:

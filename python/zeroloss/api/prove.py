@@ -9,8 +9,8 @@ import numpy.typing as npt
 from .. import _core
 from .._core import ProveOptions, ProveResult
 from .data import Data, Read, dataset
-from .networks import Trained, network_of
-from .options import call, changed, filled
+from .networks import Layout, Trained, network_of
+from .options import Written, call, changed, filled
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
 
@@ -24,6 +24,7 @@ def prove(
     y: npt.ArrayLike | None = None,
     *,
     activation: str = "",
+    layout: Layout = None,
     # keywords of prove
     layers: str = "auto",
     polish: bool = False,
@@ -41,17 +42,24 @@ def prove(
 
     Parameters
     ----------
-    model : torch.nn.Module, estimator, DeepNetwork or path
+    model : torch.nn.Module, estimator, FitResult, Network, DeepNetwork or path
         A PyTorch module of linear layers, activations and residual sums, however its forward() calls them (torch.fx
         traces it); MLPClassifier or MLPRegressor of scikit-learn, or a Pipeline of StandardScaler, MinMaxScaler or
-        MaxAbsScaler and one of those; or a file: .onnx, .safetensors (a network of layers, or a state_dict), or a run
-        folder. What is behind the last linear map and keeps the largest output the largest is left out, and said.
+        MaxAbsScaler and one of those; what `fit` trained; or a file: .onnx, .safetensors (a network, or a state_dict),
+        or a run folder. What is behind the last linear map and keeps the largest output the largest is left out, and
+        said.
     data, y, seed, **read
         As for :func:`read_dataset`: the points as the model takes them, with their labels. Output k stands for class k
         of those that the model names, or else of those in the data, sorted; where these are fewer and whole numbers
         from 0, of class "k".
     activation : str
-        Of a state_dict: what is between its layers, one of ``zeroloss.kernel.activation_names()`` or identity.
+        Of a state_dict: what is between its layers, one of ``zeroloss.kernel.activation_names()`` or identity, or one
+        for each with commas between them.
+    layout : mapping or path
+        Of a state_dict whose layers do not stand one behind the other: ``{"layers": [{"W": "block.0", "U": "block.1",
+        "activation": "relu", "residual": True, "scale": 0.5}, ..], "output": "head", "shift": [..], "factor": [..]}``,
+        or a JSON file with that. A name is that of a linear layer, NAME.weight and NAME.bias; only W and activation
+        have to be there, and leak is leaky_relu's.
     layers : str
         Which may move: all, hidden, lastK (the last K, the output layer being one), numbers from 1 separated by commas,
         or auto: all, hidden for classes with an output each, where moving the output layer makes J singular.
@@ -90,13 +98,21 @@ def prove(
         "divide": divide,
         # end
     }
-    network, name, subject = network_of("prove", model, activation)
+    network, name, subject = network_of("prove", model, activation, layout)
     known = list(getattr(model, "feature_names_in_", ()))
     if known and hasattr(data, "columns") and [column for column in data.columns if column in known] != known:
         raise ValueError("prove: the columns of the data are not those that the model was fitted with, in their order")
     source, points = dataset("prove", data, y, read, seed)
     options = filled("prove", ProveOptions(), given)
     written = {**changed(options, ProveOptions(), given), **read, **({"seed": seed} if seed else {})}
-    text = call("prove", f"{subject}, {points}", {**({"activation": activation} if activation else {}), **written})
+    text = call(
+        "prove",
+        f"{subject}, {points}",
+        {
+            **({"activation": activation} if activation else {}),
+            **({"layout": Written("layout")} if layout is not None else {}),
+            **written,
+        },
+    )
     with limited(threads), shown(progress) as report:
         return _core.prove(network, name, source, options, text, report)

@@ -60,6 +60,14 @@ DeepNetwork input_of(const Dataset& data, const TrainingSet& set) {
   return network;
 }
 
+// What outputs are drawn in units of: the power of two next to the root mean square of targets, so that
+// numbers far from 1 are as near as those of classes; 1 where they are near it already.
+double unit_of(const Matrix& Y, Task task) {
+  const double size = Y.stableNorm() / std::sqrt(static_cast<double>(Y.size()));
+  if (task != Task::regression || !std::isnormal(size) || (size >= 0.25 && size <= 4)) return 1;
+  return std::ldexp(1.0, std::clamp(static_cast<int>(std::lround(std::log2(size))), -500, 500));
+}
+
 // All that trainings of one run share.
 struct DeepRun {
   const CheckedOptions& options;
@@ -72,6 +80,7 @@ struct DeepRun {
   Matrix distinct_Y;
   std::vector<Index> records;
   DeepForecast forecast;
+  double unit = 1;
 
   const RowMatrix& X() const { return distinct_X.size() > 0 ? distinct_X : data.X; }
 };
@@ -89,6 +98,10 @@ DeepNetwork drawn(const DeepRun& run, Index outputs, Index index) {
   DeepNetwork whole = run.input;
   whole.layers = std::move(network.layers);
   whole.V = std::move(network.V);
+  if (o.residual)
+    whole.V *= run.unit;
+  else
+    whole.layers.back().scale *= run.unit;
   if (outputs == 1 && run.set.Y.cols() > 1) whole.class_names.clear(), whole.task = Task::none;
   return whole;
 }
@@ -253,8 +266,9 @@ FitResult fit_deep(const Dataset& data, CheckedOptions options, Progress& progre
   options.depth = std::ssize(widths);
   const Moving moving = layers_named(options.layers, options.depth + (options.residual ? 1 : 0), trained);
 
-  DeepForecast forecast(set, options, moving, progress);
-  DeepRun run{options, data, set, input_of(data, set), widths, moving, {}, Y, {}, std::move(forecast)};
+  const double unit = unit_of(Y, data.task);
+  DeepForecast forecast(set, options, moving, unit, progress);
+  DeepRun run{options, data, set, input_of(data, set), widths, moving, {}, Y, {}, std::move(forecast), unit};
   run.records = data.records;
   if (set.counts.size() > 0) {
     run.distinct_X = data.X(set.distinct, Eigen::all);

@@ -15,7 +15,7 @@ namespace zeroloss::internal {
 namespace {
 
 // Why the infinitely wide network says nothing about such a run; empty if it does.
-std::string obstacle(const CheckedOptions& o, const std::vector<bool>& moving, Index n) {
+std::string obstacle(const CheckedOptions& o, const std::vector<bool>& moving, double unit, Index n) {
   if (o.method->left == nullptr)
     return fmt::format("for {} only", optimizers_with(&OptimizerFacts::forecast));
   if (!o.proved) return "not asked for";
@@ -25,14 +25,15 @@ std::string obstacle(const CheckedOptions& o, const std::vector<bool>& moving, I
   // Lengths grow along the branches; phi has to grow with them.
   if (o.residual && !activation(o.activation).leak)
     return "of residual networks for relu and leaky_relu only";
+  if (o.residual && unit != 1) return "of residual networks for targets near 1 only";
   return "";
 }
 
 }  // namespace
 
 DeepForecast::DeepForecast(const TrainingSet& set, const CheckedOptions& options,
-                           const std::vector<bool>& moving, Progress& progress)
-    : options_(options), missing_(obstacle(options, moving, set.points.n())) {
+                           const std::vector<bool>& moving, double unit, Progress& progress)
+    : options_(options), missing_(obstacle(options, moving, unit, set.points.n())) {
   if (!missing_.empty()) return;
   const Activation& phi = activation(options.activation);
   const double branch = options.residual ? 1 / std::sqrt(static_cast<double>(options.depth)) : 1;
@@ -45,7 +46,7 @@ DeepForecast::DeepForecast(const TrainingSet& set, const CheckedOptions& options
   }
   progress.stage("all eigenvalues");
   Eigensystem system = eigensystem(tangent.K);
-  values_ = system.values.cwiseMax(0.0);
+  values_ = system.values.cwiseMax(0.0) * (unit * unit);
   // The drawn network does not divide by sqrt(1 + branch^2) behind each block.
   if (options.residual) values_ *= std::pow(1 + branch * branch, static_cast<double>(options.depth));
   vectors_ = std::move(system.vectors);

@@ -12,9 +12,10 @@ namespace zeroloss::internal {
 
 class DeepForecast {
  public:
-  /// Of unit rows, by the kernel of the layers that move: all, or all but the last.
+  /// Of unit rows, by the kernel of the layers that move: all, or all but the last. Outputs of plain networks
+  /// are drawn in units of `unit`.
   DeepForecast(const TrainingSet& set, const CheckedOptions& options, const std::vector<bool>& moving,
-               Progress& progress);
+               double unit, Progress& progress);
 
   /// Why there is none; empty if there is.
   const std::string& missing() const { return missing_; }

@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/deep/read.hpp"
+
+/// PyTorch's state_dicts of linear layers, NAME.weight and NAME.bias.
+namespace zeroloss::internal {
+
+/// The names in a list with commas.
+std::vector<std::string> activations_in(const std::string& list);
+
+/// `file` is what errors call it. Throws as read_network().
+DeepNetwork network_of_state(const std::string& file, const TensorFile& state, const StateLayout& layout);
+
+}  // namespace zeroloss::internal
