@@ -27,6 +27,8 @@ WIDER_FIELD = {
     ("id", "str"): "str | int",
     ("features", "str"): "str | Iterable[object]",
     ("cache", "str"): "str | os.PathLike[str]",
+    ("widths", "str"): "str | Iterable[int]",
+    ("layers", "str"): "str | int | Iterable[int]",
     ("layers", "list[int]"): "int | Iterable[int]",
     ("seed", "int"): "Seed",
     ("start", "Start"): "Weights",

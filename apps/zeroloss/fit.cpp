@@ -10,6 +10,7 @@
 #include "field_options.hpp"
 #include "finished.hpp"
 #include "signals.hpp"
+#include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/data/readers.hpp"
 #include "zeroloss/present/fit.hpp"
@@ -71,9 +72,17 @@ void run(const Options& options, Session& session) {
   const FitResult result = fit(data, settings, progress);
 
   const Next next = after_fit(data, options.read, settings, result, options.out);
-  if (folder) write_fit(*folder, data, options.read, settings, result, session.arguments, next);
-  answer(options.json ? fit_json(data, settings, result, next) + "\n"
-                      : in_flags(fit_text(data, settings, result)) + next_text(next));
+  const auto say = [&] {
+    answer(options.json ? fit_json(data, settings, result, next) + "\n"
+                        : in_flags(fit_text(data, settings, result)) + next_text(next));
+  };
+  try {
+    if (folder) write_fit(*folder, data, options.read, settings, result, session.arguments, next);
+  } catch (const ResourceError&) {  // what was found out is not lost with the disk
+    say();
+    throw;
+  }
+  say();
   if (result.status == Status::interrupted) {
     const std::string again = shell_command(session.arguments) + (settings.resume ? "" : " --resume");
     return tell_interrupted(folder ? again : "", "with --out a run can be resumed", session);

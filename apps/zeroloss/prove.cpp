@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <optional>
 
 #include "command.hpp"
@@ -13,6 +14,7 @@
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/deep/read.hpp"
+#include "zeroloss/models/models.hpp"
 #include "zeroloss/present/prove.hpp"
 
 namespace zeroloss::app {
@@ -56,7 +58,9 @@ void run(const Options& options, Session& session) {
   if (!options.layout_file.empty()) layout.description = text_of(options.layout_file);
   const ReadNetwork read = read_network(options.model, layout);
   progress.stage("reading " + options.source);
-  const Dataset data = read_dataset(options.source, options.read);
+  Model model = model_of(std::make_shared<const DeepNetwork>(read.network));
+  model.its_classes = true;
+  const Dataset data = select_for(model, open_source(options.source, options.read), options.read);
   ProveResult result = prove(read.network, data, options.prove, progress);
 
   const Next next = after_prove(session.arguments, options.prove, result, options.out);

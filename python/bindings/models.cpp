@@ -43,6 +43,8 @@ void bind_models(nb::module_& m) {
             new (self) Model(value_of_work(nb::none(), [&](Progress&) { return open_model(path); }));
           },
           "path"_a, "Of a .safetensors file, or of a run folder that holds model.safetensors.")
+      .def_rw("its_classes", &Model::its_classes,
+              "Targets are of its classes, be all of one; others are an error.")
       .def_ro("kind", &Model::kind, "two_layer | memorizer | deep | conv_resnet.")
       .def_ro("description", &Model::description)
       .def_prop_ro(

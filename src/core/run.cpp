@@ -66,7 +66,7 @@ std::string processor() {
 }  // namespace
 
 RunFolder::RunFolder(fs::path path, bool resume, Writers writers, Rest rest)
-    : path_(std::move(path)), partial_(path_), rest_(rest) {
+    : path_(std::move(path)), partial_(path_), rest_(rest), alone_(writers == Writers::one) {
   if (path_.filename().empty()) partial_ = path_ = path_.parent_path();  // a trailing slash
   if (path_.empty()) throw std::invalid_argument("`path`: the run folder needs a name");
   partial_ += ".partial";
@@ -136,6 +136,10 @@ void RunFolder::remove(const std::string& name) {
 }
 
 void RunFolder::finish() {
+  std::error_code ignored;
+  if (alone_)  // halves of files that a killed run left
+    for (const auto& entry : fs::directory_iterator(partial_, ignored))
+      if (entry.path().extension() == ".tmp") fs::remove(entry.path(), ignored);
   flush_folder(partial_);
   if (rename(partial_.c_str(), path_.c_str()) != 0) fail(path_, "renaming the finished run");
   finished_ = true;

@@ -30,6 +30,11 @@ const std::vector<ModelKind>& kinds() {
 
 Prediction answer(const Model& model, const Dataset& points, const Progress& progress) {
   Prediction answer{.outputs = model.outputs(points.X, progress)};
+  for (Index i = 0; i < answer.outputs.rows(); ++i)
+    if (!answer.outputs.row(i).allFinite())
+      throw DataError(fmt::format("{}: the model's outputs for sample {} are beyond the range of numbers: its "
+                                  "training diverged, or its points are of another scale",
+                                  points.name, points.records.empty() ? i : points.records[static_cast<std::size_t>(i)]));
   if (model.task == Task::classification)
     for (const Index k : model.classes(answer.outputs))
       answer.predicted.push_back(model.class_names[static_cast<std::size_t>(k)]);
@@ -77,8 +82,10 @@ Dataset select_for(const Model& model, Source source, ReadOptions options) {
       throw std::invalid_argument(fmt::format("`task={}`: the model was trained for {}", options.task, task));
     options.task = source.numbers.empty() && source.texts.empty() ? "auto" : task;
   }
-  return select(source, options,
-                {.encoding = source.table && !model.encoding.empty() ? &model.encoding : nullptr});
+  return select(
+      source, options,
+      {.encoding = source.table && !model.encoding.empty() ? &model.encoding : nullptr,
+       .class_names = model.its_classes && !model.class_names.empty() ? &model.class_names : nullptr});
 }
 
 Prediction predict(const Model& model, const Dataset& data, const Progress& progress) {

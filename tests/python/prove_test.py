@@ -172,7 +172,7 @@ def test_networks_of_scikit_learn(activation, classes):
                                    rtol=0, atol=1e-11)  # fmt: skip
         result = zeroloss.prove(model, X, y)
         assert result.networks[0].right == int(np.sum(model.predict(X) == y))
-        with pytest.raises(zeroloss.DataError, match='knows no class "x"'):
+        with pytest.raises(zeroloss.DataError, match="class 'x' is none of those"):
             zeroloss.prove(model, X, [("x", "1", "2")[label] for label in y])
     assert result.n == 30
 
@@ -235,3 +235,55 @@ def test_what_is_no_network_is_refused():
         zeroloss.prove(drawn(), X[:, :3], y)
     with pytest.raises(ValueError, match="divide"):
         zeroloss.prove(drawn(), X, y, divide=0.0)
+
+
+def test_what_fit_trained_is_proved_with_its_columns():
+    pandas = pytest.importorskip("pandas")
+    X, _ = points(n=24)
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    frame.insert(0, "kind", ["red", "green", "blue"] * 8)  # the target is not the last column
+    for options in (
+        {"depth": 2, "activation": "tanh", "widths": [40, 30], "layers": [1, 2]},
+        {"width": 200, "activation": "tanh"},
+    ):
+        run = zeroloss.fit(frame, target="kind", optimizer="gauss_newton", **options)
+        answer = zeroloss.prove(run, frame)
+        assert answer.networks[0].right == 24
+        assert answer.networks[0].certificate.exists
+        one = zeroloss.prove(run.network, frame[:1])  # one sample, of one class
+        assert one.n == 1 and one.outputs == 3 and one.networks[0].right == 1
+    with pytest.raises(zeroloss.DataError, match="'pink' is none of those"):
+        zeroloss.prove(run, frame.assign(kind="pink"))
+
+
+def test_a_described_state_dict(tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    rng = np.random.default_rng(0)
+    state = {"in.weight": rng.normal(size=(5, 4)), "block.0.weight": rng.normal(size=(6, 5)),
+             "block.1.weight": rng.normal(size=(5, 6)), "out.weight": rng.normal(size=(1, 5))}  # fmt: skip
+    safetensors.save_file(state, tmp_path / "state.safetensors")
+    X, _ = points(n=10)
+    layout = {"layers": [{"W": "in", "activation": "identity"},
+                         {"W": "block.0", "U": "block.1", "activation": "tanh", "residual": True}],
+              "output": "out", "shift": np.ones(4)}  # fmt: skip
+    h = (X - 1) @ state["in.weight"].T
+    h += np.tanh(h @ state["block.0.weight"].T) @ state["block.1.weight"].T
+    f = h @ state["out.weight"].T
+    targets = rng.normal(size=10)
+    answer = zeroloss.prove(tmp_path / "state.safetensors", X, targets, layout=layout)
+    np.testing.assert_allclose(answer.networks[0].outputs, f, atol=1e-12)
+    (tmp_path / "layout.json").write_text(json.dumps({**layout, "shift": [1, 1, 1, 1]}))
+    again = zeroloss.prove(tmp_path / "state.safetensors", X, targets, layout=tmp_path / "layout.json")
+    np.testing.assert_array_equal(again.networks[0].outputs, answer.networks[0].outputs)
+    with pytest.raises(ValueError, match=r"says nothing of 'block\.1'"):
+        zeroloss.prove(
+            tmp_path / "state.safetensors",
+            X,
+            targets,
+            layout={
+                **layout,
+                "layers": [layout["layers"][0], {"W": "block.0", "activation": "relu", "residual": True}],
+            },
+        )
+    with pytest.raises(ValueError, match="layout is for a file"):
+        zeroloss.prove(drawn(), X, targets, layout=layout)

@@ -119,6 +119,23 @@ def test_what_tracing_does_not_see_is_refused(module, words):
         zeroloss.prove(module, np.eye(6), np.arange(6))
 
 
+class Fickle(nn.Module):
+    """Other weights from its second call on, which tracing is not."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls, self.net = 0, nn.Sequential(nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 2))
+
+    def forward(self, x):
+        self.calls += 1
+        return self.net(x) if self.calls < 2 else self.net(-x)
+
+
+def test_what_the_module_computes_is_compared():
+    with pytest.raises(ValueError, match="was not read as it is: its outputs for sample"):
+        zeroloss.prove(Fickle(), np.eye(6), np.arange(6) % 2)
+
+
 def test_values_may_be_overwritten_where_nobody_looks_again():
     module = nn.Sequential(nn.Linear(6, 9), nn.ReLU(inplace=True), nn.Linear(9, 2)).double()
     X = RNG.normal(size=(5, 6))

@@ -49,7 +49,7 @@ class RunFolder {
 
   std::filesystem::path path_, partial_;
   Rest rest_;
-  bool finished_ = false;
+  bool finished_ = false, alone_ = false;
   int lock_ = -1;  ///< a descriptor of the folder itself, so that no file of the lock can stay behind
 };
 

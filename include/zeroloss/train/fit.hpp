@@ -72,8 +72,8 @@ template <Is<FitOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
   visit(Field{"activation", "Activation of the hidden units"}.under("Network"), o.activation);
   visit(Field{"width",
-              "Hidden units of each output; 0 = those of `start`, else 1,024, for output_layer twice the "
-              "points if that is more"}
+              "Hidden units of each output, or of each layer of many; 0 = those of `start`, else 1,024, for "
+              "output_layer twice the points if that is more, and 256 for many layers"}
             .under("Network"),
         o.width);
   visit(Field{"depth",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 import numpy.typing as npt
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from .. import _core
 from .._core import FitOptions, FitResult
 from .data import Data, Read, dataset
-from .options import call, changed, filled, step_text
+from .options import call, changed, filled, step_text, with_commas
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
 from .start import Weights, start_of
@@ -29,8 +30,8 @@ def fit(
     width: int = 0,
     depth: int = 1,
     residual: bool = False,
-    widths: str = "",
-    layers: str = "auto",
+    widths: str | Iterable[int] = "",
+    layers: str | int | Iterable[int] = "auto",
     separate: bool = False,
     scaling: Literal["ntk", "balanced"] = "ntk",
     output_scale: float = 1.0,
@@ -72,17 +73,18 @@ def fit(
     activation : str
         One of ``zeroloss.kernel.activation_names()``.
     width : int
-        Hidden units of each output; 0 = those of `start`, else 1,024, or twice the points for output_layer.
+        Hidden units of each output, or of each layer of many; 0 = those of `start`, else 1,024, or twice the points for
+        output_layer, and 256 for many layers.
     depth : int
         Hidden layers, or blocks of a residual network. More than one: all weights are trained, from normal ones in ntk
         scaling; a network has an output a class, and the proof is that of :func:`prove`.
     residual : bool
         Residual blocks h + U phi(W h)/sqrt(depth) behind an embedding layer.
-    widths : str
-        Hidden units of each layer with commas between, "512,256"; default: `width` of all, or 256.
-    layers : str
-        Of many layers which are trained: all, hidden, lastK, numbers from 1 with commas between, or auto: all, hidden
-        for one network with an output a class.
+    widths : str or iterable of int
+        Hidden units of each layer, (512, 256) or "512,256"; default: `width` of all, or 256.
+    layers : str, int or iterable of int
+        Of many layers which are trained: all, hidden, lastK, numbers from 1, or auto: all, hidden for one network with
+        an output a class.
     separate : bool
         Of many layers: a network a class, in place of one with an output each.
     scaling : str
@@ -165,6 +167,7 @@ def fit(
         On Ctrl-C, after the checkpoint is written if there is one.
     """
     seed = seed_of("fit", seed)
+    widths, layers = with_commas(widths), with_commas(layers)
     given = {
         # values of fit
         "activation": activation,

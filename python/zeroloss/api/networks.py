@@ -146,3 +146,15 @@ def network_of(
         return assembled(parts), kind, Written("model")
     except ValueError as error:
         raise ValueError(f"{function}: {kind} is no network of layers: {error}") from error
+
+
+def check_module(function: str, module: Any, network: DeepNetwork, X: Numbers) -> None:
+    """ValueError where a torch.nn.Module computes something else at X (n x d) than the network that was read of it."""
+    from .torch_network import check_outputs
+
+    if X.shape[1:] != (network.d,):
+        return
+    try:
+        check_outputs(module, network, X)
+    except ValueError as error:
+        raise ValueError(f"{function}: {type(module).__name__} was not read as it is: {error}") from error

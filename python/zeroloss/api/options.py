@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numbers
+import operator
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -42,6 +43,13 @@ def step_text(function: str, step: float | str) -> str:
     if not isinstance(step, numbers.Real):
         raise TypeError(f"{function}: step has to be a number or a word; got {step!r}")
     return repr(float(step))
+
+
+def with_commas(values: object) -> str:
+    """Numbers as the options of the library have them: "512,256"; text stays."""
+    if isinstance(values, str):
+        return values
+    return ",".join(str(operator.index(value)) for value in (values if isinstance(values, Iterable) else [values]))
 
 
 class Written(str):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy.typing as npt
@@ -9,8 +11,8 @@ import numpy.typing as npt
 from .. import _core
 from .._core import ProveOptions, ProveResult
 from .data import Data, Read, dataset
-from .networks import Layout, Trained, network_of
-from .options import Written, call, changed, filled
+from .networks import Layout, Trained, check_module, network_of
+from .options import Written, call, changed, filled, with_commas
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
 
@@ -26,7 +28,7 @@ def prove(
     activation: str = "",
     layout: Layout = None,
     # keywords of prove
-    layers: str = "auto",
+    layers: str | int | Iterable[int] = "auto",
     polish: bool = False,
     max_factorizations: int = 60,
     divide: float = 1.0,
@@ -60,9 +62,9 @@ def prove(
         "activation": "relu", "residual": True, "scale": 0.5}, ..], "output": "head", "shift": [..], "factor": [..]}``,
         or a JSON file with that. A name is that of a linear layer, NAME.weight and NAME.bias; only W and activation
         have to be there, and leak is leaky_relu's.
-    layers : str
-        Which may move: all, hidden, lastK (the last K, the output layer being one), numbers from 1 separated by commas,
-        or auto: all, hidden for classes with an output each, where moving the output layer makes J singular.
+    layers : str, int or iterable of int
+        Which may move: all, hidden, lastK (the last K, the output layer being one), numbers from 1, or auto: all, but
+        hidden for classes with an output each, where moving the output layer makes J singular.
     polish : bool
         Take Gauss-Newton steps to weights at which the proof holds.
     max_factorizations : int
@@ -90,6 +92,7 @@ def prove(
         On Ctrl-C, at the next safe point.
     """
     seed = seed_of("prove", seed)
+    layers = with_commas(layers)
     given = {
         # values of prove
         "layers": layers,
@@ -102,7 +105,11 @@ def prove(
     known = list(getattr(model, "feature_names_in_", ()))
     if known and hasattr(data, "columns") and [column for column in data.columns if column in known] != known:
         raise ValueError("prove: the columns of the data are not those that the model was fitted with, in their order")
-    source, points = dataset("prove", data, y, read, seed)
+    of = _core.Model(network.network)
+    of.its_classes = True
+    source, points = dataset("prove", data, y, read, seed, of)
+    if "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
+        check_module("prove", model, network.network, source.X[:64] / divide if divide > 0 else source.X[:64])
     options = filled("prove", ProveOptions(), given)
     written = {**changed(options, ProveOptions(), given), **read, **({"seed": seed} if seed else {})}
     text = call(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 import sys
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core import DeepNetwork
 from .networks import Linear, Numbers, Parts, Phi, Residual, Step
 
 #: Modules, functions and methods by their names; the number of a leak, or how it is spelled.
@@ -232,3 +234,28 @@ def parts_of_module(module: Any) -> Parts:
     notes = [*reader.notes, *(f"left out behind the outputs: {name}" for name in behind)]
     shift, factor = (None if given is None else np.full(d, 1.0) * given for given in (result.shift, result.factor))
     return Parts(steps, shift, factor, notes=notes)
+
+
+def check_outputs(module: Any, network: DeepNetwork, X: Numbers) -> None:
+    """ValueError where the module, in float64, computes something else at X (n x d) than what was read of it.
+
+    Tracing sees what forward() does with a stand-in: a module that goes other ways with real points is found out here.
+    One that takes no points of this shape, or cannot be copied, is not asked.
+    """
+    torch: Any = sys.modules["torch"]
+    try:
+        whole = copy.deepcopy(module).cpu().double().eval()
+        with torch.no_grad():
+            said = whole(torch.tensor(X, dtype=torch.float64)).reshape(len(X), -1).numpy()
+    except Exception:
+        return
+    read = torch.tensor(network(X))
+    if said.shape == read.shape:
+        ends = [read, read.softmax(1), read.log_softmax(1), read.sigmoid()]  # what may be left out behind the outputs
+        if any(np.allclose(end.numpy(), said, rtol=1e-6, atol=1e-6 * np.abs(end.numpy()).max()) for end in ends):
+            return
+        i = int(np.abs(read.numpy() - said).max(axis=1).argmax())
+        raise ValueError(
+            f"its outputs for sample {i} are {said[i]}, those of the layers that were read {read[i].numpy()}"
+        )
+    raise ValueError(f"it has {said.shape[1]} outputs, the layers that were read have {read.shape[1]}")
