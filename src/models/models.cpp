@@ -32,9 +32,10 @@ Prediction answer(const Model& model, const Dataset& points, const Progress& pro
   Prediction answer{.outputs = model.outputs(points.X, progress)};
   for (Index i = 0; i < answer.outputs.rows(); ++i)
     if (!answer.outputs.row(i).allFinite())
-      throw DataError(fmt::format("{}: the model's outputs for sample {} are beyond the range of numbers: its "
-                                  "training diverged, or its points are of another scale",
-                                  points.name, points.records.empty() ? i : points.records[static_cast<std::size_t>(i)]));
+      throw DataError(
+          fmt::format("{}: the model's outputs for sample {} are beyond the range of numbers: its "
+                      "training diverged, or its points are of another scale",
+                      points.name, points.records.empty() ? i : points.records[static_cast<std::size_t>(i)]));
   if (model.task == Task::classification)
     for (const Index k : model.classes(answer.outputs))
       answer.predicted.push_back(model.class_names[static_cast<std::size_t>(k)]);
