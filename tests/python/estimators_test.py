@@ -248,6 +248,22 @@ def test_deep_predictors_are_kernel_ridge_regression(residual):
         NTKRegressor("tanh", depth=0).fit(X, y)
 
 
+def test_depth_is_chosen_by_left_out_points():
+    X, labels = load_iris(return_X_y=True)
+    one_each = {depth: NTKRegressor("erf", depth=depth).fit(X[:, :3], X[:, 3]) for depth in (1, 2, 6)}
+    losses = {depth: np.mean((model.leave_one_out_predictions_ - X[:, 3]) ** 2) for depth, model in one_each.items()}
+    best = min(losses, key=losses.get)
+    chosen = NTKRegressor("erf", depth=(1, 2, 6)).fit(X[:, :3], X[:, 3])
+    assert chosen.depth_ == best
+    np.testing.assert_array_equal(chosen.dual_coef_, one_each[best].dual_coef_)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(chosen)).predict(X[:, :3]), chosen.predict(X[:, :3]))
+    auto = NTKClassifier("relu", depth="auto").fit(X, labels)
+    assert auto.depth_ in (1, 2, 3, 5, 10) and auto.leave_one_out_error_ < 0.06
+    for wrong, words in (("deep", "auto, a number"), ((), "got none"), (0, "layers"), (1.5, "as an integer")):
+        with pytest.raises((ValueError, TypeError), match=words):
+            NTKRegressor("erf", depth=wrong).fit(X, labels)
+
+
 @pytest.mark.parametrize("classes", [2, 4])
 def test_probabilities_are_as_often_right_as_they_say(classes):
     rng = np.random.default_rng(classes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,14 +16,22 @@ from .ridge import RidgePath
 
 AUTO_RIDGE = tuple(float(f"{r:.3g}") for r in np.logspace(-6, 1, 15))
 AUTO_ACTIVATION = ("relu", "erf", "sigmoid")  # from the roughest kernel to the smoothest
-AUTO_POINTS = 2000  # of more, an even choice of so many decides which activation is taken
+AUTO_DEPTH = (1, 2, 3, 5, 10)
+AUTO_POINTS = 2000  # of more, an even choice of so many decides which activation and depth are taken
+
+
+class _Network(NamedTuple):
+    """An infinitely wide one."""
+
+    activation: Any
+    depth: int
 
 
 class _Found(NamedTuple):
-    """What one activation and ridge gave."""
+    """What one network and ridge gave."""
 
     loss: float  # root mean square of the residuals
-    activation: Any
+    network: _Network
     ridge: float
     coefficients: Array  # n x c
     residuals: Array  # of the left-out points, n x c
@@ -38,7 +47,7 @@ class ExactPredictor(OnSphere):
         center: bool = True,
         bias: float = 1.0,
         inducing_points: Any = "auto",
-        depth: int = 1,
+        depth: Any = 1,
         residual: bool = False,
     ):
         self.activation = activation
@@ -49,11 +58,24 @@ class ExactPredictor(OnSphere):
         self.depth = depth
         self.residual = residual
 
-    def _kernel_of(self, activation: Any) -> kernel.Kernel:
+    def _kernel_of(self, network: _Network) -> kernel.Kernel:
         """Sigma of one hidden layer, that of all layers of more."""
-        if self.depth == 1 and not self.residual:
-            return kernel.sigma(activation)
-        return kernel.deep(activation, self.depth, residual=self.residual)
+        if network.depth == 1 and not self.residual:
+            return kernel.sigma(network.activation)
+        return kernel.deep(network.activation, network.depth, residual=self.residual)
+
+    def _networks(self) -> list[_Network]:
+        return [_Network(activation, depth) for depth in self._depths() for activation in self._activations()]
+
+    def _depths(self) -> list[int]:
+        if isinstance(self.depth, str):
+            if self.depth != "auto":
+                raise ValueError(f"depth must be auto, a number >= 1 or several; got {self.depth!r}")
+            return list(AUTO_DEPTH)
+        depths = list(self.depth) if isinstance(self.depth, Iterable) else [self.depth]
+        if not depths:
+            raise ValueError("depth: one or several; got none")
+        return [index(depth) for depth in depths]
 
     def _activations(self) -> list[Any]:
         if isinstance(self.activation, str):
@@ -74,13 +96,13 @@ class ExactPredictor(OnSphere):
             raise ValueError(f"ridge: one or several, finite and >= 0; got {self.ridge!r}")
         return ridges
 
-    def _best(self, activations: list[Any], points: Array, Y: Array, weights: Array | None) -> _Found:
-        """The activation and ridge with the least residuals of left-out points; of equal ones the first."""
+    def _best(self, networks: list[_Network], points: Array, Y: Array, weights: Array | None) -> _Found:
+        """The network and ridge with the least residuals of left-out points; of equal ones the first."""
         ridges = self._ridges()
-        return min((self._found(a, ridges, points, Y, weights) for a in activations), key=lambda found: found.loss)
+        return min((self._found(one, ridges, points, Y, weights) for one in networks), key=lambda found: found.loss)
 
-    def _found(self, activation: Any, ridges: list[float], points: Array, Y: Array, weights: Array | None) -> _Found:
-        sigma = self._kernel_of(activation)
+    def _found(self, network: _Network, ridges: list[float], points: Array, Y: Array, weights: Array | None) -> _Found:
+        sigma = self._kernel_of(network)
         scale = float(sigma(1.0))
         path = RidgePath(points, sigma, weights, several=len(ridges) > 1)
         best: _Found | None = None
@@ -88,38 +110,38 @@ class ExactPredictor(OnSphere):
             coefficients, residuals = path.solve(ridge * scale, Y)
             loss = float(np.sqrt(np.mean(np.average(residuals**2, axis=0, weights=weights))))
             if best is None or loss < best.loss:
-                best = _Found(loss, activation, ridge, coefficients, residuals)
+                best = _Found(loss, network, ridge, coefficients, residuals)
         assert best is not None
         return best
 
     def _solve(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        """Learns from targets Y, n x c: the coefficients, and activation and ridge if there is a choice. Returns the
-        leave-one-out residuals; with inducing points those of the points that are held out."""
-        activations = self._activations()
+        """Learns from targets Y, n x c: the coefficients, and activation, depth and ridge if there is a choice. Returns
+        the leave-one-out residuals; with inducing points those of the points that are held out."""
+        networks = self._networks()
         points = kernel.unit_rows(self._learn_points(X, weights))
         n = len(Y)
-        if len(activations) > 1 and isinstance(self.activation, str) and n > AUTO_POINTS:
-            activations = [self._among(np.linspace(0, n - 1, AUTO_POINTS).astype(np.intp), activations, points, Y,
-                                       weights).activation]  # fmt: skip
+        if len(networks) > 1 and "auto" in (str(self.activation), str(self.depth)) and n > AUTO_POINTS:
+            networks = [self._among(np.linspace(0, n - 1, AUTO_POINTS).astype(np.intp), networks, points, Y,
+                                    weights).network]  # fmt: skip
         m = inducing.number_of(self.inducing_points, n)
         choice = inducing.chosen(n, m) if m else None
         self.held_out_ = choice.held_out if choice else None
         if choice:
-            found = self._among(choice.inducing, activations, points, Y, weights)
-            self.X_fit_, sigma = points[choice.inducing], self._kernel_of(found.activation)
+            found = self._among(choice.inducing, networks, points, Y, weights)
+            self.X_fit_, sigma = points[choice.inducing], self._kernel_of(found.network)
             self.dual_coef_, residuals = inducing.solve(points, Y, weights, choice, sigma, found.ridge)
         else:
-            found = self._best(activations, points, Y, weights)
+            found = self._best(networks, points, Y, weights)
             self.X_fit_, self.dual_coef_, residuals = points, found.coefficients, found.residuals
-        self.activation_, self.ridge_ = found.activation, found.ridge
-        self._kernel = self._kernel_of(found.activation)
+        (self.activation_, self.depth_), self.ridge_ = found.network, found.ridge
+        self._kernel = self._kernel_of(found.network)
         return residuals
 
     def _among(
-        self, some: inducing.Rows, activations: list[Any], points: Array, Y: Array, weights: Array | None
+        self, some: inducing.Rows, networks: list[_Network], points: Array, Y: Array, weights: Array | None
     ) -> _Found:
         """The best of a problem with some of the points alone."""
-        return self._best(activations, points[some], Y[some], None if weights is None else weights[some])
+        return self._best(networks, points[some], Y[some], None if weights is None else weights[some])
 
     def _left_out(self, values: Any) -> Any:
         """Of the points that leave_one_out_* speak of."""
@@ -142,7 +164,7 @@ class ExactPredictor(OnSphere):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "activation_" in state:
-            self._kernel = self._kernel_of(self.activation_)
+            self._kernel = self._kernel_of(_Network(self.activation_, self.depth_))
 
 
 PARAMETERS = """
@@ -153,7 +175,7 @@ PARAMETERS = """
         auto: relu, erf and sigmoid; of more than 2,000 points, 2,000 evenly spaced ones decide between them.
     ridge : float, several, or "auto", default="auto"
         In units of the kernel's diagonal k(1): of several the one with the least residuals, in closed form from one
-        tridiagonal matrix for each activation. 0 interpolates. auto: 15 values from 1e-6 to 10.
+        tridiagonal matrix for each network. 0 interpolates. auto: 15 values from 1e-6 to 10.
     center : bool, default=True
         Subtract the mean point.
     bias : float, default=1.0
@@ -163,14 +185,16 @@ PARAMETERS = """
         The predictor is a sum of kernels at so many points, drawn without regard to order, instead of at all; None: at
         all, whatever memory that takes. auto: at all up to 20,000, beyond at 4,000. With them, activation and ridge are
         chosen on the inducing points alone, up to 2,000 points are held out, and the ridge has to be positive.
-    depth : int, default=1
-        Hidden layers, up to 1,000. One: the hidden layer alone is trained; more: the weights of all layers.
+    depth : int, several, or "auto", default=1
+        Hidden layers, up to 1,000. One: the hidden layer alone is trained; more: the weights of all layers. Of several
+        the one whose leave-one-out residuals have the least mean square is taken, with each activation. auto: 1, 2, 3,
+        5 and 10.
     residual : bool, default=False
         Residual blocks behind an embedding layer, `depth` of them, in place of plain layers; all weights are trained.
 {weight}
     Attributes
     ----------
-    activation_, ridge_ : the ones in use.
+    activation_, depth_, ridge_ : the ones in use.
     leave_one_out_error_ : float
         {error}.
     leave_one_out_predictions_ : array
@@ -186,7 +210,7 @@ PARAMETERS = """
     Notes
     -----
     Memory: 0.5 n^2 doubles with one ridge, 1.5 n^2 with several, and 2 n d. 2/3 n^3 multiply-adds with one ridge, four
-    times that with several, for each activation; Ctrl-C is heard within a second. With m inducing points: 3 m^2 and 4 n
+    times that with several, for each network; Ctrl-C is heard within a second. With m inducing points: 3 m^2 and 4 n
     d doubles, and some 20 to 40 times n m (d + 50) multiply-adds (conjugate gradients, preconditioned as in Falkon of
     Rudi, Carratino and Rosasco, 2017).
 

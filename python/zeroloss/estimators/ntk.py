@@ -88,7 +88,7 @@ class NTKClassifier(OneVersusRest, ExactPredictor):
         bias: float = 1.0,
         inducing_points: Any = "auto",
         class_weight: Any = None,
-        depth: int = 1,
+        depth: Any = 1,
         residual: bool = False,
     ):
         super().__init__(activation, ridge, center, bias, inducing_points, depth, residual)
