@@ -353,6 +353,19 @@ def test_influence_names_the_samples_that_matter():
     assert f"{first['sample']} {first['id']} ({first['label']})" in page.text("small")
 
 
+def test_prove_shows_what_is_proved_of_each_network(tmp_path):
+    model = ROOT / "examples" / "digits.onnx"
+    run("prove", model, "digits", "--divide", "16", "--n", "40", "--polish", "--out", tmp_path / "run")
+    whole = figures.read_run(tmp_path / "run")
+    page = Page(report.page(whole))
+    given, polished = whole.result["networks"]
+    cells = page.text("td", "|").split("|")
+    at = cells.index("labels right")
+    assert cells[at + 1 : at + 4] == [str(given["right"]), "40", "40"]  # the file's float32 numbers last
+    assert "an exact network within" in cells and polished["certificate"]["exists"]
+    assert "What is proved" in headings(page)
+
+
 # ---- numbers and theorems ----
 
 
@@ -423,7 +436,8 @@ def test_missing_files_are_done_without(tmp_path):
     page = Page(report.page(figures.read_run(folder)))
     assert len(page.all("script")) == 1 and not page.all("figure")
     assert len(report.page(figures.read_run(folder))) < 1e5  # without figures there is no need of Vega
-    for name in ("certify", "width", "fit", "sweep", "linear", "memorize", "audit", "influence"):  # a manifest alone
+    for name in ("certify", "width", "fit", "sweep", "linear", "memorize", "audit", "influence", "prove"):
+        # a manifest alone
         (folder / "manifest.json").write_text(json.dumps({"kind": name}))
         assert Page(report.page(figures.read_run(folder))).text("h1")
 

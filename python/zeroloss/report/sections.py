@@ -12,6 +12,7 @@ from .elements import Content, Facts, Html, Number, Parts, at_most, details, num
 from .fit import fit
 from .influence import influence
 from .maths import tex, worded
+from .prove import prove
 from .samples import gallery, listed, named
 from .widths import widths
 
@@ -24,7 +25,7 @@ NORM = tex(r"\lVert A_i \rVert")
 def of(run: Run) -> Parts:
     """The parts of a run's page; none for a kind that is not known."""
     known = {"certify": certify, "width": width, "fit": fit, "sweep": sweep, "linear": linear, "memorize": memorize,
-             "conv": conv, "audit": audit, "influence": influence}
+             "conv": conv, "audit": audit, "influence": influence, "prove": prove}
     return known[run.kind](run, run.result) if run.kind in known else Parts()
 
 
