@@ -127,7 +127,8 @@ ProvedNetwork judge_points(const DeepNetwork& network, const Dataset& data, cons
 std::string labels_of(const ProvedNetwork& p, Index n) {
   if (!std::isfinite(p.output_error)) return "outputs are beyond the range of numbers";
   if (p.right == n && n == 1)
-    return fmt::format("its label right with a margin of at least {}, proved", decimal(p.margin, 3, Rounding::down));
+    return fmt::format("its label right with a margin of at least {}, proved",
+                       decimal(p.margin, 3, Rounding::down));
   if (p.right == n)
     return fmt::format("all {} labels right with a margin of at least {}, proved", with_commas(n),
                        decimal(p.margin, 3, Rounding::down));
