@@ -52,7 +52,7 @@ Index count_within(std::vector<double>& values, long double budget) {
   Index count = 0;
   for (const double value : values) {
     sum += static_cast<long double>(value) * value;
-    if (!(sum * kDown <= budget)) break;
+    if (sum * kDown > budget) break;  // of a budget that is NaN all are within
     ++count;
   }
   return count;
@@ -198,7 +198,7 @@ bool descend_in_cell(const TwoLayer& network, const Equations& equations, const 
   c.step = 1 / (c.norm_J * c.norm_J) * (1 - kRound);
   c.rate = c.lambda_min;
   c.radius = reached.distance;
-  return c.step > 0 && c.rate > 0;
+  return c.step > 0 && c.rate > 0 && std::isfinite(c.radius);
 }
 
 // The test of gradient descent from W; fills in the certificate.
@@ -238,7 +238,7 @@ void descend(const TwoLayer& network, const Activation& activation, const Equati
   margin *= 1 - kRound;
   if (margin >= c.margin) c.margin = margin;
   if (margin >= c.any_margin) c.any_margin = margin;
-  if (!(margin > 1)) {
+  if (!(margin > 1 && std::isfinite(R) && std::isfinite(change))) {
     c.reason = fmt::format("descent: e(R) = {:.3g} exceeds a/3 = {:.3g} (a factor {:.2g}), R = {:.3g}",
                            change, third, change / third, R);
     return;
@@ -288,7 +288,8 @@ Certificate descent(const TwoLayer& network, const Activation& activation, const
   Evaluation found = evaluate(network, activation, equations);
   c.misfit = found.misfit;
   progress.check();
-  c.reason = impossible(network, activation, equations.X);
+  c.reason = std::isfinite(c.misfit) ? impossible(network, activation, equations.X)
+                                     : "descent: the outputs are beyond the range of numbers";
   if (!c.reason.empty()) return c;
   e = std::move(found);
   descend(network, activation, equations, e, c, progress);

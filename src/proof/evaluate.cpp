@@ -124,6 +124,10 @@ Evaluation evaluate(const TwoLayer& network, const Activation& activation, const
     Vector size = Vector::Zero(rows), wrong = Vector::Zero(rows), squares = Vector::Zero(rows);
     for (Index j = 0; j < m; ++j) {
       const double weight = std::abs(v(j));
+      if (weight == 0) {  // whatever its numbers are: infinite bounds times 0 are none
+        e.S.col(j).segment(row, rows).setZero();
+        continue;
+      }
       for (Index k = 0; k < rows; ++k) {
         const Index i = row + k;
         const double z = e.z.Z(i, j), shift = e.z.error(i, j);

@@ -419,6 +419,25 @@ TEST(Certificate, ExtremeScalesAreNotCertifiedWrongly) {
   }
 }
 
+// Output weights of one sign and targets of the other: no exact solution exists. A neuron without an output
+// weight has weights whose square overflows, or ones with an output weight do.
+TEST(Certificate, NeuronsBeyondTheRangeProveNothing) {
+  const RowMatrix X = sphere(3, 2, 1);
+  for (const char* name : {"relu", "leaky_relu", "softplus", "sigmoid"})
+    for (const double silent : {0.0, 1e-300, 1.0})
+      for (const double large : {1e150, 1e200, 1e300}) {
+        Problem p{X, Vector::Constant(3, -2), {RowMatrix::Random(8, 2), Vector::Ones(8)}, activation(name)};
+        p.network.W.row(0).setConstant(large);
+        p.network.v(0) = silent;
+        const Certificate c = certificate(p);
+        if (std::string(name) != "leaky_relu") {
+          EXPECT_FALSE(c.holds) << name << silent << large;
+        }
+        EXPECT_TRUE(!c.holds || std::isfinite(c.radius));
+        EXPECT_TRUE(c.holds || !c.reason.empty()) << name << silent << large;
+      }
+}
+
 TEST(Certificate, PreciseMisfitIsExactForRelu) {
   Problem p = problem("relu", 1, 2, 1, 1, "ntk");
   p.X << 1, 1;
