@@ -1,5 +1,8 @@
 // zeroloss prove from end to end: text, JSON, run folder, errors.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <fstream>
 
 #include "support/command.hpp"
 #include "support/temp_folder.hpp"
@@ -38,6 +41,33 @@ TEST_F(ProveCommand, SaysWhatIsRightAndWhatIsNear) {
   EXPECT_EQ(zeroloss(asked({"--require", "exact"})).exit_code, 1);
 }
 
+// A trained network of two layers, from its run folder and by its table's own target; one of its classes
+// alone.
+TEST_F(ProveCommand, RunsOfFitAreProvedOnTheirTables) {
+  std::string csv = "kind,a,b,c\n";
+  for (int k = 0; k < 30; ++k)
+    csv += fmt::format("{},{},{},{}\n", k % 3 == 0 ? "red" : "blue", k * k % 17, k * 5 % 11, k % 7);
+  std::ofstream(folder / "table.csv") << csv;
+  const std::string table = (folder / "table.csv").string();
+  for (const Arguments& network : {Arguments{"--width", "200"}, Arguments{"--depth", "2", "--width", "40"}}) {
+    const std::string run = (folder / network.front().substr(2)).string();
+    ASSERT_EQ(zeroloss(with({"fit", table, "--target", "kind", "--activation", "tanh", "--optimizer",
+                             "gauss_newton", "--out", run},
+                            network))
+                  .exit_code,
+              0);
+    const Outcome all = zeroloss({"prove", run, table, "--require", "right", "--require", "exact"});
+    EXPECT_EQ(all.exit_code, 0) << all.out << all.err;
+    std::ofstream(folder / "one.csv") << "kind,a,b,c\n"
+                                      << "red,0,0,0\n";
+    const Outcome one = zeroloss({"prove", run, (folder / "one.csv").string()});
+    EXPECT_NE(one.out.find("its label right"), std::string::npos) << one.out << one.err;
+    std::ofstream(folder / "other.csv") << "kind,a,b,c\n"
+                                        << "pink,0,0,0\n";
+    EXPECT_EQ(zeroloss({"prove", run, (folder / "other.csv").string()}).exit_code, 2);
+  }
+}
+
 TEST_F(ProveCommand, JsonHasEveryKey) {
   using Keys = std::set<std::string>;
   const Json json = answer(asked({"--polish"}));
@@ -45,7 +75,8 @@ TEST_F(ProveCommand, JsonHasEveryKey) {
             (Keys{"data",       "digest",         "labels",  "options",  "model",    "notes",
                   "next",       "conclusion",     "network", "n",        "d",        "outputs",
                   "n_distinct", "parameters",     "moving",  "networks", "distance", "relative_distance",
-                  "steps",      "factorizations", "seconds"}));
+                  "steps",      "factorizations", "seconds", "written"}));
+  EXPECT_TRUE(json.at("written").is_null());  // safetensors holds doubles
   ASSERT_EQ(json.at("networks").size(), 2U);
   EXPECT_EQ(json.at("networks").at(1).at("right"), 12);
   EXPECT_EQ(json.at("networks").at(1).at("certificate").at("exists"), true);
