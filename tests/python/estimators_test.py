@@ -155,11 +155,12 @@ def test_of_many_points_some_choose_the_activation(monkeypatch, weighted):
     auto = NTKRegressor().fit(X, y, sample_weight=weights)
     points = auto.X_fit_[np.linspace(0, 149, 50).astype(int)]
     offset = np.average(y, weights=weights)
-    few = NTKRegressor(["relu", "erf", "sigmoid"])._best(
-        ["relu", "erf", "sigmoid"], points, (y - offset)[np.linspace(0, 149, 50).astype(int), None],
+    several = NTKRegressor(["relu", "erf", "sigmoid"])
+    few = several._best(
+        several._networks(), points, (y - offset)[np.linspace(0, 149, 50).astype(int), None],
         weights if weights is None else weights[np.linspace(0, 149, 50).astype(int)])  # fmt: skip
-    assert auto.activation_ == few.activation
-    alone = NTKRegressor(few.activation).fit(X, y, sample_weight=weights)
+    assert (auto.activation_, auto.depth_) == few.network
+    alone = NTKRegressor(few.network.activation).fit(X, y, sample_weight=weights)
     np.testing.assert_array_equal(auto.predict(X + 0.1), alone.predict(X + 0.1))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import operator
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
@@ -45,11 +44,13 @@ def step_text(function: str, step: float | str) -> str:
     return repr(float(step))
 
 
-def with_commas(values: object) -> str:
-    """Numbers as the options of the library have them: "512,256"; text stays."""
-    if isinstance(values, str):
+def with_commas(values: Any) -> Any:
+    """Whole numbers, one or several, as the library has them: "512,256". All else stays as it is, for it to judge."""
+    one = isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable)
+    several = [values] if one else list(values)
+    if not several or not all(isinstance(n, numbers.Integral) and not isinstance(n, bool) for n in several):
         return values
-    return ",".join(str(operator.index(value)) for value in (values if isinstance(values, Iterable) else [values]))
+    return ",".join(str(int(n)) for n in several)
 
 
 class Written(str):
