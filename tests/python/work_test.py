@@ -130,10 +130,10 @@ def test_reports_come_in_order_and_an_error_in_one_stops_the_work():
 
 def test_bars_are_drawn_where_tqdm_is(capfd, monkeypatch):
     pytest.importorskip("tqdm")
-    zeroloss.fit("digits", classes=["3", "8"], n=100, width=1000, max_steps=500, certify_every=0, progress=True)
+    zeroloss.fit("digits", classes=["3", "8"], n=100, width=1000, max_steps=5000, certify_every=0, progress=True)
     assert "%|" in capfd.readouterr().err
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    zeroloss.fit("digits", classes=["3", "8"], n=100, width=1000, max_steps=500, certify_every=0, progress=True)
+    zeroloss.fit("digits", classes=["3", "8"], n=100, width=1000, max_steps=5000, certify_every=0, progress=True)
     assert capfd.readouterr().err == ""
 
 
