@@ -11,6 +11,7 @@
 #include "command.hpp"
 #include "data_options.hpp"
 #include "field_options.hpp"
+#include "zeroloss/cluster/cluster.hpp"
 #include "zeroloss/data/readers.hpp"
 #include "zeroloss/present/certify.hpp"
 #include "zeroloss/width/width.hpp"
@@ -24,6 +25,7 @@ struct Options {
   CertifyOptions certify;
   std::vector<std::string> require;
   bool json = false, stream = false;
+  Index block = 128;
 };
 
 // The x of "lambda_min>=x"; nothing if `property` is not of this form.
@@ -77,7 +79,8 @@ void run(const Options& options, Session& session) {
 
   progress.stage("reading " + options.source);
   const Dataset data = points_of(options, settings);
-  CertifyResult result = certify(data, settings, progress);
+  const std::unique_ptr<Engine> engine = cluster_engine(session.group, options.block);
+  CertifyResult result = certify(data, settings, progress, *engine);
   result.widths = widths_in_short(data, settings, result, progress);
 
   const Next next = after_certify(data, options.read, settings, result);
@@ -108,6 +111,9 @@ void add_certify(Command& command, Session& session) {
       "--stream", o.stream,
       "Leave the points in their file and read them by blocks: for the tail, and by itself where they "
       "would not fit into memory [off]");
+  command.option(
+      "--block", o.block,
+      "Under mpirun, rows and columns of a block of the matrix that is dealt to the processes, 1 to 4096");
   command.option("--out", o.out, "Write a run folder: manifest, result, figures [none]");
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples({"zeroloss certify digits --classes 3,8",

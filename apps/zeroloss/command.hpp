@@ -6,6 +6,7 @@
 #include "command_text.hpp"
 #include "options.hpp"
 #include "zeroloss/core/advice.hpp"
+#include "zeroloss/core/group.hpp"
 #include "zeroloss/core/progress.hpp"
 
 /// What the subcommands share: one short file each, that parses options, calls one library function and
@@ -21,6 +22,7 @@ struct Session {
   std::string cache;                   ///< default of --cache: XDG_CACHE_HOME/zeroloss
   bool quiet = false;                  ///< --quiet: no progress
   int threads = 0;                     ///< --threads; 0 = all
+  Group group{};                       ///< the processes that work together; this one leads
   int exit_code = kDone;
   std::function<CommandText()> text{};  ///< what the program's commands say of themselves
 
@@ -53,11 +55,12 @@ struct Program {
 };
 
 /// Runs `arguments`, the program's own name first: prints the answer, and returns the exit code. `cache` is
-/// the default of --cache. Signals (signals.hpp) are its own from here on.
-int run(const Program& program, const std::vector<std::string>& arguments, const std::string& cache);
+/// the default of --cache. Signals (signals.hpp) are its own from here on. The others of the group serve().
+int run(const Program& program, const std::vector<std::string>& arguments, const std::string& cache,
+        const Group& group = {});
 
 /// The same for the program zeroloss.
-int run(const std::vector<std::string>& arguments, const std::string& cache);
+int run(const std::vector<std::string>& arguments, const std::string& cache, const Group& group = {});
 
 /// XDG_CACHE_HOME/zeroloss, as the environment says.
 std::string default_cache();

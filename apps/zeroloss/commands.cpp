@@ -26,12 +26,12 @@ namespace zeroloss::app {
 ZEROLOSS_COMMANDS(ZEROLOSS_DECLARE)
 #undef ZEROLOSS_DECLARE
 
-int run(const std::vector<std::string>& arguments, const std::string& cache) {
+int run(const std::vector<std::string>& arguments, const std::string& cache, const Group& group) {
 #define ZEROLOSS_ENTRY(name) {#name, add_##name},
   return run({"zeroloss",
               "zeroloss: neural networks that reach zero training loss, and the proof that they do",
               {ZEROLOSS_COMMANDS(ZEROLOSS_ENTRY)}},
-             arguments, cache);
+             arguments, cache, group);
 #undef ZEROLOSS_ENTRY
 }
 

@@ -1,16 +1,33 @@
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
 #include "address_space.hpp"
 #include "command.hpp"
+#include "zeroloss/cluster/cluster.hpp"
 #include "zeroloss/core/blas.hpp"
+#include "zeroloss/core/error.hpp"
 
 namespace {
 
 using zeroloss::app::Room;
+
+// How many threads a process may have that shares its machine with others of its group: processors that are
+// its own already (a launcher that binds) stay so, others are divided. "" where it is alone.
+std::string threads_beside_others() {
+  int local = 0;
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE"})
+    if (const char* value = std::getenv(variable); value != nullptr && local == 0) local = std::atoi(value);
+  if (local < 2) return "";
+  cpu_set_t own;
+  if (sched_getaffinity(0, sizeof own, &own) != 0) return "1";
+  const long mine = CPU_COUNT(&own), all = sysconf(_SC_NPROCESSORS_ONLN);
+  return std::to_string(mine < all ? mine : std::max(1L, all / local));
+}
 
 // OpenBLAS chooses its kernels while it is loaded, from a table of processors; a newer one gets kernels
 // several times too slow. It starts its threads then too, which spin for some 20 ms before they sleep; a
@@ -28,8 +45,10 @@ void restart_with_better_blas(int argc, char** argv, Room room) {
   const bool sweep = argc > 1 && std::string_view(argv[1]) == "sweep";
   if (room != Room::all)
     for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}) set(threads, "1", true);
+  const std::string share = threads_beside_others();
+  set("OMP_NUM_THREADS", share);
+  set("OPENBLAS_NUM_THREADS", sweep ? "1" : share);
   set("OPENBLAS_CORETYPE", zeroloss::blas_info().better_kernel);
-  set("OPENBLAS_NUM_THREADS", sweep ? "1" : "");
   set("OMP_WAIT_POLICY", "passive");
   set("OPENBLAS_THREAD_TIMEOUT", "4");
   if (changed) execv("/proc/self/exe", argv);
@@ -46,5 +65,17 @@ int main(int argc, char** argv) {
     _exit(zeroloss::app::kMissing);  // threads that wait for memory would never be done
   }
   if (room == Room::one) zeroloss::app::reserve_buffer();
-  return zeroloss::app::run({argv, argv + argc}, zeroloss::app::default_cache());
+  // `conv` has processes of its own, which begin it themselves.
+  const bool alone = argc > 1 && std::string_view(argv[1]) == "conv";
+  zeroloss::Group group;
+  try {
+    if (!alone) group = zeroloss::Group::world();
+  } catch (const zeroloss::BackendError& error) {
+    zeroloss::app::tell(fmt::format("zeroloss: {}\n", error.what()));
+    return zeroloss::app::kMissing;
+  }
+  if (!group.leads()) return zeroloss::serve(group, zeroloss::cluster_services());
+  const int code = zeroloss::app::run({argv, argv + argc}, zeroloss::app::default_cache(), group);
+  group.dismiss(code);
+  return code;
 }

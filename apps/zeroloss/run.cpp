@@ -53,8 +53,10 @@ int parse(const Parser& parser, const Session& session) {
 
 }  // namespace
 
-int run(const Program& program, const std::vector<std::string>& arguments, const std::string& cache) {
+int run(const Program& program, const std::vector<std::string>& arguments, const std::string& cache,
+        const Group& group) {
   Session session;
+  session.group = group;
   session.arguments = arguments;
   session.cache = cache;
   failed_writes_are_errors();

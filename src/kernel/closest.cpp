@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <set>
 
@@ -53,6 +54,24 @@ void Closest::offer_near(double distance, Index i, Index j) {
 void Closest::add(const Closest& other) {
   for (const Candidate& c : other.heap_) offer(c.distance, c.i, c.j);
   near_pairs_ += other.near_pairs_;
+}
+
+std::string Closest::bytes() const {
+  std::string bytes(sizeof near_pairs_ + heap_.size() * sizeof(Candidate), '\0');
+  std::memcpy(bytes.data(), &near_pairs_, sizeof near_pairs_);
+  if (!heap_.empty())
+    std::memcpy(bytes.data() + sizeof near_pairs_, heap_.data(), heap_.size() * sizeof(Candidate));
+  return bytes;
+}
+
+Closest Closest::of_bytes(const std::string& bytes) {
+  Closest closest;
+  std::memcpy(&closest.near_pairs_, bytes.data(), sizeof closest.near_pairs_);
+  const std::size_t count = (bytes.size() - sizeof closest.near_pairs_) / sizeof(Candidate);
+  closest.heap_.resize(count);
+  if (count > 0)
+    std::memcpy(closest.heap_.data(), bytes.data() + sizeof closest.near_pairs_, count * sizeof(Candidate));
+  return closest;
 }
 
 template <class Row>

@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <vector>
 
 #include "kernel/distances.hpp"
@@ -24,6 +25,10 @@ class Closest {
   /// the same for a pair with 1 - |rho| <= kNear, whose distance was measured on the vectors
   void offer_near(double distance, Index i, Index j);
   void add(const Closest& other);
+
+  /// For another process of the same program.
+  std::string bytes() const;
+  static Closest of_bytes(const std::string& bytes);
 
   Index near_pairs() const { return near_pairs_; }
   /// Nearest first, measured on the rows.

@@ -12,9 +12,9 @@
 
 #include "core/lapack.hpp"
 #include "core/rounding.hpp"
-#include "kernel/closest.hpp"
 #include "kernel/deep_kernel.hpp"
 #include "kernel/entries.hpp"
+#include "kernel/entry_run.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/threads.hpp"
 
@@ -39,26 +39,18 @@ std::vector<Tile> tiles(Index n, Index n1) {
   return list;
 }
 
-// What one thread gathers over its tiles.
 template <class T>
-struct Tally {
-  Closest closest;
-  double singular_sum = 0;  // of the tile in work: the tiles' sums are added in their order
-  std::vector<T> buffer;    // a diagonal tile
+struct TileTally : Tally {
+  std::vector<T> buffer;  // a diagonal tile
 };
 
 template <class T>
 class Builder {
  public:
   Builder(const Rows<T>& X, const Kernel& kernel, Packed<T>& K)
-      : X_(X),
-        kernel_(kernel),
-        K_(K),
-        singular_(std::isinf(kernel.slope())),
-        by_angle_(kernel.by_angle()),
-        at_one_(static_cast<T>(kernel(1))) {}
+      : X_(X), runs_(kernel, X.cols()), K_(K), at_one_(static_cast<T>(kernel(1))) {}
 
-  void build(const Tile& t, Tally<T>& tally) const {
+  void build(const Tile& t, TileTally<T>& tally) const {
     const Index d = X_.cols(), rows = t.i_end - t.i, columns = t.j_end - t.j, n1 = K_.n1();
     const T* xi = X_.data() + t.i * d;
     const T* xj = X_.data() + t.j * d;
@@ -93,38 +85,25 @@ class Builder {
 
  private:
   // One run of inner products <x_fixed, x_start>, <x_fixed, x_start+1>, .. becomes kernel entries.
-  void finish(T* run, Index count, Index fixed, Index start, Tally<T>& tally) const {
-    if (count <= 0) return;
-    const auto size = static_cast<std::size_t>(count);
-    std::vector<std::pair<Index, double>> recomputed;
-    if (entries::largest(run, size) >= std::min(1 - kNear, tally.closest.bar())) {
-      for (Index q = 0; q < count; ++q) {
-        const double closeness = std::abs(static_cast<double>(run[q]));
-        const Index i = std::max(fixed, start + q), j = std::min(fixed, start + q);
-        if (closeness < 1 - kNear) {
-          if (closeness >= tally.closest.bar()) tally.closest.offer(std::sqrt(2 - 2 * closeness), i, j);
-          continue;
-        }
-        const auto [apart, across] = distances(X_.row(i).data(), X_.row(j).data(), X_.cols());
-        tally.closest.offer_near(std::min(apart, across), i, j);
-        if (by_angle_) recomputed.emplace_back(q, kernel_.at_angle(2 * std::atan2(apart, across)));
-      }
-    }
-    if constexpr (std::is_same_v<T, double>)
-      if (singular_) tally.singular_sum += entries::singular_sum(run, size, kNear);
-    entries::map(kernel_, run, size);
-    for (const auto& [q, entry] : recomputed) run[q] = static_cast<T>(entry);
+  void finish(T* run, Index count, Index fixed, Index start, Tally& tally) const {
+    const auto place = [&](Index q) -> PlacedPair<T> {
+      const Index i = std::max(fixed, start + q), j = std::min(fixed, start + q);
+      return {i, j, X_.row(i).data(), X_.row(j).data()};
+    };
+    runs_.finish(run, count, place, tally);
   }
 
   const Rows<T>& X_;
-  const Kernel& kernel_;
+  EntryRuns<T> runs_;
   Packed<T>& K_;
-  bool singular_, by_angle_;
   T at_one_;
 };
 
+}  // namespace
+
 // Theory 3, entries. The factor 1 + 2^-20 covers the rounding of this evaluation itself.
-double entry_error(const Kernel& kernel, double n, double d, double near_pairs, double singular_sum) {
+double internal::entry_error(const Kernel& kernel, double n, double d, double near_pairs,
+                             double singular_sum) {
   const double row = unit_row_error(static_cast<Index>(d)), delta = product_error(d);
   // The vectorised evaluation: the dual's own error, doubled for powers of rho^2 in place of rho, and 4 ulp
   // of asin and the products around it.
@@ -144,8 +123,6 @@ double entry_error(const Kernel& kernel, double n, double d, double near_pairs, 
   }
   return bound * (1 + 0x1p-20);
 }
-
-}  // namespace
 
 double Kernel::operator()(double rho) const {
   if (deep) return (*deep)(rho);
@@ -201,7 +178,7 @@ void gram_into(Gram<T>& result, const Rows<T>& X, const Kernel& kernel, Progress
   const auto list = tiles(n, result.K.n1());
   const Builder<T> builder(X, kernel, result.K);
   const Threads threads(list.size() > 1 ? kernel_work(n, n, d) / 2 : 0);
-  std::vector<Tally<T>> tallies(static_cast<std::size_t>(thread_count()));
+  std::vector<TileTally<T>> tallies(static_cast<std::size_t>(thread_count()));
   std::vector<double> singular_sums(list.size());
   for (auto& tally : tallies) tally.buffer.resize(static_cast<std::size_t>(kTile * kTile));
 
@@ -211,7 +188,7 @@ void gram_into(Gram<T>& result, const Rows<T>& X, const Kernel& kernel, Progress
     const SerialBlas serial;
 #pragma omp parallel for schedule(dynamic)
     for (std::size_t t = begin; t < end; ++t) {
-      Tally<T>& tally = tallies[static_cast<std::size_t>(omp_get_thread_num())];
+      TileTally<T>& tally = tallies[static_cast<std::size_t>(omp_get_thread_num())];
       builder.build(list[t], tally);
       singular_sums[t] = std::exchange(tally.singular_sum, 0.0);
     }

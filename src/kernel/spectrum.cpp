@@ -148,19 +148,17 @@ Matrix random_block(Index n) {
   return block;
 }
 
-Operator multiply_by(const Packed<double>& K, Progress& progress) {
+Operator multiply_by(KernelMatrix& K, Progress& progress) {
   return [&](const Matrix& V) {
     progress.advance(1);
-    return product(K, V);
+    return K.product(V);
   };
 }
 
-Operator divide_by(const Packed<double>& L, Progress& progress) {
+Operator divide_by(KernelMatrix& L, Progress& progress) {
   return [&](const Matrix& V) {
     progress.advance(1);
-    Matrix W = V;
-    solve(L, W);
-    return W;
+    return L.solve(V);
   };
 }
 
@@ -175,18 +173,18 @@ EigenPair extreme(const Operator& apply, const Matrix& start) {
 
 }  // namespace
 
-EigenPair largest_eigenpair(const Packed<double>& K, Progress& progress) {
+EigenPair largest_eigenpair(KernelMatrix& K, Progress& progress) {
   progress.stage("largest eigenvalue");
   auto pair = extreme(multiply_by(K, progress), random_block(K.n()));
   progress.finish();
   return pair;
 }
 
-EigenPair smallest_eigenpair(const Packed<double>& L, double shift, Progress& progress) {
+EigenPair smallest_eigenpair(KernelMatrix& L, double shift, Progress& progress) {
   return smallest_eigenpair(L, shift, random_block(L.n()), progress);
 }
 
-EigenPair smallest_eigenpair(const Packed<double>& L, double shift, const Matrix& start, Progress& progress) {
+EigenPair smallest_eigenpair(KernelMatrix& L, double shift, const Matrix& start, Progress& progress) {
   progress.stage("smallest eigenvalue");
   auto pair = extreme(divide_by(L, progress), start);
   progress.finish();
@@ -201,41 +199,45 @@ double cholesky_loss(double n, double trace, double largest) {
   return (rounding + underflow) * kUp;
 }
 
-VerifiedBound verify_lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel,
-                                double lambda_hat, Progress& progress) {
-  const auto n = static_cast<double>(X.rows());
+VerifiedBound verify_lambda_min(KernelMatrix& work, const Kernel& kernel, double lambda_hat, Proof proof,
+                                Progress& progress) {
+  const auto n = static_cast<double>(work.n());
   const double diagonal = std::abs(kernel(1));  // every K_ii
   VerifiedBound bound;
-  bound.loss = (cholesky_loss(n, n * diagonal * kUp, diagonal) + work.entry_error) * kUp;
+  // Of the residual this is what it comes to, more or less, and says where to begin.
+  bound.loss = (cholesky_loss(n, n * diagonal * kUp, diagonal) + work.seen().entry_error) * kUp;
   if (!kernel.verified()) return bound;
   for (double gap = std::max(1e-7 * lambda_hat, bound.loss / 10);; gap *= 2) {
     const double s = lambda_hat - gap;
-    const double proven = (s - bound.loss) * (1 - 4 * u);
-    if (!(proven > 0)) return bound;
-    gram_into(work, X, kernel, progress);
-    shift_diagonal(work.K, -s);
+    if (!((s - bound.loss) * (1 - 4 * u) > 0)) return bound;
+    work.form(kernel, -s, progress);
     progress.stage("proof by Cholesky factorisation", n * n * n / 6);
-    const bool completed = factor(work.K, progress);
+    const bool completed = work.factor(progress);
     progress.finish();
     ++bound.factorizations;
     if (!completed) continue;
+    if (proof == Proof::residual) {
+      progress.stage("residual of the factorisation", n * n * n / 6);
+      const double residual = work.residual(kernel, -s, progress);
+      progress.finish();
+      bound.loss = (residual + u * std::abs(diagonal - s) + kTiny + work.seen().entry_error) * kUp;
+    }
+    const double proven = (s - bound.loss) * (1 - 4 * u);
+    if (!(proven > 0)) return bound;
     bound.holds = true;
     bound.lambda_min = proven;
     return bound;
   }
 }
 
-double factor_with_ridge(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, Progress& progress) {
-  const auto n = static_cast<double>(X.rows());
+double factor_with_ridge(KernelMatrix& work, const Kernel& kernel, Progress& progress) {
+  const auto n = static_cast<double>(work.n());
   const double diagonal = std::abs(kernel(1));
   const double loss = cholesky_loss(n, n * diagonal, diagonal);
   for (double ridge = 0;; ridge = ridge == 0 ? 4 * loss : 16 * ridge) {
-    if (ridge > 0) {
-      gram_into(work, X, kernel, progress);
-      shift_diagonal(work.K, ridge);
-    }
+    if (ridge > 0) work.form(kernel, ridge, progress);
     progress.stage("Cholesky factorisation", n * n * n / 6);
-    const bool completed = factor(work.K, progress);
+    const bool completed = work.factor(progress);
     progress.finish();
     if (completed) return ridge;
     if (ridge > n * diagonal)
@@ -243,18 +245,18 @@ double factor_with_ridge(Gram<double>& work, const RowMatrix& X, const Kernel& k
   }
 }
 
-LambdaMin lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, Progress& progress) {
-  gram_into(work, X, kernel, progress);
+LambdaMin lambda_min(KernelMatrix& work, const Kernel& kernel, Proof proof, Progress& progress) {
+  work.form(kernel, 0, progress);
   LambdaMin result;
-  result.ridge = factor_with_ridge(work, X, kernel, progress);
-  result.lowest = smallest_eigenpair(work.K, result.ridge, progress);
-  result.verified = verify_lambda_min(work, X, kernel, result.lowest.value, progress);
+  result.ridge = factor_with_ridge(work, kernel, progress);
+  result.lowest = smallest_eigenpair(work, result.ridge, progress);
+  result.verified = verify_lambda_min(work, kernel, result.lowest.value, proof, progress);
   return result;
 }
 
 LambdaMin lambda_min(const RowMatrix& X, const Kernel& kernel, Progress& progress) {
-  Gram<double> work{Packed<double>(X.rows())};
-  return lambda_min(work, X, kernel, progress);
+  PackedMatrix work(X);
+  return lambda_min(work, kernel, Proof::theorem, progress);
 }
 
 namespace {

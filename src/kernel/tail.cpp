@@ -1,20 +1,16 @@
 #include "zeroloss/kernel/tail.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <stdexcept>
 
-#include "core/lapack.hpp"
 #include "core/rounding.hpp"
-#include "kernel/closest.hpp"
 #include "kernel/deep_series.hpp"
-#include "kernel/power_sums.hpp"
 #include "kernel/tail_error.hpp"
-#include "zeroloss/core/blas.hpp"
+#include "kernel/tail_passes.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/threads.hpp"
 
@@ -24,149 +20,7 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-using Floats = std::vector<float>;
-
-static_assert(RowBlocks::kWhole % kTile == 0);
-
 Index tiles_of(Index n) { return (n + kTile - 1) / kTile; }
-
-// What one thread needs.
-struct TileWork {
-  Floats tile = Floats(static_cast<std::size_t>(kTile * kTile)), columns;
-  Closest closest;
-};
-
-// Sums of powers of all rows, n x grid.size(), and what the pass saw of the closest pairs.
-struct PowerSums {
-  Matrix of_rows;
-  Closest closest;
-};
-
-class TailPasses {
- public:
-  TailPasses(const RowBlocks& X, const PowerGrid& grid)
-      : X_(X),
-        grid_(grid),
-        error_(float_product_error(X.d())),
-        refined_(1 - std::min(32 * static_cast<double>(error_), 0.02)) {}
-
-  PowerSums run(const Floats& weights, Progress& progress) const {
-    const Index n = X_.n(), side = tiles_of(n);
-    PowerSums result{Matrix::Zero(n, grid_.size()), {}};
-    const Threads threads(side > 1 ? kernel_work(n, n, X_.d()) / 2 : 0);
-    const SerialBlas serial;
-    std::vector<TileWork> works(static_cast<std::size_t>(thread_count()));
-    for (TileWork& work : works) work.columns.resize(static_cast<std::size_t>(grid_.size() * kTile));
-    progress.stage("tails of the kernel", static_cast<double>(side) * static_cast<double>(side + 1) / 2);
-    for (Index a = 0; a < X_.count(); ++a) {
-      const Block rows(X_, a);
-      for (Index b = 0; b < a; ++b) run_blocks(rows, Block(X_, b), weights, works, result.of_rows, progress);
-      run_blocks(rows, rows, weights, works, result.of_rows, progress);
-    }
-    progress.finish();
-    for (const TileWork& work : works) result.closest.add(work.closest);
-    return result;
-  }
-
-  double error() const { return error_; }
-
- private:
-  // Rows in both precisions.
-  struct Block : RowBlocks::Block {
-    Block(const RowBlocks& of, Index k) : RowBlocks::Block(of.load(k)), F(X().cast<float>()) {}
-    Rows<float> F;
-  };
-
-  static Index first_tile(const Block& block) { return block.begin / kTile; }
-  static Index end_tile(const Block& block) { return first_tile(block) + tiles_of(block.X().rows()); }
-
-  // Tiles of these rows and columns, on and below the diagonal.
-  void run_blocks(const Block& of_rows, const Block& of_columns, const Floats& weights,
-                  std::vector<TileWork>& works, Matrix& sums, Progress& progress) const {
-    const auto size = static_cast<std::size_t>(grid_.size() * kTile);
-    std::vector<Floats> row_sums(static_cast<std::size_t>(kTilesAtOnce));
-    for (Index a = first_tile(of_rows); a < end_tile(of_rows); ++a)
-      for (Index first = first_tile(of_columns); first <= std::min(a, end_tile(of_columns) - 1);
-           first += kTilesAtOnce) {
-        const Index end = std::min({a + 1, end_tile(of_columns), first + kTilesAtOnce});
-#pragma omp parallel for schedule(dynamic)
-        for (Index b = first; b < end; ++b) {
-          TileWork& work = works[static_cast<std::size_t>(omp_get_thread_num())];
-          Floats& rows = row_sums[static_cast<std::size_t>(b - first)];
-          rows.assign(size, 0);
-          std::fill(work.columns.begin(), work.columns.end(), 0.F);
-          products(of_rows, a, of_columns, b, work);
-          add_powers(grid_, work.tile.data(), length(a), length(b), error_, weights.data() + a * kTile,
-                     weights.data() + b * kTile, rows.data(), work.columns.data());
-          if (b != a)
-            add_to(sums, b, work.columns);  // no other tile of these is in work
-          else
-            add_columns(rows, work.columns);
-        }
-        for (Index b = first; b < end; ++b) add_to(sums, a, row_sums[static_cast<std::size_t>(b - first)]);
-        progress.advance(static_cast<double>(end - first));
-      }
-  }
-
-  Index length(Index tile) const { return std::min(kTile, X_.n() - tile * kTile); }
-
-  static void add_columns(Floats& rows, const Floats& columns) {
-    for (std::size_t k = 0; k < rows.size(); ++k) rows[k] += columns[k];
-  }
-  void add_to(Matrix& sums, Index block, const Floats& tile) const {
-    for (Index k = 0; k < sums.cols(); ++k)
-      sums.col(k).segment(block * kTile, length(block)) +=
-          Eigen::Map<const Eigen::VectorXf>(tile.data() + k * kTile, length(block)).cast<double>();
-  }
-
-  // <x_i, x_j> for i of tile a (contiguous) and j of tile b; 0 where not i > j.
-  void products(const Block& of_rows, Index a, const Block& of_columns, Index b, TileWork& work) const {
-    const Index d = X_.d(), rows = length(a), columns = length(b);
-    float* tile = work.tile.data();
-    if (rows < kTile) std::fill(work.tile.begin(), work.tile.end(), 0.F);
-    lapack::gemm('T', 'N', rows, columns, d, 1.F, of_rows.F.data() + (a * kTile - of_rows.begin) * d, d,
-                 of_columns.F.data() + (b * kTile - of_columns.begin) * d, d, 0.F, tile, kTile);
-    for (Index j = 0; j < columns; ++j) {
-      float* column = tile + j * kTile;
-      if (a == b) std::fill(column, column + j + 1, 0.F);
-      const auto largest = static_cast<double>(entries::largest(column, static_cast<std::size_t>(rows)));
-      if (largest < std::min(refined_, work.closest.bar() - error_)) continue;
-      for (Index i = a == b ? j + 1 : 0; i < rows; ++i)
-        measure(column[i], of_rows, a * kTile + i, of_columns, b * kTile + j, work.closest);
-    }
-  }
-
-  // A pair that may be among the closest, or so close that the error of float32 matters.
-  void measure(float& product, const Block& of_i, Index i, const Block& of_j, Index j,
-               Closest& closest) const {
-    const double size = std::abs(static_cast<double>(product));
-    const bool refine = size >= refined_;
-    if (!refine && size < closest.bar() - error_) return;
-    const auto d = static_cast<double>(X_.d());
-    const auto x = of_i.X().row(i - of_i.begin), y = of_j.X().row(j - of_j.begin);
-    const double closeness = std::abs(x.dot(y));
-    double apart = 0;  // 1 - |rho| is at least this
-    if (closeness < 1 - kNear) {
-      closest.offer(std::sqrt(2 - 2 * closeness), i, j);
-      apart = 1 - closeness - product_error(d);
-    } else {
-      const auto [beside, across] = distances(x.data(), y.data(), X_.d());
-      const double distance = std::min(beside, across);
-      closest.offer_near(distance, i, j);
-      const double least = distance_bound(distance, d);
-      apart = least * least / 2;
-    }
-    if (!refine) return;
-    // What is left after add_powers has put the error on is 1 - apart, rounded up.
-    const auto value = static_cast<float>(1 - apart * kDown - error_ + 0x1p-22);
-    if (value < std::abs(product)) product = std::copysign(value, product);
-  }
-
-  const RowBlocks& X_;
-  const PowerGrid grid_;
-  const float error_;
-  const double refined_;  // |rho| from which on pairs are measured in double
-};
 
 struct RowBound {
   int k = -1;  // of the grid; none so far
@@ -301,6 +155,11 @@ TailBound tail_bound(const RowMatrix& X, const Activation& activation, const Dep
 
 TailBound tail_bound(const RowBlocks& X, const Activation& activation, const Depth& depth, Index passes,
                      Progress& progress) {
+  return tail_bound(X, activation, depth, passes, progress, this_process());
+}
+
+TailBound tail_bound(const RowBlocks& X, const Activation& activation, const Depth& depth, Index passes,
+                     Progress& progress, Engine& engine) {
   check_tail(X, passes);
   const PowerSeries series = depth.deep() ? deep_series(activation, depth) : sigma_series(activation),
                     product = power_series(2);
@@ -311,15 +170,15 @@ TailBound tail_bound(const RowBlocks& X, const Activation& activation, const Dep
   require_memory(
       (X.count() > 1 ? 12 : 4) * numbers + 8.0 * (grid.size() + 4) * points + 8e6 * (thread_count() + 1),
       fmt::format("the tail bound of {} points", n), "try fewer points");
-  const TailPasses work(X, grid);
-  const Bounds own(grid, series, true, work.error()), of_product(grid, product, false, work.error());
+  const std::unique_ptr<TailPasses> work = engine.tail_passes(X, grid);
+  const Bounds own(grid, series, true, work->error()), of_product(grid, product, false, work->error());
   Floats w(static_cast<std::size_t>(tiles_of(n) * kTile), 0.F);
   std::fill_n(w.begin(), n, 1.F);
   TailBound result;
   RowBound best;
   for (Index pass = 0; pass < passes; ++pass) {
     const auto began = std::chrono::steady_clock::now();
-    const PowerSums sums = work.run(w, progress);
+    const PowerSums sums = work->run(w, progress);
     const RowBound found = own.best(sums.of_rows, w);
     if (pass == 0) {
       result.product = std::max(0.0, of_product.best(sums.of_rows, w).value());

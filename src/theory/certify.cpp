@@ -145,27 +145,36 @@ std::string why_zero(const Dataset& data, const UnitPoints& points, const Activa
 }
 
 // Of the kernel, twice the least Lanczos basis, and the strips of the inverse.
-double kernel_bytes(Index n, Index classes) {
-  const auto columns = static_cast<double>(2 * kLanczosSteps * (classes + kProbes) + 256);
-  return 1.05 * Packed<double>::bytes(n) + 8 * columns * static_cast<double>(n);
+double kernel_bytes(Index n, Index d, Index classes, const Engine& engine) {
+  return engine.matrix_bytes(n, d, 2 * kLanczosSteps * (classes + kProbes) + 256);
 }
 
-std::string method_for(const CertifyOptions& options, Index n, Index classes, bool stored) {
+std::string method_for(const CertifyOptions& options, Index n, Index d, Index classes, bool stored,
+                       const Engine& engine) {
   if (stored && (options.method == "factor" || options.all_bounds || options.spectrum))
     throw std::invalid_argument(
         "certify: the kernel is formed of points in memory; these were left in their file");
   if (stored) return "tail";
   if (options.method != "auto") return options.method;
   if (options.all_bounds || options.spectrum) return "factor";
-  const bool fits = kernel_bytes(n, classes) <= static_cast<double>(available_memory_bytes());
-  return n <= kFactored && fits ? "factor" : "tail";
+  const bool fits = kernel_bytes(n, d, classes, engine) <= engine.available_bytes();
+  const double most = static_cast<double>(kFactored) * std::cbrt(engine.processes());
+  return static_cast<double>(n) <= most && fits ? "factor" : "tail";
 }
 
-void require_kernel_memory(Index n, Index classes) {
-  const auto available = static_cast<double>(available_memory_bytes());
-  const auto fits = static_cast<Index>(std::sqrt(available / 8 / 0.55)) / 1000 * 1000;
-  require_memory(kernel_bytes(n, classes), fmt::format("the kernel of {} points", n),
-                 fmt::format("try `n={}`", std::max<Index>(fits, 100)));
+void require_kernel_memory(Index n, Index d, Index classes, const Engine& engine) {
+  const double needed = kernel_bytes(n, d, classes, engine), available = engine.available_bytes();
+  if (needed <= available) return;
+  const auto fits = static_cast<Index>(static_cast<double>(n) * std::sqrt(available / needed)) / 1000 * 1000;
+  throw ResourceError(fmt::format("the kernel of {} points needs {}{}, {} free; try `n={}`", n,
+                                  format_bytes(needed), engine.processes() > 1 ? " of each process" : "",
+                                  format_bytes(available), std::max<Index>(fits, 100)));
+}
+
+// How a factorisation is proved: as asked, or as suits who computes it.
+Proof proof_for(const CertifyOptions& options, const Engine& engine) {
+  if (options.proof == "auto") return engine.proof();
+  return options.proof == "theorem" ? Proof::theorem : Proof::residual;
 }
 
 // The eigenvector of lambda_min sits on the samples that hold it down.
@@ -185,8 +194,8 @@ void find_bottleneck(const Dataset& data, const Vector& eigenvector, CertifyResu
 }
 
 // lambda_min(G^{o r}), proven with two factorisations. The kernel's memory is reused.
-LambdaSource power_bound(Gram<double>& work, const RowMatrix& X, int r, Progress& progress) {
-  const auto verified = lambda_min(work, X, power(r), progress).verified;
+LambdaSource power_bound(KernelMatrix& work, int r, Proof proof, Progress& progress) {
+  const auto verified = lambda_min(work, power(r), proof, progress).verified;
   return {"", verified.holds ? verified.lambda_min : 0, verified.holds};
 }
 
@@ -210,12 +219,13 @@ Matrix shuffled(const Matrix& Y, std::uint64_t seed) {
 // Initial outputs of the infinitely wide network, n x kProbes: normal with covariance F, as F^(1/2) Z, taken
 // in the Krylov space of F and Z: Q (Q^T F Q)^(1/2) Q^T Z. A few steps have all that is large of F; what they
 // leave out of F^(1/2) Z is far below the targets.
-Matrix deep_probes(const RowMatrix& X, const Kernel& features, std::uint64_t seed, Progress& progress) {
+Matrix deep_probes(KernelMatrix& work, const Kernel& features, std::uint64_t seed, Progress& progress) {
   constexpr Index kSteps = 8;
-  const Gram<double> work = gram(X, features, progress);
+  work.form(features, 0, progress);
   progress.stage("outputs at infinite width");
-  const Operator multiply = multiply_by(work.K, progress);
-  Matrix Z(X.rows(), kProbes), Q(X.rows(), 0), FQ(X.rows(), 0);
+  const Operator multiply = multiply_by(work, progress);
+  const Index n = work.n();
+  Matrix Z(n, kProbes), Q(n, 0), FQ(n, 0);
   Random(seed, Stream::probes).fill_normal(Z);
   Matrix next = Z;
   for (Index step = 0; step < kSteps; ++step) {
@@ -233,73 +243,102 @@ Matrix deep_probes(const RowMatrix& X, const Kernel& features, std::uint64_t see
   return Q * (V * (roots.asDiagonal() * (V.transpose() * (Q.transpose() * Z))));
 }
 
-// The kernel once built: extreme eigenvalues (from initial outputs `drawn`, of many layers), forecast,
-// complexity, leave-one-out. One factorisation and one inverse. Training curves are those of all samples, the
-// rest is about the distinct points.
-void study_kernel(Gram<double>& work, const Dataset& data, const Samples& all, const Activation& phi,
-                  const Kernel& kernel, const Matrix& drawn, const CertifyOptions& options,
-                  Progress& progress, CertifyResult& result) {
+// What certify knows before it looks at a kernel, and where it does so.
+struct Question {
+  const Dataset& points;
+  const Samples& all;
+  const Activation& phi;
+  const Kernel& kernel;
+  const CertifyOptions& options;
+  bool vanishes;  // lambda_min is zero
+  Proof proof;
+};
+
+// Eigenvalues and eigenvectors of the kernel of all samples, n x n here, and what the labels have of them.
+SpectralMeasure every_eigenvalue(const Question& q, const Kernel& features, const Matrix& weighed_Y,
+                                 Progress& progress) {
+  auto kernel = gram(q.points.X, q.kernel, progress), outputs = gram(q.points.X, features, progress);
+  if (q.all.root.size() > 0) {
+    weigh(kernel.K, q.all.root);
+    weigh(outputs.K, q.all.root);
+  }
+  progress.stage("all eigenvalues");
+  return spectral_measure(kernel.K, outputs.K, weighed_Y);
+}
+
+// The kernel once built: extreme eigenvalues, forecast, complexity, leave-one-out. One factorisation and one
+// inverse. Training curves are those of all samples, the rest is about the distinct points.
+void study_kernel(KernelMatrix& work, const Question& q, Progress& progress, CertifyResult& result) {
+  const Dataset& data = q.points;
+  const CertifyOptions& options = q.options;
   const Index n = data.n();
   const bool labelled = data.task != Task::none && result.conflicts.empty();
   const bool exact = n <= kEveryEigenvalue;
   const Matrix Y = labelled ? targets(data) : Matrix(n, 0);
   const Depth depth = options.network();
-  const Kernel features = depth.deep() ? deep_features(phi, depth) : sigma_features(phi);
-  const double trace_features = all.n * features(1);
-  const bool repeated = all.root.size() > 0;
-  const auto weighed = [&](const Matrix& V) -> Matrix {
-    if (!repeated) return V;
-    return all.root.asDiagonal() * V;
-  };
+  const Kernel features = depth.deep() ? deep_features(q.phi, depth) : sigma_features(q.phi);
+  const double trace_features = q.all.n * features(1);
+  const bool repeated = q.all.root.size() > 0;
+  const Vector root = repeated ? q.all.root : Vector::Ones(n);
   SpectralMeasure early, late;
-  Matrix start, probes;
+  Matrix start, drawn;  // initial outputs, of many layers, while their covariance has the kernel's memory
 
-  if (labelled && !exact) {
-    probes = depth.deep() ? drawn : output_probes(data.X, phi, kProbes, options.seed);
-  }
-  if (repeated) weigh(work.K, all.root);
+  if (depth.deep() && data.task != Task::none && !exact)
+    drawn = deep_probes(work, features, options.seed, progress);
+  work.form(q.kernel, 0, progress);
+  for (const auto& pair : work.seen().closest) result.closest.push_back(sample_pair(data, pair));
+  result.separation = work.seen().separation;
+  result.near_pairs = work.seen().near_pairs;
+  // Of all samples: K_ij times the roots of how often each point occurs, but for zero eigenvalues.
+  const Operator multiply = multiply_by(work, progress), divide = divide_by(work, progress);
+  const Operator multiply_all = [&](const Matrix& V) -> Matrix {
+    return repeated ? Matrix(root.asDiagonal() * multiply(root.asDiagonal() * V)) : multiply(V);
+  };
+  const Operator divide_all = [&](const Matrix& V) -> Matrix {
+    if (!repeated) return divide(V);
+    return root.cwiseInverse().asDiagonal() * divide(root.cwiseInverse().asDiagonal() * V);
+  };
   if (labelled && exact) {
-    auto outputs = gram(data.X, features, progress);
-    if (repeated) weigh(outputs.K, all.root);
-    progress.stage("all eigenvalues");
-    early = late = spectral_measure(work.K, outputs.K, weighed(Y));
+    early = late = every_eigenvalue(q, features, root.asDiagonal() * Y, progress);
     result.lambda_max = early.values.tail(1).value();
     if (options.spectrum) result.spectrum = numbers(early.values);
   } else {
     if (labelled) {
+      const Matrix probes = depth.deep() ? drawn : output_probes(data.X, q.phi, kProbes, options.seed);
       start.resize(n, Y.cols() + kProbes);
-      start << weighed(Y), weighed(probes);
+      start << root.asDiagonal() * Y, root.asDiagonal() * probes;
       progress.stage("large eigenvalues");
-      const auto lanczos =
-          block_lanczos(multiply_by(work.K, progress), start, kLanczosSteps, 2 * kLanczosSteps, kSettled);
+      const auto lanczos = block_lanczos(multiply_all, start, kLanczosSteps, 2 * kLanczosSteps, kSettled);
       early = spectral_measure(lanczos, Y.cols());
       result.lambda_max = lanczos.values.tail(1).value();
     } else {
-      result.lambda_max = largest_eigenpair(work.K, progress).value;
+      progress.stage("largest eigenvalue");
+      result.lambda_max =
+          block_lanczos(multiply_all, random_block(n), 1, 200, kSettled).values.tail(1).value();
     }
     if (options.spectrum) {
       progress.stage("all eigenvalues");
-      result.spectrum = numbers(eigenvalues(work.K));
+      if (repeated) {
+        auto kernel = gram(data.X, q.kernel, progress);
+        weigh(kernel.K, root);
+        result.spectrum = numbers(eigenvalues(kernel.K));
+      } else {
+        result.spectrum = numbers(work.eigenvalues());
+      }
     }
   }
 
-  if (repeated) gram_into(work, data.X, kernel, progress);
-  result.ridge = factor_with_ridge(work, data.X, kernel, progress);
+  result.ridge = factor_with_ridge(work, q.kernel, progress);
   if (start.cols() == 0) {
     start = random_block(n);
   } else {
     progress.stage("small eigenvalues");
-    const Operator divide = divide_by(work.K, progress);
-    const auto divide_all = [&](const Matrix& V) -> Matrix {
-      if (!repeated) return divide(V);
-      return all.root.cwiseInverse().asDiagonal() * divide(all.root.cwiseInverse().asDiagonal() * V);
-    };
     auto lanczos = block_lanczos(divide_all, start, kLanczosSteps, kLanczosSteps, 0);
     lanczos.values = (lanczos.values.cwiseInverse().array() - result.ridge).matrix();
     late = spectral_measure(lanczos, Y.cols());
     start = lanczos.vectors;
   }
-  const auto lowest = smallest_eigenpair(work.K, result.ridge, start, progress);
+  const auto lowest = smallest_eigenpair(work, result.ridge, start, progress);
   result.lambda_min = lowest.value;
   find_bottleneck(data, lowest.vector, result);
   if (!labelled) return;
@@ -308,8 +347,7 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Samples& all, c
 
   Matrix both(n, 2 * Y.cols());
   both << Y, shuffled(Y, options.seed);
-  Matrix inverse = both;
-  solve(work.K, inverse);
+  const Matrix inverse = work.solve(both);
   if (!depth.deep()) {
     const Vector complexities = complexity(both, inverse);
     result.complexity = numbers(complexities.head(Y.cols()));
@@ -318,7 +356,7 @@ void study_kernel(Gram<double>& work, const Dataset& data, const Samples& all, c
 
   const auto size = static_cast<double>(n);
   progress.stage("leave-one-out", size * size * size / 3);
-  const Vector diagonal = inverse_diagonal(work.K, progress);
+  const Vector diagonal = work.inverse_diagonal(progress);
   auto verdict = judge_labels(data, Y, leave_one_out(Y, inverse.leftCols(Y.cols()), diagonal), diagonal);
   result.leave_one_out_error = verdict.error;
   result.suspects = std::move(verdict.suspects);
@@ -344,29 +382,28 @@ PointBounds found_bounds(const CertifyResult& result, bool vanishes) {
   return bounds;
 }
 
-LambdaBounds factored_bounds(Gram<double>& work, const Dataset& data, const Activation& phi,
-                             const CertifyOptions& options, bool vanishes, Progress& progress,
+LambdaBounds factored_bounds(KernelMatrix& work, const Question& q, Progress& progress,
                              const CertifyResult& result) {
-  const auto n = static_cast<double>(data.n()), d = static_cast<double>(data.d());
-  LambdaBounds bounds{found_bounds(result, vanishes), {}};
-  if (!options.all_bounds) return bounds;
+  const auto n = static_cast<double>(q.points.n()), d = static_cast<double>(q.points.d());
+  LambdaBounds bounds{found_bounds(result, q.vanishes), {}};
+  if (!q.options.all_bounds) return bounds;
   // mu_r(phi')^2 lambda_min(G^{o r+1}); G^{o q} has rank at most (d + q - 1 choose q), so some vanish without
   // computing.
-  const auto vanishing = [&](int q) {
+  const auto vanishing = [&](int power) {
     double rank = 1;
-    for (int i = 0; i < q; ++i) rank *= (d + i) / (i + 1);
+    for (int i = 0; i < power; ++i) rank *= (d + i) / (i + 1);
     return !result.conflicts.empty() || rank < n - 0.5;
   };
-  const auto bound = [&](int q) {
-    return vanishing(q) ? LambdaSource{"", 0, true} : power_bound(work, data.X, q, progress);
+  const auto bound = [&](int power) {
+    return vanishing(power) ? LambdaSource{"", 0, true} : power_bound(work, power, q.proof, progress);
   };
   bounds.points.product = bound(2);
-  const auto mu = hermite(phi, true).mu;
+  const auto mu = hermite(q.phi, true).mu;
   for (const std::size_t r : {0u, 2u, 3u})
     if (r == 0 || (r < mu.size() && mu[r] != 0))
       bounds.more.push_back(scaled(bound(static_cast<int>(r) + 1), mu[r],
-                                   fmt::format("mu_{}^2 lambda_min(G^{})", r, r + 1), phi.tabulated));
-  const auto verified = lambda_min(work, data.X, sigma_features(phi), progress).verified;
+                                   fmt::format("mu_{}^2 lambda_min(G^{})", r, r + 1), q.phi.tabulated));
+  const auto verified = lambda_min(work, sigma_features(q.phi), q.proof, progress).verified;
   const bool holds = verified.holds && result.conflicts.empty();
   bounds.points.features =
       LambdaSource{"lambda_min(Sigma~)", holds ? verified.lambda_min : 0, verified.holds};
@@ -385,41 +422,35 @@ GuaranteeInput input_of(const LambdaBounds& bounds, const Dataset& data, const S
 }
 
 // Everything that takes the kernel: it is formed, factored and factored again for the proof.
-LambdaBounds by_factor(const Dataset& points, const Samples& all, const Activation& phi, const Kernel& kernel,
-                       const CertifyOptions& options, bool vanishes, Progress& progress,
-                       CertifyResult& result) {
-  Matrix drawn;  // outputs, while their covariance has the memory that the kernel gets
-  if (options.network().deep() && points.task != Task::none && points.n() > kEveryEigenvalue)
-    drawn = deep_probes(points.X, deep_features(phi, options.network()), options.seed, progress);
-  auto work = gram(points.X, kernel, progress);
-  for (const auto& pair : work.closest) result.closest.push_back(sample_pair(points, pair));
-  result.separation = work.separation;
-  result.near_pairs = work.near_pairs;
-  study_kernel(work, points, all, phi, kernel, drawn, options, progress, result);
+LambdaBounds by_factor(const Question& q, Engine& engine, Progress& progress, CertifyResult& result) {
+  const std::unique_ptr<KernelMatrix> work = engine.matrix(q.points.X);
+  study_kernel(*work, q, progress, result);
 
-  const bool hopeless = vanishes || !result.conflicts.empty();
-  const auto verified = verify_lambda_min(work, points.X, kernel, hopeless ? 0 : result.lambda_min, progress);
+  const bool hopeless = q.vanishes || !result.conflicts.empty();
+  const auto verified =
+      verify_lambda_min(*work, q.kernel, hopeless ? 0 : result.lambda_min, q.proof, progress);
   result.rounding_loss = verified.loss;
+  result.proof = name_of(q.proof);
   if (verified.holds) result.lambda_min_verified = verified.lambda_min;
   if (!hopeless && !(result.lambda_min > verified.loss)) result.bottleneck.clear();  // of rounding noise
-  if (options.network().deep()) return {};
-  return factored_bounds(work, points, phi, options, vanishes, progress, result);
+  if (q.options.network().deep()) return {};
+  return factored_bounds(*work, q, progress, result);
 }
 
-LambdaBounds by_tail(const Dataset& points, const Activation& phi, const CertifyOptions& options,
-                     bool vanishes, Progress& progress, CertifyResult& result) {
+LambdaBounds by_tail(const Question& q, Engine& engine, Progress& progress, CertifyResult& result) {
+  const Dataset& points = q.points;
   result.lambda_min = result.lambda_max = result.rounding_loss = std::numeric_limits<double>::quiet_NaN();
   result.left_out = "what lambda_min is rather than a bound of it, and lambda_max";
   if (points.task != Task::none) result.left_out += ", forecast, complexity and leave-one-out";
-  const TailBound& tail =
-      result.tail.emplace(tail_bound(blocks_of(points), phi, options.network(), options.passes, progress));
+  const TailBound& tail = result.tail.emplace(
+      tail_bound(blocks_of(points), q.phi, q.options.network(), q.options.passes, progress, engine));
   for (const auto& pair : tail.closest) result.closest.push_back(sample_pair(points, pair));
   result.separation = tail.separation;
   result.near_pairs = tail.near_pairs;
   find_bottleneck(points, tail.parts.cwiseSqrt(), result);
-  if (tail.lambda_min > 0 && !vanishes && result.conflicts.empty())
+  if (tail.lambda_min > 0 && !q.vanishes && result.conflicts.empty())
     result.lambda_min_verified = tail.lambda_min;
-  LambdaBounds bounds{found_bounds(result, vanishes), {}};
+  LambdaBounds bounds{found_bounds(result, q.vanishes), {}};
   bounds.points.product = LambdaSource{"", result.conflicts.empty() ? tail.product : 0, true};
   return bounds;
 }
@@ -495,7 +526,8 @@ double work_between_waits(Index distinct, Index d) {
 
 }  // namespace
 
-CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progress& progress) {
+CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progress& progress,
+                      Engine& engine) {
   const auto began = std::chrono::steady_clock::now();
   check(options);
   const Activation& phi = activation(options.activation);
@@ -515,19 +547,21 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   result.center = unit.center;
   result.n_distinct = std::ssize(unit.coincide.distinct);
   const Index classes = std::max<Index>(data.classes(), 1);
-  result.method = method_for(options, result.n_distinct, classes, data.stored != nullptr);
-  if (result.method == "factor") require_kernel_memory(result.n_distinct, classes);
+  const Index d = unit.data.d();
+  result.method = method_for(options, result.n_distinct, d, classes, data.stored != nullptr, engine);
+  if (result.method == "factor") require_kernel_memory(result.n_distinct, d, classes, engine);
+  result.engine = engine.name();
   const std::string vanishes =
       depth.deep() ? why_deep_zero(unit.data, unit, phi, depth) : why_zero(data, unit, phi);
-  const Threads threads(work_between_waits(result.n_distinct, unit.data.d()));
+  const Threads threads(work_between_waits(result.n_distinct, d));
   const Samples all = all_samples(unit, result);
   Dataset points = std::move(unit.data);
   keep(points, unit.coincide.distinct);
 
   const bool zero = !vanishes.empty();
-  const LambdaBounds bounds = result.method == "tail"
-                                  ? by_tail(points, phi, options, zero, progress, result)
-                                  : by_factor(points, all, phi, kernel, options, zero, progress, result);
+  const Question question{points, all, phi, kernel, options, zero, proof_for(options, engine)};
+  const LambdaBounds bounds = result.method == "tail" ? by_tail(question, engine, progress, result)
+                                                      : by_factor(question, engine, progress, result);
   if (zero) result.lambda_min = 0;
   result.norm_X = all.norm_X;
   if (depth.deep()) {
@@ -550,6 +584,10 @@ bool certify_in_place(Index n, Index d, const CertifyOptions& options) {
   const auto points = static_cast<double>(n);
   const double bytes = points * (20 * static_cast<double>(d) + 400) + kRest;
   return bytes > static_cast<double>(available_memory_bytes());
+}
+
+CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progress& progress) {
+  return certify(data, options, progress, this_process());
 }
 
 CertifyResult certify(const Dataset& data, const CertifyOptions& options) {

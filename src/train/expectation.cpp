@@ -33,10 +33,10 @@ PointTheory point_theory(const TrainingSet& set, const Activation& activation, c
   const Kernel kernel = sigma(activation);
   if (const auto id = theorem_for(activation, options); !id.empty()) {
     theory.norm_X = spectral_norm_bound(X);
-    Gram<double> work{Packed<double>(distinct.rows())};
-    const VerifiedBound proved = lambda_min(work, distinct, kernel, progress).verified;
+    PackedMatrix work(distinct);
+    const VerifiedBound proved = lambda_min(work, kernel, Proof::theorem, progress).verified;
     theory.bounds = {.lambda = {"lambda_min", proved.holds ? proved.lambda_min : 0, proved.holds},
-                     .separation = work.separation};
+                     .separation = work.seen().separation};
   }
   if (!wanted || options.method->left == nullptr) return theory;  // no curve of the kernel stands beside it
   if (!options.start.drawn()) {

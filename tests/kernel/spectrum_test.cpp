@@ -82,15 +82,66 @@ TEST(Spectrum, ExtremesAgreeWithDenseEigenvalues) {
     const Matrix K = dense(work.K);
     const Vector reference = Eigen::SelfAdjointEigenSolver<Matrix>(K).eigenvalues();
     const double scale = static_cast<double>(n) * 0x1p-52 * reference.tail(1).value();
-    EXPECT_NEAR(largest_eigenpair(work.K, progress).value, reference.tail(1).value(), 4 * scale);
+    PackedMatrix matrix(X);
+    matrix.form(kernel, 0, progress);
+    EXPECT_NEAR(largest_eigenpair(matrix, progress).value, reference.tail(1).value(), 4 * scale);
     const Vector all = eigenvalues(work.K);
     EXPECT_LE((all - reference).lpNorm<Eigen::Infinity>(), 4 * scale);
     const auto system = eigensystem(work.K);
     EXPECT_LE((K * system.vectors - system.vectors * system.values.asDiagonal()).norm(), 40 * scale);
-    ASSERT_EQ(factor_with_ridge(work, X, kernel, progress), 0);
-    const auto lowest = smallest_eigenpair(work.K, 0, progress);
+    ASSERT_EQ(factor_with_ridge(matrix, kernel, progress), 0);
+    const auto lowest = smallest_eigenpair(matrix, 0, progress);
     EXPECT_NEAR(lowest.value, reference(0), 4 * scale);
     EXPECT_LE((K * lowest.vector - lowest.value * lowest.vector).norm(), 1e-6);
+  }
+}
+
+// The residual's bound against A - L L^T in long double, for sizes that fall on all sides of panels and of
+// the packed corner; and it sees a factor that is wrong.
+TEST(Spectrum, ResidualOfAFactor) {
+  using Long = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+  Progress progress;
+  for (const Index n : {1, 2, 3, 50, 255, 256, 257, 511, 513, 700}) {
+    const RowMatrix X = sphere(n, 20);
+    const Kernel kernel = sigma(activation("relu"));
+    auto shifted = gram(X, kernel, progress).K;
+    shift_diagonal(shifted, 0.25);
+    const Matrix A = dense(shifted);
+    PackedMatrix matrix(X);
+    matrix.form(kernel, 0.25, progress);
+    ASSERT_TRUE(matrix.factor(progress));
+    auto packed = gram(X, kernel, progress).K;
+    shift_diagonal(packed, 0.25);
+    ASSERT_TRUE(factor(packed, progress));
+    Matrix L = Matrix::Zero(n, n);
+    for (Index j = 0; j < n; ++j)
+      for (Index i = j; i < n; ++i) L(i, j) = packed(i, j);
+    const Long exact = A.cast<long double>() - L.cast<long double>() * L.cast<long double>().transpose();
+    const double size = static_cast<double>(n), most = size * 0x1p-53 * (A.norm() + L.squaredNorm());
+    const double bound = matrix.residual(kernel, 0.25, progress);
+    EXPECT_GE(bound, static_cast<double>(exact.norm()));
+    EXPECT_LE(bound, 2 * most + 20 * 0x1p-53 * A.norm() + static_cast<double>(exact.norm()));
+    // Of another matrix: K + 0.5 I is off by 0.25 on the diagonal.
+    EXPECT_NEAR(matrix.residual(kernel, 0.5, progress), 0.25 * std::sqrt(size), 0x1p-28 * size);
+  }
+}
+
+TEST(Spectrum, BothProofsHold) {
+  Progress progress;
+  for (const Index n : {1, 2, 30, 400}) {
+    const RowMatrix X = sphere(n, 12);
+    for (const char* name : {"relu", "softplus", "tanh"}) {
+      const Kernel kernel = sigma(activation(name));
+      PackedMatrix work(X);
+      const auto theorem = lambda_min(work, kernel, Proof::theorem, progress).verified;
+      const auto residual = lambda_min(work, kernel, Proof::residual, progress).verified;
+      const double exact = eigenvalues(gram(X, kernel, progress).K)(0);
+      ASSERT_TRUE(theorem.holds);
+      ASSERT_TRUE(residual.holds);
+      EXPECT_LT(residual.lambda_min, exact);
+      EXPECT_GT(residual.lambda_min, exact * (1 - 1e-6));
+      EXPECT_NEAR(residual.lambda_min, theorem.lambda_min, 1e-6 * exact);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "zeroloss/kernel/gram.hpp"
+#include "zeroloss/kernel/kernel_matrix.hpp"
 #include "zeroloss/kernel/row_blocks.hpp"
 
 /// Eigenvalues of Gram kernels, and proven lower bounds of the smallest one.
@@ -38,16 +39,18 @@ struct EigenPair {
   Index iterations = 0;
 };
 
-EigenPair largest_eigenpair(const Packed<double>& K, Progress& progress);
+/// Of a formed matrix.
+EigenPair largest_eigenpair(KernelMatrix& K, Progress& progress);
 
 /// The smallest eigenvalue of L L^T - shift I: Lanczos on the inverse. Accurate to about u lambda_max.
 /// `start` may hold approximate eigenvectors, from which it takes fewer steps.
-EigenPair smallest_eigenpair(const Packed<double>& L, double shift, Progress& progress);
-EigenPair smallest_eigenpair(const Packed<double>& L, double shift, const Matrix& start, Progress& progress);
+EigenPair smallest_eigenpair(KernelMatrix& L, double shift, Progress& progress);
+EigenPair smallest_eigenpair(KernelMatrix& L, double shift, const Matrix& start, Progress& progress);
 
-/// The operators A = K and A = (L L^T)^-1, which report each product to `progress`.
-Operator multiply_by(const Packed<double>& K, Progress& progress);
-Operator divide_by(const Packed<double>& L, Progress& progress);
+/// The operators A = K of a formed matrix and A = (L L^T)^-1 of a factored one, which report each product to
+/// `progress`.
+Operator multiply_by(KernelMatrix& K, Progress& progress);
+Operator divide_by(KernelMatrix& L, Progress& progress);
 
 /// What a completed floating-point Cholesky factorisation of the n x n matrix fl(K - s I) may be wrong by:
 /// lambda_min(K) > s - loss. trace and largest are those of fl(K - s I)'s diagonal (theory 3).
@@ -57,7 +60,9 @@ double cholesky_loss(double n, double trace, double largest);
 struct VerifiedBound {
   bool holds = false;
   double lambda_min = 0;  ///< if holds: lambda_min >= this > 0, rounding and entry errors included
-  double loss = 0;  ///< what rounding costs: Cholesky's loss plus the Frobenius norm of the entry errors
+  /// What rounding costs: the Frobenius norm of the entry errors, and Cholesky's loss, as the theorem or as
+  /// the residual says it.
+  double loss = 0;
   int factorizations = 0;  ///< spent on the proof
 };
 
@@ -65,12 +70,13 @@ struct VerifiedBound {
 /// the gap until Cholesky completes. Builds the kernel anew in `work` (and destroys it). Where lambda_hat
 /// does not exceed the loss nothing is factored and holds is false. A kernel whose dual activation is only
 /// estimated (a user's function) is never verified.
-VerifiedBound verify_lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel,
-                                double lambda_hat, Progress& progress);
+VerifiedBound verify_lambda_min(KernelMatrix& work, const Kernel& kernel, double lambda_hat, Proof proof,
+                                Progress& progress);
 
 /// The kernel's Cholesky factor, in `work`, in place of the kernel: of K + ridge I with the smallest ridge of
-/// 0, 4 b, 64 b, .. (b the loss) for which it completes. Returns the ridge.
-double factor_with_ridge(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, Progress& progress);
+/// 0, 4 b, 64 b, .. (b the loss) for which it completes. `work` holds the kernel, formed without a shift.
+/// Returns the ridge.
+double factor_with_ridge(KernelMatrix& work, const Kernel& kernel, Progress& progress);
 
 struct LambdaMin {
   EigenPair lowest;  ///< computed: lowest.value may be within +-loss of 0, even negative
@@ -82,7 +88,7 @@ struct LambdaMin {
 LambdaMin lambda_min(const RowMatrix& X, const Kernel& kernel, Progress& progress);
 
 /// The same in memory that is there already.
-LambdaMin lambda_min(Gram<double>& work, const RowMatrix& X, const Kernel& kernel, Progress& progress);
+LambdaMin lambda_min(KernelMatrix& work, const Kernel& kernel, Proof proof, Progress& progress);
 
 /// All n eigenvalues, ascending, through LAPACK's dsyevd: 8 n^2 bytes, 4/3 n^3 multiply-adds, error of order
 /// n u lambda_max.

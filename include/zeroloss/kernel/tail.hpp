@@ -5,6 +5,7 @@
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/kernel/deep.hpp"
+#include "zeroloss/kernel/engine.hpp"
 #include "zeroloss/kernel/row_blocks.hpp"
 #include "zeroloss/kernel/separation.hpp"
 
@@ -60,5 +61,7 @@ TailBound tail_bound(const RowMatrix& X, const Activation& activation, const Dep
 /// compared with them. Sums are added in another order, so that the last digits may differ.
 TailBound tail_bound(const RowBlocks& X, const Activation& activation, const Depth& depth, Index passes,
                      Progress& progress);
+TailBound tail_bound(const RowBlocks& X, const Activation& activation, const Depth& depth, Index passes,
+                     Progress& progress, Engine& engine);
 
 }  // namespace zeroloss

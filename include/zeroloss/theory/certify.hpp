@@ -7,6 +7,7 @@
 #include "zeroloss/core/fields.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/kernel/deep.hpp"
+#include "zeroloss/kernel/engine.hpp"
 #include "zeroloss/kernel/tail.hpp"
 #include "zeroloss/theory/forecast.hpp"
 #include "zeroloss/theory/guarantee.hpp"
@@ -29,6 +30,10 @@ struct CertifyOptions {
   /// where all_bounds or spectrum want it, and for up to 30,000 distinct points whose kernel fits into
   /// memory; else tail.
   std::string method = "auto";
+  /// How the factorisation proves its bound. theorem: of Cholesky factorisation in floating point, for BLAS
+  /// and LAPACK as they are known. residual: K - s I - L L^T is computed and bounded, whoever computed L, for
+  /// half the operations again. auto: theorem in one process, residual beyond it.
+  std::string proof = "auto";
   Index passes = 1;                   ///< of tail over all pairs, >= 1; further ones sharpen its bound
   double failure_probability = 0.01;  ///< of the a-priori guarantees, in (0, 1)
   double accuracy = 1e-3;             ///< relative misfit that the step counts refer to, in (0, 1)
@@ -67,6 +72,15 @@ void fields(T& o, const Visitor& visit) {
           .under("Options")
           .of("auto|factor|tail"),
       o.method);
+  visit(
+      Field{
+          "proof",
+          "How the factorisation proves its bound: theorem (about Cholesky factorisation in floating point), "
+          "residual (K - L L^T is bounded, whoever computed L), or auto: theorem in one process, residual "
+          "beyond it"}
+          .under("Options")
+          .of("auto|theorem|residual"),
+      o.proof);
   visit(Field{"passes", "Of tail over all pairs of points: further ones sharpen its bound"}.under("Options"),
         o.passes);
   visit(Field{"failure_probability", "Allowed for the a-priori guarantees, in (0, 1)"}.under("Options"),
@@ -112,6 +126,8 @@ struct CertifyResult {
   std::string network;  ///< in words: "relu network of 3 hidden layers"
 
   std::string method;             ///< factor | tail: how lambda_min was bounded
+  std::string proof;              ///< theorem | residual: what proves a factorisation; empty of a tail
+  std::string engine;             ///< "4 processes, 2 x 2"; empty of one process
   std::optional<TailBound> tail;  ///< where it was the tail
   /// What is not said: of a tail what takes the kernel itself, of many layers what is proved of one alone.
   std::string left_out;
@@ -163,6 +179,9 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"kernel", "Whose lambda_min this is: Sigma of one hidden layer, Theta_L of many."}, r.kernel);
   visit(Field{"network", "In words."}, r.network);
   visit(Field{"method", "factor | tail: how lambda_min was bounded."}, r.method);
+  visit(Field{"proof", "theorem | residual: what proves the factorisation; empty of a tail."}, r.proof);
+  visit(Field{"engine", "The processes that did the work; empty if it was one."}.only_if(!r.engine.empty()),
+        r.engine);
   visit(Field{"tail", "How the tail of the power series proves it; None otherwise."}, r.tail);
   visit(
       Field{
@@ -213,6 +232,8 @@ void fields(T& r, const Visitor& visit) {
 /// range, DataError for data that cannot be used (zero rows are named), ResourceError if the kernel does not
 /// fit, Interrupted when cancelled.
 CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progress& progress);
+/// The same with the heavy work done elsewhere, by processes of a Group (cluster/cluster.hpp).
+CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progress& progress, Engine& engine);
 CertifyResult certify(const Dataset& data, const CertifyOptions& options = {});
 
 /// Whether n points of d numbers are better left in their file (select_stored), since all that certify makes

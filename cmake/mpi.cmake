@@ -1,0 +1,16 @@
+# A module of its own, which the library loads where several processes were started: MPI takes a second to load, and each
+# machine has its own.
+find_package(MPI COMPONENTS C CXX QUIET)
+find_library(ZEROLOSS_SCALAPACK NAMES scalapack scalapack-openmpi scalapack-mpich)
+if(MPI_CXX_FOUND AND ZEROLOSS_SCALAPACK)
+  add_library(zeroloss_mpi MODULE src/mpi/mpi.cpp)
+  target_compile_features(zeroloss_mpi PRIVATE cxx_std_20)
+  target_compile_options(zeroloss_mpi PRIVATE -Wall -Wextra)
+  target_compile_definitions(zeroloss_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  target_include_directories(zeroloss_mpi PRIVATE src)
+  target_link_libraries(zeroloss_mpi PRIVATE MPI::MPI_CXX ${ZEROLOSS_SCALAPACK})
+  install(TARGETS zeroloss_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  message(STATUS "zeroloss under mpirun: ${ZEROLOSS_SCALAPACK}")
+else()
+  message(STATUS "zeroloss under mpirun: no MPI with ScaLAPACK found")
+endif()

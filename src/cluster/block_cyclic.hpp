@@ -1,0 +1,69 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/layout.hpp"
+#include "kernel/entry_run.hpp"
+#include "zeroloss/core/group.hpp"
+#include "zeroloss/kernel/gram.hpp"
+
+/// The kernel matrix of n points over a grid of processes, and what all of them do together about it. Every
+/// member is called by all, with the same arguments unless it says that those of process 0 count.
+namespace zeroloss::internal {
+
+struct Sizes {
+  Index n = 0, d = 0, block = 0;
+};
+
+class BlockCyclic {
+ public:
+  /// Memory for it, all zeros: 8 n^2/P bytes a process, of which those above the diagonal are never touched,
+  /// and 8 n d (1/rows + 1/columns) for the points. `failure` is on all what the first process that has none
+  /// says.
+  BlockCyclic(const Group& group, const Sizes& sizes, std::string& failure);
+  ~BlockCyclic();
+  BlockCyclic(const BlockCyclic&) = delete;
+  BlockCyclic& operator=(const BlockCyclic&) = delete;
+
+  static std::string shape(int processes);  ///< "2 x 3"
+  /// Of one process, the most of any.
+  static double bytes(int processes, const Sizes& sizes);
+  /// Why so many processes cannot have it; "" if they can: PBLAS counts the numbers of a process in 32 bits.
+  static std::string refused(int processes, const Sizes& sizes);
+
+  void take_points(const RowMatrix* X);  ///< that of process 0; null elsewhere
+
+  /// What the pass over the pairs saw; on process 0 complete.
+  struct Pass {
+    Closest closest;
+    double singular_sum = 0;
+  };
+  Pass form(const Kernel& kernel, double shift);
+  bool factor();
+  /// V and the results are those of process 0; elsewhere V is not read and the results mean nothing.
+  Matrix product(const Matrix& V);
+  Matrix solve(const Matrix& V);
+  Vector inverse_diagonal();
+  double residual(const Kernel& kernel, double shift);
+
+ private:
+  /// Columns [first, last) of mine, as they are on and below the diagonal, into `out`, whose first column is
+  /// the first of these.
+  void entries(const Kernel& kernel, double shift, Index first, Index last, double* out,
+               std::vector<Tally>& tallies) const;
+  Matrix to_all(const Matrix& V) const;
+
+  Group group_, row_, column_;
+  Sizes sizes_;
+  Layout rows_, columns_;
+  int context_ = -1;
+  Index stride_ = 1;
+  struct Free {
+    void operator()(double* values) const;
+  };
+  std::unique_ptr<double[], Free> A_;
+  RowMatrix row_points_, column_points_;
+};
+
+}  // namespace zeroloss::internal

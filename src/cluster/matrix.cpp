@@ -1,0 +1,131 @@
+#include "cluster/matrix.hpp"
+
+#include <new>
+
+#include "cluster/orders.hpp"
+#include "kernel/kernel_named.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/kernel/spectrum.hpp"
+
+namespace zeroloss::internal {
+namespace {
+
+enum MatrixOrder : char {
+  kForm = 'f',
+  kFactor = 'c',
+  kProduct = 'p',
+  kSolve = 's',
+  kInverse = 'i',
+  kResidual = 'r',
+  kEnd = 'e'
+};
+
+class ClusterMatrix final : public KernelMatrix {
+ public:
+  ClusterMatrix(const Group& group, const RowMatrix& X, Index block) : group_(group), X_(X) {
+    const Sizes sizes{X.rows(), X.cols(), block};
+    if (const std::string why = BlockCyclic::refused(group.size(), sizes); !why.empty())
+      throw ResourceError(why);
+    group_.call(kMatrixService);
+    std::string failure;
+    together(group_, [&] {
+      from_leader(group_, sizes);
+      all_ = std::make_unique<BlockCyclic>(group_, sizes, failure);
+      if (failure.empty()) all_->take_points(&X);
+    });
+    if (!failure.empty()) throw ResourceError(failure);
+  }
+  ~ClusterMatrix() override { order({kEnd, 0, ""}); }
+
+  Index n() const override { return X_.rows(); }
+
+  template <class Work>
+  auto ask(const Order& what, Progress& progress, const Work& work) {
+    progress.check();
+    order(what);
+    return together(group_, work);
+  }
+
+  void form(const Kernel& kernel, double shift, Progress& progress) override {
+    progress.stage("kernel " + kernel.name);
+    check(kernel);
+    const auto pass = ask({kForm, shift, kernel.name}, progress, [&] { return all_->form(kernel, shift); });
+    const auto n = static_cast<double>(X_.rows()), d = static_cast<double>(X_.cols());
+    seen_.near_pairs = pass.closest.near_pairs();
+    seen_.closest = pass.closest.pairs(X_);
+    seen_.separation = separation_bound(seen_.closest, seen_.near_pairs, d);
+    seen_.entry_error = entry_error(kernel, n, d, static_cast<double>(seen_.near_pairs), pass.singular_sum);
+    progress.finish();
+  }
+  bool factor(Progress& progress) override {
+    return ask({kFactor, 0, ""}, progress, [&] { return all_->factor(); });
+  }
+  Matrix product(const Matrix& V) override {
+    return ask({kProduct, 0, ""}, silent_, [&] { return all_->product(V); });
+  }
+  Matrix solve(const Matrix& V) override {
+    return ask({kSolve, 0, ""}, silent_, [&] { return all_->solve(V); });
+  }
+  Vector inverse_diagonal(Progress& progress) override {
+    return ask({kInverse, 0, ""}, progress, [&] { return all_->inverse_diagonal(); });
+  }
+  double residual(const Kernel& kernel, double shift, Progress& progress) override {
+    check(kernel);
+    return ask({kResidual, shift, kernel.name}, progress, [&] { return all_->residual(kernel, shift); });
+  }
+  Vector eigenvalues() override {
+    throw std::invalid_argument("certify: all eigenvalues are computed by one process; leave out `spectrum`");
+  }
+
+ private:
+  void order(const Order& order) const { group_.announce(order.text()); }
+
+  static void check(const Kernel& kernel) { (void)kernel_named(kernel.name); }
+
+  const Group group_;
+  const RowMatrix& X_;
+  std::unique_ptr<BlockCyclic> all_;
+  Progress silent_;
+};
+
+}  // namespace
+
+std::unique_ptr<KernelMatrix> cluster_matrix(const Group& group, const RowMatrix& X, Index block) {
+  return std::make_unique<ClusterMatrix>(group, X, block);
+}
+
+void serve_matrix(const Group& group) {
+  const auto sizes = from_leader(group, Sizes{});
+  std::string failure;
+  BlockCyclic all(group, sizes, failure);
+  if (!failure.empty()) return;
+  all.take_points(nullptr);
+  const Matrix nothing;
+  while (true) {
+    const Order order = Order::of(group.listen());
+    switch (order.what) {
+      case kForm:
+        all.form(kernel_named(order.name), order.number);
+        break;
+      case kFactor:
+        all.factor();
+        break;
+      case kProduct:
+        all.product(nothing);
+        break;
+      case kSolve:
+        all.solve(nothing);
+        break;
+      case kInverse:
+        all.inverse_diagonal();
+        break;
+      case kResidual:
+        all.residual(kernel_named(order.name), order.number);
+        break;
+      default:
+        return;
+    }
+  }
+}
+
+}  // namespace zeroloss::internal

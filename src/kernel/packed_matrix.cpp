@@ -1,0 +1,79 @@
+#include <algorithm>
+
+#include "core/lapack.hpp"
+#include "core/parallel.hpp"
+#include "kernel/cross.hpp"
+#include "kernel/entries.hpp"
+#include "kernel/residual.hpp"
+#include "zeroloss/core/blas.hpp"
+#include "zeroloss/kernel/kernel_matrix.hpp"
+#include "zeroloss/kernel/spectrum.hpp"
+
+namespace zeroloss {
+using namespace internal;
+
+const char* name_of(Proof proof) { return proof == Proof::theorem ? "theorem" : "residual"; }
+
+PackedMatrix::PackedMatrix(const RowMatrix& X) : X_(X), work_{Packed<double>(X.rows())} {}
+
+void PackedMatrix::form(const Kernel& kernel, double shift, Progress& progress) {
+  gram_into(work_, X_, kernel, progress);
+  seen_ = {work_.entry_error, std::move(work_.closest), work_.near_pairs, work_.separation};
+  if (shift != 0) shift_diagonal(work_.K, shift);
+}
+
+Matrix PackedMatrix::product(const Matrix& V) { return zeroloss::product(work_.K, V); }
+Vector PackedMatrix::eigenvalues() { return zeroloss::eigenvalues(work_.K); }
+bool PackedMatrix::factor(Progress& progress) { return zeroloss::factor(work_.K, progress); }
+
+Matrix PackedMatrix::solve(const Matrix& V) {
+  Matrix W = V;
+  zeroloss::solve(work_.K, W);
+  return W;
+}
+
+Vector PackedMatrix::inverse_diagonal(Progress& progress) {
+  return zeroloss::inverse_diagonal(work_.K, progress);
+}
+
+// A panel of columns at a time: of L its rows there, those below, and the products of both.
+double PackedMatrix::residual(const Kernel& kernel, double shift, Progress& progress) {
+  constexpr Index kWidth = 256;
+  const Packed<double>& L = work_.K;
+  const Index n = L.n(), n1 = L.n1(), d = X_.cols();
+  const double at_one = kernel(1) + shift;
+  ResidualSums sums;
+  Matrix panel, P;
+  RowMatrix A(kWidth, n);  // row j: entries (j.., j)
+  for (Index j0 = 0; j0 < n; j0 += kWidth) {
+    const Index j1 = std::min(n, j0 + kWidth), width = j1 - j0, rows = n - j0;
+    panel = Matrix::Zero(width, j1);
+    for (Index k = 0; k < j1; ++k)
+      for (Index j = std::max(j0, k); j < j1; ++j) panel(j - j0, k) = L(j, k);
+    P.resize(rows, width);
+    const Index left = std::min(j1, n1);
+    parallel::gemm('N', 'T', rows, width, left, 1, L.column(0) + j0, L.stride(), panel.data(), width, 0,
+                   P.data(), rows);
+    if (j1 > n1) {  // columns of the corner, whose rows run the other way: from n1 on, or from j0
+      const Index first = std::max(j0, n1), count = n - first;
+      parallel::gemm('T', 'T', count, width, j1 - n1, 1, L.corner_row(first), L.stride(),
+                     panel.data() + n1 * width, width, 1, P.data() + (first - j0), rows);
+    }
+    const SerialBlas serial;
+#pragma omp parallel for schedule(dynamic)
+    for (Index i0 = j0; i0 < n; i0 += kTile)
+      cross_entries(X_.data() + j0 * d, width, X_.data() + i0 * d, std::min(kTile, n - i0), d, kernel,
+                    A.data() + i0, n);
+    for (Index j = j0; j < j1; ++j) {
+      double* column = A.data() + (j - j0) * n + j;
+      *column = at_one;
+      sums.add_column(column, P.data() + (j - j0) * rows + (j - j0), n - j, true);
+      if (j < n1) sums.add_factor_column(L.column(j) + j, n - j);
+    }
+    progress.advance(static_cast<double>(rows) * static_cast<double>(width) * static_cast<double>(j1));
+  }
+  for (Index i = n1; i < n; ++i) sums.add_factor_column(L.corner_row(i), i - n1 + 1);
+  return sums.bound(static_cast<double>(n));
+}
+
+}  // namespace zeroloss
