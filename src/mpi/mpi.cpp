@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "core/transport.hpp"
 
@@ -97,15 +98,17 @@ bool receive(Transport* t, int from, void* data, std::size_t bytes) {
 void exchange(Transport* t, int to, const void* out, std::size_t out_bytes, int from, void* in,
               std::size_t in_bytes) {
   count(t, out_bytes);
-  const std::size_t most = std::max(out_bytes, in_bytes);
-  for (std::size_t begin = 0; begin < most; begin += kMost) {
-    const auto part = [&](std::size_t bytes) {
-      return begin < bytes ? static_cast<int>(std::min(kMost, bytes - begin)) : 0;
-    };
-    MPI_Sendrecv(static_cast<const char*>(out) + begin, part(out_bytes), MPI_BYTE, to, kTag,
-                 static_cast<char*>(in) + begin, part(in_bytes), MPI_BYTE, from, kTag, comm_of(t),
-                 MPI_STATUS_IGNORE);
-  }
+  // All are on their way before anybody waits.
+  std::vector<MPI_Request> requests;
+  in_parts(in_bytes, [&](std::size_t begin, int part) {
+    MPI_Irecv(static_cast<char*>(in) + begin, part, MPI_BYTE, from, kTag, comm_of(t),
+              &requests.emplace_back());
+  });
+  in_parts(out_bytes, [&](std::size_t begin, int part) {
+    MPI_Isend(static_cast<const char*>(out) + begin, part, MPI_BYTE, to, kTag, comm_of(t),
+              &requests.emplace_back());
+  });
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
 int waiting(Transport* t) {

@@ -1,0 +1,340 @@
+#include "zeroloss/cluster/cluster.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "cluster/block_cyclic.hpp"
+#include "cluster/layout.hpp"
+#include "kernel/tail_passes.hpp"
+#include "support/points.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/data/dataset.hpp"
+#include "zeroloss/kernel/spectrum.hpp"
+#include "zeroloss/kernel/tail.hpp"
+#include "zeroloss/theory/certify.hpp"
+
+// Run by mpirun as 1, 2, 3, 4 and 6 processes: process 0 tests, the others serve.
+namespace zeroloss {
+namespace {
+
+using namespace internal;
+using namespace test;
+
+Group& processes() {
+  static Group group = Group::world();
+  return group;
+}
+
+// What every process checks of a Group together; how many of them found a fault.
+double faults_of_group(const Group& group) {
+  const int P = group.size(), me = group.rank();
+  double faults = 0;
+  const auto expect = [&](bool holds) { faults += holds ? 0 : 1; };
+  for (int root = 0; root < P; ++root) {
+    std::string text =
+        me == root ? std::string(1000 + root, static_cast<char>('a' + root)) : "something else";
+    group.broadcast(text, root);
+    expect(text == std::string(1000 + root, static_cast<char>('a' + root)));
+  }
+  Vector numbers = Vector::Constant(5, me + 1.0);
+  group.sum(numbers.data(), 5);
+  expect((numbers.array() == P * (P + 1) / 2.0).all());
+  for (int root = 0; root < P; ++root) {
+    numbers.setConstant(me == root ? 2 : 1);
+    group.sum_to(root, numbers.data(), 5);
+    if (me == root) expect((numbers.array() == P + 1.0).all());
+  }
+  expect(group.largest(-me) == 0 && group.largest(me) == P - 1);
+  if (P > 1) {
+    const int right = (me + 1) % P, left = (me + P - 1) % P;
+    std::vector<double> out(static_cast<std::size_t>(me)), in(static_cast<std::size_t>(left));
+    std::iota(out.begin(), out.end(), 100.0 * me);
+    group.exchange(right, out.data(), 8 * out.size(), left, in.data(), 8 * in.size());
+    for (std::size_t k = 0; k < in.size(); ++k) expect(in[k] == 100.0 * left + static_cast<double>(k));
+    if (me == 0) {
+      std::uint64_t all = 0;
+      for (int from = 1; from < P; ++from) {
+        std::uint64_t one = 0;
+        group.receive(from, &one, sizeof one);
+        all += one;
+      }
+      expect(all == static_cast<std::uint64_t>(P * (P - 1) / 2));
+    } else {
+      const auto one = static_cast<std::uint64_t>(me);
+      group.send(0, &one, sizeof one);
+    }
+  }
+  const Group half = group.split(me % 2);
+  expect(half.size() == (P + (me % 2 == 0 ? 1 : 0)) / 2 && half.rank() == me / 2);
+  double count = 1;
+  half.sum(&count, 1);
+  expect(count == half.size());
+  group.sum(&faults, 1);
+  return faults;
+}
+
+Services services() {
+  Services all = cluster_services();
+  all["faults of a group"] = [](const Group& group) { faults_of_group(group); };
+  return all;
+}
+
+TEST(Group, AllCallsTogether) {
+  processes().call("faults of a group");
+  EXPECT_EQ(faults_of_group(processes()), 0);
+}
+
+TEST(Group, OneProcessAlone) {
+  const Group alone;
+  EXPECT_EQ(alone.size(), 1);
+  EXPECT_TRUE(alone.leads());
+  EXPECT_EQ(faults_of_group(alone), 0);
+  EXPECT_EQ(alone.traffic().messages, 0);
+  EXPECT_THROW(alone.send(0, nullptr, 0), std::logic_error);
+}
+
+TEST(Layout, DealsEveryRowOnce) {
+  for (const Index n : {0, 1, 5, 64, 100, 129})
+    for (const Index block : {1, 2, 7, 64, 200})
+      for (const int P : {1, 2, 3, 5}) {
+        std::vector<int> seen(static_cast<std::size_t>(n));
+        for (int p = 0; p < P; ++p) {
+          const Layout mine{n, block, P, p};
+          Index before = 0;
+          for (Index k = 0; k < mine.count(); ++k) {
+            const Index global = mine.global(k);
+            ASSERT_LT(global, n);
+            EXPECT_EQ(mine.owner(global), p);
+            EXPECT_EQ(mine.before(global), k);
+            for (; before <= global; ++before) EXPECT_EQ(mine.before(before), k);
+            ++seen[static_cast<std::size_t>(global)];
+          }
+        }
+        for (const int times : seen) EXPECT_EQ(times, 1);
+      }
+}
+
+TEST(Shape, IsAsSquareAsItGets) {
+  const auto shape = [](int P) { return std::pair(Shape(P).rows, Shape(P).columns); };
+  EXPECT_EQ(shape(1), std::pair(1, 1));
+  EXPECT_EQ(shape(3), std::pair(1, 3));
+  EXPECT_EQ(shape(12), std::pair(3, 4));
+  EXPECT_EQ(shape(64), std::pair(8, 8));
+}
+
+// Points of which some are near each other, nearly opposite and opposite.
+RowMatrix crowded(Index n, Index d) {
+  RowMatrix X = sphere(n, d);
+  if (n < 8 || d < 3) return X;
+  X.row(3) = X.row(1) + 1e-5 * X.row(2);
+  X.row(5) = -X.row(1) - 1e-4 * X.row(4);
+  X.row(n - 1) = X.row(0) + 1e-7 * X.row(2);
+  X.rowwise().normalize();
+  return X;
+}
+
+struct Case {
+  Index n, d, block;
+};
+
+class OnEverySize : public testing::TestWithParam<Case> {};
+
+// The same numbers as of one process, up to roundings, and L L^T = A whoever has its parts.
+TEST_P(OnEverySize, MatrixDoesWhatAPackedOneDoes) {
+  const auto [n, d, block] = GetParam();
+  Progress progress;
+  const RowMatrix X = crowded(n, d);
+  const auto engine = cluster_engine(processes(), block);
+  const auto matrix = engine->matrix(X);
+  PackedMatrix packed(X);
+  for (const Kernel& kernel : {sigma(activation("relu")), sigma_features(activation("softplus")), power(3),
+                               tangent(activation("relu"), {.layers = 3}),
+                               tangent(activation("tanh"), {.layers = 2, .residual = true})}) {
+    matrix->form(kernel, 0.125, progress);
+    packed.form(kernel, 0.125, progress);
+    const auto &seen = matrix->seen(), &here = packed.seen();
+    EXPECT_EQ(seen.near_pairs, here.near_pairs);
+    EXPECT_EQ(seen.separation, here.separation);
+    EXPECT_NEAR(seen.entry_error, here.entry_error, 1e-6 * here.entry_error);
+    ASSERT_EQ(seen.closest.size(), here.closest.size());
+    for (std::size_t k = 0; k < seen.closest.size(); ++k) {
+      EXPECT_EQ(seen.closest[k].i, here.closest[k].i);
+      EXPECT_EQ(seen.closest[k].j, here.closest[k].j);
+      EXPECT_EQ(seen.closest[k].distance, here.closest[k].distance);
+      EXPECT_EQ(seen.closest[k].antipodal, here.closest[k].antipodal);
+    }
+    Matrix V = random_block(n);
+    const double size = kernel(1) + 0.125,
+                 scale = static_cast<double>(n) * size * 0x1p-50 * static_cast<double>(n);
+    EXPECT_LE((matrix->product(V) - packed.product(V)).lpNorm<Eigen::Infinity>(), 8 * scale);
+    ASSERT_TRUE(matrix->factor(progress));
+    ASSERT_TRUE(packed.factor(progress));
+    // The shift bounds the inverse by 8.
+    const double condition = 64 * static_cast<double>(n) * size;
+    EXPECT_LE((matrix->solve(V) - packed.solve(V)).lpNorm<Eigen::Infinity>(), condition * scale);
+    EXPECT_LE(
+        (matrix->inverse_diagonal(progress) - packed.inverse_diagonal(progress)).lpNorm<Eigen::Infinity>(),
+        condition * scale);
+    const double residual = matrix->residual(kernel, 0.125, progress);
+    EXPECT_LE(residual, 2 * packed.residual(kernel, 0.125, progress) + 8 * scale);
+    EXPECT_NEAR(matrix->residual(kernel, 0.25, progress), 0.125 * std::sqrt(static_cast<double>(n)),
+                2 * residual + 0x1p-28 * static_cast<double>(n));
+  }
+}
+
+TEST_P(OnEverySize, LambdaMinIsProved) {
+  const auto [n, d, block] = GetParam();
+  Progress progress;
+  const RowMatrix X = sphere(n, d);
+  const auto engine = cluster_engine(processes(), block);
+  for (const char* name : {"relu", "softplus"}) {
+    const Kernel kernel = sigma(activation(name));
+    const auto matrix = engine->matrix(X);
+    const LambdaMin found = lambda_min(*matrix, kernel, engine->proof(), progress);
+    const Vector exact = eigenvalues(gram(X, kernel, progress).K);
+    const double close = 1e-12 * exact.tail(1).value();
+    EXPECT_NEAR(found.lowest.value, exact(0), close);
+    if (!(exact(0) > 10 * found.verified.loss)) continue;
+    ASSERT_TRUE(found.verified.holds);
+    EXPECT_LT(found.verified.lambda_min, exact(0) + close);
+    EXPECT_GT(found.verified.lambda_min, exact(0) - 2 * found.verified.loss - 1e-6 * exact(0));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, OnEverySize,
+                         testing::Values(Case{1, 1, 128}, Case{2, 3, 1}, Case{3, 4, 2}, Case{5, 3, 128},
+                                         Case{50, 10, 1}, Case{97, 20, 7}, Case{257, 30, 64},
+                                         Case{600, 30, 256}, Case{1100, 40, 128}));
+
+TEST(Cluster, TailIsThatOfOneProcess) {
+  Progress progress;
+  const auto engine = cluster_engine(processes());
+  for (const Index n : {1, 2, 511, 512, 513, 1500, 3100})
+    for (const char* name : {"relu", "softplus", "tanh"}) {
+      const RowMatrix X = crowded(n, 40);
+      const Activation& phi = activation(name);
+      const auto found = tail_bound(RowBlocks(X), phi, {}, 2, progress, *engine);
+      const auto here = tail_bound(RowBlocks(X), phi, {}, 2, progress);
+      EXPECT_NEAR(found.lambda_min, here.lambda_min, 1e-12);
+      EXPECT_NEAR(found.product, here.product, 1e-12);
+      EXPECT_EQ(found.row, here.row);
+      EXPECT_EQ(found.power, here.power);
+      EXPECT_EQ(found.near_pairs, here.near_pairs);
+      EXPECT_EQ(found.separation, here.separation);
+      ASSERT_EQ(found.closest.size(), here.closest.size());
+      for (std::size_t k = 0; k < found.closest.size(); ++k)
+        EXPECT_EQ(found.closest[k].distance, here.closest[k].distance);
+      EXPECT_LE((found.parts - here.parts).lpNorm<Eigen::Infinity>(), 1e-9);
+    }
+}
+
+// Blocks of rows that are read as they are wanted.
+TEST(Cluster, TailOfRowsInAFile) {
+  Progress progress;
+  const RowMatrix X = sphere(2600, 30);
+  const auto read = [&](const std::vector<Index>& rows) { return RowMatrix(X(rows, Eigen::all)); };
+  const auto engine = cluster_engine(processes());
+  const auto found =
+      tail_bound(RowBlocks(X.rows(), X.cols(), read, 512), activation("relu"), {}, 1, progress, *engine);
+  EXPECT_NEAR(found.lambda_min, tail_bound(X, activation("relu"), {}, 1, progress).lambda_min, 1e-12);
+}
+
+// All of certify: with labels, repeated and antipodal points, more than every eigenvalue is computed of.
+TEST(Cluster, CertifySaysTheSame) {
+  Progress progress;
+  const auto engine = cluster_engine(processes());
+  for (const Index n : {60, 3300}) {
+    Dataset data;
+    data.X = sphere(n, 16);
+    data.X.row(7) = data.X.row(4);
+    data.X.row(9) = 2 * data.X.row(4);
+    data.X.row(11) = -data.X.row(5);
+    data.y = Vector::NullaryExpr(n, [](Index i) { return static_cast<double>(i % 3); });
+    data.y(7) = data.y(9) = data.y(4);
+    data.task = Task::classification;
+    data.class_names = {"a", "b", "c"};
+    data.name = "points";
+    CertifyOptions options;
+    options.method = "factor";
+    options.activation = n > 100 ? "relu" : "softplus";
+    options.all_bounds = n < 100;
+    const CertifyResult found = certify(data, options, progress, *engine), here = certify(data, options);
+    EXPECT_EQ(found.outcome, here.outcome);
+    EXPECT_EQ(found.n_distinct, n - 2);
+    EXPECT_NEAR(found.lambda_min, here.lambda_min, 1e-12 * here.lambda_max);
+    EXPECT_NEAR(found.lambda_max, here.lambda_max, 1e-11 * here.lambda_max);
+    ASSERT_TRUE(found.lambda_min_verified);
+    EXPECT_NEAR(*found.lambda_min_verified, *here.lambda_min_verified, 1e-5 * here.lambda_min);
+    EXPECT_LT(*found.lambda_min_verified, here.lambda_min + 1e-12 * here.lambda_max);
+    EXPECT_EQ(found.proof, processes().size() > 1 ? "residual" : "theorem");
+    EXPECT_EQ(found.suspects.size(), here.suspects.size());
+    EXPECT_EQ(found.leave_one_out_error, here.leave_one_out_error);
+    EXPECT_EQ(found.bottleneck.front().sample.record, here.bottleneck.front().sample.record);
+    for (std::size_t c = 0; c < here.complexity.size(); ++c)
+      EXPECT_NEAR(found.complexity[c], here.complexity[c], 1e-8 * here.complexity[c]);
+    EXPECT_NEAR(found.forecast->steps_to_accuracy, here.forecast->steps_to_accuracy,
+                1e-3 * here.forecast->steps_to_accuracy + 1);
+    ASSERT_EQ(found.guarantees.size(), here.guarantees.size());
+    for (std::size_t k = 0; k < here.guarantees.size(); ++k)
+      EXPECT_EQ(found.guarantees[k].verified, here.guarantees[k].verified) << here.guarantees[k].id;
+  }
+}
+
+TEST(Cluster, WhatCannotBeIsSaidBeforeAnybodyIsAsked) {
+  EXPECT_THROW(cluster_engine(processes(), 0), std::invalid_argument);
+  EXPECT_THROW(cluster_engine(processes(), 5000), std::invalid_argument);
+  EXPECT_EQ(BlockCyclic::refused(64, {100'000, 784, 128}), "");
+  EXPECT_EQ(BlockCyclic::refused(4, {1'000'000, 784, 128}),
+            "the kernel of 1000000 points over 4 processes has 2.5e+11 numbers in each, and ScaLAPACK counts "
+            "2^31 - 1; "
+            "take at least 475 processes");
+  // 8 n^2/P bytes, and some for the points.
+  const double bytes = BlockCyclic::bytes(64, {200'000, 784, 128});
+  EXPECT_GT(bytes, 8 * 2e5 * 2e5 / 64);
+  EXPECT_LT(bytes, 8 * 2e5 * 2e5 / 64 * 1.2);
+  if (processes().size() == 1) return;
+  // An activation of the user's own is a function, which no other process has.
+  Activation own = activation("relu");
+  own.name = "mine";
+  Progress progress;
+  const RowMatrix X = sphere(20, 5);
+  const auto matrix = cluster_engine(processes())->matrix(X);
+  EXPECT_THROW(matrix->form(sigma(own), 0, progress), std::invalid_argument);
+  matrix->form(power(2), 1, progress);
+  EXPECT_TRUE(matrix->factor(progress));
+}
+
+// K - 2 lambda_max I is no positive definite matrix, and all processes hear so.
+TEST(Cluster, NoFactorOfAnIndefiniteMatrix) {
+  Progress progress;
+  const RowMatrix X = sphere(300, 10);
+  const auto matrix = cluster_engine(processes(), 32)->matrix(X);
+  matrix->form(power(1), -0.5, progress);
+  EXPECT_FALSE(matrix->factor(progress));
+  matrix->form(power(1), 0.5, progress);
+  EXPECT_TRUE(matrix->factor(progress));
+}
+
+TEST(Cluster, InterruptedBetweenCalls) {
+  const std::atomic<bool> asked{true};
+  Progress stopped({}, &asked);
+  Progress progress;
+  const RowMatrix X = sphere(100, 10);
+  const auto matrix = cluster_engine(processes())->matrix(X);
+  if (processes().size() > 1) EXPECT_THROW(matrix->form(power(1), 1, stopped), Interrupted);
+  matrix->form(power(1), 1, progress);
+  EXPECT_TRUE(matrix->factor(progress));
+}
+
+}  // namespace
+}  // namespace zeroloss
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const zeroloss::Group& group = zeroloss::processes();
+  if (!group.leads()) return zeroloss::serve(group, zeroloss::services());
+  const int code = RUN_ALL_TESTS();
+  group.dismiss(code);
+  return code;
+}
