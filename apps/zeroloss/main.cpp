@@ -11,6 +11,7 @@
 #include "zeroloss/cluster/cluster.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/sweep/sweep.hpp"
 
 namespace {
 
@@ -74,7 +75,11 @@ int main(int argc, char** argv) {
     zeroloss::app::tell(fmt::format("zeroloss: {}\n", error.what()));
     return zeroloss::app::kMissing;
   }
-  if (!group.leads()) return zeroloss::serve(group, zeroloss::cluster_services());
+  if (!group.leads()) {
+    zeroloss::Services services = zeroloss::cluster_services();
+    services.merge(zeroloss::sweep_services());
+    return zeroloss::serve(group, services);
+  }
   const int code = zeroloss::app::run({argv, argv + argc}, zeroloss::app::default_cache(), group);
   group.dismiss(code);
   return code;

@@ -127,9 +127,9 @@ SweepOptions settings(const Options& options) {
 }
 
 SweepResult work(const std::string& source, const SweepOptions& sweep, const std::optional<RunFolder>& folder,
-                 Progress& progress) {
+                 Progress& progress, const Group& group) {
   try {
-    return zeroloss::sweep(source, sweep, progress);
+    return zeroloss::sweep(source, sweep, progress, group);
   } catch (const ResourceError&) {
     // Another process has finished it and renamed the folder while this one was about to join.
     if (folder && std::filesystem::exists(folder->path()))
@@ -148,7 +148,7 @@ void run(const Options& options, Session& session) {
     folder.emplace(options.out, true, RunFolder::Writers::several);
     sweep.store = folder->partial() / "trials.db";
   }
-  const SweepResult result = work(options.source, sweep, folder, progress);
+  const SweepResult result = work(options.source, sweep, folder, progress, session.group);
   const Next next = result.complete ? after_figures(session.arguments, options.out) : Next{};
   // Who joins while another finishes may find all complete and nobody there: nothing is left to write then.
   if (folder && result.last && !std::filesystem::exists(folder->path()))

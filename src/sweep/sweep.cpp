@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "data/source_kind.hpp"
+#include "sweep/deal.hpp"
 #include "sweep/grid.hpp"
 #include "sweep/summary.hpp"
 #include "zeroloss/core/blas.hpp"
@@ -29,8 +30,10 @@ double seconds_since(Clock::time_point began) {
 // A sweep at work in this process.
 class Sweep {
  public:
-  Sweep(const std::string& source, const Dataset* data, const SweepOptions& options, Progress& progress)
-      : options_(checked(source, options)),
+  Sweep(const std::string& source, const Dataset* data, const SweepOptions& options, Progress& progress,
+        const Group& group)
+      : group_(can_be_dealt(options.fit) ? group : Group()),
+        options_(checked(source, options)),
         cells_(grid(options_)),
         maker_(source, data, options_),
         store_(options_.store, identity(source, maker_.digest(), options_)),
@@ -61,7 +64,8 @@ class Sweep {
   void run_round();
   void work();
   std::optional<Job> next_job();
-  TrialRow compute(const Job& job, Progress& progress) const;
+  TrialTask task_of(const Job& job) const;
+  void keep(const TrialRow& row);
 
   // All that is missing is in other hands.
   void wait_for_others() const {
@@ -69,6 +73,7 @@ class Sweep {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
 
+  const Group group_;
   const SweepOptions options_;
   const std::vector<Cell> cells_;
   const TrialMaker maker_;
@@ -94,19 +99,36 @@ void Sweep::read_rows() {
   }
 }
 
-// One thread a trial; the first exception ends the round.
+// One thread a trial, here and in the other processes; the first exception ends the round.
 void Sweep::run_round() {
   done_now_ = 0;
   claimed_.clear();
-#pragma omp parallel
-  {
+  const auto guarded = [&](const auto& work) {
     try {
       work();
     } catch (...) {
       const std::scoped_lock lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
     }
+  };
+  std::jthread dealer;
+  if (group_.size() > 1) {
+    group_.call(kTrialService);
+    dealer = std::jthread([&] {
+      guarded([&] {
+        deal(
+            group_,
+            [&]() -> std::optional<TrialTask> {
+              const std::optional<Job> job = next_job();
+              return job ? std::optional(task_of(*job)) : std::nullopt;
+            },
+            [&](const TrialRow& row) { keep(row); });
+      });
+    });
   }
+#pragma omp parallel
+  guarded([&] { work(); });
+  if (dealer.joinable()) dealer.join();
   if (failure_) std::rethrow_exception(failure_);
 }
 
@@ -115,13 +137,16 @@ void Sweep::work() {
   while (true) {
     const std::optional<Job> job = next_job();
     if (!job) return;
-    const TrialRow row = compute(*job, own);
-    store_.save(row);
-    const std::scoped_lock lock(mutex_);
-    ++done_now_;
-    ++done_;
-    progress_.advance(1);
+    keep(compute(task_of(*job), own));
   }
+}
+
+void Sweep::keep(const TrialRow& row) {
+  store_.save(row);
+  const std::scoped_lock lock(mutex_);
+  ++done_now_;
+  ++done_;
+  progress_.advance(1);
 }
 
 // Claims a few trials at a time.
@@ -140,22 +165,18 @@ std::optional<Job> Sweep::next_job() {
   return job;
 }
 
-TrialRow Sweep::compute(const Job& job, Progress& progress) const {
+TrialTask Sweep::task_of(const Job& job) const {
   const auto began = Clock::now();
   const Cell& cell = cells_[static_cast<std::size_t>(job.cell)];
-  TrialRow row{job, cell, seed_of(cell, job.trial, options_.read.seed), {}, 0};
-  Dataset data;
+  TrialTask task{{job, cell, seed_of(cell, job.trial, options_.read.seed), {}, 0}, {}, {}, options_.certify};
   try {
-    data = maker_.data(cell, row.seed);
-    row.trial = train_trial(data, maker_.fit(cell, row.seed), options_.certify, progress);
+    task.data = maker_.data(cell, task.row.seed);
   } catch (const DataError& error) {
-    throw DataError(fmt::format("{} (trial {} of a cell with n = {}, d = {}, width = {}; seed {})",
-                                error.what(), job.trial, cell.n, cell.d, cell.width, row.seed));
+    throw DataError(in_words(error.what(), task.row));
   }
-  row.cell.n = data.n();
-  row.cell.d = data.d();
-  row.seconds = seconds_since(began);
-  return row;
+  task.fit = maker_.fit(cell, task.row.seed);
+  task.row.seconds = seconds_since(began);
+  return task;
 }
 
 CellResult summary(const Cell& cell, const std::vector<std::optional<TrialRow>>& rows) {
@@ -198,10 +219,10 @@ SweepResult Sweep::result() const {
 }
 
 SweepResult sweep(const std::string& source, const Dataset* data, const SweepOptions& options,
-                  Progress& progress) {
+                  Progress& progress, const Group& group) {
   const auto began = Clock::now();
   const SerialBlas serial;  // trials are the threads
-  Sweep work(source, data, options, progress);
+  Sweep work(source, data, options, progress, group);
   bool complete = true, last = false;
   if (work.being_closed()) {
     work.read_rows();
@@ -227,14 +248,17 @@ SweepResult sweep(const std::string& source, const Dataset* data, const SweepOpt
 
 }  // namespace
 
-SweepResult sweep(const std::string& source, const SweepOptions& options, Progress& progress) {
-  return sweep(source, nullptr, options, progress);
+SweepResult sweep(const std::string& source, const SweepOptions& options, Progress& progress,
+                  const Group& group) {
+  return sweep(source, nullptr, options, progress, group);
 }
 
-SweepResult sweep(const Dataset& data, const SweepOptions& options, Progress& progress) {
+SweepResult sweep(const Dataset& data, const SweepOptions& options, Progress& progress, const Group& group) {
   check_dataset(data);
-  return sweep(is_generated(data.name) ? "data " + data.name : data.name, &data, options, progress);
+  return sweep(is_generated(data.name) ? "data " + data.name : data.name, &data, options, progress, group);
 }
+
+Services sweep_services() { return {{kTrialService, serve_trials}}; }
 
 SweepResult sweep(const std::string& source, const SweepOptions& options) {
   Progress silent;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "zeroloss/core/fields.hpp"
+#include "zeroloss/core/group.hpp"
 #include "zeroloss/train/fit.hpp"
 
 /// Phase diagrams: how often training reaches its target, over a grid of the options of fit [OS, section 4].
@@ -204,10 +205,17 @@ std::string fit_command(const std::string& source, const SweepOptions& options, 
 /// naming an option that is out of range or differs from the stored sweep's, what fit and read_dataset throw
 /// for a trial, DataError for a store that is none of ours, ResourceError if it cannot be written; trials
 /// done until then are kept. Cancelled, it returns what is done.
-SweepResult sweep(const std::string& source, const SweepOptions& options, Progress& progress);
+/// The trials of a `group` are handed out to its processes one by one, to each thread of theirs that has done
+/// with its last; the leader keeps the store. The others serve().
+SweepResult sweep(const std::string& source, const SweepOptions& options, Progress& progress,
+                  const Group& group = {});
 SweepResult sweep(const std::string& source, const SweepOptions& options = {});
 
 /// The same of points in memory: trials take theirs from `data` as they would from a file.
-SweepResult sweep(const Dataset& data, const SweepOptions& options, Progress& progress);
+SweepResult sweep(const Dataset& data, const SweepOptions& options, Progress& progress,
+                  const Group& group = {});
+
+/// What the other processes of a group do for it.
+Services sweep_services();
 
 }  // namespace zeroloss

@@ -1,0 +1,42 @@
+#pragma once
+#include <exception>
+#include <functional>
+#include <optional>
+
+#include "sweep/store.hpp"
+#include "zeroloss/core/group.hpp"
+#include "zeroloss/data/dataset.hpp"
+
+/// Trials handed out to the processes of a Group, one by one, to whoever has done with his.
+namespace zeroloss::internal {
+
+constexpr const char* kTrialService = "trials";
+
+/// A trial with all it takes to compute it elsewhere. `row` has what is known before.
+struct TrialTask {
+  TrialRow row;
+  Dataset data;
+  FitOptions fit;
+  bool certify = false;
+};
+
+/// An error about its data, and which trial it was.
+std::string in_words(const char* error, const TrialRow& row);
+
+/// What it takes to compute one, here as elsewhere: row.trial and the sizes. Throws what fit throws;
+/// DataError says which trial it was.
+TrialRow compute(TrialTask task, Progress& progress);
+
+/// Process 0, on a thread of its own: until no task is left and every thread of the others has heard so.
+/// `next` and `done` are called on this thread; an exception of another process's trial is thrown here once
+/// all have heard.
+void deal(const Group& group, const std::function<std::optional<TrialTask>()>& next,
+          const std::function<void(const TrialRow&)>& done);
+
+/// The other processes, a trial a thread.
+void serve_trials(const Group& group);
+
+/// Whether options can be told to another process: weights that training begins from cannot.
+bool can_be_dealt(const FitOptions& options);
+
+}  // namespace zeroloss::internal
