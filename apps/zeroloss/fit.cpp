@@ -69,7 +69,7 @@ void run(const Options& options, Session& session) {
     return check(options.require, say_finished(options.out, options.json).value_or(finished->status),
                  session);
   }
-  const FitResult result = fit(data, settings, progress);
+  const FitResult result = fit(data, settings, progress, session.group);
 
   const Next next = after_fit(data, options.read, settings, result, options.out);
   const auto say = [&] {

@@ -77,6 +77,7 @@ int main(int argc, char** argv) {
   }
   if (!group.leads()) {
     zeroloss::Services services = zeroloss::cluster_services();
+    services.merge(zeroloss::fit_services());
     services.merge(zeroloss::sweep_services());
     return zeroloss::serve(group, services);
   }

@@ -27,16 +27,11 @@ std::string in_words(const char* error, const TrialRow& row);
 /// DataError says which trial it was.
 TrialRow compute(TrialTask task, Progress& progress);
 
-/// Process 0, on a thread of its own: until no task is left and every thread of the others has heard so.
-/// `next` and `done` are called on this thread; an exception of another process's trial is thrown here once
-/// all have heard.
-void deal(const Group& group, const std::function<std::optional<TrialTask>()>& next,
-          const std::function<void(const TrialRow&)>& done);
+/// Process 0, on a thread of its own, as deal() of core/deal.hpp.
+void deal_trials(const Group& group, const std::function<std::optional<TrialTask>()>& next,
+                 const std::function<void(const TrialRow&)>& done);
 
 /// The other processes, a trial a thread.
 void serve_trials(const Group& group);
-
-/// Whether options can be told to another process: weights that training begins from cannot.
-bool can_be_dealt(const FitOptions& options);
 
 }  // namespace zeroloss::internal

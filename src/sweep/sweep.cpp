@@ -14,6 +14,7 @@
 #include "sweep/deal.hpp"
 #include "sweep/grid.hpp"
 #include "sweep/summary.hpp"
+#include "train/deal.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 
@@ -116,7 +117,7 @@ void Sweep::run_round() {
     group_.call(kTrialService);
     dealer = std::jthread([&] {
       guarded([&] {
-        deal(
+        deal_trials(
             group_,
             [&]() -> std::optional<TrialTask> {
               const std::optional<Job> job = next_job();

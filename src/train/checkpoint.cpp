@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/field_json.hpp"
+#include "core/parcel.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/tensors.hpp"
@@ -184,6 +185,26 @@ RunState Checkpoint::load() const {
         (output.network.W.size() == 0 || output.network.v.size() != output.network.W.rows()))
       throw DataError(fmt::format("{}: damaged checkpoint: weights are missing", path_.string()));
   return state;
+}
+
+std::string bytes_of(const OutputState& state) {
+  Named named;
+  add(named, "output", state);
+  Parcel parcel;
+  parcel.put(to_json(state).dump()).put(named.size());
+  for (const auto& [name, matrix] : named) parcel.put(name).put(matrix);
+  return parcel.bytes();
+}
+
+OutputState output_of(const std::string& bytes) {
+  Parcel parcel(bytes);
+  const Json json = Json::parse(parcel.text());
+  Named named;
+  for (auto count = parcel.get<std::size_t>(); count > 0; --count) {
+    const std::string name = parcel.text();
+    parcel.get(named[name]);
+  }
+  return output_state(json, named, "output");
 }
 
 std::string points_digest(const RowMatrix& X, const Matrix& Y) {

@@ -46,6 +46,10 @@ class Checkpoint {
   std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };
 
+/// A finished output on its way from another process.
+std::string bytes_of(const OutputState& state);
+OutputState output_of(const std::string& bytes);
+
 /// SHA-256 of the numbers that are trained on.
 std::string points_digest(const RowMatrix& X, const Matrix& Y);
 

@@ -9,6 +9,7 @@
 
 #include "network/prepare.hpp"
 #include "train/conclude.hpp"
+#include "train/deal.hpp"
 #include "train/deep/fit.hpp"
 #include "train/fit_options.hpp"
 #include "train/loop.hpp"
@@ -114,11 +115,12 @@ FitResult internal::fit_checked(const Dataset& data, CheckedOptions options, Pro
   Checkpoint checkpoint(options.checkpoint, options.checkpoint_every_s,
                         run_identity(options, data.X, set.standardization, Y));
   RunState state = options.resume ? checkpoint.load() : RunState{};
-  for (auto c = static_cast<Index>(state.finished.size()); c < Y.cols(); ++c) {
+  Outputs here;
+  Outputs& outputs = options.outputs != nullptr ? *options.outputs : here;
+  outputs.train(Y.cols(), state, checkpoint, [&](Index c, RunState& into, Checkpoint& kept) {
     const std::string label = Y.cols() > 1 ? data.class_names[static_cast<std::size_t>(c)] : "";
-    train_output(run, c, label, state, checkpoint, progress);
-    if (state.current) break;  // interrupted
-  }
+    train_output(run, c, label, into, kept, progress);
+  });
   gather(std::move(state), run, Y, result);
   conclude(result, static_cast<std::size_t>(Y.cols()));
   progress.finish();
@@ -126,9 +128,15 @@ FitResult internal::fit_checked(const Dataset& data, CheckedOptions options, Pro
   return result;
 }
 
-FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress) {
-  return fit_checked(data, checked(options), progress);
+FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress, const Group& group) {
+  CheckedOptions settings = checked(options);
+  if (group.size() == 1 || !can_be_dealt(options)) return fit_checked(data, settings, progress);
+  const std::unique_ptr<Outputs> outputs = dealt_outputs(group, data, options);
+  settings.outputs = outputs.get();
+  return fit_checked(data, settings, progress);
 }
+
+Services fit_services() { return {{kOutputService, serve_outputs}}; }
 
 FitResult fit(const Dataset& data, const FitOptions& options) {
   Progress silent;

@@ -4,6 +4,7 @@
 namespace zeroloss::internal {
 
 struct Method;
+class Outputs;
 
 /// What FitOptions::step says.
 struct Step {
@@ -19,6 +20,7 @@ struct Step {
 struct CheckedOptions : FitOptions {
   Step rule;
   const Method* method;  ///< of `optimizer`
+  Outputs* outputs = nullptr;  ///< who trains them; null: one after the other here
   bool proved =
       true;  ///< with what theory says of the run, and certificates; a trial of a sweep goes without
 };

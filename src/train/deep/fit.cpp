@@ -9,6 +9,7 @@
 #include "core/parse.hpp"
 #include "network/prepare.hpp"
 #include "train/conclude.hpp"
+#include "train/deal.hpp"
 #include "train/deep/forecast.hpp"
 #include "train/deep/optimizer.hpp"
 #include "train/optimizers/optimizers.hpp"
@@ -301,17 +302,18 @@ FitResult fit_deep(const Dataset& data, CheckedOptions options, Progress& progre
                         run_identity(options, data.X, set.standardization, Y));
   RunState state = options.resume ? checkpoint.load() : RunState{};
   const Index trainings = options.separate ? K : 1;
-  for (auto c = static_cast<Index>(state.finished.size()); c < trainings; ++c) {
+  Outputs here;
+  Outputs& outputs = options.outputs != nullptr ? *options.outputs : here;
+  outputs.train(trainings, state, checkpoint, [&](Index c, RunState& into, Checkpoint& kept) {
     const Matrix targets = options.separate ? Matrix(Y.col(c)) : Y;
     const Matrix distinct = options.separate ? Matrix(run.distinct_Y.col(c)) : run.distinct_Y;
     const Matrix test_Y = !test ? Matrix() : options.separate ? Matrix(test->Y.col(c)) : test->Y;
     const Vector y = targets.reshaped();
     const std::string label = trainings > 1 ? data.class_names[static_cast<std::size_t>(c)] : "";
     DeepTraining(run, {c, trainings, label, n}, targets, distinct, y,
-                 test ? options.test.data.get() : nullptr, test_Y, state, checkpoint, progress)
+                 test ? options.test.data.get() : nullptr, test_Y, into, kept, progress)
         .run();
-    if (state.current) break;  // interrupted
-  }
+  });
   if (state.current) state.finished.push_back(std::move(*state.current));
   std::vector<DeepNetwork> networks;
   for (std::size_t c = 0; c < state.finished.size(); ++c)

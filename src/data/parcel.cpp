@@ -1,0 +1,36 @@
+#include "data/parcel.hpp"
+
+namespace zeroloss::internal {
+
+void put(Parcel& parcel, const Dataset& data) {
+  const Standardization& s = data.standardization;
+  parcel.put(data.X).put(data.y).put(data.task).put(data.class_names).put(data.records).put(data.name);
+  parcel.put(data.digest).put(data.feature_names).put(data.target_name).put(data.label_treatment).put(data.ids);
+  parcel.put(s.scale).put(s.origin.high).put(s.origin.low).put(s.bias).put(s.how).put(s.lengths).put(s.automatic);
+}
+
+Dataset dataset_of(Parcel& parcel) {
+  Dataset data;
+  Standardization& s = data.standardization;
+  parcel.get(data.X);
+  parcel.get(data.y);
+  data.task = parcel.get<Task>();
+  parcel.get(data.class_names);
+  parcel.get(data.records);
+  parcel.get(data.name);
+  parcel.get(data.digest);
+  parcel.get(data.feature_names);
+  parcel.get(data.target_name);
+  parcel.get(data.label_treatment);
+  parcel.get(data.ids);
+  parcel.get(s.scale);
+  parcel.get(s.origin.high);
+  parcel.get(s.origin.low);
+  s.bias = parcel.get<double>();
+  parcel.get(s.how);
+  s.lengths = parcel.get<double>();
+  s.automatic = parcel.get<bool>();
+  return data;
+}
+
+}  // namespace zeroloss::internal
