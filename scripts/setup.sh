@@ -2,7 +2,8 @@
 # Installs what is missing on Debian and its relatives; elsewhere prints the names.
 #   scripts/setup.sh core    what the library and the command need
 #   scripts/setup.sh conv    core, and LibTorch for `zeroloss conv`
-#   scripts/setup.sh full    conv, and what the tests need (the formatter too), with a Python environment in build/python
+#   scripts/setup.sh mpi     core, and MPI with ScaLAPACK for several processes
+#   scripts/setup.sh full    conv, mpi, and what the tests need (the formatter too), with a Python environment in build/python
 #   scripts/setup.sh bench   core, and what the peers of the benchmarks need
 #   scripts/setup.sh lint    full, and the linter
 set -euo pipefail
@@ -12,17 +13,19 @@ core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev lib
   libboost-dev libsqlite3-dev libjpeg62-turbo-dev libpng-dev libonnx-dev libprotobuf-dev protobuf-compiler
   ca-certificates python3-dev python3-venv)
 conv=("${core[@]}" libtorch-dev libgloo-dev)
-full=("${conv[@]}" libgtest-dev ccache chromium clang-format-14 webp)
+mpi=("${core[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev)
+full=("${conv[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev libgtest-dev ccache chromium clang-format-14 webp)
 bench=("${core[@]}")
 lint=("${full[@]}" clang-tidy-16 libomp-16-dev)
 
 case "${1:-}" in
   core) packages=("${core[@]}") ;;
   conv) packages=("${conv[@]}") ;;
+  mpi) packages=("${mpi[@]}") ;;
   full) packages=("${full[@]}") ;;
   bench) packages=("${bench[@]}") ;;
   lint) packages=("${lint[@]}") ;;
-  *) echo "usage: scripts/setup.sh core|conv|full|bench|lint" >&2; exit 2 ;;
+  *) echo "usage: scripts/setup.sh core|conv|mpi|full|bench|lint" >&2; exit 2 ;;
 esac
 
 if ! command -v apt-get >/dev/null; then

@@ -8,10 +8,8 @@
 
 #include "address_space.hpp"
 #include "command.hpp"
-#include "zeroloss/cluster/cluster.hpp"
+#include "group.hpp"
 #include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/sweep/sweep.hpp"
 
 namespace {
 
@@ -66,22 +64,5 @@ int main(int argc, char** argv) {
     _exit(zeroloss::app::kMissing);  // threads that wait for memory would never be done
   }
   if (room == Room::one) zeroloss::app::reserve_buffer();
-  // `conv` has processes of its own, which begin it themselves.
-  const bool alone = argc > 1 && std::string_view(argv[1]) == "conv";
-  zeroloss::Group group;
-  try {
-    if (!alone) group = zeroloss::Group::world();
-  } catch (const zeroloss::BackendError& error) {
-    zeroloss::app::tell(fmt::format("zeroloss: {}\n", error.what()));
-    return zeroloss::app::kMissing;
-  }
-  if (!group.leads()) {
-    zeroloss::Services services = zeroloss::cluster_services();
-    services.merge(zeroloss::fit_services());
-    services.merge(zeroloss::sweep_services());
-    return zeroloss::serve(group, services);
-  }
-  const int code = zeroloss::app::run({argv, argv + argc}, zeroloss::app::default_cache(), group);
-  group.dismiss(code);
-  return code;
+  return zeroloss::app::run_in_group({argv, argv + argc}, zeroloss::app::default_cache());
 }

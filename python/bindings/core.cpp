@@ -7,9 +7,11 @@
 
 #include "bindings.hpp"
 #include "command.hpp"
+#include "group.hpp"
 #include "zeroloss/core/advice.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/group.hpp"
 #include "zeroloss/core/threads.hpp"
 #include "zeroloss/version.hpp"
 
@@ -159,6 +161,21 @@ void bind_core(nb::module_& m) {
                "')";
       });
   m.def("blas_info", &blas_info, "Which BLAS and LAPACK this process runs.");
+  nb::class_<Group>(m, "Group", "The processes that work on one problem: this one alone by default.")
+      .def(nb::init<>())
+      .def_static(
+          "of", [](std::uintptr_t handle) { return Group::of(reinterpret_cast<const void*>(handle)); },
+          "handle"_a, "Those of an MPI communicator, by the address of its handle.")
+      .def_prop_ro("rank", &Group::rank)
+      .def_prop_ro("size", &Group::size)
+      .def("dismiss", &Group::dismiss, "code"_a, "Process 0: the others leave serve().")
+      .def(
+          "serve",
+          [](const Group& group) {
+            const nb::gil_scoped_release release;
+            return serve(group, app::all_services());
+          },
+          "The others: do what process 0 asks for until it dismisses them.");
   m.def("thread_count", &thread_count,
         "What parallel loops that this thread begins may use: OpenMP's maximum.");
   m.def("set_thread_count", &set_thread_count, "count"_a,
@@ -168,7 +185,7 @@ void bind_core(nb::module_& m) {
       "run",
       [](const std::vector<std::string>& arguments, const std::string& cache) {
         const nb::gil_scoped_release release;
-        return app::run(arguments, cache);
+        return app::run_in_group(arguments, cache);
       },
       "arguments"_a, "cache"_a,
       "The command: its name and its arguments. Prints the answer, returns the exit code. Takes over Ctrl-C; "

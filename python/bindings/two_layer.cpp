@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "zeroloss/cluster/cluster.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/network/model.hpp"
 #include "zeroloss/present/certify.hpp"
@@ -60,15 +61,15 @@ void bind_certify(nb::module_& m) {
   m.def(
       "certify",
       [](const std::shared_ptr<DatasetAsRead>& data, const CertifyOptions& options, const std::string& call,
-         const nb::object& progress) {
+         const nb::object& progress, const Group& group) {
         auto result = value_of_work(progress, [&](Progress& p) {
-          CertifyResult certified = certify(*data, options, p);
+          CertifyResult certified = certify(*data, options, p, *cluster_engine(group));
           certified.widths = widths_in_short(*data, options, certified, p);
           return certified;
         });
         return Certified(std::move(result), {data, options}, call);
       },
-      "data"_a, "options"_a, "call"_a, "progress"_a.none());
+      "data"_a, "options"_a, "call"_a, "progress"_a.none(), "group"_a);
 }
 
 void bind_network(nb::module_& m) {
@@ -295,11 +296,11 @@ void bind_fit(nb::module_& m) {
   m.def(
       "fit",
       [](const std::shared_ptr<DatasetAsRead>& data, const FitOptions& options, const std::string& call,
-         const nb::object& progress) {
-        auto result = value_of_work(progress, [&](Progress& p) { return fit(*data, options, p); });
+         const nb::object& progress, const Group& group) {
+        auto result = value_of_work(progress, [&](Progress& p) { return fit(*data, options, p, group); });
         return Fitted(std::move(result), {data, options}, call);
       },
-      "data"_a, "options"_a, "call"_a, "progress"_a.none());
+      "data"_a, "options"_a, "call"_a, "progress"_a.none(), "group"_a);
 }
 
 }  // namespace

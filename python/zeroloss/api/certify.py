@@ -10,6 +10,7 @@ from .. import _core
 from .._core import CertifyOptions, CertifyResult
 from .data import Data, Read, dataset
 from .options import call, changed, filled
+from .processes import Communicator, shared
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+@shared
 def certify(
     data: Data,
     y: npt.ArrayLike | None = None,
@@ -39,6 +41,7 @@ def certify(
     # end
     progress: Show = False,
     threads: int = 0,
+    comm: Communicator | None = None,
     **read: Unpack[Read],
 ) -> CertifyResult:
     """Can a wide network fit this data, how wide, with what step, and which samples stand in the way?
@@ -83,6 +86,9 @@ def certify(
         True: bars, if tqdm is there. A callable gets every ProgressReport.
     threads : int
         Threads of the processor; 0 = as many as :func:`thread_count` says. Small work takes one.
+    comm : mpi4py.MPI.Comm, optional
+        Processes that do the work together, in each of which this is called: the data and options of process 0 count,
+        and all get its result.
 
     Returns
     -------
@@ -119,4 +125,4 @@ def certify(
     options = filled("certify", CertifyOptions(), given)
     text = call("certify", subject, {**changed(options, CertifyOptions(), given), **read})
     with limited(threads), shown(progress) as report:
-        return _core.certify(source, options, text, report)
+        return _core.certify(source, options, text, report, comm)

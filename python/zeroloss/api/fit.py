@@ -12,6 +12,7 @@ from .. import _core
 from .._core import FitOptions, FitResult
 from .data import Data, Read, dataset
 from .options import call, changed, filled, step_text, with_commas
+from .processes import Communicator, shared
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
 from .start import Weights, start_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+@shared
 def fit(
     data: Data,
     y: npt.ArrayLike | None = None,
@@ -62,6 +64,7 @@ def fit(
     # end
     progress: Show = False,
     threads: int = 0,
+    comm: Communicator | None = None,
     **read: Unpack[Read],
 ) -> FitResult:
     """Trains a network to zero loss, and proves that an exact solution lies next to the weights it ends with.
@@ -152,6 +155,9 @@ def fit(
         True: bars, if tqdm is there. A callable gets every ProgressReport.
     threads : int
         Threads of the processor; 0 = as many as :func:`thread_count` says. Small work takes one.
+    comm : mpi4py.MPI.Comm, optional
+        Processes that do the work together, in each of which this is called: the data and options of process 0 count,
+        and all get its result.
 
     Returns
     -------
@@ -212,4 +218,4 @@ def fit(
     written = changed(options, FitOptions(), {**given, "start": weights, "test": points})
     text = call("fit", subject, {**written, **read})
     with limited(threads), shown(progress) as report:
-        return _core.fit(source, options, text, report)
+        return _core.fit(source, options, text, report, comm)

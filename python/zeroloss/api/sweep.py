@@ -14,6 +14,7 @@ from .._core import Dataset, SweepOptions, SweepResult
 from .data import Data, Source, dataset, read_options
 from .frames import ending, is_frame
 from .options import call, changed, filled, step_text
+from .processes import Communicator, shared
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
 
@@ -40,6 +41,7 @@ def _values(axis: Any) -> list[Any]:
     return [v.item() if isinstance(v, np.generic) else v for v in (axis if several else [axis])]
 
 
+@shared
 def sweep(
     data: Data,
     y: npt.ArrayLike | None = None,
@@ -78,6 +80,7 @@ def sweep(
     seed: Seed = 0,
     progress: Show = False,
     threads: int = 0,
+    comm: Communicator | None = None,
     **read: Unpack[Source],
 ) -> SweepResult:
     """Trains many small networks over a grid of options: where does training succeed?
@@ -113,6 +116,9 @@ def sweep(
         True: bars, if tqdm is there. A callable gets every ProgressReport.
     threads : int
         Threads of the processor; 0 = as many as :func:`thread_count` says. Small work takes one.
+    comm : mpi4py.MPI.Comm, optional
+        Processes that do the work together, in each of which this is called: the data and options of process 0 count,
+        and all get its result.
 
     Returns
     -------
@@ -184,4 +190,4 @@ def sweep(
         **changed(options.fit, plain.fit, trial), **changed(options.read, plain.read, {"seed": seed}), **read,
     })  # fmt: skip
     with limited(threads), shown(progress) as report:
-        return _core.sweep(source, options, text, report)
+        return _core.sweep(source, options, text, report, comm)
