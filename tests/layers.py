@@ -12,6 +12,8 @@ ALLOWED = {
     "data": {"core", "data"},
     "conv": {"core", "data", "conv"},
     "kernel": {"core", "data", "kernel"},
+    "mpi": {"core", "mpi"},
+    "cluster": {"core", "data", "kernel", "cluster"},
     "network": {"core", "data", "kernel", "network"},
     "theory": {"core", "data", "kernel", "network", "theory"},
     "proof": {"core", "data", "kernel", "network", "proof"},

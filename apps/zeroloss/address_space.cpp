@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <fstream>
+#include <vector>
 
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -48,10 +49,13 @@ Room room_for_threads() {
   return threads > 1 || left >= kBuffer + kWork ? Room::one : Room::none;
 }
 
-void reserve_buffer() {
+void reserve_buffers(int threads) {
   auto* take = of_openblas<void*(int)>("blas_memory_alloc");
   auto* give_back = of_openblas<void(void*)>("blas_memory_free");
-  if (take != nullptr && give_back != nullptr) give_back(take(0));  // it stays with the process
+  if (limit() < 0 || take == nullptr || give_back == nullptr) return;
+  std::vector<void*> buffers;
+  for (int k = 0; k < threads; ++k) buffers.push_back(take(0));
+  for (void* buffer : buffers) give_back(buffer);  // they stay with the process
 }
 
 std::string no_room() {

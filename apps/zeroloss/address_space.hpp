@@ -10,8 +10,9 @@ namespace zeroloss::app {
 enum class Room { all, one, none };
 Room room_for_threads();
 
-/// Takes the buffer of this thread now, so that what is allocated later cannot take its place.
-void reserve_buffer();
+/// Takes the buffers of so many threads now, so that what is allocated later cannot take their place. Nothing
+/// without a limit.
+void reserve_buffers(int threads);
 
 /// What to say where there is no room.
 std::string no_room();

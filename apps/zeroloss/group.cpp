@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "address_space.hpp"
 #include "command.hpp"
 #include "zeroloss/cluster/cluster.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/threads.hpp"
 #include "zeroloss/sweep/sweep.hpp"
 #include "zeroloss/train/fit.hpp"
 
@@ -26,6 +28,14 @@ int run_in_group(const std::vector<std::string>& arguments, const std::string& c
   } catch (const BackendError& error) {
     tell(fmt::format("zeroloss: {}\n", error.what()));
     return kMissing;
+  }
+  if (group.size() > 1) {
+    // MPI takes of a limited address space too, and what holds a part of a matrix must leave BLAS its
+    // buffers.
+    const Room room = room_for_threads();
+    if (room == Room::none) group.abort(kMissing, no_room());
+    if (room == Room::one) set_thread_count(1);
+    reserve_buffers(thread_count());
   }
   if (!group.leads()) return serve(group, all_services());
   const int code = run(arguments, cache, group);

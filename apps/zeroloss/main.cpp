@@ -63,6 +63,6 @@ int main(int argc, char** argv) {
     zeroloss::app::tell("zeroloss: " + std::string(zeroloss::app::no_room()) + "\n");
     _exit(zeroloss::app::kMissing);  // threads that wait for memory would never be done
   }
-  if (room == Room::one) zeroloss::app::reserve_buffer();
+  if (room == Room::one) zeroloss::app::reserve_buffers(1);
   return zeroloss::app::run_in_group({argv, argv + argc}, zeroloss::app::default_cache());
 }

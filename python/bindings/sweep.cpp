@@ -92,16 +92,16 @@ void bind_sweep(nb::module_& m) {
       "sweep",
       [](const std::string& source, const SweepOptions& options, const std::string& call,
          const nb::object& progress, const Group& group) {
-        return Swept(value_of_work(progress, [&](Progress& p) { return sweep(source, options, p, group); }), options,
-                     call);
+        return Swept(value_of_work(progress, [&](Progress& p) { return sweep(source, options, p, group); }),
+                     options, call);
       },
       "source"_a, "options"_a, "call"_a, "progress"_a.none(), "group"_a);
   m.def(
       "sweep",
       [](const DatasetAsRead& data, const SweepOptions& options, const std::string& call,
          const nb::object& progress, const Group& group) {
-        return Swept(value_of_work(progress, [&](Progress& p) { return sweep(data, options, p, group); }), options,
-                     call);
+        return Swept(value_of_work(progress, [&](Progress& p) { return sweep(data, options, p, group); }),
+                     options, call);
       },
       "data"_a, "options"_a, "call"_a, "progress"_a.none(), "group"_a);
 }

@@ -41,11 +41,16 @@ int patient(const Group& group) {
 void take(const std::string& report, const std::function<void(const std::string&)>& done) {
   const std::string text = report.substr(1);
   switch (report.at(0)) {
-    case kNothing: return;
-    case kDone: return done(text);
-    case kDataError: throw DataError(text);
-    case kArgument: throw std::invalid_argument(text);
-    default: throw std::runtime_error(text);
+    case kNothing:
+      return;
+    case kDone:
+      return done(text);
+    case kDataError:
+      throw DataError(text);
+    case kArgument:
+      throw std::invalid_argument(text);
+    default:
+      throw std::runtime_error(text);
   }
 }
 
@@ -90,7 +95,8 @@ void deal(const Group& group, const std::function<std::optional<std::string>()>&
   if (failure) std::rethrow_exception(failure);
 }
 
-void take_dealt(const Group& group, int threads, const std::function<std::string(const std::string&)>& compute) {
+void take_dealt(const Group& group, int threads,
+                const std::function<std::string(const std::string&)>& compute) {
   group.send(0, &threads, sizeof threads);
   std::mutex speaking;
   const auto work = [&] {

@@ -77,7 +77,7 @@ Group Group::world() {
   Group group(open_transport(nullptr, why));
   if (group.size() != expected)
     throw BackendError(
-        fmt::format("{}, of which MPI sees {}: start them by the mpirun of {}, or by srun --mpi=pmix", why,
+        fmt::format("{}, of which MPI sees {}: start them by the mpirun of {}, or by srun with PMIx", why,
                     group.size(), group.library()));
   return group;
 }

@@ -5,8 +5,18 @@ namespace zeroloss::internal {
 void put(Parcel& parcel, const Dataset& data) {
   const Standardization& s = data.standardization;
   parcel.put(data.X).put(data.y).put(data.task).put(data.class_names).put(data.records).put(data.name);
-  parcel.put(data.digest).put(data.feature_names).put(data.target_name).put(data.label_treatment).put(data.ids);
-  parcel.put(s.scale).put(s.origin.high).put(s.origin.low).put(s.bias).put(s.how).put(s.lengths).put(s.automatic);
+  parcel.put(data.digest)
+      .put(data.feature_names)
+      .put(data.target_name)
+      .put(data.label_treatment)
+      .put(data.ids);
+  parcel.put(s.scale)
+      .put(s.origin.high)
+      .put(s.origin.low)
+      .put(s.bias)
+      .put(s.how)
+      .put(s.lengths)
+      .put(s.automatic);
 }
 
 Dataset dataset_of(Parcel& parcel) {

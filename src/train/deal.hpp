@@ -21,13 +21,13 @@ class Outputs {
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
 
-  /// All `count` outputs that are not in state.finished yet, in their order there at the end. Cancelled, what is
-  /// finished without a gap, and maybe the next one as state.current.
+  /// All `count` outputs that are not in state.finished yet, in their order there at the end. Cancelled, what
+  /// is finished without a gap, and maybe the next one as state.current.
   virtual void train(Index count, RunState& state, Checkpoint& checkpoint, const TrainOutput& one);
 };
 
-/// Of process 0. The others have the data and the options from it and keep no checkpoint; here one is written as
-/// outputs are finished. What they refer to must outlive it.
+/// Of process 0. The others have the data and the options from it and keep no checkpoint; here one is written
+/// as outputs are finished. What they refer to must outlive it.
 std::unique_ptr<Outputs> dealt_outputs(const Group& group, const Dataset& data, const FitOptions& options);
 
 /// Of the others.

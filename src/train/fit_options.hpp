@@ -19,7 +19,7 @@ struct Step {
 /// texts name is found.
 struct CheckedOptions : FitOptions {
   Step rule;
-  const Method* method;  ///< of `optimizer`
+  const Method* method;        ///< of `optimizer`
   Outputs* outputs = nullptr;  ///< who trains them; null: one after the other here
   bool proved =
       true;  ///< with what theory says of the run, and certificates; a trial of a sweep goes without

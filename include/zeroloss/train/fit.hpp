@@ -348,8 +348,8 @@ void fields(T& r, const Visitor& visit) {
 /// writes the checkpoint; before that it throws Interrupted. For one machine and BLAS the result does not
 /// depend on the number of threads, nor on interruptions. A step costs 4 n d m flops in the space of weights,
 /// 2 n^2 m in Gram space; gauss_newton adds n^2 m + n^3/3.
-/// Outputs that are trained apart, a class each, are trained side by side by the processes of a `group`, whose others
-/// serve(); from drawn weights only.
+/// Outputs that are trained apart, a class each, are trained side by side by the processes of a `group`,
+/// whose others serve(); from drawn weights only.
 FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress, const Group& group = {});
 FitResult fit(const Dataset& data, const FitOptions& options = {});
 
