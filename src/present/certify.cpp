@@ -65,7 +65,12 @@ std::string facts(const Dataset& data, const CertifyOptions& options, const Cert
     fact("lambda_min, lambda_max",
          fmt::format("{:.8g}, {:.8g}{}", r.lambda_min, r.lambda_max,
                      r.n_distinct < r.n ? " (the least: of the distinct points)" : ""));
-    fact("lost to rounding", fmt::format("{:.2g}", r.rounding_loss));
+    fact("lost to rounding",
+         fmt::format("{:.2g}{}", r.rounding_loss,
+                     r.proof == "residual" ? " (K - L L^T was computed and bounded)" : ""));
+  }
+  if (!r.engine.empty()) {
+    fact("computed by", r.engine);
   }
   fact("separation delta >=", r.n_distinct > 1 ? decimal(r.separation, 4, Rounding::down)
                                                : "no bound: the points are one and the same");

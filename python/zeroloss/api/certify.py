@@ -30,6 +30,7 @@ def certify(
     center: bool = False,
     normalize: bool = True,
     method: Literal["auto", "factor", "tail"] = "auto",
+    proof: Literal["auto", "theorem", "residual"] = "auto",
     passes: int = 1,
     failure_probability: float = 0.01,
     accuracy: float = 0.001,
@@ -68,6 +69,10 @@ def certify(
         How lambda_min is bounded. "factor": the kernel is formed and factored, 4 n^2 bytes and some n^3 operations.
         "tail": a bound from its power series with the points alone in memory, n^2 d/2 operations; lower, and without
         forecast, complexity and leave-one-out. "auto": factor for up to 30,000 points where the kernel fits.
+    proof : str
+        How the factorisation proves its bound. "theorem": what is known of Cholesky factorisation in floating point.
+        "residual": K - s I - L L^T is computed and bounded, whoever computed L, for half the operations again. "auto":
+        theorem in one process, residual beyond it.
     passes : int
         Of the tail over all pairs of points, >= 1: further ones sharpen its bound.
     failure_probability : float
@@ -111,6 +116,7 @@ def certify(
         "center": center,
         "normalize": normalize,
         "method": method,
+        "proof": proof,
         "passes": passes,
         "failure_probability": failure_probability,
         "accuracy": accuracy,
