@@ -132,7 +132,7 @@ def test_keywords_have_the_library_s_names_and_defaults(function):
     keywords = {
         name: p.default
         for name, p in inspect.signature(function).parameters.items()
-        if p.kind is p.KEYWORD_ONLY and name not in ("progress", "threads", "sigma")
+        if p.kind is p.KEYWORD_ONLY and name not in ("progress", "threads", "sigma", "comm")
         and (function, name) not in ((zeroloss.prove, "activation"), (zeroloss.prove, "layout"))
     }
     axes = fields(_core.SweepAxes()) if function is zeroloss.sweep else set()

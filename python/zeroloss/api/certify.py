@@ -10,7 +10,7 @@ from .. import _core
 from .._core import CertifyOptions, CertifyResult
 from .data import Data, Read, dataset
 from .options import call, changed, filled
-from .processes import Communicator, shared
+from .processes import Communicator, group_of, shared
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
 
@@ -131,4 +131,4 @@ def certify(
     options = filled("certify", CertifyOptions(), given)
     text = call("certify", subject, {**changed(options, CertifyOptions(), given), **read})
     with limited(threads), shown(progress) as report:
-        return _core.certify(source, options, text, report, comm)
+        return _core.certify(source, options, text, report, group_of(comm))

@@ -12,7 +12,7 @@ from .. import _core
 from .._core import FitOptions, FitResult
 from .data import Data, Read, dataset
 from .options import call, changed, filled, step_text, with_commas
-from .processes import Communicator, shared
+from .processes import Communicator, group_of, shared
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
 from .start import Weights, start_of
@@ -218,4 +218,4 @@ def fit(
     written = changed(options, FitOptions(), {**given, "start": weights, "test": points})
     text = call("fit", subject, {**written, **read})
     with limited(threads), shown(progress) as report:
-        return _core.fit(source, options, text, report, comm)
+        return _core.fit(source, options, text, report, group_of(comm))

@@ -27,9 +27,16 @@ def shared(function: F) -> F:
 
     @functools.wraps(function)
     def on_all(*args: Any, comm: Communicator | None = None, **keywords: Any) -> Any:
+        if not isinstance(comm, (type(None), _core.Group)) and not hasattr(comm, "bcast"):
+            raise TypeError(f"{function.__name__}: comm must be a communicator of mpi4py; got {comm!r}")
         return _together(comm, lambda group: function(*args, comm=group, **keywords))
 
     return on_all  # type: ignore[return-value]
+
+
+def group_of(comm: Communicator | _core.Group | None) -> _core.Group:
+    """What `shared` put in place of a communicator."""
+    return comm if isinstance(comm, _core.Group) else _core.Group()
 
 
 def _together(comm: Communicator | None, work: Callable[[_core.Group], Any]) -> Any:

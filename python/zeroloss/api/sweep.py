@@ -14,7 +14,7 @@ from .._core import Dataset, SweepOptions, SweepResult
 from .data import Data, Source, dataset, read_options
 from .frames import ending, is_frame
 from .options import call, changed, filled, step_text
-from .processes import Communicator, shared
+from .processes import Communicator, group_of, shared
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
 
@@ -190,4 +190,4 @@ def sweep(
         **changed(options.fit, plain.fit, trial), **changed(options.read, plain.read, {"seed": seed}), **read,
     })  # fmt: skip
     with limited(threads), shown(progress) as report:
-        return _core.sweep(source, options, text, report, comm)
+        return _core.sweep(source, options, text, report, group_of(comm))
