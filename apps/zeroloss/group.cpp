@@ -4,6 +4,7 @@
 
 #include "address_space.hpp"
 #include "command.hpp"
+#include "zeroloss/audit/audit.hpp"
 #include "zeroloss/cluster/cluster.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/threads.hpp"
@@ -14,6 +15,7 @@ namespace zeroloss::app {
 
 Services all_services() {
   Services services = cluster_services();
+  services.merge(audit_services());
   services.merge(fit_services());
   services.merge(sweep_services());
   return services;

@@ -69,13 +69,13 @@ void bind_audited(nb::module_& m) {
   m.def(
       "audit",
       [](const std::shared_ptr<DatasetAsRead>& data, const TestSet& test, const AuditOptions& options,
-         const std::string& call, const nb::object& progress) {
+         const std::string& call, const nb::object& progress, const Group& group) {
         auto result = value_of_work(progress, [&](Progress& p) {
-          return test.data ? audit(*data, *test.data, options, p) : audit(*data, options, p);
+          return test.data ? audit(*data, *test.data, options, p, group) : audit(*data, options, p, group);
         });
         return Audited(std::move(result), {data, kept(test), options}, call);
       },
-      "data"_a, "test"_a, "options"_a, "call"_a, "progress"_a.none());
+      "data"_a, "test"_a, "options"_a, "call"_a, "progress"_a.none(), "group"_a);
 }
 
 void bind_influenced(nb::module_& m) {
@@ -99,12 +99,12 @@ void bind_influenced(nb::module_& m) {
   m.def(
       "influence",
       [](const std::shared_ptr<DatasetAsRead>& data, const TestSet& test, const InfluenceOptions& options,
-         const std::string& call, const nb::object& progress) {
-        auto result =
-            value_of_work(progress, [&](Progress& p) { return influence(*data, *test.data, options, p); });
+         const std::string& call, const nb::object& progress, const Group& group) {
+        auto result = value_of_work(
+            progress, [&](Progress& p) { return influence(*data, *test.data, options, p, group); });
         return Influenced(std::move(result), {data, kept(test), options}, call);
       },
-      "data"_a, "test"_a, "options"_a, "call"_a, "progress"_a.none());
+      "data"_a, "test"_a, "options"_a, "call"_a, "progress"_a.none(), "group"_a);
 }
 
 }  // namespace

@@ -141,7 +141,8 @@ std::string conclude(const AuditResult& r) {
   return text;
 }
 
-AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& options, Progress& progress) {
+AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& options, Progress& progress,
+                const Group& group) {
   const auto began = std::chrono::steady_clock::now();
   check(options.predictor, "audit");
   if (options.reasons < 0)
@@ -157,7 +158,7 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
 
   AuditResult result;
   const Targets targets(train);
-  const Prepared prepared(train, targets, options.predictor, progress);
+  const Prepared prepared(train, targets, options.predictor, group, progress);
   result.task = train.task;
   result.n = asked.n();
   result.d = train.d();
@@ -185,17 +186,20 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
 
 }  // namespace
 
-AuditResult audit(const Dataset& data, const AuditOptions& options, Progress& progress) {
-  return run(data, nullptr, options, progress);
+AuditResult audit(const Dataset& data, const AuditOptions& options, Progress& progress, const Group& group) {
+  return run(data, nullptr, options, progress, group);
 }
+
+Services audit_services() { return {{kAuditService, serve_similarities}}; }
 
 AuditResult audit(const Dataset& data, const AuditOptions& options) {
   Progress silent;
   return audit(data, options, silent);
 }
 
-AuditResult audit(const Dataset& data, const Dataset& test, const AuditOptions& options, Progress& progress) {
-  return run(data, &test, options, progress);
+AuditResult audit(const Dataset& data, const Dataset& test, const AuditOptions& options, Progress& progress,
+                  const Group& group) {
+  return run(data, &test, options, progress, group);
 }
 
 }  // namespace zeroloss

@@ -32,12 +32,13 @@ Counted counted(const Dataset& train, const Dataset& test, const Eigen::RowVecto
 
 class Explainer {
  public:
-  Explainer(const Dataset& train, const Dataset& test, const InfluenceOptions& options, Progress& progress)
+  Explainer(const Dataset& train, const Dataset& test, const InfluenceOptions& options, const Group& group,
+            Progress& progress)
       : train_(train),
         test_(test),
         options_(options),
         targets_(train),
-        prepared_(train, targets_, options.predictor, progress),
+        prepared_(train, targets_, options.predictor, group, progress),
         X_(as_given(test, train.standardization, options.predictor)),
         left_out_(prepared_.predictor().left_out()) {}
 
@@ -130,14 +131,14 @@ class Explainer {
 }  // namespace
 
 InfluenceResult influence(const Dataset& data, const Dataset& test, const InfluenceOptions& options,
-                          Progress& progress) {
+                          Progress& progress, const Group& group) {
   const auto began = std::chrono::steady_clock::now();
   check(options.predictor, "influence");
   if (options.top < 0)
     throw std::invalid_argument(fmt::format("influence: top must be >= 0; got {}", options.top));
   check_audited(data, "influence");
   check_against(data, test, "influence");
-  Explainer explainer(data, test, options, progress);
+  Explainer explainer(data, test, options, group, progress);
   InfluenceResult result = explainer.run(progress);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return result;

@@ -14,11 +14,6 @@ namespace {
 
 constexpr Index kRowsAtOnce = 1024;
 
-[[noreturn]] void not_definite(double ridge) {
-  throw DataError("the kernel with the ridge " + std::to_string(ridge) +
-                  " is not numerically positive definite; take a larger `ridge`");
-}
-
 std::vector<Index> range(Index begin, Index end) {
   std::vector<Index> list(static_cast<std::size_t>(end - begin));
   std::iota(list.begin(), list.end(), begin);
@@ -48,13 +43,15 @@ void others(const Nearest& here, const std::vector<Index>& inducing, Index begin
 
 }  // namespace
 
-Predictor::Predictor(const Similarity& similarity, const Features& X, Packed<double> K, double ridge,
-                     const Matrix& Y, Progress& progress)
-    : similarity_(similarity), X_(X), ridge_(ridge), L_(std::move(K)), coefficients_(Y) {
-  shift_diagonal(L_, ridge);
-  if (!factor(L_, progress)) not_definite(ridge);
-  solve(L_, coefficients_);
-  G_ = ridge * inverse_diagonal(L_, progress);
+Predictor::Predictor(const Similarity& similarity, const Features& X, std::unique_ptr<RidgeFactor> all,
+                     double ridge, const Matrix& Y, Progress& progress)
+    : similarity_(similarity),
+      X_(X),
+      ridge_(ridge),
+      all_(std::move(all)),
+      L_(0),
+      coefficients_(all_->solve(Y)) {
+  G_ = ridge * all_->inverse_diagonal(progress);
   R_ = ridge * coefficients_;
 }
 
@@ -109,8 +106,7 @@ Matrix Predictor::columns(const std::vector<Index>& which) const {
   if (inducing_.n() > 0) columns = -weights(X_.rows(which));
   for (Index q = 0; q < k; ++q) columns(which[static_cast<std::size_t>(q)], q) += 1;
   if (inducing_.n() > 0) return columns;
-  solve(L_, columns);
-  return ridge_ * columns;
+  return ridge_ * all_->solve(columns);
 }
 
 Matrix Predictor::predict(const Features& points, Nearest* nearest) const {
@@ -118,11 +114,7 @@ Matrix Predictor::predict(const Features& points, Nearest* nearest) const {
 }
 
 Matrix Predictor::weights(const Features& points) const {
-  if (inducing_.n() == 0) {
-    Matrix K = similarities(similarity_, X_, points, nullptr);
-    solve(L_, K);
-    return K;
-  }
+  if (inducing_.n() == 0) return all_->solve(similarities(similarity_, X_, points, nullptr));
   Matrix K = similarities(similarity_, inducing_, points, nullptr);
   solve(L_, K);
   Matrix result(n(), points.n());

@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "audit/dealt.hpp"
 #include "audit/similarity.hpp"
 
 /// Kernel ridge regression that knows what it would be without any one of its samples.
@@ -15,10 +16,10 @@ namespace zeroloss::internal {
 /// middle of the targets and ridge as they are.
 class Predictor {
  public:
-  /// C = (K + ridge I)^-1 Y for K of all samples: G = ridge (K + ridge I)^-1. Y n x c. K is used up. n^3
-  /// multiply-adds. Throws ResourceError, Interrupted, DataError where K + ridge I is not positive definite.
-  Predictor(const Similarity& similarity, const Features& X, Packed<double> K, double ridge, const Matrix& Y,
-            Progress& progress);
+  /// C = (K + ridge I)^-1 Y for K of all samples, factored with this ridge: G = ridge (K + ridge I)^-1. Y n x
+  /// c. Throws ResourceError, Interrupted.
+  Predictor(const Similarity& similarity, const Features& X, std::unique_ptr<RidgeFactor> all, double ridge,
+            const Matrix& Y, Progress& progress);
 
   /// A = (K_mn K_nm + ridge K_mm)^-1 K_mn Y of m samples as inducing points. 2 n m^2 multiply-adds.
   Predictor(const Similarity& similarity, const Features& X, const std::vector<Index>& inducing, double ridge,
@@ -40,7 +41,8 @@ class Predictor {
   const Features& X_;
   Features inducing_;  // empty: all
   double ridge_;
-  Packed<double> L_;
+  std::unique_ptr<RidgeFactor> all_;  // of all samples, or null
+  Packed<double> L_;                  // of the inducing ones
   Matrix coefficients_, R_;
   Vector G_;
 };

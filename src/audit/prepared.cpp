@@ -51,10 +51,13 @@ double inducing_bytes(Index n, Index m) {
 }
 
 /// How many inducing points: n for all.
-Index inducing_points(Index n, double feature_bytes, const PredictorOptions& options) {
+Index inducing_points(Index n, Index d, double feature_bytes, const PredictorOptions& options,
+                      const Group& group) {
   if (options.inducing > 0) return std::min(n, options.inducing);
   const double free = static_cast<double>(available_memory_bytes()) - feature_bytes;
-  if (n <= kMostExact && exact_bytes(n) <= free) return n;
+  const double most = kMostExact * std::cbrt(group.size());
+  const double needed = group.size() > 1 ? dealt_bytes(group, n, d) : exact_bytes(n);
+  if (static_cast<double>(n) <= most && needed <= free) return n;
   Index m = std::min(n, kInducing);
   while (m > 250 && inducing_bytes(n, m) > free) m /= 2;
   return m;
@@ -165,21 +168,25 @@ void Prepared::choose(const RowMatrix& X, const Matrix& Y, const PredictorOption
 }
 
 Prepared::Prepared(const Dataset& data, const Targets& targets, const PredictorOptions& options,
-                   Progress& progress) {
+                   const Group& group, Progress& progress) {
   const RowMatrix X = as_given(data, data.standardization, options);
   const Index n = data.n();
   const Matrix& Y = targets.centred();
   choose(X, Y, options, progress);
   const double features = 24.0 * static_cast<double>(n) * static_cast<double>(data.d());
-  inducing_ = inducing_points(n, features, options);
-  require_memory(features + (inducing_ == n ? exact_bytes(n) : inducing_bytes(n, inducing_)),
+  inducing_ = inducing_points(n, data.d(), features, options, group);
+  require_memory(features + (inducing_ != n     ? inducing_bytes(n, inducing_)
+                             : group.size() > 1 ? dealt_bytes(group, n, data.d())
+                                                : exact_bytes(n)),
                  fmt::format("audit: the predictor of {} samples", with_commas(n)),
                  "try a smaller `inducing` or `n`");
   similarity_ = std::make_unique<Similarity>(X, scale_, activation_);
   features_ = std::make_unique<Features>(similarity_->features(X));
   if (inducing_ == n) {
-    Packed<double> K = similarities(*similarity_, *features_, &nearest_, progress);
-    predictor_ = std::make_unique<Predictor>(*similarity_, *features_, std::move(K), ridge_, Y, progress);
+    auto all = group.size() > 1
+                   ? factored(group, *similarity_, *features_, ridge_, nearest_, progress)
+                   : factored(similarities(*similarity_, *features_, &nearest_, progress), ridge_, progress);
+    predictor_ = std::make_unique<Predictor>(*similarity_, *features_, std::move(all), ridge_, Y, progress);
   } else {
     predictor_ = std::make_unique<Predictor>(*similarity_, *features_, some(n, inducing_, options.seed, 1),
                                              ridge_, Y, &nearest_, progress);

@@ -41,7 +41,8 @@ class Targets {
 
 class Prepared {
  public:
-  Prepared(const Dataset& data, const Targets& targets, const PredictorOptions& options, Progress& progress);
+  Prepared(const Dataset& data, const Targets& targets, const PredictorOptions& options, const Group& group,
+           Progress& progress);
 
   const Similarity& similarity() const { return *similarity_; }
   const Predictor& predictor() const { return *predictor_; }

@@ -88,6 +88,7 @@ Similarity::Similarity(const RowMatrix& X, const std::string& scale, const std::
     : columns_(static_cast<std::size_t>(X.cols())),
       ranks_(scale == "columns"),
       width_(0),
+      activation_(activation),
       kernel_(sigma(zeroloss::activation(activation))),
       at_one_(kernel_(1)) {
   double largest = 0, squares = 0;
@@ -110,6 +111,13 @@ Similarity::Similarity(const RowMatrix& X, const std::string& scale, const std::
     if (ranks_) rank(X.col(static_cast<Index>(k)), column.values, column.scores);
   }
 }
+
+Similarity::Similarity(bool ranks, Index width, const std::string& activation)
+    : ranks_(ranks),
+      width_(width),
+      activation_(activation),
+      kernel_(sigma(zeroloss::activation(activation))),
+      at_one_(kernel_(1)) {}
 
 Features Similarity::features(const RowMatrix& X) const {
   Features made{RowMatrix::Zero(X.rows(), X.cols()), {}, RowMatrix(X.rows(), X.cols() + 1)};
@@ -169,7 +177,8 @@ std::vector<Place> places(Index n, Index m, bool lower) {
   return list;
 }
 
-/// Keeps what is nearer, of equals the one before: the order of offers does not matter.
+}  // namespace
+
 void offer(Nearest& nearest, Index i, Index j, double distance) {
   const auto at = static_cast<std::size_t>(i);
   if (distance < nearest.distance[at] || (distance == nearest.distance[at] && j < nearest.index[at])) {
@@ -178,18 +187,15 @@ void offer(Nearest& nearest, Index i, Index j, double distance) {
   }
 }
 
-Nearest none(Index n) {
+Nearest nobody(Index n) {
   const auto size = static_cast<std::size_t>(n);
   return {std::vector<Index>(size, n), std::vector<double>(size, std::numeric_limits<double>::infinity())};
 }
 
-void join(Nearest& all, const std::vector<Nearest>& some) {
-  for (const Nearest& part : some)
-    for (std::size_t i = 0; i < part.index.size(); ++i)
-      offer(all, static_cast<Index>(i), part.index[i], part.distance[i]);
+void join(Nearest& all, const Nearest& more) {
+  for (std::size_t i = 0; i < more.index.size(); ++i)
+    offer(all, static_cast<Index>(i), more.index[i], more.distance[i]);
 }
-
-}  // namespace
 
 Packed<double> similarities(const Similarity& similarity, const Features& A, Nearest* nearest,
                             Progress& progress) {
@@ -197,7 +203,7 @@ Packed<double> similarities(const Similarity& similarity, const Features& A, Nea
   Packed<double> K(n);
   const auto list = places(n, n, true);
   const Threads threads(list.size() > 1 ? 4 * kernel_work(n, n, A.scaled.cols()) / 2 : 0);
-  std::vector<Nearest> found(static_cast<std::size_t>(thread_count()), nearest ? none(n) : Nearest{});
+  std::vector<Nearest> found(static_cast<std::size_t>(thread_count()), nearest ? nobody(n) : Nearest{});
   progress.stage("similarities", static_cast<double>(list.size()));
   for (std::size_t begin = 0; begin < list.size(); begin += kTilesBetween) {
     const std::size_t end = std::min(list.size(), begin + kTilesBetween);
@@ -220,8 +226,8 @@ Packed<double> similarities(const Similarity& similarity, const Features& A, Nea
     progress.advance(static_cast<double>(end - begin));
   }
   if (nearest != nullptr) {
-    *nearest = none(n);
-    join(*nearest, found);
+    *nearest = nobody(n);
+    for (const Nearest& part : found) join(*nearest, part);
   }
   return K;
 }
@@ -230,7 +236,7 @@ RowMatrix similarities(const Similarity& similarity, const Features& A, const Fe
   RowMatrix K(A.n(), B.n());
   const auto list = places(A.n(), B.n(), false);
   const Threads threads(list.size() > 1 ? 4 * kernel_work(A.n(), B.n(), A.scaled.cols()) : 0);
-  std::vector<Nearest> found(static_cast<std::size_t>(thread_count()), nearest ? none(A.n()) : Nearest{});
+  std::vector<Nearest> found(static_cast<std::size_t>(thread_count()), nearest ? nobody(A.n()) : Nearest{});
   const SerialBlas serial;
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t t = 0; t < list.size(); ++t) {
@@ -244,8 +250,8 @@ RowMatrix similarities(const Similarity& similarity, const Features& A, const Fe
       for (Index j = p.j; j < p.j_end; ++j) offer(mine, i, j, apart(i - p.i, j - p.j));
   }
   if (nearest != nullptr) {
-    *nearest = none(A.n());
-    join(*nearest, found);
+    *nearest = nobody(A.n());
+    for (const Nearest& part : found) join(*nearest, part);
   }
   return K;
 }

@@ -27,6 +27,12 @@ class Similarity {
   /// means, all over one number; given: as they are. Constant columns count for nothing.
   Similarity(const RowMatrix& X, const std::string& scale, const std::string& activation);
 
+  /// For tile() alone, of features made elsewhere: whether they have ranks, and width() there.
+  Similarity(bool ranks, Index width, const std::string& activation);
+
+  Index width() const { return width_; }  ///< columns that are not constant, at least 1
+  const std::string& activation() const { return activation_; }
+
   /// Points with the columns of the training points. Ranks of new numbers are interpolated.
   Features features(const RowMatrix& X) const;
 
@@ -42,7 +48,8 @@ class Similarity {
   };
   std::vector<Column> columns_;
   bool ranks_;
-  Index width_;  // columns that are not constant, at least 1
+  Index width_;
+  std::string activation_;
   Kernel kernel_;
   double at_one_;
 };
@@ -54,6 +61,12 @@ struct Nearest {
   std::vector<Index> index;
   std::vector<double> distance;  ///< infinite where there is no other
 };
+
+/// Nobody is nearest to n samples so far.
+Nearest nobody(Index n);
+/// Keeps what is nearer, of equals the one before: the order of offers does not matter.
+void offer(Nearest& nearest, Index i, Index j, double distance);
+void join(Nearest& all, const Nearest& more);
 
 /// The kernel of all pairs; `nearest` is filled unless it is null. Tiles of fixed size, one thread a tile: no
 /// bit depends on the number of threads. n^2 d subtractions and as many multiply-adds.

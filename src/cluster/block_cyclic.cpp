@@ -114,18 +114,38 @@ BlockCyclic::~BlockCyclic() {
   if (context_ >= 0) group_.transport()->grid_free(context_);
 }
 
-void BlockCyclic::take_points(const RowMatrix* X) {
-  const Index step = std::max<Index>(1, (Index{4} << 20) / std::max<Index>(sizes_.d, 1));
+void BlockCyclic::take_points(const RowMatrix* X) { deal_rows(X, sizes_.d, row_points_, column_points_); }
+
+void BlockCyclic::deal_rows(const RowMatrix* X, Index d, RowMatrix& of_rows, RowMatrix& of_columns) const {
+  of_rows.resize(rows_.count(), d);
+  of_columns.resize(columns_.count(), d);
+  const Index step = std::max<Index>(1, (Index{4} << 20) / std::max<Index>(d, 1));
   RowMatrix some;
   for (Index begin = 0; begin < sizes_.n; begin += step) {
     const Index end = std::min(sizes_.n, begin + step);
-    some.resize(end - begin, sizes_.d);
+    some.resize(end - begin, d);
     if (X != nullptr) some = X->middleRows(begin, end - begin);
     group_.broadcast(std::span(some.data(), static_cast<std::size_t>(some.size())));
-    for (const auto& [layout, points] :
-         {std::pair(&rows_, &row_points_), std::pair(&columns_, &column_points_)})
+    for (const auto& [layout, points] : {std::pair(&rows_, &of_rows), std::pair(&columns_, &of_columns)})
       for (Index local = layout->before(begin); local < layout->before(end); ++local)
         points->row(local) = some.row(layout->global(local) - begin);
+  }
+}
+
+void BlockCyclic::fill(double on_diagonal, Index side, const Tile& tile) {
+  std::vector<std::pair<Index, Index>> corners;
+  for (Index j = 0; j < columns_.count(); j += side)
+    for (Index i = rows_.before(columns_.global(j)); i < rows_.count(); i += side) corners.emplace_back(i, j);
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t t = 0; t < corners.size(); ++t) {
+    const auto [i, j] = corners[t];
+    const Index i_end = std::min(i + side, rows_.count()), j_end = std::min(j + side, columns_.count());
+    tile(i, i_end, j, j_end, A_.get() + j * stride_ + i, stride_);
+    for (Index column = j; column < j_end; ++column) {
+      const Index global = columns_.global(column), on = rows_.before(global);
+      if (rows_.before(global + 1) > on && on >= i && on < i_end)
+        A_[static_cast<std::size_t>(column * stride_ + on)] = on_diagonal;
+    }
   }
 }
 

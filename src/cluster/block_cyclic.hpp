@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,11 @@ class BlockCyclic {
   /// Why so many processes cannot have it; "" if they can: PBLAS counts the numbers of a process in 32 bits.
   static std::string refused(int processes, const Sizes& sizes);
 
+  const Layout& rows() const { return rows_; }
+  const Layout& columns() const { return columns_; }
+
+  /// Of n x d numbers of process 0 (null elsewhere) the rows of both layouts.
+  void deal_rows(const RowMatrix* X, Index d, RowMatrix& of_rows, RowMatrix& of_columns) const;
   void take_points(const RowMatrix* X);  ///< that of process 0; null elsewhere
 
   /// What the pass over the pairs saw; on process 0 complete.
@@ -40,6 +46,11 @@ class BlockCyclic {
     double singular_sum = 0;
   };
   Pass form(const Kernel& kernel, double shift);
+  /// Any symmetric matrix, by tiles of at most side x side of local rows i .. i_end and columns j .. j_end:
+  /// entry (r, c) at at[(c - j) stride + r - i]. Entries above the diagonal mean nothing. Called by several
+  /// threads.
+  using Tile = std::function<void(Index i, Index i_end, Index j, Index j_end, double* at, Index stride)>;
+  void fill(double on_diagonal, Index side, const Tile& tile);
   bool factor();
   /// V and the results are those of process 0; elsewhere V is not read and the results mean nothing.
   Matrix product(const Matrix& V);

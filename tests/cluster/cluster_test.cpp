@@ -8,11 +8,15 @@
 #include "cluster/layout.hpp"
 #include "kernel/tail_passes.hpp"
 #include "support/points.hpp"
+#include "zeroloss/audit/audit.hpp"
+#include "zeroloss/audit/influence.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 #include "zeroloss/kernel/tail.hpp"
+#include "zeroloss/sweep/sweep.hpp"
 #include "zeroloss/theory/certify.hpp"
+#include "zeroloss/train/fit.hpp"
 
 // Run by mpirun as 1, 2, 3, 4 and 6 processes: process 0 tests, the others serve.
 namespace zeroloss {
@@ -76,6 +80,7 @@ double faults_of_group(const Group& group) {
 
 Services services() {
   Services all = cluster_services();
+  for (Services more : {audit_services(), fit_services(), sweep_services()}) all.merge(more);
   all["faults of a group"] = [](const Group& group) { faults_of_group(group); };
   return all;
 }
@@ -279,6 +284,110 @@ TEST(Cluster, CertifySaysTheSame) {
     for (std::size_t k = 0; k < here.guarantees.size(); ++k)
       EXPECT_EQ(found.guarantees[k].verified, here.guarantees[k].verified) << here.guarantees[k].id;
   }
+}
+
+// Three classes of which some labels are wrong.
+Dataset three_classes(Index n, Index d) {
+  Dataset data;
+  data.X = sphere(n, d);
+  data.y = Vector::NullaryExpr(n, [&](Index i) {
+    return data.X(i, 0) > 0.2 ? 2.0 : data.X(i, 1) > 0 ? 1.0 : 0.0;
+  });
+  for (Index i = 0; i < n; i += 17) data.y(i) = static_cast<double>(static_cast<Index>(data.y(i) + 1) % 3);
+  data.X.row(8) = data.X.row(3);
+  data.task = Task::classification;
+  data.class_names = {"a", "b", "c"};
+  data.name = "points";
+  return data;
+}
+
+TEST(Cluster, AuditSaysTheSame) {
+  Progress progress;
+  for (const Index n : {5, 130, 700}) {
+    const Dataset data = three_classes(n > 10 ? n : 30, 6), asked = three_classes(40, 6);
+    AuditOptions options;
+    options.predictor.ridge = 0.05;
+    const AuditResult found = audit(data, options, progress, processes()), here = audit(data, options);
+    ASSERT_EQ(found.scores.size(), here.scores.size());
+    for (std::size_t i = 0; i < here.scores.size(); ++i) EXPECT_NEAR(found.scores[i], here.scores[i], 1e-9);
+    ASSERT_EQ(found.issues.size(), here.issues.size());
+    for (std::size_t k = 0; k < here.issues.size(); ++k)
+      EXPECT_EQ(found.issues[k].sample.record, here.issues[k].sample.record);
+    InfluenceOptions influences;
+    influences.predictor.ridge = 0.05;
+    const InfluenceResult they = influence(data, asked, influences, progress, processes()),
+                          we = influence(data, asked, influences);
+    for (std::size_t i = 0; i < we.values.size(); ++i) EXPECT_NEAR(they.values[i], we.values[i], 1e-9);
+  }
+}
+
+// A kernel that is not definite without a ridge is refused on all, and they go on.
+TEST(Cluster, AuditOfEqualPointsWithoutRidge) {
+  Progress progress;
+  Dataset data = three_classes(60, 4);
+  data.X.bottomRows(30) = data.X.topRows(30);
+  AuditOptions options;
+  options.predictor.ridge = 1e-300;
+  EXPECT_THROW(audit(data, options, progress, processes()), DataError);
+  options.predictor.ridge = 0.1;
+  EXPECT_EQ(std::ssize(audit(data, options, progress, processes()).scores), 60);
+}
+
+TEST(Cluster, OutputsAreTrainedBitForBit) {
+  Progress progress;
+  const Dataset data = three_classes(90, 6);
+  FitOptions options;
+  options.width = 50;
+  options.max_steps = 60;
+  const FitResult found = fit(data, options, progress, processes()), here = fit(data, options);
+  ASSERT_EQ(found.network.outputs.size(), 3u);
+  for (std::size_t c = 0; c < 3; ++c) {
+    EXPECT_EQ(found.network.outputs[c].W, here.network.outputs[c].W);
+    EXPECT_EQ(found.network.outputs[c].v, here.network.outputs[c].v);
+  }
+  EXPECT_EQ(found.relative_misfit, here.relative_misfit);
+  options.depth = 2;
+  options.separate = true;
+  const FitResult deep = fit(data, options, progress, processes()), alone = fit(data, options);
+  EXPECT_EQ(deep.relative_misfit, alone.relative_misfit);
+  options = {};
+  options.step = "theorem";
+  options.scaling = "balanced";
+  const auto fails = [&](const Group& group) -> std::string {
+    try {
+      fit(data, options, progress, group);
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(fails(processes()), fails({}));
+}
+
+TEST(Cluster, TrialsAreThoseOfOneProcess) {
+  Progress progress;
+  SweepOptions options;
+  options.axes.n = {10, 20};
+  options.axes.d = {3};
+  options.axes.width = {1, 2, 4, 8};
+  options.fit.max_steps = 300;
+  options.trials = 6;
+  options.adaptive = true;
+  options.max_trials = 24;
+  const SweepResult found = sweep("sphere:y=normal", options, progress, processes()),
+                    here = sweep("sphere:y=normal", options);
+  ASSERT_EQ(found.cells.size(), here.cells.size());
+  for (std::size_t k = 0; k < here.cells.size(); ++k) {
+    EXPECT_EQ(found.cells[k].trials, here.cells[k].trials);
+    EXPECT_EQ(found.cells[k].successes, here.cells[k].successes);
+    EXPECT_EQ(found.cells[k].mean_steps, here.cells[k].mean_steps);
+    EXPECT_EQ(found.cells[k].median_misfit, here.cells[k].median_misfit);
+  }
+  // What a trial throws, wherever it is.
+  options.axes.n = {2000};
+  options.fit.batch = 5000;
+  options.fit.optimizer = "sgd";
+  EXPECT_THROW(sweep("sphere:y=normal", options, progress, processes()), std::invalid_argument);
 }
 
 TEST(Cluster, WhatCannotBeIsSaidBeforeAnybodyIsAsked) {

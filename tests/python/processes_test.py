@@ -47,7 +47,11 @@ def test_the_results_are_those_of_one_process(processes, tmp_path):
         found = zeroloss.certify(X, y, method="factor", comm=comm)
         fitted = zeroloss.fit(X, y, width=40, max_steps=50, comm=comm)
         swept = zeroloss.sweep("sphere:n=12,y=normal", d=3, width=[2, 8], trials=5, max_steps=200, comm=comm)
+        audited = zeroloss.audit(X, y, comm=comm)
+        explained = zeroloss.influence(X, y, test=(X[:5], y[:5]) if comm.rank == 0 else None, comm=comm)
         if comm.rank == 0:
+            assert np.allclose(audited.scores, zeroloss.audit(X, y).scores, rtol=0, atol=1e-9)
+            assert np.allclose(explained.values, zeroloss.influence(X, y, test=(X[:5], y[:5])).values, rtol=0, atol=1e-9)
             alone = zeroloss.certify(X, y, method="factor")
             assert abs(found.lambda_min - alone.lambda_min) <= 1e-12 * alone.lambda_max
             assert found.lambda_min_verified < alone.lambda_min
@@ -57,7 +61,7 @@ def test_the_results_are_those_of_one_process(processes, tmp_path):
                 assert np.array_equal(mine.W, theirs.W)
             one = zeroloss.sweep("sphere:n=12,y=normal", d=3, width=[2, 8], trials=5, max_steps=200)
             assert [c.mean_steps for c in swept.cells] == [c.mean_steps for c in one.cells]
-        values = comm.gather((found.lambda_min, fitted.relative_misfit, swept.trials))
+        values = comm.gather((found.lambda_min, fitted.relative_misfit, swept.trials, audited.noise_rate.value))
         if comm.rank == 0:
             assert len(values) == comm.size and len(set(values)) == 1
             print("the same everywhere")

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "zeroloss/core/fields.hpp"
+#include "zeroloss/core/group.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/data/dataset.hpp"
 
@@ -194,12 +195,18 @@ void fields(T& r, const Visitor& visit) {
 /// m^2 n multiply-adds need 16 m^2 bytes. Activation, scale and ridge are chosen on at most 1,000 points.
 /// Throws DataError for data without targets or that cannot be used (fewer than 4 points or 2 classes, no
 /// spread of the targets), std::invalid_argument for options out of range, ResourceError, Interrupted.
-AuditResult audit(const Dataset& data, const AuditOptions& options, Progress& progress);
+AuditResult audit(const Dataset& data, const AuditOptions& options, Progress& progress,
+                  const Group& group = {});
 AuditResult audit(const Dataset& data, const AuditOptions& options = {});
 
 /// The labels of `test`, by the predictor of `data`; twins are pairs of a test and a training sample, and an
 /// outlier is far from every training sample. Throws what audit() throws, DataError for test points of
 /// another number of features or labels that the data do not have.
-AuditResult audit(const Dataset& data, const Dataset& test, const AuditOptions& options, Progress& progress);
+AuditResult audit(const Dataset& data, const Dataset& test, const AuditOptions& options, Progress& progress,
+                  const Group& group = {});
+
+/// What the other processes of a group do for both and for influence(): the kernel of all samples is dealt to
+/// them, n^2/P numbers a process.
+Services audit_services();
 
 }  // namespace zeroloss

@@ -78,7 +78,7 @@ void fields(T& r, const Visitor& visit) {
 /// n^2 + n d multiply-adds a test point and output, besides those of audit(data); 1,024 test points at once.
 /// Throws what audit(data, test) throws; test labels may be missing.
 InfluenceResult influence(const Dataset& data, const Dataset& test, const InfluenceOptions& options,
-                          Progress& progress);
+                          Progress& progress, const Group& group = {});
 InfluenceResult influence(const Dataset& data, const Dataset& test, const InfluenceOptions& options = {});
 
 }  // namespace zeroloss

@@ -10,6 +10,7 @@ from .. import _core
 from .._core import AuditOptions, AuditResult
 from .data import Data, Read, dataset
 from .options import call, changed, filled
+from .processes import Communicator, group_of, shared
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
 from .test_set import Tested, test_set
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+@shared
 def audit(
     data: Data,
     y: npt.ArrayLike | None = None,
@@ -34,6 +36,7 @@ def audit(
     # end
     progress: Show = False,
     threads: int = 0,
+    comm: Communicator | None = None,
     **read: Unpack[Read],
 ) -> AuditResult:
     """Which labels are wrong, how many of them, and which samples say so?
@@ -66,6 +69,9 @@ def audit(
         True: bars, if tqdm is there. A callable gets every ProgressReport.
     threads : int
         Threads of the processor; 0 = as many as :func:`thread_count` says. Small work takes one.
+    comm : mpi4py.MPI.Comm, optional
+        Processes that do the work together, in each of which this is called: the data and options of process 0 count,
+        and all get its result.
 
     Returns
     -------
@@ -99,4 +105,4 @@ def audit(
     others = {} if test is None else {"test": points}
     text = call("audit", subject, {**others, **changed(options, AuditOptions(), given), **read})
     with limited(threads), shown(progress) as report:
-        return _core.audit(source, tested, options, text, report)
+        return _core.audit(source, tested, options, text, report, group_of(comm))

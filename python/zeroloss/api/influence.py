@@ -10,6 +10,7 @@ from .. import _core
 from .._core import InfluenceOptions, InfluenceResult
 from .data import Data, Read, dataset
 from .options import call, changed, filled
+from .processes import Communicator, group_of, shared
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
 from .test_set import Tested, test_set
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+@shared
 def influence(
     data: Data,
     y: npt.ArrayLike | None = None,
@@ -33,6 +35,7 @@ def influence(
     # end
     progress: Show = False,
     threads: int = 0,
+    comm: Communicator | None = None,
     **read: Unpack[Read],
 ) -> InfluenceResult:
     """What would the predictions of other points be without each of the training samples?
@@ -54,6 +57,9 @@ def influence(
         True: bars, if tqdm is there. A callable gets every ProgressReport.
     threads : int
         Threads of the processor; 0 = as many as :func:`thread_count` says. Small work takes one.
+    comm : mpi4py.MPI.Comm, optional
+        Processes that do the work together, in each of which this is called: the data and options of process 0 count,
+        and all get its result.
 
     Returns
     -------
@@ -87,4 +93,4 @@ def influence(
         options.scale = "given"
     text = call("influence", subject, {"test": points, **changed(options, InfluenceOptions(), given), **read})
     with limited(threads), shown(progress) as report:
-        return _core.influence(source, tested, options, text, report)
+        return _core.influence(source, tested, options, text, report, group_of(comm))
