@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Who may include whom: core <- data <- kernel <- network <- theory, proof; proof <- deep; theory, deep <- train <-
-sweep, width; kernel <- cluster <- audit; kernel <- linear, memorize; data <- conv; core <- mpi; no sibling includes another; all <- models <- present.
+sweep, width; kernel <- cluster <- audit; kernel <- linear, memorize; data <- conv; core <- mpi; no sibling includes
+another; all <- models <- present.
 
 `layers.py SOURCE_TREE` prints every include that breaks the rule and exits with 1 if there is one."""
 import re

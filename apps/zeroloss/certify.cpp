@@ -25,7 +25,7 @@ struct Options {
   CertifyOptions certify;
   std::vector<std::string> require;
   bool json = false, stream = false;
-  Index block = 128;
+  Index block = 64;
 };
 
 // The x of "lambda_min>=x"; nothing if `property` is not of this form.

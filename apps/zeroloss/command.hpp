@@ -65,6 +65,9 @@ int run(const std::vector<std::string>& arguments, const std::string& cache, con
 /// XDG_CACHE_HOME/zeroloss, as the environment says.
 std::string default_cache();
 
+/// How many processes mpirun or srun says that it started; 0 where there was neither.
+int launched_processes();
+
 /// To standard output, and to standard error: texts that may quote data, in which nothing speaks to a
 /// terminal.
 void answer(const std::string& text);

@@ -26,7 +26,7 @@ int run_in_group(const std::vector<std::string>& arguments, const std::string& c
   const bool alone = arguments.size() > 1 && arguments[1] == "conv";
   Group group;
   try {
-    if (!alone) group = Group::world();
+    if (!alone) group = Group::world(launched_processes());
   } catch (const BackendError& error) {
     tell(fmt::format("zeroloss: {}\n", error.what()));
     return kMissing;

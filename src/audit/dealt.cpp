@@ -13,7 +13,7 @@
 namespace zeroloss::internal {
 namespace {
 
-constexpr Index kBlock = 128;
+constexpr Index kBlock = 64;
 
 class FactorHere final : public RidgeFactor {
  public:

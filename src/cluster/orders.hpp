@@ -1,5 +1,6 @@
 #pragma once
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 
@@ -10,20 +11,29 @@ namespace zeroloss::internal {
 
 /// Of one service, in the order of its letters.
 struct Order {
-  char what = 0;
-  double number = 0;
+  Order(char letter, double value, std::string text) : what(letter), number(value), name(std::move(text)) {}
+
+  char what;
+  double number;
   std::string name;
 
   std::string text() const {
-    std::string text(1 + sizeof number, what);
-    std::memcpy(text.data() + 1, &number, sizeof number);
+    std::string text(kAt + 1 + sizeof number, what);
+    text.replace(0, kAt, kOrder);
+    std::memcpy(text.data() + kAt + 1, &number, sizeof number);
     return text + name;
   }
   static Order of(const std::string& text) {
-    Order order{text.at(0), 0, text.substr(1 + sizeof(double))};
-    std::memcpy(&order.number, text.data() + 1, sizeof order.number);
+    if (!text.starts_with(kOrder))
+      throw std::logic_error("called for something else (" + text + ") before the last is done");
+    Order order{text.at(kAt), 0, text.substr(kAt + 1 + sizeof(double))};
+    std::memcpy(&order.number, text.data() + kAt + 1, sizeof order.number);
     return order;
   }
+
+ private:
+  static constexpr const char* kOrder = "order ";
+  static constexpr std::size_t kAt = 6;
 };
 
 /// A value of process 0 on all.

@@ -75,8 +75,10 @@ class Ring {
     const int P = group_.size(), me = group_.rank();
     const Index powers = job_.grid.size();
     Matrix sums = Matrix::Zero(own.rows(), powers);
-    const TailTiles::Block here(rows_, own.begin);
-    if (own.rows() > 0) tiles_.add(here, here, weights, sums, sums, progress);
+    if (own.rows() > 0) {
+      const TailTiles::Block here(rows_, own.begin);
+      tiles_.add(here, here, weights, sums, sums, progress);
+    }
     RowMatrix visitor = rows_, next;
     for (int step = 1; step <= P / 2; ++step) {
       // To the right neighbour; what comes is of the process `step` places to the left.
@@ -87,15 +89,19 @@ class Ring {
       group_.exchange(right, visitor.data(), sizeof(double) * static_cast<std::size_t>(visitor.size()), left,
                       next.data(), sizeof(double) * static_cast<std::size_t>(next.size()));
       visitor.swap(next);
-      // Of an even number the last step brings every pair of processes together twice.
-      const bool twice = 2 * step == P;
       Matrix for_them = Matrix::Zero(theirs.rows(), powers), for_us = Matrix::Zero(own.rows(), powers);
-      if ((!twice || me < whose) && own.rows() > 0 && theirs.rows() > 0) {
-        const TailTiles::Block there(visitor, theirs.begin);
-        if (own.begin > theirs.begin)
-          tiles_.add(here, there, weights, sums, for_them, progress);
-        else
-          tiles_.add(there, here, weights, for_them, sums, progress);
+      // Of an even number the last step brings every pair of processes together twice: each does half of it,
+      // the one with the later rows their second half.
+      const Share later = own.begin > theirs.begin ? own : theirs;
+      const Share half = share(later.rows(), 2, me < whose ? 0 : 1);
+      const Share part = 2 * step < P ? Share{0, later.rows()} : half;
+      if (part.rows() > 0 && own.rows() > 0 && theirs.rows() > 0) {
+        const bool ours = own.begin > theirs.begin;
+        const RowMatrix some = (ours ? rows_ : visitor).middleRows(part.begin, part.rows());
+        const TailTiles::Block rows(some, later.begin + part.begin);
+        const TailTiles::Block columns(ours ? visitor : rows_, (ours ? theirs : own).begin);
+        tiles_.add(rows, columns, weights, (ours ? sums : for_them).middleRows(part.begin, part.rows()),
+                   ours ? for_them : sums, progress);
       }
       group_.exchange(whose, for_them.data(), sizeof(double) * static_cast<std::size_t>(for_them.size()),
                       returns, for_us.data(), sizeof(double) * static_cast<std::size_t>(for_us.size()));

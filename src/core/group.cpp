@@ -56,25 +56,12 @@ std::shared_ptr<Transport> open_transport(const void* communicator, const std::s
   return {transport, transport->free};
 }
 
-int number_of(const char* variable) {
-  const char* text = std::getenv(variable);
-  return text != nullptr ? std::atoi(text) : 0;
-}
-
-// How many processes the launcher says that it started; 0 where there was none. What srun tells of the whole
-// allocation is not about this process: a step's own number is.
-int launched() {
-  return std::max(
-      {number_of("OMPI_COMM_WORLD_SIZE"), number_of("PMI_SIZE"), number_of("SLURM_STEP_NUM_TASKS")});
-}
-
 }  // namespace
 
-Group Group::world() {
-  const int expected = launched();
+Group Group::world(int expected) {
   if (expected < 2) return {};
   const std::string why = fmt::format("this is one of {} processes", expected);
-  Group group(open_transport(nullptr, why));
+  Group group(open_transport(nullptr, why), std::make_shared<Traffic>());
   if (group.size() != expected)
     throw BackendError(
         fmt::format("{}, of which MPI sees {}: start them by the mpirun of {}, or by srun with PMIx", why,
@@ -83,7 +70,7 @@ Group Group::world() {
 }
 
 Group Group::of(const void* communicator) {
-  Group group(open_transport(communicator, "a communicator was given"));
+  Group group(open_transport(communicator, "a communicator was given"), std::make_shared<Traffic>());
   return group.size() > 1 ? group : Group();
 }
 
@@ -91,8 +78,15 @@ int Group::rank() const { return transport_ ? transport_->rank : 0; }
 int Group::size() const { return transport_ ? transport_->size : 1; }
 std::string Group::library() const { return transport_ ? transport_->library : ""; }
 
+void Group::count(std::size_t bytes) const {
+  ++sent_->messages;
+  sent_->bytes += static_cast<std::int64_t>(bytes);
+}
+
 void Group::broadcast(void* data, std::size_t bytes, int root) const {
-  if (transport_ && bytes > 0) transport_->broadcast(transport_.get(), data, bytes, root);
+  if (!transport_ || bytes == 0) return;
+  if (rank() == root) count(bytes);
+  transport_->broadcast(transport_.get(), data, bytes, root);
 }
 
 void Group::broadcast(std::string& text, int root) const {
@@ -102,21 +96,28 @@ void Group::broadcast(std::string& text, int root) const {
   broadcast(text.data(), length, root);
 }
 
-void Group::sum(double* values, std::size_t count) const {
-  if (transport_ && count > 0) transport_->sum(transport_.get(), values, count, -1);
+void Group::sum(double* values, std::size_t numbers) const {
+  if (!transport_ || numbers == 0) return;
+  count(numbers * sizeof(double));
+  transport_->sum(transport_.get(), values, numbers, -1);
 }
 
-void Group::sum_to(int root, double* values, std::size_t count) const {
-  if (transport_ && count > 0) transport_->sum(transport_.get(), values, count, root);
+void Group::sum_to(int root, double* values, std::size_t numbers) const {
+  if (!transport_ || numbers == 0) return;
+  count(numbers * sizeof(double));
+  transport_->sum(transport_.get(), values, numbers, root);
 }
 
 double Group::largest(double value) const {
-  if (transport_) transport_->largest(transport_.get(), &value);
+  if (!transport_) return value;
+  count(sizeof value);
+  transport_->largest(transport_.get(), &value);
   return value;
 }
 
 void Group::send(int to, const void* data, std::size_t bytes) const {
   if (!transport_) throw std::logic_error("Group: a process alone sends nothing");
+  count(bytes);
   transport_->send(transport_.get(), to, data, bytes);
 }
 
@@ -129,6 +130,7 @@ void Group::receive(int from, void* data, std::size_t bytes) const {
 void Group::exchange(int to, const void* out, std::size_t out_bytes, int from, void* in,
                      std::size_t in_bytes) const {
   if (!transport_) throw std::logic_error("Group: a process alone exchanges nothing");
+  count(out_bytes);
   transport_->exchange(transport_.get(), to, out, out_bytes, from, in, in_bytes);
 }
 
@@ -137,7 +139,7 @@ int Group::waiting() const { return transport_ ? transport_->waiting(transport_.
 Group Group::split(int color) const {
   if (!transport_) return {};
   Transport* part = transport_->split(transport_.get(), color);
-  return Group(std::shared_ptr<Transport>(part, part->free));
+  return {std::shared_ptr<Transport>(part, part->free), sent_};
 }
 
 void Group::announce(const std::string& text) const {
@@ -193,8 +195,6 @@ int serve(const Group& group, const Services& services) {
   }
 }
 
-Group::Traffic Group::traffic() const {
-  return transport_ ? Traffic{transport_->messages, transport_->bytes} : Traffic{};
-}
+Group::Traffic Group::traffic() const { return sent_ ? *sent_ : Traffic{}; }
 
 }  // namespace zeroloss

@@ -13,7 +13,6 @@ struct Transport {
   const char* library = "";  ///< whose MPI it is
   void* communicator = nullptr;
   int rank = 0, size = 1;
-  std::int64_t messages = 0, bytes = 0;  ///< sent so far
 
   void (*free)(Transport*) = nullptr;
   void (*broadcast)(Transport*, void* data, std::size_t bytes, int root) = nullptr;

@@ -34,11 +34,6 @@ constexpr std::size_t kMost = std::size_t{1} << 30;  // of one call: MPI counts 
 
 MPI_Comm& comm_of(Transport* t) { return *static_cast<MPI_Comm*>(t->communicator); }
 
-void count(Transport* t, std::size_t bytes) {
-  ++t->messages;
-  t->bytes += static_cast<std::int64_t>(bytes);
-}
-
 template <class Call>
 void in_parts(std::size_t bytes, const Call& call) {
   for (std::size_t begin = 0; begin < bytes; begin += kMost)
@@ -46,14 +41,12 @@ void in_parts(std::size_t bytes, const Call& call) {
 }
 
 void broadcast(Transport* t, void* data, std::size_t bytes, int root) {
-  if (t->rank == root) count(t, bytes);
   in_parts(bytes, [&](std::size_t begin, int part) {
     MPI_Bcast(static_cast<char*>(data) + begin, part, MPI_BYTE, root, comm_of(t));
   });
 }
 
 void sum(Transport* t, double* values, std::size_t numbers, int root) {
-  count(t, numbers * sizeof(double));
   in_parts(numbers, [&](std::size_t begin, int part) {
     if (root < 0)
       MPI_Allreduce(MPI_IN_PLACE, values + begin, part, MPI_DOUBLE, MPI_SUM, comm_of(t));
@@ -65,12 +58,10 @@ void sum(Transport* t, double* values, std::size_t numbers, int root) {
 }
 
 void largest(Transport* t, double* value) {
-  count(t, sizeof(double));
   MPI_Allreduce(MPI_IN_PLACE, value, 1, MPI_DOUBLE, MPI_MAX, comm_of(t));
 }
 
 void send(Transport* t, int to, const void* data, std::size_t bytes) {
-  count(t, bytes);
   if (bytes == 0) MPI_Send(nullptr, 0, MPI_BYTE, to, kTag, comm_of(t));
   in_parts(bytes, [&](std::size_t begin, int part) {
     MPI_Send(static_cast<const char*>(data) + begin, part, MPI_BYTE, to, kTag, comm_of(t));
@@ -97,7 +88,6 @@ bool receive(Transport* t, int from, void* data, std::size_t bytes) {
 
 void exchange(Transport* t, int to, const void* out, std::size_t out_bytes, int from, void* in,
               std::size_t in_bytes) {
-  count(t, out_bytes);
   // All are on their way before anybody waits.
   std::vector<MPI_Request> requests;
   in_parts(in_bytes, [&](std::size_t begin, int part) {

@@ -157,8 +157,9 @@ class WithoutSamples : public ::testing::TestWithParam<bool> {
     if (GetParam())
       predictor = std::make_unique<Predictor>(similarity, A, inducing, kRidge, Y, nullptr, silent);
     else
-      predictor = std::make_unique<Predictor>(similarity, A, similarities(similarity, A, nullptr, silent),
-                                              kRidge, Y, silent);
+      predictor = std::make_unique<Predictor>(
+          similarity, A, factored(similarities(similarity, A, nullptr, silent), kRidge, silent), kRidge, Y,
+          silent);
   }
   Matrix again(const std::vector<Index>& rows, const Features& points) const {
     return GetParam() ? retrained_inducing(similarity, A, inducing, rows, Y, points)
@@ -223,7 +224,8 @@ TEST(Predictor, RidgeIsThatOfTheLeastError) {
   const Choice choice = choose_ridge(similarities(similarity, A, nullptr, silent), Y, ridges, silent);
   double least = INFINITY, best = 0;
   for (double ridge : ridges) {
-    const Predictor p(similarity, A, similarities(similarity, A, nullptr, silent), ridge, Y, silent);
+    const Predictor p(similarity, A, factored(similarities(similarity, A, nullptr, silent), ridge, silent),
+                      ridge, Y, silent);
     const double error = (p.residuals().array().colwise() / p.diagonal().array()).matrix().squaredNorm();
     if (error < least) {
       least = error;

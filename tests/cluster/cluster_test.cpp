@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <numeric>
 
 #include "cluster/block_cyclic.hpp"
@@ -26,7 +27,8 @@ using namespace internal;
 using namespace test;
 
 Group& processes() {
-  static Group group = Group::world();
+  const char* launched = std::getenv("OMPI_COMM_WORLD_SIZE");
+  static Group group = Group::world(launched != nullptr ? std::atoi(launched) : 0);
   return group;
 }
 
@@ -319,6 +321,39 @@ TEST(Cluster, AuditSaysTheSame) {
                           we = influence(data, asked, influences);
     for (std::size_t i = 0; i < we.values.size(); ++i) EXPECT_NEAR(they.values[i], we.values[i], 1e-9);
   }
+}
+
+// What docs/scale.md says that process 0 sends, up to the edges of blocks and what is too little to be told.
+TEST(Cluster, TrafficIsWhatTheModelSays) {
+  const Group& group = processes();
+  if (group.size() == 1) GTEST_SKIP() << "nothing is sent";
+  Progress progress;
+  const Index n = 1536, d = 60, b = 8;
+  const double N = 1536, P = group.size();
+  const Shape shape(group.size());
+  const RowMatrix X = sphere(n, d);
+  const auto engine = cluster_engine(group, 16);
+  const auto sent = [&](const auto& work) {
+    const auto before = group.traffic().bytes;
+    work();
+    return static_cast<double>(group.traffic().bytes - before);
+  };
+  std::unique_ptr<KernelMatrix> matrix;
+  EXPECT_NEAR(sent([&] { matrix = engine->matrix(X); }) / (8 * N * d), 1, 0.02);
+  EXPECT_LT(sent([&] { matrix->form(power(2), 1, progress); }), 1000 * P);
+  const Matrix V = random_block(n);
+  EXPECT_NEAR(sent([&] { matrix->product(V); }) / (16 * N * b), 1, 0.02);
+  EXPECT_LT(sent([&] { matrix->factor(progress); }), 1000 * P);  // ScaLAPACK speaks for itself
+  EXPECT_NEAR(sent([&] { matrix->solve(V); }) / (16 * N * b), 1, 0.02);
+  const double r = shape.rows, c = shape.columns;
+  EXPECT_NEAR(sent([&] { matrix->residual(power(2), 1, progress); }) / (4 * N * N * (1 / r + 1 / c)), 1, 0.4);
+  matrix.reset();
+  const double tail = sent([&] { tail_bound(RowBlocks(X), activation("relu"), {}, 1, progress, *engine); });
+  // Of three tiles of rows some have more than others.
+  const double rows = 8 * N * d * (P - 1) / P, ring = 8 * N * d / P * std::floor(P / 2),
+               sums = 352 * N / P * std::floor(P / 2);
+  EXPECT_LT(tail, 1.35 * (rows + ring + sums + 4 * N) + 1000 * P);
+  EXPECT_GT(tail, 0.65 * (rows + ring + sums + 4 * N));
 }
 
 // A kernel that is not definite without a ridge is refused on all, and they go on.

@@ -21,10 +21,10 @@ class Group {
  public:
   Group() = default;  ///< this process alone
 
-  /// Those that mpirun or srun started with this one, and this one alone where they did not. MPI is loaded
-  /// here, and nowhere else. Throws BackendError where several were started and MPI cannot be loaded or does
-  /// not see them all.
-  static Group world();
+  /// All that mpirun or srun started, `expected` in number; this process alone where that is less than 2. MPI
+  /// is loaded here and in of(), and nowhere else. Throws BackendError where it cannot be, or does not see
+  /// them all.
+  static Group world(int expected);
   /// Those of an MPI communicator, given by the address of its handle (mpi4py's MPI._addressof(comm)).
   static Group of(const void* communicator);
 
@@ -43,8 +43,8 @@ class Group {
   void broadcast(std::string& text, int root = 0) const;
   /// Sums over the processes, entry by entry: on all, or on `root` alone (what the others hold then is
   /// undefined).
-  void sum(double* values, std::size_t count) const;
-  void sum_to(int root, double* values, std::size_t count) const;
+  void sum(double* values, std::size_t numbers) const;
+  void sum_to(int root, double* values, std::size_t numbers) const;
   /// The largest over the processes, on all.
   double largest(double value) const;
 
@@ -72,7 +72,7 @@ class Group {
   /// Says why on standard error and ends every process with this exit code, at once.
   [[noreturn]] void abort(int code, const std::string& why) const;
 
-  /// What this process sent through this value and its copies; of a collective call what went in.
+  /// What this process sent through this value, its copies and its parts; of a collective call what went in.
   struct Traffic {
     std::int64_t messages = 0, bytes = 0;
   };
@@ -82,8 +82,12 @@ class Group {
   const internal::Transport* transport() const { return transport_.get(); }
 
  private:
-  explicit Group(std::shared_ptr<internal::Transport> transport) : transport_(std::move(transport)) {}
+  Group(std::shared_ptr<internal::Transport> transport, std::shared_ptr<Traffic> sent)
+      : transport_(std::move(transport)), sent_(std::move(sent)) {}
+  void count(std::size_t bytes) const;
+
   std::shared_ptr<internal::Transport> transport_;
+  std::shared_ptr<Traffic> sent_;
 };
 
 /// What a process other than 0 does: the services that process 0 calls for, until it is dismissed. Returns
