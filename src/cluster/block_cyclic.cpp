@@ -190,6 +190,10 @@ void BlockCyclic::entries(const Kernel& kernel, double shift, Index first, Index
 BlockCyclic::Pass BlockCyclic::form(const Kernel& kernel, double shift) {
   std::vector<Tally> tallies(static_cast<std::size_t>(thread_count()));
   entries(kernel, shift, 0, columns_.count(), A_.get(), tallies);
+  return gathered(tallies);
+}
+
+BlockCyclic::Pass BlockCyclic::gathered(const std::vector<Tally>& tallies) const {
   Pass pass;
   for (const Tally& tally : tallies) {
     pass.closest.add(tally.closest);
@@ -292,7 +296,7 @@ Vector BlockCyclic::inverse_diagonal() {
 // Panels of columns. Of L all need the panel's rows: those that a column of processes has are summed from its
 // parts. Then each multiplies what it has, and the products of a row of processes are summed where the
 // entries are.
-double BlockCyclic::residual(const Kernel& kernel, double shift) {
+std::pair<double, BlockCyclic::Pass> BlockCyclic::residual(const Kernel& kernel, double shift) {
   const Index n = sizes_.n, rows = rows_.count(), columns = columns_.count(),
               width = panel_width(sizes_.block);
   ResidualSums sums;
@@ -334,7 +338,7 @@ double BlockCyclic::residual(const Kernel& kernel, double shift) {
   }
   double all[3] = {sums.of_residual, sums.of_A, sums.of_L};
   group_.sum(all, 3);
-  return ResidualSums{all[0], all[1], all[2]}.bound(static_cast<double>(n));
+  return {ResidualSums{all[0], all[1], all[2]}.bound(static_cast<double>(n)), gathered(tallies)};
 }
 
 }  // namespace zeroloss::internal

@@ -56,13 +56,15 @@ class BlockCyclic {
   Matrix product(const Matrix& V);
   Matrix solve(const Matrix& V);
   Vector inverse_diagonal();
-  double residual(const Kernel& kernel, double shift);
+  /// The bound, the same on all, and what the pass that formed A again saw.
+  std::pair<double, Pass> residual(const Kernel& kernel, double shift);
 
  private:
   /// Columns [first, last) of mine, as they are on and below the diagonal, into `out`, whose first column is
   /// the first of these.
   void entries(const Kernel& kernel, double shift, Index first, Index last, double* out,
                std::vector<Tally>& tallies) const;
+  Pass gathered(const std::vector<Tally>& tallies) const;
   Matrix to_all(const Matrix& V) const;
 
   Group group_, row_, column_;

@@ -50,11 +50,10 @@ class ClusterMatrix final : public KernelMatrix {
     progress.stage("kernel " + kernel.name);
     check(kernel);
     const auto pass = ask({kForm, shift, kernel.name}, progress, [&] { return all_->form(kernel, shift); });
-    const auto n = static_cast<double>(X_.rows()), d = static_cast<double>(X_.cols());
     seen_.near_pairs = pass.closest.near_pairs();
     seen_.closest = pass.closest.pairs(X_);
-    seen_.separation = separation_bound(seen_.closest, seen_.near_pairs, d);
-    seen_.entry_error = entry_error(kernel, n, d, static_cast<double>(seen_.near_pairs), pass.singular_sum);
+    seen_.separation = separation_bound(seen_.closest, seen_.near_pairs, static_cast<double>(X_.cols()));
+    seen_.entry_error = error_of(kernel, pass);
     progress.finish();
   }
   bool factor(Progress& progress) override {
@@ -71,7 +70,10 @@ class ClusterMatrix final : public KernelMatrix {
   }
   double residual(const Kernel& kernel, double shift, Progress& progress) override {
     check(kernel);
-    return ask({kResidual, shift, kernel.name}, progress, [&] { return all_->residual(kernel, shift); });
+    const auto [bound, pass] =
+        ask({kResidual, shift, kernel.name}, progress, [&] { return all_->residual(kernel, shift); });
+    seen_.entry_error = error_of(kernel, pass);
+    return bound;
   }
   Vector eigenvalues() override {
     throw std::invalid_argument("certify: all eigenvalues are computed by one process; leave out `spectrum`");
@@ -80,6 +82,10 @@ class ClusterMatrix final : public KernelMatrix {
  private:
   void order(const Order& order) const { group_.announce(order.text()); }
 
+  double error_of(const Kernel& kernel, const BlockCyclic::Pass& pass) const {
+    return entry_error(kernel, static_cast<double>(X_.rows()), static_cast<double>(X_.cols()),
+                       static_cast<double>(pass.closest.near_pairs()), pass.singular_sum);
+  }
   static void check(const Kernel& kernel) { (void)kernel_named(kernel.name); }
 
   const Group group_;

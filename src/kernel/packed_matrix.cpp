@@ -1,11 +1,13 @@
+#include <omp.h>
+
 #include <algorithm>
 
 #include "core/lapack.hpp"
 #include "core/parallel.hpp"
-#include "kernel/cross.hpp"
-#include "kernel/entries.hpp"
+#include "kernel/entry_run.hpp"
 #include "kernel/residual.hpp"
 #include "zeroloss/core/blas.hpp"
+#include "zeroloss/core/threads.hpp"
 #include "zeroloss/kernel/kernel_matrix.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
@@ -42,6 +44,8 @@ double PackedMatrix::residual(const Kernel& kernel, double shift, Progress& prog
   const Packed<double>& L = work_.K;
   const Index n = L.n(), n1 = L.n1(), d = X_.cols();
   const double at_one = kernel(1) + shift;
+  const EntryRuns<double> runs(kernel, d);
+  std::vector<Tally> tallies(static_cast<std::size_t>(thread_count()));
   ResidualSums sums;
   Matrix panel, P;
   RowMatrix A(kWidth, n);  // row j: entries (j.., j)
@@ -61,9 +65,19 @@ double PackedMatrix::residual(const Kernel& kernel, double shift, Progress& prog
     }
     const SerialBlas serial;
 #pragma omp parallel for schedule(dynamic)
-    for (Index i0 = j0; i0 < n; i0 += kTile)
-      cross_entries(X_.data() + j0 * d, width, X_.data() + i0 * d, std::min(kTile, n - i0), d, kernel,
-                    A.data() + i0, n);
+    for (Index i0 = j0; i0 < n; i0 += kTile) {
+      const Index end = std::min(n, i0 + kTile);
+      lapack::gemm('T', 'N', end - i0, width, d, 1.0, X_.data() + i0 * d, d, X_.data() + j0 * d, d, 0.0,
+                   A.data() + i0, n);
+      Tally& tally = tallies[static_cast<std::size_t>(omp_get_thread_num())];
+      for (Index j = j0; j < j1; ++j) {
+        const Index first = std::max(i0, j + 1);
+        const auto place = [&](Index q) -> PlacedPair<double> {
+          return {first + q, j, X_.row(first + q).data(), X_.row(j).data()};
+        };
+        runs.finish(A.data() + (j - j0) * n + first, end - first, place, tally);
+      }
+    }
     for (Index j = j0; j < j1; ++j) {
       double* column = A.data() + (j - j0) * n + j;
       *column = at_one;
@@ -73,6 +87,13 @@ double PackedMatrix::residual(const Kernel& kernel, double shift, Progress& prog
     progress.advance(static_cast<double>(rows) * static_cast<double>(width) * static_cast<double>(j1));
   }
   for (Index i = n1; i < n; ++i) sums.add_factor_column(L.corner_row(i), i - n1 + 1);
+  Tally all;
+  for (const Tally& tally : tallies) {
+    all.closest.add(tally.closest);
+    all.singular_sum += tally.singular_sum;
+  }
+  seen_.entry_error = entry_error(kernel, static_cast<double>(n), static_cast<double>(d),
+                                  static_cast<double>(all.closest.near_pairs()), all.singular_sum);
   return sums.bound(static_cast<double>(n));
 }
 

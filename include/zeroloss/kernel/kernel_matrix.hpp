@@ -43,7 +43,8 @@ class KernelMatrix {
   virtual Vector inverse_diagonal(Progress& progress) = 0;
   /// A bound of ||A - L L^T||_F, A being K + shift I with the rounding of its diagonal, formed anew tile by
   /// tile, and L what is stored on and below the diagonal: by products in double precision whose sums may be
-  /// in any order, whoever computed L (theory 3). Not finite where L is not.
+  /// in any order, whoever computed L (theory 3). Not finite where L is not. seen().entry_error is that of A
+  /// then.
   virtual double residual(const Kernel& kernel, double shift, Progress& progress) = 0;
 
  protected:
