@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "cluster/gather.hpp"
 #include "core/lapack.hpp"
 #include "core/parallel.hpp"
 #include "core/transport.hpp"
@@ -33,23 +34,6 @@ struct Place {
 
 // Blocks of the distribution in a panel of about kPanel columns.
 Index panel_width(Index block) { return std::max<Index>(1, kPanel / block) * block; }
-
-void sum_closest(const Group& group, Closest& closest) {
-  std::string mine = closest.bytes();
-  if (!group.leads()) {
-    const std::uint64_t size = mine.size();
-    group.send(0, &size, sizeof size);
-    group.send(0, mine.data(), mine.size());
-    return;
-  }
-  for (int from = 1; from < group.size(); ++from) {
-    std::uint64_t size = 0;
-    group.receive(from, &size, sizeof size);
-    std::string theirs(size, '\0');
-    group.receive(from, theirs.data(), size);
-    closest.add(Closest::of_bytes(theirs));
-  }
-}
 
 }  // namespace
 
@@ -200,7 +184,7 @@ BlockCyclic::Pass BlockCyclic::gathered(const std::vector<Tally>& tallies) const
     pass.singular_sum += tally.singular_sum;
   }
   group_.sum_to(0, &pass.singular_sum, 1);
-  sum_closest(group_, pass.closest);
+  gather(group_, pass.closest);
   return pass;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "cluster/gather.hpp"
 #include "cluster/orders.hpp"
 
 namespace zeroloss::internal {
@@ -117,12 +118,9 @@ class Ring {
 
   PowerSums gathered(const Matrix& sums) {
     Closest closest = tiles_.take_closest();
+    gather(group_, closest);
     const auto bytes_of = [](const Matrix& M) { return sizeof(double) * static_cast<std::size_t>(M.size()); };
     if (!group_.leads()) {
-      const std::string bytes = closest.bytes();
-      const std::uint64_t size = bytes.size();
-      group_.send(0, &size, sizeof size);
-      group_.send(0, bytes.data(), size);
       group_.send(0, sums.data(), bytes_of(sums));
       return {};
     }
@@ -130,11 +128,6 @@ class Ring {
     all.of_rows.topRows(sums.rows()) = sums;
     for (int from = 1; from < group_.size(); ++from) {
       const Share theirs = share(job_.n, group_.size(), from);
-      std::uint64_t size = 0;
-      group_.receive(from, &size, sizeof size);
-      std::string bytes(size, '\0');
-      group_.receive(from, bytes.data(), size);
-      all.closest.add(Closest::of_bytes(bytes));
       Matrix part(theirs.rows(), sums.cols());
       group_.receive(from, part.data(), bytes_of(part));
       all.of_rows.middleRows(theirs.begin, theirs.rows()) = part;
