@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -34,6 +35,8 @@ int parse(const Parser& parser, const Session& session) {
   try {
     return parser.parse(session.arguments) ? session.exit_code : kBadUsage;
   } catch (const Interrupted&) {
+    // Whoever launched several processes ends them all when one fails, which has said why.
+    if (session.group.size() > 1 && stopped_code() == kSignals + SIGTERM) return stopped_code();
     // A run that was resumed is as it was.
     const bool again = std::ranges::find(session.arguments, "--resume") != session.arguments.end();
     return report(again ? "interrupted; go on with: " + shell_command(session.arguments) : "interrupted",
