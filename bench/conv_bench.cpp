@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "conv/cuda.hpp"
+#include "torch/cuda.hpp"
 #include "conv/trainer.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/core/tensors.hpp"

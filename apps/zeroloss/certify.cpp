@@ -11,7 +11,6 @@
 #include "command.hpp"
 #include "data_options.hpp"
 #include "field_options.hpp"
-#include "zeroloss/cluster/cluster.hpp"
 #include "zeroloss/data/readers.hpp"
 #include "zeroloss/present/certify.hpp"
 #include "zeroloss/width/width.hpp"
@@ -20,7 +19,7 @@ namespace zeroloss::app {
 namespace {
 
 struct Options {
-  std::string source, out, step = "auto";
+  std::string source, out, step = "auto", device;
   ReadOptions read;
   CertifyOptions certify;
   std::vector<std::string> require;
@@ -72,6 +71,7 @@ void run(const Options& options, Session& session) {
   auto settings = options.certify;
   settings.seed = options.read.seed;
   settings.step = options.step == "auto" ? 0 : std::strtod(options.step.c_str(), nullptr);
+  const std::unique_ptr<Engine> engine = session.engine(session, options.device, options.block);
   auto progress = session.progress();
   std::optional<RunFolder> folder;
   if (!options.out.empty())
@@ -79,7 +79,6 @@ void run(const Options& options, Session& session) {
 
   progress.stage("reading " + options.source);
   const Dataset data = points_of(options, settings);
-  const std::unique_ptr<Engine> engine = cluster_engine(session.group, options.block);
   CertifyResult result = certify(data, settings, progress, *engine);
   result.widths = widths_in_short(data, settings, result, progress);
 
@@ -114,6 +113,11 @@ void add_certify(Command& command, Session& session) {
   command.option(
       "--block", o.block,
       "Under mpirun, rows and columns of a block of the matrix that is dealt to the processes, 1 to 4096");
+  command
+      .option(
+          "--device", o.device,
+          "Do the heavy work with LibTorch on cpu, cuda, cuda:N, or auto: a GPU where there is one [none]")
+      .type_name("DEVICE");
   command.option("--out", o.out, "Write a run folder: manifest, result, figures [none]");
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples({"zeroloss certify digits --classes 3,8",

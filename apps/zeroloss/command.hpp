@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "zeroloss/core/advice.hpp"
 #include "zeroloss/core/group.hpp"
 #include "zeroloss/core/progress.hpp"
+#include "zeroloss/kernel/engine.hpp"
 
 /// What the subcommands share: one short file each, that parses options, calls one library function and
 /// prints.
@@ -18,11 +20,16 @@ enum Exit { kDone = 0, kRequirementFailed = 1, kBadUsage = 2, kMissing = 3 };
 
 /// The process as a subcommand sees it. Only the programs read the environment.
 struct Session {
+  /// Where a program does heavy work about kernels: `device` is that of --device, "" where none is named,
+  /// `block` that of --block.
+  using Engines = std::unique_ptr<Engine> (*)(Session&, const std::string& device, Index block);
+
   std::vector<std::string> arguments;  ///< the command line, for the manifest
   std::string cache;                   ///< default of --cache: XDG_CACHE_HOME/zeroloss
   bool quiet = false;                  ///< --quiet: no progress
   int threads = 0;                     ///< --threads; 0 = all
   Group group{};                       ///< the processes that work together; this one leads
+  Engines engine = nullptr;            ///< of Program
   int exit_code = kDone;
   std::function<CommandText()> text{};  ///< what the program's commands say of themselves
 
@@ -52,7 +59,13 @@ struct Program {
   std::string name, description;
   std::vector<Entry> commands;  ///< in the order of --help
   bool threads = true;          ///< --threads is for all of them
+  Session::Engines engine = nullptr;
+  std::size_t words = 1;  ///< of the arguments, that name the program
 };
+
+/// The program beside this one that loads LibTorch takes over, with these arguments (the first is this
+/// program's name); returns only to throw BackendError.
+[[noreturn]] void become_torch(std::vector<std::string> arguments);
 
 /// Runs `arguments`, the program's own name first: prints the answer, and returns the exit code. `cache` is
 /// the default of --cache. Signals (signals.hpp) are its own from here on. The others of the group serve().

@@ -1,4 +1,7 @@
+#include <stdexcept>
+
 #include "command.hpp"
+#include "zeroloss/cluster/cluster.hpp"
 
 // A row for each command, in the order of --help; add_NAME is in a file of its own.
 #define ZEROLOSS_COMMANDS(ROW) \
@@ -26,11 +29,25 @@ namespace zeroloss::app {
 ZEROLOSS_COMMANDS(ZEROLOSS_DECLARE)
 #undef ZEROLOSS_DECLARE
 
+namespace {
+
+// This process and those beside it. Who names a device waits for LibTorch, which nobody else should.
+std::unique_ptr<Engine> engine_here(Session& session, const std::string& device, Index block) {
+  if (device.empty() || device == "none") return cluster_engine(session.group, block);
+  if (session.group.size() > 1)
+    throw std::invalid_argument("certify: one process uses a device; leave out `device` under mpirun");
+  become_torch(session.arguments);
+}
+
+}  // namespace
+
 int run(const std::vector<std::string>& arguments, const std::string& cache, const Group& group) {
 #define ZEROLOSS_ENTRY(name) {#name, add_##name},
   return run({"zeroloss",
               "zeroloss: neural networks that reach zero training loss, and the proof that they do",
-              {ZEROLOSS_COMMANDS(ZEROLOSS_ENTRY)}},
+              {ZEROLOSS_COMMANDS(ZEROLOSS_ENTRY)},
+              /*threads=*/true,
+              engine_here},
              arguments, cache, group);
 #undef ZEROLOSS_ENTRY
 }

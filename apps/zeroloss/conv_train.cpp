@@ -89,9 +89,9 @@ void run(Options& options, Session& session) {
   answer(options.json ? conv_json(images, settings, result, next) + "\n"
                       : conv_text(images, settings, result) + "\n" + in_flags(next_text(next)));
   if (result.status == ConvStatus::interrupted) {
-    const std::string again = fmt::format(
-        "zeroloss conv {}{}", shell_command({session.arguments.begin() + 1, session.arguments.end()}),
-        settings.resume ? "" : " --resume");
+    const std::string again =
+        fmt::format("zeroloss {}{}", shell_command({session.arguments.begin() + 1, session.arguments.end()}),
+                    settings.resume ? "" : " --resume");
     return tell_interrupted(folder ? again : "", "with --out a run can be resumed", session);
   }
   check(options.require, name(result.status), session);

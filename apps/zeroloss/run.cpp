@@ -31,9 +31,10 @@ bool reader_gone() {
 }
 
 // Runs the subcommand and turns what it throws into an exit code and a message.
-int parse(const Parser& parser, const Session& session) {
+int parse(const Parser& parser, const Session& session, std::size_t words) {
   try {
-    return parser.parse(session.arguments) ? session.exit_code : kBadUsage;
+    const auto own = session.arguments.begin() + static_cast<std::ptrdiff_t>(words - 1);
+    return parser.parse({own, session.arguments.end()}) ? session.exit_code : kBadUsage;
   } catch (const Interrupted&) {
     // Whoever launched several processes ends them all when one fails, which has said why.
     if (session.group.size() > 1 && stopped_code() == kSignals + SIGTERM) return stopped_code();
@@ -60,6 +61,7 @@ int run(const Program& program, const std::vector<std::string>& arguments, const
         const Group& group) {
   Session session;
   session.group = group;
+  session.engine = program.engine;
   session.arguments = arguments;
   session.cache = cache;
   failed_writes_are_errors();
@@ -76,7 +78,7 @@ int run(const Program& program, const std::vector<std::string>& arguments, const
     entry.add(command, session);
   }
 
-  const int code = parse(parser, session);
+  const int code = parse(parser, session, program.words);
   std::cout.flush();
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   // Who was asked to stop has said so, maybe to a terminal that is no more.

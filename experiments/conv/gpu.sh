@@ -26,7 +26,7 @@ fi
 build() {
   local torch
   torch=$("$python" -c 'import torch; print(torch.__path__[0])')
-  cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DZEROLOSS_CONV_ONLY=ON -DZEROLOSS_BUILD_TESTS=OFF -DZEROLOSS_BUILD_BENCH=ON \
+  cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DZEROLOSS_TORCH_ONLY=ON -DZEROLOSS_BUILD_TESTS=OFF -DZEROLOSS_BUILD_BENCH=ON \
     -DCMAKE_PREFIX_PATH="$torch" -DCMAKE_INCLUDE_PATH="$headers"
   cmake --build "$build" --parallel
 }
@@ -39,7 +39,7 @@ bench() {
   "$python" bench/conv.py --bin "$build/bin" --env "$build/env" --device cuda --results "$out" ${BENCH:-}
 }
 
-train() { "$python" "experiments/conv/$1.py" "$build/bin/zeroloss-conv" "$cifar" --device cuda --out "$out" "${pieces[@]}" "${@:2}"; }
+train() { "$python" "experiments/conv/$1.py" "$build/bin/zeroloss-torch" "$cifar" --device cuda --out "$out" "${pieces[@]}" "${@:2}"; }
 paper() { train run --recipe paper; }
 modern() { train run --recipe modern; }
 ablation() { train ablation; }

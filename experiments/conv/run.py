@@ -76,7 +76,7 @@ def table(rows):
 
 def arguments(description, **more):
     parser = argparse.ArgumentParser(description=description.split("\n")[0])
-    parser.add_argument("zeroloss", help="the command; zeroloss-conv will do")
+    parser.add_argument("zeroloss", help="the command; zeroloss-torch will do")
     parser.add_argument("data", help="a CIFAR folder, cifar10 or cifar100")
     parser.add_argument("--seeds", default="0,1,2", help="[0,1,2]")
     parser.add_argument("--minutes", type=float,
@@ -88,8 +88,7 @@ def arguments(description, **more):
     options, words = parser.parse_known_args()
     options.seeds = [int(seed) for seed in options.seeds.split(",")]
     options.deadline = None if options.minutes is None else time.monotonic() + 60 * options.minutes
-    alone = pathlib.Path(options.zeroloss).name == "zeroloss-conv"
-    options.command = [options.zeroloss, *([] if alone else ["conv"]), "train", options.data]
+    options.command = [options.zeroloss, "conv", "train", options.data]
     return options, words
 
 

@@ -7,44 +7,21 @@
 #include <stdexcept>
 #include <thread>
 
-#include "conv/cuda.hpp"
+#include "torch/cuda.hpp"
+#include "torch/device.hpp"
 #include "zeroloss/conv/augment.hpp"
 #include "zeroloss/conv/batches.hpp"
 #include "zeroloss/conv/train.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
-namespace {
-
-torch::Device device_of(const std::string& name, int local_rank) {
-  const bool chosen = name == "cuda" || name.starts_with("cuda:");
-  if (name == "cpu" || (name == "auto" && cuda::devices() == 0)) return torch::kCPU;
-  if (name != "auto" && !chosen)
-    throw std::invalid_argument(
-        fmt::format("conv: device must be cpu, cuda, cuda:N or auto; got '{}'", name));
-  int index = local_rank;
-  if (name.starts_with("cuda:")) {
-    const std::string number = name.substr(5);
-    if (number.empty() || number.size() > 3 ||
-        !std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; }))
-      throw std::invalid_argument(fmt::format("conv: device '{}'; expected cuda:N, N a number", name));
-    index = std::stoi(number);
-  }
-  if (index >= cuda::devices())
-    throw BackendError(fmt::format("conv: device {} asked for, but {} sees {} CUDA devices", name, libtorch(),
-                                   cuda::devices()));
-  return {torch::kCUDA, static_cast<torch::DeviceIndex>(index)};
-}
-
-}  // namespace
-
 Compute compute_of(const ConvDevice& options, int local_rank, bool deterministic) {
   if (options.precision != "auto" && options.precision != "float32" && options.precision != "bfloat16")
     throw std::invalid_argument(
         fmt::format("conv: precision must be float32, bfloat16 or auto; got '{}'", options.precision));
   if (options.threads < 0)
     throw std::invalid_argument(fmt::format("conv: threads must be >= 0; got {}", options.threads));
-  const torch::Device device = device_of(options.device, local_rank);
+  const torch::Device device = device_of("conv", options.device, local_rank);
   const bool half = options.precision == "bfloat16" || (options.precision == "auto" && device.is_cuda());
   if (device.is_cuda()) {
     cuda::use(device.index());
@@ -57,10 +34,7 @@ Compute compute_of(const ConvDevice& options, int local_rank, bool deterministic
   return {device, half ? torch::kBFloat16 : torch::kFloat32};
 }
 
-std::string device_name(const Compute& compute) {
-  return compute.device.is_cuda() ? compute.device.str() + " (" + cuda::name(compute.device.index()) + ")"
-                                  : compute.device.str();
-}
+std::string device_name(const Compute& compute) { return device_name(compute.device); }
 
 std::string precision_name(const Compute& compute) {
   return compute.type == torch::kBFloat16 ? "bfloat16" : "float32";

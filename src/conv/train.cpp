@@ -1,7 +1,6 @@
 #include "zeroloss/conv/train.hpp"
 
 #include <fmt/format.h>
-#include <torch/version.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +12,8 @@
 
 #include "conv/checkpoint.hpp"
 #include "conv/trainer.hpp"
+#include "torch/device.hpp"
+#include "torch/guarded.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 
@@ -23,21 +24,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-/// What LibTorch throws, in our terms and in one line.
-template <class Work>
-auto guarded(const char* who, Work work) {
-  try {
-    return work();
-  } catch (const c10::Error& error) {
-    std::string text = error.what_without_backtrace();
-    text = fmt::format("{}: {}", who, text.substr(0, text.find('\n')));
-    if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||
-        text.find("can't allocate memory") != std::string::npos)  // of a GPU; of the processor
-      throw ResourceError(text + "; try a smaller batch");
-    throw BackendError(text);
-  }
-}
 
 void check_images(const ImageSet& images, const ImageSet& test) {
   if (images.n() == 0) throw DataError(images.name + ": no images to train on");
@@ -283,7 +269,8 @@ ConvResult train(const ImageSet& images, const ImageSet& test, const ConvOptions
     const int all = static_cast<int>(std::thread::hardware_concurrency());
     settings.device.threads = std::max(1, all / std::max(1, options.process.local_world));
   }
-  return guarded("conv", [&] { return Run(images, test, settings, progress, observer)(); });
+  return guarded("conv", "try a smaller batch",
+                 [&] { return Run(images, test, settings, progress, observer)(); });
 }
 
 Logits predict(const ConvNetwork& network, const ImageSet& images, const ConvDevice& device,
@@ -293,7 +280,7 @@ Logits predict(const ConvNetwork& network, const ImageSet& images, const ConvDev
   if (std::ssize(network.weights) != weights(network.architecture) ||
       std::ssize(network.projection) != network.features() * network.architecture.classes)
     throw std::invalid_argument("predict: numbers whose count does not fit the architecture");
-  return guarded("predict", [&] {
+  return guarded("predict", "try a smaller batch", [&] {
     const Compute compute = compute_of(device);
     const torch::Tensor flat = to_device(network.weights, compute.device).to(compute.type);
     const torch::Tensor projection =
@@ -307,6 +294,6 @@ Logits predict(const ConvNetwork& network, const ImageSet& images, const ConvDev
   });
 }
 
-std::string libtorch() { return fmt::format("LibTorch {}, {}", TORCH_VERSION, cuda::version()); }
+std::string libtorch() { return libtorch_version(); }
 
 }  // namespace zeroloss

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "conv/cuda.hpp"
+#include "torch/cuda.hpp"
 #include "conv/forward.hpp"
 #include "conv/group.hpp"
 #include "zeroloss/conv/batches.hpp"

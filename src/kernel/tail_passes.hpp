@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "kernel/closest.hpp"
+#include "kernel/pair_measure.hpp"
 #include "kernel/power_sums.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/kernel/row_blocks.hpp"
@@ -58,7 +59,7 @@ class TailTiles {
   Closest take_closest();
 
   const PowerGrid& grid() const { return grid_; }
-  double error() const { return error_; }
+  double error() const { return measure_.error(); }
 
  private:
   struct Work {
@@ -69,13 +70,10 @@ class TailTiles {
   Index length(Index tile) const;
   void add_to(Eigen::Ref<Matrix> sums, Index from, Index tile, const Floats& values) const;
   void products(const Block& of_rows, Index a, const Block& of_columns, Index b, Work& work) const;
-  void measure(float& product, const Block& of_i, Index i, const Block& of_j, Index j,
-               Closest& closest) const;
 
   Index n_, d_;
   PowerGrid grid_;
-  float error_;
-  double refined_;  // |rho| from which on pairs are measured in double
+  PairMeasure measure_;
   std::vector<Work> works_;
 };
 

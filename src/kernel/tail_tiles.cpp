@@ -22,11 +22,7 @@ Index tiles_for(Index n) { return (n + kTile - 1) / kTile; }
 }  // namespace
 
 TailTiles::TailTiles(Index n, Index d, const PowerGrid& grid)
-    : n_(n),
-      d_(d),
-      grid_(grid),
-      error_(float_product_error(d)),
-      refined_(1 - std::min(32 * static_cast<double>(error_), 0.02)) {}
+    : n_(n), d_(d), grid_(grid), measure_(d, float_product_error(d)) {}
 
 double TailTiles::tiles_of_all(Index n) {
   const auto side = static_cast<double>(tiles_for(n));
@@ -66,8 +62,9 @@ void TailTiles::add(const Block& rows, const Block& columns, const Floats& weigh
         of_rows.assign(size, 0);
         std::fill(work.columns.begin(), work.columns.end(), 0.F);
         products(rows, a, columns, b, work);
-        add_powers(grid_, work.tile.data(), length(a), length(b), error_, weights.data() + a * kTile,
-                   weights.data() + b * kTile, of_rows.data(), work.columns.data());
+        add_powers(grid_, work.tile.data(), length(a), length(b), measure_.error(),
+                   weights.data() + a * kTile, weights.data() + b * kTile, of_rows.data(),
+                   work.columns.data());
         if (b != a)
           add_to(column_sums, columns.begin, b, work.columns);  // no other tile of these is in work
         else
@@ -99,36 +96,12 @@ void TailTiles::products(const Block& of_rows, Index a, const Block& of_columns,
     float* column = tile + j * kTile;
     if (a == b) std::fill(column, column + j + 1, 0.F);
     const auto largest = static_cast<double>(entries::largest(column, static_cast<std::size_t>(rows)));
-    if (largest < std::min(refined_, work.closest.bar() - error_)) continue;
+    if (largest < measure_.least(work.closest)) continue;
     for (Index i = a == b ? j + 1 : 0; i < rows; ++i)
-      measure(column[i], of_rows, a * kTile + i, of_columns, b * kTile + j, work.closest);
+      measure_.measure(column[i], of_rows.X.row(a * kTile + i - of_rows.begin).data(),
+                       of_columns.X.row(b * kTile + j - of_columns.begin).data(), a * kTile + i,
+                       b * kTile + j, work.closest);
   }
-}
-
-// A pair that may be among the closest, or so close that the error of float32 matters.
-void TailTiles::measure(float& product, const Block& of_i, Index i, const Block& of_j, Index j,
-                        Closest& closest) const {
-  const double size = std::abs(static_cast<double>(product));
-  const bool refine = size >= refined_;
-  if (!refine && size < closest.bar() - error_) return;
-  const auto d = static_cast<double>(d_);
-  const auto x = of_i.X.row(i - of_i.begin), y = of_j.X.row(j - of_j.begin);
-  const double closeness = std::abs(x.dot(y));
-  double apart = 0;  // 1 - |rho| is at least this
-  if (closeness < 1 - kNear) {
-    closest.offer(std::sqrt(2 - 2 * closeness), i, j);
-    apart = 1 - closeness - product_error(d);
-  } else {
-    const auto [beside, across] = distances(x.data(), y.data(), d_);
-    const double distance = std::min(beside, across);
-    closest.offer_near(distance, i, j);
-    const double least = distance_bound(distance, d);
-    apart = least * least / 2;
-  }
-  if (!refine) return;
-  // What is left after add_powers has put the error on is 1 - apart, rounded up.
-  const auto value = static_cast<float>(1 - apart * kDown - error_ + 0x1p-22);
-  if (value < std::abs(product)) product = std::copysign(value, product);
 }
 
 }  // namespace zeroloss::internal

@@ -202,7 +202,9 @@ def test_other_words_stay_as_they_are(words):
 
 @pytest.mark.parametrize("command, shown", [
     (["/usr/bin/zeroloss", "fit", "a b.csv"], "zeroloss fit 'a b.csv' "),
+    (["/usr/bin/zeroloss-torch", "conv", "train", "cifar10"], "zeroloss conv train cifar10 "),
     (["/usr/bin/zeroloss-conv", "train", "cifar10"], "zeroloss conv train cifar10 "),
+    (["/usr/bin/zeroloss-torch", "certify", "digits"], "zeroloss certify digits "),
     (['zeroloss.fit("a/b.csv", width=7)'], 'zeroloss.fit("a/b.csv", width=7)'),
 ])
 def test_command_can_be_typed_again(command, shown, tmp_path):

@@ -85,7 +85,8 @@ def command(words: list[str]) -> Html | None:
     """What to type in a shell to do it again; a single word is the call of a Python session."""
     if len(words) < 2:
         return tag("pre", words) if words else None
-    program = Path(words[0]).name.replace("zeroloss-", "zeroloss ").split()  # zeroloss conv runs zeroloss-conv
+    name = Path(words[0]).name.replace("zeroloss-torch", "zeroloss")  # which zeroloss becomes where LibTorch works
+    program = name.replace("zeroloss-", "zeroloss ").split()  # runs of zeroloss-conv are from before
     return typed([*program, *map(shlex.quote, words[1:])])
 
 

@@ -24,8 +24,6 @@ class Worker(NamedTuple):
     @property
     def kind(self) -> str:
         """Of run; empty if its command does not say."""
-        if self.command and Path(self.command[0]).name.startswith("zeroloss-"):
-            return Path(self.command[0]).name.removeprefix("zeroloss-")
         return next((word for word in self.command[1:] if word in KINDS), "")
 
 

@@ -14,6 +14,9 @@ std::string name(int device);  ///< "NVIDIA H100 80GB HBM3"
 /// Fast and, if asked for, reproducible convolutions; TF32 stays off.
 void configure(bool deterministic);
 
+/// What is free of a device's memory, with what LibTorch keeps of it for later.
+double free_bytes(int device);
+
 /// The device for work of this thread.
 void use(int device);
 

@@ -1,7 +1,8 @@
-#include "conv/cuda.hpp"
+#include "torch/cuda.hpp"
 
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <fmt/format.h>
 #include <torch/cuda.h>
@@ -22,6 +23,16 @@ void configure(bool deterministic) {
   at::globalContext().setBenchmarkCuDNN(!deterministic);
   at::globalContext().setDeterministicCuDNN(deterministic);
   at::globalContext().setAllowTF32CuDNN(false);
+}
+
+double free_bytes(int device) {
+  const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
+  std::size_t free = 0, all = 0;
+  C10_CUDA_CHECK(cudaMemGetInfo(&free, &all));
+  const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(static_cast<c10::DeviceIndex>(device));
+  // The first of each array is of all pools together.
+  const auto kept = stats.reserved_bytes[0].current - stats.allocated_bytes[0].current;
+  return static_cast<double>(free) + static_cast<double>(kept);
 }
 
 void use(int device) { c10::cuda::set_device(static_cast<c10::DeviceIndex>(device)); }

@@ -1,10 +1,10 @@
-#include "conv/cuda.hpp"
+#include "torch/cuda.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal::cuda {
 namespace {
 
-[[noreturn]] void absent() { throw BackendError("conv: this build of LibTorch has no CUDA"); }
+[[noreturn]] void absent() { throw BackendError("this build of LibTorch has no CUDA"); }
 
 }  // namespace
 
@@ -14,6 +14,7 @@ int devices() { return 0; }
 std::string version() { return "no CUDA"; }
 std::string name(int) { absent(); }
 void configure(bool) { absent(); }
+double free_bytes(int) { absent(); }
 void use(int) { absent(); }
 void synchronize() { absent(); }
 Graph::Graph(const std::function<void()>&) { absent(); }

@@ -1,0 +1,27 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "command.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss::app {
+
+// A program of its own: LibTorch takes half a second to load, which nobody should wait for who does not use
+// it.
+void become_torch(std::vector<std::string> arguments) {
+  const std::string program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "zeroloss-torch";
+  arguments.front() = program;
+  std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  execv(program.c_str(), argv.data());
+  throw BackendError(program + ": cannot be started: " + std::strerror(errno) +
+                     "; a build of the C++ project has it (the Python package does not)");
+}
+
+}  // namespace zeroloss::app

@@ -1,0 +1,77 @@
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "command.hpp"
+#include "conv_options.hpp"
+#include "zeroloss/torch/engine.hpp"
+
+namespace zeroloss::app {
+
+void add_certify(Command& command, Session& session);
+
+namespace {
+
+/// A number of the environment; `otherwise` if it is not there.
+int variable(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return otherwise;
+  int value = 0;
+  const char* end = text + std::strlen(text);
+  if (const auto read = std::from_chars(text, end, value); read.ec != std::errc() || read.ptr != end)
+    throw std::invalid_argument(std::string("environment variable ") + name + " is no number: " + text);
+  return value;
+}
+
+}  // namespace
+
+ConvProcess process_of_environment() {
+  ConvProcess process;
+  process.world = variable("WORLD_SIZE", 1);
+  process.rank = variable("RANK", 0);
+  process.local_rank = variable("LOCAL_RANK", process.rank);
+  process.local_world = variable("LOCAL_WORLD_SIZE", 1);
+  process.port = variable("MASTER_PORT", process.port);
+  if (const char* address = std::getenv("MASTER_ADDR")) process.address = address;
+  if (const char* store = std::getenv("TORCHELASTIC_USE_AGENT_STORE"))
+    process.store_runs = std::strcmp(store, "True") == 0;
+  return process;
+}
+
+}  // namespace zeroloss::app
+
+namespace {
+
+using namespace zeroloss;
+using namespace zeroloss::app;
+
+// Without a name it is the device that is there: who runs this program wants LibTorch.
+std::unique_ptr<Engine> engine_of_device(Session&, const std::string& device, Index) {
+  return torch_engine(device.empty() ? "auto" : device);
+}
+
+const Program kConv{"zeroloss conv",
+                    "zeroloss conv: all-convolutional residual networks without normalisation",
+                    {{"train", add_conv_train},
+                     {"eval", add_conv_evaluate},
+                     {"predict", add_conv_predict},
+                     {"completion", add_completion},
+                     {"man", add_man}},
+                    /*threads=*/false,
+                    nullptr,
+                    /*words=*/2};
+
+// Help and messages are those of the command that becomes this program.
+const Program kOthers{"zeroloss",
+                      "zeroloss-torch: what zeroloss does with LibTorch; see zeroloss conv --help as well",
+                      {{"certify", add_certify}},
+                      /*threads=*/true,
+                      engine_of_device};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool conv = argc > 1 && std::string_view(argv[1]) == "conv";
+  return run(conv ? kConv : kOthers, {argv, argv + argc}, default_cache());
+}

@@ -1,0 +1,82 @@
+# What needs LibTorch: a library and a program of their own, since LibTorch takes half a second to load. Without it both
+# are there and say what to install.
+find_package(Torch 1.13 QUIET)
+if(Torch_FOUND)
+  set(torch_sources
+    src/conv/checkpoint.cpp src/conv/forward.cpp src/conv/group.cpp src/conv/train.cpp src/conv/trainer.cpp
+    src/core/json.cpp
+    src/torch/device.cpp src/torch/engine.cpp src/torch/entries.cpp src/torch/matrix.cpp src/torch/pairs.cpp
+    src/torch/probe.cpp src/torch/tail.cpp)
+  # Only headers of the gloo inside this LibTorch will do.
+  find_path(ZEROLOSS_GLOO_INCLUDE gloo/context.h PATHS ${TORCH_INCLUDE_DIRS} NO_DEFAULT_PATH)
+  if(ZEROLOSS_GLOO_INCLUDE)
+    list(APPEND torch_sources src/conv/gloo.cpp)
+  else()
+    list(APPEND torch_sources src/conv/gloo_absent.cpp)
+  endif()
+  if(TARGET torch_cuda)
+    # Where PyPI's torch lies, the headers of NCCL lie beside it.
+    find_path(ZEROLOSS_NCCL_INCLUDE nccl.h HINTS ${TORCH_INSTALL_PREFIX}/../nvidia/nccl/include)
+    list(APPEND torch_sources src/torch/cuda.cpp)
+  else()
+    list(APPEND torch_sources src/torch/cuda_absent.cpp)
+  endif()
+  if(TARGET torch_cuda AND ZEROLOSS_NCCL_INCLUDE)
+    list(APPEND torch_sources src/conv/nccl.cpp)
+  else()
+    list(APPEND torch_sources src/conv/nccl_absent.cpp)
+  endif()
+  message(STATUS "zeroloss-torch: LibTorch ${Torch_VERSION}")
+else()
+  set(torch_sources src/conv/torch_absent.cpp src/torch/engine_absent.cpp)
+  message(STATUS "zeroloss-torch: no LibTorch found")
+endif()
+
+# What the other library hides.
+add_library(zeroloss_torch ${torch_sources} src/conv/evaluation.cpp src/conv/options.cpp
+  src/kernel/closest.cpp src/kernel/entry_error.cpp src/kernel/pair_measure.cpp src/kernel/tail_error.cpp)
+add_library(zeroloss::torch ALIAS zeroloss_torch)
+target_compile_options(zeroloss_torch PRIVATE -Wall -Wextra)
+target_include_directories(zeroloss_torch PRIVATE src)
+target_link_libraries(zeroloss_torch PUBLIC zeroloss PRIVATE ${ZEROLOSS_PRIVATE_LIBRARIES})
+if(Torch_FOUND)
+  target_link_libraries(zeroloss_torch PRIVATE ${TORCH_LIBRARIES})
+  target_precompile_headers(zeroloss_torch PRIVATE <torch/types.h> <torch/utils.h>)
+  if(TARGET torch_cuda)
+    # LibTorch finds its own NCCL at run time; the linker may see an older one of the system.
+    target_link_options(zeroloss_torch PUBLIC -Wl,--allow-shlib-undefined)
+  endif()
+  if(ZEROLOSS_GLOO_INCLUDE)
+    target_compile_definitions(zeroloss_torch PRIVATE USE_C10D_GLOO)
+    target_include_directories(zeroloss_torch SYSTEM PRIVATE ${ZEROLOSS_GLOO_INCLUDE})
+  endif()
+  if(ZEROLOSS_NCCL_INCLUDE)
+    target_compile_definitions(zeroloss_torch PRIVATE USE_C10D_NCCL)
+    target_include_directories(zeroloss_torch SYSTEM PRIVATE ${ZEROLOSS_NCCL_INCLUDE})
+  endif()
+endif()
+zeroloss_together(zeroloss_torch)
+zeroloss_hide_internals(zeroloss_torch)
+set_target_properties(zeroloss_torch PROPERTIES
+  EXPORT_NAME torch INSTALL_RPATH $ORIGIN VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+
+if(Torch_FOUND AND (ZEROLOSS_BUILD_TESTS OR ZEROLOSS_BUILD_BENCH))
+  zeroloss_inside(zeroloss_torch zeroloss_inside ${TORCH_LIBRARIES})
+endif()
+
+add_executable(zeroloss_torch_command
+  apps/zeroloss/certify.cpp apps/zeroloss/conv_evaluate.cpp
+  apps/zeroloss/conv_options.cpp apps/zeroloss/conv_predict.cpp apps/zeroloss/conv_train.cpp
+  apps/zeroloss/data_options.cpp apps/zeroloss/torch_main.cpp)
+target_compile_options(zeroloss_torch_command PRIVATE -Wall -Wextra)
+target_link_libraries(zeroloss_torch_command PRIVATE zeroloss_app_base zeroloss_torch)
+set_target_properties(zeroloss_torch_command PROPERTIES OUTPUT_NAME zeroloss-torch
+  RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
+  INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+
+if(NOT ZEROLOSS_TORCH_ONLY)
+  install(TARGETS zeroloss_torch EXPORT zeroloss-torch)
+  install(TARGETS zeroloss_torch_command RUNTIME)
+  install(EXPORT zeroloss-torch NAMESPACE zeroloss:: FILE zeroloss-torch-targets.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/zeroloss)
+endif()

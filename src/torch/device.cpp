@@ -1,0 +1,40 @@
+#include "torch/device.hpp"
+
+#include <fmt/format.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "torch/cuda.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss::internal {
+
+torch::Device device_of(const std::string& of, const std::string& name, int local_rank) {
+  const bool chosen = name == "cuda" || name.starts_with("cuda:");
+  if (name == "cpu" || (name == "auto" && cuda::devices() == 0)) return torch::kCPU;
+  if (name != "auto" && !chosen)
+    throw std::invalid_argument(
+        fmt::format("{}: device must be cpu, cuda, cuda:N or auto; got '{}'", of, name));
+  int index = local_rank;
+  if (name.starts_with("cuda:")) {
+    const std::string number = name.substr(5);
+    if (number.empty() || number.size() > 3 ||
+        !std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; }))
+      throw std::invalid_argument(fmt::format("{}: device '{}'; expected cuda:N, N a number", of, name));
+    index = std::stoi(number);
+  }
+  if (index >= cuda::devices())
+    throw BackendError(fmt::format("{}: device {} asked for, but {} sees {} CUDA devices", of, name,
+                                   libtorch_version(), cuda::devices()));
+  return {torch::kCUDA, static_cast<torch::DeviceIndex>(index)};
+}
+
+std::string device_name(const torch::Device& device) {
+  return device.is_cuda() ? device.str() + " (" + cuda::name(device.index()) + ")" : device.str();
+}
+
+std::string libtorch_version() { return fmt::format("LibTorch {}, {}", TORCH_VERSION, cuda::version()); }
+
+}  // namespace zeroloss::internal

@@ -1,0 +1,17 @@
+#pragma once
+#include <torch/types.h>
+
+#include <string>
+
+/// Devices by name.
+namespace zeroloss::internal {
+
+/// Of "cpu", "cuda", "cuda:N", or "auto": a GPU where there is one. `local_rank`: the GPU where none is
+/// named. Throws std::invalid_argument, as of the call `of`, BackendError for a GPU that is not there.
+torch::Device device_of(const std::string& of, const std::string& name, int local_rank = 0);
+
+std::string device_name(const torch::Device& device);  ///< "cpu", "cuda:0 (NVIDIA H100)"
+
+std::string libtorch_version();  ///< "LibTorch 1.13.0, no CUDA"
+
+}  // namespace zeroloss::internal

@@ -1,0 +1,47 @@
+#include "zeroloss/torch/engine.hpp"
+
+#include <fmt/format.h>
+
+#include "torch/cuda.hpp"
+#include "torch/device.hpp"
+#include "torch/matrix.hpp"
+#include "torch/tail.hpp"
+#include "zeroloss/core/threads.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+class TorchEngine final : public Engine {
+ public:
+  explicit TorchEngine(const torch::Device& device) : device_(device) {}
+
+  std::string name() const override {
+    return fmt::format("{} on {}", libtorch_version(), device_name(device_));
+  }
+  Proof proof() const override { return Proof::residual; }
+  double matrix_bytes(Index n, Index d, Index columns) const override {
+    return TorchMatrix::bytes(device_, n, d, columns, TorchMatrix::width_on(device_));
+  }
+  double available_bytes() const override { return TorchMatrix::available(device_); }
+  std::unique_ptr<KernelMatrix> matrix(const RowMatrix& X) override {
+    return std::make_unique<TorchMatrix>(X, device_, TorchMatrix::width_on(device_));
+  }
+  std::unique_ptr<TailPasses> tail_passes(const RowBlocks& X, const PowerGrid& grid) override {
+    return std::make_unique<TorchTail>(X, grid, device_);
+  }
+
+ private:
+  const torch::Device device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> torch_engine(const std::string& device) {
+  const torch::Device found = device_of("certify", device);
+  if (found.is_cuda()) cuda::use(found.index());
+  at::set_num_threads(thread_count());
+  return std::make_unique<TorchEngine>(found);
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,321 @@
+#include "torch/matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <tuple>
+
+#include "kernel/entry_run.hpp"
+#include "kernel/residual.hpp"
+#include "torch/cuda.hpp"
+#include "torch/device.hpp"
+#include "torch/guarded.hpp"
+#include "torch/pairs.hpp"
+#include "torch/probe.hpp"
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/memory.hpp"
+
+// This file computes bounds: it relies on IEEE arithmetic and must not be compiled with -ffast-math.
+
+namespace zeroloss::internal {
+namespace {
+
+constexpr const char* kFewer = "try fewer points";
+
+double size_of(Index value) { return static_cast<double>(value); }
+
+torch::TensorOptions doubles(const torch::Device& device) {
+  return torch::TensorOptions().dtype(torch::kDouble).device(device);
+}
+
+void add_to(double& sum, const torch::Tensor& values) {
+  const torch::Tensor host = values.to(torch::kCPU).contiguous();
+  const double* numbers = host.data_ptr<double>();
+  for (std::int64_t k = 0; k < host.numel(); ++k) sum += numbers[k];
+}
+
+// sum of 1/(1 - rho^2) over pairs with 1 - |rho| > kNear; a size of -1 is no pair.
+double singular_sum_of(const torch::Tensor& size) {
+  const torch::Tensor gap = 1 - size;
+  const torch::Tensor counts = gap.gt(kNear).logical_and_(size.ge(0));
+  const torch::Tensor product = gap.mul(1 + size);
+  return at::where(counts, product.reciprocal(), torch::zeros({}, gap.options())).sum().item<double>();
+}
+
+}  // namespace
+
+TorchMatrix::TorchMatrix(const RowMatrix& X, const torch::Device& device, Index width)
+    : X_(X), n_(X.rows()), width_(width), device_(device) {
+  if (n_ < 1 || X.cols() < 1) throw std::invalid_argument("kernel: X needs at least one row and one column");
+  if (!X.allFinite()) throw std::invalid_argument("kernel: X has values that are not finite");
+  const double needed = bytes(device, n_, X.cols(), 0, width), free = available(device);
+  if (needed > free)
+    throw ResourceError(fmt::format("the kernel of {} points needs {} on {}, {} free; {}", n_,
+                                    format_bytes(needed), device_name(device), format_bytes(free), kFewer));
+  guarded("kernel", kFewer, [&] {
+    const Index side = std::min(width_, n_);
+    // The shapes that are multiplied here: tiles of entries, updates of a panel, and products with vectors.
+    check_products(device_, torch::kDouble, std::min(n_, kRows * width_), X.cols(), side);
+    check_products(device_, torch::kDouble, n_, side, side);
+    check_products(device_, torch::kDouble, n_, side, 8);
+    points_ = torch::from_blob(const_cast<double*>(X.data()), {n_, X.cols()}, torch::kDouble).to(device_);
+    for (Index j = 0; begin(j) < n_; ++j)
+      panels_.push_back(torch::empty({rows(j), columns(j)}, doubles(device_)));
+  });
+}
+
+double TorchMatrix::bytes(const torch::Device& device, Index n, Index d, Index columns, Index width) {
+  const double rows = size_of(n), w = size_of(std::min(n, width)),
+               tile = std::min(rows, size_of(kRows) * w) * w;
+  const double points = device.is_cuda() ? rows * size_of(d) : 0;  // on a processor they are where they are
+  // The lower triangle in panels, a panel of products, one that replaces a panel, and what forms a tile.
+  return 8 * (rows * (rows + w) / 2 + points + 3 * rows * w + 12 * tile + 2 * rows * size_of(columns));
+}
+
+double TorchMatrix::available(const torch::Device& device) {
+  return device.is_cuda() ? cuda::free_bytes(device.index()) : static_cast<double>(available_memory_bytes());
+}
+
+void TorchMatrix::entries(const Kernel& kernel, const TorchEntries& map, double at_one, Index i, Index j,
+                          torch::Tensor& tile, Pass& pass) const {
+  const Index first = begin(j), height = tile.size(0);
+  const bool diagonal = i < first + columns(j);
+  at::mm_out(tile, points_.slice(0, i, i + height), points_.slice(0, first, first + columns(j)).t());
+  torch::Tensor size = tile.abs();
+  if (diagonal) {  // what is no pair i > j is of size -1
+    const auto on = torch::ones_like(size, torch::kBool).triu_(first - i);
+    size.masked_fill_(on, -1);
+  }
+  const auto d = X_.cols();
+  torch::Tensor where;
+  std::vector<std::int64_t> recomputed;
+  std::vector<double> values;
+  const double largest = size.max().item<double>();
+  if (largest >= std::max(0.0, std::min(1 - kNear, pass.closest.bar()))) {
+    const double least = std::min(1 - kNear, std::max(pass.closest.bar(), 0.0));
+    for (const Found& pair : largest_pairs(size, least, 0, 1 - kNear)) {
+      const Index row = i + pair.place / columns(j), column = first + pair.place % columns(j);
+      if (pair.size < 1 - kNear) {
+        pass.closest.offer(std::sqrt(2 - 2 * pair.size), row, column);
+        continue;
+      }
+      const auto [apart, across] = distances(X_.row(row).data(), X_.row(column).data(), d);
+      pass.closest.offer_near(std::min(apart, across), row, column);
+      if (!kernel.by_angle()) continue;
+      recomputed.push_back(pair.place);
+      values.push_back(kernel.at_angle(2 * std::atan2(apart, across)));
+    }
+  }
+  if (std::isinf(kernel.slope())) pass.singular_sum += singular_sum_of(size);
+  map.map(tile);
+  if (!recomputed.empty()) {
+    const auto count = static_cast<std::int64_t>(recomputed.size());
+    tile.view({-1}).index_copy_(0, torch::from_blob(recomputed.data(), {count}, torch::kLong).to(device_),
+                                torch::from_blob(values.data(), {count}, torch::kDouble).to(device_));
+  }
+  if (!diagonal) return;
+  tile.tril_(first - i);
+  const Index on_begin = i - first, on_end = std::min(columns(j), on_begin + height);  // of the diagonal here
+  tile.slice(1, on_begin, on_end).diagonal().fill_(at_one);
+}
+
+void TorchMatrix::conclude(const Kernel& kernel, const Pass& pass, Seen& seen) const {
+  const double n = size_of(n_), d = size_of(X_.cols());
+  seen.near_pairs = pass.closest.near_pairs();
+  seen.closest = pass.closest.pairs(X_);
+  seen.separation = separation_bound(seen.closest, seen.near_pairs, d);
+  seen.entry_error = entry_error(kernel, n, d, size_of(seen.near_pairs), pass.singular_sum);
+}
+
+void TorchMatrix::form(const Kernel& kernel, double shift, Progress& progress) {
+  progress.stage("kernel " + kernel.name, size_of(count()));
+  guarded("kernel", kFewer, [&] {
+    const TorchEntries map(kernel, device_);
+    Pass pass;
+    for (Index j = 0; j < count(); ++j) {
+      for (Index i = begin(j); i < n_; i += kRows * width_) {
+        torch::Tensor tile = below(j, i).slice(0, 0, std::min(kRows * width_, n_ - i));
+        entries(kernel, map, kernel(1) + shift, i, j, tile, pass);
+      }
+      progress.advance(1);
+    }
+    conclude(kernel, pass, seen_);
+  });
+  progress.finish();
+}
+
+torch::Tensor TorchMatrix::to_device(const Matrix& V) const {
+  return torch::from_blob(const_cast<double*>(V.data()), {V.cols(), V.rows()}, torch::kDouble)
+      .to(device_, torch::kDouble, /*non_blocking=*/false, /*copy=*/true)
+      .t()
+      .contiguous();
+}
+
+Matrix TorchMatrix::to_host(const torch::Tensor& values) {
+  const torch::Tensor host = values.t().contiguous().to(torch::kCPU);
+  return Eigen::Map<const Matrix>(host.data_ptr<double>(), values.size(0), values.size(1));
+}
+
+// Entries below the diagonal act twice, from the right and from the left.
+Matrix TorchMatrix::product(const Matrix& V) {
+  return guarded("kernel", kFewer, [&] {
+    const torch::Tensor v = to_device(V);
+    torch::Tensor result = torch::zeros_like(v);
+    for (Index j = 0; j < count(); ++j) {
+      const Index first = begin(j), end = first + columns(j);
+      const torch::Tensor lower = diagonal_block(j).tril();
+      const torch::Tensor whole = lower + lower.tril(-1).t(), above = v.slice(0, first, end);
+      torch::Tensor here = result.slice(0, first, end);
+      here.addmm_(whole, above);
+      if (end == n_) continue;
+      const torch::Tensor rest = below(j, end);
+      result.slice(0, end).addmm_(rest, above);
+      here.addmm_(rest.t(), v.slice(0, end));
+    }
+    return to_host(result);
+  });
+}
+
+Vector TorchMatrix::eigenvalues() {
+  const double n = size_of(n_), needed = 8 * 3 * n * n, free = available(device_);
+  if (needed > free)
+    throw ResourceError(
+        fmt::format("the full spectrum needs {} on {}, {} free; leave it out, or use fewer points",
+                    format_bytes(needed), device_name(device_), format_bytes(free)));
+  return guarded("spectrum", kFewer, [&]() -> Vector {
+    torch::Tensor full = torch::zeros({n_, n_}, doubles(device_));
+    for (Index j = 0; j < count(); ++j)
+      full.slice(0, begin(j))
+          .slice(1, begin(j), begin(j) + columns(j))
+          .copy_(panels_[static_cast<std::size_t>(j)]);
+    return to_host(at::linalg_eigvalsh(full, "L").unsqueeze(1)).col(0);
+  });
+}
+
+// Left-looking: a panel loses what those before it have of it, then its diagonal block is factored and what
+// is below divided by it.
+bool TorchMatrix::factor(Progress& progress) {
+  return guarded("Cholesky factorisation", kFewer, [&] {
+    for (Index j = 0; j < count(); ++j) {
+      const Index first = begin(j), end = first + columns(j);
+      torch::Tensor panel = panels_[static_cast<std::size_t>(j)];
+      for (Index k = 0; k < j; ++k) {
+        const torch::Tensor left = below(k, first);
+        panel.addmm_(left, left.slice(0, 0, columns(j)).t(), 1, -1);
+        progress.check();
+      }
+      torch::Tensor block = diagonal_block(j);
+      const auto [L, info] = at::linalg_cholesky_ex(block);
+      if (info.item<std::int64_t>() != 0) return false;
+      const torch::Tensor pivots = L.diagonal();
+      if (!pivots.gt(0).logical_and(pivots.isfinite()).all().item<bool>()) return false;
+      block.copy_(L.tril());
+      if (end < n_) {
+        torch::Tensor rest = below(j, end);
+        rest.copy_(at::linalg_solve_triangular(L.t(), rest, /*upper=*/true, /*left=*/false));
+      }
+      progress.advance(size_of(rows(j)) * size_of(columns(j)) * size_of(first + columns(j) / 2));
+    }
+    return true;
+  });
+}
+
+Matrix TorchMatrix::solve(const Matrix& V) {
+  return guarded("kernel", kFewer, [&] {
+    torch::Tensor x = to_device(V);
+    const auto rows_of = [&](Index j) { return x.slice(0, begin(j), begin(j) + columns(j)); };
+    for (Index j = 0; j < count(); ++j) {
+      const Index end = begin(j) + columns(j);
+      torch::Tensor here = rows_of(j);
+      here.copy_(at::linalg_solve_triangular(diagonal_block(j), here, /*upper=*/false));
+      if (end < n_) x.slice(0, end).addmm_(below(j, end), here, 1, -1);
+    }
+    for (Index j = count(); j-- > 0;) {
+      const Index end = begin(j) + columns(j);
+      torch::Tensor here = rows_of(j);
+      if (end < n_) here.addmm_(below(j, end).t(), x.slice(0, end), 1, -1);
+      here.copy_(at::linalg_solve_triangular(diagonal_block(j).t(), here, /*upper=*/true));
+    }
+    return to_host(x);
+  });
+}
+
+// Squares of the columns of L^-1, a panel of them at a time: they vanish above the panel's diagonal block.
+Vector TorchMatrix::inverse_diagonal(Progress& progress) {
+  return guarded("kernel", kFewer, [&] {
+    Vector squares(n_);
+    for (Index j = 0; j < count(); ++j) {
+      torch::Tensor strip = torch::zeros({rows(j), columns(j)}, doubles(device_));
+      strip.diagonal().fill_(1);
+      for (Index k = j; k < count(); ++k) {
+        const Index from = begin(k) - begin(j), end = begin(k) + columns(k);
+        torch::Tensor here = strip.slice(0, from, from + columns(k));
+        here.copy_(at::linalg_solve_triangular(diagonal_block(k), here, /*upper=*/false));
+        if (end < n_) strip.slice(0, end - begin(j)).addmm_(below(k, end), here, 1, -1);
+        progress.check();
+      }
+      squares.segment(begin(j), columns(j)) = to_host(strip.square_().sum(0).unsqueeze(1)).col(0);
+      progress.advance(size_of(rows(j)) * size_of(rows(j)) * size_of(columns(j)));
+    }
+    return squares;
+  });
+}
+
+// A panel of L L^T at a time, by products whose depth is a panel's width. Sums go over columns on the device,
+// over what they come to here: no more than 2 n roundings in each.
+double TorchMatrix::residual(const Kernel& kernel, double shift, Progress& progress) {
+  return guarded("residual", kFewer, [&] {
+    const TorchEntries map(kernel, device_);
+    ResidualSums sums;
+    Pass pass;
+    for (Index j = 0; j < count(); ++j) {
+      const Index first = begin(j);
+      torch::Tensor products = torch::zeros({rows(j), columns(j)}, doubles(device_));
+      for (Index k = 0; k <= j; ++k) {
+        const torch::Tensor left = below(k, first);
+        products.addmm_(left, left.slice(0, 0, columns(j)).t());
+        progress.check();
+      }
+      for (Index i = first; i < n_; i += kRows * width_) {
+        const Index height = std::min(kRows * width_, n_ - i);
+        torch::Tensor A = torch::empty({height, columns(j)}, doubles(device_));
+        entries(kernel, map, kernel(1) + shift, i, j, A, pass);
+        torch::Tensor difference = A - products.slice(0, i - first, i - first + height);
+        const auto add = [&](double& sum, const torch::Tensor& of) {
+          if (i >= first + columns(j)) {
+            add_to(sum, of.square().sum(0).mul_(2));
+            return;
+          }
+          add_to(sum, of.tril(first - i - 1).square_().sum(0).mul_(2));
+          const Index on_begin = i - first, on_end = std::min(columns(j), on_begin + height);
+          add_to(sum, of.slice(1, on_begin, on_end).diagonal().square());
+        };
+        add(sums.of_residual, difference);
+        add(sums.of_A, A);
+      }
+      add_to(sums.of_L, panels_[static_cast<std::size_t>(j)].square().sum(0));
+      progress.advance(size_of(rows(j)) * size_of(columns(j)) * size_of(first + columns(j)));
+    }
+    // The entries here are those of form() but for what products in another order may do.
+    Seen again;
+    conclude(kernel, pass, again);
+    seen_.entry_error = std::max(seen_.entry_error, again.entry_error);
+    return sums.bound(size_of(n_));
+  });
+}
+
+Matrix TorchMatrix::lower() const {
+  Matrix result = Matrix::Zero(n_, n_);
+  for (Index j = 0; j < count(); ++j)
+    result.block(begin(j), begin(j), rows(j), columns(j)) = to_host(panels_[static_cast<std::size_t>(j)]);
+  return result.triangularView<Eigen::Lower>();
+}
+
+void TorchMatrix::set(Index i, Index j, double value) {
+  const Index panel = j / width_;
+  panels_[static_cast<std::size_t>(panel)].index_put_({i - begin(panel), j - begin(panel)}, value);
+}
+
+}  // namespace zeroloss::internal

@@ -1,0 +1,81 @@
+#include "torch/probe.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "torch/device.hpp"
+#include "zeroloss/core/error.hpp"
+
+namespace zeroloss::internal {
+namespace {
+
+// Row i of A and column j of B share one place where neither is 0, and there are large numbers that are no
+// large numbers of fewer digits; then one entry that is tiny beside the others of its row but not beside
+// those that it meets. Every entry of the product is one product, exact in the type asked for and in none
+// that is narrower.
+struct Probe {
+  double large, other;  // of one digit less than the type has when multiplied
+  double tiny;          // of full length, beside 1 in its row
+};
+
+Probe probe_of(torch::ScalarType type) {
+  if (type == torch::kFloat) return {4097, 4095, 0x1p-40 * (1 + 0x1p-22)};
+  return {0x1p26 + 1, 0x1p26 - 1, 0x1p-120 * (1 + 0x1p-50)};
+}
+
+torch::Tensor multiplied(const torch::Tensor& A, const torch::Tensor& B) { return at::mm(A, B); }
+
+}  // namespace
+
+bool products_exact(const torch::Device& device, torch::ScalarType type, Index rows, Index inner,
+                    Index columns, Multiply multiply) {
+  const Probe probe = probe_of(type);
+  const auto row = torch::arange(rows, torch::kLong), column = torch::arange(columns, torch::kLong);
+  const auto doubles = torch::TensorOptions().dtype(torch::kDouble);
+  // Large numbers in one place of the sum, small signs in another: the exact entries.
+  const Index here = inner / 2, there = inner - 1;
+  const auto signs = [](const torch::Tensor& k) { return (1 - 2 * (k % 2)).to(torch::kDouble); };
+  torch::Tensor A = torch::zeros({rows, inner}, doubles), B = torch::zeros({inner, columns}, doubles);
+  A.select(1, here).copy_(signs(row) * probe.large);
+  B.select(0, here).copy_(signs(column) * probe.other);
+  torch::Tensor exact = at::outer(signs(row), signs(column)) * (probe.large * probe.other);
+  if (there != here) {
+    A.select(1, there).copy_(signs(row));
+    B.select(0, there).copy_(signs(column));
+    exact += at::outer(signs(row), signs(column));
+  }
+  const auto same = [&](const torch::Tensor& a, const torch::Tensor& b, const torch::Tensor& wanted) {
+    const auto found = multiply(a.to(device, type), b.to(device, type));
+    return found.scalar_type() == type && found.to(torch::kCPU, torch::kDouble).equal(wanted);
+  };
+  if (!same(A, B, exact)) return false;
+  if (there == here) return true;
+  // 1 in the row of A meets 0, the tiny number meets 1: what scales a row by its largest number loses it.
+  A.zero_();
+  B.zero_();
+  A.select(1, here).fill_(1);
+  A.select(1, there).copy_(signs(row) * probe.tiny);
+  B.select(0, there).copy_(signs(column));
+  return same(A, B, at::outer(signs(row), signs(column)) * probe.tiny);
+}
+
+void check_products(const torch::Device& device, torch::ScalarType type, Index rows, Index inner,
+                    Index columns) {
+  at::globalContext().setAllowTF32CuBLAS(false);
+  // cuBLAS reads these when a handle is made; what a user has set for other programs must not count here.
+  setenv("NVIDIA_TF32_OVERRIDE", "0", /*replace=*/1);
+  setenv("CUBLAS_EMULATE_SINGLE_PRECISION", "0", /*replace=*/1);
+  setenv("CUBLAS_EMULATE_DOUBLE_PRECISION", "0", /*replace=*/1);
+  if (products_exact(device, type, rows, inner, columns, multiplied)) return;
+  throw BackendError(fmt::format(
+      "certify: {} does not multiply {} x {} by {} x {} in true {}: {} was asked for a product that is known "
+      "exactly, and a proof cannot rest on what it answered; switch off emulation of floating point, or "
+      "leave "
+      "out `device`",
+      device_name(device), rows, inner, inner, columns, type == torch::kFloat ? "float32" : "float64",
+      libtorch_version()));
+}
+
+}  // namespace zeroloss::internal
