@@ -4,7 +4,6 @@ find_package(Torch 1.13 QUIET)
 if(Torch_FOUND)
   set(torch_sources
     src/conv/checkpoint.cpp src/conv/forward.cpp src/conv/group.cpp src/conv/train.cpp src/conv/trainer.cpp
-    src/core/json.cpp
     src/torch/device.cpp src/torch/engine.cpp src/torch/entries.cpp src/torch/matrix.cpp src/torch/pairs.cpp
     src/torch/probe.cpp src/torch/tail.cpp)
   # Only headers of the gloo inside this LibTorch will do.
@@ -32,13 +31,23 @@ else()
   message(STATUS "zeroloss-torch: no LibTorch found")
 endif()
 
-# What the other library hides.
-add_library(zeroloss_torch ${torch_sources} src/conv/evaluation.cpp src/conv/options.cpp
-  src/kernel/closest.cpp src/kernel/entry_error.cpp src/kernel/pair_measure.cpp src/kernel/tail_error.cpp)
+add_library(zeroloss_torch ${torch_sources})
 add_library(zeroloss::torch ALIAS zeroloss_torch)
 target_compile_options(zeroloss_torch PRIVATE -Wall -Wextra)
 target_include_directories(zeroloss_torch PRIVATE src)
 target_link_libraries(zeroloss_torch PUBLIC zeroloss PRIVATE ${ZEROLOSS_PRIVATE_LIBRARIES})
+# What the other library hides, where it is a shared one: objects of their own, which tests have from there.
+get_target_property(type zeroloss TYPE)
+if(type STREQUAL "SHARED_LIBRARY")
+  add_library(zeroloss_torch_hidden OBJECT
+    src/conv/evaluation.cpp src/conv/options.cpp src/core/json.cpp src/kernel/closest.cpp src/kernel/entry_error.cpp
+    src/kernel/pair_measure.cpp src/kernel/tail_error.cpp)
+  target_compile_options(zeroloss_torch_hidden PRIVATE -Wall -Wextra)
+  target_include_directories(zeroloss_torch_hidden PRIVATE src)
+  target_link_libraries(zeroloss_torch_hidden PRIVATE zeroloss ${ZEROLOSS_PRIVATE_LIBRARIES})
+  zeroloss_together(zeroloss_torch_hidden)
+  target_sources(zeroloss_torch PRIVATE $<TARGET_OBJECTS:zeroloss_torch_hidden>)
+endif()
 if(Torch_FOUND)
   target_link_libraries(zeroloss_torch PRIVATE ${TORCH_LIBRARIES})
   target_precompile_headers(zeroloss_torch PRIVATE <torch/types.h> <torch/utils.h>)

@@ -20,6 +20,7 @@ class TorchEngine final : public Engine {
     return fmt::format("{} on {}", libtorch_version(), device_name(device_));
   }
   Proof proof() const override { return Proof::residual; }
+  bool follows_theorem() const override { return false; }
   double matrix_bytes(Index n, Index d, Index columns) const override {
     return TorchMatrix::bytes(device_, n, d, columns, TorchMatrix::width_on(device_));
   }

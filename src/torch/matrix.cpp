@@ -30,12 +30,6 @@ torch::TensorOptions doubles(const torch::Device& device) {
   return torch::TensorOptions().dtype(torch::kDouble).device(device);
 }
 
-void add_to(double& sum, const torch::Tensor& values) {
-  const torch::Tensor host = values.to(torch::kCPU).contiguous();
-  const double* numbers = host.data_ptr<double>();
-  for (std::int64_t k = 0; k < host.numel(); ++k) sum += numbers[k];
-}
-
 // sum of 1/(1 - rho^2) over pairs with 1 - |rho| > kNear; a size of -1 is no pair.
 double singular_sum_of(const torch::Tensor& size) {
   const torch::Tensor gap = 1 - size;
@@ -56,10 +50,9 @@ TorchMatrix::TorchMatrix(const RowMatrix& X, const torch::Device& device, Index 
                                     format_bytes(needed), device_name(device), format_bytes(free), kFewer));
   guarded("kernel", kFewer, [&] {
     const Index side = std::min(width_, n_);
-    // The shapes that are multiplied here: tiles of entries, updates of a panel, and products with vectors.
+    // The shapes that proofs rest on: tiles of entries, and updates of a panel.
     check_products(device_, torch::kDouble, std::min(n_, kRows * width_), X.cols(), side);
     check_products(device_, torch::kDouble, n_, side, side);
-    check_products(device_, torch::kDouble, n_, side, 8);
     points_ = torch::from_blob(const_cast<double*>(X.data()), {n_, X.cols()}, torch::kDouble).to(device_);
     for (Index j = 0; begin(j) < n_; ++j)
       panels_.push_back(torch::empty({rows(j), columns(j)}, doubles(device_)));
@@ -81,15 +74,12 @@ double TorchMatrix::available(const torch::Device& device) {
 void TorchMatrix::entries(const Kernel& kernel, const TorchEntries& map, double at_one, Index i, Index j,
                           torch::Tensor& tile, Pass& pass) const {
   const Index first = begin(j), height = tile.size(0);
-  const bool diagonal = i < first + columns(j);
+  const bool diagonal = i == first;  // the first tile of a panel holds all of its diagonal block
   at::mm_out(tile, points_.slice(0, i, i + height), points_.slice(0, first, first + columns(j)).t());
   torch::Tensor size = tile.abs();
-  if (diagonal) {  // what is no pair i > j is of size -1
-    const auto on = torch::ones_like(size, torch::kBool).triu_(first - i);
-    size.masked_fill_(on, -1);
-  }
+  if (diagonal)  // what is no pair i > j is of size -1
+    size.masked_fill_(torch::ones_like(size, torch::kBool).triu_(), -1);
   const auto d = X_.cols();
-  torch::Tensor where;
   std::vector<std::int64_t> recomputed;
   std::vector<double> values;
   const double largest = size.max().item<double>();
@@ -116,17 +106,13 @@ void TorchMatrix::entries(const Kernel& kernel, const TorchEntries& map, double 
                                 torch::from_blob(values.data(), {count}, torch::kDouble).to(device_));
   }
   if (!diagonal) return;
-  tile.tril_(first - i);
-  const Index on_begin = i - first, on_end = std::min(columns(j), on_begin + height);  // of the diagonal here
-  tile.slice(1, on_begin, on_end).diagonal().fill_(at_one);
+  tile.tril_();
+  tile.diagonal().fill_(at_one);
 }
 
-void TorchMatrix::conclude(const Kernel& kernel, const Pass& pass, Seen& seen) const {
-  const double n = size_of(n_), d = size_of(X_.cols());
-  seen.near_pairs = pass.closest.near_pairs();
-  seen.closest = pass.closest.pairs(X_);
-  seen.separation = separation_bound(seen.closest, seen.near_pairs, d);
-  seen.entry_error = entry_error(kernel, n, d, size_of(seen.near_pairs), pass.singular_sum);
+double TorchMatrix::error_of(const Kernel& kernel, const Pass& pass) const {
+  return entry_error(kernel, size_of(n_), size_of(X_.cols()), size_of(pass.closest.near_pairs()),
+                     pass.singular_sum);
 }
 
 void TorchMatrix::form(const Kernel& kernel, double shift, Progress& progress) {
@@ -141,7 +127,10 @@ void TorchMatrix::form(const Kernel& kernel, double shift, Progress& progress) {
       }
       progress.advance(1);
     }
-    conclude(kernel, pass, seen_);
+    seen_.near_pairs = pass.closest.near_pairs();
+    seen_.closest = pass.closest.pairs(X_);
+    seen_.separation = separation_bound(seen_.closest, seen_.near_pairs, size_of(X_.cols()));
+    seen_.entry_error = error_of(kernel, pass);
   });
   progress.finish();
 }
@@ -263,8 +252,8 @@ Vector TorchMatrix::inverse_diagonal(Progress& progress) {
   });
 }
 
-// A panel of L L^T at a time, by products whose depth is a panel's width. Sums go over columns on the device,
-// over what they come to here: no more than 2 n roundings in each.
+// A panel of L L^T at a time, by products whose depth is a panel's width. Squares are summed over a tile's
+// rows, tiles, a panel's columns and panels: no more than n + width + n/width + 4 roundings in each.
 double TorchMatrix::residual(const Kernel& kernel, double shift, Progress& progress) {
   return guarded("residual", kFewer, [&] {
     const TorchEntries map(kernel, device_);
@@ -278,30 +267,30 @@ double TorchMatrix::residual(const Kernel& kernel, double shift, Progress& progr
         products.addmm_(left, left.slice(0, 0, columns(j)).t());
         progress.check();
       }
+      torch::Tensor of_residual = torch::zeros({columns(j)}, doubles(device_)),
+                    of_A = torch::zeros_like(of_residual);
       for (Index i = first; i < n_; i += kRows * width_) {
         const Index height = std::min(kRows * width_, n_ - i);
         torch::Tensor A = torch::empty({height, columns(j)}, doubles(device_));
         entries(kernel, map, kernel(1) + shift, i, j, A, pass);
-        torch::Tensor difference = A - products.slice(0, i - first, i - first + height);
-        const auto add = [&](double& sum, const torch::Tensor& of) {
-          if (i >= first + columns(j)) {
-            add_to(sum, of.square().sum(0).mul_(2));
+        const torch::Tensor difference = A - products.slice(0, i - first, i - first + height);
+        const auto add = [&](torch::Tensor& sum, const torch::Tensor& of) {
+          if (i > first) {
+            sum.add_(of.square().sum(0), 2);
             return;
           }
-          add_to(sum, of.tril(first - i - 1).square_().sum(0).mul_(2));
-          const Index on_begin = i - first, on_end = std::min(columns(j), on_begin + height);
-          add_to(sum, of.slice(1, on_begin, on_end).diagonal().square());
+          sum.add_(of.tril(-1).square_().sum(0), 2);
+          sum.add_(of.diagonal().square());
         };
-        add(sums.of_residual, difference);
-        add(sums.of_A, A);
+        add(of_residual, difference);
+        add(of_A, A);
       }
-      add_to(sums.of_L, panels_[static_cast<std::size_t>(j)].square().sum(0));
+      sums.of_residual += of_residual.sum().item<double>();
+      sums.of_A += of_A.sum().item<double>();
+      sums.of_L += panels_[static_cast<std::size_t>(j)].square().sum(0).sum().item<double>();
       progress.advance(size_of(rows(j)) * size_of(columns(j)) * size_of(first + columns(j)));
     }
-    // The entries here are those of form() but for what products in another order may do.
-    Seen again;
-    conclude(kernel, pass, again);
-    seen_.entry_error = std::max(seen_.entry_error, again.entry_error);
+    seen_.entry_error = error_of(kernel, pass);
     return sums.bound(size_of(n_));
   });
 }

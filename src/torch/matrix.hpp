@@ -57,7 +57,7 @@ class TorchMatrix final : public KernelMatrix {
   /// Rows i .. of panel j as entries of the kernel, 0 above the diagonal, `at_one` on it.
   void entries(const Kernel& kernel, const TorchEntries& map, double at_one, Index i, Index j,
                torch::Tensor& tile, Pass& pass) const;
-  void conclude(const Kernel& kernel, const Pass& pass, Seen& seen) const;
+  double error_of(const Kernel& kernel, const Pass& pass) const;
 
   torch::Tensor to_device(const Matrix& V) const;
   static Matrix to_host(const torch::Tensor& values);

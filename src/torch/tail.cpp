@@ -50,7 +50,7 @@ TorchTail::TorchTail(const RowBlocks& X, const PowerGrid& grid, const torch::Dev
   guarded("tail", kFewerPoints, [&] {
     check_products(device_, torch::kFloat, most_ * kTile, X.d(), kTile);
     check_products(device_, torch::kFloat, most_ * kTile, kTile, 1);
-    check_products(device_, torch::kFloat, kTile, kTile, 1);
+    check_column_sums(device_, torch::kFloat, most_, kTile, kTile);
   });
 }
 

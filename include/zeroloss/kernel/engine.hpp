@@ -27,6 +27,8 @@ class Engine {
   virtual int processes() const { return 1; }
   /// How factorisations are proved unless one asks for another way.
   virtual Proof proof() const { return Proof::theorem; }
+  /// Whether Proof::theorem may be asked for: not of one that inverts blocks where the theorem divides.
+  virtual bool follows_theorem() const { return true; }
   /// The most bytes of a process for the kernel of n points with d numbers, for which `columns` vectors are
   /// in process 0; and what is free of them, the least of all.
   virtual double matrix_bytes(Index n, Index d, Index columns) const;
