@@ -21,8 +21,8 @@
 #include <string>
 #include <vector>
 
-#include "torch/cuda.hpp"
 #include "conv/trainer.hpp"
+#include "torch/cuda.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/core/tensors.hpp"
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "torch/cuda.hpp"
 #include "conv/forward.hpp"
 #include "conv/group.hpp"
+#include "torch/cuda.hpp"
 #include "zeroloss/conv/batches.hpp"
 #include "zeroloss/conv/train.hpp"
 
