@@ -4,8 +4,12 @@ find_package(Torch 1.13 QUIET)
 if(Torch_FOUND)
   set(torch_sources
     src/conv/checkpoint.cpp src/conv/forward.cpp src/conv/group.cpp src/conv/train.cpp src/conv/trainer.cpp
-    src/torch/device.cpp src/torch/engine.cpp src/torch/entries.cpp src/torch/matrix.cpp src/torch/pairs.cpp
-    src/torch/probe.cpp src/torch/tail.cpp)
+    src/torch/device.cpp)
+  if(NOT ZEROLOSS_TORCH_ONLY)
+    list(APPEND torch_sources
+      src/torch/engine.cpp src/torch/entries.cpp src/torch/matrix.cpp src/torch/pairs.cpp src/torch/probe.cpp
+      src/torch/tail.cpp)
+  endif()
   # Only headers of the gloo inside this LibTorch will do.
   find_path(ZEROLOSS_GLOO_INCLUDE gloo/context.h PATHS ${TORCH_INCLUDE_DIRS} NO_DEFAULT_PATH)
   if(ZEROLOSS_GLOO_INCLUDE)
@@ -74,9 +78,14 @@ if(Torch_FOUND AND (ZEROLOSS_BUILD_TESTS OR ZEROLOSS_BUILD_BENCH))
 endif()
 
 add_executable(zeroloss_torch_command
-  apps/zeroloss/certify.cpp apps/zeroloss/conv_evaluate.cpp
-  apps/zeroloss/conv_options.cpp apps/zeroloss/conv_predict.cpp apps/zeroloss/conv_train.cpp
-  apps/zeroloss/data_options.cpp apps/zeroloss/torch_main.cpp)
+  apps/zeroloss/conv_evaluate.cpp apps/zeroloss/conv_options.cpp apps/zeroloss/conv_predict.cpp
+  apps/zeroloss/conv_train.cpp apps/zeroloss/torch_main.cpp)
+if(ZEROLOSS_TORCH_ONLY)
+  target_sources(zeroloss_torch_command PRIVATE apps/zeroloss/torch_certify_absent.cpp)
+else()
+  target_sources(zeroloss_torch_command PRIVATE
+    apps/zeroloss/certify.cpp apps/zeroloss/data_options.cpp apps/zeroloss/torch_certify.cpp)
+endif()
 target_compile_options(zeroloss_torch_command PRIVATE -Wall -Wextra)
 target_link_libraries(zeroloss_torch_command PRIVATE zeroloss_app_base zeroloss_torch)
 set_target_properties(zeroloss_torch_command PROPERTIES OUTPUT_NAME zeroloss-torch

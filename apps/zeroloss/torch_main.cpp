@@ -3,14 +3,10 @@
 #include <cstring>
 #include <string_view>
 
-#include "command.hpp"
 #include "conv_options.hpp"
-#include "zeroloss/torch/engine.hpp"
+#include "torch_programs.hpp"
 
 namespace zeroloss::app {
-
-void add_certify(Command& command, Session& session);
-
 namespace {
 
 /// A number of the environment; `otherwise` if it is not there.
@@ -46,11 +42,6 @@ namespace {
 using namespace zeroloss;
 using namespace zeroloss::app;
 
-// Without a name it is the device that is there: who runs this program wants LibTorch.
-std::unique_ptr<Engine> engine_of_device(Session&, const std::string& device, Index) {
-  return torch_engine(device.empty() ? "auto" : device);
-}
-
 const Program kConv{"zeroloss conv",
                     "zeroloss conv: all-convolutional residual networks without normalisation",
                     {{"train", add_conv_train},
@@ -62,16 +53,10 @@ const Program kConv{"zeroloss conv",
                     nullptr,
                     /*words=*/2};
 
-// Help and messages are those of the command that becomes this program.
-const Program kOthers{"zeroloss",
-                      "zeroloss-torch: what zeroloss does with LibTorch; see zeroloss conv --help as well",
-                      {{"certify", add_certify}},
-                      /*threads=*/true,
-                      engine_of_device};
-
 }  // namespace
 
 int main(int argc, char** argv) {
   const bool conv = argc > 1 && std::string_view(argv[1]) == "conv";
-  return run(conv ? kConv : kOthers, {argv, argv + argc}, default_cache());
+  const std::vector<std::string> arguments(argv, argv + argc);
+  return conv ? run(kConv, arguments, default_cache()) : run_without_conv(arguments);
 }

@@ -14,7 +14,6 @@
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss {
-using namespace internal;
 namespace internal {
 
 template <class T>
@@ -69,6 +68,8 @@ struct Order {
 };
 
 }  // namespace internal
+
+using namespace internal;
 
 namespace {
 

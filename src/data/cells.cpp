@@ -235,11 +235,6 @@ std::optional<double> value_of(std::string_view cell, CellKind is) {
 
 }  // namespace internal
 
-std::string name(CellKind cell) {
-  constexpr std::array names{"number", "amount", "decimal comma", "truth", "date", "text"};
-  return names[static_cast<std::size_t>(cell)];
-}
-
 void read_cells(DataTable& table, bool comma_separates) {
   const CellKind with_commas[] = {comma_separates ? CellKind::amount : CellKind::decimal_comma,
                                   comma_separates ? CellKind::decimal_comma : CellKind::amount};

@@ -27,6 +27,11 @@ void restore(const Json& json, CellKind& cell) {
 }  // namespace internal
 using namespace internal;
 
+std::string name(CellKind cell) {
+  constexpr std::array names{"number", "amount", "decimal comma", "truth", "date", "text"};
+  return names[static_cast<std::size_t>(cell)];
+}
+
 std::string encoding_text(const Encoding& encoding) {
   return encoding.empty() ? "" : stored(encoding).dump();
 }

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "core/field_text.hpp"
 #include "present/common.hpp"
+#include "present/next_out.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/present/certify.hpp"
-#include "zeroloss/present/conv.hpp"
 #include "zeroloss/present/data.hpp"
 #include "zeroloss/present/fit.hpp"
 #include "zeroloss/present/memorize.hpp"
@@ -120,19 +119,6 @@ std::string correct_labels(const std::vector<std::vector<Sample>>& conflicts) {
 std::string of_pair(const SamplePair& pair) {
   return fmt::format("look at samples {} and {}, which are next to equal", describe(pair.first),
                      describe(pair.second));
-}
-
-/// The first of run, run2, run3, .. that is not there; a file keeps its ending.
-std::string unused(const std::filesystem::path& name) {
-  std::filesystem::path free = name;
-  for (int k = 2; std::filesystem::exists(free) || std::filesystem::exists(free.string() + ".partial"); ++k)
-    free = name.stem().string() + fmt::format("{}", k) + name.extension().string();
-  return free;
-}
-
-Next with_out(Next next, const char* out) {
-  next.command.insert(next.command.end(), {"--out", unused(out)});
-  return next;
 }
 
 /// `words`: the command that found it.
@@ -352,27 +338,5 @@ Next after_info() { return {"ask for a first proof", {"zeroloss", "certify", "di
 Next after_known_sets() { return {"look at one of them", {"zeroloss", "data", "info", "digits"}}; }
 
 Next after_fetch(const std::string& name) { return {"look at it", {"zeroloss", "data", "info", name}}; }
-
-Next after_conv(const std::vector<std::string>& words, const std::string& source, const std::string& out,
-                const ConvResult& r) {
-  if (r.status == ConvStatus::interrupted) return {};
-  if (r.status == ConvStatus::diverged)
-    return {"take a smaller learning rate (learning_rate), or warm up longer", {}};
-  if (out.empty()) return with_out({"keep this network", words}, "run");
-  if (r.test) return after_conv_evaluation(out);
-  return {"see how often it is right on images it has not seen", {"zeroloss", "conv", "eval", out, source}};
-}
-
-Next after_conv_evaluation(const std::string& model) {
-  return {"take the network to other programs", {"zeroloss", "export", model, "model.onnx"}};
-}
-
-std::string next_text(const Next& next) {
-  if (next.why.empty()) return "";
-  if (next.command.empty()) return fmt::format("next: {}\n", next.why);
-  const bool piped = std::ranges::find(next.command, "-") != next.command.end();
-  return fmt::format("next: {}\n  {}\n{}", next.why, shell_command(next.command),
-                     piped ? "  (what was piped in is gone: put it into a file, and name that)\n" : "");
-}
 
 }  // namespace zeroloss

@@ -1,0 +1,28 @@
+#include "torch_programs.hpp"
+#include "zeroloss/torch/engine.hpp"
+
+namespace zeroloss::app {
+
+void add_certify(Command& command, Session& session);
+
+namespace {
+
+// Without a name it is the device that is there: who runs this program wants LibTorch.
+std::unique_ptr<Engine> engine_of_device(Session&, const std::string& device, Index) {
+  return torch_engine(device.empty() ? "auto" : device);
+}
+
+// Help and messages are those of the command that becomes this program.
+const Program kProgram{"zeroloss",
+                       "zeroloss-torch: what zeroloss does with LibTorch; see zeroloss conv --help as well",
+                       {{"certify", add_certify}},
+                       /*threads=*/true,
+                       engine_of_device};
+
+}  // namespace
+
+int run_without_conv(const std::vector<std::string>& arguments) {
+  return run(kProgram, arguments, default_cache());
+}
+
+}  // namespace zeroloss::app
