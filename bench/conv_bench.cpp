@@ -29,6 +29,7 @@
 namespace {
 
 using namespace zeroloss;
+using namespace zeroloss::internal;
 using Json = nlohmann::json;
 
 Batch random_batch(const ConvArchitecture& a, Index count) {

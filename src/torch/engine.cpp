@@ -1,5 +1,6 @@
 #include "zeroloss/torch/engine.hpp"
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include "torch/cuda.hpp"

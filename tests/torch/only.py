@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""only.py SOURCE WORK COMPILER LAUNCHER TORCH [HEADERS..]: zeroloss-torch builds with LibTorch, OpenMP and other people's headers
-alone, as experiments/conv/gpu.sh builds it, and trains. WORK is a folder of its own, which is used again; HEADERS are those with
-Eigen/, fmt/, nlohmann/, CLI/ and Random123/ in them. Exits with 1 where that fails."""
+"""only.py SOURCE WORK COMPILER LAUNCHER TORCH [HEADERS..]: zeroloss-torch and its benchmark build with LibTorch, OpenMP
+and other people's headers alone, as experiments/conv/gpu.sh builds them, and train. WORK is a folder of its own, which is
+used again; HEADERS are those with Eigen/, fmt/, nlohmann/, CLI/ and Random123/ in them. Exits with 1 where that
+fails."""
 import os
 import subprocess
 import sys
@@ -39,14 +40,19 @@ def main():
     source, work, compiler, launcher, torch, *places = sys.argv[1:]
     work = Path(work)
     headers_in(work / "headers", [Path(place) for place in [*places, "/usr/include/eigen3", "/usr/include"]])
-    run("cmake", "-S", source, "-B", work / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DZEROLOSS_TORCH_ONLY=ON",
-        "-DZEROLOSS_BUILD_TESTS=OFF", "-DZEROLOSS_BUILD_BENCH=ON", f"-DTorch_DIR={torch}", f"-DCMAKE_INCLUDE_PATH={work / 'headers'}",
-        f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}", "-DCMAKE_CXX_FLAGS=-O1")
-    run("cmake", "--build", work / "build", "--parallel", str(min(2, os.cpu_count())))
+    run("cmake", "-S", source, "-B", work / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+        "-DZEROLOSS_TORCH_ONLY=ON", "-DZEROLOSS_BUILD_TESTS=OFF", "-DZEROLOSS_BUILD_BENCH=ON", f"-DTorch_DIR={torch}",
+        f"-DCMAKE_INCLUDE_PATH={work / 'headers'}", f"-DCMAKE_CXX_COMPILER={compiler}",
+        f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}", "-DCMAKE_CXX_FLAGS=-O1")
+    run("cmake", "--build", work / "build", "--parallel", str(min(2, os.cpu_count() or 1)))
+    bench = subprocess.run([work / "build/bin/conv_bench", "cpu", "1"], input="info\n", capture_output=True, text=True,
+                           check=False)
+    if '"libtorch"' not in bench.stdout:
+        sys.exit(f"conv_bench said:\n{bench.stdout}{bench.stderr}")
     program = work / "build/bin/zeroloss-torch"
     noise(work / "cifar")
-    trained = run(program, "conv", "train", work / "cifar", "--depth", "1", "--width", "4", "--batch", "8", "--steps", "4",
-                  "--device", "cpu")
+    trained = run(program, "conv", "train", work / "cifar", "--depth", "1", "--width", "4", "--batch", "8",
+                  "--steps", "4", "--device", "cpu")
     if "20 training images" not in trained:
         sys.exit(f"conv train said:\n{trained}")
     refused = run(program, "certify", "digits", "--device", "cpu", code=3)
