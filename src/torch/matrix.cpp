@@ -95,7 +95,8 @@ void TorchMatrix::entries(const Kernel& kernel, const TorchEntries& map, double 
       pass.closest.offer_near(std::min(apart, across), row, column);
       if (!kernel.by_angle()) continue;
       recomputed.push_back(pair.place);
-      values.push_back(kernel.at_angle(2 * std::atan2(apart, across)));
+      const double half = std::atan2(apart, across);
+      values.push_back(kernel.at_angle(2 * half));
     }
   }
   if (std::isinf(kernel.slope())) pass.singular_sum += singular_sum_of(size);

@@ -117,6 +117,41 @@ TEST_P(OnDevice, EntriesOfManyLayersAreWithinTheProvedError) {
   }
 }
 
+// What theory 3 takes the functions of tensors for, against the 64 bits of long double.
+TEST_P(OnDevice, FunctionsAreWithinTheUlpsThatAreAssumed) {
+  std::vector<double> x{0, 1, -1, 0.5, -0.5, 0x1p-30, -0x1p-600, 1 - u, u - 1};
+  Random random(3, Stream::points);
+  for (int k = 0; k < 2'000'000; ++k) {
+    const double uniform = 2 * random.uniform() - 1;
+    x.push_back(k % 4 == 0   ? std::copysign(1 - std::ldexp(std::abs(uniform), -(k / 4) % 53), uniform)
+                : k % 4 == 1 ? std::ldexp(uniform, -(k / 4) % 60)
+                             : uniform);
+  }
+  const auto worst = [&](const auto& function, const auto& exact) {
+    torch::Tensor values = torch::tensor(x, torch::kDouble).to(device());
+    function(values);
+    const torch::Tensor host = values.to(torch::kCPU);
+    Long most = 0;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      const Long of = exact(static_cast<Long>(x[k]));
+      if (of == 0) EXPECT_EQ(host.data_ptr<double>()[k], 0);
+      if (of == 0) continue;
+      const Long ulp = std::ldexp(1.0L, std::ilogb(static_cast<double>(of)) - 52);
+      most = std::max(most, std::abs(host.data_ptr<double>()[k] - of) / ulp);
+    }
+    return static_cast<double>(most);
+  };
+  const double asin = worst([](torch::Tensor&t) { t.asin_(); }, [](Long v) { return std::asin(v); }),
+               root = worst([](torch::Tensor&t) { t.abs_().sqrt_(); },
+                            [](Long v) { return std::sqrt(std::abs(v)); }),
+               inverse = worst([](torch::Tensor&t) { t.add_(2).reciprocal_(); },
+                               [](Long v) { return 1 / static_cast<Long>(static_cast<double>(v) + 2); });
+  RecordProperty("asin", std::to_string(asin));
+  EXPECT_LE(asin, 4);
+  EXPECT_LE(root, 0.501);
+  EXPECT_LE(inverse, 0.501);
+}
+
 TEST_P(OnDevice, ProductsBeyondOneAreClamped) {
   const auto values = mapped(sigma(activation("relu")), {1 + 1e-15, -1 - 1e-15}, device());
   EXPECT_DOUBLE_EQ(values[0], 0.5);
