@@ -54,6 +54,8 @@ if(type STREQUAL "SHARED_LIBRARY")
 endif()
 if(Torch_FOUND)
   target_link_libraries(zeroloss_torch PRIVATE ${TORCH_LIBRARIES})
+  # LibTorch may bring headers of another fmt than the one that is linked.
+  target_compile_definitions(zeroloss_torch PRIVATE FMT_HEADER_ONLY=1)
   target_precompile_headers(zeroloss_torch PRIVATE <torch/types.h> <torch/utils.h>)
   if(TARGET torch_cuda)
     # LibTorch finds its own NCCL at run time; the linker may see an older one of the system.
