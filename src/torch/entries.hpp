@@ -8,7 +8,8 @@
 namespace zeroloss::internal {
 
 /// A kernel's entries from inner products, a tensor of them at a time: what entries::map does, operation by
-/// operation, so that its error analysis holds here (theory 3). asin is all that is not rounded correctly.
+/// operation, so that its error analysis holds here (theory 3). asin, roots and reciprocals are all that is
+/// not rounded correctly.
 class TorchEntries {
  public:
   TorchEntries(const Kernel& kernel, const torch::Device& device);
