@@ -8,19 +8,23 @@
 
 // Apart from the others: the build for LibTorch alone has this file and not those.
 namespace zeroloss {
-using namespace internal;
+namespace internal {
 
-std::filesystem::path internal::unused(const std::filesystem::path& name) {
+std::filesystem::path unused(const std::filesystem::path& name) {
   std::filesystem::path free = name;
   for (int k = 2; std::filesystem::exists(free) || std::filesystem::exists(free.string() + ".partial"); ++k)
     free = name.stem().string() + fmt::format("{}", k) + name.extension().string();
   return free;
 }
 
-Next internal::with_out(Next next, const char* out) {
+Next with_out(Next next, const char* out) {
   next.command.insert(next.command.end(), {"--out", unused(out).string()});
   return next;
 }
+
+}  // namespace internal
+
+using namespace internal;
 
 Next after_conv(const std::vector<std::string>& words, const std::string& source, const std::string& out,
                 const ConvResult& r) {

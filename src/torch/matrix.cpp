@@ -50,7 +50,7 @@ TorchMatrix::TorchMatrix(const RowMatrix& X, const torch::Device& device, Index 
                                     format_bytes(needed), device_name(device), format_bytes(free), kFewer));
   guarded("kernel", kFewer, [&] {
     const Index side = std::min(width_, n_);
-    // The shapes that proofs rest on: tiles of entries, and updates of a panel.
+    // The largest shapes that proofs rest on: tiles of entries, and updates of a panel.
     check_products(device_, torch::kDouble, std::min(n_, kRows * width_), X.cols(), side);
     check_products(device_, torch::kDouble, n_, side, side);
     points_ = torch::from_blob(const_cast<double*>(X.data()), {n_, X.cols()}, torch::kDouble).to(device_);
@@ -63,17 +63,25 @@ double TorchMatrix::bytes(const torch::Device& device, Index n, Index d, Index c
   const double rows = size_of(n), w = size_of(std::min(n, width)),
                tile = std::min(rows, size_of(kRows) * w) * w;
   const double points = device.is_cuda() ? rows * size_of(d) : 0;  // on a processor they are where they are
-  // The lower triangle in panels, a panel of products, one that replaces a panel, and what forms a tile.
-  return 8 * (rows * (rows + w) / 2 + points + 3 * rows * w + 12 * tile + 2 * rows * size_of(columns));
+  // The lower triangle in panels, a panel of products beside one that replaces a panel or six of a probe, and
+  // what forms a tile.
+  return 8 * (rows * (rows + w) / 2 + points + 7 * rows * w + 12 * tile + 2 * rows * size_of(columns));
 }
 
 double TorchMatrix::available(const torch::Device& device) {
   return device.is_cuda() ? cuda::free_bytes(device.index()) : static_cast<double>(available_memory_bytes());
 }
 
+// A processor's library multiplies one way; a GPU's may have another for every shape.
+void TorchMatrix::probe(Index rows, Index inner, Index columns) {
+  if (!device_.is_cuda() || !probed_.emplace(rows, inner, columns).second) return;
+  check_products(device_, torch::kDouble, rows, inner, columns);
+}
+
 void TorchMatrix::entries(const Kernel& kernel, const TorchEntries& map, double at_one, Index i, Index j,
-                          torch::Tensor& tile, Pass& pass) const {
+                          torch::Tensor& tile, Pass& pass) {
   const Index first = begin(j), height = tile.size(0);
+  probe(height, X_.cols(), columns(j));
   const bool diagonal = i == first;  // the first tile of a panel holds all of its diagonal block
   at::mm_out(tile, points_.slice(0, i, i + height), points_.slice(0, first, first + columns(j)).t());
   torch::Tensor size = tile.abs();
@@ -265,6 +273,7 @@ double TorchMatrix::residual(const Kernel& kernel, double shift, Progress& progr
       torch::Tensor products = torch::zeros({rows(j), columns(j)}, doubles(device_));
       for (Index k = 0; k <= j; ++k) {
         const torch::Tensor left = below(k, first);
+        probe(rows(j), columns(k), columns(j));
         products.addmm_(left, left.slice(0, 0, columns(j)).t());
         progress.check();
       }

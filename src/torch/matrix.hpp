@@ -1,6 +1,8 @@
 #pragma once
 #include <torch/types.h>
 
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "kernel/closest.hpp"
@@ -54,9 +56,11 @@ class TorchMatrix final : public KernelMatrix {
     return panels_[static_cast<std::size_t>(j)].slice(0, 0, columns(j));
   }
 
+  /// Before products of such a shape are used: each once, of a processor the largest.
+  void probe(Index rows, Index inner, Index columns);
   /// Rows i .. of panel j as entries of the kernel, 0 above the diagonal, `at_one` on it.
   void entries(const Kernel& kernel, const TorchEntries& map, double at_one, Index i, Index j,
-               torch::Tensor& tile, Pass& pass) const;
+               torch::Tensor& tile, Pass& pass);
   double error_of(const Kernel& kernel, const Pass& pass) const;
 
   torch::Tensor to_device(const Matrix& V) const;
@@ -67,6 +71,7 @@ class TorchMatrix final : public KernelMatrix {
   torch::Device device_;
   torch::Tensor points_;               // n x d
   std::vector<torch::Tensor> panels_;  // panel j: rows(j) x columns(j)
+  std::set<std::tuple<Index, Index, Index>> probed_;
 };
 
 }  // namespace zeroloss::internal

@@ -47,8 +47,9 @@ void require_exact(const torch::Device& device, torch::ScalarType type, Index ro
 bool products_exact(const torch::Device& device, torch::ScalarType type, Index rows, Index inner,
                     Index columns, const Multiply& multiply) {
   const Probe probe = probe_of(type);
-  const auto row = torch::arange(rows, torch::kLong), column = torch::arange(columns, torch::kLong);
-  const auto doubles = torch::TensorOptions().dtype(torch::kDouble);
+  const auto doubles = torch::TensorOptions().dtype(torch::kDouble).device(device);
+  const auto row = torch::arange(rows, doubles.dtype(torch::kLong)),
+             column = torch::arange(columns, doubles.dtype(torch::kLong));
   // Large numbers in one place of the sum, small signs in another: the exact entries.
   const Index here = inner / 2, there = inner - 1;
   const auto signs = [](const torch::Tensor& k) { return (1 - 2 * (k % 2)).to(torch::kDouble); };
@@ -62,15 +63,16 @@ bool products_exact(const torch::Device& device, torch::ScalarType type, Index r
     exact += at::outer(signs(row), signs(column));
   }
   const auto same = [&](const torch::Tensor& a, const torch::Tensor& b, const torch::Tensor& wanted) {
-    const auto found = multiply(a.to(device, type), b.to(device, type));
-    return found.scalar_type() == type && found.to(torch::kCPU, torch::kDouble).equal(wanted);
+    const auto found = multiply(a.to(type), b.to(type));
+    return found.scalar_type() == type && found.to(torch::kDouble).equal(wanted);
   };
   if (!same(A, B, exact)) return false;
   if (there == here) return true;
   // The same with one half of the rows and of the columns scaled up, and both halves of the sum in use: what
   // adds parts of one row to another loses the small ones, as Strassen's method does.
   const auto grown = [&](Index of, Index from) {
-    return at::where(torch::arange(of, torch::kLong).lt(from), probe.grown, 1.0).to(torch::kDouble);
+    return at::where(torch::arange(of, doubles.dtype(torch::kLong)).lt(from), probe.grown, 1.0)
+        .to(torch::kDouble);
   };
   const torch::Tensor of_rows = grown(rows, rows / 2), of_columns = grown(columns, columns / 2);
   A.select(1, 0).copy_(A.select(1, here).clone());

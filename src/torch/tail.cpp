@@ -47,11 +47,14 @@ TorchTail::TorchTail(const RowBlocks& X, const PowerGrid& grid, const torch::Dev
     throw ResourceError(fmt::format("the tail bound of {} points needs {} on {}, {} free; {}", X.n(),
                                     format_bytes(needed), device_name(device), format_bytes(free),
                                     kFewerPoints));
-  guarded("tail", kFewerPoints, [&] {
-    check_products(device_, torch::kFloat, most_ * kTile, X.d(), kTile);
-    check_products(device_, torch::kFloat, most_ * kTile, kTile, 1);
-    check_column_sums(device_, torch::kFloat, most_, kTile, kTile);
-  });
+  guarded("tail", kFewerPoints, [&] { probe(most_); });
+}
+
+void TorchTail::probe(Index tiles) {
+  if (!probed_.insert(tiles).second) return;
+  check_products(device_, torch::kFloat, tiles * kTile, X_.d(), kTile);
+  check_products(device_, torch::kFloat, tiles * kTile, kTile, 1);
+  check_column_sums(device_, torch::kFloat, tiles, kTile, kTile);
 }
 
 double TorchTail::bytes(const torch::Device& device, Index n, Index d, Index rows, Index sums) {
@@ -144,6 +147,7 @@ double TorchTail::refine(torch::Tensor& rho, const Block& rows, Index a, const B
 
 void TorchTail::add_tile(Block& rows, Index a, Index count, Block& columns, Index b) {
   const Index height = count * kTile, from = a * kTile, first = b * kTile;
+  probe(count);
   torch::Tensor rho =
       at::mm(rows.F.slice(0, from, from + height), columns.F.slice(0, first, first + kTile).t()).contiguous();
   if (rows.begin + from == columns.begin + first) rho.slice(0, 0, kTile).tril_(-1);

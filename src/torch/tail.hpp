@@ -1,6 +1,8 @@
 #pragma once
 #include <torch/types.h>
 
+#include <set>
+
 #include "kernel/pair_measure.hpp"
 #include "kernel/tail_passes.hpp"
 
@@ -29,6 +31,8 @@ class TorchTail final : public TailPasses {
     Index tiles() const { return F.size(0) / kTile; }
   };
 
+  /// Before so many tiles are summed at once: each number once.
+  void probe(Index tiles);
   Block block(const RowBlocks::Block& loaded) const;
   void add(Block& rows, Block& columns, Progress& progress);
   void add_tile(Block& rows, Index a, Index count, Block& columns, Index b);
@@ -39,6 +43,7 @@ class TorchTail final : public TailPasses {
   torch::Device device_;
   PairMeasure measure_;
   Index most_;  // tiles at once
+  std::set<Index> probed_;
   torch::Tensor weights_;
   Closest closest_;
 };
