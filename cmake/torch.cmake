@@ -77,6 +77,9 @@ set_target_properties(zeroloss_torch PROPERTIES
 
 if(Torch_FOUND AND (ZEROLOSS_BUILD_TESTS OR ZEROLOSS_BUILD_BENCH))
   zeroloss_inside(zeroloss_torch zeroloss_inside ${TORCH_LIBRARIES})
+  if(TARGET torch_cuda)
+    target_link_options(zeroloss_torch_inside INTERFACE -Wl,--allow-shlib-undefined)
+  endif()
 endif()
 
 add_executable(zeroloss_torch_command

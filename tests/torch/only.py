@@ -42,6 +42,7 @@ def main():
     headers_in(work / "headers", [Path(place) for place in [*places, "/usr/include/eigen3", "/usr/include"]])
     run("cmake", "-S", source, "-B", work / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
         "-DZEROLOSS_TORCH_ONLY=ON", "-DZEROLOSS_BUILD_TESTS=OFF", "-DZEROLOSS_BUILD_BENCH=ON", f"-DTorch_DIR={torch}",
+        f"-DCMAKE_PREFIX_PATH={Path(torch).parents[2]}",  # what it is made of lies beside it
         f"-DCMAKE_INCLUDE_PATH={work / 'headers'}", f"-DCMAKE_CXX_COMPILER={compiler}",
         f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}", "-DCMAKE_CXX_FLAGS=-O1")
     run("cmake", "--build", work / "build", "--parallel", str(min(2, os.cpu_count() or 1)))

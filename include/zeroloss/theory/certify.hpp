@@ -32,7 +32,8 @@ struct CertifyOptions {
   std::string method = "auto";
   /// How the factorisation proves its bound. theorem: of Cholesky factorisation in floating point, for BLAS
   /// and LAPACK as they are known. residual: K - s I - L L^T is computed and bounded, whoever computed L, for
-  /// half the operations again. auto: theorem in one process, residual beyond it.
+  /// half the operations again. auto: theorem in one process, residual beyond it and on a
+  /// device, of which the theorem is refused.
   std::string proof = "auto";
   Index passes = 1;                   ///< of tail over all pairs, >= 1; further ones sharpen its bound
   double failure_probability = 0.01;  ///< of the a-priori guarantees, in (0, 1)
@@ -127,7 +128,7 @@ struct CertifyResult {
 
   std::string method;             ///< factor | tail: how lambda_min was bounded
   std::string proof;              ///< theorem | residual: what proves a factorisation; empty of a tail
-  std::string engine;             ///< "4 processes, 2 x 2"; empty of one process
+  std::string engine;             ///< "4 processes, 2 x 2", a device by LibTorch; empty of this process
   std::optional<TailBound> tail;  ///< where it was the tail
   /// What is not said: of a tail what takes the kernel itself, of many layers what is proved of one alone.
   std::string left_out;
@@ -180,7 +181,8 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"network", "In words."}, r.network);
   visit(Field{"method", "factor | tail: how lambda_min was bounded."}, r.method);
   visit(Field{"proof", "theorem | residual: what proves the factorisation; empty of a tail."}, r.proof);
-  visit(Field{"engine", "The processes that did the work; empty if it was one."}.only_if(!r.engine.empty()),
+  visit(Field{"engine", "The processes, or the device, that did the work; empty of this process alone."}
+            .only_if(!r.engine.empty()),
         r.engine);
   visit(Field{"tail", "How the tail of the power series proves it; None otherwise."}, r.tail);
   visit(
