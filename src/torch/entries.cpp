@@ -52,7 +52,9 @@ torch::Tensor TorchEntries::table(const torch::Tensor& rho) const {
                                    .bitwise_or_(at::Scalar(std::int64_t{1} << (kShift - 1)))
                                    .view(torch::kDouble);
   const torch::Tensor y = t - middle;
-  piece.sub_(SphereTable::kFirstIndex).add_(rho.lt(0), SphereTable::kPieces);
+  piece.sub_(SphereTable::kFirstIndex)
+      .add_(rho.lt(0), SphereTable::kPieces)
+      .clamp_(0, 2 * SphereTable::kPieces - 1);  // of NaN any piece will do
   const torch::Tensor at_piece = piece.flatten();
   const auto term = [&](int r) { return terms_.select(0, r).index_select(0, at_piece).view_as(y); };
   torch::Tensor value = term(SphereTable::kTerms - 1);

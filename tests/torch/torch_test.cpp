@@ -117,6 +117,12 @@ TEST_P(OnDevice, EntriesOfManyLayersAreWithinTheProvedError) {
   }
 }
 
+TEST_P(OnDevice, NothingIsMadeOfWhatIsNoNumber) {
+  for (const Kernel& kernel : {sigma(activation("relu")), sigma(activation("softplus")), power(2),
+                               tangent(activation("relu"), {.layers = 3})})
+    EXPECT_TRUE(std::isnan(mapped(kernel, {0.5, NAN}, device())[1])) << kernel.name;
+}
+
 // What theory 3 takes the functions of tensors for, against the 64 bits of long double.
 TEST_P(OnDevice, FunctionsAreWithinTheUlpsThatAreAssumed) {
   std::vector<double> x{0, 1, -1, 0.5, -0.5, 0x1p-30, -0x1p-600, 1 - u, u - 1};
