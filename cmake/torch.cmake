@@ -1,5 +1,12 @@
 # What needs LibTorch: a library and a program of their own, since LibTorch takes half a second to load. Without it both
 # are there and say what to install.
+set(ZEROLOSS_TORCH "" CACHE PATH "Folder of the LibTorch to use, such as torch.__path__[0] of Python; empty: the system's")
+if(ZEROLOSS_TORCH)
+  # From here on alone: it brings headers of protobuf and fmt, which others must not find.
+  list(PREPEND CMAKE_PREFIX_PATH ${ZEROLOSS_TORCH})
+  set(Torch_DIR ${ZEROLOSS_TORCH}/share/cmake/Torch CACHE PATH "" FORCE)
+  set(Caffe2_DIR ${ZEROLOSS_TORCH}/share/cmake/Caffe2 CACHE PATH "" FORCE)
+endif()
 find_package(Torch 1.13 QUIET)
 if(Torch_FOUND)
   set(torch_sources

@@ -7,7 +7,7 @@ namespace {
 [[noreturn]] void absent(const char* what) {
   throw BackendError(std::string(what) +
                      ": this build has no LibTorch; install it (Debian: libtorch-dev; elsewhere: pip install "
-                     "torch, and give CMake its folder by -DCMAKE_PREFIX_PATH) and build again");
+                     "torch, and give CMake its folder by -DZEROLOSS_TORCH) and build again");
 }
 
 }  // namespace
