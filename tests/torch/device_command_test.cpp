@@ -24,7 +24,9 @@ void expect_same(const Json& found, const Json& here) {
   for (const char* key : {"n", "d", "digest", "outcome", "reason", "n_distinct", "kernel", "network",
                           "method", "separation", "near_pairs", "closest", "duplicates", "conflicts",
                           "antipodal", "nearest", "classes", "widths", "leave_one_out_error"})
-    if (here.contains(key)) EXPECT_EQ(found.at(key), here.at(key)) << key;
+    if (here.contains(key)) {
+      EXPECT_EQ(found.at(key), here.at(key)) << key;
+    }
   const double largest = here.at("lambda_max").get<double>();
   const auto near = [&](const char* key, double error) {
     EXPECT_NEAR(found.at(key).get<double>(), here.at(key).get<double>(), error) << key;

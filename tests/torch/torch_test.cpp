@@ -141,7 +141,9 @@ TEST_P(OnDevice, FunctionsAreWithinTheUlpsThatAreAssumed) {
     Long most = 0;
     for (std::size_t k = 0; k < x.size(); ++k) {
       const Long of = exact(static_cast<Long>(x[k]));
-      if (of == 0) EXPECT_EQ(host.data_ptr<double>()[k], 0);
+      if (of == 0) {
+        EXPECT_EQ(host.data_ptr<double>()[k], 0);
+      }
       if (of == 0) continue;
       const Long ulp = std::ldexp(1.0L, std::ilogb(static_cast<double>(of)) - 52);
       most = std::max(most, std::abs(host.data_ptr<double>()[k] - of) / ulp);
@@ -401,8 +403,12 @@ TEST_P(OnDevice, LambdaMinIsThatOfOneProcess) {
         expect_same_proof(found, here, largest);
         if (name != std::string("relu") || n > 100) continue;
         const double exact = exact_lambda_min(X);
-        if (found.verified.holds) EXPECT_LE(found.verified.lambda_min, exact);
-        if (exact > 10 * here.verified.loss) EXPECT_TRUE(found.verified.holds);
+        if (found.verified.holds) {
+          EXPECT_LE(found.verified.lambda_min, exact);
+        }
+        if (exact > 10 * here.verified.loss) {
+          EXPECT_TRUE(found.verified.holds);
+        }
       }
 }
 
@@ -495,7 +501,9 @@ TEST_P(OnDevice, TailSumsAreThoseOfOneProcessAndNotTooSmall) {
         double exact = 0;
         for (Index j = 0; j < n; ++j)
           if (j != i) exact += w[static_cast<std::size_t>(j)] * std::pow(std::abs(G(i, j)), grid.power(k));
-        if (!g) ASSERT_GE(found(i, k) * slack + lost, exact * (1 - 1e-12)) << name << k;
+        if (!g) {
+          ASSERT_GE(found(i, k) * slack + lost, exact * (1 - 1e-12)) << name << k;
+        }
       }
     }
   }
@@ -695,7 +703,9 @@ TEST_P(OnDevice, ProbeSeesWhatIsNotMultipliedAsIeeeDoes) {
       EXPECT_FALSE(products_exact(device(), torch::kDouble, rows, inner, columns, wrong));
     for (const Product wrong : {in_tf32, in_bfloat16})
       EXPECT_FALSE(products_exact(device(), torch::kFloat, rows, inner, columns, wrong));
-    if (inner > 1) EXPECT_FALSE(products_exact(device(), torch::kDouble, rows, inner, columns, by_integers));
+    if (inner > 1) {
+      EXPECT_FALSE(products_exact(device(), torch::kDouble, rows, inner, columns, by_integers));
+    }
     const Product nothing = [](const torch::Tensor& A, const torch::Tensor& B) { return at::mm(A, B) * NAN; };
     EXPECT_FALSE(products_exact(device(), torch::kDouble, rows, inner, columns, nothing));
     EXPECT_NO_THROW(check_products(device(), torch::kDouble, rows, inner, columns));
