@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """only.py SOURCE WORK COMPILER LAUNCHER TORCH [HEADERS..]: zeroloss-torch and its benchmark build with LibTorch, OpenMP
-and other people's headers alone, as experiments/conv/gpu.sh builds them, and train. WORK is a folder of its own, which is
-used again; HEADERS are those with Eigen/, fmt/, nlohmann/, CLI/ and Random123/ in them. Exits with 1 where that
+and other people's headers alone, as experiments/conv/gpu.sh builds them, and train. WORK is a folder of its own, which
+is used again; HEADERS are those with Eigen/, fmt/, nlohmann/, CLI/ and Random123/ in them. Exits with 1 where that
 fails."""
 import os
 import subprocess
