@@ -98,7 +98,8 @@ def test_news_of_a_run(tmp_path):
     ("", "At work: nothing is measured yet")])
 def test_a_run_that_has_just_begun_says_what_runs(kind, title, tmp_path, monkeypatch):
     (tmp_path / "run.partial").mkdir()
-    command = ["/usr/bin/zeroloss-torch", "conv", "train"] if kind == "conv" else ["/usr/bin/zeroloss", "--quiet", kind, "<b>"]
+    training = ["/usr/bin/zeroloss-torch", "conv", "train"]
+    command = training if kind == "conv" else ["/usr/bin/zeroloss", "--quiet", kind, "<b>"]
     monkeypatch.setattr(live, "workers", lambda folder: [workers.Worker(7, command, 0.0)])
     said, body, last = live.news(tmp_path / "run")
     assert said == title and not last
