@@ -15,12 +15,12 @@ zeroloss_headers(fmt::fmt ${ZEROLOSS_FMT_INCLUDE})
 target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY=1)
 zeroloss_headers(nlohmann_json::nlohmann_json ${ZEROLOSS_JSON_INCLUDE})
 zeroloss_headers(CLI11::CLI11 ${ZEROLOSS_CLI11_INCLUDE})
-set(ZEROLOSS_PRIVATE_LIBRARIES OpenMP::OpenMP_CXX fmt::fmt nlohmann_json::nlohmann_json)
+set(ZEROLOSS_PRIVATE_LIBRARIES OpenMP::OpenMP_CXX fmt::fmt nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
 
 add_library(zeroloss STATIC
   src/conv/augment.cpp src/conv/batches.cpp src/conv/evaluation.cpp src/conv/model.cpp src/conv/options.cpp
   src/conv/resnet.cpp
-  src/core/advice.cpp src/core/blas_absent.cpp src/core/chart.cpp src/core/digest.cpp src/core/digest_portable.cpp src/core/json.cpp
+  src/core/advice.cpp src/core/blas_absent.cpp src/core/chart.cpp src/core/digest.cpp src/core/digest_portable.cpp src/core/group.cpp src/core/json.cpp
   src/core/memory.cpp src/core/onnx_absent.cpp src/core/progress.cpp src/core/random.cpp src/core/run.cpp src/core/tensors.cpp
   src/core/text.cpp src/core/threads.cpp src/core/write_file.cpp
   src/data/choose.cpp src/data/cifar.cpp src/data/dataset.cpp src/data/decode_image_absent.cpp src/data/encoding.cpp
