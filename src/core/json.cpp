@@ -1,8 +1,12 @@
 #include "core/json.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss::internal {
 
@@ -51,6 +55,16 @@ struct Written {
 };
 
 namespace {
+
+/// Where reading ended, at a byte that is counted from 1, and what stands there.
+std::string not_json(std::string_view text, std::size_t byte) {
+  if (byte == 0 || byte > text.size()) return "not JSON: it ends too early";
+  const std::string_view before = text.substr(0, byte - 1);
+  const auto line = 1 + std::ranges::count(before, '\n');
+  const std::size_t column = byte - (before.rfind('\n') + 1);  // npos + 1 is 0
+  return fmt::format("not JSON: line {}, column {}: '{}' is not expected", line, column,
+                     excerpt(text.substr(byte - 1, 20)));
+}
 
 [[noreturn]] void expected(const char* what) { throw JsonError(std::string("expected ") + what); }
 
@@ -102,15 +116,17 @@ Json Json::parse(std::string_view text, int deepest) {
     if (event != Event::object_end) return true;
     std::ranges::sort(names.back());
     if (const auto same = std::ranges::adjacent_find(names.back()); same != names.back().end())
-      throw JsonError("'" + *same + "' occurs twice");
+      throw JsonError("'" + excerpt(*same) + "' occurs twice");
     names.pop_back();
     return true;
   };
   try {
     Native native = Native::parse(text, watch);
     return Written::own(native);
-  } catch (const Native::exception& error) {
-    throw JsonError(std::string("not JSON: ") + error.what());
+  } catch (const Native::parse_error& error) {
+    throw JsonError(not_json(text, error.byte));
+  } catch (const Native::exception&) {
+    throw JsonError("not JSON: a number that is too large");
   }
 }
 

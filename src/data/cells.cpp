@@ -156,6 +156,11 @@ bool all_are(const Column& column, CellKind is) {
   return any || is == CellKind::number;  // nothing but missing cells: numbers
 }
 
+/// Whether a list of columns may name it so, and a message print it.
+bool can_be_typed(const std::string& name) {
+  return !name.empty() && excerpt(name) == name && name.find(',') == std::string::npos;
+}
+
 std::string quoted_cell(std::string_view cell) { return fmt::format("'{}'", excerpt(cell)); }
 
 /// A word among numbers is a mistake, and so are both in a handful of records: but where the same few cells
@@ -179,7 +184,7 @@ void check_words(const DataTable& table, const Column& column) {
     throw DataError(fmt::format(
         "{}: found text {} among numbers, expected a number; correct it, or leave the column out: `drop={}`",
         table.where(first, column), quoted_cell(column.cells[first]),
-        column.name.empty() ? fmt::format("{}", column.place) : column.name));
+        can_be_typed(column.name) ? column.name : fmt::format("{}", column.place)));
 }
 
 /// Whether a whole number is not the double that it becomes.

@@ -24,12 +24,13 @@ bool is_word(std::string_view cell) {
 
 /// A whole number below 10^9 without signs; -1 for anything else.
 Index count_in(std::string_view cell) {
+  if (cell.empty() || cell.size() > 9) return -1;
   Index value = 0;
   for (const char c : cell) {
     if (c < '0' || c > '9') return -1;
     value = 10 * value + (c - '0');
   }
-  return cell.empty() || cell.size() > 9 ? -1 : value;
+  return value;
 }
 
 }  // namespace

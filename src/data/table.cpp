@@ -174,7 +174,8 @@ std::optional<Index> internal::id_of(const DataTable& table, std::optional<Index
 }
 
 std::string Column::called() const {
-  return name.empty() ? fmt::format("column {}", place) : fmt::format("column {} ('{}')", place, name);
+  return name.empty() ? fmt::format("column {}", place)
+                      : fmt::format("column {} ('{}')", place, excerpt(name));
 }
 
 std::string DataTable::where(Index record, const Column& column) const {
@@ -190,15 +191,15 @@ Index column_of(const DataTable& table, const std::string& wanted, const std::st
   if (found != table.columns.end()) {
     if (std::find_if(found + 1, table.columns.end(), called) != table.columns.end())
       throw DataError(fmt::format("{}: more than one column is called '{}'; give its 0-based number: `{}={}`",
-                                  table.name, wanted, option, found - table.columns.begin()));
+                                  table.name, excerpt(wanted), option, found - table.columns.begin()));
     return found - table.columns.begin();
   }
   const auto number = integer(wanted);
   if (number && *number < count && *number >= -count) return *number < 0 ? *number + count : *number;
   throw DataError(
       fmt::format("{}: no {} column '{}'; expected a name or a 0-based number; the file has {} columns{}",
-                  table.name, option, wanted, count,
-                  table.header ? fmt::format(": {}", fmt::join(names_of(table), ", ")) : " and no header"));
+                  table.name, option, excerpt(wanted), count,
+                  table.header ? fmt::format(": {}", excerpt(names_of(table))) : " and no header"));
 }
 
 Index Encoding::d() const { return std::ssize(features()); }

@@ -52,7 +52,7 @@ std::optional<Index> target_of(const DataTable& table, const std::string& target
     if (std::find_if(found + 1, table.columns.end(), matches) != table.columns.end())
       throw DataError(fmt::format(
           "{}: more than one column is called '{}'; give the target by its 0-based number: `target={}`",
-          table.name, found->name, found - table.columns.begin()));
+          table.name, excerpt(found->name), found - table.columns.begin()));
     return found - table.columns.begin();
   }
   return {};

@@ -113,8 +113,8 @@ class Reader {
   [[noreturn]] void refuse(const OnnxNode& node, const std::string& why) const {
     throw DataError(fmt::format("{}: node {} ({} -> {}): {}", path_,
                                 node.name.empty() ? "without a name" : "'" + excerpt(node.name) + "'",
-                                node.op, node.outputs.empty() ? "nothing" : excerpt(node.outputs.front()),
-                                why));
+                                excerpt(node.op),
+                                node.outputs.empty() ? "nothing" : excerpt(node.outputs.front()), why));
   }
 
   void note(const std::string& text) {
