@@ -240,6 +240,8 @@ def certify(r, number):
     y = None if r.random() < 0.2 else draw_targets(r, X)
     if "all_bounds" not in options and r.random() < 0.3:
         options.update(method="tail", passes=int(r.integers(1, 4)))
+    elif r.random() < 0.5:
+        options["proof"] = "residual"
     return Case("certify", number, X, y, options, how)
 
 
