@@ -1,5 +1,5 @@
 # A thin front door: each target is a line or two over the same CMake presets that an editor uses.
-.PHONY: demo test build bench check-all lint sanitize format clean
+.PHONY: demo test build bench check-all lint sanitize fuzz format clean
 
 # The tests build the Python wheel from the same sources with the same flags: ccache compiles each only once.
 export CCACHE_BASEDIR := $(CURDIR)
@@ -37,6 +37,13 @@ sanitize:
 	cmake --preset sanitize -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 	cmake --build --preset sanitize
 	ctest --preset sanitize --exclude-regex '^(layers|planted|format|ruff|python|Command.ALimitedAddressSpaceIsNoHang)$$'
+
+# A million files with random bytes for every reader, or ten minutes of them: hours.
+fuzz:
+	scripts/setup.sh fuzz
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	tests/fuzz/run.py
 
 format:
 	scripts/setup.sh full

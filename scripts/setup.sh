@@ -6,6 +6,7 @@
 #   scripts/setup.sh full    conv, mpi, and what the tests need (the formatter too), with a Python environment in build/python
 #   scripts/setup.sh bench   core, and what the peers of the benchmarks need
 #   scripts/setup.sh lint    full, and the linter
+#   scripts/setup.sh fuzz    core, and clang with libFuzzer and its sanitizers
 set -euo pipefail
 
 core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev libhwy-dev librandom123-dev libcli11-dev
@@ -17,6 +18,7 @@ mpi=("${core[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev)
 full=("${conv[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev libgtest-dev ccache chromium clang-format-14 webp)
 bench=("${core[@]}")
 lint=("${full[@]}" clang-tidy-16 libomp-16-dev)
+fuzz=("${core[@]}" libgtest-dev clang-16 libclang-rt-16-dev libomp-16-dev)
 
 case "${1:-}" in
   core) packages=("${core[@]}") ;;
@@ -25,7 +27,8 @@ case "${1:-}" in
   full) packages=("${full[@]}") ;;
   bench) packages=("${bench[@]}") ;;
   lint) packages=("${lint[@]}") ;;
-  *) echo "usage: scripts/setup.sh core|conv|mpi|full|bench|lint" >&2; exit 2 ;;
+  fuzz) packages=("${fuzz[@]}") ;;
+  *) echo "usage: scripts/setup.sh core|conv|mpi|full|bench|lint|fuzz" >&2; exit 2 ;;
 esac
 
 if ! command -v apt-get >/dev/null; then
