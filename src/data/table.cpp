@@ -23,10 +23,11 @@ constexpr Index kFewRecords = 10;  // of fewer no column is taken for an identif
 
 std::size_t to_size(Index i) { return static_cast<std::size_t>(i); }
 
+/// Its columns' names, as a message shows them.
 std::vector<std::string> names_of(const DataTable& table) {
   std::vector<std::string> names;
   names.reserve(table.columns.size());
-  for (const Column& column : table.columns) names.push_back(column.name);
+  for (const Column& column : table.columns) names.push_back(excerpt(column.name));
   return names;
 }
 
@@ -199,7 +200,7 @@ Index column_of(const DataTable& table, const std::string& wanted, const std::st
   throw DataError(
       fmt::format("{}: no {} column '{}'; expected a name or a 0-based number; the file has {} columns{}",
                   table.name, option, excerpt(wanted), count,
-                  table.header ? fmt::format(": {}", excerpt(names_of(table))) : " and no header"));
+                  table.header ? fmt::format(": {}", fmt::join(names_of(table), ", ")) : " and no header"));
 }
 
 Index Encoding::d() const { return std::ssize(features()); }
@@ -322,7 +323,8 @@ std::vector<const Column*> find_inputs(const DataTable& table, const Encoding& e
     } else if (input.place < std::ssize(table.columns)) {
       at = &table.columns[to_size(input.place)];
     }
-    if (at == nullptr) absent.push_back(input.name.empty() ? fmt::format("{}", input.place) : input.name);
+    if (at == nullptr)
+      absent.push_back(input.name.empty() ? fmt::format("{}", input.place) : excerpt(input.name));
     found.push_back(at);
   }
   if (!absent.empty())
