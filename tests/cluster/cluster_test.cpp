@@ -8,7 +8,7 @@
 #include "cluster/block_cyclic.hpp"
 #include "cluster/layout.hpp"
 #include "kernel/tail_passes.hpp"
-#include "support/points.hpp"
+#include "support/engine_cases.hpp"
 #include "zeroloss/audit/audit.hpp"
 #include "zeroloss/audit/influence.hpp"
 #include "zeroloss/core/error.hpp"
@@ -130,17 +130,6 @@ TEST(Shape, IsAsSquareAsItGets) {
   EXPECT_EQ(shape(64), std::pair(8, 8));
 }
 
-// Points of which some are near each other, nearly opposite and opposite.
-RowMatrix crowded(Index n, Index d) {
-  RowMatrix X = sphere(n, d);
-  if (n < 8 || d < 3) return X;
-  X.row(3) = X.row(1) + 1e-5 * X.row(2);
-  X.row(5) = -X.row(1) - 1e-4 * X.row(4);
-  X.row(n - 1) = X.row(0) + 1e-7 * X.row(2);
-  X.rowwise().normalize();
-  return X;
-}
-
 struct Case {
   Index n, d, block;
 };
@@ -150,43 +139,14 @@ class OnEverySize : public testing::TestWithParam<Case> {};
 // The same numbers as of one process, up to roundings, and L L^T = A whoever has its parts.
 TEST_P(OnEverySize, MatrixDoesWhatAPackedOneDoes) {
   const auto [n, d, block] = GetParam();
-  Progress progress;
   const RowMatrix X = crowded(n, d);
   const auto engine = cluster_engine(processes(), block);
   const auto matrix = engine->matrix(X);
   PackedMatrix packed(X);
-  for (const Kernel& kernel : {sigma(activation("relu")), sigma_features(activation("softplus")), power(3),
-                               tangent(activation("relu"), {.layers = 3}),
-                               tangent(activation("tanh"), {.layers = 2, .residual = true})}) {
-    matrix->form(kernel, 0.125, progress);
-    packed.form(kernel, 0.125, progress);
-    const auto &seen = matrix->seen(), &here = packed.seen();
-    EXPECT_EQ(seen.near_pairs, here.near_pairs);
-    EXPECT_EQ(seen.separation, here.separation);
-    EXPECT_NEAR(seen.entry_error, here.entry_error, 1e-6 * here.entry_error);
-    ASSERT_EQ(seen.closest.size(), here.closest.size());
-    for (std::size_t k = 0; k < seen.closest.size(); ++k) {
-      EXPECT_EQ(seen.closest[k].i, here.closest[k].i);
-      EXPECT_EQ(seen.closest[k].j, here.closest[k].j);
-      EXPECT_EQ(seen.closest[k].distance, here.closest[k].distance);
-      EXPECT_EQ(seen.closest[k].antipodal, here.closest[k].antipodal);
-    }
-    Matrix V = random_block(n);
-    const double size = kernel(1) + 0.125,
-                 scale = static_cast<double>(n) * size * 0x1p-50 * static_cast<double>(n);
-    EXPECT_LE((matrix->product(V) - packed.product(V)).lpNorm<Eigen::Infinity>(), 8 * scale);
-    ASSERT_TRUE(matrix->factor(progress));
-    ASSERT_TRUE(packed.factor(progress));
-    // The shift bounds the inverse by 8.
-    const double condition = 64 * static_cast<double>(n) * size;
-    EXPECT_LE((matrix->solve(V) - packed.solve(V)).lpNorm<Eigen::Infinity>(), condition * scale);
-    EXPECT_LE(
-        (matrix->inverse_diagonal(progress) - packed.inverse_diagonal(progress)).lpNorm<Eigen::Infinity>(),
-        condition * scale);
-    const double residual = matrix->residual(kernel, 0.125, progress);
-    EXPECT_LE(residual, 2 * packed.residual(kernel, 0.125, progress) + 8 * scale);
-    EXPECT_NEAR(matrix->residual(kernel, 0.25, progress), 0.125 * std::sqrt(static_cast<double>(n)),
-                2 * residual + 0x1p-28 * static_cast<double>(n));
+  for (const Kernel& kernel : kernels_of_every_form()) {
+    SCOPED_TRACE(kernel.name);
+    form_alike(*matrix, packed, kernel);
+    expect_same_algebra(*matrix, packed, kernel);
   }
 }
 
@@ -227,11 +187,7 @@ TEST(Cluster, TailIsThatOfOneProcess) {
       EXPECT_NEAR(found.product, here.product, 1e-12);
       EXPECT_EQ(found.row, here.row);
       EXPECT_EQ(found.power, here.power);
-      EXPECT_EQ(found.near_pairs, here.near_pairs);
-      EXPECT_EQ(found.separation, here.separation);
-      ASSERT_EQ(found.closest.size(), here.closest.size());
-      for (std::size_t k = 0; k < found.closest.size(); ++k)
-        EXPECT_EQ(found.closest[k].distance, here.closest[k].distance);
+      expect_pairs_alike(found, here);
       EXPECT_LE((found.parts - here.parts).lpNorm<Eigen::Infinity>(), 1e-9);
     }
 }
@@ -252,39 +208,11 @@ TEST(Cluster, CertifySaysTheSame) {
   Progress progress;
   const auto engine = cluster_engine(processes());
   for (const Index n : {60, 3300}) {
-    Dataset data;
-    data.X = sphere(n, 16);
-    data.X.row(7) = data.X.row(4);
-    data.X.row(9) = 2 * data.X.row(4);
-    data.X.row(11) = -data.X.row(5);
-    data.y = Vector::NullaryExpr(n, [](Index i) { return static_cast<double>(i % 3); });
-    data.y(7) = data.y(9) = data.y(4);
-    data.task = Task::classification;
-    data.class_names = {"a", "b", "c"};
-    data.name = "points";
-    CertifyOptions options;
-    options.method = "factor";
-    options.activation = n > 100 ? "relu" : "softplus";
-    options.all_bounds = n < 100;
+    const Dataset data = points_with_equals(n);
+    const CertifyOptions options = every_part(n);
     const CertifyResult found = certify(data, options, progress, *engine), here = certify(data, options);
-    EXPECT_EQ(found.outcome, here.outcome);
-    EXPECT_EQ(found.n_distinct, n - 2);
-    EXPECT_NEAR(found.lambda_min, here.lambda_min, 1e-12 * here.lambda_max);
-    EXPECT_NEAR(found.lambda_max, here.lambda_max, 1e-11 * here.lambda_max);
-    ASSERT_TRUE(found.lambda_min_verified);
-    EXPECT_NEAR(*found.lambda_min_verified, *here.lambda_min_verified, 1e-5 * here.lambda_min);
-    EXPECT_LT(*found.lambda_min_verified, here.lambda_min + 1e-12 * here.lambda_max);
+    expect_certified_alike(found, here);
     EXPECT_EQ(found.proof, processes().size() > 1 ? "residual" : "theorem");
-    EXPECT_EQ(found.suspects.size(), here.suspects.size());
-    EXPECT_EQ(found.leave_one_out_error, here.leave_one_out_error);
-    EXPECT_EQ(found.bottleneck.front().sample.record, here.bottleneck.front().sample.record);
-    for (std::size_t c = 0; c < here.complexity.size(); ++c)
-      EXPECT_NEAR(found.complexity[c], here.complexity[c], 1e-8 * here.complexity[c]);
-    EXPECT_NEAR(found.forecast->steps_to_accuracy, here.forecast->steps_to_accuracy,
-                1e-3 * here.forecast->steps_to_accuracy + 1);
-    ASSERT_EQ(found.guarantees.size(), here.guarantees.size());
-    for (std::size_t k = 0; k < here.guarantees.size(); ++k)
-      EXPECT_EQ(found.guarantees[k].verified, here.guarantees[k].verified) << here.guarantees[k].id;
   }
 }
 

@@ -10,7 +10,7 @@
 #include "kernel/power_sums.hpp"
 #include "kernel/tail_error.hpp"
 #include "kernel/tail_passes.hpp"
-#include "support/points.hpp"
+#include "support/engine_cases.hpp"
 #include "torch/cuda.hpp"
 #include "torch/device.hpp"
 #include "torch/entries.hpp"
@@ -192,18 +192,6 @@ TEST_P(OnDevice, LargestPairsOfATile) {
 
 // ---- matrices ----
 
-// Points of which some are near each other, nearly opposite and opposite.
-RowMatrix crowded(Index n, Index d) {
-  RowMatrix X = sphere(n, d);
-  if (n < 8 || d < 3) return X;
-  X.row(3) = X.row(1) + 1e-5 * X.row(2);
-  X.row(5) = -X.row(1) - 1e-4 * X.row(4);
-  X.row(6) = -X.row(0);
-  X.row(n - 1) = X.row(0) + 1e-7 * X.row(2);
-  X.rowwise().normalize();
-  return X;
-}
-
 struct Case {
   Index n, d, width;
 };
@@ -217,47 +205,17 @@ TEST_P(OnDevice, MatrixDoesWhatAPackedOneDoes) {
     const RowMatrix X = crowded(n, d);
     TorchMatrix matrix(X, device(), width);
     PackedMatrix packed(X);
-    for (const Kernel& kernel : {sigma(activation("relu")), sigma_features(activation("softplus")), power(3),
-                                 tangent(activation("relu"), {.layers = 3}),
-                                 tangent(activation("tanh"), {.layers = 2, .residual = true})}) {
+    for (const Kernel& kernel : kernels_of_every_form()) {
       if (n > 600 && kernel.deep) continue;
       SCOPED_TRACE(kernel.name);
-      matrix.form(kernel, 0.125, progress);
-      packed.form(kernel, 0.125, progress);
-      const auto &seen = matrix.seen(), &here = packed.seen();
-      EXPECT_EQ(seen.near_pairs, here.near_pairs);
-      EXPECT_EQ(seen.separation, here.separation);
-      EXPECT_NEAR(seen.entry_error, here.entry_error, 1e-6 * here.entry_error);
-      ASSERT_EQ(seen.closest.size(), here.closest.size());
-      for (std::size_t k = 0; k < seen.closest.size(); ++k) {
-        EXPECT_EQ(seen.closest[k].i, here.closest[k].i);
-        EXPECT_EQ(seen.closest[k].j, here.closest[k].j);
-        EXPECT_EQ(seen.closest[k].distance, here.closest[k].distance);
-        EXPECT_EQ(seen.closest[k].antipodal, here.closest[k].antipodal);
-      }
+      form_alike(matrix, packed, kernel);
       // Each is within its bound of the exact kernel.
       const Matrix exact = dense(gram(X, kernel, progress).K);
       Matrix lower = matrix.lower();
       lower.diagonal().array() -= 0.125;
       const Matrix below = exact.triangularView<Eigen::Lower>();
-      EXPECT_LE((lower - below).norm(), 2 * here.entry_error);
-      const Matrix V = random_block(n);
-      const double size = kernel(1) + 0.125,
-                   scale = static_cast<double>(n) * size * 0x1p-50 * static_cast<double>(n);
-      EXPECT_LE((matrix.product(V) - packed.product(V)).lpNorm<Eigen::Infinity>(), 8 * scale);
-      ASSERT_TRUE(matrix.factor(progress));
-      ASSERT_TRUE(packed.factor(progress));
-      // The shift bounds the inverse by 8.
-      const double condition = 64 * static_cast<double>(n) * size;
-      EXPECT_LE((matrix.solve(V) - packed.solve(V)).lpNorm<Eigen::Infinity>(), condition * scale);
-      EXPECT_LE(
-          (matrix.inverse_diagonal(progress) - packed.inverse_diagonal(progress)).lpNorm<Eigen::Infinity>(),
-          condition * scale);
-      const double residual = matrix.residual(kernel, 0.125, progress);
-      EXPECT_LE(residual, 2 * packed.residual(kernel, 0.125, progress) + 8 * scale);
-      EXPECT_NEAR(matrix.seen().entry_error, here.entry_error, 1e-6 * here.entry_error);
-      EXPECT_NEAR(matrix.residual(kernel, 0.25, progress), 0.125 * std::sqrt(static_cast<double>(n)),
-                  2 * residual + 0x1p-28 * static_cast<double>(n));
+      EXPECT_LE((lower - below).norm(), 2 * packed.seen().entry_error);
+      expect_same_algebra(matrix, packed, kernel);
     }
   }
 }
@@ -344,7 +302,7 @@ TEST_P(OnDevice, WhatCannotBeIsRefused) {
   EXPECT_THROW(TorchMatrix(RowMatrix(0, 3), device(), 8), std::invalid_argument);
   X(2, 1) = NAN;
   EXPECT_THROW(TorchMatrix(X, device(), 8), std::invalid_argument);
-  const double all = TorchMatrix::available(device());
+  const double all = internal::available_bytes(device());
   const auto many = static_cast<Index>(std::sqrt(all));
   EXPECT_GT(TorchMatrix::bytes(device(), many, 3, 0, 512), all);
   EXPECT_THROW(TorchMatrix(RowMatrix::Ones(many, 1), device(), 512), ResourceError);
@@ -458,11 +416,7 @@ TEST_P(OnDevice, TailIsThatOfOneProcess) {
           (2 * (sum_slack(here.power + 600) - 1)) * (here.row_sum + here.diagonal) + 1e-4 * u;
       EXPECT_NEAR(found.lambda_min, here.lambda_min, slack);
       EXPECT_NEAR(found.product, here.product, 2 * (sum_slack(600) - 1) * static_cast<double>(n));
-      EXPECT_EQ(found.near_pairs, here.near_pairs);
-      EXPECT_EQ(found.separation, here.separation);
-      ASSERT_EQ(found.closest.size(), here.closest.size());
-      for (std::size_t k = 0; k < found.closest.size(); ++k)
-        EXPECT_EQ(found.closest[k].distance, here.closest[k].distance);
+      expect_pairs_alike(found, here);
       if (n > 600) continue;
       const double exact = eigenvalues(gram(X, sigma(phi), progress).K)(0);
       EXPECT_LE(found.lambda_min, std::max(0.0, exact + 1e-13));
@@ -539,59 +493,17 @@ TEST_P(OnDevice, TailOfRowsInAFile) {
 
 // ---- certify ----
 
-Dataset points_with_equals(Index n) {
-  Dataset data;
-  data.X = sphere(n, 16);
-  data.X.row(7) = data.X.row(4);
-  data.X.row(9) = 2 * data.X.row(4);
-  data.X.row(11) = -data.X.row(5);
-  data.y = Vector::NullaryExpr(n, [](Index i) { return static_cast<double>(i % 3); });
-  data.y(7) = data.y(9) = data.y(4);
-  data.task = Task::classification;
-  data.class_names = {"a", "b", "c"};
-  data.name = "points";
-  return data;
-}
-
 TEST_P(OnDevice, CertifySaysTheSame) {
   const auto engine = this->engine();
   for (const Index n : {60, 900}) {
     const Dataset data = points_with_equals(n);
-    CertifyOptions options;
-    options.method = "factor";
-    options.activation = n > 100 ? "relu" : "softplus";
-    options.all_bounds = n < 100;
+    CertifyOptions options = every_part(n);
     options.spectrum = n < 100;
     const CertifyResult found = certify(data, options, progress, *engine), here = certify(data, options);
-    EXPECT_EQ(found.outcome, here.outcome);
-    EXPECT_EQ(found.reason, here.reason);
-    EXPECT_EQ(found.n_distinct, n - 2);
-    EXPECT_NEAR(found.lambda_min, here.lambda_min, 1e-12 * here.lambda_max);
-    EXPECT_NEAR(found.lambda_max, here.lambda_max, 1e-11 * here.lambda_max);
-    ASSERT_TRUE(found.lambda_min_verified);
-    EXPECT_NEAR(*found.lambda_min_verified, *here.lambda_min_verified, 1e-5 * here.lambda_min);
-    EXPECT_LT(*found.lambda_min_verified, here.lambda_min + 1e-12 * here.lambda_max);
+    expect_certified_alike(found, here);
     EXPECT_EQ(found.proof, "residual");
     EXPECT_NE(found.engine.find("LibTorch"), std::string::npos) << found.engine;
     EXPECT_EQ(here.engine, "");
-    EXPECT_EQ(found.separation, here.separation);
-    EXPECT_EQ(found.near_pairs, here.near_pairs);
-    ASSERT_EQ(found.suspects.size(), here.suspects.size());
-    for (std::size_t k = 0; k < here.suspects.size(); ++k)
-      EXPECT_EQ(found.suspects[k].sample.record, here.suspects[k].sample.record);
-    EXPECT_EQ(found.leave_one_out_error, here.leave_one_out_error);
-    ASSERT_EQ(found.bottleneck.size(), here.bottleneck.size());
-    for (std::size_t k = 0; k < here.bottleneck.size(); ++k)
-      EXPECT_NEAR(found.bottleneck[k].weight, here.bottleneck[k].weight, 1e-5);
-    EXPECT_EQ(found.bottleneck.front().sample.record, here.bottleneck.front().sample.record);
-    for (std::size_t c = 0; c < here.complexity.size(); ++c)
-      EXPECT_NEAR(found.complexity[c], here.complexity[c], 1e-8 * here.complexity[c]);
-    ASSERT_EQ(found.spectrum.size(), here.spectrum.size());
-    for (std::size_t k = 0; k < here.spectrum.size(); ++k)
-      EXPECT_NEAR(found.spectrum[k], here.spectrum[k], 1e-12 * here.lambda_max);
-    ASSERT_EQ(found.guarantees.size(), here.guarantees.size());
-    for (std::size_t k = 0; k < here.guarantees.size(); ++k)
-      EXPECT_EQ(found.guarantees[k].verified, here.guarantees[k].verified) << here.guarantees[k].id;
   }
 }
 
