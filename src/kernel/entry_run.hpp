@@ -1,5 +1,7 @@
 #pragma once
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -23,11 +25,25 @@ struct PlacedPair {
   const T *x, *y;
 };
 
+/// A pair with |rho| = `closeness`, at least the bar of the closest or near 1: offers it to the closest.
+/// Returns its entry where that is better told from the angle.
+template <class T>
+std::optional<double> see_pair(const Kernel& kernel, Index d, double closeness, const PlacedPair<T>& pair,
+                               Closest& closest) {
+  if (closeness < 1 - kNear) {
+    closest.offer(std::sqrt(2 - 2 * closeness), pair.i, pair.j);
+    return {};
+  }
+  const auto [apart, across] = distances(pair.x, pair.y, d);
+  closest.offer_near(std::min(apart, across), pair.i, pair.j);
+  if (!kernel.by_angle()) return {};
+  return kernel.at_angle(2 * std::atan2(apart, across));
+}
+
 template <class T>
 class EntryRuns {
  public:
-  EntryRuns(const Kernel& kernel, Index d)
-      : kernel_(kernel), d_(d), singular_(std::isinf(kernel.slope())), by_angle_(kernel.by_angle()) {}
+  EntryRuns(const Kernel& kernel, Index d) : kernel_(kernel), d_(d), singular_(std::isinf(kernel.slope())) {}
 
   /// `run`: `count` inner products, the q-th that of the pair place(q), become kernel entries.
   template <class Place>
@@ -38,16 +54,9 @@ class EntryRuns {
     if (entries::largest(run, size) >= std::min(1 - kNear, tally.closest.bar())) {
       for (Index q = 0; q < count; ++q) {
         const double closeness = std::abs(static_cast<double>(run[q]));
-        if (closeness < 1 - kNear) {
-          if (closeness < tally.closest.bar()) continue;
-          const PlacedPair<T> pair = place(q);
-          tally.closest.offer(std::sqrt(2 - 2 * closeness), pair.i, pair.j);
-          continue;
-        }
-        const PlacedPair<T> pair = place(q);
-        const auto [apart, across] = distances(pair.x, pair.y, d_);
-        tally.closest.offer_near(std::min(apart, across), pair.i, pair.j);
-        if (by_angle_) recomputed.emplace_back(q, kernel_.at_angle(2 * std::atan2(apart, across)));
+        if (closeness < std::min(1 - kNear, tally.closest.bar())) continue;
+        if (const auto entry = see_pair(kernel_, d_, closeness, place(q), tally.closest))
+          recomputed.emplace_back(q, *entry);
       }
     }
     if constexpr (std::is_same_v<T, double>)
@@ -59,7 +68,7 @@ class EntryRuns {
  private:
   const Kernel& kernel_;
   Index d_;
-  bool singular_, by_angle_;
+  bool singular_;
 };
 
 /// Bound of ||K - exact||_F (theory 3) from what a pass over all pairs of n points of d numbers saw.

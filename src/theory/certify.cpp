@@ -176,9 +176,8 @@ Proof proof_for(const CertifyOptions& options, const Engine& engine) {
   if (options.proof == "auto") return engine.proof();
   if (options.proof == "theorem" && !engine.follows_theorem())
     throw std::invalid_argument(
-        "certify: the theorem about Cholesky factorisation does not cover what a device may do, which "
-        "inverts "
-        "blocks; leave out `proof`, or `device`");
+        "certify: the theorem about Cholesky factorisation does not cover a device, which may invert blocks; "
+        "leave out `proof`, or `device`");
   return options.proof == "theorem" ? Proof::theorem : Proof::residual;
 }
 

@@ -8,6 +8,7 @@
 
 #include "torch/cuda.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/memory.hpp"
 
 namespace zeroloss::internal {
 
@@ -33,6 +34,17 @@ torch::Device device_of(const std::string& of, const std::string& name, int loca
 
 std::string device_name(const torch::Device& device) {
   return device.is_cuda() ? device.str() + " (" + cuda::name(device.index()) + ")" : device.str();
+}
+
+double available_bytes(const torch::Device& device) {
+  return device.is_cuda() ? cuda::free_bytes(device.index()) : static_cast<double>(available_memory_bytes());
+}
+
+void require_bytes(double needed, const torch::Device& device, const std::string& what, const char* hint) {
+  const double free = available_bytes(device);
+  if (needed > free)
+    throw ResourceError(fmt::format("{} needs {} on {}, {} free; {}", what, format_bytes(needed),
+                                    device_name(device), format_bytes(free), hint));
 }
 
 std::string libtorch_version() { return fmt::format("LibTorch {}, {}", TORCH_VERSION, cuda::version()); }

@@ -12,6 +12,12 @@ torch::Device device_of(const std::string& of, const std::string& name, int loca
 
 std::string device_name(const torch::Device& device);  ///< "cpu", "cuda:0 (NVIDIA H100)"
 
+/// What is free of a GPU's memory, or of the machine's.
+double available_bytes(const torch::Device& device);
+/// Throws ResourceError where `needed` bytes are not free: "`what` needs 3.2 GB on cuda:0 (..), .. free;
+/// `hint`".
+void require_bytes(double needed, const torch::Device& device, const std::string& what, const char* hint);
+
 std::string libtorch_version();  ///< "LibTorch 1.13.0, no CUDA"
 
 }  // namespace zeroloss::internal

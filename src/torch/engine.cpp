@@ -25,7 +25,7 @@ class TorchEngine final : public Engine {
   double matrix_bytes(Index n, Index d, Index columns) const override {
     return TorchMatrix::bytes(device_, n, d, columns, TorchMatrix::width_on(device_));
   }
-  double available_bytes() const override { return TorchMatrix::available(device_); }
+  double available_bytes() const override { return internal::available_bytes(device_); }
   std::unique_ptr<KernelMatrix> matrix(const RowMatrix& X) override {
     return std::make_unique<TorchMatrix>(X, device_, TorchMatrix::width_on(device_));
   }

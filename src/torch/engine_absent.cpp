@@ -1,13 +1,8 @@
-#include "zeroloss/core/error.hpp"
+#include "torch/absent.hpp"
 #include "zeroloss/torch/engine.hpp"
 
 namespace zeroloss {
 
-std::unique_ptr<Engine> torch_engine(const std::string&) {
-  throw BackendError(
-      "certify: this build has no LibTorch; install it (Debian: libtorch-dev; elsewhere: pip install torch, "
-      "and "
-      "give CMake its folder by -DZEROLOSS_TORCH) and build again");
-}
+std::unique_ptr<Engine> torch_engine(const std::string&) { internal::no_libtorch("certify"); }
 
 }  // namespace zeroloss

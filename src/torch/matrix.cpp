@@ -44,10 +44,8 @@ TorchMatrix::TorchMatrix(const RowMatrix& X, const torch::Device& device, Index 
     : X_(X), n_(X.rows()), width_(width), device_(device) {
   if (n_ < 1 || X.cols() < 1) throw std::invalid_argument("kernel: X needs at least one row and one column");
   if (!X.allFinite()) throw std::invalid_argument("kernel: X has values that are not finite");
-  const double needed = bytes(device, n_, X.cols(), 0, width), free = available(device);
-  if (needed > free)
-    throw ResourceError(fmt::format("the kernel of {} points needs {} on {}, {} free; {}", n_,
-                                    format_bytes(needed), device_name(device), format_bytes(free), kFewer));
+  require_bytes(bytes(device, n_, X.cols(), 0, width), device, fmt::format("the kernel of {} points", n_),
+                kFewer);
   guarded("kernel", kFewer, [&] {
     const Index side = std::min(width_, n_);
     // The largest shapes that proofs rest on: tiles of entries, and updates of a panel.
@@ -68,10 +66,6 @@ double TorchMatrix::bytes(const torch::Device& device, Index n, Index d, Index c
   return 8 * (rows * (rows + w) / 2 + points + 7 * rows * w + 12 * tile + 2 * rows * size_of(columns));
 }
 
-double TorchMatrix::available(const torch::Device& device) {
-  return device.is_cuda() ? cuda::free_bytes(device.index()) : static_cast<double>(available_memory_bytes());
-}
-
 // A processor's library multiplies one way; a GPU's may have another for every shape.
 void TorchMatrix::probe(Index rows, Index inner, Index columns) {
   if (!device_.is_cuda() || !probed_.emplace(rows, inner, columns).second) return;
@@ -79,7 +73,7 @@ void TorchMatrix::probe(Index rows, Index inner, Index columns) {
 }
 
 void TorchMatrix::entries(const Kernel& kernel, const TorchEntries& map, double at_one, Index i, Index j,
-                          torch::Tensor& tile, Pass& pass) {
+                          torch::Tensor& tile, Tally& tally) {
   const Index first = begin(j), height = tile.size(0);
   probe(height, X_.cols(), columns(j));
   const bool diagonal = i == first;  // the first tile of a panel holds all of its diagonal block
@@ -87,27 +81,20 @@ void TorchMatrix::entries(const Kernel& kernel, const TorchEntries& map, double 
   torch::Tensor size = tile.abs();
   if (diagonal)  // what is no pair i > j is of size -1
     size.masked_fill_(torch::ones_like(size, torch::kBool).triu_(), -1);
-  const auto d = X_.cols();
   std::vector<std::int64_t> recomputed;
   std::vector<double> values;
   const double largest = size.max().item<double>();
-  if (largest >= std::max(0.0, std::min(1 - kNear, pass.closest.bar()))) {
-    const double least = std::min(1 - kNear, std::max(pass.closest.bar(), 0.0));
+  const double least = std::max(0.0, std::min(1 - kNear, tally.closest.bar()));
+  if (largest >= least)
     for (const Found& pair : largest_pairs(size, least, 0, 1 - kNear)) {
       const Index row = i + pair.place / columns(j), column = first + pair.place % columns(j);
-      if (pair.size < 1 - kNear) {
-        pass.closest.offer(std::sqrt(2 - 2 * pair.size), row, column);
-        continue;
+      const PlacedPair<double> placed{row, column, X_.row(row).data(), X_.row(column).data()};
+      if (const auto entry = see_pair(kernel, X_.cols(), pair.size, placed, tally.closest)) {
+        recomputed.push_back(pair.place);
+        values.push_back(*entry);
       }
-      const auto [apart, across] = distances(X_.row(row).data(), X_.row(column).data(), d);
-      pass.closest.offer_near(std::min(apart, across), row, column);
-      if (!kernel.by_angle()) continue;
-      recomputed.push_back(pair.place);
-      const double half = std::atan2(apart, across);
-      values.push_back(kernel.at_angle(2 * half));
     }
-  }
-  if (std::isinf(kernel.slope())) pass.singular_sum += singular_sum_of(size);
+  if (std::isinf(kernel.slope())) tally.singular_sum += singular_sum_of(size);
   map.map(tile);
   if (!recomputed.empty()) {
     const auto count = static_cast<std::int64_t>(recomputed.size());
@@ -119,27 +106,27 @@ void TorchMatrix::entries(const Kernel& kernel, const TorchEntries& map, double 
   tile.diagonal().fill_(at_one);
 }
 
-double TorchMatrix::error_of(const Kernel& kernel, const Pass& pass) const {
-  return entry_error(kernel, size_of(n_), size_of(X_.cols()), size_of(pass.closest.near_pairs()),
-                     pass.singular_sum);
+double TorchMatrix::error_of(const Kernel& kernel, const Tally& tally) const {
+  return entry_error(kernel, size_of(n_), size_of(X_.cols()), size_of(tally.closest.near_pairs()),
+                     tally.singular_sum);
 }
 
 void TorchMatrix::form(const Kernel& kernel, double shift, Progress& progress) {
   progress.stage("kernel " + kernel.name, size_of(count()));
   guarded("kernel", kFewer, [&] {
     const TorchEntries map(kernel, device_);
-    Pass pass;
+    Tally tally;
     for (Index j = 0; j < count(); ++j) {
       for (Index i = begin(j); i < n_; i += kRows * width_) {
         torch::Tensor tile = below(j, i).slice(0, 0, std::min(kRows * width_, n_ - i));
-        entries(kernel, map, kernel(1) + shift, i, j, tile, pass);
+        entries(kernel, map, kernel(1) + shift, i, j, tile, tally);
       }
       progress.advance(1);
     }
-    seen_.near_pairs = pass.closest.near_pairs();
-    seen_.closest = pass.closest.pairs(X_);
+    seen_.near_pairs = tally.closest.near_pairs();
+    seen_.closest = tally.closest.pairs(X_);
     seen_.separation = separation_bound(seen_.closest, seen_.near_pairs, size_of(X_.cols()));
-    seen_.entry_error = error_of(kernel, pass);
+    seen_.entry_error = error_of(kernel, tally);
   });
   progress.finish();
 }
@@ -177,11 +164,8 @@ Matrix TorchMatrix::product(const Matrix& V) {
 }
 
 Vector TorchMatrix::eigenvalues() {
-  const double n = size_of(n_), needed = 8 * 3 * n * n, free = available(device_);
-  if (needed > free)
-    throw ResourceError(
-        fmt::format("the full spectrum needs {} on {}, {} free; leave it out, or use fewer points",
-                    format_bytes(needed), device_name(device_), format_bytes(free)));
+  require_bytes(8 * 3 * size_of(n_) * size_of(n_), device_, "the full spectrum",
+                "leave it out, or use fewer points");
   return guarded("spectrum", kFewer, [&]() -> Vector {
     torch::Tensor full = torch::zeros({n_, n_}, doubles(device_));
     for (Index j = 0; j < count(); ++j)
@@ -267,7 +251,7 @@ double TorchMatrix::residual(const Kernel& kernel, double shift, Progress& progr
   return guarded("residual", kFewer, [&] {
     const TorchEntries map(kernel, device_);
     ResidualSums sums;
-    Pass pass;
+    Tally tally;
     for (Index j = 0; j < count(); ++j) {
       const Index first = begin(j);
       torch::Tensor products = torch::zeros({rows(j), columns(j)}, doubles(device_));
@@ -282,7 +266,7 @@ double TorchMatrix::residual(const Kernel& kernel, double shift, Progress& progr
       for (Index i = first; i < n_; i += kRows * width_) {
         const Index height = std::min(kRows * width_, n_ - i);
         torch::Tensor A = torch::empty({height, columns(j)}, doubles(device_));
-        entries(kernel, map, kernel(1) + shift, i, j, A, pass);
+        entries(kernel, map, kernel(1) + shift, i, j, A, tally);
         const torch::Tensor difference = A - products.slice(0, i - first, i - first + height);
         const auto add = [&](torch::Tensor& sum, const torch::Tensor& of) {
           if (i > first) {
@@ -300,7 +284,7 @@ double TorchMatrix::residual(const Kernel& kernel, double shift, Progress& progr
       sums.of_L += panels_[static_cast<std::size_t>(j)].square().sum(0).sum().item<double>();
       progress.advance(size_of(rows(j)) * size_of(columns(j)) * size_of(first + columns(j)));
     }
-    seen_.entry_error = error_of(kernel, pass);
+    seen_.entry_error = error_of(kernel, tally);
     return sums.bound(size_of(n_));
   });
 }

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "kernel/closest.hpp"
+#include "kernel/entry_run.hpp"
 #include "torch/entries.hpp"
 #include "zeroloss/kernel/kernel_matrix.hpp"
 
@@ -22,7 +22,6 @@ class TorchMatrix final : public KernelMatrix {
   static Index width_on(const torch::Device& device) { return device.is_cuda() ? 1024 : 512; }
   /// Of the device, with `columns` vectors of it.
   static double bytes(const torch::Device& device, Index n, Index d, Index columns, Index width);
-  static double available(const torch::Device& device);
 
   Index n() const override { return n_; }
   void form(const Kernel& kernel, double shift, Progress& progress) override;
@@ -39,11 +38,6 @@ class TorchMatrix final : public KernelMatrix {
   void set(Index i, Index j, double value);
 
  private:
-  struct Pass {
-    Closest closest;
-    double singular_sum = 0;
-  };
-
   Index count() const { return static_cast<Index>(panels_.size()); }
   Index begin(Index j) const { return j * width_; }
   Index columns(Index j) const { return std::min(width_, n_ - begin(j)); }
@@ -60,8 +54,8 @@ class TorchMatrix final : public KernelMatrix {
   void probe(Index rows, Index inner, Index columns);
   /// Rows i .. of panel j as entries of the kernel, 0 above the diagonal, `at_one` on it.
   void entries(const Kernel& kernel, const TorchEntries& map, double at_one, Index i, Index j,
-               torch::Tensor& tile, Pass& pass);
-  double error_of(const Kernel& kernel, const Pass& pass) const;
+               torch::Tensor& tile, Tally& tally);
+  double error_of(const Kernel& kernel, const Tally& tally) const;
 
   torch::Tensor to_device(const Matrix& V) const;
   static Matrix to_host(const torch::Tensor& values);

@@ -8,7 +8,6 @@
 #include "kernel/tail_error.hpp"
 #include "torch/device.hpp"
 #include "torch/guarded.hpp"
-#include "torch/matrix.hpp"
 #include "torch/pairs.hpp"
 #include "torch/probe.hpp"
 #include "zeroloss/core/error.hpp"
@@ -41,12 +40,8 @@ TorchTail::TorchTail(const RowBlocks& X, const PowerGrid& grid, const torch::Dev
       device_(device),
       measure_(X.d(), float_product_error(X.d())),
       most_(device.is_cuda() ? 32 : 1) {
-  const double needed = bytes(device, X.n(), X.d(), X.rows_of_a_block(), grid.size()),
-               free = TorchMatrix::available(device);
-  if (needed > free)
-    throw ResourceError(fmt::format("the tail bound of {} points needs {} on {}, {} free; {}", X.n(),
-                                    format_bytes(needed), device_name(device), format_bytes(free),
-                                    kFewerPoints));
+  require_bytes(bytes(device, X.n(), X.d(), X.rows_of_a_block(), grid.size()), device,
+                fmt::format("the tail bound of {} points", X.n()), kFewerPoints);
   guarded("tail", kFewerPoints, [&] { probe(most_); });
 }
 
