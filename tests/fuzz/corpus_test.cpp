@@ -20,10 +20,10 @@ class Corpus : public TempFolder {};
 // What once went wrong, and what readers are fed with first, is read or refused.
 TEST_F(Corpus, IsReadOrRefused) {
   for (const FuzzedReader& reader : fuzzed_readers()) {
-    ASSERT_TRUE(fs::is_directory(kCorpus / reader.name)) << reader.name;
+    ASSERT_TRUE(fs::is_directory(kCorpus / reader.format())) << reader.name;
     int files = 0;
-    for (const auto& entry : fs::directory_iterator(kCorpus / reader.name)) {
-      SCOPED_TRACE(entry.path().string());
+    for (const auto& entry : fs::directory_iterator(kCorpus / reader.format())) {
+      SCOPED_TRACE(reader.name + ": " + entry.path().string());
       EXPECT_NO_THROW(read_fuzzed(reader, content(entry.path()), folder));
       ++files;
     }
@@ -34,9 +34,9 @@ TEST_F(Corpus, IsReadOrRefused) {
 // Every beginning of a short file and every byte of it with one bit turned.
 TEST_F(Corpus, IsReadOrRefusedWhereItIsCutOrABitIsTurned) {
   for (const FuzzedReader& reader : fuzzed_readers())
-    for (const auto& entry : fs::directory_iterator(kCorpus / reader.name)) {
+    for (const auto& entry : fs::directory_iterator(kCorpus / reader.format())) {
       const std::string bytes = content(entry.path());
-      SCOPED_TRACE(entry.path().string());
+      SCOPED_TRACE(reader.name + ": " + entry.path().string());
       const std::size_t step = std::max<std::size_t>(1, bytes.size() / 50);
       for (std::size_t i = 0; i < bytes.size(); i += step) {
         std::string turned = bytes;

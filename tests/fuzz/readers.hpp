@@ -10,9 +10,11 @@
 namespace zeroloss::test {
 
 struct FuzzedReader {
-  std::string name;  ///< of its folder in corpus/
+  std::string name;  ///< a format, or format-what: readers of one format share its folder in corpus/
   std::string file;  ///< what the bytes are called: readers go by endings, and some by whole names
   std::function<void(const std::filesystem::path& path)> read;
+
+  std::string format() const { return name.substr(0, name.find('-')); }
 };
 
 const std::vector<FuzzedReader>& fuzzed_readers();
