@@ -27,7 +27,7 @@ build() {
   local torch
   torch=$("$python" -c 'import torch; print(torch.__path__[0])')
   cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DZEROLOSS_TORCH_ONLY=ON -DZEROLOSS_BUILD_TESTS=OFF -DZEROLOSS_BUILD_BENCH=ON \
-    -DCMAKE_PREFIX_PATH="$torch" -DCMAKE_INCLUDE_PATH="$headers"
+    -DZEROLOSS_TORCH="$torch" -DCMAKE_INCLUDE_PATH="$headers"
   cmake --build "$build" --parallel
 }
 
