@@ -81,7 +81,7 @@ TEST_F(SweepProcesses, CtrlCWithoutAFolderSaysThatOneWouldHelp) {
 
 TEST_F(SweepProcesses, SlowKilledTenTimesItFindsTheSame) {
   Arguments sweep = kSweep;
-  *(std::find(sweep.begin(), sweep.end(), "--trials") + 1) = "160";
+  *(std::find(sweep.begin(), sweep.end(), "--trials") + 1) = "480";  // more than ten lives finish
   sweep = with(sweep, {"--out", path("run")});
   Random random(1, Stream::labels);
   long before = 0;
