@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numbers>
 #include <stdexcept>
 
 #include "zeroloss/core/random.hpp"
@@ -46,6 +47,14 @@ ConvArchitecture cifar_architecture(Index classes, Index depth, Index width) {
   return a;
 }
 
+ConvArchitecture small_architecture(Index classes, Index depth, Index width) {
+  ConvArchitecture a = cifar_architecture(classes, depth, width);
+  a.stem_channels = width / 2;
+  a.stages.front().stride = 2;
+  check(a);
+  return a;
+}
+
 ConvArchitecture imagenet34_architecture(Index classes) {
   ConvArchitecture a;
   a.image_size = 224;
@@ -58,21 +67,27 @@ ConvArchitecture imagenet34_architecture(Index classes) {
   return a;
 }
 
-std::vector<ConvLayer> layers(const ConvArchitecture& a) {
+std::vector<ConvLayer> layers(const ConvArchitecture& a, const std::string& start) {
   check(a);
-  Index size = a.image_size / a.stem_stride, in = a.stem_channels;
-  const double stem_sigma =
-      1 / (static_cast<double>(a.stem_kernel) * std::sqrt(static_cast<double>(a.stem_channels)));
+  if (start != "paper" && start != "scaled")
+    refuse(fmt::format("start must be paper or scaled; got '{}'", start));
+  const bool paper = start == "paper";
+  const auto root = [](Index count) { return std::sqrt(static_cast<double>(count)); };
+  Index size = a.image_size / a.stem_stride, in = a.stem_channels, blocks = 0;
+  for (const ConvStage& stage : a.stages) blocks += stage.blocks;
+  const double stem_sigma = 1 / (static_cast<double>(a.stem_kernel) * root(paper ? a.stem_channels : 3));
   std::vector<ConvLayer> all{{"stem", 3, a.stem_channels, a.stem_kernel, a.stem_stride, size, stem_sigma}};
   for (std::size_t s = 0; s < a.stages.size(); ++s) {
     const ConvStage& stage = a.stages[s];
-    const double sigma = 1 / (9 * static_cast<double>(stage.channels));
+    const double next_to_0 = 1 / (9 * static_cast<double>(stage.channels));
     size /= stage.stride;
     for (Index b = 0; b < stage.blocks; ++b) {
       const std::string name = fmt::format("stage{}.block{}.", s + 1, b + 1);
       const Index stride = b == 0 ? stage.stride : 1;
-      all.push_back({name + "conv1", in, stage.channels, 3, stride, size, sigma});
-      all.push_back({name + "conv2", stage.channels, stage.channels, 3, 1, size, sigma});
+      all.push_back({name + "conv1", in, stage.channels, 3, stride, size,
+                     paper ? next_to_0 : std::numbers::sqrt2 / (3 * root(in))});
+      all.push_back({name + "conv2", stage.channels, stage.channels, 3, 1, size,
+                     paper ? next_to_0 : 1 / (3 * root(stage.channels * blocks))});
       in = stage.channels;
     }
   }
@@ -92,12 +107,12 @@ double multiply_adds(const ConvArchitecture& architecture) {
   return count;
 }
 
-ConvNetwork draw_network(const ConvArchitecture& architecture, std::uint64_t seed) {
+ConvNetwork draw_network(const ConvArchitecture& architecture, std::uint64_t seed, const std::string& start) {
   ConvNetwork network;
   network.architecture = architecture;
   network.weights.reserve(static_cast<std::size_t>(weights(architecture)));
   std::uint64_t index = 0;
-  for (const ConvLayer& layer : layers(architecture)) {
+  for (const ConvLayer& layer : layers(architecture, start)) {
     Random random(seed, Stream::weights, index++);
     for (Index i = 0; i < layer.weights(); ++i)
       network.weights.push_back(static_cast<float>(layer.sigma * random.normal()));

@@ -49,6 +49,12 @@ void fields(T& a, const Visitor& visit) {
 /// width no positive multiple of 4.
 ConvArchitecture cifar_architecture(Index classes = 10, Index depth = 9, Index width = 64);
 
+/// The network for 32 x 32 images on a processor: as cifar_architecture(), but every stage halves the image,
+/// the first one too, and the stem has width/2 channels, so that few channels on many pixels, the slowest
+/// product there is, occur in the stem alone. Depth 2 and width 64: 2,710,368 weights, 100 million
+/// multiply-adds.
+ConvArchitecture small_architecture(Index classes = 10, Index depth = 2, Index width = 64);
+
 /// The 34-layer network for 224 x 224 images: a 7 x 7 stem of stride 2, then 3, 4, 6, 3 blocks of 80, 168,
 /// 336, 664 channels, each stage with stride 2 at its start in place of max pooling; 35,789,424 weights (the
 /// paper says 35.7 million and no widths: these are 1.3 times those of the residual network that it derives
@@ -60,15 +66,19 @@ struct ConvLayer {
   std::string name;  ///< "stem", "stage1.block1.conv1", ..
   Index in = 0, out = 0, kernel = 3, stride = 1;
   Index size = 0;    ///< side of its output in pixels
-  double sigma = 0;  ///< of its N(0, sigma^2) start: 1/(k sqrt(c)) for the stem, 1/(k^2 c) in blocks, k the
-                     ///< kernel and c the channels of the output
+  double sigma = 0;  ///< of its N(0, sigma^2) start
 
   Index weights() const { return in * out * kernel * kernel; }
 };
 
 /// All convolutions in the order in which an image meets them: the stem, then conv1 and conv2 of each block.
-/// Throws std::invalid_argument if the architecture contradicts itself.
-std::vector<ConvLayer> layers(const ConvArchitecture& architecture);
+/// `start` says what sigma is, with k the kernel, c the channels of the output and c' those of the input:
+/// - paper: 1/(k sqrt(c)) for the stem, 1/(k^2 c) in blocks [HM, section 4]: all blocks are next to 0;
+/// - scaled: 1/(k sqrt(c')) for the stem, sqrt(2)/(k sqrt(c')) for conv1 [He et al. 2015], and for conv2
+///   1/(k sqrt(c' l)), l the number of blocks, so that all branches together add about as much energy as
+///   their input has [Zhang et al. 2019; De & Smith 2020].
+/// Throws std::invalid_argument if the architecture contradicts itself, and for another start.
+std::vector<ConvLayer> layers(const ConvArchitecture& architecture, const std::string& start = "paper");
 
 Index weights(const ConvArchitecture& architecture);  ///< trainable numbers
 double multiply_adds(
@@ -84,9 +94,10 @@ struct ConvNetwork {
   Index features() const { return architecture.stages.back().channels; }
 };
 
-/// A network to start training from: layers N(0, sigma^2), projection N(0, 1/features), each with numbers of
-/// its own stream of the seed, [0, 2^53).
-ConvNetwork draw_network(const ConvArchitecture& architecture, std::uint64_t seed = 0);
+/// A network to start training from: layers N(0, sigma^2), see layers(); projection N(0, 1/features), each
+/// with numbers of its own stream of the seed, [0, 2^53).
+ConvNetwork draw_network(const ConvArchitecture& architecture, std::uint64_t seed = 0,
+                         const std::string& start = "paper");
 
 /// Euclidean norm of each residual block's weights, both convolutions together, in order: how far it is from
 /// the identity. `weights` as in ConvNetwork.
