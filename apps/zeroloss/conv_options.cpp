@@ -32,9 +32,12 @@ void add_device_options(const Command& command, ConvDevice& o) {
       .type_name("DEVICE");
   device
       .option("--precision", o.precision,
-              "of convolutions: float32, bfloat16, or auto: bfloat16 on a GPU, float32 elsewhere")
+              "of convolutions: float32, bfloat16, or auto: bfloat16 on a GPU and on processors with "
+              "instructions for it")
       .one_of({"auto", "float32", "bfloat16"});
   device.option("--threads", o.threads, "of the processor; 0 = all");
+  device.flag("--mirror", o.mirror,
+              "judge every image together with its mirror image, in twice the time [off]");
 }
 
 ImageOptions with_threads(ImageOptions images, const ConvDevice& device) {

@@ -1,5 +1,6 @@
 #include "conv/forward.hpp"
 
+#include <ATen/Context.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +16,19 @@
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
+namespace {
+
+/// Whether LibTorch multiplies bfloat16 by the processor's own instructions, at twice the rate of float32.
+bool processor_has_bfloat16() {
+#if defined(__x86_64__)
+  return at::globalContext().hasMKLDNN() && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
 Compute compute_of(const ConvDevice& options, int local_rank, bool deterministic) {
   if (options.precision != "auto" && options.precision != "float32" && options.precision != "bfloat16")
     throw std::invalid_argument(
@@ -22,7 +36,8 @@ Compute compute_of(const ConvDevice& options, int local_rank, bool deterministic
   if (options.threads < 0)
     throw std::invalid_argument(fmt::format("conv: threads must be >= 0; got {}", options.threads));
   const torch::Device device = device_of("conv", options.device, local_rank);
-  const bool half = options.precision == "bfloat16" || (options.precision == "auto" && device.is_cuda());
+  const bool half = options.precision == "bfloat16" ||
+                    (options.precision == "auto" && (device.is_cuda() || processor_has_bfloat16()));
   if (device.is_cuda()) {
     cuda::use(device.index());
     cuda::configure(deterministic);
@@ -31,7 +46,7 @@ Compute compute_of(const ConvDevice& options, int local_rank, bool deterministic
   at::set_num_threads(options.threads > 0
                           ? options.threads
                           : static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
-  return {device, half ? torch::kBFloat16 : torch::kFloat32};
+  return {device, half ? torch::kBFloat16 : torch::kFloat32, options.mirror};
 }
 
 std::string device_name(const Compute& compute) { return device_name(compute.device); }
@@ -104,10 +119,12 @@ void predict_rows(const std::vector<ConvLayer>& layers, const std::vector<torch:
     const Index count = std::min(batch, last - at);
     indices.resize(static_cast<std::size_t>(count));
     std::iota(indices.begin(), indices.end(), at);
-    const torch::Tensor x = torch::empty({count, size, size, 3});
+    torch::Tensor x = torch::empty({count, size, size, 3});
     fill_evaluation(images, whole, indices, x.data_ptr<float>());
     collect();
-    pending = forward(layers, weights, projection, x.to(compute.device));
+    x = x.to(compute.device);
+    pending = forward(layers, weights, projection, x);
+    if (compute.mirror) pending.add_(forward(layers, weights, projection, x.flip(2))).div_(2);
     pending_first = at;
   }
   collect();

@@ -15,6 +15,7 @@ namespace zeroloss::internal {
 struct Compute {
   torch::Device device;
   torch::ScalarType type;
+  bool mirror = false;  ///< as ConvDevice says
 };
 
 /// Sets up the device for this process, its threads included. Throws as predict() does. `local_rank`: the GPU

@@ -14,8 +14,11 @@ namespace zeroloss {
 struct ConvDevice {
   std::string device = "auto";     ///< cpu | cuda | cuda:N | auto: cuda where there is one
   std::string precision = "auto";  ///< float32 | bfloat16 (of convolutions; sums and weights stay float32) |
-                                   ///< auto: bfloat16 on cuda, float32 on cpu
+                                   ///< auto: bfloat16 where the device multiplies it faster: on cuda, and
+                                   ///< on processors with AVX512-BF16
   int threads = 0;                 ///< for the cpu and for decoding images; 0 = one for each processor
+  bool mirror = false;             ///< outputs for test images are means over the image and its mirror image;
+                                   ///< takes twice as long
 };
 
 /// n x classes, one row for each image.
