@@ -73,9 +73,7 @@ void run(Options& options, Session& session) {
       read_images(options.source, with_threads(options.images, options.conv.device), progress);
   const ImageSet test = options.no_test ? ImageSet{} : read_test(options, progress);
 
-  const ConvArchitecture shape = settings.architecture == "cifar"
-                                     ? cifar_architecture(images.classes(), settings.depth, settings.width)
-                                     : imagenet34_architecture(images.classes());
+  const ConvArchitecture shape = architecture_of(settings, images.classes());
   const ConvResult result =
       train(images, test, settings, progress, [&](const std::vector<ConvRecord>& history) {
         if (folder) write_history(*folder, history, shape);
@@ -138,8 +136,8 @@ void add_conv_train(Command& command, Session& session) {
       .required();
   command
       .option("--recipe", o.recipe,
-              "What all other options are where they are not given: paper, modern or imagenet")
-      .one_of({"paper", "modern", "imagenet"});
+              "What all other options are where they are not given: paper, modern, small or imagenet")
+      .one_of({"paper", "modern", "small", "imagenet"});
   add_image_options(command, o.images);
   const Command data = command.group("Data");
   data.option("--n-test", o.n_test, "evaluate on the first of the test images; 0 = all").non_negative();
@@ -157,6 +155,7 @@ void add_conv_train(Command& command, Session& session) {
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples({"zeroloss conv train cifar10 --out runs/paper",
                     "zeroloss conv train cifar10 --recipe modern --out runs/modern --resume",
+                    "zeroloss conv train cifar10 --recipe small --out runs/small",
                     "zeroloss conv train photos --recipe imagenet --out runs/photos"});
 }
 

@@ -40,6 +40,24 @@ ConvOptions conv_recipe(const std::string& name) {
     options.cutout = 8;
     return options;
   }
+  if (name == "small") {
+    options.architecture = "small";
+    options.depth = 2;
+    options.start = "scaled";
+    options.steps = 0;
+    options.epochs = 32;
+    options.learning_rate = 0.2;
+    options.schedule = "linear";
+    options.warm_up = 0.2;
+    options.nesterov = true;
+    options.weight_decay = 5e-4;
+    options.label_smoothing = 0.1;
+    options.clip_norm = 1;
+    options.cutout = 8;
+    options.early_size = 24;
+    options.early_part = 0.6;
+    return options;
+  }
   if (name == "imagenet") {
     options.architecture = "imagenet34";
     options.batch = 256;
@@ -50,7 +68,7 @@ ConvOptions conv_recipe(const std::string& name) {
     return options;
   }
   throw std::invalid_argument(
-      fmt::format("conv: recipe must be one of paper, modern, imagenet; got {}", name));
+      fmt::format("conv: recipe must be one of paper, modern, small, imagenet; got {}", name));
 }
 
 void internal::check(const ConvOptions& o) {
@@ -79,6 +97,8 @@ void internal::check(const ConvOptions& o) {
   require(o.clip_norm >= 0, "clip_norm", ">= 0", o.clip_norm);
   require(o.average >= 0 && o.average < 1, "average", "in [0, 1)", o.average);
   require(o.cutout >= 0, "cutout", ">= 0", o.cutout);
+  require(o.early_size >= 0, "early_size", ">= 0", o.early_size);
+  require(o.early_part >= 0 && o.early_part <= 1, "early_part", "in [0, 1]", o.early_part);
   require(o.evaluate_every >= 0, "evaluate_every", ">= 0", o.evaluate_every);
   require(o.seed < (std::uint64_t{1} << 53), "seed", "below 2^53", o.seed);
   require(o.checkpoint_every_s >= 0, "checkpoint_every_s", ">= 0", o.checkpoint_every_s);
@@ -109,9 +129,13 @@ double learning_rate(const ConvOptions& o, Index steps, Index n, Index t) {
   return rate;
 }
 
-ConvArchitecture internal::architecture_of(const ConvOptions& o, Index classes) {
-  return o.architecture == "cifar" ? cifar_architecture(classes, o.depth, o.width)
-                                   : imagenet34_architecture(classes);
+Index early_size(const ConvOptions& o, Index steps, Index t) {
+  return static_cast<double>(t) < o.early_part * static_cast<double>(steps) ? o.early_size : 0;
+}
+
+ConvArchitecture architecture_of(const ConvOptions& o, Index classes) {
+  if (o.architecture == "imagenet34") return imagenet34_architecture(classes);
+  return (o.architecture == "small" ? small_architecture : cifar_architecture)(classes, o.depth, o.width);
 }
 
 Augment internal::augment_of(const ConvOptions& o, Index image_size) {

@@ -11,8 +11,6 @@ void check(const ConvOptions& options);
 /// Steps of the whole schedule for n images.
 Index total_steps(const ConvOptions& options, Index n);
 
-ConvArchitecture architecture_of(const ConvOptions& options, Index classes);
-
 /// How training images are prepared.
 Augment augment_of(const ConvOptions& options, Index image_size);
 

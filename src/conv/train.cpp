@@ -47,9 +47,14 @@ class Run {
         steps_(total_steps(options, images.n())),
         identity_(identity(options, images, steps_)),
         group_(join_group(options.process, compute_)),
-        network_(draw_network(architecture_of(options, images.classes()), options.seed)),
+        network_(draw_network(architecture_of(options, images.classes()), options.seed, options.start)),
         trainer_(network_, options, compute_, group_.get()) {
     network_.class_names = images.class_names;
+    if (options.early_size > 0) {
+      ConvArchitecture early = network_.architecture;
+      early.image_size = options.early_size;
+      layers(early);  // throws where strides do not divide the size
+    }
   }
 
   ConvResult operator()() {
@@ -125,7 +130,8 @@ class Run {
       const Index step = trainer_.steps();
       if (step == steps_) return ConvStatus::finished;
       if (cancelled) return ConvStatus::interrupted;
-      trainer_.step(batches.next(), learning_rate(options_, steps_, images_.n(), step));
+      trainer_.step(batches.next(), learning_rate(options_, steps_, images_.n(), step),
+                    early_size(options_, steps_, step));
       if (trainer_.steps() % pulse != 0 && !record_due()) continue;
       cancelled = progress_.cancelled();
       const StepSums sums = trainer_.take_sums(cancelled);

@@ -50,6 +50,13 @@ double for_each(const torch::Tensor& g, Use use) {
                                              : for_each(g.data_ptr<float>(), g.numel(), use);
 }
 
+/// batch x side x side x 3 images, of this side.
+torch::Tensor shrunk(const torch::Tensor& images, Index side) {
+  const torch::NoGradGuard no_gradients;
+  return at::_upsample_bilinear2d_aa(images.permute({0, 3, 1, 2}), {side, side}, /*align_corners=*/false)
+      .permute({0, 2, 3, 1});
+}
+
 }  // namespace
 
 ConvTrainer::ConvTrainer(const ConvNetwork& network, const ConvOptions& options, const Compute& compute,
@@ -101,7 +108,8 @@ void ConvTrainer::backward() {
     const torch::NoGradGuard no_gradients;
     if (!rounded_.is_same(weights_)) rounded_.copy_(weights_);
   }
-  const torch::Tensor logits = forward(layers_, leaves_, projection_, images_);
+  const torch::Tensor images = size_ == 0 ? images_ : shrunk(images_, size_);
+  const torch::Tensor logits = forward(layers_, leaves_, projection_, images);
   const torch::Tensor loss =
       torch::cross_entropy_loss(logits, labels_, {}, at::Reduction::Mean, -100, label_smoothing_);
   pieces_ = torch::autograd::grad({loss}, leaves_);
@@ -115,8 +123,10 @@ void ConvTrainer::backward() {
   sums_.select(0, 1).add_(logits.detach().argmax(1).ne(labels_).sum());
 }
 
-void ConvTrainer::compute(const Batch& batch) {
+void ConvTrainer::compute(const Batch& batch, Index size) {
   load(batch);
+  if (size != size_) graph_.reset();
+  size_ = size;
   if (compute_.device.is_cpu()) return backward();
   if (!graph_) {
     const torch::Tensor sums = sums_.clone();
@@ -135,13 +145,13 @@ torch::Tensor ConvTrainer::joined() {
   return mean;
 }
 
-torch::Tensor ConvTrainer::gradient(const Batch& batch) {
-  compute(batch);
+torch::Tensor ConvTrainer::gradient(const Batch& batch, Index size) {
+  compute(batch, size);
   return joined();
 }
 
-void ConvTrainer::step(const Batch& batch, double learning_rate) {
-  compute(batch);
+void ConvTrainer::step(const Batch& batch, double learning_rate, Index size) {
+  compute(batch, size);
   const torch::NoGradGuard no_gradients;
   if (compute_.device.is_cpu()) {
     sums_.select(0, 2).add_(

@@ -27,11 +27,12 @@ class ConvTrainer {
   /// Starts from the network's weights at rest. `group` may be null; it has to outlive this.
   ConvTrainer(const ConvNetwork& network, const ConvOptions& options, const Compute& compute, Group* group);
 
-  /// The gradient of one batch (this process's share of it), then an update with this learning rate.
-  void step(const Batch& batch, double learning_rate);
+  /// The gradient of one batch (this process's share of it), then an update with this learning rate. `size`:
+  /// the side to which images are shrunk before, bilinearly with a filter; 0 = as they are.
+  void step(const Batch& batch, double learning_rate, Index size = 0);
 
   /// The gradient alone, of all processes: flat, float32. What step() does first; for tests.
-  torch::Tensor gradient(const Batch& batch);
+  torch::Tensor gradient(const Batch& batch, Index size = 0);
 
   /// The sums of all processes, which start again from 0; waits for the device. `flag` becomes whether any
   /// process raised its own.
@@ -52,7 +53,7 @@ class ConvTrainer {
  private:
   void load(const Batch& batch);
   void backward();
-  void compute(const Batch& batch);
+  void compute(const Batch& batch, Index size);
   torch::Tensor joined();
   void update(torch::Tensor& gradient, const torch::Tensor& norm, double learning_rate);
   double update_on_cpu(const std::vector<torch::Tensor>& pieces, double learning_rate);
@@ -72,6 +73,7 @@ class ConvTrainer {
   torch::Tensor gradient_;                   // of a GPU: the pieces as one vector, which stays where it is
   torch::Tensor images_, labels_;            // of the batch at hand
   torch::Tensor sums_;                       // loss, wrong, gradient norm; float64
+  Index size_ = 0;                           // to which they are shrunk
   std::unique_ptr<cuda::Graph> graph_;       // of backward()
   Index steps_ = 0;
   double images_seen_ = 0, steps_seen_ = 0;  // since the sums were taken

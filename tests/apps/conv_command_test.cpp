@@ -41,8 +41,9 @@ class ConvCommand : public TempFolder {
   }
 
   static Arguments small(const std::string& data, const std::string& out) {
-    return {"train",   data, "--depth", "1", "--width",          "4", "--batch",  "8",
-            "--steps", "10", "--out",   out, "--evaluate-every", "5", "--device", "cpu"};
+    return {"train",       data,     "--depth", "1", "--width",          "4", "--batch",  "8",
+            "--steps",     "10",     "--out",   out, "--evaluate-every", "5", "--device", "cpu",
+            "--precision", "float32"};
   }
 
   std::vector<std::string> lines(const std::string& file) const {
@@ -83,7 +84,7 @@ TEST_F(ConvCommand, TrainsEvaluatesPredictsAndExports) {
   EXPECT_EQ(images, 20);
 
   // The same network on the same images.
-  Json said = answer({"conv", "eval", path("run"), data, "--device", "cpu"});
+  Json said = answer({"conv", "eval", path("run"), data, "--device", "cpu", "--precision", "float32"});
   EXPECT_EQ(said["next"]["command"], "zeroloss export " + path("run") + " model.onnx");
   said.erase("next");
   evaluation.erase("next");

@@ -54,6 +54,14 @@ TEST(LearningRate, DecaysAsForImagenet) {
   EXPECT_NEAR(rate(10 * two_epochs), 0.1 * std::pow(0.94, 9), 1e-12);
 }
 
+TEST(ConvOptions, EarlyImagesAreSmaller) {
+  ConvOptions o;
+  EXPECT_EQ(early_size(o, 10, 0), 0);
+  o.early_size = 24;
+  o.early_part = 0.6;
+  for (Index t = 0; t < 10; ++t) EXPECT_EQ(early_size(o, 10, t), t < 6 ? 24 : 0) << t;
+}
+
 TEST(ConvOptions, CountEpochs) {
   ConvOptions o;
   o.steps = 0;
@@ -67,7 +75,7 @@ TEST(ConvOptions, NameWhatIsOutOfRange) {
   using Change = std::function<void(ConvOptions&)>;
   const std::vector<std::pair<Change, std::string>> cases{
       {[](ConvOptions& o) { o.architecture = "vgg"; },
-       "architecture must be one of cifar, imagenet34; got \"vgg\""},
+       "architecture must be one of cifar, small, imagenet34; got \"vgg\""},
       {[](ConvOptions& o) { o.depth = 0; }, "depth must be >= 1; got 0"},
       {[](ConvOptions& o) { o.width = 10; }, "width must be a positive multiple of 4; got 10"},
       {[](ConvOptions& o) { o.batch = 0; }, "batch must be >= 1"},
@@ -94,6 +102,9 @@ TEST(ConvOptions, NameWhatIsOutOfRange) {
       {[](ConvOptions& o) { o.average = 1; }, "average must be in [0, 1)"},
       {[](ConvOptions& o) { o.crop = "all"; }, "crop must be one of pad, resized, none"},
       {[](ConvOptions& o) { o.cutout = -1; }, "cutout must be >= 0"},
+      {[](ConvOptions& o) { o.start = "zero"; }, "start must be one of paper, scaled"},
+      {[](ConvOptions& o) { o.early_size = -1; }, "early_size must be >= 0"},
+      {[](ConvOptions& o) { o.early_part = 1.5; }, "early_part must be in [0, 1]; got 1.5"},
       {[](ConvOptions& o) { o.stop = "now"; }, "stop must be one of schedule, memorized"},
       {[](ConvOptions& o) { o.seed = std::uint64_t{1} << 53; }, "seed must be below 2^53"},
       {[](ConvOptions& o) { o.resume = true; }, "resume must be off without a checkpoint"}};
@@ -102,8 +113,8 @@ TEST(ConvOptions, NameWhatIsOutOfRange) {
     change(o);
     EXPECT_MESSAGE(std::invalid_argument, check(o), message);
   }
-  for (const char* name : {"paper", "modern", "imagenet"}) check(conv_recipe(name));
-  EXPECT_MESSAGE(std::invalid_argument, conv_recipe("mine"), "paper, modern, imagenet; got mine");
+  for (const char* name : {"paper", "modern", "small", "imagenet"}) check(conv_recipe(name));
+  EXPECT_MESSAGE(std::invalid_argument, conv_recipe("mine"), "paper, modern, small, imagenet; got mine");
 }
 
 }  // namespace

@@ -52,11 +52,43 @@ TEST(Resnet, TakesDepthAndWidth) {
   EXPECT_EQ(weights(a), 3 * 2 * 9 + 9 * (2 * 8 + 3 * 8 * 8 + 8 * 16 + 3 * 16 * 16 + 16 * 32 + 3 * 32 * 32));
 }
 
+TEST(Resnet, SmallHalvesTheImageInEveryStage) {
+  const ConvArchitecture a = small_architecture();
+  const std::vector<ConvLayer> all = layers(a);
+  EXPECT_EQ(all.size(), 13U);
+  EXPECT_EQ(weights(a), 2'710'368);
+  EXPECT_EQ(all[0].out, 32);
+  EXPECT_EQ(all[0].size, 32);
+  Index size = 32;
+  for (std::size_t j = 1; j < all.size(); ++j) {
+    const Index stage = static_cast<Index>(j - 1) / 4;
+    EXPECT_EQ(all[j].stride, (j - 1) % 4 == 0 ? 2 : 1) << all[j].name;
+    size /= all[j].stride;
+    EXPECT_EQ(all[j].size, size) << all[j].name;
+    EXPECT_EQ(all[j].out, Index{64} << stage) << all[j].name;
+  }
+  EXPECT_EQ(size, 4);
+  EXPECT_MESSAGE(std::invalid_argument, small_architecture(10, 2, 6), "width must be a multiple of 4");
+}
+
+// What the deviations are for, on noise: every channel of the stem has variance 1, and a block's branch adds
+// 1/blocks of what it finds, in the mean over channels.
+TEST(Resnet, ScaledStartsKeepTheVariance) {
+  const ConvArchitecture a = small_architecture(10, 3, 16);
+  const std::vector<ConvLayer> all = layers(a, "scaled");
+  EXPECT_DOUBLE_EQ(all[0].sigma * all[0].sigma * 9 * 3, 1);
+  for (std::size_t j = 1; j < all.size(); j += 2) {
+    const double inner = all[j].sigma * all[j].sigma * 9 * static_cast<double>(all[j].in) / 2;  // after relu
+    const double outer = all[j + 1].sigma * all[j + 1].sigma * 9 * static_cast<double>(all[j + 1].in);
+    EXPECT_DOUBLE_EQ(inner, 1) << all[j].name;
+    EXPECT_DOUBLE_EQ(outer, 1.0 / 9) << "nine blocks";
+  }
+  EXPECT_MESSAGE(std::invalid_argument, layers(a, "zero"), "start must be paper or scaled; got 'zero'");
+}
+
 // Mean 0, deviation sigma: both sample statistics of N normals within five standard errors (5.7e-7 a check).
 TEST(Resnet, StartsAsStated) {
   const ConvArchitecture a = cifar_architecture(10, 3, 32);
-  const ConvNetwork network = draw_network(a, 3);
-  ASSERT_EQ(std::ssize(network.weights), weights(a));
   const auto check = [](const std::string& name, const float* from, Index count, double sigma) {
     const auto n = static_cast<double>(count);
     double mean = 0, square = 0;
@@ -67,14 +99,18 @@ TEST(Resnet, StartsAsStated) {
     EXPECT_LT(std::abs(mean), 5 * sigma / std::sqrt(n)) << name;
     EXPECT_LT(std::abs(square / (sigma * sigma) - 1), 5 * std::sqrt(2 / n)) << name;
   };
-  const float* at = network.weights.data();
-  for (const ConvLayer& layer : layers(a)) {
-    check(layer.name, at, layer.weights(), layer.sigma);
-    at += layer.weights();
+  for (const char* start : {"paper", "scaled"}) {
+    const ConvNetwork network = draw_network(a, 3, start);
+    ASSERT_EQ(std::ssize(network.weights), weights(a));
+    const float* at = network.weights.data();
+    for (const ConvLayer& layer : layers(a, start)) {
+      check(layer.name, at, layer.weights(), layer.sigma);
+      at += layer.weights();
+    }
+    check("projection", network.projection.data(), 128 * 10, 1 / std::sqrt(128.0));
+    EXPECT_EQ(draw_network(a, 3, start).weights, network.weights);
+    EXPECT_NE(draw_network(a, 4, start).weights, network.weights);
   }
-  check("projection", network.projection.data(), 128 * 10, 1 / std::sqrt(128.0));
-  EXPECT_EQ(draw_network(a, 3).weights, network.weights);
-  EXPECT_NE(draw_network(a, 4).weights, network.weights);
 }
 
 TEST(Resnet, MeasuresBlocks) {

@@ -16,6 +16,8 @@ namespace {
 
 const Compute kFloat32{torch::kCPU, torch::kFloat32}, kBfloat16{torch::kCPU, torch::kBFloat16};
 
+const ConvDevice kPlain{.device = "cpu", .precision = "float32"};
+
 /// n images of noise, class i mod c.
 ImageSet noise_images(Index n, Index classes, Index size = 32, std::uint64_t seed = 0) {
   ImageSet images;
@@ -41,7 +43,7 @@ ConvOptions small_options() {
   o.steps = 12;
   o.evaluate_every = 4;
   o.learning_rate = 0.02;
-  o.device.device = "cpu";
+  o.device = kPlain;
   return o;
 }
 
@@ -163,6 +165,54 @@ TEST_F(Steps, NesterovSmoothingAndClippingAreThoseOfPyTorch) {
   expect_steps("nesterov");
 }
 
+/// A row of `from` numbers, `stride` apart, as `to` of them: means with weights that fall linearly from the
+/// middle of a number to that of its neighbour, on the coarser of the two grids.
+void shrink_row(const float* x, Index from, Index to, Index stride, std::vector<double>& row) {
+  const double scale = static_cast<double>(from) / static_cast<double>(to);
+  row.assign(static_cast<std::size_t>(to), 0);
+  for (Index i = 0; i < to; ++i) {
+    double sum = 0;
+    for (Index j = 0; j < from; ++j) {
+      const double distance = (static_cast<double>(j) + 0.5) / scale - (static_cast<double>(i) + 0.5);
+      const double weight = std::max(0.0, 1 - std::abs(distance));
+      row[static_cast<std::size_t>(i)] += weight * static_cast<double>(x[j * stride]);
+      sum += weight;
+    }
+    row[static_cast<std::size_t>(i)] /= sum;
+  }
+}
+
+TEST_F(Steps, EarlyImagesAreShrunk) {
+  constexpr Index kFrom = 8, kTo = 4;
+  const Batch whole = batch(0);
+  Batch small = whole;
+  small.x = std::shared_ptr<float>(new float[4 * kTo * kTo * 3], std::default_delete<float[]>());
+  std::vector<double> row;
+  for (Index plane = 0; plane < 4 * 3; ++plane) {
+    const Index image = plane / 3, channel = plane % 3;
+    std::vector<float> across(kFrom * kTo);
+    for (Index i = 0; i < kFrom; ++i) {
+      shrink_row(whole.x.get() + 3 * kFrom * (kFrom * image + i) + channel, kFrom, kTo, 3, row);
+      for (Index j = 0; j < kTo; ++j)
+        across[static_cast<std::size_t>(i * kTo + j)] = static_cast<float>(row[j]);
+    }
+    for (Index j = 0; j < kTo; ++j) {
+      shrink_row(&across[static_cast<std::size_t>(j)], kFrom, kTo, kTo, row);
+      for (Index i = 0; i < kTo; ++i)
+        small.x.get()[3 * (kTo * (kTo * image + i) + j) + channel] = static_cast<float>(row[i]);
+    }
+  }
+  ConvTrainer shrinking(network, options, kFloat32, nullptr);
+  ConvNetwork smaller = network;
+  smaller.architecture.image_size = kTo;
+  ConvTrainer plain(smaller, options, kFloat32, nullptr);
+  const torch::Tensor expected = plain.gradient(small);
+  EXPECT_LT((shrinking.gradient(whole, kTo) - expected).norm().item<double>(),
+            1e-5 * expected.norm().item<double>());
+  // And then whole ones again.
+  EXPECT_LT(largest_error(to_host(shrinking.gradient(whole)), "gradient."), 1e-5);
+}
+
 // Rounding in other places, but as often, is off by as much: at most twice what PyTorch's autocast is off.
 TEST_F(Steps, Bfloat16IsAsCloseAsPyTorchs) {
   ConvTrainer trainer(network, options, kBfloat16, nullptr);
@@ -263,7 +313,7 @@ TEST_F(ConvTrain, RecordsWhatItDoes) {
   EXPECT_EQ(r.precision, "float32");
   ASSERT_TRUE(r.test && r.train);
   EXPECT_EQ(r.test->top1_error, *r.history[2].test_error);
-  EXPECT_EQ(r.test->confusion, evaluate(predict(r.network, test, {}, silent, 3), test.labels).confusion);
+  EXPECT_EQ(r.test->confusion, evaluate(predict(r.network, test, kPlain, silent, 3), test.labels).confusion);
   EXPECT_EQ(r.network.class_names, images.class_names);
 }
 
@@ -280,7 +330,28 @@ TEST_F(ConvTrain, ImagesOfAnotherSizeAreResized) {
         small.pixels.push_back(image.pixels[static_cast<std::size_t>(row * 3 * 37 + k)]);
   }
   const ConvNetwork network = draw_network(cifar_architecture(2, 1, 4));
-  EXPECT_EQ(predict(network, large, {}, silent), predict(network, small, {}, silent));
+  EXPECT_EQ(predict(network, large, kPlain, silent), predict(network, small, kPlain, silent));
+}
+
+TEST_F(ConvTrain, JudgesMirrorImagesToo) {
+  Progress silent;
+  const ImageSet images = noise_images(5, 2);
+  ImageSet mirrored = images;
+  for (Index row = 0; row < 5 * 32; ++row)
+    for (Index j = 0; j < 32; ++j)
+      for (Index c = 0; c < 3; ++c)
+        mirrored.pixels[static_cast<std::size_t>(3 * (32 * row + 31 - j) + c)] =
+            images.pixels[static_cast<std::size_t>(3 * (32 * row + j) + c)];
+  const ConvNetwork network = draw_network(cifar_architecture(2, 1, 4), 0, "scaled");
+  ConvDevice both = kPlain;
+  both.mirror = true;
+  const Logits mean =
+      (predict(network, images, kPlain, silent) + predict(network, mirrored, kPlain, silent)) / 2;
+  EXPECT_EQ(predict(network, images, both, silent), mean);
+  ConvOptions options = small_options();
+  options.device = both;
+  const ConvResult r = train(noise_images(8, 2), images, options, silent);
+  EXPECT_EQ(r.test->loss, evaluate(predict(r.network, images, both, silent), images.labels).loss);
 }
 
 TEST_F(ConvTrain, ResumesToTheLastBit) {
@@ -289,6 +360,8 @@ TEST_F(ConvTrain, ResumesToTheLastBit) {
   options.average = 0.9;
   options.flip = true;
   options.cutout = 8;
+  options.early_size = 16;
+  options.early_part = 0.4;  // five of twelve steps
   Progress silent;
   const ConvResult whole = train(images, {}, options, silent);
   options.checkpoint = path("checkpoint");
@@ -358,6 +431,9 @@ TEST_F(ConvTrain, NamesWhatIsWrong) {
                  "its classes are others");
   EXPECT_MESSAGE(std::invalid_argument, train(noise_images(8, 2, 30), {}, small_options(), silent),
                  "needs images of 32 x 32; got 30 x 30");
+  ConvOptions odd = small_options();
+  odd.early_size = 18;
+  EXPECT_MESSAGE(std::invalid_argument, train(images, {}, odd, silent), "multiple of 4", "18");
   EXPECT_MESSAGE(std::invalid_argument,
                  predict(draw_network(cifar_architecture(2, 1, 4)), images, {}, silent, 0),
                  "batch must be >= 1");

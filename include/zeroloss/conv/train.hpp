@@ -32,9 +32,10 @@ struct ConvProcess {
 
 /// The defaults are the recipe of [HM, section 4.1].
 struct ConvOptions {
-  std::string architecture = "cifar";  ///< cifar | imagenet34
-  Index depth = 9;                     ///< cifar: residual blocks a stage, >= 1
-  Index width = 64;                    ///< cifar: channels of the first stage, a multiple of 4
+  std::string architecture = "cifar";  ///< cifar | small | imagenet34, see resnet.hpp
+  Index depth = 9;                     ///< cifar, small: residual blocks a stage, >= 1
+  Index width = 64;                    ///< cifar, small: channels of the first stage, a multiple of 4
+  std::string start = "paper";         ///< paper | scaled: where weights start, see layers()
 
   Index batch = 128;               ///< images of a step, over all processes; >= 1, a multiple of their number
   Index steps = 60'000;            ///< >= 1; 0: `epochs` says
@@ -58,6 +59,9 @@ struct ConvOptions {
   std::string crop = "pad";  ///< pad | resized | none, see Augment
   bool flip = true;          ///< mirrored with probability 1/2
   Index cutout = 0;          ///< side of a square set to 0, in pixels; 0 = none
+  Index early_size = 0;      ///< side to which the network's images are shrunk at first, a multiple of all
+                             ///< strides together; 0 = never
+  double early_part = 0.5;   ///< in [0, 1]: fraction of all steps in which they are
 
   std::string stop = "schedule";  ///< schedule | memorized: once every training image is right, looked
                                   ///< at where fewer than 1 % of the augmented ones were wrong
@@ -73,11 +77,19 @@ struct ConvOptions {
 };
 template <Is<ConvOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
-  visit(Field{"architecture", "cifar (32 x 32 images) or imagenet34 (224 x 224)"}.under("Network").of(
-            "cifar|imagenet34"),
+  visit(Field{"architecture",
+              "cifar (32 x 32 images), small (the same for a processor: every stage halves the image) or "
+              "imagenet34 (224 x 224)"}
+            .under("Network")
+            .of("cifar|small|imagenet34"),
         o.architecture);
-  visit(Field{"depth", "cifar: residual blocks a stage, >= 1"}.under("Network"), o.depth);
-  visit(Field{"width", "cifar: channels of the first stage, a multiple of 4"}.under("Network"), o.width);
+  visit(Field{"depth", "cifar, small: residual blocks a stage, >= 1"}.under("Network"), o.depth);
+  visit(Field{"width", "cifar, small: channels of the first stage, a multiple of 4"}.under("Network"),
+        o.width);
+  visit(Field{"start", "paper (blocks next to 0) or scaled (He et al., blocks divided by their number)"}
+            .under("Network")
+            .of("paper|scaled"),
+        o.start);
   visit(Field{"batch", "images of a step, over all processes"}.under("Training"), o.batch);
   visit(Field{"steps", "of the whole schedule; 0 = as many as `epochs` say"}.under("Training"), o.steps);
   visit(Field{"epochs", "passes over the images, in place of `steps`"}.under("Training").apart(), o.epochs);
@@ -108,6 +120,12 @@ void fields(T& o, const Visitor& visit) {
         o.crop);
   visit(Field{"flip", "true: mirror half of the images, at random"}.under("Augmentation"), o.flip);
   visit(Field{"cutout", "side of a square set to 0, in pixels; 0 = none"}.under("Augmentation"), o.cutout);
+  visit(Field{"early_size",
+              "side to which images are shrunk in the first steps, which then are cheaper; 0 = never"}
+            .under("Augmentation"),
+        o.early_size);
+  visit(Field{"early_part", "fraction of all steps in which they are, in [0, 1]"}.under("Augmentation"),
+        o.early_part);
   visit(Field{"stop",
               "schedule, or memorized: once every training image is right, looked at where fewer than 1 % of "
               "the augmented ones were wrong"}
@@ -128,13 +146,19 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"resume", "Go on with an interrupted run"}.apart(), o.resume);
 }
 
+/// The network that the options describe.
+ConvArchitecture architecture_of(const ConvOptions& options, Index classes);
+
 /// paper: the defaults. modern: a shorter schedule with warm-up, cosine decay, Nesterov momentum, label
-/// smoothing, cutout and averaged weights. imagenet: [HM, section 4.2]. Throws std::invalid_argument for
-/// another name.
+/// smoothing, cutout and averaged weights. small: for two cores and less than an hour. imagenet: [HM,
+/// section 4.2]. Throws std::invalid_argument for another name.
 ConvOptions conv_recipe(const std::string& name);
 
 /// The learning rate of step t, 0 <= t < steps; n images make an epoch.
 double learning_rate(const ConvOptions& options, Index steps, Index n, Index t);
+
+/// The side of the images of step t, 0 <= t < steps, where it is not that of the network's; else 0.
+Index early_size(const ConvOptions& options, Index steps, Index t);
 
 /// A row of metrics.csv. Training numbers are those of the steps since the row before: means over augmented
 /// images, each seen by the network as it then was.
