@@ -1,7 +1,8 @@
 """Times a step of training the all-convolutional residual network, ours and PyTorch's, in turn, and compares their
-gradients; writes bench/results/conv-DEVICE.json and .md.
+gradients; writes bench/results/conv-DEVICE.json and .md, or conv-small-DEVICE of the recipe `small`.
 
     python3 bench/conv.py --bin build/conv-peer/bin --env build/bench-env [--bin build/release/bin] [--device cuda]
+        [--recipe small --batch 128]
 
 after `bench/setup.sh torch`; README.md says how conv_bench is built with PyTorch's own LibTorch. Standard library only.
 """
@@ -73,11 +74,12 @@ def rates(answers, batch, clock):
 def measure(options, save):
     """All measurements; handed to `save` after every round, so that one that is cut off has not been in vain."""
     kind, programs = options.device.split(":")[0], {}
-    peer = Program(options.env / "torch/bin/python", HERE / "conv_peers.py", options.device, options.threads)
+    peer = Program(options.env / "torch/bin/python", HERE / "conv_peers.py", options.device, options.threads,
+                   options.recipe)
     with peer:
         found = {"peer": peer.ask("info"), "zeroloss": {}, "batches": options.batch or BATCHES[kind]}
         for folder in options.bin:
-            program = Program(folder / "conv_bench", options.device, options.threads)
+            program = Program(folder / "conv_bench", options.device, options.threads, options.recipe)
             info = program.ask("info")
             name = f"zeroloss, {info['libtorch'].split(',')[0]}"
             programs[name], found["zeroloss"][name] = program, info
@@ -194,6 +196,7 @@ def main():
                         help="folder of conv_bench; may be given again")
     parser.add_argument("--env", type=pathlib.Path, required=True, help="folder of the peers' environments")
     parser.add_argument("--device", default="cpu", help="cpu or cuda [cpu]")
+    parser.add_argument("--recipe", choices=("paper", "small"), default="paper", help="whose network [paper]")
     parser.add_argument("--batch", type=int, action="append", help="may be given again [cpu: 32; cuda: 128, 512]")
     parser.add_argument("--way", action="append", help="of PyTorch: eager, compiled or tuned; may be given again [all]")
     parser.add_argument("--check", type=int, default=4, help="images of the batch whose gradients are compared [4]")
@@ -204,11 +207,12 @@ def main():
     parser.add_argument("--patience", type=float, default=20,
                         help="seconds to repeat a disturbed measurement, each time [20]")
     options = parser.parse_args()
-    settings = {"device": options.device, "check": options.check,
+    settings = {"device": options.device, "recipe": options.recipe, "check": options.check,
                 "clock": {"wall": "seconds", "cpu": "cpu_s"}[options.clock]}
     date, version = datetime.date.today().isoformat(), revision()
     options.results.mkdir(parents=True, exist_ok=True)
-    path = options.results / f"conv-{options.device.split(':')[0]}"
+    which = "" if options.recipe == "paper" else f"{options.recipe}-"
+    path = options.results / f"conv-{which}{options.device.split(':')[0]}"
 
     def save(found):
         record = {"date": date, "revision": version, "processor": processor()} | settings | found

@@ -1,6 +1,7 @@
-/// conv_bench DEVICE THREADS: reads one measurement a line from stdin, runs it once, answers with one JSON
-/// line on stdout. bench/conv.py asks it and PyTorch in turn. The network is that of [HM], 13,538,736
-/// weights, as draw_network() draws it; images are standard normal numbers, labels uniform.
+/// conv_bench DEVICE THREADS RECIPE: reads one measurement a line from stdin, runs it once, answers with one
+/// JSON line on stdout. bench/conv.py asks it and PyTorch in turn. The network is that of the recipe, paper
+/// (13,538,736 weights) or small (2,710,368), from the paper's start; images are standard normal numbers,
+/// labels uniform.
 ///
 // clang-format off
 ///     step PRECISION BATCH COUNT     seconds of COUNT steps of training (momentum 0.9, weight decay 1e-4, learning
@@ -46,8 +47,9 @@ Batch random_batch(const ConvArchitecture& a, Index count) {
 
 class Bench {
  public:
-  Bench(std::string device, int threads)
-      : device_{.device = std::move(device), .threads = threads}, network_(draw_network({})) {}
+  Bench(std::string device, int threads, const std::string& recipe)
+      : device_{.device = std::move(device), .threads = threads},
+        network_(draw_network(architecture_of(conv_recipe(recipe), 10))) {}
 
   Json step(const std::string& precision, Index batch, int count) {
     Training& training = running(precision, batch);
@@ -139,11 +141,11 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::cerr << "usage: conv_bench cpu|cuda THREADS\n";
+  if (argc != 4) {
+    std::cerr << "usage: conv_bench cpu|cuda THREADS RECIPE\n";
     return 2;
   }
-  Bench bench(argv[1], std::stoi(argv[2]));
+  Bench bench(argv[1], std::stoi(argv[2]), argv[3]);
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
     std::string what, name;

@@ -1,10 +1,10 @@
-"""conv_peers.py DEVICE THREADS: a training step of the all-convolutional residual network in PyTorch, at its best.
+"""conv_peers.py DEVICE THREADS RECIPE: a training step of an all-convolutional residual network in PyTorch at its best.
 
-    echo "step compiled-bfloat16 128 20" | python conv_peers.py cuda 8
+    echo "step compiled-bfloat16 128 20" | python conv_peers.py cuda 8 paper
 
-Reads one measurement a line, answers with one JSON line: the peer of conv_bench.cpp, with the same network (13,538,736
-weights), momentum 0.9 and weight decay 1e-4 by torch.optim.SGD(fused=True), batches copied to the device every step
-(from pinned memory to a GPU), everything channels-last.
+Reads one measurement a line, answers with one JSON line: the peer of conv_bench.cpp, with the same network (RECIPE:
+paper or small), momentum 0.9 and weight decay 1e-4 by torch.optim.SGD(fused=True), batches copied to the device every
+step (from pinned memory to a GPU), everything channels-last.
 
     step VARIANT BATCH COUNT  seconds of COUNT steps, and their last loss; first steps of compiled variants compile too
       eager-T                   as one writes it; T: float32, or bfloat16 by autocast
@@ -25,7 +25,9 @@ import time
 import torch
 import torch.nn.functional as F
 
-STAGES = ((9, 64, 1), (9, 128, 2), (9, 256, 2))
+# Channels of the stem; blocks, channels and stride of each stage.
+NETWORKS = {"paper": (16, ((9, 64, 1), (9, 128, 2), (9, 256, 2))),
+            "small": (32, ((2, 64, 2), (2, 128, 2), (2, 256, 2)))}
 SIDE = 4096
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -47,10 +49,11 @@ class Block(torch.nn.Module):
 
 
 class Network(torch.nn.Module):
-    def __init__(self, classes=10):
+    def __init__(self, recipe, classes=10):
         super().__init__()
-        self.stem, blocks, channels = torch.nn.Conv2d(3, 16, 3, 1, 1, bias=False), {}, 16
-        for s, (count, width, stride) in enumerate(STAGES):
+        channels, stages = NETWORKS[recipe]
+        self.stem, blocks = torch.nn.Conv2d(3, channels, 3, 1, 1, bias=False), {}
+        for s, (count, width, stride) in enumerate(stages):
             for b in range(count):
                 blocks[f"stage{s + 1}block{b + 1}"] = Block(channels, width, stride if b == 0 else 1)
                 channels = width
@@ -77,11 +80,11 @@ class Network(torch.nn.Module):
 
 
 class Training:
-    def __init__(self, variant, batch, device):
+    def __init__(self, recipe, variant, batch, device):
         way, self.precision = variant.split("-")
         torch.manual_seed(0)
         self.device = torch.device(device)
-        self.network = Network().to(device, memory_format=torch.channels_last)
+        self.network = Network(recipe).to(device, memory_format=torch.channels_last)
         self.optimizer = torch.optim.SGD(self.network.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4,
                                          fused=True)
         self.x = torch.randn(batch, 3, 32, 32).contiguous(memory_format=torch.channels_last)
@@ -119,9 +122,9 @@ def read_tensors(path):
     return found
 
 
-def outcome(given, dtype, device):
+def outcome(recipe, given, dtype, device):
     """{what: tensor} of one batch with the given weights: logits, loss, gradients by layer."""
-    network = Network().to(device, dtype, memory_format=torch.channels_last)
+    network = Network(recipe).to(device, dtype, memory_format=torch.channels_last)
     with torch.no_grad():
         network.projection.copy_(given["projection"])
         for name, weight in network.convolutions():
@@ -134,9 +137,9 @@ def outcome(given, dtype, device):
     return {name: tensor.detach().double().cpu() for name, tensor in found.items()}
 
 
-def check(path, device):
+def check(recipe, path, device):
     given = read_tensors(path)
-    exact, theirs = outcome(given, torch.float64, "cpu"), outcome(given, torch.float32, device)
+    exact, theirs = (outcome(recipe, given, *how) for how in ((torch.float64, "cpu"), (torch.float32, device)))
     ours = {name: given[name].double() for name in exact}
     error = lambda found, right: {name: ((found[name] - right[name]).norm() / right[name].norm()).item()
                                   for name in exact}
@@ -144,8 +147,8 @@ def check(path, device):
 
 
 class Peer:
-    def __init__(self, device, threads):
-        self.device, self.running, self.matrices = device, {}, {}
+    def __init__(self, device, threads, recipe):
+        self.device, self.recipe, self.running, self.matrices = device, recipe, {}, {}
         self.cuda = torch.device(device).type == "cuda"
         if self.cuda:
             torch.backends.cudnn.benchmark = True
@@ -165,7 +168,7 @@ class Peer:
 
     def step(self, variant, batch, count):
         if (variant, batch) not in self.running:
-            self.running[variant, batch] = Training(variant, batch, self.device)
+            self.running[variant, batch] = Training(self.recipe, variant, batch, self.device)
         training = self.running[variant, batch]
         losses = []
         seconds = self.seconds(lambda: losses.extend(training.step() for _ in range(count)))
@@ -182,7 +185,7 @@ class Peer:
             case ["step", variant, batch, count]:
                 return self.step(variant, int(batch), int(count))
             case ["check", path]:
-                return check(path, self.device)
+                return check(self.recipe, path, self.device)
             case ["gemm", dtype]:
                 return self.gemm(dtype)
             case ["variants"]:
@@ -196,9 +199,9 @@ class Peer:
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
-    peer = Peer(sys.argv[1], int(sys.argv[2]))
+    peer = Peer(sys.argv[1], int(sys.argv[2]), sys.argv[3])
     for line in sys.stdin:
         try:
             answer = peer.answer(line.split())

@@ -46,8 +46,8 @@ def main():
         f"-DCMAKE_INCLUDE_PATH={work / 'headers'}", f"-DCMAKE_CXX_COMPILER={compiler}",
         f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}", "-DCMAKE_CXX_FLAGS=-O1")
     run("cmake", "--build", work / "build", "--parallel", str(min(2, os.cpu_count() or 1)))
-    bench = subprocess.run([work / "build/bin/conv_bench", "cpu", "1"], input="info\n", capture_output=True, text=True,
-                           check=False)
+    bench = subprocess.run([work / "build/bin/conv_bench", "cpu", "1", "small"], input="info\n", capture_output=True,
+                           text=True, check=False)
     if '"libtorch"' not in bench.stdout:
         sys.exit(f"conv_bench said:\n{bench.stdout}{bench.stderr}")
     program = work / "build/bin/zeroloss-torch"
