@@ -1,6 +1,6 @@
 """The paper's network on CIFAR-10 or CIFAR-100, a run for each seed, in pieces if need be.
 
-    python experiments/conv/run.py build/release/bin/zeroloss DATA [--recipe modern] [--seeds 0,1,2] [--minutes 9] \\
+    python experiments/conv/run.py build/release/bin/zeroloss DATA [--recipe small] [--seeds 0,1,2] [--minutes 9] \\
         [OPTION...]
 
 DATA is what `zeroloss conv train` takes: a CIFAR folder, cifar10, cifar100. Further OPTIONs are handed on to it. Run
@@ -20,8 +20,8 @@ import sys
 import time
 
 INTERRUPTED = 130
-FIELDS = ["recipe", "seed", "test_error", "train_wrong", "train_n", "steps", "device", "precision", "images_per_s",
-          "seconds"]
+FIELDS = ["recipe", "seed", "test_error", "mirrored_error", "train_wrong", "train_n", "steps", "processor", "device",
+          "precision", "images_per_s", "seconds"]
 
 
 def train(command, out, options, deadline=None):
@@ -48,11 +48,20 @@ def train(command, out, options, deadline=None):
     return json.loads((out / "result.json").read_text())
 
 
-def row(recipe, seed, result):
+def mirrored(options, out):
+    """The test error of a run's network that judges every image together with its mirror image."""
+    command = [options.zeroloss, "conv", "eval", out, options.data, "--mirror", "--json"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["top1_error"]
+
+
+def row(options, seed, out, result):
     test, fitted = result["test"], result["train"]
-    return {"recipe": recipe, "seed": seed, "test_error": test and test["top1_error"],
-            "train_wrong": fitted and fitted["wrong"],
-            "train_n": result["n"], **{field: result[field] for field in FIELDS[5:]}}
+    machine = json.loads((out / "manifest.json").read_text())["machine"]
+    return {"recipe": options.recipe, "seed": seed, "test_error": test and test["top1_error"],
+            "mirrored_error": test and mirrored(options, out), "train_wrong": fitted and fitted["wrong"],
+            "train_n": result["n"], "steps": result["steps"],
+            "processor": f"{machine['processor']}, {machine['threads']} threads",
+            **{field: result[field] for field in FIELDS[8:]}}
 
 
 def percent(fraction):
@@ -60,17 +69,20 @@ def percent(fraction):
 
 
 def table(rows):
-    lines = ["| recipe | seed | test error | training images wrong | steps | device | precision | images/s | hours |",
-             "|---|---|---|---|---|---|---|---|---|"]
+    lines = ["| recipe | seed | test error | with mirror images | training images wrong | steps | device | precision "
+             "| images/s | minutes |",
+             "|---|---|---|---|---|---|---|---|---|---|"]
     for r in rows:
         wrong = "" if r["train_wrong"] is None else r["train_wrong"]
-        lines.append(f"| {r['recipe']} | {r['seed']} | {percent(r['test_error'])} | {wrong} of {r['train_n']:,} "
-                     f"| {r['steps']:,} | {r['device']} | {r['precision']} | {r['images_per_s']:,.0f} "
-                     f"| {r['seconds'] / 3600:.2f} |")
-    errors = [r["test_error"] for r in rows if r["test_error"] is not None]
-    if len(errors) > 1:
-        lines.append(f"\n{len(errors)} seeds: median {percent(statistics.median(errors))}, {percent(min(errors))} to "
-                     f"{percent(max(errors))}")
+        device = r["processor"] if r["device"] == "cpu" else r["device"]
+        lines.append(f"| {r['recipe']} | {r['seed']} | {percent(r['test_error'])} | {percent(r['mirrored_error'])} "
+                     f"| {wrong} of {r['train_n']:,} | {r['steps']:,} | {device} | {r['precision']} "
+                     f"| {r['images_per_s']:,.0f} | {r['seconds'] / 60:.1f} |")
+    for field, how in (("test_error", ""), ("mirrored_error", " with mirror images")):
+        errors = [r[field] for r in rows if r[field] is not None]
+        if len(errors) > 1:
+            lines.append(f"\n{len(errors)} seeds{how}: median {percent(statistics.median(errors))}, "
+                         f"{percent(min(errors))} to {percent(max(errors))}")
     return "\n".join(lines)
 
 
@@ -93,7 +105,7 @@ def arguments(description, **more):
 
 
 def main():
-    options, words = arguments(__doc__, recipe={"default": "paper", "help": "paper or modern [paper]"})
+    options, words = arguments(__doc__, recipe={"default": "paper", "help": "paper, modern or small [paper]"})
     rows = []
     for seed in options.seeds:
         out = options.out / f"{options.recipe}-{seed}"
@@ -102,7 +114,7 @@ def main():
         if result is None:
             print(f"run: {out} is not complete; the same command goes on", file=sys.stderr)
             sys.exit(INTERRUPTED)
-        rows.append(row(options.recipe, seed, result))
+        rows.append(row(options, seed, out, result))
     with open(options.out / f"{options.recipe}.csv", "w", newline="") as file:
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
         writer.writeheader()
