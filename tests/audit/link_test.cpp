@@ -109,7 +109,8 @@ TEST(Link, LogitsWithoutASampleAreANewtonStepOfTheOthers) {
   }
 }
 
-// Fitted anew without the sample, outputs move in the same direction, by about as much.
+// Fitted anew without the sample, logits move in the same direction. Steps of each class alone are longer:
+// where two classes share a sample, the Hessian of both is up to twice what it is of each.
 TEST(Link, LogitsWithoutASampleAreNearThoseFittedAnew) {
   const Index n = 80, c = 3;
   const Matrix F = drawn_outputs(n, c, 31), Q = softmax(drawn_outputs(n, c, 32), 4);
@@ -130,7 +131,8 @@ TEST(Link, LogitsWithoutASampleAreNearThoseFittedAnew) {
     all += said.squaredNorm();
   }
   EXPECT_GT(products / std::sqrt(squares * all), 0.95);
-  EXPECT_NEAR(std::sqrt(all / squares), 1, 0.4) << "class by class: what the others move is left out";
+  EXPECT_GT(all, squares);
+  EXPECT_LT(all, 4 * squares);
 }
 
 TEST(Link, HoldsForFewSamplesAndLargeOutputs) {
