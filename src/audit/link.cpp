@@ -1,13 +1,12 @@
 #include "audit/link.hpp"
 
-#include <Eigen/Cholesky>
 #include <cmath>
 
 namespace zeroloss::internal {
 namespace {
 
-constexpr int kMostLinkSteps = 200;
-constexpr double kSmall = 1e-4;  // change of B that ends them
+constexpr double kSmall = 1e-4;       // change of B that ends them
+constexpr double kLeastRest = 1e-12;  // of 1 - h w > 0, which rounding can take away
 
 Matrix with_one(const Matrix& F) {
   Matrix X(F.rows(), F.cols() + 1);
@@ -25,22 +24,24 @@ Matrix softmax(const Matrix& F, double scale) {
   return S;
 }
 
+Link::Link(const Matrix& F, double sharpness, double precision)
+    : X_(with_one(F)), scaled_(sharpness * F), precision_(precision) {
+  Matrix bound = X_.transpose() * X_ / 2;
+  bound.diagonal().array() += precision;
+  inverse_.compute(bound);
+}
+
 // The Hessian is nowhere above (1/2 X^T X + precision) of each class (Boehning 1992), so that its inverse
 // times the gradient never goes too far; steps are accelerated (Nesterov), and start anew where they would go
 // back.
-Matrix fit_link(const Matrix& F, const Matrix& Q, double sharpness, double precision) {
-  const Matrix X = with_one(F);
-  Matrix bound = X.transpose() * X / 2;
-  bound.diagonal().array() += precision;
-  const Eigen::LLT<Matrix> inverse(bound);
-  Matrix B = Matrix::Zero(X.cols(), F.cols()), before = B;
+Matrix Link::fit(const Matrix& Q, Matrix B, int most) const {
+  Matrix before = B;
   double momentum = 1;
-  for (int step = 0; step < kMostLinkSteps; ++step) {
+  for (int step = 0; step < most; ++step) {
     const double next = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2;
     const Matrix ahead = B + (momentum - 1) / next * (B - before);
-    const Matrix S = softmax(sharpness * F + X * ahead, 1);
-    const Matrix gradient = X.transpose() * (S - Q) + precision * ahead;
-    const Matrix moved = ahead - inverse.solve(gradient);
+    const Matrix gradient = X_.transpose() * (softmax(logits(ahead), 1) - Q) + precision_ * ahead;
+    const Matrix moved = ahead - inverse_.solve(gradient);
     const bool back = (moved - B).cwiseProduct(gradient).sum() > 0;
     momentum = back ? 1 : next;
     before = B;
@@ -48,6 +49,25 @@ Matrix fit_link(const Matrix& F, const Matrix& Q, double sharpness, double preci
     if ((B - before).cwiseAbs().maxCoeff() < kSmall) break;
   }
   return B;
+}
+
+Matrix Link::logits(const Matrix& B) const { return scaled_ + X_ * B; }
+
+// Without sample i the gradient of class j at B is -(S_ij - Q_ij) x_i, and the Hessian H_j - w_ij x_i x_i^T
+// with w = S (1 - S); so with h = x_i^T H_j^-1 x_i the step moves x_i^T B_j by h (S_ij - Q_ij)/(1 - h w_ij).
+Matrix Link::logits_without(const Matrix& Q, const Matrix& B) const {
+  Matrix without = logits(B);
+  const Matrix S = softmax(without, 1);
+  for (Index j = 0; j < S.cols(); ++j) {
+    const Vector w = S.col(j).array() * (1 - S.col(j).array());
+    Matrix H = X_.transpose() * w.asDiagonal() * X_;
+    H.diagonal().array() += precision_;
+    const Matrix Z = Eigen::LLT<Matrix>(H).matrixL().solve(X_.transpose());
+    const Vector h = Z.colwise().squaredNorm();
+    without.col(j).array() +=
+        h.array() * (S.col(j) - Q.col(j)).array() / (1 - h.array() * w.array()).max(kLeastRest);
+  }
+  return without;
 }
 
 Matrix linked(const Matrix& F, const Matrix& B, double sharpness) { return F + with_one(F) * B / sharpness; }

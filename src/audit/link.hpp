@@ -1,19 +1,38 @@
 #pragma once
+#include <Eigen/Cholesky>
+
 #include "zeroloss/core/matrix.hpp"
 
-/// Softmax regression of classes on a predictor's outputs: which outputs speak for which class, and how much.
+/// From a predictor's outputs to probabilities of classes: which classes overlap is learned.
 namespace zeroloss::internal {
 
-/// softmax(scale F), row by row.
+/// Rows of softmax(scale F).
 Matrix softmax(const Matrix& F, double scale);
 
-/// B, (c + 1) x c, such that softmax(sharpness F + (F, 1) B) are the likeliest probabilities of the classes
-/// Q, n x c, where each entry of B is normal with mean 0 and this precision: with few samples of a class
-/// little is changed. Where two classes overlap, differences of their outputs say less than elsewhere; no
-/// single sharpness can tell both.
-Matrix fit_link(const Matrix& F, const Matrix& Q, double sharpness, double precision);
+constexpr int kMostLinkSteps = 200;
 
-/// F + (F, 1) B/sharpness.
+/// B, (c + 1) x c, that maximises sum_ij Q_ij log softmax_j(sharpness F_i + (F_i, 1) B) - precision/2
+/// ||B||^2: softmax regression of the classes on the outputs, drawn to the outputs themselves. F, Q: n x c,
+/// rows of Q sum to 1. 2 n c^2 multiply-adds a step.
+class Link {
+ public:
+  Link(const Matrix& F, double sharpness, double precision);
+
+  /// From B on, until no entry changes by 1e-4, `most` steps at most.
+  Matrix fit(const Matrix& Q, Matrix B, int most = kMostLinkSteps) const;
+  /// n x c: sharpness F + (F, 1) B.
+  Matrix logits(const Matrix& B) const;
+  /// Those of each sample by the link without it: one Newton step from B, class by class, of the others'
+  /// objective; n c^3 multiply-adds.
+  Matrix logits_without(const Matrix& Q, const Matrix& B) const;
+
+ private:
+  Matrix X_, scaled_;
+  double precision_;
+  Eigen::LLT<Matrix> inverse_;  // of a bound of the Hessian
+};
+
+/// n x c outputs that need no B: F + (F, 1) B / sharpness.
 Matrix linked(const Matrix& F, const Matrix& B, double sharpness);
 
 }  // namespace zeroloss::internal

@@ -1,20 +1,25 @@
 #include "audit/noise_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "audit/link.hpp"
+#include "audit/overlap.hpp"
 #include "audit/resample.hpp"
+#include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {
 
 constexpr double kFewPseudo = 10;
-constexpr double kFloor = 0.1;     // of the logarithm
-constexpr double kPrecision = 10;  // of the link's entries, of right labels
-constexpr double kMostRate = 0.45;
+constexpr double kFloor = 0.1;                        // of the logarithm
+constexpr std::array kPrecisions = {0.1, 1.0, 10.0};  // of the link's entries
+constexpr Index kExplained = 10'000;                  // samples that readings are found with
+constexpr double kLeastWeight = 1e-3;
 constexpr int kMostSteps = 300;
 constexpr int kStepsOfADraw = 24;
 
@@ -39,7 +44,7 @@ class Fit {
     Matrix S = softmax(F_, sharpness);
     double rate = -1;
     for (int step = 0; step < most; ++step) {
-      const double now = transitions(S, weights);
+      const double now = improve(S, weights);
       if (step % 3 == 0 && stride >= least) {
         sharpen(weights, stride);
         S = softmax(F_, sharpness);
@@ -67,7 +72,7 @@ class Fit {
   Index label(Index i) const { return labels_[static_cast<std::size_t>(i)]; }
 
   /// One step for T; returns the rate of wrong labels before it.
-  double transitions(const Matrix& S, const Vector& weights) {
+  double improve(const Matrix& S, const Vector& weights) {
     const Index c = F_.cols();
     Matrix counts = Matrix::Zero(c, c);
     for (Index i = 0; i < S.rows(); ++i) {
@@ -78,16 +83,7 @@ class Fit {
       if (sum > 0) counts.col(k) += joint * (weights(i) / sum);
     }
     const double rate = 1 - counts.trace() / counts.sum();
-    Matrix prior = Matrix::Constant(c, c, rate / static_cast<double>(c - 1));
-    prior.diagonal().setConstant(1 - rate);
-    counts += pseudo_ * prior;
-    T = counts;
-    T.array().colwise() /= counts.rowwise().sum().array();
-    for (Index j = 0; j < c; ++j)
-      if (const double right = T(j, j); right < 0.5) {  // else classes would be renamed
-        T.row(j) *= 0.5 / (1 - right);
-        T(j, j) = 0.5;
-      }
+    T = transitions(counts, pseudo_);
     return rate;
   }
 
@@ -118,11 +114,11 @@ class Fit {
   double pseudo_;
 };
 
-constexpr int kFits = 3, kLinkedFits = 2;
+constexpr int kFits = 3, kReadingFits = 2;
 
 /// L of a fit, and its pseudo-samples.
 Matrix of_fit(const Matrix& F, int k) { return k == 1 ? Matrix((F.array().max(0.0) + kFloor).log()) : F; }
-double pseudo_of_fit(Index n, int k) { return k == 2 ? kFewPseudo : static_cast<double>(n); }
+double pseudo_of(Index n, bool alike) { return alike ? static_cast<double>(n) : kFewPseudo; }
 
 }  // namespace
 
@@ -140,13 +136,6 @@ double rate_of(const NoiseFit& fit, const std::vector<Index>& labels) {
   double right = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) right += fit.classes(static_cast<Index>(i), labels[i]);
   return 1 - right / static_cast<double>(labels.size());
-}
-
-/// Of the link's entries. Labels of which a fraction r is wrong tell of classes with (1 - 2 r)^2 of the
-/// weight that right ones have.
-double precision_of(const NoiseFit& fit, const std::vector<Index>& labels) {
-  const double weight = 1 - 2 * std::min(rate_of(fit, labels), kMostRate);
-  return kPrecision / (weight * weight);
 }
 
 /// Logarithm of the odds that each label is right, if at least kLeastRate of all are wrong.
@@ -169,6 +158,50 @@ Vector odds_of(const NoiseFit& fit, const Matrix& L, const std::vector<Index>& l
   return odds;
 }
 
+/// Of each precision and kind of noise the best explanation, begun at the fits that have no link; weights are
+/// their probabilities, of labels that are not shown to them.
+std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labels,
+                                 const std::vector<NoiseFit>& fits) {
+  const Index n = F.rows(), m = std::min(n, kExplained);
+  std::vector<Index> rows, some;
+  for (Index i = 0; i < m; ++i) {
+    rows.push_back(i * n / m);
+    some.push_back(labels[static_cast<std::size_t>(rows.back())]);
+  }
+  const Matrix shown = F(rows, Eigen::all), plain = fits[0].classes(rows, Eigen::all),
+               few = fits[2].classes(rows, Eigen::all);
+  std::vector<Reading> attempts;
+  for (const double precision : kPrecisions)
+    for (const bool alike : {true, false}) attempts.push_back({{}, precision, alike, 0, {}});
+  {
+    const Threads threads(static_cast<double>(m * F.cols() * F.cols()) * 1000);
+    const SerialBlas serial;
+#pragma omp parallel for schedule(dynamic)
+    for (Reading& one : attempts) {
+      const auto from = [&](const Matrix& classes) {
+        return explain(shown, some, fits[0].sharpness, one.precision, pseudo_of(m, one.alike), classes);
+      };
+      Explanation best = from(plain);
+      if (!one.alike)
+        if (Explanation other = from(few); other.evidence > best.evidence) best = std::move(other);
+      one.link = std::move(best.link);
+      one.weight = best.evidence;
+    }
+  }
+  double most = -std::numeric_limits<double>::infinity(), sum = 0;
+  for (const Reading& one : attempts) most = std::max(most, one.weight);
+  std::vector<Reading> readings;
+  for (Reading& one : attempts) {
+    one.weight = std::exp(one.weight - most);
+    if (!(one.weight >= kLeastWeight)) continue;
+    sum += one.weight;
+    readings.push_back(std::move(one));
+  }
+  if (readings.empty()) return {{Matrix::Zero(F.cols() + 1, F.cols()), 0, true, 1, {}}};
+  for (Reading& reading : readings) reading.weight /= sum;
+  return readings;
+}
+
 }  // namespace
 
 NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const NoiseModel* like) {
@@ -176,21 +209,26 @@ NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const 
   NoiseModel model;
   model.like_others = like != nullptr;
   for (int k = 0; k < kFits; ++k)
-    model.fits.push_back(fit_noise(of_fit(F, k), labels, pseudo_of_fit(n, k),
+    model.fits.push_back(fit_noise(of_fit(F, k), labels, pseudo_of(n, k < 2),
                                    like ? like->fits[static_cast<std::size_t>(k)].sharpness : 0));
-  const NoiseFit& plain = like ? like->fits[0] : model.fits[0];
-  model.link = like ? like->link : fit_link(F, plain.classes, plain.sharpness, precision_of(plain, labels));
-  const Matrix made = linked(F, model.link, plain.sharpness);
-  Vector odds = Vector::Zero(n);
+  model.readings = like ? like->readings : readings_of(F, labels, model.fits);
+  const double sharpness = (like ? like->fits : model.fits)[0].sharpness;
+  model.right = Vector::Zero(n);
   model.labels = Matrix::Zero(n, F.cols());
-  for (int k = 0; k < kLinkedFits; ++k) {
-    const Matrix L = of_fit(made, k);
-    model.linked.push_back(fit_noise(L, labels, static_cast<double>(n),
-                                     like ? like->linked[static_cast<std::size_t>(k)].sharpness : 0));
-    odds += odds_of(model.linked.back(), L, labels) / kLinkedFits;
-    model.labels += model.linked.back().labels / kLinkedFits;
+  for (Reading& reading : model.readings) {
+    Vector odds = Vector::Zero(n);
+    const Matrix made = linked(F, reading.link, sharpness);
+    for (int k = 0; k < kReadingFits; ++k) {
+      const Matrix L = of_fit(made, k);
+      NoiseFit fit = fit_noise(L, labels, pseudo_of(n, reading.alike),
+                               like ? reading.fits[static_cast<std::size_t>(k)].sharpness : 0);
+      odds += odds_of(fit, L, labels) / kReadingFits;
+      model.labels += reading.weight / kReadingFits * fit.labels;
+      model.rate += reading.weight / kReadingFits * rate_of(fit, labels);
+      if (!like) reading.fits.push_back(std::move(fit));
+    }
+    model.right.array() += reading.weight / (1 + (-odds.array()).exp());
   }
-  model.right = 1 / (1 + (-odds.array()).exp());
   return model;
 }
 
@@ -214,7 +252,7 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
 #pragma omp parallel for schedule(dynamic)
     for (Index b = 0; b < draws; ++b) {
       const Vector weights = drawn(n, seed, b);
-      Fit fit(L, labels, pseudo_of_fit(n, k));
+      Fit fit(L, labels, pseudo_of(n, k < 2));
       fit.sharpness = model.fits[q].sharpness;
       fit.T = model.fits[q].transition;
       fit.run(weights, kStepsOfADraw, model.like_others ? 0 : 0.1, 0.02);
@@ -237,7 +275,8 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
   NoiseEstimates estimates;
   estimates.rate =
       of([&](const Matrix& m) { return std::max(0.0, 1 - m.trace() / static_cast<double>(n)); }, 1);
-  estimates.rate.high = std::max(estimates.rate.high, unseen(n));
+  estimates.rate.low = std::min(estimates.rate.low, std::max(0.0, model.rate));
+  estimates.rate.high = std::max({estimates.rate.high, model.rate, unseen(n)});
   for (Index j = 0; j < c; ++j)
     for (Index k = 0; k < c; ++k)
       estimates.samples.push_back(

@@ -22,17 +22,27 @@ struct NoiseFit {
 /// `sharpness`: as it is, of a fit to other samples; 0: to be found.
 NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo, double sharpness = 0);
 
+/// One way to tell wrong labels from classes that overlap: a link, and whether labels are wrong as often from
+/// any class to any other.
+struct Reading {
+  Matrix link;                 ///< Link's B
+  double precision = 0;        ///< of its entries
+  bool alike = true;           ///< rows of T have n pseudo-samples; else 10
+  double weight = 1;           ///< its probability
+  std::vector<NoiseFit> fits;  ///< two, of either L of the linked outputs
+};
+
 /// What is not known of predictions is which L they are: F as it is or log(max(F, 0) + 0.1), which holds
 /// where classes overlap; nor whether labels are wrong as often from any class to any other (n
 /// pseudo-samples) or not (10). Two fits, of either L, both with n, estimate rates; the third one, of F with
-/// 10, widens intervals. Probabilities are made by two more, of either L of the linked outputs, which say
-/// more about which labels are wrong, and nothing new about how many.
+/// 10, widens intervals. Probabilities are made by readings of the outputs, which say more about which labels
+/// are wrong, and nothing new about how many.
 struct NoiseModel {
-  std::vector<NoiseFit> fits;    ///< three
-  Matrix link;                   ///< fit_link's B
-  std::vector<NoiseFit> linked;  ///< two
-  Vector right;              ///< n: P(label right): the geometric mean of the odds, with at least 1 % wrong
+  std::vector<NoiseFit> fits;  ///< three
+  std::vector<Reading> readings;
+  Vector right;              ///< n: P(label right), with at least 1 % wrong
   Matrix labels;             ///< n x c: P(label | x)
+  double rate = 0;           ///< of wrong labels, as the readings have it
   bool like_others = false;  ///< sharpness is that of other samples
 };
 
@@ -40,8 +50,8 @@ struct NoiseModel {
 /// predictor was not shown: of them F may be few, so its sharpness is taken.
 NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const NoiseModel* like = nullptr);
 
-/// Estimates, the mean of the first two fits, with the hull of all three intervals: 1.96 standard deviations
-/// of what each of them estimates from samples drawn anew.
+/// Estimates, the mean of the first two fits, with the hull of all three intervals, 1.96 standard deviations
+/// of what each of them estimates from samples drawn anew, and of the readings' rate.
 struct NoiseEstimates {
   Estimate rate;
   std::vector<Estimate> samples;  ///< c x c by rows: of the class, labelled as; 0 on the diagonal

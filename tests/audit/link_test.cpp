@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
 #include <cmath>
 
 #include "support/points.hpp"
@@ -13,6 +14,10 @@ namespace {
 
 Matrix drawn_outputs(Index n, Index c, std::uint64_t seed) {
   return test::normal_matrix(n, c, seed, Stream::labels);
+}
+
+Matrix fitted(const Matrix& F, const Matrix& Q, double sharpness, double precision) {
+  return Link(F, sharpness, precision).fit(Q, Matrix::Zero(F.cols() + 1, F.cols()));
 }
 
 // sum_i sum_j q_ij log p_ij less precision/2 ||B||^2.
@@ -36,7 +41,7 @@ TEST(Link, IsTheLikeliestByFiniteDifferences) {
     const Matrix F = 0.5 * drawn_outputs(150, c, 2 + static_cast<std::uint64_t>(c));
     const Matrix mixed = F * drawn_outputs(c, c, 9);
     const Matrix Q = softmax(mixed, 3);
-    const Matrix B = fit_link(F, Q, 4, 10);
+    const Matrix B = fitted(F, Q, 4, 10);
     const auto slope = [&](const Matrix& at, Index i, Index j) {
       Matrix up = at, down = at;
       up(i, j) += 1e-4;
@@ -56,7 +61,7 @@ TEST(Link, IsTheLikeliestByFiniteDifferences) {
 
 TEST(Link, ChangesNothingThatIsRight) {
   const Matrix F = drawn_outputs(200, 3, 5);
-  EXPECT_LT(fit_link(F, softmax(F, 4), 4, 10).cwiseAbs().maxCoeff(), 1e-3);
+  EXPECT_LT(fitted(F, softmax(F, 4), 4, 10).cwiseAbs().maxCoeff(), 1e-3);
   EXPECT_EQ(linked(F, Matrix::Zero(4, 3), 4), F);
 }
 
@@ -71,17 +76,69 @@ TEST(Link, TellsWhereClassesOverlap) {
     for (Index j = 0; j < 3; ++j) F(i, j) = (j == other ? 1.0 : 0.0) + 0.1 * random.normal();
     Q(i, k) = 1;
   }
-  const Matrix B = fit_link(F, Q, 4, 10);
+  const Matrix B = fitted(F, Q, 4, 10);
   const Matrix S = softmax(linked(Matrix{{1, 0, 0}}, B, 4), 4);
   EXPECT_NEAR(S(0, 1), 0.3, 0.05);
   EXPECT_LT(S(0, 2), 0.01);
   EXPECT_TRUE(linked(F, B, 4).allFinite());
 }
 
+// One Newton step for each class, of the objective without the sample, its Hessian summed over the others: at
+// the optimum their gradient is that of the sample, with the other sign. The same to rounding (condition
+// numbers are below 1e4).
+TEST(Link, LogitsWithoutASampleAreANewtonStepOfTheOthers) {
+  for (const Index c : {2, 5}) {
+    const Index n = 60;
+    const double sharpness = 3, precision = 0.5;
+    const Matrix F = drawn_outputs(n, c, 20 + static_cast<std::uint64_t>(c));
+    const Matrix Q = softmax(F * drawn_outputs(c, c, 21), 2);
+    const Link link(F, sharpness, precision);
+    const Matrix B = fitted(F, Q, sharpness, precision), without = link.logits_without(Q, B);
+    const Matrix S = softmax(link.logits(B), 1);
+    Matrix X(n, c + 1);
+    X << F, Vector::Ones(n);
+    for (Index i = 0; i < n; i += 7)
+      for (Index j = 0; j < c; ++j) {
+        Matrix H = precision * Matrix::Identity(c + 1, c + 1);
+        for (Index k = 0; k < n; ++k)
+          if (k != i) H += S(k, j) * (1 - S(k, j)) * X.row(k).transpose() * X.row(k);
+        const Vector x = X.row(i);
+        const Vector moved = B.col(j) + H.fullPivLu().solve(x) * (S(i, j) - Q(i, j));
+        EXPECT_NEAR(without(i, j), sharpness * F(i, j) + x.dot(moved), 1e-11) << i << " " << j;
+      }
+  }
+}
+
+// Fitted anew without the sample, logits move in the same direction. Steps of each class alone are longer:
+// where two classes share a sample, the Hessian of both is up to twice what it is of each.
+TEST(Link, LogitsWithoutASampleAreNearThoseFittedAnew) {
+  const Index n = 80, c = 3;
+  const Matrix F = drawn_outputs(n, c, 31), Q = softmax(drawn_outputs(n, c, 32), 4);
+  const Link link(F, 2, 1);
+  const Matrix B = fitted(F, Q, 2, 1), without = link.logits_without(Q, B), with = link.logits(B);
+  double products = 0, squares = 0, all = 0;
+  for (Index i = 0; i < n; ++i) {
+    std::vector<Index> others;
+    for (Index k = 0; k < n; ++k)
+      if (k != i) others.push_back(k);
+    const Matrix anew = fitted(F(others, Eigen::all), Q(others, Eigen::all), 2, 1);
+    Eigen::RowVectorXd moved = 2 * F.row(i) + F.row(i) * anew.topRows(c) + anew.row(c) - with.row(i);
+    Eigen::RowVectorXd said = without.row(i) - with.row(i);
+    moved.array() -= moved.mean();  // a softmax does not see what all have in common
+    said.array() -= said.mean();
+    products += moved.dot(said);
+    squares += moved.squaredNorm();
+    all += said.squaredNorm();
+  }
+  EXPECT_GT(products / std::sqrt(squares * all), 0.95);
+  EXPECT_GT(all, squares);
+  EXPECT_LT(all, 4 * squares);
+}
+
 TEST(Link, HoldsForFewSamplesAndLargeOutputs) {
-  EXPECT_TRUE(fit_link(Matrix::Zero(1, 2), Matrix{{1, 0}}, 8, 10).allFinite());
+  EXPECT_TRUE(fitted(Matrix::Zero(1, 2), Matrix{{1, 0}}, 8, 10).allFinite());
   const Matrix F = 1e6 * drawn_outputs(30, 3, 8);
-  EXPECT_TRUE(fit_link(F, softmax(F, 1), 0.01, 1000).allFinite());
+  EXPECT_TRUE(fitted(F, softmax(F, 1), 0.01, 1000).allFinite());
 }
 
 }  // namespace

@@ -1,0 +1,99 @@
+#include "audit/overlap.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "audit/link.hpp"
+
+namespace zeroloss::internal {
+namespace {
+
+constexpr int kMostTurns = 40;
+constexpr int kStepsOfATurn = 8;     // of each but the first
+constexpr double kEndsTurns = 1e-6;  // change of the likelihood of a sample that ends them
+
+/// As many wrong as of all, each equally likely.
+Matrix alike(const Matrix& counts) {
+  const Index c = counts.rows();
+  const double rate = std::max(0.0, 1 - counts.trace() / counts.sum());
+  Matrix prior = Matrix::Constant(c, c, rate / static_cast<double>(c - 1));
+  prior.diagonal().setConstant(1 - rate);
+  return prior;
+}
+
+/// Stirling's series, from 10 on to 1e-12: std::lgamma writes to a variable that threads share.
+double log_gamma(double x) {
+  double below = 1;
+  for (; x < 10; x += 1) below *= x;
+  const double r = 1 / (x * x);
+  return (x - 0.5) * std::log(x) - x + std::log(2 * std::numbers::pi) / 2 +
+         (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r / 1680))) / x - std::log(below);
+}
+
+/// sum_i log P(label_i), and in Q (P(class_j) before) P(class_j | label_i).
+double weigh(const Matrix& T, const std::vector<Index>& labels, Matrix& Q) {
+  double sum = 0;
+  for (Index i = 0; i < Q.rows(); ++i) {
+    Q.row(i).array() *= T.col(labels[static_cast<std::size_t>(i)]).transpose().array();
+    const double p = std::max(Q.row(i).sum(), 1e-300);
+    Q.row(i) /= p;
+    sum += std::log(p);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Matrix tally(const Matrix& classes, const std::vector<Index>& labels) {
+  Matrix counts = Matrix::Zero(classes.cols(), classes.cols());
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    counts.col(labels[i]) += classes.row(static_cast<Index>(i)).transpose();
+  return counts;
+}
+
+Matrix transitions(const Matrix& counts, double pseudo) {
+  Matrix T = counts + pseudo * alike(counts);
+  T.array().colwise() /= T.rowwise().sum().array().eval();
+  for (Index j = 0; j < T.rows(); ++j)
+    if (const double right = T(j, j); right < 0.5) {
+      T.row(j) *= 0.5 / (1 - right);
+      T(j, j) = 0.5;
+    }
+  return T;
+}
+
+double log_evidence(const Matrix& counts, double pseudo) {
+  const Matrix prior = pseudo * alike(counts);
+  double sum = 0;
+  for (Index j = 0; j < counts.rows(); ++j) {
+    sum -= log_gamma(pseudo + counts.row(j).sum()) - log_gamma(pseudo);
+    for (Index k = 0; k < counts.cols(); ++k)
+      if (counts(j, k) > 0 && prior(j, k) > 0)
+        sum += log_gamma(prior(j, k) + counts(j, k)) - log_gamma(prior(j, k));
+  }
+  return sum;
+}
+
+Explanation explain(const Matrix& F, const std::vector<Index>& labels, double sharpness, double precision,
+                    double pseudo, Matrix classes) {
+  const Link link(F, sharpness, precision);
+  Matrix B = Matrix::Zero(F.cols() + 1, F.cols()), T;
+  double before = -std::numeric_limits<double>::infinity();
+  for (int step = 0; step < kMostTurns; ++step) {
+    T = transitions(tally(classes, labels), pseudo);
+    B = link.fit(classes, std::move(B), step == 0 ? kMostLinkSteps : kStepsOfATurn);
+    classes = softmax(link.logits(B), 1);
+    const double now = weigh(T, labels, classes);
+    if (std::abs(now - before) < kEndsTurns * static_cast<double>(labels.size())) break;
+    before = now;
+  }
+  const Matrix counts = tally(classes, labels);
+  Matrix without = softmax(link.logits_without(classes, B), 1);
+  const double likeliest = (counts.array() * T.array().max(1e-300).log()).sum();
+  return {std::move(B), weigh(T, labels, without) + log_evidence(counts, pseudo) - likeliest};
+}
+
+}  // namespace zeroloss::internal

@@ -1,0 +1,130 @@
+// Overlap and wrong labels told apart, where it is known which is which.
+#include "audit/overlap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "audit/noise_model.hpp"
+#include "zeroloss/core/random.hpp"
+
+namespace zeroloss::internal {
+namespace {
+
+// One after the other: each label by the pseudo-samples and those of its class before it, which is Polya's
+// urn.
+double drawn_evidence(const Matrix& counts, double pseudo) {
+  const Index c = counts.rows();
+  const double rate = 1 - counts.trace() / counts.sum();
+  double sum = 0;
+  for (Index j = 0; j < c; ++j) {
+    double before = 0;
+    for (Index k = 0; k < c; ++k) {
+      const double prior = pseudo * (j == k ? 1 - rate : rate / static_cast<double>(c - 1));
+      for (double seen = 0; seen < counts(j, k); ++seen, ++before)
+        sum += std::log((prior + seen) / (pseudo + before));
+    }
+  }
+  return sum;
+}
+
+TEST(Overlap, EvidenceIsThatOfLabelsOneAfterTheOther) {
+  const Matrix counts{{40, 3, 0}, {1, 55, 7}, {0, 0, 12}};
+  for (const double pseudo : {0.3, 10.0, 118.0, 1e4}) {
+    const double expected = drawn_evidence(counts, pseudo);
+    // terms of up to 1e5 in rounding, and ten series' ends of 1e-12
+    EXPECT_NEAR(log_evidence(counts, pseudo), expected, 1e-9) << pseudo;
+  }
+  EXPECT_EQ(log_evidence(Matrix{{5, 0}, {0, 5}}, 10), 0) << "all right, as the pseudo-samples are";
+}
+
+TEST(Overlap, TransitionsAreCountsAndPseudoSamples) {
+  const Matrix counts{{8, 2}, {0, 10}};
+  const Matrix T = transitions(counts, 10);  // a tenth is wrong
+  EXPECT_NEAR(T(0, 1), (2 + 1) / 20.0, 1e-15);
+  EXPECT_NEAR(T(1, 0), 1 / 20.0, 1e-15);
+  EXPECT_LT((T.rowwise().sum().array() - 1).abs().maxCoeff(), 1e-15);
+  EXPECT_EQ(transitions(Matrix{{1, 9}, {0, 10}}, 1e-9)(0, 0), 0.5);
+}
+
+struct Sampled {
+  Matrix F;
+  std::vector<Index> classes, labels;
+};
+
+// Four classes, of which 0 and 1 shade into each other: outputs go from one to the other, and classes are
+// drawn by them, but less surely than outputs of 2 and 3 would say. Labels are wrong with probability `rate`:
+// any other one, or the next.
+Sampled sampled(Index n, double rate, bool next, std::uint64_t seed) {
+  Random random(seed, Stream::labels);
+  Sampled s{Matrix(n, 4), {}, {}};
+  for (Index i = 0; i < n; ++i) {
+    Index k = i % 4;
+    for (Index j = 0; j < 4; ++j) s.F(i, j) = (j == k ? 0.9 : 0.03) + 0.1 * random.normal();
+    if (k < 2) {
+      const double along = 1.2 * random.uniform() - 0.1;
+      s.F(i, 0) = 1 - along;
+      s.F(i, 1) = along;
+      k = random.uniform() < 1 / (1 + std::exp(-4 * (along - 0.5))) ? 1 : 0;
+    }
+    s.classes.push_back(k);
+    const bool wrong = random.uniform() < rate;
+    s.labels.push_back(!wrong ? k : next ? (k + 1) % 4 : (k + 1 + static_cast<Index>(random.below(3))) % 4);
+  }
+  return s;
+}
+
+double evidence(const Sampled& s, double pseudo) {
+  const auto n = static_cast<double>(s.labels.size());
+  const NoiseFit plain = fit_noise(s.F, s.labels, n), few = fit_noise(s.F, s.labels, 10);
+  const auto from = [&](const Matrix& classes) {
+    return explain(s.F, s.labels, plain.sharpness, 1, pseudo, classes).evidence;
+  };
+  return std::max(from(plain.classes), from(few.classes));
+}
+
+TEST(Overlap, EvidenceTellsWhetherLabelsAreWrongFromAnyClassToAnyOther) {
+  for (std::uint64_t seed = 1; seed < 6; ++seed) {
+    const Sampled any = sampled(800, 0.12, false, seed), next = sampled(800, 0.12, true, seed);
+    EXPECT_GT(evidence(any, 800), evidence(any, 10)) << seed;
+    EXPECT_GT(evidence(next, 10), evidence(next, 800)) << seed;
+  }
+}
+
+// Points of class 0 among those of class 1 contradict the predictor as much as labels 2 and 3 there do, which
+// are wrong.
+TEST(Overlap, RightLabelsOfOverlappingClassesAreNotNamedFirst) {
+  const Sampled s = sampled(1200, 0.05, false, 9);
+  const NoiseModel model = noise_model(s.F, s.labels);
+  double overlapping = 0, wrong = 0, weights = 0;
+  int first = 0, second = 0;
+  for (Index i = 0; i < 1200; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (s.classes[at] > 1 || s.F(i, 1) < 0.8) continue;
+    if (s.labels[at] == 0 && s.classes[at] == 0) {
+      overlapping += model.right(i);
+      ++first;
+    }
+    if (s.labels[at] > 1) {
+      wrong += model.right(i);
+      ++second;
+    }
+  }
+  ASSERT_GT(first, 10);
+  ASSERT_GT(second, 2);
+  EXPECT_GT(overlapping / first, 0.7) << "0.15 of these points are of class 0, 0.017 of them are labelled so";
+  EXPECT_LT(wrong / second, 0.1);
+  for (const Reading& reading : model.readings) weights += reading.weight;
+  EXPECT_NEAR(weights, 1, 1e-14);
+  EXPECT_NEAR(model.rate, 0.05, 0.025) << "four standard deviations of the draw";
+}
+
+TEST(Overlap, HoldsWhereNothingIsKnown) {
+  const std::vector<Index> labels{0, 1, 0, 1};
+  const Matrix nothing = Matrix::Constant(4, 2, 0.5);
+  EXPECT_TRUE(noise_model(nothing, labels).right.allFinite());
+  EXPECT_TRUE(noise_model(1e6 * Matrix::Identity(4, 2), labels).right.allFinite());
+}
+
+}  // namespace
+}  // namespace zeroloss::internal
