@@ -16,6 +16,7 @@ namespace zeroloss::internal {
 namespace {
 
 constexpr double kFewPseudo = 10;
+constexpr std::array kPseudo = {0.0, 10.0, 1.0};      // of readings; 0: as many as samples
 constexpr double kFloor = 0.1;                        // of the logarithm
 constexpr std::array kPrecisions = {0.1, 1.0, 10.0};  // of the link's entries
 constexpr Index kExplained = 10'000;                  // samples that readings are found with
@@ -118,7 +119,8 @@ constexpr int kFits = 3, kReadingFits = 2;
 
 /// L of a fit, and its pseudo-samples.
 Matrix of_fit(const Matrix& F, int k) { return k == 1 ? Matrix((F.array().max(0.0) + kFloor).log()) : F; }
-double pseudo_of(Index n, bool alike) { return alike ? static_cast<double>(n) : kFewPseudo; }
+double pseudo_of(Index n, double pseudo) { return pseudo > 0 ? pseudo : static_cast<double>(n); }
+double pseudo_of_fit(Index n, int k) { return pseudo_of(n, k == 2 ? kFewPseudo : 0); }
 
 }  // namespace
 
@@ -172,17 +174,17 @@ std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labe
                few = fits[2].classes(rows, Eigen::all);
   std::vector<Reading> attempts;
   for (const double precision : kPrecisions)
-    for (const bool alike : {true, false}) attempts.push_back({{}, precision, alike, 0, {}});
+    for (const double pseudo : kPseudo) attempts.push_back({{}, precision, pseudo, 0, {}});
   {
     const Threads threads(static_cast<double>(m * F.cols() * F.cols()) * 1000);
     const SerialBlas serial;
 #pragma omp parallel for schedule(dynamic)
     for (Reading& one : attempts) {
       const auto from = [&](const Matrix& classes) {
-        return explain(shown, some, fits[0].sharpness, one.precision, pseudo_of(m, one.alike), classes);
+        return explain(shown, some, fits[0].sharpness, one.precision, pseudo_of(m, one.pseudo), classes);
       };
       Explanation best = from(plain);
-      if (!one.alike)
+      if (one.pseudo > 0)
         if (Explanation other = from(few); other.evidence > best.evidence) best = std::move(other);
       one.link = std::move(best.link);
       one.weight = best.evidence;
@@ -197,7 +199,7 @@ std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labe
     sum += one.weight;
     readings.push_back(std::move(one));
   }
-  if (readings.empty()) return {{Matrix::Zero(F.cols() + 1, F.cols()), 0, true, 1, {}}};
+  if (readings.empty()) return {{Matrix::Zero(F.cols() + 1, F.cols()), 0, 0, 1, {}}};
   for (Reading& reading : readings) reading.weight /= sum;
   return readings;
 }
@@ -209,7 +211,7 @@ NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const 
   NoiseModel model;
   model.like_others = like != nullptr;
   for (int k = 0; k < kFits; ++k)
-    model.fits.push_back(fit_noise(of_fit(F, k), labels, pseudo_of(n, k < 2),
+    model.fits.push_back(fit_noise(of_fit(F, k), labels, pseudo_of_fit(n, k),
                                    like ? like->fits[static_cast<std::size_t>(k)].sharpness : 0));
   model.readings = like ? like->readings : readings_of(F, labels, model.fits);
   const double sharpness = (like ? like->fits : model.fits)[0].sharpness;
@@ -220,7 +222,7 @@ NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const 
     const Matrix made = linked(F, reading.link, sharpness);
     for (int k = 0; k < kReadingFits; ++k) {
       const Matrix L = of_fit(made, k);
-      NoiseFit fit = fit_noise(L, labels, pseudo_of(n, reading.alike),
+      NoiseFit fit = fit_noise(L, labels, pseudo_of(n, reading.pseudo),
                                like ? reading.fits[static_cast<std::size_t>(k)].sharpness : 0);
       odds += odds_of(fit, L, labels) / kReadingFits;
       model.labels += reading.weight / kReadingFits * fit.labels;
@@ -252,7 +254,7 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
 #pragma omp parallel for schedule(dynamic)
     for (Index b = 0; b < draws; ++b) {
       const Vector weights = drawn(n, seed, b);
-      Fit fit(L, labels, pseudo_of(n, k < 2));
+      Fit fit(L, labels, pseudo_of_fit(n, k));
       fit.sharpness = model.fits[q].sharpness;
       fit.T = model.fits[q].transition;
       fit.run(weights, kStepsOfADraw, model.like_others ? 0 : 0.1, 0.02);

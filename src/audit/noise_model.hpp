@@ -22,12 +22,13 @@ struct NoiseFit {
 /// `sharpness`: as it is, of a fit to other samples; 0: to be found.
 NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo, double sharpness = 0);
 
-/// One way to tell wrong labels from classes that overlap: a link, and whether labels are wrong as often from
+/// One way to tell wrong labels from classes that overlap: a link, and how far labels are wrong as often from
 /// any class to any other.
 struct Reading {
   Matrix link;                 ///< Link's B
   double precision = 0;        ///< of its entries
-  bool alike = true;           ///< rows of T have n pseudo-samples; else 10
+  double pseudo = 0;           ///< of rows of T: 0, as many as samples, if labels are wrong in all ways
+                               ///< alike; 1 if in a few ways; 10 between
   double weight = 1;           ///< its probability
   std::vector<NoiseFit> fits;  ///< two, of either L of the linked outputs
 };

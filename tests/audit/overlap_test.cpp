@@ -91,6 +91,15 @@ TEST(Overlap, EvidenceTellsWhetherLabelsAreWrongFromAnyClassToAnyOther) {
   }
 }
 
+// Labels of 40 % that all go to one class, of 26, and of 5 % that go to all: SciPy's gammaln says the same.
+TEST(Overlap, PseudoSamplesSayInHowManyWaysLabelsAreWrong) {
+  Matrix one = Matrix::Zero(26, 26), all = Matrix::Constant(6, 6, 3);
+  for (Index j = 0; j < 26; ++j) one(j, j) = 46, one(j, (j + 1) % 26) = 31;
+  all.diagonal().setConstant(300);
+  EXPECT_NEAR(log_evidence(one, 1) - log_evidence(one, 10), 193.286598833, 1e-6);
+  EXPECT_NEAR(log_evidence(all, 1) - log_evidence(all, 10), -61.966650169, 1e-6);
+}
+
 // Points of class 0 among those of class 1 contradict the predictor as much as labels 2 and 3 there do, which
 // are wrong.
 TEST(Overlap, RightLabelsOfOverlappingClassesAreNotNamedFirst) {
