@@ -45,7 +45,7 @@ ConvOptions conv_recipe(const std::string& name) {
     options.depth = 2;
     options.start = "scaled";
     options.steps = 0;
-    options.epochs = 32;
+    options.epochs = 18;
     options.learning_rate = 0.2;
     options.schedule = "linear";
     options.warm_up = 0.2;
@@ -53,7 +53,6 @@ ConvOptions conv_recipe(const std::string& name) {
     options.weight_decay = 5e-4;
     options.label_smoothing = 0.1;
     options.clip_norm = 1;
-    options.cutout = 8;
     options.early_size = 24;
     options.early_part = 0.6;
     return options;

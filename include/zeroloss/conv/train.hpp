@@ -150,7 +150,7 @@ void fields(T& o, const Visitor& visit) {
 ConvArchitecture architecture_of(const ConvOptions& options, Index classes);
 
 /// paper: the defaults. modern: a shorter schedule with warm-up, cosine decay, Nesterov momentum, label
-/// smoothing, cutout and averaged weights. small: for two cores and less than an hour. imagenet: [HM,
+/// smoothing, cutout and averaged weights. small: for two cores and half an hour. imagenet: [HM,
 /// section 4.2]. Throws std::invalid_argument for another name.
 ConvOptions conv_recipe(const std::string& name);
 
