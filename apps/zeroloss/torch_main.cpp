@@ -1,9 +1,10 @@
-#include <malloc.h>
-
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include "conv_options.hpp"
 #include "torch_programs.hpp"
