@@ -22,6 +22,7 @@ is to targets 1 for the label and -1 for the others.
 The start is the network of the run's seed and options after one step of rate 1e-30, which changes no weight.
 """
 import argparse
+import decimal
 import json
 import pathlib
 import subprocess
@@ -91,6 +92,11 @@ def smallest(rows):
     return below, np.linalg.eigvalsh(rows @ rows.T)[0]
 
 
+def printed(number, rounding):
+    """Four digits that are still a bound."""
+    return decimal.Context(prec=4, rounding=rounding).create_decimal_from_float(number)
+
+
 def describe(name, model, x, labels):
     z, h, B, P = last_layer(model, x)
     outputs = (h + z @ B.T) @ P
@@ -100,10 +106,10 @@ def describe(name, model, x, labels):
     nearest = np.linalg.norm(P @ np.linalg.solve(P.T @ P, rest.T @ np.linalg.solve(z @ z.T, z)))
     (z_below, z_computed), (p_below, p_computed) = smallest(z), smallest(P.T.copy())
     below, computed = z_below * p_below * (1 - 2.0**-52), z_computed * p_computed
-    away = misfit / np.sqrt(below) if below > 0 else np.inf
+    away = misfit / np.sqrt(below) * (1 + 1e-9) if below > 0 else np.inf  # outputs are rounded by some 1e-12
     wrong = int((outputs.argmax(1) != labels).sum())
-    print(f"| {name} | {wrong} | {below:.4g} | {computed:.4g} | {misfit:.4g} | {away:.4g} | {nearest:.4g} "
-          f"| {np.linalg.norm(B):.4g} |")
+    print(f"| {name} | {wrong} | {printed(below, decimal.ROUND_FLOOR)} | {computed:.4g} | {misfit:.4g} "
+          f"| {printed(away, decimal.ROUND_CEILING)} | {nearest:.4g} | {np.linalg.norm(B):.4g} |")
 
 
 def main():
