@@ -1,7 +1,7 @@
 /// conv_bench DEVICE THREADS RECIPE: reads one measurement a line from stdin, runs it once, answers with one
 /// JSON line on stdout. bench/conv.py asks it and PyTorch in turn. The network is that of the recipe, paper
 /// (13,538,736 weights) or small (2,710,368), from the paper's start; images are standard normal numbers,
-/// labels uniform.
+/// labels uniform. Steps train what the recipe trains: of small gains and directions, and not the stem.
 ///
 // clang-format off
 ///     step PRECISION BATCH COUNT     seconds of COUNT steps of training (momentum 0.9, weight decay 1e-4, learning
@@ -49,7 +49,8 @@ class Bench {
  public:
   Bench(std::string device, int threads, const std::string& recipe)
       : device_{.device = std::move(device), .threads = threads},
-        network_(draw_network(architecture_of(conv_recipe(recipe), 10))) {}
+        recipe_(conv_recipe(recipe)),
+        network_(draw_network(architecture_of(recipe_, 10))) {}
 
   Json step(const std::string& precision, Index batch, int count) {
     Training& training = running(precision, batch);
@@ -127,13 +128,18 @@ class Bench {
   }
   Training& running(const std::string& precision, Index batch) {
     auto& found = running_[{precision, batch}];
-    if (!found)
+    if (!found) {
+      ConvOptions o = options(batch);
+      o.start = recipe_.start;
+      o.weight_standardization = recipe_.weight_standardization;
       found.reset(new Training{random_batch(network_.architecture, batch),
-                               ConvTrainer(network_, options(batch), compute(precision), nullptr)});
+                               ConvTrainer(network_, o, compute(precision), nullptr)});
+    }
     return *found;
   }
 
   ConvDevice device_;
+  ConvOptions recipe_;
   ConvNetwork network_;
   std::map<std::pair<std::string, Index>, std::unique_ptr<Training>> running_;
 };

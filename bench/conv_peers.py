@@ -4,7 +4,8 @@
 
 Reads one measurement a line, answers with one JSON line: the peer of conv_bench.cpp, with the same network (RECIPE:
 paper or small), momentum 0.9 and weight decay 1e-4 by torch.optim.SGD(fused=True), batches copied to the device every
-step (from pinned memory to a GPU), everything channels-last.
+step (from pinned memory to a GPU), everything channels-last. As the recipe small has it, its kernels are trained as a
+gain times a direction in `step`, and its stem is not trained.
 
     step VARIANT BATCH COUNT  seconds of COUNT steps, and their last loss; first steps of compiled variants compile too
       eager-T                   as one writes it; T: float32, or bfloat16 by autocast
@@ -32,12 +33,24 @@ SIDE = 4096
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
+class Standardized(torch.nn.Conv2d):
+    """Its kernel is a gain times the parameter less its mean, of length 1, for each output channel."""
+
+    def __init__(self, *shape, **options):
+        super().__init__(*shape, **options)
+        self.gain = torch.nn.Parameter(torch.ones(self.out_channels, 1, 1, 1))
+
+    def forward(self, x):
+        v = self.weight - self.weight.mean((1, 2, 3), keepdim=True)
+        return self._conv_forward(x, v * (self.gain / v.square().sum((1, 2, 3), keepdim=True).sqrt()), None)
+
+
 class Block(torch.nn.Module):
-    def __init__(self, into, channels, stride):
+    def __init__(self, into, channels, stride, convolution):
         super().__init__()
         self.stride, self.more = stride, channels - into
-        self.conv1 = torch.nn.Conv2d(into, channels, 3, stride, 1, bias=False)
-        self.conv2 = torch.nn.Conv2d(channels, channels, 3, 1, 1, bias=False)
+        self.conv1 = convolution(into, channels, 3, stride, 1, bias=False)
+        self.conv2 = convolution(channels, channels, 3, 1, 1, bias=False)
 
     def forward(self, h):
         inner = self.conv2(F.relu(self.conv1(h), inplace=True))
@@ -49,13 +62,13 @@ class Block(torch.nn.Module):
 
 
 class Network(torch.nn.Module):
-    def __init__(self, recipe, classes=10):
+    def __init__(self, recipe, classes=10, convolution=torch.nn.Conv2d):
         super().__init__()
         channels, stages = NETWORKS[recipe]
         self.stem, blocks = torch.nn.Conv2d(3, channels, 3, 1, 1, bias=False), {}
         for s, (count, width, stride) in enumerate(stages):
             for b in range(count):
-                blocks[f"stage{s + 1}block{b + 1}"] = Block(channels, width, stride if b == 0 else 1)
+                blocks[f"stage{s + 1}block{b + 1}"] = Block(channels, width, stride if b == 0 else 1, convolution)
                 channels = width
         self.blocks = torch.nn.ModuleDict(blocks)
         self.register_buffer("projection", torch.randn(channels, classes) / channels**0.5)
@@ -84,9 +97,12 @@ class Training:
         way, self.precision = variant.split("-")
         torch.manual_seed(0)
         self.device = torch.device(device)
-        self.network = Network(recipe).to(device, memory_format=torch.channels_last)
-        self.optimizer = torch.optim.SGD(self.network.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4,
-                                         fused=True)
+        small = recipe == "small"
+        self.network = Network(recipe, convolution=Standardized if small else torch.nn.Conv2d)
+        self.network.stem.requires_grad_(not small)
+        self.network.to(device, memory_format=torch.channels_last)
+        self.optimizer = torch.optim.SGD([p for p in self.network.parameters() if p.requires_grad], lr=1e-3,
+                                         momentum=0.9, weight_decay=1e-4, fused=True)
         self.x = torch.randn(batch, 3, 32, 32).contiguous(memory_format=torch.channels_last)
         self.labels = torch.randint(0, 10, (batch,))
         if self.device.type == "cuda":

@@ -30,7 +30,9 @@ WITHOUT = {
     },
     "small": BOTH | {
         "linear schedule": {"schedule": "steps"},
-        "scaled start": {"start": "paper"},
+        "whitened stem": {"start": "scaled"},
+        "start of the blocks": {"start": "paper"},
+        "standardized kernels": {"weight-standardization": "false"},
         "smaller images first": {"early-size": "0"},
         "bfloat16": {"precision": "float32"},
         "larger steps": {"learning-rate": "0.05"},

@@ -42,8 +42,9 @@ ConvOptions conv_recipe(const std::string& name) {
   }
   if (name == "small") {
     options.architecture = "small";
+    options.weight_standardization = true;
     options.depth = 2;
-    options.start = "scaled";
+    options.start = "whitened";
     options.steps = 0;
     options.epochs = 18;
     options.learning_rate = 0.2;

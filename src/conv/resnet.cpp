@@ -69,8 +69,8 @@ ConvArchitecture imagenet34_architecture(Index classes) {
 
 std::vector<ConvLayer> layers(const ConvArchitecture& a, const std::string& start) {
   check(a);
-  if (start != "paper" && start != "scaled")
-    refuse(fmt::format("start must be paper or scaled; got '{}'", start));
+  if (start != "paper" && start != "scaled" && start != "whitened")
+    refuse(fmt::format("start must be paper, scaled or whitened; got '{}'", start));
   const bool paper = start == "paper";
   const auto root = [](Index count) { return std::sqrt(static_cast<double>(count)); };
   Index size = a.image_size / a.stem_stride, in = a.stem_channels, blocks = 0;

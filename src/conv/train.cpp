@@ -14,6 +14,7 @@
 #include "conv/trainer.hpp"
 #include "torch/device.hpp"
 #include "torch/guarded.hpp"
+#include "zeroloss/conv/whiten.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 
@@ -33,6 +34,12 @@ void check_images(const ImageSet& images, const ImageSet& test) {
     throw DataError(fmt::format("{}: its classes are others than those of {}", test.name, images.name));
 }
 
+ConvNetwork start_network(const ImageSet& images, const ConvOptions& options) {
+  ConvNetwork network = draw_network(architecture_of(options, images.classes()), options.seed, options.start);
+  if (options.start == "whitened") whiten_stem(network, images);
+  return network;
+}
+
 /// One run, from its options to its result. Rank 0 alone writes and reports; all ranks do the same steps.
 class Run {
  public:
@@ -47,7 +54,7 @@ class Run {
         steps_(total_steps(options, images.n())),
         identity_(identity(options, images, steps_)),
         group_(join_group(options.process, compute_)),
-        network_(draw_network(architecture_of(options, images.classes()), options.seed, options.start)),
+        network_(start_network(images, options)),
         trainer_(network_, options, compute_, group_.get()) {
     network_.class_names = images.class_names;
     if (options.early_size > 0) {

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "conv/evaluation.hpp"
+#include "conv/standardize.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -68,6 +69,7 @@ ConvTrainer::ConvTrainer(const ConvNetwork& network, const ConvOptions& options,
       clip_norm_(options.clip_norm),
       average_(options.average),
       nesterov_(options.nesterov),
+      standardize_(options.weight_standardization),
       compute_(compute),
       group_(group),
       world_(options.process.world),
@@ -75,12 +77,18 @@ ConvTrainer::ConvTrainer(const ConvNetwork& network, const ConvOptions& options,
   const auto& device = compute.device;
   projection_ = to_device(network.projection, device).view({network.features(), -1});
   weights_ = to_device(network.weights, device);
+  if (standardize_) weights_ = with_gains(weights_, layers_);
   velocity_ = torch::zeros_like(weights_);
   if (average_ > 0) mean_ = weights_.clone();
-  rounded_ = compute.type == torch::kFloat32 ? weights_ : weights_.to(compute.type);
-  if (device.is_cuda()) gradient_ = torch::zeros_like(rounded_);
-  for (const torch::Tensor& view : views(rounded_, layers_))
-    leaves_.push_back(view.detach().requires_grad_());
+  rounded_ = compute.type == torch::kFloat32 || standardize_ ? weights_ : weights_.to(compute.type);
+  // A whitened stem stays as it is. Its kernels are the first, and gains, which do not decay, are the last.
+  if (options.start == "whitened") fixed_ = 1;
+  skipped_ = fixed_ * layers_.front().weights();
+  decaying_ = std::accumulate(layers_.begin(), layers_.end(), -skipped_,
+                              [](Index sum, const ConvLayer& layer) { return sum + layer.weights(); });
+  if (device.is_cuda()) gradient_ = torch::zeros_like(trained(rounded_));
+  for (const torch::Tensor& part : standardize_ ? parts(rounded_, layers_) : views(rounded_, layers_))
+    leaves_.push_back(part.detach().requires_grad_(std::ssize(leaves_) >= fixed_));
   const Index share = options.batch / world_, size = network.architecture.image_size;
   images_ = torch::empty({share, size, size, 3}, device);
   labels_ = torch::empty({share}, torch::TensorOptions(device).dtype(torch::kInt64));
@@ -109,12 +117,14 @@ void ConvTrainer::backward() {
     if (!rounded_.is_same(weights_)) rounded_.copy_(weights_);
   }
   const torch::Tensor images = size_ == 0 ? images_ : shrunk(images_, size_);
-  const torch::Tensor logits = forward(layers_, leaves_, projection_, images);
+  const torch::Tensor logits = forward(
+      layers_, standardize_ ? standardized(leaves_, layers_, compute_.type) : leaves_, projection_, images);
   const torch::Tensor loss =
       torch::cross_entropy_loss(logits, labels_, {}, at::Reduction::Mean, -100, label_smoothing_);
-  pieces_ = torch::autograd::grad({loss}, leaves_);
+  pieces_ = torch::autograd::grad({loss}, {leaves_.begin() + fixed_, leaves_.end()});
   const torch::NoGradGuard no_gradients;
-  for (torch::Tensor& g : pieces_) g = g.permute({0, 2, 3, 1}).reshape(-1);  // as weights lie: no copy
+  for (torch::Tensor& g : pieces_)  // as weights lie: no copy
+    g = (standardize_ ? g : g.permute({0, 2, 3, 1})).reshape(-1);
   if (gradient_.defined()) {
     torch::cat_out(gradient_, pieces_);
     pieces_.clear();
@@ -154,10 +164,13 @@ void ConvTrainer::step(const Batch& batch, double learning_rate, Index size) {
   compute(batch, size);
   const torch::NoGradGuard no_gradients;
   if (compute_.device.is_cpu()) {
-    sums_.select(0, 2).add_(
-        update_on_cpu(group_ == nullptr ? pieces_ : std::vector{joined()}, learning_rate));
+    if (group_ != nullptr) {
+      const torch::Tensor all = joined();
+      pieces_ = {all.slice(0, 0, decaying_), all.slice(0, decaying_)};
+    }
+    sums_.select(0, 2).add_(update_on_cpu(pieces_, learning_rate));
   } else {
-    torch::Tensor g = joined();
+    const torch::Tensor g = joined();
     const torch::Tensor norm = g.norm();
     sums_.select(0, 2).add_(norm);
     update(g, norm, learning_rate);
@@ -172,18 +185,25 @@ void ConvTrainer::step(const Batch& batch, double learning_rate, Index size) {
   steps_seen_ += 1;
 }
 
-void ConvTrainer::update(torch::Tensor& g, const torch::Tensor& norm, double learning_rate) {
+void ConvTrainer::update(const torch::Tensor& gradient, const torch::Tensor& norm, double learning_rate) {
+  const std::int64_t all = gradient.numel();
+  for (const auto& [from, to] : {std::pair{std::int64_t{0}, decaying_}, std::pair{decaying_, all}}) {
+    if (from == to) continue;
+    torch::Tensor g = gradient.slice(0, from, to), v = trained(velocity_).slice(0, from, to),
+                  w = trained(weights_).slice(0, from, to);
+    const double decay = from == 0 ? weight_decay_ : 0;
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
-  std::optional<torch::Tensor> divisor;  // of the gradient
-  if (clip_norm_ > 0) divisor = (norm / clip_norm_).clamp_min(1);
-  at::_fused_sgd_({weights_}, {g}, {velocity_}, weight_decay_, momentum_, learning_rate, /*dampening=*/0,
-                  nesterov_, /*maximize=*/false, /*is_first_step=*/false, divisor);
+    std::optional<torch::Tensor> divisor;  // of the gradient
+    if (clip_norm_ > 0) divisor = (norm / clip_norm_).clamp_min(1);
+    at::_fused_sgd_({w}, {g}, {v}, decay, momentum_, learning_rate, /*dampening=*/0, nesterov_,
+                    /*maximize=*/false, /*is_first_step=*/false, divisor);
 #else
-  if (clip_norm_ > 0) g.mul_((clip_norm_ / norm).clamp_max(1));
-  if (weight_decay_ > 0) g.add_(weights_, weight_decay_);
-  velocity_.mul_(momentum_).add_(g);
-  weights_.sub_(nesterov_ ? g.add_(velocity_, momentum_) : velocity_, learning_rate);
+    if (clip_norm_ > 0) g.mul_((clip_norm_ / norm).clamp_max(1));
+    if (decay > 0) g.add_(w, decay);
+    v.mul_(momentum_).add_(g);
+    w.sub_(nesterov_ ? g.add_(v, momentum_) : v, learning_rate);
 #endif
+  }
 }
 
 // The same in one pass over the layers' gradients as they are, since memory is what an update takes.
@@ -193,12 +213,13 @@ double ConvTrainer::update_on_cpu(const std::vector<torch::Tensor>& pieces, doub
     for (const torch::Tensor& g : pieces) squares += for_each(g, [](std::int64_t, float) {});
   const double norm = std::sqrt(squares);
   const auto scale = static_cast<float>(norm > clip_norm_ ? clip_norm_ / norm : 1.0);
-  const auto decay = static_cast<float>(weight_decay_), keep = static_cast<float>(momentum_),
-             rate = static_cast<float>(learning_rate);
+  const auto keep = static_cast<float>(momentum_), rate = static_cast<float>(learning_rate);
   const bool nesterov = nesterov_;
-  float *w = weights_.data_ptr<float>(), *v = velocity_.data_ptr<float>();
+  float *w = trained(weights_).data_ptr<float>(), *v = trained(velocity_).data_ptr<float>();
+  const float* const gains = w + decaying_;
   squares = 0;
   for (const torch::Tensor& g : pieces) {
+    const auto decay = static_cast<float>(w < gains ? weight_decay_ : 0.0);
     squares += for_each(g, [=](std::int64_t i, float gradient) {
       const float full = scale * gradient + decay * w[i];
       v[i] = keep * v[i] + full;
@@ -208,6 +229,14 @@ double ConvTrainer::update_on_cpu(const std::vector<torch::Tensor>& pieces, doub
     v += g.numel();
   }
   return std::sqrt(squares);
+}
+
+torch::Tensor ConvTrainer::kernels(const torch::Tensor& flat) const {
+  if (!standardize_) return flat;
+  const torch::NoGradGuard no_gradients;
+  std::vector<torch::Tensor> all = standardized(parts(flat, layers_), layers_, torch::kFloat32);
+  for (torch::Tensor& kernel : all) kernel = kernel.permute({0, 2, 3, 1}).reshape(-1);
+  return torch::cat(all);
 }
 
 StepSums ConvTrainer::take_sums(bool& flag) {
@@ -226,7 +255,7 @@ StepSums ConvTrainer::take_sums(bool& flag) {
 ConvEvaluation ConvTrainer::evaluate(const ImageSet& images, Progress& progress) {
   const torch::NoGradGuard no_gradients;
   const std::vector<torch::Tensor> weights =
-      views((mean_.defined() ? mean_ : weights_).to(compute_.type), layers_);
+      views(kernels(mean_.defined() ? mean_ : weights_).to(compute_.type), layers_);
   const Index n = images.n(), first = n * rank_ / world_, last = n * (rank_ + 1) / world_;
   EvaluationSums sums(projection_.size(1));
   predict_rows(

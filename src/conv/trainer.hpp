@@ -20,8 +20,8 @@ struct StepSums {
   double loss = 0, wrong = 0, images = 0, gradient_norm = 0, steps = 0;
 };
 
-/// All weights lie in one vector, and so do the velocity and the mean, and the gradient on a GPU or between
-/// processes: an update is one pass over them, and one reduction joins the processes.
+/// All that is trained lies in one vector, and so do the velocity and the mean, and the gradient on a GPU or
+/// between processes: an update is one pass over them, and one reduction joins the processes.
 class ConvTrainer {
  public:
   /// Starts from the network's weights at rest. `group` may be null; it has to outlive this.
@@ -41,8 +41,9 @@ class ConvTrainer {
   /// How often the network that is kept (mean weights if they are) is right; each process computes a share.
   ConvEvaluation evaluate(const ImageSet& images, Progress& progress);
 
-  std::vector<float> weights() const { return to_host(weights_); }
-  std::vector<float> kept() const { return to_host(mean_.defined() ? mean_ : weights_); }
+  /// As in ConvNetwork: of the network as it is, and of the one that is kept.
+  std::vector<float> weights() const { return to_host(kernels(weights_)); }
+  std::vector<float> kept() const { return to_host(kernels(mean_.defined() ? mean_ : weights_)); }
   Index steps() const { return steps_; }
 
   /// All that steps change and sums do not say, by name.
@@ -55,19 +56,26 @@ class ConvTrainer {
   void backward();
   void compute(const Batch& batch, Index size);
   torch::Tensor joined();
-  void update(torch::Tensor& gradient, const torch::Tensor& norm, double learning_rate);
+  /// What of such a vector steps change.
+  torch::Tensor trained(const torch::Tensor& flat) const { return flat.slice(0, skipped_); }
+  /// The network's weights, of the vector that is trained or its mean.
+  torch::Tensor kernels(const torch::Tensor& flat) const;
+  void update(const torch::Tensor& gradient, const torch::Tensor& norm, double learning_rate);
   double update_on_cpu(const std::vector<torch::Tensor>& pieces, double learning_rate);
 
   std::vector<ConvLayer> layers_;
   double momentum_, weight_decay_, label_smoothing_, clip_norm_, average_;
-  bool nesterov_;
+  bool nesterov_, standardize_;
   Compute compute_;
   Group* group_;
   int world_, rank_;
+  Index fixed_ = 0;                   // layers that are not trained: the stem or none
+  Index skipped_ = 0, decaying_ = 0;  // their numbers; those after them that decay
 
   torch::Tensor projection_;
-  torch::Tensor weights_, velocity_, mean_;  // float32; mean_ is undefined where nothing is averaged
-  torch::Tensor rounded_;                    // of the type of convolutions; weights_ if that is float32
+  torch::Tensor weights_, velocity_, mean_;  // float32, with gains if there are; mean_ may be undefined
+  torch::Tensor rounded_;                    // of the type of convolutions; weights_ if that is float32, or
+                                             // where kernels are made of them
   std::vector<torch::Tensor> leaves_;        // rounded_, layer by layer
   std::vector<torch::Tensor> pieces_;        // their gradients
   torch::Tensor gradient_;                   // of a GPU: the pieces as one vector, which stays where it is

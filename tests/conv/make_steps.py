@@ -50,25 +50,46 @@ file = {f"start.{name}": value for name, value in start.items()}
 file |= {"projection": projection, "x": numpy.stack([x for x, _ in batches]),
          "labels": numpy.stack([y for _, y in batches]).astype(numpy.int64)}
 
-for kind in ("plain", "nesterov"):  # nesterov: with label smoothing and clipping, too
-    weights = {name: torch.tensor(value, dtype=torch.float64, requires_grad=True) for name, value in start.items()}
-    optimizer = torch.optim.SGD(weights.values(), RATE, MOMENTUM, weight_decay=WEIGHT_DECAY,
-                                nesterov=kind == "nesterov")
+def standardized(weights, gains):
+    """Kernels of blocks: a gain times the kernel less its mean, of length 1, for each output channel."""
+    kernels = {}
+    for name, v in weights.items():
+        if name in gains:
+            v = v - v.mean((1, 2, 3), keepdim=True)
+            v = gains[name].view(-1, 1, 1, 1) * v / v.flatten(1).norm(dim=1).view(-1, 1, 1, 1)
+        kernels[name] = v
+    return kernels
+
+
+# nesterov: with label smoothing and clipping, too; standardized: and with gains, which do not decay; fixed: and with a
+# stem that is not trained.
+for kind in ("plain", "nesterov", "standardized", "fixed"):
+    double = lambda value: torch.tensor(value, dtype=torch.float64, requires_grad=True)
+    weights = {name: double(value) for name, value in start.items()}
+    gains = {}
+    if kind in ("standardized", "fixed"):
+        gains = {name: double([numpy.linalg.norm(channel - channel.mean()) for channel in value.astype(numpy.float64)])
+                 for name, value in start.items() if name != "stem"}
+    decaying = [value for name, value in weights.items() if kind != "fixed" or name != "stem"]
+    everything = decaying + list(gains.values())
+    groups = [{"params": decaying, "weight_decay": WEIGHT_DECAY}, {"params": list(gains.values()), "weight_decay": 0}]
+    optimizer = torch.optim.SGD(groups if gains else groups[:1], RATE, MOMENTUM, nesterov=kind != "plain")
     losses = []
     for step, (x, y) in enumerate(batches):
-        logits = logits_of(weights, torch.tensor(projection).double(), torch.tensor(x).double().permute(0, 3, 1, 2))
-        loss = F.cross_entropy(logits, torch.tensor(y), label_smoothing=SMOOTHING if kind == "nesterov" else 0.0)
+        logits = logits_of(standardized(weights, gains), torch.tensor(projection).double(),
+                           torch.tensor(x).double().permute(0, 3, 1, 2))
+        loss = F.cross_entropy(logits, torch.tensor(y), label_smoothing=0.0 if kind == "plain" else SMOOTHING)
         optimizer.zero_grad()
         loss.backward()
         losses.append(loss.item())
         if step == 0 and kind == "plain":
             file["logits"] = logits.detach().numpy()
             file |= {f"gradient.{name}": value.grad.numpy().copy() for name, value in weights.items()}
-        if kind == "nesterov":
-            torch.nn.utils.clip_grad_norm_(weights.values(), CLIP)
+        if kind != "plain":
+            torch.nn.utils.clip_grad_norm_(everything, CLIP)
         optimizer.step()
     file[f"{kind}.losses"] = numpy.array(losses)
-    file |= {f"{kind}.{name}": value.detach().numpy() for name, value in weights.items()}
+    file |= {f"{kind}.{name}": value.detach().numpy() for name, value in standardized(weights, gains).items()}
 
 # How far bfloat16 is off when PyTorch chooses where to round: the largest relative error of a layer's gradient.
 weights = {name: torch.tensor(value, requires_grad=True) for name, value in start.items()}

@@ -102,7 +102,7 @@ TEST(ConvOptions, NameWhatIsOutOfRange) {
       {[](ConvOptions& o) { o.average = 1; }, "average must be in [0, 1)"},
       {[](ConvOptions& o) { o.crop = "all"; }, "crop must be one of pad, resized, none"},
       {[](ConvOptions& o) { o.cutout = -1; }, "cutout must be >= 0"},
-      {[](ConvOptions& o) { o.start = "zero"; }, "start must be one of paper, scaled"},
+      {[](ConvOptions& o) { o.start = "zero"; }, "start must be one of paper, scaled, whitened"},
       {[](ConvOptions& o) { o.early_size = -1; }, "early_size must be >= 0"},
       {[](ConvOptions& o) { o.early_part = 1.5; }, "early_part must be in [0, 1]; got 1.5"},
       {[](ConvOptions& o) { o.stop = "now"; }, "stop must be one of schedule, memorized"},

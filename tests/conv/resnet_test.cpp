@@ -83,7 +83,8 @@ TEST(Resnet, ScaledStartsKeepTheVariance) {
     EXPECT_DOUBLE_EQ(inner, 1) << all[j].name;
     EXPECT_DOUBLE_EQ(outer, 1.0 / 9) << "nine blocks";
   }
-  EXPECT_MESSAGE(std::invalid_argument, layers(a, "zero"), "start must be paper or scaled; got 'zero'");
+  EXPECT_MESSAGE(std::invalid_argument, layers(a, "zero"),
+                 "start must be paper, scaled or whitened; got 'zero'");
 }
 
 // Mean 0, deviation sigma: both sample statistics of N normals within five standard errors (5.7e-7 a check).

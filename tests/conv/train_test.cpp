@@ -130,6 +130,13 @@ class Steps : public ::testing::Test {
     EXPECT_LT(largest_error(trainer.weights(), kind + "."), 1e-5);
   }
 
+  void use_standardized() {
+    options.nesterov = true;
+    options.label_smoothing = 0.1;
+    options.clip_norm = 2;
+    options.weight_standardization = true;
+  }
+
   TensorFile file;
   ConvNetwork network;
   ConvOptions options;
@@ -163,6 +170,13 @@ TEST_F(Steps, NesterovSmoothingAndClippingAreThoseOfPyTorch) {
   options.label_smoothing = 0.1;
   options.clip_norm = 2;
   expect_steps("nesterov");
+}
+
+TEST_F(Steps, StandardizedKernelsAreThoseOfPyTorch) {
+  use_standardized();
+  expect_steps("standardized");
+  options.start = "whitened";
+  expect_steps("fixed");
 }
 
 /// A row of `from` numbers, `stride` apart, as `to` of them: means with weights that fall linearly from the
@@ -268,6 +282,13 @@ TEST_F(StepsOnGpu, NesterovSmoothingAndClippingAreThoseOfPyTorch) {
   expect_steps("nesterov", compute("float32"));
 }
 
+TEST_F(StepsOnGpu, StandardizedKernelsAreThoseOfPyTorch) {
+  use_standardized();
+  expect_steps("standardized", compute("float32"));
+  options.start = "whitened";
+  expect_steps("fixed", compute("float32"));
+}
+
 TEST_F(StepsOnGpu, Bfloat16IsAsCloseAsPyTorchs) {
   ConvTrainer trainer(network, options, compute("bfloat16"), nullptr);
   EXPECT_LT(largest_error(to_host(trainer.gradient(batch(0))), "gradient."),
@@ -362,6 +383,8 @@ TEST_F(ConvTrain, ResumesToTheLastBit) {
   options.cutout = 8;
   options.early_size = 16;
   options.early_part = 0.4;  // five of twelve steps
+  options.start = "whitened";
+  options.weight_standardization = true;
   Progress silent;
   const ConvResult whole = train(images, {}, options, silent);
   options.checkpoint = path("checkpoint");

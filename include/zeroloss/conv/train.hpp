@@ -35,7 +35,8 @@ struct ConvOptions {
   std::string architecture = "cifar";  ///< cifar | small | imagenet34, see resnet.hpp
   Index depth = 9;                     ///< cifar, small: residual blocks a stage, >= 1
   Index width = 64;                    ///< cifar, small: channels of the first stage, a multiple of 4
-  std::string start = "paper";         ///< paper | scaled: where weights start, see layers()
+  std::string start = "paper";         ///< paper | scaled | whitened: where weights start, see layers() and
+                                       ///< whiten_stem()
 
   Index batch = 128;               ///< images of a step, over all processes; >= 1, a multiple of their number
   Index steps = 60'000;            ///< >= 1; 0: `epochs` says
@@ -51,7 +52,9 @@ struct ConvOptions {
   bool nesterov = false;       ///< w = w - rate (g + momentum v)
   double weight_decay = 1e-4;  ///< >= 0
   double label_smoothing = 0;  ///< in [0, 1): targets are (1 - s) times the label's unit vector + s/classes
-  double clip_norm = 0;        ///< > 0: gradients longer than this are shortened to it; 0 = off
+  /// Kernels of blocks are trained as g (v - mean v) / ||v - mean v|| [Brock et al. 2021], see theory 12.
+  bool weight_standardization = false;
+  double clip_norm = 0;  ///< > 0: gradients longer than this are shortened to it; 0 = off
   /// In [0, 1): the network kept is the running mean of the weights, of this decay; 0 = off: the last
   /// weights.
   double average = 0;
@@ -86,9 +89,11 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"depth", "cifar, small: residual blocks a stage, >= 1"}.under("Network"), o.depth);
   visit(Field{"width", "cifar, small: channels of the first stage, a multiple of 4"}.under("Network"),
         o.width);
-  visit(Field{"start", "paper (blocks next to 0) or scaled (He et al., blocks divided by their number)"}
+  visit(Field{"start",
+              "paper (blocks next to 0), scaled (He et al., blocks divided by their number) or whitened "
+              "(scaled; the stem whitens patches and is not trained)"}
             .under("Network")
-            .of("paper|scaled"),
+            .of("paper|scaled|whitened"),
         o.start);
   visit(Field{"batch", "images of a step, over all processes"}.under("Training"), o.batch);
   visit(Field{"steps", "of the whole schedule; 0 = as many as `epochs` say"}.under("Training"), o.steps);
@@ -110,6 +115,10 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"nesterov", "true: Nesterov's momentum"}.under("Training"), o.nesterov);
   visit(Field{"weight_decay", ">= 0"}.under("Training"), o.weight_decay);
   visit(Field{"label_smoothing", "in [0, 1)"}.under("Training"), o.label_smoothing);
+  visit(Field{"weight_standardization",
+              "true: kernels of blocks are trained as a gain times a centred direction"}
+            .under("Training"),
+        o.weight_standardization);
   visit(Field{"clip_norm", "longest gradient; 0 = any"}.under("Training"), o.clip_norm);
   visit(
       Field{"average", "decay of the mean weights that are kept, in [0, 1); 0 = the last"}.under("Training"),
