@@ -25,35 +25,32 @@ void require(bool holds, const char* name, const char* range, const auto& found)
 ConvOptions conv_recipe(const std::string& name) {
   ConvOptions options;
   if (name == "paper") return options;
-  if (name == "modern") {
-    options.batch = 256;
+  if (name == "modern" || name == "small") {
     options.steps = 0;
-    options.epochs = 120;
-    options.learning_rate = 0.1;
-    options.schedule = "cosine";
-    options.warm_up = 0.05;
     options.nesterov = true;
     options.weight_decay = 5e-4;
     options.label_smoothing = 0.1;
     options.clip_norm = 1;
+  }
+  if (name == "modern") {
+    options.batch = 256;
+    options.epochs = 120;
+    options.learning_rate = 0.1;
+    options.schedule = "cosine";
+    options.warm_up = 0.05;
     options.average = 0.999;
     options.cutout = 8;
     return options;
   }
   if (name == "small") {
     options.architecture = "small";
-    options.weight_standardization = true;
     options.depth = 2;
     options.start = "whitened";
-    options.steps = 0;
+    options.weight_standardization = true;
     options.epochs = 18;
     options.learning_rate = 0.2;
     options.schedule = "linear";
     options.warm_up = 0.2;
-    options.nesterov = true;
-    options.weight_decay = 5e-4;
-    options.label_smoothing = 0.1;
-    options.clip_norm = 1;
     options.early_size = 24;
     options.early_part = 0.6;
     return options;
