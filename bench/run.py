@@ -192,7 +192,7 @@ def agreement(found):
 
 
 def table(found, checks):
-    """The Markdown that the README shows."""
+    """The Markdown of results/table.md."""
     answers, n, d = found["answers"], found["n"], found["d"]
     seconds = lambda name: median(answers[name])
 

@@ -396,7 +396,7 @@ void ends_certified(const Arguments& run) {
 }
 
 TEST_F(FitCommand, SlowDigitsEndCertified) {
-  const Arguments run{"fit", "digits", "--center", "--optimizer", "gauss_newton"};  // of the README
+  const Arguments run{"fit", "digits", "--center", "--optimizer", "gauss_newton"};  // of docs/guide/fit.md
   ends_certified(run);
   ends_certified(with(run, {"--classes", "3,8"}));
 }

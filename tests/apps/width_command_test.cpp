@@ -109,9 +109,9 @@ TEST_F(WidthCommand, RunFolderIsWhole) {
 TEST_F(WidthCommand, DigitsThreeAndEight) {
   const Json found = answer({"width", "digits", "--classes", "3,8", "--restarts", "0", "--no-published"});
   EXPECT_EQ(found.at("rows").at(0).at("width"), 7);
-  EXPECT_EQ(found.at("rows").at(2).at("width"), 16) << "as README says";
+  EXPECT_EQ(found.at("rows").at(2).at("width"), 16) << "as docs/guide/width.md says";
   EXPECT_EQ(found.at("rows").at(2).at("status"), "proved");
-  EXPECT_EQ(found.at("rows").at(3).at("width"), 32) << "as README says";
+  EXPECT_EQ(found.at("rows").at(3).at("width"), 32) << "as docs/guide/width.md says";
 }
 
 }  // namespace
