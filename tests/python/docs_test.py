@@ -16,7 +16,8 @@ from run_folders import COMMAND
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS = {"audit": ["sklearn", "pandas"], "estimators": ["sklearn"], "prove": ["sklearn"]}
-PAGES = [*sorted((ROOT / "docs" / "tutorials").glob("*.md")), ROOT / "README.md", ROOT / "docs/guide/python.md"]
+PAGES = [*sorted((ROOT / "docs" / "tutorials").glob("*.md")), ROOT / "README.md",
+         *(ROOT / "docs" / name for name in ("guide/python.md", "coming-from.md"))]
 ALL_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*/README.md"))]
 #: Also behind a pipe, variables, mpirun; without a comment, and up to the next program.
 COMMAND_LINE = re.compile(r"    (?:\$ )?(?:.*[|;(] ?|mpirun .*?)?(?:(?:do )?(?:\w+=\S+ )*)"
