@@ -1,5 +1,5 @@
 # A thin front door: each target is a line or two over the same CMake presets that an editor uses.
-.PHONY: demo test build bench check-all lint sanitize fuzz format clean
+.PHONY: demo test build bench check-all docs lint sanitize fuzz format clean
 
 # The tests build the Python wheel from the same sources with the same flags: ccache compiles each only once.
 export CCACHE_BASEDIR := $(CURDIR)
@@ -23,8 +23,14 @@ bench:
 	scripts/setup.sh bench
 	bench/run.sh
 
-# Hours: clang-tidy, which goes on where it was stopped, and the whole suite with sanitizers.
-check-all: lint sanitize
+# The documentation as a site: build/docs/site/index.html; then every page of it in a browser.
+docs: build
+	scripts/setup.sh docs
+	build/docs/python/bin/python scripts/make_site.py
+	python3 tests/read_site.py build/docs/site
+
+# Hours: clang-tidy, which goes on where it was stopped, the whole suite with sanitizers, and the documentation.
+check-all: lint sanitize docs
 
 lint:
 	scripts/setup.sh lint

@@ -12,7 +12,7 @@ from zeroloss import _core
 
 HEAD = """# Reference of the Python package
 
-Made by `scripts/api.py` from the docstrings; the pages in [tutorials](tutorials) show how things are used.
+Made by `scripts/api.py` from the docstrings; the [tutorials](guide/README.md) show how things are used.
 """
 
 

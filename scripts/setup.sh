@@ -5,6 +5,7 @@
 #   scripts/setup.sh mpi     core, and MPI with ScaLAPACK for several processes
 #   scripts/setup.sh full    conv, mpi, and what the tests need (the formatter too), with a Python environment in build/python
 #   scripts/setup.sh bench   core, and what the peers of the benchmarks need
+#   scripts/setup.sh docs    core, a browser, and what the documentation site is built with, in build/docs/python
 #   scripts/setup.sh lint    full, and the linter
 #   scripts/setup.sh fuzz    core, and clang with libFuzzer and its sanitizers
 set -euo pipefail
@@ -17,6 +18,7 @@ conv=("${core[@]}" libtorch-dev libgloo-dev)
 mpi=("${core[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev)
 full=("${conv[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev libgtest-dev ccache chromium clang-format-14 webp)
 bench=("${core[@]}")
+docs=("${core[@]}" chromium)
 lint=("${full[@]}" clang-tidy-16 libomp-16-dev)
 fuzz=("${core[@]}" libgtest-dev clang-16 libclang-rt-16-dev libomp-16-dev)
 
@@ -26,9 +28,10 @@ case "${1:-}" in
   mpi) packages=("${mpi[@]}") ;;
   full) packages=("${full[@]}") ;;
   bench) packages=("${bench[@]}") ;;
+  docs) packages=("${docs[@]}") ;;
   lint) packages=("${lint[@]}") ;;
   fuzz) packages=("${fuzz[@]}") ;;
-  *) echo "usage: scripts/setup.sh core|conv|mpi|full|bench|lint|fuzz" >&2; exit 2 ;;
+  *) echo "usage: scripts/setup.sh core|conv|mpi|full|bench|docs|lint|fuzz" >&2; exit 2 ;;
 esac
 
 if ! command -v apt-get >/dev/null; then
@@ -50,16 +53,18 @@ if [ ${#missing[@]} -gt 0 ]; then
   "${install[@]}" >/dev/null 2>&1 || { "${as_root[@]}" apt-get update -qq && "${install[@]}" >/dev/null; }
 fi
 
-if [ "$1" != full ] && [ "$1" != lint ]; then exit 0; fi
-
 # Debian's own Python first: one that shadows it in PATH need not have venv.
 cd "$(dirname "$0")/.."
-env=build/python
-if cmp -s tests/requirements.txt "$env/requirements.txt"; then exit 0; fi
-echo "setup: Python packages of the tests in $env"
+case "$1" in
+  full | lint) env=build/python requirements=tests/requirements.txt ;;
+  docs) env=build/docs/python requirements=docs/requirements.txt ;;
+  *) exit 0 ;;
+esac
+if cmp -s "$requirements" "$env/requirements.txt"; then exit 0; fi
+echo "setup: Python packages in $env"
 python=/usr/bin/python3
 "$python" -c 'import ensurepip, venv' 2>/dev/null || python=python3
 rm -rf "$env"
 "$python" -m venv "$env"
-"$env/bin/pip" install --quiet --disable-pip-version-check -r tests/requirements.txt
-cp tests/requirements.txt "$env/requirements.txt"  # last: says that the environment is complete
+"$env/bin/pip" install --quiet --disable-pip-version-check -r "$requirements"
+cp "$requirements" "$env/requirements.txt"  # last: says that the environment is complete
