@@ -37,7 +37,7 @@ def marked(text):
         if part.startswith("\\f"):
             font = FONT.get(part, "")
         elif part:
-            said += font + re.sub(r"([\\`*_{}\[\]<>#|~^$])", r"\\\1", plain(part)) + font
+            said += font + re.sub(r"([\\`*_{}\[\]#])", r"\\\1", plain(part)).replace("<", "&lt;") + font
     return said
 
 

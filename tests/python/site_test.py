@@ -42,5 +42,5 @@ def test_signs_stand_for_themselves():
     page = (".TH X\n.SH A_B\n.TP\n\\fB\\-\\-c\\fR \\fIA|B\\fR\n1 < x_i*2, \\(gan=1\\(ga\n.br\nOne of a, b\n"
             ".SH E\n.nf\nx \\-\\-c <y>\n\\&.z\n.fi\n")
     assert make_site.markdown(page) == (
-        "### A_b\n\n**--c** *A\\|B*\n:   1 \\< x\\_i\\*2, \\`n=1\\`<br>\n    One of a, b\n\n### E\n\n"
+        "### A_b\n\n**--c** *A|B*\n:   1 &lt; x\\_i\\*2, \\`n=1\\`<br>\n    One of a, b\n\n### E\n\n"
         "    x --c <y>\n    .z\n")
