@@ -19,6 +19,8 @@ sys.path.append(str(ROOT / "tests"))
 from format import tracked  # noqa: E402
 from links import ELSEWHERE, links  # noqa: E402
 
+#: Pages that the search prefers: whoever types a message wants to know what to do. Others mention its words more often.
+PREFERRED = {"docs/troubleshooting.md": 20, "docs/guide/": 4}
 #: What is copied whole; of the rest, what a page leads to.
 FOLDERS = ("docs/", "bench/", "experiments/", "examples/")
 ESCAPES = {r"\-": "-", r"\(aq": "'", r"\(ha": "^", r"\(ti": "~", r"\(ga": "`", r"\&": "", r"\e": "\\"}
@@ -101,6 +103,10 @@ def stage(pages, zeroloss):
         target = pages / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, target)
+        for start, factor in PREFERRED.items():
+            if name.startswith(start):
+                target.write_text(f"---\nsearch:\n  boost: {factor}\n---\n{target.read_text(encoding='utf-8')}",
+                                  encoding="utf-8")
         for _, link in links(target.read_text(encoding="utf-8")) if name.endswith(".md") else ():
             path = ((ROOT / name).parent / link.partition("#")[0]).resolve()
             if not ELSEWHERE.match(link) and path.is_file() and (more := str(path.relative_to(ROOT))) not in wanted:

@@ -100,7 +100,7 @@ class Browser:
     def open(self, page: Path | str, width: int, dark: bool = False, height: int = 900) -> None:
         """Opens a file or an address at this width and waits until its figures are drawn."""
         address = page if isinstance(page, str) else page.resolve().as_uri()
-        self.resize(width, height)
+        self("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
         self(
             "Emulation.setEmulatedMedia",
             features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
@@ -112,10 +112,6 @@ class Browser:
                 raise TimeoutError(f"{address} does not load")
             time.sleep(0.05)
         self.evaluate("window.drawn")
-
-    def resize(self, width: int, height: int = 900) -> None:
-        """Makes the window so wide, in CSS pixels; one of less than 600 is a phone's."""
-        self("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
 
     def point_at(self, x: float, y: float) -> None:
         """Moves the mouse to a point of the window."""
