@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <numeric>
 #include <optional>
@@ -310,11 +311,29 @@ void Command::leave_arguments(bool help_too) const {
 
 void Command::runs(std::function<void()> work) const { app_->callback(std::move(work)); }
 
+namespace {
+
+/// CLI11 passes over lines of one or two characters, which are no options: an error, but for comments and
+/// ends of lists.
+std::string refuse_config(const std::string& path) {
+  if (std::string missing = CLI::ExistingFile(path); !missing.empty()) return missing;
+  std::ifstream file(path);
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    CLI::detail::trim(line);
+    if (!line.empty() && line.size() < 3 && line.find_first_of("#;]") == std::string::npos)
+      return fmt::format("{}, line {}: '{}' is not an option", path, number, excerpt(line));
+  }
+  return {};
+}
+
+}  // namespace
+
 Parser::Parser(const std::string& description, const std::string& name)
     : app_(std::make_unique<CLI::App>(description, name)) {
   app_->set_version_flag("-V,--version", "zeroloss " ZEROLOSS_VERSION, "Print the version and exit");
   app_->set_config("--config", "", "Read options from a TOML file, as --print-config prints it [none]")
-      ->check(CLI::ExistingFile);
+      ->check(CLI::Validator(refuse_config, "FILE"));
   app_->allow_config_extras(CLI::config_extras_mode::error);
   app_->add_flag("--print-config", print_config_, "Print the options in use as TOML and exit [off]")
       ->configurable(false);

@@ -160,6 +160,8 @@ TEST_F(Command, RefusesAConfigItDoesNotUnderstand) {
   refused({"certify", "--config", write("c.toml", "[certify]\nactivatoin=\"relu\"\n")},
           {"did you mean --activation?", "--print-config"});
   refused({"certify", "--config", write("d.toml", "hello {{{\n")}, {"d.toml", "'{{{' is not an option"});
+  refused({"certify", "digits", "--config", write("e.toml", "{")}, {"e.toml, line 1", "'{'"});
+  refused({"certify", "digits", "--config", write("f.toml", "[certify]\n}{\n")}, {"f.toml, line 2", "'}{'"});
   refused({"certify", "--config", write("b.toml", "certify.data=\"digits\"\ncertify.step=\"far\"\n")},
           {"far"});
 }
