@@ -5,12 +5,25 @@
 #include <array>
 
 #include "core/field_json.hpp"
+#include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
 namespace {
 
 constexpr const char* kKind = "conv_checkpoint";
+
+// Of all that a run goes on with: a bit that changes on the disk changes the run.
+std::string digest_of(const std::string& state, const decltype(ConvCheckpoint::numbers)& numbers) {
+  Sha256 digest;
+  const auto text = [&](const std::string& part) { digest.update(part.c_str(), part.size() + 1); };
+  text(state);
+  for (const auto& [name, values] : numbers) {
+    text(fmt::format("{} {}", name, values.size()));
+    digest.update(values.data(), values.size() * sizeof(float));
+  }
+  return digest.hex();
+}
 
 }  // namespace
 
@@ -23,6 +36,7 @@ void write_checkpoint(const std::filesystem::path& path, const ConvCheckpoint& c
                      {"totals", {t.loss, t.wrong, t.images, t.gradient_norm, t.steps, t.train_s}},
                      {"history", stored(c.history)}}
                     .dump()}};
+  metadata.emplace("digest", digest_of(metadata.at("state"), c.numbers));
   for (const auto& [key, value] : identity) metadata.emplace("run." + key, value);
   std::vector<TensorView> tensors;
   tensors.reserve(c.numbers.size());
@@ -63,6 +77,9 @@ ConvCheckpoint read_checkpoint(const std::filesystem::path& path, const Metadata
     c.numbers.emplace_back(tensor.name,
                            std::vector<float>(tensor.data<float>(), tensor.data<float>() + tensor.size()));
   }
+  if (digest_of(text("state"), c.numbers) != text("digest"))
+    throw DataError(fmt::format("{}: damaged checkpoint: its digest is another one; remove it to begin anew",
+                                path.string()));
   return c;
 }
 

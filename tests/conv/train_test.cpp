@@ -424,6 +424,28 @@ TEST_F(ConvTrain, ResumesToTheLastBit) {
   EXPECT_MESSAGE(DataError, train(images, {}, options, silent), "checkpoint");
 }
 
+// A bit that changed on the disk: in a weight, in the sums of the state, in the digest itself.
+TEST_F(ConvTrain, NeverGoesOnWithADamagedCheckpoint) {
+  const ImageSet images = noise_images(20, 4);
+  ConvOptions options = small_options();
+  options.checkpoint = path("checkpoint");
+  std::atomic<bool> cancel{false};
+  Progress stopping([&](const ProgressReport& report) { cancel = report.done >= 3; }, &cancel, 0);
+  ASSERT_EQ(train(images, {}, options, stopping).status, ConvStatus::interrupted);
+  const std::string whole = content(path("checkpoint"));
+  options.resume = true;
+  Progress silent;
+  for (const std::size_t at : {whole.size() - 1, whole.size() / 2, whole.find("totals") + 10,
+                               whole.find("\"digest\":") + 12, whole.find("digest")}) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    write("checkpoint", damaged);
+    EXPECT_MESSAGE(DataError, train(images, {}, options, silent), "checkpoint");
+  }
+  write("checkpoint", whole);
+  EXPECT_EQ(train(images, {}, options, silent).steps, 12);
+}
+
 TEST_F(ConvTrain, SaysWhenItDiverges) {
   ConvOptions options = small_options();
   options.learning_rate = 1e6;
