@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <chrono>
+#include <cstring>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -15,7 +16,10 @@ namespace {
 
 void check(int code, sqlite3* database, const std::string& name) {
   if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
-  const std::string reason = fmt::format("{}: {}", name, sqlite3_errmsg(database));
+  std::string reason = fmt::format("{}: {}", name, sqlite3_errmsg(database));
+  const bool of_the_system = code == SQLITE_IOERR || code == SQLITE_CANTOPEN;
+  if (const int system = sqlite3_system_errno(database); of_the_system && system != 0)
+    reason += fmt::format(" ({})", std::strerror(system));
   if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) throw DataError(reason);
   throw ResourceError(reason);
 }
