@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/failure.hpp"
+#include "core/flush.hpp"
 #include "core/json.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
@@ -24,14 +25,6 @@ namespace zeroloss {
 using namespace internal;
 namespace fs = std::filesystem;
 namespace {
-
-void flush_folder(const fs::path& folder) {
-  const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY);
-  if (descriptor < 0)
-    return;  // some file systems have no handle for folders; the files themselves are flushed
-  fsync(descriptor);
-  close(descriptor);
-}
 
 void unlock(int& lock) {
   if (lock >= 0) close(lock);
@@ -82,9 +75,11 @@ RunFolder::RunFolder(fs::path path, bool resume, Writers writers, Rest rest)
         fmt::format("{} exists already; choose another `path` or remove it", path_.string()));
   };
   check_absent();
-  fs::create_directories(partial_, error);
-  if (error)
-    throw ResourceError(fmt::format("{}: cannot be created: {}", partial_.string(), error.message()));
+  try {
+    create_folders(partial_);
+  } catch (const fs::filesystem_error& failed) {
+    throw ResourceError(fmt::format("{}: cannot be created: {}", partial_.string(), failed.code().message()));
+  }
   lock(writers);
   try {
     check_absent();  // another process may have finished it since, and the partial one is new

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/failure.hpp"
+#include "core/flush.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/run.hpp"
 
@@ -104,6 +105,7 @@ void replace(const fs::path& path, const struct stat* before, std::span<const st
   out.finish();
   if (rename(name.c_str(), path.c_str()) != 0) fail(path, "renaming");
   temporary.renamed = true;
+  flush_folder(path.parent_path());
 }
 
 }  // namespace
