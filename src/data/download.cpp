@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/flush.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 
@@ -20,14 +21,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The .part file, locked against a second download of the same file.
+/// The .part file, locked against a second download of the same file where the file system has locks.
 class Part {
  public:
   explicit Part(const fs::path& path)
       : path_(path), descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
     if (descriptor_ < 0)
       throw ResourceError(fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(errno)));
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
     close(descriptor_);
     throw BackendError(path_.string() + ": another process is downloading it; wait for it to end");
   }
@@ -51,6 +52,13 @@ class Part {
       bytes += written;
       count -= static_cast<std::size_t>(written);
     }
+  }
+  /// As a whole and for good: after a power cut there is all of it or nothing.
+  void become(const fs::path& name) const {
+    if (fsync(descriptor_) != 0 || rename(path_.c_str(), name.c_str()) != 0)
+      throw ResourceError(fmt::format("{}: keeping it failed: {}; run again to continue", path_.string(),
+                                      std::strerror(errno)));
+    flush_folder(name.parent_path());
   }
   const fs::path& path() const { return path_; }
 
@@ -166,10 +174,7 @@ void download(const KnownFile& file, const fs::path& path, Progress& progress, c
       continue;
     }
     const std::string found = sha256_file(part.path());
-    if (found == file.sha256) {
-      fs::rename(part.path(), path);
-      return;
-    }
+    if (found == file.sha256) return part.become(path);
     part.clear();
     wrong_content = true;
     failures.push_back(fmt::format("{}: SHA-256 is {}, expected {}", url, found, file.sha256));

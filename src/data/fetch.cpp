@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "core/flush.hpp"
 #include "data/download.hpp"
 #include "data/known.hpp"
 #include "zeroloss/core/digest.hpp"
@@ -39,11 +40,12 @@ void check_digest(const KnownFile& file, const fs::path& path) {
 void fetch(const KnownSet& set, const std::string& cache, Progress& progress, const FetchOptions& options) {
   if (cache.empty()) throw std::invalid_argument("fetch: cache must name a folder; got ''");
   const fs::path folder = fs::path(cache) / set.name;
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error)
+  try {
+    create_folders(folder);
+  } catch (const fs::filesystem_error& failed) {
     throw ResourceError(fmt::format("{}: cannot be created: {}; choose another folder with `cache`",
-                                    folder.string(), error.message()));
+                                    folder.string(), failed.code().message()));
+  }
   for (const KnownFile& file : set.files) {
     const fs::path path = folder / file.name;
     if (is_there(file, folder)) {

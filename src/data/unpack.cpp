@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <memory>
 
+#include "core/flush.hpp"
 #include "data/download.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
@@ -41,17 +43,27 @@ std::string danger(archive_entry* entry, const fs::path& name) {
   return {};
 }
 
+/// Whether it was the machine that failed, not the archive: its disk, its memory.
+bool machine_failed(archive* reader) {
+  constexpr int kReasons[] = {ENOSPC, EDQUOT, EFBIG, EIO, ENOMEM};
+  return std::ranges::find(kReasons, archive_errno(reader)) != std::end(kReasons);
+}
+
+ResourceError failed(archive* reader, const fs::path& path) {
+  return ResourceError(fmt::format("{}: {}", path.string(), std::strerror(archive_errno(reader))));
+}
+
 void write_file(archive* reader, const fs::path& path, Progress& progress) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (descriptor < 0)
     throw ResourceError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
   const int status = archive_read_data_into_fd(reader, descriptor);
-  const int closed = close(descriptor);
-  if (status != ARCHIVE_OK && archive_errno(reader) == ENOSPC)
-    throw ResourceError(path.string() + ": no space left on the disk");
+  const bool flushed = status != ARCHIVE_OK || fsync(descriptor) == 0;
+  const bool closed = close(descriptor) == 0;
+  if (status != ARCHIVE_OK && machine_failed(reader)) throw failed(reader, path);
   if (status != ARCHIVE_OK)
     throw DataError(fmt::format("{}: damaged archive: {}", path.string(), archive_error_string(reader)));
-  if (closed != 0)
+  if (!flushed || !closed)
     throw ResourceError(fmt::format("{}: writing failed: {}", path.string(), std::strerror(errno)));
   progress.advance(static_cast<double>(fs::file_size(path)));
 }
@@ -68,8 +80,12 @@ void unpack(const fs::path& path, const std::string& kept, Progress& progress) {
     fs::remove(path);
     return DataError(fmt::format("{}: {}; the archive was removed", path.string(), what));
   };
-  if (archive_read_open_filename(reader.get(), path.c_str(), 1 << 16) != ARCHIVE_OK)
-    throw refuse(fmt::format("not a tar.gz archive: {}", archive_error_string(reader.get())));
+  const auto check = [&](bool good, const char* what) {
+    if (!good && machine_failed(reader.get())) throw failed(reader.get(), path);
+    if (!good) throw refuse(fmt::format("{}: {}", what, archive_error_string(reader.get())));
+  };
+  check(archive_read_open_filename(reader.get(), path.c_str(), 1 << 16) == ARCHIVE_OK,
+        "not a tar.gz archive");
   archive_entry* entry = nullptr;
   int status = ARCHIVE_OK;
   while ((status = archive_read_next_header(reader.get(), &entry)) == ARCHIVE_OK) {
@@ -85,10 +101,13 @@ void unpack(const fs::path& path, const std::string& kept, Progress& progress) {
     fs::create_directories(target.parent_path());
     write_file(reader.get(), target, progress);
   }
-  if (status != ARCHIVE_EOF)
-    throw refuse(fmt::format("damaged archive: {}", archive_error_string(reader.get())));
+  check(status == ARCHIVE_EOF, "damaged archive");
   if (!fs::is_directory(folder.path / kept)) throw refuse(fmt::format("holds no folder '{}'", kept));
+  for (const auto& item : fs::recursive_directory_iterator(folder.path / kept))
+    if (item.is_directory()) flush_folder(item.path());
+  flush_folder(folder.path / kept);
   fs::rename(folder.path / kept, path.parent_path() / kept);
+  flush_folder(path.parent_path());
 }
 
 }  // namespace zeroloss::internal
