@@ -4,11 +4,15 @@
 #include <unistd.h>
 
 #include <array>
+#include <bit>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
+#include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
@@ -19,14 +23,31 @@ constexpr const char* kSchema = R"(
   CREATE TABLE trials(
     cell INTEGER, trial INTEGER, n INTEGER, d INTEGER, width INTEGER, activation TEXT, scaling TEXT, step REAL,
     noise REAL, tolerance REAL, depth INTEGER, seed INTEGER, steps INTEGER, relative_misfit REAL, status TEXT, success INTEGER,
-    certificate TEXT, radius REAL, margin REAL, seconds REAL, PRIMARY KEY(cell, trial)) WITHOUT ROWID;
+    certificate TEXT, radius REAL, margin REAL, digest TEXT, seconds REAL, PRIMARY KEY(cell, trial)) WITHOUT ROWID;
   CREATE TABLE workers(
     worker INTEGER PRIMARY KEY AUTOINCREMENT, boot TEXT, pid INTEGER, started TEXT, heartbeat REAL, closing INTEGER);
   CREATE TABLE claims(cell INTEGER, trial INTEGER, worker INTEGER, PRIMARY KEY(cell, trial)) WITHOUT ROWID;)";
 
 constexpr std::int64_t kApplication = 0x7a6c7377;  // "zlsw"
+constexpr std::int64_t kFormat = 1;                // of rows that have a digest
 constexpr double kStale_s = 60;
 constexpr auto kBeat = std::chrono::seconds(10);
+
+std::string word(const std::string& text) { return text; }
+std::string word(std::int64_t number) { return std::to_string(number); }
+// As the database gives it back: it knows neither kinds of NaN nor the sign of zero.
+std::string word(double number) {
+  return std::isnan(number) ? "nan" : fmt::format("{:x}", std::bit_cast<std::uint64_t>(number + 0.0));
+}
+
+// Of what a trial found: a bit that changes on the disk would change the answer.
+template <class... Values>
+std::string digest_of(const Values&... values) {
+  constexpr std::size_t kDigits = 16;
+  std::string all;
+  ((all += word(values) + '\n'), ...);
+  return sha256(all).substr(0, kDigits);
+}
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -80,12 +101,16 @@ Store::Store(const std::filesystem::path& path, const Identity& identity) : path
       throw DataError(fmt::format("{}: is a database, but not of a sweep", path.string()));
     id.next();
     tables.next();
-    database_.execute(fmt::format("{}; PRAGMA application_id = {}", kSchema, kApplication));
+    database_.execute(fmt::format("{}; PRAGMA application_id = {}; PRAGMA user_version = {}", kSchema,
+                                  kApplication, kFormat));
     auto put = database_.prepare("INSERT INTO sweep VALUES(?, ?)");
     for (const auto& [key, value] : identity) put.run(key, value);
     return true;
   });
-  if (!fresh) check_identity(identity);
+  if (!fresh) {
+    check_whole();
+    check_identity(identity);
+  }
   enter();
   heart_ = std::jthread([this](const std::stop_token& stop) { beat(stop); });
 }
@@ -103,6 +128,25 @@ Store::~Store() {
   } catch (const std::exception&) {
     // Others see that we are gone.
   }
+}
+
+// Its version; what is missing or torn in pages that no query of ours would meet; the tables.
+void Store::check_whole() {
+  auto format = database_.prepare("PRAGMA user_version");
+  format.run();
+  if (format.integer(0) != kFormat)
+    throw DataError(
+        fmt::format("{}: a store of another version of zeroloss; choose another `store`", path_.string()));
+  const auto refuse = [&](const std::string& fault) {
+    return DataError(fmt::format("{}: damaged: {}; remove it to begin anew", path_.string(), fault));
+  };
+  auto check = database_.prepare("PRAGMA quick_check(1)");
+  check.run();
+  if (const std::string fault = check.text(0); fault != "ok") throw refuse(fault);
+  auto tables = database_.prepare("SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'");
+  for (bool more = tables.run(); more; more = tables.next())
+    if (std::string_view(kSchema).find(tables.text(0)) == std::string_view::npos)
+      throw refuse("its tables are not those of a sweep");
 }
 
 void Store::check_identity(const Identity& identity) {
@@ -139,8 +183,10 @@ void Store::remove_the_dead() {
   const std::string boot = boot_id();
   for (bool more = all.run(worker_); more; more = all.next()) {
     const bool here = all.text(1) == boot;
-    if ((here && process_start(all.integer(2)) != all.text(3)) || now_s() - all.number(4) > kStale_s)
-      dead.push_back(all.integer(0));
+    const double age_s = now_s() - all.number(4);
+    // From the future: of a clock that was set back since, maybe by the power cut that ended the process.
+    const bool silent = age_s > kStale_s || (!here && age_s < -kStale_s);
+    if (silent || (here && process_start(all.integer(2)) != all.text(3))) dead.push_back(all.integer(0));
   }
   auto claims = database_.prepare("DELETE FROM claims WHERE worker = ?");
   auto worker = database_.prepare("DELETE FROM workers WHERE worker = ?");
@@ -167,7 +213,9 @@ std::vector<TrialRow> Store::rows() {
   const std::scoped_lock lock(mutex_);
   std::vector<TrialRow> all;
   auto each = database_.prepare(
-      "SELECT cell, trial, n, d, steps, relative_misfit, status FROM trials ORDER BY cell, trial");
+      "SELECT cell, trial, n, d, steps, relative_misfit, status, width, activation, scaling, step, noise, "
+      "tolerance, depth, seed, success, certificate, radius, margin, digest FROM trials ORDER BY cell, "
+      "trial");
   for (bool more = each.run(); more; more = each.next()) {
     TrialRow row;
     row.job = {each.integer(0), each.integer(1)};
@@ -175,7 +223,16 @@ std::vector<TrialRow> Store::rows() {
     row.cell.d = each.integer(3);
     row.trial.steps = each.integer(4);
     row.trial.relative_misfit = each.number(5);
-    row.trial.status = status_of(each.text(6));
+    const std::string status = each.text(6);
+    if (digest_of(row.job.cell, row.job.trial, row.cell.n, row.cell.d, row.trial.steps,
+                  row.trial.relative_misfit, status, each.integer(7), each.text(8), each.text(9),
+                  each.number(10), each.number(11), each.number(12), each.integer(13), each.integer(14),
+                  each.integer(15), each.text(16), each.number(17), each.number(18)) != each.text(19))
+      throw DataError(
+          fmt::format("{}: damaged: trial {} of cell {} is not as it was written; remove that row, or the "
+                      "store, to compute it anew",
+                      path_.string(), row.job.trial, row.job.cell));
+    row.trial.status = status_of(status);
     all.push_back(std::move(row));
   }
   return all;
@@ -203,12 +260,17 @@ void Store::save(const TrialRow& row) {
   const Cell& cell = row.cell;
   const Trial& trial = row.trial;
   const Certificate& proof = trial.certificate;
+  const auto seed = static_cast<std::int64_t>(row.seed);
+  const auto success = static_cast<std::int64_t>(succeeded(trial.status));
+  const std::string digest =
+      digest_of(row.job.cell, row.job.trial, cell.n, cell.d, trial.steps, trial.relative_misfit,
+                name(trial.status), cell.width, cell.activation, cell.scaling, trial.step, cell.noise,
+                cell.tolerance, cell.depth, seed, success, proof.kind, proof.radius, proof.margin);
   database_.transaction([&] {
-    database_.prepare("INSERT OR IGNORE INTO trials VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
+    database_.prepare("INSERT OR IGNORE INTO trials VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
         .run(row.job.cell, row.job.trial, cell.n, cell.d, cell.width, cell.activation, cell.scaling,
-             trial.step, cell.noise, cell.tolerance, cell.depth, row.seed, trial.steps, trial.relative_misfit,
-             name(trial.status), succeeded(trial.status), proof.kind, proof.radius, proof.margin,
-             row.seconds);
+             trial.step, cell.noise, cell.tolerance, cell.depth, seed, trial.steps, trial.relative_misfit,
+             name(trial.status), success, proof.kind, proof.radius, proof.margin, digest, row.seconds);
     database_.prepare("DELETE FROM claims WHERE cell = ? AND trial = ?").run(row.job.cell, row.job.trial);
   });
 }

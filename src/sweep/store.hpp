@@ -37,13 +37,15 @@ class Store {
   using Identity = std::vector<std::pair<std::string, std::string>>;
 
   /// Opens or creates it (empty path: in memory). Throws std::invalid_argument naming the first part of the
-  /// identity in which the sweep in it differs, DataError for a file that is none of ours.
+  /// identity in which the sweep in it differs, DataError for a file that is damaged, none of ours or of
+  /// another version.
   Store(const std::filesystem::path& path, const Identity& identity);
   ~Store();  ///< gives up what we claim
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  /// All, by cell and trial; of their values n, d, steps, misfit and status only.
+  /// All, by cell and trial; of their values n, d, steps, misfit and status only. DataError where a row is
+  /// not as it was written.
   std::vector<TrialRow> rows();
   std::vector<Job> claim(const std::vector<Job>& jobs);  ///< those that are now ours to compute
   void save(const TrialRow& row);
@@ -54,6 +56,7 @@ class Store {
   bool being_closed();  ///< by another process, which found it complete
 
  private:
+  void check_whole();
   void check_identity(const Identity& identity);
   void enter();
   void remove_the_dead();

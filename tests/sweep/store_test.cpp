@@ -171,6 +171,13 @@ TEST_F(StoreFile, ClaimsOfTheDeadAreTakenOver) {
   EXPECT_TRUE(taken_over({.boot = "another machine", .age_s = 61}));
 }
 
+// A power cut may end the process and set the clock back: nobody waits until that time comes again.
+TEST_F(StoreFile, ClaimsOfTheFutureAreTakenOver) {
+  EXPECT_TRUE(taken_over({.boot = "another machine", .age_s = -3600}));
+  EXPECT_FALSE(taken_over({.boot = "another machine", .age_s = -50})) << "clocks differ";
+  EXPECT_FALSE(taken_over({.age_s = -3600})) << "it lives";
+}
+
 // One that was stopped for more than a minute is taken for dead; when it goes on it is no worker any more,
 // but claims. If it then dies nobody else would know.
 TEST_F(StoreFile, ClaimsOfNobodyAreTakenOver) {
@@ -278,6 +285,34 @@ TEST_F(StoreFile, AnotherSweepIsRefusedByTheOptionThatDiffers) {
   Store again(file, kIdentity);
 }
 
+TEST_F(StoreFile, RefusesOtherVersions) {
+  { Store store(file, kIdentity); }
+  sqlite(file, "PRAGMA user_version = 0");
+  EXPECT_MESSAGE(DataError, Store(file, kIdentity), file.string(), "another version");
+}
+
+TEST_F(StoreFile, RefusesAFileWithoutItsEnd) {
+  {
+    Store store(file, kIdentity);
+    for (Index trial = 0; trial < 50; ++trial) store.save(row(0, trial));
+    EXPECT_TRUE(store.close());
+  }
+  const std::string whole = content(file);
+  for (const std::size_t size : {whole.size() - 4096, whole.size() / 2}) {
+    write("trials.db", whole.substr(0, size));
+    EXPECT_MESSAGE(DataError, Store(file, kIdentity), file.string());
+  }
+  write("trials.db", whole);
+  EXPECT_EQ(Store(file, kIdentity).rows().size(), 50u);
+}
+
+// As after a bit of the tables' descriptions has changed on the disk.
+TEST_F(StoreFile, RefusesTablesThatAreNotItsOwn) {
+  { Store store(file, kIdentity); }
+  sqlite(file, "ALTER TABLE trials RENAME COLUMN noise TO noisf");
+  EXPECT_MESSAGE(DataError, Store(file, kIdentity), file.string(), "its tables are not those of a sweep");
+}
+
 TEST_F(StoreFile, RefusesTheFilesOfOthers) {
   { Database database(file); }
   sqlite(file, "CREATE TABLE trials(cell, trial)");
@@ -293,11 +328,21 @@ TEST_F(StoreFile, AnEmptyFileIsANewStore) {
   EXPECT_EQ(store.claim(jobs(2)).size(), 2u);
 }
 
-TEST_F(StoreFile, AStatusThatIsNoneIsAnError) {
+// As after a bit has changed on the disk: no answer is made of such a row.
+TEST_F(StoreFile, ARowThatIsNotAsItWasWrittenIsAnError) {
   Store store(file, kIdentity);
-  store.save(row(0, 0));
-  sqlite(file, "UPDATE trials SET status = 'finished'");
-  EXPECT_MESSAGE(DataError, store.rows(), "finished");
+  TrialRow one = row(3, 7, std::nan(""));
+  one.trial.step = -0.0;  // the database has one zero
+  store.save(one);
+  EXPECT_EQ(store.rows().size(), 1u);
+  for (const std::string change :
+       {"status = 'finished'", "status = 'certified'", "steps = steps + 1", "relative_misfit = 1e-300",
+        "n = n + 1", "trial = 8", "seed = seed - 1", "radius = 1e-9", "digest = ''"}) {
+    sqlite(file, "CREATE TABLE kept AS SELECT * FROM trials; UPDATE trials SET " + change);
+    EXPECT_MESSAGE(DataError, store.rows(), file.string(), "of cell 3 is not as it was written");
+    sqlite(file, "DELETE FROM trials; INSERT INTO trials SELECT * FROM kept; DROP TABLE kept");
+  }
+  EXPECT_EQ(store.rows().size(), 1u);
 }
 
 // ---- closing ----
