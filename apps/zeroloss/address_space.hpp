@@ -17,4 +17,9 @@ void reserve_buffers(int threads);
 /// What to say where there is no room.
 std::string no_room();
 
+/// The same for a program with LibTorch, which takes some of that room before its main begins, and dies or
+/// hangs where there is none.
+Room room_for_torch();
+std::string no_room_for_torch();
+
 }  // namespace zeroloss::app

@@ -1,9 +1,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
+#include "address_space.hpp"
 #include "command.hpp"
 #include "zeroloss/core/error.hpp"
 
@@ -12,6 +14,10 @@ namespace zeroloss::app {
 // A program of its own: LibTorch takes half a second to load, which nobody should wait for who does not use
 // it.
 void become_torch(std::vector<std::string> arguments) {
+  const Room room = room_for_torch();
+  if (room == Room::none) throw ResourceError(no_room_for_torch());
+  if (room == Room::one)
+    for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}) setenv(threads, "1", 1);
   const std::string program =
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / "zeroloss-torch";
   arguments.front() = program;

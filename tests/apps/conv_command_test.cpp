@@ -214,6 +214,26 @@ TEST_F(ConvCommand, NamesWhatIsWrong) {
   for (const char* sub : {"train", "eval", "predict"}) EXPECT_EQ(conv({sub, "--help"}).exit_code, 0);
 }
 
+// Before its main LibTorch takes what it needs, and died or hung without it.
+TEST_F(ConvCommand, ALimitedAddressSpaceIsNoHang) {
+  const std::string data = noise(20);
+  for (const int megabytes : {300, 600, 800, 1000, 1100, 1300, 2000}) {
+    const std::string limit = "ulimit -v " + std::to_string(1000 * megabytes);
+    const Outcome outcome =
+        run_program("sh", {"-c",
+                           limit + "; exec timeout -s KILL 60 \"$0\" conv train \"$1\" --depth 1 --width 4 "
+                                   "--batch 8 --steps 2 --device cpu --precision float32",
+                           ZEROLOSS_COMMAND, data});
+    EXPECT_TRUE(outcome.exit_code == 0 || outcome.exit_code == 3) << megabytes << " " << outcome.exit_code;
+    if (outcome.exit_code == 3) {
+      EXPECT_NE(outcome.err.find("address space"), std::string::npos) << outcome.err;
+    }
+    if (megabytes >= 1300) {
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    }
+  }
+}
+
 // Photographs, by their folder: training and test split, prediction of a file.
 TEST_F(ConvCommand, ReadsImageFolders) {
   ZEROLOSS_NEEDS_SHARED("photos");
