@@ -1,5 +1,5 @@
 # A thin front door: each target is a line or two over the same CMake presets that an editor uses.
-.PHONY: demo test build bench check-all docs lint sanitize fuzz format clean
+.PHONY: demo test build bench check-all docs lint sanitize faults fuzz format clean
 
 # The tests build the Python wheel from the same sources with the same flags: ccache compiles each only once.
 export CCACHE_BASEDIR := $(CURDIR)
@@ -29,8 +29,9 @@ docs: build
 	build/docs/python/bin/python scripts/make_site.py
 	python3 tests/read_site.py build/docs/site
 
-# Hours: clang-tidy, which goes on where it was stopped, the whole suite with sanitizers, and the documentation.
-check-all: lint sanitize docs
+# Hours: clang-tidy, which goes on where it was stopped, the whole suite with sanitizers, faults of the machine, and the
+# documentation.
+check-all: lint sanitize faults docs
 
 lint:
 	scripts/setup.sh lint
@@ -42,7 +43,13 @@ sanitize:
 	scripts/setup.sh full
 	cmake --preset sanitize -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 	cmake --build --preset sanitize
-	ctest --preset sanitize --exclude-regex '^(layers|planted|format|ruff|python|Command.ALimitedAddressSpaceIsNoHang)$$'
+	ctest --preset sanitize --exclude-regex '^(layers|planted|format|ruff|python|Faults.Quick|(Conv)?Command.ALimitedAddressSpaceIsNoHang)$$'
+
+# Disks, memory, signals, power: a quarter of an hour. Both write their tables into the page.
+faults: build
+	scripts/setup.sh full
+	tests/faults/faults.py build/release/bin/zeroloss --write docs/reliability.md
+	build/python/bin/python tests/faults/limits.py build/release/bin/zeroloss --write docs/reliability.md
 
 # A million files with random bytes for every reader, or ten minutes of them: hours.
 fuzz:
