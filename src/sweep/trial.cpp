@@ -9,7 +9,6 @@
 #include "train/fit_options.hpp"
 #include "train/optimizers/descent.hpp"
 #include "train/start.hpp"
-#include "train/training.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
@@ -42,44 +41,85 @@ Index patience(Index n, Index d, Index m) {
   return static_cast<Index>(1 + kFlops / (4.0 * static_cast<double>(n) * static_cast<double>(d * m + m)));
 }
 
-double unit_of(const Vector& y) { return y.norm() > 0 ? y.norm() : 1; }
-
-struct Output {
-  Trial trial;
-  TwoLayer network;
-};
-
+// Of one output, from its first step to its last.
 template <class T>
-Output descend(const RowMatrix& X, const Vector& y, const TwoLayer& start, const Activation& phi,
-               const CheckedOptions& options, Progress& progress) {
-  const double unit = unit_of(y);
-  const double step =
-      options.rule.kind == Step::Kind::automatic
-          ? auto_step(Trainer<T>(points<T>(X, Space::weights), start, phi, Space::weights), 0, progress)
-          : options.rule.value;
-  SmallTrainer<T> trainer(X, y, start, phi, step);
+void descend(Index c, const CheckedOptions& options, TrialNetworks& all, Progress& progress) {
+  const TwoLayer start = all.start(c);
+  const double step = all.step(start, progress), unit = all.unit(c);
+  SmallTrainer<T> trainer(all.X(), all.y(c), start, activation(options.activation), step);
   const auto misfit = [&] { return trainer.residual_norm() / unit; };
   const double begin = misfit();
-  const Index most = patience(X.rows(), X.cols(), options.width);
+  const Index most = patience(all.X().rows(), all.X().cols(), options.width);
   // Steps in one go end just before the misfit can decide anything; ended() then decides by the same numbers
   // as fit.
   const double low = options.tolerance * unit * (1 + 1e-12), high = kDiverged * begin * unit * (1 - 1e-12);
-  Output output;
-  output.trial.step = step;
+  Index steps = 0;
   Ending ending = ended(begin, begin, options.tolerance);
-  while (ending == Ending::none && step > 0 && output.trial.steps < options.max_steps) {
+  while (ending == Ending::none && step > 0 && steps < options.max_steps) {
     progress.check();
-    output.trial.steps += trainer.descend(std::min(most, options.max_steps - output.trial.steps), low, high);
+    steps += trainer.descend(std::min(most, options.max_steps - steps), low, high);
     ending = ended(misfit(), begin, options.tolerance);
   }
-  output.trial.status = ending == Ending::diverged    ? Status::diverged
-                        : ending == Ending::converged ? Status::converged
-                                                      : unconverged(output.trial.steps, options);
-  output.network = {trainer.weights(), start.v};
-  return output;
+  all.end(c, ending, steps, step, {trainer.weights(), start.v});
 }
 
 }  // namespace
+
+TrialNetworks::TrialNetworks(const Dataset& data, const CheckedOptions& options)
+    : options_(options),
+      activation_(activation(options.activation)),
+      set_(training_set(data, options.center, options.normalize)),
+      ends_(static_cast<std::size_t>(set_.Y.cols())) {}
+
+double TrialNetworks::unit(Index c) const {
+  const double norm = y(c).norm();
+  return norm > 0 ? norm : 1;
+}
+
+TwoLayer TrialNetworks::start(Index c) const { return first_weights(options_, X(), y(c), c); }
+
+double TrialNetworks::step(const TwoLayer& start, const Progress& progress) const {
+  if (options_.rule.kind == Step::Kind::number) return options_.rule.value;
+  const auto automatic = [&]<class T>(T) {
+    return auto_step(Trainer<T>(points<T>(X(), Space::weights), start, activation_, Space::weights), 0,
+                     progress);
+  };
+  return options_.precision == "float32" ? automatic(float{}) : automatic(double{});
+}
+
+void TrialNetworks::end(Index c, Ending ending, Index steps, double step, TwoLayer network) {
+  const Status status = ending == Ending::diverged    ? Status::diverged
+                        : ending == Ending::converged ? Status::converged
+                                                      : unconverged(steps, options_);
+  ends_[static_cast<std::size_t>(c)] = {status, steps, step, std::move(network)};
+}
+
+Trial TrialNetworks::trial(bool certify, const Progress& progress) const {
+  Trial all;
+  all.status = Status::certified;
+  all.step = ends_.front().step;
+  std::vector<double> misfits;
+  std::vector<Certificate> certificates;
+  for (Index c = 0; c < size(); ++c) {
+    const End& one = ends_[static_cast<std::size_t>(c)];
+    misfits.push_back((outputs(one.network, activation_, X()) - y(c)).norm() / unit(c));
+    Status status = one.status;
+    if (certify && status != Status::diverged) {
+      Progress silent = progress.silent();
+      const Vector distinct = set_.y(c);
+      const Equations equations{set_.X(), distinct, set_.counts, unit_row_error(X().cols())};
+      certificates.push_back(certify_output(one.network, activation_, equations, silent).certificate);
+      if (certificates.back().holds) status = Status::certified;
+    } else {
+      certificates.emplace_back();
+    }
+    all.status = std::max(all.status, status);
+    all.steps = std::max(all.steps, one.steps);
+  }
+  all.relative_misfit = combined_misfit(misfits, set_.Y);
+  all.certificate = combined(certificates);
+  return all;
+}
 
 Trial train_trial(const Dataset& data, const FitOptions& given, bool certify, Progress& progress) {
   const CheckedOptions options = checked(given);
@@ -87,38 +127,11 @@ Trial train_trial(const Dataset& data, const FitOptions& given, bool certify, Pr
       options.rule.kind != Step::Kind::theorem && options.stop == "tolerance" && !options.polish;
   if (!plain || !trains_small(options, data.n(), data.d()))
     return whole_fit(data, options, certify, progress);
-
-  const Activation& phi = activation(options.activation);
-  const TrainingSet set = training_set(data, options.center, options.normalize);
-  const RowMatrix& X = set.points.X;
-  Trial all;
-  all.status = Status::certified;
-  std::vector<double> misfits;
-  std::vector<Certificate> certificates;
-  for (Index c = 0; c < set.Y.cols(); ++c) {
-    const Vector y = set.Y.col(c);
-    const TwoLayer start = first_weights(options, X, y, c);
-    const auto [one, network] = options.precision == "float32"
-                                    ? descend<float>(X, y, start, phi, options, progress)
-                                    : descend<double>(X, y, start, phi, options, progress);
-    misfits.push_back((outputs(network, phi, X) - y).norm() / unit_of(y));
-    Status status = one.status;
-    if (certify && status != Status::diverged) {
-      Progress silent = progress.silent();
-      const Vector distinct = set.y(c);
-      const Equations equations{set.X(), distinct, set.counts, unit_row_error(X.cols())};
-      certificates.push_back(certify_output(network, phi, equations, silent).certificate);
-      if (certificates.back().holds) status = Status::certified;
-    } else {
-      certificates.emplace_back();
-    }
-    if (c == 0) all.step = one.step;
-    all.status = std::max(all.status, status);
-    all.steps = std::max(all.steps, one.steps);
-  }
-  all.relative_misfit = combined_misfit(misfits, set.Y);
-  all.certificate = combined(certificates);
-  return all;
+  TrialNetworks all(data, options);
+  for (Index c = 0; c < all.size(); ++c)
+    options.precision == "float32" ? descend<float>(c, options, all, progress)
+                                   : descend<double>(c, options, all, progress);
+  return all.trial(certify, progress);
 }
 
 }  // namespace zeroloss::internal
