@@ -61,6 +61,7 @@ std::string setting(const SweepOptions& o, const SweepResult& r) {
   add(false, fmt::format("at most {} steps", with_commas(o.fit.max_steps)));
   add(a.tolerance.size() > 1, fmt::format("until ||r||/||y|| <= {}", c.tolerance));
   fact("training", fixed);
+  if (!r.engine.empty()) fact("computed by", r.engine);
   return fact.text();
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "sweep/deal.hpp"
 #include "sweep/grid.hpp"
 #include "sweep/summary.hpp"
+#include "sweep/together.hpp"
 #include "train/deal.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
@@ -32,10 +34,11 @@ double seconds_since(Clock::time_point began) {
 class Sweep {
  public:
   Sweep(const std::string& source, const Dataset* data, const SweepOptions& options, Progress& progress,
-        const Group& group)
+        const Group& group, DescentEngine* engine)
       : group_(can_be_dealt(options.fit) ? group : Group()),
+        engine_(engine),
         options_(checked(source, options)),
-        cells_(grid(options_)),
+        cells_(cells_of(options_, engine)),
         maker_(source, data, options_),
         store_(options_.store, identity(source, maker_.digest(), options_)),
         progress_(progress) {}
@@ -48,7 +51,7 @@ class Sweep {
       progress_.stage(options_.adaptive ? fmt::format("round {}: trials", round_.number) : "trials",
                       static_cast<double>(round_.missing.size()));
       next_ = 0;
-      run_round();
+      engine_ != nullptr ? run_together() : run_round();
       read_rows();
       if (done_now_ == 0) wait_for_others();
     }
@@ -62,7 +65,9 @@ class Sweep {
  private:
   using Rows = std::vector<std::vector<std::optional<TrialRow>>>;
 
+  static std::vector<Cell> cells_of(const SweepOptions& options, const DescentEngine* engine);
   void run_round();
+  void run_together();
   void work();
   std::optional<Job> next_job();
   TrialTask task_of(const Job& job) const;
@@ -75,6 +80,7 @@ class Sweep {
   }
 
   const Group group_;
+  DescentEngine* const engine_;  // null: trials are trained here, one a thread
   const SweepOptions options_;
   const std::vector<Cell> cells_;
   const TrialMaker maker_;
@@ -131,6 +137,41 @@ void Sweep::run_round() {
   guarded([&] { work(); });
   if (dealer.joinable()) dealer.join();
   if (failure_) std::rethrow_exception(failure_);
+}
+
+// What a device does not go with is said before there is a store.
+std::vector<Cell> Sweep::cells_of(const SweepOptions& options, const DescentEngine* engine) {
+  std::vector<Cell> cells = grid(options);
+  if (engine != nullptr) check_together(options, cells);
+  return cells;
+}
+
+// Trials of whatever cells, those with the largest networks first, as many at once as go well together.
+void Sweep::run_together() {
+  done_now_ = 0;
+  std::vector<TrialSize> of_cell(cells_.size());
+  std::vector<char> known(cells_.size(), 0);
+  const auto size = [&](const Job& job) -> const TrialSize& {
+    const auto cell = static_cast<std::size_t>(job.cell);
+    if (known[cell] == 0) of_cell[cell] = size_of(task_of(job)), known[cell] = 1;
+    return of_cell[cell];
+  };
+  for (const Job& job : round_.missing) size(job);
+  std::ranges::stable_sort(round_.missing, std::greater(),
+                           [&](const Job& job) { return size(job).shape.numbers(); });
+  std::vector<TrialSize> sizes;
+  for (const Job& job : round_.missing) sizes.push_back(size(job));
+  for (auto first = round_.missing.begin(); first != round_.missing.end();) {
+    progress_.check();
+    const std::size_t count = together(sizes, {options_.fit.precision, kDiverged}, *engine_);
+    const auto end = first + static_cast<std::ptrdiff_t>(count);
+    std::vector<TrialTask> tasks;
+    for (const Job& job : store_.claim({first, end})) tasks.push_back(task_of(job));
+    compute_together(
+        std::move(tasks), *engine_, [&](const TrialRow& row) { keep(row); }, progress_);
+    sizes.erase(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(count));
+    first = end;
+  }
 }
 
 void Sweep::work() {
@@ -220,10 +261,10 @@ SweepResult Sweep::result() const {
 }
 
 SweepResult sweep(const std::string& source, const Dataset* data, const SweepOptions& options,
-                  Progress& progress, const Group& group) {
+                  Progress& progress, const Group& group, DescentEngine* engine) {
   const auto began = Clock::now();
   const SerialBlas serial;  // trials are the threads
-  Sweep work(source, data, options, progress, group);
+  Sweep work(source, data, options, progress, group, engine);
   bool complete = true, last = false;
   if (work.being_closed()) {
     work.read_rows();
@@ -240,6 +281,7 @@ SweepResult sweep(const std::string& source, const Dataset* data, const SweepOpt
   progress.finish();
   result.source = source;
   result.named = data == nullptr;
+  if (engine != nullptr) result.engine = engine->name();
   result.complete = complete;
   result.last = last;
   result.conclusion = conclusion(result);
@@ -251,12 +293,18 @@ SweepResult sweep(const std::string& source, const Dataset* data, const SweepOpt
 
 SweepResult sweep(const std::string& source, const SweepOptions& options, Progress& progress,
                   const Group& group) {
-  return sweep(source, nullptr, options, progress, group);
+  return sweep(source, nullptr, options, progress, group, nullptr);
 }
 
 SweepResult sweep(const Dataset& data, const SweepOptions& options, Progress& progress, const Group& group) {
   check_dataset(data);
-  return sweep(is_generated(data.name) ? "data " + data.name : data.name, &data, options, progress, group);
+  return sweep(is_generated(data.name) ? "data " + data.name : data.name, &data, options, progress, group,
+               nullptr);
+}
+
+SweepResult sweep(const std::string& source, const SweepOptions& options, Progress& progress,
+                  DescentEngine& engine) {
+  return sweep(source, nullptr, options, progress, {}, &engine);
 }
 
 Services sweep_services() { return {{kTrialService, serve_trials}}; }

@@ -109,7 +109,7 @@ TEST_F(SweepCommand, JsonHasEveryKey) {
     return names;  // sorted
   };
   EXPECT_EQ(keys(json),
-            (std::vector<std::string>{"before", "cells", "complete", "conclusion", "digest", "next",
+            (std::vector<std::string>{"before", "cells", "complete", "conclusion", "digest", "engine", "next",
                                       "options", "panels", "rounds", "seconds", "source", "trials"}));
   EXPECT_EQ(keys(json["cells"][0]),
             (std::vector<std::string>{"activation", "certified", "d", "depth", "diverged", "high", "low",

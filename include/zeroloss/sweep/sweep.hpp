@@ -5,6 +5,7 @@
 
 #include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/group.hpp"
+#include "zeroloss/network/descents.hpp"
 #include "zeroloss/train/fit.hpp"
 
 /// Phase diagrams: how often training reaches its target, over a grid of the options of fit [OS, section 4].
@@ -158,6 +159,7 @@ struct SweepResult {
   std::string source;     ///< DATA as given; of a data set, its name
   bool named = true;      ///< whether `source` is what read_dataset takes; false for a data set
   std::string digest;     ///< of its file; empty for generated data
+  std::string engine;     ///< the device that trained; empty of this process
   std::vector<CellResult> cells;
   std::vector<Panel> panels;
   Index trials = 0;  ///< in all
@@ -173,6 +175,8 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"source", "The data as given; of arrays, what they were called."}, r.source);
   visit(Field{"named"}.apart(), r.named);
   visit(Field{"digest", "Of its file; empty for generated data."}, r.digest);
+  visit(Field{"engine", "The device that trained; empty of the processor."}.only_if(!r.engine.empty()),
+        r.engine);
   visit(Field{"trials", "In all."}, r.trials);
   visit(Field{"before", "Of these, done before this call or by other processes."}, r.before);
   visit(Field{"rounds"}, r.rounds);
@@ -214,6 +218,14 @@ SweepResult sweep(const std::string& source, const SweepOptions& options = {});
 /// The same of points in memory: trials take theirs from `data` as they would from a file.
 SweepResult sweep(const Dataset& data, const SweepOptions& options, Progress& progress,
                   const Group& group = {});
+
+/// The same with networks that the engine trains, as many at once as it takes: relu, one hidden
+/// layer, optimizer gd, a step that is a number or auto; std::invalid_argument names what it does not go
+/// with. Data, first weights and steps are those of the processor, bit for bit; trials take steps that round
+/// otherwise, so that one may end a few steps earlier or later, and another way where it is near the edge of
+/// doing so. A store does not know who computed its rows: a sweep may go on elsewhere.
+SweepResult sweep(const std::string& source, const SweepOptions& options, Progress& progress,
+                  DescentEngine& engine);
 
 /// What the other processes of a group do for it.
 Services sweep_services();
