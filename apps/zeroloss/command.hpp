@@ -10,6 +10,7 @@
 #include "zeroloss/core/group.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/kernel/engine.hpp"
+#include "zeroloss/network/descents.hpp"
 
 /// What the subcommands share: one short file each, that parses options, calls one library function and
 /// prints.
@@ -23,6 +24,8 @@ struct Session {
   /// Where a program does heavy work about kernels: `device` is that of --device, "" where none is named,
   /// `block` that of --block.
   using Engines = std::unique_ptr<Engine> (*)(Session&, const std::string& device, Index block);
+  /// Where it trains many networks at once; null: in this process, and those beside it.
+  using Descents = std::unique_ptr<DescentEngine> (*)(Session&, const std::string& device);
 
   std::vector<std::string> arguments;  ///< the command line, for the manifest
   std::string cache;                   ///< default of --cache: XDG_CACHE_HOME/zeroloss
@@ -30,6 +33,7 @@ struct Session {
   int threads = 0;                     ///< --threads; 0 = all
   Group group{};                       ///< the processes that work together; this one leads
   Engines engine = nullptr;            ///< of Program
+  Descents descents = nullptr;         ///< of Program
   int exit_code = kDone;
   std::function<CommandText()> text{};  ///< what the program's commands say of themselves
 
@@ -60,6 +64,7 @@ struct Program {
   std::vector<Entry> commands;  ///< in the order of --help
   bool threads = true;          ///< --threads is for all of them
   Session::Engines engine = nullptr;
+  Session::Descents descents = nullptr;
   std::size_t words = 1;  ///< of the arguments, that name the program
 };
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <stdexcept>
 
 #include "command.hpp"
@@ -31,12 +33,25 @@ ZEROLOSS_COMMANDS(ZEROLOSS_DECLARE)
 
 namespace {
 
-// This process and those beside it. Who names a device waits for LibTorch, which nobody else should.
-std::unique_ptr<Engine> engine_here(Session& session, const std::string& device, Index block) {
-  if (device.empty() || device == "none") return cluster_engine(session.group, block);
+bool names_none(const std::string& device) { return device.empty() || device == "none"; }
+
+// Who names a device waits for LibTorch, which nobody else should.
+[[noreturn]] void take_device(const Session& session, const char* command) {
   if (session.group.size() > 1)
-    throw std::invalid_argument("certify: one process uses a device; leave out `device` under mpirun");
+    throw std::invalid_argument(
+        fmt::format("{}: one process uses a device; leave out `device` under mpirun", command));
   become_torch(session.arguments);
+}
+
+// This process and those beside it.
+std::unique_ptr<Engine> engine_here(Session& session, const std::string& device, Index block) {
+  if (names_none(device)) return cluster_engine(session.group, block);
+  take_device(session, "certify");
+}
+
+std::unique_ptr<DescentEngine> descents_here(Session& session, const std::string& device) {
+  if (names_none(device)) return nullptr;
+  take_device(session, "sweep");
 }
 
 }  // namespace
@@ -47,7 +62,8 @@ int run(const std::vector<std::string>& arguments, const std::string& cache, con
               "zeroloss: neural networks that reach zero training loss, and the proof that they do",
               {ZEROLOSS_COMMANDS(ZEROLOSS_ENTRY)},
               /*threads=*/true,
-              engine_here},
+              engine_here,
+              descents_here},
              arguments, cache, group);
 #undef ZEROLOSS_ENTRY
 }

@@ -62,6 +62,7 @@ int run(const Program& program, const std::vector<std::string>& arguments, const
   Session session;
   session.group = group;
   session.engine = program.engine;
+  session.descents = program.descents;
   session.arguments = arguments;
   session.cache = cache;
   failed_writes_are_errors();

@@ -21,7 +21,7 @@ namespace zeroloss::app {
 namespace {
 
 struct Options {
-  std::string source, out;
+  std::string source, out, device;
   SweepOptions sweep;
   std::map<std::string, std::string> axes;  ///< by name, as written
   bool json = false;
@@ -127,9 +127,10 @@ SweepOptions settings(const Options& options) {
 }
 
 SweepResult work(const std::string& source, const SweepOptions& sweep, const std::optional<RunFolder>& folder,
-                 Progress& progress, const Group& group) {
+                 Progress& progress, const Group& group, DescentEngine* engine) {
   try {
-    return zeroloss::sweep(source, sweep, progress, group);
+    return engine != nullptr ? zeroloss::sweep(source, sweep, progress, *engine)
+                             : zeroloss::sweep(source, sweep, progress, group);
   } catch (const ResourceError&) {
     // Another process has finished it and renamed the folder while this one was about to join.
     if (folder && std::filesystem::exists(folder->path()))
@@ -141,6 +142,7 @@ SweepResult work(const std::string& source, const SweepOptions& sweep, const std
 
 void run(const Options& options, Session& session) {
   SweepOptions sweep = settings(options);
+  const std::unique_ptr<DescentEngine> engine = session.descents(session, options.device);
   auto progress = session.progress();
   std::optional<RunFolder> folder;
   if (!options.out.empty()) {
@@ -148,7 +150,7 @@ void run(const Options& options, Session& session) {
     folder.emplace(options.out, true, RunFolder::Writers::several);
     sweep.store = folder->partial() / "trials.db";
   }
-  const SweepResult result = work(options.source, sweep, folder, progress, session.group);
+  const SweepResult result = work(options.source, sweep, folder, progress, session.group, engine.get());
   const Next next = result.complete ? after_figures(session.arguments, options.out) : Next{};
   // Who joins while another finishes may find all complete and nobody there: nothing is left to write then.
   if (folder && result.last && !std::filesystem::exists(folder->path()))
@@ -186,6 +188,11 @@ void add_sweep(Command& command, Session& session) {
   add_fields(command, s);
   add_fields(command, s.fit, [&](const Field& field) { return field.trial && !o.axes.contains(field.name); });
   add_read_options(command, s.read, false);
+  command
+      .option("--device", o.device,
+              "Train trials of all cells at once with LibTorch on cpu, cuda, cuda:N, or auto: a GPU where "
+              "there is one; relu, one hidden layer, gd [none]")
+      .type_name("DEVICE");
   command.option("--out", o.out,
                  "Write a run folder: trials.db, metrics.csv, figures; goes on with a stopped one [none]");
   command.flag("--json", o.json, "Print one JSON object [off]");

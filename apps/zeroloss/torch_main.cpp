@@ -54,6 +54,7 @@ const Program kConv{"zeroloss conv",
                      {"man", add_man}},
                     /*threads=*/false,
                     nullptr,
+                    nullptr,
                     /*words=*/2};
 
 /// What a step of training frees the next one needs: glibc would give it back to the system and fault it in

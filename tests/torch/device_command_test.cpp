@@ -1,9 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <regex>
+#include <thread>
+
 #include "support/command.hpp"
+#include "support/sqlite.hpp"
 #include "support/temp_folder.hpp"
 
-/// `zeroloss certify --device`, as people run it.
+/// `zeroloss certify --device` and `zeroloss sweep --device`, as people run them.
 namespace zeroloss::test {
 namespace {
 
@@ -88,6 +93,105 @@ TEST_F(DeviceCommand, RequirementsHoldOfADevice) {
   EXPECT_EQ(
       zeroloss({"certify", "digits", "--n", "80", "--device", "cpu", "--require", "lambda_min>=5"}).exit_code,
       1);
+}
+
+// ---- sweep ----
+
+const Arguments kSweep{"sweep", "sphere:n=12", "--d", "1:3",         "--width", "4:52:24",     "--max-steps",
+                       "1000",  "--trials",    "4",   "--tolerance", "0.1",     "--precision", "float64"};
+
+TEST_F(DeviceCommand, SweepsFindTheSame) {
+  const Json here = answer(kSweep), there = answer(with(kSweep, {"--device", "cpu"}));
+  auto names = keys(here);
+  names.insert("engine");
+  EXPECT_EQ(keys(there), names);
+  for (const char* key : {"conclusion", "trials", "rounds", "panels", "options"})
+    EXPECT_EQ(there.at(key), here.at(key)) << key;
+  ASSERT_EQ(there.at("cells").size(), here.at("cells").size());
+  for (std::size_t c = 0; c < here.at("cells").size(); ++c)
+    for (const char* key : {"successes", "diverged", "mean_steps", "d", "width"})
+      EXPECT_EQ(there.at("cells")[c].at(key), here.at("cells")[c].at(key)) << c << " " << key;
+  EXPECT_NE(there.at("engine").get<std::string>().find("on cpu"), std::string::npos) << there.at("engine");
+  const Outcome text = zeroloss(with(kSweep, {"--device", "cpu"}));
+  EXPECT_NE(text.out.find("computed by"), std::string::npos) << text.out;
+  EXPECT_EQ(answer(with(kSweep, {"--device", "none"})).at("cells"), here.at("cells"));
+}
+
+TEST_F(DeviceCommand, SweepsOnAGpuFindTheSame) {
+  if (!gpu_there()) GTEST_SKIP() << "no GPU";
+  const Json here = answer(kSweep), there = answer(with(kSweep, {"--device", "cuda"}));
+  for (std::size_t c = 0; c < here.at("cells").size(); ++c)
+    EXPECT_EQ(there.at("cells")[c].at("successes"), here.at("cells")[c].at("successes")) << c;
+}
+
+// Some have ended when it is stopped.
+TEST_F(DeviceCommand, AStoppedSweepGoesOn) {
+  const Arguments sweep{"sweep",       "sphere:n=30", "--d",         "4,8",      "--width",     "20,40,60",
+                        "--trials",    "10",          "--max-steps", "2000",     "--tolerance", "0.1",
+                        "--precision", "float64",     "--out",       path("run")};
+  const std::filesystem::path store = path("run.partial/trials.db");
+  const auto stored = [&] { return std::stol(sqlite(store, "SELECT count(*) FROM trials")[0][0]); };
+  RunOptions interrupted;
+  interrupted.interrupt_when = [&](const Outcome&) {
+    return std::filesystem::exists(store) &&
+           !sqlite(store, "SELECT 1 FROM sqlite_master WHERE name = 'trials'").empty() && stored() > 0;
+  };
+  const Outcome stopped = zeroloss(with(sweep, {"--device", "cpu"}), interrupted);
+  EXPECT_EQ(stopped.exit_code, 130) << stopped.err;
+  const long before = stored();
+  EXPECT_GT(before, 0);
+  EXPECT_LT(before, 60);
+  EXPECT_EQ(sqlite(store, "SELECT (SELECT count(*) FROM claims) + (SELECT count(*) FROM workers)")[0][0],
+            "0");
+  std::smatch command;
+  ASSERT_TRUE(
+      std::regex_search(stopped.err, command, std::regex("zeroloss: interrupted; go on with: (.*)\n")))
+      << stopped.err;
+  EXPECT_NE(command[1].str().find("--device cpu"), std::string::npos) << stopped.err;
+  const Outcome resumed = run_program("sh", {"-c", command[1].str() + " --json"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(Json::parse(resumed.out)["before"], before);
+  EXPECT_EQ(Json::parse(resumed.out)["trials"], 60);
+  Arguments here = sweep;
+  here.back() = path("here");
+  ASSERT_EQ(zeroloss(here).exit_code, 0);
+  const char* told = "SELECT cell, trial, seed, steps, status FROM trials ORDER BY cell, trial";
+  EXPECT_EQ(sqlite(path("run/trials.db"), told), sqlite(path("here/trials.db"), told));
+}
+
+// The processor comes when the device has all trials in its hands, and waits for what is left.
+TEST_F(DeviceCommand, AStoreIsSharedWithTheProcessor) {
+  const Arguments sweep = with(kSweep, {"--out", path("run")});
+  const std::filesystem::path store = path("run.partial/trials.db");
+  const auto claimed = [&] {
+    return std::filesystem::exists(store) &&
+           !sqlite(store, "SELECT 1 FROM sqlite_master WHERE name = 'claims'").empty() &&
+           sqlite(store, "SELECT count(*) FROM claims")[0][0] != "0";
+  };
+  const auto wait_for = [&](const auto& what) {
+    for (int k = 0; k < 2000 && !what(); ++k) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  };
+  Process beside("sh", with({"-c", "exec \"$0\" \"$@\" > /dev/null", ZEROLOSS_COMMAND},
+                            with(sweep, {"--device", "cpu", "--quiet"})));
+  wait_for([&] { return claimed() || std::filesystem::exists(path("run")); });
+  zeroloss(sweep);  // writes the folder, or leaves that to the other
+  wait_for([&] { return std::filesystem::exists(path("run/result.json")); });
+  EXPECT_EQ(sqlite(path("run/trials.db"), "SELECT count(*) FROM trials")[0][0], "36");
+}
+
+TEST_F(DeviceCommand, WhatADeviceCannotSweepIsNamed) {
+  const Arguments sweep{"sweep", "sphere:n=5,d=3", "--device", "cpu", "--out", path("run")};
+  refused(with(sweep, {"--activation", "relu,tanh"}), {"relu networks only", "tanh", "--device"});
+  refused(with(sweep, {"--optimizer", "momentum"}), {"gd only", "momentum", "--device"});
+  refused(with(sweep, {"--depth", "1,2"}), {"one hidden layer", "depth 2", "--device"});
+  refused(with(sweep, {"--step", "theorem"}), {"theorem", "--device"});
+  refused(with(sweep, {"--space", "gram"}), {"--space gram", "--device"});
+  refused({"sweep", "sphere:n=5,d=3", "--device", "gpu"}, {"--device", "cpu, cuda, cuda:N or auto", "gpu"});
+  refused({"sweep", "sphere:n=5,d=3", "--device", "cpu", "--width", "0"}, {"width"});
+  refused({"sweep", "nothing.csv", "--device", "cpu"}, {"nothing.csv"});
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  if (!gpu_there())
+    refused({"sweep", "sphere:n=5,d=3", "--device", "cuda"}, {"cuda", "LibTorch", "0 CUDA devices"}, 3);
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 #include "torch_programs.hpp"
+
+#include "zeroloss/torch/descents.hpp"
 #include "zeroloss/torch/engine.hpp"
 
 namespace zeroloss::app {
 
 void add_certify(Command& command, Session& session);
+void add_sweep(Command& command, Session& session);
 
 namespace {
 
@@ -12,12 +15,17 @@ std::unique_ptr<Engine> engine_of_device(Session&, const std::string& device, In
   return torch_engine(device.empty() ? "auto" : device);
 }
 
+std::unique_ptr<DescentEngine> descents_of_device(Session&, const std::string& device) {
+  return torch_descents(device.empty() ? "auto" : device);
+}
+
 // Help and messages are those of the command that becomes this program.
 const Program kProgram{"zeroloss",
                        "zeroloss-torch: what zeroloss does with LibTorch; see zeroloss conv --help as well",
-                       {{"certify", add_certify}},
+                       {{"certify", add_certify}, {"sweep", add_sweep}},
                        /*threads=*/true,
-                       engine_of_device};
+                       engine_of_device,
+                       descents_of_device};
 
 }  // namespace
 
