@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "cluster/block_cyclic.hpp"
+#include "cluster/counted.hpp"
 #include "cluster/layout.hpp"
 #include "kernel/tail_passes.hpp"
 #include "support/engine_cases.hpp"
@@ -80,10 +81,18 @@ double faults_of_group(const Group& group) {
   return faults;
 }
 
+// What all processes have handed to MPI so far, ScaLAPACK's part included.
+double bytes_of_group(const Group& group) {
+  double bytes = mpi_bytes();
+  group.sum(&bytes, 1);
+  return bytes;
+}
+
 Services services() {
   Services all = cluster_services();
   for (Services more : {audit_services(), fit_services(), sweep_services()}) all.merge(more);
   all["faults of a group"] = [](const Group& group) { faults_of_group(group); };
+  all["bytes of a group"] = [](const Group& group) { bytes_of_group(group); };
   return all;
 }
 
@@ -282,6 +291,51 @@ TEST(Cluster, TrafficIsWhatTheModelSays) {
                sums = 352 * N / P * std::floor(P / 2);
   EXPECT_LT(tail, 1.35 * (rows + ring + sums + 4 * N) + 1000 * P);
   EXPECT_GT(tail, 0.65 * (rows + ring + sums + 4 * N));
+}
+
+// The same of ScaLAPACK, all processes together, which count what they hand to MPI; while there is a matrix
+// they cannot be asked.
+TEST(Cluster, TrafficOfScalapackIsWhatTheModelSays) {
+  const Group& group = processes();
+  if (group.size() == 1) GTEST_SKIP() << "nothing is sent";
+  Progress progress;
+  const Index n = 1536;
+  const double N = 1536, P = group.size();
+  const Shape shape(group.size());
+  const RowMatrix X = sphere(n, 60);
+  const auto all = [&] {
+    group.call("bytes of a group");
+    return bytes_of_group(group);
+  };
+  const auto sent = [&](const auto& work) {
+    const double before = all();
+    {
+      const auto engine = cluster_engine(group, 16);
+      const auto matrix = engine->matrix(X);
+      matrix->form(power(2), 1, progress);
+      work(*matrix);
+    }
+    return all() - before;
+  };
+  const double formed = sent([](KernelMatrix&) {});
+  const double factored = sent([&](KernelMatrix& matrix) { ASSERT_TRUE(matrix.factor(progress)); });
+  const double proved = sent([&](KernelMatrix& matrix) {
+    ASSERT_TRUE(matrix.factor(progress));
+    matrix.residual(power(2), 1, progress);
+  });
+  const double inverted = sent([&](KernelMatrix& matrix) {
+    ASSERT_TRUE(matrix.factor(progress));
+    matrix.inverse_diagonal(progress);
+  });
+  const double r = shape.rows, c = shape.columns, half = 4 * N * N;
+  EXPECT_NEAR((factored - formed) / (half * (r + c - 2)), 1.1, 0.2);
+  EXPECT_NEAR((proved - factored) / (half * (r + c)), 1, 0.2);
+  if (shape.rows == 1) return;  // PBLAS then does otherwise
+  double inverse = 0;           // what is left of L for each strip, and the strips
+  for (double first = 0; first < N; first += 512 * c)
+    inverse +=
+        4 * (N - first) * (N - first) * (c - 1) + 8 * (N - first) * std::min(512 * c, N - first) * (r - 1);
+  EXPECT_NEAR((inverted - factored) / inverse, 1.2, 0.3);
 }
 
 // A kernel that is not definite without a ridge is refused on all, and they go on.
