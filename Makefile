@@ -45,11 +45,12 @@ sanitize:
 	cmake --build --preset sanitize
 	ctest --preset sanitize --exclude-regex '^(layers|planted|format|ruff|python|Faults.Quick|(Conv)?Command.ALimitedAddressSpaceIsNoHang)$$'
 
-# Disks, memory, signals, power: a quarter of an hour. Both write their tables into the page.
+# Disks, memory, signals, power; the first two write their tables into the page.
 faults: build
-	scripts/setup.sh full
+	scripts/setup.sh lint
 	tests/faults/faults.py build/release/bin/zeroloss --write docs/reliability.md
 	build/python/bin/python tests/faults/limits.py build/release/bin/zeroloss --write docs/reliability.md
+	tests/faults/memcheck.py build/release/bin/zeroloss
 
 # A million files with random bytes for every reader, or ten minutes of them: hours.
 fuzz:

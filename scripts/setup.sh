@@ -6,7 +6,7 @@
 #   scripts/setup.sh full    conv, mpi, and what the tests need (the formatter too), with a Python environment in build/python
 #   scripts/setup.sh bench   core, and what the peers of the benchmarks need
 #   scripts/setup.sh docs    core, a browser, and what the documentation site is built with, in build/docs/python
-#   scripts/setup.sh lint    full, and the linter
+#   scripts/setup.sh lint    full, and the linter and valgrind
 #   scripts/setup.sh fuzz    core, and clang with libFuzzer and its sanitizers
 set -euo pipefail
 
@@ -19,7 +19,7 @@ mpi=("${core[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev)
 full=("${conv[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev libgtest-dev ccache chromium clang-format-14 strace webp)
 bench=("${core[@]}")
 docs=("${core[@]}" chromium)
-lint=("${full[@]}" clang-tidy-16 libomp-16-dev)
+lint=("${full[@]}" clang-tidy-16 libomp-16-dev valgrind)
 fuzz=("${core[@]}" libgtest-dev clang-16 libclang-rt-16-dev libomp-16-dev)
 
 case "${1:-}" in

@@ -300,7 +300,7 @@ TEST(Cluster, TrafficOfScalapackIsWhatTheModelSays) {
   if (group.size() == 1) GTEST_SKIP() << "nothing is sent";
   Progress progress;
   const Index n = 1536;
-  const double N = 1536, P = group.size();
+  const double N = 1536;
   const Shape shape(group.size());
   const RowMatrix X = sphere(n, 60);
   const auto all = [&] {

@@ -130,7 +130,7 @@ def seen(code, out, error):
     ours = [line for line in error.splitlines() if line.startswith("zeroloss: ")]
     lines = [line for line in out.splitlines() if line.strip()]
     if code == 0 and lines:
-        said = [line for line in lines if not line.startswith("categories:")]
+        said = [line for line in lines if not line.lstrip().startswith("categories:")]
         answer = said[1] if len(said) > 1 and ": " in said[0] and not said[1].startswith("column ") else said[0]
         return f"works: {answer.strip()[:110]}", True
     if code in (1, 2, 3) and (len(ours) == 1 or (code == 1 and lines)):
