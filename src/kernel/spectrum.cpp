@@ -344,6 +344,7 @@ double spectral_norm_bound(const RowMatrix& X) {
 }
 
 double spectral_norm_bound(const RowBlocks& X) {
+  if (X.count() == 1) return spectral_norm_bound(X.load(0).X());
   check_sizes(X.n(), X.d());
   Matrix C = square(X.d());
   double squares = 0;

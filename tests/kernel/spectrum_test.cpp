@@ -215,7 +215,11 @@ TEST(Spectrum, NormBoundIsAboveAndTight) {
     const double norm = Eigen::JacobiSVD<Matrix>(X).singularValues()(0);
     EXPECT_GE(spectral_norm_bound(X), norm * (1 - 1e-14)) << n << " " << d;
     EXPECT_LE(spectral_norm_bound(X), norm * (1 + 1e-6)) << n << " " << d;
+    EXPECT_EQ(spectral_norm_bound(RowBlocks(X)), spectral_norm_bound(X)) << "one block is the matrix";
   }
+  const RowMatrix wide = sphere(3, 200'000);  // whose d x d matrix would take 320 GB
+  const double norm = Eigen::JacobiSVD<Matrix>(wide * wide.transpose()).singularValues()(0);
+  EXPECT_NEAR(spectral_norm_bound(RowBlocks(wide)), std::sqrt(norm), 1e-6);
   EXPECT_THROW(spectral_norm_bound(RowMatrix::Constant(2, 2, HUGE_VAL)), std::invalid_argument);
 }
 

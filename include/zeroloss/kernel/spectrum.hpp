@@ -104,7 +104,7 @@ Eigensystem eigensystem(const Packed<double>& K);
 /// A proven upper bound of the spectral norm of the exactly normalised rows, within about 1e-6 of it. Forms
 /// the smaller of X^T X and X X^T.
 double spectral_norm_bound(const RowMatrix& X);
-/// The same from X^T X, a block at a time.
+/// The same; of several blocks from X^T X, a block at a time.
 double spectral_norm_bound(const RowBlocks& X);
 
 }  // namespace zeroloss
