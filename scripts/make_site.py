@@ -19,6 +19,8 @@ sys.path.append(str(ROOT / "tests"))
 from format import tracked  # noqa: E402
 from links import ELSEWHERE, links  # noqa: E402
 
+sys.path.remove(str(ROOT / "tests"))  # whose folder torch would be taken for a package
+
 #: Pages that the search prefers: whoever types a message wants to know what to do. Others mention its words more often.
 PREFERRED = {"docs/troubleshooting.md": 20, "docs/guide/": 4}
 #: What is copied whole; of the rest, what a page leads to.

@@ -8,7 +8,7 @@ import pytest
 
 from run_folders import COMMAND, ROOT
 
-sys.path += [str(ROOT / "scripts"), str(ROOT / "tests")]
+sys.path.append(str(ROOT / "scripts"))
 import make_site
 
 
