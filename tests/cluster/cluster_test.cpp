@@ -448,7 +448,9 @@ TEST(Cluster, InterruptedBetweenCalls) {
   Progress progress;
   const RowMatrix X = sphere(100, 10);
   const auto matrix = cluster_engine(processes())->matrix(X);
-  if (processes().size() > 1) EXPECT_THROW(matrix->form(power(1), 1, stopped), Interrupted);
+  if (processes().size() > 1) {
+    EXPECT_THROW(matrix->form(power(1), 1, stopped), Interrupted);
+  }
   matrix->form(power(1), 1, progress);
   EXPECT_TRUE(matrix->factor(progress));
 }

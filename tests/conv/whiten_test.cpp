@@ -57,7 +57,9 @@ TEST(Whiten, ChannelsAreUncorrelated) {
   for (Index i = 0; i < 27; ++i) {
     const double d = found(i, i);
     ASSERT_TRUE(d > 0 && d < 1) << i;
-    if (i > 0) EXPECT_LE(d, found(i - 1, i - 1) + 1e-6);
+    if (i > 0) {
+      EXPECT_LE(d, found(i - 1, i - 1) + 1e-6);
+    }
     energy += 0.01 * d / (1 - d);
     // Kernels and images are rounded to float32, 27 products each with |p| of some units, divided by 0.1 or
     // more.

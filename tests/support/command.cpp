@@ -19,7 +19,9 @@ Json answer(const Arguments& arguments, int exit_code, const RunOptions& options
   SCOPED_TRACE(testing::PrintToString(arguments));
   const Outcome outcome = zeroloss(with(arguments, {"--json"}), options);
   EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
-  if (exit_code == 0) EXPECT_EQ(outcome.err, "");
+  if (exit_code == 0) {
+    EXPECT_EQ(outcome.err, "");
+  }
   Json json = Json::parse(outcome.out, nullptr, false);
   EXPECT_FALSE(json.is_discarded()) << outcome.out;
   return json;

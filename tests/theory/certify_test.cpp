@@ -184,8 +184,9 @@ TEST(Certify, EqualPointsCountAsOftenAsTheyOccur) {
   EXPECT_GT(often.norm_X, once.norm_X);
   EXPECT_NEAR(often.norm_X, Eigen::JacobiSVD<Matrix>(data.X).singularValues()(0), 1e-5);
   for (std::size_t k = 0; k < often.guarantees.size(); ++k)
-    if (often.guarantees[k].width && once.guarantees[k].width)
+    if (often.guarantees[k].width && once.guarantees[k].width) {
       EXPECT_GT(*often.guarantees[k].width, *once.guarantees[k].width) << often.guarantees[k].theorem;
+    }
 }
 
 TEST(Certify, AntipodalPairsVanishForEvenDerivativesOnly) {
