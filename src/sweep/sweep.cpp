@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/clock.hpp"
 #include "data/source_kind.hpp"
 #include "sweep/deal.hpp"
 #include "sweep/grid.hpp"
@@ -23,12 +24,6 @@
 namespace zeroloss {
 using namespace internal;
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point began) {
-  return std::chrono::duration<double>(Clock::now() - began).count();
-}
 
 // A sweep at work in this process.
 class Sweep {
