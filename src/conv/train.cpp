@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
@@ -12,6 +11,7 @@
 
 #include "conv/checkpoint.hpp"
 #include "conv/trainer.hpp"
+#include "core/clock.hpp"
 #include "torch/device.hpp"
 #include "torch/guarded.hpp"
 #include "zeroloss/conv/whiten.hpp"
@@ -21,10 +21,6 @@
 namespace zeroloss {
 using namespace internal;
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 void check_images(const ImageSet& images, const ImageSet& test) {
   if (images.n() == 0) throw DataError(images.name + ": no images to train on");
@@ -85,7 +81,7 @@ class Run {
     return std::max(1, compute_.device.is_cuda() || !images_.in_memory() ? threads : 1);
   }
   bool first() const { return options_.process.rank == 0; }
-  double seconds() const { return seconds_before_ + since(began_); }
+  double seconds() const { return seconds_before_ + seconds_since(began_); }
   /// Evaluation is stopped halfway only where no other process waits for this one's share.
   Progress quiet() const { return group_ ? Progress() : progress_.silent(); }
 
@@ -147,11 +143,11 @@ class Run {
       totals_.images += sums.images;
       totals_.gradient_norm += sums.gradient_norm;
       totals_.steps += sums.steps;
-      totals_.train_s += since(start);
+      totals_.train_s += seconds_since(start);
       start = Clock::now();
       if (!std::isfinite(sums.loss)) return ConvStatus::diverged;
       tell(sums);
-      if (since(saved_) >= options_.checkpoint_every_s) {
+      if (seconds_since(saved_) >= options_.checkpoint_every_s) {
         save();
         start = Clock::now();
       }

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
 #include "core/choices.hpp"
+#include "core/clock.hpp"
 #include "core/rounding.hpp"
 #include "memorize/construct.hpp"
 #include "memorize/forward.hpp"
@@ -18,10 +18,6 @@
 namespace zeroloss {
 using namespace internal;
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
 constexpr Index kWidest = 512;  // that is tried unasked
 constexpr std::size_t kWrongShown = 20;
@@ -187,7 +183,7 @@ bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress&
              MemorizeResult& result) {
   const auto began = Clock::now();
   Construction built = construct(memory, origin, hidden, progress);
-  result.build_s += since(began);
+  result.build_s += seconds_since(began);
   result.n_distinct = built.n_distinct;
   result.hidden = hidden;
   result.blocks = built.network.blocks();
@@ -204,7 +200,7 @@ bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress&
   if (built.failure.empty() && built.min_margin >= result.margin) {
     const auto verifying = Clock::now();
     verify(memory, built.network, progress, result);
-    result.verify_s += since(verifying);
+    result.verify_s += seconds_since(verifying);
     result.network = std::move(built.network);
     result.block_margins = std::move(built.block_margins);
     result.tried.back().correct = result.correct;
@@ -265,7 +261,7 @@ MemorizeResult memorize(const Dataset& data, const Matrix* Y, const MemorizeOpti
   };
   const auto began = Clock::now();
   std::vector<Origin> places = origins(memory);
-  result.build_s = since(began);
+  result.build_s = seconds_since(began);
   bool reached = std::ranges::any_of(places, reached_from);
   if (!reached)
     if (const auto mean = centre(memory, places.front().longest)) {
