@@ -12,6 +12,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import statistics
 import sys
 import tempfile
@@ -129,7 +130,7 @@ def worst(errors):
 
 def same_version(found):
     """Our program with PyTorch's own LibTorch, or None."""
-    version = found["peer"]["torch"].split("+")[0]
+    version = re.match(r"[\d.]+", found["peer"]["torch"])[0]  # of 2.15.0+cu132, 1.13.0a0
     return next((name for name in found["zeroloss"] if name.endswith(f"LibTorch {version}")), None)
 
 

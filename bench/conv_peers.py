@@ -3,9 +3,9 @@
     echo "step compiled-bfloat16 128 20" | python conv_peers.py cuda 8 paper
 
 Reads one measurement a line, answers with one JSON line: the peer of conv_bench.cpp, with the same network (RECIPE:
-paper or small), momentum 0.9 and weight decay 1e-4 by torch.optim.SGD(fused=True), batches copied to the device every
-step (from pinned memory to a GPU), everything channels-last. As the recipe small has it, its kernels are trained as a
-gain times a direction in `step`, and its stem is not trained.
+paper or small), momentum 0.9 and weight decay 1e-4 by torch.optim.SGD (fused, since PyTorch 2.3), batches copied to the
+device every step (from pinned memory to a GPU), everything channels-last. As the recipe small has it, its kernels are
+trained as a gain times a direction in `step`, and its stem is not trained.
 
     step VARIANT BATCH COUNT  seconds of COUNT steps, and their last loss; first steps of compiled variants compile too
       eager-T                   as one writes it; T: float32, or bfloat16 by autocast
@@ -18,6 +18,7 @@ gain times a direction in `step`, and its stem is not trained.
 
 What fails is answered with {"error": ..}. No float32 is TF32.
 """
+import inspect
 import json
 import struct
 import sys
@@ -101,8 +102,9 @@ class Training:
         self.network = Network(recipe, convolution=Standardized if small else torch.nn.Conv2d)
         self.network.stem.requires_grad_(not small)
         self.network.to(device, memory_format=torch.channels_last)
+        fused = "fused" in inspect.signature(torch.optim.SGD).parameters  # since PyTorch 2.3
         self.optimizer = torch.optim.SGD([p for p in self.network.parameters() if p.requires_grad], lr=1e-3,
-                                         momentum=0.9, weight_decay=1e-4, fused=True)
+                                         momentum=0.9, weight_decay=1e-4, **{"fused" if fused else "foreach": True})
         self.x = torch.randn(batch, 3, 32, 32).contiguous(memory_format=torch.channels_last)
         self.labels = torch.randint(0, 10, (batch,))
         if self.device.type == "cuda":
