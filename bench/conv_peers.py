@@ -211,7 +211,6 @@ class Peer:
                 return [f"{way}-{dtype}" for way in ways for dtype in DTYPES]
             case ["info"]:
                 return {"torch": torch.__version__, "threads": torch.get_num_threads(),
-                        "simd": torch.backends.cpu.get_cpu_capability(),
                         "device": torch.cuda.get_device_name(self.device) if self.cuda else "cpu"}
         sys.exit(f"conv_peers: not a measurement: {' '.join(words)}")
 
