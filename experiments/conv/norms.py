@@ -6,11 +6,12 @@ The recipe `small` with six epochs from the paper's start, where all blocks are 
 number of weights is about the same. [HM, section 2] proves of *linear* residual networks that exact ones exist whose
 blocks have norms of order 1/l, l their number; here is what training finds. Further OPTIONs are handed on to `zeroloss
 conv train`. Run folders, --minutes and the status are those of run.py. Writes, beside this file, norms.csv (depth,
-epoch, test error, and the largest and the mean norm of all blocks) and norms.vl.json, the figure of README.md. Standard
-library only.
+epoch, test error, the largest and the mean norm of all blocks, and that of all together) and norms.vl.json, the figure
+of README.md. Standard library only.
 """
 import csv
 import json
+import math
 import pathlib
 import statistics
 import sys
@@ -19,7 +20,7 @@ from run import INTERRUPTED, arguments, train
 
 HERE = pathlib.Path(__file__).parent
 WIDTHS = {1: 60, 3: 32, 5: 24}  # 1,021,410, 1,064,880 and 1,034,532 weights
-FIELDS = ["depth", "blocks", "weights", "epoch", "test_error", "largest", "mean"]
+FIELDS = ["depth", "blocks", "weights", "epoch", "test_error", "largest", "mean", "together"]
 
 
 def rows_of(depth, out):
@@ -30,12 +31,12 @@ def rows_of(depth, out):
             blocks = [float(value) for name, value in norm.items() if name.startswith("stage")]
             yield {"depth": depth, "blocks": len(blocks), "weights": weights, "epoch": round(float(metric["epoch"]), 2),
                    "test_error": float(metric["test_error"]), "largest": round(max(blocks), 4),
-                   "mean": round(statistics.mean(blocks), 4)}
+                   "mean": round(statistics.mean(blocks), 4), "together": round(math.hypot(*blocks), 4)}
 
 
 def figure(rows):
     depth = {"field": "depth", "type": "ordinal", "title": "blocks a stage", "legend": {"orient": "top"}}
-    epoch = {"field": "epoch", "type": "quantitative", "title": "epoch"}
+    epoch = {"field": "epoch", "type": "quantitative", "title": "epoch", "axis": {"tickMinStep": 1, "format": "d"}}
     panel = lambda field, title, **axis: {
         "width": 300, "height": 220, "mark": {"type": "line", "point": True},
         "encoding": {"x": epoch, "color": depth,
