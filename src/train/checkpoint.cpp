@@ -108,6 +108,10 @@ OutputState output_state(const Json& json, const Named& named, const std::string
   return state;
 }
 
+bool names(const Checkpoint::Identity& identity, const std::string& name) {
+  return std::ranges::any_of(identity, [&](const auto& part) { return part.first == name; });
+}
+
 }  // namespace
 
 Checkpoint::Checkpoint(std::filesystem::path path, double every_s, Identity identity)
@@ -161,6 +165,11 @@ RunState Checkpoint::load() const {
     if (const std::string before = part("identity " + name); before != value)
       throw std::invalid_argument(
           fmt::format("resume: {} was {} in {}, and is {} now", name, before, path_.string(), value));
+  for (const auto& [key, before] : file.metadata)
+    if (constexpr std::string_view kIdentity = "identity "; key.starts_with(kIdentity))
+      if (const std::string name = key.substr(kIdentity.size()); !names(identity_, name))
+        throw std::invalid_argument(
+            fmt::format("resume: {} was {} in {}, and is none now", name, before, path_.string()));
   Named named;
   for (const Tensor& tensor : file.tensors) {
     if (tensor.dtype != Dtype::f64 || tensor.shape.size() != 2)

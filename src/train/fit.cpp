@@ -24,7 +24,8 @@ using namespace internal;
 namespace {
 
 Space space_of(const CheckedOptions& options, Index n, Index d) {
-  if (!options.method->facts.gram || trains_small(options, n, d) || options.space == "weights")
+  if (!options.method->facts.gram || options.engine != nullptr || trains_small(options, n, d) ||
+      options.space == "weights")
     return Space::weights;
   return options.space == "gram" ? Space::gram
                                  : cheaper_space(n, d, activation(options.activation).rectifier());
@@ -104,6 +105,7 @@ FitResult internal::fit_checked(const Dataset& data, CheckedOptions options, Pro
 
   const Space space = space_of(options, X.rows(), X.cols());
   result.space = space == Space::gram ? "gram" : "weights";
+  if (options.engine != nullptr) result.engine = options.engine->name();
   require_training_memory(options, space, X.rows(), X.cols(), Y.cols());
   auto test = test_points(options.test, data, result.network);
   Run run{options, phi, set, X, Y, space, point_theory(set, phi, options, progress), std::move(test)};
@@ -133,6 +135,14 @@ FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress
   if (group.size() == 1 || !can_be_dealt(options)) return fit_checked(data, settings, progress);
   const std::unique_ptr<Outputs> outputs = dealt_outputs(group, data, options);
   settings.outputs = outputs.get();
+  return fit_checked(data, settings, progress);
+}
+
+FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress,
+              const TangentEngine& engine) {
+  CheckedOptions settings = checked(options);
+  settings.engine = &engine;
+  check_engine(settings);
   return fit_checked(data, settings, progress);
 }
 
