@@ -17,8 +17,9 @@ import zipfile
 from pathlib import Path
 
 #: Compiled in: headers and static libraries. Those of PyPI from the environment of this Python.
-DEBIAN = ["libboost-dev", "libcli11-dev", "libcsv-dev", "libeigen3-dev", "libfmt-dev", "libhwy-dev", "libonnx-dev",
+DEBIAN = ["libcli11-dev", "libcsv-dev", "libeigen3-dev", "libfmt-dev", "libhwy-dev", "libonnx-dev",
           "librandom123-dev", "nlohmann-json3-dev"]  # fmt: skip
+HEADER = Path("/usr/include/boost/version.hpp")  # its package has the version in its name
 PYPI = ["nanobind"]
 BLAS = "scipy-openblas32"
 
@@ -28,12 +29,12 @@ def said(*command):
 
 
 def loaded(raw):
-    """What the extension of the wheel RAW loads here: names and real paths."""
+    """What the extension of the wheel RAW loads here: paths by the names of the files."""
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(raw) as archive:
         (name,) = (n for n in archive.namelist() if re.fullmatch(r"zeroloss/_core\..*\.so", n))
         lines = said("ldd", archive.extract(name, folder)).splitlines()
-    found = (re.fullmatch(r"\s*(\S+) => (/\S+) \(.*\)", line) for line in lines)
-    return {match[1]: Path(match[2]).resolve() for match in found if match}
+    found = (re.fullmatch(r"\s*\S+ => (/\S+) \(.*\)", line) for line in lines)
+    return {path.name: path for path in (Path(match[1]).resolve() for match in found if match)}
 
 
 def owner(path):
@@ -68,10 +69,10 @@ def parts_of(raw, wheel):
     """All parts, sorted by name."""
     with zipfile.ZipFile(wheel) as archive:
         carried = [Path(n).name for n in archive.namelist() if n.startswith("zeroloss.libs/") and ".so" in n]
-    paths, packages, others = loaded(raw), set(DEBIAN), set(PYPI)
+    paths, packages, others = loaded(raw), {*DEBIAN, owner(HEADER)}, set(PYPI)
     blas = Path(importlib.metadata.distribution(BLAS).locate_file("")).resolve()
     for name in carried:
-        path = paths.get(re.sub(r"-[0-9a-f]{8}(?=\.so)", "", name))  # auditwheel names it by its digest
+        path = paths.get(re.sub(r"-[0-9a-f]{8}(?=\.)", "", name, count=1))  # auditwheel's digest
         if path is None:
             sys.exit(f"notices: {name} is in the wheel, but the extension does not load it")
         if path.is_relative_to(blas):
