@@ -60,6 +60,8 @@ def pypi(name):
     part = importlib.metadata.distribution(name)
     named = re.compile(r"(^|/)(licen[cs]e|copying|notice)[^/]*$", re.IGNORECASE)
     notices = [Path(part.locate_file(f)).read_text(errors="replace") for f in part.files if named.search(str(f))]
+    # nanobind compiles in a container of others, whose licence is the head of its file.
+    notices += [Path(part.locate_file(f)).read_text().split("*/")[0] for f in part.files if f.name == "robin_map.h"]
     if not notices:
         sys.exit(f"notices: {name} comes without a licence")
     return name, part.version, f"pkg:pypi/{name}@{part.version}", "\n\n".join(notices)
