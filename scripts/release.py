@@ -9,8 +9,8 @@
     SHA256SUMS                       of all of them
 
 in FOLDER [build/dist], which is made anew. Times are that of the commit, paths are not in the files: the same commit on
-the same packages gives the same bytes. --twice shows it: it builds a second time, elsewhere, without a compiler cache,
-and ends with status 1 if a byte differs. tests/bare.py installs the files where there is no compiler."""
+the same packages gives the same bytes. --twice shows it: it builds a second time, elsewhere, and ends with
+status 1 if a byte differs. tests/bare.py installs the files where there is no compiler."""
 
 import argparse
 import hashlib
@@ -92,9 +92,8 @@ def main():
     if not pythons:
         sys.exit(f"release: none of {', '.join(PYTHONS)} is here")
     environment = {**os.environ, "SOURCE_DATE_EPOCH": said("git", "log", "-1", "--format=%ct")}
-    cached = {**environment, "CMAKE_CXX_COMPILER_LAUNCHER": "ccache"} if shutil.which("ccache") else environment
     out = options.out.resolve()
-    sums = release(ROOT / "build/release-tree", out, version, pythons, cached)
+    sums = release(ROOT / "build/release-tree", out, version, pythons, environment)
     if options.twice:
         again = release(ROOT / "build/release-again", ROOT / "build/dist-again", version, pythons, environment)
         different = [name for name in sums.keys() | again.keys() if sums.get(name) != again.get(name)]
