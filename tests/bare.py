@@ -55,7 +55,8 @@ def make(root):
     cache.mkdir(parents=True, exist_ok=True)
     subprocess.run(["debootstrap", "--variant=minbase", "--include=ca-certificates", f"--cache-dir={cache}", "bookworm",
                     root, MIRROR], check=True, stdout=subprocess.DEVNULL)  # fmt: skip
-    shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
+    for file in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):  # the network is this machine's
+        shutil.copy(f"/{file}", root / file)
 
 
 def inside(root, script):
