@@ -62,8 +62,8 @@ def make(root):
 def inside(root, script):
     """Exit code and all it says."""
     script = f"export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8\n{script}"
-    done = subprocess.run(["chroot", root, "/bin/sh", "-euc", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True)  # fmt: skip
+    done = subprocess.run(["unshare", "--fork", "--pid", f"--mount-proc={root}/proc", "chroot", root, "/bin/sh", "-euc",
+                           script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
     return done.returncode, done.stdout
 
 
