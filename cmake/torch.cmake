@@ -108,8 +108,8 @@ set_target_properties(zeroloss_torch_command PROPERTIES OUTPUT_NAME zeroloss-tor
   INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 
 if(NOT ZEROLOSS_TORCH_ONLY)
-  install(TARGETS zeroloss_torch EXPORT zeroloss-torch)
-  install(TARGETS zeroloss_torch_command RUNTIME)
+  install(TARGETS zeroloss_torch EXPORT zeroloss-torch COMPONENT torch)
+  install(TARGETS zeroloss_torch_command RUNTIME COMPONENT torch)
   install(EXPORT zeroloss-torch NAMESPACE zeroloss:: FILE zeroloss-torch-targets.cmake
-    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/zeroloss)
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/zeroloss COMPONENT torch)
 endif()
