@@ -78,11 +78,11 @@ double log_evidence(const Matrix& counts, double pseudo) {
 }
 
 Explanation explain(const Matrix& F, const std::vector<Index>& labels, double sharpness, double precision,
-                    double pseudo, Matrix classes) {
+                    double pseudo, Matrix classes, const Progress& progress) {
   const Link link(F, sharpness, precision);
   Matrix B = Matrix::Zero(F.cols() + 1, F.cols()), T;
   double before = -std::numeric_limits<double>::infinity();
-  for (int step = 0; step < kMostTurns; ++step) {
+  for (int step = 0; step < kMostTurns && !progress.cancelled(); ++step) {
     T = transitions(tally(classes, labels), pseudo);
     B = link.fit(classes, std::move(B), step == 0 ? kMostLinkSteps : kStepsOfATurn);
     classes = softmax(link.logits(B), 1);

@@ -11,6 +11,8 @@
 namespace zeroloss::internal {
 namespace {
 
+Progress silent;
+
 // One after the other: each label by the pseudo-samples and those of its class before it, which is Polya's
 // urn.
 double drawn_evidence(const Matrix& counts, double pseudo) {
@@ -104,7 +106,7 @@ TEST(Overlap, PseudoSamplesSayInHowManyWaysLabelsAreWrong) {
 // are wrong.
 TEST(Overlap, RightLabelsOfOverlappingClassesAreNotNamedFirst) {
   const Sampled s = sampled(1200, 0.05, false, 9);
-  const NoiseModel model = noise_model(s.F, s.labels);
+  const NoiseModel model = noise_model(s.F, s.labels, nullptr, silent);
   double overlapping = 0, wrong = 0, weights = 0;
   int first = 0, second = 0;
   for (Index i = 0; i < 1200; ++i) {
@@ -131,8 +133,8 @@ TEST(Overlap, RightLabelsOfOverlappingClassesAreNotNamedFirst) {
 TEST(Overlap, HoldsWhereNothingIsKnown) {
   const std::vector<Index> labels{0, 1, 0, 1};
   const Matrix nothing = Matrix::Constant(4, 2, 0.5);
-  EXPECT_TRUE(noise_model(nothing, labels).right.allFinite());
-  EXPECT_TRUE(noise_model(1e6 * Matrix::Identity(4, 2), labels).right.allFinite());
+  EXPECT_TRUE(noise_model(nothing, labels, nullptr, silent).right.allFinite());
+  EXPECT_TRUE(noise_model(1e6 * Matrix::Identity(4, 2), labels, nullptr, silent).right.allFinite());
 }
 
 }  // namespace
