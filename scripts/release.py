@@ -22,6 +22,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+from notices import DEBIAN, HEADER, debian, noticed, owner
+
 ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("python3.10", "python3.11", "python3.12")
 
@@ -49,20 +51,30 @@ def sources(out, version):
 
 
 def packages(tree, out, environment):
-    build = tree / "build/deb"
+    build, notices = tree / "build/deb", tree / "build/THIRD-PARTY.txt"
+    notices.write_text(noticed(sorted(map(debian, {*DEBIAN, owner(HEADER)}))))
     run("cmake", "-S", tree, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_PREFIX=/usr",
-        "-DZEROLOSS_BUILD_TESTS=OFF", env=environment)  # fmt: skip
+        "-DZEROLOSS_BUILD_TESTS=OFF", f"-DZEROLOSS_NOTICES={notices}", env=environment)  # fmt: skip
     run("cmake", "--build", build, env=environment)
     run("cpack", cwd=build, env=environment)
     for package in sorted(build.glob("*.deb")):
         shutil.move(package, out)
 
 
+def begin_anew(folder):
+    """An empty FOLDER. One that holds something else than a release is left alone."""
+    if folder.exists():
+        names = {path.name for path in folder.iterdir()}
+        if not all(re.fullmatch(r"SHA256SUMS|(lib)?zeroloss[-_].*", name) for name in names):
+            sys.exit(f"release: {folder} holds more than a release; name another folder")
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+
+
 def release(work, out, version, pythons, environment):
     """All files in OUT, and their digests by name."""
-    for folder in (work, out):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+    begin_anew(work)
+    begin_anew(out)
     run("tar", "-xzf", sources(out, version), "-C", work)
     tree = work / f"zeroloss-{version}"
     environment = {**environment, "CXXFLAGS": f"-ffile-prefix-map={tree}=."}

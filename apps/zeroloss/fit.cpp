@@ -52,10 +52,10 @@ void run(const Options& options, Session& session) {
     throw std::invalid_argument("--resume needs --out: the run to go on with");
   if (settings.polish && options.out.empty())
     throw std::invalid_argument("--polish needs --out: where to write that network");
-  const std::unique_ptr<TangentEngine> engine = session.tangents(session, options.device);
+  const auto finished = settings.resume ? finished_run(options.out) : std::nullopt;
+  const auto engine = finished ? nullptr : session.tangents(session, options.device);
   auto progress = session.progress();
   begin_at(options, settings, progress);
-  const auto finished = settings.resume ? finished_run(options.out) : std::nullopt;
   std::optional<RunFolder> folder;
   if (!options.out.empty() && !finished) {
     folder.emplace(options.out, settings.resume);
@@ -73,7 +73,9 @@ void run(const Options& options, Session& session) {
   const FitResult result =
       engine ? fit(data, settings, progress, *engine) : fit(data, settings, progress, session.group);
 
-  const Next next = after_fit(data, options.read, settings, result, options.out);
+  Next next = after_fit(data, options.read, settings, result, options.out);
+  if (engine && result.status == Status::certified && options.out.empty())  // the same command, with --out
+    next.command.insert(next.command.end(), {"--device", options.device});
   const auto say = [&] {
     answer(options.json ? fit_json(data, settings, result, next) + "\n"
                         : in_flags(fit_text(data, settings, result)) + next_text(next));

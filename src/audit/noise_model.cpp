@@ -181,6 +181,7 @@ std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labe
     const SerialBlas serial;
 #pragma omp parallel for schedule(dynamic)
     for (Reading& one : attempts) {
+      if (progress.cancelled()) continue;
       const auto from = [&](const Matrix& classes) {
         return explain(shown, some, fits[0].sharpness, one.precision, pseudo_of(m, one.pseudo), classes,
                        progress);
@@ -214,7 +215,8 @@ double noise_bytes(Index n, Index c, Index draws) {
                counts = static_cast<double>(c) * static_cast<double>(c),
                readings = static_cast<double>(kPrecisions.size() * kPseudo.size());
   return 8 * (tables * (2 * kFits + 2 * kReadingFits * readings + 6 + 3 * thread_count()) +
-              counts * (kFits + (kReadingFits + 1) * readings + kFits * (draws_for(n, c, draws) + 1) + 3));
+              counts * (kFits + (kReadingFits + 1) * readings + kFits * (draws_for(n, c, draws) + 1) + 3 +
+                        9 * std::min<double>(thread_count(), readings)));
 }
 
 NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const NoiseModel* like,

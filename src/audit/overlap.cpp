@@ -84,14 +84,15 @@ Explanation explain(const Matrix& F, const std::vector<Index>& labels, double sh
   double before = -std::numeric_limits<double>::infinity();
   for (int step = 0; step < kMostTurns && !progress.cancelled(); ++step) {
     T = transitions(tally(classes, labels), pseudo);
-    B = link.fit(classes, std::move(B), step == 0 ? kMostLinkSteps : kStepsOfATurn);
+    B = link.fit(classes, std::move(B), step == 0 ? kMostLinkSteps : kStepsOfATurn, progress);
     classes = softmax(link.logits(B), 1);
     const double now = weigh(T, labels, classes);
     if (std::abs(now - before) < kEndsTurns * static_cast<double>(labels.size())) break;
     before = now;
   }
+  if (progress.cancelled()) return {};
   const Matrix counts = tally(classes, labels);
-  Matrix without = softmax(link.logits_without(classes, B), 1);
+  Matrix without = softmax(link.logits_without(classes, B, progress), 1);
   const double likeliest = (counts.array() * T.array().max(1e-300).log()).sum();
   return {std::move(B), weigh(T, labels, without) + log_evidence(counts, pseudo) - likeliest};
 }

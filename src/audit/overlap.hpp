@@ -28,7 +28,7 @@ struct Explanation {
 
 /// The locally likeliest from `classes` on (P(class | x, label), n x c), by expectation maximisation. Its
 /// evidence: each label by the link without its sample, and transitions as log_evidence has them in place of
-/// the likeliest (Cheeseman & Stutz 1996). Cancelled, it ends early, with anything.
+/// the likeliest (Cheeseman & Stutz 1996). Cancelled, it ends early, and means nothing.
 Explanation explain(const Matrix& F, const std::vector<Index>& labels, double sharpness, double precision,
                     double pseudo, Matrix classes, const Progress& progress = {});
 

@@ -22,7 +22,7 @@ void count_cells(const Column& column, ColumnFacts& facts) {
     if (!is_missing(column.cells[i])) ++times[column.cells[i]];
   facts.distinct = std::ssize(times);
   std::vector<std::pair<std::string_view, Index>> sorted(times.begin(), times.end());
-  const auto shown = sorted.begin() + std::min(std::ssize(sorted), kShown);
+  const auto shown = sorted.begin() + std::min<Index>(std::ssize(sorted), kShown);
   std::partial_sort(sorted.begin(), shown, sorted.end(), [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });

@@ -1,11 +1,13 @@
 #include "zeroloss/torch/tangent_steps.hpp"
 
-#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <torch/utils.h>
 
 #include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
 
 #include "torch/activations.hpp"
 #include "torch/cuda.hpp"
@@ -33,7 +35,7 @@ class TorchSteps final : public TangentSteps {
              const torch::Device& device)
       : phi_(torch_activation(activation)), device_(device) {
     const double n = size_of(X.rows()), d = size_of(X.cols()), m = size_of(start.W.rows());
-    require_bytes(8 * (3 * n * n + 6 * n * m + 5 * m * d + n * d), device,
+    require_bytes(8 * (3 * n * n + 8 * n * m + 5 * m * d + n * d), device,
                   fmt::format("gauss_newton with {} points and width {}", X.rows(), start.W.rows()), kFewer);
     on_device([&] {
       X_ = to_device(X);
@@ -57,6 +59,7 @@ class TorchSteps final : public TangentSteps {
 
   // K = (S S^T) o G with S = phi'(Z) diag(v).
   double form() override {
+    for (torch::Tensor* old : {&slopes_, &K_, &here_, &Z_here_}) old->reset();
     return on_device([&] {
       slopes_ = phi_.dphi(Z_);
       const torch::Tensor S = slopes_ * v_;
@@ -65,7 +68,7 @@ class TorchSteps final : public TangentSteps {
       Z_here_ = Z_;
       f_here_ = f_;
       const torch::Tensor diagonal = K_.diagonal();
-      return diagonal.sum().isfinite().item<bool>() ? diagonal.max().item<double>() : std::nan("");
+      return diagonal.isfinite().all().item<bool>() ? diagonal.max().item<double>() : std::nan("");
     });
   }
 
@@ -145,6 +148,7 @@ class TorchTangents final : public TangentEngine {
   std::string name() const override {
     return fmt::format("{} on {}", libtorch_version(), device_name(device_));
   }
+  std::string device() const override { return device_.is_cuda() ? "cuda" : "cpu"; }
   std::unique_ptr<TangentSteps> begin(const RowMatrix& X, const TwoLayer& start,
                                       const Activation& activation) const override {
     return std::make_unique<TorchSteps>(X, start, activation, device_);

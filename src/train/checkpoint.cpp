@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string_view>
 
 #include "core/field_json.hpp"
 #include "core/parcel.hpp"
@@ -161,10 +164,13 @@ RunState Checkpoint::load() const {
       format == file.metadata.end() || format->second != kFormat)
     throw DataError(
         fmt::format("{}: a checkpoint of another version of zeroloss; start the run anew", path_.string()));
-  for (const auto& [name, value] : identity_)
-    if (const std::string before = part("identity " + name); before != value)
+  for (const auto& [name, value] : identity_) {
+    const auto found = file.metadata.find("identity " + name);
+    const std::string before = found == file.metadata.end() ? "none" : found->second;
+    if (before != value)
       throw std::invalid_argument(
           fmt::format("resume: {} was {} in {}, and is {} now", name, before, path_.string(), value));
+  }
   for (const auto& [key, before] : file.metadata)
     if (constexpr std::string_view kIdentity = "identity "; key.starts_with(kIdentity))
       if (const std::string name = key.substr(kIdentity.size()); !names(identity_, name))

@@ -18,7 +18,7 @@ Checkpoint::Identity run_identity(const CheckedOptions& o, const RowMatrix& X,
   Checkpoint::Identity parts{{"data (SHA-256 of the points and targets)", points_digest(X, Y)},
                              {"proofs about", "exact points"}};
   if (!standard.empty()) parts.emplace_back("standardization", told(standard).dump());
-  if (o.engine != nullptr) parts.emplace_back("device", o.engine->name());
+  if (o.engine != nullptr) parts.emplace_back("device", o.engine->device());
   fields(static_cast<const FitOptions&>(o), [&](const Field& field, const auto& value) {
     if (field.course) parts.emplace_back(field.name, text_of(value));
   });

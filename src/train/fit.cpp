@@ -38,10 +38,12 @@ Index width_of(const CheckedOptions& options, Index n_distinct) {
   return options.method->facts.hidden ? kUsualWidth : std::max(kUsualWidth, 2 * n_distinct);
 }
 
-void require_training_memory(const FitOptions& options, Space space, Index n, Index d, Index outputs) {
+void require_training_memory(const CheckedOptions& options, Space space, Index n, Index d, Index outputs) {
   const auto N = static_cast<double>(n), D = static_cast<double>(d), m = static_cast<double>(options.width);
   const double bytes = options.precision == "float32" ? 4 : 8;
-  const double moving = space == Space::gram ? N * N + 2 * N * m + m * D : N * m + 2 * m * D;
+  const double moving = options.engine != nullptr ? 0  // where that is
+                        : space == Space::gram    ? N * N + 2 * N * m + m * D
+                                                  : N * m + 2 * m * D;
   const double kept = 8 * m * D * static_cast<double>(outputs + 2);
   const double saved =
       options.checkpoint.empty() ? 0 : (8 + bytes) * (space == Space::gram ? 2 * N * m : N * m + m * D);

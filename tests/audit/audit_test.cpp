@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "audit/similarity.hpp"
 #include "support/points.hpp"
@@ -243,6 +245,27 @@ TEST(Audit, SaysWhatTooManyClassesTake) {
   } catch (const ResourceError& error) {
     EXPECT_NE(std::string(error.what()).find("60,000 classes"), std::string::npos) << error.what();
   }
+}
+
+TEST(Audit, CanBeStoppedAtAnyTime) {
+  const Dataset data = digits(600, "noise:0.1");
+  const auto seconds = [&](double after) {
+    std::atomic<bool> cancel{false};
+    Progress progress({}, &cancel, 0);
+    std::thread stop([&] {
+      std::this_thread::sleep_for(std::chrono::duration<double>(after));
+      cancel = true;
+    });
+    const auto began = std::chrono::steady_clock::now();
+    try {
+      audit(data, {}, progress);
+    } catch (const Interrupted&) {
+    }
+    stop.join();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  };
+  const double whole = seconds(0) < 1 ? audit(data).seconds : 0;
+  for (int k = 1; k <= 12; ++k) seconds(whole * k / 12);
 }
 
 TEST(Audit, CanBeStoppedWhileItLooksAtLabels) {

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 
+#include "audit/link.hpp"
 #include "audit/noise_model.hpp"
 #include "zeroloss/core/random.hpp"
 
@@ -128,6 +130,14 @@ TEST(Overlap, RightLabelsOfOverlappingClassesAreNotNamedFirst) {
   for (const Reading& reading : model.readings) weights += reading.weight;
   EXPECT_NEAR(weights, 1, 1e-14);
   EXPECT_NEAR(model.rate, 0.05, 0.025) << "four standard deviations of the draw";
+}
+
+// It is called so where others were cancelled while this one waited.
+TEST(Overlap, CancelledBeforeItBegins) {
+  std::atomic<bool> cancel{true};
+  const Progress cancelled({}, &cancel, 0);
+  const Matrix F = Matrix::Identity(4, 2);
+  EXPECT_NO_THROW(explain(F, {0, 1, 0, 1}, 1, 1, 1, softmax(F, 1), cancelled));
 }
 
 TEST(Overlap, HoldsWhereNothingIsKnown) {

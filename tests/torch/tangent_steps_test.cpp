@@ -193,7 +193,12 @@ TEST_P(TangentsOn, GoOnWhereTheyWereStopped) {
     if (r.status == Status::interrupted) ++interruptions;
     ASSERT_LT(interruptions, 100);
     if (interruptions == 1) {
-      EXPECT_THROW(fit(data, o), std::invalid_argument);  // of a device, and asked for without one
+      try {
+        fit(data, o);
+        ADD_FAILURE() << "of a device, and asked for without one";
+      } catch (const std::invalid_argument& error) {
+        EXPECT_NE(std::string(error.what()).find("device was"), std::string::npos) << error.what();
+      }
     }
   }
   EXPECT_GT(interruptions, 1);
@@ -201,6 +206,23 @@ TEST_P(TangentsOn, GoOnWhereTheyWereStopped) {
   if (GetParam() == std::string("cpu")) {
     EXPECT_TRUE(same(whole.network, r.network));
     for (std::size_t c = 0; c < 3; ++c) EXPECT_TRUE(same(whole.outputs[c].curve, r.outputs[c].curve)) << c;
+  }
+}
+
+TEST_P(TangentsOn, DoNotGoOnWithWhatThisProcessBegan) {
+  FitOptions o = small("gauss_newton", "relu");
+  o.space = "weights";
+  o.checkpoint = path("checkpoint");
+  std::atomic<bool> cancel{false};
+  Progress stopped([&](const ProgressReport& report) { cancel = report.stage.rfind("training", 0) == 0; },
+                   &cancel, 0);
+  ASSERT_EQ(fit(three_classes(21, 7), o, stopped).status, Status::interrupted);
+  o.resume = true;
+  try {
+    fit(three_classes(21, 7), o, progress, *engine());
+    ADD_FAILURE();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("device was none"), std::string::npos) << error.what();
   }
 }
 

@@ -29,9 +29,10 @@ class TangentSteps {
   virtual void refresh() = 0;           ///< f from the weights themselves, where it is kept by updates
 
   /// Forms K = J J^T here: what follows is about these weights until it is called again. Returns the largest
-  /// entry of its diagonal, which is not finite where K is not.
+  /// entry of its diagonal; NaN where that is not finite.
   virtual double form() = 0;
-  /// c of (K + mu I) c = r; none where rounding left no Cholesky factor. Throws Interrupted once cancelled.
+  /// c of (K + mu I) c = r; none where rounding left no Cholesky factor. Throws Interrupted where it is
+  /// cancelled before, or between parts of the factorisation.
   virtual std::optional<Vector> solve(double mu, const Vector& r, Progress& progress) = 0;
   /// W <- W - J^T c, from the weights of form(), and f anew; returns ||J^T c||_F.
   virtual double move(const Vector& c) = 0;
@@ -54,7 +55,8 @@ class TangentEngine {
   TangentEngine(const TangentEngine&) = delete;
   TangentEngine& operator=(const TangentEngine&) = delete;
 
-  virtual std::string name() const = 0;  ///< "LibTorch 1.13.0, no CUDA on cpu"
+  virtual std::string name() const = 0;    ///< "LibTorch 1.13.0, no CUDA on cpu"
+  virtual std::string device() const = 0;  ///< "cpu", "cuda": a run goes on with its like
 
   /// Of the network `start` at the rows of X, in double precision, with an activation of the library. Throws
   /// ResourceError where the device has no place for it.

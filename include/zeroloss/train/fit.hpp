@@ -334,7 +334,7 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"outputs", "Training of each output, curve included."}.spelled("per_class"), r.outputs);
   visit(Field{"forecast_missing", "Why there is no forecast; empty if there is."}, r.forecast_missing);
   visit(Field{"space", "weights | gram."}, r.space);
-  visit(Field{"engine", "The device that took the steps; empty of the processor."}.only_if(!r.engine.empty()),
+  visit(Field{"engine", "The device that took the steps; empty of this process."}.only_if(!r.engine.empty()),
         r.engine);
   visit(Field{"tolerance", "The one in force."}, r.tolerance);
   visit(Field{"test", "The trained network on the test points, or None."}, r.test);

@@ -1,5 +1,7 @@
 #include "train/engine/tangent_steps.hpp"
 
+#include <cmath>
+
 #include "core/tiled.hpp"
 #include "proof/evaluate.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -23,7 +25,7 @@ class TrainerSteps final : public TangentSteps {
   double form() override {
     tangent_gram(trainer_.scaled_pattern(), G_, K_);
     here_ = trainer_.state();
-    return K_.diagonal().maxCoeff();
+    return K_.diagonal().allFinite() ? K_.diagonal().maxCoeff() : std::nan("");
   }
 
   std::optional<Vector> solve(double mu, const Vector& r, Progress& progress) override {

@@ -1,4 +1,6 @@
 #pragma once
+#include <memory>
+
 #include "train/engine/trainer.hpp"
 #include "zeroloss/network/tangent_steps.hpp"
 
