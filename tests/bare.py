@@ -51,10 +51,10 @@ STEPS = [
 
 def make(root):
     """The chroot, new but for the packages that were downloaded before."""
-    chroot = not root.exists() or not any(root.iterdir()) or any((root / name).exists() for name in ("debootstrap", "etc"))
-    if not chroot:
-        sys.exit(f"bare: {root} is no chroot; name another folder")
-    shutil.rmtree(root, ignore_errors=True)
+    if root.exists():
+        if any(root.iterdir()) and not any((root / ours).exists() for ours in ("dist", "debootstrap")):
+            sys.exit(f"bare: {root} is not what this made; name another folder")
+        shutil.rmtree(root)
     cache = root.with_name(root.name + "-packages")
     cache.mkdir(parents=True, exist_ok=True)
     subprocess.run(["debootstrap", "--variant=minbase", "--include=ca-certificates", f"--cache-dir={cache}", "bookworm",
