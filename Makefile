@@ -1,5 +1,5 @@
 # A thin front door: each target is a line or two over the same CMake presets that an editor uses.
-.PHONY: demo test build bench check-all docs lint sanitize faults fuzz format clean
+.PHONY: demo test build bench check-all docs lint sanitize faults fuzz release format clean
 
 # The tests build the Python wheel from the same sources with the same flags: ccache compiles each only once.
 export CCACHE_BASEDIR := $(CURDIR)
@@ -58,6 +58,12 @@ fuzz:
 	cmake --preset fuzz
 	cmake --build --preset fuzz
 	tests/fuzz/run.py
+
+# Wheels, Debian packages, archives and sums in build/dist, made twice and compared; then all of it in a bare Debian.
+release:
+	scripts/setup.sh release
+	scripts/release.py --twice
+	tests/bare.py build/dist
 
 format:
 	scripts/setup.sh full

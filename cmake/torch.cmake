@@ -16,7 +16,7 @@ if(Torch_FOUND)
   if(NOT ZEROLOSS_TORCH_ONLY)
     list(APPEND torch_sources
       src/torch/descent_batch.cpp src/torch/descents.cpp src/torch/engine.cpp src/torch/entries.cpp src/torch/matrix.cpp
-      src/torch/pairs.cpp src/torch/probe.cpp src/torch/tail.cpp)
+      src/torch/activations.cpp src/torch/pairs.cpp src/torch/probe.cpp src/torch/tail.cpp src/torch/tangent_steps.cpp)
   endif()
   # Only headers of the gloo inside this LibTorch will do.
   find_path(ZEROLOSS_GLOO_INCLUDE gloo/context.h PATHS ${TORCH_INCLUDE_DIRS} NO_DEFAULT_PATH)
@@ -39,7 +39,8 @@ if(Torch_FOUND)
   endif()
   message(STATUS "zeroloss-torch: LibTorch ${Torch_VERSION}")
 else()
-  set(torch_sources src/conv/torch_absent.cpp src/torch/descents_absent.cpp src/torch/engine_absent.cpp)
+  set(torch_sources src/conv/torch_absent.cpp src/torch/descents_absent.cpp src/torch/engine_absent.cpp
+    src/torch/tangent_steps_absent.cpp)
   message(STATUS "zeroloss-torch: no LibTorch found")
 endif()
 
@@ -97,7 +98,8 @@ if(ZEROLOSS_TORCH_ONLY)
   target_sources(zeroloss_torch_command PRIVATE apps/zeroloss/torch_programs_absent.cpp)
 else()
   target_sources(zeroloss_torch_command PRIVATE
-    apps/zeroloss/certify.cpp apps/zeroloss/data_options.cpp apps/zeroloss/sweep.cpp apps/zeroloss/torch_programs.cpp)
+    apps/zeroloss/certify.cpp apps/zeroloss/data_options.cpp apps/zeroloss/finished.cpp apps/zeroloss/fit.cpp
+    apps/zeroloss/sweep.cpp apps/zeroloss/torch_programs.cpp)
 endif()
 target_compile_options(zeroloss_torch_command PRIVATE -Wall -Wextra)
 target_link_libraries(zeroloss_torch_command PRIVATE zeroloss_app_base zeroloss_torch)
@@ -106,8 +108,8 @@ set_target_properties(zeroloss_torch_command PROPERTIES OUTPUT_NAME zeroloss-tor
   INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 
 if(NOT ZEROLOSS_TORCH_ONLY)
-  install(TARGETS zeroloss_torch EXPORT zeroloss-torch)
-  install(TARGETS zeroloss_torch_command RUNTIME)
+  install(TARGETS zeroloss_torch EXPORT zeroloss-torch COMPONENT torch)
+  install(TARGETS zeroloss_torch_command RUNTIME COMPONENT torch)
   install(EXPORT zeroloss-torch NAMESPACE zeroloss:: FILE zeroloss-torch-targets.cmake
-    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/zeroloss)
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/zeroloss COMPONENT torch)
 endif()

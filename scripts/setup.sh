@@ -8,6 +8,7 @@
 #   scripts/setup.sh docs    core, a browser, and what the documentation site is built with, in build/docs/python
 #   scripts/setup.sh lint    full, and the linter and valgrind
 #   scripts/setup.sh fuzz    core, and clang with libFuzzer and its sanitizers
+#   scripts/setup.sh release conv, mpi, and what makes packages and tries them in a bare Debian
 set -euo pipefail
 
 core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev libhwy-dev librandom123-dev libcli11-dev
@@ -21,6 +22,7 @@ bench=("${core[@]}")
 docs=("${core[@]}" chromium)
 lint=("${full[@]}" clang-tidy-16 libomp-16-dev valgrind)
 fuzz=("${core[@]}" libgtest-dev clang-16 libclang-rt-16-dev libomp-16-dev)
+release=("${conv[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev dpkg-dev file debootstrap)
 
 case "${1:-}" in
   core) packages=("${core[@]}") ;;
@@ -31,7 +33,8 @@ case "${1:-}" in
   docs) packages=("${docs[@]}") ;;
   lint) packages=("${lint[@]}") ;;
   fuzz) packages=("${fuzz[@]}") ;;
-  *) echo "usage: scripts/setup.sh core|conv|mpi|full|bench|docs|lint|fuzz" >&2; exit 2 ;;
+  release) packages=("${release[@]}") ;;
+  *) echo "usage: scripts/setup.sh core|conv|mpi|full|bench|docs|lint|fuzz|release" >&2; exit 2 ;;
 esac
 
 if ! command -v apt-get >/dev/null; then

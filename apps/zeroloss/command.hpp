@@ -11,6 +11,7 @@
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/kernel/engine.hpp"
 #include "zeroloss/network/descents.hpp"
+#include "zeroloss/network/tangent_steps.hpp"
 
 /// What the subcommands share: one short file each, that parses options, calls one library function and
 /// prints.
@@ -26,6 +27,8 @@ struct Session {
   using Engines = std::unique_ptr<Engine> (*)(Session&, const std::string& device, Index block);
   /// Where it trains many networks at once; null: in this process, and those beside it.
   using Descents = std::unique_ptr<DescentEngine> (*)(Session&, const std::string& device);
+  /// Where it takes steps that solve with n x n matrices; null: in this process.
+  using Tangents = std::unique_ptr<TangentEngine> (*)(Session&, const std::string& device);
 
   std::vector<std::string> arguments;  ///< the command line, for the manifest
   std::string cache;                   ///< default of --cache: XDG_CACHE_HOME/zeroloss
@@ -34,6 +37,7 @@ struct Session {
   Group group{};                       ///< the processes that work together; this one leads
   Engines engine = nullptr;            ///< of Program
   Descents descents = nullptr;         ///< of Program
+  Tangents tangents = nullptr;         ///< of Program
   int exit_code = kDone;
   std::function<CommandText()> text{};  ///< what the program's commands say of themselves
 
@@ -65,6 +69,7 @@ struct Program {
   bool threads = true;          ///< --threads is for all of them
   Session::Engines engine = nullptr;
   Session::Descents descents = nullptr;
+  Session::Tangents tangents = nullptr;
   std::size_t words = 1;  ///< of the arguments, that name the program
 };
 

@@ -54,6 +54,11 @@ std::unique_ptr<DescentEngine> descents_here(Session& session, const std::string
   take_device(session, "sweep");
 }
 
+std::unique_ptr<TangentEngine> tangents_here(Session& session, const std::string& device) {
+  if (names_none(device)) return nullptr;
+  take_device(session, "fit");
+}
+
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, const std::string& cache, const Group& group) {
@@ -63,7 +68,8 @@ int run(const std::vector<std::string>& arguments, const std::string& cache, con
               {ZEROLOSS_COMMANDS(ZEROLOSS_ENTRY)},
               /*threads=*/true,
               engine_here,
-              descents_here},
+              descents_here,
+              tangents_here},
              arguments, cache, group);
 #undef ZEROLOSS_ENTRY
 }

@@ -19,7 +19,7 @@ namespace zeroloss::app {
 namespace {
 
 struct Options {
-  std::string source, out, start = "gaussian", test;
+  std::string source, out, start = "gaussian", test, device;
   std::optional<Index> start_seed;
   ReadOptions read;
   FitOptions fit;
@@ -52,9 +52,10 @@ void run(const Options& options, Session& session) {
     throw std::invalid_argument("--resume needs --out: the run to go on with");
   if (settings.polish && options.out.empty())
     throw std::invalid_argument("--polish needs --out: where to write that network");
+  const auto finished = settings.resume ? finished_run(options.out) : std::nullopt;
+  const auto engine = finished ? nullptr : session.tangents(session, options.device);
   auto progress = session.progress();
   begin_at(options, settings, progress);
-  const auto finished = settings.resume ? finished_run(options.out) : std::nullopt;
   std::optional<RunFolder> folder;
   if (!options.out.empty() && !finished) {
     folder.emplace(options.out, settings.resume);
@@ -69,9 +70,12 @@ void run(const Options& options, Session& session) {
     return check(options.require, say_finished(options.out, options.json).value_or(finished->status),
                  session);
   }
-  const FitResult result = fit(data, settings, progress, session.group);
+  const FitResult result =
+      engine ? fit(data, settings, progress, *engine) : fit(data, settings, progress, session.group);
 
-  const Next next = after_fit(data, options.read, settings, result, options.out);
+  Next next = after_fit(data, options.read, settings, result, options.out);
+  if (engine && result.status == Status::certified && options.out.empty())  // the same command, with --out
+    next.command.insert(next.command.end(), {"--device", options.device});
   const auto say = [&] {
     answer(options.json ? fit_json(data, settings, result, next) + "\n"
                         : in_flags(fit_text(data, settings, result)) + next_text(next));
@@ -115,6 +119,11 @@ void add_fit(Command& command, Session& session) {
       .option("--test", o.test,
               "Data like DATA that are not fitted: their error stands beside every record [none]")
       .type_name("DATA");
+  command
+      .option("--device", o.device,
+              "Take the steps of gauss_newton with LibTorch on cpu, cuda, cuda:N, or auto: a GPU where there "
+              "is one; one hidden layer [none]")
+      .type_name("DEVICE");
   command.group("Stopping and proof")
       .option("--require", o.require, "Exit with 1 unless this holds: certified or converged [none]")
       .one_of({"certified", "converged"})

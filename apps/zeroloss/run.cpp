@@ -63,6 +63,7 @@ int run(const Program& program, const std::vector<std::string>& arguments, const
   session.group = group;
   session.engine = program.engine;
   session.descents = program.descents;
+  session.tangents = program.tangents;
   session.arguments = arguments;
   session.cache = cache;
   failed_writes_are_errors();

@@ -2,10 +2,12 @@
 
 #include "zeroloss/torch/descents.hpp"
 #include "zeroloss/torch/engine.hpp"
+#include "zeroloss/torch/tangent_steps.hpp"
 
 namespace zeroloss::app {
 
 void add_certify(Command& command, Session& session);
+void add_fit(Command& command, Session& session);
 void add_sweep(Command& command, Session& session);
 
 namespace {
@@ -19,13 +21,18 @@ std::unique_ptr<DescentEngine> descents_of_device(Session&, const std::string& d
   return torch_descents(device.empty() ? "auto" : device);
 }
 
+std::unique_ptr<TangentEngine> tangents_of_device(Session&, const std::string& device) {
+  return torch_tangents(device.empty() ? "auto" : device);
+}
+
 // Help and messages are those of the command that becomes this program.
 const Program kProgram{"zeroloss",
                        "zeroloss-torch: what zeroloss does with LibTorch; see zeroloss conv --help as well",
-                       {{"certify", add_certify}, {"sweep", add_sweep}},
+                       {{"certify", add_certify}, {"fit", add_fit}, {"sweep", add_sweep}},
                        /*threads=*/true,
                        engine_of_device,
-                       descents_of_device};
+                       descents_of_device,
+                       tangents_of_device};
 
 }  // namespace
 

@@ -10,11 +10,13 @@
 #include <stdexcept>
 
 #include "audit/judge.hpp"
+#include "audit/noise_model.hpp"
 #include "audit/predictor.hpp"
 #include "audit/prepared.hpp"
 #include "audit/strongest.hpp"
 #include "core/median.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
@@ -156,6 +158,11 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
     require_targets(*test, "audit");
   }
 
+  if (const Index c = train.classes(); train.task == Task::classification)
+    require_memory(noise_bytes(train.n() + (test != nullptr ? test->n() : 0), c, options.bootstrap),
+                   fmt::format("audit: what is known of {} labels of {}", with_commas(train.n()),
+                               count(c, "class", "classes")),
+                   "leave out or merge classes, or try a smaller `n`");
   AuditResult result;
   const Targets targets(train);
   const Prepared prepared(train, targets, options.predictor, group, progress);
@@ -170,11 +177,12 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
   Nearest nearest = prepared.nearest();
   const Predicted own{targets.restored(targets.centred() - predictor.left_out()), predictor.diagonal()};
   if (test == nullptr) {
-    judge(train, own, train, own, options, result);
+    judge(train, own, train, own, options, result, progress);
   } else {
     points = prepared.similarity().features(as_given(asked, train.standardization, options.predictor));
     const Matrix f = targets.restored(predictor.predict(points, &nearest));
-    judge(train, own, asked, {f, Vector::Constant(f.rows(), own.precision.mean())}, options, result);
+    judge(train, own, asked, {f, Vector::Constant(f.rows(), own.precision.mean())}, options, result,
+          progress);
   }
   look_at_distances(train, asked, nearest, prepared.nearest().distance, result);
   Reasons(train, asked, predictor, points).give(result.issues, options.reasons, progress);

@@ -52,17 +52,19 @@ void add_caveats(const Dataset& train, const std::vector<Index>& labels, const s
         100 * result.error));
 }
 
-NoiseModel model_of(const Dataset& train, const Predicted& own, const Dataset& asked, const Matrix& F) {
-  const NoiseModel model = noise_model(own.f, labels_of(train));
-  return &train == &asked ? model : noise_model(F, labels_of(asked), &model);
+NoiseModel model_of(const Dataset& train, const Predicted& own, const Dataset& asked, const Matrix& F,
+                    Progress& progress) {
+  NoiseModel model = noise_model(own.f, labels_of(train), nullptr, progress);
+  return &train == &asked ? model : noise_model(F, labels_of(asked), &model, progress);
 }
 
 void judge_classes(const Dataset& train, const Predicted& own, const Dataset& asked, const Matrix& F,
-                   const AuditOptions& options, AuditResult& result) {
+                   const AuditOptions& options, AuditResult& result, Progress& progress) {
+  progress.stage("labels");
   const auto& names = train.class_names;
   const Index c = F.cols();
   const std::vector<Index> labels = labels_of(asked);
-  const NoiseModel model = model_of(train, own, asked, F);
+  const NoiseModel model = model_of(train, own, asked, F, progress);
   std::vector<bool> known(static_cast<std::size_t>(c));  // predicted at all, of the predictor's own samples
   for (Index i = 0; i < own.f.rows(); ++i) {
     Index winner = 0;
@@ -89,7 +91,7 @@ void judge_classes(const Dataset& train, const Predicted& own, const Dataset& as
   add_caveats(train, labels, known, result);
 
   const NoiseEstimates estimates =
-      estimate_noise(F, labels, model, options.bootstrap, options.predictor.seed);
+      estimate_noise(F, labels, model, options.bootstrap, options.predictor.seed, progress);
   result.noise_rate = estimates.rate;
   for (Index j = 0; j < c; ++j)
     for (Index k = 0; k < c; ++k)
@@ -201,9 +203,9 @@ Index class_of(const Dataset& data, const std::string& name) {
 }
 
 void judge(const Dataset& train, const Predicted& own, const Dataset& asked, const Predicted& predicted,
-           const AuditOptions& options, AuditResult& result) {
+           const AuditOptions& options, AuditResult& result, Progress& progress) {
   if (train.task == Task::classification)
-    judge_classes(train, own, asked, predicted.f, options, result);
+    judge_classes(train, own, asked, predicted.f, options, result, progress);
   else
     judge_numbers(train, own, asked, predicted, options, result);
   sort_issues(result);

@@ -1,6 +1,7 @@
 #pragma once
 #include "zeroloss/audit/audit.hpp"
 #include "zeroloss/core/matrix.hpp"
+#include "zeroloss/core/progress.hpp"
 
 namespace zeroloss::internal {
 
@@ -16,8 +17,8 @@ struct Predicted {
 
 /// Fills scores, predicted, confidence, issues (without reasons), noise_rate, confusions and error. Where the
 /// samples asked about are others than those of the predictor, `own` is what is predicted of these: how sure
-/// predictions may be is learnt from them.
+/// predictions may be is learnt from them. Throws Interrupted once cancelled.
 void judge(const Dataset& train, const Predicted& own, const Dataset& asked, const Predicted& predicted,
-           const AuditOptions& options, AuditResult& result);
+           const AuditOptions& options, AuditResult& result, Progress& progress);
 
 }  // namespace zeroloss::internal

@@ -34,10 +34,10 @@ Link::Link(const Matrix& F, double sharpness, double precision)
 // The Hessian is nowhere above (1/2 X^T X + precision) of each class (Boehning 1992), so that its inverse
 // times the gradient never goes too far; steps are accelerated (Nesterov), and start anew where they would go
 // back.
-Matrix Link::fit(const Matrix& Q, Matrix B, int most) const {
+Matrix Link::fit(const Matrix& Q, Matrix B, int most, const Progress& progress) const {
   Matrix before = B;
   double momentum = 1;
-  for (int step = 0; step < most; ++step) {
+  for (int step = 0; step < most && !progress.cancelled(); ++step) {
     const double next = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2;
     const Matrix ahead = B + (momentum - 1) / next * (B - before);
     const Matrix gradient = X_.transpose() * (softmax(logits(ahead), 1) - Q) + precision_ * ahead;
@@ -55,10 +55,10 @@ Matrix Link::logits(const Matrix& B) const { return scaled_ + X_ * B; }
 
 // Without sample i the gradient of class j at B is -(S_ij - Q_ij) x_i, and the Hessian H_j - w_ij x_i x_i^T
 // with w = S (1 - S); so with h = x_i^T H_j^-1 x_i the step moves x_i^T B_j by h (S_ij - Q_ij)/(1 - h w_ij).
-Matrix Link::logits_without(const Matrix& Q, const Matrix& B) const {
+Matrix Link::logits_without(const Matrix& Q, const Matrix& B, const Progress& progress) const {
   Matrix without = logits(B);
   const Matrix S = softmax(without, 1);
-  for (Index j = 0; j < S.cols(); ++j) {
+  for (Index j = 0; j < S.cols() && !progress.cancelled(); ++j) {
     const Vector w = S.col(j).array() * (1 - S.col(j).array());
     Matrix H = X_.transpose() * w.asDiagonal() * X_;
     H.diagonal().array() += precision_;

@@ -2,6 +2,7 @@
 #include <Eigen/Cholesky>
 
 #include "zeroloss/core/matrix.hpp"
+#include "zeroloss/core/progress.hpp"
 
 /// From a predictor's outputs to probabilities of classes: which classes overlap is learned.
 namespace zeroloss::internal {
@@ -13,18 +14,18 @@ constexpr int kMostLinkSteps = 200;
 
 /// B, (c + 1) x c, that maximises sum_ij Q_ij log softmax_j(sharpness F_i + (F_i, 1) B) - precision/2
 /// ||B||^2: softmax regression of the classes on the outputs, drawn to the outputs themselves. F, Q: n x c,
-/// rows of Q sum to 1. 2 n c^2 multiply-adds a step.
+/// rows of Q sum to 1. 2 n c^2 multiply-adds a step. Cancelled, both searches end early, with what they have.
 class Link {
  public:
   Link(const Matrix& F, double sharpness, double precision);
 
   /// From B on, until no entry changes by 1e-4, `most` steps at most.
-  Matrix fit(const Matrix& Q, Matrix B, int most = kMostLinkSteps) const;
+  Matrix fit(const Matrix& Q, Matrix B, int most = kMostLinkSteps, const Progress& progress = {}) const;
   /// n x c: sharpness F + (F, 1) B.
   Matrix logits(const Matrix& B) const;
   /// Those of each sample by the link without it: one Newton step from B, class by class, of the others'
   /// objective; n c^3 multiply-adds.
-  Matrix logits_without(const Matrix& Q, const Matrix& B) const;
+  Matrix logits_without(const Matrix& Q, const Matrix& B, const Progress& progress = {}) const;
 
  private:
   Matrix X_, scaled_;

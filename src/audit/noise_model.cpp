@@ -41,10 +41,10 @@ class Fit {
 
   /// Until the rate moves by less than 1e-7 and the sharpness by less than `least` of itself, `most` steps at
   /// most. `stride`: what the sharpness is changed by at first.
-  void run(const Vector& weights, int most, double stride, double least) {
+  void run(const Vector& weights, int most, double stride, double least, const Progress& progress) {
     Matrix S = softmax(F_, sharpness);
     double rate = -1;
-    for (int step = 0; step < most; ++step) {
+    for (int step = 0; step < most && !progress.cancelled(); ++step) {
       const double now = improve(S, weights);
       if (step % 3 == 0 && stride >= least) {
         sharpen(weights, stride);
@@ -124,11 +124,12 @@ double pseudo_of_fit(Index n, int k) { return pseudo_of(n, k == 2 ? kFewPseudo :
 
 }  // namespace
 
-NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo, double sharpness) {
+NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo, double sharpness,
+                   const Progress& progress) {
   Fit fit(L, labels, pseudo);
   fit.begin();
   if (sharpness > 0) fit.sharpness = sharpness;
-  fit.run(Vector::Ones(L.rows()), kMostSteps, sharpness > 0 ? 0 : 0.4, 1e-3);
+  fit.run(Vector::Ones(L.rows()), kMostSteps, sharpness > 0 ? 0 : 0.4, 1e-3, progress);
   return {fit.sharpness, fit.T, fit.classes(), softmax(L, fit.sharpness) * fit.T};
 }
 
@@ -163,7 +164,7 @@ Vector odds_of(const NoiseFit& fit, const Matrix& L, const std::vector<Index>& l
 /// Of each precision and kind of noise the best explanation, begun at the fits that have no link; weights are
 /// their probabilities, of labels that are not shown to them.
 std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labels,
-                                 const std::vector<NoiseFit>& fits) {
+                                 const std::vector<NoiseFit>& fits, const Progress& progress) {
   const Index n = F.rows(), m = std::min(n, kExplained);
   std::vector<Index> rows, some;
   for (Index i = 0; i < m; ++i) {
@@ -180,8 +181,10 @@ std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labe
     const SerialBlas serial;
 #pragma omp parallel for schedule(dynamic)
     for (Reading& one : attempts) {
+      if (progress.cancelled()) continue;
       const auto from = [&](const Matrix& classes) {
-        return explain(shown, some, fits[0].sharpness, one.precision, pseudo_of(m, one.pseudo), classes);
+        return explain(shown, some, fits[0].sharpness, one.precision, pseudo_of(m, one.pseudo), classes,
+                       progress);
       };
       Explanation best = from(plain);
       if (one.pseudo > 0)
@@ -190,6 +193,7 @@ std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labe
       one.weight = best.evidence;
     }
   }
+  progress.check();
   double most = -std::numeric_limits<double>::infinity(), sum = 0;
   for (const Reading& one : attempts) most = std::max(most, one.weight);
   std::vector<Reading> readings;
@@ -206,14 +210,26 @@ std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labe
 
 }  // namespace
 
-NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const NoiseModel* like) {
+double noise_bytes(Index n, Index c, Index draws) {
+  const double tables = static_cast<double>(n) * static_cast<double>(c),
+               counts = static_cast<double>(c) * static_cast<double>(c),
+               readings = static_cast<double>(kPrecisions.size() * kPseudo.size());
+  return 8 * (tables * (2 * kFits + 2 * kReadingFits * readings + 6 + 3 * thread_count()) +
+              counts * (kFits + (kReadingFits + 1) * readings + kFits * (draws_for(n, c, draws) + 1) + 3 +
+                        9 * std::min<double>(thread_count(), readings)));
+}
+
+NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const NoiseModel* like,
+                       Progress& progress) {
   const Index n = F.rows();
   NoiseModel model;
   model.like_others = like != nullptr;
-  for (int k = 0; k < kFits; ++k)
+  for (int k = 0; k < kFits; ++k) {
+    progress.advance(1);
     model.fits.push_back(fit_noise(of_fit(F, k), labels, pseudo_of_fit(n, k),
-                                   like ? like->fits[static_cast<std::size_t>(k)].sharpness : 0));
-  model.readings = like ? like->readings : readings_of(F, labels, model.fits);
+                                   like ? like->fits[static_cast<std::size_t>(k)].sharpness : 0, progress));
+  }
+  model.readings = like ? like->readings : readings_of(F, labels, model.fits, progress);
   const double sharpness = (like ? like->fits : model.fits)[0].sharpness;
   model.right = Vector::Zero(n);
   model.labels = Matrix::Zero(n, F.cols());
@@ -221,9 +237,10 @@ NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const 
     Vector odds = Vector::Zero(n);
     const Matrix made = linked(F, reading.link, sharpness);
     for (int k = 0; k < kReadingFits; ++k) {
+      progress.advance(1);
       const Matrix L = of_fit(made, k);
       NoiseFit fit = fit_noise(L, labels, pseudo_of(n, reading.pseudo),
-                               like ? reading.fits[static_cast<std::size_t>(k)].sharpness : 0);
+                               like ? reading.fits[static_cast<std::size_t>(k)].sharpness : 0, progress);
       odds += odds_of(fit, L, labels) / kReadingFits;
       model.labels += reading.weight / kReadingFits * fit.labels;
       model.rate += reading.weight / kReadingFits * rate_of(fit, labels);
@@ -235,7 +252,7 @@ NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const 
 }
 
 NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels, const NoiseModel& model,
-                              Index draws, std::uint64_t seed) {
+                              Index draws, std::uint64_t seed, Progress& progress) {
   const Index n = F.rows(), c = F.cols();
   const auto tally = [&](const Matrix& Q, const Vector& weights) {  // class x label
     Matrix counts = Matrix::Zero(c, c);
@@ -253,13 +270,15 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
     whole.push_back(tally(model.fits[q].classes, Vector::Ones(n)));
 #pragma omp parallel for schedule(dynamic)
     for (Index b = 0; b < draws; ++b) {
+      if (progress.cancelled()) continue;
       const Vector weights = drawn(n, seed, b);
       Fit fit(L, labels, pseudo_of_fit(n, k));
       fit.sharpness = model.fits[q].sharpness;
       fit.T = model.fits[q].transition;
-      fit.run(weights, kStepsOfADraw, model.like_others ? 0 : 0.1, 0.02);
+      fit.run(weights, kStepsOfADraw, model.like_others ? 0 : 0.1, 0.02, progress);
       again[q][static_cast<std::size_t>(b)] = tally(fit.classes(), weights);
     }
+    progress.advance(1);
   }
   const auto of = [&](const auto& value, double most) {
     Estimate all{0, most, 0};

@@ -3,6 +3,7 @@
 
 #include "zeroloss/audit/audit.hpp"
 #include "zeroloss/core/matrix.hpp"
+#include "zeroloss/core/progress.hpp"
 
 /// From predictions that know nothing of their own labels to the probability that each label is right:
 /// classes.
@@ -19,8 +20,9 @@ struct NoiseFit {
 
 /// L: n x c; labels in [0, c). Each class has `pseudo` samples more, with as many wrong labels as all have,
 /// each equally likely.
-/// `sharpness`: as it is, of a fit to other samples; 0: to be found.
-NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo, double sharpness = 0);
+/// `sharpness`: as it is, of a fit to other samples; 0: to be found. Cancelled, it ends early, with anything.
+NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo, double sharpness = 0,
+                   const Progress& progress = {});
 
 /// One way to tell wrong labels from classes that overlap: a link, and how far labels are wrong as often from
 /// any class to any other.
@@ -47,9 +49,14 @@ struct NoiseModel {
   bool like_others = false;  ///< sharpness is that of other samples
 };
 
+/// What the model of n labels of c classes and its estimates take at most.
+double noise_bytes(Index n, Index c, Index draws);
+
 /// F: n x c predictions, each without its own sample; labels in [0, c). With `like` for samples that the same
-/// predictor was not shown: of them F may be few, so its sharpness is taken.
-NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const NoiseModel* like = nullptr);
+/// predictor was not shown: of them F may be few, so its sharpness is taken. Throws Interrupted once
+/// cancelled.
+NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const NoiseModel* like,
+                       Progress& progress);
 
 /// Estimates, the mean of the first two fits, with the hull of all three intervals, 1.96 standard deviations
 /// of what each of them estimates from samples drawn anew, and of the readings' rate.
@@ -58,6 +65,6 @@ struct NoiseEstimates {
   std::vector<Estimate> samples;  ///< c x c by rows: of the class, labelled as; 0 on the diagonal
 };
 NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels, const NoiseModel& model,
-                              Index draws, std::uint64_t seed);
+                              Index draws, std::uint64_t seed, Progress& progress);
 
 }  // namespace zeroloss::internal

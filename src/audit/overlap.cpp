@@ -78,20 +78,21 @@ double log_evidence(const Matrix& counts, double pseudo) {
 }
 
 Explanation explain(const Matrix& F, const std::vector<Index>& labels, double sharpness, double precision,
-                    double pseudo, Matrix classes) {
+                    double pseudo, Matrix classes, const Progress& progress) {
   const Link link(F, sharpness, precision);
   Matrix B = Matrix::Zero(F.cols() + 1, F.cols()), T;
   double before = -std::numeric_limits<double>::infinity();
-  for (int step = 0; step < kMostTurns; ++step) {
+  for (int step = 0; step < kMostTurns && !progress.cancelled(); ++step) {
     T = transitions(tally(classes, labels), pseudo);
-    B = link.fit(classes, std::move(B), step == 0 ? kMostLinkSteps : kStepsOfATurn);
+    B = link.fit(classes, std::move(B), step == 0 ? kMostLinkSteps : kStepsOfATurn, progress);
     classes = softmax(link.logits(B), 1);
     const double now = weigh(T, labels, classes);
     if (std::abs(now - before) < kEndsTurns * static_cast<double>(labels.size())) break;
     before = now;
   }
+  if (progress.cancelled()) return {};
   const Matrix counts = tally(classes, labels);
-  Matrix without = softmax(link.logits_without(classes, B), 1);
+  Matrix without = softmax(link.logits_without(classes, B, progress), 1);
   const double likeliest = (counts.array() * T.array().max(1e-300).log()).sum();
   return {std::move(B), weigh(T, labels, without) + log_evidence(counts, pseudo) - likeliest};
 }

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "zeroloss/core/matrix.hpp"
+#include "zeroloss/core/progress.hpp"
 
 /// Labels that contradict predictions are wrong, or their classes overlap. Both explain them; how much of
 /// each is said by how well labels are predicted without themselves.
@@ -27,8 +28,8 @@ struct Explanation {
 
 /// The locally likeliest from `classes` on (P(class | x, label), n x c), by expectation maximisation. Its
 /// evidence: each label by the link without its sample, and transitions as log_evidence has them in place of
-/// the likeliest (Cheeseman & Stutz 1996).
+/// the likeliest (Cheeseman & Stutz 1996). Cancelled, it ends early, and means nothing.
 Explanation explain(const Matrix& F, const std::vector<Index>& labels, double sharpness, double precision,
-                    double pseudo, Matrix classes);
+                    double pseudo, Matrix classes, const Progress& progress = {});
 
 }  // namespace zeroloss::internal

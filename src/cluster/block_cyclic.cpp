@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <new>
@@ -13,6 +14,7 @@
 #include "core/transport.hpp"
 #include "kernel/residual.hpp"
 #include "zeroloss/core/blas.hpp"
+#include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/threads.hpp"
 
@@ -74,13 +76,11 @@ BlockCyclic::BlockCyclic(const Group& group, const Sizes& sizes, std::string& fa
   rows_ = layout(sizes.n, sizes.block, place.shape.rows, place.row);
   columns_ = layout(sizes.n, sizes.block, place.shape.columns, place.column);
   stride_ = std::max<Index>(rows_.count(), 1);
-  const auto numbers =
-      static_cast<std::size_t>(stride_) * static_cast<std::size_t>(std::max<Index>(columns_.count(), 1));
   std::string mine;
   try {
     row_points_.resize(rows_.count(), sizes.d);
     column_points_.resize(columns_.count(), sizes.d);
-    A_.reset(static_cast<double*>(std::calloc(numbers, sizeof(double))));
+    A_.reset(static_cast<double*>(std::calloc(numbers(), sizeof(double))));
     if (A_ == nullptr) throw std::bad_alloc();
   } catch (const std::bad_alloc&) {
     mine = fmt::format("process {} of {} has no {} for its part of the kernel", group.rank(), group.size(),
@@ -92,6 +92,10 @@ BlockCyclic::BlockCyclic(const Group& group, const Sizes& sizes, std::string& fa
   if (failure.empty() && group.transport() != nullptr)
     context_ = group.transport()->grid(const_cast<Transport*>(group.transport()), place.shape.rows,
                                        place.shape.columns);
+}
+
+std::size_t BlockCyclic::numbers() const {
+  return static_cast<std::size_t>(stride_) * static_cast<std::size_t>(std::max<Index>(columns_.count(), 1));
 }
 
 BlockCyclic::~BlockCyclic() {
@@ -186,6 +190,17 @@ BlockCyclic::Pass BlockCyclic::gathered(const std::vector<Tally>& tallies) const
   group_.sum_to(0, &pass.singular_sum, 1);
   gather(group_, pass.closest);
   return pass;
+}
+
+std::optional<Vector> BlockCyclic::eigenvalues() const {
+  const Numbers copy(static_cast<double*>(std::malloc(numbers() * sizeof(double))));
+  if (group_.largest(copy == nullptr ? 1 : 0) > 0) return {};
+  std::copy_n(A_.get(), numbers(), copy.get());
+  Vector values(sizes_.n);
+  const int info =
+      group_.transport()->eigenvalues(context_, sizes_.n, sizes_.block, copy.get(), stride_, values.data());
+  if (info != 0) throw BackendError(fmt::format("ScaLAPACK: pdsyev ended with info {}", info));
+  return values;
 }
 
 bool BlockCyclic::factor() {

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,9 @@ class BlockCyclic {
   /// threads.
   using Tile = std::function<void(Index i, Index i_end, Index j, Index j_end, double* at, Index stride)>;
   void fill(double on_diagonal, Index side, const Tile& tile);
+  /// Ascending, on all. What is formed stays; each process has its part twice meanwhile. Nothing where one
+  /// has no memory for that.
+  std::optional<Vector> eigenvalues() const;
   bool factor();
   /// V and the results are those of process 0; elsewhere V is not read and the results mean nothing.
   Matrix product(const Matrix& V);
@@ -75,7 +79,9 @@ class BlockCyclic {
   struct Free {
     void operator()(double* values) const;
   };
-  std::unique_ptr<double[], Free> A_;
+  using Numbers = std::unique_ptr<double[], Free>;
+  std::size_t numbers() const;  ///< of my part
+  Numbers A_;
   RowMatrix row_points_, column_points_;
 };
 

@@ -12,6 +12,7 @@ namespace {
 
 enum MatrixOrder : char {
   kForm = 'f',
+  kEigenvalues = 'v',
   kFactor = 'c',
   kProduct = 'p',
   kSolve = 's',
@@ -76,7 +77,12 @@ class ClusterMatrix final : public KernelMatrix {
     return bound;
   }
   Vector eigenvalues() override {
-    throw std::invalid_argument("certify: all eigenvalues are computed by one process; leave out `spectrum`");
+    auto values = ask({kEigenvalues, 0, ""}, silent_, [&] { return all_->eigenvalues(); });
+    if (!values)
+      throw ResourceError(
+          "all eigenvalues: a process has no memory for its part of the kernel twice; leave out `spectrum`, "
+          "or take more processes");
+    return std::move(*values);
   }
 
  private:
@@ -112,6 +118,9 @@ void serve_matrix(const Group& group) {
     switch (order.what) {
       case kForm:
         all.form(kernel_named(order.name), order.number);
+        break;
+      case kEigenvalues:
+        all.eigenvalues();
         break;
       case kFactor:
         all.factor();

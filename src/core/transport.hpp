@@ -7,7 +7,7 @@
 namespace zeroloss::internal {
 
 struct Transport {
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
 
   int version = kVersion;
   const char* library = "";  ///< whose MPI it is
@@ -38,6 +38,9 @@ struct Transport {
   /// B <- L^-1 B from row and column `first` on (a multiple of the block); B is n x columns in blocks.
   void (*divide)(int context, std::int64_t n, std::int64_t first, std::int64_t block, const double* L,
                  std::int64_t stride, double* B, std::int64_t b_stride, std::int64_t columns) = nullptr;
+  /// n values, ascending, on all, of the lower triangle of A, which is lost; info of pdsyev.
+  int (*eigenvalues)(int context, std::int64_t n, std::int64_t block, double* A, std::int64_t stride,
+                     double* values) = nullptr;
 };
 
 /// What libzeroloss_mpi.so exports: a transport over all processes, or over those of *communicator. Null

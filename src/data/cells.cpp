@@ -8,7 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <set>
+#include <unordered_set>
 
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
@@ -168,7 +168,7 @@ std::string quoted_cell(std::string_view cell) { return fmt::format("'{}'", exce
 void check_words(const DataTable& table, const Column& column) {
   constexpr std::size_t kFew = 10;
   Index numbers = 0, words = 0, first = 0;
-  std::set<std::string_view> different;
+  std::unordered_set<std::string_view> different;
   for (Index i = 0; i < column.cells.size(); ++i) {
     const std::string_view cell = column.cells[i];
     if (is_missing_number(cell)) continue;

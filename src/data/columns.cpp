@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <set>
+#include <unordered_map>
 
 #include "data/cells.hpp"
 
@@ -14,26 +14,28 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-constexpr std::size_t kShown = 3;  // of the frequent cells
+constexpr Index kShown = 3;  // of the frequent cells
 
 void count_cells(const Column& column, ColumnFacts& facts) {
-  std::map<std::string_view, Index> times;
+  std::unordered_map<std::string_view, Index> times;
   for (Index i = 0; i < column.cells.size(); ++i)
     if (!is_missing(column.cells[i])) ++times[column.cells[i]];
   facts.distinct = std::ssize(times);
-  std::vector<std::pair<std::string, Index>> sorted(times.begin(), times.end());
-  std::ranges::stable_sort(sorted, std::greater{}, &std::pair<std::string, Index>::second);
-  sorted.resize(std::min(sorted.size(), kShown));
-  facts.frequent = std::move(sorted);
+  std::vector<std::pair<std::string_view, Index>> sorted(times.begin(), times.end());
+  const auto shown = sorted.begin() + std::min<Index>(std::ssize(sorted), kShown);
+  std::partial_sort(sorted.begin(), shown, sorted.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  facts.frequent.assign(sorted.begin(), shown);
 }
 
 void measure_numbers(const Column& column, ColumnFacts& facts) {
-  std::set<double> distinct;
+  std::vector<double> there;
   for (Index i = 0; i < column.cells.size(); ++i) {
     const double x = column.numbers[static_cast<std::size_t>(i)];
     if (std::isnan(x)) continue;
-    const bool first = distinct.empty();
-    distinct.insert(x);
+    const bool first = there.empty();
+    there.push_back(x);
     if (first || x < facts.least) {
       facts.least = x;
       facts.least_cell = column.cells[i];
@@ -43,7 +45,8 @@ void measure_numbers(const Column& column, ColumnFacts& facts) {
       facts.greatest_cell = column.cells[i];
     }
   }
-  facts.distinct = std::ssize(distinct);
+  std::ranges::sort(there);
+  facts.distinct = std::ranges::unique(there).begin() - there.begin();
 }
 
 ColumnFacts facts_of(const Column& column) {

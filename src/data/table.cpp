@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <unordered_set>
 
 #include "data/cells.hpp"
 #include "data/table_source.hpp"
@@ -49,7 +50,7 @@ bool named_like_id(const std::string& name) {
 }
 
 Index different(const Column& column) {
-  std::set<std::string_view> seen;
+  std::unordered_set<std::string_view> seen;
   for (Index i = 0; i < column.cells.size(); ++i) seen.insert(column.cells[i]);
   return std::ssize(seen);
 }

@@ -24,6 +24,9 @@ void pdpotrs_(const char* uplo, const int* n, const int* columns, const double* 
 void pdtrsm_(const char* side, const char* uplo, const char* trans, const char* diag, const int* m,
              const int* n, const double* alpha, const double* A, const int* ia, const int* ja,
              const int* desc, double* B, const int* ib, const int* jb, const int* descb);
+void pdsyev_(const char* job, const char* uplo, const int* n, double* A, const int* ia, const int* ja,
+             const int* desc, double* values, double* Z, const int* iz, const int* jz, const int* descz,
+             double* work, const int* size, int* info);
 }
 
 namespace zeroloss::internal {
@@ -159,6 +162,22 @@ void divide(int context, std::int64_t n, std::int64_t first, std::int64_t block,
   pdtrsm_("L", "L", "N", "N", &rows, &width, &unit, L, &at, &at, a.numbers, B, &at, &one, b.numbers);
 }
 
+int eigenvalues(int context, std::int64_t n, std::int64_t block, double* A, std::int64_t stride,
+                double* values) {
+  const Descriptor a(context, n, n, block, block, stride);
+  const int size = static_cast<int>(n), one = 1, ask = -1;
+  int info = 0;
+  double wanted = 0;
+  pdsyev_("N", "L", &size, A, &one, &one, a.numbers, values, nullptr, &one, &one, a.numbers, &wanted, &ask,
+          &info);
+  if (info != 0) return info;
+  std::vector<double> work(static_cast<std::size_t>(wanted) + 1);
+  const int given = static_cast<int>(work.size());
+  pdsyev_("N", "L", &size, A, &one, &one, a.numbers, values, nullptr, &one, &one, a.numbers, work.data(),
+          &given, &info);
+  return info;
+}
+
 // MPI ends with the process that began it: whoever called MPI_Init before us does so himself.
 void end() {
   int ended = 0;
@@ -207,6 +226,7 @@ Transport* made(MPI_Comm comm) {
   t->factor = factor;
   t->solve = solve;
   t->divide = divide;
+  t->eigenvalues = eigenvalues;
   return t;
 }
 

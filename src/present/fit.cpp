@@ -104,6 +104,7 @@ std::string facts(const FitOptions& o, const FitResult& r) {
   fact("training", fmt::format("{}{}, computed in the space of {}", o.optimizer,
                                r.step > 0 ? fmt::format(" with step {:.4g}", r.step) : "",
                                r.space == "gram" ? "outputs (X X^T)" : "weights"));
+  if (!r.engine.empty()) fact("computed by", r.engine);
   if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));
   fact("relative misfit", above(r.relative_misfit));
   if (r.certificate.lambda_min > 0 && r.outputs.size() == 1)

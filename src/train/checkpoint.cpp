@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string_view>
 
 #include "core/field_json.hpp"
 #include "core/parcel.hpp"
@@ -108,6 +111,10 @@ OutputState output_state(const Json& json, const Named& named, const std::string
   return state;
 }
 
+bool names(const Checkpoint::Identity& identity, const std::string& name) {
+  return std::ranges::any_of(identity, [&](const auto& part) { return part.first == name; });
+}
+
 }  // namespace
 
 Checkpoint::Checkpoint(std::filesystem::path path, double every_s, Identity identity)
@@ -157,10 +164,18 @@ RunState Checkpoint::load() const {
       format == file.metadata.end() || format->second != kFormat)
     throw DataError(
         fmt::format("{}: a checkpoint of another version of zeroloss; start the run anew", path_.string()));
-  for (const auto& [name, value] : identity_)
-    if (const std::string before = part("identity " + name); before != value)
+  for (const auto& [name, value] : identity_) {
+    const auto found = file.metadata.find("identity " + name);
+    const std::string before = found == file.metadata.end() ? "none" : found->second;
+    if (before != value)
       throw std::invalid_argument(
           fmt::format("resume: {} was {} in {}, and is {} now", name, before, path_.string(), value));
+  }
+  for (const auto& [key, before] : file.metadata)
+    if (constexpr std::string_view kIdentity = "identity "; key.starts_with(kIdentity))
+      if (const std::string name = key.substr(kIdentity.size()); !names(identity_, name))
+        throw std::invalid_argument(
+            fmt::format("resume: {} was {} in {}, and is none now", name, before, path_.string()));
   Named named;
   for (const Tensor& tensor : file.tensors) {
     if (tensor.dtype != Dtype::f64 || tensor.shape.size() != 2)

@@ -13,12 +13,13 @@
 namespace zeroloss::internal {
 
 // Proofs are about the data as given, not about the unit rows made of them.
-Checkpoint::Identity run_identity(const FitOptions& o, const RowMatrix& X, const Standardization& standard,
-                                  const Matrix& Y) {
+Checkpoint::Identity run_identity(const CheckedOptions& o, const RowMatrix& X,
+                                  const Standardization& standard, const Matrix& Y) {
   Checkpoint::Identity parts{{"data (SHA-256 of the points and targets)", points_digest(X, Y)},
                              {"proofs about", "exact points"}};
   if (!standard.empty()) parts.emplace_back("standardization", told(standard).dump());
-  fields(o, [&](const Field& field, const auto& value) {
+  if (o.engine != nullptr) parts.emplace_back("device", o.engine->device());
+  fields(static_cast<const FitOptions&>(o), [&](const Field& field, const auto& value) {
     if (field.course) parts.emplace_back(field.name, text_of(value));
   });
   return parts;

@@ -1,11 +1,12 @@
 #pragma once
 #include "train/checkpoint.hpp"
+#include "train/fit_options.hpp"
 
 /// What the trainings of a run amount to together.
 namespace zeroloss::internal {
 
 /// What decides the course of a run: a checkpoint of another one is refused.
-Checkpoint::Identity run_identity(const FitOptions& options, const RowMatrix& X,
+Checkpoint::Identity run_identity(const CheckedOptions& options, const RowMatrix& X,
                                   const Standardization& standardization, const Matrix& Y);
 
 /// Status, steps, misfit and certificate of all that is finished, whose results it takes. Y are all targets,

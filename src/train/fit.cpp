@@ -24,7 +24,8 @@ using namespace internal;
 namespace {
 
 Space space_of(const CheckedOptions& options, Index n, Index d) {
-  if (!options.method->facts.gram || trains_small(options, n, d) || options.space == "weights")
+  if (!options.method->facts.gram || options.engine != nullptr || trains_small(options, n, d) ||
+      options.space == "weights")
     return Space::weights;
   return options.space == "gram" ? Space::gram
                                  : cheaper_space(n, d, activation(options.activation).rectifier());
@@ -37,10 +38,12 @@ Index width_of(const CheckedOptions& options, Index n_distinct) {
   return options.method->facts.hidden ? kUsualWidth : std::max(kUsualWidth, 2 * n_distinct);
 }
 
-void require_training_memory(const FitOptions& options, Space space, Index n, Index d, Index outputs) {
+void require_training_memory(const CheckedOptions& options, Space space, Index n, Index d, Index outputs) {
   const auto N = static_cast<double>(n), D = static_cast<double>(d), m = static_cast<double>(options.width);
   const double bytes = options.precision == "float32" ? 4 : 8;
-  const double moving = space == Space::gram ? N * N + 2 * N * m + m * D : N * m + 2 * m * D;
+  const double moving = options.engine != nullptr ? 0  // where that is
+                        : space == Space::gram    ? N * N + 2 * N * m + m * D
+                                                  : N * m + 2 * m * D;
   const double kept = 8 * m * D * static_cast<double>(outputs + 2);
   const double saved =
       options.checkpoint.empty() ? 0 : (8 + bytes) * (space == Space::gram ? 2 * N * m : N * m + m * D);
@@ -104,6 +107,7 @@ FitResult internal::fit_checked(const Dataset& data, CheckedOptions options, Pro
 
   const Space space = space_of(options, X.rows(), X.cols());
   result.space = space == Space::gram ? "gram" : "weights";
+  if (options.engine != nullptr) result.engine = options.engine->name();
   require_training_memory(options, space, X.rows(), X.cols(), Y.cols());
   auto test = test_points(options.test, data, result.network);
   Run run{options, phi, set, X, Y, space, point_theory(set, phi, options, progress), std::move(test)};
@@ -133,6 +137,14 @@ FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress
   if (group.size() == 1 || !can_be_dealt(options)) return fit_checked(data, settings, progress);
   const std::unique_ptr<Outputs> outputs = dealt_outputs(group, data, options);
   settings.outputs = outputs.get();
+  return fit_checked(data, settings, progress);
+}
+
+FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress,
+              const TangentEngine& engine) {
+  CheckedOptions settings = checked(options);
+  settings.engine = &engine;
+  check_engine(settings);
   return fit_checked(data, settings, progress);
 }
 

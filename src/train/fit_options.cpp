@@ -84,6 +84,16 @@ CheckedOptions checked(const FitOptions& o) {
   return result;
 }
 
+void check_engine(const CheckedOptions& o) {
+  const auto device = [](bool met, const std::string& what) {
+    require(met, "a device " + what + "; leave `device` out for it");
+  };
+  device(o.method->facts.device,
+         fmt::format("takes steps of {}, got {}", optimizers_with(&OptimizerFacts::device), o.optimizer));
+  device(!o.deep(), "trains networks of one hidden layer, and `depth`, `widths` or `residual` ask for more");
+  device(o.space != "gram", "takes every step in the space of weights, and `space=gram` asks for another");
+}
+
 bool trains_small(const FitOptions& o, Index n, Index d) {
   return method(o.optimizer).facts.small && !o.deep() && o.space != "gram" && is_small(n, d, o.width);
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include "zeroloss/network/tangent_steps.hpp"
 #include "zeroloss/train/fit.hpp"
 
 namespace zeroloss::internal {
@@ -19,14 +20,18 @@ struct Step {
 /// texts name is found.
 struct CheckedOptions : FitOptions {
   Step rule;
-  const Method* method;        ///< of `optimizer`
-  Outputs* outputs = nullptr;  ///< who trains them; null: one after the other here
+  const Method* method;                   ///< of `optimizer`
+  Outputs* outputs = nullptr;             ///< who trains them; null: one after the other here
+  const TangentEngine* engine = nullptr;  ///< what takes the steps; null: this process
   bool proved =
       true;  ///< with what theory says of the run, and certificates; a trial of a sweep goes without
 };
 
 /// Throws std::invalid_argument naming an option that is out of range or does not go with another.
 CheckedOptions checked(const FitOptions& options);
+
+/// Throws std::invalid_argument naming an option that does not go with a device.
+void check_engine(const CheckedOptions& options);
 
 /// fit() with them.
 FitResult fit_checked(const Dataset& data, CheckedOptions options, Progress& progress);

@@ -69,6 +69,7 @@ TEST_F(FitCommand, JsonHasEveryKey) {
                               "per_class",
                               "forecast_missing",
                               "space",
+                              "engine",
                               "seconds",
                               "tolerance",
                               "test",

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "audit/similarity.hpp"
 #include "support/points.hpp"
@@ -228,6 +231,56 @@ TEST(Audit, SkewedNumbersAreNotAccused) {
   Dataset data = numbers(300, {});
   for (Index i = 0; i < 300; ++i) data.y(i) = std::exp(data.X(i, 0) + data.X(i, 1) + 0.2 * random.normal());
   EXPECT_LE(audit(data).issues.size(), 3U);
+}
+
+// Four terabytes, said at once.
+TEST(Audit, SaysWhatTooManyClassesTake) {
+  Dataset data = numbers(120'000, {});
+  data.task = Task::classification;
+  for (Index k = 0; k < 60'000; ++k) data.class_names.push_back(std::to_string(k));
+  for (Index i = 0; i < data.n(); ++i) data.y(i) = static_cast<double>(i / 2);
+  try {
+    audit(data);
+    ADD_FAILURE();
+  } catch (const ResourceError& error) {
+    EXPECT_NE(std::string(error.what()).find("60,000 classes"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Audit, CanBeStoppedAtAnyTime) {
+  const Dataset data = digits(600, "noise:0.1");
+  const auto seconds = [&](double after) {
+    std::atomic<bool> cancel{false};
+    Progress progress({}, &cancel, 0);
+    std::thread stop([&] {
+      std::this_thread::sleep_for(std::chrono::duration<double>(after));
+      cancel = true;
+    });
+    const auto began = std::chrono::steady_clock::now();
+    try {
+      audit(data, {}, progress);
+    } catch (const Interrupted&) {
+    }
+    stop.join();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  };
+  const double whole = seconds(0) < 1 ? audit(data).seconds : 0;
+  for (int k = 1; k <= 12; ++k) seconds(whole * k / 12);
+}
+
+TEST(Audit, CanBeStoppedWhileItLooksAtLabels) {
+  const Dataset data = digits(600, "noise:0.1");
+  std::atomic<bool> cancel{false};
+  std::set<std::string> seen;
+  Progress progress(
+      [&](const ProgressReport& report) {
+        seen.insert(report.stage);
+        if (report.stage == "labels") cancel = true;
+      },
+      &cancel, 0);
+  EXPECT_THROW(audit(data, {}, progress), Interrupted);
+  EXPECT_TRUE(seen.contains("labels"));
+  EXPECT_FALSE(seen.contains("reasons"));
 }
 
 TEST(Audit, AFewSamplesOfAnotherSetAreJudgedByWhatIsUsual) {

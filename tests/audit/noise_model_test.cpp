@@ -10,6 +10,8 @@
 namespace zeroloss::internal {
 namespace {
 
+Progress silent;
+
 struct Sampled {
   Matrix F;                    // n x c
   std::vector<Index> classes;  // that softmax(sharpness F) says
@@ -109,8 +111,8 @@ TEST(NoiseModel, IntervalsHoldTheRate) {
   constexpr int kTrials = 40;
   for (int trial = 0; trial < kTrials; ++trial) {
     const Sampled s = sampled(400, symmetric(3, 0.1), 100 + static_cast<std::uint64_t>(trial));
-    const NoiseModel model = noise_model(s.F, s.labels);
-    const NoiseEstimates e = estimate_noise(s.F, s.labels, model, 60, 0);
+    const NoiseModel model = noise_model(s.F, s.labels, nullptr, silent);
+    const NoiseEstimates e = estimate_noise(s.F, s.labels, model, 60, 0, silent);
     double wrong = 0;
     for (std::size_t i = 0; i < s.labels.size(); ++i) wrong += s.labels[i] != s.classes[i] ? 1 : 0;
     held += e.rate.low <= wrong / 400 && wrong / 400 <= e.rate.high ? 1 : 0;
@@ -130,17 +132,18 @@ TEST(NoiseModel, LabelsThatAreAllAsPredictedAreRight) {
     labels.push_back(i % 2);
     F(i, i % 2) = 1;
   }
-  const NoiseModel model = noise_model(F, labels);
+  const NoiseModel model = noise_model(F, labels, nullptr, silent);
   for (Index i = 0; i < 50; ++i) EXPECT_GT(model.right(i), 0.99);
-  EXPECT_LT(estimate_noise(F, labels, model, 40, 0).rate.high, 0.07) << "0.058: 3 in 50";
+  EXPECT_LT(estimate_noise(F, labels, model, 40, 0, silent).rate.high, 0.07) << "0.058: 3 in 50";
 }
 
 TEST(NoiseModel, NoBitDependsOnTheNumberOfDrawsBeforeOrThreads) {
   const Sampled s = sampled(200, symmetric(3, 0.2), 4);
-  const NoiseModel model = noise_model(s.F, s.labels);
-  const auto a = estimate_noise(s.F, s.labels, model, 40, 7), b = estimate_noise(s.F, s.labels, model, 40, 7);
+  const NoiseModel model = noise_model(s.F, s.labels, nullptr, silent);
+  const auto a = estimate_noise(s.F, s.labels, model, 40, 7, silent),
+             b = estimate_noise(s.F, s.labels, model, 40, 7, silent);
   EXPECT_EQ(a.rate.low, b.rate.low);
-  EXPECT_NE(a.rate.low, estimate_noise(s.F, s.labels, model, 40, 8).rate.low);
+  EXPECT_NE(a.rate.low, estimate_noise(s.F, s.labels, model, 40, 8, silent).rate.low);
 }
 
 }  // namespace

@@ -3,13 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 
+#include "audit/link.hpp"
 #include "audit/noise_model.hpp"
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss::internal {
 namespace {
+
+Progress silent;
 
 // One after the other: each label by the pseudo-samples and those of its class before it, which is Polya's
 // urn.
@@ -104,7 +108,7 @@ TEST(Overlap, PseudoSamplesSayInHowManyWaysLabelsAreWrong) {
 // are wrong.
 TEST(Overlap, RightLabelsOfOverlappingClassesAreNotNamedFirst) {
   const Sampled s = sampled(1200, 0.05, false, 9);
-  const NoiseModel model = noise_model(s.F, s.labels);
+  const NoiseModel model = noise_model(s.F, s.labels, nullptr, silent);
   double overlapping = 0, wrong = 0, weights = 0;
   int first = 0, second = 0;
   for (Index i = 0; i < 1200; ++i) {
@@ -128,11 +132,19 @@ TEST(Overlap, RightLabelsOfOverlappingClassesAreNotNamedFirst) {
   EXPECT_NEAR(model.rate, 0.05, 0.025) << "four standard deviations of the draw";
 }
 
+// It is called so where others were cancelled while this one waited.
+TEST(Overlap, CancelledBeforeItBegins) {
+  std::atomic<bool> cancel{true};
+  const Progress cancelled({}, &cancel, 0);
+  const Matrix F = Matrix::Identity(4, 2);
+  EXPECT_NO_THROW(explain(F, {0, 1, 0, 1}, 1, 1, 1, softmax(F, 1), cancelled));
+}
+
 TEST(Overlap, HoldsWhereNothingIsKnown) {
   const std::vector<Index> labels{0, 1, 0, 1};
   const Matrix nothing = Matrix::Constant(4, 2, 0.5);
-  EXPECT_TRUE(noise_model(nothing, labels).right.allFinite());
-  EXPECT_TRUE(noise_model(1e6 * Matrix::Identity(4, 2), labels).right.allFinite());
+  EXPECT_TRUE(noise_model(nothing, labels, nullptr, silent).right.allFinite());
+  EXPECT_TRUE(noise_model(1e6 * Matrix::Identity(4, 2), labels, nullptr, silent).right.allFinite());
 }
 
 }  // namespace

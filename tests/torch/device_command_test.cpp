@@ -8,7 +8,7 @@
 #include "support/sqlite.hpp"
 #include "support/temp_folder.hpp"
 
-/// `zeroloss certify --device` and `zeroloss sweep --device`, as people run them.
+/// `zeroloss certify`, `fit` and `sweep` with `--device`, as people run them.
 namespace zeroloss::test {
 namespace {
 
@@ -93,6 +93,52 @@ TEST_F(DeviceCommand, RequirementsHoldOfADevice) {
   EXPECT_EQ(
       zeroloss({"certify", "digits", "--n", "80", "--device", "cpu", "--require", "lambda_min>=5"}).exit_code,
       1);
+}
+
+// ---- fit ----
+
+const Arguments kFit{"fit", "digits",  "--classes", "3,8",         "--n",
+                     "100", "--width", "200",       "--optimizer", "gauss_newton"};
+
+TEST_F(DeviceCommand, FitsEndAlike) {
+  const Json here = answer(with(kFit, {"--space", "weights"})),
+             there = answer(with(kFit, {"--device", "cpu"}));
+  auto names = keys(here);
+  names.insert("engine");
+  EXPECT_EQ(keys(there), names);
+  for (const char* key : {"status", "steps", "n", "d", "n_distinct", "width", "tolerance", "space", "digest"})
+    EXPECT_EQ(there.at(key), here.at(key)) << key;
+  EXPECT_EQ(there.at("status"), "certified");
+  EXPECT_NE(there.at("engine").get<std::string>().find("on cpu"), std::string::npos) << there.at("engine");
+  const Outcome text = zeroloss(with(kFit, {"--device", "cpu", "--require", "certified"}));
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("computed by"), std::string::npos) << text.out;
+}
+
+TEST_F(DeviceCommand, FitsOnAGpuEndAlike) {
+  if (!gpu_there()) GTEST_SKIP() << "no GPU";
+  EXPECT_EQ(answer(with(kFit, {"--device", "cuda"})).at("status"), "certified");
+}
+
+TEST_F(DeviceCommand, AFitWritesARunThatOthersRead) {
+  const Arguments fit = with(kFit, {"--device", "cpu", "--out", path("run")});
+  ASSERT_EQ(zeroloss(fit).exit_code, 0);
+  EXPECT_NE(content(path("run/manifest.json")).find("--device"), std::string::npos);
+  const Outcome again = zeroloss(with(fit, {"--resume"}));
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.out.find("is finished"), std::string::npos) << again.out;
+  EXPECT_EQ(zeroloss({"predict", path("run"), "digits", "--classes", "3,8", "--n", "100"}).exit_code, 0);
+}
+
+TEST_F(DeviceCommand, WhatADeviceCannotFitIsNamed) {
+  const Arguments fit{"fit", "sphere:n=5,d=3,y=normal", "--device", "cpu", "--out", path("run")};
+  refused(fit, {"gauss_newton", "got gd", "--device"});
+  refused(with(fit, {"--optimizer", "gauss_newton", "--depth", "2"}), {"one hidden layer", "--device"});
+  refused(with(fit, {"--optimizer", "gauss_newton", "--space", "gram"}), {"--space gram", "--device"});
+  refused({"fit", "sphere:n=5,d=3", "--device", "gpu"}, {"--device", "cpu, cuda, cuda:N or auto", "gpu"});
+  refused({"fit", "nothing.csv", "--device", "cpu"}, {"nothing.csv"});
+  if (!gpu_there())
+    refused({"fit", "sphere:n=5,d=3", "--device", "cuda"}, {"cuda", "LibTorch", "0 CUDA devices"}, 3);
 }
 
 // ---- sweep ----

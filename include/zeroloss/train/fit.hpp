@@ -8,6 +8,7 @@
 #include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/group.hpp"
 #include "zeroloss/deep/network.hpp"
+#include "zeroloss/network/tangent_steps.hpp"
 #include "zeroloss/proof/certificate.hpp"
 #include "zeroloss/theory/suspects.hpp"
 #include "zeroloss/train/optimizers.hpp"
@@ -302,6 +303,7 @@ struct FitResult {
   std::vector<OutputResult> outputs;
   std::string forecast_missing;         ///< why there is no forecast; empty if there is
   std::string space;                    ///< weights | gram
+  std::string engine = {};              ///< the device that took the steps; empty of this process
   std::optional<TestResult> test = {};  ///< if there are test points and the run was not interrupted
   Network network;                      ///< of one hidden layer
   std::optional<DeepNetwork> deep;      ///< of many
@@ -332,6 +334,8 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"outputs", "Training of each output, curve included."}.spelled("per_class"), r.outputs);
   visit(Field{"forecast_missing", "Why there is no forecast; empty if there is."}, r.forecast_missing);
   visit(Field{"space", "weights | gram."}, r.space);
+  visit(Field{"engine", "The device that took the steps; empty of this process."}.only_if(!r.engine.empty()),
+        r.engine);
   visit(Field{"tolerance", "The one in force."}, r.tolerance);
   visit(Field{"test", "The trained network on the test points, or None."}, r.test);
   visit(Field{"layers", "Of many layers: which were trained."}, r.layers);
@@ -352,6 +356,12 @@ void fields(T& r, const Visitor& visit) {
 /// whose others serve(); from drawn weights only.
 FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress, const Group& group = {});
 FitResult fit(const Dataset& data, const FitOptions& options = {});
+
+/// The same with steps that a device takes, which agree with those of this process to rounding and may differ
+/// from run to run where its library's sums do; forecast and proof are made here. Throws
+/// std::invalid_argument for an optimizer other than gauss_newton, many layers, and space gram.
+FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress,
+              const TangentEngine& engine);
 
 /// What the other processes of a group do for it.
 Services fit_services();

@@ -14,6 +14,7 @@ struct OptimizerFacts {
   bool batch = false;          ///< takes `batch`; others use all points in every step
   bool float32 = false;        ///< knows float32 too
   bool gram = false;           ///< its steps can be computed in Gram space
+  bool device = false;         ///< a device can take its steps
   bool small = false;          ///< small networks have a trainer of their own
   bool flow = false;           ///< continuous time; takes `flow_tolerance`
   bool hidden = true;          ///< trains the hidden weights W; otherwise the output weights v

@@ -5,6 +5,7 @@
 #include "train/engine/passes.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/network/network.hpp"
+#include "zeroloss/network/tangent_steps.hpp"
 
 /// One output of a network in training: W moves, and Z, f move with it.
 namespace zeroloss::internal {
@@ -29,13 +30,6 @@ Points<T> points(const RowMatrix& X, Space space);
 /// The cheaper way of a full step. Products with a pattern D of zeros and ones (relu) cost less than dense
 /// ones.
 Space cheaper_space(Index n, Index d, bool pattern);
-
-/// How far training has gone from W_0.
-struct Travel {
-  double max_distance = 0;      ///< max_j ||w_j - w_j(0)||
-  double distance = 0;          ///< ||W - W_0||_F
-  double flipped_fraction = 0;  ///< of the n m signs [z >= 0]
-};
 
 /// Neurons are taken in tiles of fixed size, one thread a tile and BLAS on one thread; sums run over tiles in
 /// order. Bits therefore do not depend on the number of threads. Memory: Z and, in Gram space, one more n x m

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "train/fit_options.hpp"
 #include "train/optimizer.hpp"
 #include "zeroloss/train/optimizers.hpp"
 
@@ -18,7 +19,7 @@ struct Beginning {
   const Problem& problem;
   Space space;
   double step;
-  const FitOptions& options;
+  const CheckedOptions& options;
   std::uint64_t index;  ///< of the output
 };
 template <class T>

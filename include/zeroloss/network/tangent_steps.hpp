@@ -1,0 +1,67 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "zeroloss/core/progress.hpp"
+#include "zeroloss/network/network.hpp"
+
+/// Steps of a two-layer network in the span of its gradients, wherever they are taken.
+namespace zeroloss {
+
+/// How far training has gone from W_0.
+struct Travel {
+  double max_distance = 0;      ///< max_j ||w_j - w_j(0)||
+  double distance = 0;          ///< ||W - W_0||_F
+  double flipped_fraction = 0;  ///< of the n m signs [z >= 0]
+};
+
+/// One output of a network at n points, J (n x m d) its Jacobian in W.
+class TangentSteps {
+ public:
+  TangentSteps() = default;
+  virtual ~TangentSteps() = default;
+  TangentSteps(const TangentSteps&) = delete;
+  TangentSteps& operator=(const TangentSteps&) = delete;
+
+  virtual const Vector& f() const = 0;  ///< outputs for the weights as they are, n
+  virtual void refresh() = 0;           ///< f from the weights themselves, where it is kept by updates
+
+  /// Forms K = J J^T here: what follows is about these weights until it is called again. Returns the largest
+  /// entry of its diagonal; NaN where that is not finite.
+  virtual double form() = 0;
+  /// c of (K + mu I) c = r; none where rounding left no Cholesky factor. Throws Interrupted where it is
+  /// cancelled before, or between parts of the factorisation.
+  virtual std::optional<Vector> solve(double mu, const Vector& r, Progress& progress) = 0;
+  /// W <- W - J^T c, from the weights of form(), and f anew; returns ||J^T c||_F.
+  virtual double move(const Vector& c) = 0;
+  virtual void go_back() = 0;  ///< to the weights of form()
+
+  virtual RowMatrix weights() const = 0;
+  virtual Travel travel() const = 0;
+
+  /// All that is needed to go on with the same bits, by name.
+  virtual std::map<std::string, Matrix> snapshot() const = 0;
+  /// Throws std::out_of_range where a part is missing.
+  virtual void restore(const std::map<std::string, Matrix>& snapshot) = 0;
+};
+
+/// A device that takes them.
+class TangentEngine {
+ public:
+  TangentEngine() = default;
+  virtual ~TangentEngine() = default;
+  TangentEngine(const TangentEngine&) = delete;
+  TangentEngine& operator=(const TangentEngine&) = delete;
+
+  virtual std::string name() const = 0;    ///< "LibTorch 1.13.0, no CUDA on cpu"
+  virtual std::string device() const = 0;  ///< "cpu", "cuda": a run goes on with its like
+
+  /// Of the network `start` at the rows of X, in double precision, with an activation of the library. Throws
+  /// ResourceError where the device has no place for it.
+  virtual std::unique_ptr<TangentSteps> begin(const RowMatrix& X, const TwoLayer& start,
+                                              const Activation& activation) const = 0;
+};
+
+}  // namespace zeroloss

@@ -1,0 +1,16 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "zeroloss/network/tangent_steps.hpp"
+
+/// Gauss-Newton's steps of a two-layer network as tensors of LibTorch.
+namespace zeroloss {
+
+/// Of "cpu", "cuda", "cuda:N", or "auto": a GPU where there is one. Float64 everywhere. With n points of d
+/// numbers and m units a network takes 8 (3 n^2 + 8 n m + 5 m d + n d) bytes of the device, a step n^2 m +
+/// n^3/3 multiply-adds. Throws std::invalid_argument for another name, BackendError for a GPU that is not
+/// there, or where LibTorch is not.
+std::unique_ptr<TangentEngine> torch_tangents(const std::string& device = "auto");
+
+}  // namespace zeroloss

@@ -1,0 +1,170 @@
+#include "zeroloss/torch/tangent_steps.hpp"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <torch/utils.h>
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "torch/activations.hpp"
+#include "torch/cuda.hpp"
+#include "torch/device.hpp"
+#include "torch/guarded.hpp"
+#include "zeroloss/core/threads.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+constexpr const char* kFewer = "try a smaller width or fewer points (n)";
+
+double size_of(Index value) { return static_cast<double>(value); }
+
+template <class Work>
+auto on_device(Work work) {
+  const torch::NoGradGuard no_gradients;
+  return guarded("gauss_newton", kFewer, work);
+}
+
+class TorchSteps final : public TangentSteps {
+ public:
+  TorchSteps(const RowMatrix& X, const TwoLayer& start, const Activation& activation,
+             const torch::Device& device)
+      : phi_(torch_activation(activation)), device_(device) {
+    const double n = size_of(X.rows()), d = size_of(X.cols()), m = size_of(start.W.rows());
+    require_bytes(8 * (3 * n * n + 8 * n * m + 5 * m * d + n * d), device,
+                  fmt::format("gauss_newton with {} points and width {}", X.rows(), start.W.rows()), kFewer);
+    on_device([&] {
+      X_ = to_device(X);
+      W0_ = to_device(start.W);
+      v_ = to_device(start.v).squeeze(1);
+      G_ = at::mm(X_, X_.t());
+      W_ = W0_.clone();
+      Z0_ = at::mm(X_, W0_.t()).ge(0);
+    });
+    refresh();
+  }
+
+  const Vector& f() const override { return f_; }
+
+  void refresh() override {
+    on_device([&] {
+      Z_ = at::mm(X_, W_.t());
+      f_ = to_host(at::mv(phi_.phi(Z_), v_).unsqueeze(1)).col(0);
+    });
+  }
+
+  // K = (S S^T) o G with S = phi'(Z) diag(v).
+  double form() override {
+    for (torch::Tensor* old : {&slopes_, &K_, &here_, &Z_here_}) old->reset();
+    return on_device([&] {
+      slopes_ = phi_.dphi(Z_);
+      const torch::Tensor S = slopes_ * v_;
+      K_ = at::mm(S, S.t()).mul_(G_);
+      here_ = W_;
+      Z_here_ = Z_;
+      f_here_ = f_;
+      const torch::Tensor diagonal = K_.diagonal();
+      return diagonal.isfinite().all().item<bool>() ? diagonal.max().item<double>() : std::nan("");
+    });
+  }
+
+  std::optional<Vector> solve(double mu, const Vector& r, Progress& progress) override {
+    progress.check();
+    return on_device([&]() -> std::optional<Vector> {
+      const torch::Tensor diagonal = K_.diagonal().clone();
+      K_.diagonal().add_(mu);
+      const auto [L, info] = at::linalg_cholesky_ex(K_);
+      K_.diagonal().copy_(diagonal);
+      if (info.item<std::int64_t>() != 0 || !L.diagonal().sum().isfinite().item<bool>()) return {};
+      const torch::Tensor half = at::linalg_solve_triangular(L, to_device(r), /*upper=*/false);
+      return Vector(to_host(at::linalg_solve_triangular(L.t(), half, /*upper=*/true)).col(0));
+    });
+  }
+
+  // J^T c = diag(v) phi'(Z)^T diag(c) X
+  double move(const Vector& c) override {
+    const double length = on_device([&] {
+      const torch::Tensor step = at::mm((slopes_ * to_device(c)).t(), X_).mul_(v_.unsqueeze(1));
+      W_ = here_ - step;
+      return std::sqrt(step.square().sum().item<double>());
+    });
+    refresh();
+    return length;
+  }
+
+  void go_back() override {
+    W_ = here_;
+    Z_ = Z_here_;
+    f_ = f_here_;
+  }
+
+  RowMatrix weights() const override {
+    return on_device([&] { return to_host(W_); });
+  }
+
+  Travel travel() const override {
+    return on_device([&] {
+      const torch::Tensor squares = (W_ - W0_).square_().sum(1);
+      return Travel{std::sqrt(squares.max().item<double>()), std::sqrt(squares.sum().item<double>()),
+                    Z_.ge(0).ne(Z0_).sum().item<double>() / size_of(Z_.numel())};
+    });
+  }
+
+  std::map<std::string, Matrix> snapshot() const override { return {{"W", weights()}}; }
+  void restore(const std::map<std::string, Matrix>& from) override {
+    const RowMatrix W = from.at("W");
+    on_device([&] { W_ = to_device(W); });
+    refresh();
+  }
+
+ private:
+  /// A copy, rows x columns; a vector is a column.
+  torch::Tensor to_device(const Eigen::Ref<const RowMatrix>& M) const {
+    const RowMatrix rows = M;
+    return torch::from_blob(const_cast<double*>(rows.data()), {rows.rows(), rows.cols()}, torch::kDouble)
+        .to(device_, torch::kDouble, /*non_blocking=*/false, /*copy=*/true);
+  }
+  static RowMatrix to_host(const torch::Tensor& values) {
+    const torch::Tensor host = values.to(torch::kCPU).contiguous();
+    return Eigen::Map<const RowMatrix>(host.data_ptr<double>(), host.size(0), host.size(1));
+  }
+
+  const TorchActivation phi_;
+  const torch::Device device_;
+  torch::Tensor X_, G_, v_, W0_, Z0_;         // n x d, n x n, m, m x d; n x m, where Z >= 0 at the start
+  torch::Tensor W_, Z_;                       // m x d, n x m
+  torch::Tensor here_, Z_here_, slopes_, K_;  // of form(): W, Z, phi'(Z), n x n
+  Vector f_, f_here_;
+};
+
+class TorchTangents final : public TangentEngine {
+ public:
+  explicit TorchTangents(const torch::Device& device) : device_(device) {}
+
+  std::string name() const override {
+    return fmt::format("{} on {}", libtorch_version(), device_name(device_));
+  }
+  std::string device() const override { return device_.is_cuda() ? "cuda" : "cpu"; }
+  std::unique_ptr<TangentSteps> begin(const RowMatrix& X, const TwoLayer& start,
+                                      const Activation& activation) const override {
+    return std::make_unique<TorchSteps>(X, start, activation, device_);
+  }
+
+ private:
+  const torch::Device device_;
+};
+
+}  // namespace
+
+std::unique_ptr<TangentEngine> torch_tangents(const std::string& device) {
+  const torch::Device found = device_of("fit", device);
+  if (found.is_cuda()) cuda::use(found.index());
+  at::set_num_threads(thread_count());
+  return std::make_unique<TorchTangents>(found);
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,13 @@
+#pragma once
+#include <memory>
+
+#include "train/engine/trainer.hpp"
+#include "zeroloss/network/tangent_steps.hpp"
+
+namespace zeroloss::internal {
+
+/// The steps of this process, by a Trainer: X are the points as doubles. X and points must outlive it.
+std::unique_ptr<TangentSteps> tangent_steps(const RowMatrix& X, const Points<double>& points,
+                                            const TwoLayer& start, const Activation& activation, Space space);
+
+}  // namespace zeroloss::internal

@@ -1,0 +1,248 @@
+#include "zeroloss/torch/tangent_steps.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "support/fit_cases.hpp"
+#include "support/temp_folder.hpp"
+#include "torch/activations.hpp"
+#include "torch/cuda.hpp"
+#include "zeroloss/core/error.hpp"
+
+// Gauss-Newton on a device, the processor and, where there is one, a GPU: its steps against matrices written
+// out, whole trainings against those of this process.
+namespace zeroloss::test {
+namespace {
+
+using namespace internal;
+
+constexpr double u = 0x1p-53;
+
+class TangentsOn : public TempFolder, public testing::WithParamInterface<const char*> {
+ protected:
+  void SetUp() override {
+    TempFolder::SetUp();
+    if (GetParam() == std::string("cuda") && cuda::devices() == 0) GTEST_SKIP() << "no GPU";
+  }
+  static std::unique_ptr<TangentEngine> engine() { return torch_tangents(GetParam()); }
+
+  Progress progress;
+};
+
+INSTANTIATE_TEST_SUITE_P(Torch, TangentsOn, testing::Values("cpu", "cuda"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// ---- activations ----
+
+// Both are off by some 20 u of the value, and of what cancels on the way to it, at most 1 below 40; an
+// exponential of z^2 or z also by what its argument is rounded by; where the exact value is below the normal
+// doubles, by less than 2^-1000.
+TEST_P(TangentsOn, KnowEveryActivation) {
+  std::vector<double> z;
+  for (double x = -40; x <= 40; x += 0.03125) z.push_back(x);
+  for (const double x : {0.0, -0.0, 1e-320, -1e-320, 1e-200, 300.0, -300.0, 800.0, -800.0, 1e100, -1e100})
+    z.push_back(x);
+  const auto count = static_cast<std::int64_t>(z.size());
+  const torch::Tensor points = torch::from_blob(z.data(), {count}, torch::kDouble).to(GetParam());
+  for (const std::string& name : activation_names()) {
+    const Activation& known = activation(name);
+    const TorchActivation found = torch_activation(known);
+    const torch::Tensor phi = found.phi(points).cpu(), dphi = found.dphi(points).cpu();
+    for (std::int64_t k = 0; k < count; ++k) {
+      const double at = z[static_cast<std::size_t>(k)];
+      const auto expect_near = [&](double value, double expected, double cancelled) {
+        EXPECT_LE(std::abs(value - expected),
+                  u * ((64 + std::min(4 * at * at, 1e4)) * std::abs(expected) + 64 * cancelled) + 0x1p-1000)
+            << name << " at " << at << ": " << value << ", " << expected;
+      };
+      if (name == "sin" && std::abs(at) > 1e50) continue;
+      expect_near(phi.data_ptr<double>()[k], known.phi(at), 0);
+      expect_near(dphi.data_ptr<double>()[k], known.dphi(at), std::abs(at) < 40 ? 1 : 0);
+    }
+  }
+  Activation own = activation("relu");
+  own.tabulated = false;
+  EXPECT_THROW(torch_activation(own), std::invalid_argument);
+}
+
+// ---- steps ----
+
+// The matrix that solve() is asked about, from the Jacobian written out; its norm is at most its trace.
+TEST_P(TangentsOn, StepsAreThoseOfTheJacobian) {
+  const Index sizes[][3] = {{1, 1, 1}, {1, 7, 3}, {7, 1, 9}, {12, 5, 30}, {40, 8, 11}};
+  for (const auto& [n, d, m] : sizes)
+    for (const char* name : {"relu", "leaky_relu", "tanh", "gelu"}) {
+      SCOPED_TRACE(testing::Message() << name << " " << n << " " << d << " " << m);
+      Problem p = problem(name, n, d, m, static_cast<std::uint64_t>(n + m));
+      const auto device = engine();
+      const auto steps = device->begin(p.X, p.network, p.phi);
+      const double terms = static_cast<double>(n + d + m) + 64;
+      const double size = p.network.v.lpNorm<1>() * std::sqrt(static_cast<double>(d)) * 6;  // of any |f|
+      EXPECT_LE((steps->f() - p.f()).lpNorm<Eigen::Infinity>(), terms * u * size);
+
+      const LongMatrix J = p.jacobian();
+      LongMatrix K = J * J.transpose();
+      const auto trace = static_cast<double>(K.trace());
+      EXPECT_NEAR(steps->form(), static_cast<double>(K.diagonal().maxCoeff()), 4 * terms * u * trace);
+      const double mu = 1e-3 * trace + 1e-10;
+      K.diagonal().array() += mu;
+      const Vector r = p.r(), f = steps->f();
+      const auto c = steps->solve(mu, r, progress);
+      ASSERT_TRUE(c);
+      // Cholesky is backward stable: the residual is that of a matrix off by 4 terms u ||K||.
+      const LongVector left = K * c->cast<long double>() - r.cast<long double>();
+      EXPECT_LE(static_cast<double>(left.norm()), 8 * terms * u * (trace + mu) * c->norm());
+
+      const LongVector step = J.transpose() * c->cast<long double>();
+      EXPECT_NEAR(steps->move(*c), static_cast<double>(step.norm()),
+                  4 * terms * u * static_cast<double>(J.norm()) * c->norm());
+      const RowMatrix before = p.network.W;
+      for (Index j = 0; j < m; ++j)
+        for (Index k = 0; k < d; ++k) p.network.W(j, k) -= static_cast<double>(step(j * d + k));
+      const double moved = 4 * terms * u * (before.norm() + static_cast<double>(J.norm()) * c->norm());
+      EXPECT_LE((steps->weights() - p.network.W).norm(), moved);
+      const Travel travel = steps->travel();
+      EXPECT_NEAR(travel.distance, static_cast<double>(step.norm()), moved);
+      EXPECT_NEAR(travel.max_distance, (p.network.W - before).rowwise().norm().maxCoeff(), moved);
+      EXPECT_GE(travel.flipped_fraction, 0);
+      EXPECT_LE(travel.flipped_fraction, 1);
+
+      const auto state = steps->snapshot();
+      const Vector there = steps->f();
+      steps->go_back();
+      EXPECT_EQ(steps->f(), f);
+      EXPECT_EQ(steps->weights(), before);
+      EXPECT_EQ(steps->travel().distance, 0);
+      EXPECT_EQ(steps->travel().flipped_fraction, 0);
+      steps->restore(state);
+      EXPECT_EQ(steps->f(), there);
+      EXPECT_THROW(steps->restore({}), std::out_of_range);
+    }
+}
+
+TEST_P(TangentsOn, WithoutAFactorThereIsNoSolution) {
+  const Problem p = problem("relu", 9, 4, 12);
+  const auto device = engine();
+  const auto steps = device->begin(p.X, p.network, p.phi);
+  const double largest = steps->form();
+  EXPECT_FALSE(steps->solve(-2 * largest, p.r(), progress));
+  EXPECT_TRUE(steps->solve(largest, p.r(), progress));  // K is as it was
+  std::atomic<bool> cancel{true};
+  Progress cancelled({}, &cancel, 0);
+  EXPECT_THROW(steps->solve(largest, p.r(), cancelled), Interrupted);
+  TwoLayer huge = p.network;
+  huge.W *= 1e200;
+  EXPECT_FALSE(device->begin(p.X, huge, activation("quadratic"))->form() > 0);
+}
+
+// ---- trainings ----
+
+// What a step adds to W is off by 3 n (n + m + d) u cond(K) of itself at most, and a step forgets what those
+// before were off by but for the part that it does not see.
+TEST_P(TangentsOn, TrainLikeThisProcess) {
+  for (const char* activation : {"softplus", "tanh", "gelu"}) {
+    SCOPED_TRACE(activation);
+    const Dataset data = sphere_data(20, 6);
+    FitOptions o = small("gauss_newton", activation);
+    o.space = "weights";
+    const FitResult here = fit(data, o), there = fit(data, o, progress, *engine());
+    EXPECT_EQ(there.status, Status::certified);
+    EXPECT_EQ(there.status, here.status);
+    EXPECT_EQ(there.steps, here.steps);
+    EXPECT_EQ(there.space, "weights");
+    EXPECT_NE(there.engine.find("LibTorch"), std::string::npos) << there.engine;
+    EXPECT_TRUE(here.engine.empty());
+    const CurvePoint& last = here.outputs[0].curve.back();
+    const double condition = 20 * 1.3 / here.certificate.lambda_min;  // K_ii <= B^2 ||v||^2, B^2 <= 1.3
+    EXPECT_LE((there.network.outputs[0].W - here.network.outputs[0].W).norm(),
+              3 * 20 * 86 * u * condition * last.path_length);
+  }
+}
+
+TEST_P(TangentsOn, EveryClassIsCertified) {
+  FitOptions o = small("gauss_newton", "relu");
+  o.width = 200;
+  const FitResult r = fit(three_classes(21, 7), o, progress, *engine());
+  EXPECT_EQ(r.status, Status::certified) << r.conclusion;
+  EXPECT_EQ(r.outputs.size(), 3U);
+  EXPECT_LE(r.relative_misfit, 1e-9);
+}
+
+TEST_P(TangentsOn, GoOnWhereTheyWereStopped) {
+  const Dataset data = three_classes(21, 7);
+  const auto device = engine();
+  FitOptions o = small("gauss_newton", "relu");
+  const FitResult whole = fit(data, o, progress, *device);
+  o.checkpoint = path("checkpoint");
+  o.resume = true;
+  FitResult r;
+  int interruptions = 0;
+  for (bool done = false; !done; done = r.status != Status::interrupted) {
+    std::atomic<bool> cancel{false};
+    int reports = 0;
+    Progress stopped(
+        [&](const ProgressReport& report) {
+          if (report.stage.rfind("training", 0) == 0 && ++reports == 3 + interruptions) cancel = true;
+        },
+        &cancel, 0);
+    r = fit(data, o, stopped, *device);
+    if (r.status == Status::interrupted) ++interruptions;
+    ASSERT_LT(interruptions, 100);
+    if (interruptions == 1) {
+      try {
+        fit(data, o);
+        ADD_FAILURE() << "of a device, and asked for without one";
+      } catch (const std::invalid_argument& error) {
+        EXPECT_NE(std::string(error.what()).find("device was"), std::string::npos) << error.what();
+      }
+    }
+  }
+  EXPECT_GT(interruptions, 1);
+  EXPECT_EQ(r.status, whole.status);
+  if (GetParam() == std::string("cpu")) {
+    EXPECT_TRUE(same(whole.network, r.network));
+    for (std::size_t c = 0; c < 3; ++c) EXPECT_TRUE(same(whole.outputs[c].curve, r.outputs[c].curve)) << c;
+  }
+}
+
+TEST_P(TangentsOn, DoNotGoOnWithWhatThisProcessBegan) {
+  FitOptions o = small("gauss_newton", "relu");
+  o.space = "weights";
+  o.checkpoint = path("checkpoint");
+  std::atomic<bool> cancel{false};
+  Progress stopped([&](const ProgressReport& report) { cancel = report.stage.rfind("training", 0) == 0; },
+                   &cancel, 0);
+  ASSERT_EQ(fit(three_classes(21, 7), o, stopped).status, Status::interrupted);
+  o.resume = true;
+  try {
+    fit(three_classes(21, 7), o, progress, *engine());
+    ADD_FAILURE();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("device was none"), std::string::npos) << error.what();
+  }
+}
+
+TEST_P(TangentsOn, RefuseWhatADeviceDoesNot) {
+  const auto device = engine();
+  const auto refused = [&](const std::string& what, const auto& change) {
+    FitOptions o = small("gauss_newton", "relu");
+    change(o);
+    try {
+      fit(sphere_data(9, 4), o, progress, *device);
+      ADD_FAILURE() << what;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+    }
+  };
+  refused("takes steps of gauss_newton, got gd", [](FitOptions& o) { o.optimizer = "gd"; });
+  refused("one hidden layer", [](FitOptions& o) { o.depth = 2; });
+  refused("space=gram", [](FitOptions& o) { o.space = "gram"; });
+  EXPECT_THROW(torch_tangents("tpu"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace zeroloss::test
