@@ -1,20 +1,17 @@
 #include "zeroloss/torch/descents.hpp"
 
 #include <ATen/Context.h>
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <numeric>
 
-#include "torch/cuda.hpp"
 #include "torch/descent_batch.hpp"
 #include "torch/device.hpp"
 #include "torch/guarded.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -46,9 +43,7 @@ class TorchDescents final : public DescentEngine {
  public:
   explicit TorchDescents(const torch::Device& device) : device_(device) {}
 
-  std::string name() const override {
-    return fmt::format("{} on {}", libtorch_version(), device_name(device_));
-  }
+  std::string name() const override { return engine_name(device_); }
 
   Index at_once(const DescentShape& shape, const DescentRules& rules) const override {
     const double one = DescentBatch::bytes(shape, rules);
@@ -93,11 +88,8 @@ class TorchDescents final : public DescentEngine {
 }  // namespace
 
 std::unique_ptr<DescentEngine> torch_descents(const std::string& device) {
-  const torch::Device found = device_of("sweep", device);
-  if (found.is_cuda()) cuda::use(found.index());
   at::globalContext().setAllowTF32CuBLAS(false);
-  at::set_num_threads(thread_count());
-  return std::make_unique<TorchDescents>(found);
+  return std::make_unique<TorchDescents>(use_device("sweep", device));
 }
 
 }  // namespace zeroloss

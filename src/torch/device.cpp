@@ -1,5 +1,6 @@
 #include "torch/device.hpp"
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <torch/version.h>
 
@@ -9,6 +10,7 @@
 #include "torch/cuda.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss::internal {
 
@@ -48,5 +50,16 @@ void require_bytes(double needed, const torch::Device& device, const std::string
 }
 
 std::string libtorch_version() { return fmt::format("LibTorch {}, {}", TORCH_VERSION, cuda::version()); }
+
+torch::Device use_device(const std::string& of, const std::string& name) {
+  const torch::Device device = device_of(of, name);
+  if (device.is_cuda()) cuda::use(device.index());
+  at::set_num_threads(thread_count());
+  return device;
+}
+
+std::string engine_name(const torch::Device& device) {
+  return fmt::format("{} on {}", libtorch_version(), device_name(device));
+}
 
 }  // namespace zeroloss::internal

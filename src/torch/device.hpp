@@ -20,4 +20,8 @@ void require_bytes(double needed, const torch::Device& device, const std::string
 
 std::string libtorch_version();  ///< "LibTorch 1.13.0, no CUDA"
 
+/// device_of(), for the work of this thread, with as many threads of LibTorch's as ours.
+torch::Device use_device(const std::string& of, const std::string& name);
+std::string engine_name(const torch::Device& device);  ///< "LibTorch 1.13.0, no CUDA on cpu"
+
 }  // namespace zeroloss::internal

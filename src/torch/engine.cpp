@@ -1,13 +1,8 @@
 #include "zeroloss/torch/engine.hpp"
 
-#include <ATen/Parallel.h>
-#include <fmt/format.h>
-
-#include "torch/cuda.hpp"
 #include "torch/device.hpp"
 #include "torch/matrix.hpp"
 #include "torch/tail.hpp"
-#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -17,9 +12,7 @@ class TorchEngine final : public Engine {
  public:
   explicit TorchEngine(const torch::Device& device) : device_(device) {}
 
-  std::string name() const override {
-    return fmt::format("{} on {}", libtorch_version(), device_name(device_));
-  }
+  std::string name() const override { return engine_name(device_); }
   Proof proof() const override { return Proof::residual; }
   bool follows_theorem() const override { return false; }
   double matrix_bytes(Index n, Index d, Index columns) const override {
@@ -40,10 +33,7 @@ class TorchEngine final : public Engine {
 }  // namespace
 
 std::unique_ptr<Engine> torch_engine(const std::string& device) {
-  const torch::Device found = device_of("certify", device);
-  if (found.is_cuda()) cuda::use(found.index());
-  at::set_num_threads(thread_count());
-  return std::make_unique<TorchEngine>(found);
+  return std::make_unique<TorchEngine>(use_device("certify", device));
 }
 
 }  // namespace zeroloss

@@ -1,6 +1,5 @@
 #include "zeroloss/torch/tangent_steps.hpp"
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <torch/utils.h>
 
@@ -10,10 +9,8 @@
 #include <optional>
 
 #include "torch/activations.hpp"
-#include "torch/cuda.hpp"
 #include "torch/device.hpp"
 #include "torch/guarded.hpp"
-#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -145,9 +142,7 @@ class TorchTangents final : public TangentEngine {
  public:
   explicit TorchTangents(const torch::Device& device) : device_(device) {}
 
-  std::string name() const override {
-    return fmt::format("{} on {}", libtorch_version(), device_name(device_));
-  }
+  std::string name() const override { return engine_name(device_); }
   std::string device() const override { return device_.is_cuda() ? "cuda" : "cpu"; }
   std::unique_ptr<TangentSteps> begin(const RowMatrix& X, const TwoLayer& start,
                                       const Activation& activation) const override {
@@ -161,10 +156,7 @@ class TorchTangents final : public TangentEngine {
 }  // namespace
 
 std::unique_ptr<TangentEngine> torch_tangents(const std::string& device) {
-  const torch::Device found = device_of("fit", device);
-  if (found.is_cuda()) cuda::use(found.index());
-  at::set_num_threads(thread_count());
-  return std::make_unique<TorchTangents>(found);
+  return std::make_unique<TorchTangents>(use_device("fit", device));
 }
 
 }  // namespace zeroloss

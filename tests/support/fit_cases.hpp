@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,6 +60,29 @@ inline bool same(const CurvePoint& a, const CurvePoint& b) {
 inline bool same(const std::vector<CurvePoint>& a, const std::vector<CurvePoint>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const CurvePoint& x, const CurvePoint& y) { return same(x, y); });
+}
+
+/// A run that is stopped at the first-th report of its training, then `more` reports later each time, and
+/// gone on with until it ends. `train` is fit() with a progress; `stopped` is called after each interruption.
+template <class Train, class Stopped>
+FitResult in_pieces(int first, int more, const Train& train, const Stopped& stopped, int& interruptions) {
+  FitResult r;
+  interruptions = 0;
+  for (bool done = false; !done; done = r.status != Status::interrupted) {
+    std::atomic<bool> cancel{false};
+    int reports = 0;
+    Progress progress(
+        [&](const ProgressReport& report) {
+          if (report.stage.rfind("training", 0) == 0 && ++reports == first + more * interruptions)
+            cancel = true;
+        },
+        &cancel, 0);
+    r = train(progress);
+    if (r.status != Status::interrupted) continue;
+    if (++interruptions == 300) break;
+    stopped();
+  }
+  return r;
 }
 
 }  // namespace zeroloss::test

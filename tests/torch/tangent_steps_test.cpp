@@ -179,28 +179,19 @@ TEST_P(TangentsOn, GoOnWhereTheyWereStopped) {
   const FitResult whole = fit(data, o, progress, *device);
   o.checkpoint = path("checkpoint");
   o.resume = true;
-  FitResult r;
   int interruptions = 0;
-  for (bool done = false; !done; done = r.status != Status::interrupted) {
-    std::atomic<bool> cancel{false};
-    int reports = 0;
-    Progress stopped(
-        [&](const ProgressReport& report) {
-          if (report.stage.rfind("training", 0) == 0 && ++reports == 3 + interruptions) cancel = true;
-        },
-        &cancel, 0);
-    r = fit(data, o, stopped, *device);
-    if (r.status == Status::interrupted) ++interruptions;
-    ASSERT_LT(interruptions, 100);
-    if (interruptions == 1) {
-      try {
-        fit(data, o);
-        ADD_FAILURE() << "of a device, and asked for without one";
-      } catch (const std::invalid_argument& error) {
-        EXPECT_NE(std::string(error.what()).find("device was"), std::string::npos) << error.what();
-      }
-    }
-  }
+  const FitResult r = in_pieces(
+      3, 1, [&](Progress& stopped) { return fit(data, o, stopped, *device); },
+      [&] {
+        try {
+          fit(data, o);
+          ADD_FAILURE() << "of a device, and asked for without one";
+        } catch (const std::invalid_argument& error) {
+          EXPECT_NE(std::string(error.what()).find("device was"), std::string::npos) << error.what();
+        }
+      },
+      interruptions);
+  ASSERT_LT(interruptions, 100);
   EXPECT_GT(interruptions, 1);
   EXPECT_EQ(r.status, whole.status);
   if (GetParam() == std::string("cpu")) {

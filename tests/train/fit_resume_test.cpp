@@ -59,20 +59,10 @@ TEST_F(FitResume, IsBitForBitTheSameRun) {
     const FitResult whole = fit(data, o);
     o.checkpoint = path(std::string(optimizer) + space);
     o.resume = true;
-    FitResult r;
     int interruptions = 0;
-    for (bool done = false; !done; done = r.status != Status::interrupted) {
-      std::atomic<bool> cancel{false};
-      int reports = 0;
-      Progress progress(
-          [&](const ProgressReport& report) {
-            if (report.stage.rfind("training", 0) == 0 && ++reports == 5 + 7 * interruptions) cancel = true;
-          },
-          &cancel, 0);
-      r = fit(data, o, progress);
-      if (r.status == Status::interrupted) ++interruptions;
-      ASSERT_LT(interruptions, 300);
-    }
+    const FitResult r = in_pieces(
+        5, 7, [&](Progress& progress) { return fit(data, o, progress); }, [] {}, interruptions);
+    ASSERT_LT(interruptions, 300);
     EXPECT_GT(interruptions, 1) << optimizer;
     EXPECT_TRUE(same(whole.network, r.network)) << optimizer << " " << space;
     for (std::size_t c = 0; c < 3; ++c)
