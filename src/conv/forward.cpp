@@ -79,8 +79,10 @@ std::vector<torch::Tensor> views(const torch::Tensor& flat, const std::vector<Co
 }
 
 torch::Tensor forward(const std::vector<ConvLayer>& layers, const std::vector<torch::Tensor>& weights,
-                      const torch::Tensor& projection, const torch::Tensor& images) {
+                      const torch::Tensor& projection, const torch::Tensor& images,
+                      std::vector<torch::Tensor>* inputs) {
   const auto convolve = [&](const torch::Tensor& x, std::size_t j) {
+    if (inputs != nullptr) inputs->push_back(x);
     return torch::conv2d(x, weights[j], {}, layers[j].stride, layers[j].kernel / 2);
   };
   torch::Tensor h = convolve(images.permute({0, 3, 1, 2}).to(weights.front().scalar_type()), 0);
@@ -88,9 +90,7 @@ torch::Tensor forward(const std::vector<ConvLayer>& layers, const std::vector<to
     const torch::Tensor inner = convolve(h, j).relu_();
     torch::Tensor next = convolve(inner, j + 1);
     if (layers[j].stride > 1) h = torch::avg_pool2d(h, layers[j].stride);
-    // Adding to the first channels is adding h with zero channels appended, without writing them. (A view
-    // that is written to costs a copy of the gradient: only where channels grow.)
-    (layers[j].in == layers[j].out ? next : next.narrow(1, 0, layers[j].in)).add_(h);
+    next.narrow(1, 0, layers[j].in).add_(h);  // as with zero channels appended to h
     h = next;
   }
   return h.to(torch::kFloat32).mean({2, 3}).mm(projection);

@@ -34,9 +34,11 @@ std::vector<float> to_host(const torch::Tensor& numbers);
 std::vector<torch::Tensor> views(const torch::Tensor& flat, const std::vector<ConvLayer>& layers);
 
 /// Outputs, batch x classes, float32. `images`: batch x size x size x 3, float32, standardised; `weights` in
-/// the type in which to convolve; `projection`: features x classes, float32.
+/// the type in which to convolve; `projection`: features x classes, float32. `inputs`, where it is asked for,
+/// becomes what each convolution took.
 torch::Tensor forward(const std::vector<ConvLayer>& layers, const std::vector<torch::Tensor>& weights,
-                      const torch::Tensor& projection, const torch::Tensor& images);
+                      const torch::Tensor& projection, const torch::Tensor& images,
+                      std::vector<torch::Tensor>* inputs = nullptr);
 
 /// Takes outputs, one row an image, of the images from `first` on.
 using UseRows = std::function<void(Index first, const Logits& rows)>;

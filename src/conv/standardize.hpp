@@ -17,8 +17,17 @@ torch::Tensor with_gains(const torch::Tensor& weights, const std::vector<ConvLay
 /// (kernel kernel in), then the gains of all but the stem, out x 1.
 std::vector<torch::Tensor> parts(const torch::Tensor& flat, const std::vector<ConvLayer>& layers);
 
-/// The kernels w of such parts, each as views() in forward.hpp has them.
-std::vector<torch::Tensor> standardized(const std::vector<torch::Tensor>& parts,
-                                        const std::vector<ConvLayer>& layers, torch::ScalarType type);
+/// The kernels w of such parts, and what their gradient takes.
+struct StandardizedKernels {
+  std::vector<torch::Tensor> w;                 ///< each as views() in forward.hpp has them
+  std::vector<torch::Tensor> z, mean, inverse;  ///< of layers but the stem: z = (v - mean v) / deviation
+};
+StandardizedKernels standardized(const std::vector<torch::Tensor>& parts,
+                                 const std::vector<ConvLayer>& layers, torch::ScalarType type);
+
+/// The gradient by the parts, of that by the kernels w as they lie; of the stem or without it, as `gradient`.
+std::vector<torch::Tensor> backward(const StandardizedKernels& kernels,
+                                    const std::vector<torch::Tensor>& parts,
+                                    const std::vector<torch::Tensor>& gradient);
 
 }  // namespace zeroloss::internal

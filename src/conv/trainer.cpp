@@ -1,16 +1,19 @@
 #include "conv/trainer.hpp"
 
+#include <ATen/Parallel.h>
 #include <omp.h>
-#include <torch/autograd.h>
 #include <torch/version.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <exception>
 #include <numeric>
 #include <optional>
 #include <span>
+#include <utility>
 
+#include "conv/backward.hpp"
 #include "conv/evaluation.hpp"
 #include "conv/standardize.hpp"
 
@@ -18,6 +21,13 @@ namespace zeroloss::internal {
 namespace {
 
 constexpr Index kEvaluationBatch = 250;
+constexpr Index kLane = 32;  // images of a lane at least: below, convolutions gain more from all threads
+
+/// What some images of a batch bring: gradient by the kernels of each layer, sum of losses, count of errors.
+struct Share {
+  std::vector<torch::Tensor> gradient;
+  torch::Tensor loss, wrong;
+};
 
 /// Calls use(i, g_i) for all i in parallel. Returns the sum of g_i^2, whose bits depend on the number of
 /// threads alone.
@@ -49,6 +59,26 @@ template <class Use>
 double for_each(const torch::Tensor& g, Use use) {
   return g.scalar_type() == torch::kBFloat16 ? for_each(g.data_ptr<at::BFloat16>(), g.numel(), use)
                                              : for_each(g.data_ptr<float>(), g.numel(), use);
+}
+
+/// Calls use(0), .., use(lanes - 1), each on a thread of its own, which LibTorch then leaves alone.
+template <class Use>
+void in_lanes(int lanes, Use use) {
+  if (lanes == 1) return use(0);
+  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(lanes));
+#pragma omp parallel for schedule(static, 1) num_threads(lanes)
+  for (int lane = 0; lane < lanes; ++lane) {
+    at::internal::lazy_init_num_threads();  // which would set them later
+    omp_set_num_threads(1);
+    const torch::NoGradGuard no_gradients;
+    try {
+      use(lane);
+    } catch (...) {
+      failures[static_cast<std::size_t>(lane)] = std::current_exception();
+    }
+  }
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
 }
 
 /// batch x side x side x 3 images, of this side.
@@ -88,8 +118,10 @@ ConvTrainer::ConvTrainer(const ConvNetwork& network, const ConvOptions& options,
                               [](Index sum, const ConvLayer& layer) { return sum + layer.weights(); });
   if (device.is_cuda()) gradient_ = torch::zeros_like(trained(rounded_));
   for (const torch::Tensor& part : standardize_ ? parts(rounded_, layers_) : views(rounded_, layers_))
-    leaves_.push_back(part.detach().requires_grad_(std::ssize(leaves_) >= fixed_));
+    parts_.push_back(part);
   const Index share = options.batch / world_, size = network.architecture.image_size;
+  const Index threads = device.is_cpu() ? at::get_num_threads() : 1;
+  lanes_ = share >= threads * kLane ? static_cast<int>(threads) : 1;
   images_ = torch::empty({share, size, size, 3}, device);
   labels_ = torch::empty({share}, torch::TensorOptions(device).dtype(torch::kInt64));
   sums_ = torch::zeros({3}, torch::TensorOptions(device).dtype(torch::kFloat64));
@@ -112,25 +144,39 @@ void ConvTrainer::load(const Batch& batch) {
 }
 
 void ConvTrainer::backward() {
-  {
-    const torch::NoGradGuard no_gradients;
-    if (!rounded_.is_same(weights_)) rounded_.copy_(weights_);
-  }
-  const torch::Tensor images = size_ == 0 ? images_ : shrunk(images_, size_);
-  const torch::Tensor logits = forward(
-      layers_, standardize_ ? standardized(leaves_, layers_, compute_.type) : leaves_, projection_, images);
-  const torch::Tensor loss =
-      torch::cross_entropy_loss(logits, labels_, {}, at::Reduction::Mean, -100, label_smoothing_);
-  pieces_ = torch::autograd::grad({loss}, {leaves_.begin() + fixed_, leaves_.end()});
   const torch::NoGradGuard no_gradients;
-  for (torch::Tensor& g : pieces_)  // as weights lie: no copy
-    g = (standardize_ ? g : g.permute({0, 2, 3, 1})).reshape(-1);
+  if (!rounded_.is_same(weights_)) rounded_.copy_(weights_);
+  const torch::Tensor images = size_ == 0 ? images_ : shrunk(images_, size_);
+  StandardizedKernels kernels;
+  if (standardize_) kernels = standardized(parts_, layers_, compute_.type);
+  const std::vector<torch::Tensor>& weights = standardize_ ? kernels.w : parts_;
+  const Index count = labels_.size(0);
+  std::vector<Share> shares(static_cast<std::size_t>(lanes_));
+  in_lanes(lanes_, [&](int lane) {
+    const Index begin = lane * count / lanes_, end = (lane + 1) * count / lanes_;
+    const torch::Tensor labels = labels_.slice(0, begin, end);
+    std::vector<torch::Tensor> inputs;
+    const torch::Tensor logits = forward(layers_, weights, projection_, images.slice(0, begin, end), &inputs);
+    const CrossEntropy sum = cross_entropy(logits, labels, label_smoothing_);
+    const torch::Tensor gradient = sum.gradient / static_cast<double>(count);
+    shares[static_cast<std::size_t>(lane)] = {
+        internal::backward(layers_, weights, inputs, projection_, gradient, fixed_ == 0), sum.loss,
+        logits.argmax(1).ne(labels).sum()};
+  });
+  for (const Share& share : shares) {
+    sums_.select(0, 0).add_(share.loss);
+    sums_.select(0, 1).add_(share.wrong);
+  }
+  pieces_ = std::move(shares.front().gradient);
+  for (std::size_t lane = 1; lane < shares.size(); ++lane)
+    for (std::size_t j = 0; j < pieces_.size(); ++j)
+      pieces_[j] = pieces_[j].to(torch::kFloat32).add_(shares[lane].gradient[j]);
+  if (standardize_) pieces_ = internal::backward(kernels, parts_, pieces_);
+  for (torch::Tensor& g : pieces_) g = g.view(-1);
   if (gradient_.defined()) {
     torch::cat_out(gradient_, pieces_);
     pieces_.clear();
   }
-  sums_.select(0, 0).add_(loss.detach(), static_cast<double>(labels_.size(0)));
-  sums_.select(0, 1).add_(logits.detach().argmax(1).ne(labels_).sum());
 }
 
 void ConvTrainer::compute(const Batch& batch, Index size) {
@@ -234,7 +280,7 @@ double ConvTrainer::update_on_cpu(const std::vector<torch::Tensor>& pieces, doub
 torch::Tensor ConvTrainer::kernels(const torch::Tensor& flat) const {
   if (!standardize_) return flat;
   const torch::NoGradGuard no_gradients;
-  std::vector<torch::Tensor> all = standardized(parts(flat, layers_), layers_, torch::kFloat32);
+  std::vector<torch::Tensor> all = standardized(parts(flat, layers_), layers_, torch::kFloat32).w;
   for (torch::Tensor& kernel : all) kernel = kernel.permute({0, 2, 3, 1}).reshape(-1);
   return torch::cat(all);
 }

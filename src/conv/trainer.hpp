@@ -69,6 +69,7 @@ class ConvTrainer {
   Compute compute_;
   Group* group_;
   int world_, rank_;
+  int lanes_ = 1;                     // shares of a batch that are computed at once, a thread each
   Index fixed_ = 0;                   // layers that are not trained: the stem or none
   Index skipped_ = 0, decaying_ = 0;  // their numbers; those after them that decay
 
@@ -76,7 +77,7 @@ class ConvTrainer {
   torch::Tensor weights_, velocity_, mean_;  // float32, with gains if there are; mean_ may be undefined
   torch::Tensor rounded_;                    // of the type of convolutions; weights_ if that is float32, or
                                              // where kernels are made of them
-  std::vector<torch::Tensor> leaves_;        // rounded_, layer by layer
+  std::vector<torch::Tensor> parts_;         // rounded_, layer by layer
   std::vector<torch::Tensor> pieces_;        // their gradients
   torch::Tensor gradient_;                   // of a GPU: the pieces as one vector, which stays where it is
   torch::Tensor images_, labels_;            // of the batch at hand

@@ -1,5 +1,6 @@
 #include "zeroloss/conv/train.hpp"
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
@@ -89,13 +90,17 @@ class Steps : public ::testing::Test {
     return numbers;
   }
 
+  /// The four images of a step, as often as `repeats` says.
   Batch batch(Index step) const {
     Batch b;
     const Index share = 4 * 8 * 8 * 3;
-    b.x = std::shared_ptr<float>(new float[share], std::default_delete<float[]>());
-    std::copy_n(tensor("x").data<float>() + step * share, share, b.x.get());
-    b.labels.assign(tensor("labels").data<std::int64_t>() + step * 4,
-                    tensor("labels").data<std::int64_t>() + step * 4 + 4);
+    b.x = std::shared_ptr<float>(new float[static_cast<std::size_t>(repeats * share)],
+                                 std::default_delete<float[]>());
+    const std::int64_t* const labels = tensor("labels").data<std::int64_t>() + step * 4;
+    for (Index r = 0; r < repeats; ++r) {
+      std::copy_n(tensor("x").data<float>() + step * share, share, b.x.get() + r * share);
+      b.labels.insert(b.labels.end(), labels, labels + 4);
+    }
     return b;
   }
 
@@ -123,7 +128,7 @@ class Steps : public ::testing::Test {
       const StepSums sums = trainer.take_sums(flag);
       const double expected = tensor(kind + ".losses").data<double>()[step];
       EXPECT_NEAR(sums.loss / sums.images, expected, 1e-5 * expected);
-      EXPECT_EQ(sums.images, 4);
+      EXPECT_EQ(sums.images, 4 * repeats);
       EXPECT_EQ(sums.steps, 1);
       EXPECT_FALSE(flag);
     }
@@ -140,6 +145,7 @@ class Steps : public ::testing::Test {
   TensorFile file;
   ConvNetwork network;
   ConvOptions options;
+  Index repeats = 1;
 };
 
 TEST_F(Steps, LogitsAreThoseOfPyTorch) {
@@ -177,6 +183,18 @@ TEST_F(Steps, StandardizedKernelsAreThoseOfPyTorch) {
   expect_steps("standardized");
   options.start = "whitened";
   expect_steps("fixed");
+}
+
+// 68 images are two lanes of 34, which begin with different ones of the four; their mean is that of the four.
+TEST_F(Steps, LanesComputeWhatAllThreadsDo) {
+  const int threads = at::get_num_threads();
+  at::set_num_threads(2);
+  repeats = 17;
+  options.batch = 4 * repeats;
+  expect_steps("plain");
+  use_standardized();
+  expect_steps("standardized");
+  at::set_num_threads(threads);
 }
 
 /// A row of `from` numbers, `stride` apart, as `to` of them: means with weights that fall linearly from the
