@@ -4,8 +4,8 @@ gradients; writes bench/results/conv-DEVICE.json and .md, or conv-small-DEVICE o
     python3 bench/conv.py --bin build/conv-peer/bin --env build/bench-env [--bin build/release/bin] [--device cuda]
         [--recipe small --batch 128]
 
-after `bench/setup.sh torch`; README.md says how conv_bench is built with PyTorch's own LibTorch. All keep the memory that
-they free, as zeroloss-torch has glibc do and as PyTorch gains from (7 % of a step). Standard library only.
+after `bench/setup.sh torch`; README.md says how conv_bench is built with PyTorch's own LibTorch. All keep the memory
+that they free, as zeroloss-torch has glibc do and as PyTorch gains from (7 % of a step). Standard library only.
 """
 import argparse
 import datetime
@@ -203,7 +203,7 @@ def main():
     parser.add_argument("--recipe", choices=("paper", "small"), default="paper", help="whose network [paper]")
     parser.add_argument("--batch", type=int, action="append", help="may be given again [cpu: 32; cuda: 128, 512]")
     parser.add_argument("--way", action="append", help="of PyTorch: eager, compiled or tuned; may be given again [all]")
-    parser.add_argument("--check", type=int, default=4, help="images of the batch whose gradients are compared [4]")
+    parser.add_argument("--check", type=int, default=64, help="images of the batch whose gradients are compared [64]")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of both [all]")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall",
                         help="cpu: count the program's own processor time, for one thread on a machine that is not "

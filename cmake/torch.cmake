@@ -10,7 +10,8 @@ endif()
 find_package(Torch 1.13 QUIET)
 if(Torch_FOUND)
   set(torch_sources
-    src/conv/backward.cpp src/conv/checkpoint.cpp src/conv/forward.cpp src/conv/group.cpp src/conv/standardize.cpp src/conv/train.cpp
+    src/conv/backward.cpp
+    src/conv/checkpoint.cpp src/conv/forward.cpp src/conv/group.cpp src/conv/standardize.cpp src/conv/train.cpp
     src/conv/trainer.cpp
     src/torch/device.cpp)
   if(NOT ZEROLOSS_TORCH_ONLY)

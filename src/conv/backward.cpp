@@ -18,8 +18,8 @@ torch::Tensor channels_last(const torch::Tensor& x) {
 }  // namespace
 
 CrossEntropy cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels, double smoothing) {
-  const torch::NoGradGuard no_gradients;
-  const torch::Tensor log_p = logits.log_softmax(1), classes = torch::arange(logits.size(1), labels.options());
+  const torch::Tensor log_p = logits.log_softmax(1),
+                      classes = torch::arange(logits.size(1), labels.options());
   const torch::Tensor targets = labels.unsqueeze(1)
                                     .eq(classes)
                                     .to(torch::kFloat32)
@@ -30,9 +30,8 @@ CrossEntropy cross_entropy(const torch::Tensor& logits, const torch::Tensor& lab
 
 std::vector<torch::Tensor> backward(const std::vector<ConvLayer>& layers,
                                     const std::vector<torch::Tensor>& weights,
-                                    const std::vector<torch::Tensor>& inputs, const torch::Tensor& projection,
+                                    std::vector<torch::Tensor> inputs, const torch::Tensor& projection,
                                     const torch::Tensor& gradient, bool stem) {
-  const torch::NoGradGuard no_gradients;
   std::vector<torch::Tensor> all(layers.size());
   // Keeps the gradient by the weights of layer j, of that by its output; returns that by its input.
   const auto convolve = [&](const torch::Tensor& g, std::size_t j) {
@@ -66,6 +65,7 @@ std::vector<torch::Tensor> backward(const std::vector<ConvLayer>& layers,
         .add_(channels_last(g).narrow(3, 0, layers[j].in).unsqueeze(3).unsqueeze(2),
               1 / static_cast<double>(s * s));
     g = by_input.permute({0, 3, 1, 2});
+    inputs.resize(j);
   }
   if (stem)
     convolve(g, 0);

@@ -16,10 +16,11 @@ struct CrossEntropy {
 CrossEntropy cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels, double smoothing);
 
 /// The gradient by the weights of each layer, of the stem or without it, as they lie: out x kernel x kernel x
-/// in, contiguous. `inputs`: of forward() with these weights; `gradient`: by its outputs.
+/// in, contiguous. `inputs`: of forward() with these weights, each let go of once it was needed; `gradient`:
+/// by its outputs.
 std::vector<torch::Tensor> backward(const std::vector<ConvLayer>& layers,
                                     const std::vector<torch::Tensor>& weights,
-                                    const std::vector<torch::Tensor>& inputs, const torch::Tensor& projection,
+                                    std::vector<torch::Tensor> inputs, const torch::Tensor& projection,
                                     const torch::Tensor& gradient, bool stem);
 
 }  // namespace zeroloss::internal

@@ -62,7 +62,7 @@ torch::Tensor to_device(const std::vector<float>& numbers, const torch::Device& 
 }
 
 std::vector<float> to_host(const torch::Tensor& numbers) {
-  const torch::Tensor host = numbers.detach().to(torch::kCPU, torch::kFloat32).contiguous();
+  const torch::Tensor host = numbers.to(torch::kCPU, torch::kFloat32).contiguous();
   return {host.data_ptr<float>(), host.data_ptr<float>() + host.numel()};
 }
 
@@ -99,7 +99,6 @@ torch::Tensor forward(const std::vector<ConvLayer>& layers, const std::vector<to
 void predict_rows(const std::vector<ConvLayer>& layers, const std::vector<torch::Tensor>& weights,
                   const torch::Tensor& projection, const ImageSet& images, Index first, Index last,
                   const Compute& compute, Progress& progress, Index batch, const UseRows& use) {
-  const torch::NoGradGuard no_gradients;
   const Index size = layers.front().size * layers.front().stride;
   Augment whole;
   whole.size = size;

@@ -19,7 +19,6 @@ double root(std::int64_t count) { return std::sqrt(static_cast<double>(count)); 
 }  // namespace
 
 torch::Tensor with_gains(const torch::Tensor& weights, const std::vector<ConvLayer>& layers) {
-  const torch::NoGradGuard no_gradients;
   std::vector<torch::Tensor> all{weights};
   std::int64_t at = layers.front().weights();
   for (std::size_t j = 1; j < layers.size(); ++j) {
@@ -45,7 +44,6 @@ std::vector<torch::Tensor> parts(const torch::Tensor& flat, const std::vector<Co
 
 StandardizedKernels standardized(const std::vector<torch::Tensor>& parts,
                                  const std::vector<ConvLayer>& layers, torch::ScalarType type) {
-  const torch::NoGradGuard no_gradients;
   StandardizedKernels kernels;
   for (std::size_t j = 0; j < layers.size(); ++j) {
     torch::Tensor rows = parts[j];
@@ -62,10 +60,9 @@ StandardizedKernels standardized(const std::vector<torch::Tensor>& parts,
   return kernels;
 }
 
-std::vector<torch::Tensor> backward(const StandardizedKernels& kernels,
-                                    const std::vector<torch::Tensor>& parts,
-                                    const std::vector<torch::Tensor>& gradient) {
-  const torch::NoGradGuard no_gradients;
+std::vector<torch::Tensor> gradient_by_parts(const StandardizedKernels& kernels,
+                                             const std::vector<torch::Tensor>& parts,
+                                             const std::vector<torch::Tensor>& gradient) {
   const std::size_t count = kernels.z.size(), stem = gradient.size() - count;
   std::vector<torch::Tensor> all(stem + 2 * count);
   if (stem == 1) all.front() = gradient.front().to(torch::kFloat32);

@@ -26,8 +26,8 @@ StandardizedKernels standardized(const std::vector<torch::Tensor>& parts,
                                  const std::vector<ConvLayer>& layers, torch::ScalarType type);
 
 /// The gradient by the parts, of that by the kernels w as they lie; of the stem or without it, as `gradient`.
-std::vector<torch::Tensor> backward(const StandardizedKernels& kernels,
-                                    const std::vector<torch::Tensor>& parts,
-                                    const std::vector<torch::Tensor>& gradient);
+std::vector<torch::Tensor> gradient_by_parts(const StandardizedKernels& kernels,
+                                             const std::vector<torch::Tensor>& parts,
+                                             const std::vector<torch::Tensor>& gradient);
 
 }  // namespace zeroloss::internal

@@ -23,8 +23,8 @@ namespace {
 constexpr Index kEvaluationBatch = 250;
 constexpr Index kLane = 32;  // images of a lane at least: below, convolutions gain more from all threads
 
-/// What some images of a batch bring: gradient by the kernels of each layer, sum of losses, count of errors.
-struct Share {
+/// What a lane finds: gradient by the kernels of each layer, sum of losses, count of errors.
+struct LaneResult {
   std::vector<torch::Tensor> gradient;
   torch::Tensor loss, wrong;
 };
@@ -61,6 +61,17 @@ double for_each(const torch::Tensor& g, Use use) {
                                              : for_each(g.data_ptr<float>(), g.numel(), use);
 }
 
+/// How many lanes compute a batch of so many images.
+int lanes_of(Index images, const torch::Device& device) {
+  const int threads = device.is_cpu() ? at::get_num_threads() : 1;
+  if (threads == 1 || images < threads * kLane) return 1;
+  bool seen = false;  // by LibTorch, which a second OpenMP beside its own would hide lanes from
+#pragma omp parallel num_threads(2)
+#pragma omp master
+  seen = at::in_parallel_region();
+  return seen ? threads : 1;
+}
+
 /// Calls use(0), .., use(lanes - 1), each on a thread of its own, which LibTorch then leaves alone.
 template <class Use>
 void in_lanes(int lanes, Use use) {
@@ -68,10 +79,9 @@ void in_lanes(int lanes, Use use) {
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(lanes));
 #pragma omp parallel for schedule(static, 1) num_threads(lanes)
   for (int lane = 0; lane < lanes; ++lane) {
-    at::internal::lazy_init_num_threads();  // which would set them later
-    omp_set_num_threads(1);
-    const torch::NoGradGuard no_gradients;
     try {
+      at::get_num_threads();  // lets LibTorch set this thread's number now, rather than later
+      omp_set_num_threads(1);
       use(lane);
     } catch (...) {
       failures[static_cast<std::size_t>(lane)] = std::current_exception();
@@ -83,7 +93,6 @@ void in_lanes(int lanes, Use use) {
 
 /// batch x side x side x 3 images, of this side.
 torch::Tensor shrunk(const torch::Tensor& images, Index side) {
-  const torch::NoGradGuard no_gradients;
   return at::_upsample_bilinear2d_aa(images.permute({0, 3, 1, 2}), {side, side}, /*align_corners=*/false)
       .permute({0, 2, 3, 1});
 }
@@ -117,11 +126,9 @@ ConvTrainer::ConvTrainer(const ConvNetwork& network, const ConvOptions& options,
   decaying_ = std::accumulate(layers_.begin(), layers_.end(), -skipped_,
                               [](Index sum, const ConvLayer& layer) { return sum + layer.weights(); });
   if (device.is_cuda()) gradient_ = torch::zeros_like(trained(rounded_));
-  for (const torch::Tensor& part : standardize_ ? parts(rounded_, layers_) : views(rounded_, layers_))
-    parts_.push_back(part);
+  parts_ = standardize_ ? parts(rounded_, layers_) : views(rounded_, layers_);
   const Index share = options.batch / world_, size = network.architecture.image_size;
-  const Index threads = device.is_cpu() ? at::get_num_threads() : 1;
-  lanes_ = share >= threads * kLane ? static_cast<int>(threads) : 1;
+  lanes_ = lanes_of(share, device);
   images_ = torch::empty({share, size, size, 3}, device);
   labels_ = torch::empty({share}, torch::TensorOptions(device).dtype(torch::kInt64));
   sums_ = torch::zeros({3}, torch::TensorOptions(device).dtype(torch::kFloat64));
@@ -143,15 +150,14 @@ void ConvTrainer::load(const Batch& batch) {
   copy(labels_, batch.labels.data());
 }
 
-void ConvTrainer::backward() {
-  const torch::NoGradGuard no_gradients;
+void ConvTrainer::forward_and_backward() {
   if (!rounded_.is_same(weights_)) rounded_.copy_(weights_);
   const torch::Tensor images = size_ == 0 ? images_ : shrunk(images_, size_);
   StandardizedKernels kernels;
   if (standardize_) kernels = standardized(parts_, layers_, compute_.type);
   const std::vector<torch::Tensor>& weights = standardize_ ? kernels.w : parts_;
   const Index count = labels_.size(0);
-  std::vector<Share> shares(static_cast<std::size_t>(lanes_));
+  std::vector<LaneResult> results(static_cast<std::size_t>(lanes_));
   in_lanes(lanes_, [&](int lane) {
     const Index begin = lane * count / lanes_, end = (lane + 1) * count / lanes_;
     const torch::Tensor labels = labels_.slice(0, begin, end);
@@ -159,19 +165,19 @@ void ConvTrainer::backward() {
     const torch::Tensor logits = forward(layers_, weights, projection_, images.slice(0, begin, end), &inputs);
     const CrossEntropy sum = cross_entropy(logits, labels, label_smoothing_);
     const torch::Tensor gradient = sum.gradient / static_cast<double>(count);
-    shares[static_cast<std::size_t>(lane)] = {
-        internal::backward(layers_, weights, inputs, projection_, gradient, fixed_ == 0), sum.loss,
+    results[static_cast<std::size_t>(lane)] = {
+        backward(layers_, weights, std::move(inputs), projection_, gradient, fixed_ == 0), sum.loss,
         logits.argmax(1).ne(labels).sum()};
   });
-  for (const Share& share : shares) {
-    sums_.select(0, 0).add_(share.loss);
-    sums_.select(0, 1).add_(share.wrong);
+  for (const LaneResult& result : results) {
+    sums_.select(0, 0).add_(result.loss);
+    sums_.select(0, 1).add_(result.wrong);
   }
-  pieces_ = std::move(shares.front().gradient);
-  for (std::size_t lane = 1; lane < shares.size(); ++lane)
+  pieces_ = std::move(results.front().gradient);
+  for (std::size_t lane = 1; lane < results.size(); ++lane)
     for (std::size_t j = 0; j < pieces_.size(); ++j)
-      pieces_[j] = pieces_[j].to(torch::kFloat32).add_(shares[lane].gradient[j]);
-  if (standardize_) pieces_ = internal::backward(kernels, parts_, pieces_);
+      pieces_[j] = pieces_[j].to(torch::kFloat32).add_(results[lane].gradient[j]);
+  if (standardize_) pieces_ = gradient_by_parts(kernels, parts_, pieces_);
   for (torch::Tensor& g : pieces_) g = g.view(-1);
   if (gradient_.defined()) {
     torch::cat_out(gradient_, pieces_);
@@ -183,10 +189,10 @@ void ConvTrainer::compute(const Batch& batch, Index size) {
   load(batch);
   if (size != size_) graph_.reset();
   size_ = size;
-  if (compute_.device.is_cpu()) return backward();
+  if (compute_.device.is_cpu()) return forward_and_backward();
   if (!graph_) {
     const torch::Tensor sums = sums_.clone();
-    graph_ = std::make_unique<cuda::Graph>([&] { backward(); });
+    graph_ = std::make_unique<cuda::Graph>([&] { forward_and_backward(); });
     sums_.copy_(sums);
   }
   graph_->replay();
@@ -208,7 +214,6 @@ torch::Tensor ConvTrainer::gradient(const Batch& batch, Index size) {
 
 void ConvTrainer::step(const Batch& batch, double learning_rate, Index size) {
   compute(batch, size);
-  const torch::NoGradGuard no_gradients;
   if (compute_.device.is_cpu()) {
     if (group_ != nullptr) {
       const torch::Tensor all = joined();
@@ -279,14 +284,12 @@ double ConvTrainer::update_on_cpu(const std::vector<torch::Tensor>& pieces, doub
 
 torch::Tensor ConvTrainer::kernels(const torch::Tensor& flat) const {
   if (!standardize_) return flat;
-  const torch::NoGradGuard no_gradients;
   std::vector<torch::Tensor> all = standardized(parts(flat, layers_), layers_, torch::kFloat32).w;
   for (torch::Tensor& kernel : all) kernel = kernel.permute({0, 2, 3, 1}).reshape(-1);
   return torch::cat(all);
 }
 
 StepSums ConvTrainer::take_sums(bool& flag) {
-  const torch::NoGradGuard no_gradients;
   torch::Tensor all =
       torch::cat({sums_, torch::tensor({images_seen_, steps_seen_, flag ? 1.0 : 0.0}, sums_.options())});
   if (group_ != nullptr) group_->sum(all);
@@ -299,7 +302,6 @@ StepSums ConvTrainer::take_sums(bool& flag) {
 }
 
 ConvEvaluation ConvTrainer::evaluate(const ImageSet& images, Progress& progress) {
-  const torch::NoGradGuard no_gradients;
   const std::vector<torch::Tensor> weights =
       views(kernels(mean_.defined() ? mean_ : weights_).to(compute_.type), layers_);
   const Index n = images.n(), first = n * rank_ / world_, last = n * (rank_ + 1) / world_;
@@ -327,7 +329,6 @@ std::vector<std::pair<std::string, std::vector<float>>> ConvTrainer::state() con
 }
 
 void ConvTrainer::restore(const std::vector<std::pair<std::string, std::vector<float>>>& state, Index steps) {
-  const torch::NoGradGuard no_gradients;
   for (const auto& [name, numbers] : state)
     (name == "weights"    ? weights_
      : name == "velocity" ? velocity_

@@ -53,7 +53,7 @@ class ConvTrainer {
 
  private:
   void load(const Batch& batch);
-  void backward();
+  void forward_and_backward();
   void compute(const Batch& batch, Index size);
   torch::Tensor joined();
   /// What of such a vector steps change.
@@ -77,13 +77,13 @@ class ConvTrainer {
   torch::Tensor weights_, velocity_, mean_;  // float32, with gains if there are; mean_ may be undefined
   torch::Tensor rounded_;                    // of the type of convolutions; weights_ if that is float32, or
                                              // where kernels are made of them
-  std::vector<torch::Tensor> parts_;         // rounded_, layer by layer
+  std::vector<torch::Tensor> parts_;         // rounded_, layer by layer, and gains
   std::vector<torch::Tensor> pieces_;        // their gradients
   torch::Tensor gradient_;                   // of a GPU: the pieces as one vector, which stays where it is
   torch::Tensor images_, labels_;            // of the batch at hand
   torch::Tensor sums_;                       // loss, wrong, gradient norm; float64
   Index size_ = 0;                           // to which they are shrunk
-  std::unique_ptr<cuda::Graph> graph_;       // of backward()
+  std::unique_ptr<cuda::Graph> graph_;       // of forward_and_backward()
   Index steps_ = 0;
   double images_seen_ = 0, steps_seen_ = 0;  // since the sums were taken
 };

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -111,6 +112,18 @@ int on_tick(void* data, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return static_cast<Transfer*>(data)->progress.cancelled() ? 1 : 0;
 }
 
+/// The certificates of those whom https trusts; "" for where libcurl looks, which is where the system that it
+/// was built on has them: in a wheel that may be another.
+std::string authorities() {
+  for (const char* name : {"CURL_CA_BUNDLE", "SSL_CERT_FILE"})
+    if (const char* path = std::getenv(name); path != nullptr && *path != '\0') return path;
+  for (const char* path : {"/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch, Alpine
+                           "/etc/pki/tls/certs/ca-bundle.crt",    // Fedora, Red Hat and its kin
+                           "/etc/ssl/ca-bundle.pem"})             // openSUSE
+    if (fs::exists(path)) return path;
+  return {};
+}
+
 /// Continues the part from one URL; returns "" or what went wrong.
 std::string attempt(const std::string& url, const KnownFile& file, Part& part, Progress& progress,
                     const FetchOptions& options) {
@@ -124,6 +137,7 @@ std::string attempt(const std::string& url, const KnownFile& file, Part& part, P
   char message[CURL_ERROR_SIZE] = {};
   const auto set = [&](CURLoption option, auto value) { curl_easy_setopt(curl.get(), option, value); };
   set(CURLOPT_URL, url.c_str());
+  if (const std::string path = authorities(); !path.empty()) set(CURLOPT_CAINFO, path.c_str());
   set(CURLOPT_FOLLOWLOCATION, 1L);
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_FAILONERROR, 1L);

@@ -185,16 +185,50 @@ TEST_F(Steps, StandardizedKernelsAreThoseOfPyTorch) {
   expect_steps("fixed");
 }
 
-// 68 images are two lanes of 34, which begin with different ones of the four; their mean is that of the four.
-TEST_F(Steps, LanesComputeWhatAllThreadsDo) {
+/// Images as LibTorch's threads compute them; afterwards it has as many as before.
+class Lanes : public Steps {
+ protected:
+  Lanes() {
+    repeats = 17;
+    options.batch = 4 * repeats;
+  }
+  ~Lanes() override { at::set_num_threads(threads); }
+
+  /// By `n` threads, of images [begin, end) of the batch.
+  torch::Tensor gradient(int n, const Compute& compute, Index begin, Index end) const {
+    at::set_num_threads(n);
+    const Batch all = batch(0);
+    Batch some = all;
+    some.x = std::shared_ptr<float>(all.x, all.x.get() + begin * 8 * 8 * 3);
+    some.labels.assign(all.labels.begin() + begin, all.labels.begin() + end);
+    ConvOptions o = options;
+    o.batch = end - begin;
+    return ConvTrainer(network, o, compute, nullptr).gradient(some);
+  }
+
   const int threads = at::get_num_threads();
+};
+
+// Two lanes of 34, which begin with different ones of the four images; their mean is that of the four.
+TEST_F(Lanes, StepsAreThoseOfPyTorch) {
   at::set_num_threads(2);
-  repeats = 17;
-  options.batch = 4 * repeats;
   expect_steps("plain");
   use_standardized();
   expect_steps("standardized");
-  at::set_num_threads(threads);
+  options.start = "whitened";
+  expect_steps("fixed");
+}
+
+// To the bit, which all threads at one convolution are not: halves are scaled by powers of two and added
+// once.
+TEST_F(Lanes, ALaneComputesWhatOneThreadDoes) {
+  for (const Compute& compute : {kFloat32, kBfloat16}) {
+    const torch::Tensor both = gradient(2, compute, 0, 68), first = gradient(1, compute, 0, 34),
+                        second = gradient(1, compute, 34, 68);
+    EXPECT_TRUE(both.equal((first + second) / 2));
+    EXPECT_FALSE(first.equal(second));
+    EXPECT_FALSE(both.equal(gradient(1, compute, 0, 68)));
+  }
 }
 
 /// A row of `from` numbers, `stride` apart, as `to` of them: means with weights that fall linearly from the

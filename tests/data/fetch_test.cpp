@@ -4,6 +4,7 @@
 #include <archive_entry.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <set>
 
 #include "support/http_server.hpp"
@@ -19,6 +20,22 @@ namespace {
 struct Entry {
   std::string name, content;
   unsigned type = AE_IFREG;
+};
+
+/// A variable of the environment that has another value as long as this lives.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { setenv(name_, before_.c_str(), 1); }  // an empty one counts as none
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::string before_;
 };
 
 class Fetch : public test::TempFolder {
@@ -82,6 +99,22 @@ TEST_F(Fetch, DownloadsOnceAndVerifies) {
   EXPECT_TRUE(is_cached(set({"plain"}), path("cache")));
   get(set({"plain"}));
   EXPECT_EQ(server.requests().size(), 1u) << "what is there is not downloaded again";
+}
+
+TEST_F(Fetch, TrustsWhomTheEnvironmentNames) {
+  const std::string pem = path("own.pem");
+  const std::string make =
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=own"
+      " -addext subjectAltName=IP:127.0.0.1 -keyout " +
+      pem + " -out " + path("own.crt") + " 2> /dev/null && cat " + path("own.crt") + " >> " + pem;
+  ASSERT_EQ(std::system(make.c_str()), 0);
+  const test::HttpServer secure(folder / "served", pem);
+  KnownSet wanted = set({"plain"});
+  wanted.files[0].urls = {secure.url("plain/data.bin")};
+  EXPECT_MESSAGE(BackendError, get(wanted), "data.bin", "certificate");
+  const Variable first("CURL_CA_BUNDLE", ""), second("SSL_CERT_FILE", path("own.crt"));
+  EXPECT_NO_THROW(get(wanted));
+  EXPECT_EQ(got(), body);
 }
 
 TEST_F(Fetch, ReportsProgress) {

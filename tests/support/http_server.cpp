@@ -9,7 +9,8 @@
 
 namespace zeroloss::test {
 
-HttpServer::HttpServer(const std::filesystem::path& folder) : folder_(folder) {
+HttpServer::HttpServer(const std::filesystem::path& folder, const std::string& certificate)
+    : folder_(folder), scheme_(certificate.empty() ? "http" : "https") {
   const std::string script = ZEROLOSS_SOURCE_DIR "/tests/support/http_server.py";
   int to_server[2], from_server[2];
   if (pipe2(to_server, O_CLOEXEC) != 0 || pipe2(from_server, O_CLOEXEC) != 0)
@@ -18,7 +19,8 @@ HttpServer::HttpServer(const std::filesystem::path& folder) : folder_(folder) {
   if (process_ == 0) {
     dup2(to_server[0], STDIN_FILENO);
     dup2(from_server[1], STDOUT_FILENO);
-    execlp("python3", "python3", script.c_str(), folder_.c_str(), nullptr);
+    execlp("python3", "python3", script.c_str(), folder_.c_str(),
+           certificate.empty() ? nullptr : certificate.c_str(), nullptr);
     _exit(127);
   }
   close(to_server[0]);

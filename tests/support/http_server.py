@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A small HTTP server for download tests: http_server.py FOLDER prints its port, serves FOLDER on loopback until stdin
-closes.
+"""A small HTTP server for download tests: http_server.py FOLDER [CERTIFICATE] prints its port, serves FOLDER on loopback
+until stdin closes; by https with the key and certificate of a .pem file.
 
 The first part of a path chooses the behaviour, the rest is the file:
     /plain/F    whole answers and ranges        /norange/F  ignores Range, always 200
@@ -10,6 +10,7 @@ Every request is appended to FOLDER/requests.log as "PATH RANGE".
 """
 import http.server
 import pathlib
+import ssl
 import sys
 import threading
 import time
@@ -52,6 +53,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+if len(sys.argv) > 2:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[2])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 print(server.server_address[1], flush=True)
 sys.stdin.read()
