@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A small HTTP server for download tests: http_server.py FOLDER [CERTIFICATE] prints its port, serves FOLDER on loopback
-until stdin closes; by https with the key and certificate of a .pem file.
+"""A small HTTP server for download tests: http_server.py FOLDER [CERTIFICATE] prints its port, serves FOLDER on
+loopback until stdin closes; by https with the key and certificate of a .pem file.
 
 The first part of a path chooses the behaviour, the rest is the file:
     /plain/F    whole answers and ranges        /norange/F  ignores Range, always 200
