@@ -25,7 +25,7 @@ PRECISIONS = ("float32", "bfloat16")
 BATCHES = {"cpu": [32], "cuda": [128, 512]}
 COUNT = {"cpu": 5, "cuda": 50}  # steps of a measurement
 BUSY = 0.1  # share of the processors that others may use during a measurement
-MEMORY = {"MALLOC_MMAP_THRESHOLD_": 32 << 20, "MALLOC_TRIM_THRESHOLD_": 1 << 30, "MALLOC_ARENA_MAX": 1}
+MEMORY = {"MALLOC_MMAP_THRESHOLD_": 32 << 20, "MALLOC_TRIM_THRESHOLD_": 1 << 30, "MALLOC_TOP_PAD_": 64 << 20}
 LEAST = 5  # rounds that have to be undisturbed
 ERROR = 1e-5  # relative, of logits, loss and the gradient of every layer in float32
 

@@ -20,7 +20,6 @@ void become_torch(std::vector<std::string> arguments) {
     for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}) setenv(threads, "1", 1);
   const std::string program =
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / "zeroloss-torch";
-  arguments.front() = program;
   std::vector<char*> argv;
   argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());

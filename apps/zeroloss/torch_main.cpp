@@ -64,7 +64,7 @@ void keep_memory() {
 #if defined(__GLIBC__)
   mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most there is
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  mallopt(M_ARENA_MAX, 1);  // those of other threads are given back whatever these say
+  mallopt(M_TOP_PAD, 64 << 20);  // what threads other than the first keep in any case
 #endif
 }
 

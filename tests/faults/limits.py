@@ -115,7 +115,7 @@ LIMITS = {
     "classes": ("10,000 classes of 2 points", [
         ("data", "info", "classes", "--target", "-1"), ("certify", "classes", "--target", "-1", "--n", "2000"),
         ("certify", "classes", "--target", "-1", "--method", "tail"),
-        ("memorize", "classes", "--target", "-1")], False),
+        ("memorize", "classes", "--target", "-1"), ("audit", "classes", "--target", "-1")], False),
     "many-points": ("n = 60,000, batches of 128 (MNIST)", [
         ("fit", "mnist", "--width", "64", "--optimizer", "sgd", "--batch", "128", "--precision", "float32", "--step",
          "0.01", "--max-steps", "500"), ("memorize", "mnist", "--precision", "float32")], False),

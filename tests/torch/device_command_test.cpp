@@ -194,6 +194,7 @@ TEST_F(DeviceCommand, AStoppedSweepGoesOn) {
       std::regex_search(stopped.err, command, std::regex("zeroloss: interrupted; go on with: (.*)\n")))
       << stopped.err;
   EXPECT_NE(command[1].str().find("--device cpu"), std::string::npos) << stopped.err;
+  EXPECT_EQ(command[1].str().find("zeroloss-torch"), std::string::npos) << "what people call is zeroloss";
   const Outcome resumed = run_program("sh", {"-c", command[1].str() + " --json"});
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_EQ(Json::parse(resumed.out)["before"], before);
