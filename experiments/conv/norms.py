@@ -16,7 +16,7 @@ import pathlib
 import statistics
 import sys
 
-from run import INTERRUPTED, arguments, train
+from run import INTERRUPTED, arguments, train, write_rows
 
 HERE = pathlib.Path(__file__).parent
 WIDTHS = {1: 60, 3: 32, 5: 24}  # 1,021,410, 1,064,880 and 1,034,532 weights
@@ -58,10 +58,7 @@ def main():
             print(f"norms: {out} is not complete; the same command goes on", file=sys.stderr)
             sys.exit(INTERRUPTED)
         rows += rows_of(depth, out)
-    with open(HERE / "norms.csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(HERE / "norms.csv", FIELDS, rows)
     (HERE / "norms.vl.json").write_text(json.dumps(figure(rows), indent=1) + "\n")
 
 

@@ -5,8 +5,9 @@
 
 DATA is what `zeroloss conv train` takes: a CIFAR folder, cifar10, cifar100. Further OPTIONs are handed on to it. Run
 folders are OUT/RECIPE-SEED. With --minutes the run in work is interrupted after that time, and the same command goes on
-where it was: it ends with status 130 while there is more to do. When all runs are complete, it writes OUT/RECIPE.csv
-and prints the table of README.md. Standard library only.
+where it was: it ends with status 130 while there is more to do. When all runs are complete, it writes OUT/RECIPE.csv,
+OUT/RECIPE-curves.csv (errors after every epoch) and OUT/RECIPE.vl.json, their figure, and prints the table of
+README.md. Standard library only.
 """
 import argparse
 import csv
@@ -22,6 +23,7 @@ import time
 INTERRUPTED = 130
 FIELDS = ["recipe", "seed", "test_error", "mirrored_error", "train_wrong", "train_n", "steps", "processor", "device",
           "precision", "images_per_s", "seconds"]
+CURVES = ["seed", "epoch", "train_error", "test_error", "images_per_s"]
 
 
 def train(command, out, options, deadline=None):
@@ -62,6 +64,37 @@ def row(options, seed, out, result):
             "train_n": result["n"], "steps": result["steps"],
             "processor": f"{machine['processor']}, {machine['threads']} threads",
             **{field: result[field] for field in FIELDS[8:]}}
+
+
+def curves(seed, out):
+    """The errors of one run, epoch by epoch; those of training are means over the epoch, of varied images."""
+    with open(out / "metrics.csv") as metrics:
+        return [{"seed": seed} | {field: round(float(metric[field]), 4) for field in CURVES[1:]}
+                for metric in csv.DictReader(metrics)]
+
+
+def figure(rows):
+    kinds = {"test_error": "test", "train_error": "training, varied images, mean over the epoch"}
+    points = [{"seed": r["seed"], "epoch": r["epoch"], "error": r[field], "of": name}
+              for field, name in kinds.items() for r in rows]
+    return {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "data": {"values": points},
+            "width": 420, "height": 260, "mark": {"type": "line", "point": {"size": 14}},
+            "encoding": {"x": {"field": "epoch", "type": "quantitative", "title": "epoch", "axis": {"format": "d"},
+                               "scale": {"nice": False}},
+                         "y": {"field": "error", "type": "quantitative", "title": "error",
+                               "scale": {"type": "log", "nice": False},
+                               "axis": {"format": "%", "values": [0.05, 0.1, 0.2, 0.3, 0.4, 0.5]}},
+                         "color": {"field": "of", "type": "nominal", "title": None,
+                                   "legend": {"orient": "top", "labelLimit": 400}},
+                         "detail": {"field": "seed"}},
+            "config": {"axis": {"gridOpacity": 0.4, "domain": False}, "view": {"stroke": None}}}
+
+
+def write_rows(path, fields, rows):
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, fields, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def percent(fraction):
@@ -106,7 +139,7 @@ def arguments(description, **more):
 
 def main():
     options, words = arguments(__doc__, recipe={"default": "paper", "help": "paper, modern or small [paper]"})
-    rows = []
+    rows, epochs = [], []
     for seed in options.seeds:
         out = options.out / f"{options.recipe}-{seed}"
         result = train(options.command, out, ["--recipe", options.recipe, "--seed", str(seed), *words],
@@ -115,10 +148,10 @@ def main():
             print(f"run: {out} is not complete; the same command goes on", file=sys.stderr)
             sys.exit(INTERRUPTED)
         rows.append(row(options, seed, out, result))
-    with open(options.out / f"{options.recipe}.csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        epochs += curves(seed, out)
+    write_rows(options.out / f"{options.recipe}.csv", FIELDS, rows)
+    write_rows(options.out / f"{options.recipe}-curves.csv", CURVES, epochs)
+    (options.out / f"{options.recipe}.vl.json").write_text(json.dumps(figure(epochs), indent=1) + "\n")
     print(table(rows))
 
 
