@@ -50,6 +50,7 @@ ConvOptions conv_recipe(const std::string& name) {
     options.epochs = 18;
     options.learning_rate = 0.2;
     options.schedule = "linear";
+    options.warm_up = 0.2;
     options.early_size = 24;
     options.early_part = 0.6;
     return options;
