@@ -42,8 +42,8 @@ def works(python):
     return shutil.which(python) and subprocess.run([python, "-c", ""], stderr=subprocess.DEVNULL).returncode == 0
 
 
-def sources(out, version):
-    tar = subprocess.run(["git", "archive", f"--prefix=zeroloss-{version}/", "HEAD"], check=True, cwd=ROOT,
+def sources(out, version, commit):
+    tar = subprocess.run(["git", "archive", f"--prefix=zeroloss-{version}/", commit], check=True, cwd=ROOT,
                          stdout=subprocess.PIPE).stdout  # fmt: skip
     path = out / f"zeroloss-{version}-source.tar.gz"
     path.write_bytes(subprocess.run(["gzip", "-9n"], input=tar, check=True, stdout=subprocess.PIPE).stdout)
@@ -71,11 +71,11 @@ def begin_anew(folder):
     folder.mkdir(parents=True)
 
 
-def release(work, out, version, pythons, environment):
+def release(work, out, version, commit, pythons, environment):
     """All files in OUT, and their digests by name."""
     begin_anew(work)
     begin_anew(out)
-    run("tar", "-xzf", sources(out, version), "-C", work)
+    run("tar", "-xzf", sources(out, version, commit), "-C", work)
     tree = work / f"zeroloss-{version}"
     environment = {**environment, "CXXFLAGS": f"-ffile-prefix-map={tree}=."}
     for python in pythons:
@@ -103,11 +103,12 @@ def main():
     pythons = options.python or [python for python in PYTHONS if works(python)]
     if not pythons:
         sys.exit(f"release: none of {', '.join(PYTHONS)} is here")
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": said("git", "log", "-1", "--format=%ct")}
+    commit, time = said("git", "log", "-1", "--format=%H %ct").split()  # whatever is committed meanwhile
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": time}
     out = options.out.resolve()
-    sums = release(ROOT / "build/release-tree", out, version, pythons, environment)
+    sums = release(ROOT / "build/release-tree", out, version, commit, pythons, environment)
     if options.twice:
-        again = release(ROOT / "build/release-again", ROOT / "build/dist-again", version, pythons, environment)
+        again = release(ROOT / "build/release-again", ROOT / "build/dist-again", version, commit, pythons, environment)
         different = [name for name in sums.keys() | again.keys() if sums.get(name) != again.get(name)]
         if different:
             sys.exit(f"release: not the same bytes again: {', '.join(sorted(different))}")
