@@ -15,6 +15,8 @@ import pathlib
 import subprocess
 import tempfile
 
+from run import write_rows
+
 HERE = pathlib.Path(__file__).parent
 DEFAULTS = {"depth": 1, "width": 32, "batch": 25, "epochs": 100, "learning-rate": 0.1, "schedule": "cosine",
             "clip-norm": 1}
@@ -69,11 +71,8 @@ def main():
     blocks = [name for name in rows[0] if name.startswith("stage")]
     for row in rows:
         row |= {name: f"{float(row[name]):.4g}" for name in ("epoch", "train_loss", "train_error", *blocks)}
-    with open(HERE / "memorize.csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, ["labels", "step", "epoch", "train_loss", "train_error", *blocks],
-                                extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    fields = ["labels", "step", "epoch", "train_loss", "train_error", *blocks]
+    write_rows(HERE / "memorize.csv", fields, [{field: row[field] for field in fields} for row in rows])
     numbers = [{"labels": r["labels"], "epoch": float(r["epoch"]),
                 "error": float(r["train_error"])} | {b: float(r[b]) for b in blocks} for r in rows]
     (HERE / "memorize.vl.json").write_text(json.dumps(figure(numbers, blocks, options.n), indent=1) + "\n")
