@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "core/field_text.hpp"
 #include "present/common.hpp"
@@ -50,6 +51,21 @@ std::string proof_text(const FitOptions& options, const FitResult& r) {
   return text;
 }
 
+/// All of them, or those that stand in the way: not proved, with the largest misfit.
+std::vector<const OutputResult*> classes_to_show(const FitResult& r) {
+  constexpr std::size_t kShown = 30;
+  std::vector<const OutputResult*> order;
+  order.reserve(r.outputs.size());
+  for (const OutputResult& o : r.outputs) order.push_back(&o);
+  if (order.size() <= kShown) return order;
+  std::ranges::stable_sort(order, {}, [](const OutputResult* o) {
+    const double misfit = std::isnan(o->relative_misfit) ? HUGE_VAL : o->relative_misfit;
+    return std::tuple(o->certificate.holds, -misfit);
+  });
+  order.resize(kShown);
+  return order;
+}
+
 std::string class_table(const FitResult& r) {
   const bool features = r.certificate.kind == "output_weights";
   const char* gram = features ? "lambda_min(Phi Phi')" : "lambda_min(JJ')";
@@ -57,7 +73,9 @@ std::string class_table(const FitResult& r) {
                                    "within", "margin", gram,    "seconds"};
   if (r.test) columns.emplace_back("test error");
   Table table(columns);
-  for (const OutputResult& o : r.outputs) {
+  const std::vector<const OutputResult*> shown = classes_to_show(r);
+  for (const OutputResult* output : shown) {
+    const OutputResult& o = *output;
     std::vector<std::string> row{o.label,
                                  name(o.status),
                                  with_commas(o.steps),
@@ -73,7 +91,8 @@ std::string class_table(const FitResult& r) {
     }
     table.add(row);
   }
-  return table.text();
+  const std::size_t more = r.outputs.size() - shown.size();
+  return table.text() + (more > 0 ? fmt::format("and {} more, fitted better (JSON lists all)\n", more) : "");
 }
 
 std::string test_text(const FitOptions& options, const FitResult& r) {

@@ -231,6 +231,24 @@ TEST_F(FitCommand, CountsClassesThatWereNotFitted) {
   refused(run("a,b,class\n1,2,x\n2,5,w\n"), {"test.csv", "class 'w'", "x, y"});
 }
 
+TEST_F(FitCommand, ShowsTheClassesThatStandInTheWay) {
+  std::string csv = "a,b,class\n";
+  for (int k = 0; k < 40; ++k) csv += fmt::format("{},{},c{}\n{},{},c{}\n", k, 40 - k, k, k * k, -k, k);
+  const Arguments run{"fit", write("many.csv", csv), "--optimizer", "gauss_newton", "--width", "200"};
+  std::vector<std::pair<double, std::string>> misfits;
+  const Json json = answer(run);
+  for (const Json& each : json["per_class"]) {
+    ASSERT_FALSE(each["certificate"]["holds"]) << "else the order is another one";
+    misfits.emplace_back(-each["relative_misfit"].get<double>(), each["label"]);
+  }
+  ASSERT_EQ(misfits.size(), 40u);
+  std::ranges::sort(misfits);
+  const std::string text = zeroloss(run).out;
+  EXPECT_NE(text.find("and 10 more, fitted better (JSON lists all)\n"), std::string::npos) << text;
+  for (std::size_t k = 0; k < misfits.size(); ++k)
+    EXPECT_EQ(text.find("\n" + misfits[k].second + " ") != std::string::npos, k < 30) << misfits[k].second;
+}
+
 TEST_F(FitCommand, NothingIsKnownOfWhatDiverged) {
   const Json json = answer({"fit", "sphere:n=40,d=10", "--width", "50", "--step", "1e6"});
   EXPECT_EQ(json["status"], "diverged");
