@@ -80,9 +80,8 @@ void check_audited(const Dataset& data, const char* who) {
   require_targets(data, who);
   if (data.n() < 4)
     throw DataError(
-        fmt::format("{}: {} has {} samples; labels are judged by others, of which there must be "
-                    "three at least",
-                    who, data.name, data.n()));
+        fmt::format("{}: {} has {}; labels are judged by others, of which there must be three at least", who,
+                    data.name, count(data.n(), "sample", "samples")));
   if (data.task == Task::classification && data.classes() < 2)
     throw DataError(fmt::format("{}: all labels of {} are {}", who, data.name, data.class_names.front()));
   if (data.task != Task::regression) return;

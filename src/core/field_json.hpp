@@ -113,6 +113,8 @@ void restore(const Json& json, T& value) {
     value = static_cast<T>(json.as<int>());
   } else if constexpr (std::is_same_v<T, double>) {
     value = json.is_text() ? std::strtod(json.as<std::string>().c_str(), nullptr) : json.as<double>();
+  } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
+    value = json.as<std::string>();
   } else if constexpr (std::is_constructible_v<Json, T>) {
     value = json.as<T>();
   }

@@ -168,17 +168,20 @@ std::string summary_text(const Dataset& data, const Summary& summary,
                                                                           with_commas(summary.conflicts))
                                                             : ""));
   line("SHA-256", data.digest);
-  std::string text =
-      fmt::format("{}: {} points, {} features, {}\n", data.name, with_commas(data.n()), with_commas(data.d()),
-                  data.task == Task::none ? "no targets" : name(data.task));
+  std::string text = fmt::format("{}: {}, {}, {}\n", data.name, count(data.n(), "point", "points"),
+                                 count(data.d(), "feature", "features"),
+                                 data.task == Task::none ? "no targets" : name(data.task));
   for (const std::string& remark : data.remarks) text += "  " + remark + "\n";
   if (table) text += "\n" + columns_text(*table);
   text += "\n" + line.text();
   if (data.task == Task::classification) {
+    constexpr std::size_t kShown = 30;
     Table classes({"class", "points"});
-    for (std::size_t k = 0; k < data.class_names.size(); ++k)
+    const std::size_t all = data.class_names.size(), shown = std::min(kShown, all);
+    for (std::size_t k = 0; k < shown; ++k)
       classes.add({data.class_names[k], with_commas(summary.class_counts[k])});
     text += "\n" + classes.text();
+    if (all > shown) text += fmt::format("and {} more (JSON lists all)\n", all - shown);
   }
   return text;
 }

@@ -57,6 +57,16 @@ TEST_F(DataCommand, InfoSaysTheSameAsJson) {
   EXPECT_EQ(digits.at("next").at("command"), "zeroloss certify digits --n 50");
 }
 
+TEST_F(DataCommand, InfoIsShortForManyClasses) {
+  std::string many = "a,kind\n";
+  for (int i = 0; i < 80; ++i) many += std::to_string(i) + ",k" + std::to_string(i / 2) + "\n";
+  const std::string file = write("many.csv", many);
+  const Outcome said = zeroloss({"data", "info", file, "--target", "-1"});
+  EXPECT_NE(said.out.find("many.csv: 80 points, 1 feature, classification\n"), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("\nand 10 more (JSON lists all)\n"), std::string::npos) << said.out;
+  EXPECT_EQ(answer({"data", "info", file, "--target", "-1"}).at("classes").size(), 40u);
+}
+
 TEST_F(DataCommand, APipeIsReadOnceAsCsv) {
   write("t.csv", csv());
   const Json of_file = Json::parse(in_shell("\"$0\" certify t.csv --target -1 --json").out);
