@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""bare.py DIST [--work FOLDER]: installs what scripts/release.py made into a bare Debian 12 and uses it there.
+"""bare.py [DIST] [--work FOLDER]: installs what scripts/release.py made into a bare Debian 12 and uses it there.
 
 A chroot by debootstrap, without a compiler (as root; 300 MB from Debian's mirror). The sums are checked; the wheel for
 its Python is installed by pip, then the Debian packages by apt, each used for what it is for, and all removed again.
+Without DIST it is the last commit that goes there, and README's commands build and test it: an hour.
 Prints how long each took; ends with status 1 where something fails."""
 
 import argparse
@@ -47,12 +48,18 @@ STEPS = [
     ("apt purge", "apt-get purge -qq zeroloss zeroloss-mpi zeroloss-torch libzeroloss-dev\n"
                   "! ls /usr/bin/zeroloss* /usr/lib/*/libzeroloss* /usr/include/zeroloss"),
 ]  # fmt: skip
+FROM_SOURCE = [
+    ("no compiler here", "! command -v cc && ! command -v c++ && ! command -v cmake"),
+    ("apt install git make", f"apt-get update -qq && {APT} git make"),
+    ("make demo", "cd /zeroloss && make demo"),
+    ("make test", "cd /zeroloss && make test"),
+]
 
 
 def make(root):
     """The chroot, new but for the packages that were downloaded before."""
     if root.exists():
-        if any(root.iterdir()) and not any((root / ours).exists() for ours in ("dist", "debootstrap")):
+        if any(root.iterdir()) and not any((root / ours).exists() for ours in ("dist", "zeroloss", "debootstrap")):
             sys.exit(f"bare: {root} is not what this made; name another folder")
         shutil.rmtree(root)
     cache = root.with_name(root.name + "-packages")
@@ -73,15 +80,19 @@ def inside(root, script):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("dist", type=Path)
+    parser.add_argument("dist", type=Path, nargs="?")
     parser.add_argument("--work", type=Path, default=ROOT / "build/bare", help="[build/bare]")
     options = parser.parse_args()
-    subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], check=True, cwd=options.dist)
-    root = options.work.resolve()
+    root, dist = options.work.resolve(), options.dist
+    if dist:
+        subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], check=True, cwd=dist)
     make(root)
-    shutil.copytree(options.dist, root / "dist")
-    shutil.copy(ROOT / "examples/certify.cpp", root / "dist")
-    for what, script in STEPS:
+    if dist:
+        shutil.copytree(dist, root / "dist")
+        shutil.copy(ROOT / "examples/certify.cpp", root / "dist")
+    else:
+        subprocess.run(["git", "clone", "--quiet", ROOT, root / "zeroloss"], check=True)
+    for what, script in STEPS if dist else FROM_SOURCE:
         began = time.monotonic()
         code, said = inside(root, script)
         print(f"{'FAIL' if code else 'ok  '} {what} ({time.monotonic() - began:.1f} s)", flush=True)

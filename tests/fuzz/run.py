@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random bytes for every reader of files, by libFuzzer: run.py [--seconds S] [--runs N] [READER ..]
+"""Random bytes for every reader of files, by libFuzzer: run.py [--seconds S] [--runs N] [--write PAGE] [READER ..]
 
 `cmake --preset fuzz && cmake --build --preset fuzz` makes its program, with clang and its sanitizers. Each reader is
 run until it has had N files or S seconds, whichever comes first, and goes on from the files that were worth keeping
@@ -16,10 +16,14 @@ SOURCE = Path(__file__).resolve().parents[2]
 BUILD = SOURCE / "build" / "fuzz"
 PROGRAM = BUILD / "tests" / "fuzz_readers"
 CORPUS = Path(__file__).parent / "corpus"
+HEAD = ("reader", "files read", "branches covered", "went wrong")
+sys.path.append(str(SOURCE / "tests" / "faults"))
+
+from table import write_table  # noqa: E402
 
 
 def fuzz(reader, seconds, runs):
-    """Its row of the table, and whether all went well."""
+    """Its row of the table."""
     kept, found, log = BUILD / "corpus" / reader, BUILD / "found" / reader, BUILD / f"{reader}.log"
     kept.mkdir(parents=True, exist_ok=True)
     found.mkdir(parents=True, exist_ok=True)
@@ -38,8 +42,9 @@ def fuzz(reader, seconds, runs):
     count = int(done.group(1)) if done else int(last[-1][0]) if last else 0
     said = re.search(r"(ERROR: .*|runtime error: .*|SUMMARY: .*|what\(\): .*)", text)
     what = "nothing" if ended.returncode == 0 else said.group(1)[:100] if said else f"exit code {ended.returncode}"
-    print(f"| {reader} | {count:,} | {last[-1][1] if last else 0} | {what} |", flush=True)
-    return ended.returncode == 0
+    row = (reader, f"{count:,}", last[-1][1] if last else "0", what)
+    print("| " + " | ".join(row) + " |", flush=True)
+    return row
 
 
 def main():
@@ -47,11 +52,14 @@ def main():
     parser.add_argument("readers", nargs="*", help="[all]")
     parser.add_argument("--seconds", type=int, default=600, help="for each reader [600]")
     parser.add_argument("--runs", type=int, default=1_000_000, help="of each reader [1000000]")
+    parser.add_argument("--write", type=Path, help="put the table into this page")
     options = parser.parse_args()
-    print("| reader | files read | branches covered | went wrong |\n|---|---|---|---|")
+    print("| " + " | ".join(HEAD) + " |\n" + "|---" * len(HEAD) + "|")
     readers = options.readers or subprocess.run([PROGRAM], capture_output=True, text=True, check=False).stdout.split()
-    good = [fuzz(reader, options.seconds, options.runs) for reader in readers]
-    sys.exit(0 if all(good) else 1)
+    rows = [fuzz(reader, options.seconds, options.runs) for reader in readers]
+    if options.write:
+        write_table(options.write, "fuzz", HEAD, rows)
+    sys.exit(any(row[-1] != "nothing" for row in rows))
 
 
 if __name__ == "__main__":
