@@ -6,7 +6,10 @@ function(run)
 endfunction()
 
 file(REMOVE_RECURSE ${WORK})
-run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix --config "${CONFIG}")
+if(CONFIG)
+  set(config --config ${CONFIG})
+endif()
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix ${config})
 
 # Eigen's own choice of alignment depends on the vector instructions that the compiler may use. Where consumer and
 # library disagree, one frees what the other allocated in another way: so both kinds of consumer are tried.
