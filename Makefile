@@ -52,12 +52,12 @@ faults: build
 	build/python/bin/python tests/faults/limits.py build/release/bin/zeroloss --write docs/reliability.md
 	tests/faults/memcheck.py build/release/bin/zeroloss
 
-# A million files with random bytes for every reader, or ten minutes of them: hours.
+# A million files with random bytes for every reader, or ten minutes of them, and a table of it into the page: hours.
 fuzz:
 	scripts/setup.sh fuzz
 	cmake --preset fuzz
 	cmake --build --preset fuzz
-	tests/fuzz/run.py
+	tests/fuzz/run.py --write docs/reliability.md
 
 # Wheels, Debian packages, archives and sums in build/dist, made twice and compared; then all of it in a bare Debian.
 release:
