@@ -102,10 +102,8 @@ RunFolder::RunFolder(fs::path path, bool resume, Writers writers, Rest rest)
 
 RunFolder::~RunFolder() {
   std::error_code ignored;
-  if (!finished_ && rest_ == Rest::removed)
-    fs::remove_all(partial_, ignored);
-  else if (fs::is_empty(partial_, ignored))
-    fs::remove(partial_, ignored);
+  fs::remove(partial_, ignored);  // if it is empty; whatever looks inside needs an open file
+  if (!finished_ && rest_ == Rest::removed) fs::remove_all(partial_, ignored);
   unlock(lock_);
 }
 
@@ -132,7 +130,8 @@ void RunFolder::remove(const std::string& name) {
 
 void RunFolder::finish() {
   std::error_code ignored;
-  if (alone_)  // halves of files that a killed run left
+  // Halves of files that a killed run left. Of several writers the others are done once the lock can be ours.
+  if (alone_ || (lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0))
     for (const auto& entry : fs::directory_iterator(partial_, ignored))
       if (entry.path().extension() == ".tmp") fs::remove(entry.path(), ignored);
   flush_folder(partial_);

@@ -1,6 +1,7 @@
 #include "zeroloss/core/run.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -120,6 +121,18 @@ TEST_F(Run, LeavesNothingIfNothingWasWritten) {
   EXPECT_TRUE(fs::is_empty(folder));
 }
 
+TEST_F(Run, LeavesNothingWhereNoFileCanBeOpened) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  {
+    const RunFolder work(run);
+    const rlimit none{0, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(fs::is_empty(folder));
+}
+
 TEST_F(Run, LeavesWhatWasWritten) {
   { RunFolder(run).write("checkpoint", "half"); }
   EXPECT_EQ(content(partial / "checkpoint"), "half");
@@ -165,6 +178,21 @@ TEST_F(Run, TheLockEndsWithItsHolder) {
 TEST_F(Run, SeveralWritersThatAgreeShareIt) {
   RunFolder first(run, true, RunFolder::Writers::several), second(run, true, RunFolder::Writers::several);
   EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, true), "is writing it");
+}
+
+TEST_F(Run, HalvesOfFilesGoWithTheirLastWriter) {
+  const auto several = RunFolder::Writers::several;
+  fs::create_directory(partial);
+  write("run.partial/map.json.123.tmp", "half");
+  {
+    RunFolder other(run, true, several), first(run, true, several);
+    first.finish();
+    EXPECT_TRUE(fs::exists(run / "map.json.123.tmp")) << "it may be of the other";
+  }
+  fs::rename(run, partial);
+  RunFolder last(run, true, several);
+  last.finish();
+  EXPECT_TRUE(fs::is_empty(run));
 }
 
 TEST_F(Run, WhatHasFinishedSaysHow) {

@@ -243,7 +243,7 @@ def signals(work, trial):
     run(trial.command())
     whole = time.monotonic() - began
     stops = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
-    for k in range(work.most(52, 4)):
+    for k in range(work.most(200, 4)):
         clear(trial.folder)
         stop, seconds = stops[k % 4], work.random.uniform(0, 1.1 * whole)
         process = subprocess.Popen(trial.command(), env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -482,6 +482,9 @@ def main():
     if shutil.which("strace") is None:
         print("no strace: run scripts/setup.sh full", file=sys.stderr)
         sys.exit(77)
+    # What nohup or a shell's & ignores would be ignored by the commands too.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as folder:
         root = (options.work or Path(folder)).resolve()
         root.mkdir(parents=True, exist_ok=True)
