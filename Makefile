@@ -1,5 +1,5 @@
 # A thin front door: each target is a line or two over the same CMake presets that an editor uses.
-.PHONY: demo test build bench check-all docs lint sanitize faults fuzz release format clean
+.PHONY: demo test build bench check-all docs lint sanitize races faults fuzz release format clean
 
 # The tests build the Python wheel from the same sources with the same flags: ccache compiles each only once.
 export CCACHE_BASEDIR := $(CURDIR)
@@ -31,7 +31,7 @@ docs: build
 
 # Hours: clang-tidy, which goes on where it was stopped, the whole suite with sanitizers, faults of the machine, and the
 # documentation.
-check-all: lint sanitize faults docs
+check-all: lint sanitize races faults docs
 
 lint:
 	scripts/setup.sh lint
@@ -44,6 +44,13 @@ sanitize:
 	cmake --preset sanitize -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 	cmake --build --preset sanitize
 	ctest --preset sanitize --exclude-regex '^(layers|planted|format|ruff|python|Faults.Quick|(Conv)?Command.ALimitedAddressSpaceIsNoHang)$$'
+
+# Data races. LibTorch and MPI, which are not compiled for it, are left out.
+races:
+	scripts/setup.sh fuzz
+	cmake --preset tsan
+	cmake --build --preset tsan
+	ctest --preset tsan --label-exclude slow --exclude-regex '^(layers|planted|format|ruff|consume|Command.ALimitedAddressSpaceIsNoHang)$$'
 
 # Disks, memory, signals, power; the first two write their tables into the page.
 faults: build

@@ -10,13 +10,15 @@
 #include <utility>
 
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss::internal {
 namespace {
 
 void check(int code, sqlite3* database, const std::string& name) {
   if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
-  std::string reason = fmt::format("{}: {}", name, sqlite3_errmsg(database));
+  // Which may quote what the file holds.
+  std::string reason = fmt::format("{}: {}", name, printable(sqlite3_errmsg(database)));
   const bool of_the_system = code == SQLITE_IOERR || code == SQLITE_CANTOPEN;
   if (const int system = sqlite3_system_errno(database); of_the_system && system != 0)
     reason += fmt::format(" ({})", std::strerror(system));

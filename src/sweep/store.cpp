@@ -14,6 +14,7 @@
 
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -85,7 +86,7 @@ Status status_of(const std::string& text) {
   for (const Status s :
        {Status::certified, Status::converged, Status::budget_spent, Status::stalled, Status::diverged})
     if (text == name(s)) return s;
-  throw DataError(fmt::format("the store holds the status \"{}\", which is none", text));
+  throw DataError(fmt::format("the store holds the status \"{}\", which is none", excerpt(text)));
 }
 
 }  // namespace
@@ -138,7 +139,8 @@ void Store::check_whole() {
     throw DataError(
         fmt::format("{}: a store of another version of zeroloss; choose another `store`", path_.string()));
   const auto refuse = [&](const std::string& fault) {
-    return DataError(fmt::format("{}: damaged: {}; remove it to begin anew", path_.string(), fault));
+    return DataError(
+        fmt::format("{}: damaged: {}; remove it to begin anew", path_.string(), printable(fault)));
   };
   auto check = database_.prepare("PRAGMA quick_check(1)");
   check.run();
@@ -157,7 +159,7 @@ void Store::check_identity(const Identity& identity) {
       throw std::invalid_argument(
           fmt::format("{} holds another sweep: its {} is {}, not {}; go on with the same options or choose "
                       "another `store`",
-                      path_.string(), key, stored, value));
+                      path_.string(), key, printable(stored), value));
   }
 }
 
