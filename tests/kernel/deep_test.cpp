@@ -64,9 +64,11 @@ void expect_close(const Kernel& kernel, Index layers, const std::vector<double>&
 }
 
 TEST(Deep, KernelsAreWithinTheProvedErrorOfTheExactOnes) {
-  for (const auto& [which, o] : deep_oracles()) {
-    const auto& [name, layers, scale] = which;
-    const Depth depth = depth_of(layers, scale);
+  for (const auto& oracle : deep_oracles()) {
+    const std::string& name = std::get<0>(oracle.first);
+    const Index layers = std::get<1>(oracle.first);
+    const Depth depth = depth_of(layers, std::get<2>(oracle.first));
+    const DeepOracle& o = oracle.second;
     ASSERT_GT(o.rho.size(), 20u);
     const Kernel features = deep_features(activation(name), depth),
                  both = deep_tangent(activation(name), depth);

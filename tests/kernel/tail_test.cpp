@@ -90,14 +90,15 @@ TEST(Tail, SumsOfPowersAreNotBelowTheExactOnes) {
   Random random(9, Stream::points);
   for (const char* name : {"relu", "tanh", "quadratic", "softplus"}) {
     const PowerGrid grid = power_grid(sigma_series(activation(name)));
-    for (const auto& [rows, columns] : {std::pair<Index, Index>{512, 512}, {1, 1}, {70, 33}, {511, 2}}) {
+    for (const auto& size : {std::pair<Index, Index>{512, 512}, {1, 1}, {70, 33}, {511, 2}}) {
+      const Index rows = size.first, columns = size.second;
       std::vector<float> tile(kTile * kTile, 0.F), row_weights(kTile, 0.F), column_weights(kTile, 0.F);
       for (Index i = 0; i < rows; ++i) row_weights[i] = static_cast<float>(0.01 + random.uniform());
       for (Index j = 0; j < columns; ++j) {
         column_weights[j] = static_cast<float>(0.01 + random.uniform());
         for (Index i = 0; i < rows; ++i) {  // near 1, near 0 and between
-          const double size = std::pow(random.uniform(), j % 3 == 0 ? 0.001 : j % 3 == 1 ? 1.0 : 9.0);
-          tile[j * kTile + i] = static_cast<float>(random.uniform() < 0.5 ? size : -size);
+          const double s = std::pow(random.uniform(), j % 3 == 0 ? 0.001 : j % 3 == 1 ? 1.0 : 9.0);
+          tile[j * kTile + i] = static_cast<float>(random.uniform() < 0.5 ? s : -s);
         }
       }
       on_each_target([&](std::int64_t) {

@@ -29,7 +29,7 @@ Ends make_terminal() {
   size.ws_col = 80;
   size.ws_row = 24;
   if (openpty(&ends.read, &ends.write, nullptr, nullptr, &size) != 0)
-    throw std::runtime_error("openpty failed");
+    throw std::runtime_error("no terminal can be opened; is /dev/pts mounted?");
   fcntl(ends.read, F_SETFD, FD_CLOEXEC);
   fcntl(ends.write, F_SETFD, FD_CLOEXEC);
   return ends;
