@@ -145,12 +145,7 @@ std::string evaluation_text(const ConvEvaluation& e, const std::vector<std::stri
   std::vector<std::size_t> order;
   for (std::size_t k = 0; k < names.size(); ++k)
     if (!std::isnan(e.per_class_error[k])) order.push_back(k);
-  const std::size_t all = order.size();
-  if (all > kShown) {
-    std::ranges::stable_sort(order, std::ranges::greater{},
-                             [&](std::size_t k) { return e.per_class_error[k]; });
-    order.resize(kShown);
-  }
+  const std::size_t more = keep_worst(order, kShown, [&](std::size_t k) { return e.per_class_error[k]; });
   Table table({"class", "images", "wrong", "error", "mostly taken for"});
   for (const std::size_t k : order) {
     Index images = 0;
@@ -159,7 +154,7 @@ std::string evaluation_text(const ConvEvaluation& e, const std::vector<std::stri
                tenths(e.per_class_error[k]), most_taken_for(e, k, names)});
   }
   text += "\n\n" + table.text();
-  if (all > kShown) text += fmt::format("and {} more with smaller errors\n", all - kShown);
+  if (more > 0) text += fmt::format("and {} more with smaller errors\n", more);
   return text;
 }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
+#include <utility>
 
 #include "core/field_text.hpp"
 #include "present/common.hpp"
@@ -51,21 +51,6 @@ std::string proof_text(const FitOptions& options, const FitResult& r) {
   return text;
 }
 
-/// All of them, or those that stand in the way: not proved, with the largest misfit.
-std::vector<const OutputResult*> classes_to_show(const FitResult& r) {
-  constexpr std::size_t kShown = 30;
-  std::vector<const OutputResult*> order;
-  order.reserve(r.outputs.size());
-  for (const OutputResult& o : r.outputs) order.push_back(&o);
-  if (order.size() <= kShown) return order;
-  std::ranges::stable_sort(order, {}, [](const OutputResult* o) {
-    const double misfit = std::isnan(o->relative_misfit) ? HUGE_VAL : o->relative_misfit;
-    return std::tuple(o->certificate.holds, -misfit);
-  });
-  order.resize(kShown);
-  return order;
-}
-
 std::string class_table(const FitResult& r) {
   const bool features = r.certificate.kind == "output_weights";
   const char* gram = features ? "lambda_min(Phi Phi')" : "lambda_min(JJ')";
@@ -73,7 +58,13 @@ std::string class_table(const FitResult& r) {
                                    "within", "margin", gram,    "seconds"};
   if (r.test) columns.emplace_back("test error");
   Table table(columns);
-  const std::vector<const OutputResult*> shown = classes_to_show(r);
+  constexpr std::size_t kShown = 30;
+  std::vector<const OutputResult*> shown;
+  shown.reserve(r.outputs.size());
+  for (const OutputResult& o : r.outputs) shown.push_back(&o);
+  const std::size_t more = keep_worst(shown, kShown, [](const OutputResult* o) {  // what stands in the way
+    return std::pair(!o->certificate.holds, std::isnan(o->relative_misfit) ? HUGE_VAL : o->relative_misfit);
+  });
   for (const OutputResult* output : shown) {
     const OutputResult& o = *output;
     std::vector<std::string> row{o.label,
@@ -91,7 +82,6 @@ std::string class_table(const FitResult& r) {
     }
     table.add(row);
   }
-  const std::size_t more = r.outputs.size() - shown.size();
   return table.text() + (more > 0 ? fmt::format("and {} more, fitted better (JSON lists all)\n", more) : "");
 }
 

@@ -44,9 +44,7 @@ std::string class_table(const Model& model, const Dataset& data, const Predictio
     ++count.n;
     if (predicted != count.name) ++count.wrong, ++count.taken_for[predicted];
   }
-  const std::size_t all = counts.size();
-  if (all > kShown) std::ranges::stable_sort(counts, std::ranges::greater{}, &ClassCount::error);
-  counts.resize(std::min(all, kShown));
+  const std::size_t more = keep_worst(counts, kShown, &ClassCount::error);
   Table table({"class", "points", "wrong", "error", "mostly taken for"});
   for (const ClassCount& count : counts) {
     const auto most = std::ranges::max_element(count.taken_for, {}, [](const auto& e) { return e.second; });
@@ -55,7 +53,7 @@ std::string class_table(const Model& model, const Dataset& data, const Predictio
                fmt::format("{:.1f} %", 100 * count.error()),
                (count.wrong > 0 ? most->first : "") + (known ? "" : " (a class the model does not know)")});
   }
-  return table.text() + (all > kShown ? fmt::format("and {} more with smaller errors\n", all - kShown) : "");
+  return table.text() + (more > 0 ? fmt::format("and {} more with smaller errors\n", more) : "");
 }
 
 /// A point as people know it: its record, and its id if it has one.
