@@ -22,7 +22,7 @@ bench=("${core[@]}")
 docs=("${core[@]}" chromium)
 lint=("${full[@]}" clang-tidy-16 libomp-16-dev valgrind)
 fuzz=("${core[@]}" libgtest-dev clang-16 libclang-rt-16-dev libomp-16-dev)
-release=("${conv[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev dpkg-dev file debootstrap)
+release=("${conv[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev ccache dpkg-dev file debootstrap)
 
 case "${1:-}" in
   core) packages=("${core[@]}") ;;

