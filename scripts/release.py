@@ -77,9 +77,10 @@ def release(work, out, version, commit, pythons, environment):
     begin_anew(out)
     run("tar", "-xzf", sources(out, version, commit), "-C", work)
     tree = work / f"zeroloss-{version}"
-    # All wheels and packages are of the same objects, each compiled once: the cache is this build's alone.
+    # All wheels and packages are of the same objects, each compiled once: the cache is this build's alone, the compiler
+    # not one that a Python names.
     cache = {"CCACHE_DIR": f"{tree}/build/ccache", "CCACHE_BASEDIR": f"{tree}", "CCACHE_NOHASHDIR": "1"}
-    environment = {**environment, **cache, "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
+    environment = {"CXX": "c++", **environment, **cache, "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
                    "CXXFLAGS": f"-ffile-prefix-map={tree}=."}  # fmt: skip
     for python in pythons:
         run(tree / "scripts/wheel.sh", out, env={**environment, "PYTHON": python})
