@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 
 #include "support/maps.hpp"
 #include "support/temp_folder.hpp"
@@ -14,6 +15,23 @@ namespace {
 using namespace test;
 
 LinearProblem named(const std::string& text) { return read_linear_problem(text).problem; }
+
+TEST(Linear, WhichFactorisationIsTheSmallest) {
+  const auto smallest = [](double paper, double polar, double logarithm) {
+    DepthResult depth;
+    for (const double norm : {paper, polar, logarithm}) {
+      Factorization& f = depth.factorizations.emplace_back();
+      if (std::isnan(norm)) f.missing = "too few layers";
+      f.max_norm = norm;
+    }
+    return &depth.smallest() - depth.factorizations.data();
+  };
+  EXPECT_EQ(smallest(1.5, 0.5, 0.4), 2);
+  EXPECT_EQ(smallest(0.3, 0.5, 0.4), 0);
+  EXPECT_EQ(smallest(NAN, NAN, 2), 2);
+  EXPECT_EQ(smallest(NAN, NAN, NAN), 0);
+  for (const double rounding : {-1e-15, 0.0, 1e-15}) EXPECT_EQ(smallest(1.5, 0.4, 0.4 + rounding), 1);
+}
 
 TEST(Linear, OneDepthIsAnswered) {
   const LinearResult result = linear(named("rotation:d=5"));

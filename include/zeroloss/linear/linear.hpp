@@ -41,8 +41,8 @@ struct DepthResult {
   std::vector<Factorization> factorizations;  ///< paper, polar, logarithm; networks at the last depth only
   std::optional<DescentResult> descent;       ///< if trained; its network at the last depth only
 
-  const Factorization& smallest() const;  ///< the one with the least max_norm
-  bool small() const;                     ///< it exists and is below 1
+  const Factorization& smallest() const;  ///< with the least max_norm; up to rounding, the first
+  bool small() const;                     ///< one exists whose max_norm is below 1
 };
 
 struct LinearResult {
