@@ -118,8 +118,8 @@ void bind_parts(nb::module_& m) {
           nb::sig("def factorizations(self) -> list[Factorization]"), "paper, polar, logarithm.")
       .def_ro("descent", &DepthResult::descent, "None unless trained.")
       .def("smallest", &DepthResult::smallest, nb::rv_policy::reference_internal,
-           "The factorisation with the least max_norm.")
-      .def("small", &DepthResult::small, "It exists, and its max_norm is below 1.");
+           "The factorisation with the least max_norm; up to rounding, the first.")
+      .def("small", &DepthResult::small, "One exists whose max_norm is below 1.");
 }
 
 }  // namespace
