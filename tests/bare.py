@@ -66,7 +66,8 @@ def make(root):
     cache.mkdir(parents=True, exist_ok=True)
     subprocess.run(["debootstrap", "--variant=minbase", "--include=ca-certificates", f"--cache-dir={cache}", "bookworm",
                     root, MIRROR], check=True, stdout=subprocess.DEVNULL)  # fmt: skip
-    for file in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):  # the network is this machine's
+    # The network is this machine's. One that does not know its own name waits five seconds for it.
+    for file in ("etc/hosts", "etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):
         shutil.copy(f"/{file}", root / file)
 
 
