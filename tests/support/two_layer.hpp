@@ -61,8 +61,10 @@ inline Problem problem(const std::string& phi, Index n, Index d, Index m, std::u
           activation(phi)};
 }
 
-inline Vector singular_values(const LongMatrix& A) {
-  return Eigen::JacobiSVD<LongMatrix>(A).singularValues().cast<double>();
+/// Of a LongMatrix; a template, for it takes seconds to compile where it is not called either.
+template <typename Any>
+Vector singular_values(const Any& A) {
+  return Eigen::JacobiSVD<LongMatrix>(A).singularValues().template cast<double>();
 }
 
 }  // namespace zeroloss::test

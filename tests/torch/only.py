@@ -44,7 +44,7 @@ def main():
         "-DZEROLOSS_TORCH_ONLY=ON", "-DZEROLOSS_BUILD_TESTS=OFF", "-DZEROLOSS_BUILD_BENCH=ON", f"-DTorch_DIR={torch}",
         f"-DCMAKE_PREFIX_PATH={Path(torch).parents[2]}",  # what it is made of lies beside it
         f"-DCMAKE_INCLUDE_PATH={work / 'headers'}", f"-DCMAKE_CXX_COMPILER={compiler}",
-        f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}", "-DCMAKE_CXX_FLAGS=-O1")
+        f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}", "-DCMAKE_CXX_FLAGS_RELEASE=-O1")
     run("cmake", "--build", work / "build", "--parallel", str(min(2, os.cpu_count() or 1)))
     bench = subprocess.run([work / "build/bin/conv_bench", "cpu", "1", "small"], input="info\n", capture_output=True,
                            text=True, check=False)
