@@ -86,17 +86,17 @@ TEST_F(SweepProcesses, SlowKilledTenTimesItFindsTheSame) {
   Random random(1, Stream::labels);
   long before = 0;
   int kills = 0, grown = 0;
-  std::uint64_t idle = 0;  // kills since the last that had left anything new
+  std::uint64_t patience = 100;  // milliseconds; grows until a life is long enough to leave something new
   for (int kill_no = 0; kill_no < 10; ++kill_no) {
     Process process(ZEROLOSS_COMMAND, sweep, kTwoThreads);
     // At any moment: while it starts, opens, claims, trains or stores; later on a machine that takes longer.
-    std::this_thread::sleep_for(std::chrono::milliseconds(20 + random.below(100 + 60 * idle)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 + random.below(patience)));
     if (!process.kill()) break;  // a fast machine: it has ended
     ++kills;
     const long now = has_rows() ? stored() : 0;
     EXPECT_GE(now, before);  // nothing that was stored is lost
     grown += now > before ? 1 : 0;
-    idle = now > before ? 0 : idle + 1;
+    patience = now > before ? std::max<std::uint64_t>(100, patience / 2) : 2 * patience;
     before = now;
   }
   ASSERT_GE(kills, 3);
