@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,6 +9,7 @@
 #include <sstream>
 
 #include "support/command.hpp"
+#include "support/decompositions.hpp"
 #include "support/maps.hpp"
 #include "support/numpy.hpp"
 #include "support/temp_folder.hpp"
@@ -148,7 +148,6 @@ TEST_F(LinearCommand, DepthStudyIsAFolderWithFigures) {
 
 // The norms of stored layers, in long double, against what is printed of them and against the object.
 TEST_F(LinearCommand, PrintedNormsAreBounds) {
-  using Long = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   for (int seed = 0; seed < 12; ++seed) {
     const std::string source =
         fmt::format("{}:d={},seed={}", seed % 2 == 0 ? "rotation" : "gaussian", 1 + seed, seed);
@@ -170,9 +169,9 @@ TEST_F(LinearCommand, PrintedNormsAreBounds) {
       const Index l = tensor->shape[0], d = tensor->shape[1];
       long double largest = 0;
       for (Index i = 0; i < l; ++i) {
-        const Long A =
+        const LongMatrix A =
             Eigen::Map<const RowMatrix>(tensor->data<double>() + i * d * d, d, d).cast<long double>();
-        largest = std::max(largest, Eigen::JacobiSVD<Long>(A).singularValues()(0));
+        largest = std::max(largest, jacobi_singular_values(A)(0));
       }
       EXPECT_GE(f["max_norm"].get<double>(), largest) << source << " " << f["name"];
       least = std::min(least, f["max_norm"].get<double>());

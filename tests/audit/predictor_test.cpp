@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Cholesky>
 #include <cmath>
 #include <numeric>
 
+#include "support/decompositions.hpp"
 #include "support/points.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/kernel/activation.hpp"
@@ -129,7 +129,7 @@ Matrix retrained(const Similarity& similarity, const Features& A, const std::vec
   Matrix K = similarities(similarity, some, some, nullptr);
   K.diagonal().array() += kRidge;
   const Matrix targets = Y(rows, Eigen::all);
-  return similarities(similarity, B, some, nullptr) * K.ldlt().solve(targets);
+  return similarities(similarity, B, some, nullptr) * test::solve_by_ldlt(K, targets);
 }
 
 // The same of a few inducing points.
@@ -140,7 +140,7 @@ Matrix retrained_inducing(const Similarity& similarity, const Features& A, const
                Knm = similarities(similarity, some, Z, nullptr);
   const Matrix targets = Y(rows, Eigen::all);
   const Matrix normal = Knm.transpose() * Knm + kRidge * Kmm;
-  return similarities(similarity, B, Z, nullptr) * normal.ldlt().solve(Knm.transpose() * targets);
+  return similarities(similarity, B, Z, nullptr) * test::solve_by_ldlt(normal, Knm.transpose() * targets);
 }
 
 class WithoutSamples : public ::testing::TestWithParam<bool> {

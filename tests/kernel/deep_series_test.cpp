@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Eigenvalues>
 #include <cmath>
 
 #include "oracle_rows.hpp"
+#include "support/decompositions.hpp"
 #include "support/points.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/kernel/tail.hpp"
@@ -79,7 +79,7 @@ TEST(DeepSeries, TailBoundIsBelowTheSmallestEigenvalue) {
         const RowMatrix X = test::sphere(n, d, static_cast<std::uint64_t>(layers));
         Matrix K = X * X.transpose();
         K = K.unaryExpr([&](double rho) { return kernel(rho); });
-        const double lowest = Eigen::SelfAdjointEigenSolver<Matrix>(K).eigenvalues()(0);
+        const double lowest = test::symmetric_eigenvalues(K)(0);
         const TailBound found = tail_bound(X, activation(name), depth, 2, progress);
         EXPECT_LE(found.lambda_min, std::max(0.0, lowest + 1e-12 * kernel(1))) << kernel.name << " " << n;
         if (n == 60) {  // and worth having

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Eigenvalues>
 #include <atomic>
 #include <boost/multiprecision/cpp_dec_float.hpp>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "core/lapack.hpp"
 #include "kernel/tail_error.hpp"
 #include "oracle_rows.hpp"
+#include "support/decompositions.hpp"
 #include "support/points.hpp"
 #include "support/targets.hpp"
 #include "zeroloss/core/error.hpp"
@@ -155,7 +155,7 @@ TEST(Tail, TheFirstSumTakesTheSign) {
 
 double exact_lambda_min(const RowMatrix& X, const Activation& phi) {
   Progress progress;
-  return Eigen::SelfAdjointEigenSolver<Matrix>(dense(gram(X, sigma(phi), progress).K)).eigenvalues()(0);
+  return symmetric_eigenvalues(dense(gram(X, sigma(phi), progress).K))(0);
 }
 
 TailBound bound_of(const RowMatrix& X, const std::string& phi, Index passes = 1) {
@@ -201,7 +201,7 @@ TEST(Tail, IsNeverAboveTheSmallestEigenvalue) {
   sets.emplace_back("bunch", normalised(bunch));
   for (const auto& [what, X] : sets) {
     const Matrix G = X * X.transpose();
-    const double product = Eigen::SelfAdjointEigenSolver<Matrix>(G.cwiseProduct(G)).eigenvalues()(0);
+    const double product = symmetric_eigenvalues(G.cwiseProduct(G))(0);
     for (const auto& name : activation_names()) {
       if (X.rows() > 200 && name != "relu" && name != "tanh") continue;  // one of each parity
       const double lowest = exact_lambda_min(X, activation(name));

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <Eigen/Eigenvalues>
 #include <atomic>
 #include <cmath>
 
+#include "support/decompositions.hpp"
 #include "support/maps.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/linear/factorize.hpp"
@@ -17,7 +17,7 @@ LinearProblem isotropic(const Matrix& R) { return population(R, Matrix::Identity
 
 Matrix turned(Index d, std::uint64_t seed) {
   Matrix Q = orthogonal(d, seed);
-  if (Q.determinant() < 0) Q.col(0) = -Q.col(0);
+  if (determinant(Q) < 0) Q.col(0) = -Q.col(0);
   return Q;
 }
 
@@ -40,8 +40,7 @@ double largest_curvature(const LinearProblem& problem, LinearResnet network) {
       H(i, k) = (*(up[layer].data() + i % (d * d)) - *(down[layer].data() + i % (d * d))) / (2 * h);
     }
   }
-  return Eigen::SelfAdjointEigenSolver<Matrix>((H + H.transpose()) / 2, Eigen::EigenvaluesOnly)
-      .eigenvalues()(size - 1);
+  return symmetric_eigenvalues((H + H.transpose()) / 2)(size - 1);
 }
 
 // What every run has to show: the inequality at each recorded step, the domain's bookkeeping, the measured

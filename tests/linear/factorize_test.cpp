@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/SVD>
 #include <cmath>
 #include <functional>
 #include <numbers>
 
 #include "linear/rotation.hpp"
 #include "linear/svd.hpp"
+#include "support/decompositions.hpp"
 #include "support/maps.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/error.hpp"
@@ -21,10 +21,8 @@ using namespace test;
 
 constexpr double kPi = std::numbers::pi;
 
-double norm2(const Matrix& A) { return Eigen::JacobiSVD<Matrix>(A).singularValues()(0); }
-
 Matrix oriented(Matrix R) {
-  if (R.determinant() < 0) {
+  if (determinant(R) < 0) {
     if (R.rows() % 2 == 1)
       R = -R;
     else
@@ -222,7 +220,7 @@ TEST(Factorize, DeterminantsAreTurnedPositive) {
   for (const OrientedProblem& augmented : {orient(even), orient(odd, "augment")}) {
     const Index d = augmented.problem.d() - 1;
     EXPECT_EQ(augmented.treatment, "augmented");
-    EXPECT_GT(augmented.problem.R.determinant(), 0);
+    EXPECT_GT(determinant(augmented.problem.R), 0);
     EXPECT_EQ(augmented.problem.R(d, d), -1);
     const LinearProblem& p = augmented.problem;
     const LinearProblem again = population(p.R, p.Sigma);  // Sigma is a covariance, with these eigenvalues

@@ -2,20 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Cholesky>
-#include <Eigen/SVD>
-
+#include "support/decompositions.hpp"
 #include "support/maps.hpp"
 #include "support/numpy.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
 namespace {
 
 using namespace test;
-
-double norm2(const Matrix& A) { return Eigen::JacobiSVD<Matrix>(A).singularValues()(0); }
 
 double excess(const LinearProblem& problem, const LinearResnet& network) {
   const Matrix E = plain_product(network.A) - problem.R;
@@ -178,7 +175,7 @@ TEST(LinearProblem, GeneratorsAreWhatTheySay) {
   EXPECT_LE((rotation * rotation.transpose() - Matrix::Identity(7, 7)).norm(), 1e-14);
   for (const Index d : {1, 2, 3, 4, 5, 6})
     for (std::uint64_t seed = 0; seed < 8; ++seed)
-      EXPECT_NEAR(read_linear_problem("rotation:d=" + std::to_string(d), seed).problem.R.determinant(), 1,
+      EXPECT_NEAR(determinant(read_linear_problem("rotation:d=" + std::to_string(d), seed).problem.R), 1,
                   1e-13);
   const auto named = read_linear_problem("gaussian:d=40");
   EXPECT_EQ(named.problem.Sigma, Matrix::Identity(40, 40));

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "support/decompositions.hpp"
 #include "support/maps.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/error.hpp"
@@ -84,7 +85,7 @@ TEST(Linear, OneLayerIsTheMapItself) {
 
 TEST(Linear, TreatmentsAreReported) {
   EXPECT_EQ(linear(named("gaussian:d=4,seed=1")).treatment,
-            named("gaussian:d=4,seed=1").R.determinant() < 0 ? "augmented" : "none");
+            determinant(named("gaussian:d=4,seed=1").R) < 0 ? "augmented" : "none");
   LinearOptions options;
   options.train = false;
   const LinearResult flipped = linear(population(Matrix{{-3}}, Matrix{{1}}), options);

@@ -1,57 +1,25 @@
 #pragma once
-#include <Eigen/LU>
-#include <Eigen/QR>
-#include <cmath>
-#include <string>
 #include <vector>
 
-#include "zeroloss/core/random.hpp"
 #include "zeroloss/linear/linear_resnet.hpp"
 
 /// Maps, problems and networks for tests of linear networks.
 namespace zeroloss::test {
 
-inline Matrix gaussian(Index rows, Index cols, std::uint64_t seed) {
-  Random random(seed, Stream::points);
-  Matrix G(rows, cols);
-  random.fill_normal(G);
-  return G;
-}
+Matrix gaussian(Index rows, Index cols, std::uint64_t seed);
 
-inline Matrix orthogonal(Index d, std::uint64_t seed) {
-  return Eigen::HouseholderQR<Matrix>(gaussian(d, d, seed)).householderQ();
-}
+Matrix orthogonal(Index d, std::uint64_t seed);
 
 /// U diag(s) V^T with singular values spread evenly, in logarithm, from `largest` to largest/condition.
-inline Matrix conditioned(Index d, double largest, double condition, std::uint64_t seed) {
-  Vector s(d);
-  for (Index i = 0; i < d; ++i)
-    s(i) = largest * std::pow(condition, d > 1 ? -static_cast<double>(i) / static_cast<double>(d - 1) : 0);
-  return orthogonal(d, 2 * seed) * s.asDiagonal() * orthogonal(d, 2 * seed + 1);
-}
+Matrix conditioned(Index d, double largest, double condition, std::uint64_t seed);
 
 /// A random covariance with condition number about 10.
-inline Matrix covariance(Index d, std::uint64_t seed) {
-  const Matrix G = gaussian(d, d, seed);
-  return G * G.transpose() / static_cast<double>(d) + 0.3 * Matrix::Identity(d, d);
-}
+Matrix covariance(Index d, std::uint64_t seed);
 
 /// `layers` random layers of spectral norm about `size`.
-inline LinearResnet random_network(Index d, Index layers, double size, std::uint64_t seed) {
-  LinearResnet network;
-  for (Index i = 0; i < layers; ++i) {
-    const Matrix G = gaussian(d, d, seed + 1000 * static_cast<std::uint64_t>(i + 1));
-    network.A.push_back(size / (2 * std::sqrt(static_cast<double>(d))) * G);
-  }
-  return network;
-}
+LinearResnet random_network(Index d, Index layers, double size, std::uint64_t seed);
 
 /// (I + A_l) .. (I + A_1), formed from the left with the factors as matrices.
-inline Matrix plain_product(const std::vector<Matrix>& A) {
-  Matrix product = Matrix::Identity(A.front().rows(), A.front().cols());
-  for (std::size_t i = A.size(); i-- > 0;)
-    product = product * (Matrix::Identity(A[i].rows(), A[i].cols()) + A[i]);
-  return product;
-}
+Matrix plain_product(const std::vector<Matrix>& A);
 
 }  // namespace zeroloss::test

@@ -1,17 +1,14 @@
 #pragma once
-#include <Eigen/SVD>
 #include <cmath>
 #include <string>
 
+#include "support/decompositions.hpp"
 #include "support/points.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/network/network.hpp"
 
 /// Two-layer networks written down plainly, for tests.
 namespace zeroloss::test {
-
-using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
-using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
 
 inline Vector normals(Index n, std::uint64_t seed = 1) {
   Random random(seed, Stream::labels);
@@ -59,12 +56,6 @@ inline Problem problem(const std::string& phi, Index n, Index d, Index m, std::u
   return {sphere(n, d, seed), y,
           draw({.width = m, .d = d, .scaling = scaling, .n = n, .norm_y = y.norm(), .seed = seed}),
           activation(phi)};
-}
-
-/// Of a LongMatrix; a template, for it takes seconds to compile where it is not called either.
-template <typename Any>
-Vector singular_values(const Any& A) {
-  return Eigen::JacobiSVD<LongMatrix>(A).singularValues().template cast<double>();
 }
 
 }  // namespace zeroloss::test

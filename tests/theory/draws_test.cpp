@@ -2,13 +2,13 @@
 // fails no more often, and what lies behind (lemmas 1 to 3 of theory 4) is seen.
 #include <gtest/gtest.h>
 
-#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <random>
 
+#include "support/decompositions.hpp"
 #include "support/points.hpp"
 #include "zeroloss/kernel/dual.hpp"
 #include "zeroloss/theory/certify.hpp"
@@ -33,9 +33,7 @@ class Draws : public testing::Test {
   std::normal_distribution<double> normal_;
 };
 
-double least_eigenvalue(const Matrix& K) {
-  return Eigen::SelfAdjointEigenSolver<Matrix>(K, Eigen::EigenvaluesOnly).eigenvalues()(0);
-}
+double least_eigenvalue(const Matrix& K) { return test::symmetric_eigenvalues(K)(0); }
 
 Dataset unlabelled(RowMatrix X) {
   Dataset data;

@@ -239,8 +239,8 @@ TEST(Fit, EqualPointsCountAsOftenAsTheyOccur) {
     ASSERT_EQ(c.kind, "descent") << phi << ": " << c.reason;
     EXPECT_GE(c.misfit, p.r().norm());
     EXPECT_LE(c.misfit, 1.001 * p.r().norm());
-    EXPECT_GE(c.norm_J, singular_values(p.jacobian())(0) * (1 - 1e-12));
-    EXPECT_LE(c.step, 1 / std::pow(singular_values(p.jacobian())(0), 2));
+    EXPECT_GE(c.norm_J, jacobi_singular_values(p.jacobian())(0) * (1 - 1e-12));
+    EXPECT_LE(c.step, 1 / std::pow(jacobi_singular_values(p.jacobian())(0), 2));
     double bound = c.misfit;
     for (int k = 0; k < 500; ++k, bound *= 1 - c.step * c.rate) {
       EXPECT_LE(p.r().norm(), bound * (1 + 1e-9) + 1e-13) << phi << " step " << k;

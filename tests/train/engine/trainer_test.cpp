@@ -174,7 +174,7 @@ TEST(Trainer, FollowsPyTorchInGaussNewtonSteps) {
       const Matrix S = trainer.scaled_pattern();
       Matrix K = (S * S.transpose()).cwiseProduct(G);
       K.diagonal().array() += t.damping;
-      trainer.move(K.llt().solve(residual(trainer, t.y)));
+      trainer.move(solve_by_ldlt(K, residual(trainer, t.y)));
       EXPECT_NEAR(residual(trainer, t.y).norm(), t.misfit(k + 1), kFollows) << t.name << " step " << k;
     }
     EXPECT_LT((trainer.weights() - t.W).cwiseAbs().maxCoeff(), kFollows) << t.name;
