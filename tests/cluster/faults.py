@@ -88,9 +88,9 @@ def whole(processes, *command):
 
 def killed(work):
     commands = {
-        "factor": ("certify", "sphere:n=3500,d=30,y=normal", "--method", "factor"),
+        "factor": ("certify", "sphere:n=2500,d=30,y=normal", "--method", "factor"),
         "tail": ("certify", "sphere:n=20000,d=60", "--method", "tail", "--passes", "3"),
-        "fit": ("fit", "digits", "--n", "1000", "--width", "1000", "--max-steps", "300"),
+        "fit": ("fit", "digits", "--n", "1000", "--width", "1000", "--max-steps", "100"),
     }
     for name, command in commands.items():
         seconds = whole(3, *command)
