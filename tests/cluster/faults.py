@@ -63,6 +63,16 @@ def processes_of(run):
     return found
 
 
+def all_of(run, processes):
+    """Once all are there; fewer if the run has ended. One that executes itself anew is not there for a moment."""
+    deadline = time.monotonic() + 60
+    while True:
+        found = processes_of(run)
+        if len(found) == processes or run.poll() is not None or time.monotonic() > deadline:
+            return found
+        time.sleep(0.01)
+
+
 def ended(run, what):
     began = time.monotonic()
     try:
@@ -116,11 +126,9 @@ def sweep_goes_on(work):
     )  # fmt: skip
     whole(1, *command, "--out", str(work / "alone"))
     run = start(3, *command, "--out", str(work / "killed"))
-    deadline = time.monotonic() + 60
-    while len(processes_of(run)) < 3 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    all_of(run, 3)
     time.sleep(0.3)
-    alive = processes_of(run)
+    alive = all_of(run, 3)
     if len(alive) == 3:
         os.kill(alive[random.randrange(3)], signal.SIGKILL)
         ended(run, "sweep: a process killed")
