@@ -20,7 +20,7 @@ set(ZEROLOSS_PRIVATE_LIBRARIES OpenMP::OpenMP_CXX fmt::fmt nlohmann_json::nlohma
 add_library(zeroloss STATIC
   src/conv/augment.cpp src/conv/batches.cpp src/conv/evaluation.cpp src/conv/model.cpp src/conv/options.cpp
   src/conv/resnet.cpp src/conv/whiten.cpp
-  src/core/advice.cpp src/core/blas_absent.cpp src/core/chart.cpp src/core/digest.cpp src/core/digest_portable.cpp
+  src/core/advice.cpp src/core/blas_absent.cpp src/core/cgroup.cpp src/core/chart.cpp src/core/digest.cpp src/core/digest_portable.cpp
   src/core/flush.cpp src/core/group.cpp src/core/json.cpp src/core/memory.cpp src/core/onnx_absent.cpp
   src/core/progress.cpp src/core/random.cpp src/core/run.cpp src/core/tensors.cpp src/core/text.cpp
   src/core/threads.cpp src/core/write_file.cpp

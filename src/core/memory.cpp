@@ -8,19 +8,10 @@
 #include <fstream>
 #include <limits>
 
+#include "core/cgroup.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss {
-namespace {
-
-// The first number of a file, or `missing`.
-std::int64_t number_in(const char* path, std::int64_t missing) {
-  std::ifstream in(path);
-  std::int64_t value = 0;
-  return in >> value ? value : missing;
-}
-
-}  // namespace
 
 std::int64_t available_memory_bytes() {
   constexpr auto kUnknown = std::numeric_limits<std::int64_t>::max();
@@ -31,12 +22,11 @@ std::int64_t available_memory_bytes() {
     if (key == "MemAvailable:" && in >> kib) available = kib * 1024;
     std::getline(in, unit);
   }
-  const auto limit = number_in("/sys/fs/cgroup/memory.max", kUnknown);
-  const auto used = number_in("/sys/fs/cgroup/memory.current", 0);
-  if (limit != kUnknown) available = std::min(available, std::max<std::int64_t>(0, limit - used));
+  available = std::min(available, internal::cgroup_free_bytes());
   rlimit space{};  // of addresses: ulimit -v
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
-    const auto pages = number_in("/proc/self/statm", 0);
+    std::int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
     const auto most = static_cast<std::int64_t>(std::min<rlim_t>(space.rlim_cur, kUnknown));
     available = std::min(available, std::max<std::int64_t>(0, most - pages * sysconf(_SC_PAGESIZE)));
   }

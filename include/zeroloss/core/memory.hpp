@@ -4,8 +4,8 @@
 
 namespace zeroloss {
 
-std::int64_t available_memory_bytes();   ///< what can be allocated without swapping (MemAvailable, cgroup
-                                         ///< limit); huge where unknown
+std::int64_t available_memory_bytes();   ///< what can be allocated without swapping (MemAvailable, limits of
+                                         ///< control groups, ulimit -v); huge where unknown
 std::int64_t peak_memory_bytes();        ///< largest resident size of this process so far
 std::string format_bytes(double bytes);  ///< "14.4 GB" (10^9)
 
