@@ -9,6 +9,7 @@
 #include "audit/link.hpp"
 #include "audit/overlap.hpp"
 #include "audit/resample.hpp"
+#include "core/parallel_for.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/threads.hpp"
 
@@ -179,9 +180,9 @@ std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labe
   {
     const Threads threads(static_cast<double>(m * F.cols() * F.cols()) * 1000);
     const SerialBlas serial;
-#pragma omp parallel for schedule(dynamic)
-    for (Reading& one : attempts) {
-      if (progress.cancelled()) continue;
+    parallel_for(std::ssize(attempts), [&](Index a) {
+      Reading& one = attempts[static_cast<std::size_t>(a)];
+      if (progress.cancelled()) return;
       const auto from = [&](const Matrix& classes) {
         return explain(shown, some, fits[0].sharpness, one.precision, pseudo_of(m, one.pseudo), classes,
                        progress);
@@ -191,7 +192,7 @@ std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labe
         if (Explanation other = from(few); other.evidence > best.evidence) best = std::move(other);
       one.link = std::move(best.link);
       one.weight = best.evidence;
-    }
+    });
   }
   progress.check();
   double most = -std::numeric_limits<double>::infinity(), sum = 0;
@@ -268,16 +269,15 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
     const auto q = static_cast<std::size_t>(k);
     const Matrix L = of_fit(F, k);
     whole.push_back(tally(model.fits[q].classes, Vector::Ones(n)));
-#pragma omp parallel for schedule(dynamic)
-    for (Index b = 0; b < draws; ++b) {
-      if (progress.cancelled()) continue;
+    parallel_for(draws, [&](Index b) {
+      if (progress.cancelled()) return;
       const Vector weights = drawn(n, seed, b);
       Fit fit(L, labels, pseudo_of_fit(n, k));
       fit.sharpness = model.fits[q].sharpness;
       fit.T = model.fits[q].transition;
       fit.run(weights, kStepsOfADraw, model.like_others ? 0 : 0.1, 0.02, progress);
       again[q][static_cast<std::size_t>(b)] = tally(fit.classes(), weights);
-    }
+    });
     progress.advance(1);
   }
   const auto of = [&](const auto& value, double most) {

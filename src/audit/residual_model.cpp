@@ -8,6 +8,7 @@
 
 #include "audit/resample.hpp"
 #include "core/median.hpp"
+#include "core/parallel_for.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -87,14 +88,13 @@ Estimate estimate_rate(const Vector& residuals, const Vector& precision, double 
   const Standardised s(residuals, precision, range);
   draws = draws_for(residuals.size(), 1, draws);
   std::vector<double> sample(static_cast<std::size_t>(draws));
-#pragma omp parallel for schedule(dynamic)
-  for (Index b = 0; b < draws; ++b) {
+  parallel_for(draws, [&](Index b) {
     double scale = model.scale, rate = std::max(model.rate, 1e-3);
     Vector right;
     fit_residuals(s.x, s.uniform, drawn(s.x.size(), seed, b), model.like_others, model.least, scale, rate,
                   right);
     sample[static_cast<std::size_t>(b)] = rate;
-  }
+  });
   Estimate rate = interval(model.rate, sample, 1);
   rate.high = std::max(rate.high, unseen(residuals.size()));
   return rate;

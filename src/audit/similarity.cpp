@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "audit/city_block.hpp"
+#include "core/parallel_for.hpp"
 #include "kernel/cross.hpp"
 #include "kernel/entries.hpp"
 #include "zeroloss/core/blas.hpp"
@@ -208,9 +209,8 @@ Packed<double> similarities(const Similarity& similarity, const Features& A, Nea
   for (std::size_t begin = 0; begin < list.size(); begin += kTilesBetween) {
     const std::size_t end = std::min(list.size(), begin + kTilesBetween);
     const SerialBlas serial;
-#pragma omp parallel for schedule(dynamic)
-    for (std::size_t t = begin; t < end; ++t) {
-      const Place& p = list[t];
+    parallel_for(static_cast<Index>(end - begin), [&](Index k) {
+      const Place& p = list[begin + static_cast<std::size_t>(k)];
       RowMatrix tile(p.i_end - p.i, p.j_end - p.j), apart(nearest ? tile.rows() : 0, tile.cols());
       similarity.tile(A, p.i, p.i_end, A, p.j, p.j_end, tile.data(), nearest ? apart.data() : nullptr,
                       tile.cols());
@@ -222,7 +222,7 @@ Packed<double> similarities(const Similarity& similarity, const Features& A, Nea
           offer(mine, i, j, apart(i - p.i, j - p.j));
           offer(mine, j, i, apart(i - p.i, j - p.j));
         }
-    }
+    });
     progress.advance(static_cast<double>(end - begin));
   }
   if (nearest != nullptr) {
@@ -238,17 +238,16 @@ RowMatrix similarities(const Similarity& similarity, const Features& A, const Fe
   const Threads threads(list.size() > 1 ? 4 * kernel_work(A.n(), B.n(), A.scaled.cols()) : 0);
   std::vector<Nearest> found(static_cast<std::size_t>(thread_count()), nearest ? nobody(A.n()) : Nearest{});
   const SerialBlas serial;
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t t = 0; t < list.size(); ++t) {
-    const Place& p = list[t];
+  parallel_for(std::ssize(list), [&](Index t) {
+    const Place& p = list[static_cast<std::size_t>(t)];
     RowMatrix apart(nearest ? p.i_end - p.i : 0, B.n());
     double* entries = K.data() + p.i * B.n() + p.j;
     similarity.tile(A, p.i, p.i_end, B, p.j, p.j_end, entries, nearest ? apart.data() : nullptr, B.n());
-    if (nearest == nullptr) continue;
+    if (nearest == nullptr) return;
     Nearest& mine = found[static_cast<std::size_t>(omp_get_thread_num())];
     for (Index i = p.i; i < p.i_end; ++i)
       for (Index j = p.j; j < p.j_end; ++j) offer(mine, i, j, apart(i - p.i, j - p.j));
-  }
+  });
   if (nearest != nullptr) {
     *nearest = nobody(A.n());
     for (const Nearest& part : found) join(*nearest, part);

@@ -11,6 +11,7 @@
 #include "cluster/gather.hpp"
 #include "core/lapack.hpp"
 #include "core/parallel.hpp"
+#include "core/parallel_for.hpp"
 #include "core/transport.hpp"
 #include "kernel/residual.hpp"
 #include "zeroloss/core/blas.hpp"
@@ -124,9 +125,8 @@ void BlockCyclic::fill(double on_diagonal, Index side, const Tile& tile) {
   std::vector<std::pair<Index, Index>> corners;
   for (Index j = 0; j < columns_.count(); j += side)
     for (Index i = rows_.before(columns_.global(j)); i < rows_.count(); i += side) corners.emplace_back(i, j);
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t t = 0; t < corners.size(); ++t) {
-    const auto [i, j] = corners[t];
+  parallel_for(std::ssize(corners), [&](Index k) {
+    const auto [i, j] = corners[static_cast<std::size_t>(k)];
     const Index i_end = std::min(i + side, rows_.count()), j_end = std::min(j + side, columns_.count());
     tile(i, i_end, j, j_end, A_.get() + j * stride_ + i, stride_);
     for (Index column = j; column < j_end; ++column) {
@@ -134,7 +134,7 @@ void BlockCyclic::fill(double on_diagonal, Index side, const Tile& tile) {
       if (rows_.before(global + 1) > on && on >= i && on < i_end)
         A_[static_cast<std::size_t>(column * stride_ + on)] = on_diagonal;
     }
-  }
+  });
 }
 
 void BlockCyclic::entries(const Kernel& kernel, double shift, Index first, Index last, double* out,
@@ -152,9 +152,8 @@ void BlockCyclic::entries(const Kernel& kernel, double shift, Index first, Index
       tiles.push_back({i, std::min(i + kTile, count), j, j_end});
   }
   const SerialBlas serial;
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t t = 0; t < tiles.size(); ++t) {
-    const Tile& tile = tiles[t];
+  parallel_for(std::ssize(tiles), [&](Index t) {
+    const Tile& tile = tiles[static_cast<std::size_t>(t)];
     Tally& tally = tallies[static_cast<std::size_t>(omp_get_thread_num())];
     double* at = out + (tile.j - first) * stride_;
     lapack::gemm('T', 'N', tile.i_end - tile.i, tile.j_end - tile.j, d, 1.0, row_points_.row(tile.i).data(),
@@ -172,7 +171,7 @@ void BlockCyclic::entries(const Kernel& kernel, double shift, Index first, Index
           },
           tally);
     }
-  }
+  });
 }
 
 BlockCyclic::Pass BlockCyclic::form(const Kernel& kernel, double shift) {

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "core/parallel_for.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss {
@@ -244,19 +245,11 @@ void fill_evaluation(const ImageSet& images, const Augment& options, std::span<c
       throw std::invalid_argument(
           fmt::format("fill_evaluation: index {}; there are {} images", i, images.n()));
   const auto count = static_cast<Index>(indices.size());
-  std::vector<std::exception_ptr> failures(indices.size());
-#pragma omp parallel for schedule(dynamic, 1)
-  for (Index k = 0; k < count; ++k) {
-    try {
-      Image decoded;
-      const Index i = indices[static_cast<std::size_t>(k)];
-      prepare(fetch_image(images, options, size, i, decoded), options, size, x + k * 3 * size * size);
-    } catch (...) {
-      at(failures, k) = std::current_exception();
-    }
-  }
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
+  parallel_for(count, [&](Index k) {
+    Image decoded;
+    const Index i = indices[static_cast<std::size_t>(k)];
+    prepare(fetch_image(images, options, size, i, decoded), options, size, x + k * 3 * size * size);
+  });
 }
 
 }  // namespace zeroloss

@@ -5,6 +5,7 @@
 
 #include "core/lapack.hpp"
 #include "core/parallel.hpp"
+#include "core/parallel_for.hpp"
 #include "core/rounding.hpp"
 #include "zeroloss/core/threads.hpp"
 
@@ -120,8 +121,7 @@ void tangent_gram(const DeepNetwork& network, const ForwardPass& pass, const Bac
   const auto side = static_cast<double>(n * outputs);
   const Threads threads(side * side * static_cast<double>(network.V.cols()));
   const SerialBlas serial;
-#pragma omp parallel for schedule(dynamic)
-  for (Index t = 0; t < count * (count + 1) / 2; ++t) {
+  parallel_for(count * (count + 1) / 2, [&](Index t) {
     auto row = static_cast<Index>((std::sqrt(8.0 * static_cast<double>(t) + 1) - 1) / 2);
     while (row * (row + 1) / 2 > t) --row;
     while ((row + 1) * (row + 2) / 2 <= t) ++row;
@@ -149,7 +149,7 @@ void tangent_gram(const DeepNetwork& network, const ForwardPass& pass, const Bac
               (term.scale * G.col(column).segment(i * outputs, outputs));
     }
     K.block(i0 * outputs, j0 * outputs, ni * outputs, nj * outputs) = sum;
-  }
+  });
 }
 
 DeepNetwork moved(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/above.hpp"
+#include "core/parallel_for.hpp"
 #include "proof/evaluate.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math.
@@ -83,8 +84,7 @@ Lipschitz lipschitz(const DeepNetwork& network, const std::vector<LayerNorms>& n
   }
   std::vector<Above> squares(static_cast<std::size_t>(n));
   std::vector<NearestKink> kinks(static_cast<std::size_t>(n));
-#pragma omp parallel for schedule(static)
-  for (Index i = 0; i < n; ++i) {
+  parallel_for(n, [&](Index i) {
     std::vector<Change> changes;
     Above dh;
     for (std::size_t l = 0; l < L; ++l) {
@@ -117,7 +117,7 @@ Lipschitz lipschitz(const DeepNetwork& network, const std::vector<LayerNorms>& n
         sum += row_change(parts[l], changes[l], e.rows[l], i * K + k, radius, du);
     }
     squares[static_cast<std::size_t>(i)] = sum;
-  }
+  });
   Lipschitz result;
   Above sum;
   for (const Above square : squares) sum += square;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "core/lapack.hpp"
+#include "core/parallel_for.hpp"
 #include "kernel/cross.hpp"
 #include "kernel/distances.hpp"
 #include "kernel/entries.hpp"
@@ -52,12 +53,12 @@ RowMatrix cross_gram(const RowMatrix& X, const RowMatrix& Z, const Kernel& kerne
   for (Index begin = 0; begin < tiles; begin += kTilesAtOnce) {
     const Index end = std::min(tiles, begin + kTilesAtOnce);
     const SerialBlas serial;
-#pragma omp parallel for schedule(dynamic)
-    for (Index t = begin; t < end; ++t) {
+    parallel_for(end - begin, [&](Index k) {
+      const Index t = begin + k;
       const Index i0 = t / columns * kTile, j0 = t % columns * kTile;
       const Index rows = std::min(kTile, n - i0), width = std::min(kTile, m - j0);
       cross_entries(X.data() + i0 * d, rows, Z.data() + j0 * d, width, d, kernel, K.data() + i0 * m + j0, m);
-    }
+    });
     progress.advance(static_cast<double>(end - begin));
   }
   progress.finish();

@@ -9,6 +9,7 @@
 
 #include "core/lapack.hpp"
 #include "core/parallel.hpp"
+#include "core/parallel_for.hpp"
 #include "core/rounding.hpp"
 #include "kernel/cross.hpp"
 #include "kernel/entries.hpp"
@@ -69,15 +70,14 @@ class Passes {
       const Index count = std::min(kStrips, strips - first);
       const SerialBlas serial;
       const Threads threads(kernel_work(std::min(n, count * most), m, d));
-#pragma omp parallel for schedule(dynamic)
-      for (Index s = 0; s < count; ++s) {
+      parallel_for(count, [&](Index s) {
         const Index begin = (first + s) * most, rows = std::min(most, n - begin);
         RowMatrix K(rows, m);
         cross_entries(X_.data() + begin * d, rows, Z_.data(), m, d, kernel_, K.data(), m);
         RowMatrix products = values(K, begin);
         if (weights_.size() > 0) products.array().colwise() *= weights_.segment(begin, rows).array();
         sums[static_cast<std::size_t>(s)].noalias() += K.transpose() * products;
-      }
+      });
       progress_.advance(static_cast<double>(count * most));
     }
     for (std::size_t s = 1; s < sums.size(); ++s) sums.front() += sums[s];

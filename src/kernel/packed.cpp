@@ -11,6 +11,7 @@
 
 #include "core/lapack.hpp"
 #include "core/parallel.hpp"
+#include "core/parallel_for.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/threads.hpp"
@@ -93,8 +94,7 @@ Matrix product(const Packed<double>& A, const Matrix& V) {
   std::vector<Matrix> sums(static_cast<std::size_t>(groups));
   const SerialBlas serial;
   const Threads threads(side > 1 ? cubic(A.n(), A.n(), m) : 0);
-#pragma omp parallel for schedule(dynamic)
-  for (Index group = 0; group < groups; ++group) {
+  parallel_for(groups, [&](Index group) {
     Matrix& R = sums[static_cast<std::size_t>(group)];
     R.setZero(A.n(), m);
     for (Index tile = group; tile < side * side; tile += groups) {
@@ -102,7 +102,7 @@ Matrix product(const Packed<double>& A, const Matrix& V) {
                   &column = blocks[static_cast<std::size_t>(tile / side)];
       if (row.begin >= column.begin) add_tile(A, row, column, V, R);
     }
-  }
+  });
   for (Index group = 1; group < groups; ++group) sums.front() += sums[static_cast<std::size_t>(group)];
   return std::move(sums.front());
 }
@@ -223,8 +223,7 @@ Vector inverse_diagonal(const Packed<double>& L, Progress& progress) {
   };
   for (Index first = 0; first < std::ssize(strips); first += kAtOnce) {
     const Index end = std::min<Index>(std::ssize(strips), first + kAtOnce);
-#pragma omp parallel for schedule(dynamic)
-    for (Index k = first; k < end; ++k) strip(strips[static_cast<std::size_t>(k)]);
+    parallel_for(end - first, [&](Index k) { strip(strips[static_cast<std::size_t>(first + k)]); });
     double done = 0;
     for (Index k = first; k < end; ++k) {
       const auto& [j, w] = strips[static_cast<std::size_t>(k)];

@@ -4,6 +4,7 @@
 
 #include "core/lapack.hpp"
 #include "core/parallel.hpp"
+#include "core/parallel_for.hpp"
 #include "kernel/entry_run.hpp"
 #include "kernel/residual.hpp"
 #include "zeroloss/core/blas.hpp"
@@ -64,8 +65,8 @@ double PackedMatrix::residual(const Kernel& kernel, double shift, Progress& prog
                      panel.data() + n1 * width, width, 1, P.data() + (first - j0), rows);
     }
     const SerialBlas serial;
-#pragma omp parallel for schedule(dynamic)
-    for (Index i0 = j0; i0 < n; i0 += kTile) {
+    parallel_for((n - j0 + kTile - 1) / kTile, [&](Index t) {
+      const Index i0 = j0 + t * kTile;
       const Index end = std::min(n, i0 + kTile);
       lapack::gemm('T', 'N', end - i0, width, d, 1.0, X_.data() + i0 * d, d, X_.data() + j0 * d, d, 0.0,
                    A.data() + i0, n);
@@ -77,7 +78,7 @@ double PackedMatrix::residual(const Kernel& kernel, double shift, Progress& prog
         };
         runs.finish(A.data() + (j - j0) * n + first, end - first, place, tally);
       }
-    }
+    });
     for (Index j = j0; j < j1; ++j) {
       double* column = A.data() + (j - j0) * n + j;
       *column = at_one;

@@ -9,6 +9,7 @@
 
 #include "core/lapack.hpp"
 #include "core/parallel.hpp"
+#include "core/parallel_for.hpp"
 #include "core/rounding.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -82,13 +83,13 @@ void accumulate(Matrix& A, const Vector& tau, Progress& progress) {
     const int rows = lapack::size(size - k), w = static_cast<int>(width), side = static_cast<int>(kPanel);
     if (right > 0) {
       dlarft_(&forward, &columns, &rows, &w, at(k, k), &stride, &tau(k), triangle.data(), &side);
-#pragma omp parallel for schedule(dynamic)
-      for (Index first = 0; first < right; first += kTile) {  // a part of the columns to the right
+      parallel_for((right + kTile - 1) / kTile, [&](Index part) {  // of the columns to the right
+        const Index first = part * kTile;
         const int count = lapack::size(std::min(kTile, right - first));
         Matrix scratch(count, width);
         dlarfb_(&left, &plain, &forward, &columns, &rows, &count, &w, at(k, k), &stride, triangle.data(),
                 &side, at(k, k + width + first), &stride, scratch.data(), &count);
-      }
+      });
     }
     int info = 0;
     std::vector<double> work(static_cast<std::size_t>(width));
@@ -129,8 +130,7 @@ Vector diagonal_of_inverse(const Matrix& Q, const Bidiagonal& f) {
   constexpr Index kRows = 256;
   const Index n = Q.rows(), parts = (n + kRows - 1) / kRows;
   Vector sum = Vector::Zero(n);
-#pragma omp parallel for schedule(static)
-  for (Index part = 0; part < parts; ++part) {
+  parallel_for(parts, [&](Index part) {
     const Index first = part * kRows, count = std::min(kRows, n - first);
     Vector z = Q.col(0).segment(first, count);
     Vector squares = z.cwiseAbs2() / f.pivots(0);
@@ -139,7 +139,7 @@ Vector diagonal_of_inverse(const Matrix& Q, const Bidiagonal& f) {
       squares += z.cwiseAbs2() / f.pivots(k);
     }
     sum.segment(first, count) = squares;
-  }
+  });
   return sum;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/lapack.hpp"
+#include "core/parallel_for.hpp"
 #include "core/rounding.hpp"
 #include "kernel/tail_error.hpp"
 #include "kernel/tail_passes.hpp"
@@ -55,8 +56,8 @@ void TailTiles::add(const Block& rows, const Block& columns, const Floats& weigh
     for (Index first = first_tile(columns); first <= std::min(a, end_tile(columns) - 1);
          first += kTilesAtOnce) {
       const Index end = std::min({a + 1, end_tile(columns), first + kTilesAtOnce});
-#pragma omp parallel for schedule(dynamic)
-      for (Index b = first; b < end; ++b) {
+      parallel_for(end - first, [&](Index k) {
+        const Index b = first + k;
         Work& work = works_[static_cast<std::size_t>(omp_get_thread_num())];
         Floats& of_rows = sums_of_rows[static_cast<std::size_t>(b - first)];
         of_rows.assign(size, 0);
@@ -69,7 +70,7 @@ void TailTiles::add(const Block& rows, const Block& columns, const Floats& weigh
           add_to(column_sums, columns.begin, b, work.columns);  // no other tile of these is in work
         else
           for (std::size_t k = 0; k < size; ++k) of_rows[k] += work.columns[k];
-      }
+      });
       for (Index b = first; b < end; ++b)
         add_to(row_sums, rows.begin, a, sums_of_rows[static_cast<std::size_t>(b - first)]);
       progress.advance(static_cast<double>(end - first));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/parallel_for.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/core/threads.hpp"
@@ -18,8 +19,7 @@ void in_batches(Index tasks, double amount, Progress& progress, const Work& work
   for (Index begin = 0, end = 0; begin < tasks; begin = end) {
     const auto began = Clock::now();
     end = std::min(tasks, begin + size);
-#pragma omp parallel for schedule(dynamic)
-    for (Index t = begin; t < end; ++t) work(t);
+    parallel_for(end - begin, [&](Index k) { work(begin + k); });
     if (!after(begin, end)) return;
     progress.advance(amount * static_cast<double>(end - begin));
     if (Clock::now() - began < std::chrono::milliseconds(50)) size *= 2;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/parallel_for.hpp"
 #include "network/prepare.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
@@ -82,14 +83,13 @@ Vector outputs(const TwoLayer& network, const Activation& activation, const RowM
   const Index tiles = (W.rows() + kTile - 1) / kTile;
   const Threads threads(static_cast<double>(X.rows()) * static_cast<double>(W.size()));
   Matrix partial(X.rows(), tiles);
-#pragma omp parallel for schedule(dynamic)
-  for (Index t = 0; t < tiles; ++t) {
-    if (progress.cancelled()) continue;
+  parallel_for(tiles, [&](Index t) {
+    if (progress.cancelled()) return;
     const Index first = t * kTile, count = std::min(kTile, W.rows() - first);
     Matrix Z = X * W.middleRows(first, count).transpose();
     for (double& z : Z.reshaped()) z = activation.phi(z);
     partial.col(t) = Z * v.segment(first, count);
-  }
+  });
   progress.check();
   return partial.rowwise().sum();
 }

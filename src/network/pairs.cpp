@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
-#include <vector>
 
+#include "core/parallel_for.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/core/threads.hpp"
@@ -22,8 +22,7 @@ Vector merit(const RowMatrix& C, const RowMatrix& X, const Vector& lengths) {
   constexpr double kLeast = 0.25;  // of the points, on either side
   const Index n = X.rows(), parts = (n + kRows - 1) / kRows;
   Matrix least(C.rows(), parts), above(C.rows(), parts);
-#pragma omp parallel for schedule(static)
-  for (Index part = 0; part < parts; ++part) {
+  parallel_for(parts, [&](Index part) {
     const Index first = part * kRows, rows = std::min(kRows, n - first);
     const Matrix Z = X.middleRows(first, rows) * C.transpose();
     least.col(part) = (Z.cwiseAbs().array().colwise() / lengths.segment(first, rows).array())
@@ -31,7 +30,7 @@ Vector merit(const RowMatrix& C, const RowMatrix& X, const Vector& lengths) {
                           .minCoeff()
                           .transpose();
     above.col(part) = (Z.array() > 0).cast<double>().colwise().sum().transpose();
-  }
+  });
   Vector merits = least.rowwise().minCoeff();
   for (Index k = 0; k < merits.size(); ++k) {
     const double fraction = above.row(k).sum() / static_cast<double>(n);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/parallel_for.hpp"
 #include "core/tiled.hpp"
 #include "kernel/activations/list.hpp"
 #include "proof/cell.hpp"
@@ -69,8 +70,7 @@ SignChanges sign_changes(const PreActivations& z, const Vector& v, double norm_X
   const Index n = z.Z.rows(), count = (n + kRows - 1) / kRows;
   std::vector<std::vector<double>> within(static_cast<std::size_t>(count));
   std::vector<Index> most(static_cast<std::size_t>(count));
-#pragma omp parallel for schedule(dynamic)
-  for (Index t = 0; t < count; ++t) {
+  parallel_for(count, [&](Index t) {
     const Index first = t * kRows, rows = std::min(kRows, n - first);
     std::vector<std::vector<double>> row(static_cast<std::size_t>(rows));
     for (Index j = 0; j < v.size(); ++j) {
@@ -88,7 +88,7 @@ SignChanges sign_changes(const PreActivations& z, const Vector& v, double norm_X
           std::max(most[static_cast<std::size_t>(t)], count_within(values, reach * reach * kUp));
       all.insert(all.end(), values.begin(), values.end());
     }
-  }
+  });
   SignChanges changes{*std::max_element(most.begin(), most.end()), 0};
   auto& all = within.front();
   for (std::size_t t = 1; t < within.size(); ++t) all.insert(all.end(), within[t].begin(), within[t].end());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/lapack.hpp"
+#include "core/parallel_for.hpp"
 #include "core/tiled.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
@@ -68,25 +69,22 @@ PreActivations pre_activations(const RowMatrix& X, const RowMatrix& W, double ro
   z.row *= (1 + 2 * row_error) * (1 + 4 * u);
   z.column *= gamma(static_cast<double>(std::min(d, kPanel) + panels) + roundings(row_error)) * (1 + 4 * u);
   const Index across = tiles(n, kRows), count = across * tiles(m, kNeurons);
-#pragma omp parallel
-  {
-    Matrix product(kRows, kNeurons);
-#pragma omp for schedule(dynamic)
-    for (Index t = 0; t < count; ++t) {
-      const Index row = t % across * kRows, column = t / across * kNeurons;
-      const Index rows = std::min(kRows, n - row), columns = std::min(kNeurons, m - column);
-      auto tile = z.Z.block(row, column, rows, columns);
-      for (Index panel = 0; panel < panels; ++panel) {
-        const Index first = panel * kPanel;
-        lapack::gemm('T', 'N', rows, columns, std::min(kPanel, d - first), 1.0, X.data() + row * d + first, d,
-                     W.data() + column * d + first, d, 0.0, product.data(), kRows);
-        if (panel == 0)
-          tile = product.topLeftCorner(rows, columns);
-        else
-          tile += product.topLeftCorner(rows, columns);
-      }
-    }
-  }
+  parallel_for(
+      count, [] { return Matrix(kRows, kNeurons); },
+      [&](Matrix& product, Index t) {
+        const Index row = t % across * kRows, column = t / across * kNeurons;
+        const Index rows = std::min(kRows, n - row), columns = std::min(kNeurons, m - column);
+        auto tile = z.Z.block(row, column, rows, columns);
+        for (Index panel = 0; panel < panels; ++panel) {
+          const Index first = panel * kPanel;
+          lapack::gemm('T', 'N', rows, columns, std::min(kPanel, d - first), 1.0, X.data() + row * d + first,
+                       d, W.data() + column * d + first, d, 0.0, product.data(), kRows);
+          if (panel == 0)
+            tile = product.topLeftCorner(rows, columns);
+          else
+            tile += product.topLeftCorner(rows, columns);
+        }
+      });
   return z;
 }
 
@@ -117,8 +115,7 @@ Evaluation evaluate(const TwoLayer& network, const Activation& activation, const
   e.residual.resize(n);
   Vector residual(n), inexact(n), jacobian(n);
   const Index count = tiles(n, kRows);
-#pragma omp parallel for schedule(dynamic)
-  for (Index t = 0; t < count; ++t) {
+  parallel_for(count, [&](Index t) {
     const Index row = t * kRows, rows = std::min(kRows, n - row);
     std::vector<long double> f(static_cast<std::size_t>(rows));
     Vector size = Vector::Zero(rows), wrong = Vector::Zero(rows), squares = Vector::Zero(rows);
@@ -155,7 +152,7 @@ Evaluation evaluate(const TwoLayer& network, const Activation& activation, const
       residual(row + k) = std::abs(r) + inexact(row + k);
       jacobian(row + k) = std::sqrt(squares(k)) * kUp * e.z.row(row + k);
     }
-  }
+  });
   if (counts.size() > 0) {
     const Vector root = (counts.array().sqrt() * (1 + 2 * u)).matrix();
     residual.array() *= root.array();

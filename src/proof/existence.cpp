@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/lapack.hpp"
+#include "core/parallel_for.hpp"
 #include "core/tiled.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -123,15 +124,14 @@ void move(const Piece& piece, const RowMatrix& X, const Vector& q, RowMatrix& W)
   const Matrix& S = piece.S;
   const auto& kinks = piece.kinks;
   const Index n = X.rows(), d = X.cols(), m = W.rows(), count = (m + kNeurons - 1) / kNeurons;
-#pragma omp parallel for schedule(dynamic)
-  for (Index t = 0; t < count; ++t) {
+  parallel_for(count, [&](Index t) {
     const Index first = t * kNeurons, width = std::min(kNeurons, m - first);
     Matrix C = q.head(n).asDiagonal() * S.middleCols(first, width);
     for (std::size_t a = 0; a < kinks.size(); ++a)
       if (const auto [i, j] = kinks[a]; first <= j && j < first + width)
         C(i, j - first) = q(n + static_cast<Index>(a));
     lapack::gemm('N', 'N', d, width, n, -1.0, X.data(), d, C.data(), n, 1.0, W.data() + first * d, d);
-  }
+  });
 }
 
 // How far the piece reaches around weights with pre-activations z: the least distance to a change of sign

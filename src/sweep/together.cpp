@@ -3,40 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 
 #include "core/clock.hpp"
+#include "core/parallel_for.hpp"
 #include "train/fit_options.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss::internal {
 namespace {
-
-// f(k) for all k, a thread each; throws the first exception once all threads are done.
-template <class F>
-void on_threads(std::size_t count, const F& f) {
-  std::exception_ptr failure;
-  std::mutex mutex;
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t k = 0; k < count; ++k) {
-    {
-      const std::scoped_lock lock(mutex);
-      if (failure) continue;
-    }
-    try {
-      f(k);
-    } catch (...) {
-      const std::scoped_lock lock(mutex);
-      if (!failure) failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
-}
 
 void prepare(std::optional<TrialNetworks>& networks, const TrialTask& task, const CheckedOptions& options) {
   try {
@@ -104,8 +83,9 @@ void require(bool met, const std::string& what) {
 
 void check_together(const SweepOptions& o, const std::vector<Cell>& cells) {
   const std::string without = "; leave `device` out for it";
-  require(o.fit.optimizer == "gd",
-          fmt::format("trains by optimizer gd only, got {}{}", o.fit.optimizer, without));
+  require(optimizer(o.fit.optimizer).together,
+          fmt::format("trains by optimizer {} only, got {}{}", optimizers_with(&OptimizerFacts::together),
+                      o.fit.optimizer, without));
   require(o.fit.space != "gram",
           "takes every step in the space of weights, and `space=gram` asks for another" + without);
   require(!o.fit.residual, "trains networks of one hidden layer, and residual asks for more" + without);
@@ -159,7 +139,7 @@ void compute_together(std::vector<TrialTask> tasks, DescentEngine& engine,
   Progress silent = progress.silent();
   std::vector<std::unique_ptr<Work>> works;
   for (TrialTask& task : tasks) works.push_back(std::make_unique<Work>(std::move(task)));
-  on_threads(works.size(), [&](std::size_t k) { works[k]->begin(silent); });
+  parallel_for(std::ssize(works), [&](Index k) { works[static_cast<std::size_t>(k)]->begin(silent); });
 
   std::vector<Descent> list;
   std::vector<std::pair<Work*, Index>> places;
@@ -177,7 +157,8 @@ void compute_together(std::vector<TrialTask> tasks, DescentEngine& engine,
       if (work->left == 0) whole.push_back(work);
     }
     const double share = seconds_since(began) / static_cast<double>(works.size());
-    on_threads(whole.size(), [&](std::size_t k) { done(whole[k]->row(share, silent)); });
+    parallel_for(std::ssize(whole),
+                 [&](Index k) { done(whole[static_cast<std::size_t>(k)]->row(share, silent)); });
   };
   engine.train(list, {works.front()->options.precision, kDiverged}, ended, silent);
 }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "core/lapack.hpp"
+#include "core/parallel_for.hpp"
 #include "train/engine/pattern_product.hpp"
 
 namespace zeroloss::internal {
@@ -146,26 +148,25 @@ double Trainer<T>::move(const Vector& c) {
   const Pull step = gram() ? pull(G_.data(), n(), c) : pull(X_.data(), X_.cols(), c);
   Columns<T> partial = Columns<T>::Zero(n(), tiles());
   Vector squares(tiles());
-#pragma omp parallel if (tiles() > 1)
-  {
-    Columns<T> S(pattern_ ? 0 : n(), width_), P(step.rows, width_);
-#pragma omp for schedule(dynamic)
-    for (Index t = 0; t < tiles(); ++t) {
-      const Tile at = tile(t);
-      T *Z = Z_.col(at.first).data(), *f = partial.col(t).data();
-      T* sum = gram() ? sum_.col(at.first).data() : nullptr;
-      const T* v = v_.data() + at.first;
-      apply(step, Z, at, sum, S.data(), P.data());
-      if (!gram()) {
-        squares(t) = shift(at, P.data());
-        forward(X_.data(), n(), at, W_.row(at.first).data(), Z, f);
-      } else if (pattern_) {
-        squares(t) = passes::advance_relu(step.c.data(), P.data(), n(), at.count, v, Z, f, sum);
-      } else {
-        squares(t) = passes::advance(phi_, S.data(), P.data(), n(), at.count, v, Z, f);
-      }
-    }
-  }
+  parallel_for(
+      tiles(),
+      [&] { return std::tuple(Columns<T>(pattern_ ? 0 : n(), width_), Columns<T>(step.rows, width_)); },
+      [&](auto& scratch, Index t) {
+        auto& [S, P] = scratch;
+        const Tile at = tile(t);
+        T *Z = Z_.col(at.first).data(), *f = partial.col(t).data();
+        T* sum = gram() ? sum_.col(at.first).data() : nullptr;
+        const T* v = v_.data() + at.first;
+        apply(step, Z, at, sum, S.data(), P.data());
+        if (!gram()) {
+          squares(t) = shift(at, P.data());
+          forward(X_.data(), n(), at, W_.row(at.first).data(), Z, f);
+        } else if (pattern_) {
+          squares(t) = passes::advance_relu(step.c.data(), P.data(), n(), at.count, v, Z, f, sum);
+        } else {
+          squares(t) = passes::advance(phi_, S.data(), P.data(), n(), at.count, v, Z, f);
+        }
+      });
   f_ = sum_of(partial);
   return std::sqrt(std::max(0.0, squares.sum()));  // a sum of S o P may round below 0
 }
@@ -190,32 +191,27 @@ template <class T>
 double Trainer<T>::batch_move(const Vector& c) {
   const Pull step = pull(batch_X_.data(), batch_X_.rows(), c);
   Vector squares(tiles());
-#pragma omp parallel if (tiles() > 1)
-  {
-    Columns<T> S(step.points, width_), P(step.rows, width_);
-#pragma omp for schedule(dynamic)
-    for (Index t = 0; t < tiles(); ++t) {
-      const Tile at = tile(t);
-      apply(step, batch_Z_.col(at.first).data(), at, nullptr, S.data(), P.data());
-      squares(t) = shift(at, P.data());
-    }
-  }
+  parallel_for(
+      tiles(), [&] { return std::tuple(Columns<T>(step.points, width_), Columns<T>(step.rows, width_)); },
+      [&](auto& scratch, Index t) {
+        auto& [S, P] = scratch;
+        const Tile at = tile(t);
+        apply(step, batch_Z_.col(at.first).data(), at, nullptr, S.data(), P.data());
+        squares(t) = shift(at, P.data());
+      });
   return std::sqrt(squares.sum());
 }
 
 template <class T>
 void Trainer<T>::refresh() {
   Columns<T> partial = Columns<T>::Zero(n(), tiles());
-#pragma omp parallel if (tiles() > 1)
-  {
-    Columns<T> W(X_.cols(), width_);
-#pragma omp for schedule(dynamic)
-    for (Index t = 0; t < tiles(); ++t) {
-      const Tile at = tile(t);
-      form_weights(at, W.data());
-      forward(X_.data(), n(), at, W.data(), Z_.col(at.first).data(), partial.col(t).data());
-    }
-  }
+  parallel_for(
+      tiles(), [&] { return Columns<T>(X_.cols(), width_); },
+      [&](Columns<T>& W, Index t) {
+        const Tile at = tile(t);
+        form_weights(at, W.data());
+        forward(X_.data(), n(), at, W.data(), Z_.col(at.first).data(), partial.col(t).data());
+      });
   f_ = sum_of(partial);
 }
 
@@ -229,16 +225,13 @@ template <class T>
 Rows<T> Trainer<T>::gradient(const Vector& c) const {
   const Pull step = pull(X_.data(), X_.cols(), c);
   Rows<T> result(v_.size(), X_.cols());
-#pragma omp parallel if (tiles() > 1)
-  {
-    Columns<T> S(n(), width_);
-#pragma omp for schedule(dynamic)
-    for (Index t = 0; t < tiles(); ++t) {
-      const Tile at = tile(t);
-      apply(step, Z_.col(at.first).data(), at, nullptr, S.data(), result.row(at.first).data());
-      result.middleRows(at.first, at.count).array().colwise() *= v_.segment(at.first, at.count).array();
-    }
-  }
+  parallel_for(
+      tiles(), [&] { return Columns<T>(n(), width_); },
+      [&](Columns<T>& S, Index t) {
+        const Tile at = tile(t);
+        apply(step, Z_.col(at.first).data(), at, nullptr, S.data(), result.row(at.first).data());
+        result.middleRows(at.first, at.count).array().colwise() *= v_.segment(at.first, at.count).array();
+      });
   return result;
 }
 
@@ -247,28 +240,29 @@ Vector Trainer<T>::normal_product(const Vector& c) const {
   const Pull step = gram() ? pull(G_.data(), n(), c) : pull(X_.data(), X_.cols(), c);
   const Column<T> ones = Column<T>::Ones(n());
   Columns<T> partial(n(), tiles());
-#pragma omp parallel if (tiles() > 1)
-  {
-    Columns<T> S(n(), width_), P(step.rows, width_), product(n(), width_);
-#pragma omp for schedule(dynamic)
-    for (Index t = 0; t < tiles(); ++t) {
-      const Tile at = tile(t);
-      const T* Z = Z_.col(at.first).data();
-      apply(step, Z, at, nullptr, S.data(), P.data());
-      if (!gram())
-        lapack::gemm('T', 'N', n(), at.count, X_.cols(), T{1}, X_.data(), X_.cols(), P.data(), X_.cols(),
-                     T{0}, product.data(), n());
-      const T* GS = gram() ? P.data() : product.data();
-      passes::coefficients<T>(phi_, Z, n(), at.count, ones.data(), S.data(), nullptr);
-      auto out = partial.col(t);
-      out.setZero();
-      for (Index j = 0; j < at.count; ++j) {
-        const T v = v_(at.first + j);
-        const Eigen::Map<const Column<T>> pulled(GS + j * n(), n());
-        out.array() += v * v * S.col(j).array() * pulled.array();
-      }
-    }
-  }
+  parallel_for(
+      tiles(),
+      [&] {
+        return std::tuple(Columns<T>(n(), width_), Columns<T>(step.rows, width_), Columns<T>(n(), width_));
+      },
+      [&](auto& scratch, Index t) {
+        auto& [S, P, product] = scratch;
+        const Tile at = tile(t);
+        const T* Z = Z_.col(at.first).data();
+        apply(step, Z, at, nullptr, S.data(), P.data());
+        if (!gram())
+          lapack::gemm('T', 'N', n(), at.count, X_.cols(), T{1}, X_.data(), X_.cols(), P.data(), X_.cols(),
+                       T{0}, product.data(), n());
+        const T* GS = gram() ? P.data() : product.data();
+        passes::coefficients<T>(phi_, Z, n(), at.count, ones.data(), S.data(), nullptr);
+        auto out = partial.col(t);
+        out.setZero();
+        for (Index j = 0; j < at.count; ++j) {
+          const T v = v_(at.first + j);
+          const Eigen::Map<const Column<T>> pulled(GS + j * n(), n());
+          out.array() += v * v * S.col(j).array() * pulled.array();
+        }
+      });
   return sum_of(partial);
 }
 
@@ -276,16 +270,13 @@ template <class T>
 Vector Trainer<T>::gradient_squares() const {
   Columns<T> partial(n(), tiles());
   const Column<T> ones = Column<T>::Ones(n());
-#pragma omp parallel if (tiles() > 1)
-  {
-    Columns<T> D(n(), width_);
-#pragma omp for schedule(dynamic)
-    for (Index t = 0; t < tiles(); ++t) {
-      const Tile at = tile(t);
-      passes::coefficients<T>(phi_, Z_.col(at.first).data(), n(), at.count, ones.data(), D.data(), nullptr);
-      partial.col(t) = D.leftCols(at.count).cwiseAbs2() * v_.segment(at.first, at.count).cwiseAbs2();
-    }
-  }
+  parallel_for(
+      tiles(), [&] { return Columns<T>(n(), width_); },
+      [&](Columns<T>& D, Index t) {
+        const Tile at = tile(t);
+        passes::coefficients<T>(phi_, Z_.col(at.first).data(), n(), at.count, ones.data(), D.data(), nullptr);
+        partial.col(t) = D.leftCols(at.count).cwiseAbs2() * v_.segment(at.first, at.count).cwiseAbs2();
+      });
   return sum_of(partial).cwiseProduct(X_.template cast<double>().rowwise().squaredNorm());
 }
 
@@ -293,18 +284,15 @@ template <class T>
 Matrix Trainer<T>::scaled_pattern() const {
   Matrix S(n(), v_.size());
   const Column<T> ones = Column<T>::Ones(n());
-#pragma omp parallel if (tiles() > 1)
-  {
-    Columns<T> D(n(), width_);
-#pragma omp for schedule(dynamic)
-    for (Index t = 0; t < tiles(); ++t) {
-      const Tile at = tile(t);
-      passes::coefficients<T>(phi_, Z_.col(at.first).data(), n(), at.count, ones.data(), D.data(), nullptr);
-      for (Index j = 0; j < at.count; ++j)
-        S.col(at.first + j) =
-            std::abs(static_cast<double>(v_(at.first + j))) * D.col(j).template cast<double>();
-    }
-  }
+  parallel_for(
+      tiles(), [&] { return Columns<T>(n(), width_); },
+      [&](Columns<T>& D, Index t) {
+        const Tile at = tile(t);
+        passes::coefficients<T>(phi_, Z_.col(at.first).data(), n(), at.count, ones.data(), D.data(), nullptr);
+        for (Index j = 0; j < at.count; ++j)
+          S.col(at.first + j) =
+              std::abs(static_cast<double>(v_(at.first + j))) * D.col(j).template cast<double>();
+      });
   return S;
 }
 
@@ -321,25 +309,23 @@ template <class T>
 Travel Trainer<T>::travel() const {
   Vector squares(tiles()), largest(tiles());
   std::vector<Index> flipped(static_cast<std::size_t>(tiles()));
-#pragma omp parallel if (tiles() > 1)
-  {
-    Columns<T> W(X_.cols(), width_), Z(n(), width_);
-#pragma omp for schedule(dynamic)
-    for (Index t = 0; t < tiles(); ++t) {
-      const Tile at = tile(t);
-      form_weights(at, W.data());
-      const auto start = W0_.middleRows(at.first, at.count).transpose();
-      const Vector lengths =
-          (W.leftCols(at.count) - start).template cast<double>().colwise().squaredNorm().transpose();
-      squares(t) = lengths.sum();
-      largest(t) = lengths.maxCoeff();
-      lapack::gemm('T', 'N', n(), at.count, X_.cols(), T{1}, X_.data(), X_.cols(), W0_.row(at.first).data(),
-                   X_.cols(), T{0}, Z.data(), n());
-      flipped[static_cast<std::size_t>(t)] =
-          ((Z.leftCols(at.count).array() >= T{0}) != (Z_.middleCols(at.first, at.count).array() >= T{0}))
-              .count();
-    }
-  }
+  parallel_for(
+      tiles(), [&] { return std::tuple(Columns<T>(X_.cols(), width_), Columns<T>(n(), width_)); },
+      [&](auto& scratch, Index t) {
+        auto& [W, Z] = scratch;
+        const Tile at = tile(t);
+        form_weights(at, W.data());
+        const auto start = W0_.middleRows(at.first, at.count).transpose();
+        const Vector lengths =
+            (W.leftCols(at.count) - start).template cast<double>().colwise().squaredNorm().transpose();
+        squares(t) = lengths.sum();
+        largest(t) = lengths.maxCoeff();
+        lapack::gemm('T', 'N', n(), at.count, X_.cols(), T{1}, X_.data(), X_.cols(), W0_.row(at.first).data(),
+                     X_.cols(), T{0}, Z.data(), n());
+        flipped[static_cast<std::size_t>(t)] =
+            ((Z.leftCols(at.count).array() >= T{0}) != (Z_.middleCols(at.first, at.count).array() >= T{0}))
+                .count();
+      });
   const auto signs = static_cast<double>(n()) * static_cast<double>(v_.size());
   const auto flips = static_cast<double>(std::accumulate(flipped.begin(), flipped.end(), Index{0}));
   return {std::sqrt(largest.maxCoeff()), std::sqrt(squares.sum()), flips / signs};
