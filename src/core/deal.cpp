@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -28,6 +29,13 @@ std::string receive_text(const Group& group, int from) {
   std::string text(size, '\0');
   group.receive(from, text.data(), size);
   return text;
+}
+
+void require_threads(const Group& group) {
+  if (!group.any_thread())
+    throw BackendError(
+        "MPI lets only the thread that began it send: begin it by MPI_Init_thread with "
+        "MPI_THREAD_SERIALIZED");
 }
 
 // Waits for a message without using the processor.
@@ -73,6 +81,7 @@ std::string answer(const std::string& task, const std::function<std::string(cons
 
 void deal(const Group& group, const std::function<std::optional<std::string>()>& next,
           const std::function<void(const std::string&)>& done) {
+  require_threads(group);
   int listening = 0;  // threads of the others that have not heard that nothing is left
   for (int from = 1; from < group.size(); ++from) {
     int threads = 0;
@@ -97,9 +106,11 @@ void deal(const Group& group, const std::function<std::optional<std::string>()>&
 
 void take_dealt(const Group& group, int threads,
                 const std::function<std::string(const std::string&)>& compute) {
+  require_threads(group);
   group.send(0, &threads, sizeof threads);
   std::mutex speaking;
   const auto work = [&] {
+    const int before = threads > 1 ? set_thread_count(1) : thread_count();  // tasks are the threads
     std::string report(1, kNothing);
     while (true) {
       std::string task;
@@ -108,9 +119,10 @@ void take_dealt(const Group& group, int threads,
         send_text(group, 0, report);
         task = receive_text(group, 0);
       }
-      if (task.empty()) return;
+      if (task.empty()) break;
       report = answer(task.substr(1), compute);
     }
+    set_thread_count(before);
   };
   std::vector<std::jthread> others;
   for (int k = 1; k < threads; ++k) others.emplace_back(work);

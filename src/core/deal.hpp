@@ -7,6 +7,7 @@
 
 /// Work handed out to the processes of a Group, one piece after the other, to whoever has done with his last.
 /// Tasks and answers are bytes (core/parcel.hpp).
+/// Both throw BackendError where MPI was begun so that it does not let several threads send.
 namespace zeroloss::internal {
 
 /// Process 0, on one thread: until no task is left and every thread of the others has heard so. `next` and

@@ -76,6 +76,7 @@ Group Group::of(const void* communicator) {
 
 int Group::rank() const { return transport_ ? transport_->rank : 0; }
 int Group::size() const { return transport_ ? transport_->size : 1; }
+bool Group::any_thread() const { return !transport_ || transport_->any_thread; }
 std::string Group::library() const { return transport_ ? transport_->library : ""; }
 
 void Group::count(std::size_t bytes) const {

@@ -7,12 +7,13 @@
 namespace zeroloss::internal {
 
 struct Transport {
-  static constexpr int kVersion = 2;
+  static constexpr int kVersion = 3;
 
   int version = kVersion;
   const char* library = "";  ///< whose MPI it is
   void* communicator = nullptr;
   int rank = 0, size = 1;
+  bool any_thread = false;  ///< may be called by any thread, one at a time
 
   void (*free)(Transport*) = nullptr;
   void (*broadcast)(Transport*, void* data, std::size_t bytes, int root) = nullptr;

@@ -114,8 +114,10 @@ int waiting(Transport* t) {
 void stop(Transport* t, int code) { MPI_Abort(comm_of(t), code); }
 
 int grid(Transport* t, int rows, int columns) {
-  int context = Csys2blacs_handle(comm_of(t));
+  const int system = Csys2blacs_handle(comm_of(t));
+  int context = system;
   Cblacs_gridinit(&context, "Row", rows, columns);
+  Cfree_blacs_system_handle(system);  // the grid has a communicator of its own
   return context;
 }
 
@@ -205,8 +207,9 @@ void free(Transport* t) {
   delete t;
 }
 
-Transport* made(MPI_Comm comm) {
+Transport* made(MPI_Comm comm, bool any_thread) {
   auto* t = new Transport;
+  t->any_thread = any_thread;
   t->library = library_name();
   t->communicator = new MPI_Comm(comm);
   MPI_Comm_rank(comm, &t->rank);
@@ -233,7 +236,7 @@ Transport* made(MPI_Comm comm) {
 Transport* split(Transport* t, int color) {
   MPI_Comm part = MPI_COMM_NULL;
   MPI_Comm_split(comm_of(t), color, t->rank, &part);
-  return made(part);
+  return made(part, t->any_thread);
 }
 
 }  // namespace
@@ -242,14 +245,15 @@ Transport* split(Transport* t, int color) {
 extern "C" zeroloss::internal::Transport* zeroloss_open_transport(const void* communicator) {
   int begun = 0;
   MPI_Initialized(&begun);
+  int threads = MPI_THREAD_SINGLE;
   if (begun == 0) {
-    // A sweep's trials run on threads, one of which speaks to the other processes.
-    int given = 0;
-    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given) != MPI_SUCCESS) return nullptr;
+    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &threads) != MPI_SUCCESS) return nullptr;
     std::atexit(zeroloss::internal::end);
+  } else {
+    MPI_Query_thread(&threads);
   }
   // Its own messages do not meet those of others on the same communicator.
   MPI_Comm own = MPI_COMM_NULL;
   MPI_Comm_dup(communicator != nullptr ? *static_cast<const MPI_Comm*>(communicator) : MPI_COMM_WORLD, &own);
-  return zeroloss::internal::made(own);
+  return zeroloss::internal::made(own, threads >= MPI_THREAD_SERIALIZED);
 }

@@ -31,6 +31,8 @@ class Group {
   int rank() const;  ///< 0 .. size() - 1
   int size() const;
   bool leads() const { return rank() == 0; }
+  /// Whether any thread may call, one at a time: false where MPI was begun by others, for one thread.
+  bool any_thread() const;
   /// "Open MPI v4.1.4", or "" of one process.
   std::string library() const;
 
