@@ -119,6 +119,8 @@ void bind_network(nb::module_& m) {
       .def_prop_ro("V", in_place<N>(&N::V), "K x p.")
       .def_prop_ro("c", in_place<N>(&N::c), "K, or empty.")
       .def_prop_ro("shift", in_place<N>(&N::shift), "Subtracted from points first; empty: nothing is.")
+      .def_prop_ro("shift_low", in_place<N>(&N::shift_low),
+                   "Subtracted with it: what it lost when it was rounded to double; empty: nothing.")
       .def_prop_ro("factor", in_place<N>(&N::factor), "Then they are multiplied by it.")
       .def_ro("constant", &N::constant, "Appended to every point then; 0: nothing is.")
       .def_ro("unit", &N::unit, "Points are divided by their length then.")

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -61,6 +62,8 @@ std::vector<double> values_of(const Proto& tensor, bool& known) {
       return raw ? from_raw<std::int32_t>(tensor.raw_data()) : from_field(tensor.int32_data());
     case Proto::INT64:
       return raw ? from_raw<std::int64_t>(tensor.raw_data()) : from_field(tensor.int64_data());
+    case Proto::BOOL:
+      return raw ? from_raw<std::uint8_t>(tensor.raw_data()) : from_field(tensor.int32_data());
     default:
       known = false;
       return {};
@@ -115,6 +118,13 @@ OnnxNode node_of(const onnx::NodeProto& from) {
     }
   }
   return node;
+}
+
+OnnxInput input_of(const onnx::ValueInfoProto& from) {
+  OnnxInput input{from.name(), {}};
+  for (const auto& size : from.type().tensor_type().shape().dim())
+    input.shape.push_back(std::max<Index>(0, size.dim_value()));
+  return input;
 }
 
 // The tensor of a Constant node; null where it holds something else.
@@ -172,7 +182,7 @@ OnnxGraph read_onnx_graph(const std::filesystem::path& path) {
     graph.nodes.push_back(node_of(node));
   }
   for (const auto& input : model.graph().input())
-    if (!graph.numbers.contains(input.name())) graph.inputs.push_back(input.name());
+    if (!graph.numbers.contains(input.name())) graph.inputs.push_back(input_of(input));
   for (const auto& output : model.graph().output()) graph.outputs.push_back(output.name());
   return graph;
 }

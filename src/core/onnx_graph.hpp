@@ -12,8 +12,8 @@
 /// ONNX files of other programs, read. https://onnx.ai/onnx/operators
 namespace zeroloss::internal {
 
-/// Numbers in an ONNX file: an initializer, or what a Constant node holds. float32 and integers become
-/// doubles.
+/// Numbers in an ONNX file: an initializer, or what a Constant node holds. float32, integers and
+/// truth values become doubles.
 struct OnnxNumbers {
   std::string name;
   std::vector<Index> shape;  ///< empty = a single number
@@ -33,10 +33,16 @@ struct OnnxNode {
   double number(const std::string& key, double otherwise) const;
 };
 
+struct OnnxInput {
+  std::string name;
+  std::vector<Index> shape;  ///< 0 for a size that the file leaves open; empty where it says nothing
+};
+
 struct OnnxGraph {
   std::vector<OnnxNode> nodes;  ///< in order: what is used stands before; no Constant nodes
   std::map<std::string, OnnxNumbers> numbers;
-  std::vector<std::string> inputs, outputs;  ///< inputs without initializers
+  std::vector<OnnxInput> inputs;  ///< without initializers
+  std::vector<std::string> outputs;
 };
 
 /// Throws DataError naming the file: not ONNX, no graph, external data, numbers that are not float32, float64

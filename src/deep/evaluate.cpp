@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/above.hpp"
+#include "core/parallel_for.hpp"
 #include "core/tiled.hpp"
 #include "proof/evaluate.hpp"
 #include "zeroloss/core/threads.hpp"
@@ -230,14 +231,17 @@ class InputMap {
     for (Index k = 0; k < d; ++k) {
       exact[k] = x(k);
       if (network_.shift.size() > 0) exact[k] -= network_.shift(k);
+      if (network_.shift_low.size() > 0) exact[k] -= network_.shift_low(k);
       if (network_.factor.size() > 0) exact[k] *= network_.factor(k);
     }
     for (const Long entry : exact) squares += entry * entry;
     const Long length = network_.unit ? std::sqrt(squares) : 1;
     for (Index k = 0; k < inputs; ++k) h[k] = static_cast<double>(exact[k] / length);
     if (network_.shift.size() == 0 && network_.factor.size() == 0 && !network_.unit) return 0;
-    // Each entry is rounded to double once; before that a difference, a product and the length are.
-    return ((u + long_gamma(inputs + 8)) * 1.001 * length_of(h, inputs) + kTiny * root(inputs)) * kUp;
+    // Each entry is rounded to double once; before that a difference, a product and the length are. Two
+    // differences with shift_low: the first is exact where x is within twice the shift, and elsewhere so
+    // large that the second takes next to nothing of it, so that both are relative errors of what is left.
+    return ((u + long_gamma(inputs + 10)) * 1.001 * length_of(h, inputs) + kTiny * root(inputs)) * kUp;
   }
 
  private:
@@ -277,31 +281,37 @@ void go_forward(const DeepNetwork& network, const std::vector<LayerNorms>& norms
   constexpr Index kPoints = 16;
   for (Index begin = 0; begin < n; begin += 64 * kPoints) {
     progress.check();
-#pragma omp parallel for schedule(dynamic, kPoints)
-    for (Index i = begin; i < std::min(n, begin + 64 * kPoints); ++i) {
-      std::vector<double> h(static_cast<std::size_t>(widest)), next(h);
-      double error = input.at(X.row(i), h.data());
-      for (Index k = 0; k < d; ++k) pass.h0(i, k) = h[k];
-      for (std::size_t l = 0; l < L; ++l) {
-        points[l].h_error(i) = error;
-        points[l].h(i) = (length_of(h.data(), network.layers[l].inputs()) + error) * kUp;
-        walkers[l].step(h.data(), i, pass.layers[l], points[l], next.data(), error);
-        for (Index k = 0; k < network.layers[l].outputs(); ++k) pass.layers[l].h(i, k) = next[k];
-        h.swap(next);
-      }
-      const Index p = network.V.cols();
-      const double stored = length_of(h.data(), p);
-      points[L].h_error(i) = error;
-      points[L].h(i) = (stored + error) * kUp;
-      for (Index k = 0; k < K; ++k) {
-        const Long c = network.c.size() > 0 ? network.c(k) : 0;
-        pass.f(i, k) = static_cast<double>(long_dot(network.V.data() + k * p, h.data(), p) + c);
-        f_local(i, k) = static_cast<double>(long_gamma(p + 4) *
-                                                (V(k) * Above(stored) + std::abs(static_cast<double>(c))) +
-                                            u * Above(std::abs(pass.f(i, k))) + kTiny);
-        e.f_error(i, k) = static_cast<double>(V(k) * Above(error) + f_local(i, k));
-      }
-    }
+    const auto values = [&] { return std::vector<double>(static_cast<std::size_t>(widest)); };
+    parallel_for(
+        std::min<Index>(64, (n - begin + kPoints - 1) / kPoints),
+        [&] { return std::pair(values(), values()); },
+        [&](auto& scratch, Index block) {
+          auto& [h, next] = scratch;
+          const Index from = begin + block * kPoints;
+          for (Index i = from; i < std::min(n, from + kPoints); ++i) {
+            double error = input.at(X.row(i), h.data());
+            for (Index k = 0; k < d; ++k) pass.h0(i, k) = h[k];
+            for (std::size_t l = 0; l < L; ++l) {
+              points[l].h_error(i) = error;
+              points[l].h(i) = (length_of(h.data(), network.layers[l].inputs()) + error) * kUp;
+              walkers[l].step(h.data(), i, pass.layers[l], points[l], next.data(), error);
+              for (Index k = 0; k < network.layers[l].outputs(); ++k) pass.layers[l].h(i, k) = next[k];
+              h.swap(next);
+            }
+            const Index p = network.V.cols();
+            const double stored = length_of(h.data(), p);
+            points[L].h_error(i) = error;
+            points[L].h(i) = (stored + error) * kUp;
+            for (Index k = 0; k < K; ++k) {
+              const Long c = network.c.size() > 0 ? network.c(k) : 0;
+              pass.f(i, k) = static_cast<double>(long_dot(network.V.data() + k * p, h.data(), p) + c);
+              f_local(i, k) = static_cast<double>(
+                  long_gamma(p + 4) * (V(k) * Above(stored) + std::abs(static_cast<double>(c))) +
+                  u * Above(std::abs(pass.f(i, k))) + kTiny);
+              e.f_error(i, k) = static_cast<double>(V(k) * Above(error) + f_local(i, k));
+            }
+          }
+        });
   }
 }
 

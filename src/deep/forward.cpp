@@ -23,6 +23,7 @@ Matrix inputs(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X) 
   h.leftCols(X.cols()) = X;
   auto features = h.leftCols(X.cols());
   if (network.shift.size() > 0) features.rowwise() -= network.shift.transpose();
+  if (network.shift_low.size() > 0) features.rowwise() -= network.shift_low.transpose();
   if (network.factor.size() > 0) features.array().rowwise() *= network.factor.transpose().array();
   if (network.constant != 0) h.rightCols(1).setConstant(network.constant);
   if (network.unit)

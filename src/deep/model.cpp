@@ -79,6 +79,7 @@ void save_model(const std::filesystem::path& path, const DeepNetwork& network, c
   parts.add("V", network.V);
   parts.add("c", network.c);
   parts.add("shift", network.shift);
+  parts.add("shift_low", network.shift_low);
   parts.add("factor", network.factor);
   Metadata own{{"layers", layers_text(network)}};
   if (network.constant != 0) own["bias"] = fmt::format("{}", network.constant);
@@ -106,6 +107,7 @@ DeepNetwork load_deep(const std::filesystem::path& path) {
   network.V = matrix(file, "V");
   network.c = optional_vector(file, "c");
   network.shift = optional_vector(file, "shift");
+  network.shift_low = optional_vector(file, "shift_low");
   network.factor = optional_vector(file, "factor");
   network.task = file.task();
   network.class_names = file.class_names();

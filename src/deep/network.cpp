@@ -76,6 +76,10 @@ void check(const DeepNetwork& network) {
   for (const Vector* input : {&network.shift, &network.factor})
     require((input->size() == 0 || input->size() == d) && input->allFinite(), "network",
             "shift and factor must be one finite number a feature");
+  require(network.shift_low.size() == 0 ||
+              (network.shift_low.size() == network.shift.size() && network.shift_low.allFinite() &&
+               ((network.shift + network.shift_low).array() == network.shift.array()).all()),
+          "network", "shift_low must be what shift lost when it was rounded");
   Index width = network.layers.front().inputs(), number = 0;
   for (const Layer& layer : network.layers) {
     const std::string where = fmt::format("layer {}", ++number);

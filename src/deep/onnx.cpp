@@ -92,15 +92,17 @@ class Reader {
 
   OnnxNetwork read() {
     for (const auto& [name, numbers] : graph_.numbers) numbers_[name] = {&numbers, false, numbers.shape};
-    if (graph_.inputs.size() != 1)
+    std::vector<std::string> names;
+    for (const OnnxInput& input : graph_.inputs) names.push_back(input.name);
+    if (names.size() != 1)
       throw DataError(fmt::format("{}: a network of layers has one input; this graph asks for {}: {}", path_,
-                                  graph_.inputs.size(),
-                                  excerpt(fmt::format("{}", fmt::join(graph_.inputs, ", ")))));
-    values_[graph_.inputs.front()] = {};
-    defined_.insert(graph_.inputs.front());
+                                  names.size(), excerpt(fmt::format("{}", fmt::join(names, ", ")))));
+    values_[names.front()] = {};
+    defined_.insert(names.front());
     for (const auto& [name, numbers] : graph_.numbers) defined_.insert(name);
     for (const OnnxNode& node : graph_.nodes) take(node);
     finish();
+    require_whole_points();
     try {
       check(found_.network);
     } catch (const std::invalid_argument& error) {
@@ -120,6 +122,19 @@ class Reader {
   void note(const std::string& text) {
     if (std::find(found_.notes.begin(), found_.notes.end(), text) == found_.notes.end())
       found_.notes.push_back(text);
+  }
+
+  // Whatever cuts the input anew, rows stay points if each still holds all numbers of one.
+  void require_whole_points() const {
+    const std::vector<Index>& shape = graph_.inputs.front().shape;
+    if (shape.size() < 2) return;
+    Index numbers = 1;
+    for (std::size_t k = 1; k < shape.size(); ++k)
+      if (__builtin_mul_overflow(numbers, shape[k], &numbers)) numbers = -1;
+    const Index d = found_.network.features();
+    if (numbers != 0 && numbers != d)
+      throw DataError(fmt::format("{}: a point of its input has {} numbers, its first layer takes {}", path_,
+                                  fmt::join(shape.begin() + 1, shape.end(), " x "), d));
   }
 
   bool constant(const std::string& name) const { return numbers_.contains(name); }
@@ -721,6 +736,25 @@ void put(const Tensor& tensor, const OnnxPlace& place, bool single,
   numbers[place.name].assign(stored.data(), stored.data() + stored.size());
 }
 
+template <class Tensor>
+bool same_shape(const Tensor& a, const Tensor& b) {
+  return a.rows() == b.rows() && a.cols() == b.cols();
+}
+
+bool differ_in_weights_alone(const Layer& a, const Layer& b) {
+  return same_shape(a.W, b.W) && same_shape(a.b, b.b) && same_shape(a.U, b.U) && same_shape(a.bU, b.bU) &&
+         a.activation == b.activation && (a.activation != "leaky_relu" || a.leak == b.leak) &&
+         a.residual == b.residual && a.scale == b.scale;
+}
+
+bool differ_in_weights_alone(const DeepNetwork& a, const DeepNetwork& b) {
+  const auto same = [](const Vector& x, const Vector& y) { return x.size() == y.size() && x == y; };
+  return same(a.shift, b.shift) && same(a.shift_low, b.shift_low) && same(a.factor, b.factor) &&
+         a.constant == b.constant && a.unit == b.unit && same_shape(a.V, b.V) && same_shape(a.c, b.c) &&
+         std::equal(a.layers.begin(), a.layers.end(), b.layers.begin(), b.layers.end(),
+                    [](const Layer& x, const Layer& y) { return differ_in_weights_alone(x, y); });
+}
+
 }  // namespace
 
 OnnxNetwork read_onnx(const std::filesystem::path& path) {
@@ -731,15 +765,8 @@ OnnxNetwork read_onnx(const std::filesystem::path& path) {
 DeepNetwork write_like(const std::filesystem::path& source, const OnnxNetwork& like,
                        const DeepNetwork& network, const std::filesystem::path& path) {
   check(network);
-  const auto same = [](const auto& a, const auto& b) { return a.rows() == b.rows() && a.cols() == b.cols(); };
-  bool fits = network.layers.size() == like.layers.size() && same(network.V, like.network.V) &&
-              same(network.c, like.network.c);
-  for (std::size_t l = 0; fits && l < like.layers.size(); ++l) {
-    const Layer &a = network.layers[l], &b = like.network.layers[l];
-    fits = same(a.W, b.W) && same(a.b, b.b) && same(a.U, b.U) && same(a.bU, b.bU) &&
-           a.activation == b.activation && a.residual == b.residual && a.scale == b.scale;
-  }
-  if (!fits) throw std::invalid_argument("write_like: the network has other layers than the file");
+  if (!differ_in_weights_alone(network, like.network))
+    throw std::invalid_argument("write_like: the network has other layers than the file");
   std::map<std::string, std::vector<double>> numbers;
   DeepNetwork rounded = network;
   for (std::size_t l = 0; l < like.layers.size(); ++l) {

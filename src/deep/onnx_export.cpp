@@ -21,6 +21,7 @@ class GraphWriter {
   OnnxModel write(const DeepNetwork& network) {
     std::string h = model_.input("x", Dtype::f64, {-1, network.features()});
     if (network.shift.size() > 0) h = model_.node("Sub", {h, constant("shift", network.shift)});
+    if (network.shift_low.size() > 0) h = model_.node("Sub", {h, constant("shift_low", network.shift_low)});
     if (network.factor.size() > 0) h = model_.node("Mul", {h, constant("factor", network.factor)});
     if (network.constant != 0)
       h = model_.node("Pad", {h, model_.axes({0, 0, 0, 1}), formula_.number(network.constant)});

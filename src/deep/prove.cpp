@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "core/clock.hpp"
 #include "core/rounding.hpp"
 #include "deep/equations.hpp"
 #include "zeroloss/core/error.hpp"
@@ -104,7 +105,9 @@ ProvedNetwork judge_points(const DeepNetwork& network, const Dataset& data, cons
   p.misfit = !std::isfinite(p.largest_error) ? p.largest_error
              : p.largest_error > 0           ? (off / p.largest_error).norm() * p.largest_error * kUp
                                              : 0;
-  p.relative_misfit = p.misfit / std::max(Y.norm() * kDown, std::numeric_limits<double>::min());
+  const double largest = Y.cwiseAbs().maxCoeff();  // squares neither overflow nor vanish
+  p.relative_misfit = largest > 0 ? p.misfit / largest / ((Y / largest).norm() * kDown) * kUp
+                                  : p.misfit / std::numeric_limits<double>::min();
   p.outputs = outputs;
   if (data.task != Task::classification) return p;
   p.margin = std::numeric_limits<double>::infinity();
@@ -319,7 +322,7 @@ ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOp
   }
   progress.finish();
   r.conclusion = conclusion_of(r, data.task);
-  r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  r.seconds = seconds_since(began);
   return r;
 }
 

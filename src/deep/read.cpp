@@ -30,8 +30,6 @@ ReadNetwork from_two_layers(const Network& two) {
     read.notes.push_back(
         fmt::format("its {} networks, one an output, are one of {} x {} units: between them V is 0",
                     two.outputs.size(), two.outputs.size(), two.width()));
-  if (!two.center.empty() && (two.center.low.array() != 0).any())
-    read.notes.emplace_back("the mean that is subtracted from points is rounded to double");
   return read;
 }
 
@@ -51,7 +49,11 @@ DeepNetwork layers_of(const Network& two) {
   network.factor = scale;
   if (!two.center.empty()) {  // points times a power of two, less the mean: the mean over it, exactly, first
     network.shift = two.center.high.head(features);
-    if (scale.size() > 0) network.shift.array() /= scale.array();
+    if ((two.center.low.array() != 0).any()) network.shift_low = two.center.low.head(features);
+    if (scale.size() > 0) {
+      network.shift.array() /= scale.array();
+      if (network.shift_low.size() > 0) network.shift_low.array() /= scale.array();
+    }
   }
   network.constant = two.standardization.bias;
   network.unit = two.normalize;

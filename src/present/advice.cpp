@@ -36,7 +36,7 @@ std::string width_advice(const CertifyResult& r) {
 std::string step_advice(const CertifyOptions& options, const CertifyResult& r) {
   std::string said;
   if (const WidthRow* any = row_of(r, "any_labels"); any != nullptr && any->step && any->steps)
-    said = fmt::format("{} from these pairs: misfit {:.3g} within {} steps (proved)", exact(any->step),
+    said = fmt::format("{} from these pairs: misfit {} within {} steps (proved)", exact(any->step),
                        options.accuracy, short_number(*any->steps, Rounding::up));
   if (r.forecast && std::isfinite(r.forecast->steps_to_accuracy))
     said += fmt::format("{}{:.3g} for a wide network: misfit {:.3g} after some {} steps (forecast)",

@@ -66,8 +66,11 @@ std::string section(const Dataset& data, const ProvedNetwork& p) {
 
 std::string prove_text(const std::string& model, const ReadNetwork& network, const Dataset& data,
                        const ProveOptions& options, const ProveResult& r) {
-  const std::string divided =
-      options.divide != 1 ? fmt::format("; points divided by {}", options.divide) : "";
+  int exponent = 0;
+  const bool exact = std::frexp(options.divide, &exponent) == 0.5;  // a power of two
+  const std::string divided = options.divide == 1 ? ""
+                                                  : fmt::format("; points divided by {}{}", options.divide,
+                                                                exact ? "" : " and rounded to double");
   std::string text =
       fmt::format("{}\n{}: {}\n\n{}\n", heading(data, divided), model, r.network, r.conclusion);
   for (const std::string& note : network.notes) text += "note: " + note + "\n";

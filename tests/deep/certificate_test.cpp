@@ -147,6 +147,7 @@ std::vector<long double> by_long_loops(const DeepNetwork& network, const RowMatr
   for (Index k = 0; k < X.cols(); ++k) {
     Long x = X(i, k);
     if (network.shift.size() > 0) x -= network.shift(k);
+    if (network.shift_low.size() > 0) x -= network.shift_low(k);
     if (network.factor.size() > 0) x *= network.factor(k);
     h.push_back(x);
   }
@@ -199,6 +200,33 @@ TEST(DeepCertificate, ErrorsAreNeverBelowTheTruth) {
     }
   }
   EXPECT_GT(closest, 0.1);
+}
+
+// Points whose differences from a large mean are as small as what that lost when it was rounded.
+TEST(DeepCertificate, TheWholeMeanIsSubtracted) {
+  Progress progress;
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    DeepNetwork network = test::random_network(seed, {3, 6, 2, {"tanh", "relu"}});
+    network.shift = Vector::Constant(3, seed % 2 == 0 ? 1e15 : -7e14);
+    network.shift_low = (Vector(3) << 0.04, -0.06, 0).finished();
+    const RowMatrix X = (test::random_rows(6, 3, seed) * 4).array().round() + network.shift(0);
+    const VerifiedOutputs outputs = verified_outputs(network, X, progress);
+    EXPECT_LT(outputs.error.maxCoeff(), 1e-11);
+    double moved = 0;
+    DeepNetwork rounded = network;
+    rounded.shift_low = {};
+    const Matrix other = predict(rounded, X);
+    for (Index i = 0; i < X.rows(); ++i) {
+      const auto exact = by_long_loops(network, X, i);
+      for (Index k = 0; k < outputs.f.cols(); ++k) {
+        const long double truth = exact[static_cast<std::size_t>(k)];
+        EXPECT_LE(static_cast<double>(std::abs(outputs.f(i, k) - truth)), outputs.error(i, k) * 1.01) << seed;
+        moved = std::max(moved, static_cast<double>(std::abs(other(i, k) - truth)));
+      }
+    }
+    EXPECT_GT(moved, 1e-4) << "it matters";
+    EXPECT_LT((outputs.f - predict(network, X)).cwiseAbs().maxCoeff(), 1e-11);
+  }
 }
 
 TEST(DeepCertificate, OutputsLieWithinTheirErrors) {

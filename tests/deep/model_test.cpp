@@ -25,12 +25,14 @@ TEST_F(DeepModel, ComesBackToTheLastBit) {
       for (Index k = 0; k < network.outputs(); ++k)
         network.class_names.push_back("class " + std::to_string(k));
     }
+    if (network.shift.size() > 0) network.shift_low = network.shift * 0x1p-54;
     save_model(folder / "m.safetensors", network, {{"note", "kept"}});
     const DeepNetwork again = load_deep(folder / "m.safetensors");
     EXPECT_EQ(read_metadata(folder / "m.safetensors").at("note"), "kept");
     EXPECT_EQ(again.class_names, network.class_names);
     EXPECT_EQ(again.task, network.task);
     EXPECT_EQ(again.shift, network.shift);
+    EXPECT_EQ(again.shift_low, network.shift_low);
     EXPECT_EQ(again.factor, network.factor);
     EXPECT_EQ(again.V, network.V);
     EXPECT_EQ(again.c, network.c);

@@ -23,6 +23,7 @@ std::vector<double> by_loops(const DeepNetwork& network, const Vector& x) {
   };
   for (Index k = 0; k < x.size(); ++k) {
     if (network.shift.size() > 0) h[k] -= network.shift(k);
+    if (network.shift_low.size() > 0) h[k] -= network.shift_low(k);
     if (network.factor.size() > 0) h[k] *= network.factor(k);
   }
   for (const Layer& layer : network.layers) {

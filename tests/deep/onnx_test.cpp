@@ -84,6 +84,13 @@ class DeepOnnx : public test::TempFolder {
     const std::vector<double> two{1, 2};
     return model.constant(view_of(name, {2}, two.data()));
   }
+  std::string row(OnnxModel& model, const std::string& name) const {
+    const std::vector<double> two{1, 2};
+    return model.constant(view_of(name, {1, 2}, two.data()));
+  }
+  std::string cut(OnnxModel& model, const std::string& x, const std::vector<std::int64_t>& shape) const {
+    return model.node("Reshape", {x, model.axes(shape)});
+  }
   std::string map(OnnxModel& model, const std::string& name, const std::string& h) const {
     return model.node("MatMul", {h, weights(model, name)});
   }
@@ -236,6 +243,17 @@ TEST_F(DeepOnnx, WhatIsNoSuchNetworkIsRefusedWithItsNode) {
          const auto h = hidden(m, x);
          return map(m, "B", m.node("Mul", {h, h}));
        }},
+      {"points cut in two",
+       [&](auto& m, auto& x) {
+         const auto h = relu(m, m.node("MatMul", {cut(m, x, {-1, 1}), row(m, "A")}));
+         return map(m, "B", h);
+       }},
+      {"points in pairs",
+       [&](auto& m, auto& x) {
+         const std::vector<double> four(8, 0.5);
+         const auto A = m.constant(view_of("A", {4, 2}, four.data()));
+         return map(m, "B", relu(m, m.node("MatMul", {cut(m, x, {-1, 4}), A})));
+       }},
       {"another operator", [&](auto& m, auto& x) { return map(m, "B", m.node("Elu", {map(m, "A", x)})); }},
       {"no hidden layer", [&](auto& m, auto& x) { return map(m, "A", x); }},
       {"an activation at the end", [&](auto& m, auto& x) { return relu(m, map(m, "B", hidden(m, x))); }},
@@ -251,6 +269,40 @@ TEST_F(DeepOnnx, WhatIsNoSuchNetworkIsRefusedWithItsNode) {
     EXPECT_MESSAGE(DataError, read_onnx(file), "g.onnx: ");
   }
   EXPECT_MESSAGE(DataError, read_onnx(graph(graphs.at("another operator"))), "node 'Elu_1' (Elu -> Elu_1)");
+}
+
+TEST_F(DeepOnnx, PointsMayBeCutAsTheyAre) {
+  const OnnxNetwork read = read_onnx(graph([&](auto& m, auto& x) {
+    return map(m, "B", m.node("Relu", {map(m, "A", cut(m, x, {-1, 2}))}));
+  }));
+  const RowMatrix W{{1, 3}, {2, 4}}, X = test::random_rows(5, 2, 6);
+  EXPECT_LT((predict(read.network, X) - (X * W.transpose()).cwiseMax(0) * W.transpose()).norm(), 1e-12);
+}
+
+TEST_F(DeepOnnx, DropoutAsInTrainingIsRefused) {
+  using namespace std::string_literals;
+  std::string bytes = content(ZEROLOSS_TEST_DIR "/deep/files/dropout_evaluated.onnx");
+  const auto at = bytes.find("\x4a\x01\x00"s);  // one byte of raw data: false
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 2] = 1;
+  EXPECT_MESSAGE(DataError, read_onnx(write("training.onnx", bytes)), "dropout as in training");
+}
+
+TEST_F(DeepOnnx, AGraphKeepsWhatIsNoWeight) {
+  const std::string file =
+      graph([&](auto& m, auto& x) { return map(m, "B", m.node("LeakyRelu", {map(m, "A", x)})); });
+  const OnnxNetwork read = read_onnx(file);
+  DeepNetwork other = read.network;
+  other.V *= 2;
+  EXPECT_EQ(write_like(file, read, other, path("other.onnx")).V, other.V);
+  const auto refused = [&](auto change) {
+    DeepNetwork changed = read.network;
+    change(changed);
+    EXPECT_THROW(write_like(file, read, changed, path("changed.onnx")), std::invalid_argument);
+  };
+  refused([](DeepNetwork& network) { network.layers[0].leak = 0.5; });
+  refused([](DeepNetwork& network) { network.shift = Vector::Ones(2); });
+  refused([](DeepNetwork& network) { network.factor = Vector::Constant(2, 0.5); });
 }
 
 TEST_F(DeepOnnx, DamagedFilesAreErrors) {

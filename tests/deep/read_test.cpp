@@ -107,11 +107,15 @@ TEST_F(ReadNetworkFiles, ATwoLayerNetworkIsOneOfLayers) {
           two.standardization.scale = (Vector(4) << 0.5, 2, 1, 0.125).finished();
           two.standardization.bias = 1.5;
           two.center = {(Vector(5) << 0.1, -0.2, 0.3, 7, 0).finished(), Vector::Zero(5)};
+          two.center.low(0) = 0x1p-58;
         }
         save_model(folder / "two.safetensors", two);
         const ReadNetwork read = read_network(folder / "two.safetensors");
         EXPECT_EQ(read.notes.size(), K > 1 ? 1U : 0U);
         EXPECT_EQ(read.network.class_names, two.class_names);
+        if (table) {
+          EXPECT_EQ(read.network.shift_low, (Vector(4) << 0x1p-57, 0, 0, 0).finished());
+        }
         EXPECT_LT((predict(read.network, X) - predict(two, X)).norm(), 1e-13);
         EXPECT_THROW(read_network(folder / "two.safetensors", {.activation = "relu"}), std::invalid_argument);
       }

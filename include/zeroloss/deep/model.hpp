@@ -8,10 +8,10 @@
 namespace zeroloss {
 
 /// Writes a safetensors file, all numbers F64: tensors W1, b1, U1, bU1 of the first hidden layer as far as it
-/// has them, W2 .. of those behind it, V, c, shift and factor; metadata kind = deep, format_version = 1,
-/// layers (a JSON list: activation, residual, scale and leak of each), precision, task and class_names.
-/// `extra` is kept beside these; what it says under one of their keys is left out. Written as write_tensors
-/// does. Throws std::invalid_argument for a network that check() refuses.
+/// has them, W2 .. of those behind it, V, c, shift, shift_low and factor; metadata kind = deep,
+/// format_version = 1, layers (a JSON list: activation, residual, scale and leak of each), precision, task
+/// and class_names. `extra` is kept beside these; what it says under one of their keys is left out. Written
+/// as write_tensors does. Throws std::invalid_argument for a network that check() refuses.
 void save_model(const std::filesystem::path& path, const DeepNetwork& network, const Metadata& extra = {});
 
 /// What save_model wrote: the same numbers to the last bit. Throws DataError naming the file and what is

@@ -29,10 +29,11 @@ struct Layer {
   Index parameters() const { return W.size() + b.size() + U.size() + bU.size(); }
 };
 
-/// f(x) = V h_L + c of h_0 = (x - shift) o factor, with `constant` behind it and divided by its length, where
-/// it has these.
+/// f(x) = V h_L + c of h_0 = (x - shift - shift_low) o factor, with `constant` behind it and divided by its
+/// length, where it has these.
 struct DeepNetwork {
   Vector shift = {}, factor = {};  ///< d each, or empty: h_0 = x
+  Vector shift_low = {};           ///< what shift lost when it was rounded to double; d, or empty
   std::vector<Layer> layers = {};  ///< L >= 1
   RowMatrix V = {};                ///< K x p
   Vector c = {};                   ///< K, or empty

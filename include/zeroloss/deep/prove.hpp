@@ -33,7 +33,9 @@ void fields(T& o, const Visitor& visit) {
         o.polish);
   visit(Field{"max_factorizations", "Most Cholesky factorisations of polishing"}.under("Proof"),
         o.max_factorizations);
-  visit(Field{"divide", "Divide every number of the points by this first"}.under("Proof"), o.divide);
+  visit(Field{"divide", "Divide every number of the points by this first, and round it to double"}.under(
+            "Proof"),
+        o.divide);
 }
 
 /// One network on the data. Of classes a sample is right if the output of its own exceeds all others, and its
