@@ -61,31 +61,57 @@ std::vector<std::string> fit_line(const Dataset& data, const ReadOptions& read, 
   return words;
 }
 
-std::vector<std::string> predict_line(const std::string& model, const Dataset& data,
-                                      const ReadOptions& read) {
+/// Without what the model knows: its columns and their scale.
+std::vector<std::string> predict_line(const std::string& model, const Dataset& data, ReadOptions read) {
+  const ReadOptions usual;
+  read.features = usual.features;
+  read.drop = usual.drop;
+  read.one_hot = usual.one_hot;
+  read.standardize = usual.standardize;
+  read.bias = usual.bias;
   std::vector<std::string> words{"zeroloss", "predict", model, data.name};
   add_options(words, read);
   return words;
 }
 
-FitOptions with_random_features(FitOptions fit) {
-  const FitOptions usual;
-  fit.start = usual.start;
+/// The same points and units, and how long that may take: everything else is as usual.
+FitOptions same_problem(const FitOptions& from) {
+  FitOptions fit;
+  fit.activation = from.activation;
+  fit.scaling = from.scaling;
+  fit.output_scale = from.output_scale;
+  fit.center = from.center;
+  fit.normalize = from.normalize;
+  fit.max_seconds = from.max_seconds;
+  fit.failure_probability = from.failure_probability;
+  fit.seed = from.seed;
+  fit.test = from.test;
+  return fit;
+}
+
+FitOptions with_random_features(const FitOptions& from) {
+  FitOptions fit = same_problem(from);
   fit.optimizer = "output_layer";
-  fit.depth = usual.depth;
-  fit.residual = usual.residual;
-  fit.widths = usual.widths;
-  fit.layers = usual.layers;
-  fit.separate = usual.separate;
-  fit.step = usual.step;
-  fit.batch = usual.batch;
-  fit.precision = usual.precision;
-  fit.max_steps = usual.max_steps;
-  fit.tolerance = usual.tolerance;
-  fit.space = usual.space;
-  fit.polish = usual.polish;
-  fit.stop = usual.stop;
-  fit.width = usual.width;
+  return fit;
+}
+
+FitOptions with_gauss_newton(const FitOptions& from) {
+  FitOptions fit = same_problem(from);
+  fit.start = from.start;
+  fit.width = from.width;
+  fit.depth = from.depth;
+  fit.residual = from.residual;
+  fit.widths = from.widths;
+  fit.layers = from.layers;
+  fit.separate = from.separate;
+  fit.optimizer = "gauss_newton";
+  return fit;
+}
+
+/// Training as usual, of what the data's seed begins with.
+FitOptions usual_fit(const ReadOptions& read) {
+  FitOptions fit;
+  fit.seed = read.seed;
   return fit;
 }
 
@@ -112,7 +138,8 @@ std::string correct_labels(const std::vector<std::vector<Sample>>& conflicts) {
   for (const Sample& s : conflicts.front()) said += (said.empty() ? "" : ", ") + describe(s);
   return fmt::format("correct the labels of samples {}, or keep one of them{}", said,
                      conflicts.size() > 1
-                         ? fmt::format("; so for {} more groups of equal points", conflicts.size() - 1)
+                         ? fmt::format("; so for {} of equal points",
+                                       count(std::ssize(conflicts) - 1, "more group", "more groups"))
                          : "");
 }
 
@@ -159,25 +186,16 @@ Next after_failure(const Dataset& data, const ReadOptions& read, const FitOption
     certify.normalize = options.normalize;
     return {"see which points are next to equal", line("certify", data, read, certify)};
   }
+  const bool newton = options.optimizer != "gauss_newton" && r.n <= kMostForGaussNewton;
+  if (r.status == Status::converged && newton && r.certificate.margin > 0)
+    return {"Gauss-Newton comes to a proof in fewer steps", fit_line(data, read, with_gauss_newton(options))};
   if (r.status == Status::converged && options.stop == "tolerance" && r.certificate.margin > 0 &&
       options.precision == "float64") {
     again.stop = "certificate";
     return {"go on until a proof holds", fit_line(data, read, again)};
   }
-  if (options.optimizer != "gauss_newton" && r.status != Status::converged && r.n <= kMostForGaussNewton) {
-    again = {};
-    again.activation = options.activation;
-    again.width = options.width;
-    again.depth = options.depth;
-    again.residual = options.residual;
-    again.widths = options.widths;
-    again.layers = options.layers;
-    again.separate = options.separate;
-    again.optimizer = "gauss_newton";
-    again.center = options.center;
-    again.normalize = options.normalize;
-    return {"Gauss-Newton needs fewer steps", fit_line(data, read, again)};
-  }
+  if (newton && r.status != Status::converged)
+    return {"Gauss-Newton needs fewer steps", fit_line(data, read, with_gauss_newton(options))};
   if (options.deep() && !activation(options.activation).smooth() && r.status != Status::converged) {
     again.activation = "tanh";
     return {"smooth units let Gauss-Newton go on where the signs of others stop it",
@@ -214,7 +232,7 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
     one.residual = false;
     return {"see how wide one hidden layer has to be", line("certify", data, read, one)};
   }
-  FitOptions fit;
+  FitOptions fit = usual_fit(read);
   fit.activation = r.activation;
   fit.center = options.center;
   fit.normalize = options.normalize;
@@ -309,8 +327,8 @@ Next after_memorize(const Dataset& data, const ReadOptions& read, const Memorize
   }
   if (of_many_scales(data))
     return {"columns differ a hundredfold in scale: bring them to one; the network is trained then",
-            fit_line(data, standardized(read), with_random_features({}))};
-  return {"train a network instead", fit_line(data, read, with_random_features({}))};
+            fit_line(data, standardized(read), with_random_features(usual_fit(read)))};
+  return {"train a network instead", fit_line(data, read, with_random_features(usual_fit(read)))};
 }
 
 Next after_predict(const std::string& file, const Dataset& data, const ReadOptions& read,

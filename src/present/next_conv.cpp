@@ -18,6 +18,7 @@ std::filesystem::path unused(const std::filesystem::path& name) {
 }
 
 Next with_out(Next next, const char* out) {
+  if (!next.command.empty()) next.command.front() = "zeroloss";  // wherever this one lies
   next.command.insert(next.command.end(), {"--out", unused(out).string()});
   return next;
 }

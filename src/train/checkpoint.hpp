@@ -11,9 +11,9 @@ namespace zeroloss::internal {
 /// An output that is finished, or one on its way.
 struct OutputState {
   OutputResult result;
-  TwoLayer network;   ///< finished: final weights
-  TwoLayer polished;  ///< finished: see CertifiedOutput; else empty
-  Snapshot snapshot;  ///< on its way
+  TwoLayer network = {};   ///< finished: final weights
+  TwoLayer polished = {};  ///< finished: see CertifiedOutput; else empty
+  Snapshot snapshot = {};  ///< on its way
   double path_length = 0, time = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/clock.hpp"
 #include "network/prepare.hpp"
 #include "train/conclude.hpp"
 #include "train/deal.hpp"
@@ -128,7 +129,7 @@ FitResult internal::fit_checked(const Dataset& data, CheckedOptions options, Pro
   gather(std::move(state), run, Y, result);
   conclude(result, static_cast<std::size_t>(Y.cols()));
   progress.finish();
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  result.seconds = seconds_since(began);
   return result;
 }
 

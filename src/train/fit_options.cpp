@@ -75,6 +75,13 @@ CheckedOptions checked(const FitOptions& o) {
   require(facts.batch || o.batch == 1, fmt::format("batch is for {}; {} uses all points in every step",
                                                    optimizers_with(&Facts::batch), facts.name));
   require(o.momentum >= 0 && o.momentum < 1, fmt::format("momentum must be in [0, 1); got {}", o.momentum));
+  const FitOptions usual;
+  require(facts.momentum || o.momentum == usual.momentum,
+          fmt::format("momentum is for {}; {} has none: leave it out", optimizers_with(&Facts::momentum),
+                      facts.name));
+  require(facts.flow || o.flow_tolerance == usual.flow_tolerance,
+          fmt::format("flow_tolerance is for {}; {} takes steps: leave it out", optimizers_with(&Facts::flow),
+                      facts.name));
   const Activation& phi = activation(o.activation);  // throws for an unknown name
   require(!o.polish || (phi.rectifier() && facts.hidden), "polish is for relu with trained hidden weights");
   require(facts.gram || o.space != "gram", fmt::format("space gram is not for {}", facts.name));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/clock.hpp"
 #include "train/optimizers/optimizers.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
@@ -74,9 +75,7 @@ void Training::run() {
   checkpoint_.save(state_);
 }
 
-double Training::elapsed_s() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
-}
+double Training::elapsed_s() const { return seconds_since(began_); }
 
 double Training::misfit() { return optimizer().residual_norm(y_) / unit_; }
 
@@ -232,7 +231,6 @@ void Training::restore_schedule(const Matrix& schedule) {
   next_certificate_ = static_cast<Index>(schedule(0));
   next_misfit_ = schedule(1);
   certified_step_ = static_cast<Index>(schedule(2));
-  if (schedule.size() < 5) return;  // of a version without `patience`
   best_misfit_ = schedule(3);
   best_step_ = static_cast<Index>(schedule(4));
 }

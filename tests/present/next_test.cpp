@@ -88,6 +88,20 @@ TEST_F(NextLine, DescentThatWasNotDoneBecomesGaussNewtonAndThatRandomFeatures) {
             "zeroloss fit 'my table.csv' --target kind --optimizer output_layer");
 }
 
+TEST_F(NextLine, AnotherOptimizerTakesWhatIsOfTheProblemAlone) {
+  options_.optimizer = "momentum";
+  options_.momentum = 0.95;
+  options_.scaling = "balanced";
+  options_.test.source = "new.csv";
+  options_.test.data = std::make_shared<Dataset>(data_);
+  options_.seed = read_.seed = 5;
+  const std::string words = "zeroloss fit 'my table.csv' --target kind --seed 5 --scaling balanced";
+  FitResult result = with(Status::stalled);
+  EXPECT_EQ(line(of(result)), words + " --optimizer gauss_newton --test new.csv");
+  result.n = 100'000;
+  EXPECT_EQ(line(of(result)), words + " --optimizer output_layer --test new.csv");
+}
+
 TEST_F(NextLine, AStepThatIsTooLargeIsLeftToTheProgram) {
   options_.step = "1e9";
   EXPECT_EQ(line(of(with(Status::diverged))), "zeroloss fit 'my table.csv' --target kind");
@@ -108,7 +122,7 @@ TEST_F(NextLine, EqualPointsWithDifferentLabelsAreNamed) {
   const Next next = of(result);
   EXPECT_EQ(next.why,
             "correct the labels of samples 3 (label ant), 7 (label bee), or keep one of them; so for 1 more "
-            "groups of equal points");
+            "group of equal points");
   EXPECT_TRUE(next.command.empty());
   EXPECT_EQ(next_text(next), "next: " + next.why + "\n");
 }
@@ -122,6 +136,10 @@ TEST_F(NextLine, OfCertifyTrainsWhatWasProved) {
   result.n = result.n_distinct = 12;
   const auto of = [&] { return line(after_certify(data_, read_, {}, result)); };
   EXPECT_EQ(of(), "zeroloss fit 'my table.csv' --target kind --activation gelu --optimizer output_layer");
+  read_.seed = 5;
+  EXPECT_EQ(of(),
+            "zeroloss fit 'my table.csv' --target kind --seed 5 --activation gelu --optimizer output_layer");
+  read_.seed = 0;
   result.outcome = "not verified";
   EXPECT_EQ(of(), "zeroloss certify 'my table.csv' --target kind");
 }

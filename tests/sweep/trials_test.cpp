@@ -145,7 +145,7 @@ TEST_F(SweepTrials, AreRunsOfFitWithEveryOptimizer) {
     o.fit.optimizer = facts.name;
     o.fit.precision = "float64";
     if (facts.batch) o.fit.batch = 3;
-    o.fit.momentum = 0.7;
+    if (facts.momentum) o.fit.momentum = 0.7;
     o.axes.width = {10, 20};
     expect_runs_of_fit("sphere:n=12,d=4", o, 2);
   }

@@ -484,6 +484,8 @@ TEST(Fit, BadOptionsAreNamed) {
   refused("checkpoint_every_s must be > 0", [](FitOptions& o) { o.checkpoint_every_s = 0; });
   refused("batch must be >= 1", [](FitOptions& o) { o.batch = 0; });
   refused("batch is for sgd; flow", [](FitOptions& o) { o.optimizer = "flow", o.batch = 4; });
+  refused("momentum is for momentum; gd has none", [](FitOptions& o) { o.momentum = 0.5; });
+  refused("flow_tolerance is for flow; gd takes steps", [](FitOptions& o) { o.flow_tolerance = 1e-4; });
   refused("batch 10 exceeds 9 points", [](FitOptions& o) { o.optimizer = "sgd", o.batch = 10; });
   refused("step is for gd, sgd and momentum; flow",
           [](FitOptions& o) { o.optimizer = "flow", o.step = "0.1"; });

@@ -12,10 +12,12 @@ struct OptimizerFacts {
   double tolerance = 1e-6;     ///< relative misfit to reach where none is asked for, in float64
   bool step = false;           ///< takes `step`; others choose their own
   bool batch = false;          ///< takes `batch`; others use all points in every step
+  bool momentum = false;       ///< takes `momentum`
   bool float32 = false;        ///< knows float32 too
   bool gram = false;           ///< its steps can be computed in Gram space
   bool device = false;         ///< a device can take its steps
   bool small = false;          ///< small networks have a trainer of their own
+  bool together = false;       ///< a device can train many networks at once
   bool flow = false;           ///< continuous time; takes `flow_tolerance`
   bool hidden = true;          ///< trains the hidden weights W; otherwise the output weights v
   bool forecast = false;       ///< the infinitely wide network's curve is known

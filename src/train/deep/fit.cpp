@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/clock.hpp"
 #include "core/parse.hpp"
 #include "network/prepare.hpp"
 #include "train/conclude.hpp"
@@ -286,7 +287,7 @@ FitResult fit_deep(const Dataset& data, CheckedOptions options, Progress& progre
   result.width = *std::max_element(widths.begin(), widths.end());
   result.conflicts = std::move(set.conflicts);
   result.nearest = std::move(set.nearest);
-  result.space = options.optimizer == "gauss_newton" ? "gram" : "weights";
+  result.space = options.method->facts.step ? "weights" : "gram";
   result.layers = moving_text(options, trained);
   const auto units = static_cast<double>(result.width) * static_cast<double>(options.depth);
   require_memory(8 * (4 * static_cast<double>(n) * units + 4 * units * static_cast<double>(result.width)),
@@ -331,7 +332,7 @@ FitResult fit_deep(const Dataset& data, CheckedOptions options, Progress& progre
   result.forecast_missing = run.forecast.missing();
   conclude(result, static_cast<std::size_t>(trainings));
   progress.finish();
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  result.seconds = seconds_since(began);
   return result;
 }
 

@@ -50,7 +50,7 @@ class DeepDescent : public DeepOptimizer {
       : engine_(b.start, b.X, b.moving),
         start_(b.start),
         Y_(b.Y.cast<T>()),
-        momentum_(b.options.optimizer == "momentum" ? b.options.momentum : 0),
+        momentum_(b.options.method->facts.momentum ? b.options.momentum : 0),
         batch_(b.options.method->facts.batch ? b.options.batch : 0),
         batches_(b.X.rows(), std::max<Index>(batch_, 1), b.options.seed, b.index) {
     refresh();
@@ -237,7 +237,7 @@ DeepNetwork with_weights(DeepNetwork network, const Matrix& flat) {
 }
 
 std::unique_ptr<DeepOptimizer> make_deep(const DeepBeginning& beginning, double step, Progress& progress) {
-  if (beginning.options.optimizer == "gauss_newton") return std::make_unique<DeepGaussNewton>(beginning);
+  if (!beginning.options.method->facts.step) return std::make_unique<DeepGaussNewton>(beginning);
   if (beginning.options.precision == "float32")
     return std::make_unique<DeepDescent<float>>(beginning, step, progress);
   return std::make_unique<DeepDescent<double>>(beginning, step, progress);

@@ -86,7 +86,7 @@ constexpr std::string_view kBesideGd[] = {"dzps_4_1", "os_6_2", "os_6_3"};
 }  // namespace
 
 namespace methods {
-extern constexpr Method gd{{.name = "gd", .step = true, .gram = true, .small = true},
+extern constexpr Method gd{{.name = "gd", .step = true, .gram = true, .small = true, .together = true},
                            make_gd<double>,
                            make_gd<float>,
                            gd_left,

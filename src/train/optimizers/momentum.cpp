@@ -105,10 +105,11 @@ double momentum_left(double h, double step, const FitOptions& options, double k)
 }  // namespace
 
 namespace methods {
-extern constexpr Method momentum{{.name = "momentum", .note = "the heavy ball", .step = true, .gram = true},
-                                 make_momentum<double>,
-                                 make_momentum<float>,
-                                 momentum_left};
+extern constexpr Method momentum{
+    {.name = "momentum", .note = "the heavy ball", .step = true, .momentum = true, .gram = true},
+    make_momentum<double>,
+    make_momentum<float>,
+    momentum_left};
 }
 
 }  // namespace zeroloss::internal

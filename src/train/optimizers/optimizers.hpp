@@ -9,7 +9,8 @@
 #include "zeroloss/train/optimizers.hpp"
 
 /// The register of optimizers: each is one .cpp of this folder, with a row of facts and a factory, and a line
-/// in optimizers.cpp. Nothing else knows their names.
+/// in optimizers.cpp. Nothing else asks for their names: what
+/// differs between them is a fact.
 namespace zeroloss::internal {
 
 /// What an optimizer of one output begins with. `step` is 0 where it takes none, or where J = 0.
