@@ -66,9 +66,26 @@ std::optional<double> plain(std::string_view cell) {
   return found->value;
 }
 
+/// "1,234,567" without what separates its groups of three digits; as it is where nothing does, nothing where
+/// they are no such groups.
+std::optional<std::string> ungrouped(std::string_view whole, char separates) {
+  if (whole.find(separates) == std::string_view::npos) return std::string(whole);
+  std::string text;
+  if (whole.starts_with('-')) {
+    text = '-';
+    whole.remove_prefix(1);
+  }
+  for (bool first = true; !whole.empty(); first = false) {
+    const std::string_view group = whole.substr(0, whole.find(separates));
+    if (!digits(group) || (first ? group.size() > 3 : group.size() != 3)) return {};
+    text += group;
+    whole.remove_prefix(std::min(whole.size(), group.size() + 1));
+  }
+  return text;
+}
+
 /// Without the signs of money and per cent and the commas between groups of three digits.
 std::optional<double> amount(std::string_view cell) {
-  std::string text;
   const bool negative = cell.starts_with('-') || cell.starts_with('(');
   if (negative) cell.remove_prefix(1);
   if (negative && cell.ends_with(')')) cell.remove_suffix(1);
@@ -80,28 +97,22 @@ std::optional<double> amount(std::string_view cell) {
   cell = trimmed(cell);
   if (negative && cell.starts_with('-')) return {};
   const std::size_t point = std::min(cell.find('.'), cell.size());
-  std::string_view whole = cell.substr(0, point);
-  if (whole.find(',') != std::string_view::npos) {
-    for (bool first = true; !whole.empty(); first = false) {
-      const std::string_view group = whole.substr(0, whole.find(','));
-      if (!digits(group) || (first ? group.size() > 3 : group.size() != 3)) return {};
-      text += group;
-      whole.remove_prefix(std::min(whole.size(), group.size() + 1));
-    }
-    text += cell.substr(point);
-  } else {
-    text = cell;
-  }
-  const auto value = plain(text);
+  const auto whole = ungrouped(cell.substr(0, point), ',');
+  if (!whole) return {};
+  const auto value = plain(fmt::format("{}{}", *whole, cell.substr(point)));
   if (!value) return {};
   return negative ? -*value : *value;
 }
 
+/// With a comma for the point, and perhaps points between groups of three digits.
 std::optional<double> decimal_comma(std::string_view cell) {
-  std::string text(cell);
-  if (std::ranges::count(text, ',') > 1 || text.find('.') != std::string::npos) return {};
-  std::ranges::replace(text, ',', '.');
-  return plain(text);
+  const auto whole = ungrouped(cell.substr(0, cell.find(',')), '.');
+  if (!whole) return {};
+  std::string_view rest = cell.substr(std::min(cell.find(','), cell.size()));
+  if (rest.empty()) return plain(*whole);
+  rest.remove_prefix(1);
+  if (rest.find_first_of(",.") != std::string_view::npos) return {};
+  return plain(fmt::format("{}.{}", *whole, rest));
 }
 
 std::optional<double> truth(std::string_view cell) {
@@ -142,6 +153,17 @@ std::optional<double> date(std::string_view cell) {
     return {};
   }
   return days + (hours * 3600 + minutes * 60 + seconds) / 86400;
+}
+
+/// 1/31/2020 or 31/1/2020, with slashes or hyphens, then perhaps a time as above.
+std::optional<double> short_date(std::string_view cell, bool month_first) {
+  const std::size_t first = std::min(cell.find_first_of("/-"), cell.size());
+  const std::string_view rest = cell.substr(std::min(first + 1, cell.size()));
+  const std::size_t second = first < cell.size() ? std::min(rest.find(cell[first]), rest.size()) : 0;
+  const std::string_view a = cell.substr(0, first), b = rest.substr(0, second);
+  if (!digits(a) || a.size() > 2 || !digits(b) || b.size() > 2 || rest.size() < second + 5) return {};
+  return date(fmt::format("{}-{:0>2}-{:0>2}{}", rest.substr(second + 1, 4), month_first ? a : b,
+                          month_first ? b : a, rest.substr(second + 5)));
 }
 
 /// Whether all cells that are there are of this kind, and at least one is.
@@ -232,6 +254,10 @@ std::optional<double> value_of(std::string_view cell, CellKind is) {
       return truth(cell);
     case CellKind::date:
       return date(cell);
+    case CellKind::month_day_year:
+      return short_date(cell, true);
+    case CellKind::day_month_year:
+      return short_date(cell, false);
     case CellKind::text:
       return {};
   }
@@ -245,8 +271,8 @@ void read_cells(DataTable& table, bool comma_separates) {
                                   comma_separates ? CellKind::decimal_comma : CellKind::amount};
   for (Column& column : table.columns) {
     CellKind is = CellKind::text;
-    for (const CellKind kind :
-         {CellKind::number, CellKind::truth, CellKind::date, with_commas[0], with_commas[1]})
+    for (const CellKind kind : {CellKind::number, CellKind::truth, CellKind::date, CellKind::month_day_year,
+                                CellKind::day_month_year, with_commas[0], with_commas[1]})
       if (is == CellKind::text && all_are(column, kind)) is = kind;
     if (is == CellKind::text) check_words(table, column);
     read_column(table, column, is);

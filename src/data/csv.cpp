@@ -23,7 +23,7 @@ namespace {
 
 /// The separator that occurs most in the first line, outside quotes.
 char separator(std::string_view line) {
-  constexpr std::string_view kSeparators = ",;\t";
+  constexpr std::string_view kSeparators = ",;\t|";
   std::size_t counts[kSeparators.size()] = {};
   bool quoted = false;
   for (const char c : line) {
@@ -147,7 +147,7 @@ char parse(const Bytes& bytes, std::optional<char> separates, Records& records) 
     std::string_view rest = text;
     if (line == 1 && rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
     if (line == 1 && (rest.starts_with("\xFF\xFE") || rest.starts_with("\xFE\xFF")))
-      throw DataError(bytes.name + ": is UTF-16 text; expected UTF-8");
+      throw DataError(bytes.name + ": is UTF-16 text; expected UTF-8: iconv -f UTF-16 -t UTF-8 makes it so");
     if (rest.find('\0') != std::string_view::npos)
       throw DataError(fmt::format("{}: line {}: has a NUL byte, as binary data do; expected text in UTF-8",
                                   bytes.name, line));

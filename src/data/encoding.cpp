@@ -8,8 +8,9 @@
 namespace zeroloss {
 namespace internal {
 
-constexpr std::array kCells{CellKind::number, CellKind::amount, CellKind::decimal_comma,
-                            CellKind::truth,  CellKind::date,   CellKind::text};
+constexpr std::array kCells{CellKind::number,         CellKind::amount, CellKind::decimal_comma,
+                            CellKind::truth,          CellKind::date,   CellKind::month_day_year,
+                            CellKind::day_month_year, CellKind::text};
 
 template <>
 Json stored(const CellKind& cell) {
@@ -28,8 +29,13 @@ void restore(const Json& json, CellKind& cell) {
 using namespace internal;
 
 std::string name(CellKind cell) {
-  constexpr std::array names{"number", "amount", "decimal comma", "truth", "date", "text"};
+  constexpr std::array names{"number", "amount",         "decimal comma",  "truth",
+                             "date",   "month day year", "day month year", "text"};
   return names[static_cast<std::size_t>(cell)];
+}
+
+bool is_date(CellKind cell) {
+  return cell == CellKind::date || cell == CellKind::month_day_year || cell == CellKind::day_month_year;
 }
 
 std::string encoding_text(const Encoding& encoding) {

@@ -220,6 +220,7 @@ Choice used_of(const Source& source, const ReadOptions& options, const Encoding*
   if (const Index left_out = source.n - std::ssize(choice.records); left_out > 0)
     choice.remarks.push_back(fmt::format("left out: {} without a target; `target=none` takes all",
                                          count(left_out, "record", "records")));
+  if (source.table) treat_missing(*source.table, *encoding, options.missing, choice);
   return choice;
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <set>
 #include <unordered_set>
@@ -110,6 +109,22 @@ Index missing_in(const Column& column, const std::vector<Index>& records) {
   });
 }
 
+void check_missing(const std::string& missing) {
+  if (missing != "median" && missing != "drop" && missing != "error")
+    throw std::invalid_argument(
+        fmt::format("read_dataset: missing must be median, drop or error; got '{}'", missing));
+}
+
+[[noreturn]] void refuse_missing(const DataTable& table, Index record, const Column& column) {
+  throw DataError(
+      fmt::format("{}: missing value '{}'; fill it in, remove the record, or say `missing=median`",
+                  table.where(record, column), column.cells[record]));
+}
+
+std::string left_out_for_holes(Index records) {
+  return fmt::format("left out: {} with missing cells", count(records, "record", "records"));
+}
+
 /// Every column's use.
 struct Uses {
   std::vector<Index> features;  ///< columns
@@ -139,13 +154,14 @@ Uses uses_of(const DataTable& table, std::optional<Index> target, const TableCho
   for (Index j = 0; j < std::ssize(table.columns); ++j) {
     const Column& column = table.columns[to_size(j)];
     if (j == target || j == uses.id || dropped.contains(j)) continue;
-    const std::string why = choice.features == "all" ? "" : identifies(table, column);
+    std::string why = choice.features == "all" ? "" : identifies(table, column);
+    if (why.empty() && choice.features != "all" && column.missing == table.n()) why = "it has no values";
     if (why.empty())
       uses.features.push_back(j);
     else {
       left_out.push_back(fmt::format("left out: {}, {}; `features=all` keeps it", column.called(), why));
       dropped.insert(j);
-      if (!uses.id) uses.id = j;
+      if (!uses.id && column.missing == 0) uses.id = j;
     }
   }
   if (uses.features.empty() && !left_out.empty()) {  // all that there is
@@ -223,9 +239,7 @@ std::vector<std::string> Encoding::features() const {
 }
 
 Choice choose_columns(const DataTable& table, std::optional<Index> target, const TableChoice& choice) {
-  if (choice.missing != "median" && choice.missing != "drop" && choice.missing != "error")
-    throw std::invalid_argument(
-        fmt::format("read_dataset: missing must be median, drop or error; got '{}'", choice.missing));
+  check_missing(choice.missing);
   Choice made;
   const Uses uses = uses_of(table, target, choice, made.remarks);
   made.id = uses.id;
@@ -253,10 +267,7 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
     }
     const auto hole = std::ranges::find_if(uses.features, absent);
     if (hole != uses.features.end() && choice.missing != "median") {
-      if (choice.missing == "error")
-        throw DataError(fmt::format(
-            "{}: missing value '{}'; fill it in, remove the record, or say `missing=median`",
-            table.where(i, table.columns[to_size(*hole)]), table.columns[to_size(*hole)].cells[i]));
+      if (choice.missing == "error") refuse_missing(table, i, table.columns[to_size(*hole)]);
       ++dropped;
       continue;
     }
@@ -265,9 +276,7 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
   if (without_target > 0)
     made.remarks.push_back(
         fmt::format("left out: {} without a target", count(without_target, "record", "records")));
-  if (dropped > 0)
-    made.remarks.push_back(
-        fmt::format("left out: {} with missing cells", count(dropped, "record", "records")));
+  if (dropped > 0) made.remarks.push_back(left_out_for_holes(dropped));
   if (made.records.empty()) {
     std::string why;
     if (without_target > 0)
@@ -288,7 +297,7 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
       if (input.categories.empty()) input.categories = {""};
       input.flag = missing > 0;
     } else {
-      input.fill = missing > 0 ? median_of(column, made.records) : 0;
+      input.fill = median_of(column, made.records);  // other tables may have missing cells
       input.flag = missing > 0;
     }
     if (input.is == CellKind::text)
@@ -347,7 +356,51 @@ double number_in(const DataTable& table, const Column& column, Index i, CellKind
                               table.where(i, column), cell.substr(0, 80), name(is)));
 }
 
+/// Of the cell of a record; throws for a cell that is no number of the kind that an input is.
+bool is_missing_in(const DataTable& table, const Column& column, Index record, const Input& input) {
+  return input.categories.empty() ? std::isnan(number_in(table, column, record, input.is))
+                                  : is_missing(column.cells[record]);
+}
+
 }  // namespace
+
+void internal::treat_missing(const DataTable& table, const Encoding& encoding, const std::string& missing,
+                             Choice& choice) {
+  check_missing(missing);
+  const std::vector<const Column*> columns = find_inputs(table, encoding);
+  std::vector<Index> holes(columns.size());  // of an input
+  std::vector<Index> whole;
+  for (const Index i : choice.records) {
+    bool any = false;
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      if (!is_missing_in(table, *columns[k], i, encoding.inputs[k])) continue;
+      if (missing == "error") refuse_missing(table, i, *columns[k]);
+      any = true;
+      ++holes[k];
+    }
+    if (!any) whole.push_back(i);
+  }
+  if (missing == "drop") {
+    if (whole.empty())
+      throw DataError(
+          fmt::format("{}: no record of {} is left: {} have missing cells (`missing=median` fills "
+                      "them)",
+                      table.name, table.n(), choice.records.size()));
+    if (whole.size() < choice.records.size())
+      choice.remarks.push_back(left_out_for_holes(std::ssize(choice.records) - std::ssize(whole)));
+    choice.records = std::move(whole);
+    return;
+  }
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    const Input& input = encoding.inputs[k];
+    if (holes[k] == 0) continue;
+    const std::string filled =
+        input.categories.empty() ? fmt::format("filled by {}", input.fill) : std::string("of no category");
+    choice.remarks.push_back(fmt::format("missing: {}, {} {}, {}", columns[k]->called(),
+                                         count(holes[k], "cell", "cells"), filled,
+                                         input.flag ? "and flagged" : "as the model's data had none"));
+  }
+}
 
 RowMatrix encode(const DataTable& table, const Encoding& encoding, const std::vector<Index>& records) {
   const std::vector<const Column*> columns = find_inputs(table, encoding);

@@ -27,7 +27,7 @@ void set_targets(Source& source, const Column& column, const std::string& task) 
   const bool numbers = column.is != CellKind::text && column.is != CellKind::truth;
   if (numbers && (task == "regression" || !are_names(column))) {
     source.numbers = column.numbers;
-    if (column.is == CellKind::date) source.task = Task::regression;
+    if (is_date(column.is)) source.task = Task::regression;
     return;
   }
   if (column.is == CellKind::truth && task == "regression") {

@@ -14,6 +14,11 @@ std::optional<Index> target_of(const DataTable& table, const std::string& target
 std::optional<Index> id_of(const DataTable& table, std::optional<Index> target, const Encoding& encoding,
                            const std::string& id);
 
+/// Of a table whose inputs are known: leaves the records with missing cells out of `choice`, refuses them, or
+/// says that they are filled in as `encoding` does, as `missing` says (ReadOptions). Throws as encode() does.
+void treat_missing(const DataTable& table, const Encoding& encoding, const std::string& missing,
+                   Choice& choice);
+
 /// Makes this column the targets of a source of that table, in place of those that it has.
 void take_target(Source& source, const DataTable& table, std::optional<Index> target,
                  const std::string& task);

@@ -72,6 +72,16 @@ Model open_model(const std::filesystem::path& path) {
 }
 
 Dataset select_for(const Model& model, Source source, ReadOptions options) {
+  const bool columns_known = source.table && !model.encoding.empty();
+  const auto refuse = [](const char* option) {
+    throw std::invalid_argument(fmt::format(
+        "`{}` is for training: the model knows its columns and their scale; leave it out", option));
+  };
+  if (columns_known && !options.features.empty()) refuse("features");
+  if (columns_known && !options.drop.empty()) refuse("drop");
+  if (columns_known && !options.one_hot.empty()) refuse("one_hot");
+  if (options.standardize != "auto") refuse("standardize");
+  if (options.bias) refuse("bias");
   const std::string& target = model.encoding.target;
   if (source.table && options.target.empty() && !target.empty())
     if (const auto& columns = source.table->columns; std::ranges::count(columns, target, &Column::name) == 1)
@@ -85,7 +95,7 @@ Dataset select_for(const Model& model, Source source, ReadOptions options) {
   }
   return select(
       source, options,
-      {.encoding = source.table && !model.encoding.empty() ? &model.encoding : nullptr,
+      {.encoding = columns_known ? &model.encoding : nullptr,
        .class_names = model.its_classes && !model.class_names.empty() ? &model.class_names : nullptr});
 }
 

@@ -25,6 +25,15 @@ std::string some(const std::vector<Index>& values) {
              : fmt::format("{}, ... ({} in all)", list, values.size());
 }
 
+/// By their names, where they have any.
+std::string some_features(const Dataset& data, const std::vector<Index>& columns) {
+  constexpr std::size_t kShown = 10;
+  if (data.feature_names.empty() || columns.size() > kShown) return some(columns);
+  std::vector<std::string> names;
+  for (const Index j : columns) names.push_back(excerpt(data.feature_names[static_cast<std::size_t>(j)]));
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
 /// A whole number without an exponent.
 std::string plain(double x) {
   return x == std::floor(x) && std::abs(x) < 1e9 ? with_commas(static_cast<long long>(x)) : short_number(x);
@@ -63,8 +72,8 @@ Json columns_json(const TableFacts& facts) {
   Json columns = Json::array();
   for (const ColumnFacts& c : facts.columns) {
     Json range, frequent;
-    if (c.distinct > 0 && c.is == CellKind::date) range = {c.least_cell, c.greatest_cell};
-    if (c.distinct > 0 && c.is != CellKind::date && c.frequent.empty()) range = {c.least, c.greatest};
+    if (c.distinct > 0 && is_date(c.is)) range = {c.least_cell, c.greatest_cell};
+    if (c.distinct > 0 && !is_date(c.is) && c.frequent.empty()) range = {c.least, c.greatest};
     for (const auto& [cell, times] : c.frequent) frequent.push_back({{"value", cell}, {"records", times}});
     columns.push_back({{"column", c.place},
                        {"name", told(c.name)},
@@ -161,7 +170,7 @@ std::string summary_text(const Dataset& data, const Summary& summary,
     line("target values",
          fmt::format("{} to {}", short_number(summary.target_least), short_number(summary.target_greatest)));
   line("values", fmt::format("{} to {}", short_number(summary.least), short_number(summary.greatest)));
-  line("constant columns", some(summary.constant_columns));
+  line("constant features", some_features(data, summary.constant_columns));
   line("zero rows", some(summary.zero_rows));
   line("duplicates", with_commas(summary.duplicates) + (summary.conflicts > 0
                                                             ? fmt::format(", {} of them with another target",

@@ -161,6 +161,7 @@ std::string predict_json(const std::string& file, const Model& model, const Data
       {"error", answer.error},
       {"predictions", model.task == Task::none ? Json() : predictions},
       {"outputs", outputs},
+      {"remarks", data.remarks},
       {"largest_output", answer.outputs.size() > 0 ? Json(answer.outputs.cwiseAbs().maxCoeff()) : Json()},
       {"next", told(next)}};
   return json.dump(1);

@@ -78,6 +78,7 @@ TEST_F(Predict, JsonHasEveryKey) {
                          {"error", 0.4},
                          {"predictions", {"ant", "bee", "bee", "ant", "cow"}},
                          {"outputs", {{3, 1, 2}, {0, 5, 1}, {0, 2, 1}, {9, 1, 0}, {0, 0, 1}}},
+                         {"remarks", Json::array()},
                          {"largest_output", 9}}));
 }
 
@@ -96,6 +97,15 @@ TEST_F(Predict, TheColumnThatTheModelWasTrainedForIsComparedWith) {
   ASSERT_EQ(fitted.exit_code, 0) << fitted.err;
   EXPECT_LT(answer({"predict", path("run"), table})["error"], 1e-9);
   EXPECT_TRUE(answer({"predict", path("run"), table, "--target", "none"})["error"].is_null());
+  for (const char* option : {"--features", "--drop", "--one-hot"}) {
+    const Outcome refused = zeroloss({"predict", path("run"), table, option, "size"});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_NE(refused.err.find(std::string(option) + " is for training"), std::string::npos) << refused.err;
+  }
+  const std::string holes = write("holes.csv", "size,age\n,3\n5,1\n");
+  EXPECT_EQ(zeroloss({"predict", path("run"), holes, "--missing", "error"}).exit_code, 2);
+  EXPECT_EQ(answer({"predict", path("run"), holes, "--missing", "drop"})["n"], 1);
+  EXPECT_EQ(answer({"predict", path("run"), holes})["remarks"].size(), 1u);
   const std::string without = write("new.csv", "age,size\n3,1\n");
   EXPECT_TRUE(answer({"predict", path("run"), without})["error"].is_null());
 }

@@ -37,6 +37,26 @@ TEST_F(SelectTest, ColumnsGoByNameAndMeanWhatTheyMeantBefore) {
   EXPECT_MESSAGE(DataError, other(data, "price,colour,b,a\n7,violet,8,1\n"), "violet");
 }
 
+TEST_F(SelectTest, MissingCellsAreTreatedAsOneSays) {
+  const Dataset data = read("a,colour,price\n1,red,0.5\n2,blue,1.5\n4,red,2.5\n");
+  const std::string holes = "price,colour,a\n7,blue,\n6,,3\n5,red,3\n";
+  const Dataset filled = other(data, holes);
+  EXPECT_EQ(filled.X, (RowMatrix{{2, 0}, {3, 0}, {3, 1}})) << "by the median of the data";
+  EXPECT_EQ(filled.remarks, (std::vector<std::string>{
+                                "missing: column 2 ('a'), 1 cell filled by 2, as the model's data had none",
+                                "missing: column 1 ('colour'), 1 cell of no category, as the model's data "
+                                "had none"}));
+  ReadOptions options = kPrice;
+  options.missing = "drop";
+  const Dataset dropped = other(data, holes, options);
+  EXPECT_EQ(dropped.X, (RowMatrix{{3, 1}}));
+  EXPECT_EQ(dropped.records, std::vector<Index>{2});
+  EXPECT_EQ(dropped.remarks, std::vector<std::string>{"left out: 2 records with missing cells"});
+  EXPECT_MESSAGE(DataError, other(data, "price,colour,a\n7,blue,\n", options), "no record of 1 is left");
+  options.missing = "error";
+  EXPECT_MESSAGE(DataError, other(data, holes, options), "line 2: column 2 ('a'): missing value ''");
+}
+
 TEST_F(SelectTest, ClassesAreThoseOfTheDataInTheirOrder) {
   const Dataset data = read("a,b,class\n1,2,x\n2,5,y\n3,3,z\n", {});
   const Dataset test = other(data, "a,b,class\n1,2,z\n2,5,z\n", {});

@@ -38,11 +38,16 @@ TEST_F(Tables, UnderstandsWhatPeopleWrite) {
                {"($5)", "$6", -5, 6},
                {"1,5", "-0,25", 1.5, -0.25, ';'},
                {"1,5", "2", 1.5, 2, '\t'},
+               {"82.938,66", "-1.234", 82938.66, -1234, ';'},
+               {"\"1.234.567,5\"", "\"0,5\"", 1234567.5, 0.5},
                {"True", "False", 1, 0},
                {"yes", "NO", 1, 0},
                {"1970-01-02", "1969-12-31", 1, -1},
                {"2020/02/29", "2020/03/01", 18321, 18322},
                {"29.02.2020", "01.03.2020 12:00", 18321, 18322.5, ';'},
+               {"1/2/1970", "12/31/1969", 1, -1},
+               {"02/01/1970", "31/12/1969 12:00", 1, -0.5},
+               {"1-2-1970", "2-1-1970", 1, 31},
                {"1970-01-01 12:00", "1970-01-01T18:00:00Z", 0.5, 0.75}};
   for (const auto& [cell, other, first, second, separates] : cases) {
     const Dataset data = column(cell, other, separates);
@@ -53,8 +58,8 @@ TEST_F(Tables, UnderstandsWhatPeopleWrite) {
 }
 
 TEST_F(Tables, WhatIsNoDateOrAmountIsText) {
-  for (const char* cell :
-       {"2020-13-01", "2020-02-30", "2020-01-01 25:00", "\"12,34\"", "\"1,2345\"", "$", "5 km"}) {
+  for (const char* cell : {"2020-13-01", "2020-02-30", "2020-01-01 25:00", "13/32/2020", "1/2/20",
+                           "\"12,34\"", "\"12.34,5\"", "\"1,2345\"", "$", "5 km"}) {
     const Dataset data = column(cell, "some word");
     EXPECT_EQ(data.X.cols(), 2) << cell;  // two categories, one indicator
     EXPECT_EQ(data.encoding.inputs.at(1).categories.size(), 2u) << cell;
@@ -87,6 +92,21 @@ TEST_F(Tables, MissingCellsBecomeTheMedianAndAFlag) {
   EXPECT_EQ(dropped.remarks, (Names{"left out: 2 records with missing cells"}));
   EXPECT_MESSAGE(DataError, read("a,b\nNA,1\n2,NA\n", {.missing = "drop"}),
                  "no record of 2 is left: 2 have missing cells");
+}
+
+TEST_F(Tables, AColumnWithoutValuesIsNoFeature) {
+  const std::string text = "c,b,label\n,.1,0\n,.2,1\n,.3,0\n";
+  const Dataset data = read(text);
+  EXPECT_EQ(data.feature_names, Names{"b"});
+  EXPECT_EQ(data.remarks, Names{"left out: column 0 ('c'), it has no values; `features=all` keeps it"});
+  EXPECT_TRUE(data.ids.empty());
+  EXPECT_EQ(read(text, {.features = "all"}).feature_names, (Names{"c", "c is missing", "b"}));
+}
+
+TEST_F(Tables, BarsSeparateToo) {
+  const Dataset data = read("a|b|label\n.1|7|p\n.2|14|q\n.3|21|p\n");
+  EXPECT_EQ(data.feature_names, (Names{"a", "b"}));
+  EXPECT_EQ(data.class_names, (Names{"p", "q"}));
 }
 
 TEST_F(Tables, WholeNumbersThatNoDoubleIsAreSaid) {

@@ -155,5 +155,16 @@ TEST_F(Models, TargetsAreOfTheModelsTask) {
   EXPECT_EQ(select_for(chooser_model(), source, {}).task, Task::classification);
 }
 
+TEST_F(Models, KnowTheirColumnsAndTheirScale) {
+  Source source;
+  source.name = "points";
+  source.n = source.d = 3;
+  source.points = rows_of(RowMatrix::Identity(3, 3));
+  const Model model = chooser_model();
+  EXPECT_MESSAGE(std::invalid_argument, select_for(model, source, {.standardize = "yes"}),
+                 "`standardize` is for training");
+  EXPECT_MESSAGE(std::invalid_argument, select_for(model, source, {.bias = 0}), "`bias` is for training");
+}
+
 }  // namespace
 }  // namespace zeroloss

@@ -39,14 +39,17 @@ class Cells {
 
 /// What the cells of a column are, all but those that are missing.
 enum class CellKind {
-  number,         ///< 1.5e3
-  amount,         ///< $1,234.50, 12 %: read without the signs and the commas
-  decimal_comma,  ///< 1,5
-  truth,          ///< true/false, yes/no, T/F: 1 and 0
-  date,           ///< 2020-01-31, 2020/01/31 13:59:59: days since 1970-01-01
+  number,          ///< 1.5e3
+  amount,          ///< $1,234.50, 12 %: read without the signs and the commas
+  decimal_comma,   ///< 1,5 and 1.234,5
+  truth,           ///< true/false, yes/no, T/F: 1 and 0
+  date,            ///< 2020-01-31, 2020/01/31 13:59:59, 31.01.2020: days since 1970-01-01
+  month_day_year,  ///< 1/31/2020
+  day_month_year,  ///< 31/1/2020, 31-1-2020, where not all months come first
   text
 };
 std::string name(CellKind cell);  ///< as it is spelled here, _ as a space
+bool is_date(CellKind cell);
 
 struct Column {
   std::string name{};  ///< "" without one
