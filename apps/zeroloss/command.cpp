@@ -60,7 +60,9 @@ void draw(const ProgressReport& report) {
 
 }  // namespace
 
-void answer(const std::string& text) { fmt::print("{}", printable(text)); }
+// Whether it could be written is found out at the end.
+void write_answer(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void answer(const std::string& text) { write_answer(printable(text)); }
 
 // Where it cannot be written there is nobody to tell, and what was done stays what it is.
 void tell(const std::string& text) {

@@ -94,6 +94,7 @@ int launched_processes();
 /// To standard output, and to standard error: texts that may quote data, in which nothing speaks to a
 /// terminal.
 void answer(const std::string& text);
+void write_answer(const std::string& text);  ///< as it is, for other programs
 void tell(const std::string& text);
 
 /// What a message of the library advises, as one types it here: `max_steps=9` becomes --max-steps 9.

@@ -168,7 +168,7 @@ struct Options {
 };
 
 void run(const Options& options, Session& session) {
-  fmt::print("{}", completion(session.text(), options.shell));
+  write_answer(completion(session.text(), options.shell));
 }
 
 }  // namespace

@@ -28,9 +28,8 @@ struct Options {
 };
 
 void check(const std::vector<std::string>& properties, const std::string& status, Session& session) {
-  require(properties, session, [&](const std::string& property) {
-    return status == property || status == "certified";  // what is certified has converged
-  });
+  require(properties, session,
+          [&](const std::string& property) { return status == property || status == "certified"; });
 }
 
 /// Weights of the user's own.
@@ -125,7 +124,8 @@ void add_fit(Command& command, Session& session) {
               "is one; one hidden layer [none]")
       .type_name("DEVICE");
   command.group("Stopping and proof")
-      .option("--require", o.require, "Exit with 1 unless this holds: certified or converged [none]")
+      .option("--require", o.require,
+              "Exit with 1 unless this holds: certified, or converged, to the tolerance or certified [none]")
       .one_of({"certified", "converged"})
       .repeated();
   command.option("--out", o.out, "Write a run folder: model, curve, result, manifest [none]");

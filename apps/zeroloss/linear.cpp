@@ -42,8 +42,9 @@ std::vector<Index> parse_layers(const std::string& text) {
         "linear: layers must be a number >= 1 or a range FIRST:LAST[:STRIDE] of at most {} depths, "
         "as in 2:100; got \"{}\"",
         kMost, text));
-  std::vector<Index> layers;
-  for (Index l = parts[0]; l <= (parts.size() > 1 ? parts[1] : parts[0]); l += stride) layers.push_back(l);
+  const Index count = parts.size() > 1 ? (parts[1] - parts[0]) / stride + 1 : 1;
+  std::vector<Index> layers(static_cast<std::size_t>(count));
+  for (Index k = 0; k < count; ++k) layers[static_cast<std::size_t>(k)] = parts[0] + k * stride;
   return layers;
 }
 

@@ -98,7 +98,7 @@ void run(const Options& options, Session& session) {
   const CommandText program = session.text();
   const CommandText& command = find(program, options.command);
   if (options.out.empty())
-    fmt::print("{}", manual_page(command, ZEROLOSS_VERSION));
+    write_answer(manual_page(command, ZEROLOSS_VERSION));
   else
     write_all(command, options.out);
 }

@@ -43,8 +43,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_memorize(Command& command, Session& session) {
-  command.about(
-      "Write down a residual network that is right at every point, without training, and verify it");
+  command.about("Write down a residual network that is right at every point, without training, and check it");
   auto& o = command.runs(run, session);
   o.read.cache = session.cache;
   add_source(command, o.source);

@@ -316,6 +316,7 @@ namespace {
 /// CLI11 passes over lines of one or two characters, which are no options: an error, but for comments and
 /// ends of lists.
 std::string refuse_config(const std::string& path) {
+  if (std::filesystem::is_directory(path)) return "is a folder: " + path;
   if (std::string missing = CLI::ExistingFile(path); !missing.empty()) return missing;
   std::ifstream file(path);
   std::string line;

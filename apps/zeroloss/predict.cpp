@@ -38,7 +38,7 @@ void run(const Options& options, Session& session) {
   progress.stage("predicting");
   const Prediction prediction = predict(model, data, progress);
   if (csv_is_answer)
-    fmt::print("{}", predict_csv(model, data, prediction));
+    write_answer(predict_csv(model, data, prediction));
   else if (!options.out.empty())
     write_file(options.out, predict_csv(model, data, prediction));
   const Next next = after_predict(options.model, data, options.read, options.out);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,13 +26,16 @@ namespace fs = std::filesystem;
 /// The .part file, locked against a second download of the same file where the file system has locks.
 class Part {
  public:
-  explicit Part(const fs::path& path)
-      : path_(path), descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-    if (descriptor_ < 0)
-      throw ResourceError(fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(errno)));
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-    close(descriptor_);
-    throw BackendError(path_.string() + ": another process is downloading it; wait for it to end");
+  explicit Part(const fs::path& path) : path_(path) {
+    do {
+      descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+      if (descriptor_ < 0)
+        throw ResourceError(fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(errno)));
+      if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        close(descriptor_);
+        throw BackendError(path_.string() + ": another process is downloading it; wait for it to end");
+      }
+    } while (renamed_meanwhile());
   }
   ~Part() { close(descriptor_); }
   Part(const Part&) = delete;
@@ -64,8 +68,19 @@ class Part {
   const fs::path& path() const { return path_; }
 
  private:
+  // Between the opening and the lock another download may have ended: what is open is its finished file then.
+  bool renamed_meanwhile() {
+    struct stat opened {
+    }, named{};
+    if (fstat(descriptor_, &opened) == 0 && stat(path_.c_str(), &named) == 0 &&
+        opened.st_ino == named.st_ino && opened.st_dev == named.st_dev)
+      return false;
+    close(descriptor_);
+    return true;
+  }
+
   fs::path path_;
-  int descriptor_;
+  int descriptor_ = -1;
 };
 
 /// One transfer as libcurl's callbacks see it. Exceptions must not pass through libcurl: they wait in

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,15 +21,22 @@ std::string read_once(const std::string& name, const std::string& path) {
   const auto check = [&](bool good) {
     if (!good) throw DataError(fmt::format("{}: reading failed: {}", name, std::strerror(errno)));
   };
-  const int file = is_standard_input(path) ? dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe that nobody writes to opens at once, and shows that it can be read when somebody does.
+  const int file =
+      is_standard_input(path) ? dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   check(file >= 0);
   const std::unique_ptr<const int, void (*)(const int*)> closed(&file, [](const int* f) { ::close(*f); });
   std::string content(1 << 16, '\0');
   std::size_t size = 0;
   for (ssize_t got = 1; got != 0;) {
     if (size == content.size()) content.resize(2 * size);
+    pollfd waits{file, POLLIN, 0};
+    if (poll(&waits, 1, -1) < 0) {  // which a signal ends, as it does not end a read that is begun again
+      check(errno == EINTR);
+      throw Interrupted();
+    }
     got = ::read(file, content.data() + size, content.size() - size);
-    check(got >= 0 || errno == EINTR);
+    check(got >= 0 || errno == EINTR || errno == EAGAIN);
     if (got > 0) size += static_cast<std::size_t>(got);
   }
   content.resize(size);

@@ -34,7 +34,7 @@ std::string info_text() {
   table.add({"BLAS threading", blas.threading});
   table.add(
       {"memory free", fmt::format("{:.1f} GB", machine.at("memory_available_bytes").as<double>() / 1e9)});
-  table.add({"optional parts", "conv, a program of its own: `conv()`"});
+  table.add({"optional parts", "conv, a program of its own, which a build of the C++ project has: `conv()`"});
   table.add({"compiler", machine.at("compiler").as<std::string>()});
   const std::string warning = blas.warning.empty() ? "" : fmt::format("\nwarning: {}\n", blas.warning);
   return fmt::format("zeroloss {}\n\n{}{}\n{}", ZEROLOSS_VERSION, table.text(), warning,

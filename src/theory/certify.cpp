@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "core/choices.hpp"
+#include "core/clock.hpp"
 #include "core/decompositions.hpp"
 #include "network/stored.hpp"
 #include "theory/theorems.hpp"
@@ -51,7 +52,7 @@ void check(const CertifyOptions& options) {
         fmt::format("certify: failure_probability must be in (0, 1); got {}", options.failure_probability));
   if (!probability(options.accuracy))
     throw std::invalid_argument(fmt::format("certify: accuracy must be in (0, 1); got {}", options.accuracy));
-  if (!(options.width >= 0 && std::isfinite(options.width)))
+  if (!((options.width == 0 || options.width >= 1) && std::isfinite(options.width)))
     throw std::invalid_argument(
         fmt::format("certify: width must be >= 1, or 0 for none; got {}", options.width));
   if (!(options.step >= 0 && std::isfinite(options.step)))
@@ -577,7 +578,7 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   }
   conclude(result, vanishes, depth.deep());
   progress.finish();
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  result.seconds = seconds_since(began);
   result.peak_bytes = static_cast<double>(peak_memory_bytes());
   return result;
 }

@@ -235,6 +235,9 @@ TEST_F(LinearCommand, BadDataIsNamed) {
 }
 
 TEST_F(LinearCommand, WrongUseIsNamed) {
+  const std::string most = std::to_string(std::numeric_limits<Index>::max());
+  refused({"linear", "rotation:d=2", "--no-train", "--layers", most}, {"layers"});
+  refused({"linear", "rotation:d=2", "--no-train", "--layers", most + ":" + most}, {"layers"});
   refused({"linear"}, {"give a problem"});
   refused({"linear", "rotation:d=3", "--map", "R.npy"}, {"not both"});
   refused({"linear", "rotation:d=3", "--sigma", "S.npy"}, {"--sigma goes with --map"});
