@@ -273,6 +273,10 @@ void bind_fit(nb::module_& m) {
 
   nb::class_<Fitted> answer(m, "FitResult", "A trained network and what is proved about it.");
   bind_fields<FitResult>(answer, {"outputs", "network", "deep"});
+  nb::list statuses;
+  for (int k = 0; k <= static_cast<int>(Status::interrupted); ++k)
+    statuses.append(name(static_cast<Status>(k)));
+  m.attr("STATUSES") = nb::tuple(statuses);
   answer.def_prop_ro(
       "network",
       [](nb::handle self) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from contextlib import suppress
 
@@ -31,6 +32,9 @@ def main() -> int:
 
         return report.main(arguments[1:])
     _restart_with_better_blas(arguments)
+    # Python's own handler would wait until the library is done; what goes on for long has one itself.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     name = "zeroloss" if os.path.basename(sys.argv[0]) == "__main__.py" else sys.argv[0]
     return _core.run([name, *arguments], default_cache())
 

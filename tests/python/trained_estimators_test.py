@@ -124,3 +124,18 @@ def test_of_many_points_some_decide_on_probabilities(monkeypatch):
     model = TwoLayerClassifier(width=1024).fit(X, y)
     assert model.leave_one_out_scores_ is None
     assert -np.log(model.predict_proba(X)[np.arange(178), y]).mean() < 0.3
+
+
+def test_the_worst_of_several_runs_is_what_fit_calls_the_worst():
+    """Of statuses the order is that of fit: a budget that is spent is better than no progress."""
+    from zeroloss._core import STATUSES
+
+    assert STATUSES == ("certified", "converged", "budget_spent", "stalled", "diverged", "interrupted")
+
+
+def test_nothing_is_advised_where_zero_loss_is_impossible():
+    X = np.array([[1.0, 0], [0, 1], [1, 1], [1, 0]])
+    with pytest.warns(UserWarning) as said:
+        TwoLayerClassifier(width=32, max_steps=5).fit(X, ["a", "b", "a", "b"])
+    text = str(said[0].message)
+    assert "zero loss is impossible" in text and "output_layer" not in text and "raise width" not in text

@@ -18,7 +18,19 @@ def _plain(function: str, values: Any, name: str) -> npt.NDArray[Any]:
     if np.ma.is_masked(values):
         first = tuple(int(i) for i in np.argwhere(np.ma.getmaskarray(values))[0])
         raise DataError(f"{function}: {name}[{', '.join(map(str, first))}] is masked; expected a value")
-    return np.asarray(values)
+    try:
+        return np.asarray(values)
+    except ValueError as error:  # of rows of several lengths
+        raise ValueError(f"{function}: {name} must be an array; its rows are not alike") from error
+
+
+def unicode(function: str, text: str, what: str) -> str:
+    """A text that can be written; DataError where it holds halves of characters, as bytes read wrongly do."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise DataError(f"{function}: {what} is {text!a}, which is no valid Unicode") from None
+    return text
 
 
 def _missing(value: Any) -> bool:
@@ -38,7 +50,10 @@ def numbers_of(function: str, values: object, name: str) -> npt.NDArray[np.float
                 where = f"[{', '.join(map(str, place))}]" if place else ""
                 raise DataError(f"{function}: {name}{where} is {value}; expected a number")
         if all(isinstance(value, (numbers.Real, np.bool_)) for value in array.flat):
-            array = array.astype(np.float64)
+            try:
+                array = array.astype(np.float64)
+            except OverflowError:
+                raise DataError(f"{function}: {name} holds an integer beyond the range of float64") from None
     if array.dtype.kind not in "buif":
         raise TypeError(f"{function}: {name} must be real numbers; its type is {array.dtype}")
     return np.ascontiguousarray(array, dtype=np.float64)
@@ -78,4 +93,4 @@ def targets(
         return None, [str(value) for value in array.tolist()]
     if array.dtype.kind in "buif":
         return np.ascontiguousarray(array, dtype=np.float64), []
-    return None, [str(label) for label in array]
+    return None, [unicode(function, str(label), f"y[{i}]") for i, label in enumerate(array)]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .arrays import unicode
 
 # What reads a file, the first that is there.
 READERS = {
@@ -62,23 +63,27 @@ def _written(rows: Iterable[Sequence[Any]]) -> str:
     return text.getvalue()
 
 
+def _checked(text: str, named: bool) -> _core.Frame:
+    return _core.Frame(unicode("read_dataset", text, "a name or a cell of the frame"), named)
+
+
 def frame(data: Any) -> _core.Frame:
     """A data frame as the library reads it: the csv that its own library writes, missing cells as NA."""
     maker = _maker(data)
     if maker == "pandas":
         named = list(data.columns) != list(range(len(data.columns)))  # what pandas says of columns without names
         plain = data.set_axis([str(name) for name in data.columns], axis=1)
-        return _core.Frame(plain.to_csv(index=False, header=named, na_rep="NA", lineterminator="\n"), named)
+        return _checked(plain.to_csv(index=False, header=named, na_rep="NA", lineterminator="\n"), named)
     if maker == "polars":
-        return _core.Frame(data.write_csv(null_value="NA"), True)
+        return _checked(data.write_csv(null_value="NA"), True)
     kept = [name for name in data.column_names if not re.fullmatch(r"__index_level_\d+__", name)]  # pandas's index
     columns = [data.column(name).to_pylist() for name in kept]
-    return _core.Frame(_written([kept, *zip(*columns)]), True)
+    return _checked(_written([kept, *zip(*columns)]), True)
 
 
 def rows(array: Any) -> _core.Frame:
     """An array as a frame without names."""
-    return _core.Frame(_written(np.asarray(array).tolist()), False)
+    return _checked(_written(np.asarray(array).tolist()), False)
 
 
 def beside(data: Any, y: Any) -> Any:

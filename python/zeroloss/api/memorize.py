@@ -36,7 +36,7 @@ def memorize(
     threads: int = 0,
     **read: Unpack[Read],
 ) -> MemorizeResult:
-    """Writes down a residual network that is right at every point, without training, and verifies it by a forward pass.
+    """Writes down a residual network that is right at every point, without training, and checks it by a forward pass.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def memorize(
     hidden : int, optional
         Width, >= 1. Default: the first of 2, 4, 8, .. that keeps `margin` and is right at every point.
     precision : str
-        Of the network and its verification: float64 or float32.
+        Of the network and its check: float64 or float32.
     margin : float, optional
         Least relative distance of a neuron's threshold, in (0, 0.25]. Default: 1e-9, for float32 1e-3; where
         `hidden` is given none.

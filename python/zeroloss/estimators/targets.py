@@ -29,7 +29,7 @@ class OneVersusRest(ClassifierMixin):
         check_classification_targets(y)
         self.classes_, index = np.unique(column_or_1d(y, warn=True), return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"classification needs two classes; got one class, {self.classes_[0]!r}")
+            raise ValueError(f"classification needs two classes; got one class, {self.classes_[0]}")
         return index
 
     def _signs(self, index: npt.NDArray[np.intp]) -> Array:

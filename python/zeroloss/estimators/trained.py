@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from .._core import FitResult
+from .._core import STATUSES, FitResult
 from ..api.fit import fit as train
 from .points import Array, OnSphere, seed_of
-
-STATUSES = ("certified", "converged", "stalled", "budget_spent", "diverged")  # ever worse
 
 
 class TwoLayer(OnSphere):
@@ -59,7 +57,9 @@ class TwoLayer(OnSphere):
         runs = [train(points, y, task=task, **self._common(), **options) for y in targets]
         worst = max(runs, key=lambda run: STATUSES.index(run.status))
         if worst.status not in ("certified", "converged"):
-            warnings.warn(worst.conclusion + hint(X, options), ConvergenceWarning, stacklevel=3)
+            impossible = any(run.conflicts for run in runs)
+            said = worst.conclusion + ("" if impossible else hint(X, options))
+            warnings.warn(said, ConvergenceWarning, stacklevel=3)
         self.status_ = worst.status
         self.relative_misfit_ = max(run.relative_misfit for run in runs)
         self.certified_ = all(run.certificate.holds for run in runs)

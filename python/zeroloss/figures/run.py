@@ -27,7 +27,7 @@ class Run:
 
     @property
     def kind(self) -> str:
-        """certify, width, fit, sweep, linear, memorize, audit, influence or conv."""
+        """certify, width, fit, sweep, linear, memorize, audit, influence, prove or conv."""
         return str(self.manifest.get("kind", ""))
 
     @property

@@ -16,7 +16,7 @@ from .workers import Worker, workers
 MOST_ROWS = 400
 FEW_ROWS = 24  # more are folded away
 SAVED = "Training writes what it has measured once a minute (--checkpoint-every-s says otherwise) and when it stops."
-AT_THE_END = ("certify", "width", "linear", "memorize", "audit", "influence")
+AT_THE_END = ("certify", "width", "linear", "memorize", "audit", "influence", "prove")
 #: When there will be something to see, by kind.
 WHEN = {"fit": SAVED, "conv": SAVED, "sweep": "A trial is here as soon as it is done.",
         **{kind: f"{kind} writes its answer when all of it is there: this page shows it then." for kind in AT_THE_END},

@@ -135,7 +135,7 @@ def memorize(run: Run, r: Json) -> Parts:
         ("smallest margin", number(r.get("min_margin"), 3, "down")),
         ("largest error of an output", at_most(r.get("max_error"))),
         ("built in seconds", number(r.get("build_s"), 2)),
-        ("verified in seconds", number(r.get("verify_s"), 2)),
+        ("checked in seconds", number(r.get("verify_s"), 2)),
     ]
     tried = r.get("tried") or []
     attempts = table(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 PROCESSES = Path("/proc")
-KINDS = ("certify", "width", "fit", "sweep", "linear", "memorize", "conv", "audit", "influence")
+KINDS = ("certify", "width", "fit", "sweep", "linear", "memorize", "conv", "audit", "influence", "prove")
 PID, FILE = 4, 5  # fields of a lock
 START = 19  # when a process began, of the fields of its stat that follow its name
 
