@@ -154,7 +154,7 @@ std::string conclude(const MemorizeResult& r, const Memory& memory, const std::s
   const std::string& precision = memory.options.precision;
   if (r.status == MemorizeStatus::memorized)
     return fmt::format(
-        "{} memorised{} by {} residual block{} of width {} ({} parameters), verified by a forward pass in "
+        "{} memorised{} by {} residual block{} of width {} ({} parameters), checked by a forward pass in "
         "{}{}",
         r.n == 1 ? "the point is" : fmt::format("every one of {} points is", with_commas(r.n)),
         memory.Y == nullptr ? "" : " to within " + decimal(r.max_error, 2, Rounding::up),

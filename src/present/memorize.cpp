@@ -107,7 +107,7 @@ std::string memorize_text(const Dataset& data, const MemorizeOptions& options, c
   if (r.network) text += "\n" + facts(options, r);
   if (r.tried.size() > 1) text += "\n" + tried_table(r);
   if (!r.wrong.empty()) text += "\n" + wrong_text(r);
-  return text + fmt::format("\nbuilt in {:.2f} s, verified in {:.2f} s\n", r.build_s, r.verify_s);
+  return text + fmt::format("\nbuilt in {:.2f} s, checked in {:.2f} s\n", r.build_s, r.verify_s);
 }
 
 std::string memorize_json(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& result,

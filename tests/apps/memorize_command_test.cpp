@@ -29,7 +29,7 @@ TEST_F(MemorizeCommand, ConclusionComesFirst) {
   EXPECT_EQ(heading.rfind("digits: 1,797 points, 64 features, 10 classes", 0), 0u) << heading;
   EXPECT_EQ(conclusion,
             "every one of 1,797 points is memorised by 225 residual blocks of width 8 (31.3 k parameters), "
-            "verified by a forward pass in float64");
+            "checked by a forward pass in float64");
 }
 
 TEST_F(MemorizeCommand, JsonHasEveryKey) {

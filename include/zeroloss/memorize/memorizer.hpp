@@ -64,7 +64,7 @@ void fields(T& o, const Visitor& visit) {
               "Hidden width, >= 1 [the first of 2, 4, 8, .. that keeps `margin` and is right at every point]"}
             .under("Network"),
         o.hidden);
-  visit(Field{"precision", "Of the network and its verification: float64 or float32"}.under("Network").of(
+  visit(Field{"precision", "Of the network and its check: float64 or float32"}.under("Network").of(
             "float64|float32"),
         o.precision);
   visit(
