@@ -169,7 +169,9 @@ std::string conflict_text(const std::vector<std::vector<Sample>>& conflicts) {
 }
 
 std::string more_conflicts(const std::vector<std::vector<Sample>>& conflicts) {
-  return conflicts.size() > 1 ? fmt::format(" (and {} more such groups)", conflicts.size() - 1) : "";
+  return conflicts.size() > 1 ? fmt::format(" (and {} such {})", conflicts.size() - 1,
+                                            conflicts.size() == 2 ? "group more" : "groups more")
+                              : "";
 }
 
 double norm_above(const Vector& y) {

@@ -31,6 +31,11 @@ std::string estimate(const Estimate& e, double times, int digits) {
 
 std::string called(const Sample& s) { return s.id.empty() ? fmt::format("{}", s.record) : s.id; }
 
+/// As messages name it, where lists of many are too long for it.
+std::string numbered(const Sample& s) {
+  return s.id.empty() ? called(s) : fmt::format("{} '{}'", s.record, excerpt(s.id));
+}
+
 std::string with_label(const Sample& s) {
   return s.label.empty() ? called(s) : fmt::format("{} ({})", called(s), s.label);
 }
@@ -62,7 +67,7 @@ std::string issue_table(const AuditResult& r) {
                "speak for it"});
   for (std::size_t k = 0; k < std::min(kMostLines, r.issues.size()); ++k) {
     const LabelIssue& i = r.issues[k];
-    table.add({called(i.sample), i.sample.label, predicted_text(r.task, i.predicted),
+    table.add({numbered(i.sample), i.sample.label, predicted_text(r.task, i.predicted),
                i.score < 1e-4 ? "< 0.01 %" : fmt::format("{:.2g} %", 100 * i.score),
                i.confidence ? fmt::format("{:.0f} %", 100 * *i.confidence) : "", names(i.against, !classes),
                names(i.support, !classes)});
@@ -85,7 +90,7 @@ std::string least_sure(const Dataset& asked, const AuditResult& r) {
   for (std::size_t k = 0; k < count; ++k) {
     const Sample s = sample(asked, static_cast<Index>(order[k]));
     if (s.label == r.predicted[order[k]]) break;
-    table.add({called(s), s.label, predicted_text(r.task, r.predicted[order[k]]),
+    table.add({numbered(s), s.label, predicted_text(r.task, r.predicted[order[k]]),
                fmt::format("{:.3g} %", 100 * r.scores[order[k]])});
   }
   return table.rows() == 0 ? "" : "\nthe least sure of them\n" + table.text("  ");

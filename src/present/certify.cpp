@@ -77,8 +77,8 @@ std::string facts(const Dataset& data, const CertifyOptions& options, const Cert
   if (r.near_pairs > 0) fact("pairs closer than 1.42e-3", with_commas(r.near_pairs));
   if (!r.duplicates.empty())
     fact("duplicates",
-         fmt::format("{}; {} distinct points", count(std::ssize(r.duplicates), "group", "groups"),
-                     with_commas(r.n_distinct)));
+         fmt::format("{}{}; {} distinct points", count(std::ssize(r.duplicates), "group", "groups"),
+                     r.conflicts.empty() ? "" : " with equal labels", with_commas(r.n_distinct)));
   if (!r.antipodal.empty()) fact("antipodal", count(std::ssize(r.antipodal), "pair", "pairs"));
   const char* with_ridge = r.ridge > 0 ? ", with the ridge" : "";
   if (r.ridge > 0) fact("ridge", fmt::format("{:.2g} (the kernel is numerically singular)", r.ridge));
@@ -151,11 +151,13 @@ std::string suspect_table(const CertifyResult& r) {
     table.add(row);
   }
   std::string text =
-      accuses(r) ? "labels that look wrong (closed-form leave-one-out)\n"
-                 : fmt::format(
-                       "labels that the other samples predict otherwise; they are wrong about {} of all, so "
-                       "this says little (closed-form leave-one-out)\n",
-                       fmt::format("{:.2g} %", 100 * r.leave_one_out_error.value_or(0)));
+      accuses(r)
+          ? "labels that the other samples predict otherwise (closed-form leave-one-out; audit says which "
+            "are wrong)\n"
+          : fmt::format(
+                "labels that the other samples predict otherwise; they are wrong about {} of all, so "
+                "this says little (closed-form leave-one-out)\n",
+                fmt::format("{:.2g} %", 100 * r.leave_one_out_error.value_or(0)));
   text += table.text("  ");
   if (r.suspects.size() > kShown)
     text += fmt::format("  and {} more (JSON lists all)\n", r.suspects.size() - kShown);

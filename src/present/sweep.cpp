@@ -114,6 +114,10 @@ std::string column_text(const SweepResult& r, const Panel& panel) {
                "median misfit"});
   for (std::size_t y = 0; y < panel.y_values.size(); ++y) {
     const CellResult& c = cell_of(r, panel, 0, y);
+    if (c.trials == 0) {
+      table.add({panel.y_values[y], "0", "", "", "", ""});
+      continue;
+    }
     table.add({panel.y_values[y], with_commas(c.trials), fmt::format("{:.3g}", c.probability),
                fmt::format("{:.3f}..{:.3f}", c.interval.low, c.interval.high),
                with_commas(std::llround(c.mean_steps)), fmt::format("{:.2g}", c.median_misfit)});

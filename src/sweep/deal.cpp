@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "core/clock.hpp"
 #include "core/deal.hpp"
 #include "core/field_json.hpp"
 #include "data/parcel.hpp"
@@ -80,7 +81,7 @@ TrialRow compute(TrialTask task, Progress& progress) {
   }
   row.cell.n = task.data.n();
   row.cell.d = task.data.d();
-  row.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  row.seconds += seconds_since(began);
   return row;
 }
 

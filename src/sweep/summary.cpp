@@ -233,9 +233,11 @@ std::string internal::conclusion(const SweepResult& result) {
     if (const std::string where = crossing(panel, result.cells); !where.empty())
       text += (panel.title.empty() ? "" : panel.title + ": ") + where + "\n";
   if (text.empty() && trials > 0)
-    text = successes == 0        ? "no trial succeeds\n"
-           : successes == trials ? "every trial succeeds\n"
-                                 : "no axis crosses a success probability of one half\n";
+    text = successes == 0 ? "no trial succeeds\n"
+           : successes == trials
+               ? result.complete ? "every trial succeeds\n" : "every trial so far succeeds\n"
+               : "no axis crosses a success probability of one half\n";
+  if (!result.complete) text += "not all trials are done\n";
   text += fmt::format("{} of {} trials reached the tolerance", successes, trials);
   if (diverged > 0) text += fmt::format(", {} diverged", diverged);
   return text;

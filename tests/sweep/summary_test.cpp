@@ -280,8 +280,10 @@ TEST(Panels, TransitionsNeedNumbers) {
 
 // ---- the sentence ----
 
-std::string sentence(const SweepOptions& o, const std::vector<Counts>& counts, Index diverged = 0) {
+std::string sentence(const SweepOptions& o, const std::vector<Counts>& counts, Index diverged = 0,
+                     bool complete = true) {
   SweepResult r;
+  r.complete = complete;
   const auto cells = grid(o);
   for (std::size_t k = 0; k < cells.size(); ++k)
     r.cells.push_back(result(cells[k], counts[k].successes, counts[k].trials));
@@ -301,6 +303,8 @@ TEST(Conclusion, SaysWhereSuccessBegins) {
   EXPECT_EQ(sentence(o, {{0, 4}, {4, 4}}),
             "half of the trials succeed at width 15 (10..20)\n4 of 8 trials reached the tolerance");
   EXPECT_EQ(sentence(o, {{0, 0}, {0, 0}}), "0 of 0 trials reached the tolerance");
+  EXPECT_EQ(sentence(o, {{4, 4}, {3, 3}}, 0, false),
+            "every trial so far succeeds\nnot all trials are done\n7 of 7 trials reached the tolerance");
 }
 
 TEST(Conclusion, ComparesWidthAndDimensionWithThePoints) {
