@@ -2,8 +2,9 @@
 """Writes the lists of docs/troubleshooting.md, every message of the source; --check says whether they differ.
 
 Of C++ these are the texts of `throw` statements, of the functions and variables that such a statement takes its text
-from, and of what is handed to a function that throws its argument. Of Python, those of every exception that is made.
-Better one text too many than one that nobody finds. What stands above the mark in the page is written by hand."""
+from, of what is handed to a function that throws its argument, and of what the command's parser asks about a word. Of
+Python, those of every exception that is made. Better one text too many than one that nobody finds. What stands above
+the mark in the page is written by hand."""
 
 import ast
 import re
@@ -27,8 +28,8 @@ SHORT = 100  # tokens of a function that does nothing but throw its argument, wh
 MESSAGE = {"what", "text", "hint", "range", "call", "message", "why", "reason"}
 #: What CLI11 says of a command line, behind ours.
 PARSER = {".. is required; see --help", "..: .. required .. missing; see --help", "..: .. not in {..}; see --help",
-          "..: File does not exist: ..", "..: At Most .. required but received ..",
-          "A subcommand is required"}  # fmt: skip
+          "..: File does not exist: ..", "..: Value .. not in range .. to ..",
+          "..: At Most .. required but received ..", "A subcommand is required"}  # fmt: skip
 PLACEHOLDER = re.compile(r"%(?:\.?\d*)?l*[dsgufi]|\{[^{}]*\}")
 
 
@@ -171,6 +172,9 @@ class Library:
     def messages(self, file):
         """As users see them. A few words from elsewhere are rather a part of something than a message."""
         source = self.sources[file]
+        for name, (first, _), body in source.functions:  # what the parser asks about a word of the command line
+            if name.startswith(("check_", "refuse_")) and source.tokens[first - 3] == "string":
+                yield from map(readable, source.texts(*body))
         for start, end in self._sites(source):
             yield from map(readable, source.texts(start, end))
             if source.tokens[start - 1] == "throw":
