@@ -14,6 +14,7 @@
 #include "audit/predictor.hpp"
 #include "audit/prepared.hpp"
 #include "audit/strongest.hpp"
+#include "core/clock.hpp"
 #include "core/median.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -188,7 +189,7 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
   Reasons(train, asked, predictor, points).give(result.issues, options.reasons, progress);
   progress.finish();
   result.conclusion = conclude(result);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  result.seconds = seconds_since(began);
   return result;
 }
 

@@ -8,6 +8,7 @@
 
 #include "audit/prepared.hpp"
 #include "audit/strongest.hpp"
+#include "core/clock.hpp"
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
@@ -140,7 +141,7 @@ InfluenceResult influence(const Dataset& data, const Dataset& test, const Influe
   check_against(data, test, "influence");
   Explainer explainer(data, test, options, group, progress);
   InfluenceResult result = explainer.run(progress);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  result.seconds = seconds_since(began);
   return result;
 }
 

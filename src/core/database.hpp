@@ -1,7 +1,6 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <type_traits>
 

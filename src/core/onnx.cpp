@@ -5,7 +5,6 @@
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>
 
-#include <cctype>
 #include <limits>
 #include <stdexcept>
 

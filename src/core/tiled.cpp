@@ -1,7 +1,6 @@
 #include "core/tiled.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <vector>
 

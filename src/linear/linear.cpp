@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/clock.hpp"
 #include "linear/descent.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
@@ -182,7 +183,7 @@ LinearResult linear(const LinearProblem& problem, const LinearOptions& options, 
   }
   progress.finish();
   conclude(result);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  result.seconds = seconds_since(began);
   return result;
 }
 

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <optional>
 
+#include "core/clock.hpp"
 #include "network/prepare.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/width/width.hpp"
@@ -13,9 +14,7 @@ namespace zeroloss::internal {
 class Deadline {
  public:
   explicit Deadline(double seconds) : seconds_(seconds) {}
-  double left() const {
-    return seconds_ - std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
-  }
+  double left() const { return seconds_ - seconds_since(began_); }
 
  private:
   double seconds_;

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "core/clock.hpp"
 #include "network/prepare.hpp"
 #include "width/search.hpp"
 #include "zeroloss/core/error.hpp"
@@ -359,7 +360,7 @@ WidthResult width(const Dataset& data, const WidthOptions& options, Progress& pr
     if (options.published) add_published(data, options, progress, r);
   }
   progress.finish();
-  r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  r.seconds = seconds_since(began);
   return r;
 }
 

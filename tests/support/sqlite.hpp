@@ -47,7 +47,7 @@ inline Rows sqlite(const std::filesystem::path& path, const std::string& sql) {
   return rows;
 }
 
-/// What a sweep has found, by cell and trial: every column but the seconds it took.
+/// What a sweep has found, by cell and trial: all that decides a row, and what came of it.
 inline Rows trials_of(const std::filesystem::path& store) {
   return sqlite(
       store,
