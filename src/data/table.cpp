@@ -103,10 +103,13 @@ double median_of(const Column& column, const std::vector<Index>& records) {
   return *middle;
 }
 
+bool is_hole(const Column& column, Index record) {
+  return column.missing > 0 && (column.numbers.empty() ? is_missing(column.cells[record])
+                                                       : std::isnan(column.numbers[to_size(record)]));
+}
+
 Index missing_in(const Column& column, const std::vector<Index>& records) {
-  return std::ranges::count_if(records, [&](Index i) {
-    return column.numbers.empty() ? is_missing(column.cells[i]) : std::isnan(column.numbers[to_size(i)]);
-  });
+  return std::ranges::count_if(records, [&](Index i) { return is_hole(column, i); });
 }
 
 void check_missing(const std::string& missing) {
@@ -119,6 +122,14 @@ void check_missing(const std::string& missing) {
   throw DataError(
       fmt::format("{}: missing value '{}'; fill it in, remove the record, or say `missing=median`",
                   table.where(record, column), column.cells[record]));
+}
+
+std::string have_holes(Index records) {
+  return fmt::format("{} have missing cells (`missing=median` fills them)", records);
+}
+
+DataError none_left(const DataTable& table, const std::string& why) {
+  return DataError(fmt::format("{}: no record of {} is left: {}", table.name, table.n(), why));
 }
 
 std::string left_out_for_holes(Index records) {
@@ -154,8 +165,9 @@ Uses uses_of(const DataTable& table, std::optional<Index> target, const TableCho
   for (Index j = 0; j < std::ssize(table.columns); ++j) {
     const Column& column = table.columns[to_size(j)];
     if (j == target || j == uses.id || dropped.contains(j)) continue;
-    std::string why = choice.features == "all" ? "" : identifies(table, column);
-    if (why.empty() && choice.features != "all" && column.missing == table.n()) why = "it has no values";
+    const std::string why = choice.features == "all"      ? ""
+                            : column.missing == table.n() ? "it has no values"
+                                                          : identifies(table, column);
     if (why.empty())
       uses.features.push_back(j);
     else {
@@ -252,11 +264,7 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
 
   Index dropped = 0, without_target = 0;
   for (Index i = 0; i < table.n(); ++i) {
-    const auto absent = [&](Index j) {
-      const Column& column = table.columns[to_size(j)];
-      return column.missing > 0 &&
-             (column.numbers.empty() ? is_missing(column.cells[i]) : std::isnan(column.numbers[to_size(i)]));
-    };
+    const auto absent = [&](Index j) { return is_hole(table.columns[to_size(j)], i); };
     if (target && absent(*target)) {
       if (choice.missing == "error")
         throw DataError(fmt::format("{}: missing target '{}'; fill it in or remove the record",
@@ -281,10 +289,8 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
     std::string why;
     if (without_target > 0)
       why = fmt::format("{} have no target (name another `target`, or say `target=none`)", without_target);
-    if (dropped > 0)
-      why += fmt::format("{}{} have missing cells (`missing=median` fills them)", why.empty() ? "" : ", ",
-                         dropped);
-    throw DataError(fmt::format("{}: no record of {} is left: {}", table.name, table.n(), why));
+    if (dropped > 0) why += (why.empty() ? "" : ", ") + have_holes(dropped);
+    throw none_left(table, why);
   }
 
   for (const Index j : uses.features) {
@@ -381,11 +387,7 @@ void internal::treat_missing(const DataTable& table, const Encoding& encoding, c
     if (!any) whole.push_back(i);
   }
   if (missing == "drop") {
-    if (whole.empty())
-      throw DataError(
-          fmt::format("{}: no record of {} is left: {} have missing cells (`missing=median` fills "
-                      "them)",
-                      table.name, table.n(), choice.records.size()));
+    if (whole.empty()) throw none_left(table, have_holes(std::ssize(choice.records)));
     if (whole.size() < choice.records.size())
       choice.remarks.push_back(left_out_for_holes(std::ssize(choice.records) - std::ssize(whole)));
     choice.records = std::move(whole);

@@ -278,40 +278,39 @@ void go_forward(const DeepNetwork& network, const std::vector<LayerNorms>& norms
   for (Index k = 0; k < K; ++k) V(k) = length_of(network.V.data() + k * network.V.cols(), network.V.cols());
   const InputMap input(network);
   const Threads threads(static_cast<double>(n) * static_cast<double>(parameters(network)));
-  constexpr Index kPoints = 16;
-  for (Index begin = 0; begin < n; begin += 64 * kPoints) {
+  const auto go = [&](Index i, std::vector<double>& h, std::vector<double>& next) {
+    double error = input.at(X.row(i), h.data());
+    for (Index k = 0; k < d; ++k) pass.h0(i, k) = h[k];
+    for (std::size_t l = 0; l < L; ++l) {
+      points[l].h_error(i) = error;
+      points[l].h(i) = (length_of(h.data(), network.layers[l].inputs()) + error) * kUp;
+      walkers[l].step(h.data(), i, pass.layers[l], points[l], next.data(), error);
+      for (Index k = 0; k < network.layers[l].outputs(); ++k) pass.layers[l].h(i, k) = next[k];
+      h.swap(next);
+    }
+    const Index p = network.V.cols();
+    const double stored = length_of(h.data(), p);
+    points[L].h_error(i) = error;
+    points[L].h(i) = (stored + error) * kUp;
+    for (Index k = 0; k < K; ++k) {
+      const Long c = network.c.size() > 0 ? network.c(k) : 0;
+      pass.f(i, k) = static_cast<double>(long_dot(network.V.data() + k * p, h.data(), p) + c);
+      f_local(i, k) =
+          static_cast<double>(long_gamma(p + 4) * (V(k) * Above(stored) + std::abs(static_cast<double>(c))) +
+                              u * Above(std::abs(pass.f(i, k))) + kTiny);
+      e.f_error(i, k) = static_cast<double>(V(k) * Above(error) + f_local(i, k));
+    }
+  };
+  constexpr Index kPoints = 16, kBlocks = 64;
+  const auto values = [&] { return std::vector<double>(static_cast<std::size_t>(widest)); };
+  const auto scratch = [&] { return std::pair(values(), values()); };
+  for (Index begin = 0; begin < n; begin += kBlocks * kPoints) {
     progress.check();
-    const auto values = [&] { return std::vector<double>(static_cast<std::size_t>(widest)); };
-    parallel_for(
-        std::min<Index>(64, (n - begin + kPoints - 1) / kPoints),
-        [&] { return std::pair(values(), values()); },
-        [&](auto& scratch, Index block) {
-          auto& [h, next] = scratch;
-          const Index from = begin + block * kPoints;
-          for (Index i = from; i < std::min(n, from + kPoints); ++i) {
-            double error = input.at(X.row(i), h.data());
-            for (Index k = 0; k < d; ++k) pass.h0(i, k) = h[k];
-            for (std::size_t l = 0; l < L; ++l) {
-              points[l].h_error(i) = error;
-              points[l].h(i) = (length_of(h.data(), network.layers[l].inputs()) + error) * kUp;
-              walkers[l].step(h.data(), i, pass.layers[l], points[l], next.data(), error);
-              for (Index k = 0; k < network.layers[l].outputs(); ++k) pass.layers[l].h(i, k) = next[k];
-              h.swap(next);
-            }
-            const Index p = network.V.cols();
-            const double stored = length_of(h.data(), p);
-            points[L].h_error(i) = error;
-            points[L].h(i) = (stored + error) * kUp;
-            for (Index k = 0; k < K; ++k) {
-              const Long c = network.c.size() > 0 ? network.c(k) : 0;
-              pass.f(i, k) = static_cast<double>(long_dot(network.V.data() + k * p, h.data(), p) + c);
-              f_local(i, k) = static_cast<double>(
-                  long_gamma(p + 4) * (V(k) * Above(stored) + std::abs(static_cast<double>(c))) +
-                  u * Above(std::abs(pass.f(i, k))) + kTiny);
-              e.f_error(i, k) = static_cast<double>(V(k) * Above(error) + f_local(i, k));
-            }
-          }
-        });
+    const Index end = std::min(n, begin + kBlocks * kPoints);
+    parallel_for((end - begin + kPoints - 1) / kPoints, scratch, [&](auto& own, Index block) {
+      const Index first = begin + block * kPoints;
+      for (Index i = first; i < std::min(end, first + kPoints); ++i) go(i, own.first, own.second);
+    });
   }
 }
 

@@ -92,13 +92,10 @@ class Reader {
 
   OnnxNetwork read() {
     for (const auto& [name, numbers] : graph_.numbers) numbers_[name] = {&numbers, false, numbers.shape};
-    std::vector<std::string> names;
-    for (const OnnxInput& input : graph_.inputs) names.push_back(input.name);
-    if (names.size() != 1)
-      throw DataError(fmt::format("{}: a network of layers has one input; this graph asks for {}: {}", path_,
-                                  names.size(), excerpt(fmt::format("{}", fmt::join(names, ", ")))));
-    values_[names.front()] = {};
-    defined_.insert(names.front());
+    if (graph_.inputs.size() != 1) refuse_inputs();
+    const std::string& input = graph_.inputs.front().name;
+    values_[input] = {};
+    defined_.insert(input);
     for (const auto& [name, numbers] : graph_.numbers) defined_.insert(name);
     for (const OnnxNode& node : graph_.nodes) take(node);
     finish();
@@ -122,6 +119,13 @@ class Reader {
   void note(const std::string& text) {
     if (std::find(found_.notes.begin(), found_.notes.end(), text) == found_.notes.end())
       found_.notes.push_back(text);
+  }
+
+  [[noreturn]] void refuse_inputs() const {
+    std::vector<std::string> names;
+    for (const OnnxInput& input : graph_.inputs) names.push_back(input.name);
+    throw DataError(fmt::format("{}: a network of layers has one input; this graph asks for {}: {}", path_,
+                                names.size(), excerpt(fmt::format("{}", fmt::join(names, ", ")))));
   }
 
   // Whatever cuts the input anew, rows stay points if each still holds all numbers of one.
