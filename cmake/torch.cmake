@@ -9,6 +9,8 @@ if(ZEROLOSS_TORCH)
 endif()
 find_package(Torch 1.13 QUIET)
 if(Torch_FOUND)
+  # PyPI's brings functions of a libstdc++ of its own, some of which crash: the system's has to be found before them.
+  list(PREPEND TORCH_LIBRARIES stdc++)
   set(torch_sources
     src/conv/backward.cpp
     src/conv/checkpoint.cpp src/conv/forward.cpp src/conv/group.cpp src/conv/standardize.cpp src/conv/train.cpp

@@ -6,6 +6,7 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <fmt/format.h>
 #include <torch/cuda.h>
+#include <torch/utils.h>
 
 namespace zeroloss::internal::cuda {
 
@@ -27,6 +28,7 @@ void configure(bool deterministic) {
 
 double free_bytes(int device) {
   const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
+  torch::empty({0}, torch::kCUDA);  // before the first tensor the allocator knows no device
   std::size_t free = 0, all = 0;
   C10_CUDA_CHECK(cudaMemGetInfo(&free, &all));
   const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(static_cast<c10::DeviceIndex>(device));

@@ -4,6 +4,7 @@ and other people's headers alone, as experiments/conv/gpu.sh builds them, and tr
 is used again; HEADERS are those with Eigen/, fmt/, nlohmann/, CLI/ and Random123/ in them. Exits with 1 where that
 fails."""
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,13 @@ def noise(folder):
         (folder / name).write_bytes(b"".join(images))
 
 
+def expect_own_standard_library(program):
+    """PyPI's LibTorch brings functions of a libstdc++ of its own, some of which crash when others call them."""
+    needed = re.findall(r"\(NEEDED\).*\[(lib(?:stdc\+\+|torch|c10)[^.]*)", run("readelf", "-d", program))
+    if not needed or needed[0] != "libstdc++":
+        sys.exit(f"{program.name} looks for functions in {needed}, in that order; libstdc++ has to be the first")
+
+
 def main():
     source, work, compiler, launcher, torch, *places = sys.argv[1:]
     work = Path(work)
@@ -51,6 +59,7 @@ def main():
     if '"libtorch"' not in bench.stdout:
         sys.exit(f"conv_bench said:\n{bench.stdout}{bench.stderr}")
     program = work / "build/bin/zeroloss-torch"
+    expect_own_standard_library(program)
     noise(work / "cifar")
     trained = run(program, "conv", "train", work / "cifar", "--depth", "1", "--width", "4", "--batch", "8",
                   "--steps", "4", "--device", "cpu")
