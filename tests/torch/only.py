@@ -58,8 +58,8 @@ def main():
                            text=True, check=False)
     if '"libtorch"' not in bench.stdout:
         sys.exit(f"conv_bench said:\n{bench.stdout}{bench.stderr}")
+    expect_own_standard_library(work / "build/bin/conv_bench")
     program = work / "build/bin/zeroloss-torch"
-    expect_own_standard_library(program)
     noise(work / "cifar")
     trained = run(program, "conv", "train", work / "cifar", "--depth", "1", "--width", "4", "--batch", "8",
                   "--steps", "4", "--device", "cpu")
