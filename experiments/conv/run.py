@@ -83,7 +83,7 @@ def figure(rows):
                                "scale": {"nice": False}},
                          "y": {"field": "error", "type": "quantitative", "title": "error",
                                "scale": {"type": "log", "nice": False},
-                               "axis": {"format": "%", "values": [0.05, 0.1, 0.2, 0.3, 0.4, 0.5]}},
+                               "axis": {"format": ".1~%", "values": [0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5]}},
                          "color": {"field": "of", "type": "nominal", "title": None,
                                    "legend": {"orient": "top", "labelLimit": 400}},
                          "detail": {"field": "seed"}},
