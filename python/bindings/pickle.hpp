@@ -37,8 +37,8 @@ struct Members<Layer> {
 template <>
 struct Members<DeepNetwork> {
   static auto of(auto& n) {
-    return std::tie(n.shift, n.factor, n.layers, n.V, n.c, n.task, n.class_names, n.constant, n.unit,
-                    n.encoding);
+    return std::tie(n.shift, n.shift_low, n.factor, n.layers, n.V, n.c, n.task, n.class_names, n.constant,
+                    n.unit, n.encoding);
   }
 };
 template <>

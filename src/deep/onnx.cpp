@@ -96,6 +96,7 @@ class Reader {
     const std::string& input = graph_.inputs.front().name;
     values_[input] = {};
     defined_.insert(input);
+    rows_ = graph_.inputs.front().shape.size() == 2;
     for (const auto& [name, numbers] : graph_.numbers) defined_.insert(name);
     for (const OnnxNode& node : graph_.nodes) take(node);
     finish();
@@ -271,21 +272,25 @@ class Reader {
         refuse(node, "dropout as in training");
     }
     const Value value = now(node, node.inputs.front());
+    if (node.op == "Flatten" || node.op == "Reshape") rows_ = node.op == "Flatten" || makes_rows(node);
     if ((node.op == "Flatten" && node.integer("axis", 1) != 1) || (node.op == "Squeeze" && !is_output(out)))
       refuse(node, "points must stay rows");
     if (node.op == "Flatten" || node.op == "Reshape")
-      if (value.part != Part::hidden || value.level > 0)
-        if (!is_output(out)) {
-          const auto shape = node.inputs.size() > 1 ? numbers_.find(node.inputs[1]) : numbers_.end();
-          if (node.op == "Reshape" && (shape == numbers_.end() || shape->second.stored->values.size() != 2))
-            refuse(node, "points must stay rows");
-        }
+      if ((value.part != Part::hidden || value.level > 0) && !is_output(out) && !rows_)
+        refuse(node, "points must stay rows");
     alias_[out] = node.inputs.front();
     values_[out] = value;
     if (value.part == Part::active || value.part == Part::affine) follow_[node.inputs.front()].push_back(out);
   }
 
+  // Whether a Reshape is to two dimensions, as far as its file says.
+  bool makes_rows(const OnnxNode& node) const {
+    const auto shape = node.inputs.size() > 1 ? numbers_.find(node.inputs[1]) : numbers_.end();
+    return shape != numbers_.end() && shape->second.stored->values.size() == 2;
+  }
+
   void linear(const OnnxNode& node, const std::string& out, bool transposed) {
+    rows_ = rows_ || node.op == "Gemm";  // which takes nothing else
     if (node.inputs.size() < 2 || !constant(node.inputs[1]) || constant(node.inputs[0]))
       refuse(node, "its second input must be weights of the file");
     if (node.op == "Gemm" && (node.integer("transA", 0) != 0 || node.number("alpha", 1) != 1 ||
@@ -605,7 +610,7 @@ class Reader {
     Value made = tails.front();
     const bool scores = made.tail == Tail::scores || made.tail == Tail::probabilities;
     const std::int64_t axis = node.integer("axis", node.op == "ArgMax" ? 0 : node.op == "Softmax" ? 1 : -1);
-    const bool along = axis == 1 || axis == -1, alone = tails.size() == 1;
+    const bool along = axis == -1 || (axis == 1 && rows_), alone = tails.size() == 1;
     const auto number = [&](std::size_t input) {
       const auto found = input < node.inputs.size() ? numbers_.find(node.inputs[input]) : numbers_.end();
       return found != numbers_.end() && found->second.one() ? found->second.scalar() : std::nan("");
@@ -727,6 +732,7 @@ class Reader {
   Vector shift_, factor_;
   std::set<std::string> defined_;        // names that something has
   bool single_ = false, begun_ = false;  // float32 weights; a linear map took the input
+  bool rows_ = false;                    // points are known to be rows of a matrix, not of more dimensions
 };
 
 // The numbers of a tensor as the file stores them, and what they are after that.

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <stdexcept>
 
+#include "deep/centered.hpp"
 #include "deep/state_dict.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/tensors.hpp"
@@ -47,14 +48,7 @@ DeepNetwork layers_of(const Network& two) {
   network.layers = {std::move(layer)};
   const Vector& scale = two.standardization.scale;
   network.factor = scale;
-  if (!two.center.empty()) {  // points times a power of two, less the mean: the mean over it, exactly, first
-    network.shift = two.center.high.head(features);
-    if ((two.center.low.array() != 0).any()) network.shift_low = two.center.low.head(features);
-    if (scale.size() > 0) {
-      network.shift.array() /= scale.array();
-      if (network.shift_low.size() > 0) network.shift_low.array() /= scale.array();
-    }
-  }
+  subtract_center(network, two.center, scale, features);
   network.constant = two.standardization.bias;
   network.unit = two.normalize;
   network.task = two.task;

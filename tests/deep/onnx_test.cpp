@@ -279,6 +279,24 @@ TEST_F(DeepOnnx, PointsMayBeCutAsTheyAre) {
   EXPECT_LT((predict(read.network, X) - (X * W.transpose()).cwiseMax(0) * W.transpose()).norm(), 1e-12);
 }
 
+// Along the second of three dimensions stands one number, and the largest of it is no class.
+TEST_F(DeepOnnx, OutputsAreTheSecondDimensionOfTwoAlone) {
+  const auto read = [&](std::int64_t axis, const std::vector<Index>& point, bool flat) {
+    OnnxModel m("by hand");
+    std::string x = m.input("x", Dtype::f64, {-1, point[0], point[1]});
+    if (flat) x = m.node("Flatten", {x});
+    const std::string f = map(m, "B", m.node("Relu", {map(m, "A", x)}));
+    const std::string out = m.node("Softmax", {f}, {{"axis", axis}});
+    m.output(out, Dtype::f64, flat ? std::vector<Index>{-1, 2} : std::vector<Index>{-1, point[0], 2});
+    m.write(path("g.onnx"));
+    return read_onnx(path("g.onnx")).network.features();
+  };
+  EXPECT_EQ(read(-1, {1, 2}, false), 2);
+  EXPECT_EQ(read(1, {1, 2}, true), 2);
+  EXPECT_MESSAGE(DataError, read(1, {1, 2}, false), "(Softmax -> ", "behind the outputs");
+  EXPECT_MESSAGE(DataError, read(1, {-1, 2}, false), "(Softmax -> ", "behind the outputs");
+}
+
 TEST_F(DeepOnnx, DropoutAsInTrainingIsRefused) {
   using namespace std::string_literals;
   std::string bytes = content(ZEROLOSS_TEST_DIR "/deep/files/dropout_evaluated.onnx");

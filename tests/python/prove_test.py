@@ -130,6 +130,16 @@ def test_a_polished_network_is_exact_where_it_is_said(tmp_path):
     assert zeroloss.prove(tmp_path / "polished.onnx", X, y).networks[0].certificate.exists
 
 
+def test_pickles_keep_the_whole_mean():
+    X = 1e10 + RNG.normal(size=(12, 3))
+    network = zeroloss.fit(X, RNG.normal(size=12), center=True, depth=2, width=30, activation="tanh",
+                           optimizer="gauss_newton", seed=1).network  # fmt: skip
+    assert network.shift_low.any()
+    twin = pickle.loads(pickle.dumps(network))
+    np.testing.assert_array_equal(twin.shift_low, network.shift_low)
+    np.testing.assert_array_equal(twin(X), network(X))
+
+
 def test_results_pickle_with_the_graph_they_came_from(tmp_path):
     data = zeroloss.read_dataset("digits", n=20)
     result = zeroloss.prove(DIGITS, data, divide=16.0, polish=True)

@@ -133,6 +133,22 @@ TEST(DeepFit, ProvesOfPointsAsTheyAre) {
   EXPECT_LE((predict(*r.deep, data.X).col(0) - data.y).norm(), 1e-6 * data.y.norm());
 }
 
+// The mean of these is no double: without what it loses, the first two are points of their own.
+TEST(DeepFit, SubtractsTheWholeMean) {
+  const double far = 1.5 * 0x1p40, e = 0x1p-12;
+  Dataset data = sphere_data(8, 2);
+  data.X = RowMatrix{{far, 1},          {far + 4 + e, 5}, {far - 9, -3},         {far + 3, 2},
+                     {far - 7 - e, -6}, {far + 6, 4},     {far - 4 - 2 * e, -1}, {far - 1, -2}};
+  data.y = Vector{{1, 1, -1, 0.5, -0.5, 0.3, -1.2, 0.8}};
+  FitOptions o = layers("gauss_newton");
+  o.center = true;
+  const FitResult r = fit(data, o);
+  EXPECT_EQ(r.n_distinct, 7);
+  EXPECT_EQ(r.deep->shift_low.size(), 2);
+  const Matrix f = predict(*r.deep, data.X);
+  EXPECT_NEAR(f(0, 0), f(1, 0), 1e-9 * (1 + std::abs(f(0, 0))));
+}
+
 TEST(DeepFit, OneNetworkOfAllClassesOrOneOfEach) {
   const Dataset data = three_classes(21, 7);
   for (const bool separate : {false, true}) {

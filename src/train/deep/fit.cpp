@@ -8,6 +8,7 @@
 
 #include "core/clock.hpp"
 #include "core/parse.hpp"
+#include "deep/centered.hpp"
 #include "network/prepare.hpp"
 #include "train/conclude.hpp"
 #include "train/deal.hpp"
@@ -56,9 +57,7 @@ DeepNetwork input_of(const Dataset& data, const TrainingSet& set) {
   network.constant = standard.bias;
   network.unit = true;
   if (standard.scale.size() > 0) network.factor = standard.scale;
-  if (set.center.empty()) return network;
-  network.shift = set.center.high.head(data.d());  // scales are powers of two: quotients are exact
-  if (standard.scale.size() > 0) network.shift.array() /= standard.scale.array();
+  subtract_center(network, set.center, standard.scale, data.d());
   return network;
 }
 
