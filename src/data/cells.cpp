@@ -60,10 +60,11 @@ bool digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
+/// Infinite where a double does not hold it.
 std::optional<double> plain(std::string_view cell) {
   const auto found = number_of(cell);
   if (!found) return {};
-  return found->value;
+  return found->in_range ? found->value : std::numeric_limits<double>::infinity();
 }
 
 /// "1,234,567" without what separates its groups of three digits; as it is where nothing does, nothing where
@@ -75,6 +76,7 @@ std::optional<std::string> ungrouped(std::string_view whole, char separates) {
     text = '-';
     whole.remove_prefix(1);
   }
+  if (whole.starts_with('0') || whole.ends_with(separates)) return {};
   for (bool first = true; !whole.empty(); first = false) {
     const std::string_view group = whole.substr(0, whole.find(separates));
     if (!digits(group) || (first ? group.size() > 3 : group.size() != 3)) return {};
@@ -241,11 +243,8 @@ void read_column(const DataTable& table, Column& column, CellKind is) {
 
 std::optional<double> value_of(std::string_view cell, CellKind is) {
   switch (is) {
-    case CellKind::number: {
-      const auto found = number_of(cell);
-      if (!found) return {};
-      return found->in_range ? found->value : std::numeric_limits<double>::infinity();
-    }
+    case CellKind::number:
+      return plain(cell);
     case CellKind::amount:
       return amount(cell);
     case CellKind::decimal_comma:

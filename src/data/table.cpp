@@ -128,6 +128,10 @@ std::string have_holes(Index records) {
   return fmt::format("{} have missing cells (`missing=median` fills them)", records);
 }
 
+std::string read_as(const Column& column) {
+  return fmt::format("read: {} as {}", column.called(), name(column.is));
+}
+
 DataError none_left(const DataTable& table, const std::string& why) {
   return DataError(fmt::format("{}: no record of {} is left: {}", table.name, table.n(), why));
 }
@@ -146,6 +150,7 @@ Uses uses_of(const DataTable& table, std::optional<Index> target, const TableCho
              std::vector<std::string>& remarks) {
   Uses uses;
   if (!choice.id.empty()) uses.id = column_of(table, choice.id, "id");
+  const std::optional<Index> named = uses.id;
   std::set<Index> dropped;
   for (const std::string& name : choice.drop) dropped.insert(column_of(table, name, "drop"));
   if (!choice.features.empty() && choice.features != "all") {
@@ -172,15 +177,18 @@ Uses uses_of(const DataTable& table, std::optional<Index> target, const TableCho
       uses.features.push_back(j);
     else {
       left_out.push_back(fmt::format("left out: {}, {}; `features=all` keeps it", column.called(), why));
-      dropped.insert(j);
       if (!uses.id && column.missing == 0) uses.id = j;
     }
   }
   if (uses.features.empty() && !left_out.empty()) {  // all that there is
-    for (Index j = 0; j < std::ssize(table.columns); ++j)
-      if (j != target && table.columns[to_size(j)].is != CellKind::text) uses.features.push_back(j);
+    for (Index j = 0; j < std::ssize(table.columns); ++j) {
+      const Column& column = table.columns[to_size(j)];
+      if (j != target && j != named && !dropped.contains(j) && column.is != CellKind::text &&
+          column.missing < table.n())
+        uses.features.push_back(j);
+    }
     if (!uses.features.empty()) {
-      uses.id.reset();
+      uses.id = named;
       return uses;
     }
   }
@@ -258,7 +266,12 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
   if (uses.features.empty())
     throw DataError(
         fmt::format("{}: no column is left for features; `features=all` takes all of them", table.name));
-  if (target) made.encoding.target = table.columns[to_size(*target)].name;
+  if (target) {
+    const Column& column = table.columns[to_size(*target)];
+    made.encoding.target = column.name;
+    if (column.is != CellKind::number && column.is != CellKind::truth && column.is != CellKind::text)
+      made.remarks.push_back(read_as(column));
+  }
   std::set<Index> forced;
   for (const std::string& name : choice.categories) forced.insert(column_of(table, name, "one_hot"));
 
@@ -314,8 +327,7 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
     else if (missing > 0)
       made.remarks.push_back(fmt::format("filled: {}, {} by the median {} and a flag", column.called(),
                                          count(missing, "cell", "cells"), input.fill));
-    else if (column.is != CellKind::number)
-      made.remarks.push_back(fmt::format("read: {} as {}", column.called(), name(column.is)));
+    if (input.is != CellKind::text && column.is != CellKind::number) made.remarks.push_back(read_as(column));
     if (input.is != CellKind::text && column.rounded > 0)
       made.remarks.push_back(fmt::format(
           "rounded: {} of {} to the nearest double: what differs in later digits alone is the same",
@@ -357,9 +369,17 @@ double number_in(const DataTable& table, const Column& column, Index i, CellKind
   if (column.is == is) return column.numbers[to_size(i)];
   const std::string_view cell = column.cells[i];
   if (is_missing_number(cell)) return std::numeric_limits<double>::quiet_NaN();
-  if (const auto value = value_of(cell, is)) return *value;
-  throw DataError(fmt::format("{}: found '{}', expected a {} as in the data of the model",
-                              table.where(i, column), cell.substr(0, 80), name(is)));
+  const auto value = value_of(cell, is);
+  if (!value || !std::isfinite(*value))
+    throw DataError(fmt::format("{}: found '{}', expected a {} as in the data of the model",
+                                table.where(i, column), cell.substr(0, 80), name(is)));
+  // 1.234 is another number where commas stand for points; a date may be read in two ways, as the model does.
+  if (column.is != CellKind::text && !is_date(column.is) && *value != column.numbers[to_size(i)])
+    throw DataError(
+        fmt::format("{}: '{}' is {} as {}, but {} as {}, as in the data of the model; write it as there",
+                    table.where(i, column), cell.substr(0, 80), column.numbers[to_size(i)], name(column.is),
+                    *value, name(is)));
+  return *value;
 }
 
 /// Of the cell of a record; throws for a cell that is no number of the kind that an input is.

@@ -38,6 +38,7 @@ TEST_F(Tables, UnderstandsWhatPeopleWrite) {
                {"($5)", "$6", -5, 6},
                {"1,5", "-0,25", 1.5, -0.25, ';'},
                {"1,5", "2", 1.5, 2, '\t'},
+               {"\"0,125\"", "\"1,5\"", 0.125, 1.5},
                {"82.938,66", "-1.234", 82938.66, -1234, ';'},
                {"\"1.234.567,5\"", "\"0,5\"", 1234567.5, 0.5},
                {"True", "False", 1, 0},
@@ -58,8 +59,9 @@ TEST_F(Tables, UnderstandsWhatPeopleWrite) {
 }
 
 TEST_F(Tables, WhatIsNoDateOrAmountIsText) {
-  for (const char* cell : {"2020-13-01", "2020-02-30", "2020-01-01 25:00", "13/32/2020", "1/2/20",
-                           "\"12,34\"", "\"12.34,5\"", "\"1,2345\"", "$", "5 km"}) {
+  for (const char* cell :
+       {"2020-13-01", "2020-02-30", "2020-01-01 25:00", "13/32/2020", "1/2/20", "\"12,34\"", "\"12.34,5\"",
+        "\"1,2345\"", "\"0.125,5\"", "\"1.234.,5\"", "$", "5 km"}) {
     const Dataset data = column(cell, "some word");
     EXPECT_EQ(data.X.cols(), 2) << cell;  // two categories, one indicator
     EXPECT_EQ(data.encoding.inputs.at(1).categories.size(), 2u) << cell;
@@ -92,6 +94,29 @@ TEST_F(Tables, MissingCellsBecomeTheMedianAndAFlag) {
   EXPECT_EQ(dropped.remarks, (Names{"left out: 2 records with missing cells"}));
   EXPECT_MESSAGE(DataError, read("a,b\nNA,1\n2,NA\n", {.missing = "drop"}),
                  "no record of 2 is left: 2 have missing cells");
+}
+
+TEST_F(Tables, WhatIsReadOtherwiseThanAsNumbersIsSaid) {
+  EXPECT_EQ(read("a;b;y\n1,5;;2,5\n;1/2/2020;1,5\n3,5;2/2/2020;0,5\n").remarks,
+            (Names{"read: column 2 ('y') as decimal comma",
+                   "filled: column 0 ('a'), 1 cell by the median 1.5 and a flag",
+                   "read: column 0 ('a') as decimal comma",
+                   "filled: column 1 ('b'), 1 cell by the median 18263 and a flag",
+                   "read: column 1 ('b') as month day year"}));
+}
+
+TEST_F(Tables, NumbersThatNoDoubleHoldsAreRefused) {
+  for (const char* cell : {"1e400", "$1e400", "\"1,0e400\"", "\"1,5e-400\""})
+    EXPECT_MESSAGE(DataError, column(cell, cell), "outside the range of double precision");
+}
+
+TEST_F(Tables, ColumnsThatAreLeftOutStayOut) {
+  std::string text = "key,a,label\n";
+  for (int i = 0; i < 12; ++i)
+    text += std::to_string(100 + i) + "," + std::to_string(i * i) + "," + std::to_string(i % 2) + "\n";
+  EXPECT_EQ(read(text, {.drop = {"a"}}).feature_names, Names{"key"});
+  EXPECT_MESSAGE(DataError, read("a,b,c,label\n,1,5,0\n,2,6,1\n,3,7,0\n", {.drop = {"c"}, .id = "b"}),
+                 "no column is left for features");
 }
 
 TEST_F(Tables, AColumnWithoutValuesIsNoFeature) {
@@ -239,6 +264,14 @@ TEST_F(Tables, AModelsColumnsAreFoundByName) {
   EXPECT_MESSAGE(DataError, encoded("b,kind,a\n5,z,7\n"), "line 2", "'z' is a category", "u, v, w");
   EXPECT_MESSAGE(DataError, encoded("b,kind,a\n5,u,x\n5,u,y\n"), "line 2", "column 2 ('a')",
                  "'x', expected a number");
+  const Dataset comma = read("a;y\n1,5;0\n2,25;1\n3;0\n");
+  const auto like_comma = [&](const std::string& text) {
+    return select(open_source(write("new.csv", text), {}), {}, {.encoding = &comma.encoding}).X;
+  };
+  EXPECT_EQ(like_comma("a\n2\n3\n"), (RowMatrix{{2}, {3}}));
+  EXPECT_EQ(like_comma("a;b\n1.234,5;0\n1.234;0\n"), (RowMatrix{{1234.5}, {1234}}));
+  EXPECT_MESSAGE(DataError, like_comma("a\n2.446\n2.990\n"), "line 2",
+                 "'2.446' is 2.446 as number, but 2446 as decimal comma, as in the data of the model");
   EXPECT_EQ(read_encoding(encoding_text(trained.encoding)).features(), trained.encoding.features());
   EXPECT_MESSAGE(DataError, read_encoding("{\"inputs\": 3}"), "columns of a model");
 }
