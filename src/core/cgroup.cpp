@@ -28,8 +28,8 @@ std::int64_t number_in(const fs::path& path, std::int64_t missing) {
 std::int64_t stat_of(const fs::path& path, const std::string& wanted) {
   std::ifstream in(path);
   std::string key;
-  for (std::int64_t value = 0; in >> key >> value;)
-    if (key == wanted) return value;
+  for (std::uint64_t value = 0; in >> key >> value;)  // of no limit, some are 2^64 - 1
+    if (key == wanted) return static_cast<std::int64_t>(value);
   return 0;
 }
 

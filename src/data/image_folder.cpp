@@ -82,23 +82,32 @@ ImageSet list(const std::string& path, const std::string& split) {
   return set;
 }
 
-/// The facts of a file, and what kept it from being read.
+/// The facts of a file, what is wrong with its image among them. Throws DataError where it cannot be read.
+FileFacts facts_of(const std::string& file, bool decode) {
+  FileFacts facts = ImageIndex::look(file);
+  try {
+    const std::string bytes = image_bytes(file);
+    facts.digest = sha256(bytes);
+    facts.decoded = decode;
+    if (decode) decode_image(file, bytes);
+  } catch (const DataError& error) {
+    if (facts.digest.empty()) throw;
+    facts.damage = error.what();
+    if (facts.damage.starts_with(file + ": ")) facts.damage.erase(0, file.size() + 2);
+  }
+  return facts;
+}
+
+/// The facts of a file, or what kept it from being read.
 struct Found {
   FileFacts facts;
   std::exception_ptr failure;
 };
 
 Found examine(const std::string& file, bool decode) {
-  Found found{.facts = ImageIndex::look(file), .failure = {}};
+  Found found;
   try {
-    const std::string bytes = image_bytes(file);
-    found.facts.digest = sha256(bytes);
-    found.facts.decoded = decode;
-    if (decode) decode_image(file, bytes);
-  } catch (const DataError& error) {
-    found.facts.damage = error.what();
-    if (found.facts.damage.starts_with(file + ": ")) found.facts.damage.erase(0, file.size() + 2);
-    if (found.facts.digest.empty()) found.failure = std::current_exception();  // unreadable
+    found.facts = facts_of(file, decode);
   } catch (...) {
     found.failure = std::current_exception();
   }

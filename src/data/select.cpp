@@ -10,6 +10,7 @@
 
 #include "core/choices.hpp"
 #include "core/decompositions.hpp"
+#include "core/parallel_for.hpp"
 #include "data/choose.hpp"
 #include "data/table_source.hpp"
 #include "zeroloss/core/blas.hpp"
@@ -128,14 +129,15 @@ Matrix subspace(const Source& source, Index features, Index d, std::uint64_t see
 RowMatrix projected(const RowMatrix& X, const Matrix& basis) {
   const Index d = basis.cols();
   RowMatrix coordinates(X.rows(), d);
-#pragma omp parallel for schedule(static)
-  for (Index i = 0; i < X.rows(); ++i) {
-    std::vector<long double> sum(static_cast<std::size_t>(d));
-    for (Index j = 0; j < X.cols(); ++j)
-      for (Index k = 0; k < d; ++k)
-        sum[static_cast<std::size_t>(k)] += static_cast<long double>(X(i, j)) * basis(j, k);
-    for (Index k = 0; k < d; ++k) coordinates(i, k) = static_cast<double>(sum[static_cast<std::size_t>(k)]);
-  }
+  using Sums = Eigen::VectorX<long double>;
+  parallel_for(
+      X.rows(), [&] { return Sums(d); },
+      [&](Sums& sums, Index i) {
+        sums.setZero();
+        for (Index j = 0; j < X.cols(); ++j)
+          for (Index k = 0; k < d; ++k) sums(k) += static_cast<long double>(X(i, j)) * basis(j, k);
+        coordinates.row(i) = sums.cast<double>();
+      });
   return coordinates;
 }
 

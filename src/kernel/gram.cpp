@@ -7,10 +7,12 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <span>
 #include <type_traits>
 #include <utility>
 
 #include "core/lapack.hpp"
+#include "core/parallel_for.hpp"
 #include "core/rounding.hpp"
 #include "kernel/deep_kernel.hpp"
 #include "kernel/entries.hpp"
@@ -99,6 +101,17 @@ class Builder {
   T at_one_;
 };
 
+template <class T>
+void build_all(const Builder<T>& builder, std::span<const Tile> tiles, std::span<TileTally<T>> tallies,
+               std::span<double> singular_sums) {
+  parallel_for(std::ssize(tiles), [&](Index k) {
+    const auto t = static_cast<std::size_t>(k);
+    TileTally<T>& tally = tallies[static_cast<std::size_t>(omp_get_thread_num())];
+    builder.build(tiles[t], tally);
+    singular_sums[t] = std::exchange(tally.singular_sum, 0.0);
+  });
+}
+
 }  // namespace
 
 double Kernel::operator()(double rho) const {
@@ -161,15 +174,11 @@ void gram_into(Gram<T>& result, const Rows<T>& X, const Kernel& kernel, Progress
 
   progress.stage("kernel " + kernel.name, static_cast<double>(list.size()));
   for (std::size_t begin = 0; begin < list.size(); begin += kTilesAtOnce) {
-    const std::size_t end = std::min(list.size(), begin + kTilesAtOnce);
+    const std::size_t count = std::min<std::size_t>(list.size() - begin, kTilesAtOnce);
     const SerialBlas serial;
-#pragma omp parallel for schedule(dynamic)
-    for (std::size_t t = begin; t < end; ++t) {
-      TileTally<T>& tally = tallies[static_cast<std::size_t>(omp_get_thread_num())];
-      builder.build(list[t], tally);
-      singular_sums[t] = std::exchange(tally.singular_sum, 0.0);
-    }
-    progress.advance(static_cast<double>(end - begin));
+    build_all<T>(builder, std::span(list).subspan(begin, count), tallies,
+                 std::span(singular_sums).subspan(begin, count));
+    progress.advance(static_cast<double>(count));
   }
   progress.finish();
 

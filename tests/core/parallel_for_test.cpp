@@ -32,6 +32,15 @@ TEST(ParallelFor, WhatIsThrownArrives) {
                             }),
                std::bad_alloc);
   EXPECT_THROW(parallel_for(1, [](Index) { throw std::invalid_argument("alone"); }), std::invalid_argument);
+  for (int round = 0; round < 100; ++round) {
+    try {
+      parallel_for(64, [](Index k) {
+        if (k >= 5) throw k;
+      });
+    } catch (Index k) {
+      EXPECT_EQ(k, 5) << "the least";
+    }
+  }
   bool called = false;
   EXPECT_THROW(
       parallel_for(
