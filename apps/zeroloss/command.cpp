@@ -1,6 +1,7 @@
 #include "command.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "signals.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/core/threads.hpp"
+#include "zeroloss/data/streams.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -64,6 +66,11 @@ void draw(const ProgressReport& report) {
 void write_answer(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 void answer(const std::string& text) { write_answer(printable(text)); }
 
+bool reader_gone() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
 // Where it cannot be written there is nobody to tell, and what was done stays what it is.
 void tell(const std::string& text) {
   const std::string shown = printable(text);
@@ -79,6 +86,7 @@ void take_threads(const Session& session) {
 
 Progress Session::progress() const {
   const std::atomic<bool>& cancelled = stop_asked();
+  stop_streams(&cancelled);
   if (quiet || isatty(STDERR_FILENO) == 0) return Progress({}, &cancelled);
   return Progress(draw, &cancelled);
 }

@@ -95,6 +95,7 @@ int launched_processes();
 /// terminal.
 void answer(const std::string& text);
 void write_answer(const std::string& text);  ///< as it is, for other programs
+bool reader_gone();  ///< whoever reads standard output has closed it: he may, when he has enough
 void tell(const std::string& text);
 
 /// What a message of the library advises, as one types it here: `max_steps=9` becomes --max-steps 9.

@@ -2,6 +2,7 @@
 
 #include "command.hpp"
 #include "output_file.hpp"
+#include "zeroloss/core/error.hpp"
 #include "zeroloss/present/predict.hpp"
 
 namespace zeroloss::app {
@@ -16,7 +17,12 @@ void run(const Options& options, Session&) {
   const std::string file = is_answer ? "/dev/stdout" : options.file;
   check_output(file, {model_file(options.model)});
   const Model model = open_model(options.model);
-  model.export_onnx(file);
+  try {
+    model.export_onnx(file);
+  } catch (const ResourceError&) {
+    if (is_answer && reader_gone()) return;
+    throw;
+  }
   const std::string text = export_text(file, model) + "\n" + next_text(after_export(file));
   is_answer ? tell(text) : answer(text);
 }

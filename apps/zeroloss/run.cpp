@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,12 +22,6 @@ int report(const std::string& message, int code) {
 }
 
 constexpr int kSignals = 128;  // exit codes from here on are of stopped processes
-
-// Who reads a pipe may stop when he has enough.
-bool reader_gone() {
-  pollfd out{STDOUT_FILENO, POLLOUT, 0};
-  return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
-}
 
 // Runs the subcommand and turns what it throws into an exit code and a message.
 int parse(const Parser& parser, const Session& session, std::size_t words) {

@@ -10,12 +10,30 @@
 
 #include "data/source_kind.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/data/streams.hpp"
 
 /// What can be read only once: standard input, pipes and sockets that have a name.
-namespace zeroloss::internal {
+namespace zeroloss {
+namespace internal {
 namespace {
 
+std::atomic<const std::atomic<bool>*> stop = nullptr;
+
 bool is_standard_input(const std::string& text) { return text == "-" || text == "/dev/stdin"; }
+
+/// Until there is something to read. Returns false where that cannot be told, as errno says.
+bool wait_for(int file) {
+  constexpr int kLook = 50;  // ms: a signal may come just before poll, or be handled by another thread
+  const std::atomic<bool>* const asked = stop;
+  pollfd waits{file, POLLIN, 0};
+  for (int ready = 0; ready <= 0;) {
+    if (asked != nullptr && *asked) throw Interrupted();
+    ready = poll(&waits, 1, asked != nullptr ? kLook : -1);
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready < 0 && asked == nullptr) throw Interrupted();
+  }
+  return true;
+}
 
 std::string read_once(const std::string& name, const std::string& path) {
   const auto check = [&](bool good) {
@@ -30,11 +48,7 @@ std::string read_once(const std::string& name, const std::string& path) {
   std::size_t size = 0;
   for (ssize_t got = 1; got != 0;) {
     if (size == content.size()) content.resize(2 * size);
-    pollfd waits{file, POLLIN, 0};
-    if (poll(&waits, 1, -1) < 0) {  // which a signal ends, as it does not end a read that is begun again
-      check(errno == EINTR);
-      throw Interrupted();
-    }
+    check(wait_for(file));
     got = ::read(file, content.data() + size, content.size() - size);
     check(got >= 0 || errno == EINTR || errno == EAGAIN);
     if (got > 0) size += static_cast<std::size_t>(got);
@@ -66,4 +80,8 @@ SourceKind stream() {
           true};
 }
 
-}  // namespace zeroloss::internal
+}  // namespace internal
+
+void stop_streams(const std::atomic<bool>* asked) { internal::stop = asked; }
+
+}  // namespace zeroloss

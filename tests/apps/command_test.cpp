@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -206,6 +207,18 @@ TEST_F(Command, WhoeverWaitsForInputCanBeStopped) {
     EXPECT_EQ(outcome.exit_code, 128 + signal);
     EXPECT_NE(outcome.err.find("zeroloss: interrupted\n"), std::string::npos) << outcome.err;
   }
+}
+
+// A signal that comes while there is something to read is not forgotten when there is nothing any more.
+TEST_F(Command, WhoeverReadsCanBeStopped) {
+  const auto begun = std::chrono::steady_clock::now();
+  const std::string line =
+      "mkfifo f; { yes 1,2 | head -c 300000000; exec sleep 30; } >f 2>/dev/null & w=$!; "
+      "\"$0\" certify f & p=$!; sleep 0.2; kill -TERM $p; wait $p; code=$?; kill $w; rm f; exit $code";
+  const Outcome outcome =
+      run_program("bash", {"-c", "set -m; " + line, ZEROLOSS_COMMAND}, {.folder = folder.string()});
+  EXPECT_EQ(outcome.exit_code, 128 + SIGTERM) << outcome.err;
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(25));
 }
 
 // Whoever hears it or not: the exit code is the same.

@@ -191,6 +191,9 @@ TEST_F(Predict, ARunFolderNamesItsModel) {
   save(chooser(three), "run/model.safetensors");
   EXPECT_EQ(answer(predict(path("run"), labelled)).at("error"), 0.4);
   EXPECT_EQ(zeroloss({"export", path("run"), path("a.onnx")}).exit_code, 0);
+  const Outcome early = run_program("sh", {"-c", "{ sleep 0.3; \"$0\" export \"$1\" -; echo $? >&2; } | true",
+                                           ZEROLOSS_COMMAND, path("run")});
+  EXPECT_EQ(early.err, "0\n");  // who has read enough
 }
 
 TEST_F(Predict, AModelAfterTheDataIsPutInItsPlace) {
