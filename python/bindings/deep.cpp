@@ -89,13 +89,15 @@ void bind_network(nb::module_& m) {
   using N = DeepNetwork;
   nb::class_<N>(m, "DeepNetwork",
                 "A network of layers, plain and residual: V h + c of the last layer's h, the first's being "
-                "(x - shift) factor. One output, or one a class, of which the largest decides.")
+                "(x - shift - shift_low) factor. One output, or one a class, of which the largest decides.")
       .def(
           "__init__",
           [](N* self, std::vector<Layer> layers, const Array2& V, const std::optional<Array1>& c,
              const std::optional<Array1>& shift, const std::optional<Array1>& factor, const std::string& task,
-             std::vector<std::string> class_names, double constant, bool unit) {
+             std::vector<std::string> class_names, double constant, bool unit,
+             const std::optional<Array1>& shift_low) {
             N network{.shift = vector_of(shift),
+                      .shift_low = vector_of(shift_low),
                       .factor = vector_of(factor),
                       .layers = std::move(layers),
                       .V = rows(V),
@@ -109,10 +111,10 @@ void bind_network(nb::module_& m) {
           },
           "layers"_a, "V"_a, "c"_a.none() = nb::none(), "shift"_a.none() = nb::none(),
           "factor"_a.none() = nb::none(), "task"_a = "none", "class_names"_a = std::vector<std::string>{},
-          "constant"_a = 0.0, "unit"_a = false,
-          "Doubles: V K x p, c K; shift and factor, a number a feature; then the constant is appended where "
-          "it is not 0, and points are divided by their length if `unit`. ValueError naming the layer that "
-          "does not fit those before it.")
+          "constant"_a = 0.0, "unit"_a = false, "shift_low"_a.none() = nb::none(),
+          "Doubles: V K x p, c K; shift, shift_low and factor, a number a feature; then the constant is "
+          "appended where it is not 0, and points are divided by their length if `unit`. ValueError naming "
+          "the layer that does not fit those before it.")
       .def_prop_ro(
           "layers", [](nb::handle self) { return references(self, nb::cast<N&>(self).layers); },
           nb::sig("def layers(self) -> list[Layer]"), "The hidden ones.")

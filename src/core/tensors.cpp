@@ -122,7 +122,7 @@ class Reader {
     const std::string dtype = type != nullptr && type->is_text() ? type->as<std::string>() : "missing";
     const auto known = std::ranges::find(kDtypes, dtype, [](const auto& d) { return std::string(d.first); });
     if (known == kDtypes.end())
-      throw damaged(name, fmt::format("dtype {}; expected F64, F32, I64 or U8", dtype));
+      throw damaged(name, fmt::format("dtype {}; expected F64, F32, I64 or U8", excerpt(dtype)));
     Entry result{name, static_cast<Dtype>(known - kDtypes.begin()), {}, 0, 0};
 
     for (const std::uint64_t size : numbers(name, info, "shape"))

@@ -96,7 +96,9 @@ class Reader {
     const std::string& input = graph_.inputs.front().name;
     values_[input] = {};
     defined_.insert(input);
-    rows_ = graph_.inputs.front().shape.size() == 2;
+    // Of no declared shape is what gets points as rows.
+    if (const auto& shape = graph_.inputs.front().shape; shape.empty() || shape.size() == 2)
+      rows_.insert(input);
     for (const auto& [name, numbers] : graph_.numbers) defined_.insert(name);
     for (const OnnxNode& node : graph_.nodes) take(node);
     finish();
@@ -238,6 +240,7 @@ class Reader {
     if (std::none_of(node.inputs.begin(), node.inputs.end(),
                      [&](const std::string& input) { return values_.contains(input); }))
       return take_constant(node);
+    if (makes_rows(node)) rows_.insert(node.outputs.begin(), node.outputs.end());
     for (const std::string& input : node.inputs)
       if (const auto found = values_.find(input); found != values_.end()) {
         if (found->second.part == Part::gone) refuse(node, "it takes the input as it was before its scaling");
@@ -272,25 +275,46 @@ class Reader {
         refuse(node, "dropout as in training");
     }
     const Value value = now(node, node.inputs.front());
-    if (node.op == "Flatten" || node.op == "Reshape") rows_ = node.op == "Flatten" || makes_rows(node);
-    if ((node.op == "Flatten" && node.integer("axis", 1) != 1) || (node.op == "Squeeze" && !is_output(out)))
+    if ((node.op == "Flatten" && node.integer("axis", 1) != 1) || (node.op == "Squeeze" && !is_end(out)))
       refuse(node, "points must stay rows");
     if (node.op == "Flatten" || node.op == "Reshape")
-      if ((value.part != Part::hidden || value.level > 0) && !is_output(out) && !rows_)
+      if ((value.part != Part::hidden || value.level > 0) && !is_end(out) && !makes_rows(node))
         refuse(node, "points must stay rows");
     alias_[out] = node.inputs.front();
     values_[out] = value;
     if (value.part == Part::active || value.part == Part::affine) follow_[node.inputs.front()].push_back(out);
   }
 
-  // Whether a Reshape is to two dimensions, as far as its file says.
+  // ---- whether points are rows of a matrix, and not of more dimensions ----
+
+  // How many numbers a value has that is computed of shapes; 0: not known.
+  std::size_t count(const std::string& name) const {
+    if (const auto found = numbers_.find(name); found != numbers_.end())
+      return found->second.stored->values.size();
+    const auto found = counts_.find(name);
+    return found == counts_.end() ? 0 : found->second;
+  }
+
+  void count_of(const OnnxNode& node) {
+    static const std::set<std::string> same{"Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
+    std::size_t numbers = 0;
+    if (same.contains(node.op))
+      numbers = count(node.inputs.front());
+    else if (node.op == "Gather" && node.inputs.size() > 1)
+      numbers = count(node.inputs[1]);
+    else if (node.op == "Concat" && std::ranges::all_of(node.inputs, [&](auto& i) { return count(i) > 0; }))
+      for (const std::string& input : node.inputs) numbers += count(input);
+    counts_[node.outputs.front()] = numbers;
+  }
+
   bool makes_rows(const OnnxNode& node) const {
-    const auto shape = node.inputs.size() > 1 ? numbers_.find(node.inputs[1]) : numbers_.end();
-    return shape != numbers_.end() && shape->second.stored->values.size() == 2;
+    if (node.op == "Gemm" || node.op == "Flatten") return true;
+    if (node.op == "Reshape") return node.inputs.size() > 1 && count(node.inputs[1]) == 2;
+    return std::ranges::all_of(
+        node.inputs, [&](const std::string& i) { return !values_.contains(i) || rows_.contains(i); });
   }
 
   void linear(const OnnxNode& node, const std::string& out, bool transposed) {
-    rows_ = rows_ || node.op == "Gemm";  // which takes nothing else
     if (node.inputs.size() < 2 || !constant(node.inputs[1]) || constant(node.inputs[0]))
       refuse(node, "its second input must be weights of the file");
     if (node.op == "Gemm" && (node.integer("transA", 0) != 0 || node.number("alpha", 1) != 1 ||
@@ -576,8 +600,9 @@ class Reader {
 
   // Constants of constants: only what leaves the numbers as they are.
   void take_constant(const OnnxNode& node) {
-    if (node.inputs.empty() || !constant(node.inputs.front()))
-      return;  // what matters is found out where it is used
+    if (node.inputs.empty()) return;
+    count_of(node);
+    if (!constant(node.inputs.front())) return;  // what matters is found out where it is used
     Numbers numbers = numbers_.at(node.inputs.front());
     if (node.op == "Transpose" && numbers.shape.size() == 2) {
       numbers.transposed = !numbers.transposed;
@@ -609,8 +634,9 @@ class Reader {
       if (values_.contains(input)) tails.push_back(tail_of(node, input));
     Value made = tails.front();
     const bool scores = made.tail == Tail::scores || made.tail == Tail::probabilities;
-    const std::int64_t axis = node.integer("axis", node.op == "ArgMax" ? 0 : node.op == "Softmax" ? 1 : -1);
-    const bool along = axis == -1 || (axis == 1 && rows_), alone = tails.size() == 1;
+    const std::int64_t axis = node.integer("axis", node.op == "ArgMax" ? 0 : -1);
+    const bool along = axis == -1 || (axis == 1 && rows_.contains(node.outputs.front()));
+    const bool alone = tails.size() == 1;
     const auto number = [&](std::size_t input) {
       const auto found = input < node.inputs.size() ? numbers_.find(node.inputs[input]) : numbers_.end();
       return found != numbers_.end() && found->second.one() ? found->second.scalar() : std::nan("");
@@ -629,7 +655,7 @@ class Reader {
     } else if (node.op == "Identity" || (node.op == "Cast" && to_float(node))) {
       known = true;
     } else if (node.op == "Reshape" || node.op == "Flatten" || node.op == "Squeeze") {
-      known = is_output(node.outputs.front());
+      known = is_end(node.outputs.front());
     } else if (node.op == "ArgMax" || (node.op == "TopK" && node.integer("largest", 1) == 1)) {
       known = alone && along && ((scores && !one) || made.tail == Tail::two);
       made.tail = Tail::label;
@@ -675,6 +701,13 @@ class Reader {
 
   bool is_output(const std::string& name) const {
     return std::find(graph_.outputs.begin(), graph_.outputs.end(), name) != graph_.outputs.end();
+  }
+
+  /// An output that nothing takes: of any shape, it has the same numbers.
+  bool is_end(const std::string& name) const {
+    return is_output(name) && std::ranges::none_of(graph_.nodes, [&](const OnnxNode& node) {
+             return std::ranges::find(node.inputs, name) != node.inputs.end();
+           });
   }
 
   void finish() {
@@ -730,9 +763,10 @@ class Reader {
   std::map<std::string, std::vector<std::string>> follow_;  // and back
   std::set<std::string> used_;                              // weights
   Vector shift_, factor_;
-  std::set<std::string> defined_;        // names that something has
-  bool single_ = false, begun_ = false;  // float32 weights; a linear map took the input
-  bool rows_ = false;                    // points are known to be rows of a matrix, not of more dimensions
+  std::set<std::string> defined_;              // names that something has
+  bool single_ = false, begun_ = false;        // float32 weights; a linear map took the input
+  std::set<std::string> rows_;                 // values that are matrices, with a point a row
+  std::map<std::string, std::size_t> counts_;  // of what is computed of shapes
 };
 
 // The numbers of a tensor as the file stores them, and what they are after that.

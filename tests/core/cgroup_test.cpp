@@ -51,7 +51,8 @@ TEST_F(Cgroup, FileCacheIsFree) {
 TEST_F(Cgroup, TheFirstVersionHasNamesOfItsOwn) {
   write("mounted/memory/job/memory.limit_in_bytes", "3000");
   write("mounted/memory/job/memory.usage_in_bytes", "1000");
-  write("mounted/memory/job/memory.stat", "inactive_file 1\ntotal_inactive_file 400\n");
+  write("mounted/memory/job/memory.stat",
+        "inactive_file 1\nhierarchical_memsw_limit 18446744073709551615\ntotal_inactive_file 400\n");
   write("mounted/memory/memory.limit_in_bytes", "9223372036854771712");
   EXPECT_EQ(free_of("3:cpuset:/job\n4:cpu,memory:/job/task\n0::/\n"), 2400);
 }

@@ -37,6 +37,7 @@ TEST(ParallelFor, WhatIsThrownArrives) {
       parallel_for(64, [](Index k) {
         if (k >= 5) throw k;
       });
+      FAIL() << "nothing was thrown";
     } catch (Index k) {
       EXPECT_EQ(k, 5) << "the least";
     }

@@ -280,21 +280,40 @@ TEST_F(DeepOnnx, PointsMayBeCutAsTheyAre) {
 }
 
 // Along the second of three dimensions stands one number, and the largest of it is no class.
-TEST_F(DeepOnnx, OutputsAreTheSecondDimensionOfTwoAlone) {
-  const auto read = [&](std::int64_t axis, const std::vector<Index>& point, bool flat) {
+TEST_F(DeepOnnx, ClassesAreTheSecondDimensionOfTwoAlone) {
+  using Change = std::function<std::string(OnnxModel & m, const std::string& value)>;
+  const Change as_it_is = [](auto&, auto& value) { return value; };
+  const auto read = [&](std::int64_t axis, const std::vector<Index>& shape, const Change& of_points,
+                        const Change& of_outputs, const std::vector<Index>& labels = {-1}) {
     OnnxModel m("by hand");
-    std::string x = m.input("x", Dtype::f64, {-1, point[0], point[1]});
-    if (flat) x = m.node("Flatten", {x});
-    const std::string f = map(m, "B", m.node("Relu", {map(m, "A", x)}));
-    const std::string out = m.node("Softmax", {f}, {{"axis", axis}});
-    m.output(out, Dtype::f64, flat ? std::vector<Index>{-1, 2} : std::vector<Index>{-1, point[0], 2});
+    const std::string x = of_points(m, m.input("x", Dtype::f64, shape));
+    const std::string f = of_outputs(m, map(m, "B", m.node("Relu", {map(m, "A", x)})));
+    m.output(m.node("ArgMax", {f}, {{"axis", axis}, {"keepdims", std::int64_t{0}}}), Dtype::i64, labels);
     m.write(path("g.onnx"));
     return read_onnx(path("g.onnx")).network.features();
   };
-  EXPECT_EQ(read(-1, {1, 2}, false), 2);
-  EXPECT_EQ(read(1, {1, 2}, true), 2);
-  EXPECT_MESSAGE(DataError, read(1, {1, 2}, false), "(Softmax -> ", "behind the outputs");
-  EXPECT_MESSAGE(DataError, read(1, {-1, 2}, false), "(Softmax -> ", "behind the outputs");
+  const Change flat = [](auto& m, auto& x) { return m.node("Flatten", {x}); };
+  // x.view(x.size(0), -1) of PyTorch
+  const Change viewed = [&](auto& m, auto& x) {
+    const std::string zero = m.axes({0}), rest = m.axes({-1});
+    const std::string size = m.node("Gather", {m.node("Shape", {x}), zero});
+    return m.node("Reshape", {x, m.node("Concat", {size, rest}, {{"axis", std::int64_t{0}}})});
+  };
+  const Change ended = [&](auto& m, auto& f) {
+    m.output(cut(m, f, {-1, 2}), Dtype::f64, {-1, 2});
+    return f;
+  };
+  EXPECT_EQ(read(1, {-1, 2}, as_it_is, as_it_is), 2);
+  EXPECT_EQ(read(1, {-1, 2}, viewed, as_it_is), 2);
+  EXPECT_EQ(read(-1, {-1, 1, 2}, as_it_is, as_it_is, {-1, 1}), 2);
+  EXPECT_EQ(read(1, {-1, 1, 2}, flat, as_it_is), 2);
+  EXPECT_EQ(read(1, {-1, 1, 2}, viewed, as_it_is), 2);
+  EXPECT_MESSAGE(DataError, read(1, {-1, 1, 2}, as_it_is, as_it_is, {-1, -1}), "(ArgMax -> ",
+                 "behind the outputs");
+  EXPECT_MESSAGE(DataError, read(1, {-1, -1, 2}, as_it_is, as_it_is, {-1, -1}), "(ArgMax -> ",
+                 "behind the outputs");
+  EXPECT_MESSAGE(DataError, read(1, {-1, 1, 2}, as_it_is, ended, {-1, -1}), "(ArgMax -> ",
+                 "behind the outputs");
 }
 
 TEST_F(DeepOnnx, DropoutAsInTrainingIsRefused) {

@@ -138,6 +138,9 @@ def test_pickles_keep_the_whole_mean():
     twin = pickle.loads(pickle.dumps(network))
     np.testing.assert_array_equal(twin.shift_low, network.shift_low)
     np.testing.assert_array_equal(twin(X), network(X))
+    again = zeroloss.DeepNetwork(network.layers, network.V, shift=network.shift, shift_low=network.shift_low,
+                                 factor=network.factor, constant=network.constant, unit=network.unit)  # fmt: skip
+    np.testing.assert_array_equal(again(X), network(X))
 
 
 def test_results_pickle_with_the_graph_they_came_from(tmp_path):
