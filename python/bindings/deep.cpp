@@ -97,8 +97,8 @@ void bind_network(nb::module_& m) {
              std::vector<std::string> class_names, double constant, bool unit,
              const std::optional<Array1>& shift_low) {
             N network{.shift = vector_of(shift),
-                      .shift_low = vector_of(shift_low),
                       .factor = vector_of(factor),
+                      .shift_low = vector_of(shift_low),
                       .layers = std::move(layers),
                       .V = rows(V),
                       .c = vector_of(c),
