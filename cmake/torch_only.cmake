@@ -26,5 +26,5 @@ add_library(zeroloss STATIC
   src/core/threads.cpp src/core/write_file.cpp
   src/data/choose.cpp src/data/cifar.cpp src/data/dataset.cpp src/data/decode_image_absent.cpp src/data/encoding.cpp
   src/data/image_folder.cpp src/data/image_index.cpp src/data/images.cpp src/data/known.cpp src/data/model_file.cpp
-  src/data/resize.cpp
+  src/data/resize.cpp src/data/stop_streams.cpp
   src/present/common.cpp src/present/conv.cpp src/present/next_conv.cpp src/present/table.cpp)

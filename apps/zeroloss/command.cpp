@@ -14,7 +14,7 @@
 #include "signals.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/core/threads.hpp"
-#include "zeroloss/data/streams.hpp"
+#include "zeroloss/data/stop_streams.hpp"
 
 namespace zeroloss::app {
 namespace {

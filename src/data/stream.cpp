@@ -9,22 +9,19 @@
 #include <memory>
 
 #include "data/source_kind.hpp"
+#include "data/stop_streams.hpp"
 #include "zeroloss/core/error.hpp"
-#include "zeroloss/data/streams.hpp"
 
 /// What can be read only once: standard input, pipes and sockets that have a name.
-namespace zeroloss {
-namespace internal {
+namespace zeroloss::internal {
 namespace {
-
-std::atomic<const std::atomic<bool>*> stop = nullptr;
 
 bool is_standard_input(const std::string& text) { return text == "-" || text == "/dev/stdin"; }
 
 /// Until there is something to read. Returns false where that cannot be told, as errno says.
 bool wait_for(int file) {
   constexpr int kLook = 50;  // ms: a signal may come just before poll, or be handled by another thread
-  const std::atomic<bool>* const asked = stop;
+  const std::atomic<bool>* const asked = streams_stop();
   pollfd waits{file, POLLIN, 0};
   for (int ready = 0; ready <= 0;) {
     if (asked != nullptr && *asked) throw Interrupted();
@@ -80,8 +77,4 @@ SourceKind stream() {
           true};
 }
 
-}  // namespace internal
-
-void stop_streams(const std::atomic<bool>* asked) { internal::stop = asked; }
-
-}  // namespace zeroloss
+}  // namespace zeroloss::internal
