@@ -278,7 +278,7 @@ class Reader {
     if ((node.op == "Flatten" && node.integer("axis", 1) != 1) || (node.op == "Squeeze" && !is_end(out)))
       refuse(node, "points must stay rows");
     if (node.op == "Flatten" || node.op == "Reshape")
-      if ((value.part != Part::hidden || value.level > 0) && !is_end(out) && !makes_rows(node))
+      if ((value.part != Part::hidden || value.level > 0) && !is_end(out) && !rows_.contains(out))
         refuse(node, "points must stay rows");
     alias_[out] = node.inputs.front();
     values_[out] = value;
