@@ -39,7 +39,7 @@ TEST_F(MemorizeCommand, JsonHasEveryKey) {
                               "conclusion", "status",     "n",       "d",       "r",
                               "n_distinct", "correct",    "hidden",  "blocks",  "parameters",
                               "max_error",  "min_margin", "margin",  "closest", "theorem_parameters",
-                              "wrong",      "tried",      "build_s", "verify_s"}));
+                              "wrong",      "tried",      "build_s", "verify_s", "seconds"}));
   EXPECT_EQ(json["status"], "memorized");
   EXPECT_EQ(json["labels"], "random");
   EXPECT_EQ(json["correct"], 1797);
