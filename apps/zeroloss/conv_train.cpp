@@ -75,10 +75,9 @@ void run(Options& options, Session& session) {
 
   const ConvArchitecture shape = architecture_of(settings, images.classes());
   const double before = session.seconds();
-  ConvResult result =
-      train(images, test, settings, progress, [&](const std::vector<ConvRecord>& history) {
-        if (folder) write_history(*folder, history, shape);
-      });
+  ConvResult result = train(images, test, settings, progress, [&](const std::vector<ConvRecord>& history) {
+    if (folder) write_history(*folder, history, shape);
+  });
   result.seconds += before;
   if (!first) {
     if (result.status == ConvStatus::interrupted) session.exit_code = stopped_code();

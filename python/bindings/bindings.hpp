@@ -217,7 +217,8 @@ std::string of_its_loss(const A& a) {
 }
 
 /// How an Answer shows and stores itself: `text` and `json` as the command prints them, `write` all
-/// that it writes into a run folder, which it finishes; `more` is what a line of it says after the conclusion.
+/// that it writes into a run folder, which it finishes; `more` is what a line of it says after the
+/// conclusion.
 template <class A>
 void add_output(nb::class_<A>& c, const std::function<std::string(const A&)>& text,
                 const std::function<std::string(const A&)>& json,
@@ -225,9 +226,9 @@ void add_output(nb::class_<A>& c, const std::function<std::string(const A&)>& te
                 const std::function<std::string(const A&)>& more = {}) {
   const std::string name = nb::cast<std::string>(c.attr("__name__"));
   c.def("__str__", text, "What the command prints.")
-      .def("__repr__", [name, more](const A& a) {
-        return "<" + name + ": " + a.conclusion + (more ? more(a) : "") + ">";
-      })
+      .def(
+          "__repr__",
+          [name, more](const A& a) { return "<" + name + ": " + a.conclusion + (more ? more(a) : "") + ">"; })
       .def("_repr_html_", [text](const A& a) { return html_of(a.conclusion, text(a)); })
       .def(
           "to_dict", [json](const A& a) { return nb::module_::import_("json").attr("loads")(json(a)); },

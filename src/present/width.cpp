@@ -97,7 +97,8 @@ std::string width_text(const Dataset& data, const WidthOptions& options, const W
   const std::string rows = width_table(r.rows);
   return fmt::format("{}\n\n{}\n\n", heading(data, preparation(data, options.normalize, options.center)),
                      r.conclusion) +
-         (rows.empty() ? "" : fmt::format("loss    {}\n\n{}", loss_and_step(data.task), rows)) + drawn_table(r) + paper_table(r) + fmt::format("\n{:.1f} s\n", r.seconds);
+         (rows.empty() ? "" : fmt::format("loss    {}\n\n{}", loss_and_step(data.task), rows)) +
+         drawn_table(r) + paper_table(r) + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 
 std::string fits_text(const Dataset& data, const ReadOptions& read, const WidthOptions& options,

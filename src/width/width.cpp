@@ -197,8 +197,9 @@ void add_biased(const Dataset& data, const TrainingSet& set, const Activation& p
   } else {
     row.status = "proved";
     row.width = static_cast<double>(4 * r.groups.size());
-    row.says = fmt::format("for each of {} two units of positive and two of negative output weight; nothing of descent",
-                           count(static_cast<Index>(r.groups.size()), "group", "groups"));
+    row.says = fmt::format(
+        "for each of {} two units of positive and two of negative output weight; nothing of descent",
+        count(static_cast<Index>(r.groups.size()), "group", "groups"));
     for (auto& group : r.groups)
       for (Index& sample : group) sample = data.records[static_cast<std::size_t>(sample)];
   }

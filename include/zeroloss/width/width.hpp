@@ -154,10 +154,10 @@ void fields(T& r, const Visitor& visit) {
 WidthResult width(const Dataset& data, const WidthOptions& options, Progress& progress);
 WidthResult width(const Dataset& data, const WidthOptions& options = {});
 
-/// Completes certify's answer: CertifyResult::widths become the rows of `width` that take seconds at most, and
-/// the time and memory that finding them takes is part of the answer's. too_few; and of up to 1,000 points
-/// these_labels and any_labels, from two draws a width up to the first that is proved. Empty without labels,
-/// and where no network can fit them.
+/// Completes certify's answer: CertifyResult::widths become the rows of `width` that take seconds at most,
+/// and the time and memory that finding them takes is part of the answer's. too_few; and of up to 1,000
+/// points these_labels and any_labels, from two draws a width up to the first that is proved. Empty without
+/// labels, and where no network can fit them.
 void widths_in_short(const Dataset& data, const CertifyOptions& options, CertifyResult& certified,
                      Progress& progress);
 
