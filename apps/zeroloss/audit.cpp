@@ -56,8 +56,9 @@ void run(const Options& options, Session& session) {
   const Dataset data = read_dataset(options.source, options.read);
   std::optional<Dataset> test;
   if (!options.test.empty()) test = read_test(options.test, data, options.read, progress);
-  const AuditResult result = test ? audit(data, *test, settings, progress, session.group)
-                                  : audit(data, settings, progress, session.group);
+  AuditResult result = test ? audit(data, *test, settings, progress, session.group)
+                            : audit(data, settings, progress, session.group);
+  result.seconds = session.seconds();
 
   const Dataset* asked = test ? &*test : nullptr;
   const Next next = after_audit(session.arguments, result, options.out);

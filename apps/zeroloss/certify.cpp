@@ -80,7 +80,8 @@ void run(const Options& options, Session& session) {
   progress.stage("reading " + options.source);
   const Dataset data = points_of(options, settings);
   CertifyResult result = certify(data, settings, progress, *engine);
-  result.widths = widths_in_short(data, settings, result, progress);
+  widths_in_short(data, settings, result, progress);
+  result.seconds = session.seconds();
 
   const Next next = after_certify(data, options.read, settings, result);
   if (folder) write_certify(*folder, data, options.read, settings, result, session.arguments, next);

@@ -84,6 +84,10 @@ void take_threads(const Session& session) {
   if (session.threads > 0) set_thread_count(session.threads);
 }
 
+double Session::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
 Progress Session::progress() const {
   const std::atomic<bool>& cancelled = stop_asked();
   stop_streams(&cancelled);

@@ -62,6 +62,7 @@ void run(const Options& options, Session& session) {
   model.its_classes = true;
   const Dataset data = select_for(model, open_source(options.source, options.read), options.read);
   ProveResult result = prove(read.network, data, options.prove, progress);
+  result.seconds = session.seconds();
 
   const Next next = after_prove(session.arguments, options.prove, result, options.out);
   if (folder)

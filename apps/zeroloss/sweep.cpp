@@ -150,7 +150,8 @@ void run(const Options& options, Session& session) {
     folder.emplace(options.out, true, RunFolder::Writers::several);
     sweep.store = folder->partial() / "trials.db";
   }
-  const SweepResult result = work(options.source, sweep, folder, progress, session.group, engine.get());
+  SweepResult result = work(options.source, sweep, folder, progress, session.group, engine.get());
+  result.seconds = session.seconds();
   const Next next = result.complete ? after_figures(session.arguments, options.out) : Next{};
   // Who joins while another finishes may find all complete and nobody there: nothing is left to write then.
   if (folder && result.last && !std::filesystem::exists(folder->path()))

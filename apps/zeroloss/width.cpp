@@ -61,7 +61,8 @@ void run(const Options& options, Session& session) {
     folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
-  const WidthResult result = width(data, settings, progress);
+  WidthResult result = width(data, settings, progress);
+  result.seconds = session.seconds();
 
   const Next next = after_width(data, options.read, settings, result);
   if (folder) write_width(*folder, data, options.read, settings, result, session.arguments, next);

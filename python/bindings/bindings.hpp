@@ -21,6 +21,7 @@
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/core/run.hpp"
 #include "zeroloss/data/readers.hpp"
+#include "zeroloss/present/loss.hpp"
 
 /// The extension `zeroloss._core`: the library's structs and functions under their own names. What a Python
 /// user should see (keywords with their defaults, arrays of any kind) is in python/zeroloss.
@@ -209,15 +210,25 @@ inline constexpr const char* kToFrame =
     "linear: factorizations, descent, curve. The first is the default. ValueError naming the parts for "
     "another, ImportError without pandas.";
 
+/// What a line about a network that is trained says behind its conclusion.
+template <class A>
+std::string of_its_loss(const A& a) {
+  return "; loss " + squared_loss(a.options.data->task);
+}
+
 /// How an Answer shows and stores itself: `text` and `json` as the command prints them, `write` all
-/// that it writes into a run folder, which it finishes.
+/// that it writes into a run folder, which it finishes; `more` is what a line of it says after the
+/// conclusion.
 template <class A>
 void add_output(nb::class_<A>& c, const std::function<std::string(const A&)>& text,
                 const std::function<std::string(const A&)>& json,
-                const std::function<void(RunFolder&, const A&)>& write) {
+                const std::function<void(RunFolder&, const A&)>& write,
+                const std::function<std::string(const A&)>& more = {}) {
   const std::string name = nb::cast<std::string>(c.attr("__name__"));
   c.def("__str__", text, "What the command prints.")
-      .def("__repr__", [name](const A& a) { return "<" + name + ": " + a.conclusion + ">"; })
+      .def(
+          "__repr__",
+          [name, more](const A& a) { return "<" + name + ": " + a.conclusion + (more ? more(a) : "") + ">"; })
       .def("_repr_html_", [text](const A& a) { return html_of(a.conclusion, text(a)); })
       .def(
           "to_dict", [json](const A& a) { return nb::module_::import_("json").attr("loads")(json(a)); },

@@ -251,7 +251,8 @@ void bind_deep(nb::module_& m) {
         Progress silent;
         write_prove(folder, o.model, o.network, *o.data, o.data->read, o.settings, result, {a.call}, {},
                     silent);
-      });
+      },
+      of_its_loss<Proved>);
   add_pickles(answer);
 
   m.def(

@@ -54,7 +54,8 @@ void bind_certify(nb::module_& m) {
       [](const Certified& a) { return certify_json(*a.options.data, a.options.settings, a); },
       [](RunFolder& folder, const Certified& a) {
         write_certify(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
-      });
+      },
+      of_its_loss<Certified>);
 
   add_pickles(answer);
 
@@ -64,7 +65,7 @@ void bind_certify(nb::module_& m) {
          const nb::object& progress, const Group& group) {
         auto result = value_of_work(progress, [&](Progress& p) {
           CertifyResult certified = certify(*data, options, p, *cluster_engine(group));
-          certified.widths = widths_in_short(*data, options, certified, p);
+          widths_in_short(*data, options, certified, p);
           return certified;
         });
         return Certified(std::move(result), {data, options}, call);
@@ -293,7 +294,8 @@ void bind_fit(nb::module_& m) {
       [](const Fitted& a) { return fit_json(*a.options.data, a.options.settings, a); },
       [](RunFolder& folder, const Fitted& a) {
         write_fit(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
-      });
+      },
+      of_its_loss<Fitted>);
 
   add_pickles(answer);
 

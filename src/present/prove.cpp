@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/clock.hpp"
 #include "present/common.hpp"
 #include "zeroloss/deep/model.hpp"
+#include "zeroloss/present/loss.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -84,6 +86,7 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
                                           : "",
         above(r.written->misfit, 3), above(r.written->relative_misfit, 3));
   Facts fact(26);
+  fact("loss", loss_and_step(data.task));
   if (r.moving < r.parameters)
     fact("layers that may move", fmt::format("{}: {} of {} weights", options.layers, with_commas(r.moving),
                                              with_commas(r.parameters)));
@@ -91,8 +94,7 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
   if (r.networks.size() > 1)
     fact("polishing", fmt::format("{} steps, {} factorisations of side {}", r.steps, r.factorizations,
                                   with_commas(r.n_distinct * r.outputs)));
-  if (!fact.text().empty()) text += "\n" + fact.text();
-  return text + fmt::format("\n{:.1f} s\n", r.seconds);
+  return text + "\n" + fact.text() + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 
 std::string prove_json(const std::string& model, const ReadNetwork& network, const Dataset& data,
@@ -127,6 +129,7 @@ std::string outputs_csv(const Dataset& data, const ProveResult& r) {
 void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork& network, const Dataset& data,
                  const ReadOptions& read, const ProveOptions& options, ProveResult& r,
                  const std::vector<std::string>& command, const Next& next, Progress& progress) {
+  const auto began = Clock::now();
   if (r.networks.size() > 1) {
     save_model(folder.partial() / "model.safetensors", r.polished, {{"polished_from", model}});
     if (network.onnx) {
@@ -139,6 +142,7 @@ void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork&
       }
     }
   }
+  r.seconds += seconds_since(began);
   folder.write("result.json", prove_json(model, network, data, options, r, next) + "\n");
   folder.write("outputs.csv", outputs_csv(data, r));
   folder.write("manifest.json", manifest("prove", command, told(options), data, read, r.seconds));

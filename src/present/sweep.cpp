@@ -11,6 +11,7 @@
 #include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/present/loss.hpp"
 #include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss {
@@ -61,6 +62,7 @@ std::string setting(const SweepOptions& o, const SweepResult& r) {
   add(false, fmt::format("at most {} steps", with_commas(o.fit.max_steps)));
   add(a.tolerance.size() > 1, fmt::format("until ||r||/||y|| <= {}", c.tolerance));
   fact("training", fixed);
+  fact("loss", loss_and_step(Task::classification));  // what it says is true of targets, too
   if (!r.engine.empty()) fact("computed by", r.engine);
   return fact.text();
 }

@@ -35,11 +35,11 @@ TEST_F(MemorizeCommand, ConclusionComesFirst) {
 TEST_F(MemorizeCommand, JsonHasEveryKey) {
   using Keys = std::set<std::string>;
   const Json json = answer({"memorize", "digits", "--labels", "random"});
-  EXPECT_EQ(keys(json), (Keys{"data",       "next",       "digest",  "labels",  "options",
-                              "conclusion", "status",     "n",       "d",       "r",
-                              "n_distinct", "correct",    "hidden",  "blocks",  "parameters",
-                              "max_error",  "min_margin", "margin",  "closest", "theorem_parameters",
-                              "wrong",      "tried",      "build_s", "verify_s"}));
+  EXPECT_EQ(keys(json), (Keys{"data",       "next",       "digest",  "labels",   "options",
+                              "conclusion", "status",     "n",       "d",        "r",
+                              "n_distinct", "correct",    "hidden",  "blocks",   "parameters",
+                              "max_error",  "min_margin", "margin",  "closest",  "theorem_parameters",
+                              "wrong",      "tried",      "build_s", "verify_s", "seconds"}));
   EXPECT_EQ(json["status"], "memorized");
   EXPECT_EQ(json["labels"], "random");
   EXPECT_EQ(json["correct"], 1797);

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import zeroloss
+from rounding import assert_close
 from zeroloss.api.networks import network_of
 
 EXPORTED = Path(__file__).resolve().parents[1] / "deep" / "exported"
@@ -53,7 +54,7 @@ def test_a_network_of_arrays_is_what_they_say():
                                     factor=RNG.uniform(1, 2, 4))  # fmt: skip
     X, _ = points()
     for network in (plain, residual):
-        np.testing.assert_allclose(network(X), forward(network, X), rtol=0, atol=1e-13)
+        assert_close(network(X), forward(network, X), network, X)
         twin = pickle.loads(pickle.dumps(network))
         np.testing.assert_array_equal(twin(X), network(X))
     assert repr(residual) == ("<network of a layer of 5 identity units, a layer of 7 relu residual units, 2 outputs, "
@@ -77,7 +78,7 @@ def test_onnx_runtime_says_the_same(activation, tmp_path):
     network = zeroloss.DeepNetwork(layers, RNG.normal(size=(2, 9)), constant=0.4, unit=True, shift=RNG.normal(size=6))
     network.export_onnx(tmp_path / "network.onnx")
     said = onnxruntime.InferenceSession(tmp_path / "network.onnx").run(None, {"x": X})[0]
-    np.testing.assert_allclose(said, network(X), rtol=0, atol=1e-13)
+    assert_close(said, network(X), network, X)
 
 
 def test_the_tangent_kernel_is_that_of_differences():
@@ -173,9 +174,9 @@ def test_networks_of_scikit_learn(activation, classes):
     with pytest.warns(UserWarning):  # it has not converged
         model.fit(X, y if classes else y + X[:, 0])
     read = network_of("prove", model)[0].network
-    np.testing.assert_allclose(read(X), forward(read, X), rtol=0, atol=1e-12)
+    assert_close(read(X), forward(read, X), read, X)
     if classes == 0:
-        np.testing.assert_allclose(read(X)[:, 0], model.predict(X), rtol=0, atol=1e-12)
+        assert_close(read(X), model.predict(X)[:, None], read, X)
         result = zeroloss.prove(model, X, y + X[:, 0])
     else:
         log_odds = model.predict_log_proba(X)

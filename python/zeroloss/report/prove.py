@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..figures.run import Json, Run
 from .elements import Content, Facts, Parts, at_least, at_most, number, record, table, tag
+from .loss import LOSS
 
 MOST = 200  # samples that are named
 NONE = "not proved"
@@ -18,6 +19,7 @@ def prove(run: Run, r: Json) -> Parts:
         ("distinct points", r.get("n_distinct") if r.get("n_distinct") != r.get("n") else None),
         ("features", r.get("d")),
         ("outputs", r.get("outputs")),
+        LOSS,
         ("weights that may move", r.get("moving")),
         ("distance of the polished weights", at_most(r.get("distance")) if polished else None),
         ("steps of polishing", r.get("steps") if polished else None),
