@@ -1,5 +1,7 @@
 #include "zeroloss/present/data.hpp"
 
+#include <fmt/format.h>
+
 #include "bindings.hpp"
 #include "zeroloss/core/digest.hpp"
 
@@ -127,9 +129,9 @@ void bind_dataset(nb::module_& m) {
                    nb::cast<std::string>(state[11])};
            })
       .def("__repr__", [](const D& d) {
-        return "<Dataset " + d.name + ": " + std::to_string(d.n()) + " points, " + std::to_string(d.d()) +
+        return "<Dataset " + d.name + ": " + fmt::to_string(d.n()) + " points, " + fmt::to_string(d.d()) +
                " features, " +
-               (d.task == Task::classification ? std::to_string(d.classes()) + " classes"
+               (d.task == Task::classification ? fmt::to_string(d.classes()) + " classes"
                 : d.task == Task::regression   ? "target " + d.target_name
                                                : "no targets") +
                ">";

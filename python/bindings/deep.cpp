@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "bindings.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/deep/prove.hpp"
@@ -82,8 +84,8 @@ void bind_network(nb::module_& m) {
       .def_prop_ro("bU", in_place<Layer>(&Layer::bU), "p, or empty.")
       .def_ro("scale", &Layer::scale)
       .def("__repr__", [](const Layer& l) {
-        return "<layer of " + std::to_string(l.units()) + " " + l.activation +
-               (l.residual ? " residual" : "") + " units on " + std::to_string(l.inputs()) + ">";
+        return "<layer of " + fmt::to_string(l.units()) + " " + l.activation +
+               (l.residual ? " residual" : "") + " units on " + fmt::to_string(l.inputs()) + ">";
       });
 
   using N = DeepNetwork;

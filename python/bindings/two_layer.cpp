@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "bindings.hpp"
 #include "zeroloss/cluster/cluster.hpp"
 #include "zeroloss/core/text.hpp"
@@ -157,8 +159,8 @@ void bind_network(nb::module_& m) {
                                  read_encoding(nb::cast<std::string>(state[12]))};
            })
       .def("__repr__", [](const Network& n) {
-        return "<two-layer " + n.activation + " network: " + std::to_string(n.outputs.size()) + " x " +
-               std::to_string(n.width()) + " hidden units on " + std::to_string(n.d()) + " features, " +
+        return "<two-layer " + n.activation + " network: " + fmt::to_string(n.outputs.size()) + " x " +
+               fmt::to_string(n.width()) + " hidden units on " + fmt::to_string(n.d()) + " features, " +
                n.precision + ">";
       });
 }

@@ -77,7 +77,7 @@ Margin margin_of(const VerifiedOutputs& outputs, const Matrix& Y, Index i) {
     if (k == own) continue;
     const double difference = f(own) - f(k),
                  off = (error(own) + error(k) + 2 * u * std::abs(difference)) * kUp;
-    margin.least = std::min(margin.least, below(difference - off));
+    margin.least = smaller(margin.least, below(difference - off));
     margin.most = std::min(margin.most, above(difference + off));
   }
   return margin;

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <stdexcept>
 
+#include "core/ascii.hpp"
 #include "deep/centered.hpp"
 #include "deep/state_dict.hpp"
 #include "zeroloss/core/error.hpp"
@@ -18,12 +18,7 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-std::string extension_of(const std::filesystem::path& file) {
-  std::string extension = file.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return extension;
-}
+std::string extension_of(const std::filesystem::path& file) { return lowered(file.extension().string()); }
 
 ReadNetwork from_two_layers(const Network& two) {
   ReadNetwork read{layers_of(two), {}};

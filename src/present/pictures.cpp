@@ -46,7 +46,7 @@ std::string pictures_json(const Dataset& data, const std::vector<Index>& records
   Json samples = Json::object();
   for (const Index record : records)
     if (const auto row = rows.find(record); row != rows.end())
-      samples[std::to_string(record)] = pixels(data.X.row(row->second).data(), s, scale);
+      samples[fmt::to_string(record)] = pixels(data.X.row(row->second).data(), s, scale);
   return Json{{"height", s.height}, {"width", s.width}, {"channels", s.channels}, {"samples", samples}}.dump(
       1);
 }

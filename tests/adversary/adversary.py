@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import host
 import known
 from cases import KINDS, case
 
@@ -92,7 +93,8 @@ def examine(given):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            answer = ask(given)
+            with host.taken(given.german()):
+                answer = ask(given)
     except (zeroloss.DataError, ValueError, zeroloss.ResourceError) as error:
         report.refusal = str(error)
         if not report.refusal.strip():
@@ -126,6 +128,7 @@ def work(cases, pipe):
 
 def examine_all(cases, jobs=1):
     """Reports, as they come."""
+    host.prepare()
     context = multiprocessing.get_context("fork")
     queues = [list(cases[k::jobs]) for k in range(jobs)]
     running = {}
@@ -172,7 +175,8 @@ def of_existence(verdict):
 
 def describe(report, everything=False):
     given = report.case
-    lines = [f"case {given.number} ({given.kind}: {given.how})"]
+    where = ", in the German locale" if given.german() else ""
+    lines = [f"case {given.number} ({given.kind}: {given.how}{where})"]
     if report.finding:
         lines.append(f"  {report.finding}")
     if report.refusal and everything:

@@ -23,6 +23,10 @@ class Case:
     def classes(self):
         return sorted(set(self.y)) if self.y and isinstance(self.y[0], str) else None
 
+    def german(self):
+        """Whether the program that asks has taken the German locale, where 0.5 is 0,5."""
+        return isinstance(self.number, int) and self.number % 3 == 1
+
     def columns(self, rows):
         """Targets of these samples, a column an output: numbers as given, -1 and +1 for classes."""
         names = self.classes()

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "support/command.hpp"
+#include "support/number.hpp"
 #include "support/python.hpp"
 #include "support/shared_data.hpp"
 #include "support/temp_folder.hpp"
@@ -100,7 +101,8 @@ TEST_F(MemorizeCommand, RunFolderIsWholeAndItsModelPredicts) {
   while (std::getline(rows, row)) {
     std::istringstream cells(row);
     std::vector<float> numbers;
-    for (std::string cell; std::getline(cells, cell, ',');) numbers.push_back(std::stof(cell));
+    for (std::string cell; std::getline(cells, cell, ',');)
+      numbers.push_back(static_cast<float>(test::number(cell)));
     labels.push_back(static_cast<std::int64_t>(numbers.back()));
     x.insert(x.end(), numbers.begin(), numbers.end() - 1);
   }

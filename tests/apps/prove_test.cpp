@@ -99,8 +99,9 @@ TEST_F(ProveCommand, FromOnnxAndBack) {
   const std::string out = (folder / "run").string();
   std::string csv = "a,b,c,d,e,class\n";
   for (int i = 0; i < 9; ++i)
-    csv += std::to_string(i % 4 - 1.5) + "," + std::to_string(0.3 * i - 1) + "," + std::to_string(i * i % 5) +
-           ",0.5," + std::to_string(-0.1 * i) + ",c" + std::to_string(i % 3) + "\n";
+    csv += fmt::format("{:f}", i % 4 - 1.5) + "," + fmt::format("{:f}", 0.3 * i - 1) + "," +
+           std::to_string(i * i % 5) + ",0.5," + fmt::format("{:f}", -0.1 * i) + ",c" +
+           std::to_string(i % 3) + "\n";
   write(folder / "table.csv", csv);
   const Outcome outcome = zeroloss(
       {"prove", model, (folder / "table.csv").string(), "--target", "class", "--polish", "--out", out});

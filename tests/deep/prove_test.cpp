@@ -136,6 +136,13 @@ TEST(Prove, WhatIsNotFiniteProvesNothing) {
   EXPECT_EQ(r.networks[0].misfit, std::numeric_limits<double>::infinity());
   EXPECT_NE(r.conclusion.find("beyond the range of numbers"), std::string::npos) << r.conclusion;
   EXPECT_EQ(r.conclusion.find("nan"), std::string::npos) << r.conclusion;
+  // Outputs that are infinite alike: which is larger is not known, whatever the third one is.
+  DeepNetwork two = huge;
+  two.V = RowMatrix::Constant(3, huge.V.cols(), 1e300);
+  two.V.row(2).setZero();
+  two.c = {};
+  const Dataset first = classes_of(data.X, {0, 0, 0, 0, 0, 0}, 3);
+  EXPECT_EQ(prove(two, first, {}, progress).networks[0].right, 0);
   DeepNetwork unit = drawn(3, 1);
   unit.unit = true;
   Dataset zero = data;
