@@ -107,6 +107,7 @@ void add_prove(Command& command, Session& session) {
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples({"zeroloss prove digits.onnx digits --divide 16",
                     "zeroloss prove digits.onnx digits --divide 16 --polish --out runs/proved",
+                    "zeroloss prove net.onnx digits --classes 3,8 --class-names 0..9",
                     "zeroloss prove state.safetensors table.csv --target price --activation tanh --polish"});
 }
 

@@ -79,6 +79,8 @@ void bind_dataset(nb::module_& m) {
       .def_prop_ro(
           "task", [](const D& d) { return name(d.task); }, "none | regression | classification.")
       .def_ro("class_names", &D::class_names, "c names, sorted; empty unless classification.")
+      .def_ro("source_classes", &D::source_classes,
+              "All classes of the source, sorted, whichever were kept; none where that is not known.")
       .def_ro("records", &D::records, "0-based record of each point in its source.")
       .def_ro("name", &D::name, "What the user called it.")
       .def_ro("digest", &D::digest, "SHA-256 of the bytes of the source.")
@@ -112,7 +114,7 @@ void bind_dataset(nb::module_& m) {
              return nb::make_tuple(d.X, d.y, static_cast<int>(d.task), d.class_names, d.records, d.name,
                                    d.digest, d.feature_names, d.target_name, d.label_treatment,
                                    python::state_of(d.read), d.call, d.ids, state_of(d.standardization),
-                                   encoding_text(d.encoding), d.remarks);
+                                   encoding_text(d.encoding), d.remarks, d.source_classes);
            })
       .def("__setstate__",
            [](D& self, const nb::tuple& state) {
@@ -127,6 +129,7 @@ void bind_dataset(nb::module_& m) {
                     nb::cast<std::vector<std::string>>(state[15])},
                    of_state<ReadOptions>(nb::cast<nb::tuple>(state[10])),
                    nb::cast<std::string>(state[11])};
+             self.source_classes = nb::cast<std::vector<std::string>>(state[16]);
            })
       .def("__repr__", [](const D& d) {
         return "<Dataset " + d.name + ": " + fmt::to_string(d.n()) + " points, " + fmt::to_string(d.d()) +

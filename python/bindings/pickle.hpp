@@ -38,12 +38,12 @@ template <>
 struct Members<DeepNetwork> {
   static auto of(auto& n) {
     return std::tie(n.shift, n.shift_low, n.factor, n.layers, n.V, n.c, n.task, n.class_names, n.constant,
-                    n.unit, n.encoding);
+                    n.unit, n.encoding, n.single);
   }
 };
 template <>
 struct Members<VerifiedOutputs> {
-  static auto of(auto& o) { return std::tie(o.f, o.error); }
+  static auto of(auto& o) { return std::tie(o.f, o.error, o.single_error); }
 };
 
 template <class T>

@@ -9,7 +9,8 @@ void put(Parcel& parcel, const Dataset& data) {
       .put(data.feature_names)
       .put(data.target_name)
       .put(data.label_treatment)
-      .put(data.ids);
+      .put(data.ids)
+      .put(data.source_classes);
   parcel.put(s.scale)
       .put(s.origin.high)
       .put(s.origin.low)
@@ -33,6 +34,7 @@ Dataset dataset_of(Parcel& parcel) {
   parcel.get(data.target_name);
   parcel.get(data.label_treatment);
   parcel.get(data.ids);
+  parcel.get(data.source_classes);
   parcel.get(s.scale);
   parcel.get(s.origin.high);
   parcel.get(s.origin.low);

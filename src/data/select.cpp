@@ -35,18 +35,25 @@ struct Classes {
   std::vector<Index> of;
 };
 
-/// Of the records that are used; those of the others are meaningless.
-template <class T>
-Classes classes_of(const std::vector<T>& values, const std::vector<Index>& used) {
+/// Of all records that have a target, be they used or not; those of the others are meaningless.
+template <class T, class Has>
+Classes classes_of(const std::vector<T>& values, const Has& has) {
   std::set<T> sorted;
-  for (const Index i : used) sorted.insert(at(values, i));
+  for (const T& value : values)
+    if (has(value)) sorted.insert(value);
   const std::vector<T> order(sorted.begin(), sorted.end());
   Classes classes;
   for (const T& value : order) classes.names.push_back(fmt::format("{}", value));
   classes.of.resize(values.size());
-  for (const Index i : used)
-    classes.of[static_cast<std::size_t>(i)] = std::ranges::lower_bound(order, at(values, i)) - order.begin();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (has(values[i])) classes.of[i] = std::ranges::lower_bound(order, values[i]) - order.begin();
   return classes;
+}
+
+Classes classes_of(const Source& source) {
+  if (source.texts.empty()) return classes_of(source.numbers, [](double y) { return std::isfinite(y); });
+  return classes_of(source.texts,
+                    [&](const std::string& text) { return source.table == nullptr || !text.empty(); });
 }
 
 /// What the names say if each is a number, larger than the one before; empty otherwise.
@@ -151,14 +158,15 @@ Index class_among(const std::vector<std::string>& given, const std::string& name
 }
 
 /// The targets of the records kept; classes that no point has any more are dropped, unless they are given.
-void set_targets(Dataset& data, const Source& source, const Classes& classes,
-                 const std::vector<std::string>* given, bool one_asked) {
+void set_targets(Dataset& data, const Source& source, const Classes& classes, const Like& like,
+                 bool one_asked) {
   if (data.task == Task::none) return;
   data.y.resize(static_cast<Index>(data.records.size()));
   if (data.task == Task::regression) {
     for (Index i = 0; i < data.y.size(); ++i) data.y(i) = at(source.numbers, at(data.records, i));
     return;
   }
+  const std::vector<std::string>* given = like.class_names;
   if (given != nullptr) data.class_names = *given;
   std::vector<Index> index(classes.names.size(), -1);
   for (const Index record : data.records) index[static_cast<std::size_t>(at(classes.of, record))] = 0;
@@ -171,7 +179,7 @@ void set_targets(Dataset& data, const Source& source, const Classes& classes,
     index[k] = data.classes();
     data.class_names.push_back(classes.names[k]);
   }
-  if (data.classes() < 2)
+  if (data.classes() < 2 && !like.one_class)
     throw DataError(
         fmt::format("{}: all of the {} points kept have class '{}'; classification needs two classes: {}",
                     data.name, data.records.size(), excerpt(data.class_names.front()),
@@ -279,7 +287,8 @@ Chosen choose_all_but_points(const Source& source, const ReadOptions& options, c
   data.task = task_of(source, used, options);
   Classes classes;
   if (data.task == Task::classification) {
-    classes = source.texts.empty() ? classes_of(source.numbers, used) : classes_of(source.texts, used);
+    classes = classes_of(source);
+    data.source_classes = classes.names;
     if (source.table && source.texts.empty()) say_spellings(source, classes, used, data.remarks);
   }
   std::vector<Index>& records = data.records;
@@ -289,7 +298,8 @@ Chosen choose_all_but_points(const Source& source, const ReadOptions& options, c
     std::vector<std::string> wanted = options.classes;
     if (like.class_names != nullptr)  // they need not all be there
       std::erase_if(wanted, [&](const std::string& name) {
-        return std::ranges::find(classes.names, name) == classes.names.end();
+        return std::ranges::find(classes.names, name) == classes.names.end() &&
+               std::ranges::find(*like.class_names, name) != like.class_names->end();
       });
     records = records_of_classes(source.name, classes.of, classes.names, wanted, used);
     if (records.empty())
@@ -303,7 +313,7 @@ Chosen choose_all_but_points(const Source& source, const ReadOptions& options, c
   }
   keep(records, source.name, options.n, options.shuffle, options.seed, options.classes);
   const auto n = static_cast<Index>(records.size());
-  set_targets(data, source, classes, like.class_names, options.classes.size() == 1);
+  set_targets(data, source, classes, like, options.classes.size() == 1);
   if (data.task == Task::classification && data.classes() == n && n > 10 && like.class_names == nullptr)
     data.remarks.push_back(
         fmt::format("every record has a class of its own: is {} an identifier?", excerpt(data.target_name)));

@@ -49,6 +49,7 @@ DeepNetwork layers_of(const Network& two) {
   network.task = two.task;
   network.class_names = two.class_names;
   network.encoding = two.encoding;
+  network.single = two.precision == "float32";
   return network;
 }
 
@@ -67,6 +68,7 @@ ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& l
   if (extension_of(file) == ".onnx") {
     alone();
     OnnxNetwork read = read_onnx(file);
+    read.network.single = read.single;
     return {read.network, read.notes, std::move(read)};
   }
   const Metadata metadata = read_metadata(file);
@@ -74,6 +76,7 @@ ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& l
   if (kind == metadata.end()) {
     const TensorFile state = read_tensors(file);
     ReadNetwork read{network_of_state(file.string(), state, layout), {}};
+    read.network.single = std::ranges::all_of(state.tensors, [](auto& t) { return t.dtype == Dtype::f32; });
     if (!layout.activation.empty())
       read.notes.push_back(fmt::format("{} between the layers, as was said", layout.activation));
     return read;

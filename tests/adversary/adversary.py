@@ -70,6 +70,10 @@ def ask(given):
     if given.kind == "kernel":
         what, which = options.pop("kernel")
         return zeroloss.kernel.lambda_min(X, getattr(zeroloss.kernel, what)(which), **options)
+    if given.kind == "prove":
+        of = options.pop("network")
+        layers = [zeroloss.Layer(np.array(W), np.array(b), phi) for W, b, phi in of["layers"]]
+        return zeroloss.prove(zeroloss.DeepNetwork(layers, np.array(of["V"]), np.array(of["c"])), X, y, **options)
     return getattr(zeroloss, given.kind)(X, y, **options)
 
 

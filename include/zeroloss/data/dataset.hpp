@@ -44,6 +44,9 @@ struct Dataset {
   std::vector<std::string> remarks{};     ///< what was done to a table, a line each
   /// Where the points are if X is empty: certify alone reads them from there.
   std::shared_ptr<const StoredPoints> stored{};
+  /// All classes of the source, sorted, whichever of them `classes` and `n` kept; empty where that is not
+  /// known.
+  std::vector<std::string> source_classes{};
 
   Index n() const { return stored ? stored->n : X.rows(); }
   Index d() const { return stored ? stored->d : X.cols(); }
