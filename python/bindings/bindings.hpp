@@ -85,7 +85,10 @@ Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vec
 struct Frame {
   std::string csv;
   std::optional<bool> header;
+  std::vector<std::string> names{};  ///< of its rows: the labels of an index of its own
+  std::string named_by{};            ///< what kind of labels they are
 };
+inline const std::string kNamedBy = "names: the labels of the frame's index, ";  ///< begins a remark
 Source source_of(const Frame& frame, std::string name, const ReadOptions& options);
 
 /// The elements of a vector that belongs to `owner`, as a list of references that keep it alive.

@@ -35,7 +35,12 @@ Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vec
 }
 
 Source source_of(const Frame& frame, std::string name, const ReadOptions& options) {
-  return open_csv(std::move(name), frame.csv, frame.header, options);
+  Source source = open_csv(std::move(name), frame.csv, frame.header, options);
+  if (!frame.names.empty() && options.id.empty()) {
+    source.ids = frame.names;
+    source.remarks.push_back(kNamedBy + frame.named_by);
+  }
+  return source;
 }
 
 namespace {
@@ -69,6 +74,10 @@ Standardization standardization_of(nb::handle state) {
   return {nb::cast<Vector>(state[0]), {nb::cast<Vector>(state[1]), nb::cast<Vector>(state[2])},
           nb::cast<double>(state[3]), nb::cast<std::string>(state[4]),
           nb::cast<double>(state[5]), nb::cast<bool>(state[6])};
+}
+
+PictureSize picture_of(nb::handle state) {
+  return {nb::cast<Index>(state[0]), nb::cast<Index>(state[1]), nb::cast<Index>(state[2])};
 }
 
 void bind_dataset(nb::module_& m) {
@@ -114,7 +123,8 @@ void bind_dataset(nb::module_& m) {
              return nb::make_tuple(d.X, d.y, static_cast<int>(d.task), d.class_names, d.records, d.name,
                                    d.digest, d.feature_names, d.target_name, d.label_treatment,
                                    python::state_of(d.read), d.call, d.ids, state_of(d.standardization),
-                                   encoding_text(d.encoding), d.remarks, d.source_classes);
+                                   encoding_text(d.encoding), d.remarks, d.source_classes,
+                                   nb::make_tuple(d.picture.height, d.picture.width, d.picture.planes));
            })
       .def("__setstate__",
            [](D& self, const nb::tuple& state) {
@@ -126,7 +136,7 @@ void bind_dataset(nb::module_& m) {
                     nb::cast<std::string>(state[8]), nb::cast<std::string>(state[9]),
                     nb::cast<std::vector<std::string>>(state[12]), standardization_of(state[13]),
                     read_encoding(nb::cast<std::string>(state[14])),
-                    nb::cast<std::vector<std::string>>(state[15])},
+                    nb::cast<std::vector<std::string>>(state[15]), picture_of(state[17])},
                    of_state<ReadOptions>(nb::cast<nb::tuple>(state[10])),
                    nb::cast<std::string>(state[11])};
              self.source_classes = nb::cast<std::vector<std::string>>(state[16]);
@@ -194,13 +204,15 @@ void bind_data(nb::module_& m) {
   });
 
   nb::class_<Frame>(m, "Frame",
-                    "A data frame: its csv, and whether that begins with names (None: to be told).")
+                    "A data frame: its csv, whether that begins with names (None: to be told), the labels of its "
+                    "rows where it has its own, and what those are.")
       .def(
           "__init__",
-          [](Frame* self, std::string csv, std::optional<bool> header) {
-            new (self) Frame{std::move(csv), header};
+          [](Frame* self, std::string csv, std::optional<bool> header, std::vector<std::string> names,
+             std::string named_by) {
+            new (self) Frame{std::move(csv), header, std::move(names), std::move(named_by)};
           },
-          "csv"_a, "header"_a.none());
+          "csv"_a, "header"_a.none(), "names"_a = std::vector<std::string>(), "named_by"_a = "");
 
   bind_dataset(m);
   m.def(
@@ -242,7 +254,7 @@ void bind_data(nb::module_& m) {
   m.def(
       "table_like",
       [](const D& columns, const Frame& frame, std::string name) {
-        const ReadOptions all{.target = "none"};
+        const ReadOptions all{.target = "none", .na_values = columns.encoding.na_values};
         D made{select(source_of(frame, std::move(name), all), all, {.encoding = &columns.encoding}), all, ""};
         made.standardization = columns.standardization;
         return made;

@@ -209,13 +209,15 @@ void check_no_table_options(const Source& source, const ReadOptions& options) {
   if (!options.drop.empty()) refuse("drop");
   if (!options.id.empty()) refuse("id");
   if (!options.one_hot.empty()) refuse("one_hot");
+  if (!options.na_values.empty()) refuse("na_values");
 }
 
 /// The records that can be used, of a table with what it says of its columns.
 Choice used_of(const Source& source, const ReadOptions& options, const Encoding* encoding) {
   if (source.table && encoding == nullptr)
-    return choose_columns(*source.table, source.target,
-                          {options.features, options.drop, options.one_hot, options.id, options.missing});
+    return choose_columns(
+        *source.table, source.target,
+        {options.features, options.drop, options.one_hot, options.id, options.missing, options.na_values});
   Choice choice;
   if (source.table) {
     choice.encoding = *encoding;
@@ -277,6 +279,7 @@ Chosen choose_all_but_points(const Source& source, const ReadOptions& options, c
   data.name = source.name;
   data.digest = source.digest;
   data.feature_names = source.feature_names;
+  data.picture = source.picture;
   data.target_name = source.target_name;
   Choice& choice = chosen.choice = used_of(source, options, like.encoding);
   data.encoding = choice.encoding;
@@ -361,17 +364,22 @@ Dataset select(const Source& source, const ReadOptions& options, const Like& lik
   if (source.table) {
     data.X = encode(*source.table, data.encoding, records);
     if (source.table->header || !choice.remarks.empty()) data.feature_names = data.encoding.features();
-    if (choice.id)
-      for (const Index i : records)
-        data.ids.emplace_back(source.table->columns[static_cast<std::size_t>(*choice.id)].cells[i]);
   } else {
     data.X = source.points(records);
+  }
+  const bool named = !source.ids.empty() && options.id.empty();
+  for (const Index i : records) {
+    if (named)
+      data.ids.push_back(at(source.ids, i));
+    else if (choice.id)
+      data.ids.emplace_back(source.table->columns[static_cast<std::size_t>(*choice.id)].cells[i]);
   }
   check_dataset(data);
   if (source.wide_integers) say_rounding(data);
   if (options.d > 0) {
     data.X = projected(data.X, subspace(source, data.d(), options.d, options.seed));
     data.feature_names.clear();
+    data.picture = {};
   }
   if (encoding == nullptr) data.standardization = standardization_of(data, source, options);
   return data;
@@ -432,6 +440,8 @@ Source source_of(const Dataset& data) {
   source.target_name = data.target_name;
   source.digest = data.digest;
   source.feature_names = data.feature_names;
+  source.ids = data.ids;
+  source.picture = data.picture;
   source.standardize = data.standardization.how;
   source.bias = data.standardization.lengths;
   if (data.task == Task::regression) source.numbers.assign(data.y.begin(), data.y.end());

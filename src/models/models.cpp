@@ -81,6 +81,13 @@ Dataset select_for(const Model& model, Source source, ReadOptions options) {
   if (columns_known && !options.one_hot.empty()) refuse("one_hot");
   if (options.standardize != "auto") refuse("standardize");
   if (options.bias) refuse("bias");
+  if (columns_known && !model.encoding.na_values.empty()) {
+    DataTable table = *source.table;
+    take_as_missing(table, model.encoding.na_values);
+    read_cells(table);
+    source.table = std::make_shared<const DataTable>(std::move(table));
+    if (source.target) take_target(source, *source.table, source.target, options.task);
+  }
   const std::string& target = model.encoding.target;
   if (source.table && options.target.empty() && !target.empty())
     if (const auto& columns = source.table->columns; std::ranges::count(columns, target, &Column::name) == 1)

@@ -23,6 +23,8 @@ struct Source {
   Task task = Task::none;                    ///< what "auto" means; none: told from the values
   std::string target_name, digest;           ///< as in Dataset
   std::vector<std::string> feature_names;    ///< d names, or empty
+  std::vector<std::string> ids{};            ///< n names of the records, or empty
+  PictureSize picture{};                     ///< as in Dataset
   std::shared_ptr<const DataTable> table{};  ///< of which select() makes points; then `points` is empty
   std::optional<Index> target{};             ///< the table's column of targets
   std::string standardize = "no";            ///< what "auto" means
