@@ -148,7 +148,7 @@ void run(const Options& options, Session& session) {
   if (!options.out.empty()) {
     // A sweep always goes on with what is there, and others may work on it too.
     folder.emplace(options.out, true, RunFolder::Writers::several);
-    sweep.store = folder->partial() / "trials.db";
+    sweep.store = folder->file("trials.db");
   }
   const SweepResult result = work(options.source, sweep, folder, progress, session.group, engine.get());
   const Next next = result.complete ? after_figures(session.arguments, options.out) : Next{};

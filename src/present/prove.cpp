@@ -128,10 +128,10 @@ void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork&
                  const ReadOptions& read, const ProveOptions& options, ProveResult& r,
                  const std::vector<std::string>& command, const Next& next, Progress& progress) {
   if (r.networks.size() > 1) {
-    save_model(folder.partial() / "model.safetensors", r.polished, {{"polished_from", model}});
+    save_model(folder.file("model.safetensors"), r.polished, {{"polished_from", model}});
     if (network.onnx) {
       const DeepNetwork written = write_like(std::filesystem::path(model), *network.onnx, r.polished,
-                                             folder.partial() / "polished.onnx");
+                                             folder.file("polished.onnx"));
       if (network.onnx->single) {
         r.written = judge(written, data, options.divide, progress);
         r.written->which = "written";
