@@ -66,7 +66,7 @@ void run(Options& options, Session& session) {
   std::optional<RunFolder> folder;
   if (!options.out.empty()) {
     if (first) folder.emplace(options.out, settings.resume);
-    settings.checkpoint = options.out + ".partial/checkpoint.safetensors";
+    settings.checkpoint = RunFolder::partial_of(options.out) / "checkpoint.safetensors";
   }
   progress.stage("reading " + options.source);
   const ImageSet images =

@@ -58,7 +58,7 @@ void run(const Options& options, Session& session) {
   std::optional<RunFolder> folder;
   if (!options.out.empty() && !finished) {
     folder.emplace(options.out, settings.resume);
-    settings.checkpoint = folder->partial() / "checkpoint.safetensors";
+    settings.checkpoint = folder->file("checkpoint.safetensors");
   }
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);

@@ -145,7 +145,7 @@ void run(const Options& options, Session& session) {
   if (!options.out.empty()) {
     // A sweep always goes on with what is there, and others may work on it too.
     folder.emplace(options.out, true, RunFolder::Writers::several);
-    sweep.store = folder->partial() / "trials.db";
+    sweep.store = folder->file("trials.db");
   }
   SweepResult result = work(options.source, sweep, folder, progress, session.group, engine.get());
   result.seconds = session.seconds();

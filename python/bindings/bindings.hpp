@@ -240,14 +240,9 @@ void add_output(nb::class_<A>& c, const std::function<std::string(const A&)>& te
       .def(
           "save",
           [write](const A& a, const std::filesystem::path& path) {
-            RunFolder folder(path);
-            try {
-              write(folder, a);
-            } catch (...) {  // the answer is still in memory: half a folder is of no use
-              std::error_code ignored;
-              std::filesystem::remove_all(folder.partial(), ignored);
-              throw;
-            }
+            // The answer is still in memory: half a folder is of no use.
+            RunFolder folder(path, false, RunFolder::Writers::one, RunFolder::Rest::removed);
+            write(folder, a);
           },
           "path"_a,
           "Writes the run folder that the command writes with --out. ValueError if it exists, ResourceError "

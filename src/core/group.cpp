@@ -144,7 +144,7 @@ Group Group::split(int color) const {
   return {std::shared_ptr<Transport>(part, part->free), sent_};
 }
 
-void Group::announce(const std::string& text) const {
+void Group::announce(std::string_view text) const {
   for (int to = 1; to < size(); ++to) {
     const std::uint64_t length = text.size();
     send(to, &length, sizeof length);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <string_view>
 
 #include "core/ascii.hpp"
@@ -27,6 +28,7 @@ struct Array {
   Block block;      ///< n x d; d is the product of all sizes but the first
   char kind = 'f';  ///< NumPy's letter: f i u b, U and S for text
   std::vector<std::int64_t> shape;
+  bool columns = false;  ///< Fortran order, as the header says
 
   std::string shape_text() const {
     return shape.size() == 1 ? fmt::format("({},)", shape[0]) : fmt::format("({})", fmt::join(shape, ", "));
@@ -141,21 +143,33 @@ Array read_header(const Bytes& bytes) {
       throw damaged(fmt::format("impossible size {} in its header; the file is damaged", size));
     array.shape.push_back(parsed_integer<std::int64_t>(size).value());
   }
+  array.columns = columns;
   array.block.bytes = bytes;
   array.block.header = 8 + width + length;
   array.block.n = array.shape.empty() ? 1 : array.shape[0];
   array.block.d =
       array.shape.empty() ? 1 : size_product({array.shape.begin() + 1, array.shape.end()}, bytes.name);
-  array.block.column_order = columns && array.shape.size() > 1;
+  // Of one row or one column both orders are the same.
+  array.block.column_order = columns && array.block.n > 1 && array.block.d > 1;
   set_type(array, *type);
   return array;
 }
 
-/// Throws DataError for more than two dimensions in Fortran order.
+/// Throws DataError where the numbers of a row are not in the order of its columns: Fortran order with two
+/// indices or more in a row.
 void check_order(const Array& array) {
-  if (array.block.column_order && array.shape.size() > 2)
+  const auto indices = std::ranges::count_if(array.shape | std::views::drop(1),
+                                             [](std::int64_t size) { return size > 1; });
+  if (array.columns && indices > 1)
     throw DataError(fmt::format("{}: Fortran order with shape {}; save it with numpy.ascontiguousarray",
                                 array.block.bytes.name, array.shape_text()));
+}
+
+/// Throws DataError where there is nothing: rows without numbers take no bytes, however many there are.
+void check_not_empty(const Array& array) {
+  if (array.block.n < 1 || array.block.d < 1)
+    throw DataError(fmt::format("{}: {} records of {} numbers; expected at least one of each",
+                                array.block.bytes.name, array.block.n, array.block.d));
 }
 
 /// Not every one of its integers is a double.
@@ -171,6 +185,7 @@ Source points_of(const Array& array) {
         fmt::format("{}: X must be 2-d, one point a row; found shape {}", name, array.shape_text()));
   if (array.kind == 'U' || array.kind == 'S') throw DataError(name + ": X holds text; expected numbers");
   check_order(array);
+  check_not_empty(array);
   array.block.check_size();
   Source source;
   source.n = array.block.n;
@@ -318,8 +333,9 @@ RowMatrix numbers_of(const Array& array) {
     throw DataError(fmt::format("{}: holds text; expected numbers", name));
   check_order(array);
   array.block.check_size();
-  require_memory(16.0 * static_cast<double>(array.block.n) * static_cast<double>(array.block.d), name,
-                 "take fewer rows");
+  check_not_empty(array);
+  const auto n = static_cast<double>(array.block.n), d = static_cast<double>(array.block.d);
+  require_memory(16 * n * d + 16 * n, name, "take fewer rows");
   std::vector<Index> all(static_cast<std::size_t>(array.block.n));
   std::iota(all.begin(), all.end(), Index{0});
   RowMatrix values = read_rows({array.block}, all);

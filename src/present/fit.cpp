@@ -292,13 +292,13 @@ namespace {
 void write_models(RunFolder& folder, const Dataset& data, const FitOptions& options, const FitResult& r) {
   const Metadata extra{
       {"options", told(in_force(options, r)).dump()}, {"data", data.name}, {"digest", data.digest}};
-  const auto model = folder.partial() / "model.safetensors";
+  const auto model = folder.file("model.safetensors");
   if (r.deep && all_finite(*r.deep)) save_model(model, *r.deep, extra);
   if (r.deep) return;
   if (std::all_of(r.network.outputs.begin(), r.network.outputs.end(),
                   [](const TwoLayer& output) { return output.W.allFinite(); }))
     save_model(model, r.network, extra);
-  if (options.polish && r.polished) save_model(folder.partial() / "polished.safetensors", *r.polished, extra);
+  if (options.polish && r.polished) save_model(folder.file("polished.safetensors"), *r.polished, extra);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ std::string margins_figure(const Dataset& data, const MemorizeResult& r) {
 
 void write_network(RunFolder& folder, const Dataset& data, const MemorizeOptions& options,
                    const MemorizeResult& r, const Memorizer& network) {
-  save_model(folder.partial() / "model.safetensors", network,
+  save_model(folder.file("model.safetensors"), network,
              {{"options", told(options).dump()}, {"data", data.name}, {"digest", data.digest}});
   folder.write("metrics.csv", metrics_csv(r));
   folder.write("margins.vl.json", margins_figure(data, r));

@@ -154,10 +154,10 @@ void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork&
                  const std::vector<std::string>& command, const Next& next, Progress& progress) {
   const auto began = Clock::now();
   if (r.networks.size() > 1) {
-    save_model(folder.partial() / "model.safetensors", r.polished, {{"polished_from", model}});
+    save_model(folder.file("model.safetensors"), r.polished, {{"polished_from", model}});
     if (network.onnx) {
-      DeepNetwork written = write_like(std::filesystem::path(model), *network.onnx, r.polished,
-                                       folder.partial() / "polished.onnx");
+      DeepNetwork written =
+          write_like(std::filesystem::path(model), *network.onnx, r.polished, folder.file("polished.onnx"));
       if (network.onnx->single) {
         written.single = true;
         r.written = judge(written, data, options.divide, progress);

@@ -290,7 +290,7 @@ void write_sweep(RunFolder& folder, const SweepOptions& o, const SweepResult& r,
     const std::string name = r.panels.size() == 1 ? "heat.vl.json" : fmt::format("heat-{}.vl.json", k + 1);
     folder.write(name, panel.x.empty() ? column_figure(r, panel) : heat_figure(o, r, panel));
   }
-  if (const fs::path own = folder.partial() / "trials.db"; !o.store.empty() && o.store != own)
+  if (const fs::path own = folder.file("trials.db"); !o.store.empty() && o.store != own)
     copy_store(o.store, own);
   Dataset data;  // what the manifest says of it
   data.name = r.source;

@@ -87,7 +87,11 @@ Status status_of(const std::string& text) {
 
 }  // namespace
 
-Store::Store(const std::filesystem::path& path, const Identity& identity) : path_(path), database_(path) {
+Store::Store(const std::filesystem::path& path, const Identity& identity)
+    : Store(path, identity, journal_for(path)) {}
+
+Store::Store(const std::filesystem::path& path, const Identity& identity, Journal journal)
+    : path_(path), database_(path, journal) {
   const bool fresh = database_.transaction([&] {
     auto id = database_.prepare("PRAGMA application_id");
     auto tables = database_.prepare("SELECT count(*) FROM sqlite_master");

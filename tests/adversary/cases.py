@@ -19,6 +19,7 @@ class Case:
     y: list | None  # numbers, or words: names of classes
     options: dict = field(default_factory=dict)
     how: str = ""
+    order: str = ""  # of the array: "" row by row, "columns" Fortran's, "file" so in an npz
 
     def classes(self):
         return sorted(set(self.y)) if self.y and isinstance(self.y[0], str) else None
@@ -47,7 +48,8 @@ class Case:
         if self.kind == "prove":
             return f"prove {options.pop('network')!r} on {self.X!r}, {self.y!r}: {options!r}"
         function = {"kernel": "kernel.lambda_min", "linear": "linear.factorize"}.get(self.kind, self.kind)
-        return f"zeroloss.{function}({self.X!r}{y}{''.join(f', {k}={v!r}' for k, v in options.items())})"
+        order = f"  # order: {self.order}" if self.order else ""
+        return f"zeroloss.{function}({self.X!r}{y}{''.join(f', {k}={v!r}' for k, v in options.items())}){order}"
 
 
 # ---- points ----
@@ -377,4 +379,7 @@ SHARES = {"certify": 0.3, "width": 0.06, "fit": 0.4, "kernel": 0.09, "memorize":
 def case(number, seed=0, only=None):
     r = np.random.default_rng([seed, number])
     kind = str(r.choice(list(SHARES), p=list(SHARES.values())))
-    return DRAW[only or ("prove" if number % 12 == 11 else kind)](r, number)
+    drawn = DRAW[only or ("prove" if number % 12 == 11 else kind)](r, number)
+    orders = ["", "columns", "columns" if drawn.kind in ("kernel", "linear", "prove") else "file"]
+    drawn.order = str(r.choice(orders))
+    return drawn

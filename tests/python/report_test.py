@@ -584,3 +584,15 @@ def test_command_tells_what_is_wrong(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     refuses([run_of("fit")], 3, "pip install vl-convert-python")
     assert report.main(["--help"]) == 0
+
+
+def test_files_beside_a_page_stay(tmp_path):
+    """The page has a name of its own until it is whole; report.html.partial may be of somebody."""
+    beside = tmp_path / "report.html.partial"
+    beside.write_text("of somebody")
+    for content in ("first", "second"):
+        assert report._replaced(tmp_path / "report.html", content).read_text() == content
+    with pytest.raises(UnicodeEncodeError):
+        report._replaced(tmp_path / "report.html", "\ud800")
+    assert beside.read_text() == "of somebody" and (tmp_path / "report.html").read_text() == "second"
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "report.html.partial"}

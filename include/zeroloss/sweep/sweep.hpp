@@ -45,7 +45,7 @@ struct SweepOptions {
   bool adaptive = false;   ///< go on in rounds with the cells where some trials succeeded and some did not ..
   Index max_trials = 100;  ///< .. up to so many of each, >= trials
   bool certify = false;    ///< also try to prove each trial's final weights (costs n^3 flops)
-  /// SQLite database (WAL) with a row a trial in its table `trials`. If it exists the sweep in it is
+  /// SQLite database with a row a trial in its table `trials`. If it exists the sweep in it is
   /// continued; several processes may work on one at the same time. Empty = in memory.
   std::filesystem::path store = {};
 };
