@@ -77,8 +77,9 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
   for (const ProvedNetwork& p : r.networks) text += section(data, p);
   if (r.written)
     text += fmt::format(
-        "\npolished.onnx holds these weights rounded to float32:\n{}misfit <= {}, relative {}. "
+        "\npolished.onnx, read again, holds these weights{}:\n{}misfit <= {}, relative {}. "
         "What is proved of an exact network is of model.safetensors.\n",
+        network.onnx->single ? " rounded to float32" : "",
         data.task == Task::classification ? fmt::format("labels: {}, least margin >= {}; ",
                                                         labels_text(*r.written), below(r.written->margin, 3))
                                           : "",
@@ -132,11 +133,9 @@ void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork&
     if (network.onnx) {
       const DeepNetwork written = write_like(std::filesystem::path(model), *network.onnx, r.polished,
                                              folder.partial() / "polished.onnx");
-      if (network.onnx->single) {
-        r.written = judge(written, data, options.divide, progress);
-        r.written->which = "written";
-        r.written->certificate.reason = "not tried";
-      }
+      r.written = judge(written, data, options.divide, progress);
+      r.written->which = "written";
+      r.written->certificate.reason = "not tried";
     }
   }
   folder.write("result.json", prove_json(model, network, data, options, r, next) + "\n");

@@ -63,6 +63,7 @@ class Parts:
     task: str = "none"
     class_names: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    behind: str = ""  # the first thing behind the last step that is left out, for classes alone
 
 
 def _layer(linear: Linear, phi: Phi) -> Layer:
@@ -94,8 +95,8 @@ def assembled(parts: Parts) -> ReadNetwork:
     if not layers:
         raise ValueError("it has no hidden layer")
     network = DeepNetwork(
-        layers, open_.W, open_.b, parts.shift, parts.factor, parts.task, parts.class_names
-    )  # fmt: skip
+        layers, open_.W, open_.b, parts.shift, parts.factor, parts.task, parts.class_names, behind=parts.behind
+    )
     return ReadNetwork(network, parts.notes)
 
 
