@@ -12,7 +12,7 @@ namespace zeroloss::python {
 
 template <>
 struct Members<OnnxPlace> {
-  static auto of(auto& p) { return std::tie(p.name, p.transposed); }
+  static auto of(auto& p) { return std::tie(p.name, p.transposed, p.single, p.node, p.input, p.shape); }
 };
 template <>
 struct Members<OnnxLayer> {
@@ -97,7 +97,7 @@ void bind_network(nb::module_& m) {
           [](N* self, std::vector<Layer> layers, const Array2& V, const std::optional<Array1>& c,
              const std::optional<Array1>& shift, const std::optional<Array1>& factor, const std::string& task,
              std::vector<std::string> class_names, double constant, bool unit,
-             const std::optional<Array1>& shift_low, bool single) {
+             const std::optional<Array1>& shift_low, bool single, std::string behind) {
             N network{.shift = vector_of(shift),
                       .factor = vector_of(factor),
                       .shift_low = vector_of(shift_low),
@@ -108,16 +108,18 @@ void bind_network(nb::module_& m) {
                       .class_names = std::move(class_names),
                       .constant = constant,
                       .unit = unit,
-                      .single = single};
+                      .single = single,
+                      .behind = std::move(behind)};
             check(network);
             new (self) N(std::move(network));
           },
           "layers"_a, "V"_a, "c"_a.none() = nb::none(), "shift"_a.none() = nb::none(),
           "factor"_a.none() = nb::none(), "task"_a = "none", "class_names"_a = std::vector<std::string>{},
           "constant"_a = 0.0, "unit"_a = false, "shift_low"_a.none() = nb::none(), "single"_a = false,
+          "behind"_a = "",
           "Doubles: V K x p, c K; shift, shift_low and factor, a number a feature; then the constant is "
-          "appended where it is not 0, and points are divided by their length if `unit`. ValueError naming "
-          "the layer that does not fit those before it.")
+          "appended where it is not 0, and points are divided by their length if `unit`. `behind` says what "
+          "else makes the outputs. ValueError naming the layer that does not fit those before it.")
       .def_prop_ro(
           "layers", [](nb::handle self) { return references(self, nb::cast<N&>(self).layers); },
           nb::sig("def layers(self) -> list[Layer]"), "The hidden ones.")
@@ -133,6 +135,10 @@ void bind_network(nb::module_& m) {
       .def_prop_ro(
           "task", [](const N& n) { return name(n.task); }, "none | regression | classification.")
       .def_ro("class_names", &N::class_names)
+      .def_ro(
+          "behind", &N::behind,
+          "What its file or module does with the outputs and is left out, such as a sigmoid: they say the "
+          "class, and nothing of targets. Empty: nothing; not saved.")
       .def_prop_ro("d", &N::features)
       .def_prop_ro("depth", &N::depth, "Hidden layers.")
       .def_prop_ro(

@@ -35,10 +35,14 @@ struct Members<Layer> {
   static auto of(auto& l) { return std::tie(l.activation, l.leak, l.W, l.b, l.residual, l.U, l.bU, l.scale); }
 };
 template <>
+struct Members<PointType> {
+  static auto of(auto& t) { return std::tie(t.type, t.by); }
+};
+template <>
 struct Members<DeepNetwork> {
   static auto of(auto& n) {
     return std::tie(n.shift, n.shift_low, n.factor, n.layers, n.V, n.c, n.task, n.class_names, n.constant,
-                    n.unit, n.encoding, n.single);
+                    n.unit, n.encoding, n.single, n.behind, n.point_types);
   }
 };
 template <>

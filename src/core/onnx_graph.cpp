@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <set>
 
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
@@ -70,7 +71,7 @@ std::vector<double> values_of(const Proto& tensor, bool& known) {
   }
 }
 
-// Text and other types are kept out: nothing that is computed depends on them, or the reader of the graph
+// Types that are not read are kept out: nothing that is computed depends on them, or the reader of the graph
 // says so.
 std::optional<OnnxNumbers> numbers_of(const std::filesystem::path& path, const std::string& name,
                                       const Proto& tensor) {
@@ -78,7 +79,7 @@ std::optional<OnnxNumbers> numbers_of(const std::filesystem::path& path, const s
     throw DataError(fmt::format("{}: the numbers of '{}' are in another file; save the model as one file",
                                 path.string(), excerpt(name)));
   bool known = false;
-  OnnxNumbers numbers{name, {}, values_of(tensor, known), tensor.data_type() == Proto::FLOAT};
+  OnnxNumbers numbers{name, {}, values_of(tensor, known), static_cast<OnnxType>(tensor.data_type())};
   if (!known) return {};
   double expected = 1;
   for (const std::int64_t size : tensor.dims()) {
@@ -91,8 +92,10 @@ std::optional<OnnxNumbers> numbers_of(const std::filesystem::path& path, const s
   return numbers;
 }
 
+std::string plain_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
+
 OnnxNode node_of(const onnx::NodeProto& from) {
-  OnnxNode node{from.op_type(), from.name(), from.domain() == "ai.onnx" ? "" : from.domain(), {}, {}, {}};
+  OnnxNode node{from.op_type(), from.name(), plain_domain(from.domain()), {}, {}, {}};
   node.inputs.assign(from.input().begin(), from.input().end());
   node.outputs.assign(from.output().begin(), from.output().end());
   for (const auto& attribute : from.attribute()) {
@@ -113,15 +116,19 @@ OnnxNode node_of(const onnx::NodeProto& from) {
       case onnx::AttributeProto::FLOATS:
         value = std::vector<double>(attribute.floats().begin(), attribute.floats().end());
         break;
+      case onnx::AttributeProto::STRINGS:
+        value = std::vector<std::string>(attribute.strings().begin(), attribute.strings().end());
+        break;
       default:
         node.attributes.erase(attribute.name());
+        node.unread.push_back(attribute.name());
     }
   }
   return node;
 }
 
 OnnxInput input_of(const onnx::ValueInfoProto& from) {
-  OnnxInput input{from.name(), {}};
+  OnnxInput input{from.name(), {}, static_cast<OnnxType>(from.type().tensor_type().elem_type())};
   for (const auto& size : from.type().tensor_type().shape().dim())
     input.shape.push_back(std::max<Index>(0, size.dim_value()));
   return input;
@@ -133,6 +140,18 @@ Proto* constant_of(onnx::NodeProto& node) {
   for (auto& attribute : *node.mutable_attribute())
     if (attribute.name() == "value" && attribute.has_t()) return attribute.mutable_t();
   return nullptr;
+}
+
+// What the nodes of a graph take, those of the graphs inside them too.
+void count_uses(const onnx::GraphProto& graph, std::map<std::string, int>& uses) {
+  for (const auto& output : graph.output()) ++uses[output.name()];
+  for (const auto& node : graph.node()) {
+    for (const std::string& input : node.input()) ++uses[input];
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) count_uses(attribute.g(), uses);
+      for (const auto& inner : attribute.graphs()) count_uses(inner, uses);
+    }
+  }
 }
 
 void store(Proto& tensor, const std::vector<double>& values) {
@@ -165,12 +184,35 @@ double OnnxNode::number(const std::string& key, double otherwise) const {
   return value == nullptr ? otherwise : *value;
 }
 
+std::string name_of(OnnxType type) {
+  static const std::map<OnnxType, std::string> names{
+      {OnnxType::none, "no type"},  {OnnxType::float32, "float32"}, {OnnxType::uint8, "uint8"},
+      {OnnxType::int8, "int8"},     {OnnxType::uint16, "uint16"},   {OnnxType::int16, "int16"},
+      {OnnxType::int32, "int32"},   {OnnxType::int64, "int64"},     {OnnxType::text, "text"},
+      {OnnxType::boolean, "bool"},  {OnnxType::float16, "float16"}, {OnnxType::float64, "float64"},
+      {OnnxType::uint32, "uint32"}, {OnnxType::uint64, "uint64"}};
+  const auto found = names.find(type);
+  return found == names.end() ? fmt::format("type {}", static_cast<int>(type)) : found->second;
+}
+
+bool is_float(OnnxType type) { return type == OnnxType::float32 || type == OnnxType::float64; }
+
+bool is_integer(OnnxType type) {
+  return (OnnxType::uint8 <= type && type <= OnnxType::int64) || type == OnnxType::boolean ||
+         type == OnnxType::uint32 || type == OnnxType::uint64;
+}
+
 OnnxGraph read_onnx_graph(const std::filesystem::path& path) {
   onnx::ModelProto model = parsed(path);
   OnnxGraph graph;
   const auto keep = [&](const std::string& name, const Proto& tensor) {
-    if (auto numbers = numbers_of(path, name, tensor))
-      graph.numbers.insert_or_assign(name, std::move(*numbers));
+    bool fresh = true;
+    if (tensor.data_type() == Proto::STRING)
+      fresh = graph.texts.try_emplace(name, tensor.string_data().begin(), tensor.string_data().end()).second;
+    else if (auto numbers = numbers_of(path, name, tensor))
+      fresh = graph.numbers.try_emplace(name, std::move(*numbers)).second;
+    if (!fresh)
+      throw DataError(fmt::format("{}: the constant '{}' is there twice", path.string(), excerpt(name)));
   };
   for (const auto& tensor : model.graph().initializer()) keep(tensor.name(), tensor);
   for (auto& node : *model.mutable_graph()->mutable_node()) {
@@ -182,21 +224,60 @@ OnnxGraph read_onnx_graph(const std::filesystem::path& path) {
     graph.nodes.push_back(node_of(node));
   }
   for (const auto& input : model.graph().input())
-    if (!graph.numbers.contains(input.name())) graph.inputs.push_back(input_of(input));
+    if (!graph.numbers.contains(input.name()) && !graph.texts.contains(input.name()))
+      graph.inputs.push_back(input_of(input));
   for (const auto& output : model.graph().output()) graph.outputs.push_back(output.name());
+  count_uses(model.graph(), graph.uses);
+  for (const auto& set : model.opset_import())
+    if (plain_domain(set.domain()).empty()) graph.version = set.version();
+  for (const auto& function : model.functions())
+    if (const std::string domain = plain_domain(function.domain()); domain.empty() || domain == "ai.onnx.ml")
+      throw DataError(fmt::format("{}: it has a function of its own in place of the operator {}",
+                                  path.string(), excerpt(function.name())));
   return graph;
 }
 
-void write_onnx_like(const std::filesystem::path& source,
-                     const std::map<std::string, std::vector<double>>& numbers,
+void write_onnx_like(const std::filesystem::path& source, const std::vector<OnnxChange>& changes,
                      const std::filesystem::path& path) {
   onnx::ModelProto model = parsed(source);
-  for (auto& tensor : *model.mutable_graph()->mutable_initializer())
-    if (const auto found = numbers.find(tensor.name()); found != numbers.end()) store(tensor, found->second);
-  for (auto& node : *model.mutable_graph()->mutable_node())
-    if (node.output_size() == 1)
-      if (const auto found = numbers.find(node.output(0)); found != numbers.end())
-        if (Proto* tensor = constant_of(node)) store(*tensor, found->second);
+  auto& graph = *model.mutable_graph();
+  std::map<std::string, Proto*> constants;
+  std::map<std::string, onnx::NodeProto*> nodes;
+  for (auto& tensor : *graph.mutable_initializer()) constants[tensor.name()] = &tensor;
+  std::set<std::string> names;
+  for (auto& node : *graph.mutable_node()) {
+    if (node.output_size() > 0) nodes[node.output(0)] = &node;
+    names.insert(node.output().begin(), node.output().end());
+    if (Proto* tensor = constant_of(node); tensor != nullptr && node.output_size() == 1)
+      constants[node.output(0)] = tensor;
+  }
+  for (const auto& input : graph.input()) names.insert(input.name());
+  for (const auto& [name, tensor] : constants) names.insert(name);
+  std::vector<onnx::NodeProto> fresh;
+  for (const OnnxChange& change : changes) {
+    if (!change.constant.empty()) {
+      store(*constants.at(change.constant), change.values);
+      continue;
+    }
+    std::string& input = *nodes.at(change.node)->mutable_input(change.input);
+    std::string name = input + "_polished";
+    while (!names.insert(name).second) name += "_";
+    auto& node = fresh.emplace_back();
+    node.set_op_type("Constant");
+    node.set_name(name);
+    node.add_output(name);
+    auto& attribute = *node.add_attribute();
+    attribute.set_name("value");
+    attribute.set_type(onnx::AttributeProto::TENSOR);
+    attribute.mutable_t()->set_data_type(static_cast<int>(change.type));
+    attribute.mutable_t()->mutable_dims()->Add(change.shape.begin(), change.shape.end());
+    store(*attribute.mutable_t(), change.values);
+    input = name;
+  }
+  // They stand before all that takes them.
+  for (auto& node : fresh) *graph.add_node() = std::move(node);
+  std::rotate(graph.mutable_node()->begin(), graph.mutable_node()->end() - std::ssize(fresh),
+              graph.mutable_node()->end());
   write_file(path, model.SerializeAsString());
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <stdexcept>
 
@@ -38,6 +39,18 @@ Activation leaky(double leak) {
 bool finite(const Layer& layer) {
   return layer.W.allFinite() && layer.b.allFinite() && layer.U.allFinite() && layer.bU.allFinite() &&
          std::isfinite(layer.scale);
+}
+
+// Whether a type has this number.
+bool has(const std::string& type, double x) {
+  if (type == "float32") return static_cast<double>(static_cast<float>(x)) == x;
+  const bool sign = type.starts_with("int");
+  int bits = 1;  // of bool
+  if (const std::size_t digits = type.find_first_of("123456789"); digits != std::string::npos)
+    std::from_chars(type.data() + digits, type.data() + type.size(), bits);
+  const double least = sign ? -std::ldexp(1.0, bits - 1) : 0;
+  const double beyond = std::ldexp(1.0, sign ? bits - 1 : bits);
+  return std::trunc(x) == x && least <= x && x < beyond;
 }
 
 std::string units_of(const Layer& layer) {
@@ -141,6 +154,14 @@ void internal::check_points(const DeepNetwork& network, const Eigen::Ref<const R
     throw DataError(
         fmt::format("points have {} features, the network takes {}", X.cols(), network.features()));
   if (!X.allFinite()) throw DataError("a value of the points is not finite");
+  for (const PointType& of : network.point_types)
+    for (Index i = 0; i < X.rows(); ++i)
+      for (Index k = 0; k < X.cols(); ++k)
+        if (!has(of.type, X(i, k)))
+          throw DataError(
+              fmt::format("feature {} of point {} is {}, no number of {}: the network was read for "
+                          "such numbers alone, since {}",
+                          k, i, X(i, k), of.type, of.by));
   if (!network.unit) return;
   const Matrix h = inputs(network, X);
   for (Index i = 0; i < h.rows(); ++i)

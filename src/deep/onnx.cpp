@@ -10,6 +10,8 @@
 #include <stdexcept>
 
 #include "core/onnx_graph.hpp"
+#include "deep/onnx_labels.hpp"
+#include "deep/onnx_operators.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 
@@ -40,7 +42,8 @@ enum class Tail {
   probabilities,  // the same between 0 and 1
   rest,           // 1 - p of a single output
   two,            // 1 - p and p of it
-  label           // of the largest
+  label,          // of the largest
+  largest         // itself
 };
 
 struct Value {
@@ -51,19 +54,25 @@ struct Value {
   std::string from = {};  // active, pieces: the z; branch: the phi; tail: the outputs
   Tail tail = Tail::scores;
   std::string unscaled = {};  // branch with a factor: the one without
+  std::string by = {};        // active: the node; tail: the first one that changes the outputs, if one does
+  LabelNames names = {};      // label
+  bool named = false;         // by the file, and not only by the number of the output
 };
 
-// A constant of the graph, as it is used: maybe transposed.
+// A constant of the graph, as it is used: maybe transposed, or of another type.
 struct Numbers {
-  const OnnxNumbers* stored;
+  const OnnxNumbers* stored = nullptr;
   bool transposed = false;
   std::vector<Index> shape;
+  OnnxType type = OnnxType::none;
+  bool own = false;  // one node takes it, and nothing else sees what is stored
 
   double scalar() const { return stored->values.front(); }
   bool one() const { return stored->values.size() == 1; }
   /// One number, or the same for each of `width` units.
   bool alike(Index width) const {
     const auto& values = stored->values;
+    if (values.empty()) return false;
     return one() ||
            (std::ssize(values) == width && shape.back() == width &&
             std::all_of(values.begin(), values.end(), [&](double v) { return v == values.front(); }));
@@ -78,27 +87,29 @@ const std::map<std::string, std::string>& activation_ops() {
   return ops;
 }
 
-// What may be done with the label of the largest output: it gets a name or another shape.
-const std::set<std::string>& naming_ops() {
-  static const std::set<std::string> ops{
-      "ArrayFeatureExtractor", "Cast",    "Flatten", "Gather",   "Identity",
-      "LabelEncoder",          "Reshape", "Squeeze", "Unsqueeze"};
-  return ops;
-}
+// Sizes that a Reshape may name beside numbers: that of the batch, and one that is not known.
+constexpr Index kBatch = -2, kOpen = -3;
 
 class Reader {
  public:
   Reader(const std::filesystem::path& path, const OnnxGraph& graph) : path_(path.string()), graph_(graph) {}
 
   OnnxNetwork read() {
-    for (const auto& [name, numbers] : graph_.numbers) numbers_[name] = {&numbers, false, numbers.shape};
+    if (const std::string problem = version_problem(graph_.version); !problem.empty())
+      throw DataError(fmt::format("{}: {}", path_, problem));
+    for (const auto& [name, numbers] : graph_.numbers)
+      numbers_[name] = {
+          .stored = &numbers, .shape = numbers.shape, .type = numbers.type, .own = used_once(name)};
     if (graph_.inputs.size() != 1) refuse_inputs();
-    const std::string& input = graph_.inputs.front().name;
+    const auto& [input, sizes, type] = graph_.inputs.front();
+    if (!is_float(type) && !is_integer(type))
+      throw DataError(fmt::format("{}: its input '{}' is of {}, which is not read", path_, excerpt(input),
+                                  name_of(type)));
     values_[input] = {};
+    types_[input] = type;
     defined_.insert(input);
     // Of no declared shape is what gets points as rows.
-    if (const auto& shape = graph_.inputs.front().shape; shape.empty() || shape.size() == 2)
-      rows_.insert(input);
+    if (sizes.empty() || sizes.size() == 2) rows_.insert(input);
     for (const auto& [name, numbers] : graph_.numbers) defined_.insert(name);
     for (const OnnxNode& node : graph_.nodes) take(node);
     finish();
@@ -112,11 +123,14 @@ class Reader {
   }
 
  private:
+  static std::string called(const OnnxNode& node) {
+    return fmt::format("node {} ({} -> {})",
+                       node.name.empty() ? "without a name" : "'" + excerpt(node.name) + "'",
+                       excerpt(node.op), node.outputs.empty() ? "nothing" : excerpt(node.outputs.front()));
+  }
+
   [[noreturn]] void refuse(const OnnxNode& node, const std::string& why) const {
-    throw DataError(fmt::format("{}: node {} ({} -> {}): {}", path_,
-                                node.name.empty() ? "without a name" : "'" + excerpt(node.name) + "'",
-                                excerpt(node.op),
-                                node.outputs.empty() ? "nothing" : excerpt(node.outputs.front()), why));
+    throw DataError(fmt::format("{}: {}: {}", path_, called(node), why));
   }
 
   void note(const std::string& text) {
@@ -133,6 +147,8 @@ class Reader {
 
   // Whatever cuts the input anew, rows stay points if each still holds all numbers of one.
   void require_whole_points() const {
+    for (const auto& [node, size] : cuts_)
+      if (size != found_.network.features()) refuse(*node, "points must stay rows");
     const std::vector<Index>& shape = graph_.inputs.front().shape;
     if (shape.size() < 2) return;
     Index numbers = 1;
@@ -145,6 +161,11 @@ class Reader {
   }
 
   bool constant(const std::string& name) const { return numbers_.contains(name); }
+
+  bool used_once(const std::string& name) const {
+    const auto found = graph_.uses.find(name);
+    return found != graph_.uses.end() && found->second == 1;
+  }
 
   // ---- what the graph says ----
 
@@ -194,20 +215,31 @@ class Reader {
     return value;
   }
 
-  RowMatrix matrix(const OnnxNode& node, const Numbers& numbers, bool transpose, OnnxPlace& place) {
+  // Where numbers stand that this input of a node takes; `turned`: as the transpose of what the layer has.
+  OnnxPlace place_of(const OnnxNode& node, int input, bool turned) {
+    const Numbers& numbers = numbers_.at(node.inputs[static_cast<std::size_t>(input)]);
+    const std::string& name = numbers.stored->name;
+    if (!used_.insert(name).second)
+      refuse(node, fmt::format("'{}' is used twice: shared weights are not read", excerpt(name)));
+    found_.single = found_.single || numbers.type == OnnxType::float32;
+    OnnxPlace place{.name = name, .transposed = turned, .single = numbers.type == OnnxType::float32};
+    if (numbers.own && numbers.type == numbers.stored->type) {
+      place.transposed = numbers.transposed != turned;
+    } else {  // it gets a constant of its own
+      place.node = node.outputs.front();
+      place.input = input;
+      place.shape = numbers.shape;
+    }
+    return place;
+  }
+
+  RowMatrix matrix(const OnnxNode& node, int input, bool transpose, OnnxPlace& place) {
+    const Numbers& numbers = numbers_.at(node.inputs[static_cast<std::size_t>(input)]);
     if (numbers.shape.size() != 2) refuse(node, "its weights are not a matrix");
     const auto& stored = numbers.stored->shape;
-    if (!used_.insert(numbers.stored->name).second)
-      refuse(node,
-             fmt::format("'{}' is used twice: shared weights are not read", excerpt(numbers.stored->name)));
-    const bool turned = numbers.transposed != transpose;
-    place = {numbers.stored->name, turned};
-    single_ = single_ || numbers.stored->single;
-    // A matrix that was reshaped stands in its own order; one that was transposed in that of the file.
-    const Index rows = numbers.transposed ? stored[0] : numbers.shape[0];
-    const Index columns = numbers.transposed ? stored[1] : numbers.shape[1];
-    const Eigen::Map<const RowMatrix> A(numbers.stored->values.data(), rows, columns);
-    return turned ? RowMatrix(A.transpose()) : RowMatrix(A);
+    place = place_of(node, input, transpose);
+    const Eigen::Map<const RowMatrix> A(numbers.stored->values.data(), stored[0], stored[1]);
+    return numbers.transposed != transpose ? RowMatrix(A.transpose()) : RowMatrix(A);
   }
 
   // The same numbers for each point: [size] or [1, size].
@@ -217,14 +249,12 @@ class Reader {
       refuse(node, "its numbers are not one for each feature or unit");
   }
 
-  Vector vector(const OnnxNode& node, const Numbers& numbers, Index size, OnnxPlace& place) {
+  Vector vector(const OnnxNode& node, int input, Index size, OnnxPlace& place) {
+    const Numbers& numbers = numbers_.at(node.inputs[static_cast<std::size_t>(input)]);
     if (static_cast<Index>(numbers.stored->values.size()) != size)
       refuse(node, fmt::format("it adds {} numbers to {}", numbers.stored->values.size(), size));
     row(node, numbers);
-    if (!used_.insert(numbers.stored->name).second)
-      refuse(node,
-             fmt::format("'{}' is used twice: shared weights are not read", excerpt(numbers.stored->name)));
-    place = {numbers.stored->name, false};
+    place = place_of(node, input, false);
     return Eigen::Map<const Vector>(numbers.stored->values.data(), size);
   }
 
@@ -237,9 +267,12 @@ class Reader {
         refuse(node, fmt::format("'{}' is computed twice", excerpt(out)));
     if (!node.domain.empty() && node.domain != "ai.onnx.ml")
       refuse(node, fmt::format("an operator of '{}', not of ONNX", excerpt(node.domain)));
+    if (const std::string problem = attribute_problem(node, graph_.version); !problem.empty())
+      refuse(node, problem);
     if (std::none_of(node.inputs.begin(), node.inputs.end(),
                      [&](const std::string& input) { return values_.contains(input); }))
       return take_constant(node);
+    take_types(node);
     if (makes_rows(node)) rows_.insert(node.outputs.begin(), node.outputs.end());
     for (const std::string& input : node.inputs)
       if (const auto found = values_.find(input); found != values_.end()) {
@@ -254,21 +287,75 @@ class Reader {
     if (node.op == "Sub" || node.op == "Mul" || node.op == "Div") return arithmetic(node, out);
     if (node.op == "Scaler") return scaler(node, out);
     if (activation_ops().contains(node.op)) return activate(node, out);
-    if (node.op == "Identity" || node.op == "Cast" || node.op == "Dropout" || node.op == "Flatten" ||
-        node.op == "Reshape" || node.op == "Squeeze")
+    if (node.op == "Cast") return cast(node, out);
+    if (node.op == "Identity" || node.op == "Dropout" || node.op == "Flatten" || node.op == "Reshape" ||
+        node.op == "Squeeze")
       return pass(node, out);
-    if (node.op == "Shape") return;  // of which only Reshape makes use
+    if (node.op == "Shape") return shape_of(node);  // of which only Reshape makes use
     take_tail(node);
   }
 
-  static bool to_float(const OnnxNode& node) {
-    const std::int64_t type = node.integer("to", 0);
-    return type == 1 || type == 11;
+  // ---- types ----
+
+  static OnnxType cast_type(const OnnxNode& node) { return static_cast<OnnxType>(node.integer("to", 0)); }
+  static bool to_float(const OnnxNode& node) { return is_float(cast_type(node)); }
+
+  // What is read is real arithmetic: integers divide and overflow in another way. No constant is empty.
+  void take_types(const OnnxNode& node) {
+    OnnxType type = OnnxType::none;
+    for (const std::string& input : node.inputs)
+      if (const auto found = types_.find(input); found != types_.end()) type = found->second;
+    if (computes(node.op) && !is_float(type))
+      refuse(node, fmt::format("it computes with {}, and only float32 and float64 are read as real numbers",
+                               name_of(type)));
+    for (const std::string& input : node.inputs) {
+      const auto value = types_.find(input);
+      const auto numbers = numbers_.find(input);
+      if (numbers != numbers_.end() && numbers->second.stored->values.empty())
+        refuse(node, fmt::format("'{}' has no numbers", excerpt(input)));
+      const OnnxType other = value != types_.end()       ? value->second
+                             : numbers != numbers_.end() ? numbers->second.type
+                                                         : type;
+      if (computes(node.op) && other != type)
+        refuse(node, fmt::format("it mixes {} and {}", name_of(type), name_of(other)));
+    }
+    for (const std::string& out : node.outputs)
+      types_[out] = node.op == "Cast" ? cast_type(node) : node.op == "Scaler" ? OnnxType::float32 : type;
+  }
+
+  // Whether a value is the input as it came, whose numbers are those of the points.
+  bool untouched(const Value& value) const {
+    return value.part == Part::hidden && value.level == 0 && shift_.size() == 0 && factor_.size() == 0;
+  }
+
+  // Points have to be numbers of the input's type, where that is one of integers, and of the type that a node
+  // makes of them.
+  void require_points(const OnnxNode& node, OnnxType from, OnnxType to) {
+    const auto require = [&](OnnxType type, const std::string& by) {
+      auto& types = found_.network.point_types;
+      if (std::ranges::none_of(types, [&](const PointType& t) { return t.type == name_of(type); }))
+        types.push_back({name_of(type), by});
+    };
+    if (is_integer(from))
+      require(from, fmt::format("its input '{}' is of this type", excerpt(graph_.inputs.front().name)));
+    if (to == OnnxType::float32 && from != to) require(to, called(node) + " rounds to this type");
+  }
+
+  void cast(const OnnxNode& node, const std::string& out) {
+    if (!to_float(node)) refuse(node, "a cast to other numbers than float32 and float64");
+    const OnnxType from = types_.at(node.inputs.front()), to = cast_type(node);
+    Value value = now(node, node.inputs.front());
+    if (untouched(value)) {
+      require_points(node, from, to);
+    } else if (from == OnnxType::float64 && to == OnnxType::float32) {
+      if (value.part != Part::affine && value.part != Part::branch)
+        refuse(node, "it rounds to float32 what was computed in float64");
+      return take_tail(node);  // of outputs alone, then
+    }
+    pass(node, out);
   }
 
   void pass(const OnnxNode& node, const std::string& out) {
-    if (node.op == "Cast" && !to_float(node))
-      refuse(node, "a cast to other numbers than float32 and float64");
     if (node.op == "Dropout" && node.inputs.size() > 2 && !node.inputs[2].empty()) {
       const auto training = numbers_.find(node.inputs[2]);
       if (training == numbers_.end() || !training->second.one() || training->second.scalar() != 0)
@@ -280,6 +367,7 @@ class Reader {
     if (node.op == "Flatten" || node.op == "Reshape")
       if ((value.part != Part::hidden || value.level > 0) && !is_end(out) && !rows_.contains(out))
         refuse(node, "points must stay rows");
+    if (node.op == "Reshape" && !is_end(out)) require_rows(node, value);
     alias_[out] = node.inputs.front();
     values_[out] = value;
     if (value.part == Part::active || value.part == Part::affine) follow_[node.inputs.front()].push_back(out);
@@ -287,29 +375,97 @@ class Reader {
 
   // ---- whether points are rows of a matrix, and not of more dimensions ----
 
-  // How many numbers a value has that is computed of shapes; 0: not known.
-  std::size_t count(const std::string& name) const {
-    if (const auto found = numbers_.find(name); found != numbers_.end())
-      return found->second.stored->values.size();
-    const auto found = counts_.find(name);
-    return found == counts_.end() ? 0 : found->second;
+  using Sizes = std::vector<Index>;
+
+  // Numbers that are computed of shapes, as far as they are known: null where their count is not.
+  const Sizes* sizes(const std::string& name) {
+    if (const auto found = sizes_.find(name); found != sizes_.end()) return &found->second;
+    const auto found = numbers_.find(name);
+    if (found == numbers_.end() || !is_integer(found->second.type)) return nullptr;
+    const auto& values = found->second.stored->values;
+    return &(sizes_[name] = Sizes(values.begin(), values.end()));
   }
 
-  void count_of(const OnnxNode& node) {
+  // Those from `start` to before `end`, counted from behind where they are negative.
+  static Sizes between(const Sizes& all, Index start, Index end) {
+    const Index n = std::ssize(all);
+    const auto place = [n](Index k) { return std::clamp<Index>(k < 0 ? k + n : k, 0, n); };
+    return place(start) < place(end) ? Sizes(all.begin() + place(start), all.begin() + place(end)) : Sizes{};
+  }
+
+  // A value has its points along the first dimension.
+  void shape_of(const OnnxNode& node) {
+    constexpr std::size_t kMany = 9;  // of a value whose dimensions are not counted
+    const std::string& input = node.inputs.front();
+    Sizes all(rows_.contains(input) ? 2 : kMany, kOpen);
+    if (input == graph_.inputs.front().name && !graph_.inputs.front().shape.empty()) {
+      all = graph_.inputs.front().shape;
+      std::ranges::replace(all, Index{0}, kOpen);
+    }
+    all.front() = kBatch;
+    sizes_[node.outputs.front()] =
+        between(all, node.integer("start", 0), node.integer("end", std::ssize(all)));
+  }
+
+  void follow_sizes(const OnnxNode& node) {
     static const std::set<std::string> same{"Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
-    std::size_t numbers = 0;
-    if (same.contains(node.op))
-      numbers = count(node.inputs.front());
-    else if (node.op == "Gather" && node.inputs.size() > 1)
-      numbers = count(node.inputs[1]);
-    else if (node.op == "Concat" && std::ranges::all_of(node.inputs, [&](auto& i) { return count(i) > 0; }))
-      for (const std::string& input : node.inputs) numbers += count(input);
-    counts_[node.outputs.front()] = numbers;
+    const Sizes* first = sizes(node.inputs.front());
+    if (first == nullptr) return;
+    Sizes made;
+    if (same.contains(node.op)) {
+      made = *first;
+    } else if (node.op == "Gather" && node.inputs.size() > 1 && sizes(node.inputs[1]) != nullptr) {
+      for (const Index k : *sizes(node.inputs[1])) {
+        const Index place = k < 0 ? k + std::ssize(*first) : k;
+        const bool there = 0 <= place && place < std::ssize(*first);
+        made.push_back(there ? (*first)[static_cast<std::size_t>(place)] : kOpen);
+      }
+    } else if (node.op == "Slice" && node.inputs.size() == 4 && sizes(node.inputs[1]) != nullptr &&
+               sizes(node.inputs[2]) != nullptr && sizes(node.inputs[1])->size() == 1 &&
+               sizes(node.inputs[2])->size() == 1) {  // along its one axis, in steps of 1
+      made = between(*first, sizes(node.inputs[1])->front(), sizes(node.inputs[2])->front());
+    } else if (node.op == "Concat") {
+      for (const std::string& input : node.inputs) {
+        const Sizes* part = sizes(input);
+        if (part == nullptr) return;
+        made.insert(made.end(), part->begin(), part->end());
+      }
+    } else {
+      return;
+    }
+    sizes_[node.outputs.front()] = std::move(made);
   }
 
-  bool makes_rows(const OnnxNode& node) const {
+  Index width_of(const Value& value) {
+    if (value.part == Part::hidden) return layers()[value.level - 1].outputs();
+    return width_of(value.layer);
+  }
+
+  // A Reshape keeps points apart where it leaves the batch as it is, or gives each point all of its numbers.
+  void require_rows(const OnnxNode& node, const Value& value) {
+    const Sizes* shape = node.inputs.size() > 1 ? sizes(node.inputs[1]) : nullptr;
+    if (shape == nullptr || shape->empty()) refuse(node, "the shape that it gives cannot be followed");
+    const auto& declared = graph_.inputs.front().shape;
+    const Index first = shape->front();
+    if (first == kBatch || first == 0 || (!declared.empty() && first == declared.front())) return;
+    if (first == 1 && shape->size() == 2 && shape->back() == -1) return;  // of one point at a time
+    Index size = 1;
+    for (std::size_t k = 1; k < shape->size(); ++k)
+      if ((*shape)[k] <= 0 || __builtin_mul_overflow(size, (*shape)[k], &size))
+        refuse(node, "points must stay rows");
+    if (first != -1) refuse(node, "points must stay rows");
+    if (value.part == Part::hidden && value.level == 0)
+      cuts_.emplace_back(&node, size);
+    else if (size != width_of(value))
+      refuse(node, "points must stay rows");
+  }
+
+  bool makes_rows(const OnnxNode& node) {
     if (node.op == "Gemm" || node.op == "Flatten") return true;
-    if (node.op == "Reshape") return node.inputs.size() > 1 && count(node.inputs[1]) == 2;
+    if (node.op == "Reshape") {
+      const Sizes* shape = node.inputs.size() > 1 ? sizes(node.inputs[1]) : nullptr;
+      return shape != nullptr && shape->size() == 2;
+    }
     return std::ranges::all_of(
         node.inputs, [&](const std::string& i) { return !values_.contains(i) || rows_.contains(i); });
   }
@@ -321,11 +477,11 @@ class Reader {
                               (node.inputs.size() > 2 && node.number("beta", 1) != 1)))
       refuse(node, "transA must be 0, alpha and beta 1");
     OnnxPlace W_place, b_place;
-    const RowMatrix W = matrix(node, numbers_.at(node.inputs[1]), !transposed, W_place);
+    const RowMatrix W = matrix(node, 1, !transposed, W_place);
     Vector b;
     if (node.inputs.size() > 2 && !node.inputs[2].empty()) {
       if (!constant(node.inputs[2])) refuse(node, "its third input must be numbers of the file");
-      b = vector(node, numbers_.at(node.inputs[2]), W.rows(), b_place);
+      b = vector(node, 2, W.rows(), b_place);
     }
     apply(node, node.inputs[0], out, W, W_place);
     if (b.size() > 0) bias(node, values_.at(out), b, b_place);
@@ -371,9 +527,9 @@ class Reader {
       settle_plain(root);
     else if (values_.at(root).part == Part::affine)
       settle_identity(root);
-    rename(root, values_.at(root));
+    follow(root, values_.at(root));
   }
-  void rename(const std::string& root, const Value& value) {
+  void follow(const std::string& root, const Value& value) {
     std::vector<std::string> names{root};
     while (!names.empty()) {
       const std::string name = std::move(names.back());
@@ -410,7 +566,7 @@ class Reader {
       } else {
         OnnxPlace place;
         const Index size = value.part == Part::branch ? value.layer.U.rows() : value.layer.W.rows();
-        const Vector b = vector(node, numbers, size, place);
+        const Vector b = vector(node, first ? 0 : 1, size, place);
         bias(node, value, b, place);
       }
       values_[out] = std::move(value);
@@ -469,6 +625,9 @@ class Reader {
     };
     const Value value = now(node, node.inputs.front());
     if (value.part != Part::hidden || value.level > 0) refuse(node, "it scales what is not the input");
+    const OnnxType from = types_.at(node.inputs.front());
+    if (from == OnnxType::float64) refuse(node, "it rounds to float32 what it computes of float64");
+    require_points(node, from, OnnxType::float32);
     if (const Vector offset = list("offset"); offset.size() > 0) shift(node, offset);
     if (const Vector scale = list("scale"); scale.size() > 0) multiply(node, scale);
     values_[out] = value;
@@ -585,6 +744,7 @@ class Reader {
           refuse(node, "gelu is read as it is defined, not approximate=" + excerpt(*how));
     value.part = Part::active;
     value.from = input;
+    value.by = called(node);
     value.layer.activation = activation_ops().at(node.op);
     if (node.op == "LeakyRelu") value.layer.leak = node.number("alpha", static_cast<double>(0.01F));
     values_[out] = std::move(value);
@@ -592,24 +752,37 @@ class Reader {
 
   // Whether these numbers are the same after the cast.
   static bool kept(const OnnxNode& node, const OnnxNumbers& numbers) {
-    const std::int64_t type = node.integer("to", 0);
-    return std::all_of(numbers.values.begin(), numbers.values.end(), [&](double x) {
-      return type == 11 || (type == 1 && static_cast<double>(static_cast<float>(x)) == x);
-    });
+    return cast_type(node) == OnnxType::float64 ||
+           (cast_type(node) == OnnxType::float32 && std::ranges::all_of(numbers.values, [](double x) {
+              return static_cast<double>(static_cast<float>(x)) == x;
+            }));
+  }
+
+  // Whether a transposition of a matrix is one.
+  bool turns(const OnnxNode& node) const {
+    const auto* order = node.find<std::vector<std::int64_t>>("perm");
+    if (order == nullptr || *order == std::vector<std::int64_t>{1, 0}) return true;
+    if (*order != std::vector<std::int64_t>{0, 1}) refuse(node, "its perm is no order of two dimensions");
+    return false;
   }
 
   // Constants of constants: only what leaves the numbers as they are.
   void take_constant(const OnnxNode& node) {
     if (node.inputs.empty()) return;
-    count_of(node);
+    follow_sizes(node);
     if (!constant(node.inputs.front())) return;  // what matters is found out where it is used
     Numbers numbers = numbers_.at(node.inputs.front());
     if (node.op == "Transpose" && numbers.shape.size() == 2) {
-      numbers.transposed = !numbers.transposed;
-      std::swap(numbers.shape[0], numbers.shape[1]);
-    } else if (node.op != "Identity" && !(node.op == "Cast" && kept(node, *numbers.stored))) {
+      if (turns(node)) {
+        numbers.transposed = !numbers.transposed;
+        std::swap(numbers.shape[0], numbers.shape[1]);
+      }
+    } else if (node.op == "Cast" && kept(node, *numbers.stored)) {
+      numbers.type = cast_type(node);
+    } else if (node.op != "Identity") {
       return;
     }
+    numbers.own = numbers.own && used_once(node.outputs.front());
     numbers_[node.outputs.front()] = numbers;
   }
 
@@ -621,7 +794,8 @@ class Reader {
   Value tail_of(const OnnxNode& node, const std::string& name) {
     const Value& value = now(node, name);
     if (value.part == Part::tail) return value;
-    if (is_probability(value)) return {.part = Part::tail, .from = value.from, .tail = Tail::probabilities};
+    if (is_probability(value))
+      return {.part = Part::tail, .from = value.from, .tail = Tail::probabilities, .by = value.by};
     if ((value.part == Part::affine || value.part == Part::branch) && value.layer.scale == 1)
       return {.part = Part::tail, .from = name};
     refuse(node, "no part of a network of layers");
@@ -643,9 +817,9 @@ class Reader {
     };
     const bool one = scores && outputs_of(made.from) == 1, probability = made.tail == Tail::probabilities;
     bool known = false;
-    if (made.tail == Tail::label) {
-      known = alone && naming_ops().contains(node.op);
-      name_classes(node);
+    const Tail before = made.tail;
+    if (before == Tail::label) {
+      known = alone && rename(node, made);
     } else if (node.op == "Softmax" || node.op == "LogSoftmax") {
       known = scores && along && !one;
       made.tail = Tail::scores;
@@ -656,11 +830,13 @@ class Reader {
       known = true;
     } else if (node.op == "Reshape" || node.op == "Flatten" || node.op == "Squeeze") {
       known = is_end(node.outputs.front());
-    } else if (node.op == "ArgMax" || (node.op == "TopK" && node.integer("largest", 1) == 1)) {
+    } else if (node.op == "ArgMax" ||
+               (node.op == "TopK" && node.integer("largest", 1) == 1 && node.integer("sorted", 1) == 1)) {
       known = alone && along && ((scores && !one) || made.tail == Tail::two);
       made.tail = Tail::label;
     } else if (node.op == "ZipMap") {
-      known = scores || made.tail == Tail::two;
+      known = (scores && !one) || made.tail == Tail::two;
+      if (known) zip(node, made);
       made.tail = Tail::label;
     } else if (node.op == "Sub") {
       known = alone && one && probability && number(0) == 1;
@@ -670,31 +846,59 @@ class Reader {
               tails[1].tail == Tail::probabilities && tails[0].from == tails[1].from;
       made.tail = Tail::two;
     } else if (node.op == "Greater" || node.op == "GreaterOrEqual") {
-      known = alone && one && number(1) == (probability ? 0.5 : 0.0);
+      known = alone && one && values_.contains(node.inputs.front()) && number(1) == (probability ? 0.5 : 0.0);
       made.tail = Tail::label;
     }
     if (!known)
-      refuse(node,
-             "no part of a network of layers, and behind the outputs it is not known to leave the "
-             "largest the largest");
+      refuse(node, fmt::format("no part of a network of layers, and behind {} it is not known to leave the "
+                               "largest the largest",
+                               made.by.empty() ? "the outputs" : made.by));
+    const bool same = node.op == "Identity" || node.op == "Reshape" || node.op == "Flatten" ||
+                      node.op == "Squeeze" || (node.op == "Cast" && cast_type(node) != OnnxType::float32) ||
+                      (node.op == "Cast" && types_.at(node.inputs.front()) == OnnxType::float32);
+    if (made.by.empty() && !same) made.by = called(node);
+    if (made.tail == Tail::label && made.names.empty()) made.names = numbered(classes_of(made));
     note(fmt::format("left out behind the outputs: {}", node.op));
     for (const std::string& out : node.outputs) values_[out] = made;
+    if (node.op == "TopK") values_[node.outputs.front()].tail = Tail::largest;
   }
 
   Index outputs_of(const std::string& name) const {
     const Layer& layer = values_.at(name).layer;
     return values_.at(name).part == Part::branch ? layer.U.rows() : layer.W.rows();
   }
+  Index classes_of(const Value& tail) const { return std::max<Index>(outputs_of(tail.from), 2); }
 
-  // Labels that are not the numbers of the outputs are said.
-  void name_classes(const OnnxNode& node) {
-    const auto classes = numbers_.find(node.inputs.front());
-    if ((node.op != "ArrayFeatureExtractor" && node.op != "Gather") || classes == numbers_.end()) return;
-    const std::vector<double>& names = classes->second.stored->values;
-    bool plain = true;
-    for (std::size_t k = 0; k < names.size(); ++k) plain = plain && names[k] == static_cast<double>(k);
-    if (!plain && names.size() <= 100)
-      note(fmt::format("the file calls its classes {}", fmt::join(names, ", ")));
+  // ---- what classes are called ----
+
+  bool rename(const OnnxNode& node, Value& label) const {
+    static const std::set<std::string> lists{"ArrayFeatureExtractor", "Gather"};
+    if (lists.contains(node.op) == values_.contains(node.inputs.front())) return false;
+    std::string problem;
+    label.names = renamed(node, graph_, label.names, problem);
+    if (!problem.empty()) refuse(node, problem);
+    label.named = label.named || lists.contains(node.op) || node.op == "LabelEncoder";
+    return true;
+  }
+
+  void zip(const OnnxNode& node, Value& scores) const {
+    std::string problem;
+    scores.names = zipped(node, classes_of(scores), problem);
+    if (!problem.empty()) refuse(node, problem);
+    scores.named = true;
+  }
+
+  // Names that are not the numbers of the outputs are said, and those of the network.
+  void name_classes(const Value& label) {
+    if (!label.named) return;
+    if (names_.empty()) names_ = label.names;
+    if (names_ != label.names)
+      throw DataError(fmt::format("{}: it calls its classes {}, and also {}", path_, excerpt(names_),
+                                  excerpt(label.names)));
+    if (names_ == numbered(std::ssize(names_))) return;
+    found_.network.class_names = names_;
+    found_.network.task = Task::classification;
+    if (names_.size() <= 100) note(fmt::format("the file calls its classes {}", fmt::join(names_, ", ")));
   }
 
   // ---- the end ----
@@ -714,16 +918,20 @@ class Reader {
     OnnxNode end;
     end.op = "output";
     std::set<std::string> outputs;
+    bool themselves = false;  // whether the outputs are one of those of the graph
+    std::string behind;
     for (const std::string& name : graph_.outputs) {
       if (!values_.contains(name)) continue;
       const Value& value = now(end, name);
-      if (value.part == Part::tail)
-        outputs.insert(value.from);
-      else if (is_probability(value))
-        outputs.insert(value.from), note("left out behind the outputs: Sigmoid");
-      else
-        outputs.insert(name);
+      const bool tail = value.part == Part::tail, probability = is_probability(value);
+      outputs.insert(tail || probability ? value.from : name);
+      if (probability) note("left out behind the outputs: Sigmoid");
+      if (tail && value.tail == Tail::label) name_classes(value);
+      const std::string by = tail || probability ? value.by : "";
+      themselves = themselves || by.empty();
+      if (behind.empty()) behind = by;
     }
+    if (!themselves) found_.network.behind = behind;
     std::set<std::string> roots;
     for (std::string name : outputs) {
       while (alias_.contains(name)) name = alias_.at(name);
@@ -744,7 +952,6 @@ class Reader {
     network.c = value.layer.b;
     found_.output.W = value.places.W;
     found_.output.b = value.places.b;
-    found_.single = single_;
     if (layers().empty()) throw DataError(fmt::format("{}: a linear map without a hidden layer", path_));
     const Index d = network.features();
     const auto all = [&](const Vector& numbers) -> Vector {
@@ -763,21 +970,30 @@ class Reader {
   std::map<std::string, std::vector<std::string>> follow_;  // and back
   std::set<std::string> used_;                              // weights
   Vector shift_, factor_;
-  std::set<std::string> defined_;              // names that something has
-  bool single_ = false, begun_ = false;        // float32 weights; a linear map took the input
-  std::set<std::string> rows_;                 // values that are matrices, with a point a row
-  std::map<std::string, std::size_t> counts_;  // of what is computed of shapes
+  std::set<std::string> defined_;                        // names that something has
+  bool begun_ = false;                                   // a linear map took the input
+  std::set<std::string> rows_;                           // values that are matrices, with a point a row
+  std::map<std::string, Sizes> sizes_;                   // what is computed of shapes
+  std::vector<std::pair<const OnnxNode*, Index>> cuts_;  // nodes that give each point so many numbers
+  std::map<std::string, OnnxType> types_;                // of values
+  LabelNames names_;                                     // of the outputs
 };
 
-// The numbers of a tensor as the file stores them, and what they are after that.
+// The numbers of a tensor as the file is to store them, and what they are after that.
 template <class Tensor>
-void put(const Tensor& tensor, const OnnxPlace& place, bool single,
-         std::map<std::string, std::vector<double>>& numbers, Tensor& rounded) {
+void put(const Tensor& tensor, const OnnxPlace& place, std::vector<OnnxChange>& changes, Tensor& rounded) {
   rounded = tensor;
   if (tensor.size() == 0) return;
-  if (single) rounded = tensor.unaryExpr([](double x) { return static_cast<double>(static_cast<float>(x)); });
+  if (place.single)
+    rounded = tensor.unaryExpr([](double x) { return static_cast<double>(static_cast<float>(x)); });
   const RowMatrix stored = place.transposed ? RowMatrix(rounded.transpose()) : RowMatrix(rounded);
-  numbers[place.name].assign(stored.data(), stored.data() + stored.size());
+  OnnxChange& change =
+      changes.emplace_back(OnnxChange{.node = place.node,
+                                      .input = place.input,
+                                      .shape = place.shape,
+                                      .type = place.single ? OnnxType::float32 : OnnxType::float64,
+                                      .values = {stored.data(), stored.data() + stored.size()}});
+  if (place.node.empty()) change.constant = place.name;
 }
 
 template <class Tensor>
@@ -799,6 +1015,29 @@ bool differ_in_weights_alone(const DeepNetwork& a, const DeepNetwork& b) {
                     [](const Layer& x, const Layer& y) { return differ_in_weights_alone(x, y); });
 }
 
+bool equal(const DeepNetwork& a, const DeepNetwork& b) {
+  const auto same = [](const Layer& x, const Layer& y) {
+    return x.W == y.W && x.b == y.b && x.U == y.U && x.bU == y.bU;
+  };
+  return differ_in_weights_alone(a, b) && a.V == b.V && a.c == b.c && a.class_names == b.class_names &&
+         std::equal(a.layers.begin(), a.layers.end(), b.layers.begin(), b.layers.end(), same);
+}
+
+// What was written, as it is found there.
+DeepNetwork written(const std::filesystem::path& source, const std::filesystem::path& path,
+                    const DeepNetwork& meant) {
+  std::string why = "it holds another network";
+  try {
+    DeepNetwork found = read_onnx(path).network;
+    if (equal(found, meant)) return found;
+  } catch (const DataError& error) {
+    why = error.what();
+  }
+  throw DataError(
+      fmt::format("{}: other weights cannot be put into this graph: {} was written, read again and {}",
+                  source.string(), path.string(), why));
+}
+
 }  // namespace
 
 OnnxNetwork read_onnx(const std::filesystem::path& path) {
@@ -811,22 +1050,22 @@ DeepNetwork write_like(const std::filesystem::path& source, const OnnxNetwork& l
   check(network);
   if (!differ_in_weights_alone(network, like.network))
     throw std::invalid_argument("write_like: the network has other layers than the file");
-  std::map<std::string, std::vector<double>> numbers;
+  std::vector<OnnxChange> changes;
   DeepNetwork rounded = network;
   for (std::size_t l = 0; l < like.layers.size(); ++l) {
     const Layer& from = network.layers[l];
     const OnnxLayer& place = like.layers[l];
     Layer& to = rounded.layers[l];
-    put(from.W, place.W, like.single, numbers, to.W);
-    put(from.b, place.b, like.single, numbers, to.b);
-    put(from.U, place.U, like.single, numbers, to.U);
-    put(from.bU, place.bU, like.single, numbers, to.bU);
+    put(from.W, place.W, changes, to.W);
+    put(from.b, place.b, changes, to.b);
+    put(from.U, place.U, changes, to.U);
+    put(from.bU, place.bU, changes, to.bU);
   }
-  put(network.V, like.output.W, like.single, numbers, rounded.V);
-  put(network.c, like.output.b, like.single, numbers, rounded.c);
+  put(network.V, like.output.W, changes, rounded.V);
+  put(network.c, like.output.b, changes, rounded.c);
   check(rounded);
-  write_onnx_like(source, numbers, path);
-  return rounded;
+  write_onnx_like(source, changes, path);
+  return written(source, path, rounded);
 }
 
 }  // namespace zeroloss

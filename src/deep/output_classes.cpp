@@ -114,6 +114,11 @@ Matrix targets_of(const DeepNetwork& network, const Dataset& data) {
   const Index n = data.n(), K = network.outputs();
   if (data.task == Task::none) throw DataError(data.name + ": there are no targets to prove anything about");
   if (data.task == Task::regression) {
+    if (!network.behind.empty())
+      throw DataError(
+          fmt::format("{}: targets are numbers, and the network was read without what makes its outputs: {}. "
+                      "Without it the outputs say classes alone",
+                      data.name, network.behind));
     if (K != 1)
       throw DataError(fmt::format("{}: one number a sample, but the network has {} outputs", data.name, K));
     return data.y;

@@ -100,14 +100,15 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
   for (const ProvedNetwork& p : r.networks) text += section(data, p);
   if (r.written)
     text += fmt::format(
-        "\npolished.onnx holds these weights rounded to float32:\n{}misfit <= {}, relative {}; in float32 "
-        "{}. "
+        "\npolished.onnx, read again, holds these weights{}:\n{}misfit <= {}, relative {}{}. "
         "What is proved of an exact network is of model.safetensors.\n",
+        network.onnx->single ? " rounded to float32" : "",
         data.task == Task::classification ? fmt::format("labels: {}, least margin >= {}; ",
                                                         labels_text(*r.written), below(r.written->margin, 3))
                                           : "",
         above(r.written->misfit, 3), above(r.written->relative_misfit, 3),
-        in_single(*r.written, data.task == Task::classification));
+        network.onnx->single ? "; in float32 " + in_single(*r.written, data.task == Task::classification)
+                             : "");
   Facts fact(26);
   fact("loss", loss_and_step(data.task));
   if (r.moving < r.parameters)
@@ -158,12 +159,10 @@ void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork&
     if (network.onnx) {
       DeepNetwork written =
           write_like(std::filesystem::path(model), *network.onnx, r.polished, folder.file("polished.onnx"));
-      if (network.onnx->single) {
-        written.single = true;
-        r.written = judge(written, data, options.divide, progress);
-        r.written->which = "written";
-        r.written->certificate.reason = "not tried";
-      }
+      written.single = network.onnx->single;
+      r.written = judge(written, data, options.divide, progress);
+      r.written->which = "written";
+      r.written->certificate.reason = "not tried";
     }
   }
   r.seconds += seconds_since(began);

@@ -59,6 +59,21 @@ TEST(Prove, ClassesGetRightAndExact) {
   }
 }
 
+// Behind a sigmoid, say, the outputs are other numbers, of the same classes.
+TEST(Prove, TargetsAreOfWhatTheFileGives) {
+  Dataset data = classes_of(test::random_rows(12, 5, 1), kLabels, 2);
+  for (double& label : data.y) label = label > 0 ? 1 : 0;
+  DeepNetwork network = drawn(5, 1);
+  network.behind = "node 'p' (Sigmoid -> p)";
+  Progress progress;
+  EXPECT_EQ(prove(network, data, {}, progress).n, 12);
+  data.task = Task::regression;
+  data.class_names.clear();
+  EXPECT_MESSAGE(DataError, prove(network, data, {}, progress), "made: ", "node 'p' (Sigmoid -> p)");
+  network.behind.clear();
+  EXPECT_EQ(prove(network, data, {}, progress).n, 12);
+}
+
 TEST(Prove, OneOutputIsTheSignOfTwoClasses) {
   Progress progress;
   const Dataset data = classes_of(test::random_rows(9, 4, 2), {0, 1, 1, 0, 1, 0, 0, 1, 1}, 2);

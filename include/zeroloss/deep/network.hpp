@@ -29,6 +29,12 @@ struct Layer {
   Index parameters() const { return W.size() + b.size() + U.size() + bU.size(); }
 };
 
+/// A type that every number of the points has to be of, as the file of a network says.
+struct PointType {
+  std::string type;  ///< "float32", "int64", ..
+  std::string by;    ///< "node 'c' (Cast -> x1) rounds to this type"
+};
+
 /// f(x) = V h_L + c of h_0 = (x - shift - shift_low) o factor, with `constant` behind it and divided by its
 /// length, where it has these.
 struct DeepNetwork {
@@ -43,6 +49,10 @@ struct DeepNetwork {
   bool unit = false;       ///< divide by the length: points x and 2 x are one
   Encoding encoding = {};  ///< of the rows of tables; empty: it is asked about numbers
   bool single = false;     ///< its file is in float32, to which whoever runs it rounds points and sums
+  /// What its file does with f before it gives its outputs, where that is left out: it keeps the largest the
+  /// largest, so that f says the class, and nothing of targets. Not written by save_model().
+  std::string behind = {};
+  std::vector<PointType> point_types = {};  ///< others are an error; not written either
 
   Index depth() const { return static_cast<Index>(layers.size()); }
   Index features() const { return layers.front().inputs() - (constant != 0 ? 1 : 0); }  ///< d

@@ -11,8 +11,12 @@ namespace zeroloss {
 
 /// Where the numbers of one tensor stand in the file.
 struct OnnxPlace {
-  std::string name = {};  ///< empty: nowhere, the layer has none
-  bool transposed = false;
+  std::string name = {};    ///< of a constant; empty: nowhere, the layer has none
+  bool transposed = false;  ///< there, or where the node takes it
+  bool single = false;      ///< float32
+  std::string node = {};    ///< the constant is seen by others too, or is of another type: this node, called
+  int input = 0;            ///< by its first output, takes the numbers at this input
+  std::vector<Index> shape = {};  ///< in this shape
 };
 struct OnnxLayer {
   OnnxPlace W, b, U, bU;
@@ -22,21 +26,24 @@ struct OnnxNetwork {
   DeepNetwork network;            ///< float32 numbers are these doubles
   std::vector<OnnxLayer> layers;  ///< L; of the output layer W is V and b is c
   OnnxLayer output;
-  bool single = false;             ///< the weights are float32
+  bool single = false;             ///< weights are float32, all or some
   std::vector<std::string> notes;  ///< what was left out or taken for something else, a line each
 };
 
 /// Reads chains of Gemm, MatMul and Add, the activations (gelu and silu also as exporters spell them out),
-/// residual sums, Flatten, Reshape, Cast, Dropout and Identity, and a scaling of the input. What is behind
-/// the last linear map and is known to keep the largest output the largest is left out: Softmax, LogSoftmax,
-/// Sigmoid, 1 - p and p of a single output, ArgMax, TopK, thresholds of a single output, and names of the
-/// label. Two linear maps in a row have a layer `identity` between them. Throws DataError naming the
-/// file, and the node where it is not such a network.
+/// residual sums, Flatten, Reshape, Cast, Dropout and Identity, and a scaling of the input, all in float32 or
+/// float64. What is behind the last linear map and is known to keep the largest output the largest is left
+/// out: Softmax, LogSoftmax, Sigmoid, 1 - p and p of a single output, ArgMax, TopK, thresholds of a single
+/// output; the network's `behind` says so where no output of the file is without it. Names that the file
+/// gives to its labels are class_names, unless they are the outputs' numbers. Two linear maps in a row have a
+/// layer `identity` between them. Throws DataError naming the file, and the node where it is not such a
+/// network or is not known to mean that in the file's operator set.
 OnnxNetwork read_onnx(const std::filesystem::path& path);
 
 /// The file `source`, read as `like`, with the weights of `network`, rounded to the file's type: the same
-/// graph, which computes what it computed of other numbers. Returns the network as it was rounded. Throws
-/// std::invalid_argument for a network of other layers, ResourceError where writing fails.
+/// graph, which computes what it computed of other numbers; what else uses a constant of these keeps it.
+/// Returns the network that is read from what was written. Throws std::invalid_argument for a network of
+/// other layers, DataError where another network is read, ResourceError where writing fails.
 DeepNetwork write_like(const std::filesystem::path& source, const OnnxNetwork& like,
                        const DeepNetwork& network, const std::filesystem::path& path);
 

@@ -64,6 +64,7 @@ class Parts:
     class_names: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     single: bool = False  #: its numbers are float32, to which points and sums are rounded where it runs
+    behind: str = ""  # the first thing behind the last step that is left out, for classes alone
 
 
 def _layer(linear: Linear, phi: Phi) -> Layer:
@@ -95,7 +96,8 @@ def assembled(parts: Parts) -> ReadNetwork:
     if not layers:
         raise ValueError("it has no hidden layer")
     network = DeepNetwork(
-        layers, open_.W, open_.b, parts.shift, parts.factor, parts.task, parts.class_names, single=parts.single
+        layers, open_.W, open_.b, parts.shift, parts.factor, parts.task, parts.class_names, single=parts.single,
+        behind=parts.behind,
     )  # fmt: skip
     return ReadNetwork(network, parts.notes)
 

@@ -233,7 +233,7 @@ def parts_of_module(module: Any) -> Parts:
               for step in steps if not isinstance(step, Phi)), 0)  # fmt: skip
     notes = [*reader.notes, *(f"left out behind the outputs: {name}" for name in behind)]
     shift, factor = (None if given is None else np.full(d, 1.0) * given for given in (result.shift, result.factor))
-    return Parts(steps, shift, factor, notes=notes)
+    return Parts(steps, shift, factor, notes=notes, behind=f"{behind[0]} of the module" if behind else "")
 
 
 def check_outputs(module: Any, network: DeepNetwork, X: Numbers) -> None:

@@ -1,0 +1,139 @@
+#include "deep/onnx_labels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "zeroloss/core/text.hpp"
+
+namespace zeroloss::internal {
+namespace {
+
+std::optional<std::int64_t> integer_of(const std::string& name) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
+  if (error != std::errc() || end != name.data() + name.size()) return {};
+  return value;
+}
+
+LabelNames names_of(const std::vector<std::int64_t>& values) {
+  LabelNames names;
+  for (const std::int64_t value : values) names.push_back(fmt::format("{}", value));
+  return names;
+}
+LabelNames names_of(const std::vector<double>& values) {
+  LabelNames names;
+  for (const double value : values) names.push_back(fmt::format("{}", value));
+  return names;
+}
+LabelNames names_of(const std::vector<std::string>& values) { return values; }
+
+// The first of these attributes that is there, as names.
+std::optional<LabelNames> listed(const OnnxNode& node, const std::string& of) {
+  if (const auto* list = node.find<std::vector<std::int64_t>>(of + "_int64s")) return names_of(*list);
+  if (const auto* list = node.find<std::vector<std::string>>(of + "_strings")) return names_of(*list);
+  if (const auto* list = node.find<std::vector<double>>(of + "_floats")) return names_of(*list);
+  return {};
+}
+
+// A list of names in the file, of which the label is the place.
+LabelNames picked(const OnnxNode& node, const OnnxGraph& graph, const LabelNames& labels,
+                  std::string& problem) {
+  const std::string list = node.inputs.size() == 2 ? node.inputs.front() : "";
+  LabelNames names;
+  if (const auto text = graph.texts.find(list); text != graph.texts.end())
+    names = text->second;
+  else if (const auto numbers = graph.numbers.find(list); numbers != graph.numbers.end())
+    names = names_of(numbers->second.values);
+  else
+    problem = "what it takes names from is no list in the file";
+  if (node.integer("axis", 0) != 0) problem = "it takes names along another axis than 0";
+  LabelNames made;
+  for (const std::string& label : labels) {
+    if (!problem.empty()) return {};
+    const auto place = integer_of(label);
+    if (!place || *place < 0 || *place >= std::ssize(names))
+      problem = fmt::format("it has {} names, and none for {}", names.size(), excerpt(label));
+    else
+      made.push_back(names[static_cast<std::size_t>(*place)]);
+  }
+  return made;
+}
+
+LabelNames encoded(const OnnxNode& node, const LabelNames& labels, std::string& problem) {
+  std::optional<LabelNames> keys = listed(node, "keys"), values = listed(node, "values");
+  if (const auto* classes = node.find<std::vector<std::string>>("classes_strings")) {
+    values = *classes;
+    keys = numbered(std::ssize(*classes));
+  }
+  LabelNames made;
+  if (!keys || !values || keys->size() != values->size()) {
+    problem = "it does not say a name for each key";
+    return made;
+  }
+  for (const std::string& label : labels) {
+    const auto key = std::ranges::find(*keys, label);
+    if (key != keys->end())
+      made.push_back((*values)[static_cast<std::size_t>(key - keys->begin())]);
+    else
+      problem = fmt::format("it has no name for {}", excerpt(label));
+  }
+  return made;
+}
+
+LabelNames cast(const OnnxNode& node, const LabelNames& labels, std::string& problem) {
+  const auto to = static_cast<OnnxType>(node.integer("to", 0));
+  LabelNames made;
+  for (const std::string& label : labels) {
+    const auto value = integer_of(label);
+    if (to == OnnxType::text || (value && (to == OnnxType::int64 || to == OnnxType::float64)) ||
+        (value && to == OnnxType::int32 && static_cast<std::int32_t>(*value) == *value) ||
+        (value && to == OnnxType::float32 && -(1 << 24) <= *value && *value <= 1 << 24))
+      made.push_back(label);
+    else if (value && to == OnnxType::boolean)
+      made.emplace_back(*value == 0 ? "0" : "1");
+    else
+      problem = fmt::format("the label {} is not known to be the same as {}", excerpt(label), name_of(to));
+  }
+  return made;
+}
+
+}  // namespace
+
+LabelNames numbered(Index classes) {
+  LabelNames names;
+  for (Index k = 0; k < classes; ++k) names.push_back(fmt::format("{}", k));
+  return names;
+}
+
+LabelNames renamed(const OnnxNode& node, const OnnxGraph& graph, const LabelNames& names,
+                   std::string& problem) {
+  static const std::set<std::string> shapes{"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
+  LabelNames made;
+  if (shapes.contains(node.op))
+    made = names;
+  else if (node.op == "Gather" || node.op == "ArrayFeatureExtractor")
+    made = picked(node, graph, names, problem);
+  else if (node.op == "LabelEncoder")
+    made = encoded(node, names, problem);
+  else if (node.op == "Cast")
+    made = cast(node, names, problem);
+  else
+    problem = "it is no name of a label";
+  if (problem.empty() && std::set<std::string>(made.begin(), made.end()).size() < made.size())
+    problem = "it gives two outputs one name";
+  return made;
+}
+
+LabelNames zipped(const OnnxNode& node, Index classes, std::string& problem) {
+  const std::optional<LabelNames> names = listed(node, "classlabels");
+  if (!names || std::ssize(*names) != classes)
+    problem = fmt::format("it has {} names for {} classes", names ? names->size() : 0, classes);
+  return names.value_or(LabelNames{});
+}
+
+}  // namespace zeroloss::internal
