@@ -231,7 +231,9 @@ Option Option::one_of(const std::vector<std::string>& names) const {
 }
 
 Option Option::between(std::uint64_t least, std::uint64_t most) const {
-  option_->check(CLI::Range(least, most, fmt::format("UINT in [{} - {}]", least, most)));
+  CLI::Range range(least, most, "UINT");
+  range.description(fmt::format("UINT in [{} - {}]", least, most));
+  option_->check(range);
   return *this;
 }
 

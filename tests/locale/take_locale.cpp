@@ -1,5 +1,5 @@
-// Preloaded, it gives a program the locale of ZEROLOSS_TEST_LOCALE, for C and for C++, before main: so does a host
-// that embeds the library, as Qt does.
+// Preloaded, it gives a program the locale of ZEROLOSS_TEST_LOCALE, for C and for C++, before main: so does a
+// host that embeds the library, as Qt does.
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
