@@ -51,6 +51,8 @@ TEST_F(Tables, UnderstandsWhatPeopleWrite) {
                {"02/01/1970", "31/12/1969 12:00", 1, -0.5},
                {"1-2-1970", "2-1-1970", 1, 31},
                {"1970-01-01 12:00", "1970-01-01T18:00:00Z", 0.5, 0.75},
+               {"1970-01-01 12:00:00+01:00", "1970-01-01T18:00-0600", 11 / 24., 1},
+               {"1/1/1970 12:00 AM", "1/31/1970 6:00 pm", 0, 30.75},
                {"45 162", "1 234 567", 45162, 1234567, ';'},
                {"45\u00A0162", "950", 45162, 950, ';'},
                {"45\u202F162,5", "-1\u202F000", 45162.5, -1000, ';'},
@@ -130,8 +132,9 @@ TEST_F(Tables, EveryCellOfAnotherKindIsNamed) {
 TEST_F(Tables, TwoFormsOfDatesOrNumbersInOneColumnAreAMistake) {
   std::string dates = "day,y\n", numbers = "x;y\n";
   for (int i = 0; i < 40; ++i) {
-    dates += fmt::format(i % 2 == 0 ? "2020-01-{:02},{}\n" : "1/{}/2020,{}\n", 1 + i / 2, i * 0.5);
-    numbers += fmt::format(i % 3 == 0 ? "{},5;{}\n" : "{}.25;{}\n", i, i);
+    dates +=
+        fmt::format(fmt::runtime(i % 2 == 0 ? "2020-01-{:02},{}\n" : "1/{}/2020,{}\n"), 1 + i / 2, i * 0.5);
+    numbers += fmt::format(fmt::runtime(i % 3 == 0 ? "{},5;{}\n" : "{}.25;{}\n"), i, i);
   }
   EXPECT_MESSAGE(DataError, read(dates), "line 3", "found text '1/1/2020' among dates such as '2020-01-01'");
   EXPECT_MESSAGE(DataError, read(numbers), "line 2", "found text '0,5' among numbers");
