@@ -158,7 +158,7 @@ TEST_F(Tables, PointsBesideDecimalCommasAreThousands) {
   // Columns of both kinds: nobody can tell.
   EXPECT_MESSAGE(DataError, read("a;b;c;label\n1,5;0.25;1.200;A\n2,5;1.25;2.300;B\n"),
                  "line 2: column 2 ('c')", "'1.200' is 1.2 as amount and 1200 as decimal comma",
-                 "write all of them in one way");
+                 "write all in one way");
   EXPECT_MESSAGE(DataError, read("a;c;label\n1,5;0.25;A\n2,5;1.200;B\n"), "line 3: column 1 ('c')",
                  "'1.200'");
   EXPECT_EQ(read("a;b;label\n1,5;0.25;A\n2,5;12.5;B\n").X, (RowMatrix{{1.5, 0.25}, {2.5, 12.5}}));
