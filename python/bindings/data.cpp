@@ -203,9 +203,10 @@ void bind_data(nb::module_& m) {
     return "<sample " + describe(s) + ">";
   });
 
-  nb::class_<Frame>(m, "Frame",
-                    "A data frame: its csv, whether that begins with names (None: to be told), the labels of its "
-                    "rows where it has its own, and what those are.")
+  nb::class_<Frame>(
+      m, "Frame",
+      "A data frame: its csv, whether that begins with names (None: to be told), the labels of its "
+      "rows where it has its own, and what those are.")
       .def(
           "__init__",
           [](Frame* self, std::string csv, std::optional<bool> header, std::vector<std::string> names,

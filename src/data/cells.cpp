@@ -132,7 +132,27 @@ std::optional<double> truth(std::string_view cell) {
   return {};
 }
 
-/// yyyy-mm-dd, yyyy/mm/dd or dd.mm.yyyy, then perhaps T or a space and hh:mm, :ss, .fff and Z.
+/// What a time ends with, Z, +hh:mm, -hhmm or +hh, in days by which it is ahead of UTC; taken off it.
+std::optional<double> offset(std::string_view& time) {
+  if (time.ends_with('Z')) {
+    time.remove_suffix(1);
+    return 0;
+  }
+  const std::size_t sign = time.find_first_of("+-");
+  if (sign == std::string_view::npos) return 0;
+  std::string ahead(time.substr(sign + 1));
+  if (ahead.size() == 5 && ahead[2] == ':') ahead.erase(2, 1);
+  if (!digits(ahead) || (ahead.size() != 2 && ahead.size() != 4)) return {};
+  const double hours = *plain(ahead.substr(0, 2)), minutes = ahead.size() == 4 ? *plain(ahead.substr(2)) : 0;
+  if (hours > 15 || minutes > 59) return {};
+  const double days = (60 * hours + minutes) / 1440;
+  const bool behind = time[sign] == '-';
+  time = time.substr(0, sign);
+  return behind ? -days : days;
+}
+
+/// yyyy-mm-dd, yyyy/mm/dd or dd.mm.yyyy, then perhaps T or a space and h:mm, :ss, .fff, AM or PM, and Z or
+/// an offset.
 std::optional<double> date(std::string_view cell) {
   if (cell.size() >= 10 && cell[2] == '.' && cell[5] == '.')
     return date(
@@ -148,12 +168,22 @@ std::optional<double> date(std::string_view cell) {
   if (part(0, 4) < 0 || !day.ok()) return {};
   const auto days = static_cast<double>(std::chrono::sys_days(day).time_since_epoch().count());
   if (cell.size() == 10) return days;
+  if (cell.size() > 12 && cell[12] == ':')
+    return date(fmt::format("{}0{}", cell.substr(0, 11), cell.substr(11)));
   if (cell.size() < 16 || (cell[10] != 'T' && cell[10] != ' ') || cell[13] != ':') return {};
-  const int hours = part(11, 2), minutes = part(14, 2);
+  int hours = part(11, 2);
+  const int minutes = part(14, 2);
   if (hours < 0 || hours > 24 || minutes < 0 || minutes > 59) return {};
   double seconds = 0;
   std::string_view rest = cell.substr(16);
-  if (rest.ends_with('Z')) rest.remove_suffix(1);
+  if (const std::string half = lowered(rest.substr(rest.size() - std::min<std::size_t>(rest.size(), 2)));
+      half == "am" || half == "pm") {
+    if (hours < 1 || hours > 12) return {};
+    hours = hours % 12 + (half == "pm" ? 12 : 0);
+    rest = trimmed(rest.substr(0, rest.size() - 2));
+  }
+  const auto ahead = offset(rest);
+  if (!ahead) return {};
   if (rest.starts_with(':')) {
     const auto found = plain(rest.substr(1));
     if (!found || !(*found >= 0 && *found < 61)) return {};
@@ -161,7 +191,7 @@ std::optional<double> date(std::string_view cell) {
   } else if (!rest.empty()) {
     return {};
   }
-  return days + (hours * 3600 + minutes * 60 + seconds) / 86400;
+  return days + (hours * 3600 + minutes * 60 + seconds) / 86400 - *ahead;
 }
 
 /// 1/31/2020 or 31/1/2020, with slashes or hyphens, then perhaps a time as above.

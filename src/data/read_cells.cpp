@@ -97,13 +97,14 @@ struct Verdict {
   std::string fault{}, note{};
 };
 
-Verdict two_ways(const DataTable& table, const Column& column, Index record, CellKind a, CellKind b) {
+std::string refuse_two_ways(const DataTable& table, const Column& column, Index record, CellKind a,
+                            CellKind b) {
   const std::string_view cell = column.cells[record];
-  const auto say = [&](CellKind is) { return fmt::format("{} as {}", *value_of(cell, is), name(is)); };
-  return {CellKind::text,
-          fmt::format("{}: {} is {} and {}, and other columns are written in both ways; write "
-                      "all of them in one way, or {}",
-                      table.where(record, column), quoted(cell), say(a), say(b), leave_out(column))};
+  const double one = *value_of(cell, a), other = *value_of(cell, b);
+  return fmt::format(
+      "{}: {} is {} as {} and {} as {}, and other columns are written in both ways; write all in one "
+      "way, or {}",
+      table.where(record, column), quoted(cell), one, name(a), other, name(b), leave_out(column));
 }
 
 /// A kind of cells, as a message says it.
@@ -112,18 +113,35 @@ std::string several(CellKind is, std::string_view example) {
   return fmt::format("{} such as {}", is_date(is) ? "dates" : "numbers", quoted(example));
 }
 
+/// `strays` are the records whose cells are not of this kind.
+std::string refuse_words(const DataTable& table, const Column& column, const std::vector<Index>& strays,
+                         CellKind is, std::string_view example) {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::string> more;
+  for (std::size_t k = 1; k < std::min(strays.size(), kShown); ++k)
+    more.push_back(fmt::format("{} in {}", quoted(column.cells[strays[k]]), table.place(strays[k])));
+  if (strays.size() > kShown) more.push_back(fmt::format("{} in all", strays.size()));
+  const std::string_view first = column.cells[strays[0]];
+  const std::string also = more.empty() ? "" : fmt::format(" (also {})", fmt::join(more, ", "));
+  const std::string found =
+      fmt::format("{}: found text {} among {}, expected {}{}", table.where(strays[0], column), quoted(first),
+                  several(is, example), is_date(is) ? "a date" : "a number", also);
+  if (!can_be_typed(first)) return fmt::format("{}; correct it, or {}", found, leave_out(column));
+  return fmt::format("{}; correct it, say that it means a missing cell: `na_values={}`, or {}", found, first,
+                     leave_out(column));
+}
+
 /// A column of text; but a word among cells of another kind is a mistake, and so are both in a handful of
 /// records: unless the same few cells come again and again, and are categories.
 Verdict text_or_mistake(const DataTable& table, const Column& column) {
   constexpr std::size_t kFew = 10;
-  constexpr std::size_t kShown = 5;
-  const CellKind decimals = table.comma_separates ? CellKind::amount : CellKind::decimal_comma;
+  const bool commas = !table.comma_separates;
   const std::array kinds{CellKind::number,
                          CellKind::date,
                          CellKind::month_day_year,
                          CellKind::day_month_year,
-                         decimals,
-                         decimals == CellKind::amount ? CellKind::decimal_comma : CellKind::amount};
+                         commas ? CellKind::decimal_comma : CellKind::amount,
+                         commas ? CellKind::amount : CellKind::decimal_comma};
   std::array<Index, kinds.size()> of{};
   Index words = 0, others = 0;
   std::unordered_set<std::string_view> different;
@@ -149,25 +167,13 @@ Verdict text_or_mistake(const DataTable& table, const Column& column) {
       example = cell;
     return true;
   });
-  std::vector<std::string> more;
-  for (std::size_t k = 1; k < std::min(strays.size(), kShown); ++k)
-    more.push_back(fmt::format("{} in {}", quoted(column.cells[strays[k]]), table.place(strays[k])));
-  if (strays.size() > kShown) more.push_back(fmt::format("{} in all", strays.size()));
+  if (different.size() > kFew || 5 * std::ssize(different) > table.n())
+    return {CellKind::text, refuse_words(table, column, strays, is, example)};
   const std::string_view first = column.cells[strays[0]];
-  if (different.size() <= kFew && 5 * std::ssize(different) <= table.n())
-    return {
-        CellKind::text, "",
-        fmt::format(
-            "all but {} are {}{}", quoted(first), several(is, example),
-            can_be_typed(first) ? fmt::format(" (`na_values={}` if it means a missing cell)", first) : "")};
-  return {
-      CellKind::text,
-      fmt::format(
-          "{}: found text {} among {}, expected {}{}; correct it, {}or {}", table.where(strays[0], column),
-          quoted(first), several(is, example), is_date(is) ? "a date" : "a number",
-          more.empty() ? "" : fmt::format(" (also {})", fmt::join(more, ", ")),
-          can_be_typed(first) ? fmt::format("say that it means a missing cell: `na_values={}`, ", first) : "",
-          leave_out(column))};
+  const std::string advice =
+      can_be_typed(first) ? fmt::format(" (`na_values={}` if it means a missing cell)", first) : "";
+  return {CellKind::text, "",
+          fmt::format("all but {} are {}{}", quoted(first), several(is, example), advice)};
 }
 
 Verdict verdict_of(const DataTable& table, const Column& column, const Readings& ways, Ways decimals,
@@ -178,14 +184,16 @@ Verdict verdict_of(const DataTable& table, const Column& column, const Readings&
   if (ways.days.first && ways.days.second && days.second) {
     const auto record = differs(column, CellKind::month_day_year, CellKind::day_month_year);
     if (record && days.first)
-      return two_ways(table, column, *record, CellKind::month_day_year, CellKind::day_month_year);
+      return {CellKind::text,
+              refuse_two_ways(table, column, *record, CellKind::month_day_year, CellKind::day_month_year)};
     if (record) return {CellKind::day_month_year};
   }
   if (ways.days.first || ways.days.second)
     return {ways.days.first ? CellKind::month_day_year : CellKind::day_month_year};
   if (ways.decimals.first && (ways.decimals.second || ways.is == CellKind::number)) {
     const auto record = differs(column, kPoint, kComma);
-    if (record && decimals.first && decimals.second) return two_ways(table, column, *record, kPoint, kComma);
+    if (record && decimals.first && decimals.second)
+      return {CellKind::text, refuse_two_ways(table, column, *record, kPoint, kComma)};
     if (record && decimals.second) return {kComma};
     if (ways.is == CellKind::number) return {ways.is};
     if (record && (decimals.first || column.cells[*record].find(',') == std::string_view::npos))
@@ -206,6 +214,14 @@ bool is_rounded(std::string_view cell, double value) {
          cell != fmt::format("{:.0f}", std::abs(value));
 }
 
+std::string refuse_number(const DataTable& table, const Column& column, Index record) {
+  const std::string_view cell = column.cells[record];
+  const std::string which = fmt::format("{}: {}", table.where(record, column), quoted(cell));
+  return lowered(cell).find("inf") != std::string::npos
+             ? fmt::format("{} is not finite; expected a finite number", which)
+             : fmt::format("{} is outside the range of double precision", which);
+}
+
 void read_as(const DataTable& table, Column& column, CellKind is) {
   column.is = is;
   column.missing = column.rounded = 0;
@@ -218,11 +234,8 @@ void read_as(const DataTable& table, Column& column, CellKind is) {
     const auto value = absent ? std::nullopt : value_of(cell, is);
     column.numbers.push_back(value.value_or(std::numeric_limits<double>::quiet_NaN()));
     if (!absent && is_rounded(cell, column.numbers.back())) ++column.rounded;
-    if (absent || std::isfinite(column.numbers.back()) || !column.fault.empty()) continue;
-    const bool named = lowered(cell).find("inf") != std::string::npos;
-    column.fault =
-        fmt::format("{}: {} is {}", table.where(i, column), quoted(cell),
-                    named ? "not finite; expected a finite number" : "outside the range of double precision");
+    if (!absent && !std::isfinite(column.numbers.back()) && column.fault.empty())
+      column.fault = refuse_number(table, column, i);
   }
   if (!column.fault.empty() && is != CellKind::text) read_as(table, column, CellKind::text);
 }

@@ -51,6 +51,8 @@ TEST_F(Tables, UnderstandsWhatPeopleWrite) {
                {"02/01/1970", "31/12/1969 12:00", 1, -0.5},
                {"1-2-1970", "2-1-1970", 1, 31},
                {"1970-01-01 12:00", "1970-01-01T18:00:00Z", 0.5, 0.75},
+               {"1970-01-01 12:00:00+01:00", "1970-01-01T18:00-0600", 11 / 24., 1},
+               {"1/1/1970 12:00 AM", "1/31/1970 6:00 pm", 0, 30.75},
                {"45 162", "1 234 567", 45162, 1234567, ';'},
                {"45\u00A0162", "950", 45162, 950, ';'},
                {"45\u202F162,5", "-1\u202F000", 45162.5, -1000, ';'},
@@ -130,8 +132,9 @@ TEST_F(Tables, EveryCellOfAnotherKindIsNamed) {
 TEST_F(Tables, TwoFormsOfDatesOrNumbersInOneColumnAreAMistake) {
   std::string dates = "day,y\n", numbers = "x;y\n";
   for (int i = 0; i < 40; ++i) {
-    dates += fmt::format(i % 2 == 0 ? "2020-01-{:02},{}\n" : "1/{}/2020,{}\n", 1 + i / 2, i * 0.5);
-    numbers += fmt::format(i % 3 == 0 ? "{},5;{}\n" : "{}.25;{}\n", i, i);
+    dates +=
+        fmt::format(fmt::runtime(i % 2 == 0 ? "2020-01-{:02},{}\n" : "1/{}/2020,{}\n"), 1 + i / 2, i * 0.5);
+    numbers += fmt::format(fmt::runtime(i % 3 == 0 ? "{},5;{}\n" : "{}.25;{}\n"), i, i);
   }
   EXPECT_MESSAGE(DataError, read(dates), "line 3", "found text '1/1/2020' among dates such as '2020-01-01'");
   EXPECT_MESSAGE(DataError, read(numbers), "line 2", "found text '0,5' among numbers");
@@ -155,7 +158,7 @@ TEST_F(Tables, PointsBesideDecimalCommasAreThousands) {
   // Columns of both kinds: nobody can tell.
   EXPECT_MESSAGE(DataError, read("a;b;c;label\n1,5;0.25;1.200;A\n2,5;1.25;2.300;B\n"),
                  "line 2: column 2 ('c')", "'1.200' is 1.2 as amount and 1200 as decimal comma",
-                 "write all of them in one way");
+                 "write all in one way");
   EXPECT_MESSAGE(DataError, read("a;c;label\n1,5;0.25;A\n2,5;1.200;B\n"), "line 3: column 1 ('c')",
                  "'1.200'");
   EXPECT_EQ(read("a;b;label\n1,5;0.25;A\n2,5;12.5;B\n").X, (RowMatrix{{1.5, 0.25}, {2.5, 12.5}}));

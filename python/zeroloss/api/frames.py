@@ -85,7 +85,9 @@ def frame(data: Any) -> _core.Frame:
         return _checked(text, named, *_labels(data.index))
     if maker == "polars":
         return _checked(data.write_csv(null_value="NA"), True)
-    kept = [name for name in data.column_names if not re.fullmatch(r"__index_level_\d+__", name)]  # pandas's index
+    index = [name for name in (data.schema.pandas_metadata or {}).get("index_columns", []) if isinstance(name, str)]
+    index += [name for name in data.column_names if re.fullmatch(r"__index_level_\d+__", name)]
+    kept = [name for name in data.column_names if name not in index]  # but pandas's index
     columns = [data.column(name).to_pylist() for name in kept]
     return _checked(_written([kept, *zip(*columns)]), True)
 

@@ -53,14 +53,16 @@ def _descent(result: _core.LinearResult) -> Iterator[tuple[int, _core.DescentRes
     return ((depth.layers, depth.descent) for depth in result.depths if depth.descent is not None)
 
 
+_SCORES = ["given_label", "predicted_label", "label_score", "is_label_issue", "confidence", "record", "id"]
+
+
 def _scores(result: _core.AuditResult) -> Iterator[Row]:
     """With the names of cleanlab's columns."""
     wrong = {issue.position for issue in result.issues}
     confidence = result.confidence or [math.nan] * result.n
     rows = zip(result.given, result.predicted, result.scores, confidence, *_who(result))
     for i, (given, predicted, score, sure, record, name) in enumerate(rows):
-        yield {"given_label": given, "predicted_label": predicted, "label_score": score, "is_label_issue": i in wrong,
-               "confidence": sure, "record": record, "id": name}  # fmt: skip
+        yield dict(zip(_SCORES, (given, predicted, score, i in wrong, sure, record, name)))
 
 
 def _who(result: Any) -> tuple[list[int], list[str]]:
@@ -112,7 +114,7 @@ _PARTS: dict[type, _Parts] = {
     },
     _core.AuditResult: {
         "issues": (_columns(_core.LabelIssue), lambda r: map(_row, r.issues)),
-        "scores": (["given_label", "predicted_label", "label_score", "is_label_issue", "confidence", "record", "id"], _scores),
+        "scores": (_SCORES, _scores),
         "confusions": (_columns(_core.Confusion), lambda r: map(_row, r.confusions)),
         "twins": (_columns(_core.Twins), lambda r: map(_row, r.twins)),
         "outliers": (_columns(_core.Outlier), lambda r: map(_row, r.outliers)),
