@@ -10,18 +10,22 @@ namespace zeroloss::python {
 
 template <>
 struct Members<OnnxPlace> {
+  static constexpr std::array names{"name", "transposed"};
   static auto of(auto& p) { return std::tie(p.name, p.transposed); }
 };
 template <>
 struct Members<OnnxLayer> {
+  static constexpr std::array names{"W", "b", "U", "bU"};
   static auto of(auto& l) { return std::tie(l.W, l.b, l.U, l.bU); }
 };
 template <>
 struct Members<OnnxNetwork> {
+  static constexpr std::array names{"network", "layers", "output", "single", "notes"};
   static auto of(auto& n) { return std::tie(n.network, n.layers, n.output, n.single, n.notes); }
 };
 template <>
 struct Members<ReadNetwork> {
+  static constexpr std::array names{"network", "notes", "onnx"};
   static auto of(auto& r) { return std::tie(r.network, r.notes, r.onnx); }
 };
 
@@ -39,6 +43,7 @@ struct Asked {
 
 template <>
 struct Members<Asked> {
+  static constexpr std::array names{"data", "settings", "network", "model"};
   static auto of(auto& a) { return std::tie(a.data, a.settings, a.network, a.model); }
 };
 
@@ -87,9 +92,11 @@ void bind_network(nb::module_& m) {
       });
 
   using N = DeepNetwork;
-  nb::class_<N>(m, "DeepNetwork",
-                "A network of layers, plain and residual: V h + c of the last layer's h, the first's being "
-                "(x - shift - shift_low) factor. One output, or one a class, of which the largest decides.")
+  nb::class_<N> bound(
+      m, "DeepNetwork",
+      "A network of layers, plain and residual: V h + c of the last layer's h, the first's being "
+      "(x - shift - shift_low) factor. One output, or one a class, of which the largest decides.");
+  bound
       .def(
           "__init__",
           [](N* self, std::vector<Layer> layers, const Array2& V, const std::optional<Array1>& c,
@@ -181,9 +188,8 @@ void bind_network(nb::module_& m) {
           "export_onnx",
           [](const N& network, const std::filesystem::path& path) { export_onnx(path, network); }, "path"_a,
           "Writes the network as ONNX.")
-      .def("__getstate__", [](const N& n) { return nb::make_tuple(pickled(n)); })
-      .def("__setstate__", [](N& self, const nb::tuple& state) { new (&self) N(unpickled<N>(state[0])); })
       .def("__repr__", [](const N& n) { return "<network of " + describe(n) + ">"; });
+  add_state(bound, "DeepNetwork");
 }
 
 }  // namespace
@@ -251,6 +257,11 @@ void bind_deep(nb::module_& m) {
         Progress silent;
         write_prove(folder, o.model, o.network, *o.data, o.data->read, o.settings, result, {a.call}, {},
                     silent);
+      },
+      [](const Proved& a) {  // with how the network was read
+        std::string said = a.conclusion;
+        for (const std::string& note : a.options.network.notes) said += " Note: " + note + ".";
+        return said;
       });
   add_pickles(answer);
 
