@@ -64,6 +64,7 @@ void run(const Options& options, Session& session) {
   model.its_classes = true;
   const Dataset data = select_for(model, open_source(options.source, options.read), options.read);
   ProveResult result = prove(read.network, data, options.prove, progress);
+  result.seconds = session.seconds();
 
   const Next next = after_prove(session.arguments, options.prove, result, options.out);
   if (folder)
@@ -109,6 +110,7 @@ void add_prove(Command& command, Session& session) {
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples({"zeroloss prove digits.onnx digits --divide 16",
                     "zeroloss prove digits.onnx digits --divide 16 --polish --out runs/proved",
+                    "zeroloss prove net.onnx digits --classes 3,8 --class-names 0..9",
                     "zeroloss prove state.safetensors table.csv --target price --activation tanh --polish"});
 }
 

@@ -21,6 +21,7 @@
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/core/run.hpp"
 #include "zeroloss/data/readers.hpp"
+#include "zeroloss/present/loss.hpp"
 
 /// The extension `zeroloss._core`: the library's structs and functions under their own names. What a Python
 /// user should see (keywords with their defaults, arrays of any kind) is in python/zeroloss.
@@ -84,7 +85,10 @@ Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vec
 struct Frame {
   std::string csv;
   std::optional<bool> header;
+  std::vector<std::string> names{};  ///< of its rows: the labels of an index of its own
+  std::string named_by{};            ///< what kind of labels they are
 };
+inline const std::string kNamedBy = "names: the labels of the frame's index, ";  ///< begins a remark
 Source source_of(const Frame& frame, std::string name, const ReadOptions& options);
 
 /// The elements of a vector that belongs to `owner`, as a list of references that keep it alive.
@@ -207,17 +211,25 @@ inline constexpr const char* kToFrame =
     "linear: factorizations, descent, curve. The first is the default. ValueError naming the parts for "
     "another, ImportError without pandas.";
 
-/// How an Answer shows and stores itself: `text` and `json` as the command prints them, `write` all
-/// that it writes into a run folder, which it finishes; `in_a_line` what it says of itself, if that is not
-/// the conclusion alone.
+/// What a line about a network that is trained says behind its conclusion.
 template <class A>
-void add_output(
-    nb::class_<A>& c, const std::function<std::string(const A&)>& text,
-    const std::function<std::string(const A&)>& json, const std::function<void(RunFolder&, const A&)>& write,
-    const std::function<std::string(const A&)>& in_a_line = [](const A& a) { return a.conclusion; }) {
+std::string of_its_loss(const A& a) {
+  return "; loss " + squared_loss(a.options.data->task);
+}
+
+/// How an Answer shows and stores itself: `text` and `json` as the command prints them, `write` all
+/// that it writes into a run folder, which it finishes; `more` is what a line of it says after the
+/// conclusion.
+template <class A>
+void add_output(nb::class_<A>& c, const std::function<std::string(const A&)>& text,
+                const std::function<std::string(const A&)>& json,
+                const std::function<void(RunFolder&, const A&)>& write,
+                const std::function<std::string(const A&)>& more = {}) {
   const std::string name = nb::cast<std::string>(c.attr("__name__"));
   c.def("__str__", text, "What the command prints.")
-      .def("__repr__", [name, in_a_line](const A& a) { return "<" + name + ": " + in_a_line(a) + ">"; })
+      .def(
+          "__repr__",
+          [name, more](const A& a) { return "<" + name + ": " + a.conclusion + (more ? more(a) : "") + ">"; })
       .def("_repr_html_", [text](const A& a) { return html_of(a.conclusion, text(a)); })
       .def(
           "to_dict", [json](const A& a) { return nb::module_::import_("json").attr("loads")(json(a)); },

@@ -1,5 +1,7 @@
 #include "zeroloss/present/data.hpp"
 
+#include <fmt/format.h>
+
 #include "bindings.hpp"
 #include "zeroloss/core/digest.hpp"
 
@@ -8,19 +10,34 @@ namespace zeroloss::python {
 using D = DatasetAsRead;
 
 template <>
+struct Members<PictureSize> {
+  static constexpr std::array names{"height", "width", "planes"};
+  static auto of(auto& p) { return std::tie(p.height, p.width, p.planes); }
+};
+template <>
 struct Members<D> {
-  static constexpr std::array names{"X",           "y",
-                                    "task",        "class_names",
-                                    "records",     "name",
-                                    "digest",      "feature_names",
-                                    "target_name", "label_treatment",
-                                    "ids",         "standardization",
-                                    "encoding",    "remarks",
-                                    "read",        "call"};
+  static constexpr std::array names{"X",
+                                    "y",
+                                    "task",
+                                    "class_names",
+                                    "records",
+                                    "name",
+                                    "digest",
+                                    "feature_names",
+                                    "target_name",
+                                    "label_treatment",
+                                    "ids",
+                                    "standardization",
+                                    "encoding",
+                                    "remarks",
+                                    "source_classes",
+                                    "picture",
+                                    "read",
+                                    "call"};
   static auto of(auto& d) {
     return std::tie(d.X, d.y, d.task, d.class_names, d.records, d.name, d.digest, d.feature_names,
-                    d.target_name, d.label_treatment, d.ids, d.standardization, d.encoding, d.remarks, d.read,
-                    d.call);
+                    d.target_name, d.label_treatment, d.ids, d.standardization, d.encoding, d.remarks,
+                    d.source_classes, d.picture, d.read, d.call);
   }
 };
 
@@ -51,7 +68,12 @@ Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vec
 }
 
 Source source_of(const Frame& frame, std::string name, const ReadOptions& options) {
-  return open_csv(std::move(name), frame.csv, frame.header, options);
+  Source source = open_csv(std::move(name), frame.csv, frame.header, options);
+  if (!frame.names.empty() && options.id.empty()) {
+    source.ids = frame.names;
+    source.remarks.push_back(kNamedBy + frame.named_by);
+  }
+  return source;
 }
 
 namespace {
@@ -85,6 +107,8 @@ void bind_dataset(nb::module_& m) {
       .def_prop_ro(
           "task", [](const D& d) { return name(d.task); }, "none | regression | classification.")
       .def_ro("class_names", &D::class_names, "c names, sorted; empty unless classification.")
+      .def_ro("source_classes", &D::source_classes,
+              "All classes of the source, sorted, whichever were kept; none where that is not known.")
       .def_ro("records", &D::records, "0-based record of each point in its source.")
       .def_ro("name", &D::name, "What the user called it.")
       .def_ro("digest", &D::digest, "SHA-256 of the bytes of the source.")
@@ -114,9 +138,9 @@ void bind_dataset(nb::module_& m) {
       .def_prop_ro("d", &D::d, "Features.")
       .def_ro("call", &D::call, "The call of zeroloss.read_dataset that makes it again.")
       .def("__repr__", [](const D& d) {
-        return "<Dataset " + d.name + ": " + std::to_string(d.n()) + " points, " + std::to_string(d.d()) +
+        return "<Dataset " + d.name + ": " + fmt::to_string(d.n()) + " points, " + fmt::to_string(d.d()) +
                " features, " +
-               (d.task == Task::classification ? std::to_string(d.classes()) + " classes"
+               (d.task == Task::classification ? fmt::to_string(d.classes()) + " classes"
                 : d.task == Task::regression   ? "target " + d.target_name
                                                : "no targets") +
                ">";
@@ -177,14 +201,17 @@ void bind_data(nb::module_& m) {
     return "<sample " + describe(s) + ">";
   });
 
-  nb::class_<Frame>(m, "Frame",
-                    "A data frame: its csv, and whether that begins with names (None: to be told).")
+  nb::class_<Frame>(
+      m, "Frame",
+      "A data frame: its csv, whether that begins with names (None: to be told), the labels of its "
+      "rows where it has its own, and what those are.")
       .def(
           "__init__",
-          [](Frame* self, std::string csv, std::optional<bool> header) {
-            new (self) Frame{std::move(csv), header};
+          [](Frame* self, std::string csv, std::optional<bool> header, std::vector<std::string> names,
+             std::string named_by) {
+            new (self) Frame{std::move(csv), header, std::move(names), std::move(named_by)};
           },
-          "csv"_a, "header"_a.none());
+          "csv"_a, "header"_a.none(), "names"_a = std::vector<std::string>(), "named_by"_a = "");
 
   bind_dataset(m);
   m.def(
@@ -228,7 +255,7 @@ void bind_data(nb::module_& m) {
   m.def(
       "table_like",
       [](const D& columns, const Frame& frame, std::string name) {
-        const ReadOptions all{.target = "none"};
+        const ReadOptions all{.target = "none", .na_values = columns.encoding.na_values};
         D made{select(source_of(frame, std::move(name), all), all, {.encoding = &columns.encoding}), all, ""};
         made.standardization = columns.standardization;
         return made;

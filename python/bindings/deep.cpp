@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "bindings.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/deep/prove.hpp"
@@ -87,8 +89,8 @@ void bind_network(nb::module_& m) {
       .def_prop_ro("bU", in_place<Layer>(&Layer::bU), "p, or empty.")
       .def_ro("scale", &Layer::scale)
       .def("__repr__", [](const Layer& l) {
-        return "<layer of " + std::to_string(l.units()) + " " + l.activation +
-               (l.residual ? " residual" : "") + " units on " + std::to_string(l.inputs()) + ">";
+        return "<layer of " + fmt::to_string(l.units()) + " " + l.activation +
+               (l.residual ? " residual" : "") + " units on " + fmt::to_string(l.inputs()) + ">";
       });
 
   using N = DeepNetwork;
@@ -102,7 +104,7 @@ void bind_network(nb::module_& m) {
           [](N* self, std::vector<Layer> layers, const Array2& V, const std::optional<Array1>& c,
              const std::optional<Array1>& shift, const std::optional<Array1>& factor, const std::string& task,
              std::vector<std::string> class_names, double constant, bool unit,
-             const std::optional<Array1>& shift_low) {
+             const std::optional<Array1>& shift_low, bool single) {
             N network{.shift = vector_of(shift),
                       .factor = vector_of(factor),
                       .shift_low = vector_of(shift_low),
@@ -112,13 +114,14 @@ void bind_network(nb::module_& m) {
                       .task = task_of(task),
                       .class_names = std::move(class_names),
                       .constant = constant,
-                      .unit = unit};
+                      .unit = unit,
+                      .single = single};
             check(network);
             new (self) N(std::move(network));
           },
           "layers"_a, "V"_a, "c"_a.none() = nb::none(), "shift"_a.none() = nb::none(),
           "factor"_a.none() = nb::none(), "task"_a = "none", "class_names"_a = std::vector<std::string>{},
-          "constant"_a = 0.0, "unit"_a = false, "shift_low"_a.none() = nb::none(),
+          "constant"_a = 0.0, "unit"_a = false, "shift_low"_a.none() = nb::none(), "single"_a = false,
           "Doubles: V K x p, c K; shift, shift_low and factor, a number a feature; then the constant is "
           "appended where it is not 0, and points are divided by their length if `unit`. ValueError naming "
           "the layer that does not fit those before it.")
@@ -133,6 +136,7 @@ void bind_network(nb::module_& m) {
       .def_prop_ro("factor", in_place<N>(&N::factor), "Then they are multiplied by it.")
       .def_ro("constant", &N::constant, "Appended to every point then; 0: nothing is.")
       .def_ro("unit", &N::unit, "Points are divided by their length then.")
+      .def_ro("single", &N::single, "It is run in float32, to which points and sums are rounded then.")
       .def_prop_ro(
           "task", [](const N& n) { return name(n.task); }, "none | regression | classification.")
       .def_ro("class_names", &N::class_names)
@@ -259,8 +263,8 @@ void bind_deep(nb::module_& m) {
                     silent);
       },
       [](const Proved& a) {  // with how the network was read
-        std::string said = a.conclusion;
-        for (const std::string& note : a.options.network.notes) said += " Note: " + note + ".";
+        std::string said = of_its_loss(a);
+        for (const std::string& note : a.options.network.notes) said += "; " + note;
         return said;
       });
   add_pickles(answer);

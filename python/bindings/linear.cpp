@@ -1,5 +1,7 @@
 #include "zeroloss/linear/linear.hpp"
 
+#include <fmt/format.h>
+
 #include "bindings.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/present/linear.hpp"
@@ -106,8 +108,8 @@ void bind_parts(nb::module_& m) {
   bind_result<Factorization>(m, "Factorization",
                              "Stored layers, and a proof that R is exactly such a product.")
       .def("__repr__", [](const Factorization& f) {
-        return "<" + f.name + ", " + std::to_string(f.layers) + " layers" +
-               (f.missing.empty() ? ", max ||A_i|| " + std::to_string(f.max_norm) : ": " + f.missing) + ">";
+        return "<" + f.name + ", " + fmt::to_string(f.layers) + " layers" +
+               (f.missing.empty() ? ", max ||A_i|| " + fmt::to_string(f.max_norm) : ": " + f.missing) + ">";
       });
   bind_result<Landscape>(m, "Landscape", "Where a network stands.");
   bind_result<DescentPoint>(m, "DescentPoint", "One recorded step of gradient descent.")

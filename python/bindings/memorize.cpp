@@ -1,5 +1,7 @@
 #include "zeroloss/present/memorize.hpp"
 
+#include <fmt/format.h>
+
 #include "bindings.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 
@@ -50,8 +52,8 @@ void bind_network(nb::module_& m) {
           [](const M& network, const std::filesystem::path& path) { export_onnx(path, network); }, "path"_a,
           "Writes the network as ONNX.")
       .def("__repr__", [](const M& n) {
-        return "<memoriser of " + std::to_string(n.blocks()) + " residual blocks of width " +
-               std::to_string(n.hidden()) + " on " + std::to_string(n.d()) + " features, " + n.precision +
+        return "<memoriser of " + fmt::to_string(n.blocks()) + " residual blocks of width " +
+               fmt::to_string(n.hidden()) + " on " + fmt::to_string(n.d()) + " features, " + n.precision +
                ">";
       });
   add_state(bound, "Memorizer");

@@ -93,14 +93,10 @@ void bind_models(nb::module_& m) {
           "frame"_a, "options"_a, "name"_a, "call"_a, "The same of a data frame.")
       .def(
           "predict",
-          [](const Model& model, const DatasetAsRead& data,
-             const std::optional<std::vector<std::string>>& labels) {
-            return value_of_work(nb::none(), [&](Progress& p) {
-              return labels ? predict(model, data, *labels, p) : predict(model, data, p);
-            });
+          [](const Model& model, const DatasetAsRead& data) {
+            return value_of_work(nb::none(), [&](Progress& p) { return predict(model, data, p); });
           },
-          "data"_a, "labels"_a = nb::none(),
-          "What it says about the points, compared with their targets, or with these names of classes.")
+          "data"_a, "What it says about the points, compared with their targets.")
       .def(
           "export_onnx",
           [](const Model& model, const std::filesystem::path& path) { model.export_onnx(path); }, "path"_a,

@@ -81,17 +81,17 @@ struct Members<Layer> {
 };
 template <>
 struct Members<DeepNetwork> {
-  static constexpr std::array names{"shift", "shift_low",   "factor",   "layers", "V",       "c",
-                                    "task",  "class_names", "constant", "unit",   "encoding"};
+  static constexpr std::array names{"shift", "shift_low",   "factor",   "layers", "V",        "c",
+                                    "task",  "class_names", "constant", "unit",   "encoding", "single"};
   static auto of(auto& n) {
     return std::tie(n.shift, n.shift_low, n.factor, n.layers, n.V, n.c, n.task, n.class_names, n.constant,
-                    n.unit, n.encoding);
+                    n.unit, n.encoding, n.single);
   }
 };
 template <>
 struct Members<VerifiedOutputs> {
-  static constexpr std::array names{"f", "error"};
-  static auto of(auto& o) { return std::tie(o.f, o.error); }
+  static constexpr std::array names{"f", "error", "single_error"};
+  static auto of(auto& o) { return std::tie(o.f, o.error, o.single_error); }
 };
 
 template <class T>

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "bindings.hpp"
 #include "zeroloss/cluster/cluster.hpp"
 #include "zeroloss/core/text.hpp"
@@ -54,7 +56,8 @@ void bind_certify(nb::module_& m) {
       [](const Certified& a) { return certify_json(*a.options.data, a.options.settings, a); },
       [](RunFolder& folder, const Certified& a) {
         write_certify(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
-      });
+      },
+      of_its_loss<Certified>);
 
   add_pickles(answer);
 
@@ -64,7 +67,7 @@ void bind_certify(nb::module_& m) {
          const nb::object& progress, const Group& group) {
         auto result = value_of_work(progress, [&](Progress& p) {
           CertifyResult certified = certify(*data, options, p, *cluster_engine(group));
-          certified.widths = widths_in_short(*data, options, certified, p);
+          widths_in_short(*data, options, certified, p);
           return certified;
         });
         return Certified(std::move(result), {data, options}, call);
@@ -127,8 +130,8 @@ void bind_network(nb::module_& m) {
           [](const Network& network, const std::filesystem::path& path) { export_onnx(path, network); },
           "path"_a, "Writes the network as ONNX, normalisation included.")
       .def("__repr__", [](const Network& n) {
-        return "<two-layer " + n.activation + " network: " + std::to_string(n.outputs.size()) + " x " +
-               std::to_string(n.width()) + " hidden units on " + std::to_string(n.d()) + " features, " +
+        return "<two-layer " + n.activation + " network: " + fmt::to_string(n.outputs.size()) + " x " +
+               fmt::to_string(n.width()) + " hidden units on " + fmt::to_string(n.d()) + " features, " +
                n.precision + ">";
       });
   add_state(bound, "Network");
@@ -265,7 +268,8 @@ void bind_fit(nb::module_& m) {
       [](const Fitted& a) { return fit_json(*a.options.data, a.options.settings, a); },
       [](RunFolder& folder, const Fitted& a) {
         write_fit(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
-      });
+      },
+      of_its_loss<Fitted>);
 
   add_pickles(answer);
 

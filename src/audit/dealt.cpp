@@ -1,5 +1,6 @@
 #include "audit/dealt.hpp"
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -152,7 +153,7 @@ class FactorTogether final : public RidgeFactor {
 }  // namespace
 
 void not_definite(double ridge) {
-  throw DataError("the kernel with the ridge " + std::to_string(ridge) +
+  throw DataError("the kernel with the ridge " + fmt::to_string(ridge) +
                   " is not numerically positive definite; take a larger `ridge`");
 }
 

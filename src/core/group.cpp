@@ -15,6 +15,7 @@
 
 #include "core/transport.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/parse.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -186,7 +187,7 @@ int serve(const Group& group, const Services& services) {
   try {
     while (true) {
       const std::string order = group.listen();
-      if (order.starts_with("exit ")) return std::atoi(order.c_str() + 5);
+      if (order.starts_with("exit ")) return leading_integer(order.substr(5));
       services.at(order.substr(5))(group);
     }
   } catch (const std::bad_alloc&) {

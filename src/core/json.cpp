@@ -3,16 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss::internal {
 
 using Native = nlohmann::ordered_json;
 
-/// The other library writes and reads; it is in no header, for it takes long to compile.
+/// The other library writes and parses; it is in no header, for it takes long to compile.
 struct Written {
   template <class T>
   static Native native(const T& value) {
@@ -33,25 +35,6 @@ struct Written {
   static Native native(const Json& json) {
     return std::visit([](const auto& value) { return native(value); }, json.value_);
   }
-
-  static Json own(Native& native) {
-    if (native.is_object()) {
-      Json::Object members;
-      for (auto& [key, value] : native.get_ref<Native::object_t&>()) members.emplace_back(key, own(value));
-      return Json(std::move(members));
-    }
-    if (native.is_array()) {
-      Json::Array items;
-      for (Native& item : native) items.push_back(own(item));
-      return Json(std::move(items));
-    }
-    if (native.is_string()) return Json(std::move(native.get_ref<std::string&>()));
-    if (native.is_boolean()) return Json(native.get<bool>());
-    if (native.is_number_float()) return Json(native.get<double>());
-    if (native.is_number_unsigned()) return Json(native.get<std::uint64_t>());
-    if (native.is_number_integer()) return Json(native.get<std::int64_t>());
-    return {};
-  }
 };
 
 namespace {
@@ -67,6 +50,87 @@ std::string not_json(std::string_view text, std::size_t byte) {
 }
 
 [[noreturn]] void expected(const char* what) { throw JsonError(std::string("expected ") + what); }
+
+/// Builds a value from what the other library's parser comes upon.
+class Reader {
+ public:
+  Reader(std::string_view text, int deepest) : text_(text), deepest_(static_cast<std::size_t>(deepest)) {}
+  Json value() && { return std::move(value_); }
+
+  bool null() { return add({}); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(std::int64_t value) { return add(value); }
+  bool number_unsigned(std::uint64_t value) { return add(value); }
+  /// Its own value, and the point in `digits`, are of the locale that the program is in.
+  bool number_float(double, std::string digits) {
+    const std::size_t point = digits.find_first_not_of("+-0123456789eE");
+    if (point != std::string::npos) digits[point] = '.';
+    const double value = parsed_number(digits).value();
+    if (!std::isfinite(value)) too_large();
+    return add(value);
+  }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(Native::binary_t&) { return false; }  // is never in text
+  bool key(std::string& name) {
+    open_.back().key = std::move(name);
+    return true;
+  }
+  bool start_object(std::size_t) { return start(true); }
+  bool start_array(std::size_t) { return start(false); }
+  bool end_object() {
+    Json::Object members = std::move(open_.back().members);
+    std::vector<std::string_view> names;
+    for (const auto& [name, value] : members) names.emplace_back(name);
+    std::ranges::sort(names);
+    if (const auto same = std::ranges::adjacent_find(names); same != names.end())
+      throw JsonError("'" + excerpt(*same) + "' occurs twice");
+    open_.pop_back();
+    return add(std::move(members));
+  }
+  bool end_array() {
+    Json::Array items = std::move(open_.back().items);
+    open_.pop_back();
+    return add(std::move(items));
+  }
+  bool parse_error(std::size_t, const std::string&, const Native::exception& error) const {
+    if (const auto* place = dynamic_cast<const Native::parse_error*>(&error))
+      throw JsonError(not_json(text_, place->byte));
+    too_large();
+  }
+
+ private:
+  struct Open {
+    bool object = false;
+    Json::Object members{};
+    Json::Array items{};
+    std::string key{};  // of the value to come
+  };
+
+  [[noreturn]] static void too_large() { throw JsonError("not JSON: a number that is too large"); }
+  void check_depth() const {
+    if (open_.size() > deepest_) throw JsonError("nested too deep");
+  }
+  bool start(bool object) {
+    check_depth();
+    open_.push_back({.object = object});
+    return true;
+  }
+  bool add(Json value) {
+    check_depth();
+    if (open_.empty())
+      value_ = std::move(value);
+    else if (open_.back().object)
+      open_.back().members.emplace_back(std::move(open_.back().key), std::move(value));
+    else
+      open_.back().items.push_back(std::move(value));
+    return true;
+  }
+
+  std::string_view text_;
+  std::size_t deepest_;
+  std::vector<Open> open_;
+  Json value_;
+};
 
 }  // namespace
 
@@ -107,27 +171,9 @@ std::string Json::dump(int indent) const {
 }
 
 Json Json::parse(std::string_view text, int deepest) {
-  std::vector<std::vector<std::string>> names;  // of the objects that are open
-  const auto watch = [&](int depth, Native::parse_event_t event, const Native& value) {
-    using Event = Native::parse_event_t;
-    if (depth > deepest) throw JsonError("nested too deep");
-    if (event == Event::object_start) names.emplace_back();
-    if (event == Event::key) names.back().push_back(value.get<std::string>());
-    if (event != Event::object_end) return true;
-    std::ranges::sort(names.back());
-    if (const auto same = std::ranges::adjacent_find(names.back()); same != names.back().end())
-      throw JsonError("'" + excerpt(*same) + "' occurs twice");
-    names.pop_back();
-    return true;
-  };
-  try {
-    Native native = Native::parse(text, watch);
-    return Written::own(native);
-  } catch (const Native::parse_error& error) {
-    throw JsonError(not_json(text, error.byte));
-  } catch (const Native::exception&) {
-    throw JsonError("not JSON: a number that is too large");
-  }
+  Reader reader(text, deepest);
+  Native::sax_parse(text, &reader);
+  return std::move(reader).value();
 }
 
 const Json::Array& Json::items() const& {

@@ -9,16 +9,17 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
+#include "core/ascii.hpp"
 #include "core/failure.hpp"
 #include "core/flush.hpp"
 #include "core/json.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/threads.hpp"
 
 namespace zeroloss {
@@ -39,12 +40,9 @@ std::string writer_of(int descriptor) {
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
     // 1: FLOCK  ADVISORY  WRITE 123 08:01:4711 0 EOF
-    std::istringstream words(line);
-    std::string number, kind, mode, access, place;
-    int process = 0;
-    if (words >> number >> kind >> mode >> access >> process >> place && kind == "FLOCK" && process > 0 &&
-        place.ends_with(inode))
-      return fmt::format("process {}", process);
+    const auto words = words_of(line);
+    if (words.size() < 6 || words[1] != "FLOCK" || !words[5].ends_with(inode)) continue;
+    if (const int process = leading_integer(words[4]); process > 0) return fmt::format("process {}", process);
   }
   return "another process";
 }

@@ -8,7 +8,6 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <unordered_set>
 
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
@@ -24,13 +23,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
 }
 
-std::string lowered(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 bool is_missing(std::string_view cell) {
   if (cell.size() > 4) return false;
   const std::string plain = lowered(cell);
@@ -41,7 +33,8 @@ bool is_missing(std::string_view cell) {
 bool is_missing_number(std::string_view cell) {
   if (is_missing(cell)) return true;
   const std::string plain = cell.size() > 4 ? "" : lowered(cell);
-  return plain == "none" || plain == "nil" || plain == "-" || plain == "--" || plain == ".";
+  constexpr std::array<std::string_view, 7> kDashes{"none", "nil", "-", "--", ".", "\u2013", "\u2014"};
+  return std::ranges::find(kDashes, plain) != kDashes.end();
 }
 
 std::optional<CellNumber> number_of(std::string_view cell) {
@@ -86,35 +79,49 @@ std::optional<std::string> ungrouped(std::string_view whole, char separates) {
   return text;
 }
 
-/// Without the signs of money and per cent and the commas between groups of three digits.
-std::optional<double> amount(std::string_view cell) {
-  const bool negative = cell.starts_with('-') || cell.starts_with('(');
+/// Blanks that do not break lines, and the typographic apostrophe, as those of a keyboard.
+std::string on_a_keyboard(std::string_view cell) {
+  constexpr std::array<std::pair<std::string_view, char>, 4> kSame{
+      {{"\u00A0", ' '}, {"\u202F", ' '}, {"\u2009", ' '}, {"\u2019", '\''}}};
+  std::string text;
+  while (!cell.empty()) {
+    const auto found =
+        std::ranges::find_if(kSame, [&](const auto& is) { return cell.starts_with(is.first); });
+    text += found == kSame.end() ? cell.front() : found->second;
+    cell.remove_prefix(found == kSame.end() ? 1 : found->first.size());
+  }
+  return text;
+}
+
+/// A number with signs of money or per cent and groups of three digits. `point` begins its fraction; `mark`,
+/// a blank or an apostrophe stands between the groups.
+std::optional<double> written_number(std::string_view written, char point, char mark) {
+  if (written.find_first_of("0123456789") == std::string_view::npos) return plain(written);
+  const std::string text = on_a_keyboard(written);
+  std::string_view cell = trimmed(text);
+  const bool enclosed = cell.starts_with('(') && cell.ends_with(')');
+  const bool negative = cell.starts_with('-') || enclosed;
   if (negative) cell.remove_prefix(1);
-  if (negative && cell.ends_with(')')) cell.remove_suffix(1);
-  for (const std::string_view sign : {"$", "€", "£", "¥", "USD", "EUR", "GBP"}) {
+  if (enclosed) cell.remove_suffix(1);
+  for (const std::string_view sign : {"$", "€", "£", "¥", "USD", "EUR", "GBP", "CHF"}) {
     if (cell.starts_with(sign)) cell.remove_prefix(sign.size());
     if (cell.ends_with(sign)) cell.remove_suffix(sign.size());
   }
   if (cell.ends_with('%')) cell.remove_suffix(1);
   cell = trimmed(cell);
   if (negative && cell.starts_with('-')) return {};
-  const std::size_t point = std::min(cell.find('.'), cell.size());
-  const auto whole = ungrouped(cell.substr(0, point), ',');
+  std::string_view fraction = cell.substr(std::min(cell.find(point), cell.size()));
+  std::string_view grouped = cell.substr(0, cell.size() - fraction.size());
+  if (!fraction.empty()) fraction.remove_prefix(1);
+  if (fraction.find_first_of(",.") != std::string_view::npos) return {};
+  const std::size_t groups = grouped.find_first_of(std::string{mark, ' ', '\''});
+  const auto whole =
+      groups == std::string_view::npos ? std::string(grouped) : ungrouped(grouped, grouped[groups]);
   if (!whole) return {};
-  const auto value = plain(fmt::format("{}{}", *whole, cell.substr(point)));
+  const bool whole_number = cell.find(point) == std::string_view::npos;
+  const auto value = plain(whole_number ? *whole : fmt::format("{}.{}", *whole, fraction));
   if (!value) return {};
   return negative ? -*value : *value;
-}
-
-/// With a comma for the point, and perhaps points between groups of three digits.
-std::optional<double> decimal_comma(std::string_view cell) {
-  const auto whole = ungrouped(cell.substr(0, cell.find(',')), '.');
-  if (!whole) return {};
-  std::string_view rest = cell.substr(std::min(cell.find(','), cell.size()));
-  if (rest.empty()) return plain(*whole);
-  rest.remove_prefix(1);
-  if (rest.find_first_of(",.") != std::string_view::npos) return {};
-  return plain(fmt::format("{}.{}", *whole, rest));
 }
 
 std::optional<double> truth(std::string_view cell) {
@@ -168,77 +175,6 @@ std::optional<double> short_date(std::string_view cell, bool month_first) {
                           month_first ? b : a, rest.substr(second + 5)));
 }
 
-/// Whether all cells that are there are of this kind, and at least one is.
-bool all_are(const Column& column, CellKind is) {
-  bool any = false;
-  for (Index i = 0; i < column.cells.size(); ++i) {
-    const std::string_view cell = column.cells[i];
-    if (is_missing_number(cell)) continue;
-    if (!value_of(cell, is)) return false;
-    any = true;
-  }
-  return any || is == CellKind::number;  // nothing but missing cells: numbers
-}
-
-/// Whether a list of columns may name it so, and a message print it.
-bool can_be_typed(const std::string& name) {
-  return !name.empty() && excerpt(name) == name && name.find(',') == std::string::npos;
-}
-
-std::string quoted_cell(std::string_view cell) { return fmt::format("'{}'", excerpt(cell)); }
-
-/// A word among numbers is a mistake, and so are both in a handful of records: but where the same few cells
-/// come again and again, they are categories.
-void check_words(const DataTable& table, const Column& column) {
-  constexpr std::size_t kFew = 10;
-  Index numbers = 0, words = 0, first = 0;
-  std::unordered_set<std::string_view> different;
-  for (Index i = 0; i < column.cells.size(); ++i) {
-    const std::string_view cell = column.cells[i];
-    if (is_missing_number(cell)) continue;
-    different.insert(cell);
-    if (number_of(cell)) {
-      ++numbers;
-    } else if (words++ == 0) {
-      first = i;
-    }
-  }
-  if (different.size() <= kFew && 5 * std::ssize(different) <= table.n()) return;
-  if (words > 0 && numbers > 0 && (numbers >= 9 * words || table.n() < 10))
-    throw DataError(fmt::format(
-        "{}: found text {} among numbers, expected a number; correct it, or leave the column out: `drop={}`",
-        table.where(first, column), quoted_cell(column.cells[first]),
-        can_be_typed(column.name) ? column.name : fmt::format("{}", column.place)));
-}
-
-/// Whether a whole number is not the double that it becomes.
-bool is_rounded(std::string_view cell, double value) {
-  constexpr std::size_t kExact = 15;  // digits that every double keeps
-  if (cell.starts_with('-') || cell.starts_with('+')) cell.remove_prefix(1);
-  cell.remove_prefix(std::min(cell.find_first_not_of('0'), cell.size()));
-  return cell.size() > kExact && digits(cell) && cell != fmt::format("{:.0f}", std::abs(value));
-}
-
-void read_column(const DataTable& table, Column& column, CellKind is) {
-  column.is = is;
-  column.missing = column.rounded = 0;
-  column.numbers.clear();
-  for (Index i = 0; i < column.cells.size(); ++i) {
-    const std::string_view cell = column.cells[i];
-    const bool absent = is == CellKind::text ? is_missing(cell) : is_missing_number(cell);
-    if (absent) ++column.missing;
-    if (is == CellKind::text) continue;
-    const auto value = absent ? std::nullopt : value_of(cell, is);
-    column.numbers.push_back(value.value_or(std::numeric_limits<double>::quiet_NaN()));
-    if (!absent && is_rounded(cell, column.numbers.back())) ++column.rounded;
-    if (absent || std::isfinite(column.numbers.back())) continue;
-    const bool named = lowered(cell).find("inf") != std::string::npos;
-    throw DataError(fmt::format(
-        "{}: {} is {}", table.where(i, column), quoted_cell(cell),
-        named ? "not finite; expected a finite number" : "outside the range of double precision"));
-  }
-}
-
 }  // namespace
 
 std::optional<double> value_of(std::string_view cell, CellKind is) {
@@ -246,9 +182,9 @@ std::optional<double> value_of(std::string_view cell, CellKind is) {
     case CellKind::number:
       return plain(cell);
     case CellKind::amount:
-      return amount(cell);
+      return written_number(cell, '.', ',');
     case CellKind::decimal_comma:
-      return decimal_comma(cell);
+      return written_number(cell, ',', '.');
     case CellKind::truth:
       return truth(cell);
     case CellKind::date:
@@ -264,18 +200,4 @@ std::optional<double> value_of(std::string_view cell, CellKind is) {
 }
 
 }  // namespace internal
-
-void read_cells(DataTable& table, bool comma_separates) {
-  const CellKind with_commas[] = {comma_separates ? CellKind::amount : CellKind::decimal_comma,
-                                  comma_separates ? CellKind::decimal_comma : CellKind::amount};
-  for (Column& column : table.columns) {
-    CellKind is = CellKind::text;
-    for (const CellKind kind : {CellKind::number, CellKind::truth, CellKind::date, CellKind::month_day_year,
-                                CellKind::day_month_year, with_commas[0], with_commas[1]})
-      if (is == CellKind::text && all_are(column, kind)) is = kind;
-    if (is == CellKind::text) check_words(table, column);
-    read_column(table, column, is);
-  }
-}
-
 }  // namespace zeroloss

@@ -2,7 +2,6 @@
 #include <zip.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -10,10 +9,12 @@
 #include <optional>
 #include <string_view>
 
+#include "core/ascii.hpp"
 #include "data/records.hpp"
 #include "data/source_kind.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/data/arrays.hpp"
 
@@ -32,8 +33,6 @@ struct Array {
   }
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Where the value of `key` begins in the header, a dictionary as Python writes it: {'descr': '<f8', ..}.
 std::optional<std::string_view> value_of(std::string_view header, const std::string& key) {
   for (const char quote : {'\'', '"'}) {
@@ -41,7 +40,7 @@ std::optional<std::string_view> value_of(std::string_view header, const std::str
     if (at == std::string_view::npos) continue;
     std::size_t i = at + key.size() + 2;
     const auto skip_space = [&] {
-      while (i < header.size() && std::isspace(static_cast<unsigned char>(header[i]))) ++i;
+      while (i < header.size() && is_blank(header[i])) ++i;
     };
     skip_space();
     if (i == header.size() || header[i++] != ':') return {};
@@ -66,7 +65,7 @@ std::optional<std::vector<std::string>> sizes_in(std::string_view text) {
   std::vector<std::string> sizes;
   bool inside = false;  // of a number
   for (const char c : text.substr(1, end - 1)) {
-    if (!is_digit(c) && c != 'L' && c != ',' && !std::isspace(static_cast<unsigned char>(c))) return {};
+    if (!is_digit(c) && c != 'L' && c != ',' && !is_blank(c)) return {};
     if (is_digit(c) && !inside) sizes.emplace_back();
     inside = is_digit(c);
     if (inside) sizes.back() += c;
@@ -79,10 +78,9 @@ void set_type(Array& array, const std::string& descr) {
   const std::string& name = array.block.bytes.name;
   const bool understood = descr.size() >= 2 && descr.size() <= 11 &&
                           std::string_view("<>|=").find(descr[0]) != std::string::npos &&
-                          std::isalpha(static_cast<unsigned char>(descr[1])) &&
-                          std::all_of(descr.begin() + 2, descr.end(), is_digit);
+                          is_letter(descr[1]) && std::all_of(descr.begin() + 2, descr.end(), is_digit);
   const char kind = understood ? descr[1] : '?';
-  const int size = understood && descr.size() > 2 ? std::stoi(descr.substr(2)) : 0;
+  const int size = understood && descr.size() > 2 ? leading_integer(descr.substr(2)) : 0;
   const bool real = kind == 'f' && (size == 4 || size == 8);
   const bool integer = (kind == 'i' || kind == 'u') && (size == 1 || size == 2 || size == 4 || size == 8);
   const bool truth = kind == 'b' && size == 1;
@@ -141,7 +139,7 @@ Array read_header(const Bytes& bytes) {
   for (const std::string& size : *sizes) {
     if (size.size() > 18)
       throw damaged(fmt::format("impossible size {} in its header; the file is damaged", size));
-    array.shape.push_back(std::stoll(size));
+    array.shape.push_back(parsed_integer<std::int64_t>(size).value());
   }
   array.block.bytes = bytes;
   array.block.header = 8 + width + length;

@@ -71,7 +71,7 @@ bool counts(const Column& column) {
 std::string identifies(const DataTable& table, const Column& column) {
   const bool unnamed = table.header && column.name.empty();
   if (column.is == CellKind::text) {
-    if (column.missing > 0 || table.n() < kFewRecords) return "";
+    if (!column.fault.empty() || column.missing > 0 || table.n() < kFewRecords) return "";
     const Index seen = different(column);
     return 2 * seen > table.n() ? fmt::format("{} different texts in {} records", seen, table.n()) : "";
   }
@@ -216,10 +216,16 @@ std::string Column::called() const {
                       : fmt::format("column {} ('{}')", place, excerpt(name));
 }
 
+std::string DataTable::place(Index record) const {
+  return lines.empty() ? fmt::format("record {}", record) : fmt::format("line {}", lines[to_size(record)]);
+}
+
 std::string DataTable::where(Index record, const Column& column) const {
-  const std::string place =
-      lines.empty() ? fmt::format("record {}", record) : fmt::format("line {}", lines[to_size(record)]);
-  return fmt::format("{}: {}: {}", name, place, column.called());
+  return fmt::format("{}: {}: {}", name, place(record), column.called());
+}
+
+void check_usable(const Column& column) {
+  if (!column.fault.empty()) throw DataError(column.fault);
 }
 
 Index column_of(const DataTable& table, const std::string& wanted, const std::string& option) {
@@ -272,10 +278,13 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
     if (column.is != CellKind::number && column.is != CellKind::truth && column.is != CellKind::text)
       made.remarks.push_back(read_as(column));
   }
+  made.encoding.na_values = choice.na_values;
   std::set<Index> forced;
   for (const std::string& name : choice.categories) forced.insert(column_of(table, name, "one_hot"));
+  for (const Index j : uses.features)
+    if (!forced.contains(j)) check_usable(table.columns[to_size(j)]);
 
-  Index dropped = 0, without_target = 0;
+  Index dropped = 0, without_target = 0, empty = 0;
   for (Index i = 0; i < table.n(); ++i) {
     const auto absent = [&](Index j) { return is_hole(table.columns[to_size(j)], i); };
     if (target && absent(*target)) {
@@ -284,6 +293,12 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
                                     table.where(i, table.columns[to_size(*target)]),
                                     table.columns[to_size(*target)].cells[i]));
       ++without_target;
+      continue;
+    }
+    const bool may_be_empty = table.columns.size() > 1 && choice.missing != "error";
+    if (may_be_empty &&
+        std::ranges::all_of(table.columns, [&](const Column& column) { return is_hole(column, i); })) {
+      ++empty;
       continue;
     }
     const auto hole = std::ranges::find_if(uses.features, absent);
@@ -297,6 +312,9 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
   if (without_target > 0)
     made.remarks.push_back(
         fmt::format("left out: {} without a target", count(without_target, "record", "records")));
+  if (empty > 0)
+    made.remarks.push_back(
+        fmt::format("left out: {} of nothing but missing cells", count(empty, "record", "records")));
   if (dropped > 0) made.remarks.push_back(left_out_for_holes(dropped));
   if (made.records.empty()) {
     std::string why;
@@ -323,7 +341,8 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
       made.remarks.push_back(
           fmt::format("categories: {}, {}{}", column.called(),
                       count(std::ssize(input.categories), "indicator", "indicators"),
-                      missing > 0 ? fmt::format(" and a flag of {} missing", missing) : ""));
+                      missing > 0 ? fmt::format(" and a flag of {} missing", missing) : "") +
+          (column.note.empty() || forced.contains(j) ? "" : ": " + column.note));
     else if (missing > 0)
       made.remarks.push_back(fmt::format("filled: {}, {} by the median {} and a flag", column.called(),
                                          count(missing, "cell", "cells"), input.fill));
@@ -366,7 +385,7 @@ std::vector<const Column*> find_inputs(const DataTable& table, const Encoding& e
 
 /// The number in a cell; NaN where it is missing.
 double number_in(const DataTable& table, const Column& column, Index i, CellKind is) {
-  if (column.is == is) return column.numbers[to_size(i)];
+  if (column.is == is && column.fault.empty()) return column.numbers[to_size(i)];
   const std::string_view cell = column.cells[i];
   if (is_missing_number(cell)) return std::numeric_limits<double>::quiet_NaN();
   const auto value = value_of(cell, is);

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import host
 import known
 from cases import KINDS, case
 
@@ -69,6 +70,10 @@ def ask(given):
     if given.kind == "kernel":
         what, which = options.pop("kernel")
         return zeroloss.kernel.lambda_min(X, getattr(zeroloss.kernel, what)(which), **options)
+    if given.kind == "prove":
+        of = options.pop("network")
+        layers = [zeroloss.Layer(np.array(W), np.array(b), phi) for W, b, phi in of["layers"]]
+        return zeroloss.prove(zeroloss.DeepNetwork(layers, np.array(of["V"]), np.array(of["c"])), X, y, **options)
     return getattr(zeroloss, given.kind)(X, y, **options)
 
 
@@ -92,7 +97,8 @@ def examine(given):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            answer = ask(given)
+            with host.taken(given.german()):
+                answer = ask(given)
     except (zeroloss.DataError, ValueError, zeroloss.ResourceError) as error:
         report.refusal = str(error)
         if not report.refusal.strip():
@@ -126,6 +132,7 @@ def work(cases, pipe):
 
 def examine_all(cases, jobs=1):
     """Reports, as they come."""
+    host.prepare()
     context = multiprocessing.get_context("fork")
     queues = [list(cases[k::jobs]) for k in range(jobs)]
     running = {}
@@ -172,7 +179,8 @@ def of_existence(verdict):
 
 def describe(report, everything=False):
     given = report.case
-    lines = [f"case {given.number} ({given.kind}: {given.how})"]
+    where = ", in the German locale" if given.german() else ""
+    lines = [f"case {given.number} ({given.kind}: {given.how}{where})"]
     if report.finding:
         lines.append(f"  {report.finding}")
     if report.refusal and everything:

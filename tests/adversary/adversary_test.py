@@ -44,7 +44,8 @@ def test_drawn_inputs_get_true_proofs():
                       "fit: lambda_min", "fit: polished", "kernel: lambda_min", "memorize: every point",
                       "certify: separation", "certify: centre", "linear: max_norm", "linear: exact product",
                       "linear: s_least", "width: too few", "width: biased", "width: any_labels: signs",
-                      "width: any_labels: worst labels", "width: any_labels: descent"}  # fmt: skip
+                      "width: any_labels: worst labels", "width: any_labels: descent",
+                      "prove: label", "prove: output", "prove: samples"}  # fmt: skip
 
 
 # ---- the judges themselves ----

@@ -6,7 +6,7 @@ import numpy as np
 
 from dual import ACTIVATIONS
 
-KINDS = ["certify", "width", "fit", "kernel", "memorize", "linear"]
+KINDS = ["certify", "width", "fit", "kernel", "memorize", "linear", "prove"]
 #: How often fit is asked for each.
 OPTIMIZERS = {"gd": 0.22, "gauss_newton": 0.4, "output_layer": 0.14, "sgd": 0.09, "flow": 0.07, "momentum": 0.08}
 
@@ -22,6 +22,10 @@ class Case:
 
     def classes(self):
         return sorted(set(self.y)) if self.y and isinstance(self.y[0], str) else None
+
+    def german(self):
+        """Whether the program that asks has taken the German locale, where 0.5 is 0,5."""
+        return isinstance(self.number, int) and self.number % 3 == 1
 
     def columns(self, rows):
         """Targets of these samples, a column an output: numbers as given, -1 and +1 for classes."""
@@ -40,6 +44,8 @@ class Case:
             y = f", zeroloss.kernel.{what}({which!r})"
         elif self.y is not None:
             options["task"] = "classification" if self.classes() else "regression"
+        if self.kind == "prove":
+            return f"prove {options.pop('network')!r} on {self.X!r}, {self.y!r}: {options!r}"
         function = {"kernel": "kernel.lambda_min", "linear": "linear.factorize"}.get(self.kind, self.kind)
         return f"zeroloss.{function}({self.X!r}{y}{''.join(f', {k}={v!r}' for k, v in options.items())})"
 
@@ -330,11 +336,45 @@ def linear(r, number):
     return Case("linear", number, R.tolist(), None, options, f"style {style}")
 
 
-DRAW = {"certify": certify, "width": width, "fit": fit, "kernel": kernel, "memorize": memorize, "linear": linear}
+def prove(r, number):
+    """A network that names no classes, and some of the samples: by number, by class, or one alone."""
+    n, d = size(r, 12)
+    X, how = draw_points(r, n, d, wild=0.6)
+    count = int(r.choice([2, 2, 3, 4]))
+    n = max(n, count)
+    X = (X * count)[:n]
+    labels = r.permutation([*range(count), *r.integers(count, size=n - count)])
+    names = [["c0", "c1", "c2", "c3"], ["1", "2", "3", "4"], ["0", "1", "2", "3"]][r.integers(3)][:count]
+    outputs = 1 if count == 2 and r.random() < 0.5 else count + int(r.random() < 0.15)
+    layers, p, size_of = [], d, float(np.abs(X).max()) if r.random() < 0.7 else 1.0
+    for _ in range(int(r.integers(1, 4))):
+        m = int(r.integers(1, 7))
+        W = r.normal(size=(m, p)) / (size_of if size_of > 1e-290 else 1.0)
+        b = r.normal(size=m) * float(r.random() < 0.7)
+        layers.append((W.tolist(), b.tolist(), activation(r)))
+        p, size_of = m, 1.0
+    network = {"layers": layers, "V": r.normal(size=(outputs, p)).tolist(),
+               "c": (r.normal(size=outputs) * float(r.random() < 0.7)).tolist()}  # fmt: skip
+    options = {"network": network}
+    if r.random() < 0.6:
+        options["n"] = 1
+    if r.random() < 0.6:
+        options["classes"] = [str(name) for name in r.permutation(names)[: int(r.integers(1, count + 1))]]
+    y = [names[k] for k in labels]
+    if "n" in options:
+        options["n"] = int(r.integers(1, sum(label in options.get("classes", names) for label in y) + 1))
+    if r.random() < 0.5:
+        more = [f"other {k}" for k in range(max(outputs, 2) - count)]
+        options["class_names"] = [str(name) for name in r.permutation(names + more)]
+    return Case("prove", number, X, y, options, how)
+
+
+DRAW = {"certify": certify, "width": width, "fit": fit, "kernel": kernel, "memorize": memorize, "linear": linear,
+        "prove": prove}  # fmt: skip
 SHARES = {"certify": 0.3, "width": 0.06, "fit": 0.4, "kernel": 0.09, "memorize": 0.1, "linear": 0.05}
 
 
 def case(number, seed=0, only=None):
     r = np.random.default_rng([seed, number])
     kind = str(r.choice(list(SHARES), p=list(SHARES.values())))
-    return DRAW[only or kind](r, number)
+    return DRAW[only or ("prove" if number % 12 == 11 else kind)](r, number)

@@ -91,6 +91,13 @@ def test_page_has_first_what_to_act_on(tmp_path):
     assert "3, or 8?" in page.text("b")
 
 
+@pytest.mark.parametrize("kind", ["certify", "fit", "sweep"])
+def test_zero_loss_and_steps_are_said_with_their_loss(kind, tmp_path):
+    _, page = page_of(copied(kind, tmp_path / "run"))
+    said = page.text("dd", "|").split("|")
+    assert said.count("‖f − y‖²/2, y = −1 or 1 for classes; summed over samples, steps multiply its gradient") == 1
+
+
 def test_steps_agree_with_the_headline(tmp_path):
     """A conclusion of an earlier version does not say when the proof held first."""
     for first in ("", " (first at step 500)"):

@@ -75,6 +75,8 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
 /// Outputs with bounds of their errors in exact arithmetic.
 struct VerifiedOutputs {
   Matrix f, error;  ///< n x K: |f - exact| <= error
+  /// DeepNetwork::single: n x K, how far what float32 computes is from the exact outputs at most; else empty.
+  Matrix single_error = {};
 };
 VerifiedOutputs verified_outputs(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                                  Progress& progress);

@@ -42,6 +42,7 @@ struct DeepNetwork {
   double constant = 0;     ///< one feature more of this value, behind the others; 0: none
   bool unit = false;       ///< divide by the length: points x and 2 x are one
   Encoding encoding = {};  ///< of the rows of tables; empty: it is asked about numbers
+  bool single = false;     ///< its file is in float32, to which whoever runs it rounds points and sums
 
   Index depth() const { return static_cast<Index>(layers.size()); }
   Index features() const { return layers.front().inputs() - (constant != 0 ? 1 : 0); }  ///< d

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -137,3 +138,12 @@ def targets(
     if array.dtype.kind in "buif":
         return _doubles(function, y, array, "y", remarks), []
     return None, [unicode(function, str(label), f"y[{i}]") for i, label in enumerate(array)]
+
+
+def class_names_of(function: str, names: Any) -> list[str]:
+    """Names of classes, numbers spelled as a Dataset spells them."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise TypeError(f"{function}: class_names has to be a list of names; got {names!r}")
+    return [
+        repr(float(name)).removesuffix(".0") if isinstance(name, (float, np.floating)) else str(name) for name in names
+    ]

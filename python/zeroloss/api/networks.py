@@ -63,6 +63,7 @@ class Parts:
     task: str = "none"
     class_names: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    single: bool = False  #: its numbers are float32, to which points and sums are rounded where it runs
 
 
 def _layer(linear: Linear, phi: Phi) -> Layer:
@@ -94,7 +95,7 @@ def assembled(parts: Parts) -> ReadNetwork:
     if not layers:
         raise ValueError("it has no hidden layer")
     network = DeepNetwork(
-        layers, open_.W, open_.b, parts.shift, parts.factor, parts.task, parts.class_names
+        layers, open_.W, open_.b, parts.shift, parts.factor, parts.task, parts.class_names, single=parts.single
     )  # fmt: skip
     return ReadNetwork(network, parts.notes)
 
@@ -136,10 +137,13 @@ def network_of(
             from .torch_network import parts_of_module
 
             parts = parts_of_module(model)
+            parts.single = all(str(p.dtype) == "torch.float32" for p in model.parameters())
         elif hasattr(model, "get_params"):
             from .sklearn_network import parts_of_estimator
 
             parts = parts_of_estimator(model)
+            steps = [model, *(step for _, step in getattr(model, "steps", ()))]
+            parts.single = any(W.dtype == np.float32 for step in steps for W in getattr(step, "coefs_", ()))
         else:
             raise TypeError(
                 f"{function}: model has to be a path, a torch.nn.Module, an MLP of scikit-learn, a FitResult or a "
