@@ -14,6 +14,7 @@ struct OnBoth {
 };
 template <class Settings>
 struct Members<OnBoth<Settings>> {
+  static constexpr std::array names{"data", "test", "settings"};
   static auto of(auto& on) { return std::tie(on.data, on.test, on.settings); }
 };
 

@@ -79,7 +79,7 @@ inline Array2 points(const char* function, nb::handle X) {
 
 /// Arrays as a source: points are copied once, when it is known which are wanted.
 Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vector<std::string> texts,
-                 std::string name);
+                 std::string name, std::vector<std::string> remarks = {});
 
 /// A data frame as a source: its csv, and whether that begins with names (nothing: told from the cells).
 struct Frame {
@@ -147,7 +147,19 @@ void bind_fields(nb::class_<Class>& c, std::initializer_list<std::string_view> b
     else
       c.def_prop_ro(field.name, get, field.help);
   });
-  if (kWritable) c.attr("_choices") = choices;  // for scripts/keywords.py
+  if (kWritable)
+    c.attr("_choices") = choices;  // for scripts/keywords.py
+  else
+    c.def(
+        "_unknown",
+        [](const Class& owner) {
+          std::vector<std::string> names;
+          fields(static_cast<const S&>(owner), [&](const Field& field, const auto&) {
+            if (!field.known) names.emplace_back(field.name);
+          });
+          return names;
+        },
+        "The fields whose values mean nothing: JSON has null for them, a frame NaN.");
 }
 
 template <class S>
@@ -164,21 +176,6 @@ nb::class_<S> bind_options(nb::module_& m, const char* name, const char* about =
   c.def(nb::init<>());
   bind_fields<S, true>(c);
   return c;
-}
-
-/// The values of all fields, for pickles, and the struct that they are of.
-template <class S>
-nb::tuple state_of(const S& s) {
-  nb::list values;
-  fields(s, [&](const Field&, const auto& value) { values.append(nb::cast(value)); });
-  return nb::tuple(values);
-}
-template <class S>
-S of_state(const nb::tuple& state) {
-  S s;
-  std::size_t k = 0;
-  fields(s, [&]<class Value>(const Field&, Value& value) { value = nb::cast<Value>(state[k++]); });
-  return s;
 }
 
 /// A result with what it takes to print and save it as the command does.
@@ -199,6 +196,7 @@ struct On {
 };
 template <class Data, class Settings>
 struct Members<On<Data, Settings>> {
+  static constexpr std::array names{"data", "settings"};
   static auto of(auto& on) { return std::tie(on.data, on.settings); }
 };
 
@@ -265,9 +263,16 @@ template <class Result, class Options>
 void add_pickles(nb::class_<Answer<Result, Options>>& c) {
   using A = Answer<Result, Options>;
   c.def("__getstate__", [](const A& a) {
-     return nb::make_tuple(pickled<Result>(a), pickled(a.options), a.call);
-   }).def("__setstate__", [](A& self, const nb::tuple& state) {
-    new (&self) A(unpickled<Result>(state[0]), unpickled<Options>(state[1]), nb::cast<std::string>(state[2]));
+     nb::dict content;
+     content["result"] = pickled<Result>(a);
+     content["options"] = pickled(a.options);
+     content["call"] = a.call;
+     return versioned(content);
+   }).def("__setstate__", [kind = nb::cast<std::string>(c.attr("__name__"))](A& self, nb::handle state) {
+    restored(kind.c_str(), state, [&](const nb::object& content) {
+      new (&self) A(unpickled<Result>(content["result"]), unpickled<Options>(content["options"]),
+                    nb::cast<std::string>(content["call"]));
+    });
   });
 }
 

@@ -9,11 +9,44 @@ namespace zeroloss::python {
 
 using D = DatasetAsRead;
 
+template <>
+struct Members<PictureSize> {
+  static constexpr std::array names{"height", "width", "planes"};
+  static auto of(auto& p) { return std::tie(p.height, p.width, p.planes); }
+};
+template <>
+struct Members<D> {
+  static constexpr std::array names{"X",
+                                    "y",
+                                    "task",
+                                    "class_names",
+                                    "records",
+                                    "name",
+                                    "digest",
+                                    "feature_names",
+                                    "target_name",
+                                    "label_treatment",
+                                    "ids",
+                                    "standardization",
+                                    "encoding",
+                                    "remarks",
+                                    "source_classes",
+                                    "picture",
+                                    "read",
+                                    "call"};
+  static auto of(auto& d) {
+    return std::tie(d.X, d.y, d.task, d.class_names, d.records, d.name, d.digest, d.feature_names,
+                    d.target_name, d.label_treatment, d.ids, d.standardization, d.encoding, d.remarks,
+                    d.source_classes, d.picture, d.read, d.call);
+  }
+};
+
 Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vector<std::string> texts,
-                 std::string name) {
+                 std::string name, std::vector<std::string> remarks) {
   const auto points = rows(X);
   Source source;
   source.name = std::move(name);
+  source.remarks = std::move(remarks);
   source.n = points.rows();
   source.d = points.cols();
   source.points = [points](const std::vector<Index>& records) {
@@ -66,23 +99,9 @@ RowMatrix points_of(const D& data) {
   return std::move(points.X);
 }
 
-nb::tuple state_of(const Standardization& s) {
-  return nb::make_tuple(s.scale, s.origin.high, s.origin.low, s.bias, s.how, s.lengths, s.automatic);
-}
-
-Standardization standardization_of(nb::handle state) {
-  return {nb::cast<Vector>(state[0]), {nb::cast<Vector>(state[1]), nb::cast<Vector>(state[2])},
-          nb::cast<double>(state[3]), nb::cast<std::string>(state[4]),
-          nb::cast<double>(state[5]), nb::cast<bool>(state[6])};
-}
-
-PictureSize picture_of(nb::handle state) {
-  return {nb::cast<Index>(state[0]), nb::cast<Index>(state[1]), nb::cast<Index>(state[2])};
-}
-
 void bind_dataset(nb::module_& m) {
-  nb::class_<D>(m, "Dataset", "n points with their targets. Made by zeroloss.read_dataset.")
-      .def_prop_ro("X", in_place<D>(&D::X), "n x d, as read (not yet centred or normalised), read-only.")
+  nb::class_<D> dataset(m, "Dataset", "n points with their targets. Made by zeroloss.read_dataset.");
+  dataset.def_prop_ro("X", in_place<D>(&D::X), "n x d, as read (not yet centred or normalised), read-only.")
       .def_prop_ro("y", in_place<D>(&D::y),
                    "n numbers, or class indices 0..c-1; empty without targets; read-only.")
       .def_prop_ro(
@@ -118,29 +137,6 @@ void bind_dataset(nb::module_& m) {
       .def_prop_ro("n", &D::n, "Points.")
       .def_prop_ro("d", &D::d, "Features.")
       .def_ro("call", &D::call, "The call of zeroloss.read_dataset that makes it again.")
-      .def("__getstate__",
-           [](const D& d) {
-             return nb::make_tuple(d.X, d.y, static_cast<int>(d.task), d.class_names, d.records, d.name,
-                                   d.digest, d.feature_names, d.target_name, d.label_treatment,
-                                   python::state_of(d.read), d.call, d.ids, state_of(d.standardization),
-                                   encoding_text(d.encoding), d.remarks, d.source_classes,
-                                   nb::make_tuple(d.picture.height, d.picture.width, d.picture.planes));
-           })
-      .def("__setstate__",
-           [](D& self, const nb::tuple& state) {
-             new (&self)
-                 D{{nb::cast<RowMatrix>(state[0]), nb::cast<Vector>(state[1]),
-                    static_cast<Task>(nb::cast<int>(state[2])), nb::cast<std::vector<std::string>>(state[3]),
-                    nb::cast<std::vector<Index>>(state[4]), nb::cast<std::string>(state[5]),
-                    nb::cast<std::string>(state[6]), nb::cast<std::vector<std::string>>(state[7]),
-                    nb::cast<std::string>(state[8]), nb::cast<std::string>(state[9]),
-                    nb::cast<std::vector<std::string>>(state[12]), standardization_of(state[13]),
-                    read_encoding(nb::cast<std::string>(state[14])),
-                    nb::cast<std::vector<std::string>>(state[15]), picture_of(state[17])},
-                   of_state<ReadOptions>(nb::cast<nb::tuple>(state[10])),
-                   nb::cast<std::string>(state[11])};
-             self.source_classes = nb::cast<std::vector<std::string>>(state[16]);
-           })
       .def("__repr__", [](const D& d) {
         return "<Dataset " + d.name + ": " + fmt::to_string(d.n()) + " points, " + fmt::to_string(d.d()) +
                " features, " +
@@ -149,6 +145,7 @@ void bind_dataset(nb::module_& m) {
                                                : "no targets") +
                ">";
       });
+  add_state(dataset, "Dataset");
 }
 
 void bind_describer(nb::module_& m) {
@@ -168,13 +165,14 @@ void bind_describer(nb::module_& m) {
       .def(
           "dataset",
           [](const Describer&, const Array2& X, const std::optional<Array1>& numbers,
-             std::vector<std::string> texts, const ReadOptions& options, std::string name,
-             const std::string&) {
+             std::vector<std::string> texts, const ReadOptions& options, std::string name, const std::string&,
+             std::vector<std::string> remarks) {
             return value_of_work(nb::none(), [&](Progress&) {
-              return describe(source_of(X, numbers, std::move(texts), std::move(name)), options);
+              return describe(source_of(X, numbers, std::move(texts), std::move(name), std::move(remarks)),
+                              options);
             });
           },
-          "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a)
+          "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a, "remarks"_a)
       .def(
           "table",
           [](const Describer&, const Frame& frame, const ReadOptions& options, std::string name,
@@ -227,12 +225,14 @@ void bind_data(nb::module_& m) {
   m.def(
       "dataset",
       [](const Array2& X, const std::optional<Array1>& numbers, std::vector<std::string> texts,
-         const ReadOptions& options, std::string name, const std::string& call) {
+         const ReadOptions& options, std::string name, const std::string& call,
+         std::vector<std::string> remarks) {
         return std::make_shared<D>(value_of_work(nb::none(), [&](Progress&) {
-          return D{select(source_of(X, numbers, std::move(texts), std::move(name)), options), options, call};
+          const Source source = source_of(X, numbers, std::move(texts), std::move(name), std::move(remarks));
+          return D{select(source, options), options, call};
         }));
       },
-      "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a);
+      "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a, "remarks"_a);
   m.def(
       "table",
       [](const Frame& frame, const ReadOptions& options, std::string name, const std::string& call) {

@@ -12,18 +12,22 @@ namespace zeroloss::python {
 
 template <>
 struct Members<OnnxPlace> {
+  static constexpr std::array names{"name", "transposed", "single", "node", "input", "shape"};
   static auto of(auto& p) { return std::tie(p.name, p.transposed, p.single, p.node, p.input, p.shape); }
 };
 template <>
 struct Members<OnnxLayer> {
+  static constexpr std::array names{"W", "b", "U", "bU"};
   static auto of(auto& l) { return std::tie(l.W, l.b, l.U, l.bU); }
 };
 template <>
 struct Members<OnnxNetwork> {
+  static constexpr std::array names{"network", "layers", "output", "single", "notes"};
   static auto of(auto& n) { return std::tie(n.network, n.layers, n.output, n.single, n.notes); }
 };
 template <>
 struct Members<ReadNetwork> {
+  static constexpr std::array names{"network", "notes", "onnx"};
   static auto of(auto& r) { return std::tie(r.network, r.notes, r.onnx); }
 };
 
@@ -41,6 +45,7 @@ struct Asked {
 
 template <>
 struct Members<Asked> {
+  static constexpr std::array names{"data", "settings", "network", "model"};
   static auto of(auto& a) { return std::tie(a.data, a.settings, a.network, a.model); }
 };
 
@@ -89,9 +94,11 @@ void bind_network(nb::module_& m) {
       });
 
   using N = DeepNetwork;
-  nb::class_<N>(m, "DeepNetwork",
-                "A network of layers, plain and residual: V h + c of the last layer's h, the first's being "
-                "(x - shift - shift_low) factor. One output, or one a class, of which the largest decides.")
+  nb::class_<N> bound(
+      m, "DeepNetwork",
+      "A network of layers, plain and residual: V h + c of the last layer's h, the first's being "
+      "(x - shift - shift_low) factor. One output, or one a class, of which the largest decides.");
+  bound
       .def(
           "__init__",
           [](N* self, std::vector<Layer> layers, const Array2& V, const std::optional<Array1>& c,
@@ -191,9 +198,8 @@ void bind_network(nb::module_& m) {
           "export_onnx",
           [](const N& network, const std::filesystem::path& path) { export_onnx(path, network); }, "path"_a,
           "Writes the network as ONNX.")
-      .def("__getstate__", [](const N& n) { return nb::make_tuple(pickled(n)); })
-      .def("__setstate__", [](N& self, const nb::tuple& state) { new (&self) N(unpickled<N>(state[0])); })
       .def("__repr__", [](const N& n) { return "<network of " + describe(n) + ">"; });
+  add_state(bound, "DeepNetwork");
 }
 
 }  // namespace
@@ -262,7 +268,11 @@ void bind_deep(nb::module_& m) {
         write_prove(folder, o.model, o.network, *o.data, o.data->read, o.settings, result, {a.call}, {},
                     silent);
       },
-      of_its_loss<Proved>);
+      [](const Proved& a) {  // with how the network was read
+        std::string said = of_its_loss(a);
+        for (const std::string& note : a.options.network.notes) said += "; " + note;
+        return said;
+      });
   add_pickles(answer);
 
   m.def(

@@ -9,6 +9,8 @@ namespace zeroloss::python {
 
 template <>
 struct Members<SweepOptions> {
+  static constexpr std::array names{"fit",      "read",       "axes",    "trials",
+                                    "adaptive", "max_trials", "certify", "store"};
   static auto of(auto& o) {
     return std::tie(o.fit, o.read, o.axes, o.trials, o.adaptive, o.max_trials, o.certify, o.store);
   }

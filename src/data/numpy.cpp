@@ -193,7 +193,7 @@ Source points_of(const Array& array) {
   source.points = [block = array.block](const std::vector<Index>& records) {
     return read_rows({block}, records);
   };
-  source.wide_integers = is_wide(array);
+  source.wide_points = is_wide(array);
   return source;
 }
 
@@ -262,7 +262,7 @@ void set_targets(Source& source, const std::string& called, const Array& array, 
     return;
   }
   source.numbers = read_all(array.block);
-  source.wide_integers |= is_wide(array);
+  source.wide_numbers = is_wide(array);
   // Integers beyond 2^53 are names: as doubles some of them are the same.
   if (task == "regression" || (array.kind != 'i' && array.kind != 'u') ||
       std::ranges::none_of(source.numbers, [](double y) { return std::abs(y) >= 0x1p53; }))

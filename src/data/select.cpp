@@ -102,13 +102,14 @@ void check_finite(const Source& source, const std::vector<Index>& used) {
           fmt::format("{}: record {}: target {} is not finite", source.name, i, at(source.numbers, i)));
 }
 
-void say_rounding(Dataset& data) {
+void say_rounding(const Source& source, Dataset& data) {
   constexpr double kFirst = 0x1p53;  // from here on not every integer is a double
   const auto wide = [](const auto& values) {
     return std::any_of(values.data(), values.data() + values.size(),
                        [](double x) { return std::abs(x) >= kFirst; });
   };
-  if (wide(data.X) || wide(data.y))
+  if ((source.wide_points && wide(data.X)) ||
+      (source.wide_numbers && data.task == Task::regression && wide(data.y)))
     data.remarks.emplace_back(
         "rounded: integers of 2^53 and more to the nearest double: what differs in later digits alone is the "
         "same");
@@ -375,7 +376,7 @@ Dataset select(const Source& source, const ReadOptions& options, const Like& lik
       data.ids.emplace_back(source.table->columns[static_cast<std::size_t>(*choice.id)].cells[i]);
   }
   check_dataset(data);
-  if (source.wide_integers) say_rounding(data);
+  say_rounding(source, data);
   if (options.d > 0) {
     data.X = projected(data.X, subspace(source, data.d(), options.d, options.seed));
     data.feature_names.clear();
@@ -394,7 +395,7 @@ Dataset select_stored(const Source& source, const ReadOptions& options) {
   if (options.standardize != "auto" && options.standardize != "no") refuse("standardize");
   if (options.bias.value_or(source.bias) != 0) refuse("bias");
   Dataset data = choose_all_but_points(source, options, {}).data;
-  if (source.wide_integers) data.remarks.emplace_back("integers of 64 bits are read as the nearest doubles");
+  if (source.wide_points) data.remarks.emplace_back("integers of 64 bits are read as the nearest doubles");
   if (options.d > 0) data.feature_names.clear();
   data.stored = std::make_shared<StoredPoints>(left_in_place(source, options, data.records));
   check_around_points(data);

@@ -55,8 +55,6 @@ DeepNetwork layers_of(const Network& two) {
 
 ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& layout) {
   const std::filesystem::path file = is_directory(path) ? path / "model.safetensors" : path;
-  if (!layout.activation.empty() && !layout.description.empty())
-    throw std::invalid_argument("`layout` says the activations; leave out `activation`");
   if (!layout.activation.empty())
     for (const std::string& name : activations_in(layout.activation))
       activation_of(Layer{.activation = name});
@@ -75,10 +73,8 @@ ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& l
   const auto kind = metadata.find("kind");
   if (kind == metadata.end()) {
     const TensorFile state = read_tensors(file);
-    ReadNetwork read{network_of_state(file.string(), state, layout), {}};
+    ReadNetwork read = network_of_state(file.string(), state, layout);
     read.network.single = std::ranges::all_of(state.tensors, [](auto& t) { return t.dtype == Dtype::f32; });
-    if (!layout.activation.empty())
-      read.notes.push_back(fmt::format("{} between the layers, as was said", layout.activation));
     return read;
   }
   alone();

@@ -85,6 +85,8 @@ def ask(given):
         return zeroloss.kernel.lambda_min(X, getattr(zeroloss.kernel, what)(which), **options)
     if given.kind == "prove":
         of = options.pop("network")
+        if "names" in of:
+            return of_state_dict(of, X, y, options)
         layers = [zeroloss.Layer(np.array(W), np.array(b), phi) for W, b, phi in of["layers"]]
         return zeroloss.prove(zeroloss.DeepNetwork(layers, np.array(of["V"]), np.array(of["c"])), X, y, **options)
     if given.order == "file":
@@ -96,6 +98,26 @@ def ask(given):
                     archive.writestr("y.npy", in_columns(np.array(y)[:, None]))
             return getattr(zeroloss, given.kind)(file, **options)
     return getattr(zeroloss, given.kind)(X, y, **options)
+
+
+def of_state_dict(network, X, y, options):
+    """prove of a file with the weights, which says neither in which order they stand nor what is between them."""
+    import tempfile
+
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    import zeroloss
+
+    weights = [(W, b) for W, b, _ in network["layers"]] + [(network["V"], network["c"])]
+    if network["layout"]:
+        options["layout"] = network["names"]
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "state.safetensors")
+        save_file({f"{name}.{role}": np.array(part) for name, both in zip(network["names"], weights)
+                   for role, part in zip(("weight", "bias"), both)}, file)  # fmt: skip
+        activation = ",".join(phi for _, _, phi in network["layers"])
+        return zeroloss.prove(file, X, y, activation=activation, **options)
 
 
 def judge_of(kind):

@@ -45,7 +45,7 @@ def test_drawn_inputs_get_true_proofs():
                       "certify: separation", "certify: centre", "linear: max_norm", "linear: exact product",
                       "linear: s_least", "width: too few", "width: biased", "width: any_labels: signs",
                       "width: any_labels: worst labels", "width: any_labels: descent",
-                      "prove: label", "prove: output", "prove: samples"}  # fmt: skip
+                      "prove: label", "prove: output", "prove: samples", "prove: order"}  # fmt: skip
 
 
 # ---- the judges themselves ----

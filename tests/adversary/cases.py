@@ -338,8 +338,24 @@ def linear(r, number):
     return Case("linear", number, R.tolist(), None, options, f"style {style}")
 
 
+def layer_names(r, count):
+    """Names of the layers of a state_dict, in their order, and whether they number them one by one."""
+    numbers = sorted(int(k) for k in r.choice(130, size=count, replace=False))
+    words = ["stem", "input", "body", "hidden", "out"]
+    ordinals = ["first", "second", "third", "fourth", "fifth"]
+    styles = [([f"fc{k}" for k in numbers], True), ([f"net.{k:03d}.linear" for k in numbers], True),
+              ([f"block2.fc{k}" for k in numbers], True), ([f"{k}" for k in numbers], True),
+              ([str(word) for word in r.permutation(words)[:count]], False), (ordinals[:count], False),
+              (["fc", *(f"fc{k}" for k in range(count - 1))], False),
+              ([*(f"fc{k}" for k in numbers[1:]), "out"], False),
+              (["fc1", *(f"fc{'0' * k}1" for k in range(1, count))], False),
+              ([f"net.{k}.{k % 2}" for k in range(count)], False)]  # fmt: skip
+    return styles[r.integers(len(styles))]
+
+
 def prove(r, number):
-    """A network that names no classes, and some of the samples: by number, by class, or one alone."""
+    """A network that names no classes, and some of the samples: by number, by class, or one alone. It is given as it
+    is, or as a state_dict, with or without the order of the layers."""
     n, d = size(r, 12)
     X, how = draw_points(r, n, d, wild=0.6)
     count = int(r.choice([2, 2, 3, 4]))
@@ -368,6 +384,9 @@ def prove(r, number):
     if r.random() < 0.5:
         more = [f"other {k}" for k in range(max(outputs, 2) - count)]
         options["class_names"] = [str(name) for name in r.permutation(names + more)]
+    if r.random() < 0.6:
+        network["names"], network["numbered"] = layer_names(r, len(layers) + 1)
+        network["layout"] = bool(r.random() < 0.4)
     return Case("prove", number, X, y, options, how)
 
 

@@ -46,6 +46,12 @@ def judge(case, result):
     verdicts = [Verdict("prove: samples", p.right + p.wrong + p.undecided == len(rows) == result.n
                         and p.wrong == len(p.wrong_samples) and p.undecided == len(p.undecided_samples),
                         f"{p.right} + {p.wrong} + {p.undecided} of {len(rows)}")]  # fmt: skip
+    if "names" in network:  # an answer without an order is a guess, and the order that was taken is said
+        chain = " -> ".join([*(f"{phi}({name})" for name, (_, _, phi) in zip(network["names"], network["layers"])),
+                             network["names"][-1]])  # fmt: skip
+        known = network["layout"] or network["numbered"]
+        verdicts.append(Verdict("prove: order", known and chain in repr(result) and chain in str(result),
+                                f"{network['names']}, layout {network['layout']}"))  # fmt: skip
     with precision(BITS):
         for place, i in enumerate(rows):
             f = outputs(network, case.X[i])

@@ -78,6 +78,19 @@ TEST_F(Npy, SaysWhereIntegersAreRounded) {
   ASSERT_EQ(rounded.remarks.size(), 1U);
   EXPECT_NE(rounded.remarks.front().find("rounded: integers of 2^53"), std::string::npos);
   EXPECT_TRUE(read(npy(RowMatrix{{1, 0x1p60}})).remarks.empty()) << "a double is what it is";
+
+  const auto beside = [&](const RowMatrix& X, std::int64_t last,
+                          const char* task) {  // two points, two targets
+    const std::int64_t y[] = {1, last};
+    const std::string targets = header("{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }") +
+                                std::string(reinterpret_cast<const char*>(y), sizeof(y));
+    archive("both.npz", {{"X.npy", npy(X)}, {"y.npy", targets}});
+    return read_dataset(path("both.npz"), {.task = task}).remarks;
+  };
+  const RowMatrix large{{0x1p660}, {1}};
+  EXPECT_TRUE(beside(large, 2, "regression").empty()) << "the targets are integers, the points are not";
+  EXPECT_TRUE(beside(large, first + 1, "classification").empty()) << "names of classes keep their digits";
+  EXPECT_EQ(beside(large, first + 1, "regression").size(), 1U);
 }
 
 TEST_F(Npy, DescribesItsSource) {

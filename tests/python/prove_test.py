@@ -290,6 +290,28 @@ def test_what_fit_trained_is_proved_with_its_columns():
         zeroloss.prove(run, frame.assign(kind="pink"))
 
 
+def test_a_state_dict_in_an_order_that_is_said(tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    rng = np.random.default_rng(3)
+    W = {name: rng.normal(size=(4, 4)) for name in ("hidden", "input", "output")}
+    safetensors.save_file({f"{name}.weight": matrix for name, matrix in W.items()}, tmp_path / "state.safetensors")
+    X = rng.normal(size=(7, 4))
+    f = np.tanh(np.tanh(X @ W["input"].T) @ W["hidden"].T) @ W["output"].T
+    state, labels = tmp_path / "state.safetensors", f.argmax(axis=1)
+    with pytest.raises(ValueError, match=r"hidden, input, output do not number the layers one by one: .* with layout"):
+        zeroloss.prove(state, X, labels, activation="tanh")
+    order = ["input", "hidden", "output"]
+    answer = zeroloss.prove(state, X, labels, activation="tanh", layout=order)
+    assert answer.networks[0].right == 7
+    chain = "its layers were taken in this order, by the layout: tanh(input) -> tanh(hidden) -> output"
+    assert f"note: {chain}\n" in str(answer) and chain in repr(answer) and chain in answer.to_dict()["notes"]
+    (tmp_path / "order.json").write_text(json.dumps(order))
+    again = zeroloss.prove(state, X, labels, activation="tanh", layout=tmp_path / "order.json")
+    assert again.networks[0].margin == answer.networks[0].margin
+    with pytest.raises(ValueError, match="layout: it says nothing of 'hidden'"):
+        zeroloss.prove(state, X, labels, activation="tanh", layout=("input", "output"))
+
+
 def test_a_described_state_dict(tmp_path):
     safetensors = pytest.importorskip("safetensors.numpy")
     rng = np.random.default_rng(0)

@@ -30,7 +30,8 @@ struct Source {
   std::string standardize = "no";            ///< what "auto" means
   double bias = 0;                           ///< what is appended if nobody asked
   std::vector<std::string> remarks{};        ///< what there is to say of how it was read, a line each
-  bool wide_integers = false;                ///< points or numbers are of integers of 64 bits
+  bool wide_points = false;                  ///< they are of integers of 64 bits
+  bool wide_numbers = false;                 ///< the targets are
 };
 
 /// A table that is in memory as csv. `header`: whether its first record is names; nothing: told from the

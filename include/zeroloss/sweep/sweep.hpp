@@ -113,8 +113,8 @@ void fields(T& c, const Visitor& visit) {
   fields(c.interval, visit);
   visit(Field{"diverged"}, c.diverged);
   visit(Field{"certified"}, c.certified);
-  visit(Field{"mean_steps"}, c.mean_steps);
-  visit(Field{"median_misfit"}, c.median_misfit);
+  visit(Field{"mean_steps"}.only_if(c.trials > 0), c.mean_steps);
+  visit(Field{"median_misfit"}.only_if(c.trials > 0), c.median_misfit);
 }
 
 /// Where along the y axis the success probability crosses 1/2, for one value of the x axis: by linear

@@ -109,10 +109,11 @@ def dataset(
             data = frames.beside(data, y)
             options.target = "-1"
         return model.table(frames.frame(data), options, subject, made_by(subject)), subject
-    X = points(function, data)
-    y_numbers, y_texts = (None, []) if y is None else targets(function, y, len(X), options.task)
+    remarks: list[str] = []
+    X = points(function, data, remarks=remarks)
+    y_numbers, y_texts = (None, []) if y is None else targets(function, y, len(X), options.task, remarks)
     subject = "X" if y is None else "X, y"
-    return model.dataset(X, y_numbers, y_texts, options, subject, made_by(subject)), subject
+    return model.dataset(X, y_numbers, y_texts, options, subject, made_by(subject), remarks), subject
 
 
 def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: Seed = 0, **read: Unpack[Read]) -> Dataset:

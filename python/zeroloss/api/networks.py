@@ -19,8 +19,8 @@ from .options import Written
 
 #: A torch.nn.Module, an estimator of scikit-learn, a FitResult, a network, or a path.
 Trained = Any
-#: What a state_dict does not say: a mapping, or a JSON file with one.
-Layout = Mapping[str, Any] | str | os.PathLike[str] | None
+#: What a state_dict does not say: the names of its layers in their order, a mapping, or a JSON file with one of these.
+Layout = Sequence[str] | Mapping[str, Any] | str | os.PathLike[str] | None
 Numbers = npt.NDArray[np.float64]
 
 
@@ -103,9 +103,11 @@ def assembled(parts: Parts) -> ReadNetwork:
 
 
 def _description(layout: Layout) -> str:
-    """As JSON: of a mapping, or of a file."""
+    """As JSON: of a list, a mapping, or a file."""
     if layout is None:
         return ""
+    if isinstance(layout, (list, tuple)):
+        return json.dumps(list(layout))
     if isinstance(layout, Mapping):
         return json.dumps({key: np.asarray(value).tolist() if key in ("shift", "factor") else value
                            for key, value in layout.items()})  # fmt: skip
@@ -163,4 +165,4 @@ def check_module(function: str, module: Any, network: DeepNetwork, X: Numbers) -
     try:
         check_outputs(module, network, X)
     except ValueError as error:
-        raise ValueError(f"{function}: {type(module).__name__} was not read as it is: {error}") from error
+        raise ValueError(f"{function}: {type(module).__name__} {error}") from error

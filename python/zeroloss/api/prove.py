@@ -58,9 +58,10 @@ def prove(
         whichever of them are kept, if they are as many: that order is said.
     activation : str
         Of a state_dict: what is between its layers, one of ``zeroloss.kernel.activation_names()`` or identity, or one
-        for each with commas between them.
-    layout : mapping or path
-        Of a state_dict whose layers do not stand one behind the other: ``{"layers": [{"W": "block.0", "U": "block.1",
+        for each with commas between them. Their order is that of the numbers in their names (fc1, fc2; net.0, net.2).
+    layout : list, mapping or path
+        Of a state_dict whose names do not number its layers one by one: all names in the order of the layers. Of one
+        whose layers do not stand one behind the other: ``{"layers": [{"W": "block.0", "U": "block.1",
         "activation": "relu", "residual": True, "scale": 0.5}, ..], "output": "head", "shift": [..], "factor": [..]}``,
         or a JSON file with that. A name is that of a linear layer, NAME.weight and NAME.bias; only W and activation
         have to be there, and leak is leaky_relu's.
@@ -124,7 +125,7 @@ def prove(
         f"{subject}, {points}",
         {
             **({"activation": activation} if activation else {}),
-            **({"layout": Written("layout")} if layout is not None else {}),
+            **({"layout": layout if isinstance(layout, list) else Written("layout")} if layout is not None else {}),
             **written,
         },
     )

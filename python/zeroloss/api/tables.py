@@ -27,12 +27,13 @@ def _columns(kind: type, *first: str) -> list[str]:
 def _row(record: object, **first: object) -> Row:
     """The fields that are one value, those of records inside it after them, as far as they are not its own already."""
     cells, inside = dict(first), []
+    unknown = record._unknown() if hasattr(record, "_unknown") else ()
     for name in _fields(type(record)):
         value = getattr(record, name)
         if type(value).__module__ == _core.__name__:
             inside.append((name, _row(value)))
         elif not isinstance(value, list):
-            cells[name] = math.nan if value is None else value
+            cells[name] = math.nan if value is None or name in unknown else value
     for name, inner in inside:
         if not inner.keys() <= cells.keys():
             cells.update({f"{name}_{key}": value for key, value in inner.items()})
