@@ -16,7 +16,7 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-using Names = std::vector<std::string>;
+using ClassNames = std::vector<std::string>;
 
 std::optional<Index> whole_number(std::string_view text) {
   Index value = 0;
@@ -26,19 +26,19 @@ std::optional<Index> whole_number(std::string_view text) {
 }
 
 // "0..9" alone is a list of numbers; any other names are themselves.
-Names spelled_out(const Names& asked) {
+ClassNames spelled_out(const ClassNames& asked) {
   const std::size_t dots = asked.size() == 1 ? asked.front().find("..") : std::string::npos;
   if (dots == std::string::npos) return asked;
   const std::string_view range = asked.front();
   const auto first = whole_number(range.substr(0, dots)), last = whole_number(range.substr(dots + 2));
   constexpr Index kMost = 1'000'000;
   if (!first || !last || *first < 0 || *last < *first || *last - *first >= kMost) return asked;
-  Names names;
+  ClassNames names;
   for (Index k = *first; k <= *last; ++k) names.push_back(fmt::format("{}", k));
   return names;
 }
 
-void check_names(const Names& names, Index count, Index outputs) {
+void check_names(const ClassNames& names, Index count, Index outputs) {
   if (std::ssize(names) != count)
     throw std::invalid_argument(fmt::format(
         "`class_names` names {} for {}: name {}", zeroloss::count(std::ssize(names), "class", "classes"),
@@ -51,7 +51,7 @@ void check_names(const Names& names, Index count, Index outputs) {
 }
 
 // Whose order it is, and what comes of it.
-std::string remark_of(const Names& names, Index outputs, const std::string& data) {
+std::string remark_of(const ClassNames& names, Index outputs, const std::string& data) {
   constexpr std::size_t kShown = 12;
   std::string order;
   if (outputs == 1)
@@ -67,7 +67,7 @@ std::string remark_of(const Names& names, Index outputs, const std::string& data
 }
 
 // What to say, where the data's classes suggest it.
-std::string example_of(const Names& whole, Index count) {
+std::string example_of(const ClassNames& whole, Index count) {
   const bool numbers = std::all_of(whole.begin(), whole.end(), [&](const std::string& name) {
     const auto value = whole_number(name);
     return value && *value >= 0 && *value < count;
@@ -75,7 +75,7 @@ std::string example_of(const Names& whole, Index count) {
   return numbers ? fmt::format("0..{}", count - 1) : "A,B,..";
 }
 
-[[noreturn]] void ask(const Names& whole, Index outputs, Index count, const Dataset& data) {
+[[noreturn]] void ask(const ClassNames& whole, Index outputs, Index count, const Dataset& data) {
   throw DataError(fmt::format(
       "{}: {} ({}), but the network has {} and does not name them: say which class {}, "
       "`class_names={}`{}",
@@ -87,10 +87,10 @@ std::string example_of(const Names& whole, Index count) {
 
 }  // namespace
 
-OutputClasses output_classes(const DeepNetwork& network, const Dataset& data, const Names& asked) {
+OutputClasses output_classes(const DeepNetwork& network, const Dataset& data, const ClassNames& asked) {
   const Index outputs = network.outputs(), count = outputs == 1 ? 2 : outputs;
   if (!asked.empty()) {
-    const Names names = spelled_out(asked);
+    const ClassNames names = spelled_out(asked);
     check_names(names, count, outputs);
     if (!network.class_names.empty() && names != network.class_names)
       throw std::invalid_argument(fmt::format("the network names its classes: {}; leave out `class_names`",
@@ -105,7 +105,7 @@ OutputClasses output_classes(const DeepNetwork& network, const Dataset& data, co
     return {network.class_names, {}};
   }
   // Points made by hand are all there are.
-  const Names& whole = data.source_classes.empty() ? data.class_names : data.source_classes;
+  const ClassNames& whole = data.source_classes.empty() ? data.class_names : data.source_classes;
   if (std::ssize(whole) != count) ask(whole, outputs, count, data);
   return {whole, remark_of(whole, outputs, data.name)};
 }
@@ -123,7 +123,7 @@ Matrix targets_of(const DeepNetwork& network, const Dataset& data) {
       throw DataError(fmt::format("{}: one number a sample, but the network has {} outputs", data.name, K));
     return data.y;
   }
-  const Names names = output_classes(network, data).names;
+  const ClassNames names = output_classes(network, data).names;
   std::vector<Index> output(data.class_names.size());
   Matrix Y = Matrix::Constant(n, K, -1);
   for (std::size_t k = 0; k < output.size(); ++k)
