@@ -132,9 +132,10 @@ class RowBounds {
     const Above s = std::abs(layer.scale), product = frobenius(layer.U), W = frobenius(layer.W);
     const Above underflow = 4 * kTiny * static_cast<double>(layer.units() + layer.outputs());
     const Vector u_stored = row_norms(U), q_stored = row_norms(Q), g_stored = row_norms(G);
-    sizes.q_largest = Q.cwiseAbs().rowwise().maxCoeff<Eigen::PropagateNaN>();
-    for (Vector* v : {&sizes.u, &sizes.u_error, &sizes.q, &sizes.g, &sizes.g_error}) v->resize(N_);
+    for (Vector* v : {&sizes.u, &sizes.u_error, &sizes.q, &sizes.q_largest, &sizes.g, &sizes.g_error})
+      v->resize(N_);
     for (Index r = 0; r < N_; ++r) {
+      sizes.q_largest(r) = Q.row(r).cwiseAbs().maxCoeff<Eigen::PropagateNaN>();
       const Index i = r / K_;
       const Above u_error = u_error_(r), u_size = u_stored(r), g_size = g_stored(r);
       Above q_error = u_error;
