@@ -132,7 +132,7 @@ std::optional<double> truth(std::string_view cell) {
   return {};
 }
 
-/// What a time ends with, Z, +hh:mm, -hhmm or +hh, in days by which it is ahead of UTC; taken off it.
+/// The seconds by which a time is ahead of UTC, as its end says, Z, +hh:mm, -hhmm or +hh, which is taken off.
 std::optional<double> offset(std::string_view& time) {
   if (time.ends_with('Z')) {
     time.remove_suffix(1);
@@ -145,10 +145,9 @@ std::optional<double> offset(std::string_view& time) {
   if (!digits(ahead) || (ahead.size() != 2 && ahead.size() != 4)) return {};
   const double hours = *plain(ahead.substr(0, 2)), minutes = ahead.size() == 4 ? *plain(ahead.substr(2)) : 0;
   if (hours > 15 || minutes > 59) return {};
-  const double days = (60 * hours + minutes) / 1440;
   const bool behind = time[sign] == '-';
   time = time.substr(0, sign);
-  return behind ? -days : days;
+  return (behind ? -60 : 60) * (60 * hours + minutes);
 }
 
 /// yyyy-mm-dd, yyyy/mm/dd or dd.mm.yyyy, then perhaps T or a space and h:mm, :ss, .fff, AM or PM, and Z or
@@ -191,7 +190,7 @@ std::optional<double> date(std::string_view cell) {
   } else if (!rest.empty()) {
     return {};
   }
-  return days + (hours * 3600 + minutes * 60 + seconds) / 86400 - *ahead;
+  return days + (hours * 3600 + minutes * 60 + seconds - *ahead) / 86400;
 }
 
 /// 1/31/2020 or 31/1/2020, with slashes or hyphens, then perhaps a time as above.

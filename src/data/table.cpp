@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "data/cells.hpp"
+#include "data/placeholder.hpp"
 #include "data/table_source.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
@@ -126,6 +127,13 @@ void check_missing(const std::string& missing) {
 
 std::string have_holes(Index records) {
   return fmt::format("{} have missing cells (`missing=median` fills them)", records);
+}
+
+std::string far_from_others(const Column& column, const Placeholder& odd) {
+  return fmt::format(
+      "far off: '{0}' in {1} of {2}, all others are from {3} to {4}: `na_values={0}` if it means a "
+      "missing cell",
+      odd.cell, count(odd.cells, "cell", "cells"), column.called(), odd.least, odd.greatest);
 }
 
 std::string read_as(const Column& column) {
@@ -351,6 +359,9 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
       made.remarks.push_back(fmt::format(
           "rounded: {} of {} to the nearest double: what differs in later digits alone is the same",
           count(column.rounded, "whole number", "whole numbers"), column.called()));
+    if (input.is == CellKind::number || input.is == CellKind::decimal_comma)
+      if (const auto odd = placeholder_in(column); odd && odd->cell.find(',') == std::string::npos)
+        made.remarks.push_back(far_from_others(column, *odd));
     made.encoding.inputs.push_back(std::move(input));
   }
   return made;

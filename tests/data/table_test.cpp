@@ -196,6 +196,18 @@ TEST_F(Tables, WordsThatMeanAMissingCell) {
   EXPECT_TRUE(read_encoding(R"({"inputs":[],"target":"y"})").na_values.empty()) << "of an earlier version";
 }
 
+TEST_F(Tables, NumbersThatSeemToMeanAMissingCellAreSaid) {
+  std::string text = "humidity,place,y\n";
+  for (int i = 0; i < 40; ++i)
+    text += fmt::format("{},{},{}\n", i % 10 == 3 ? "-999.0" : fmt::format("{}.5", 40 + i),
+                        i % 2 == 0 ? 1 : 50, i * i);
+  EXPECT_EQ(read(text).remarks,
+            (Names{"far off: '-999.0' in 4 cells of column 0 ('humidity'), all others are from 40.5 "
+                   "to 79.5: `na_values=-999.0` if it means a missing cell"}));
+  EXPECT_EQ(read(text, {.na_values = {"-999"}}).remarks,
+            (Names{"filled: column 0 ('humidity'), 4 cells by the median 59.5 and a flag"}));
+}
+
 TEST_F(Tables, RecordsOfNothingButMissingCellsAreLeftOut) {
   const Dataset data = read("a;b;c\n1,5;2;\n;;\n2,5;3;\n;;\n");
   EXPECT_EQ(data.records, (std::vector<Index>{0, 2}));

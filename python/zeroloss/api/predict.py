@@ -32,11 +32,14 @@ class Prediction:
         Names of classes, or numbers; None for a network without a task.
     error : float or None
         Fraction wrong, or relative misfit; None without targets to compare with.
+    records : array of n
+        The 0-based rows of the data that these are of: records without a target, say, are left out.
     """
 
     outputs: npt.NDArray[np.float64]
     predictions: npt.NDArray[Any] | None
     error: float | None
+    records: npt.NDArray[np.int64]
 
     def __repr__(self) -> str:
         n, outputs = self.outputs.shape
@@ -94,8 +97,11 @@ def predict(
     """
     seed = seed_of("predict", seed)
     asked = _model(model)
-    said = asked.predict(dataset("predict", data, y, read, seed, asked)[0])
+    source = dataset("predict", data, y, read, seed, asked)[0]
+    said = asked.predict(source)
+    records = np.asarray(source.records, np.int64)
     if asked.task == "none":
-        return Prediction(said.outputs, None, None)
+        return Prediction(said.outputs, None, None, records)
     numbers = asked.task == "regression"
-    return Prediction(said.outputs, said.outputs[:, 0] if numbers else np.asarray(said.predicted), said.error)
+    predictions = said.outputs[:, 0] if numbers else np.asarray(said.predicted)
+    return Prediction(said.outputs, predictions, said.error, records)
