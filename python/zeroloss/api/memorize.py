@@ -83,9 +83,10 @@ def memorize(
         "seed": seed,
         # end
     }
-    columns, remarks, y = None, [], series(y)
+    columns, y = None, series(y)
     if y is not None and np.ndim(y) == 2:
-        columns = points("memorize", y, "y", remarks)
+        remarks: list[str] = []
+        columns = points("memorize", y, "y", None if is_frame(data) else remarks)
         if read:
             raise TypeError("memorize: targets of several columns go with all of X: no other keywords to select points")
         subject = "X, Y"
