@@ -42,10 +42,10 @@ inline Matrix rounding(const DeepNetwork& network, const RowMatrix& X, double un
       moved.rowwise() += 2 * unit * layer.bU.cwiseAbs().transpose();
     }
     const Matrix& next = pass.layers[l].h;
-    error =
-        std::abs(layer.scale) * moved + (layer.residual ? error : Matrix::Zero(moved.rows(), moved.cols()));
-    error += 4 * unit *
-             (next.cwiseAbs() + (layer.residual ? h.cwiseAbs() : Matrix::Zero(next.rows(), next.cols())));
+    moved *= std::abs(layer.scale);
+    error = layer.residual ? Matrix(error + moved) : moved;
+    error += 4 * unit * next.cwiseAbs();
+    if (layer.residual) error += 4 * unit * h.cwiseAbs();
     h = next;
   }
   return affine(network.V, network.c, h, error);
