@@ -69,6 +69,10 @@ def ask(given):
     if given.kind == "kernel":
         what, which = options.pop("kernel")
         return zeroloss.kernel.lambda_min(X, getattr(zeroloss.kernel, what)(which), **options)
+    if given.kind == "prove":
+        from judge_prove import ask_about_file
+
+        return ask_about_file(X, y, options)
     return getattr(zeroloss, given.kind)(X, y, **options)
 
 

@@ -1,22 +1,40 @@
 """prove, of networks in ONNX files: what is said of labels and targets is true of the file, node by node, and what is
 said of polished.onnx is true of that."""
 
+import json
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
+import onnx_file
 from exact import precision
 from run_graph import distance, told
 from verdict import Verdict
 
 
+def ask_about_file(X, y, options):
+    """What is proved of the graph that is drawn, and polished.onnx with what is said of that."""
+    import zeroloss
+
+    with tempfile.TemporaryDirectory() as folder:
+        file, run = Path(folder) / "drawn.onnx", Path(folder) / "run"
+        onnx_file.write(file, options.pop("graph"))
+        answer = zeroloss.prove(file, X, y, **options)
+        answer.save(run)
+        written = json.loads((run / "result.json").read_text())["written"]
+        polished = run / "polished.onnx"
+        return SimpleNamespace(networks=list(answer.networks), written=written and SimpleNamespace(**written),
+                               polished=polished.read_bytes() if polished.exists() else None)  # fmt: skip
+
+
 def judge(case, result):
-    graph = case.options["graph"]
+    given = result.networks[0]
     with precision(200):
-        said = [told(graph, point) for point in case.X]
-        verdicts = [labels(case, result.networks[0], said) if case.classes() else targets(case, result.networks[0], said)]
-    if len(result.networks) > 1:
+        said = [told(case.options["graph"], point) for point in case.X]
+        verdicts = [labels(case, given, said) if case.classes() else targets(case, given, said)]
+    if result.polished is not None:
         verdicts.append(polished(case, result))
     return verdicts
 
@@ -44,18 +62,16 @@ def polished(case, result):
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 4
-    with tempfile.TemporaryDirectory() as folder:
-        result.save(Path(folder) / "run")
-        file = str(Path(folder) / "run" / "polished.onnx")
-        session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(result.polished, options, providers=["CPUExecutionProvider"])
     graph = case.options["graph"]
     (answer,) = session.run(None, {"x": np.array(case.X).astype(graph.points)})
     written = result.written
     if not case.classes():
         scale = 1 + np.abs(result.networks[1].outputs).max()
+        within = np.inf if written.largest_error is None else written.largest_error
         off = np.abs(np.asarray(answer, float).ravel() - np.array(case.y)).max()
-        return Verdict("prove: polished.onnx", bool(off <= written.largest_error + 1e-4 * scale),
-                       f"every target within {written.largest_error}, and {off}")  # fmt: skip
+        return Verdict("prove: polished.onnx", bool(off <= within + 1e-4 * scale),
+                       f"every target within {within}, and {off}")  # fmt: skip
     if isinstance(answer, list):
         answer = [max(row, key=row.get) for row in answer]
     outputs = np.sort(result.networks[1].outputs, axis=1)

@@ -89,7 +89,7 @@ struct ProveResult {
   Index steps = 0, factorizations = 0;  ///< of polishing
   double seconds = 0;
   DeepNetwork polished = {};  ///< its weights, if there was polishing
-  /// Of a file in float32: what the polished weights are worth as it holds them. Without a certificate.
+  /// What the polished weights are worth as polished.onnx holds them, read again. Without a certificate.
   std::optional<ProvedNetwork> written = {};
 };
 template <Is<ProveResult> T, class Visitor>
@@ -108,10 +108,11 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"steps", "Of polishing."}, r.steps);
   visit(Field{"factorizations", "Of polishing."}, r.factorizations);
   visit(Field{"seconds"}, r.seconds);
-  visit(Field{"written",
-              "What the polished weights are worth as polished.onnx holds them, where that is float32; None "
-              "otherwise."},
-        r.written);
+  visit(
+      Field{"written",
+            "What the polished weights are worth as polished.onnx holds them, read again; None where no such "
+            "file was written."},
+      r.written);
   visit(Field{"polished", "The polished network, if there was polishing."}.apart(), r.polished);
 }
 
