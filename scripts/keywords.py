@@ -30,6 +30,7 @@ WIDER_FIELD = {
     ("widths", "str"): "str | Iterable[int]",
     ("layers", "str"): "str | int | Iterable[int]",
     ("layers", "list[int]"): "int | Iterable[int]",
+    ("class_names", "list[str]"): "Iterable[object] | None",
     ("seed", "int"): "Seed",
     ("start", "Start"): "Weights",
     ("test", "TestSet"): "Tested",

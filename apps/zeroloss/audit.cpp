@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <optional>
 
 #include "command.hpp"
 #include "data_options.hpp"
 #include "field_options.hpp"
 #include "predictor_options.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/present/audit.hpp"
 
 namespace zeroloss::app {
@@ -25,11 +25,9 @@ struct Options {
 // The x of "noise<=x": the estimated fraction of wrong labels.
 std::optional<double> most_noise(const std::string& property) {
   constexpr std::string_view kBound = "noise<=";
-  if (!property.starts_with(kBound) || property.size() == kBound.size()) return {};
-  char* end = nullptr;
-  const double value = std::strtod(property.c_str() + kBound.size(), &end);
-  if (*end != '\0' || !(value >= 0 && value <= 1)) return {};
-  return value;
+  if (!property.starts_with(kBound)) return {};
+  const auto value = parsed_number(property.substr(kBound.size()));
+  return value && *value >= 0 && *value <= 1 ? value : std::nullopt;
 }
 
 std::string check_property(const std::string& property) {
@@ -56,8 +54,9 @@ void run(const Options& options, Session& session) {
   const Dataset data = read_dataset(options.source, options.read);
   std::optional<Dataset> test;
   if (!options.test.empty()) test = read_test(options.test, data, options.read, progress);
-  const AuditResult result = test ? audit(data, *test, settings, progress, session.group)
-                                  : audit(data, settings, progress, session.group);
+  AuditResult result = test ? audit(data, *test, settings, progress, session.group)
+                            : audit(data, settings, progress, session.group);
+  result.seconds = session.seconds();
 
   const Dataset* asked = test ? &*test : nullptr;
   const Next next = after_audit(session.arguments, result, options.out);

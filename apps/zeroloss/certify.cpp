@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 #include <stdexcept>
 
 #include "command.hpp"
 #include "data_options.hpp"
 #include "field_options.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/data/readers.hpp"
 #include "zeroloss/present/certify.hpp"
 #include "zeroloss/width/width.hpp"
@@ -30,11 +30,9 @@ struct Options {
 // The x of "lambda_min>=x"; nothing if `property` is not of this form.
 std::optional<double> least_lambda(const std::string& property) {
   constexpr std::string_view kBound = "lambda_min>=";
-  if (property.rfind(kBound, 0) != 0 || property.size() == kBound.size()) return {};
-  char* end = nullptr;
-  const double value = std::strtod(property.c_str() + kBound.size(), &end);
-  if (*end != '\0' || !std::isfinite(value)) return {};
-  return value;
+  if (!property.starts_with(kBound)) return {};
+  const auto value = parsed_number(property.substr(kBound.size()));
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 // Whether `property` (conflict-free, certified, lambda_min>=x) holds of the result.
@@ -53,9 +51,8 @@ std::string check_property(const std::string& property) {
 
 // "auto" or a positive number.
 std::string check_step(const std::string& step) {
-  char* end = nullptr;
-  const double value = std::strtod(step.c_str(), &end);
-  if (step == "auto" || (*end == '\0' && value > 0 && std::isfinite(value))) return "";
+  const double value = parsed_number(step).value_or(0);
+  if (step == "auto" || (value > 0 && std::isfinite(value))) return "";
   return fmt::format("'{}' is not a step; take auto or a number > 0", step);
 }
 
@@ -70,7 +67,7 @@ Dataset points_of(const Options& options, const CertifyOptions& settings) {
 void run(const Options& options, Session& session) {
   auto settings = options.certify;
   settings.seed = options.read.seed;
-  settings.step = options.step == "auto" ? 0 : std::strtod(options.step.c_str(), nullptr);
+  settings.step = parsed_number(options.step).value_or(0);
   const std::unique_ptr<Engine> engine = session.engine(session, options.device, options.block);
   auto progress = session.progress();
   std::optional<RunFolder> folder;
@@ -80,7 +77,8 @@ void run(const Options& options, Session& session) {
   progress.stage("reading " + options.source);
   const Dataset data = points_of(options, settings);
   CertifyResult result = certify(data, settings, progress, *engine);
-  result.widths = widths_in_short(data, settings, result, progress);
+  widths_in_short(data, settings, result, progress);
+  result.seconds = session.seconds();
 
   const Next next = after_certify(data, options.read, settings, result);
   if (folder) write_certify(*folder, data, options.read, settings, result, session.arguments, next);

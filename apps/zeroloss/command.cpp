@@ -84,6 +84,10 @@ void take_threads(const Session& session) {
   if (session.threads > 0) set_thread_count(session.threads);
 }
 
+double Session::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
 Progress Session::progress() const {
   const std::atomic<bool>& cancelled = stop_asked();
   stop_streams(&cancelled);
@@ -125,7 +129,9 @@ std::string in_flags(const std::string& message) {
     if (advice.call) return command_of(advice);
     std::string flag = advice.name == "path" || advice.name == "store" ? "out" : advice.name;
     std::ranges::replace(flag, '_', '-');
-    return "--" + flag + (advice.value.empty() ? "" : " " + advice.value);
+    const bool apart = advice.value.find(' ') != std::string::npos;
+    return "--" + flag +
+           (advice.value.empty() ? "" : " " + (apart ? shell_word(advice.value) : advice.value));
   });
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -40,7 +41,10 @@ struct Session {
   Tangents tangents = nullptr;         ///< of Program
   int exit_code = kDone;
   std::function<CommandText()> text{};  ///< what the program's commands say of themselves
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 
+  /// Since the program began: what an answer says it took, from the reading of the data on.
+  double seconds() const;
   Progress progress()
       const;  ///< a bar on stderr if that is a terminal and not quiet; stops as stop_asked() says
 };

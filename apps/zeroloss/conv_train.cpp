@@ -66,7 +66,7 @@ void run(Options& options, Session& session) {
   std::optional<RunFolder> folder;
   if (!options.out.empty()) {
     if (first) folder.emplace(options.out, settings.resume);
-    settings.checkpoint = options.out + ".partial/checkpoint.safetensors";
+    settings.checkpoint = RunFolder::partial_of(options.out) / "checkpoint.safetensors";
   }
   progress.stage("reading " + options.source);
   const ImageSet images =
@@ -74,10 +74,11 @@ void run(Options& options, Session& session) {
   const ImageSet test = options.no_test ? ImageSet{} : read_test(options, progress);
 
   const ConvArchitecture shape = architecture_of(settings, images.classes());
-  const ConvResult result =
-      train(images, test, settings, progress, [&](const std::vector<ConvRecord>& history) {
-        if (folder) write_history(*folder, history, shape);
-      });
+  const double before = session.seconds();
+  ConvResult result = train(images, test, settings, progress, [&](const std::vector<ConvRecord>& history) {
+    if (folder) write_history(*folder, history, shape);
+  });
+  result.seconds += before;
   if (!first) {
     if (result.status == ConvStatus::interrupted) session.exit_code = stopped_code();
     return;

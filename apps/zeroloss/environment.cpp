@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "command.hpp"
+#include "zeroloss/core/parse.hpp"
 
 namespace zeroloss::app {
 
@@ -16,7 +17,8 @@ std::string default_cache() {
 int launched_processes() {
   int most = 0;
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
-    if (const char* value = std::getenv(variable); value != nullptr) most = std::max(most, std::atoi(value));
+    if (const char* value = std::getenv(variable); value != nullptr)
+      most = std::max(most, leading_integer(value));
   return most;
 }
 

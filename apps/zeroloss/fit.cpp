@@ -58,7 +58,7 @@ void run(const Options& options, Session& session) {
   std::optional<RunFolder> folder;
   if (!options.out.empty() && !finished) {
     folder.emplace(options.out, settings.resume);
-    settings.checkpoint = folder->partial() / "checkpoint.safetensors";
+    settings.checkpoint = folder->file("checkpoint.safetensors");
   }
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
@@ -69,8 +69,9 @@ void run(const Options& options, Session& session) {
     return check(options.require, say_finished(options.out, options.json).value_or(finished->status),
                  session);
   }
-  const FitResult result =
+  FitResult result =
       engine ? fit(data, settings, progress, *engine) : fit(data, settings, progress, session.group);
+  result.seconds = session.seconds();
 
   Next next = after_fit(data, options.read, settings, result, options.out);
   if (engine && result.status == Status::certified && options.out.empty())  // the same command, with --out

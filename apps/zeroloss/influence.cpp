@@ -27,7 +27,8 @@ void run(const Options& options, Session& session) {
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
   const Dataset test = read_test(options.test, data, options.read, progress);
-  const InfluenceResult result = influence(data, test, settings, progress, session.group);
+  InfluenceResult result = influence(data, test, settings, progress, session.group);
+  result.seconds = session.seconds();
 
   const Next next = options.out.empty() ? after_figures(session.arguments, options.out) : Next{};
   if (folder) write_influence(*folder, data, test, options.read, settings, result, session.arguments, next);

@@ -76,7 +76,8 @@ void run(const Options& options, Session& session) {
     folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
   progress.stage("reading " + (options.map.empty() ? options.source : options.map));
   const NamedProblem named = read(options);
-  const LinearResult result = linear(named.problem, settings, progress);
+  LinearResult result = linear(named.problem, settings, progress);
+  result.seconds = session.seconds();
 
   const Next next = result.interrupted ? Next{} : after_figures(session.arguments, options.out);
   if (folder && !result.interrupted) write_linear(*folder, named, settings, result, session.arguments, next);

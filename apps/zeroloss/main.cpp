@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "command.hpp"
 #include "group.hpp"
 #include "zeroloss/core/blas.hpp"
+#include "zeroloss/core/parse.hpp"
 
 namespace {
 
@@ -19,12 +21,13 @@ using zeroloss::app::Room;
 std::string threads_beside_others() {
   int local = 0;
   for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE"})
-    if (const char* value = std::getenv(variable); value != nullptr && local == 0) local = std::atoi(value);
+    if (const char* value = std::getenv(variable); value != nullptr && local == 0)
+      local = zeroloss::leading_integer(value);
   if (local < 2) return "";
   cpu_set_t own;
   if (sched_getaffinity(0, sizeof own, &own) != 0) return "1";
   const long mine = CPU_COUNT(&own), all = sysconf(_SC_NPROCESSORS_ONLN);
-  return std::to_string(mine < all ? mine : std::max(1L, all / local));
+  return fmt::to_string(mine < all ? mine : std::max(1L, all / local));
 }
 
 // OpenBLAS chooses its kernels while it is loaded, from a table of processors; a newer one gets kernels

@@ -28,7 +28,8 @@ void run(const Options& options, Session& session) {
     folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
-  const MemorizeResult result = memorize(data, settings, progress);
+  MemorizeResult result = memorize(data, settings, progress);
+  result.seconds = session.seconds();
 
   const Next next = after_memorize(data, options.read, settings, result, options.out);
   if (folder && result.network)

@@ -1,21 +1,21 @@
 #include "options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <numeric>
 #include <optional>
-#include <sstream>
 
+#include "cli11.hpp"
 #include "command.hpp"
 #include "command_text.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/version.hpp"
 
@@ -48,10 +48,9 @@ std::string config_text(const CLI::App& app) {
   std::string section;
   for (const CLI::App* at = &chosen(app); at != &app; at = at->get_parent())
     section.insert(0, at->get_name() + ".");
-  std::istringstream lines(app.config_to_str(true, false));
   std::string text;
-  for (std::string line; std::getline(lines, line);)
-    if (line.rfind(section, 0) == 0 && !line.ends_with("=\"\"")) text += line + "\n";
+  for (const std::string& line : CLI::detail::split(app.config_to_str(true, false), '\n'))
+    if (line.starts_with(section) && !line.ends_with("=\"\"")) text += line + "\n";
   return text;
 }
 
@@ -156,16 +155,32 @@ std::string check_integer(std::string& text) {
   const auto read = std::from_chars(text.data() + (text.starts_with('+') ? 1 : 0), end, value);
   if (read.ec == std::errc::result_out_of_range) return text + " is beyond what it can hold";
   if (read.ec != std::errc{} || read.ptr != end) return "'" + text + "' is no whole number";
-  text = std::to_string(value);
+  text = fmt::to_string(value);
   return "";
 }
 
 std::string check_number(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') return "'" + text + "' is no number";
+  const auto value = parsed_number(text);
+  if (!value) return "'" + text + "' is no number";
   const bool digits = text.find_first_of("0123456789") != std::string::npos;
-  return std::isinf(value) && digits ? text + " is beyond what it can hold" : "";
+  return std::isinf(*value) && digits ? text + " is beyond what it can hold" : "";
+}
+
+// What a field holds, as --help shows it. CLI11 would write it as the locale of the program has it.
+template <class T>
+std::string shown(const T& field) {
+  if constexpr (std::is_same_v<T, std::string>)
+    return field;
+  else if constexpr (std::is_floating_point_v<T>)
+    return fmt::format("{:g}", field);
+  else if constexpr (std::is_integral_v<T>)
+    return fmt::format("{}", field);
+  else if constexpr (std::is_same_v<T, std::vector<double>>)
+    return fmt::format("[{:g}]", fmt::join(field, ","));
+  else if constexpr (std::is_same_v<T, std::vector<std::string>>)
+    return fmt::format("[{}]", fmt::join(field, ","));
+  else
+    return "";
 }
 
 template <class T>
@@ -216,18 +231,20 @@ Option Option::one_of(const std::vector<std::string>& names) const {
 }
 
 Option Option::between(std::uint64_t least, std::uint64_t most) const {
-  option_->check(CLI::Range(least, most));
+  CLI::Range range(least, most, "UINT");
+  range.description(fmt::format("UINT in [{} - {}]", least, most));
+  option_->check(range);
   return *this;
 }
 
 Option Option::positive() const {
-  option_->check(CLI::PositiveNumber);
-  return *this;
+  return check([](auto& text) { return parsed_number(text) > 0 ? "" : text + " is not above 0"; },
+               "POSITIVE");
 }
 
 Option Option::non_negative() const {
-  option_->check(CLI::NonNegativeNumber);
-  return *this;
+  return check([](auto& text) { return parsed_number(text) >= 0 ? "" : text + " is below 0"; },
+               "NONNEGATIVE");
 }
 
 Option Option::check(std::string (*fault)(const std::string&), const std::string& name) const {
@@ -271,10 +288,7 @@ void Command::require_subcommand() const { app_->require_subcommand(1); }
 template <class T>
 Option Command::option(const std::string& name, T& field, const std::string& help) const {
   CLI::Option* option = app_->add_option(name, field, in_flags(help))->group(group_);
-  if constexpr (std::is_same_v<T, bool>)
-    option->default_str(field ? "true" : "false");
-  else if (there(field))
-    option->capture_default_str();
+  if (there(field)) option->default_str(shown(field));
   add_checks<T>(*option);
   return Option(option);
 }

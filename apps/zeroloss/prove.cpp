@@ -21,7 +21,7 @@ namespace zeroloss::app {
 namespace {
 
 struct Options {
-  std::string model, source, out, layout_file;
+  std::string model, source, out, layout_text;
   StateLayout layout;
   ReadOptions read;
   ProveOptions prove;
@@ -29,7 +29,9 @@ struct Options {
   bool json = false;
 };
 
+// Of a file, or JSON as it stands.
 std::string text_of(const std::string& path) {
+  if (path.starts_with('[') || path.starts_with('{')) return path;
   std::ifstream in(path);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in || text.empty()) throw DataError(path + ": cannot be read, or is empty");
@@ -55,13 +57,14 @@ void run(const Options& options, Session& session) {
     folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
   progress.stage("reading " + options.model);
   StateLayout layout = options.layout;
-  if (!options.layout_file.empty()) layout.description = text_of(options.layout_file);
+  if (!options.layout_text.empty()) layout.description = text_of(options.layout_text);
   const ReadNetwork read = read_network(options.model, layout);
   progress.stage("reading " + options.source);
   Model model = model_of(std::make_shared<const DeepNetwork>(read.network));
   model.its_classes = true;
   const Dataset data = select_for(model, open_source(options.source, options.read), options.read);
   ProveResult result = prove(read.network, data, options.prove, progress);
+  result.seconds = session.seconds();
 
   const Next next = after_prove(session.arguments, options.prove, result, options.out);
   if (folder)
@@ -92,10 +95,11 @@ void add_prove(Command& command, Session& session) {
   command.group("Proof").option("--activation", o.layout.activation,
                                 "Of a state_dict: what is between its layers, one or one for each with "
                                 "commas [none: the file says it]");
-  command.group("Proof").option("--layout", o.layout_file,
-                                "Of a state_dict: a JSON file that says its layers; {\"layers\": [{\"W\": "
-                                "\"fc1\", \"activation\": \"relu\"}], "
-                                "\"output\": \"fc2\"} [none]");
+  command.group("Proof").option("--layout", o.layout_text,
+                                "Of a state_dict: JSON, or a file of it, that says its layers; the names in "
+                                "their order, [\"input\", \"output\"], or all of it, {\"layers\": [{\"W\": "
+                                "\"input\", \"activation\": \"relu\"}], \"output\": \"output\"} "
+                                "[numbered names in the order of their numbers]");
   command
       .option("--require", o.require,
               "Exit with 1 unless this is proved, of the polished network where there is one: "
@@ -106,6 +110,7 @@ void add_prove(Command& command, Session& session) {
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples({"zeroloss prove digits.onnx digits --divide 16",
                     "zeroloss prove digits.onnx digits --divide 16 --polish --out runs/proved",
+                    "zeroloss prove net.onnx digits --classes 3,8 --class-names 0..9",
                     "zeroloss prove state.safetensors table.csv --target price --activation tanh --polish"});
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <optional>
 
@@ -13,6 +12,7 @@
 #include "field_options.hpp"
 #include "signals.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/present/sweep.hpp"
@@ -43,11 +43,9 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 double number(const std::string& flag, const std::string& text, const std::string& part) {
-  char* end = nullptr;
-  const double value = std::strtod(part.c_str(), &end);
-  if (part.empty() || *end != '\0' || !std::isfinite(value))
-    fail(flag, text, "\"" + part + "\" is no number");
-  return value;
+  const auto value = parsed_number(part);
+  if (!value || !std::isfinite(*value)) fail(flag, text, "\"" + part + "\" is no number");
+  return *value;
 }
 
 // first:last, first:last:step or first:last:*factor; the end is included.
@@ -67,8 +65,7 @@ std::vector<double> range(const std::string& flag, const std::string& text,
   for (Index k = 0; k <= static_cast<Index>(steps + kSlack); ++k) {
     const auto count = static_cast<double>(k);
     const double value = grows ? first * std::pow(by, count) : first + by * count;
-    values.push_back(
-        std::strtod(fmt::format("{:.12g}", value).c_str(), nullptr));  // 0.3, not 0.30000000000000004
+    values.push_back(parsed_number(fmt::format("{:.12g}", value)).value());  // 0.3, not 0.30000000000000004
   }
   return values;
 }
@@ -148,9 +145,10 @@ void run(const Options& options, Session& session) {
   if (!options.out.empty()) {
     // A sweep always goes on with what is there, and others may work on it too.
     folder.emplace(options.out, true, RunFolder::Writers::several);
-    sweep.store = folder->partial() / "trials.db";
+    sweep.store = folder->file("trials.db");
   }
-  const SweepResult result = work(options.source, sweep, folder, progress, session.group, engine.get());
+  SweepResult result = work(options.source, sweep, folder, progress, session.group, engine.get());
+  result.seconds = session.seconds();
   const Next next = result.complete ? after_figures(session.arguments, options.out) : Next{};
   // Who joins while another finishes may find all complete and nobody there: nothing is left to write then.
   if (folder && result.last && !std::filesystem::exists(folder->path()))

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstdlib>
 #include <optional>
 
 #include "command.hpp"
 #include "data_options.hpp"
 #include "field_options.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/present/width.hpp"
 
 namespace zeroloss::app {
@@ -31,10 +31,9 @@ std::optional<Property> property_of(const std::string& text) {
   constexpr std::array<std::pair<std::string_view, const char*>, 2> kRows{
       {{"proved<=", "any_labels"}, {"measured<=", "measured"}}};
   for (const auto& [name, row] : kRows) {
-    if (!text.starts_with(name) || text.size() == name.size()) continue;
-    char* end = nullptr;
-    const double most = std::strtod(text.c_str() + name.size(), &end);
-    if (*end == '\0' && most > 0) return Property{row, most};
+    if (!text.starts_with(name)) continue;
+    const double most = parsed_number(text.substr(name.size())).value_or(0);
+    if (most > 0) return Property{row, most};
   }
   return {};
 }
@@ -61,7 +60,8 @@ void run(const Options& options, Session& session) {
     folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
-  const WidthResult result = width(data, settings, progress);
+  WidthResult result = width(data, settings, progress);
+  result.seconds = session.seconds();
 
   const Next next = after_width(data, options.read, settings, result);
   if (folder) write_width(*folder, data, options.read, settings, result, session.arguments, next);

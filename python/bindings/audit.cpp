@@ -14,6 +14,7 @@ struct OnBoth {
 };
 template <class Settings>
 struct Members<OnBoth<Settings>> {
+  static constexpr std::array names{"data", "test", "settings"};
   static auto of(auto& on) { return std::tie(on.data, on.test, on.settings); }
 };
 
@@ -29,6 +30,25 @@ std::shared_ptr<DatasetAsRead> kept(const TestSet& test) {
 
 using Audited = Answer<AuditResult, OnBoth<AuditOptions>>;
 using Influenced = Answer<InfluenceResult, OnBoth<InfluenceOptions>>;
+
+/// Which samples the numbers of an answer are of.
+template <class Class, class Asked>
+void add_names(Class& answer, Asked asked) {
+  using T = typename Class::Type;
+  answer.def_prop_ro(
+      "records", [asked](const T& a) { return asked(a).records; },
+      "The 0-based records of the samples in their source, in order.");
+  answer.def_prop_ro(
+      "ids", [asked](const T& a) { return asked(a).ids; }, "The names of the samples, in order, or none.");
+  answer.def_prop_ro(
+      "_index",
+      [asked](const T& a) {
+        for (const std::string& remark : asked(a).remarks)
+          if (remark.starts_with(kNamedBy)) return remark.substr(kNamedBy.size());
+        return std::string();
+      },
+      "What kind of labels the frame's index has that the names are; empty where they are none.");
+}
 
 void bind_parts(nb::module_& m) {
   bind_result<Reason>(m, "Reason", "A training sample and what it does to a prediction.");
@@ -65,6 +85,9 @@ void bind_audited(nb::module_& m) {
         return labels;
       },
       "The labels of the samples, in order.");
+  add_names(answer, [](const Audited& a) -> const Dataset& {
+    return a.options.test ? *a.options.test : *a.options.data;
+  });
   add_pickles(answer);
   m.def(
       "audit",
@@ -95,6 +118,7 @@ void bind_influenced(nb::module_& m) {
         write_influence(folder, *a.options.data, *a.options.test, a.options.data->read, a.options.settings, a,
                         {a.call});
       });
+  add_names(answer, [](const Influenced& a) -> const Dataset& { return *a.options.data; });
   add_pickles(answer);
   m.def(
       "influence",

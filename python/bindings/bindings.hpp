@@ -21,6 +21,7 @@
 #include "zeroloss/core/progress.hpp"
 #include "zeroloss/core/run.hpp"
 #include "zeroloss/data/readers.hpp"
+#include "zeroloss/present/loss.hpp"
 
 /// The extension `zeroloss._core`: the library's structs and functions under their own names. What a Python
 /// user should see (keywords with their defaults, arrays of any kind) is in python/zeroloss.
@@ -78,13 +79,16 @@ inline Array2 points(const char* function, nb::handle X) {
 
 /// Arrays as a source: points are copied once, when it is known which are wanted.
 Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vector<std::string> texts,
-                 std::string name);
+                 std::string name, std::vector<std::string> remarks = {});
 
 /// A data frame as a source: its csv, and whether that begins with names (nothing: told from the cells).
 struct Frame {
   std::string csv;
   std::optional<bool> header;
+  std::vector<std::string> names{};  ///< of its rows: the labels of an index of its own
+  std::string named_by{};            ///< what kind of labels they are
 };
+inline const std::string kNamedBy = "names: the labels of the frame's index, ";  ///< begins a remark
 Source source_of(const Frame& frame, std::string name, const ReadOptions& options);
 
 /// The elements of a vector that belongs to `owner`, as a list of references that keep it alive.
@@ -143,7 +147,19 @@ void bind_fields(nb::class_<Class>& c, std::initializer_list<std::string_view> b
     else
       c.def_prop_ro(field.name, get, field.help);
   });
-  if (kWritable) c.attr("_choices") = choices;  // for scripts/keywords.py
+  if (kWritable)
+    c.attr("_choices") = choices;  // for scripts/keywords.py
+  else
+    c.def(
+        "_unknown",
+        [](const Class& owner) {
+          std::vector<std::string> names;
+          fields(static_cast<const S&>(owner), [&](const Field& field, const auto&) {
+            if (!field.known) names.emplace_back(field.name);
+          });
+          return names;
+        },
+        "The fields whose values mean nothing: JSON has null for them, a frame NaN.");
 }
 
 template <class S>
@@ -160,21 +176,6 @@ nb::class_<S> bind_options(nb::module_& m, const char* name, const char* about =
   c.def(nb::init<>());
   bind_fields<S, true>(c);
   return c;
-}
-
-/// The values of all fields, for pickles, and the struct that they are of.
-template <class S>
-nb::tuple state_of(const S& s) {
-  nb::list values;
-  fields(s, [&](const Field&, const auto& value) { values.append(nb::cast(value)); });
-  return nb::tuple(values);
-}
-template <class S>
-S of_state(const nb::tuple& state) {
-  S s;
-  std::size_t k = 0;
-  fields(s, [&]<class Value>(const Field&, Value& value) { value = nb::cast<Value>(state[k++]); });
-  return s;
 }
 
 /// A result with what it takes to print and save it as the command does.
@@ -195,6 +196,7 @@ struct On {
 };
 template <class Data, class Settings>
 struct Members<On<Data, Settings>> {
+  static constexpr std::array names{"data", "settings"};
   static auto of(auto& on) { return std::tie(on.data, on.settings); }
 };
 
@@ -209,15 +211,25 @@ inline constexpr const char* kToFrame =
     "linear: factorizations, descent, curve. The first is the default. ValueError naming the parts for "
     "another, ImportError without pandas.";
 
+/// What a line about a network that is trained says behind its conclusion.
+template <class A>
+std::string of_its_loss(const A& a) {
+  return "; loss " + squared_loss(a.options.data->task);
+}
+
 /// How an Answer shows and stores itself: `text` and `json` as the command prints them, `write` all
-/// that it writes into a run folder, which it finishes.
+/// that it writes into a run folder, which it finishes; `more` is what a line of it says after the
+/// conclusion.
 template <class A>
 void add_output(nb::class_<A>& c, const std::function<std::string(const A&)>& text,
                 const std::function<std::string(const A&)>& json,
-                const std::function<void(RunFolder&, const A&)>& write) {
+                const std::function<void(RunFolder&, const A&)>& write,
+                const std::function<std::string(const A&)>& more = {}) {
   const std::string name = nb::cast<std::string>(c.attr("__name__"));
   c.def("__str__", text, "What the command prints.")
-      .def("__repr__", [name](const A& a) { return "<" + name + ": " + a.conclusion + ">"; })
+      .def(
+          "__repr__",
+          [name, more](const A& a) { return "<" + name + ": " + a.conclusion + (more ? more(a) : "") + ">"; })
       .def("_repr_html_", [text](const A& a) { return html_of(a.conclusion, text(a)); })
       .def(
           "to_dict", [json](const A& a) { return nb::module_::import_("json").attr("loads")(json(a)); },
@@ -226,14 +238,9 @@ void add_output(nb::class_<A>& c, const std::function<std::string(const A&)>& te
       .def(
           "save",
           [write](const A& a, const std::filesystem::path& path) {
-            RunFolder folder(path);
-            try {
-              write(folder, a);
-            } catch (...) {  // the answer is still in memory: half a folder is of no use
-              std::error_code ignored;
-              std::filesystem::remove_all(folder.partial(), ignored);
-              throw;
-            }
+            // The answer is still in memory: half a folder is of no use.
+            RunFolder folder(path, false, RunFolder::Writers::one, RunFolder::Rest::removed);
+            write(folder, a);
           },
           "path"_a,
           "Writes the run folder that the command writes with --out. ValueError if it exists, ResourceError "
@@ -256,9 +263,16 @@ template <class Result, class Options>
 void add_pickles(nb::class_<Answer<Result, Options>>& c) {
   using A = Answer<Result, Options>;
   c.def("__getstate__", [](const A& a) {
-     return nb::make_tuple(pickled<Result>(a), pickled(a.options), a.call);
-   }).def("__setstate__", [](A& self, const nb::tuple& state) {
-    new (&self) A(unpickled<Result>(state[0]), unpickled<Options>(state[1]), nb::cast<std::string>(state[2]));
+     nb::dict content;
+     content["result"] = pickled<Result>(a);
+     content["options"] = pickled(a.options);
+     content["call"] = a.call;
+     return versioned(content);
+   }).def("__setstate__", [kind = nb::cast<std::string>(c.attr("__name__"))](A& self, nb::handle state) {
+    restored(kind.c_str(), state, [&](const nb::object& content) {
+      new (&self) A(unpickled<Result>(content["result"]), unpickled<Options>(content["options"]),
+                    nb::cast<std::string>(content["call"]));
+    });
   });
 }
 

@@ -85,8 +85,8 @@ void work(const nb::object& show, const std::function<void(Progress&)>& task) {
   std::exception_ptr failure;
   std::thread worker([&, threads = omp_get_max_threads()] {
     omp_set_num_threads(threads);
-    Progress progress(sink, &cancel);
     try {
+      Progress progress(sink, &cancel);
       task(progress);
     } catch (...) {
       failure = std::current_exception();

@@ -1,5 +1,7 @@
 #include "zeroloss/present/data.hpp"
 
+#include <fmt/format.h>
+
 #include "bindings.hpp"
 #include "zeroloss/core/digest.hpp"
 
@@ -7,11 +9,44 @@ namespace zeroloss::python {
 
 using D = DatasetAsRead;
 
+template <>
+struct Members<PictureSize> {
+  static constexpr std::array names{"height", "width", "planes"};
+  static auto of(auto& p) { return std::tie(p.height, p.width, p.planes); }
+};
+template <>
+struct Members<D> {
+  static constexpr std::array names{"X",
+                                    "y",
+                                    "task",
+                                    "class_names",
+                                    "records",
+                                    "name",
+                                    "digest",
+                                    "feature_names",
+                                    "target_name",
+                                    "label_treatment",
+                                    "ids",
+                                    "standardization",
+                                    "encoding",
+                                    "remarks",
+                                    "source_classes",
+                                    "picture",
+                                    "read",
+                                    "call"};
+  static auto of(auto& d) {
+    return std::tie(d.X, d.y, d.task, d.class_names, d.records, d.name, d.digest, d.feature_names,
+                    d.target_name, d.label_treatment, d.ids, d.standardization, d.encoding, d.remarks,
+                    d.source_classes, d.picture, d.read, d.call);
+  }
+};
+
 Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vector<std::string> texts,
-                 std::string name) {
+                 std::string name, std::vector<std::string> remarks) {
   const auto points = rows(X);
   Source source;
   source.name = std::move(name);
+  source.remarks = std::move(remarks);
   source.n = points.rows();
   source.d = points.cols();
   source.points = [points](const std::vector<Index>& records) {
@@ -33,7 +68,12 @@ Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vec
 }
 
 Source source_of(const Frame& frame, std::string name, const ReadOptions& options) {
-  return open_csv(std::move(name), frame.csv, frame.header, options);
+  Source source = open_csv(std::move(name), frame.csv, frame.header, options);
+  if (!frame.names.empty() && options.id.empty()) {
+    source.ids = frame.names;
+    source.remarks.push_back(kNamedBy + frame.named_by);
+  }
+  return source;
 }
 
 namespace {
@@ -59,24 +99,16 @@ RowMatrix points_of(const D& data) {
   return std::move(points.X);
 }
 
-nb::tuple state_of(const Standardization& s) {
-  return nb::make_tuple(s.scale, s.origin.high, s.origin.low, s.bias, s.how, s.lengths, s.automatic);
-}
-
-Standardization standardization_of(nb::handle state) {
-  return {nb::cast<Vector>(state[0]), {nb::cast<Vector>(state[1]), nb::cast<Vector>(state[2])},
-          nb::cast<double>(state[3]), nb::cast<std::string>(state[4]),
-          nb::cast<double>(state[5]), nb::cast<bool>(state[6])};
-}
-
 void bind_dataset(nb::module_& m) {
-  nb::class_<D>(m, "Dataset", "n points with their targets. Made by zeroloss.read_dataset.")
-      .def_prop_ro("X", in_place<D>(&D::X), "n x d, as read (not yet centred or normalised), read-only.")
+  nb::class_<D> dataset(m, "Dataset", "n points with their targets. Made by zeroloss.read_dataset.");
+  dataset.def_prop_ro("X", in_place<D>(&D::X), "n x d, as read (not yet centred or normalised), read-only.")
       .def_prop_ro("y", in_place<D>(&D::y),
                    "n numbers, or class indices 0..c-1; empty without targets; read-only.")
       .def_prop_ro(
           "task", [](const D& d) { return name(d.task); }, "none | regression | classification.")
       .def_ro("class_names", &D::class_names, "c names, sorted; empty unless classification.")
+      .def_ro("source_classes", &D::source_classes,
+              "All classes of the source, sorted, whichever were kept; none where that is not known.")
       .def_ro("records", &D::records, "0-based record of each point in its source.")
       .def_ro("name", &D::name, "What the user called it.")
       .def_ro("digest", &D::digest, "SHA-256 of the bytes of the source.")
@@ -105,35 +137,15 @@ void bind_dataset(nb::module_& m) {
       .def_prop_ro("n", &D::n, "Points.")
       .def_prop_ro("d", &D::d, "Features.")
       .def_ro("call", &D::call, "The call of zeroloss.read_dataset that makes it again.")
-      .def("__getstate__",
-           [](const D& d) {
-             return nb::make_tuple(d.X, d.y, static_cast<int>(d.task), d.class_names, d.records, d.name,
-                                   d.digest, d.feature_names, d.target_name, d.label_treatment,
-                                   python::state_of(d.read), d.call, d.ids, state_of(d.standardization),
-                                   encoding_text(d.encoding), d.remarks);
-           })
-      .def("__setstate__",
-           [](D& self, const nb::tuple& state) {
-             new (&self)
-                 D{{nb::cast<RowMatrix>(state[0]), nb::cast<Vector>(state[1]),
-                    static_cast<Task>(nb::cast<int>(state[2])), nb::cast<std::vector<std::string>>(state[3]),
-                    nb::cast<std::vector<Index>>(state[4]), nb::cast<std::string>(state[5]),
-                    nb::cast<std::string>(state[6]), nb::cast<std::vector<std::string>>(state[7]),
-                    nb::cast<std::string>(state[8]), nb::cast<std::string>(state[9]),
-                    nb::cast<std::vector<std::string>>(state[12]), standardization_of(state[13]),
-                    read_encoding(nb::cast<std::string>(state[14])),
-                    nb::cast<std::vector<std::string>>(state[15])},
-                   of_state<ReadOptions>(nb::cast<nb::tuple>(state[10])),
-                   nb::cast<std::string>(state[11])};
-           })
       .def("__repr__", [](const D& d) {
-        return "<Dataset " + d.name + ": " + std::to_string(d.n()) + " points, " + std::to_string(d.d()) +
+        return "<Dataset " + d.name + ": " + fmt::to_string(d.n()) + " points, " + fmt::to_string(d.d()) +
                " features, " +
-               (d.task == Task::classification ? std::to_string(d.classes()) + " classes"
+               (d.task == Task::classification ? fmt::to_string(d.classes()) + " classes"
                 : d.task == Task::regression   ? "target " + d.target_name
                                                : "no targets") +
                ">";
       });
+  add_state(dataset, "Dataset");
 }
 
 void bind_describer(nb::module_& m) {
@@ -153,13 +165,14 @@ void bind_describer(nb::module_& m) {
       .def(
           "dataset",
           [](const Describer&, const Array2& X, const std::optional<Array1>& numbers,
-             std::vector<std::string> texts, const ReadOptions& options, std::string name,
-             const std::string&) {
+             std::vector<std::string> texts, const ReadOptions& options, std::string name, const std::string&,
+             std::vector<std::string> remarks) {
             return value_of_work(nb::none(), [&](Progress&) {
-              return describe(source_of(X, numbers, std::move(texts), std::move(name)), options);
+              return describe(source_of(X, numbers, std::move(texts), std::move(name), std::move(remarks)),
+                              options);
             });
           },
-          "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a)
+          "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a, "remarks"_a)
       .def(
           "table",
           [](const Describer&, const Frame& frame, const ReadOptions& options, std::string name,
@@ -188,14 +201,17 @@ void bind_data(nb::module_& m) {
     return "<sample " + describe(s) + ">";
   });
 
-  nb::class_<Frame>(m, "Frame",
-                    "A data frame: its csv, and whether that begins with names (None: to be told).")
+  nb::class_<Frame>(
+      m, "Frame",
+      "A data frame: its csv, whether that begins with names (None: to be told), the labels of its "
+      "rows where it has its own, and what those are.")
       .def(
           "__init__",
-          [](Frame* self, std::string csv, std::optional<bool> header) {
-            new (self) Frame{std::move(csv), header};
+          [](Frame* self, std::string csv, std::optional<bool> header, std::vector<std::string> names,
+             std::string named_by) {
+            new (self) Frame{std::move(csv), header, std::move(names), std::move(named_by)};
           },
-          "csv"_a, "header"_a.none());
+          "csv"_a, "header"_a.none(), "names"_a = std::vector<std::string>(), "named_by"_a = "");
 
   bind_dataset(m);
   m.def(
@@ -209,12 +225,14 @@ void bind_data(nb::module_& m) {
   m.def(
       "dataset",
       [](const Array2& X, const std::optional<Array1>& numbers, std::vector<std::string> texts,
-         const ReadOptions& options, std::string name, const std::string& call) {
+         const ReadOptions& options, std::string name, const std::string& call,
+         std::vector<std::string> remarks) {
         return std::make_shared<D>(value_of_work(nb::none(), [&](Progress&) {
-          return D{select(source_of(X, numbers, std::move(texts), std::move(name)), options), options, call};
+          const Source source = source_of(X, numbers, std::move(texts), std::move(name), std::move(remarks));
+          return D{select(source, options), options, call};
         }));
       },
-      "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a);
+      "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a, "remarks"_a);
   m.def(
       "table",
       [](const Frame& frame, const ReadOptions& options, std::string name, const std::string& call) {
@@ -237,7 +255,7 @@ void bind_data(nb::module_& m) {
   m.def(
       "table_like",
       [](const D& columns, const Frame& frame, std::string name) {
-        const ReadOptions all{.target = "none"};
+        const ReadOptions all{.target = "none", .na_values = columns.encoding.na_values};
         D made{select(source_of(frame, std::move(name), all), all, {.encoding = &columns.encoding}), all, ""};
         made.standardization = columns.standardization;
         return made;

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "bindings.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/deep/prove.hpp"
@@ -10,18 +12,22 @@ namespace zeroloss::python {
 
 template <>
 struct Members<OnnxPlace> {
+  static constexpr std::array names{"name", "transposed", "single", "node", "input", "shape"};
   static auto of(auto& p) { return std::tie(p.name, p.transposed, p.single, p.node, p.input, p.shape); }
 };
 template <>
 struct Members<OnnxLayer> {
+  static constexpr std::array names{"W", "b", "U", "bU"};
   static auto of(auto& l) { return std::tie(l.W, l.b, l.U, l.bU); }
 };
 template <>
 struct Members<OnnxNetwork> {
+  static constexpr std::array names{"network", "layers", "output", "single", "notes"};
   static auto of(auto& n) { return std::tie(n.network, n.layers, n.output, n.single, n.notes); }
 };
 template <>
 struct Members<ReadNetwork> {
+  static constexpr std::array names{"network", "notes", "onnx"};
   static auto of(auto& r) { return std::tie(r.network, r.notes, r.onnx); }
 };
 
@@ -39,6 +45,7 @@ struct Asked {
 
 template <>
 struct Members<Asked> {
+  static constexpr std::array names{"data", "settings", "network", "model"};
   static auto of(auto& a) { return std::tie(a.data, a.settings, a.network, a.model); }
 };
 
@@ -82,20 +89,22 @@ void bind_network(nb::module_& m) {
       .def_prop_ro("bU", in_place<Layer>(&Layer::bU), "p, or empty.")
       .def_ro("scale", &Layer::scale)
       .def("__repr__", [](const Layer& l) {
-        return "<layer of " + std::to_string(l.units()) + " " + l.activation +
-               (l.residual ? " residual" : "") + " units on " + std::to_string(l.inputs()) + ">";
+        return "<layer of " + fmt::to_string(l.units()) + " " + l.activation +
+               (l.residual ? " residual" : "") + " units on " + fmt::to_string(l.inputs()) + ">";
       });
 
   using N = DeepNetwork;
-  nb::class_<N>(m, "DeepNetwork",
-                "A network of layers, plain and residual: V h + c of the last layer's h, the first's being "
-                "(x - shift - shift_low) factor. One output, or one a class, of which the largest decides.")
+  nb::class_<N> bound(
+      m, "DeepNetwork",
+      "A network of layers, plain and residual: V h + c of the last layer's h, the first's being "
+      "(x - shift - shift_low) factor. One output, or one a class, of which the largest decides.");
+  bound
       .def(
           "__init__",
           [](N* self, std::vector<Layer> layers, const Array2& V, const std::optional<Array1>& c,
              const std::optional<Array1>& shift, const std::optional<Array1>& factor, const std::string& task,
              std::vector<std::string> class_names, double constant, bool unit,
-             const std::optional<Array1>& shift_low, std::string behind) {
+             const std::optional<Array1>& shift_low, bool single, std::string behind) {
             N network{.shift = vector_of(shift),
                       .factor = vector_of(factor),
                       .shift_low = vector_of(shift_low),
@@ -106,13 +115,15 @@ void bind_network(nb::module_& m) {
                       .class_names = std::move(class_names),
                       .constant = constant,
                       .unit = unit,
+                      .single = single,
                       .behind = std::move(behind)};
             check(network);
             new (self) N(std::move(network));
           },
           "layers"_a, "V"_a, "c"_a.none() = nb::none(), "shift"_a.none() = nb::none(),
           "factor"_a.none() = nb::none(), "task"_a = "none", "class_names"_a = std::vector<std::string>{},
-          "constant"_a = 0.0, "unit"_a = false, "shift_low"_a.none() = nb::none(), "behind"_a = "",
+          "constant"_a = 0.0, "unit"_a = false, "shift_low"_a.none() = nb::none(), "single"_a = false,
+          "behind"_a = "",
           "Doubles: V K x p, c K; shift, shift_low and factor, a number a feature; then the constant is "
           "appended where it is not 0, and points are divided by their length if `unit`. `behind` says what "
           "else makes the outputs. ValueError naming the layer that does not fit those before it.")
@@ -127,6 +138,7 @@ void bind_network(nb::module_& m) {
       .def_prop_ro("factor", in_place<N>(&N::factor), "Then they are multiplied by it.")
       .def_ro("constant", &N::constant, "Appended to every point then; 0: nothing is.")
       .def_ro("unit", &N::unit, "Points are divided by their length then.")
+      .def_ro("single", &N::single, "It is run in float32, to which points and sums are rounded then.")
       .def_prop_ro(
           "task", [](const N& n) { return name(n.task); }, "none | regression | classification.")
       .def_ro("class_names", &N::class_names)
@@ -186,9 +198,8 @@ void bind_network(nb::module_& m) {
           "export_onnx",
           [](const N& network, const std::filesystem::path& path) { export_onnx(path, network); }, "path"_a,
           "Writes the network as ONNX.")
-      .def("__getstate__", [](const N& n) { return nb::make_tuple(pickled(n)); })
-      .def("__setstate__", [](N& self, const nb::tuple& state) { new (&self) N(unpickled<N>(state[0])); })
       .def("__repr__", [](const N& n) { return "<network of " + describe(n) + ">"; });
+  add_state(bound, "DeepNetwork");
 }
 
 }  // namespace
@@ -256,6 +267,11 @@ void bind_deep(nb::module_& m) {
         Progress silent;
         write_prove(folder, o.model, o.network, *o.data, o.data->read, o.settings, result, {a.call}, {},
                     silent);
+      },
+      [](const Proved& a) {  // with how the network was read
+        std::string said = of_its_loss(a);
+        for (const std::string& note : a.options.network.notes) said += "; " + note;
+        return said;
       });
   add_pickles(answer);
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nanobind/stl/tuple.h>
 
 #include <array>
@@ -202,8 +203,8 @@ void bind_grams(nb::module_& m) {
       .def_ro("distance", &Pair::distance, "||x_i - x_j||, or ||x_i + x_j|| for an antipodal pair.")
       .def_ro("antipodal", &Pair::antipodal, "x_i is near -x_j.")
       .def("__repr__", [](const Pair& p) {
-        return "<rows " + std::to_string(p.j) + " and " + std::to_string(p.i) + ", distance " +
-               std::to_string(p.distance) + (p.antipodal ? ", antipodal>" : ">");
+        return "<rows " + fmt::to_string(p.j) + " and " + fmt::to_string(p.i) + ", distance " +
+               fmt::to_string(p.distance) + (p.antipodal ? ", antipodal>" : ">");
       });
   nb::class_<FullGram>(m, "Gram", "The Gram matrix of a kernel.")
       .def_ro("K", &FullGram::K, "n x n, symmetric.")

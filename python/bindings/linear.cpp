@@ -1,5 +1,7 @@
 #include "zeroloss/linear/linear.hpp"
 
+#include <fmt/format.h>
+
 #include "bindings.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/present/linear.hpp"
@@ -8,22 +10,28 @@ namespace zeroloss::python {
 
 template <>
 struct Members<LinearProblem> {
+  static constexpr std::array names{"R", "Sigma", "root", "noise", "sigma_min", "sigma_max", "n"};
   static auto of(auto& p) { return std::tie(p.R, p.Sigma, p.root, p.noise, p.sigma_min, p.sigma_max, p.n); }
 };
 template <>
 struct Members<NamedProblem> {
+  static constexpr std::array names{"problem", "name", "digest", "sigma", "seed"};
   static auto of(auto& p) { return std::tie(p.problem, p.name, p.digest, p.sigma, p.seed); }
 };
 template <>
 struct Members<LinearResnet> {
+  static constexpr std::array names{"A"};
   static auto of(auto& n) { return std::tie(n.A); }
 };
 template <>
 struct Members<DepthResult> {
+  static constexpr std::array names{"layers", "factorizations", "descent"};
   static auto of(auto& d) { return std::tie(d.layers, d.factorizations, d.descent); }
 };
 template <>
 struct Members<LinearResult> {
+  static constexpr std::array names{"conclusion", "interrupted",   "d",      "n",      "map", "treatment",
+                                    "problem",    "layers_needed", "depths", "seconds"};
   static auto of(auto& r) {
     return std::tie(r.conclusion, r.interrupted, r.d, r.n, r.map, r.treatment, r.problem, r.layers_needed,
                     r.depths, r.seconds);
@@ -52,14 +60,11 @@ void bind_problem(nb::module_& m) {
       .def_ro("sigma_min", &LinearProblem::sigma_min, "Eigenvalues of Sigma.")
       .def_ro("sigma_max", &LinearProblem::sigma_max)
       .def_ro("n", &LinearProblem::n, "Points, if R and Sigma come from data; else 0.");
-  nb::class_<NamedProblem>(m, "NamedProblem", "A linear problem with its name.")
-      .def_ro("problem", &NamedProblem::problem)
+  nb::class_<NamedProblem> problem(m, "NamedProblem", "A linear problem with its name.");
+  problem.def_ro("problem", &NamedProblem::problem)
       .def_ro("name", &NamedProblem::name)
-      .def_ro("digest", &NamedProblem::digest)
-      .def("__getstate__", [](const NamedProblem& p) { return nb::make_tuple(pickled(p)); })
-      .def("__setstate__", [](NamedProblem& self, const nb::tuple& state) {
-        new (&self) NamedProblem(unpickled<NamedProblem>(state[0]));
-      });
+      .def_ro("digest", &NamedProblem::digest);
+  add_state(problem, "NamedProblem");
   m.def(
       "read_linear_problem",
       [](const std::string& source, std::uint64_t seed) {
@@ -103,8 +108,8 @@ void bind_parts(nb::module_& m) {
   bind_result<Factorization>(m, "Factorization",
                              "Stored layers, and a proof that R is exactly such a product.")
       .def("__repr__", [](const Factorization& f) {
-        return "<" + f.name + ", " + std::to_string(f.layers) + " layers" +
-               (f.missing.empty() ? ", max ||A_i|| " + std::to_string(f.max_norm) : ": " + f.missing) + ">";
+        return "<" + f.name + ", " + fmt::to_string(f.layers) + " layers" +
+               (f.missing.empty() ? ", max ||A_i|| " + fmt::to_string(f.max_norm) : ": " + f.missing) + ">";
       });
   bind_result<Landscape>(m, "Landscape", "Where a network stands.");
   bind_result<DescentPoint>(m, "DescentPoint", "One recorded step of gradient descent.")

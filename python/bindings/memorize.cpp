@@ -1,5 +1,7 @@
 #include "zeroloss/present/memorize.hpp"
 
+#include <fmt/format.h>
+
 #include "bindings.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 
@@ -10,10 +12,11 @@ using Memorized = Answer<MemorizeResult, On<DatasetAsRead, MemorizeOptions>>;
 
 void bind_network(nb::module_& m) {
   using M = Memorizer;
-  nb::class_<M>(m, "Memorizer",
-                "A residual network that is right at every point: h_0 = A_0 x + b_0, h_j = h_{j-1} + V_j "
-                "relu(U_j h_{j-1} + s_j), y = V_out relu(U_out h_l + s_out).")
-      .def_ro("precision", &M::precision, "float32 | float64: of its arithmetic, too.")
+  nb::class_<M> bound(
+      m, "Memorizer",
+      "A residual network that is right at every point: h_0 = A_0 x + b_0, h_j = h_{j-1} + V_j "
+      "relu(U_j h_{j-1} + s_j), y = V_out relu(U_out h_l + s_out).");
+  bound.def_ro("precision", &M::precision, "float32 | float64: of its arithmetic, too.")
       .def_prop_ro("A_0", in_place<M>(&M::A_0), "k x d.")
       .def_prop_ro("b_0", in_place<M>(&M::b_0), "k, or empty = 0.")
       .def_prop_ro("U", in_place<M>(&M::U), "l k x k.")
@@ -48,31 +51,12 @@ void bind_network(nb::module_& m) {
           "export_onnx",
           [](const M& network, const std::filesystem::path& path) { export_onnx(path, network); }, "path"_a,
           "Writes the network as ONNX.")
-      .def("__getstate__",
-           [](const M& n) {
-             return nb::make_tuple(n.precision, n.A_0, n.b_0, n.U, n.V, n.s, n.U_out, n.s_out, n.V_out,
-                                   static_cast<int>(n.task), n.class_names, encoding_text(n.encoding));
-           })
-      .def("__setstate__",
-           [](M& self, const nb::tuple& state) {
-             new (&self) M{nb::cast<std::string>(state[0]),
-                           nb::cast<RowMatrix>(state[1]),
-                           nb::cast<Vector>(state[2]),
-                           nb::cast<RowMatrix>(state[3]),
-                           nb::cast<RowMatrix>(state[4]),
-                           nb::cast<Vector>(state[5]),
-                           nb::cast<RowMatrix>(state[6]),
-                           nb::cast<Vector>(state[7]),
-                           nb::cast<RowMatrix>(state[8]),
-                           static_cast<Task>(nb::cast<int>(state[9])),
-                           nb::cast<std::vector<std::string>>(state[10]),
-                           read_encoding(nb::cast<std::string>(state[11]))};
-           })
       .def("__repr__", [](const M& n) {
-        return "<memoriser of " + std::to_string(n.blocks()) + " residual blocks of width " +
-               std::to_string(n.hidden()) + " on " + std::to_string(n.d()) + " features, " + n.precision +
+        return "<memoriser of " + fmt::to_string(n.blocks()) + " residual blocks of width " +
+               fmt::to_string(n.hidden()) + " on " + fmt::to_string(n.d()) + " features, " + n.precision +
                ">";
       });
+  add_state(bound, "Memorizer");
 }
 
 }  // namespace

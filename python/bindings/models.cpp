@@ -72,13 +72,15 @@ void bind_models(nb::module_& m) {
           "dataset",
           [](const Model& model, const Array2& X, const std::optional<Array1>& numbers,
              std::vector<std::string> texts, const ReadOptions& options, std::string name,
-             const std::string& call) {
+             const std::string& call, std::vector<std::string> remarks) {
             return std::make_shared<DatasetAsRead>(value_of_work(nb::none(), [&](Progress&) {
-              const Source source = source_of(X, numbers, std::move(texts), std::move(name));
+              const Source source =
+                  source_of(X, numbers, std::move(texts), std::move(name), std::move(remarks));
               return DatasetAsRead{select_for(model, source, options), options, call};
             }));
           },
-          "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a, "The same of arrays.")
+          "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a, "remarks"_a,
+          "The same of arrays, with what there is to say of how they became doubles.")
       .def(
           "table",
           [](const Model& model, const Frame& frame, const ReadOptions& options, std::string name,
@@ -91,14 +93,10 @@ void bind_models(nb::module_& m) {
           "frame"_a, "options"_a, "name"_a, "call"_a, "The same of a data frame.")
       .def(
           "predict",
-          [](const Model& model, const DatasetAsRead& data,
-             const std::optional<std::vector<std::string>>& labels) {
-            return value_of_work(nb::none(), [&](Progress& p) {
-              return labels ? predict(model, data, *labels, p) : predict(model, data, p);
-            });
+          [](const Model& model, const DatasetAsRead& data) {
+            return value_of_work(nb::none(), [&](Progress& p) { return predict(model, data, p); });
           },
-          "data"_a, "labels"_a = nb::none(),
-          "What it says about the points, compared with their targets, or with these names of classes.")
+          "data"_a, "What it says about the points, compared with their targets.")
       .def(
           "export_onnx",
           [](const Model& model, const std::filesystem::path& path) { model.export_onnx(path); }, "path"_a,

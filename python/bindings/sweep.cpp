@@ -1,5 +1,7 @@
 #include "zeroloss/sweep/sweep.hpp"
 
+#include <fmt/format.h>
+
 #include "bindings.hpp"
 #include "zeroloss/present/sweep.hpp"
 
@@ -7,6 +9,8 @@ namespace zeroloss::python {
 
 template <>
 struct Members<SweepOptions> {
+  static constexpr std::array names{"fit",      "read",       "axes",    "trials",
+                                    "adaptive", "max_trials", "certify", "store"};
   static auto of(auto& o) {
     return std::tie(o.fit, o.read, o.axes, o.trials, o.adaptive, o.max_trials, o.certify, o.store);
   }
@@ -23,7 +27,7 @@ void bind_parts(nb::module_& m) {
       .def_ro("cell", &CellResult::cell)
       .def_ro("interval", &CellResult::interval, "Wilson's, of the probability.")
       .def("__repr__", [](const CellResult& c) {
-        return "<" + std::to_string(c.successes) + " of " + std::to_string(c.trials) + " trials>";
+        return "<" + fmt::to_string(c.successes) + " of " + fmt::to_string(c.trials) + " trials>";
       });
   bind_result<Transition>(m, "Transition", "Where along y the success probability crosses 1/2, for one x.");
   bind_result<Panel>(m, "Panel", "One heat map: two axes vary, the others are fixed.");

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "bindings.hpp"
 #include "zeroloss/cluster/cluster.hpp"
 #include "zeroloss/core/text.hpp"
@@ -54,7 +56,8 @@ void bind_certify(nb::module_& m) {
       [](const Certified& a) { return certify_json(*a.options.data, a.options.settings, a); },
       [](RunFolder& folder, const Certified& a) {
         write_certify(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
-      });
+      },
+      of_its_loss<Certified>);
 
   add_pickles(answer);
 
@@ -64,7 +67,7 @@ void bind_certify(nb::module_& m) {
          const nb::object& progress, const Group& group) {
         auto result = value_of_work(progress, [&](Progress& p) {
           CertifyResult certified = certify(*data, options, p, *cluster_engine(group));
-          certified.widths = widths_in_short(*data, options, certified, p);
+          widths_in_short(*data, options, certified, p);
           return certified;
         });
         return Certified(std::move(result), {data, options}, call);
@@ -82,11 +85,11 @@ void bind_network(nb::module_& m) {
           "W"_a, "v"_a)
       .def_prop_ro("W", in_place<TwoLayer>(&TwoLayer::W), "m x d, w_j a row.")
       .def_prop_ro("v", in_place<TwoLayer>(&TwoLayer::v), "m.");
-  nb::class_<Network>(
+  nb::class_<Network> bound(
       m, "Network",
       "A two-layer network with what it needs to be used: one output for regression and for two "
-      "classes (the sign decides), c outputs for c > 2 classes (the largest decides).")
-      .def_ro("activation", &Network::activation)
+      "classes (the sign decides), c outputs for c > 2 classes (the largest decides).");
+  bound.def_ro("activation", &Network::activation)
       .def_ro("scaling", &Network::scaling)
       .def_ro("precision", &Network::precision, "float32: every weight is a float.")
       .def_prop_ro(
@@ -126,40 +129,12 @@ void bind_network(nb::module_& m) {
           "export_onnx",
           [](const Network& network, const std::filesystem::path& path) { export_onnx(path, network); },
           "path"_a, "Writes the network as ONNX, normalisation included.")
-      .def("__getstate__",
-           [](nb::handle self) {
-             const Network& n = nb::cast<const Network&>(self);
-             nb::list W, v;
-             for (const TwoLayer& output : n.outputs) W.append(output.W), v.append(output.v);
-             return nb::make_tuple(n.activation, n.scaling, n.precision, W, v, n.center.high, n.center.low,
-                                   n.normalize, static_cast<int>(n.task), n.class_names,
-                                   n.standardization.scale, n.standardization.bias,
-                                   encoding_text(n.encoding));
-           })
-      .def("__setstate__",
-           [](Network& self, const nb::tuple& state) {
-             std::vector<TwoLayer> outputs;
-             const nb::object W = state[3], v = state[4];
-             for (std::size_t k = 0; k < nb::len(W); ++k)
-               outputs.push_back({nb::cast<RowMatrix>(W[k]), nb::cast<Vector>(v[k])});
-             new (&self) Network{nb::cast<std::string>(state[0]),
-                                 nb::cast<std::string>(state[1]),
-                                 nb::cast<std::string>(state[2]),
-                                 std::move(outputs),
-                                 {nb::cast<Vector>(state[5]), nb::cast<Vector>(state[6])},
-                                 nb::cast<bool>(state[7]),
-                                 static_cast<Task>(nb::cast<int>(state[8])),
-                                 nb::cast<std::vector<std::string>>(state[9]),
-                                 {.scale = nb::cast<Vector>(state[10]),
-                                  .origin = {nb::cast<Vector>(state[5]), nb::cast<Vector>(state[6])},
-                                  .bias = nb::cast<double>(state[11])},
-                                 read_encoding(nb::cast<std::string>(state[12]))};
-           })
       .def("__repr__", [](const Network& n) {
-        return "<two-layer " + n.activation + " network: " + std::to_string(n.outputs.size()) + " x " +
-               std::to_string(n.width()) + " hidden units on " + std::to_string(n.d()) + " features, " +
+        return "<two-layer " + n.activation + " network: " + fmt::to_string(n.outputs.size()) + " x " +
+               fmt::to_string(n.width()) + " hidden units on " + fmt::to_string(n.d()) + " features, " +
                n.precision + ">";
       });
+  add_state(bound, "Network");
 }
 
 void bind_parts_of_fit(nb::module_& m) {
@@ -293,7 +268,8 @@ void bind_fit(nb::module_& m) {
       [](const Fitted& a) { return fit_json(*a.options.data, a.options.settings, a); },
       [](RunFolder& folder, const Fitted& a) {
         write_fit(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
-      });
+      },
+      of_its_loss<Fitted>);
 
   add_pickles(answer);
 

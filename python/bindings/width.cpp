@@ -21,7 +21,8 @@ void bind_width(nb::module_& m) {
       [](const Widths& a) { return width_json(*a.options.data, a.options.settings, a); },
       [](RunFolder& folder, const Widths& a) {
         write_width(folder, *a.options.data, a.options.data->read, a.options.settings, a, {a.call});
-      });
+      },
+      of_its_loss<Widths>);
 
   add_pickles(answer);
 

@@ -18,6 +18,7 @@
 #include "core/median.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
@@ -109,7 +110,7 @@ class Reasons {
     } else {
       const double label = asked_.y(issue.position);
       towards = train_.y.array() - label;
-      if (std::strtod(issue.predicted.c_str(), nullptr) < label) towards *= -1;
+      if (parsed_number(issue.predicted).value_or(0) < label) towards *= -1;
     }
     return h.cwiseMax(0).cwiseProduct(towards);  // whose weight is negative is like the other side, and far
   }
@@ -131,7 +132,7 @@ std::string conclude(const AuditResult& r) {
   } else {
     const LabelIssue& worst = r.issues.front();
     const std::string predicted = r.task == Task::regression
-                                      ? fmt::format("{:.8g}", std::strtod(worst.predicted.c_str(), nullptr))
+                                      ? fmt::format("{:.8g}", parsed_number(worst.predicted).value_or(0))
                                       : worst.predicted;
     text = r.issues.size() == 1
                ? fmt::format("1 of {} labels looks wrong: sample {}, for which {} is predicted.",

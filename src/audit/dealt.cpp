@@ -1,8 +1,10 @@
 #include "audit/dealt.hpp"
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "cluster/block_cyclic.hpp"
 #include "cluster/orders.hpp"
@@ -96,7 +98,7 @@ void gather(const Group& group, Nearest& nearest) {
   }
 }
 
-enum RidgeOrder : char { kSolveRidge = 's', kInverseRidge = 'i', kEndRidge = 'e' };
+enum RidgeOrder : char { kFactorRidge = 'c', kSolveRidge = 's', kInverseRidge = 'i' };
 
 class FactorTogether final : public RidgeFactor {
  public:
@@ -109,9 +111,8 @@ class FactorTogether final : public RidgeFactor {
       throw ResourceError(why);
     progress.stage("similarities");
     progress.check();
-    group_.call(kAuditService);
+    service_.emplace(group_, kAuditService);
     std::string failure;
-    bool definite = false;
     together(group_, [&] {
       from_leader(group_, shape);
       std::string activation = similarity.activation();
@@ -121,16 +122,14 @@ class FactorTogether final : public RidgeFactor {
       const Part part = deal_features(*all_, shape, &features);
       nearest = fill(*all_, similarity, part, shape);
       gather(group_, nearest);
-      progress.stage("Cholesky factorisation");
-      definite = all_->factor();
     });
     if (!failure.empty()) throw ResourceError(failure);
+    progress.stage("Cholesky factorisation");  // throws where it is interrupted: the others wait for an order
+    group_.announce(Order{kFactorRidge, 0, ""}.text());
+    const bool definite = together(group_, [&] { return all_->factor(); });
     progress.finish();
-    if (definite) return;
-    end();  // no destructor will
-    not_definite(ridge);
+    if (!definite) not_definite(ridge);
   }
-  ~FactorTogether() override { end(); }
 
   Matrix solve(const Matrix& V) const override {
     group_.announce(Order{kSolveRidge, 0, ""}.text());
@@ -143,16 +142,15 @@ class FactorTogether final : public RidgeFactor {
   }
 
  private:
-  void end() const { group_.announce(Order{kEndRidge, 0, ""}.text()); }
-
   const Group group_;
   std::unique_ptr<BlockCyclic> all_;
+  std::optional<Service> service_;  // ends before the matrix: all let go of it together
 };
 
 }  // namespace
 
 void not_definite(double ridge) {
-  throw DataError("the kernel with the ridge " + std::to_string(ridge) +
+  throw DataError("the kernel with the ridge " + fmt::to_string(ridge) +
                   " is not numerically positive definite; take a larger `ridge`");
 }
 
@@ -175,17 +173,18 @@ void serve_similarities(const Group& group) {
   std::string activation, failure;
   group.broadcast(activation);
   BlockCyclic all(group, shape.sizes, failure);
-  if (!failure.empty()) return;
-  {
+  if (failure.empty()) {
     const Similarity similarity(shape.ranks, shape.width, activation);
     const Part part = deal_features(all, shape, nullptr);
     Nearest nearest = fill(all, similarity, part, shape);
     gather(group, nearest);
   }
-  all.factor();
   const Matrix nothing;
   while (true) {
     switch (Order::of(group.listen()).what) {
+      case kFactorRidge:
+        all.factor();
+        break;
       case kSolveRidge:
         all.solve(nothing);
         break;

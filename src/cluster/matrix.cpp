@@ -1,6 +1,6 @@
 #include "cluster/matrix.hpp"
 
-#include <new>
+#include <optional>
 
 #include "cluster/orders.hpp"
 #include "kernel/kernel_named.hpp"
@@ -17,8 +17,7 @@ enum MatrixOrder : char {
   kProduct = 'p',
   kSolve = 's',
   kInverse = 'i',
-  kResidual = 'r',
-  kEnd = 'e'
+  kResidual = 'r'
 };
 
 class ClusterMatrix final : public KernelMatrix {
@@ -27,7 +26,7 @@ class ClusterMatrix final : public KernelMatrix {
     const Sizes sizes{X.rows(), X.cols(), block};
     if (const std::string why = BlockCyclic::refused(group.size(), sizes); !why.empty())
       throw ResourceError(why);
-    group_.call(kMatrixService);
+    service_.emplace(group_, kMatrixService);
     std::string failure;
     together(group_, [&] {
       from_leader(group_, sizes);
@@ -36,7 +35,6 @@ class ClusterMatrix final : public KernelMatrix {
     });
     if (!failure.empty()) throw ResourceError(failure);
   }
-  ~ClusterMatrix() override { order({kEnd, 0, ""}); }
 
   Index n() const override { return X_.rows(); }
 
@@ -97,6 +95,7 @@ class ClusterMatrix final : public KernelMatrix {
   const Group group_;
   const RowMatrix& X_;
   std::unique_ptr<BlockCyclic> all_;
+  std::optional<Service> service_;  // ends before the matrix: all let go of it together
   Progress silent_;
 };
 
@@ -110,8 +109,7 @@ void serve_matrix(const Group& group) {
   const auto sizes = from_leader(group, Sizes{});
   std::string failure;
   BlockCyclic all(group, sizes, failure);
-  if (!failure.empty()) return;
-  all.take_points(nullptr);
+  if (failure.empty()) all.take_points(nullptr);
   const Matrix nothing;
   while (true) {
     const Order order = Order::of(group.listen());

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "zeroloss/core/group.hpp"
@@ -16,6 +17,9 @@ struct Order {
   char what;
   double number;
   std::string name;
+
+  /// The last one of a service, as text; its letter is e.
+  static constexpr std::string_view kEnd{"order e\0\0\0\0\0\0\0\0", 15};
 
   std::string text() const {
     std::string text(kAt + 1 + sizeof number, what);
@@ -34,6 +38,19 @@ struct Order {
  private:
   static constexpr const char* kOrder = "order ";
   static constexpr std::size_t kAt = 6;
+};
+
+/// While process 0 lives with what the others have begun for it; then it tells them so, in whatever way it
+/// comes to that: without memory of its own, and without an exception.
+class Service {
+ public:
+  Service(const Group& group, const char* name) : group_(group) { group_.call(name); }
+  ~Service() { group_.announce(Order::kEnd); }
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+ private:
+  const Group group_;
 };
 
 /// A value of process 0 on all.

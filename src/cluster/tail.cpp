@@ -10,7 +10,7 @@
 namespace zeroloss::internal {
 namespace {
 
-enum TailOrder : char { kRun = 'r', kDone = 'd' };
+constexpr char kRun = 'r';
 
 struct Job {
   Index n = 0, d = 0;
@@ -144,14 +144,12 @@ class Ring {
 class ClusterTail final : public TailPasses {
  public:
   ClusterTail(const Group& group, const RowBlocks& X, const PowerGrid& grid)
-      : group_(group), ring_(group, {X.n(), X.d(), grid}) {
-    group_.call(kTailService);
+      : group_(group), ring_(group, {X.n(), X.d(), grid}), service_(group, kTailService) {
     together(group_, [&] {
       from_leader(group_, Job{X.n(), X.d(), grid});
       ring_.take_rows(&X);
     });
   }
-  ~ClusterTail() override { group_.announce(Order{kDone, 0, ""}.text()); }
 
   PowerSums run(const Floats& weights, Progress& progress) override {
     // What this process does of all pairs: the diagonal of its own rows, and as many as fall to it.
@@ -168,6 +166,7 @@ class ClusterTail final : public TailPasses {
  private:
   const Group group_;
   Ring ring_;
+  const Service service_;
 };
 
 }  // namespace

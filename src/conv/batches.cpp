@@ -114,6 +114,7 @@ struct Batches::State {
   std::condition_variable work, ready;
   std::deque<Slot> slots;  ///< front: the next to hand out; back: the one in which images are claimed
   bool stop = false;
+  std::exception_ptr no_room{};  ///< there is no memory for another slot
   std::vector<std::thread> threads;
 
   State(const ImageSet& set, const Augment& augment, Index global, std::uint64_t key, std::int64_t first_step,
@@ -185,7 +186,13 @@ struct Batches::State {
       work.wait(lock, [&] { return stop || has_claims() || slots.size() < kAhead; });
       if (stop) return;
       if (!has_claims()) {
-        open();
+        try {
+          open();
+        } catch (...) {
+          no_room = std::current_exception();
+          stop = true;
+          ready.notify_one();
+        }
         work.notify_all();
         continue;
       }
@@ -228,7 +235,9 @@ Batches::~Batches() = default;
 Batch Batches::next() {
   State& state = *state_;
   std::unique_lock lock(state.mutex);
-  state.ready.wait(lock, [&] { return !state.slots.empty() && state.slots.front().complete(); });
+  const auto complete = [&] { return !state.slots.empty() && state.slots.front().complete(); };
+  state.ready.wait(lock, [&] { return complete() || state.no_room; });
+  if (!complete()) std::rethrow_exception(state.no_room);
   if (state.slots.front().failure) std::rethrow_exception(state.slots.front().failure);
   Batch batch = std::move(state.slots.front().batch);
   state.slots.pop_front();

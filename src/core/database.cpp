@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/vfs.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -72,19 +75,55 @@ void Statement::bind_text(int index, const std::string& value) {
         sqlite3_db_handle(statement_), name_);
 }
 
-Database::Database(const std::filesystem::path& path)
+Journal journal_on(std::uint64_t file_system) {
+  constexpr std::uint64_t kOfOneMachine[] = {
+      0xEF53,      // ext2, ext3, ext4
+      0x58465342,  // XFS
+      0x9123683E,  // Btrfs
+      0xCA451A4E,  // bcachefs
+      0x2FC12FC1,  // ZFS
+      0xF2F52010,  // F2FS
+      0x3153464A,  // JFS
+      0x52654973,  // ReiserFS
+      0x3434,      // NILFS
+      0x01021994,  // tmpfs
+      0x858458F6,  // ramfs
+      0x794C7630,  // overlay, of containers
+      0x4D44,      // FAT
+      0x2011BAB0,  // exFAT
+      0x7366746E,  // NTFS, of the kernel
+  };
+  return std::ranges::find(kOfOneMachine, file_system) != std::end(kOfOneMachine) ? Journal::wal
+                                                                                  : Journal::rollback;
+}
+
+Journal journal_for(const std::filesystem::path& path) {
+  if (path.empty()) return Journal::wal;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  struct statfs where {};
+  // The file itself may be a link to elsewhere.
+  const bool known = statfs(path.c_str(), &where) == 0 || statfs(folder.c_str(), &where) == 0;
+  // Of 32 bits, with or without a sign.
+  return known ? journal_on(static_cast<std::uint32_t>(where.f_type)) : Journal::rollback;
+}
+
+Database::Database(const std::filesystem::path& path) : Database(path, journal_for(path)) {}
+
+Database::Database(const std::filesystem::path& path, Journal journal)
     : name_(path.empty() ? "results in memory" : path.string()) {
   constexpr int kPatience_ms = 60'000, kPause_ms = 5;  // while another process writes
   const int code = sqlite3_open(path.empty() ? ":memory:" : path.c_str(), &database_);
   try {
     check(code, database_, name_);
     sqlite3_busy_timeout(database_, kPatience_ms);
-    // A commit survives the death of the process; of the machine, all but the last ones do.
-    execute("PRAGMA synchronous = NORMAL");
-    // Of several processes that switch to WAL at the same time, SQLite tells some at once that it is locked.
+    // A commit survives the death of the process; of the machine, with WAL, all but the last ones do.
+    if (journal == Journal::wal) execute("PRAGMA synchronous = NORMAL");
+    const char* mode =
+        journal == Journal::wal ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE";
+    // Of several processes that switch at the same time, SQLite tells some at once that it is locked.
     using Clock = std::chrono::steady_clock;
     for (const auto end = Clock::now() + std::chrono::milliseconds(kPatience_ms);;) {
-      const int switched = sqlite3_exec(database_, "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
+      const int switched = sqlite3_exec(database_, mode, nullptr, nullptr, nullptr);
       if (switched != SQLITE_BUSY || Clock::now() > end) {
         check(switched, database_, name_);
         break;

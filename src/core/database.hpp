@@ -52,9 +52,19 @@ class Statement {
   std::string name_;  // of the database, for messages
 };
 
+/// How a database keeps what a transaction changes until it is whole: in a log that processes share through
+/// memory (WAL), which those of one machine alone can, or in a file beside it, which needs locks alone.
+enum class Journal { wal, rollback };
+
+/// By the type of a file system, as statfs(2) has it: WAL on those that are known to be of one machine.
+Journal journal_on(std::uint64_t file_system);
+/// By that of the file system where a database is, or is to be.
+Journal journal_for(const std::filesystem::path& path);
+
 class Database {
  public:
   explicit Database(const std::filesystem::path& path);  ///< empty: in memory
+  Database(const std::filesystem::path& path, Journal journal);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

@@ -109,7 +109,8 @@ void take_dealt(const Group& group, int threads,
   require_threads(group);
   group.send(0, &threads, sizeof threads);
   std::mutex speaking;
-  const auto work = [&] {
+  std::exception_ptr failure;
+  const auto serve = [&] {
     const int before = threads > 1 ? set_thread_count(1) : thread_count();  // tasks are the threads
     std::string report(1, kNothing);
     while (true) {
@@ -124,9 +125,20 @@ void take_dealt(const Group& group, int threads,
     }
     set_thread_count(before);
   };
-  std::vector<std::jthread> others;
-  for (int k = 1; k < threads; ++k) others.emplace_back(work);
-  work();
+  const auto work = [&] {
+    try {
+      serve();
+    } catch (...) {
+      const std::scoped_lock lock(speaking);
+      failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int k = 1; k < threads; ++k) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace zeroloss::internal

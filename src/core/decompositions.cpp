@@ -1,5 +1,7 @@
 #include "core/decompositions.hpp"
 
+#include <fmt/format.h>
+
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <Eigen/QR>
@@ -38,7 +40,7 @@ Vector least_squares(Matrix A, const Vector& b) {
   const int size = lapack::size(scratch.size());
   dgelsd_(&n, &d, &one, A.data(), &rows, x.data(), &longer, singular.data(), &negligible, &rank,
           scratch.data(), &size, whole.data(), &info);
-  if (info != 0) throw std::runtime_error("LAPACK dgelsd failed with info " + std::to_string(info));
+  if (info != 0) throw std::runtime_error("LAPACK dgelsd failed with info " + fmt::to_string(info));
   return x.head(d);
 }
 

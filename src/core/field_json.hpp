@@ -1,6 +1,5 @@
 #pragma once
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <type_traits>
@@ -8,6 +7,7 @@
 #include "core/json.hpp"
 #include "zeroloss/core/fields.hpp"
 #include "zeroloss/core/matrix.hpp"
+#include "zeroloss/core/parse.hpp"
 
 /// JSON from fields: for people's programs (told), and for checkpoints (stored).
 namespace zeroloss::internal {
@@ -112,7 +112,8 @@ void restore(const Json& json, T& value) {
   } else if constexpr (std::is_enum_v<T>) {
     value = static_cast<T>(json.as<int>());
   } else if constexpr (std::is_same_v<T, double>) {
-    value = json.is_text() ? std::strtod(json.as<std::string>().c_str(), nullptr) : json.as<double>();
+    const auto text = json.is_text() ? parsed_number(json.as<std::string>()) : std::nullopt;
+    value = text ? *text : json.as<double>();
   } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
     value = json.as<std::string>();
   } else if constexpr (std::is_constructible_v<Json, T>) {

@@ -46,7 +46,7 @@ std::vector<std::string> flag_words(const Field& field, const Value& value) {
     return {"--" + flag, text_of(value)};
 }
 
-/// A table's line of names, and a line of values; lists have no place in it.
+/// A table's line of names, and a line of values; lists have no place in it. What is not known is empty.
 template <class T>
 std::string csv_names(const T& record) {
   std::string line;
@@ -61,9 +61,9 @@ template <class T>
 std::string csv_values(const T& record) {
   std::string line;
   bool first = true;
-  fields(record, [&]<class Value>(const Field&, const Value& value) {
+  fields(record, [&]<class Value>(const Field& field, const Value& value) {
     if constexpr (!requires(const Value& v) { v.begin(); } || std::is_same_v<Value, std::string>)
-      line += fmt::format("{}{}", std::exchange(first, false) ? "" : ",", text_of(value));
+      line += fmt::format("{}{}", std::exchange(first, false) ? "" : ",", field.known ? text_of(value) : "");
   });
   return line;
 }

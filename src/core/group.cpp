@@ -15,6 +15,7 @@
 
 #include "core/transport.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/parse.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -143,7 +144,7 @@ Group Group::split(int color) const {
   return {std::shared_ptr<Transport>(part, part->free), sent_};
 }
 
-void Group::announce(const std::string& text) const {
+void Group::announce(std::string_view text) const {
   for (int to = 1; to < size(); ++to) {
     const std::uint64_t length = text.size();
     send(to, &length, sizeof length);
@@ -186,7 +187,7 @@ int serve(const Group& group, const Services& services) {
   try {
     while (true) {
       const std::string order = group.listen();
-      if (order.starts_with("exit ")) return std::atoi(order.c_str() + 5);
+      if (order.starts_with("exit ")) return leading_integer(order.substr(5));
       services.at(order.substr(5))(group);
     }
   } catch (const std::bad_alloc&) {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "core/vega.hpp"
+#include "zeroloss/core/parse.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -21,9 +21,9 @@ Edges edges(const Side& side) {
   Edges result;
   std::vector<double> numbers;
   for (const std::string& value : side.values) {
-    char* end = nullptr;
-    numbers.push_back(std::strtod(value.c_str(), &end));
-    result.numeric = result.numeric && !value.empty() && *end == '\0';
+    const auto number = parsed_number(value);
+    numbers.push_back(number.value_or(0));
+    result.numeric = result.numeric && number;
   }
   if (!result.numeric) return result;
   std::vector<double> sorted = numbers;

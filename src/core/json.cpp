@@ -1,6 +1,7 @@
 #include "core/json.hpp"
 
 #include <fmt/format.h>
+#include <locale.h>
 
 #include <algorithm>
 #include <limits>
@@ -66,6 +67,21 @@ std::string not_json(std::string_view text, std::size_t byte) {
                      excerpt(text.substr(byte - 1, 20)));
 }
 
+/// The other library reads numbers as the locale has them: that of this thread is "C" meanwhile.
+class CLocale {
+ public:
+  CLocale() : c_(newlocale(LC_ALL_MASK, "C", nullptr)), before_(uselocale(c_)) {}
+  ~CLocale() {
+    uselocale(before_);
+    freelocale(c_);
+  }
+  CLocale(const CLocale&) = delete;
+  CLocale& operator=(const CLocale&) = delete;
+
+ private:
+  locale_t c_, before_;
+};
+
 [[noreturn]] void expected(const char* what) { throw JsonError(std::string("expected ") + what); }
 
 }  // namespace
@@ -121,6 +137,7 @@ Json Json::parse(std::string_view text, int deepest) {
     return true;
   };
   try {
+    const CLocale here;
     Native native = Native::parse(text, watch);
     return Written::own(native);
   } catch (const Native::parse_error& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/lapack.hpp"
+#include "core/parallel_for.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/threads.hpp"
 
@@ -20,8 +21,7 @@ template <class Work>
 void each(Index pieces, double multiply_adds, const Work& work) {
   const SerialBlas serial;
   const Threads threads(pieces > 1 ? multiply_adds : 0);
-#pragma omp parallel for schedule(dynamic)
-  for (Index piece = 0; piece < pieces; ++piece) work(piece);
+  parallel_for(pieces, work);
 }
 
 double product(Index a, Index b, Index c) {

@@ -1,6 +1,7 @@
 #include "zeroloss/core/random.hpp"
 
 #include <Random123/philox.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <numbers>
@@ -11,7 +12,7 @@ namespace zeroloss {
 
 Random::Random(std::uint64_t seed, Stream stream, std::uint64_t index) {
   if (seed >= (std::uint64_t{1} << 53))
-    throw std::invalid_argument("seed must be below 2^53; got " + std::to_string(seed));
+    throw std::invalid_argument("seed must be below 2^53; got " + fmt::to_string(seed));
   // The key is the seed. Its 11 free high bits hold the stream; the upper half of the counter holds the
   // index.
   key_ = {static_cast<std::uint32_t>(seed),

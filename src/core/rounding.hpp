@@ -1,4 +1,5 @@
 #pragma once
+#include "zeroloss/core/ieee.hpp"
 
 /// What the error analyses of proven bounds share, for IEEE doubles rounded to nearest: never -ffast-math.
 namespace zeroloss::internal {
@@ -13,5 +14,8 @@ constexpr double gamma(double k) { return k * u / (1 - k * u); }
 constexpr double kUp = 1 + 0x1p-30, kDown = 1 - 0x1p-30;
 
 constexpr double kTiny = 0x1p-1022;  ///< lost at most where a result is flushed to zero
+
+/// The smaller of two; NaN if one is. std::min(a, b) is a where b is NaN.
+constexpr double smaller(double a, double b) { return a < b || a != a ? a : b; }
 
 }  // namespace zeroloss::internal

@@ -9,22 +9,28 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
+#include "core/ascii.hpp"
 #include "core/failure.hpp"
 #include "core/flush.hpp"
 #include "core/json.hpp"
+#include "core/temporary.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/threads.hpp"
 
 namespace zeroloss {
 using namespace internal;
 namespace fs = std::filesystem;
 namespace {
+
+fs::path without_slash(fs::path path) {
+  return path.has_filename() ? std::move(path) : path.parent_path();
+}
 
 void unlock(int& lock) {
   if (lock >= 0) close(lock);
@@ -39,12 +45,9 @@ std::string writer_of(int descriptor) {
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
     // 1: FLOCK  ADVISORY  WRITE 123 08:01:4711 0 EOF
-    std::istringstream words(line);
-    std::string number, kind, mode, access, place;
-    int process = 0;
-    if (words >> number >> kind >> mode >> access >> process >> place && kind == "FLOCK" && process > 0 &&
-        place.ends_with(inode))
-      return fmt::format("process {}", process);
+    const auto words = words_of(line);
+    if (words.size() < 6 || words[1] != "FLOCK" || !words[5].ends_with(inode)) continue;
+    if (const int process = leading_integer(words[4]); process > 0) return fmt::format("process {}", process);
   }
   return "another process";
 }
@@ -59,15 +62,15 @@ std::string processor() {
 }  // namespace
 
 RunFolder::RunFolder(fs::path path, bool resume, Writers writers, Rest rest)
-    : path_(std::move(path)), partial_(path_), rest_(rest), alone_(writers == Writers::one) {
-  if (path_.filename().empty()) partial_ = path_ = path_.parent_path();  // a trailing slash
+    : path_(without_slash(std::move(path))),
+      partial_(partial_of(path_)),
+      rest_(rest),
+      alone_(writers == Writers::one) {
   if (path_.empty()) throw std::invalid_argument("`path`: the run folder needs a name");
-  partial_ += ".partial";
   std::error_code error;
   const auto check_absent = [&] {
     const bool link = fs::is_symlink(path_, error);
     if (!fs::exists(path_, error) && !link) return;
-    fs::remove(partial_, error);  // if it is empty
     if (link && !fs::exists(path_, error))
       throw std::invalid_argument(
           fmt::format("{} is a link to nowhere; choose another `path` or remove it", path_.string()));
@@ -75,11 +78,7 @@ RunFolder::RunFolder(fs::path path, bool resume, Writers writers, Rest rest)
         fmt::format("{} exists already; choose another `path` or remove it", path_.string()));
   };
   check_absent();
-  try {
-    create_folders(partial_);
-  } catch (const fs::filesystem_error& failed) {
-    throw ResourceError(fmt::format("{}: cannot be created: {}", partial_.string(), failed.code().message()));
-  }
+  make();
   lock(writers);
   try {
     check_absent();  // another process may have finished it since, and the partial one is new
@@ -95,16 +94,45 @@ RunFolder::RunFolder(fs::path path, bool resume, Writers writers, Rest rest)
       fail(partial_, "writing into it");
     }
   } catch (...) {
+    clear();
     unlock(lock_);
     throw;
   }
 }
 
 RunFolder::~RunFolder() {
-  std::error_code ignored;
-  fs::remove(partial_, ignored);  // if it is empty; whatever looks inside needs an open file
-  if (!finished_ && rest_ == Rest::removed) fs::remove_all(partial_, ignored);
+  if (!finished_) clear();
   unlock(lock_);
+}
+
+fs::path RunFolder::partial_of(const fs::path& path) {
+  fs::path partial = without_slash(path);
+  partial += ".partial";
+  return partial;
+}
+
+void RunFolder::make() {
+  try {
+    if (partial_.has_parent_path()) create_folders(partial_.parent_path());
+    made_ = mkdir(partial_.c_str(), 0777) == 0;
+    if (made_) return flush_folder(partial_.parent_path());
+    if (errno != EEXIST) throw fs::filesystem_error("", {errno, std::generic_category()});
+  } catch (const fs::filesystem_error& failed) {
+    throw ResourceError(fmt::format("{}: cannot be created: {}", partial_.string(), failed.code().message()));
+  }
+  std::error_code error;
+  if (fs::is_directory(partial_, error)) return;
+  throw std::invalid_argument(
+      fmt::format("{}: is {}, where the folder of an unfinished run belongs; choose another `path` or move it",
+                  partial_.string(), fs::is_symlink(partial_, error) ? "a link to no folder" : "a file"));
+}
+
+// What others have put there stays, and so does the folder then.
+void RunFolder::clear() {
+  std::error_code ignored;
+  if (rest_ == Rest::removed)
+    for (const std::string& name : written_) fs::remove(partial_ / name, ignored);
+  if (made_) rmdir(partial_.c_str());
 }
 
 // Of the folder: it is renamed with it and leaves nothing behind. Not every file system can.
@@ -119,9 +147,12 @@ void RunFolder::lock(Writers writers) {
       fmt::format("{}: {} is writing it; choose another `path` or let it finish", path_.string(), writer));
 }
 
-void RunFolder::write(const std::string& name, std::string_view content) {
-  write_file(partial_ / name, content);
+fs::path RunFolder::file(const std::string& name) {
+  written_.insert(name);
+  return partial_ / name;
 }
+
+void RunFolder::write(const std::string& name, std::string_view content) { write_file(file(name), content); }
 
 void RunFolder::remove(const std::string& name) {
   std::error_code ignored;
@@ -133,7 +164,7 @@ void RunFolder::finish() {
   // Halves of files that a killed run left. Of several writers the others are done once the lock can be ours.
   if (alone_ || (lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0))
     for (const auto& entry : fs::directory_iterator(partial_, ignored))
-      if (entry.path().extension() == ".tmp") fs::remove(entry.path(), ignored);
+      if (is_temporary(entry.path())) fs::remove(entry.path(), ignored);
   flush_folder(partial_);
   if (rename(partial_.c_str(), path_.c_str()) != 0) fail(path_, "renaming the finished run");
   finished_ = true;

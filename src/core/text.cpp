@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdlib>
+
+#include "zeroloss/core/parse.hpp"
 
 namespace zeroloss {
 namespace {
@@ -61,13 +62,13 @@ std::string decimal(double x, int digits, Rounding rounding) {
   const double sign = rounding == Rounding::up ? 1 : -1;
   const double unit = std::pow(10.0, std::floor(std::log10(std::abs(x))) + 1 - digits);
   // Nearest on the wrong side lies within half a unit of x, so the next one over is the one wanted.
-  for (int half = 1; sign * (std::strtod(text.c_str(), nullptr) - x) < 0 && half <= 3; ++half)
+  for (int half = 1; sign * (parsed_number(text).value() - x) < 0 && half <= 3; ++half)
     text = nearest(x + sign * half * 0.5 * unit);
   return text;
 }
 
 std::string with_commas(long long value) {
-  std::string digits = std::to_string(value < 0 ? -value : value);
+  std::string digits = fmt::to_string(value < 0 ? -value : value);
   for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3)
     digits.insert(static_cast<std::size_t>(i), 1, ',');
   return (value < 0 ? "-" : "") + digits;

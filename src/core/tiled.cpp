@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/lapack.hpp"
+#include "core/parallel_for.hpp"
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/threads.hpp"
 
@@ -29,12 +30,11 @@ void substitute(char trans, const Matrix& L, Eigen::Ref<Matrix> B) {
   const SerialBlas serial;
   const Index n = L.rows(), chunks = (B.cols() + kColumns - 1) / kColumns;
   const Threads threads(shared(chunks, product(n, n, B.cols()) / 2));
-#pragma omp parallel for schedule(dynamic)
-  for (Index chunk = 0; chunk < chunks; ++chunk) {
+  parallel_for(chunks, [&](Index chunk) {
     const Index first = chunk * kColumns;
     lapack::trsm('L', 'L', trans, n, std::min(kColumns, B.cols() - first), L.data(), L.outerStride(),
                  B.data() + first * B.outerStride(), B.outerStride());
-  }
+  });
 }
 
 }  // namespace
@@ -44,17 +44,16 @@ void product_with_transpose(const Matrix& A, Matrix& C) {
   const Index n = A.rows(), k = A.cols(), side = tiles(n);
   const Threads threads(shared(side, product(n, n, k) / 2));
   if (C.rows() != n || C.cols() != n) C.resize(n, n);
-#pragma omp parallel for schedule(dynamic)
-  for (Index pair = 0; pair < side * side; ++pair) {
+  parallel_for(side * side, [&](Index pair) {
     const Index row = pair % side, column = pair / side;
-    if (row < column) continue;
+    if (row < column) return;
     const double *left = A.data() + begin(row), *right = A.data() + begin(column);
     double* tile = C.data() + begin(column) * n + begin(row);
     if (row == column)
       lapack::syrk('L', 'N', length(row, n), k, 1.0, left, n, 0.0, tile, n);
     else
       lapack::gemm('N', 'T', length(row, n), length(column, n), k, 1.0, left, n, right, n, 0.0, tile, n);
-  }
+  });
 }
 
 bool factor(Matrix& A, Progress& progress) {
@@ -64,21 +63,21 @@ bool factor(Matrix& A, Progress& progress) {
   const Threads threads(shared(side, product(n, n, kTile) / 3));
   for (Index k = 0; k < side; ++k) {  // column k of tiles: less what is left of it, then divided by its root
     const Index width = length(k, n), done = begin(k);
-#pragma omp parallel for schedule(dynamic)
-    for (Index i = k; i < side; ++i) {
-      if (done == 0) continue;
+    parallel_for(done > 0 ? side - k : 0, [&](Index below) {
+      const Index i = k + below;
       if (i == k)
         lapack::syrk('L', 'N', width, done, -1.0, at(k, 0), stride, 1.0, at(k, k), stride);
       else
         lapack::gemm('N', 'T', length(i, n), width, done, -1.0, at(i, 0), stride, at(k, 0), stride, 1.0,
                      at(i, k), stride);
-    }
+    });
     if (lapack::potrf('L', width, at(k, k), stride) != 0) return false;
     for (Index j = done; j < done + width; ++j)
       if (!std::isfinite(A(j, j))) return false;
-#pragma omp parallel for schedule(dynamic)
-    for (Index i = k + 1; i < side; ++i)
+    parallel_for(side - k - 1, [&](Index below) {
+      const Index i = k + 1 + below;
       lapack::trsm('R', 'L', 'T', length(i, n), width, at(k, k), stride, at(i, k), stride);
+    });
     progress.check();
   }
   return true;

@@ -8,6 +8,7 @@
 
 #include "core/failure.hpp"
 #include "core/flush.hpp"
+#include "core/temporary.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/run.hpp"
 
@@ -91,11 +92,7 @@ struct Temporary {
 
 /// `before` is the file of this name, null if there is none.
 void replace(const fs::path& path, const struct stat* before, std::span<const std::string_view> pieces) {
-  // A name that nobody has: what is there is of a process of our number that was killed.
-  fs::path name = path;
-  name += fmt::format(".{}.tmp", getpid());
-  unlink(name.c_str());
-  const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  const auto [name, descriptor] = create_temporary(path);
   if (descriptor < 0) fail(path, "creating");
   Temporary temporary{name};
   Output out(path, descriptor);

@@ -116,28 +116,35 @@ Bytes file_bytes(const std::string& path) {
   return bytes;
 }
 
-Bytes gzip_bytes(const std::string& name, std::string_view gzip) {
-  const auto open = [name, gzip] {
+Bytes gzip_bytes(const std::string& name, std::string_view gzip, unsigned most) {
+  const auto open = [name, gzip, most] {
     const std::shared_ptr<z_stream> stream(new z_stream{}, [](z_stream* z) {
       inflateEnd(z);
       delete z;
     });
     stream->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));  // zlib's input is not const
-    stream->avail_in = static_cast<uInt>(gzip.size());
     if (inflateInit2(stream.get(), 16 + MAX_WBITS) != Z_OK)
       throw ResourceError("zlib: inflateInit2 failed: no memory");
-    return ByteReader([name, stream](void* to, std::size_t count) {
+    const auto* const end = reinterpret_cast<const Bytef*>(gzip.data()) + gzip.size();
+    return ByteReader([name, stream, end, most](void* to, std::size_t count) {
       stream->next_out = static_cast<Bytef*>(to);
       stream->avail_out = static_cast<uInt>(count);
-      int status = inflate(stream.get(), Z_NO_FLUSH);
-      // Several archives, one after the other, are one; what else follows is ignored, as by gzip.
-      while (status == Z_STREAM_END && stream->avail_in >= 2 && stream->next_in[0] == 0x1f &&
-             stream->next_in[1] == 0x8b && stream->avail_out > 0 && inflateReset(stream.get()) == Z_OK)
+      int status = Z_OK;
+      std::ptrdiff_t left = 0;
+      do {
+        left = end - stream->next_in;
+        stream->avail_in = static_cast<uInt>(std::min<std::ptrdiff_t>(left, most));
         status = inflate(stream.get(), Z_NO_FLUSH);
+        left = end - stream->next_in;
+        // Several archives, one after the other, are one; what else follows is ignored, as by gzip.
+        if (status == Z_STREAM_END && left >= 2 && stream->next_in[0] == 0x1f && stream->next_in[1] == 0x8b)
+          status = inflateReset(stream.get());
+      } while (status == Z_OK && stream->avail_out > 0 && left > 0);
       const std::size_t got = count - stream->avail_out;
-      if (status != Z_OK && status != Z_STREAM_END && got == 0)
-        throw DataError(fmt::format("{}: damaged gzip data: zlib status {}", name, status));
-      return got;
+      if (status == Z_STREAM_END || got > 0) return got;
+      if (left == 0)
+        throw DataError(fmt::format("{}: truncated gzip data: it ends before its end mark", name));
+      throw DataError(fmt::format("{}: damaged gzip data: zlib status {}", name, status));
     });
   };
   return {name, open, std::nullopt};

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,8 +48,10 @@ Bytes file_bytes(const std::string& path);
 /// What is in memory, gunzipped if it is gzip.
 Bytes memory_bytes(const std::string& name, std::string content);
 
-/// gzip data in memory, which must outlive the result.
-Bytes gzip_bytes(const std::string& name, std::string_view gzip);
+/// gzip data in memory, which must outlive the result. zlib gets at most so many bytes at once: it counts in
+/// 32 bits.
+Bytes gzip_bytes(const std::string& name, std::string_view gzip,
+                 unsigned most = std::numeric_limits<unsigned>::max());
 
 /// SHA-256 (hex) of the bytes of these files, one after the other.
 std::string digest_of(const std::vector<std::string>& paths);

@@ -8,7 +8,6 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <unordered_set>
 
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
@@ -24,13 +23,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
 }
 
-std::string lowered(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 bool is_missing(std::string_view cell) {
   if (cell.size() > 4) return false;
   const std::string plain = lowered(cell);
@@ -41,7 +33,8 @@ bool is_missing(std::string_view cell) {
 bool is_missing_number(std::string_view cell) {
   if (is_missing(cell)) return true;
   const std::string plain = cell.size() > 4 ? "" : lowered(cell);
-  return plain == "none" || plain == "nil" || plain == "-" || plain == "--" || plain == ".";
+  constexpr std::array<std::string_view, 7> kDashes{"none", "nil", "-", "--", ".", "\u2013", "\u2014"};
+  return std::ranges::find(kDashes, plain) != kDashes.end();
 }
 
 std::optional<CellNumber> number_of(std::string_view cell) {
@@ -86,35 +79,49 @@ std::optional<std::string> ungrouped(std::string_view whole, char separates) {
   return text;
 }
 
-/// Without the signs of money and per cent and the commas between groups of three digits.
-std::optional<double> amount(std::string_view cell) {
-  const bool negative = cell.starts_with('-') || cell.starts_with('(');
+/// Blanks that do not break lines, and the typographic apostrophe, as those of a keyboard.
+std::string on_a_keyboard(std::string_view cell) {
+  constexpr std::array<std::pair<std::string_view, char>, 4> kSame{
+      {{"\u00A0", ' '}, {"\u202F", ' '}, {"\u2009", ' '}, {"\u2019", '\''}}};
+  std::string text;
+  while (!cell.empty()) {
+    const auto found =
+        std::ranges::find_if(kSame, [&](const auto& is) { return cell.starts_with(is.first); });
+    text += found == kSame.end() ? cell.front() : found->second;
+    cell.remove_prefix(found == kSame.end() ? 1 : found->first.size());
+  }
+  return text;
+}
+
+/// A number with signs of money or per cent and groups of three digits. `point` begins its fraction; `mark`,
+/// a blank or an apostrophe stands between the groups.
+std::optional<double> written_number(std::string_view written, char point, char mark) {
+  if (written.find_first_of("0123456789") == std::string_view::npos) return plain(written);
+  const std::string text = on_a_keyboard(written);
+  std::string_view cell = trimmed(text);
+  const bool enclosed = cell.starts_with('(') && cell.ends_with(')');
+  const bool negative = cell.starts_with('-') || enclosed;
   if (negative) cell.remove_prefix(1);
-  if (negative && cell.ends_with(')')) cell.remove_suffix(1);
-  for (const std::string_view sign : {"$", "€", "£", "¥", "USD", "EUR", "GBP"}) {
+  if (enclosed) cell.remove_suffix(1);
+  for (const std::string_view sign : {"$", "€", "£", "¥", "USD", "EUR", "GBP", "CHF"}) {
     if (cell.starts_with(sign)) cell.remove_prefix(sign.size());
     if (cell.ends_with(sign)) cell.remove_suffix(sign.size());
   }
   if (cell.ends_with('%')) cell.remove_suffix(1);
   cell = trimmed(cell);
   if (negative && cell.starts_with('-')) return {};
-  const std::size_t point = std::min(cell.find('.'), cell.size());
-  const auto whole = ungrouped(cell.substr(0, point), ',');
+  std::string_view fraction = cell.substr(std::min(cell.find(point), cell.size()));
+  std::string_view grouped = cell.substr(0, cell.size() - fraction.size());
+  if (!fraction.empty()) fraction.remove_prefix(1);
+  if (fraction.find_first_of(",.") != std::string_view::npos) return {};
+  const std::size_t groups = grouped.find_first_of(std::string{mark, ' ', '\''});
+  const auto whole =
+      groups == std::string_view::npos ? std::string(grouped) : ungrouped(grouped, grouped[groups]);
   if (!whole) return {};
-  const auto value = plain(fmt::format("{}{}", *whole, cell.substr(point)));
+  const bool whole_number = cell.find(point) == std::string_view::npos;
+  const auto value = plain(whole_number ? *whole : fmt::format("{}.{}", *whole, fraction));
   if (!value) return {};
   return negative ? -*value : *value;
-}
-
-/// With a comma for the point, and perhaps points between groups of three digits.
-std::optional<double> decimal_comma(std::string_view cell) {
-  const auto whole = ungrouped(cell.substr(0, cell.find(',')), '.');
-  if (!whole) return {};
-  std::string_view rest = cell.substr(std::min(cell.find(','), cell.size()));
-  if (rest.empty()) return plain(*whole);
-  rest.remove_prefix(1);
-  if (rest.find_first_of(",.") != std::string_view::npos) return {};
-  return plain(fmt::format("{}.{}", *whole, rest));
 }
 
 std::optional<double> truth(std::string_view cell) {
@@ -125,7 +132,26 @@ std::optional<double> truth(std::string_view cell) {
   return {};
 }
 
-/// yyyy-mm-dd, yyyy/mm/dd or dd.mm.yyyy, then perhaps T or a space and hh:mm, :ss, .fff and Z.
+/// The seconds by which a time is ahead of UTC, as its end says, Z, +hh:mm, -hhmm or +hh, which is taken off.
+std::optional<double> offset(std::string_view& time) {
+  if (time.ends_with('Z')) {
+    time.remove_suffix(1);
+    return 0;
+  }
+  const std::size_t sign = time.find_first_of("+-");
+  if (sign == std::string_view::npos) return 0;
+  std::string ahead(time.substr(sign + 1));
+  if (ahead.size() == 5 && ahead[2] == ':') ahead.erase(2, 1);
+  if (!digits(ahead) || (ahead.size() != 2 && ahead.size() != 4)) return {};
+  const double hours = *plain(ahead.substr(0, 2)), minutes = ahead.size() == 4 ? *plain(ahead.substr(2)) : 0;
+  if (hours > 15 || minutes > 59) return {};
+  const bool behind = time[sign] == '-';
+  time = time.substr(0, sign);
+  return (behind ? -60 : 60) * (60 * hours + minutes);
+}
+
+/// yyyy-mm-dd, yyyy/mm/dd or dd.mm.yyyy, then perhaps T or a space and h:mm, :ss, .fff, AM or PM, and Z or
+/// an offset.
 std::optional<double> date(std::string_view cell) {
   if (cell.size() >= 10 && cell[2] == '.' && cell[5] == '.')
     return date(
@@ -141,12 +167,22 @@ std::optional<double> date(std::string_view cell) {
   if (part(0, 4) < 0 || !day.ok()) return {};
   const auto days = static_cast<double>(std::chrono::sys_days(day).time_since_epoch().count());
   if (cell.size() == 10) return days;
+  if (cell.size() > 12 && cell[12] == ':')
+    return date(fmt::format("{}0{}", cell.substr(0, 11), cell.substr(11)));
   if (cell.size() < 16 || (cell[10] != 'T' && cell[10] != ' ') || cell[13] != ':') return {};
-  const int hours = part(11, 2), minutes = part(14, 2);
+  int hours = part(11, 2);
+  const int minutes = part(14, 2);
   if (hours < 0 || hours > 24 || minutes < 0 || minutes > 59) return {};
   double seconds = 0;
   std::string_view rest = cell.substr(16);
-  if (rest.ends_with('Z')) rest.remove_suffix(1);
+  if (const std::string half = lowered(rest.substr(rest.size() - std::min<std::size_t>(rest.size(), 2)));
+      half == "am" || half == "pm") {
+    if (hours < 1 || hours > 12) return {};
+    hours = hours % 12 + (half == "pm" ? 12 : 0);
+    rest = trimmed(rest.substr(0, rest.size() - 2));
+  }
+  const auto ahead = offset(rest);
+  if (!ahead) return {};
   if (rest.starts_with(':')) {
     const auto found = plain(rest.substr(1));
     if (!found || !(*found >= 0 && *found < 61)) return {};
@@ -154,7 +190,7 @@ std::optional<double> date(std::string_view cell) {
   } else if (!rest.empty()) {
     return {};
   }
-  return days + (hours * 3600 + minutes * 60 + seconds) / 86400;
+  return days + (hours * 3600 + minutes * 60 + seconds - *ahead) / 86400;
 }
 
 /// 1/31/2020 or 31/1/2020, with slashes or hyphens, then perhaps a time as above.
@@ -168,77 +204,6 @@ std::optional<double> short_date(std::string_view cell, bool month_first) {
                           month_first ? b : a, rest.substr(second + 5)));
 }
 
-/// Whether all cells that are there are of this kind, and at least one is.
-bool all_are(const Column& column, CellKind is) {
-  bool any = false;
-  for (Index i = 0; i < column.cells.size(); ++i) {
-    const std::string_view cell = column.cells[i];
-    if (is_missing_number(cell)) continue;
-    if (!value_of(cell, is)) return false;
-    any = true;
-  }
-  return any || is == CellKind::number;  // nothing but missing cells: numbers
-}
-
-/// Whether a list of columns may name it so, and a message print it.
-bool can_be_typed(const std::string& name) {
-  return !name.empty() && excerpt(name) == name && name.find(',') == std::string::npos;
-}
-
-std::string quoted_cell(std::string_view cell) { return fmt::format("'{}'", excerpt(cell)); }
-
-/// A word among numbers is a mistake, and so are both in a handful of records: but where the same few cells
-/// come again and again, they are categories.
-void check_words(const DataTable& table, const Column& column) {
-  constexpr std::size_t kFew = 10;
-  Index numbers = 0, words = 0, first = 0;
-  std::unordered_set<std::string_view> different;
-  for (Index i = 0; i < column.cells.size(); ++i) {
-    const std::string_view cell = column.cells[i];
-    if (is_missing_number(cell)) continue;
-    different.insert(cell);
-    if (number_of(cell)) {
-      ++numbers;
-    } else if (words++ == 0) {
-      first = i;
-    }
-  }
-  if (different.size() <= kFew && 5 * std::ssize(different) <= table.n()) return;
-  if (words > 0 && numbers > 0 && (numbers >= 9 * words || table.n() < 10))
-    throw DataError(fmt::format(
-        "{}: found text {} among numbers, expected a number; correct it, or leave the column out: `drop={}`",
-        table.where(first, column), quoted_cell(column.cells[first]),
-        can_be_typed(column.name) ? column.name : fmt::format("{}", column.place)));
-}
-
-/// Whether a whole number is not the double that it becomes.
-bool is_rounded(std::string_view cell, double value) {
-  constexpr std::size_t kExact = 15;  // digits that every double keeps
-  if (cell.starts_with('-') || cell.starts_with('+')) cell.remove_prefix(1);
-  cell.remove_prefix(std::min(cell.find_first_not_of('0'), cell.size()));
-  return cell.size() > kExact && digits(cell) && cell != fmt::format("{:.0f}", std::abs(value));
-}
-
-void read_column(const DataTable& table, Column& column, CellKind is) {
-  column.is = is;
-  column.missing = column.rounded = 0;
-  column.numbers.clear();
-  for (Index i = 0; i < column.cells.size(); ++i) {
-    const std::string_view cell = column.cells[i];
-    const bool absent = is == CellKind::text ? is_missing(cell) : is_missing_number(cell);
-    if (absent) ++column.missing;
-    if (is == CellKind::text) continue;
-    const auto value = absent ? std::nullopt : value_of(cell, is);
-    column.numbers.push_back(value.value_or(std::numeric_limits<double>::quiet_NaN()));
-    if (!absent && is_rounded(cell, column.numbers.back())) ++column.rounded;
-    if (absent || std::isfinite(column.numbers.back())) continue;
-    const bool named = lowered(cell).find("inf") != std::string::npos;
-    throw DataError(fmt::format(
-        "{}: {} is {}", table.where(i, column), quoted_cell(cell),
-        named ? "not finite; expected a finite number" : "outside the range of double precision"));
-  }
-}
-
 }  // namespace
 
 std::optional<double> value_of(std::string_view cell, CellKind is) {
@@ -246,9 +211,9 @@ std::optional<double> value_of(std::string_view cell, CellKind is) {
     case CellKind::number:
       return plain(cell);
     case CellKind::amount:
-      return amount(cell);
+      return written_number(cell, '.', ',');
     case CellKind::decimal_comma:
-      return decimal_comma(cell);
+      return written_number(cell, ',', '.');
     case CellKind::truth:
       return truth(cell);
     case CellKind::date:
@@ -264,18 +229,4 @@ std::optional<double> value_of(std::string_view cell, CellKind is) {
 }
 
 }  // namespace internal
-
-void read_cells(DataTable& table, bool comma_separates) {
-  const CellKind with_commas[] = {comma_separates ? CellKind::amount : CellKind::decimal_comma,
-                                  comma_separates ? CellKind::decimal_comma : CellKind::amount};
-  for (Column& column : table.columns) {
-    CellKind is = CellKind::text;
-    for (const CellKind kind : {CellKind::number, CellKind::truth, CellKind::date, CellKind::month_day_year,
-                                CellKind::day_month_year, with_commas[0], with_commas[1]})
-      if (is == CellKind::text && all_are(column, kind)) is = kind;
-    if (is == CellKind::text) check_words(table, column);
-    read_column(table, column, is);
-  }
-}
-
 }  // namespace zeroloss

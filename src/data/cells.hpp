@@ -3,13 +3,13 @@
 #include <string>
 #include <string_view>
 
+#include "core/ascii.hpp"
 #include "zeroloss/data/table.hpp"
 
 /// One cell of a table: what people write.
 namespace zeroloss::internal {
 
 std::string_view trimmed(std::string_view text);
-std::string lowered(std::string_view text);
 
 /// "", NA, N/A, NaN, NULL, ?, #N/A.
 bool is_missing(std::string_view cell);

@@ -33,6 +33,43 @@ char separator(std::string_view line) {
   return kSeparators[static_cast<std::size_t>(std::ranges::max_element(counts) - counts)];
 }
 
+constexpr char kBlanks = ' ';  ///< any number of blanks and tabs separate
+
+/// The line with one tab for the blanks between its fields; in_quotes: whether it begins inside a quoted one.
+std::string with_tabs(std::string_view line, bool in_quotes) {
+  std::string text;
+  bool apart = false;
+  for (const char c : line) {
+    if (!in_quotes && (c == ' ' || c == '\t')) {
+      apart = !text.empty();
+      continue;
+    }
+    if (apart && c != '\r' && c != '\n') text += '\t';
+    apart = false;
+    if (c == '"') in_quotes = !in_quotes;
+    text += c;
+  }
+  return text;
+}
+
+/// Whether blanks separate: no other separator is in the first line, and blanks make as many fields of it as
+/// of the second one, two or more.
+bool blanks_separate(const Bytes& bytes) {
+  ByteReader reader = bytes.open();
+  std::string line;
+  std::ptrdiff_t tabs = 0;
+  while (reader.line(line)) {
+    if (trimmed(line).empty()) continue;
+    const bool first = tabs == 0;
+    if (first && line.find_first_of(",;\t|") != std::string::npos) return false;
+    const std::ptrdiff_t found = std::ranges::count(with_tabs(trimmed(line), false), '\t');
+    if (found == 0 || (!first && found != tabs)) return false;
+    if (!first) return true;
+    tabs = found;
+  }
+  return false;
+}
+
 /// Collects what libcsv finds. `line` is where the current record starts.
 class Records {
  public:
@@ -153,9 +190,11 @@ char parse(const Bytes& bytes, std::optional<char> separates, Records& records) 
                                   bytes.name, line));
     if (!begun && !trimmed(rest).empty()) {
       if (!separates) separates = separator(rest);
-      csv_set_delim(&parser, static_cast<unsigned char>(*separates));
+      csv_set_delim(&parser, static_cast<unsigned char>(*separates == kBlanks ? '\t' : *separates));
       begun = true;
     }
+    std::string tabbed;
+    if (separates == kBlanks) rest = tabbed = with_tabs(rest, in_quotes);
     if (!in_quotes) records.line = line;
     if (std::ranges::count(rest, '"') % 2 != 0) in_quotes = !in_quotes;
     check(csv_parse(&parser, rest.data(), rest.size(), on_field, on_record, &records) == rest.size());
@@ -168,13 +207,18 @@ char parse(const Bytes& bytes, std::optional<char> separates, Records& records) 
 }  // namespace
 
 DataTable read_csv(const Bytes& bytes, const CsvForm& form) {
-  const auto read = [&](Records& records) { return parse(bytes, form.separator, records); };
+  const bool blanks = !form.separator && blanks_separate(bytes);
+  const std::optional<char> known = blanks ? std::optional(kBlanks) : form.separator;
+  const auto read = [&](Records& records) { return parse(bytes, known, records); };
   Records counted(bytes.name, form.header, true), plain(bytes.name, form.header, false);
   char separates = read(counted);
   const bool miscounted = counted.miscounted();
   if (miscounted) separates = read(plain);
   DataTable table = std::move(miscounted ? plain : counted).table();
-  read_cells(table, separates == ',');
+  table.comma_separates = separates == ',';
+  if (blanks) table.remarks.emplace_back("columns: blanks separate them");
+  take_as_missing(table, form.na_values);
+  read_cells(table);
   return table;
 }
 
@@ -187,7 +231,7 @@ SourceKind csv() {
                                           : asked.start->find('\0') == std::string::npos;
           },
           [](const std::string& path, const ReadOptions& options) {
-            return source_of(read_csv(file_bytes(path)), options);
+            return source_of(read_csv(file_bytes(path), {.na_values = options.na_values}), options);
           },
           true};
 }
@@ -197,7 +241,7 @@ SourceKind csv() {
 Source open_csv(std::string name, std::string csv, std::optional<bool> header, const ReadOptions& options) {
   check_choices("read_dataset", options);
   const std::string digest = sha256(csv);
-  CsvForm form{.header = header};
+  CsvForm form{.header = header, .na_values = options.na_values};
   if (header) form.separator = ',';
   Source source = source_of(read_csv(memory_bytes(name, std::move(csv)), form), options);
   source.name = std::move(name);

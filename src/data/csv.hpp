@@ -1,5 +1,7 @@
 #pragma once
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "data/bytes.hpp"
 #include "zeroloss/data/table.hpp"
@@ -8,8 +10,9 @@ namespace zeroloss::internal {
 
 /// What is known of a csv before it is read.
 struct CsvForm {
-  std::optional<bool> header{};     ///< whether its first record is names; nothing: told from the cells
-  std::optional<char> separator{};  ///< nothing: the most frequent one in the first line
+  std::optional<bool> header{};          ///< whether its first record is names; nothing: told from the cells
+  std::optional<char> separator{};       ///< nothing: the most frequent one in the first line
+  std::vector<std::string> na_values{};  ///< as in ReadOptions
 };
 
 /// A table of text, RFC 4180. Throws DataError naming the line.

@@ -11,6 +11,11 @@ Image internal::decode_image(const std::string& path, std::string_view) {
                      "libjpeg62-turbo-dev, libpng-dev) and build zeroloss again");
 }
 
+internal::DeepImage internal::decode_deep(const std::string& path) {
+  decode_image(path, {});
+  return {};
+}
+
 Image decode_image(const std::string& path) { return decode_image(path, {}); }
 
 }  // namespace zeroloss

@@ -2,8 +2,11 @@
 #include <png.h>
 
 #include <csetjmp>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "data/decode.hpp"
 #include "zeroloss/core/error.hpp"
@@ -44,15 +47,16 @@ struct PngDecoder {
     self.rest.remove_prefix(count);
   }
 
-  /// The header, and what is to become of the pixels. False: `message` says what is wrong.
-  bool begin() {
+  /// The header, and what is to become of the pixels: three numbers of 8 bits each, of 16 where the file has
+  /// them and `deep` asks for them. False: `message` says what is wrong.
+  bool begin(bool deep) {
     if (setjmp(png_jmpbuf(png)) != 0) return false;
     png_set_read_fn(png, this, on_read);
     png_set_user_limits(png, 0x7fffffff, 0x7fffffff);
     png_read_info(png, info);
     png_set_palette_to_rgb(png);
     png_set_expand_gray_1_2_4_to_8(png);
-    png_set_scale_16(png);
+    if (!deep) png_set_scale_16(png);
     png_set_gray_to_rgb(png);
     png_set_strip_alpha(png);
     return true;
@@ -71,23 +75,48 @@ struct PngDecoder {
   }
 };
 
-}  // namespace
+struct Decoded {
+  Index height = 0, width = 0;
+  bool deep = false;  ///< 16 bits a number, the high byte first
+  std::vector<std::uint8_t> bytes{};
+};
 
-Image decode_png(const std::string& path, std::string_view bytes) {
+Decoded decode(const std::string& path, std::string_view bytes, bool deep) {
   PngDecoder decoder(bytes);
   if (decoder.info == nullptr) throw BackendError("libpng cannot start: png_create_read_struct failed");
   const auto fail = [&] {
     throw DataError(fmt::format("{}: {} PNG file: {}", path, decoder.truncated ? "truncated" : "damaged",
                                 decoder.message));
   };
-  if (!decoder.begin()) fail();
-  Image image{
-      png_get_image_height(decoder.png, decoder.info), png_get_image_width(decoder.png, decoder.info), {}};
+  if (!decoder.begin(deep)) fail();
+  Decoded image{png_get_image_height(decoder.png, decoder.info),
+                png_get_image_width(decoder.png, decoder.info),
+                deep && png_get_bit_depth(decoder.png, decoder.info) == 16};
   check_image_size(path, image.height, image.width);
-  const auto row_bytes = static_cast<std::size_t>(3 * image.width);
-  image.pixels.resize(static_cast<std::size_t>(image.height) * row_bytes);
-  if (!decoder.decode(image.pixels.data(), row_bytes)) fail();
+  const auto row_bytes = static_cast<std::size_t>((image.deep ? 6 : 3) * image.width);
+  image.bytes.resize(static_cast<std::size_t>(image.height) * row_bytes);
+  if (!decoder.decode(image.bytes.data(), row_bytes)) fail();
   return image;
+}
+
+}  // namespace
+
+Image decode_png(const std::string& path, std::string_view bytes) {
+  Decoded image = decode(path, bytes, false);
+  return {image.height, image.width, std::move(image.bytes)};
+}
+
+DeepImage decode_deep_png(const std::string& path, std::string_view bytes) {
+  const Decoded image = decode(path, bytes, true);
+  DeepImage result{image.height, image.width, {}};
+  if (!image.deep) {
+    result.pixels.assign(image.bytes.begin(), image.bytes.end());
+    return result;
+  }
+  result.pixels.reserve(image.bytes.size() / 2);
+  for (std::size_t k = 0; k < image.bytes.size(); k += 2)
+    result.pixels.push_back((256.0 * image.bytes[k] + image.bytes[k + 1]) / 257);
+  return result;
 }
 
 }  // namespace zeroloss::internal

@@ -46,7 +46,9 @@ Encoding read_encoding(const std::string& text) {
   Encoding encoding;
   if (text.empty()) return encoding;
   try {
-    restore(Json::parse(text), encoding);
+    Json json = Json::parse(text);
+    if (json.find("na_values") == nullptr) json["na_values"] = Json::array();  // models of earlier versions
+    restore(json, encoding);
   } catch (const JsonError& error) {
     throw DataError(std::string("columns of a model: ") + error.what());
   }

@@ -26,12 +26,11 @@ void check_space(const KnownFile& file, const fs::path& folder) {
                     file.name, needed / 1e6, folder.string(), free / 1e6));
 }
 
-/// Removes `path` if it is not the file that was promised.
+/// What lies there may be of somebody else, and stays.
 void check_digest(const KnownFile& file, const fs::path& path) {
   const std::string found = sha256_file(path);
   if (found == file.sha256) return;
-  fs::remove(path);
-  throw DataError(fmt::format("{}: SHA-256 is {}, expected {}; the file was removed, get it again",
+  throw DataError(fmt::format("{}: SHA-256 is {}, expected {}; move it or choose another folder with `cache`",
                               path.string(), found, file.sha256));
 }
 
@@ -53,11 +52,17 @@ void fetch(const KnownSet& set, const std::string& cache, Progress& progress, co
       continue;
     }
     check_space(file, folder);
-    if (!fs::exists(path)) download(file, path, progress, options);
+    const bool ours = !fs::exists(path);
+    if (ours) download(file, path, progress, options);
     check_digest(file, path);
     if (file.unpacks_to.empty()) continue;
-    unpack(path, file.unpacks_to, progress);
-    fs::remove(path);
+    try {
+      unpack(path, file.unpacks_to, progress);
+    } catch (const DataError&) {
+      if (ours) fs::remove(path);
+      throw;
+    }
+    if (ours) fs::remove(path);
   }
   progress.finish();
 }

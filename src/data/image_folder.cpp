@@ -5,11 +5,11 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cctype>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 
+#include "core/ascii.hpp"
 #include "data/decode.hpp"
 #include "data/image_index.hpp"
 #include "zeroloss/core/digest.hpp"
@@ -21,9 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_image_name(const fs::path& path) {
-  std::string end = path.extension();
-  std::ranges::transform(end, end.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string end = lowered(path.extension().string());
   return !path.filename().string().starts_with('.') && (end == ".jpg" || end == ".jpeg" || end == ".png");
 }
 

@@ -1,6 +1,7 @@
 #include "data/image_index.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -136,8 +137,8 @@ void ImageIndex::save() const {
     field(facts.digest);
     field(facts.decoded ? "1" : "0");
     field(facts.damage);
-    field(std::to_string(facts.bytes));
-    field(std::to_string(facts.modified));
+    field(fmt::to_string(facts.bytes));
+    field(fmt::to_string(facts.modified));
   }
   write_file(path_, text.append(1, '\0'));
 }

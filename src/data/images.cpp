@@ -58,7 +58,7 @@ ImageSet read_cifar(const std::string& name, const Cifar& cifar, const ImageOpti
                .class_names = cifar.class_names,
                .height = Cifar::kSide,
                .width = Cifar::kSide};
-  for (int k = 0; set.classes() < cifar.classes; ++k) set.class_names.push_back(std::to_string(k));
+  for (int k = 0; set.classes() < cifar.classes; ++k) set.class_names.push_back(fmt::to_string(k));
   Sha256 digest;
   std::vector<Index> sizes;
   sizes.reserve(cifar.files.size());

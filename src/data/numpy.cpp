@@ -2,18 +2,20 @@
 #include <zip.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <string_view>
 
+#include "core/ascii.hpp"
 #include "data/records.hpp"
 #include "data/source_kind.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/data/arrays.hpp"
 
@@ -26,13 +28,12 @@ struct Array {
   Block block;      ///< n x d; d is the product of all sizes but the first
   char kind = 'f';  ///< NumPy's letter: f i u b, U and S for text
   std::vector<std::int64_t> shape;
+  bool columns = false;  ///< Fortran order, as the header says
 
   std::string shape_text() const {
     return shape.size() == 1 ? fmt::format("({},)", shape[0]) : fmt::format("({})", fmt::join(shape, ", "));
   }
 };
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Where the value of `key` begins in the header, a dictionary as Python writes it: {'descr': '<f8', ..}.
 std::optional<std::string_view> value_of(std::string_view header, const std::string& key) {
@@ -41,7 +42,7 @@ std::optional<std::string_view> value_of(std::string_view header, const std::str
     if (at == std::string_view::npos) continue;
     std::size_t i = at + key.size() + 2;
     const auto skip_space = [&] {
-      while (i < header.size() && std::isspace(static_cast<unsigned char>(header[i]))) ++i;
+      while (i < header.size() && is_blank(header[i])) ++i;
     };
     skip_space();
     if (i == header.size() || header[i++] != ':') return {};
@@ -66,7 +67,7 @@ std::optional<std::vector<std::string>> sizes_in(std::string_view text) {
   std::vector<std::string> sizes;
   bool inside = false;  // of a number
   for (const char c : text.substr(1, end - 1)) {
-    if (!is_digit(c) && c != 'L' && c != ',' && !std::isspace(static_cast<unsigned char>(c))) return {};
+    if (!is_digit(c) && c != 'L' && c != ',' && !is_blank(c)) return {};
     if (is_digit(c) && !inside) sizes.emplace_back();
     inside = is_digit(c);
     if (inside) sizes.back() += c;
@@ -79,10 +80,9 @@ void set_type(Array& array, const std::string& descr) {
   const std::string& name = array.block.bytes.name;
   const bool understood = descr.size() >= 2 && descr.size() <= 11 &&
                           std::string_view("<>|=").find(descr[0]) != std::string::npos &&
-                          std::isalpha(static_cast<unsigned char>(descr[1])) &&
-                          std::all_of(descr.begin() + 2, descr.end(), is_digit);
+                          is_letter(descr[1]) && std::all_of(descr.begin() + 2, descr.end(), is_digit);
   const char kind = understood ? descr[1] : '?';
-  const int size = understood && descr.size() > 2 ? std::stoi(descr.substr(2)) : 0;
+  const int size = understood && descr.size() > 2 ? leading_integer(descr.substr(2)) : 0;
   const bool real = kind == 'f' && (size == 4 || size == 8);
   const bool integer = (kind == 'i' || kind == 'u') && (size == 1 || size == 2 || size == 4 || size == 8);
   const bool truth = kind == 'b' && size == 1;
@@ -141,23 +141,35 @@ Array read_header(const Bytes& bytes) {
   for (const std::string& size : *sizes) {
     if (size.size() > 18)
       throw damaged(fmt::format("impossible size {} in its header; the file is damaged", size));
-    array.shape.push_back(std::stoll(size));
+    array.shape.push_back(parsed_integer<std::int64_t>(size).value());
   }
+  array.columns = columns;
   array.block.bytes = bytes;
   array.block.header = 8 + width + length;
   array.block.n = array.shape.empty() ? 1 : array.shape[0];
   array.block.d =
       array.shape.empty() ? 1 : size_product({array.shape.begin() + 1, array.shape.end()}, bytes.name);
-  array.block.column_order = columns && array.shape.size() > 1;
+  // Of one row or one column both orders are the same.
+  array.block.column_order = columns && array.block.n > 1 && array.block.d > 1;
   set_type(array, *type);
   return array;
 }
 
-/// Throws DataError for more than two dimensions in Fortran order.
+/// Throws DataError where the numbers of a row are not in the order of its columns: Fortran order with two
+/// indices or more in a row.
 void check_order(const Array& array) {
-  if (array.block.column_order && array.shape.size() > 2)
+  const auto indices = std::ranges::count_if(array.shape | std::views::drop(1),
+                                             [](std::int64_t size) { return size > 1; });
+  if (array.columns && indices > 1)
     throw DataError(fmt::format("{}: Fortran order with shape {}; save it with numpy.ascontiguousarray",
                                 array.block.bytes.name, array.shape_text()));
+}
+
+/// Throws DataError where there is nothing: rows without numbers take no bytes, however many there are.
+void check_not_empty(const Array& array) {
+  if (array.block.n < 1 || array.block.d < 1)
+    throw DataError(fmt::format("{}: {} records of {} numbers; expected at least one of each",
+                                array.block.bytes.name, array.block.n, array.block.d));
 }
 
 /// Not every one of its integers is a double.
@@ -173,6 +185,7 @@ Source points_of(const Array& array) {
         fmt::format("{}: X must be 2-d, one point a row; found shape {}", name, array.shape_text()));
   if (array.kind == 'U' || array.kind == 'S') throw DataError(name + ": X holds text; expected numbers");
   check_order(array);
+  check_not_empty(array);
   array.block.check_size();
   Source source;
   source.n = array.block.n;
@@ -180,7 +193,7 @@ Source points_of(const Array& array) {
   source.points = [block = array.block](const std::vector<Index>& records) {
     return read_rows({block}, records);
   };
-  source.wide_integers = is_wide(array);
+  source.wide_points = is_wide(array);
   return source;
 }
 
@@ -249,7 +262,7 @@ void set_targets(Source& source, const std::string& called, const Array& array, 
     return;
   }
   source.numbers = read_all(array.block);
-  source.wide_integers |= is_wide(array);
+  source.wide_numbers = is_wide(array);
   // Integers beyond 2^53 are names: as doubles some of them are the same.
   if (task == "regression" || (array.kind != 'i' && array.kind != 'u') ||
       std::ranges::none_of(source.numbers, [](double y) { return std::abs(y) >= 0x1p53; }))
@@ -320,8 +333,9 @@ RowMatrix numbers_of(const Array& array) {
     throw DataError(fmt::format("{}: holds text; expected numbers", name));
   check_order(array);
   array.block.check_size();
-  require_memory(16.0 * static_cast<double>(array.block.n) * static_cast<double>(array.block.d), name,
-                 "take fewer rows");
+  check_not_empty(array);
+  const auto n = static_cast<double>(array.block.n), d = static_cast<double>(array.block.d);
+  require_memory(16 * n * d + 16 * n, name, "take fewer rows");
   std::vector<Index> all(static_cast<std::size_t>(array.block.n));
   std::iota(all.begin(), all.end(), Index{0});
   RowMatrix values = read_rows({array.block}, all);

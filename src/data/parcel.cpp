@@ -9,7 +9,11 @@ void put(Parcel& parcel, const Dataset& data) {
       .put(data.feature_names)
       .put(data.target_name)
       .put(data.label_treatment)
-      .put(data.ids);
+      .put(data.ids)
+      .put(data.source_classes)
+      .put(data.picture.height)
+      .put(data.picture.width)
+      .put(data.picture.planes);
   parcel.put(s.scale)
       .put(s.origin.high)
       .put(s.origin.low)
@@ -33,6 +37,10 @@ Dataset dataset_of(Parcel& parcel) {
   parcel.get(data.target_name);
   parcel.get(data.label_treatment);
   parcel.get(data.ids);
+  parcel.get(data.source_classes);
+  data.picture.height = parcel.get<Index>();
+  data.picture.width = parcel.get<Index>();
+  data.picture.planes = parcel.get<Index>();
   parcel.get(s.scale);
   parcel.get(s.origin.high);
   parcel.get(s.origin.low);

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/memory.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -128,6 +129,9 @@ RowMatrix read_rows(const std::vector<Block>& blocks, const std::vector<Index>& 
 }
 
 std::vector<double> read_all(const Block& block) {
+  constexpr double kOfText = 48;  // what a record takes that becomes text
+  const auto n = static_cast<double>(block.n), d = static_cast<double>(block.d);
+  require_memory(16 * n * d + (8 + kOfText) * n, block.bytes.name, "read a part of it");
   std::vector<Index> all(static_cast<std::size_t>(block.n));
   std::iota(all.begin(), all.end(), Index{0});
   const RowMatrix X = read_rows({block}, all);

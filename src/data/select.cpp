@@ -35,18 +35,25 @@ struct Classes {
   std::vector<Index> of;
 };
 
-/// Of the records that are used; those of the others are meaningless.
-template <class T>
-Classes classes_of(const std::vector<T>& values, const std::vector<Index>& used) {
+/// Of all records that have a target, be they used or not; those of the others are meaningless.
+template <class T, class Has>
+Classes classes_of(const std::vector<T>& values, const Has& has) {
   std::set<T> sorted;
-  for (const Index i : used) sorted.insert(at(values, i));
+  for (const T& value : values)
+    if (has(value)) sorted.insert(value);
   const std::vector<T> order(sorted.begin(), sorted.end());
   Classes classes;
   for (const T& value : order) classes.names.push_back(fmt::format("{}", value));
   classes.of.resize(values.size());
-  for (const Index i : used)
-    classes.of[static_cast<std::size_t>(i)] = std::ranges::lower_bound(order, at(values, i)) - order.begin();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (has(values[i])) classes.of[i] = std::ranges::lower_bound(order, values[i]) - order.begin();
   return classes;
+}
+
+Classes classes_of(const Source& source) {
+  if (source.texts.empty()) return classes_of(source.numbers, [](double y) { return std::isfinite(y); });
+  return classes_of(source.texts,
+                    [&](const std::string& text) { return source.table == nullptr || !text.empty(); });
 }
 
 /// What the names say if each is a number, larger than the one before; empty otherwise.
@@ -95,13 +102,14 @@ void check_finite(const Source& source, const std::vector<Index>& used) {
           fmt::format("{}: record {}: target {} is not finite", source.name, i, at(source.numbers, i)));
 }
 
-void say_rounding(Dataset& data) {
+void say_rounding(const Source& source, Dataset& data) {
   constexpr double kFirst = 0x1p53;  // from here on not every integer is a double
   const auto wide = [](const auto& values) {
     return std::any_of(values.data(), values.data() + values.size(),
                        [](double x) { return std::abs(x) >= kFirst; });
   };
-  if (wide(data.X) || wide(data.y))
+  if ((source.wide_points && wide(data.X)) ||
+      (source.wide_numbers && data.task == Task::regression && wide(data.y)))
     data.remarks.emplace_back(
         "rounded: integers of 2^53 and more to the nearest double: what differs in later digits alone is the "
         "same");
@@ -151,14 +159,15 @@ Index class_among(const std::vector<std::string>& given, const std::string& name
 }
 
 /// The targets of the records kept; classes that no point has any more are dropped, unless they are given.
-void set_targets(Dataset& data, const Source& source, const Classes& classes,
-                 const std::vector<std::string>* given, bool one_asked) {
+void set_targets(Dataset& data, const Source& source, const Classes& classes, const Like& like,
+                 bool one_asked) {
   if (data.task == Task::none) return;
   data.y.resize(static_cast<Index>(data.records.size()));
   if (data.task == Task::regression) {
     for (Index i = 0; i < data.y.size(); ++i) data.y(i) = at(source.numbers, at(data.records, i));
     return;
   }
+  const std::vector<std::string>* given = like.class_names;
   if (given != nullptr) data.class_names = *given;
   std::vector<Index> index(classes.names.size(), -1);
   for (const Index record : data.records) index[static_cast<std::size_t>(at(classes.of, record))] = 0;
@@ -171,7 +180,7 @@ void set_targets(Dataset& data, const Source& source, const Classes& classes,
     index[k] = data.classes();
     data.class_names.push_back(classes.names[k]);
   }
-  if (data.classes() < 2)
+  if (data.classes() < 2 && !like.one_class)
     throw DataError(
         fmt::format("{}: all of the {} points kept have class '{}'; classification needs two classes: {}",
                     data.name, data.records.size(), excerpt(data.class_names.front()),
@@ -201,13 +210,15 @@ void check_no_table_options(const Source& source, const ReadOptions& options) {
   if (!options.drop.empty()) refuse("drop");
   if (!options.id.empty()) refuse("id");
   if (!options.one_hot.empty()) refuse("one_hot");
+  if (!options.na_values.empty()) refuse("na_values");
 }
 
 /// The records that can be used, of a table with what it says of its columns.
 Choice used_of(const Source& source, const ReadOptions& options, const Encoding* encoding) {
   if (source.table && encoding == nullptr)
-    return choose_columns(*source.table, source.target,
-                          {options.features, options.drop, options.one_hot, options.id, options.missing});
+    return choose_columns(
+        *source.table, source.target,
+        {options.features, options.drop, options.one_hot, options.id, options.missing, options.na_values});
   Choice choice;
   if (source.table) {
     choice.encoding = *encoding;
@@ -269,6 +280,7 @@ Chosen choose_all_but_points(const Source& source, const ReadOptions& options, c
   data.name = source.name;
   data.digest = source.digest;
   data.feature_names = source.feature_names;
+  data.picture = source.picture;
   data.target_name = source.target_name;
   Choice& choice = chosen.choice = used_of(source, options, like.encoding);
   data.encoding = choice.encoding;
@@ -279,7 +291,8 @@ Chosen choose_all_but_points(const Source& source, const ReadOptions& options, c
   data.task = task_of(source, used, options);
   Classes classes;
   if (data.task == Task::classification) {
-    classes = source.texts.empty() ? classes_of(source.numbers, used) : classes_of(source.texts, used);
+    classes = classes_of(source);
+    data.source_classes = classes.names;
     if (source.table && source.texts.empty()) say_spellings(source, classes, used, data.remarks);
   }
   std::vector<Index>& records = data.records;
@@ -289,7 +302,8 @@ Chosen choose_all_but_points(const Source& source, const ReadOptions& options, c
     std::vector<std::string> wanted = options.classes;
     if (like.class_names != nullptr)  // they need not all be there
       std::erase_if(wanted, [&](const std::string& name) {
-        return std::ranges::find(classes.names, name) == classes.names.end();
+        return std::ranges::find(classes.names, name) == classes.names.end() &&
+               std::ranges::find(*like.class_names, name) != like.class_names->end();
       });
     records = records_of_classes(source.name, classes.of, classes.names, wanted, used);
     if (records.empty())
@@ -303,7 +317,7 @@ Chosen choose_all_but_points(const Source& source, const ReadOptions& options, c
   }
   keep(records, source.name, options.n, options.shuffle, options.seed, options.classes);
   const auto n = static_cast<Index>(records.size());
-  set_targets(data, source, classes, like.class_names, options.classes.size() == 1);
+  set_targets(data, source, classes, like, options.classes.size() == 1);
   if (data.task == Task::classification && data.classes() == n && n > 10 && like.class_names == nullptr)
     data.remarks.push_back(
         fmt::format("every record has a class of its own: is {} an identifier?", excerpt(data.target_name)));
@@ -351,17 +365,22 @@ Dataset select(const Source& source, const ReadOptions& options, const Like& lik
   if (source.table) {
     data.X = encode(*source.table, data.encoding, records);
     if (source.table->header || !choice.remarks.empty()) data.feature_names = data.encoding.features();
-    if (choice.id)
-      for (const Index i : records)
-        data.ids.emplace_back(source.table->columns[static_cast<std::size_t>(*choice.id)].cells[i]);
   } else {
     data.X = source.points(records);
   }
+  const bool named = !source.ids.empty() && options.id.empty();
+  for (const Index i : records) {
+    if (named)
+      data.ids.push_back(at(source.ids, i));
+    else if (choice.id)
+      data.ids.emplace_back(source.table->columns[static_cast<std::size_t>(*choice.id)].cells[i]);
+  }
   check_dataset(data);
-  if (source.wide_integers) say_rounding(data);
+  say_rounding(source, data);
   if (options.d > 0) {
     data.X = projected(data.X, subspace(source, data.d(), options.d, options.seed));
     data.feature_names.clear();
+    data.picture = {};
   }
   if (encoding == nullptr) data.standardization = standardization_of(data, source, options);
   return data;
@@ -376,7 +395,7 @@ Dataset select_stored(const Source& source, const ReadOptions& options) {
   if (options.standardize != "auto" && options.standardize != "no") refuse("standardize");
   if (options.bias.value_or(source.bias) != 0) refuse("bias");
   Dataset data = choose_all_but_points(source, options, {}).data;
-  if (source.wide_integers) data.remarks.emplace_back("integers of 64 bits are read as the nearest doubles");
+  if (source.wide_points) data.remarks.emplace_back("integers of 64 bits are read as the nearest doubles");
   if (options.d > 0) data.feature_names.clear();
   data.stored = std::make_shared<StoredPoints>(left_in_place(source, options, data.records));
   check_around_points(data);
@@ -422,6 +441,8 @@ Source source_of(const Dataset& data) {
   source.target_name = data.target_name;
   source.digest = data.digest;
   source.feature_names = data.feature_names;
+  source.ids = data.ids;
+  source.picture = data.picture;
   source.standardize = data.standardization.how;
   source.bias = data.standardization.lengths;
   if (data.task == Task::regression) source.numbers.assign(data.y.begin(), data.y.end());

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <ranges>
-#include <sstream>
 #include <stdexcept>
 
+#include "core/ascii.hpp"
 #include "core/choices.hpp"
 #include "data/bytes.hpp"
 #include "data/recipe.hpp"
@@ -107,13 +106,8 @@ Source open(const std::string& text, const ReadOptions& options) {
 }  // namespace
 
 bool Asked::ends_in(const std::string& endings) const {
-  std::string name = fs::path(text).filename();
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  std::istringstream words(endings);
-  for (std::string ending; words >> ending;)
-    if (name.ends_with(ending)) return true;
-  return false;
+  const std::string name = lowered(fs::path(text).filename().string());
+  return std::ranges::any_of(words_of(endings), [&](auto ending) { return name.ends_with(ending); });
 }
 
 bool internal::is_name(const std::string& source) { return named(source) != nullptr; }

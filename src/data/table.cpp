@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "data/cells.hpp"
+#include "data/placeholder.hpp"
 #include "data/table_source.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
@@ -71,7 +72,7 @@ bool counts(const Column& column) {
 std::string identifies(const DataTable& table, const Column& column) {
   const bool unnamed = table.header && column.name.empty();
   if (column.is == CellKind::text) {
-    if (column.missing > 0 || table.n() < kFewRecords) return "";
+    if (!column.fault.empty() || column.missing > 0 || table.n() < kFewRecords) return "";
     const Index seen = different(column);
     return 2 * seen > table.n() ? fmt::format("{} different texts in {} records", seen, table.n()) : "";
   }
@@ -126,6 +127,13 @@ void check_missing(const std::string& missing) {
 
 std::string have_holes(Index records) {
   return fmt::format("{} have missing cells (`missing=median` fills them)", records);
+}
+
+std::string far_from_others(const Column& column, const Placeholder& odd) {
+  return fmt::format(
+      "far off: '{0}' in {1} of {2}, all others are from {3} to {4}: `na_values={0}` if it means a "
+      "missing cell",
+      odd.cell, count(odd.cells, "cell", "cells"), column.called(), odd.least, odd.greatest);
 }
 
 std::string read_as(const Column& column) {
@@ -216,10 +224,16 @@ std::string Column::called() const {
                       : fmt::format("column {} ('{}')", place, excerpt(name));
 }
 
+std::string DataTable::place(Index record) const {
+  return lines.empty() ? fmt::format("record {}", record) : fmt::format("line {}", lines[to_size(record)]);
+}
+
 std::string DataTable::where(Index record, const Column& column) const {
-  const std::string place =
-      lines.empty() ? fmt::format("record {}", record) : fmt::format("line {}", lines[to_size(record)]);
-  return fmt::format("{}: {}: {}", name, place, column.called());
+  return fmt::format("{}: {}: {}", name, place(record), column.called());
+}
+
+void check_usable(const Column& column) {
+  if (!column.fault.empty()) throw DataError(column.fault);
 }
 
 Index column_of(const DataTable& table, const std::string& wanted, const std::string& option) {
@@ -272,10 +286,13 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
     if (column.is != CellKind::number && column.is != CellKind::truth && column.is != CellKind::text)
       made.remarks.push_back(read_as(column));
   }
+  made.encoding.na_values = choice.na_values;
   std::set<Index> forced;
   for (const std::string& name : choice.categories) forced.insert(column_of(table, name, "one_hot"));
+  for (const Index j : uses.features)
+    if (!forced.contains(j)) check_usable(table.columns[to_size(j)]);
 
-  Index dropped = 0, without_target = 0;
+  Index dropped = 0, without_target = 0, empty = 0;
   for (Index i = 0; i < table.n(); ++i) {
     const auto absent = [&](Index j) { return is_hole(table.columns[to_size(j)], i); };
     if (target && absent(*target)) {
@@ -284,6 +301,12 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
                                     table.where(i, table.columns[to_size(*target)]),
                                     table.columns[to_size(*target)].cells[i]));
       ++without_target;
+      continue;
+    }
+    const bool may_be_empty = table.columns.size() > 1 && choice.missing != "error";
+    if (may_be_empty &&
+        std::ranges::all_of(table.columns, [&](const Column& column) { return is_hole(column, i); })) {
+      ++empty;
       continue;
     }
     const auto hole = std::ranges::find_if(uses.features, absent);
@@ -297,6 +320,9 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
   if (without_target > 0)
     made.remarks.push_back(
         fmt::format("left out: {} without a target", count(without_target, "record", "records")));
+  if (empty > 0)
+    made.remarks.push_back(
+        fmt::format("left out: {} of nothing but missing cells", count(empty, "record", "records")));
   if (dropped > 0) made.remarks.push_back(left_out_for_holes(dropped));
   if (made.records.empty()) {
     std::string why;
@@ -323,7 +349,8 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
       made.remarks.push_back(
           fmt::format("categories: {}, {}{}", column.called(),
                       count(std::ssize(input.categories), "indicator", "indicators"),
-                      missing > 0 ? fmt::format(" and a flag of {} missing", missing) : ""));
+                      missing > 0 ? fmt::format(" and a flag of {} missing", missing) : "") +
+          (column.note.empty() || forced.contains(j) ? "" : ": " + column.note));
     else if (missing > 0)
       made.remarks.push_back(fmt::format("filled: {}, {} by the median {} and a flag", column.called(),
                                          count(missing, "cell", "cells"), input.fill));
@@ -332,6 +359,9 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
       made.remarks.push_back(fmt::format(
           "rounded: {} of {} to the nearest double: what differs in later digits alone is the same",
           count(column.rounded, "whole number", "whole numbers"), column.called()));
+    if (input.is == CellKind::number || input.is == CellKind::decimal_comma)
+      if (const auto odd = placeholder_in(column); odd && odd->cell.find(',') == std::string::npos)
+        made.remarks.push_back(far_from_others(column, *odd));
     made.encoding.inputs.push_back(std::move(input));
   }
   return made;
@@ -366,7 +396,7 @@ std::vector<const Column*> find_inputs(const DataTable& table, const Encoding& e
 
 /// The number in a cell; NaN where it is missing.
 double number_in(const DataTable& table, const Column& column, Index i, CellKind is) {
-  if (column.is == is) return column.numbers[to_size(i)];
+  if (column.is == is && column.fault.empty()) return column.numbers[to_size(i)];
   const std::string_view cell = column.cells[i];
   if (is_missing_number(cell)) return std::numeric_limits<double>::quiet_NaN();
   const auto value = value_of(cell, is);

@@ -21,6 +21,7 @@ bool are_names(const Column& column) {
 }
 
 void set_targets(Source& source, const Column& column, const std::string& task) {
+  check_usable(column);
   source.target_name = column.called();
   source.numbers.clear();
   source.texts.clear();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <memory>
@@ -23,7 +24,13 @@ namespace fs = std::filesystem;
 /// Removed with its content when it goes out of scope.
 struct TemporaryFolder {
   fs::path path;
-  explicit TemporaryFolder(const fs::path& where) : path(where) { fs::create_directories(path); }
+  /// BESIDE.unpacking.XXXXXX, with letters that nobody else has.
+  explicit TemporaryFolder(const fs::path& beside) {
+    std::string name = beside.string() + ".unpacking.XXXXXX";
+    if (mkdtemp(name.data()) == nullptr)
+      throw ResourceError(fmt::format("{}: cannot be created: {}", name, std::strerror(errno)));
+    path = name;
+  }
   ~TemporaryFolder() {
     std::error_code ignored;
     fs::remove_all(path, ignored);
@@ -71,14 +78,13 @@ void write_file(archive* reader, const fs::path& path, Progress& progress) {
 }  // namespace
 
 void unpack(const fs::path& path, const std::string& kept, Progress& progress) {
-  const TemporaryFolder folder(path.string() + fmt::format(".{}.unpacking", getpid()));
+  const TemporaryFolder folder(path);
   progress.stage("unpacking " + path.filename().string());
   const std::unique_ptr<archive, decltype(&archive_read_free)> reader(archive_read_new(), archive_read_free);
   archive_read_support_format_tar(reader.get());
   archive_read_support_filter_gzip(reader.get());
   const auto refuse = [&](const std::string& what) {
-    fs::remove(path);
-    return DataError(fmt::format("{}: {}; the archive was removed", path.string(), what));
+    return DataError(fmt::format("{}: {}", path.string(), what));
   };
   const auto check = [&](bool good, const char* what) {
     if (!good && machine_failed(reader.get())) throw failed(reader.get(), path);

@@ -10,8 +10,8 @@
 #include "core/rounding.hpp"
 #include "deep/equations.hpp"
 #include "deep/lipschitz.hpp"
+#include "deep/single.hpp"
 #include "proof/evaluate.hpp"
-#include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/core/threads.hpp"
 
@@ -114,7 +114,7 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
   c.reason = hopeless(network, moving, N);
   if (!c.reason.empty()) return c;
   const auto side = static_cast<double>(N);
-  require_memory(16 * side * side, "the certificate", "use fewer points, or one output at a time");
+  require_gram_memory(network, moving, n, 2, "the certificate");
   progress.stage("certificate");
   const Threads threads(side * side * static_cast<double>(network.V.cols()));
   const auto norms = layer_norms(network, progress);
@@ -133,8 +133,14 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
   if (!exists(network, norms, e, moving, equations.records, top, best) && !(best.h <= 0.5)) {
     c.h = std::isnan(best.h) ? std::numeric_limits<double>::infinity() : best.h;
     c.lipschitz = best.lipschitz;
+    Index row = 0;
+    const bool still = K.diagonal().minCoeff(&row) == 0;
+    const Index point = row / network.outputs();
     c.reason =
-        std::isfinite(c.h)
+        still ? fmt::format(
+                    "existence: at sample {} an output is not seen to change with any weight that moves",
+                    equations.records.empty() ? point : equations.records[static_cast<std::size_t>(point)])
+        : std::isfinite(c.h)
             ? fmt::format(
                   "existence: h = lipschitz misfit/lambda_min is at least {} and must be at most 1/2: "
                   "the misfit may be {}",
@@ -179,16 +185,19 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
 VerifiedOutputs verified_outputs(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                                  Progress& progress) {
   check_points(network, X);
-  constexpr Index kPoints = 1024;  // at a time: all their derivatives are in memory together
   const Index n = X.rows(), K = network.outputs();
+  // At a time: the derivatives of all their outputs are in memory together.
+  const Index points_together = std::clamp<Index>(16384 / K, 1, 1024);
   const auto norms = layer_norms(network, progress);
   const Moving none(network.layers.size() + 1, false);
-  VerifiedOutputs outputs{Matrix(n, K), Matrix(n, K)};
-  for (Index row = 0; row < n; row += kPoints) {
-    const Index rows = std::min(kPoints, n - row);
+  VerifiedOutputs outputs{Matrix(n, K), Matrix(n, K), network.single ? Matrix(n, K) : Matrix()};
+  for (Index row = 0; row < n; row += points_together) {
+    const Index rows = std::min(points_together, n - row);
     const auto e = evaluate(network, norms, X.middleRows(row, rows), Vector::Ones(rows), none, progress);
     outputs.f.middleRows(row, rows) = e.pass.f;
     outputs.error.middleRows(row, rows) = e.f_error;
+    if (network.single)
+      outputs.single_error.middleRows(row, rows) = single_errors(network, norms, X.middleRows(row, rows), e);
   }
   return outputs;
 }

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
+
+#include "zeroloss/core/memory.hpp"
 
 namespace zeroloss::internal {
 
@@ -41,6 +44,39 @@ Moving moving_layers(const DeepNetwork& network, const DeepEquations& equations)
 Vector root_counts(const DeepEquations& equations) {
   if (equations.counts.size() == 0) return Vector::Ones(equations.X.rows());
   return equations.counts.cwiseSqrt();
+}
+
+double bytes_of_gram(const DeepNetwork& network, const Moving& moving, Index n, int matrices) {
+  constexpr int kSizes = 9;  // numbers that bounds keep of a point, or of a row of J, and a layer
+  const auto points = static_cast<double>(n), rows = points * static_cast<double>(network.outputs());
+  double factors = 0, at_a_time = 0, values = static_cast<double>(network.features() + network.outputs());
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer& layer = network.layers[l];
+    const auto units = static_cast<double>(layer.units()), inputs = static_cast<double>(layer.inputs()),
+               outputs = static_cast<double>(layer.outputs());
+    const bool outer = layer.U.size() > 0 || layer.bU.size() > 0;
+    if (moving[l]) factors += units + (outer ? outputs : 0);
+    at_a_time = std::max(at_a_time, outputs + (layer.U.size() > 0 ? 2 : 1) * units + inputs);
+    values += 2 * units + outputs;
+  }
+  const double K = 8 * rows * rows,
+               fixed = 8 * (2 * points * values +
+                            kSizes * (points + rows) * static_cast<double>(network.depth()));
+  return fixed + std::max({8 * rows * (factors + at_a_time), K + 8 * rows * factors, matrices * K});
+}
+
+void require_gram_memory(const DeepNetwork& network, const Moving& moving, Index n, int matrices,
+                         const std::string& what) {
+  const auto available = static_cast<double>(available_memory_bytes());
+  const double needed = bytes_of_gram(network, moving, n, matrices);
+  if (needed <= available) return;
+  Index fits = 0, too_many = n;
+  while (too_many - fits > 1) {
+    const Index middle = fits + (too_many - fits) / 2;
+    (bytes_of_gram(network, moving, middle, matrices) <= available ? fits : too_many) = middle;
+  }
+  require_memory(needed, what,
+                 fits > 0 ? fmt::format("as many points as `n={}` keeps fit", fits) : "no point fits");
 }
 
 }  // namespace zeroloss::internal

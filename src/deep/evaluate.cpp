@@ -41,6 +41,9 @@ double spectral(const RowMatrix& A, Progress& progress) {
   return size > 1e-140 && size < frobenius(A) ? size : frobenius(A);
 }
 
+// NaN if one is.
+double largest(const Vector& sizes) { return sizes.maxCoeff<Eigen::PropagateNaN>(); }
+
 // What every point has of one layer, while it goes through.
 struct Walker {
   const Layer& layer;
@@ -129,9 +132,10 @@ class RowBounds {
     const Above s = std::abs(layer.scale), product = frobenius(layer.U), W = frobenius(layer.W);
     const Above underflow = 4 * kTiny * static_cast<double>(layer.units() + layer.outputs());
     const Vector u_stored = row_norms(U), q_stored = row_norms(Q), g_stored = row_norms(G);
-    sizes.q_largest = Q.cwiseAbs().rowwise().maxCoeff();
-    for (Vector* v : {&sizes.u, &sizes.u_error, &sizes.q, &sizes.g, &sizes.g_error}) v->resize(N_);
+    for (Vector* v : {&sizes.u, &sizes.u_error, &sizes.q, &sizes.q_largest, &sizes.g, &sizes.g_error})
+      v->resize(N_);
     for (Index r = 0; r < N_; ++r) {
+      sizes.q_largest(r) = Q.row(r).cwiseAbs().maxCoeff<Eigen::PropagateNaN>();
       const Index i = r / K_;
       const Above u_error = u_error_(r), u_size = u_stored(r), g_size = g_stored(r);
       Above q_error = u_error;
@@ -369,11 +373,11 @@ DeepEvaluation evaluate(const DeepNetwork& network, const std::vector<LayerNorms
     const Layer& layer = network.layers[l];
     const auto m = static_cast<double>(layer.units()), p = static_cast<double>(layer.inputs());
     terms = std::max(terms, m + p);
-    const Above h = e.points[l].h.maxCoeff(), a = e.points[l].a.maxCoeff(), g = e.rows[l].g.maxCoeff(),
-                q = e.rows[l].u.maxCoeff(), s = std::max(1.0, std::abs(layer.scale));
+    const Above h = largest(e.points[l].h), a = largest(e.points[l].a), g = largest(e.rows[l].g),
+                q = largest(e.rows[l].u), s = std::max(1.0, std::abs(layer.scale));
     lost += 4 * kTiny * s * s * (m * (h * h + a * a + 2) + p * (g * g + q * q) + m + p + 2);
   }
-  const Above h = e.points.back().h.maxCoeff(), w = weights.maxCoeff();
+  const Above h = largest(e.points.back().h), w = largest(weights);
   terms = std::max(terms, static_cast<double>(network.V.cols()) + 2);
   lost += 4 * kTiny * (static_cast<double>(network.V.cols()) * w * w + h * h + 2);
   e.rounding_terms = terms + 4 * static_cast<double>(network.layers.size()) + 12;

@@ -5,7 +5,6 @@
 
 #include "core/tiled.hpp"
 #include "deep/equations.hpp"
-#include "zeroloss/core/memory.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -19,8 +18,7 @@ LevenbergMarquardt::LevenbergMarquardt(const DeepNetwork& network, const DeepEqu
       moving_(moving_layers(network, equations)),
       weights_(root_counts(equations)),
       size_(std::max((weights_.asDiagonal() * equations.Y.rowwise().norm()).norm(), 1e-300)) {
-  const auto N = static_cast<double>(equations.Y.size());
-  require_memory(8 * N * N, "Gauss-Newton", "use fewer points, or one output at a time");
+  require_gram_memory(network, moving_, equations.X.rows(), 1, "Gauss-Newton");
   at_ = at(network);
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/above.hpp"
 #include "core/parallel_for.hpp"
+#include "core/rounding.hpp"
 #include "proof/evaluate.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math.
@@ -104,7 +105,7 @@ Lipschitz lipschitz(const DeepNetwork& network, const std::vector<LayerNorms>& n
         const auto move =
             static_cast<double>(radius * length_of((rows(j) + if_it(parts[l].moves, radius)) * dh_before,
                                                    if_it(parts[l].moves, c.before), parts[l].b() ? 1 : 0));
-        const double ratio = z > off ? (z - off) * kDown / move : 0;
+        const double ratio = z > off && move >= 0 ? (z - off) * kDown / move : 0;  // 0 where one is NaN
         if (ratio < nearest.ratio) nearest = {ratio, i, static_cast<Index>(l), j};
       }
     }

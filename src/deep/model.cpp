@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "core/json.hpp"
-#include "core/parse.hpp"
 #include "data/model_file.hpp"
+#include "zeroloss/core/parse.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -901,17 +901,17 @@ class Reader {
     scores.named = true;
   }
 
-  // Names that are not the numbers of the outputs are said, and those of the network.
+  // They are those of the network, and said where they are not the numbers of the outputs.
   void name_classes(const Value& label) {
     if (!label.named) return;
     if (names_.empty()) names_ = label.names;
     if (names_ != label.names)
       throw DataError(fmt::format("{}: it calls its classes {}, and also {}", path_, excerpt(names_),
                                   excerpt(label.names)));
-    if (names_ == numbered(std::ssize(names_))) return;
     found_.network.class_names = names_;
     found_.network.task = Task::classification;
-    if (names_.size() <= 100) note(fmt::format("the file calls its classes {}", fmt::join(names_, ", ")));
+    if (names_ != numbered(std::ssize(names_)) && names_.size() <= 100)
+      note(fmt::format("the file calls its classes {}", fmt::join(names_, ", ")));
   }
 
   // ---- the end ----

@@ -65,8 +65,8 @@ double above(double x) { return std::nextafter(x, std::numeric_limits<double>::i
 struct Margin {
   double least, most;
 };
-Margin margin_of(const VerifiedOutputs& outputs, const Matrix& Y, Index i) {
-  const auto f = outputs.f.row(i), error = outputs.error.row(i), y = Y.row(i);
+Margin margin_of(const Matrix& outputs, const Matrix& errors, const Matrix& Y, Index i) {
+  const auto f = outputs.row(i), error = errors.row(i), y = Y.row(i);
   if (f.size() == 1) {
     const double signed_output = y(0) > 0 ? f(0) : -f(0);
     return {below(signed_output - error(0)), above(signed_output + error(0))};
@@ -78,7 +78,7 @@ Margin margin_of(const VerifiedOutputs& outputs, const Matrix& Y, Index i) {
     if (k == own) continue;
     const double difference = f(own) - f(k),
                  off = (error(own) + error(k) + 2 * u * std::abs(difference)) * kUp;
-    margin.least = std::min(margin.least, below(difference - off));
+    margin.least = smaller(margin.least, below(difference - off));
     margin.most = std::min(margin.most, above(difference + off));
   }
   return margin;
@@ -98,9 +98,15 @@ Index record_of(const Dataset& data, Index i) {
 ProvedNetwork judge_points(const DeepNetwork& network, const Dataset& data, const RowMatrix& X,
                            const Matrix& Y, Progress& progress) {
   ProvedNetwork p;
-  const VerifiedOutputs outputs = verified_outputs(network, X, progress);
-  p.output_error =
-      outputs.error.allFinite() ? outputs.error.maxCoeff() : std::numeric_limits<double>::infinity();
+  VerifiedOutputs outputs = verified_outputs(network, X, progress);
+  const auto largest_of = [](const Matrix& errors) {
+    return errors.allFinite() ? errors.maxCoeff() : std::numeric_limits<double>::infinity();
+  };
+  p.output_error = largest_of(outputs.error);
+  if (network.single) {  // what is stored of the exact outputs is off, too
+    outputs.single_error = (outputs.single_error + outputs.error) * kUp;
+    p.single_error = largest_of(outputs.single_error);
+  }
   const Matrix off = ((outputs.f - Y).cwiseAbs() * (1 + 2 * u) + outputs.error) * kUp;
   p.largest_error = off.allFinite() ? off.maxCoeff() : std::numeric_limits<double>::infinity();
   p.misfit = !std::isfinite(p.largest_error) ? p.largest_error
@@ -113,7 +119,7 @@ ProvedNetwork judge_points(const DeepNetwork& network, const Dataset& data, cons
   if (data.task != Task::classification) return p;
   p.margin = std::numeric_limits<double>::infinity();
   for (Index i = 0; i < X.rows(); ++i) {
-    const Margin margin = margin_of(outputs, Y, i);
+    const Margin margin = margin_of(outputs.f, outputs.error, Y, i);
     const Index record = record_of(data, i);
     if (!(margin.least >= p.margin)) {
       p.margin = std::isnan(margin.least) ? -std::numeric_limits<double>::infinity() : margin.least;
@@ -121,9 +127,13 @@ ProvedNetwork judge_points(const DeepNetwork& network, const Dataset& data, cons
     }
     const bool right = margin.least > 0, wrong = margin.most < 0;
     ++(right ? p.right : wrong ? p.wrong : p.undecided);
-    if (!right) p.wrong_samples.push_back(record);
+    if (!right) (wrong ? p.wrong_samples : p.undecided_samples).push_back(record);
+    if (!network.single || !(right || wrong)) continue;
+    const Margin single = margin_of(outputs.f, outputs.single_error, Y, i);
+    if (right ? !(single.least > 0) : !(single.most < 0)) p.single_samples.push_back(record);
   }
-  std::sort(p.wrong_samples.begin(), p.wrong_samples.end());
+  for (auto* samples : {&p.wrong_samples, &p.undecided_samples, &p.single_samples})
+    std::sort(samples->begin(), samples->end());
   if (p.margin > 0) p.sharpening = sharpening_of(p.margin, network.outputs());
   return p;
 }
@@ -142,14 +152,15 @@ std::string labels_of(const ProvedNetwork& p, Index n) {
   return text;
 }
 
-std::string exact_of(const DeepCertificate& c) {
+std::string exact_of(const DeepCertificate& c, bool left_out) {
+  if (left_out) return "whether an exact network lies beside it was left out";
   if (!c.exists) return "no exact network is proved beside it";
   return fmt::format("an exact zero-loss network lies within {} of it, proved{}",
                      decimal(c.radius, 3, Rounding::up),
                      c.descends ? ", and gradient descent reaches one" : "");
 }
 
-std::string conclusion_of(const ProveResult& r, Task task) {
+std::string conclusion_of(const ProveResult& r, Task task, bool left_out) {
   std::string text;
   for (const ProvedNetwork& p : r.networks) {
     std::string says =
@@ -163,22 +174,9 @@ std::string conclusion_of(const ProveResult& r, Task task) {
                       decimal(r.distance, 3, Rounding::up), decimal(r.relative_distance, 3, Rounding::up));
     else
       text = "The network given: ";
-    text += fmt::format("{}; {}.", says, exact_of(p.certificate));
+    text += fmt::format("{}; {}.", says, exact_of(p.certificate, left_out));
   }
   return text;
-}
-
-// "0" to "K - 1", where outputs have no names and the data's fewer classes are some of these.
-std::vector<std::string> numbered_outputs(const DeepNetwork& network, const Dataset& data) {
-  const Index K = network.outputs();
-  std::vector<std::string> names;
-  if (!network.class_names.empty() || static_cast<Index>(data.class_names.size()) >= std::max<Index>(K, 2))
-    return names;
-  for (Index k = 0; k < K; ++k) names.push_back(fmt::format("{}", k));
-  const bool all = std::all_of(
-      data.class_names.begin(), data.class_names.end(),
-      [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); });
-  return all ? names : std::vector<std::string>{};
 }
 
 RowMatrix points_of(const DeepNetwork& network, const Dataset& data, double divide) {
@@ -239,55 +237,27 @@ std::vector<bool> layers_named(const std::string& text, Index hidden, Index outp
   }
 }
 
-Matrix targets_of(const DeepNetwork& network, const Dataset& data) {
-  const Index n = data.n(), K = network.outputs();
-  if (data.task == Task::none) throw DataError(data.name + ": there are no targets to prove anything about");
-  if (data.task == Task::regression) {
-    if (!network.behind.empty())
-      throw DataError(
-          fmt::format("{}: targets are numbers, and the network was read without what makes its outputs: {}. "
-                      "Without it the outputs say classes alone",
-                      data.name, network.behind));
-    if (K != 1)
-      throw DataError(fmt::format("{}: one number a sample, but the network has {} outputs", data.name, K));
-    return data.y;
-  }
-  const std::vector<std::string> numbers = numbered_outputs(network, data);
-  const auto& names = !network.class_names.empty() ? network.class_names
-                      : !numbers.empty()           ? numbers
-                                                   : data.class_names;
-  const auto classes = static_cast<Index>(names.size());
-  if (K == 1 ? classes != 2 : classes != K)
-    throw DataError(fmt::format("{}: {} classes, but the network has {} output{}", data.name, classes, K,
-                                K == 1 ? "" : "s"));
-  std::vector<Index> output;
-  for (const std::string& name : data.class_names) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end())
-      throw DataError(fmt::format("{}: the network knows no class \"{}\"", data.name, name));
-    output.push_back(static_cast<Index>(found - names.begin()));
-  }
-  Matrix Y = Matrix::Constant(n, K, -1);
-  for (Index i = 0; i < n; ++i) {
-    const Index own = output[static_cast<std::size_t>(data.y(i))];
-    if (K > 1)
-      Y(i, own) = 1;
-    else if (own == 1)
-      Y(i, 0) = 1;
-  }
-  return Y;
-}
-
 ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, double divide, Progress& progress) {
   const RowMatrix X = points_of(network, data, divide);
   return judge_points(network, data, X, targets_of(network, data), progress);
 }
 
-ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOptions& options,
+ProveResult prove(const DeepNetwork& given, const Dataset& data, const ProveOptions& options,
                   Progress& progress) {
   const auto began = std::chrono::steady_clock::now();
-  const RowMatrix X = points_of(network, data, options.divide);
-  const std::vector<bool> moving = layers_named(options.layers, network.depth(), network.outputs());
+  const RowMatrix X = points_of(given, data, options.divide);
+  const std::vector<bool> moving = layers_named(options.layers, given.depth(), given.outputs());
+  ProveResult r;
+  DeepNetwork network = given;
+  if (data.task == Task::classification) {
+    OutputClasses classes = output_classes(given, data, options.class_names);
+    network.task = Task::classification;
+    network.class_names = std::move(classes.names);
+    if (!classes.remark.empty()) r.remarks.push_back(std::move(classes.remark));
+  } else if (!options.class_names.empty()) {
+    throw std::invalid_argument(
+        "`class_names` is for classes; the targets are numbers: `task=classification`");
+  }
   const Matrix Y = targets_of(network, data);
   const DistinctPoints points = distinct_points(X, Y);
   const RowMatrix distinct_X = X(points.first, Eigen::all);
@@ -299,7 +269,6 @@ ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOp
         Eigen::Map<const Eigen::Matrix<Index, Eigen::Dynamic, 1>>(points.count.data(), distinct_X.rows())
             .cast<double>();
 
-  ProveResult r;
   r.network = describe(network);
   r.n = data.n();
   r.d = data.X.cols();
@@ -307,6 +276,12 @@ ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOp
   r.n_distinct = distinct_X.rows();
   r.parameters = parameters(network);
   r.moving = moving_parameters(network, moving);
+  bool left_out = false;
+  const auto leave_out = [&](const ResourceError& error) {
+    const std::string remark = fmt::format("left out: {}", error.what());
+    if (std::find(r.remarks.begin(), r.remarks.end(), remark) == r.remarks.end()) r.remarks.push_back(remark);
+    return remark;
+  };
   const auto prove_of = [&](const char* which, const DeepNetwork& of) {
     progress.stage("outputs");
     ProvedNetwork p = judge_points(of, data, X, Y, progress);
@@ -315,25 +290,41 @@ ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOp
       const auto [one, other] = *points.conflict;
       p.certificate.misfit = p.misfit;
       p.certificate.reason =
-          fmt::format("samples {} and {} are equal and have different targets: no network fits both",
-                      record_of(data, one), record_of(data, other));
+          fmt::format("samples {} and {} are equal{} and have different targets: no network fits both",
+                      record_of(data, one), record_of(data, other),
+                      data.X.row(one) == data.X.row(other) ? "" : " once they are divided and rounded");
     } else {
-      p.certificate = certify_network(of, equations, progress);
+      try {
+        p.certificate = certify_network(of, equations, progress);
+      } catch (const ResourceError& error) {
+        left_out = true;
+        p.certificate.misfit = p.misfit;
+        p.certificate.reason = leave_out(error);
+      }
     }
     r.networks.push_back(std::move(p));
   };
+  const auto polish_it = [&] {
+    try {
+      return std::optional(polish(network, equations, {options.max_factorizations}, progress));
+    } catch (const ResourceError& error) {
+      leave_out(error);
+      return std::optional<PolishedNetwork>();
+    }
+  };
   prove_of("given", network);
-  if (options.polish && !points.conflict) {
-    PolishedNetwork polished = polish(network, equations, {options.max_factorizations}, progress);
-    r.distance = polished.distance;
-    r.relative_distance = polished.distance / (length_of_weights(network) * (1 - 1e-8));
-    r.steps = polished.steps;
-    r.factorizations = polished.factorizations;
-    r.polished = std::move(polished.network);
-    prove_of("polished", r.polished);
-  }
+  if (options.polish && !points.conflict)
+    if (std::optional<PolishedNetwork> polished = polish_it()) {
+      r.distance = polished->distance;
+      r.relative_distance = polished->distance / (length_of_weights(network) * (1 - 1e-8));
+      r.steps = polished->steps;
+      r.factorizations = polished->factorizations;
+      r.polished = std::move(polished->network);
+      r.polished.single = false;  // its weights are doubles
+      prove_of("polished", r.polished);
+    }
   progress.finish();
-  r.conclusion = conclusion_of(r, data.task);
+  r.conclusion = conclusion_of(r, data.task, left_out);
   r.seconds = seconds_since(began);
   return r;
 }

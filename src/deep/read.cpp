@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <stdexcept>
 
+#include "core/ascii.hpp"
 #include "deep/centered.hpp"
 #include "deep/state_dict.hpp"
 #include "zeroloss/core/error.hpp"
@@ -18,12 +18,7 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-std::string extension_of(const std::filesystem::path& file) {
-  std::string extension = file.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return extension;
-}
+std::string extension_of(const std::filesystem::path& file) { return lowered(file.extension().string()); }
 
 ReadNetwork from_two_layers(const Network& two) {
   ReadNetwork read{layers_of(two), {}};
@@ -54,13 +49,12 @@ DeepNetwork layers_of(const Network& two) {
   network.task = two.task;
   network.class_names = two.class_names;
   network.encoding = two.encoding;
+  network.single = two.precision == "float32";
   return network;
 }
 
 ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& layout) {
   const std::filesystem::path file = is_directory(path) ? path / "model.safetensors" : path;
-  if (!layout.activation.empty() && !layout.description.empty())
-    throw std::invalid_argument("`layout` says the activations; leave out `activation`");
   if (!layout.activation.empty())
     for (const std::string& name : activations_in(layout.activation))
       activation_of(Layer{.activation = name});
@@ -72,15 +66,15 @@ ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& l
   if (extension_of(file) == ".onnx") {
     alone();
     OnnxNetwork read = read_onnx(file);
+    read.network.single = read.single;
     return {read.network, read.notes, std::move(read)};
   }
   const Metadata metadata = read_metadata(file);
   const auto kind = metadata.find("kind");
   if (kind == metadata.end()) {
     const TensorFile state = read_tensors(file);
-    ReadNetwork read{network_of_state(file.string(), state, layout), {}};
-    if (!layout.activation.empty())
-      read.notes.push_back(fmt::format("{} between the layers, as was said", layout.activation));
+    ReadNetwork read = network_of_state(file.string(), state, layout);
+    read.network.single = std::ranges::all_of(state.tensors, [](auto& t) { return t.dtype == Dtype::f32; });
     return read;
   }
   alone();

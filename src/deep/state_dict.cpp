@@ -16,24 +16,26 @@
 namespace zeroloss::internal {
 namespace {
 
-// "layers.10" behind "layers.9": runs of digits count as numbers.
-struct ByNumbers {
-  bool operator()(const std::string& a, const std::string& b) const { return parts(a) < parts(b); }
+// "layers.10" is the words "layers." and "" with the number 10 between them; a number is its digits without
+// leading zeros.
+struct Numbered {
+  std::vector<std::string> words{""}, numbers;
 
-  static std::vector<std::pair<std::string, std::size_t>> parts(const std::string& text) {
-    std::vector<std::pair<std::string, std::size_t>> all{{"", 0}};
-    for (const char letter : text) {
-      auto& [word, number] = all.back();
-      if (std::isdigit(static_cast<unsigned char>(letter)) != 0)
-        number = std::min<std::size_t>(number * 10 + static_cast<std::size_t>(letter - '0'), 1'000'000'000);
-      else if (number > 0)
-        all.push_back({std::string(1, letter), 0});
-      else
-        word += letter;
+  explicit Numbered(const std::string& name) {
+    bool inside = false;
+    for (const char letter : name) {
+      const bool digit = std::isdigit(static_cast<unsigned char>(letter)) != 0;
+      if (digit && !inside) numbers.emplace_back(), words.emplace_back();
+      inside = digit;
+      if (!digit) words.back() += letter;
+      if (digit && (letter != '0' || !numbers.back().empty())) numbers.back() += letter;
     }
-    return all;
   }
 };
+
+bool less(const std::string& a, const std::string& b) {
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
 
 RowMatrix matrix_of(const Tensor& tensor) {
   const Index rows = tensor.shape.front(), columns = tensor.shape.size() > 1 ? tensor.shape[1] : 1;
@@ -49,7 +51,7 @@ struct Linear {
   RowMatrix W() const { return matrix_of(*weight); }
   Vector b() const { return bias != nullptr ? Vector(matrix_of(*bias).reshaped()) : Vector(); }
 };
-using LinearLayers = std::map<std::string, Linear, ByNumbers>;
+using LinearLayers = std::map<std::string, Linear>;
 
 LinearLayers linear_layers(const std::string& file, const TensorFile& state) {
   LinearLayers layers;
@@ -76,27 +78,104 @@ std::vector<std::string> names_of(const LinearLayers& layers) {
   return names;
 }
 
+// The names in the order of their numbers, where these number the layers one by one: the names are alike but
+// for one number. Any other order would be a guess: names do not say which layer is first.
+std::vector<std::string> in_order(const std::string& file, const LinearLayers& layers) {
+  std::vector<std::string> names = names_of(layers);
+  const auto refuse = [&](const std::string& what) {
+    throw std::invalid_argument(
+        fmt::format("{}: {}: say the order of its layers with `layout`, a list of all names, beside "
+                    "`activation`",
+                    file, what));
+  };
+  std::map<std::pair<std::vector<std::string>, std::vector<std::string>>, std::string> seen;
+  for (const std::string& name : names) {
+    const Numbered parts(name);
+    const auto [other, is_new] = seen.emplace(std::pair(parts.words, parts.numbers), name);
+    if (!is_new) refuse(fmt::format("'{}' and '{}' have one number", excerpt(other->second), excerpt(name)));
+  }
+  const Numbered first(names.front());
+  std::set<std::size_t> places;  // where the numbers differ
+  for (const std::string& name : names) {
+    const Numbered parts(name);
+    if (parts.words != first.words)
+      refuse(fmt::format("its names {} do not number the layers one by one", excerpt(names)));
+    for (std::size_t k = 0; k < parts.numbers.size(); ++k)
+      if (parts.numbers[k] != first.numbers[k]) places.insert(k);
+  }
+  if (places.size() > 1) refuse(fmt::format("its names {} have several numbers that differ", excerpt(names)));
+  const auto number = [place = *places.begin()](const std::string& name) {
+    return Numbered(name).numbers[place];
+  };
+  std::ranges::sort(names, less, number);
+  return names;
+}
+
+// The names in the order of a list, which has to hold each once.
+std::vector<std::string> in_order(const std::string& file, const LinearLayers& layers, const Json& list) {
+  const auto refuse = [&](const std::string& what) {
+    throw std::invalid_argument(fmt::format("{}: layout: {}", file, what));
+  };
+  std::vector<std::string> names;
+  try {
+    names = list.list<std::string>();
+  } catch (const JsonError& error) {
+    refuse(error.what());
+  }
+  std::set<std::string> taken;
+  for (const std::string& name : names) {
+    if (!layers.contains(name))
+      refuse(fmt::format("there is no '{}' in the file, which holds {}", excerpt(name),
+                         excerpt(names_of(layers))));
+    if (!taken.insert(name).second) refuse(fmt::format("'{}' occurs twice", excerpt(name)));
+  }
+  for (const auto& [name, linear] : layers)
+    if (!taken.contains(name)) refuse(fmt::format("it says nothing of '{}'", excerpt(name)));
+  return names;
+}
+
+constexpr const char* kLayout = "the layout";
+
+// What the network was taken for: "relu(fc1) -> h + 0.5 U(tanh(W)) -> fc2", h what the layer gets.
+class Chain {
+ public:
+  void add(const Layer& layer, const std::string& W, const std::string& U = "") {
+    std::string text = fmt::format("{}({})", layer.activation, excerpt(W));
+    if (!U.empty()) text = fmt::format("{}({})", excerpt(U), text);
+    if (layer.scale != 1) text = fmt::format("{} {}", layer.scale, text);
+    text_ += (layer.residual ? "h + " : "") + text + " -> ";
+  }
+  std::string note(const std::string& output, const char* by) const {
+    return fmt::format("its layers were taken in this order, by {}: {}{}", by, text_, excerpt(output));
+  }
+
+ private:
+  std::string text_;
+};
+
 // One layer behind the other, `activation` between them: a name, or one for each hidden layer.
-DeepNetwork in_a_row(const std::string& file, const LinearLayers& linear, const std::string& activation) {
-  const std::vector<std::string> names = names_of(linear);
+ReadNetwork in_a_row(const std::string& file, const LinearLayers& linear, const std::string& activation,
+                     const std::vector<std::string>& names, const char* by) {
   if (activation.empty())
     throw std::invalid_argument(
         fmt::format("{}: a state_dict says nothing of what is between its layers {}: name it, "
                     "`activation=relu`",
-                    file, fmt::join(names, ", ")));
+                    file, excerpt(names)));
   std::vector<std::string> phi = activations_in(activation);
   if (phi.size() == 1) phi.resize(names.size() - 1, phi.front());
   if (phi.size() != names.size() - 1)
     throw std::invalid_argument(
         fmt::format("{}: {} activations for {} hidden layers", file, phi.size(), names.size() - 1));
   DeepNetwork network;
+  Chain chain;
   for (std::size_t l = 0; l + 1 < names.size(); ++l) {
     const Linear& layer = linear.at(names[l]);
     network.layers.push_back({.activation = phi[l], .W = layer.W(), .b = layer.b()});
+    chain.add(network.layers.back(), names[l]);
   }
   network.V = linear.at(names.back()).W();
   network.c = linear.at(names.back()).b();
-  return network;
+  return {std::move(network), {chain.note(names.back(), by)}};
 }
 
 // As a description says, in JSON.
@@ -104,10 +183,9 @@ class Described {
  public:
   Described(const std::string& file, const LinearLayers& linear) : file_(file), linear_(linear) {}
 
-  DeepNetwork network(const std::string& description) {
+  ReadNetwork network(const Json& json) {
     DeepNetwork network;
     try {
-      const Json json = Json::parse(description);
       keys(json, {"layers", "output", "shift", "factor"});
       for (const Json& one : json.at("layers").items()) network.layers.push_back(layer(one));
       const Linear& output = take(json.at("output"));
@@ -121,7 +199,7 @@ class Described {
     for (const std::string& name : names_of(linear_))
       if (!taken_.contains(name))
         throw std::invalid_argument(fmt::format("{}: the layout says nothing of '{}'", file_, excerpt(name)));
-    return network;
+    return {std::move(network), {chain_.note(json.at("output").as<std::string>(), kLayout)}};
   }
 
  private:
@@ -164,13 +242,32 @@ class Described {
       layer.U = outer.W();
       layer.bU = outer.b();
     }
+    const Json* outer = json.find("U");
+    chain_.add(layer, json.at("W").as<std::string>(), outer != nullptr ? outer->as<std::string>() : "");
     return layer;
   }
 
   const std::string& file_;
   const LinearLayers& linear_;
   std::set<std::string> taken_;
+  Chain chain_;
 };
+
+ReadNetwork laid_out(const std::string& file, const LinearLayers& linear, const StateLayout& layout) {
+  if (layout.description.empty())
+    return in_a_row(file, linear, layout.activation, in_order(file, linear), "the numbers in their names");
+  Json json;
+  try {
+    json = Json::parse(layout.description);
+  } catch (const JsonError& error) {
+    throw std::invalid_argument(fmt::format("{}: layout: {}", file, error.what()));
+  }
+  if (json.is_array())
+    return in_a_row(file, linear, layout.activation, in_order(file, linear, json), kLayout);
+  if (!layout.activation.empty())
+    throw std::invalid_argument("`layout` says the activations; leave out `activation`");
+  return Described(file, linear).network(json);
+}
 
 }  // namespace
 
@@ -184,20 +281,19 @@ std::vector<std::string> activations_in(const std::string& list) {
   return names;
 }
 
-DeepNetwork network_of_state(const std::string& file, const TensorFile& state, const StateLayout& layout) {
+ReadNetwork network_of_state(const std::string& file, const TensorFile& state, const StateLayout& layout) {
   const LinearLayers linear = linear_layers(file, state);
   if (linear.size() < 2)
     throw DataError(
         fmt::format("{}: neither a network of layers nor the state_dict of one: it holds {}", file,
                     linear.empty() ? "nothing" : fmt::format("{}", fmt::join(names_of(linear), ", "))));
-  DeepNetwork network = layout.description.empty() ? in_a_row(file, linear, layout.activation)
-                                                   : Described(file, linear).network(layout.description);
+  ReadNetwork read = laid_out(file, linear, layout);
   try {
-    check(network);
+    check(read.network);
   } catch (const std::invalid_argument& error) {
     throw DataError(fmt::format("{}: {}", file, error.what()));
   }
-  return network;
+  return read;
 }
 
 }  // namespace zeroloss::internal

@@ -4,9 +4,8 @@
 
 #include <stdexcept>
 
-#include "deep/jacobian.hpp"
+#include "deep/equations.hpp"
 #include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -18,8 +17,7 @@ Matrix tangent_kernel(const DeepNetwork& network, const Eigen::Ref<const RowMatr
   if (layers.size() != network.layers.size() + 1)
     throw std::invalid_argument(fmt::format("`moving` must have one flag a layer, {}; got {}",
                                             network.layers.size() + 1, layers.size()));
-  const double N = static_cast<double>(X.rows()) * static_cast<double>(network.outputs());
-  require_memory(8 * N * N, "the tangent kernel", "use fewer points, or one output at a time");
+  require_gram_memory(network, layers, X.rows(), 1, "the tangent kernel");
   const ForwardPass pass = forward(network, X);
   progress.check();
   const Vector ones = Vector::Ones(X.rows());

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -40,8 +41,8 @@ void internal::cross_entries(const double* X, Index n, const double* Z, Index m,
 RowMatrix cross_gram(const RowMatrix& X, const RowMatrix& Z, const Kernel& kernel, Progress& progress) {
   const Index n = X.rows(), m = Z.rows(), d = X.cols();
   if (d < 1 || Z.cols() != d)
-    throw std::invalid_argument("cross_gram: points of " + std::to_string(d) + " and of " +
-                                std::to_string(Z.cols()) + " features");
+    throw std::invalid_argument("cross_gram: points of " + fmt::to_string(d) + " and of " +
+                                fmt::to_string(Z.cols()) + " features");
   if (!X.allFinite() || !Z.allFinite())
     throw std::invalid_argument("cross_gram: a point has a value that is not finite");
   require_memory(8.0 * static_cast<double>(n) * static_cast<double>(m), "the kernel",

@@ -1,5 +1,6 @@
 #include "zeroloss/kernel/gram.hpp"
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -149,14 +150,14 @@ Kernel sigma_features(const Activation& activation) {
 }
 
 Kernel power(int r) {
-  if (r < 1) throw std::invalid_argument("power: r must be >= 1; got " + std::to_string(r));
+  if (r < 1) throw std::invalid_argument("power: r must be >= 1; got " + fmt::to_string(r));
   Dual dual;
   dual.coefficients.assign(static_cast<std::size_t>(r) + 1, 0.0);
   dual.coefficients.back() = 1;
   dual.error = 2.1 * r * u;
   dual.slope = r + 1;
   dual.plain_slope = r;
-  return {"G^" + std::to_string(r), dual, false};
+  return {"G^" + fmt::to_string(r), dual, false};
 }
 
 template <class T>

@@ -1,5 +1,6 @@
 #include "zeroloss/kernel/packed.hpp"
 
+#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -67,7 +68,7 @@ void add_tile(const Packed<double>& A, const Range& row, const Range& column, co
 
 template <class T>
 Packed<T>::Packed(Index n) : n_(n) {
-  require_memory(bytes(n), "a packed " + std::to_string(n) + " x " + std::to_string(n) + " matrix",
+  require_memory(bytes(n), "a packed " + fmt::to_string(n) + " x " + fmt::to_string(n) + " matrix",
                  "use fewer points");
   constexpr std::size_t kHuge = std::size_t{1} << 21;
   const std::size_t count = static_cast<std::size_t>(n) * (static_cast<std::size_t>(n) + 1) / 2 * sizeof(T);

@@ -1,5 +1,7 @@
 #include "zeroloss/kernel/row_blocks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
@@ -28,7 +30,7 @@ RowBlocks::RowBlocks(Index n, Index d, Read read, Index rows)
       rows_(rows > 0 ? rows : std::max<Index>(kNumbers / d / kWhole, 1) * kWhole),
       read_(std::move(read)) {
   if (rows_ % kWhole != 0)
-    throw std::invalid_argument("RowBlocks: rows must be a multiple of " + std::to_string(kWhole));
+    throw std::invalid_argument("RowBlocks: rows must be a multiple of " + fmt::to_string(kWhole));
 }
 
 RowBlocks::Block RowBlocks::load(Index k) const {

@@ -1,5 +1,7 @@
 #include "zeroloss/kernel/spectrum.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -34,7 +36,7 @@ Vector decompose(Matrix& A, char job) {
             int_scratch_size = static_cast<int>(int_scratch.size());
   dsyevd_(&job, "L", &n, A.data(), &n, values.data(), scratch.data(), &scratch_size, int_scratch.data(),
           &int_scratch_size, &info);
-  if (info != 0) throw std::runtime_error("LAPACK dsyevd failed with info " + std::to_string(info));
+  if (info != 0) throw std::runtime_error("LAPACK dsyevd failed with info " + fmt::to_string(info));
   return values;
 }
 

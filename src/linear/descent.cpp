@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <stdexcept>
 
@@ -13,6 +12,7 @@
 #include "linear/risk.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/parse.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -25,9 +25,8 @@ void require(bool met, const std::string& what) {
 // 0 for auto.
 double fixed_step(const std::string& text) {
   if (text == "auto") return 0;
-  char* end = nullptr;
-  const double step = std::strtod(text.c_str(), &end);
-  require(!text.empty() && *end == '\0' && step > 0 && std::isfinite(step),
+  const double step = parsed_number(text).value_or(0);
+  require(step > 0 && std::isfinite(step),
           fmt::format("step must be a number > 0, or auto; got \"{}\"", text));
   return step;
 }

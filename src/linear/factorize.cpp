@@ -189,7 +189,8 @@ struct Factorizer::Parts {
       f.missing = fmt::format(
           "too ill-conditioned: it may be {:.2g} away from R, too far for a proof that an exact one is near",
           f.reconstruction_error);
-    if (!f.missing.empty()) f.network.A.clear();
+    if (!f.missing.empty())
+      return {.name = f.name, .layers = f.layers, .bound = f.bound, .network = {}, .missing = f.missing};
     return f;
   }
 };

@@ -209,7 +209,7 @@ void save_linear(const std::filesystem::path& path, const LinearResult& result, 
   tensors.push_back(view_of("R", {d, d}, rows.emplace_back(result.problem.R).data()));
   Metadata metadata{{"kind", "linear"},
                     {"format_version", "1"},
-                    {"layers", std::to_string(depth.layers)},
+                    {"layers", fmt::to_string(depth.layers)},
                     {"treatment", result.treatment}};
   metadata.insert(extra.begin(), extra.end());
   write_tensors(path, tensors, metadata);

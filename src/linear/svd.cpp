@@ -1,5 +1,7 @@
 #include "linear/svd.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -24,7 +26,7 @@ Svd decompose(Matrix& A, char job) {
   const int scratch_size = static_cast<int>(scratch.size());
   dgesvd_(&job, &job, &m, &n, A.data(), &m, svd.s.data(), svd.U.data(), &u, svd.Vt.data(), &v, scratch.data(),
           &scratch_size, &info);
-  if (info != 0) throw std::runtime_error("LAPACK dgesvd failed with info " + std::to_string(info));
+  if (info != 0) throw std::runtime_error("LAPACK dgesvd failed with info " + fmt::to_string(info));
   return svd;
 }
 

@@ -115,9 +115,9 @@ double read_codes(const RowMatrix& Q, const Vector& t, bool single, Memorizer& n
   for (Index j = 0; j < r; ++j) {
     const double square = Q.row(j).squaredNorm();
     network.V_out(j, j) = stored(1 / (square - t(j)), single);
-    least = std::min(least, (square - t(j)) / square);
+    least = smaller(least, (square - t(j)) / square);
     for (Index i = 0; i < r; ++i)
-      if (i != j) least = std::min(least, (t(j) - products(i, j)) / square);
+      if (i != j) least = smaller(least, (t(j) - products(i, j)) / square);
   }
   return least;
 }
@@ -231,8 +231,8 @@ void judge(const Memory& memory, const Images& images, const Margins& margins, C
   const Memorizer& network = result.network;
   const Index m = images.count(), k = network.hidden();
   Index worst = 0;
-  const double least = margins.images.minCoeff(&worst);
-  result.min_margin = std::max(0.0, std::min(least, margins.output) - margin_rounding(k));
+  const double least = margins.images.minCoeff<Eigen::PropagateNaN>(&worst);
+  result.min_margin = std::max(0.0, smaller(least, margins.output) - margin_rounding(k));
   for (Index a = 0; a < m; a += k)
     result.block_margins.push_back(
         std::max(0.0, margins.images.segment(a, std::min(k, m - a)).minCoeff() - margin_rounding(k)));
@@ -241,7 +241,7 @@ void judge(const Memory& memory, const Images& images, const Margins& margins, C
     result.closest = {named(worst)};
     if (worst + 1 < m) result.closest.push_back(named(nearest_later(network.U, worst, m)));
   }
-  if (!(std::min(least, margins.output) > 0))
+  if (!(smaller(least, margins.output) > 0))
     result.failure = fmt::format("{} are too close for {} with width {}: there is no room for a threshold",
                                  names(result.closest), network.precision, k);
   else if (!network.V.allFinite() || !network.V_out.allFinite())

@@ -243,6 +243,7 @@ Vector scales(const Dataset& data, const MemorizeOptions& options) {
 
 MemorizeResult memorize(const Dataset& data, const Matrix* Y, const MemorizeOptions& options,
                         Progress& progress) {
+  const auto start = Clock::now();
   Memory memory{data, Y, options, scales(data, options), Y == nullptr ? data.classes() : Y->cols()};
   if (Y != nullptr) memory.largest_target = lengths(*Y).maxCoeff();
   require_in_range(data, options.precision, memory.largest_target, "targets");
@@ -270,6 +271,7 @@ MemorizeResult memorize(const Dataset& data, const Matrix* Y, const MemorizeOpti
     }
   if (!reached && result.margin > 0 && !options.margin) settle(memory, places, progress, result);
   progress.finish();
+  result.seconds = seconds_since(start);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/rounding.hpp"
 #include "memorize/blocks.hpp"
 #include "memorize/construct.hpp"
 #include "memorize/tasks.hpp"
@@ -58,7 +59,7 @@ void order_by_norm(const Memory& memory, const Images& images, Memorizer& networ
       if (square - all >= kRoom * square) low = all;
       const double t = stored(low + (square - low) / 2, memory.single());
       network.s(place) = -t;
-      margins(place) = std::min(square - t, t - low) / square;
+      margins(place) = smaller(square - t, t - low) / square;
     }
     for (Index first = 0; first < size; first += k) {
       const Index own = std::min(k, size - first);

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 #include <stdexcept>
 
 #include "data/table_source.hpp"
@@ -82,6 +81,13 @@ Dataset select_for(const Model& model, Source source, ReadOptions options) {
   if (columns_known && !options.one_hot.empty()) refuse("one_hot");
   if (options.standardize != "auto") refuse("standardize");
   if (options.bias) refuse("bias");
+  if (columns_known && !model.encoding.na_values.empty()) {
+    DataTable table = *source.table;
+    take_as_missing(table, model.encoding.na_values);
+    read_cells(table);
+    source.table = std::make_shared<const DataTable>(std::move(table));
+    if (source.target) take_target(source, *source.table, source.target, options.task);
+  }
   const std::string& target = model.encoding.target;
   if (source.table && options.target.empty() && !target.empty())
     if (const auto& columns = source.table->columns; std::ranges::count(columns, target, &Column::name) == 1)
@@ -96,7 +102,8 @@ Dataset select_for(const Model& model, Source source, ReadOptions options) {
   return select(
       source, options,
       {.encoding = columns_known ? &model.encoding : nullptr,
-       .class_names = model.its_classes && !model.class_names.empty() ? &model.class_names : nullptr});
+       .class_names = model.its_classes && !model.class_names.empty() ? &model.class_names : nullptr,
+       .one_class = model.its_classes || !model.class_names.empty()});
 }
 
 Prediction predict(const Model& model, const Dataset& data, const Progress& progress) {
@@ -117,18 +124,6 @@ Prediction predict(const Model& model, const Dataset& data, const Progress& prog
     const double norm_y = data.y.norm(), misfit = (said.outputs.col(0) - data.y).norm();
     said.error = norm_y > 0 ? misfit / norm_y : misfit;
   }
-  return said;
-}
-
-Prediction predict(const Model& model, const Dataset& points, std::vector<std::string> labels,
-                   const Progress& progress) {
-  if (model.task != Task::classification || std::ssize(labels) != points.n())
-    throw std::invalid_argument(fmt::format("predict: {} labels of {} points for a model of {}",
-                                            labels.size(), points.n(), name(model.task)));
-  Prediction said = answer(model, points, progress);
-  const std::set<std::string> distinct(labels.begin(), labels.end());
-  said.labels = std::move(labels);
-  compare(model, points.name, {distinct.begin(), distinct.end()}, said);
   return said;
 }
 

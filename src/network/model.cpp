@@ -8,12 +8,12 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "core/parse.hpp"
 #include "data/model_file.hpp"
 #include "kernel/activations/list.hpp"
 #include "kernel/onnx_formula.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/onnx.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/kernel/activation.hpp"
 

@@ -9,6 +9,7 @@
 #include "present/common.hpp"
 #include "present/table.hpp"
 #include "present/widths.hpp"
+#include "zeroloss/present/loss.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -66,6 +67,7 @@ std::string advice_text(const CertifyOptions& options, const CertifyResult& r) {
   Facts line(8);
   for (const auto& [name, said] : {std::pair<const char*, std::string>{"width", width_advice(r)},
                                    {"step", step_advice(options, r)},
+                                   {"loss", loss_and_step(r.task)},
                                    {"labels", label_advice(r)}})
     if (!said.empty()) line(name, said);
   return line.text();

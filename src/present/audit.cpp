@@ -12,6 +12,7 @@
 #include "present/pictures.hpp"
 #include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
@@ -56,8 +57,7 @@ std::string more(std::size_t all, std::size_t shown, const char* where) {
 
 /// A number predicted, with digits that the targets' spread makes worth reading.
 std::string predicted_text(Task task, const std::string& predicted) {
-  return task == Task::regression ? fmt::format("{:.8g}", std::strtod(predicted.c_str(), nullptr))
-                                  : predicted;
+  return task == Task::regression ? fmt::format("{:.8g}", parsed_number(predicted).value_or(0)) : predicted;
 }
 
 std::string issue_table(const AuditResult& r) {

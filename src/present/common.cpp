@@ -69,7 +69,7 @@ std::string heading(const Dataset& data, const std::string& done) {
   if (data.task == Task::none) text += ", no labels (of a table, target names them)";
   if (data.task == Task::regression) text += fmt::format(", target {}", data.target_name);
   if (data.task == Task::classification) {
-    text += fmt::format(", {} classes", data.classes());
+    text += ", " + count(data.classes(), "class", "classes");
     if (data.classes() <= 12) text += fmt::format(" ({})", fmt::join(data.class_names, ", "));
   }
   if (data.label_treatment != "given") text += fmt::format("; labels: {}", data.label_treatment);

@@ -220,7 +220,7 @@ void write_conv(RunFolder& folder, const ImageSet& images, const ImageOptions& r
     folder.write("evaluation.json",
                  evaluation_json(*evaluation, images.class_names, r.test ? "test" : "train") + "\n");
   if (r.status != ConvStatus::diverged)  // weights of a diverged run may not be numbers
-    save_model(folder.partial() / "model.safetensors", r.network,
+    save_model(folder.file("model.safetensors"), r.network,
                {{"options", options_json(options, r.planned_steps).dump()},
                 {"data", images.name},
                 {"digest", images.digest}});

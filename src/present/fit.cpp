@@ -14,6 +14,7 @@
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/network/model.hpp"
+#include "zeroloss/present/loss.hpp"
 #include "zeroloss/theory/guarantee.hpp"
 #include "zeroloss/train/optimizers.hpp"
 
@@ -101,7 +102,7 @@ std::string start_text(const FitOptions& o) {
       o.start.has_v() ? "" : fmt::format("; it has no v: output weights are drawn (seed {})", o.seed));
 }
 
-std::string facts(const FitOptions& o, const FitResult& r) {
+std::string facts(const Dataset& data, const FitOptions& o, const FitResult& r) {
   Facts fact(26);
   if (r.deep)
     fact("network", fmt::format("{}, {}; trained: {} layers", describe(*r.deep), o.precision, r.layers));
@@ -113,6 +114,7 @@ std::string facts(const FitOptions& o, const FitResult& r) {
   fact("training", fmt::format("{}{}, computed in the space of {}", o.optimizer,
                                r.step > 0 ? fmt::format(" with step {:.4g}", r.step) : "",
                                r.space == "gram" ? "outputs (X X^T)" : "weights"));
+  fact("loss", loss_and_step(data.task));
   if (!r.engine.empty()) fact("computed by", r.engine);
   if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));
   fact("relative misfit", above(r.relative_misfit));
@@ -257,7 +259,7 @@ std::string fit_text(const Dataset& data, const FitOptions& options, const FitRe
   std::string text = heading(data, preparation(data, options.normalize, options.center)) + "\n\n" +
                      r.conclusion + "\n" + proof_text(options, r) + test_text(options, r) + "\n";
   if (r.outputs.size() > 1) text += class_table(r) + "\n";
-  text += facts(options, r) + theory_text(r);
+  text += facts(data, options, r) + theory_text(r);
   if (options.polish && r.status != Status::interrupted)
     text += r.polished ? "polished.safetensors: weights at rounding level of an exact solution\n"
                        : "there is no polished network: existence is not proved for every output\n";
@@ -290,13 +292,13 @@ namespace {
 void write_models(RunFolder& folder, const Dataset& data, const FitOptions& options, const FitResult& r) {
   const Metadata extra{
       {"options", told(in_force(options, r)).dump()}, {"data", data.name}, {"digest", data.digest}};
-  const auto model = folder.partial() / "model.safetensors";
+  const auto model = folder.file("model.safetensors");
   if (r.deep && all_finite(*r.deep)) save_model(model, *r.deep, extra);
   if (r.deep) return;
   if (std::all_of(r.network.outputs.begin(), r.network.outputs.end(),
                   [](const TwoLayer& output) { return output.W.allFinite(); }))
     save_model(model, r.network, extra);
-  if (options.polish && r.polished) save_model(folder.partial() / "polished.safetensors", *r.polished, extra);
+  if (options.polish && r.polished) save_model(folder.file("polished.safetensors"), *r.polished, extra);
 }
 
 }  // namespace

@@ -244,7 +244,7 @@ void write_linear(RunFolder& folder, const NamedProblem& named, const LinearOpti
                   const LinearResult& r, const std::vector<std::string>& command, const Next& next) {
   folder.write("result.json", linear_json(named, options, r, next) + "\n");
   folder.write("metrics.csv", metrics_csv(r));
-  save_linear(folder.partial() / "model.safetensors", r,
+  save_linear(folder.file("model.safetensors"), r,
               {{"options", told(options).dump()}, {"data", named.name}, {"digest", named.digest}});
   const std::string deepest = fmt::format("{}: {} layers", named.name, r.depths.back().layers);
   if (r.depths.back().layers > 1) folder.write("layers.vl.json", layers_figure(deepest, r.depths.back()));

@@ -88,7 +88,7 @@ std::string margins_figure(const Dataset& data, const MemorizeResult& r) {
 
 void write_network(RunFolder& folder, const Dataset& data, const MemorizeOptions& options,
                    const MemorizeResult& r, const Memorizer& network) {
-  save_model(folder.partial() / "model.safetensors", network,
+  save_model(folder.file("model.safetensors"), network,
              {{"options", told(options).dump()}, {"data", data.name}, {"digest", data.digest}});
   folder.write("metrics.csv", metrics_csv(r));
   folder.write("margins.vl.json", margins_figure(data, r));
@@ -107,7 +107,8 @@ std::string memorize_text(const Dataset& data, const MemorizeOptions& options, c
   if (r.network) text += "\n" + facts(options, r);
   if (r.tried.size() > 1) text += "\n" + tried_table(r);
   if (!r.wrong.empty()) text += "\n" + wrong_text(r);
-  return text + fmt::format("\nbuilt in {:.2f} s, checked in {:.2f} s\n", r.build_s, r.verify_s);
+  return text + fmt::format("\n{:.1f} s: built in {:.2f} s, checked in {:.2f} s\n", r.seconds, r.build_s,
+                            r.verify_s);
 }
 
 std::string memorize_json(const Dataset& data, const MemorizeOptions& options, const MemorizeResult& result,
@@ -120,8 +121,7 @@ void write_memorize(RunFolder& folder, const Dataset& data, const ReadOptions& r
                     const std::vector<std::string>& command, const Next& next) {
   folder.write("result.json", memorize_json(data, options, r, next) + "\n");
   if (r.network) write_network(folder, data, options, r, *r.network);
-  folder.write("manifest.json",
-               manifest("memorize", command, told(options), data, read, r.build_s + r.verify_s));
+  folder.write("manifest.json", manifest("memorize", command, told(options), data, read, r.seconds));
   folder.finish();
 }
 

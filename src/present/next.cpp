@@ -67,6 +67,7 @@ std::vector<std::string> predict_line(const std::string& model, const Dataset& d
   read.features = usual.features;
   read.drop = usual.drop;
   read.one_hot = usual.one_hot;
+  read.na_values = usual.na_values;
   read.standardize = usual.standardize;
   read.bias = usual.bias;
   std::vector<std::string> words{"zeroloss", "predict", model, data.name};

@@ -14,7 +14,9 @@ struct Shape {
   Index height = 0, width = 0, channels = 1;
 };
 
-Shape shape(Index d) {
+Shape shape(const Dataset& data) {
+  if (data.picture.height > 0) return {data.picture.height, data.picture.width, data.picture.planes};
+  const Index d = data.d();
   if (d == 8 * 8) return {8, 8};
   if (d == 28 * 28) return {28, 28};
   if (d == 3 * 32 * 32) return {32, 32, 3};
@@ -38,15 +40,16 @@ std::string pixels(const double* planes, const Shape& s, double scale) {
 }  // namespace
 
 std::string pictures_json(const Dataset& data, const std::vector<Index>& records) {
-  const Shape s = shape(data.d());
-  if (data.stored || s.height == 0 || !are_pixels(data.X)) return "";
+  const Shape s = shape(data);
+  const bool pictures = data.picture.height > 0 || (s.height > 0 && are_pixels(data.X));
+  if (data.stored || !pictures) return "";
   std::unordered_map<Index, Index> rows;
   for (Index i = 0; i < data.n(); ++i) rows.emplace(data.records[static_cast<std::size_t>(i)], i);
-  const double scale = 255 / data.X.maxCoeff();
+  const double most = data.X.maxCoeff(), scale = most > 0 ? 255 / most : 1;
   Json samples = Json::object();
   for (const Index record : records)
     if (const auto row = rows.find(record); row != rows.end())
-      samples[std::to_string(record)] = pixels(data.X.row(row->second).data(), s, scale);
+      samples[fmt::to_string(record)] = pixels(data.X.row(row->second).data(), s, scale);
   return Json{{"height", s.height}, {"width", s.width}, {"channels", s.channels}, {"samples", samples}}.dump(
       1);
 }

@@ -6,18 +6,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/clock.hpp"
 #include "present/common.hpp"
 #include "zeroloss/deep/model.hpp"
+#include "zeroloss/present/loss.hpp"
 
 namespace zeroloss {
 using namespace internal;
 namespace {
 
+// "sample 5", "samples 5, 37".
 std::string samples(const std::vector<Index>& records) {
   constexpr std::size_t kShown = 12;
   const std::vector<Index> first(
       records.begin(), records.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, records.size())));
-  return fmt::format("{}{}", fmt::join(first, ", "),
+  return fmt::format("{} {}{}", records.size() == 1 ? "sample" : "samples", fmt::join(first, ", "),
                      records.size() > kShown ? fmt::format(" and {} more", records.size() - kShown) : "");
 }
 
@@ -28,11 +31,22 @@ std::string labels_text(const ProvedNetwork& p) {
 
 void tell_labels(const ProvedNetwork& p, Facts& fact) {
   fact("labels", labels_text(p));
-  if (!p.wrong_samples.empty()) fact("not right", "samples " + samples(p.wrong_samples));
+  if (!p.wrong_samples.empty()) fact("wrong", samples(p.wrong_samples));
+  if (!p.undecided_samples.empty()) fact("too close to tell", samples(p.undecided_samples));
   fact("least margin >=", fmt::format("{}, of sample {}", below(p.margin, 3), p.margin_sample));
   if (p.sharpening > 0)
     fact("cross-entropy", fmt::format("below 0.01 everywhere with {} times the output weights and biases",
                                       above(p.sharpening, 3)));
+}
+
+// What a runtime makes of a file in float32, at the points rounded to it.
+std::string in_single(const ProvedNetwork& p, bool classes) {
+  const std::string off = std::isfinite(p.single_error)
+                              ? fmt::format("outputs may be off by {}", above(p.single_error, 3))
+                              : "sums may leave its range";
+  if (!classes) return off;
+  return off + (p.single_samples.empty() ? ": no label above changes"
+                                         : ": it may decide otherwise at " + samples(p.single_samples));
 }
 
 void tell_proof(const DeepCertificate& c, Facts& fact) {
@@ -53,9 +67,11 @@ void tell_proof(const DeepCertificate& c, Facts& fact) {
 }
 
 std::string section(const Dataset& data, const ProvedNetwork& p) {
+  const bool classes = data.task == Task::classification;
   Facts fact(26);
   fact("outputs", fmt::format("computed to within {}", above(p.output_error, 3)));
-  if (data.task == Task::classification) tell_labels(p, fact);
+  if (classes) tell_labels(p, fact);
+  if (p.single_error > 0) fact("in float32", in_single(p, classes));
   fact("misfit <=", fmt::format("{}, relative {}", above(p.misfit, 3), above(p.relative_misfit, 3)));
   if (data.task == Task::regression) fact("largest error <=", above(p.largest_error, 3));
   tell_proof(p.certificate, fact);
@@ -66,25 +82,35 @@ std::string section(const Dataset& data, const ProvedNetwork& p) {
 
 std::string prove_text(const std::string& model, const ReadNetwork& network, const Dataset& data,
                        const ProveOptions& options, const ProveResult& r) {
-  int exponent = 0;
-  const bool exact = std::frexp(options.divide, &exponent) == 0.5;  // a power of two
+  int exponent = 0;  // a quotient by a power of two is exact where it is no subnormal number
+  const bool exact = std::frexp(options.divide, &exponent) == 0.5 &&
+                     RowMatrix(data.X / options.divide) * options.divide == data.X;
   const std::string divided = options.divide == 1 ? ""
                                                   : fmt::format("; points divided by {}{}", options.divide,
                                                                 exact ? "" : " and rounded to double");
   std::string text =
       fmt::format("{}\n{}: {}\n\n{}\n", heading(data, divided), model, r.network, r.conclusion);
   for (const std::string& note : network.notes) text += "note: " + note + "\n";
+  for (const std::string& remark : r.remarks) text += "note: " + remark + "\n";
+  if (network.network.single)
+    text +=
+        "note: what is proved is of real arithmetic at the points as doubles; the file is in float32, to "
+        "which "
+        "a runtime rounds points and sums\n";
   for (const ProvedNetwork& p : r.networks) text += section(data, p);
   if (r.written)
     text += fmt::format(
-        "\npolished.onnx, read again, holds these weights{}:\n{}misfit <= {}, relative {}. "
+        "\npolished.onnx, read again, holds these weights{}:\n{}misfit <= {}, relative {}{}. "
         "What is proved of an exact network is of model.safetensors.\n",
         network.onnx->single ? " rounded to float32" : "",
         data.task == Task::classification ? fmt::format("labels: {}, least margin >= {}; ",
                                                         labels_text(*r.written), below(r.written->margin, 3))
                                           : "",
-        above(r.written->misfit, 3), above(r.written->relative_misfit, 3));
+        above(r.written->misfit, 3), above(r.written->relative_misfit, 3),
+        network.onnx->single ? "; in float32 " + in_single(*r.written, data.task == Task::classification)
+                             : "");
   Facts fact(26);
+  fact("loss", loss_and_step(data.task));
   if (r.moving < r.parameters)
     fact("layers that may move", fmt::format("{}: {} of {} weights", options.layers, with_commas(r.moving),
                                              with_commas(r.parameters)));
@@ -92,8 +118,7 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
   if (r.networks.size() > 1)
     fact("polishing", fmt::format("{} steps, {} factorisations of side {}", r.steps, r.factorizations,
                                   with_commas(r.n_distinct * r.outputs)));
-  if (!fact.text().empty()) text += "\n" + fact.text();
-  return text + fmt::format("\n{:.1f} s\n", r.seconds);
+  return text + "\n" + fact.text() + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 
 std::string prove_json(const std::string& model, const ReadNetwork& network, const Dataset& data,
@@ -128,16 +153,19 @@ std::string outputs_csv(const Dataset& data, const ProveResult& r) {
 void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork& network, const Dataset& data,
                  const ReadOptions& read, const ProveOptions& options, ProveResult& r,
                  const std::vector<std::string>& command, const Next& next, Progress& progress) {
+  const auto began = Clock::now();
   if (r.networks.size() > 1) {
-    save_model(folder.partial() / "model.safetensors", r.polished, {{"polished_from", model}});
+    save_model(folder.file("model.safetensors"), r.polished, {{"polished_from", model}});
     if (network.onnx) {
-      const DeepNetwork written = write_like(std::filesystem::path(model), *network.onnx, r.polished,
-                                             folder.partial() / "polished.onnx");
+      DeepNetwork written =
+          write_like(std::filesystem::path(model), *network.onnx, r.polished, folder.file("polished.onnx"));
+      written.single = network.onnx->single;
       r.written = judge(written, data, options.divide, progress);
       r.written->which = "written";
       r.written->certificate.reason = "not tried";
     }
   }
+  r.seconds += seconds_since(began);
   folder.write("result.json", prove_json(model, network, data, options, r, next) + "\n");
   folder.write("outputs.csv", outputs_csv(data, r));
   folder.write("manifest.json", manifest("prove", command, told(options), data, read, r.seconds));
@@ -147,7 +175,9 @@ void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork&
 Next after_prove(const std::vector<std::string>& words, const ProveOptions& options, const ProveResult& r,
                  const std::string& out) {
   std::vector<std::string> again = words;
-  if (!r.networks.back().certificate.exists && !options.polish) {
+  const bool left_out = std::ranges::any_of(
+      r.remarks, [](const std::string& remark) { return remark.starts_with("left out: "); });
+  if (!r.networks.back().certificate.exists && !options.polish && !left_out) {
     again.emplace_back("--polish");
     return {"go on to weights beside which an exact network lies", again};
   }

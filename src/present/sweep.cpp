@@ -11,6 +11,8 @@
 #include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/present/loss.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss {
@@ -61,6 +63,7 @@ std::string setting(const SweepOptions& o, const SweepResult& r) {
   add(false, fmt::format("at most {} steps", with_commas(o.fit.max_steps)));
   add(a.tolerance.size() > 1, fmt::format("until ||r||/||y|| <= {}", c.tolerance));
   fact("training", fixed);
+  fact("loss", loss_and_step(Task::classification));  // what it says is true of targets, too
   if (!r.engine.empty()) fact("computed by", r.engine);
   return fact.text();
 }
@@ -143,14 +146,16 @@ std::string note(const Panel& panel, std::size_t x, std::size_t y, const CellRes
                      panel.y_values[y], c.successes, c.trials, c.interval.low, c.interval.high);
 }
 
+double number(const std::string& text) { return parsed_number(text).value_or(0); }
+
 // m d = n, where two of the three are the sides of the panel and the third is fixed.
 Curve parameter_line(const Panel& panel, const Cell& fixed) {
   Curve line{"m d = n", {}, {}, {}};
   const bool x_is_factor = panel.x == "d" || panel.x == "width",
              y_is_factor = panel.y == "d" || panel.y == "width";
   const double n = static_cast<double>(fixed.n), d = static_cast<double>(fixed.d);
-  const double low = std::strtod(panel.x_values.front().c_str(), nullptr);
-  const double high = std::strtod(panel.x_values.back().c_str(), nullptr);
+  const double low = number(panel.x_values.front());
+  const double high = number(panel.x_values.back());
   constexpr int kPoints = 400;
   for (int k = 0; k <= kPoints; ++k) {
     const double x = low + (high - low) * k / kPoints;
@@ -187,7 +192,7 @@ std::string heat_figure(const SweepOptions& o, const SweepResult& r, const Panel
   for (std::size_t x = 0; x < panel.transitions.size(); ++x) {
     const Transition& t = panel.transitions[x];
     if (!t.y) continue;
-    const double at = std::strtod(panel.x_values[x].c_str(), nullptr);
+    const double at = number(panel.x_values[x]);
     contour.x.push_back(at);
     contour.y.push_back(*t.y);
     map.spans.push_back({at, t.low.value_or(-INFINITY), t.high.value_or(INFINITY)});
@@ -198,11 +203,7 @@ std::string heat_figure(const SweepOptions& o, const SweepResult& r, const Panel
 }
 
 bool numbers(const std::vector<std::string>& values) {
-  return std::all_of(values.begin(), values.end(), [](const std::string& value) {
-    char* end = nullptr;
-    std::strtod(value.c_str(), &end);
-    return !value.empty() && *end == '\0';
-  });
+  return std::ranges::all_of(values, [](const auto& value) { return parsed_number(value).has_value(); });
 }
 
 std::string column_figure(const SweepResult& r, const Panel& panel) {
@@ -217,7 +218,7 @@ std::string column_figure(const SweepResult& r, const Panel& panel) {
       high{"95 % interval, high", {}, {}, {}};
   for (std::size_t y = 0; y < panel.y_values.size(); ++y) {
     const CellResult& c = cell_of(r, panel, 0, y);
-    const double at = std::strtod(panel.y_values[y].c_str(), nullptr);
+    const double at = number(panel.y_values[y]);
     for (auto [line, value] :
          {std::pair{&curve, c.probability}, {&low, c.interval.low}, {&high, c.interval.high}}) {
       line->x.push_back(at);
@@ -289,7 +290,7 @@ void write_sweep(RunFolder& folder, const SweepOptions& o, const SweepResult& r,
     const std::string name = r.panels.size() == 1 ? "heat.vl.json" : fmt::format("heat-{}.vl.json", k + 1);
     folder.write(name, panel.x.empty() ? column_figure(r, panel) : heat_figure(o, r, panel));
   }
-  if (const fs::path own = folder.partial() / "trials.db"; !o.store.empty() && o.store != own)
+  if (const fs::path own = folder.file("trials.db"); !o.store.empty() && o.store != own)
     copy_store(o.store, own);
   Dataset data;  // what the manifest says of it
   data.name = r.source;

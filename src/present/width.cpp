@@ -7,6 +7,7 @@
 #include "present/widths.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/text.hpp"
+#include "zeroloss/present/loss.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -93,8 +94,10 @@ std::string drawn_csv(const WidthResult& r) {
 }  // namespace
 
 std::string width_text(const Dataset& data, const WidthOptions& options, const WidthResult& r) {
-  return fmt::format("{}\n\n{}\n\n{}", heading(data, preparation(data, options.normalize, options.center)),
-                     r.conclusion, width_table(r.rows)) +
+  const std::string rows = width_table(r.rows);
+  return fmt::format("{}\n\n{}\n\n", heading(data, preparation(data, options.normalize, options.center)),
+                     r.conclusion) +
+         (rows.empty() ? "" : fmt::format("loss    {}\n\n{}", loss_and_step(data.task), rows)) +
          drawn_table(r) + paper_table(r) + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 

@@ -341,13 +341,12 @@ long double precise_misfit(const TwoLayer& network, const Activation& activation
   const std::function<Long(Long)> phi = precise(activation);
   const Index n = X.rows(), d = X.cols();
   std::vector<Long> residual(static_cast<std::size_t>(n));
-#pragma omp parallel for schedule(static)
-  for (Index i = 0; i < n; ++i) {
+  parallel_for(n, [&](Index i) {
     Long f = 0;
     for (Index j = 0; j < v.size(); ++j)
       if (v(j) != 0) f += v(j) * phi(long_dot(X.data() + i * d, W.data() + j * d, d));
     residual[static_cast<std::size_t>(i)] = f - y(i);
-  }
+  });
   Long squares = 0, targets = 0;
   for (Index i = 0; i < n; ++i) {
     squares += residual[static_cast<std::size_t>(i)] * residual[static_cast<std::size_t>(i)];

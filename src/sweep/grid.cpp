@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -204,7 +205,9 @@ Store::Identity internal::identity(const std::string& source, const std::string&
 
 std::uint64_t internal::seed_of(const Cell& cell, Index trial, std::uint64_t sweep_seed) {
   const std::string digest = sha256(fmt::format("{} trial={} seed={}", text(cell), trial, sweep_seed));
-  return std::stoull(digest.substr(0, 16), nullptr, 16) >> 11;
+  std::uint64_t first = 0;
+  std::from_chars(digest.data(), digest.data() + 16, first, 16);
+  return first >> 11;
 }
 
 TrialRun trial_run(const std::string& source, const SweepOptions& options, std::size_t number, Index trial) {

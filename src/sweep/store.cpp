@@ -7,10 +7,10 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <string_view>
 
+#include "core/ascii.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
@@ -34,7 +34,7 @@ constexpr double kStale_s = 60;
 constexpr auto kBeat = std::chrono::seconds(10);
 
 std::string word(const std::string& text) { return text; }
-std::string word(std::int64_t number) { return std::to_string(number); }
+std::string word(std::int64_t number) { return fmt::to_string(number); }
 // As the database gives it back: it knows neither kinds of NaN nor the sign of zero.
 std::string word(double number) {
   return std::isnan(number) ? "nan" : fmt::format("{:x}", std::bit_cast<std::uint64_t>(number + 0.0));
@@ -72,13 +72,10 @@ std::string process_start(std::int64_t pid) {
   const std::string line = first_line(fmt::format("/proc/{}/stat", pid).c_str());
   const auto name_end = line.rfind(')');
   if (name_end == std::string::npos) return "";
-  std::istringstream rest(line.substr(name_end + 1));
-  std::string state, field;
-  rest >> state;
-  if (state == "Z" || state == "X") return "";
-  constexpr int kFieldsBetween = 18;  // state is field 3, the start time field 22
-  for (int k = 0; k <= kFieldsBetween; ++k) rest >> field;
-  return field;
+  const auto fields = words_of(std::string_view(line).substr(name_end + 1));  // from the third on: state
+  constexpr std::size_t kStart = 19;                                          // field 22
+  if (fields.size() <= kStart || fields[0] == "Z" || fields[0] == "X") return "";
+  return std::string(fields[kStart]);
 }
 
 Status status_of(const std::string& text) {
@@ -90,7 +87,11 @@ Status status_of(const std::string& text) {
 
 }  // namespace
 
-Store::Store(const std::filesystem::path& path, const Identity& identity) : path_(path), database_(path) {
+Store::Store(const std::filesystem::path& path, const Identity& identity)
+    : Store(path, identity, journal_for(path)) {}
+
+Store::Store(const std::filesystem::path& path, const Identity& identity, Journal journal)
+    : path_(path), database_(path, journal) {
   const bool fresh = database_.transaction([&] {
     auto id = database_.prepare("PRAGMA application_id");
     auto tables = database_.prepare("SELECT count(*) FROM sqlite_master");

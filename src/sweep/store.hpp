@@ -40,6 +40,7 @@ class Store {
   /// identity in which the sweep in it differs, DataError for a file that is damaged, none of ours or of
   /// another version.
   Store(const std::filesystem::path& path, const Identity& identity);
+  Store(const std::filesystem::path& path, const Identity& identity, Journal journal);
   ~Store();  ///< gives up what we claim
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "core/parse.hpp"
+#include "zeroloss/core/parse.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/parallel_for.hpp"
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
@@ -70,9 +71,9 @@ Matrix output_probes(const RowMatrix& X, const Activation& activation, Index cou
     Vector v(kProbeWidth);
     for (Index j = 0; j < kProbeWidth; ++j) v(j) = random.below(2) == 0 ? 0.125 : -0.125;  // +-1/sqrt(64)
     Matrix Z = X * W;
-#pragma omp parallel for if (n >= 1000)
-    for (Index j = 0; j < kProbeWidth; ++j)
+    parallel_for(kProbeWidth, [&](Index j) {
       for (Index i = 0; i < n; ++i) Z(i, j) = activation.phi(Z(i, j));
+    });
     outputs.col(p) = Z * v;
   }
   return outputs;

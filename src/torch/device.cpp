@@ -10,6 +10,7 @@
 #include "torch/cuda.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/threads.hpp"
 
 namespace zeroloss::internal {
@@ -23,10 +24,10 @@ torch::Device device_of(const std::string& of, const std::string& name, int loca
   int index = local_rank;
   if (name.starts_with("cuda:")) {
     const std::string number = name.substr(5);
-    if (number.empty() || number.size() > 3 ||
-        !std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; }))
+    const auto read = parsed_integer<int>(number);
+    if (!read || *read < 0 || *read > 999)
       throw std::invalid_argument(fmt::format("{}: device '{}'; expected cuda:N, N a number", of, name));
-    index = std::stoi(number);
+    index = *read;
   }
   if (index >= cuda::devices())
     throw BackendError(fmt::format("{}: device {} asked for, but {} sees {} CUDA devices", of, name,

@@ -130,7 +130,7 @@ void Checkpoint::save(const RunState& state) {
   Named named;
   Json finished = Json::array();
   for (std::size_t c = 0; c < state.finished.size(); ++c) {
-    add(named, std::to_string(c), state.finished[c]);
+    add(named, fmt::to_string(c), state.finished[c]);
     finished.push_back(to_json(state.finished[c]));
   }
   if (state.current) add(named, "current", *state.current);
@@ -189,7 +189,7 @@ RunState Checkpoint::load() const {
   try {
     const Json finished = Json::parse(part("finished"));
     for (const Json& output : finished.items())
-      state.finished.push_back(output_state(output, named, std::to_string(state.finished.size())));
+      state.finished.push_back(output_state(output, named, fmt::to_string(state.finished.size())));
     if (const std::string current = part("current"); !current.empty())
       state.current = output_state(Json::parse(current), named, "current");
   } catch (const JsonError& error) {

@@ -21,8 +21,8 @@ class Dealt final : public Outputs {
     next_ = std::ssize(state.finished);
     count_ = count;
     if (count_ - next_ < 2) return Outputs::train(count, state, checkpoint, one);
-    group_.call(kOutputService);
     std::string bytes = job();
+    group_.call(kOutputService);
     group_.broadcast(bytes);
     std::jthread dealer([&] {
       guarded([&] {

@@ -6,10 +6,10 @@
 #include <stdexcept>
 
 #include "core/choices.hpp"
-#include "core/parse.hpp"
 #include "train/deep/fit.hpp"
 #include "train/engine/small_trainer.hpp"
 #include "train/optimizers/optimizers.hpp"
+#include "zeroloss/core/parse.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "core/rounding.hpp"
 #include "width/search.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/network/pairs.hpp"
 #include "zeroloss/proof/certificate.hpp"
@@ -18,9 +18,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kReserve = 1e-3;
 
 // In three decimal digits, as it is printed and typed.
-double told(double value, Rounding rounding) {
-  return std::strtod(decimal(value, 3, rounding).c_str(), nullptr);
-}
+double told(double value, Rounding rounding) { return parsed_number(decimal(value, 3, rounding)).value(); }
 
 // A little more than a margin of 1 asks for.
 double scale_for(double scale, double margin) {

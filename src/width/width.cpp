@@ -12,6 +12,7 @@
 #include "network/prepare.hpp"
 #include "width/search.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/memory.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/theory/certify.hpp"
 
@@ -174,7 +175,7 @@ void add_proved(const std::string& why, WidthResult& r) {
   r.rows.push_back(any);
 }
 
-// 5. Four units with biases for each of few groups of points.
+// 5. Four units with biases for each of few groups of points, two of each sign of their output weights.
 void add_biased(const Dataset& data, const TrainingSet& set, const Activation& phi, const WidthOptions& o,
                 Progress& progress, WidthResult& r) {
   if (!phi.piecewise_linear() || phi.leak == 1.0) return;  // a kink is needed
@@ -196,8 +197,9 @@ void add_biased(const Dataset& data, const TrainingSet& set, const Activation& p
   } else {
     row.status = "proved";
     row.width = static_cast<double>(4 * r.groups.size());
-    row.says = fmt::format("four units for each of {}; nothing of descent",
-                           count(static_cast<Index>(r.groups.size()), "group", "groups"));
+    row.says = fmt::format(
+        "for each of {} two units of positive and two of negative output weight; nothing of descent",
+        count(static_cast<Index>(r.groups.size()), "group", "groups"));
     for (auto& group : r.groups)
       for (Index& sample : group) sample = data.records[static_cast<std::size_t>(sample)];
   }
@@ -297,20 +299,9 @@ std::optional<Index> describe_points(const Dataset& data, const TrainingSet& set
   return necessary_width(phi, r.n_distinct, r.rank);
 }
 
-}  // namespace
-
-const WidthRow* WidthResult::row(std::string_view id) const {
-  const auto found = std::ranges::find(rows, id, &WidthRow::id);
-  return found != rows.end() && found->width ? &*found : nullptr;
-}
-
-double WidthResult::width_of(std::string_view id) const {
-  const WidthRow* found = row(id);
-  return found == nullptr ? 0 : found->width.value_or(0);
-}
-
-std::vector<WidthRow> widths_in_short(const Dataset& data, const CertifyOptions& options,
-                                      const CertifyResult& certified, Progress& progress) {
+// Those of widths_in_short().
+std::vector<WidthRow> short_rows(const Dataset& data, const CertifyOptions& options,
+                                 const CertifyResult& certified, Progress& progress) {
   if (data.task == Task::none || !certified.conflicts.empty() || options.network().deep()) return {};
   const Activation& phi = activation(options.activation);
   WidthResult r;
@@ -337,6 +328,26 @@ std::vector<WidthRow> widths_in_short(const Dataset& data, const CertifyOptions&
   add_too_few(least, r);
   add_pairs(set, phi, least, INFINITY, o, progress, r);
   return r.rows;
+}
+
+}  // namespace
+
+const WidthRow* WidthResult::row(std::string_view id) const {
+  const auto found = std::ranges::find(rows, id, &WidthRow::id);
+  return found != rows.end() && found->width ? &*found : nullptr;
+}
+
+double WidthResult::width_of(std::string_view id) const {
+  const WidthRow* found = row(id);
+  return found == nullptr ? 0 : found->width.value_or(0);
+}
+
+void widths_in_short(const Dataset& data, const CertifyOptions& options, CertifyResult& certified,
+                     Progress& progress) {
+  const auto began = std::chrono::steady_clock::now();
+  certified.widths = short_rows(data, options, certified, progress);
+  certified.seconds += seconds_since(began);
+  certified.peak_bytes = static_cast<double>(peak_memory_bytes());
 }
 
 WidthResult width(const Dataset& data, const WidthOptions& options, Progress& progress) {

@@ -10,19 +10,23 @@ are neither proved nor refuted are counted as open, and those of existence are l
 
 import argparse
 import importlib.util
+import io
 import multiprocessing
 import multiprocessing.connection
 import os
 import signal
 import sys
+import tempfile
 import time
 import traceback
+import zipfile
 from collections import Counter
 from dataclasses import dataclass, field
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import host
 import known
 from cases import KINDS, case
 
@@ -55,13 +59,23 @@ class Hang(BaseException):
     pass
 
 
+def in_columns(array):
+    """An npy file in Fortran order. numpy.save says C order where both are the same; others say what they have."""
+    import numpy as np
+
+    file = io.BytesIO()
+    header = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": True, "shape": array.shape}
+    np.lib.format.write_array_header_1_0(file, header)
+    return file.getvalue() + array.tobytes(order="F")
+
+
 def ask(given):
     """The library's answer."""
     import numpy as np
 
     import zeroloss
 
-    X, y, options = np.array(given.X), given.y, dict(given.options)
+    X, y, options = np.array(given.X, order="F" if given.order else "C"), given.y, dict(given.options)
     if y is not None and given.kind != "linear":
         options["task"] = "classification" if given.classes() else "regression"
     if given.kind == "linear":
@@ -69,11 +83,45 @@ def ask(given):
     if given.kind == "kernel":
         what, which = options.pop("kernel")
         return zeroloss.kernel.lambda_min(X, getattr(zeroloss.kernel, what)(which), **options)
-    if given.kind == "prove":
-        from judge_prove import ask_about_file
+    if given.kind == "graph":
+        from judge_graph import ask_about_file
 
         return ask_about_file(X, y, options)
+    if given.kind == "prove":
+        of = options.pop("network")
+        if "names" in of:
+            return of_state_dict(of, X, y, options)
+        layers = [zeroloss.Layer(np.array(W), np.array(b), phi) for W, b, phi in of["layers"]]
+        return zeroloss.prove(zeroloss.DeepNetwork(layers, np.array(of["V"]), np.array(of["c"])), X, y, **options)
+    if given.order == "file":
+        with tempfile.TemporaryDirectory() as folder:
+            file = f"{folder}/points.npz"
+            with zipfile.ZipFile(file, "w") as archive:
+                archive.writestr("X.npy", in_columns(X))
+                if y is not None:
+                    archive.writestr("y.npy", in_columns(np.array(y)[:, None]))
+            return getattr(zeroloss, given.kind)(file, **options)
     return getattr(zeroloss, given.kind)(X, y, **options)
+
+
+def of_state_dict(network, X, y, options):
+    """prove of a file with the weights, which says neither in which order they stand nor what is between them."""
+    import tempfile
+
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    import zeroloss
+
+    weights = [(W, b) for W, b, _ in network["layers"]] + [(network["V"], network["c"])]
+    if network["layout"]:
+        options["layout"] = network["names"]
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "state.safetensors")
+        save_file({f"{name}.{role}": np.array(part) for name, both in zip(network["names"], weights)
+                   for role, part in zip(("weight", "bias"), both)}, file)  # fmt: skip
+        activation = ",".join(phi for _, _, phi in network["layers"])
+        return zeroloss.prove(file, X, y, activation=activation, **options)
 
 
 def judge_of(kind):
@@ -96,7 +144,8 @@ def examine(given):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            answer = ask(given)
+            with host.taken(given.german()):
+                answer = ask(given)
     except (zeroloss.DataError, ValueError, zeroloss.ResourceError) as error:
         report.refusal = str(error)
         if not report.refusal.strip():
@@ -130,6 +179,7 @@ def work(cases, pipe):
 
 def examine_all(cases, jobs=1):
     """Reports, as they come."""
+    host.prepare()
     context = multiprocessing.get_context("fork")
     queues = [list(cases[k::jobs]) for k in range(jobs)]
     running = {}
@@ -176,7 +226,8 @@ def of_existence(verdict):
 
 def describe(report, everything=False):
     given = report.case
-    lines = [f"case {given.number} ({given.kind}: {given.how})"]
+    where = ", in the German locale" if given.german() else ""
+    lines = [f"case {given.number} ({given.kind}: {given.how}{where})"]
     if report.finding:
         lines.append(f"  {report.finding}")
     if report.refusal and everything:

@@ -8,7 +8,7 @@ from draw_graph import draw_graph
 from dual import ACTIVATIONS
 from run_graph import told
 
-KINDS = ["certify", "width", "fit", "kernel", "memorize", "linear", "prove"]
+KINDS = ["certify", "width", "fit", "kernel", "memorize", "linear", "prove", "graph"]
 #: How often fit is asked for each.
 OPTIMIZERS = {"gd": 0.22, "gauss_newton": 0.4, "output_layer": 0.14, "sgd": 0.09, "flow": 0.07, "momentum": 0.08}
 
@@ -21,9 +21,14 @@ class Case:
     y: list | None  # numbers, or words: names of classes
     options: dict = field(default_factory=dict)
     how: str = ""
+    order: str = ""  # of the array: "" row by row, "columns" Fortran's, "file" so in an npz
 
     def classes(self):
         return sorted(set(self.y)) if self.y and isinstance(self.y[0], str) else None
+
+    def german(self):
+        """Whether the program that asks has taken the German locale, where 0.5 is 0,5."""
+        return isinstance(self.number, int) and self.number % 3 == 1
 
     def columns(self, rows):
         """Targets of these samples, a column an output: numbers as given, -1 and +1 for classes."""
@@ -37,16 +42,19 @@ class Case:
         """Python that repeats it."""
         y = "" if self.y is None else f", {self.y!r}"
         options = dict(self.options)
-        if self.kind == "prove":
+        if self.kind == "graph":
             return f"onnx_file.write(Path('drawn.onnx'), {options.pop('graph')!r}); " \
-                   f"zeroloss.prove('drawn.onnx', {self.X!r}{y}, {options!r})"
+                   f"zeroloss.prove('drawn.onnx', {self.X!r}{y}, **{options!r})"
         if self.kind == "kernel":
             what, which = options.pop("kernel")
             y = f", zeroloss.kernel.{what}({which!r})"
         elif self.y is not None:
             options["task"] = "classification" if self.classes() else "regression"
+        if self.kind == "prove":
+            return f"prove {options.pop('network')!r} on {self.X!r}, {self.y!r}: {options!r}"
         function = {"kernel": "kernel.lambda_min", "linear": "linear.factorize"}.get(self.kind, self.kind)
-        return f"zeroloss.{function}({self.X!r}{y}{''.join(f', {k}={v!r}' for k, v in options.items())})"
+        order = f"  # order: {self.order}" if self.order else ""
+        return f"zeroloss.{function}({self.X!r}{y}{''.join(f', {k}={v!r}' for k, v in options.items())}){order}"
 
 
 # ---- points ----
@@ -335,32 +343,87 @@ def linear(r, number):
     return Case("linear", number, R.tolist(), None, options, f"style {style}")
 
 
+def layer_names(r, count):
+    """Names of the layers of a state_dict, in their order, and whether they number them one by one."""
+    numbers = sorted(int(k) for k in r.choice(130, size=count, replace=False))
+    words = ["stem", "input", "body", "hidden", "out"]
+    ordinals = ["first", "second", "third", "fourth", "fifth"]
+    styles = [([f"fc{k}" for k in numbers], True), ([f"net.{k:03d}.linear" for k in numbers], True),
+              ([f"block2.fc{k}" for k in numbers], True), ([f"{k}" for k in numbers], True),
+              ([str(word) for word in r.permutation(words)[:count]], False), (ordinals[:count], False),
+              (["fc", *(f"fc{k}" for k in range(count - 1))], False),
+              ([*(f"fc{k}" for k in numbers[1:]), "out"], False),
+              (["fc1", *(f"fc{'0' * k}1" for k in range(1, count))], False),
+              ([f"net.{k}.{k % 2}" for k in range(count)], False)]  # fmt: skip
+    return styles[r.integers(len(styles))]
+
+
 def prove(r, number):
-    graph, classes, how = draw_graph(r)
+    """A network that names no classes, and some of the samples: by number, by class, or one alone. It is given as it
+    is, or as a state_dict, with or without the order of the layers."""
+    n, d = size(r, 12)
+    X, how = draw_points(r, n, d, wild=0.6)
+    count = int(r.choice([2, 2, 3, 4]))
+    n = max(n, count)
+    X = (X * count)[:n]
+    labels = r.permutation([*range(count), *r.integers(count, size=n - count)])
+    names = [["c0", "c1", "c2", "c3"], ["1", "2", "3", "4"], ["0", "1", "2", "3"]][r.integers(3)][:count]
+    outputs = 1 if count == 2 and r.random() < 0.5 else count + int(r.random() < 0.15)
+    layers, p, size_of = [], d, float(np.abs(X).max()) if r.random() < 0.7 else 1.0
+    for _ in range(int(r.integers(1, 4))):
+        m = int(r.integers(1, 7))
+        W = r.normal(size=(m, p)) / (size_of if size_of > 1e-290 else 1.0)
+        b = r.normal(size=m) * float(r.random() < 0.7)
+        layers.append((W.tolist(), b.tolist(), activation(r)))
+        p, size_of = m, 1.0
+    network = {"layers": layers, "V": r.normal(size=(outputs, p)).tolist(),
+               "c": (r.normal(size=outputs) * float(r.random() < 0.7)).tolist()}  # fmt: skip
+    options = {"network": network}
+    if r.random() < 0.6:
+        options["n"] = 1
+    if r.random() < 0.6:
+        options["classes"] = [str(name) for name in r.permutation(names)[: int(r.integers(1, count + 1))]]
+    y = [names[k] for k in labels]
+    if "n" in options:
+        options["n"] = int(r.integers(1, sum(label in options.get("classes", names) for label in y) + 1))
+    if r.random() < 0.5:
+        more = [f"other {k}" for k in range(max(outputs, 2) - count)]
+        options["class_names"] = [str(name) for name in r.permutation(names + more)]
+    if r.random() < 0.6:
+        network["names"], network["numbered"] = layer_names(r, len(layers) + 1)
+        network["layout"] = bool(r.random() < 0.4)
+    return Case("prove", number, X, y, options, how)
+
+
+def graph(r, number):
+    """A network in an ONNX file, whose labels or targets are mostly those of the file."""
+    drawn, classes, how = draw_graph(r)
     n = int(r.integers(2, 9))
-    if graph.points.startswith("int"):
-        X = r.integers(-9, 10, size=(n, graph.d)).astype(float)
+    if drawn.points.startswith("int"):
+        X = r.integers(-9, 10, size=(n, drawn.d)).astype(float)
     else:
-        X = r.normal(size=(n, graph.d))
+        X = r.normal(size=(n, drawn.d))
         if r.random() < 0.7:
             X = X.astype("float32").astype(float)
     X = X.tolist()
-    said = [told(graph, point) for point in X]
+    said = [told(drawn, point) for point in X]
     y = [str(label) if classes else float(label) for label in said]
     for i in range(n):
         if r.random() < 0.2:
             y[i] = y[r.integers(n)]
-    return Case("prove", number, X, y, {"graph": graph, "polish": bool(r.random() < 0.4)}, how)
+    return Case("graph", number, X, y, {"graph": drawn, "polish": bool(r.random() < 0.4)}, how)
 
 
 DRAW = {"certify": certify, "width": width, "fit": fit, "kernel": kernel, "memorize": memorize, "linear": linear,
-        "prove": prove}  # fmt: skip
+        "prove": prove, "graph": graph}  # fmt: skip
 SHARES = {"certify": 0.3, "width": 0.06, "fit": 0.4, "kernel": 0.09, "memorize": 0.1, "linear": 0.05}
 
 
 def case(number, seed=0, only=None):
     r = np.random.default_rng([seed, number])
     kind = str(r.choice(list(SHARES), p=list(SHARES.values())))
-    if number % 12 == 11:
-        kind = "prove"
-    return DRAW[only or kind](r, number)
+    kind = {5: "graph", 11: "prove"}.get(number % 12, kind)
+    drawn = DRAW[only or kind](r, number)
+    orders = ["", "columns", "columns" if drawn.kind in ("kernel", "linear", "prove", "graph") else "file"]
+    drawn.order = str(r.choice(orders))
+    return drawn

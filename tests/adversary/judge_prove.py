@@ -1,81 +1,69 @@
-"""prove, of networks in ONNX files: what is said of labels and targets is true of the file, node by node, and what is
-said of polished.onnx is true of that."""
+"""prove: every label that is called right or wrong, and every bound of an output, in balls; classes by their names.
 
-import json
-import tempfile
-from pathlib import Path
-from types import SimpleNamespace
+Which output a class has is settled here from all labels that were given, or from the names that were: never from the
+samples that `n` and `classes` keep."""
 
-import numpy as np
+from flint import arb
 
-import onnx_file
 from exact import precision
-from run_graph import distance, told
+from network import PHI
 from verdict import Verdict
 
+BITS = 4000  # products of doubles of any size
 
-def ask_about_file(X, y, options):
-    """What is proved of the graph that is drawn, and polished.onnx with what is said of that."""
-    import zeroloss
 
-    with tempfile.TemporaryDirectory() as folder:
-        file, run = Path(folder) / "drawn.onnx", Path(folder) / "run"
-        onnx_file.write(file, options.pop("graph"))
-        answer = zeroloss.prove(file, X, y, **options)
-        answer.save(run)
-        written = json.loads((run / "result.json").read_text())["written"]
-        polished = run / "polished.onnx"
-        return SimpleNamespace(networks=list(answer.networks), written=written and SimpleNamespace(**written),
-                               polished=polished.read_bytes() if polished.exists() else None)  # fmt: skip
+def outputs(network, x):
+    h = [arb(float(t)) for t in x]
+    for W, b, phi in network["layers"]:
+        h = [PHI[phi](z) for z in affine(W, h, b)]
+    return affine(network["V"], h, network["c"])
+
+
+def affine(W, h, b):
+    return [sum((arb(float(w)) * t for w, t in zip(row, h)), arb(float(shift))) for row, shift in zip(W, b)]
+
+
+def kept(case):
+    chosen = case.options.get("classes")
+    rows = [i for i, label in enumerate(case.y) if chosen is None or label in chosen]
+    return rows[: case.options.get("n", 0) or None]
+
+
+def margin(f, own):
+    if len(f) == 1:
+        return f[0] if own == 1 else -f[0]
+    least = None
+    for k, other in enumerate(f):
+        if k != own:
+            least = f[own] - other if least is None else least.min(f[own] - other)
+    return least
 
 
 def judge(case, result):
-    given = result.networks[0]
-    with precision(200):
-        said = [told(case.options["graph"], point) for point in case.X]
-        verdicts = [labels(case, given, said) if case.classes() else targets(case, given, said)]
-    if result.polished is not None:
-        verdicts.append(polished(case, result))
+    rows, network = kept(case), case.options["network"]
+    names = case.options.get("class_names", case.classes())
+    p = result.networks[0]
+    verdicts = [Verdict("prove: samples", p.right + p.wrong + p.undecided == len(rows) == result.n
+                        and p.wrong == len(p.wrong_samples) and p.undecided == len(p.undecided_samples),
+                        f"{p.right} + {p.wrong} + {p.undecided} of {len(rows)}")]  # fmt: skip
+    if "names" in network:  # an answer without an order is a guess, and the order that was taken is said
+        chain = " -> ".join([*(f"{phi}({name})" for name, (_, _, phi) in zip(network["names"], network["layers"])),
+                             network["names"][-1]])  # fmt: skip
+        known = network["layout"] or network["numbered"]
+        verdicts.append(Verdict("prove: order", known and chain in repr(result) and chain in str(result),
+                                f"{network['names']}, layout {network['layout']}"))  # fmt: skip
+    with precision(BITS):
+        for place, i in enumerate(rows):
+            f = outputs(network, case.X[i])
+            if i not in p.undecided_samples:
+                least, right = margin(f, names.index(case.y[i])), i not in p.wrong_samples
+                holds = (least > 0) if right else (least < 0)
+                fails = (least <= 0) if right else (least >= 0)
+                verdicts.append(Verdict("prove: label", True if holds else False if fails else None,
+                                        f"sample {i} {'right' if right else 'wrong'}: {least.str(10)}"))  # fmt: skip
+            off = [abs(t - arb(float(s))) for t, s in zip(f, result.networks[0].outputs[place])]
+            bound = [float(e) for e in p.output_errors[place]]
+            verdicts.append(Verdict("prove: output", all(a <= e for a, e in zip(off, bound)) or None
+                                    if not any(a > e for a, e in zip(off, bound)) else False,
+                                    f"sample {i}: off by {[a.str(5) for a in off]}, at most {bound}"))  # fmt: skip
     return verdicts
-
-
-def labels(case, proved, said, kind="prove: labels"):
-    unsure = set(proved.wrong_samples)
-    true = {i: label == case.y[i] for i, label in enumerate(said) if label is not None}
-    false = [i for i in true if i not in unsure and not true[i]]
-    right = [i for i in unsure if true.get(i)]
-    lie = len(right) > proved.undecided
-    return Verdict(kind, not (false or lie), f"called right: {false}; called wrong, and right: {right}")
-
-
-def targets(case, proved, said):
-    off = [distance(ball, target) for ball, target in zip(said, case.y)]
-    beyond = [i for i, error in enumerate(off) if error > proved.largest_error]
-    sure = all(error <= proved.largest_error for error in off)
-    detail = f"every target within {proved.largest_error}; further: {beyond}"
-    return Verdict("prove: targets", False if beyond else True if sure else None, detail)
-
-
-def polished(case, result):
-    """ONNX Runtime's answers, in the file's own type: to within its rounding."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = 1, 4
-    session = onnxruntime.InferenceSession(result.polished, options, providers=["CPUExecutionProvider"])
-    graph = case.options["graph"]
-    (answer,) = session.run(None, {"x": np.array(case.X).astype(graph.points)})
-    written = result.written
-    if not case.classes():
-        scale = 1 + np.abs(result.networks[1].outputs).max()
-        within = np.inf if written.largest_error is None else written.largest_error
-        off = np.abs(np.asarray(answer, float).ravel() - np.array(case.y)).max()
-        return Verdict("prove: polished.onnx", bool(off <= within + 1e-4 * scale),
-                       f"every target within {within}, and {off}")  # fmt: skip
-    if isinstance(answer, list):
-        answer = [max(row, key=row.get) for row in answer]
-    outputs = np.sort(result.networks[1].outputs, axis=1)
-    gaps = np.abs(outputs[:, 0]) if outputs.shape[1] == 1 else outputs[:, -1] - outputs[:, -2]
-    close = gaps < 1e-3 * (1 + np.abs(outputs).max())
-    said = [None if near else str(label) for near, label in zip(close, np.ravel(answer).tolist())]
-    return labels(case, written, said, "prove: polished.onnx")

@@ -80,6 +80,28 @@ TEST_F(Command, ARefusedRunLeavesNoFolder) {
   EXPECT_TRUE(empty());
 }
 
+// "Zero loss" and steps mean something of a loss alone.
+TEST_F(Command, TheLossStandsOnceBesideZeroLossAndSteps) {
+  const std::string
+      classes = "||f - y||^2/2, y = -1 or 1 for classes; summed over samples, steps multiply its gradient\n",
+      numbers = "||f - y||^2/2; summed over samples, steps multiply its gradient\n",
+      model = ZEROLOSS_SOURCE_DIR "/examples/digits.onnx";
+  for (const auto& [arguments, loss] : std::vector<std::pair<Arguments, std::string>>{
+           {{"certify", "digits", "--n", "40"}, classes},
+           {{"certify", "sphere:n=20,d=5,y=normal"}, numbers},
+           {{"fit", "digits", "--n", "20", "--max-steps", "2"}, classes},
+           {{"fit", "sphere:n=20,d=5,y=normal", "--depth", "2", "--width", "9", "--max-steps", "2"}, numbers},
+           {{"width", "sphere:n=9,d=5", "--draws", "1", "--restarts", "0", "--no-published"}, classes},
+           {{"prove", model, "digits", "--divide", "16", "--n", "20"}, classes},
+           {{"sweep", "sphere:n=9,d=5", "--width", "3", "--trials", "1", "--max-steps", "2"}, classes}}) {
+    const Outcome outcome = zeroloss(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto at = outcome.out.find(loss);
+    EXPECT_NE(at, std::string::npos) << outcome.out;
+    EXPECT_EQ(outcome.out.find("||f - y||", at + loss.size()), std::string::npos) << outcome.out;
+  }
+}
+
 TEST_F(Command, HelpOfEverySubcommandNamesTheDefaults) {
   const std::vector<Arguments> commands{
       {},      {"certify"}, {"info"},    {"data"},  {"data", "list"}, {"data", "info"}, {"data", "get"},

@@ -89,6 +89,13 @@ TEST_F(ConvCommand, TrainsEvaluatesPredictsAndExports) {
   said.erase("next");
   evaluation.erase("next");
   EXPECT_EQ(said, evaluation);
+  // Of some classes: what it says of these is the same.
+  const std::vector<std::string> names = evaluation["class_names"];
+  const Json some = answer({"conv", "eval", path("run"), data, "--device", "cpu", "--precision", "float32",
+                            "--classes", names[3] + "," + names[8]});
+  EXPECT_EQ(some["class_names"], evaluation["class_names"]);
+  for (const int k : {3, 8}) EXPECT_EQ(some["confusion"][k], evaluation["confusion"][k]);
+  EXPECT_EQ(some["confusion"][4], Json(std::vector<int>(10, 0)));
   EXPECT_EQ(zeroloss({"export", path("run"), path("net.onnx")}).exit_code, 0);
 
   refused(with({"conv"}, small(data, path("run"))), {"exists"});

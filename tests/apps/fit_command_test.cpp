@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "support/command.hpp"
+#include "support/number.hpp"
 #include "support/shared_data.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/digest.hpp"
@@ -123,9 +124,9 @@ TEST_F(FitCommand, PairsAreCertifiedAtTheStart) {
   int points = 0;
   for (; std::getline(rows, line); ++points) {
     const auto cells = csv_cells(line);
-    EXPECT_LE(std::stod(cells.at(column("relative_misfit"))),
-              std::stod(cells.at(column("bound_misfit"))) * (1 + 1e-9));
-    EXPECT_LE(std::stod(cells.at(column("distance"))), std::stod(cells.at(column("bound_distance"))));
+    EXPECT_LE(test::number(cells.at(column("relative_misfit"))),
+              test::number(cells.at(column("bound_misfit"))) * (1 + 1e-9));
+    EXPECT_LE(test::number(cells.at(column("distance"))), test::number(cells.at(column("bound_distance"))));
   }
   EXPECT_GT(points, 20);
   refused(with(pairs, {"--scaling", "balanced"}), {"leave scaling out"});

@@ -11,6 +11,7 @@
 #include "support/command.hpp"
 #include "support/decompositions.hpp"
 #include "support/maps.hpp"
+#include "support/number.hpp"
 #include "support/numpy.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/tensors.hpp"
@@ -120,7 +121,7 @@ TEST_F(LinearCommand, DepthStudyIsAFolderWithFigures) {
   for (; std::getline(metrics, line); ++rows) {
     std::vector<double> cells;
     std::istringstream row(line);
-    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(std::stod(cell));
+    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(test::number(cell));
     ASSERT_EQ(cells.size(), 9u) << line;
     EXPECT_GE(cells[6], cells[7] * (1 - 1e-12)) << line;
   }
@@ -159,7 +160,7 @@ TEST_F(LinearCommand, PrintedNormsAreBounds) {
     ASSERT_NE(at, std::string::npos) << outcome.out;
     const std::string words = outcome.out.substr(at, outcome.out.find(')', at) - at + 1);
     EXPECT_NE(words.find("(proved; "), std::string::npos) << words;
-    const double printed = std::stod(words.substr(32));
+    const double printed = test::number(words.substr(32));
     const Json json = json_of(out + "/result.json");
     const TensorFile model = read_tensors(out + "/model.safetensors");
     double least = std::numeric_limits<double>::infinity();

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "support/command.hpp"
+#include "support/number.hpp"
 #include "support/python.hpp"
 #include "support/shared_data.hpp"
 #include "support/temp_folder.hpp"
@@ -35,11 +36,11 @@ TEST_F(MemorizeCommand, ConclusionComesFirst) {
 TEST_F(MemorizeCommand, JsonHasEveryKey) {
   using Keys = std::set<std::string>;
   const Json json = answer({"memorize", "digits", "--labels", "random"});
-  EXPECT_EQ(keys(json), (Keys{"data",       "next",       "digest",  "labels",  "options",
-                              "conclusion", "status",     "n",       "d",       "r",
-                              "n_distinct", "correct",    "hidden",  "blocks",  "parameters",
-                              "max_error",  "min_margin", "margin",  "closest", "theorem_parameters",
-                              "wrong",      "tried",      "build_s", "verify_s"}));
+  EXPECT_EQ(keys(json), (Keys{"data",       "next",       "digest",  "labels",   "options",
+                              "conclusion", "status",     "n",       "d",        "r",
+                              "n_distinct", "correct",    "hidden",  "blocks",   "parameters",
+                              "max_error",  "min_margin", "margin",  "closest",  "theorem_parameters",
+                              "wrong",      "tried",      "build_s", "verify_s", "seconds"}));
   EXPECT_EQ(json["status"], "memorized");
   EXPECT_EQ(json["labels"], "random");
   EXPECT_EQ(json["correct"], 1797);
@@ -100,7 +101,8 @@ TEST_F(MemorizeCommand, RunFolderIsWholeAndItsModelPredicts) {
   while (std::getline(rows, row)) {
     std::istringstream cells(row);
     std::vector<float> numbers;
-    for (std::string cell; std::getline(cells, cell, ',');) numbers.push_back(std::stof(cell));
+    for (std::string cell; std::getline(cells, cell, ',');)
+      numbers.push_back(static_cast<float>(test::number(cell)));
     labels.push_back(static_cast<std::int64_t>(numbers.back()));
     x.insert(x.end(), numbers.begin(), numbers.end() - 1);
   }

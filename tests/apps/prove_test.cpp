@@ -99,8 +99,9 @@ TEST_F(ProveCommand, FromOnnxAndBack) {
   const std::string out = (folder / "run").string();
   std::string csv = "a,b,c,d,e,class\n";
   for (int i = 0; i < 9; ++i)
-    csv += std::to_string(i % 4 - 1.5) + "," + std::to_string(0.3 * i - 1) + "," + std::to_string(i * i % 5) +
-           ",0.5," + std::to_string(-0.1 * i) + ",c" + std::to_string(i % 3) + "\n";
+    csv += fmt::format("{:f}", i % 4 - 1.5) + "," + fmt::format("{:f}", 0.3 * i - 1) + "," +
+           std::to_string(i * i % 5) + ",0.5," + fmt::format("{:f}", -0.1 * i) + ",c" +
+           std::to_string(i % 3) + "\n";
   write(folder / "table.csv", csv);
   const Outcome outcome = zeroloss(
       {"prove", model, (folder / "table.csv").string(), "--target", "class", "--polish", "--out", out});
@@ -109,6 +110,64 @@ TEST_F(ProveCommand, FromOnnxAndBack) {
   const OnnxNetwork polished = read_onnx(folder / "run/polished.onnx");
   const DeepNetwork exact = load_deep(folder / "run/model.safetensors");
   EXPECT_LT((polished.network.layers[1].W - exact.layers[1].W).norm(), 1e-6 * exact.layers[1].W.norm());
+}
+
+// The same file says the same of a sample, whichever others are kept.
+TEST_F(ProveCommand, ClassesAreNotNamedByTheSamplesThatAreKept) {
+  const std::string model = (folder / "three.safetensors").string();
+  save_model(model, draw(DeepDraw{.d = 2, .outputs = 3, .widths = {8}, .activation = "tanh"}));
+  std::string csv = "a,b,kind\n";
+  for (int i = 0; i < 30; ++i) {
+    if (i == 20) write(folder / "few.csv", csv);
+    csv += fmt::format("{},{},{}\n", i * i % 7, i % 5 - 2.5, 1 + i / 10);
+  }
+  write(folder / "table.csv", csv);
+  const std::string table = (folder / "table.csv").string();
+  const auto wrong = [&](const Arguments& more) {
+    std::vector<int> samples;
+    const Json said = answer(with({"prove", model, table, "--target", "kind"}, more));
+    for (const Json& sample : said.at("networks").at(0).at("wrong_samples")) samples.push_back(sample);
+    return samples;
+  };
+  const std::vector<int> all = wrong({});
+  const auto of = [&](int first, int last) {
+    std::vector<int> some;
+    for (const int sample : all)
+      if (sample >= first && sample < last) some.push_back(sample);
+    return some;
+  };
+  EXPECT_EQ(wrong({"--n", "20"}), of(0, 20));
+  EXPECT_EQ(wrong({"--n", "1"}), of(0, 1));
+  EXPECT_EQ(wrong({"--classes", "2,3"}), of(10, 30));
+  EXPECT_EQ(wrong({"--classes", "2"}), of(10, 20));
+  EXPECT_EQ(wrong({"--classes", "3", "--class-names", "1,2,3"}), of(20, 30));
+  EXPECT_EQ(wrong({"--class-names", "1..3"}), all);
+  EXPECT_NE(wrong({"--class-names", "2,1,3"}), all);
+  const Outcome said = zeroloss({"prove", model, table, "--target", "kind", "--n", "20"});
+  EXPECT_NE(said.out.find("note: outputs 0 to 2 are 1, 2, 3: the order of the classes of"), std::string::npos)
+      << said.out;
+  EXPECT_NE(said.out.find("--class-names"), std::string::npos) << said.out;
+  refused({"prove", model, (folder / "few.csv").string(), "--target", "kind"},
+          {"2 classes (1, 2)", "3 outputs", "--class-names"});
+  refused({"prove", model, table, "--target", "kind", "--classes", "2,4"}, {"no class '4'"});
+  refused({"prove", model, table, "--target", "kind", "--class-names", "1,2"}, {"--class-names"});
+}
+
+// 16 N^2 bytes are 1.0 GB, and labels need next to nothing.
+TEST_F(ProveCommand, WhatDoesNotFitIsLeftOutAndSaid) {
+  const std::string model = (folder / "wide.safetensors").string();
+  save_model(model, draw(DeepDraw{.d = 2, .outputs = 1, .widths = {100, 90}, .activation = "tanh"}));
+  const Outcome outcome = run_program(
+      "sh",
+      {"-c", "ulimit -v 700000; exec timeout 100 \"$0\" prove \"$1\" sphere:n=8000,d=2,y=sign --polish",
+       ZEROLOSS_COMMAND, model},
+      {.environment = {"OMP_NUM_THREADS=1"}});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("of 8,000 labels right, proved"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("note: left out: the certificate needs 1.0 GB"), std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("note: left out: Gauss-Newton needs"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("as many points as --n"), std::string::npos) << outcome.out;
 }
 
 TEST_F(ProveCommand, SaysWhatItCannotUse) {

@@ -1,4 +1,5 @@
 // zeroloss sweep as a process: axes, answers as text and JSON, run folders, the command that repeats a trial.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <sstream>
 
 #include "support/command.hpp"
+#include "support/number.hpp"
 #include "support/sqlite.hpp"
 #include "support/temp_folder.hpp"
 
@@ -261,7 +263,8 @@ TEST_F(SweepCommand, EveryPanelHasItsFigure) {
 TEST_F(SweepCommand, ATrialCanBeRepeated) {
   std::string csv = "a,b,the y\n";
   for (int i = 0; i < 12; ++i)
-    csv += std::to_string(i) + "," + std::to_string(i * i % 7 + 1) + "," + std::to_string(0.1 * i) + "\n";
+    csv +=
+        std::to_string(i) + "," + std::to_string(i * i % 7 + 1) + "," + fmt::format("{:f}", 0.1 * i) + "\n";
   const Arguments few{"--trials", "2", "--max-steps", "300", "--width", "6,20"};
   for (const Arguments& sweep : std::vector<Arguments>{
            kMixed,
@@ -291,7 +294,7 @@ TEST_F(SweepCommand, ATrialCanBeRepeated) {
                              "SELECT steps, relative_misfit, status FROM trials WHERE seed = " + seed);
     ASSERT_EQ(rows.size(), 1u);
     EXPECT_EQ(json["steps"], std::stol(rows[0][0]));
-    EXPECT_EQ(json["relative_misfit"].get<double>(), std::stod(rows[0][1]));
+    EXPECT_EQ(json["relative_misfit"].get<double>(), test::number(rows[0][1]));
     // fit also tries to prove, and a proof counts more than what stopped the run.
     EXPECT_TRUE(json["status"] == "certified" || json["status"] == rows[0][2])
         << json["status"] << rows[0][2];

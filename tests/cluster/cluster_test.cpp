@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <numeric>
+#include <set>
+#include <string>
 
 #include "cluster/block_cyclic.hpp"
 #include "cluster/counted.hpp"
@@ -440,6 +443,28 @@ TEST(Cluster, NoFactorOfAnIndefiniteMatrix) {
   EXPECT_FALSE(matrix->factor(progress));
   matrix->form(power(1), 0.5, progress);
   EXPECT_TRUE(matrix->factor(progress));
+}
+
+// Wherever an audit is interrupted, the others hear of it and go on to what comes next.
+TEST(Cluster, AuditInterruptedInAnyStage) {
+  const Dataset data = three_classes(200, 6);
+  AuditOptions options;
+  options.predictor.ridge = 0.05;
+  std::set<std::string> stages;
+  Progress listening([&](const ProgressReport& report) { stages.insert(report.stage); });
+  audit(data, options, listening, processes());
+  EXPECT_TRUE(stages.contains("similarities"));
+  for (const std::string& stage : stages) {
+    std::atomic<bool> asked{false};
+    Progress stopped([&](const ProgressReport& report) { asked = asked || report.stage == stage; }, &asked);
+    try {
+      audit(data, options, stopped, processes());
+    } catch (const Interrupted&) {
+    }
+    EXPECT_TRUE(asked) << stage;
+  }
+  Progress progress;
+  EXPECT_EQ(std::ssize(audit(data, options, progress, processes()).scores), 200);
 }
 
 TEST(Cluster, InterruptedBetweenCalls) {

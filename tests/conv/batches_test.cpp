@@ -3,14 +3,33 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
+#include <cstdlib>
+#include <new>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "conv/images.hpp"
 #include "support/statistics.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/error.hpp"
+
+namespace {
+
+const std::thread::id kTest = std::this_thread::get_id();
+std::atomic<bool> no_memory{false};  // on other threads than the test's
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  void* const place = no_memory && std::this_thread::get_id() != kTest ? nullptr : std::malloc(size);
+  if (place == nullptr) throw std::bad_alloc();
+  return place;
+}
+void operator delete(void* place) noexcept { std::free(place); }
+void operator delete(void* place, std::size_t) noexcept { std::free(place); }
 
 namespace zeroloss {
 namespace {
@@ -169,6 +188,18 @@ TEST(Batches, StopAtAnyTime) {
   for (int k = 0; k < 40; ++k) {
     Batches batches(images, {}, 100, 1, 0, 1 + k % 5);
     for (int j = 0; j < k % 4; ++j) batches.next();
+  }
+}
+
+TEST(Batches, SayThatThereIsNoMemory) {
+  const ImageSet images = random_images(1000, 16, 7);
+  for (int taken = 0; taken < 8; ++taken) {  // the queue needs memory for one of a few batches
+    Batches batches(images, {}, 100, 1, 0, 2);
+    take(batches, taken);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // as many are ahead as may be
+    no_memory = true;
+    EXPECT_THROW(while (true) batches.next(), std::bad_alloc);
+    no_memory = false;
   }
 }
 

@@ -175,8 +175,38 @@ TEST_F(DatabaseFile, AFullDiskKeepsEarlierRows) {
   EXPECT_EQ(kept()[0], std::to_string(stored + 1));
 }
 
-TEST_F(DatabaseFile, TwoConnectionsTakeTurns) {
-  Database one(file), two(file);
+TEST(Database, SharesMemoryOnFileSystemsOfOneMachineOnly) {
+  for (const std::uint64_t local : {0xEF53, 0x58465342, 0x01021994, 0x794C7630})
+    EXPECT_EQ(journal_on(local), Journal::wal) << local;
+  // NFS, SMB, CIFS, SMB 2, FUSE, 9p, Lustre, GPFS, Ceph, virtiofs, one that nobody knows.
+  for (const std::uint64_t shared : {0x6969U, 0x517BU, 0xFF534D42U, 0xFE534D42U, 0x65735546U, 0x01021997U,
+                                     0x0BD00BD0U, 0x47504653U, 0x00C36400U, 0x6A656A63U, 0x12345678U})
+    EXPECT_EQ(journal_on(shared), Journal::rollback) << shared;
+  EXPECT_EQ(journal_for(""), Journal::wal);
+  EXPECT_EQ(journal_for("/dev/shm/absent.db"), Journal::wal);
+  EXPECT_EQ(journal_for("/proc/absent.db"), Journal::rollback);
+}
+
+TEST_F(DatabaseFile, ARollbackJournalSharesNoMemory) {
+  {
+    Database log(file, Journal::wal);
+    log.execute("CREATE TABLE t(a INTEGER); INSERT INTO t VALUES(1)");
+  }
+  Database one(file, Journal::rollback), two(file, Journal::rollback);
+  one.transaction([&] {
+    one.execute("INSERT INTO t VALUES(2)");
+    EXPECT_TRUE(std::filesystem::exists(file.string() + "-journal"));
+  });
+  two.execute("INSERT INTO t VALUES(3)");
+  EXPECT_EQ(rows(), (test::Rows{{"1"}, {"2"}, {"3"}}));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "a log or its memory";
+}
+
+class Turns : public DatabaseFile, public testing::WithParamInterface<Journal> {};
+INSTANTIATE_TEST_SUITE_P(Journals, Turns, testing::Values(Journal::wal, Journal::rollback));
+
+TEST_P(Turns, TwoConnectionsTakeTurns) {
+  Database one(file, GetParam()), two(file, GetParam());
   one.execute("CREATE TABLE t(a INTEGER)");
   auto put = two.prepare("INSERT INTO t VALUES(?)");
   put.run(1);
@@ -201,7 +231,7 @@ TEST_F(DatabaseFile, TwoConnectionsTakeTurns) {
 }
 
 // Switching a new file to WAL takes an exclusive lock, which SQLite does not wait for by itself.
-TEST_F(DatabaseFile, ManyMayOpenANewOneAtTheSameTime) {
+TEST_P(Turns, ManyMayOpenANewOneAtTheSameTime) {
   for (int round = 0; round < 30; ++round) {
     file = folder / std::to_string(round);
     constexpr int kThreads = 6;
@@ -212,7 +242,7 @@ TEST_F(DatabaseFile, ManyMayOpenANewOneAtTheSameTime) {
         ++ready;
         while (ready < kThreads) std::this_thread::yield();
         try {
-          Database database(file);
+          Database database(file, GetParam());
           database.execute("CREATE TABLE IF NOT EXISTS t(a INTEGER); INSERT INTO t VALUES(1)");
         } catch (const std::exception& error) {
           if (failed++ == 0) ADD_FAILURE() << error.what();

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "support/number.hpp"
 #include "zeroloss/core/chart.hpp"
 
 namespace zeroloss {
@@ -58,7 +59,7 @@ void expect_no_gaps(const Texts& values) {
   constexpr double kRounding = 120 * 1.2e-16;
   const auto at = edges(values);
   std::map<double, std::pair<double, double>> sorted;
-  for (std::size_t i = 0; i < values.size(); ++i) sorted[std::stod(values[i])] = at[i];
+  for (std::size_t i = 0; i < values.size(); ++i) sorted[test::number(values[i])] = at[i];
   for (auto it = sorted.begin(); it != sorted.end(); ++it) {
     EXPECT_LT(it->second.first, it->first);
     EXPECT_GT(it->second.second, it->first);

@@ -3,6 +3,7 @@
 #include <Random123/philox.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numbers>
 #include <set>
 #include <thread>
@@ -66,7 +67,9 @@ TEST(Random, DrawsNeverChange) {
     EXPECT_EQ(uniform.uniform(), expected);
   for (const double expected :
        {2.387784004024135, 0.06570550892712376, -0.18693700430019083, 0.0017956978316680105})
-    EXPECT_NEAR(normal.normal(), expected, 1e-15);  // log, sin and cos are those of the platform
+    // log, sin and cos are those of the platform, which are off by less than an ulp; with a root and a
+    // product, 3 ulp of either of two platforms.
+    EXPECT_NEAR(normal.normal(), expected, 6 * 0x1p-52 * std::abs(expected));
   for (const std::uint64_t expected : {762, 448, 355, 620, 598, 337}) EXPECT_EQ(below.below(1000), expected);
 }
 

@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/temporary.hpp"
 #include "support/full_disk.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/error.hpp"
@@ -49,14 +51,63 @@ TEST_F(Run, RefusesWhatExists) {
   EXPECT_MESSAGE(std::invalid_argument, RunFolder(write("file", "x")), "exists already");
 }
 
-TEST_F(Run, LeavesNoEmptyPartialBesideAFinishedOne) {
-  fs::create_directory(run);
-  fs::create_directory(partial);
-  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, true), "exists already");
-  EXPECT_FALSE(fs::exists(partial));
-  write("run.partial/checkpoint", "of somebody");
-  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, true), "exists already");
-  EXPECT_EQ(content(partial / "checkpoint"), "of somebody");
+// Files, links and folders called run.partial that are not of this run, refused or interrupted.
+TEST_F(Run, WhatOthersCallPartialStays) {
+  const auto removed = RunFolder::Rest::removed;
+  const auto one = RunFolder::Writers::one;
+  write("run.partial", "of somebody");
+  for (const bool there : {false, true}) {
+    if (there) fs::create_directory(run);
+    EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, false, one, removed),
+                   there ? "exists already" : "run.partial: is a file", "choose another `path`");
+    EXPECT_EQ(content(partial), "of somebody");
+  }
+  fs::remove(partial);
+  fs::create_symlink("nowhere", partial);
+  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run), "exists already");
+  fs::remove(run);
+  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run), "run.partial: is a link to no folder");
+  EXPECT_TRUE(fs::is_symlink(partial));
+  // A link to an empty folder on another disk, and an empty folder, are taken over, and stay.
+  fs::create_directory(folder / "disk");
+  for (const char* target : {"disk", ""}) {
+    fs::remove(partial);
+    if (*target != '\0')
+      fs::create_symlink(target, partial);
+    else
+      fs::create_directory(partial);
+    const bool link = fs::is_symlink(partial);
+    { RunFolder(run, false, one, removed).write("result.json", "{}"); }
+    EXPECT_EQ(fs::is_symlink(partial), link);
+    EXPECT_TRUE(fs::is_empty(partial));
+    { const RunFolder work(run); }
+    EXPECT_EQ(fs::is_symlink(partial), link);
+    EXPECT_TRUE(fs::is_directory(partial));
+    fs::create_directory(run);
+    EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, true), "exists already");
+    EXPECT_TRUE(fs::is_directory(partial));
+    fs::remove(run);
+  }
+}
+
+TEST_F(Run, WhatOthersPutIntoItStays) {
+  {
+    RunFolder work(run, false, RunFolder::Writers::one, RunFolder::Rest::removed);
+    work.write("result.json", "{}");
+    write_file(work.file("model"), "weights");
+    write("run.partial/notes", "of somebody");
+  }
+  EXPECT_EQ(content(partial / "notes"), "of somebody");
+  EXPECT_EQ(std::distance(fs::directory_iterator(partial), {}), 1);
+}
+
+TEST_F(Run, AFinishedRunRemovesNothingMore) {
+  {
+    RunFolder work(run);
+    work.finish();
+    fs::create_directory(partial);
+  }
+  EXPECT_TRUE(fs::is_directory(partial)) << "it may be of another run";
 }
 
 TEST_F(Run, RefusesTheWorkOfAnother) {
@@ -112,6 +163,7 @@ TEST_F(Run, TrailingSlashNamesTheSameFolder) {
   RunFolder work(run.string() + "/");
   EXPECT_EQ(work.path(), run);
   EXPECT_EQ(work.partial(), partial);
+  EXPECT_EQ(RunFolder::partial_of(run.string() + "/"), partial);
 }
 
 TEST_F(Run, NeedsAName) { EXPECT_MESSAGE(std::invalid_argument, RunFolder(""), "`path`", "needs a name"); }
@@ -183,16 +235,18 @@ TEST_F(Run, SeveralWritersThatAgreeShareIt) {
 TEST_F(Run, HalvesOfFilesGoWithTheirLastWriter) {
   const auto several = RunFolder::Writers::several;
   fs::create_directory(partial);
-  write("run.partial/map.json.123.tmp", "half");
+  write("run.partial/map.json.x7w2k9.tmp", "half");
+  write("run.partial/notes.tmp", "of somebody");
   {
     RunFolder other(run, true, several), first(run, true, several);
     first.finish();
-    EXPECT_TRUE(fs::exists(run / "map.json.123.tmp")) << "it may be of the other";
+    EXPECT_TRUE(fs::exists(run / "map.json.x7w2k9.tmp")) << "it may be of the other";
   }
   fs::rename(run, partial);
   RunFolder last(run, true, several);
   last.finish();
-  EXPECT_TRUE(fs::is_empty(run));
+  EXPECT_EQ(content(run / "notes.tmp"), "of somebody");
+  EXPECT_EQ(std::distance(fs::directory_iterator(run), {}), 1);
 }
 
 TEST_F(Run, WhatHasFinishedSaysHow) {
@@ -222,6 +276,38 @@ TEST_F(Run, WriteReplacesAFile) {
   EXPECT_EQ(content(path("a")), std::string("zero\0byte", 9));
   write_file(path("a"), "");
   EXPECT_EQ(content(path("a")), "");
+}
+
+// Threads of a process, processes of one number in two containers: each writes under a name of its own.
+TEST_F(Run, WritersOfOneFileDoNotMeet) {
+  constexpr int kThreads = 4, kTimes = 50;
+  const fs::path mine = path("a." + std::to_string(getpid()) + ".tmp");
+  write(mine.filename(), "of a process with our number elsewhere");
+  std::atomic<int> failed{0};
+  std::vector<std::thread> threads;
+  for (int k = 0; k < kThreads; ++k)
+    threads.emplace_back([&, text = std::string(20'000, static_cast<char>('a' + k))] {
+      for (int time = 0; time < kTimes; ++time) try {
+          write_file(path("a"), text);
+          const std::string seen = content(path("a"));
+          if (seen.size() != text.size() || seen.find_first_not_of(seen[0]) != std::string::npos) ++failed;
+        } catch (const std::exception&) {
+          ++failed;
+        }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(content(mine), "of a process with our number elsewhere");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 2);
+}
+
+TEST_F(Run, TemporaryNamesAreKnown) {
+  const internal::TemporaryFile file = internal::create_temporary(path("a"));
+  ASSERT_GE(file.descriptor, 0);
+  close(file.descriptor);
+  EXPECT_TRUE(internal::is_temporary(file.path));
+  for (const char* name : {"a.tmp", ".x7w2k9.tmp", "ax7w2k9.tmp", "a.x7w2k.tmp", "a.X7w2k9.tmp", "a.x7w2k9"})
+    EXPECT_FALSE(internal::is_temporary(name)) << name;
 }
 
 TEST_F(Run, AFullDiskLeavesTheOldFileAndNoRest) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "support/number.hpp"
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
@@ -60,8 +61,8 @@ TEST(Text, IsOnTheAskedSideAndWithinOneUnit) {
   for (int trial = 0; trial < 20000; ++trial) {
     const double x = std::pow(10.0, 600 * random.uniform() - 300) * (random.below(2) == 0 ? 1 : -1);
     const int digits = 1 + static_cast<int>(random.below(8));
-    const double down = std::strtod(decimal(x, digits, Rounding::down).c_str(), nullptr);
-    const double up = std::strtod(decimal(x, digits, Rounding::up).c_str(), nullptr);
+    const double down = test::number(decimal(x, digits, Rounding::down));
+    const double up = test::number(decimal(x, digits, Rounding::up));
     const double unit = std::pow(10.0, std::floor(std::log10(std::abs(x))) + 1 - digits);
     ASSERT_LE(down, x);
     ASSERT_GE(up, x);

@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <cmath>
+#include <stdexcept>
 
+#include "core/parallel.hpp"
 #include "support/points.hpp"
 #include "zeroloss/core/error.hpp"
 
@@ -112,6 +114,15 @@ TEST(Tiled, CanBeCancelled) {
   Progress progress({}, &cancel);
   Matrix A = Matrix::Identity(4, 4);
   EXPECT_THROW(tiled::factor(A, progress), Interrupted);
+}
+
+// Threads call BLAS, which refuses sides that it cannot count: the process goes on.
+TEST(Parallel, WhatBlasRefusesIsThrown) {
+  constexpr Index kSide = 2000, kInner = Index{1} << 31;
+  double one = 1;
+  EXPECT_THROW(internal::parallel::gemm('N', 'N', kSide, kSide, kInner, 1.0, &one, kSide, &one, kInner, 0.0,
+                                        &one, kSide),
+               std::invalid_argument);
 }
 
 }  // namespace

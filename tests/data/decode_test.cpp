@@ -6,6 +6,7 @@
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/random.hpp"
+#include "zeroloss/data/dataset.hpp"
 #include "zeroloss/data/images.hpp"
 
 /// Decoders and resize() against Pillow (make_images.py).
@@ -117,6 +118,13 @@ TEST_F(Decode, Rounds16BitsAndTellsFormatsByTheirBytes) {
   ASSERT_EQ(image.pixels.size(), 3U * 65536);
   for (std::size_t value = 0; value < 65536; ++value)
     ASSERT_EQ(image.pixels[3 * value + 1], (value + 128) / 257) << value;  // 65535 = 257 * 255
+  // As points they keep all their bits.
+  write("set/a/16.png", content(path("16.png")));
+  write("set/b/16.png", content(path("16.png")));
+  const RowMatrix X = read_dataset(path("set")).X;
+  ASSERT_EQ(X.cols(), 3 * 65536);
+  for (Index value = 0; value < 65536; ++value)
+    ASSERT_EQ(X(0, 65536 + value), static_cast<double>(value) / 257) << value;
 }
 
 TEST_F(Decode, NamesDamagedFiles) {

@@ -187,13 +187,16 @@ TEST_F(Fetch, TriesTheNextMirrorAfterAWrongChecksum) {
   EXPECT_EQ(got(), body);
 }
 
-TEST_F(Fetch, RemovesADamagedFileOfTheCache) {
+TEST_F(Fetch, AFileOfTheCacheThatIsAnotherStays) {
   get(set({"plain"}));
   std::string damaged = body;
   damaged[5] ^= 1;
   write("cache/some/data.bin", damaged);
-  EXPECT_MESSAGE(DataError, get(set({"plain"})), "data.bin", "removed");
-  EXPECT_FALSE(there("data.bin"));
+  EXPECT_MESSAGE(DataError, get(set({"plain"})), "data.bin", "SHA-256", "move it or choose another");
+  EXPECT_EQ(content(folder / "cache/some/data.bin"), damaged);
+  write("cache/some/data.bin", "of somebody, and shorter");
+  EXPECT_MESSAGE(DataError, get(set({"plain"})), "data.bin", "move it or choose another");
+  EXPECT_EQ(content(folder / "cache/some/data.bin"), "of somebody, and shorter");
 }
 
 TEST_F(Fetch, RefusesMoreBytesThanExpected) {
@@ -240,10 +243,19 @@ TEST_F(Fetch, UnpacksArchives) {
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
+TEST_F(Fetch, AnArchiveOfSomebodyStays) {
+  const KnownSet wanted = archive_set({{"inside/one.txt", "1"}});
+  const std::string file = "cache/some/" + wanted.files[0].name;
+  write(file, content(path("served/a.tar.gz")));
+  get(wanted);
+  EXPECT_EQ(content(folder / "cache/some/inside/one.txt"), "1");
+  EXPECT_TRUE(std::filesystem::exists(path(file)));
+  EXPECT_TRUE(server.requests().empty());
+}
+
 TEST_F(Fetch, RefusesUnsafeArchives) {
   const auto refused = [&](const Entry& entry, const char* reason) {
-    EXPECT_MESSAGE(DataError, get(archive_set({{"inside/one.txt", "1"}, entry})), entry.name, reason,
-                   "removed");
+    EXPECT_MESSAGE(DataError, get(archive_set({{"inside/one.txt", "1"}, entry})), entry.name, reason);
     EXPECT_TRUE(std::filesystem::is_empty(folder / "cache/some"));
   };
   refused({"../outside.txt", "x"}, "leads out");

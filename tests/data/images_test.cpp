@@ -300,6 +300,10 @@ TEST_F(Images, OfOneSizeAreADataset) {
   EXPECT_EQ(data.class_names, (std::vector<std::string>{"ant", "cat"}));
   EXPECT_EQ(data.y, (Vector{{0, 1, 1, 1}}));
   EXPECT_EQ(data.digest, read_images(root).digest);
+  EXPECT_EQ(data.ids, (std::vector<std::string>{"ant/a.png", "cat/x.jpg", "cat/y.jpeg", "cat/z.JPG"}));
+  EXPECT_EQ(data.picture.height, 9);
+  EXPECT_EQ(data.picture.width, 13);
+  EXPECT_EQ(data.picture.planes, 3);
   const Image image = decode_image(kImages + "rgb_444.jpg");
   for (Index k = 0; k < 9 * 13; ++k)
     for (Index c = 0; c < 3; ++c)

@@ -1,12 +1,15 @@
 #include <gtest/gtest.h>
 #include <zip.h>
 
+#include <cstdint>
 #include <cstring>
+#include <functional>
 
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/digest.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/random.hpp"
+#include "zeroloss/data/arrays.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 namespace zeroloss {
@@ -75,6 +78,19 @@ TEST_F(Npy, SaysWhereIntegersAreRounded) {
   ASSERT_EQ(rounded.remarks.size(), 1U);
   EXPECT_NE(rounded.remarks.front().find("rounded: integers of 2^53"), std::string::npos);
   EXPECT_TRUE(read(npy(RowMatrix{{1, 0x1p60}})).remarks.empty()) << "a double is what it is";
+
+  const auto beside = [&](const RowMatrix& X, std::int64_t last,
+                          const char* task) {  // two points, two targets
+    const std::int64_t y[] = {1, last};
+    const std::string targets = header("{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }") +
+                                std::string(reinterpret_cast<const char*>(y), sizeof(y));
+    archive("both.npz", {{"X.npy", npy(X)}, {"y.npy", targets}});
+    return read_dataset(path("both.npz"), {.task = task}).remarks;
+  };
+  const RowMatrix large{{0x1p660}, {1}};
+  EXPECT_TRUE(beside(large, 2, "regression").empty()) << "the targets are integers, the points are not";
+  EXPECT_TRUE(beside(large, first + 1, "classification").empty()) << "names of classes keep their digits";
+  EXPECT_EQ(beside(large, first + 1, "regression").size(), 1U);
 }
 
 TEST_F(Npy, DescribesItsSource) {
@@ -212,6 +228,107 @@ TEST_F(Npy, BigIntegersAreNames) {
               (std::vector<std::string>{"-9007199254740993", "9007199254740992", "9007199254740993"}));
     EXPECT_EQ(read_dataset(path("t.npz"), {.task = "regression"}).y(2), 0x1p53);
   }
+}
+
+/// An array with the elements in C order, each as its bytes, written in either order.
+std::string in_order(bool fortran, const std::string& descr, const std::vector<std::size_t>& shape,
+                     const std::vector<std::string>& elements) {
+  std::string sizes, bytes;
+  for (const std::size_t size : shape) sizes += std::to_string(size) + ", ";
+  std::vector<std::size_t> at(shape.size(), 0);
+  for (std::size_t k = 0; k < elements.size(); ++k) {
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < shape.size(); ++i) place = place * shape[i] + at[i];
+    bytes += elements[place];
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      const std::size_t next = fortran ? i : shape.size() - 1 - i;
+      if (++at[next] < shape[next]) break;
+      at[next] = 0;
+    }
+  }
+  return header("{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") +
+                ", 'shape': (" + sizes + "), }") +
+         bytes;
+}
+
+template <class T>
+std::vector<std::string> elements_of(const std::vector<T>& values) {
+  std::vector<std::string> elements;
+  for (const T& value : values) elements.emplace_back(reinterpret_cast<const char*>(&value), sizeof value);
+  return elements;
+}
+
+TEST_F(Npy, OrdersOfAnArrayAreTheSameNumbers) {
+  const auto check = [&]<class T>(const std::string& descr, T) {
+    std::vector<T> values(12);
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<T>(k * k);
+    if (sizeof(T) == 8) values[5] = static_cast<T>(std::int64_t{1} << 60);
+    for (const std::vector<std::size_t>& shape :
+         std::vector<std::vector<std::size_t>>{{3, 4}, {12, 1}, {1, 12}, {6, 1, 2}, {6, 2, 1}, {1, 1, 12}}) {
+      const Dataset rows = read(in_order(false, descr, shape, elements_of(values)));
+      const std::string columns = in_order(true, descr, shape, elements_of(values));
+      EXPECT_EQ(read(columns).X, rows.X) << descr << " " << shape.size() << " " << shape[0];
+      EXPECT_EQ(rows.X(0, rows.d() - 1), static_cast<double>(values[rows.X.cols() - 1]));
+      if (shape[0] == 1) continue;
+      const ReadOptions some{.n = 2, .shuffle = true, .seed = 7};
+      EXPECT_EQ(read(columns, some).X, read(in_order(false, descr, shape, elements_of(values)), some).X);
+    }
+  };
+  check("<f4", float{});
+  check("<f8", double{});
+  check("|i1", std::int8_t{});
+  check("|u1", std::uint8_t{});
+  check("<i2", std::int16_t{});
+  check("<u2", std::uint16_t{});
+  check("<i4", std::int32_t{});
+  check("<u4", std::uint32_t{});
+  check("<i8", std::int64_t{});
+  check("<u8", std::uint64_t{});
+  for (const std::vector<std::size_t>& shape :
+       std::vector<std::vector<std::size_t>>{{3, 2, 2}, {1, 3, 4}, {2, 3, 1, 2}})
+    EXPECT_MESSAGE(DataError, read(in_order(true, "<f8", shape, elements_of(std::vector<double>(12)))),
+                   "Fortran order with shape", "ascontiguousarray");
+}
+
+TEST_F(Npy, LabelsOfAColumnAreTheSameInBothOrders) {
+  const std::int64_t large = std::int64_t{1} << 60;
+  const std::vector<std::vector<std::string>> labels{
+      elements_of(std::vector<std::int64_t>{large + 7, 10, large + 9, 10}),
+      elements_of(std::vector<std::int64_t>{7, 10, -3, 10}),
+      {std::string("b\0\0\0c\0\0\0", 8), std::string("a\0\0\0\0\0\0\0", 8),
+       std::string("d\0\0\0c\0\0\0", 8), std::string("a\0\0\0\0\0\0\0", 8)},
+      {"bc", std::string("a\0", 2), "dc", std::string("a\0", 2)}};
+  const char* descr[] = {"<i8", "<i8", "<U2", "|S2"};
+  const std::vector<std::vector<std::string>> names{
+      {"10", "1152921504606846983", "1152921504606846985"}, {"-3", "7", "10"}, {"a", "bc", "dc"}, {"a", "bc", "dc"}};
+  for (std::size_t k = 0; k < labels.size(); ++k)
+    for (const std::vector<std::size_t>& shape : std::vector<std::vector<std::size_t>>{{4}, {4, 1}})
+      for (const bool fortran : {false, true}) {
+        archive("t.npz", {{"X.npy", npy(RowMatrix::Random(4, 2))},
+                          {"y.npy", in_order(fortran, descr[k], shape, labels[k])}});
+        const Dataset data = read_dataset(path("t.npz"), {.task = "classification"});
+        EXPECT_EQ(data.class_names, names[k]) << descr[k] << shape.size() << fortran;
+        EXPECT_EQ(data.y(1), data.y(3));
+        EXPECT_EQ(sample(data, 0).label, k == 0 ? names[0][1] : names[k][1]);
+      }
+}
+
+// What takes no bytes may be said of any size.
+TEST_F(Npy, EmptyArraysTakeNoMemory) {
+  const auto of_shape = [](const std::string& shape, const std::string& descr = "<f8") {
+    return header("{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }");
+  };
+  for (const std::string shape : {"100000000000000000, 0", "3000000000, 0", "0, 3", "3000000000, 0, 7"}) {
+    const std::string file = write("t.npy", of_shape(shape));
+    for (const auto& read : {std::function([&] { (void)read_dataset(file); }),
+                             std::function([&] { (void)read_array(file); })})
+      EXPECT_MESSAGE(DataError, read(), "t.npy", "records of", "expected at least one of each");
+  }
+  EXPECT_MESSAGE(DataError, read_matrix(write("t.npy", of_shape("100000000000000000, 0"))), "records of 0");
+  archive("t.npz", {{"X.npy", of_shape("100000000000000000, 0")},
+                    {"y.npy", of_shape("100000000000000000,", "<U0")}});
+  EXPECT_MESSAGE(DataError, read_dataset(path("t.npz")), "records of 0 numbers");
+  EXPECT_MESSAGE(DataError, read_matrix(write("t.npy", of_shape("0, 100000000000000000"))), "0 records of");
 }
 
 TEST_F(Npy, NamesWhatIsWrongWithAnArchive) {

@@ -89,6 +89,16 @@ TEST(Classes, AreKeptByName) {
       << "classes come before n";
 }
 
+TEST(Classes, OfTheSourceAreKnownWhicheverAreKept) {
+  const std::vector<std::string> all{"a", "b", "c"};
+  EXPECT_EQ(select(letters(), {}).source_classes, all);
+  EXPECT_EQ(select(letters(), {.n = 2}).source_classes, all);
+  EXPECT_EQ(select(letters(), {.classes = {"a", "c"}}).source_classes, all);
+  EXPECT_EQ(select(letters(), {.n = 1}, {.one_class = true}).class_names, std::vector<std::string>{"a"});
+  EXPECT_EQ(select(with_numbers({3, 1, 2}), {.n = 2}).source_classes,
+            (std::vector<std::string>{"1", "2", "3"}));
+}
+
 TEST(Classes, NamesWhatIsNotThere) {
   EXPECT_MESSAGE(DataError, select(letters(), {.classes = {"a", "z"}}), "no class 'z'", "a, b, c");
   EXPECT_MESSAGE(DataError, select(with_numbers({0.5, 1}), {.classes = {"1"}}), "classification");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <numeric>
 
 #include "support/temp_folder.hpp"
@@ -49,7 +50,15 @@ TEST_F(Tables, UnderstandsWhatPeopleWrite) {
                {"1/2/1970", "12/31/1969", 1, -1},
                {"02/01/1970", "31/12/1969 12:00", 1, -0.5},
                {"1-2-1970", "2-1-1970", 1, 31},
-               {"1970-01-01 12:00", "1970-01-01T18:00:00Z", 0.5, 0.75}};
+               {"1970-01-01 12:00", "1970-01-01T18:00:00Z", 0.5, 0.75},
+               {"1970-01-01 12:00:00+01:00", "1970-01-01T18:00-0600", 11 / 24., 1},
+               {"1/1/1970 12:00 AM", "1/31/1970 6:00 pm", 0, 30.75},
+               {"45 162", "1 234 567", 45162, 1234567, ';'},
+               {"45\u00A0162", "950", 45162, 950, ';'},
+               {"45\u202F162,5", "-1\u202F000", 45162.5, -1000, ';'},
+               {"42'144", "7", 42144, 7, ';'},
+               {"1’234.5", "CHF 2'000", 1234.5, 2000},
+               {"12,5 %", "1.234,5\u00A0€", 12.5, 1234.5, ';'}};
   for (const auto& [cell, other, first, second, separates] : cases) {
     const Dataset data = column(cell, other, separates);
     EXPECT_EQ(data.X(0, 1), first) << cell;
@@ -66,6 +75,155 @@ TEST_F(Tables, WhatIsNoDateOrAmountIsText) {
     EXPECT_EQ(data.X.cols(), 2) << cell;  // two categories, one indicator
     EXPECT_EQ(data.encoding.inputs.at(1).categories.size(), 2u) << cell;
   }
+}
+
+/// Sixty different cells of `cell(i)` with `word` in line 42, beside numbers and two classes.
+std::string with_word(const std::string& word, const std::function<std::string(int)>& cell,
+                      const std::string& separates = ",") {
+  std::string text = fmt::format("x{0}b{0}label\n", separates);
+  for (int i = 0; i < 60; ++i)
+    text +=
+        fmt::format("{1}{0}{2}{0}{3}\n", separates, i == 40 ? word : cell(i), i % 7, i % 2 == 0 ? "A" : "B");
+  return text;
+}
+
+TEST_F(Tables, AWordAmongCellsOfAnyOtherKindIsNamed) {
+  const auto day = [](int i) { return fmt::format("2020-{:02}-{:02}", 1 + i % 12, 1 + i / 3); };
+  const auto american = [](int i) { return fmt::format("{}/{}/2020", 1 + i % 12, 1 + i / 3); };
+  const auto comma = [](int i) { return fmt::format("1{},{}", i, i); };
+  const auto percent = [](int i) { return fmt::format("{} %", i + 0.5); };
+  const auto money = [](int i) { return fmt::format("\"$ 4,4{:02}.14\"", i); };
+  const auto thousand = [](int i) { return fmt::format("\"{},902\"", i + 1); };
+  const struct {
+    const char* word;
+    std::function<std::string(int)> cell;
+    const char *among, *separates = ",";
+  } cases[] = {{"pending", day, "among dates such as '2020-01-01', expected a date"},
+               {"2020-02-30", day, "among dates such as '2020-01-01', expected a date"},
+               {"some day", american, "among dates such as '1/1/2020', expected a date"},
+               {"unbekannt", comma, "among numbers such as '10,0', expected a number", ";"},
+               {"n.v.", percent, "among numbers such as '0.5 %', expected a number"},
+               {"call us", money, "among numbers such as '$ 4,400.14', expected a number"},
+               {"tbd", thousand, "among numbers such as '1,902', expected a number"}};
+  for (const auto& [word, cell, among, separates] : cases) {
+    const std::string text = with_word(word, cell, separates);
+    EXPECT_MESSAGE(DataError, read(text), "t.csv: line 42: column 0 ('x'): found text", word, among,
+                   std::string("`na_values=") + word + "`", "`drop=x`");
+    const Dataset same = read(text, {.na_values = {word}});
+    EXPECT_EQ(same.feature_names, (Names{"x", "x is missing", "b"})) << word;
+    EXPECT_EQ(same.X, read(with_word("", cell, separates)).X) << word;
+    EXPECT_EQ(read(text, {.drop = {"x"}}).feature_names, Names{"b"}) << word;
+    EXPECT_EQ(read(text, {.id = "x"}).ids[40], word);
+    EXPECT_EQ(read(text, {.features = "b"}).d(), 1);
+    EXPECT_GT(read(text, {.one_hot = {"x"}}).d(), 20);
+    EXPECT_MESSAGE(DataError, read(text, {.target = "x"}), "found text", word);
+  }
+}
+
+TEST_F(Tables, EveryCellOfAnotherKindIsNamed) {
+  std::string text = "x,y\n";
+  for (int i = 0; i < 100; ++i)
+    text += fmt::format("{},{}\n", i % 17 == 3 ? fmt::format("#N{}!", i) : std::to_string(i * i), i * 0.5);
+  EXPECT_MESSAGE(
+      DataError, read(text), "line 5: column 0 ('x'): found text '#N3!'",
+      "(also '#N20!' in line 22, '#N37!' in line 39, '#N54!' in line 56, '#N71!' in line 73, 6 in all)");
+}
+
+TEST_F(Tables, TwoFormsOfDatesOrNumbersInOneColumnAreAMistake) {
+  std::string dates = "day,y\n", numbers = "x;y\n";
+  for (int i = 0; i < 40; ++i) {
+    dates +=
+        fmt::format(fmt::runtime(i % 2 == 0 ? "2020-01-{:02},{}\n" : "1/{}/2020,{}\n"), 1 + i / 2, i * 0.5);
+    numbers += fmt::format(fmt::runtime(i % 3 == 0 ? "{},5;{}\n" : "{}.25;{}\n"), i, i);
+  }
+  EXPECT_MESSAGE(DataError, read(dates), "line 3", "found text '1/1/2020' among dates such as '2020-01-01'");
+  EXPECT_MESSAGE(DataError, read(numbers), "line 2", "found text '0,5' among numbers");
+}
+
+TEST_F(Tables, AWordAmongFewCellsIsSaidToBeACategory) {
+  std::string text = "x,cylinders,y\n";
+  for (int i = 0; i < 60; ++i)
+    text += fmt::format("{},{},{}\n", i * i, i == 40 ? "rotary" : std::to_string(3 + i % 4), i * 0.5);
+  EXPECT_EQ(read(text).remarks,
+            (Names{"categories: column 1 ('cylinders'), 5 indicators: all but 'rotary' are numbers "
+                   "(`na_values=rotary` if it means a missing cell)"}));
+}
+
+TEST_F(Tables, PointsBesideDecimalCommasAreThousands) {
+  const Dataset data = read("sales;price;label\n950;1,5;A\n1.200;2,5;B\n12.300;3,5;A\n7;4,5;B\n");
+  EXPECT_EQ(data.X, (RowMatrix{{950, 1.5}, {1200, 2.5}, {12300, 3.5}, {7, 4.5}}));
+  EXPECT_EQ(data.remarks.at(0), "read: column 0 ('sales') as decimal comma");
+  // The other columns say nothing: as any program reads it.
+  EXPECT_EQ(read("x;label\n1.200;0\n12.300;1\n").X, (RowMatrix{{1.2}, {12.3}}));
+  // Columns of both kinds: nobody can tell.
+  EXPECT_MESSAGE(DataError, read("a;b;c;label\n1,5;0.25;1.200;A\n2,5;1.25;2.300;B\n"),
+                 "line 2: column 2 ('c')", "'1.200' is 1.2 as amount and 1200 as decimal comma",
+                 "write all in one way");
+  EXPECT_MESSAGE(DataError, read("a;c;label\n1,5;0.25;A\n2,5;1.200;B\n"), "line 3: column 1 ('c')",
+                 "'1.200'");
+  EXPECT_EQ(read("a;b;label\n1,5;0.25;A\n2,5;12.5;B\n").X, (RowMatrix{{1.5, 0.25}, {2.5, 12.5}}));
+}
+
+TEST_F(Tables, CommasInGroupsAreReadAsTheOtherColumns) {
+  EXPECT_EQ(read("a,b,label\n\"1,234\",\"0,5\",0\n\"2,345\",\"1,5\",1\n").X,
+            (RowMatrix{{1.234, 0.5}, {2.345, 1.5}}));
+  EXPECT_EQ(read("a;b;label\n1,234;0.5;0\n2,345;1.5;1\n").X, (RowMatrix{{1234, 0.5}, {2345, 1.5}}));
+  EXPECT_EQ(read("a;label\n1,234;0\n2,345;1\n").X, (RowMatrix{{1.234}, {2.345}}));
+}
+
+TEST_F(Tables, DatesThatCouldBeEitherAreReadAsTheOtherColumns) {
+  const Dataset data = read("from,to,label\n2/1/1970,31/1/1970,0\n3/1/1970,1/2/1970,1\n");
+  EXPECT_EQ(data.X, (RowMatrix{{1, 30}, {2, 31}}));
+  EXPECT_MESSAGE(DataError,
+                 read("a,b,c,label\n2/1/1970,31/1/1970,1/31/1970,0\n3/1/1970,1/2/1970,1/2/1970,1\n"),
+                 "line 2: column 0 ('a')", "'2/1/1970' is 31 as month day year and 1 as day month year");
+}
+
+TEST_F(Tables, WordsThatMeanAMissingCell) {
+  const std::string text = "a,kind,y\n1,u,0.5\n-999.0,unknown,1.5\n3,v,-999\n4,v,2.5\n";
+  const Dataset data = read(text, {.na_values = {"-999", "unknown"}});
+  EXPECT_EQ(data.feature_names, (Names{"a", "a is missing", "kind = v", "kind is missing"}));
+  EXPECT_EQ(data.records, (std::vector<Index>{0, 1, 3}));
+  EXPECT_MESSAGE(std::invalid_argument, read_dataset("digits", {.na_values = {"1"}}),
+                 "`na_values` is for tables");
+  // A model knows them.
+  const auto like = [&](const std::string& new_text) {
+    return select(open_source(write("new.csv", new_text), {.na_values = data.encoding.na_values}), {},
+                  {.encoding = &data.encoding});
+  };
+  EXPECT_EQ(like("a,kind\n-999,unknown\n").X, (RowMatrix{{data.encoding.inputs[0].fill, 1, 0, 1}}));
+  EXPECT_EQ(read_encoding(encoding_text(data.encoding)).na_values, (Names{"-999", "unknown"}));
+  EXPECT_TRUE(read_encoding(R"({"inputs":[],"target":"y"})").na_values.empty()) << "of an earlier version";
+}
+
+TEST_F(Tables, NumbersThatSeemToMeanAMissingCellAreSaid) {
+  std::string text = "humidity,place,y\n";
+  for (int i = 0; i < 40; ++i)
+    text += fmt::format("{},{},{}\n", i % 10 == 3 ? "-999.0" : fmt::format("{}.5", 40 + i),
+                        i % 2 == 0 ? 1 : 50, i * i);
+  EXPECT_EQ(read(text).remarks,
+            (Names{"far off: '-999.0' in 4 cells of column 0 ('humidity'), all others are from 40.5 "
+                   "to 79.5: `na_values=-999.0` if it means a missing cell"}));
+  EXPECT_EQ(read(text, {.na_values = {"-999"}}).remarks,
+            (Names{"filled: column 0 ('humidity'), 4 cells by the median 59.5 and a flag"}));
+}
+
+TEST_F(Tables, RecordsOfNothingButMissingCellsAreLeftOut) {
+  const Dataset data = read("a;b;c\n1,5;2;\n;;\n2,5;3;\n;;\n");
+  EXPECT_EQ(data.records, (std::vector<Index>{0, 2}));
+  EXPECT_EQ(data.feature_names, (Names{"a", "b"}));
+  EXPECT_EQ(std::ranges::count(data.remarks, "left out: 2 records of nothing but missing cells"), 1);
+}
+
+TEST_F(Tables, BlanksSeparateWhereNothingElseDoes) {
+  const Dataset data = read("a b label\n1 2 A\n 2  3\tB\n3 1 \"A\"\n");
+  EXPECT_EQ(data.X, (RowMatrix{{1, 2}, {2, 3}, {3, 1}}));
+  EXPECT_EQ(data.class_names, (Names{"A", "B"}));
+  EXPECT_EQ(data.remarks, Names{"columns: blanks separate them"});
+  EXPECT_EQ(read("   0.409   -0.574   b\n  3.953  -0.129  \"a b\"\n", {.target = "-1"}).class_names,
+            (Names{"a b", "b"}));
+  EXPECT_EQ(read("sepal length\tsepal width\n1\t2\n").feature_names, (Names{"sepal length", "sepal width"}));
+  EXPECT_EQ(read("sepal length\n1\n2\n").feature_names, (Names{"sepal length"}));
 }
 
 TEST_F(Tables, CategoriesBecomeIndicators) {

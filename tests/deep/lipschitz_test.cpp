@@ -164,5 +164,21 @@ TEST(DeepLipschitz, NamesTheNearestKink) {
   EXPECT_EQ(kink.neuron, 0);
 }
 
+TEST(DeepLipschitz, AKinkThatMovesNobodyKnowsHowFarIsNear) {
+  DeepNetwork network;
+  network.layers = {Layer{.activation = "relu", .W = RowMatrix::Ones(1, 1)},
+                    Layer{.activation = "relu", .W = RowMatrix::Ones(1, 1)}};
+  network.V = RowMatrix::Ones(1, 1);
+  Progress progress;
+  auto norms = layer_norms(network, progress);
+  const Moving all(3, true);
+  const auto e = evaluate(network, norms, RowMatrix::Ones(1, 1), Vector::Ones(1), all, progress);
+  EXPECT_GT(lipschitz(network, norms, e, all, 0.1).kink.ratio, 1);
+  norms[0].W = std::nan("");
+  const NearestKink kink = lipschitz(network, norms, e, all, 0.1).kink;
+  EXPECT_EQ(kink.ratio, 0);
+  EXPECT_EQ(kink.layer, 1);
+}
+
 }  // namespace
 }  // namespace zeroloss::internal::verified

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "support/deep.hpp"
+#include "support/rounding.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss {
@@ -49,12 +50,11 @@ TEST(DeepNetwork, IsItsDefinition) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     const DeepNetwork network = test::random_network(seed);
     const RowMatrix X = test::random_rows(5, network.features(), seed);
-    const Matrix f = predict(network, X);
+    const Matrix f = predict(network, X), off = test::rounding(network, X);
     ASSERT_EQ(f.cols(), network.outputs());
     for (Index i = 0; i < X.rows(); ++i) {
       const auto exact = by_loops(network, X.row(i).transpose());
-      for (Index k = 0; k < f.cols(); ++k)
-        EXPECT_NEAR(f(i, k), exact[k], 1e-12 * (1 + std::abs(exact[k]))) << seed;
+      for (Index k = 0; k < f.cols(); ++k) EXPECT_LE(std::abs(f(i, k) - exact[k]), 2 * off(i, k)) << seed;
     }
   }
 }

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "deep/equations.hpp"
 #include "support/deep.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/error.hpp"
@@ -151,6 +153,13 @@ TEST(Prove, WhatIsNotFiniteProvesNothing) {
   EXPECT_EQ(r.networks[0].misfit, std::numeric_limits<double>::infinity());
   EXPECT_NE(r.conclusion.find("beyond the range of numbers"), std::string::npos) << r.conclusion;
   EXPECT_EQ(r.conclusion.find("nan"), std::string::npos) << r.conclusion;
+  // Outputs that are infinite alike: which is larger is not known, whatever the third one is.
+  DeepNetwork two = huge;
+  two.V = RowMatrix::Constant(3, huge.V.cols(), 1e300);
+  two.V.row(2).setZero();
+  two.c = {};
+  const Dataset first = classes_of(data.X, {0, 0, 0, 0, 0, 0}, 3);
+  EXPECT_EQ(prove(two, first, {}, progress).networks[0].right, 0);
   DeepNetwork unit = drawn(3, 1);
   unit.unit = true;
   Dataset zero = data;
@@ -168,13 +177,191 @@ TEST(Prove, DividesAndRefuses) {
             prove(drawn(3, 1), larger, {.divide = 16}, progress).networks[0].margin);
   EXPECT_THROW(prove(drawn(3, 1), data, {.divide = 0}, progress), std::invalid_argument);
   EXPECT_THROW(prove(drawn(4, 1), data, {}, progress), DataError);
-  EXPECT_EQ(targets_of(drawn(3, 3), data).row(1), Eigen::RowVector3d(-1, 1, -1));  // class "1" is output 1
-  Dataset named = data;
-  named.class_names = {"a", "b"};
-  EXPECT_THROW(prove(drawn(3, 3), named, {}, progress), DataError);
+  EXPECT_MESSAGE(DataError, prove(drawn(3, 3), data, {}, progress), "3 outputs", "`class_names=0..2`");
   Dataset none = data;
   none.task = Task::none;
   EXPECT_THROW(prove(drawn(3, 1), none, {}, progress), DataError);
+}
+
+// Names come from the network, or are asked for, or are those of the whole source; never those that are kept.
+TEST(Prove, OutputsStandForTheClassesOfTheWholeSource) {
+  Progress progress;
+  Dataset all = classes_of(test::random_rows(12, 5, 1), kLabels, 3);
+  all.class_names = {"1", "2", "3"};
+  const DeepNetwork network = drawn(5, 3);
+  const ProvedNetwork whole = prove(network, all, {}, progress).networks[0];
+  Dataset kept = all;  // the samples of classes 2 and 3
+  std::vector<Index> rows;
+  for (Index i = 0; i < 12; ++i)
+    if (all.y(i) > 0) rows.push_back(i);
+  kept.X = all.X(rows, Eigen::all);
+  kept.y = all.y(rows).array() - 1;
+  kept.class_names = {"2", "3"};
+  kept.records.clear();
+  for (const Index i : rows) kept.records.push_back(100 + i);
+  EXPECT_MESSAGE(DataError, prove(network, kept, {}, progress), "2 classes (2, 3)", "does not name them",
+                 "`class_names=A,B,..`");
+  std::vector<Index> wrong;
+  for (const Index record : whole.wrong_samples)
+    if (all.y(record - 100) > 0) wrong.push_back(record);
+  kept.source_classes = {"1", "2", "3"};
+  const ProveResult of_source = prove(network, kept, {}, progress);
+  EXPECT_EQ(of_source.networks[0].wrong_samples, wrong);
+  EXPECT_NE(of_source.remarks.at(0).find("outputs 0 to 2 are 1, 2, 3"), std::string::npos);
+  kept.source_classes = {"2", "3"};
+  EXPECT_THROW(prove(network, kept, {}, progress), DataError);
+  for (const std::vector<std::string>& asked : {std::vector<std::string>{"1", "2", "3"}, {"1..3"}}) {
+    const ProveResult named = prove(network, kept, {.class_names = asked}, progress);
+    EXPECT_EQ(named.networks[0].wrong_samples, wrong);
+    EXPECT_TRUE(named.remarks.empty());
+  }
+  const ProveResult turned = prove(network, kept, {.class_names = {"3", "1", "2"}}, progress);
+  EXPECT_NE(turned.networks[0].wrong_samples, wrong);
+  DeepNetwork its_own = network;
+  its_own.task = Task::classification;
+  its_own.class_names = {"1", "2", "3"};
+  EXPECT_EQ(prove(its_own, kept, {}, progress).networks[0].wrong_samples, wrong);
+  const auto refused = [&](const DeepNetwork& of, const std::vector<std::string>& names, const char* why) {
+    EXPECT_MESSAGE(std::invalid_argument, prove(of, kept, {.class_names = names}, progress), why);
+  };
+  refused(its_own, {"3", "1", "2"}, "the network names its classes: 1, 2, 3");
+  refused(network, {"1", "2"}, "2 classes for 3 outputs");
+  refused(network, {"1", "2", "2"}, "'2' twice");
+  EXPECT_MESSAGE(DataError, prove(network, kept, {.class_names = {"1", "2", "4"}}, progress),
+                 "class '3' is none of the network's: 1, 2, 4");
+}
+
+TEST(Prove, ASingleOutputIsBelowAndAboveZero) {
+  Progress progress;
+  const Dataset data = classes_of(test::random_rows(9, 4, 2), {0, 1, 1, 0, 1, 0, 0, 1, 1}, 2);
+  const ProvedNetwork p = prove(drawn(4, 1), data, {}, progress).networks[0];
+  const ProvedNetwork turned = prove(drawn(4, 1), data, {.class_names = {"1", "0"}}, progress).networks[0];
+  EXPECT_EQ(p.right, turned.wrong);
+  EXPECT_GT(p.right, 0);
+  Dataset three = data;
+  three.class_names = {"1", "2", "3"};
+  EXPECT_MESSAGE(DataError, prove(drawn(4, 1), three, {}, progress), "`task=regression`");
+}
+
+// Factors of J, 8 N bytes a unit, and twice that of residual layers, are there beside J J^T.
+TEST(Prove, FactorsOfTheJacobianCountAsMemory) {
+  const Index n = 1000, m = 500, K = 3;
+  const double N = n * K;
+  DeepNetwork plain = drawn(5, K);
+  plain.layers.resize(1);
+  plain.layers[0].W = RowMatrix::Ones(m, 5);
+  plain.layers[0].b = Vector::Ones(m);
+  plain.V = RowMatrix::Ones(K, m);
+  EXPECT_GE(internal::bytes_of_gram(plain, {true, true}, n, 1), 8 * N * N + 8 * N * m);
+  EXPECT_GE(internal::bytes_of_gram(plain, {true, true}, n, 2), 16 * N * N);
+  EXPECT_LT(internal::bytes_of_gram(plain, {true, true}, n, 2), 1.5 * 16 * N * N);
+  DeepNetwork residual = plain;
+  residual.layers[0].residual = true;
+  residual.layers[0].W = RowMatrix::Ones(m, m);
+  residual.layers[0].U = RowMatrix::Ones(m, m);
+  EXPECT_GE(internal::bytes_of_gram(residual, {true, true}, n, 1), 8 * N * N + 16 * N * m);
+  EXPECT_LT(internal::bytes_of_gram(residual, {false, true}, n, 1),
+            internal::bytes_of_gram(residual, {true, true}, n, 1));
+  EXPECT_MESSAGE(ResourceError, internal::require_gram_memory(plain, {true, true}, 100'000'000, 2, "it"),
+                 "it needs", "as many points as `n=");
+}
+
+// Points that a division makes equal are not called equal.
+TEST(Prove, QuotientsThatVanishAreNotThePoints) {
+  Progress progress;
+  Dataset data = classes_of((RowMatrix(2, 1) << 5e-324, 1e-323).finished(), {0, 0}, 1);
+  data.task = Task::regression;
+  data.class_names.clear();
+  data.y = Vector{{1, 2}};
+  EXPECT_EQ(prove(drawn(1, 1), data, {}, progress).n_distinct, 2);
+  const ProveResult r = prove(drawn(1, 1), data, {.divide = 16}, progress);
+  EXPECT_NE(r.networks[0].certificate.reason.find("once they are divided and rounded"), std::string::npos)
+      << r.networks[0].certificate.reason;
+}
+
+// A sample of which nothing is seen to move: neither its sign nor a bound that overflows.
+TEST(Prove, ASampleWithoutAGradientIsNamed) {
+  Progress progress;
+  DeepNetwork network = drawn(2, 1);
+  for (Layer& layer : network.layers) layer.b.resize(0);
+  network.c.resize(0);
+  const Dataset data = classes_of((RowMatrix(2, 2) << 0, 0, 1, 1).finished(), {0, 1}, 2);
+  const ProvedNetwork p = prove(network, data, {}, progress).networks[0];
+  EXPECT_EQ(p.undecided_samples, std::vector<Index>{100});
+  EXPECT_EQ(std::ranges::count(p.wrong_samples, 100), 0);
+  EXPECT_NE(p.certificate.reason.find("at sample 100 an output is not seen to change"), std::string::npos)
+      << p.certificate.reason;
+}
+
+// What float32 computes, in any order of the sums, is within the bound.
+TEST(Prove, Float32StaysWithinItsBound) {
+  Progress progress;
+  for (const unsigned seed : {1U, 2U, 3U, 4U, 5U, 6U}) {
+    DeepNetwork network =
+        test::random_network(seed, {.features = 6,
+                                    .width = 20,
+                                    .outputs = 3,
+                                    .activations = {"relu", "leaky_relu", "identity", "tanh"}});
+    const auto rounded = [](auto& numbers) {
+      numbers = numbers.template cast<float>().template cast<double>();
+    };
+    for (Layer& layer : network.layers)
+      rounded(layer.W), rounded(layer.b), rounded(layer.U), rounded(layer.bU);
+    rounded(network.V), rounded(network.c), rounded(network.shift), rounded(network.factor);
+    const RowMatrix X = test::random_rows(50, 6, seed) * (seed % 2 == 0 ? 1 : 1000);
+    const Matrix exact = predict(network, X);
+    network.single = true;
+    const VerifiedOutputs outputs = verified_outputs(network, X, progress);
+    double closest = 0;
+    for (Index i = 0; i < X.rows(); ++i) {
+      using Floats = Eigen::VectorXf;
+      Floats h = X.row(i).transpose().cast<float>();
+      if (network.shift.size() > 0) h -= network.shift.cast<float>();
+      if (network.factor.size() > 0) h.array() *= network.factor.cast<float>().array();
+      const auto times = [&](const RowMatrix& A, const Floats& x, const Vector& b) {
+        Floats sums = b.size() > 0 ? Floats(b.cast<float>()) : Floats(Floats::Zero(A.rows()));
+        for (Index k = 0; k < A.cols(); ++k) sums += A.col(k).cast<float>() * x(k);
+        return sums;
+      };
+      for (const Layer& layer : network.layers) {
+        Floats a = times(layer.W, h, layer.b);
+        if (layer.activation == "relu") a = a.cwiseMax(0.0F);
+        if (layer.activation == "leaky_relu") a = a.cwiseMax(static_cast<float>(layer.leak) * a);
+        if (layer.activation == "tanh") a = a.array().tanh();
+        if (layer.residual) a = layer.U.size() > 0 ? times(layer.U, a, layer.bU) : Floats(a);
+        if (layer.residual && layer.U.size() == 0 && layer.bU.size() > 0) a += layer.bU.cast<float>();
+        a *= static_cast<float>(layer.scale);
+        h = layer.residual ? Floats(h + a) : a;
+      }
+      const Vector f = times(network.V, h, network.c).cast<double>();
+      for (Index k = 0; k < 3; ++k) {
+        const double off = std::abs(f(k) - exact(i, k));
+        EXPECT_LE(off, outputs.single_error(i, k)) << seed << " " << i;
+        closest = std::max(closest, off / outputs.single_error(i, k));
+      }
+    }
+    EXPECT_GT(closest, 1e-4) << "the bound is of use";
+  }
+}
+
+// Margins that float32 may turn round are named, of right and of wrong labels; others are not.
+TEST(Prove, LabelsThatFloat32MayTurnAreNamed) {
+  Progress progress;
+  DeepNetwork network{.layers = {{.activation = "identity", .W = RowMatrix::Ones(1, 1)}},
+                      .V = RowMatrix::Ones(1, 1),
+                      .c = Vector::Constant(1, -1)};
+  const double step = 0x1p-30;  // 1 + step is 1 in float32
+  const Dataset data =
+      classes_of((RowMatrix(4, 1) << 1 + step, 1 + step, 3, 0.5).finished(), {1, 0, 1, 1}, 2);
+  const ProvedNetwork in_double = prove(network, data, {}, progress).networks[0];
+  EXPECT_EQ(in_double.right, 2);
+  EXPECT_EQ(in_double.wrong_samples, (std::vector<Index>{101, 103}));
+  EXPECT_TRUE(in_double.single_samples.empty());
+  network.single = true;
+  const ProvedNetwork p = prove(network, data, {}, progress).networks[0];
+  EXPECT_EQ(p.right, 2);
+  EXPECT_EQ(p.single_samples, (std::vector<Index>{100, 101}));
+  EXPECT_LT(p.single_error, 1e-5);
 }
 
 // The sum of +-1 over classes is the same everywhere. Output weights that have it too make J singular: rows

@@ -129,11 +129,27 @@ TEST_F(Models, ComparesClassesByName) {
 }
 
 TEST_F(Models, LabelsMayBeAllTheSame) {
+  const auto labelled = [&](const std::vector<std::string>& labels, const ReadOptions& options = {}) {
+    const Dataset data = points({0, 1});
+    Source source = source_of(data);
+    source.texts = labels;
+    return predict(chooser_model(), select_for(chooser_model(), source, options));
+  };
+  EXPECT_EQ(labelled({"bee", "bee"}).error, 0.5);
+  EXPECT_EQ(labelled({"bee", "bee"}).wrong, std::vector<Index>{0});
+  EXPECT_EQ(labelled({"ant", "bee"}, {.n = 1}).error, 0);
+  EXPECT_EQ(labelled({"ant", "bee"}, {.classes = {"bee"}}).error, 0);
+  EXPECT_MESSAGE(DataError, labelled({"emu", "emu"}), "(emu)", "(ant, bee, cow)");
+}
+
+TEST_F(Models, ClassesThatNobodyKnowsAreNotDropped) {
+  Model model = chooser_model();
+  model.its_classes = true;
   const Dataset data = points({0, 1});
-  EXPECT_EQ(predict(chooser_model(), data, {"bee", "bee"}).error, 0.5);
-  EXPECT_EQ(predict(chooser_model(), data, {"bee", "bee"}).wrong, std::vector<Index>{0});
-  EXPECT_MESSAGE(DataError, predict(chooser_model(), data, {"emu", "emu"}), "(emu)", "(ant, bee, cow)");
-  EXPECT_MESSAGE(std::invalid_argument, predict(chooser_model(), data, {"bee"}), "1 labels of 2 points");
+  Source source = source_of(data);
+  source.texts = {"ant", "bee"};
+  EXPECT_EQ(select_for(model, source, {.classes = {"bee", "cow"}}).n(), 1) << "cow is the model's";
+  EXPECT_MESSAGE(DataError, select_for(model, source, {.classes = {"bee", "be"}}), "no class 'be'");
 }
 
 TEST_F(Models, TargetsAreOfTheModelsTask) {

@@ -1,5 +1,6 @@
 """zeroloss.audit and zeroloss.influence: against NumPy, as the command, with frames, pickled."""
 
+import json
 import pickle
 from statistics import NormalDist
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import zeroloss
+from zeroloss.report.samples import png
 
 RIDGE = 0.2
 
@@ -90,6 +92,7 @@ def test_frames_and_parts(numbers):
     assert len(answer.scores) == 60
     scores = answer.to_frame("scores")
     assert list(scores)[:4] == ["given_label", "predicted_label", "label_score", "is_label_issue"]
+    assert scores.record.tolist() == scores.index.tolist() == list(range(60))
     assert scores.is_label_issue.sum() == len(answer.issues)
     assert (scores.label_score == answer.scores).all()
     assert len(answer.to_frame()) == len(answer.issues)
@@ -98,6 +101,43 @@ def test_frames_and_parts(numbers):
     influences = zeroloss.influence(X, y, test=(X[:5], y[:5]))
     assert len(influences.to_frame()) == 5
     assert len(influences.to_frame("values")) == 60
+
+
+def test_tables_of_samples_say_which_they_are_of(numbers):
+    pandas = pytest.importorskip("pandas")
+    X, y = numbers
+    frame = pandas.DataFrame(X, columns=list("abcd")).assign(kind=np.array(["u", "v"], object)[np.asarray(y, int)])
+    frame.loc[[0, 1, 2, 10, 40], "kind"] = None
+    for table in (frame, frame.dropna(), frame.dropna().rename(index="row {}".format), frame.dropna().iloc[::-1]):
+        answer = zeroloss.audit(table, target="kind")
+        scores = answer.to_frame("scores")
+        assert (table.loc[scores.index].kind == scores.given_label).all()
+        assert (table.iloc[scores.record].kind.to_numpy() == scores.given_label).all()
+        assert [scores[scores.is_label_issue].record.tolist()] == [sorted(i.record for i in answer.issues)]
+        values = zeroloss.influence(table, target="kind", test=(X[:5], y[:5])).to_frame("values")
+        assert values.index.equals(scores.index) and (values.record == scores.record).all()
+        some = zeroloss.audit(table, target="kind", n=40, shuffle=True).to_frame("scores")
+        assert (table.loc[some.index].kind == some.given_label).all()
+        assert pickle.loads(pickle.dumps(answer)).to_frame("scores").equals(scores)
+    named = zeroloss.audit(frame.dropna(), target="kind", id="a")
+    assert named.ids[0] == str(frame.a[3]) == named.to_frame("scores").id[0]
+
+
+def test_pictures_of_any_size(tmp_path):
+    rng = np.random.default_rng(0)
+    for kind, least in (("dark", 0), ("light", 90)):
+        (tmp_path / "set" / kind).mkdir(parents=True)
+        for k in range(12):
+            pixels = rng.integers(least, least + 120, 5 * 7, dtype=np.uint8)
+            (tmp_path / "set" / kind / f"p{k}.png").write_bytes(png(pixels.tobytes(), 5, 7, 1))
+    (tmp_path / "set" / "dark" / "p3.png").rename(tmp_path / "set" / "light" / "q.png")
+    answer = zeroloss.audit(tmp_path / "set")
+    assert [issue.id for issue in answer.issues] == ["light/q.png"]
+    assert answer.to_dict()["issues"][0]["id"] == "light/q.png"
+    answer.save(tmp_path / "run")
+    pictures = json.loads((tmp_path / "run" / "pictures.json").read_text())
+    assert (pictures["height"], pictures["width"], pictures["channels"]) == (5, 7, 3)
+    assert str(answer.issues[0].record) in pictures["samples"]
 
 
 def test_pickles(numbers):

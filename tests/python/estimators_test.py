@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from zeroloss import kernel
 from zeroloss.estimators import (
+    LabelAuditor,
     MemorizingClassifier,
     NTKClassifier,
     NTKRegressor,
@@ -69,6 +70,20 @@ def test_pipelines_and_pickles(estimator):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
     assert type(estimator).__name__ in zeroloss.estimators.__all__
     assert getattr(zeroloss, type(estimator).__name__) is type(estimator)
+
+
+@pytest.mark.parametrize("estimator", [*ALL, LabelAuditor()], ids=lambda e: type(e).__name__)
+def test_pickles_have_a_format(estimator):
+    state = estimator.__getstate__()
+    assert state["_zeroloss"] == {"format": 1, "version": zeroloss.__version__}
+    twin = type(estimator)()
+    twin.__setstate__({name: value for name, value in state.items() if name != "_zeroloss"})  # as they once were
+    assert twin.get_params() == estimator.get_params() and "_zeroloss" not in vars(twin)
+    with pytest.raises(zeroloss.DataError, match=r"by zeroloss 9\.0 has format 7; 1 is known: fit it again"):
+        twin.__setstate__({**state, "_zeroloss": {"format": 7, "version": "9.0"}})
+    first = next(iter(estimator.get_params()))
+    with pytest.raises(zeroloss.DataError, match=f"by zeroloss an earlier version has no {first}"):
+        twin.__setstate__({name: value for name, value in state.items() if name not in ("_zeroloss", first)})
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)

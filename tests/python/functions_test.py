@@ -645,3 +645,87 @@ def test_results_pickle_and_copy(what, tmp_path):
         assert sorted(p.name for p in folder.iterdir()) == files
         for name in set(files) - {"manifest.json"}:  # the time of writing
             assert (folder / name).read_bytes() == (tmp_path / "run" / name).read_bytes(), name
+
+
+BIG = 2**60
+
+
+def remarks_of(X, y=None, **options):
+    return [line for line in zeroloss.read_dataset(X, y, **options).remarks if line.startswith("rounded")]
+
+
+def test_integers_that_become_other_numbers_are_said():
+    said = "of X to the nearest double: what differs in later digits alone is the same"
+    apart = np.array([[BIG, 1], [BIG + 1, 1], [-BIG - 1, 2**53], [BIG, -(2**63)]])
+    assert remarks_of(apart) == [f"rounded: 2 numbers {said}"]
+    assert remarks_of(apart.astype(np.uint64)) == [f"rounded: 2 numbers {said}"]  # 2^64 - 2^60 - 1, too
+    assert remarks_of(apart.tolist()) == [f"rounded: 2 numbers {said}"]
+    assert remarks_of([[BIG + 1, 0.5], [2.0, 3.0]]) == [f"rounded: 1 number {said}"]
+    assert remarks_of(apart.astype(object)) == [f"rounded: 2 numbers {said}"]
+    assert remarks_of([[2**64 + 1, -1], [0, 1]]) == [f"rounded: 1 number {said}"]
+    for exact in (apart[:1], apart.astype(float), [[2.0**660, 1], [1, 2]], np.array([[2**62, -(2**63)]]),
+                  np.array([[2**53, 2**53 - 1]]), np.array([[2**63]], dtype=np.uint64)):  # fmt: skip
+        assert remarks_of(exact) == []
+    assert remarks_of(np.array([[0.1]], dtype=np.longdouble) / 3) == [f"rounded: 1 number {said}"]
+
+    y = np.array([BIG, BIG + 1])
+    assert remarks_of(np.eye(2), y, task="regression") == [f"rounded: 1 number {said}".replace("X", "y")]
+    assert remarks_of(np.eye(2), y.tolist(), task="regression") == remarks_of(np.eye(2), y, task="regression")
+    assert remarks_of(np.eye(2), y) == []  # names of classes, with all their digits
+    same = zeroloss.certify(apart[:2], ["a", "b"])
+    assert same.outcome == "impossible" and "rounded: 1 number" in str(same)
+
+
+def test_functions_without_remarks_warn_of_rounding():
+    with pytest.warns(UserWarning, match="gram: rounded: 1 number of X to the nearest double"):
+        zeroloss.kernel.gram(np.array([[BIG + 1, 1]]), zeroloss.kernel.sigma("relu"))
+    with pytest.warns(UserWarning, match="linear.factorize: rounded: 1 number of R"):
+        zeroloss.linear.factorize([[2**53 + 1, 0], [0, 1]])
+
+
+def test_frames_have_no_numbers_of_what_does_not_exist(tmp_path):
+    pytest.importorskip("pandas")
+    result = zeroloss.linear.factorize([[-1.0, 0.5], [0.0, -1.0]], layers=3)
+    by_name = {one.name: one for one in result.depths[0].factorizations}
+    assert by_name["paper"].missing and by_name["logarithm"].missing and not by_name["polar"].missing
+    table = result.to_frame().set_index("name")
+    numbers = ["max_norm", "reconstruction_error", "correction"]
+    assert table.loc[["paper", "logarithm"], numbers].isna().all(axis=None)
+    assert table.loc["polar", numbers].notna().all()
+    assert all(getattr(by_name["logarithm"], name) == np.inf for name in numbers)
+
+    one = zeroloss.fit(np.eye(3), [1.0, 2.0, 3.0], width=4, max_steps=1, task="regression")
+    assert not one.outputs[0].certificate.holds
+    row = one.to_frame("outputs").iloc[0]
+    assert row[["certificate_radius", "certificate_step", "certificate_rate", "certificate_norm_J"]].isna().all()
+    nothing = zeroloss.prove(one, np.eye(3), [1.0, 2.0, 3.0])
+    assert nothing.to_frame().iloc[0][["certificate_radius", "certificate_kink", "certificate_sample"]].isna().all()
+
+
+def test_pickles_name_what_they_hold():
+    data = zeroloss.read_dataset(np.eye(3), [0.5, 1.5, 2.0])
+    run = zeroloss.fit(data, width=4, max_steps=3)
+    deep = zeroloss.prove(run, data)
+    for value in (data, run, run.network, deep, zeroloss.memorize(data).network):
+        kind, state = type(value).__name__, value.__getstate__()
+        assert state["format"] == 2 and state["version"] == zeroloss.__version__
+        content = state["content"]
+        empty = type(value).__new__(type(value))
+        for other, words in [
+            (tuple(content.values()), f"of {kind} was written by an earlier version .* make it again with this"),
+            ({**state, "format": 3, "version": "9.0"}, f"of {kind} has format 3 of zeroloss 9.0; 2 is known"),
+            ({**state, "content": {name: None for name in content}}, f"of {kind} by zeroloss"),
+        ]:
+            with pytest.raises(zeroloss.DataError, match=words):
+                empty.__setstate__(other)
+    state = run.network.__getstate__()
+    content, made = state["content"], type(run.network).__new__(type(run.network))
+    for other, words in [
+        ({**content, "strange": 1}, "has 1 values of names that are not known"),
+        ({name: content[name] for name in content if name != "outputs"}, "has no 'outputs'"),
+        ({**content, "task": "clustering"}, "has the unknown word 'clustering'"),
+    ]:
+        with pytest.raises(zeroloss.DataError, match=f"a pickle of Network by zeroloss .* {words}; make it again"):
+            made.__setstate__({**state, "content": other})
+    task = zeroloss.read_dataset("digits", n=30).__getstate__()["content"]["task"]
+    assert task == "classification"  # by name, too

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import zeroloss
+from rounding import assert_close
 from zeroloss.api.networks import network_of
 
 EXPORTED = Path(__file__).resolve().parents[1] / "deep" / "exported"
@@ -53,7 +54,7 @@ def test_a_network_of_arrays_is_what_they_say():
                                     factor=RNG.uniform(1, 2, 4))  # fmt: skip
     X, _ = points()
     for network in (plain, residual):
-        np.testing.assert_allclose(network(X), forward(network, X), rtol=0, atol=1e-13)
+        assert_close(network(X), forward(network, X), network, X)
         twin = pickle.loads(pickle.dumps(network))
         np.testing.assert_array_equal(twin(X), network(X))
     assert repr(residual) == ("<network of a layer of 5 identity units, a layer of 7 relu residual units, 2 outputs, "
@@ -77,7 +78,7 @@ def test_onnx_runtime_says_the_same(activation, tmp_path):
     network = zeroloss.DeepNetwork(layers, RNG.normal(size=(2, 9)), constant=0.4, unit=True, shift=RNG.normal(size=6))
     network.export_onnx(tmp_path / "network.onnx")
     said = onnxruntime.InferenceSession(tmp_path / "network.onnx").run(None, {"x": X})[0]
-    np.testing.assert_allclose(said, network(X), rtol=0, atol=1e-13)
+    assert_close(said, network(X), network, X)
 
 
 def test_the_tangent_kernel_is_that_of_differences():
@@ -117,7 +118,7 @@ def test_a_polished_network_is_exact_where_it_is_said(tmp_path):
     assert np.linalg.norm(result.polished(X) - Y) <= polished.misfit <= 1e-9
     assert list(result.to_frame().which) == ["given", "polished"]
     said = zeroloss.predict(result, X, [str(label) for label in y])
-    assert said.predictions is None  # its outputs have no names
+    assert list(said.predictions) == [str(label) for label in y] and said.error == 0
     result.save(tmp_path / "run")
     np.testing.assert_array_equal(zeroloss.load(tmp_path / "run")(X), result.polished(X))
     again = zeroloss.prove(tmp_path / "run", X, y)
@@ -154,13 +155,33 @@ def test_results_pickle_with_the_graph_they_came_from(tmp_path):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "other" / file).read_bytes()
 
 
-def test_fewer_classes_than_outputs_are_numbers_of_outputs():
+def test_fewer_classes_than_outputs_have_to_be_named():
     network, (X, y) = drawn(outputs=5), points(classes=3)
-    right = np.flatnonzero(np.argmax(network(X), axis=1) == y)
-    result = zeroloss.prove(network, X, y)
-    assert result.networks[0].right == len(right)
-    with pytest.raises(zeroloss.DataError, match="3 classes, but the network has 5 outputs"):
-        zeroloss.prove(network, X, [f"class {label}" for label in y])
+    right = int(np.sum(np.argmax(network(X), axis=1) == y))
+    for labels in (y, [f"class {label}" for label in y]):
+        with pytest.raises(zeroloss.DataError, match=r"3 classes .*, but the network has 5 outputs .* class_names="):
+            zeroloss.prove(network, X, labels)
+    for names in (range(5), np.arange(5.0), ["0..4"], "01234"[:5]):
+        if isinstance(names, str):
+            with pytest.raises(TypeError, match="class_names has to be a list"):
+                zeroloss.prove(network, X, y, class_names=names)
+            continue
+        result = zeroloss.prove(network, X, y, class_names=names)
+        assert result.networks[0].right == right and not result.remarks
+    one = zeroloss.prove(network, X[:1], y[:1], class_names=range(5))
+    assert one.networks[0].right == int(np.argmax(network(X[:1])) == y[0])
+
+
+def test_a_data_set_knows_the_classes_of_its_source():
+    network, (X, _) = drawn(outputs=3), points(classes=3)
+    y = np.repeat([1, 2, 3], 4)
+    right = np.argmax(network(X), axis=1) + 1 == y
+    for read, kept in (({}, slice(None)), ({"n": 8}, slice(8)), ({"classes": [2, 3]}, slice(4, None))):
+        data = pickle.loads(pickle.dumps(zeroloss.read_dataset(X, y, **read)))
+        assert data.source_classes == ["1", "2", "3"]
+        result = zeroloss.prove(network, data)
+        assert result.networks[0].right == int(np.sum(right[kept]))
+        assert "outputs 0 to 2 are 1, 2, 3" in result.remarks[0]
 
 
 @pytest.mark.parametrize("activation", ["identity", "logistic", "tanh", "relu"])
@@ -173,9 +194,9 @@ def test_networks_of_scikit_learn(activation, classes):
     with pytest.warns(UserWarning):  # it has not converged
         model.fit(X, y if classes else y + X[:, 0])
     read = network_of("prove", model)[0].network
-    np.testing.assert_allclose(read(X), forward(read, X), rtol=0, atol=1e-12)
+    assert_close(read(X), forward(read, X), read, X)
     if classes == 0:
-        np.testing.assert_allclose(read(X)[:, 0], model.predict(X), rtol=0, atol=1e-12)
+        assert_close(read(X), model.predict(X)[:, None], read, X)
         result = zeroloss.prove(model, X, y + X[:, 0])
     else:
         log_odds = model.predict_log_proba(X)
@@ -267,6 +288,28 @@ def test_what_fit_trained_is_proved_with_its_columns():
         assert one.n == 1 and one.outputs == 3 and one.networks[0].right == 1
     with pytest.raises(zeroloss.DataError, match="'pink' is none of those"):
         zeroloss.prove(run, frame.assign(kind="pink"))
+
+
+def test_a_state_dict_in_an_order_that_is_said(tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    rng = np.random.default_rng(3)
+    W = {name: rng.normal(size=(4, 4)) for name in ("hidden", "input", "output")}
+    safetensors.save_file({f"{name}.weight": matrix for name, matrix in W.items()}, tmp_path / "state.safetensors")
+    X = rng.normal(size=(7, 4))
+    f = np.tanh(np.tanh(X @ W["input"].T) @ W["hidden"].T) @ W["output"].T
+    state, labels = tmp_path / "state.safetensors", f.argmax(axis=1)
+    with pytest.raises(ValueError, match=r"hidden, input, output do not number the layers one by one: .* with layout"):
+        zeroloss.prove(state, X, labels, activation="tanh")
+    order = ["input", "hidden", "output"]
+    answer = zeroloss.prove(state, X, labels, activation="tanh", layout=order)
+    assert answer.networks[0].right == 7
+    chain = "its layers were taken in this order, by the layout: tanh(input) -> tanh(hidden) -> output"
+    assert f"note: {chain}\n" in str(answer) and chain in repr(answer) and chain in answer.to_dict()["notes"]
+    (tmp_path / "order.json").write_text(json.dumps(order))
+    again = zeroloss.prove(state, X, labels, activation="tanh", layout=tmp_path / "order.json")
+    assert again.networks[0].margin == answer.networks[0].margin
+    with pytest.raises(ValueError, match="layout: it says nothing of 'hidden'"):
+        zeroloss.prove(state, X, labels, activation="tanh", layout=("input", "output"))
 
 
 def test_a_described_state_dict(tmp_path):

@@ -91,6 +91,13 @@ def test_page_has_first_what_to_act_on(tmp_path):
     assert "3, or 8?" in page.text("b")
 
 
+@pytest.mark.parametrize("kind", ["certify", "fit", "sweep"])
+def test_zero_loss_and_steps_are_said_with_their_loss(kind, tmp_path):
+    _, page = page_of(copied(kind, tmp_path / "run"))
+    said = page.text("dd", "|").split("|")
+    assert said.count("‖f − y‖²/2, y = −1 or 1 for classes; summed over samples, steps multiply its gradient") == 1
+
+
 def test_steps_agree_with_the_headline(tmp_path):
     """A conclusion of an earlier version does not say when the proof held first."""
     for first in ("", " (first at step 500)"):
@@ -577,3 +584,15 @@ def test_command_tells_what_is_wrong(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     refuses([run_of("fit")], 3, "pip install vl-convert-python")
     assert report.main(["--help"]) == 0
+
+
+def test_files_beside_a_page_stay(tmp_path):
+    """The page has a name of its own until it is whole; report.html.partial may be of somebody."""
+    beside = tmp_path / "report.html.partial"
+    beside.write_text("of somebody")
+    for content in ("first", "second"):
+        assert report._replaced(tmp_path / "report.html", content).read_text() == content
+    with pytest.raises(UnicodeEncodeError):
+        report._replaced(tmp_path / "report.html", "\ud800")
+    assert beside.read_text() == "of somebody" and (tmp_path / "report.html").read_text() == "second"
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "report.html.partial"}

@@ -51,6 +51,16 @@ def test_a_line_or_two(made):
         assert len(text) < 300 and text.count("\n") <= 2 and " object at 0x" not in text, (kind, text)
 
 
+def test_zero_loss_is_said_with_its_loss():
+    loss, more = "||f - y||^2/2", ", y = -1 or 1 for classes"
+    answers = [zeroloss.certify(X, Y), zeroloss.width(X, Y, restarts=0, draws=1, published=False),
+               zeroloss.fit(X, Y, width=80, optimizer="gauss_newton")]  # fmt: skip
+    for answer in answers:
+        assert repr(answer).endswith(f"; loss {loss}{more}>"), repr(answer)
+        assert str(answer).count(f"{loss}{more}; summed over samples, steps multiply its gradient") == 1
+    assert repr(zeroloss.certify(X, X[:, 0], task="regression")).endswith(f"; loss {loss}>")
+
+
 def test_lines_have_the_main_facts():
     answer = zeroloss.certify(X, Y)
     sample = answer.bottleneck[0].sample

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zeroloss
+from rounding import assert_close
 from zeroloss.api.networks import network_of
 
 torch = pytest.importorskip("torch")
@@ -48,7 +49,7 @@ def test_modules_are_what_they_compute(name):
     read = network_of("prove", module)[0].network
     with torch.no_grad():
         outputs = module(torch.from_numpy(X)).numpy()
-    np.testing.assert_allclose(read(X), outputs, rtol=0, atol=1e-13)
+    assert_close(read(X), outputs, read, X)
     y = np.arange(20) % max(outputs.shape[1], 2)
     chosen = np.argmax(outputs, axis=1) if outputs.shape[1] > 1 else outputs[:, 0] > 0
     result = zeroloss.prove(module, torch.from_numpy(X), torch.from_numpy(y), polish=True)
@@ -108,11 +109,40 @@ def overwritten(m, x):
     return m.b(torch.tanh(h))
 
 
+def overwritten_by_position(m, x):
+    h = m.a(x)
+    return m.b(F.relu(h, True)) + h
+
+
+def overwritten_by_another_name(m, x):
+    h = m.a(x)
+    same = h.contiguous()
+    return m.b(torch.tanh_(h)) + same
+
+
+def overwritten_by_a_keyword(m, x):
+    h = m.a(x)
+    return m.b(F.relu(input=h, inplace=True)) + h
+
+
 @pytest.mark.parametrize(
     ("module", "words"),
     [(hooked(), "forward hooks"), (replaced(), "was replaced"), (Odd(overwritten), "overwritten in place"),
+     (Odd(overwritten_by_position), "overwritten in place"), (Odd(overwritten_by_a_keyword), "overwritten in place"),
+     (Odd(overwritten_by_another_name), "overwritten in place"),
      (Odd(lambda m, x: m.b(F.dropout(torch.tanh(m.a(x)), 0.5))), "training=True"),
-     (nn.Sequential(nn.Linear(6, 9), nn.Softplus(threshold=1), nn.Linear(9, 2)), "threshold")],
+     (Odd(lambda m, x: m.b(torch.dropout(torch.tanh(m.a(x)), 0.5, True))), "training=True"),
+     (nn.Sequential(nn.Linear(6, 9), nn.Softplus(threshold=1), nn.Linear(9, 2)), "threshold"),
+     (Odd(lambda m, x: m.b(F.softplus(m.a(x), 1, 0.5))), "threshold=0.5"),
+     (Odd(lambda m, x: m.b(F.softplus(m.a(x), 2))), "beta=2"),
+     (Odd(lambda m, x: m.b(F.softplus(m.a(x), threshold=0.5))), "threshold=0.5"),
+     (Odd(lambda m, x: m.b(F.gelu(m.a(x), approximate="tanh"))), "approximate"),
+     (Odd(lambda m, x: m.b(torch.tanh(m.a(x))).softmax(0)), "over dimension 0"),
+     (Odd(lambda m, x: F.softmax(m.b(torch.tanh(m.a(x))), 1, dtype=torch.float16)), "dtype"),
+     (Odd(lambda m, x: m.b(torch.tanh(m.a(torch.flatten(x))))), "flatten of other dimensions"),
+     (nn.Sequential(nn.Flatten(0), nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 2)), "Flatten of other dimensions"),
+     (Odd(lambda m, x: m.b(torch.tanh(m.a(x), out=torch.empty(6, 6)))), "tanh with out="),
+     (Odd(lambda m, x: m.b(torch.tanh(m.a(x.T)))), "Linear of something else")],
 )  # fmt: skip
 def test_what_tracing_does_not_see_is_refused(module, words):
     with pytest.raises(ValueError, match=words):
@@ -136,12 +166,71 @@ def test_what_the_module_computes_is_compared():
         zeroloss.prove(Fickle(), np.eye(6), np.arange(6) % 2)
 
 
+def test_one_that_cannot_be_run_in_double_is_compared_in_its_own_precision():
+    module = Odd(lambda m, x: m.b(torch.relu(m.a(x.float()))))
+    answer = zeroloss.prove(module, np.eye(6), np.arange(6))
+    assert "note: float() is left out: the points are not rounded to float32" in str(answer)
+
+    class Other(nn.Module):  # its outputs differ from what tracing sees
+        def __init__(self):
+            super().__init__()
+            self.calls, self.net = 0, nn.Sequential(nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 2))
+
+        def forward(self, x):
+            self.calls += 1
+            return self.net(x.float() if self.calls < 2 else -x.float())
+
+    with pytest.raises(ValueError, match="was not read as it is: its outputs for sample"):
+        zeroloss.prove(Other(), np.eye(6), np.arange(6) % 2)
+
+
+class Refusing(nn.Module):
+    """Runs when it is traced and never again."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls, self.net = 0, nn.Sequential(nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 2))
+
+    def forward(self, x):
+        self.calls += 1
+        if self.calls > 1:
+            raise RuntimeError("only once")
+        return self.net(x)
+
+
+def test_one_that_cannot_be_run_is_not_taken_for_what_was_read():
+    with pytest.raises(ValueError, match=r"Refusing cannot be run on these points, .*: only once"):
+        zeroloss.prove(Refusing(), np.eye(6), np.arange(6) % 2)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        lambda m, x: m.b(F.leaky_relu(m.a(x), 0.3)),
+        lambda m, x: m.b(F.leaky_relu(m.a(x), 0.3, True)),
+        lambda m, x: m.b(F.leaky_relu(input=m.a(x), negative_slope=0.3)),
+        lambda m, x: m.b(F.softplus(m.a(x), 1, 20)),
+        lambda m, x: m.b(torch.dropout(F.silu(m.a(x), True), 0.5, False)),
+        lambda m, x: m.b(F.gelu(m.a(torch.flatten(x, 1)), approximate="none")),
+        lambda m, x: F.linear(F.relu(F.linear(x, weight=m.a.weight, bias=m.a.bias)), m.b.weight),
+        lambda m, x: m.b(F.dropout(torch.relu_(m.a(x).contiguous()), 0.5, False, True)),
+    ],
+)
+def test_arguments_count_however_they_are_given(how):
+    module = Odd(how).double()
+    X = RNG.normal(size=(9, 6))
+    with torch.no_grad():
+        expected = module(torch.from_numpy(X)).numpy()
+    np.testing.assert_allclose(network_of("prove", module)[0].network(X), expected, rtol=0, atol=1e-13)
+
+
 def test_values_may_be_overwritten_where_nobody_looks_again():
     module = nn.Sequential(nn.Linear(6, 9), nn.ReLU(inplace=True), nn.Linear(9, 2)).double()
     X = RNG.normal(size=(5, 6))
     with torch.no_grad():
         expected = module(torch.from_numpy(X)).numpy()
-    np.testing.assert_allclose(network_of("prove", module)[0].network(X), expected, rtol=0, atol=1e-13)
+    read = network_of("prove", module)[0].network
+    assert_close(read(X), expected, read, X)
 
 
 class Random(nn.Module):
@@ -182,6 +271,6 @@ def test_outputs_gradients_and_kernels_are_those_of_autograd(seed):
         rows.append(np.concatenate([gradient.reshape(-1).numpy() for gradient in gradients]))
     J = np.array(rows)
     expected = outputs.detach().numpy()
-    np.testing.assert_allclose(network(X), expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    assert_close(network(X), expected, network, X)
     kernel = network.tangent_kernel(X)
     np.testing.assert_allclose(kernel, J @ J.T, rtol=0, atol=1e-12 * np.abs(kernel).max())

@@ -113,14 +113,17 @@ TEST_F(StoreFile, TwoStoresNeverHoldTheSameTrial) {
   EXPECT_EQ(a.claim({}).size(), 0u);
 }
 
-TEST_F(StoreFile, ManyStoresAtOnceShareAllTrials) {
+class StoreShared : public StoreFile, public testing::WithParamInterface<Journal> {};
+INSTANTIATE_TEST_SUITE_P(Journals, StoreShared, testing::Values(Journal::wal, Journal::rollback));
+
+TEST_P(StoreShared, ManyAtOnceShareAllTrials) {
   constexpr Index kJobs = 120;
   constexpr std::size_t kStores = 4;
   std::vector<std::vector<Job>> held(kStores);
   std::vector<std::thread> threads;
   for (auto& mine : held)
     threads.emplace_back([&, first = &mine == held.data()] {
-      Store store(file, kIdentity);
+      Store store(file, kIdentity, GetParam());
       auto wanted = jobs(kJobs);
       if (first) std::reverse(wanted.begin(), wanted.end());
       for (std::size_t k = 0; k < wanted.size(); k += 3)
@@ -137,6 +140,19 @@ TEST_F(StoreFile, ManyStoresAtOnceShareAllTrials) {
   EXPECT_EQ(names(all), names(jobs(kJobs)));
   EXPECT_EQ(sqlite(file, "SELECT count(*) FROM claims")[0][0], "0");
   EXPECT_EQ(sqlite(file, "SELECT count(*) FROM workers")[0][0], "0");
+}
+
+TEST_P(StoreShared, TheLastOneClosesIt) {
+  Store a(file, kIdentity, GetParam());
+  {
+    Store b(file, kIdentity, GetParam());
+    b.claim(jobs(1));
+    b.save(row(0, 0));
+    EXPECT_FALSE(b.close());
+  }
+  EXPECT_EQ(a.rows().size(), 1u);
+  EXPECT_TRUE(a.close());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "one file";
 }
 
 TEST_F(StoreFile, WhatIsStoredIsNotClaimed) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 /// The processes that work on one problem: one by default, several where mpirun or srun started them.
 namespace zeroloss {
@@ -61,7 +62,7 @@ class Group {
   int waiting() const;
 
   /// Process 0 to all others, who wait for it without using the processor.
-  void announce(const std::string& text) const;
+  void announce(std::string_view text) const;
   std::string listen() const;
 
   /// Process 0: the others begin this service of theirs, or end and leave serve() with this exit code.

@@ -1,6 +1,8 @@
 #pragma once
 #include <Eigen/Core>
 
+#include "zeroloss/core/ieee.hpp"
+
 /// Dense matrices of the library. Sizes and indices are signed 64-bit.
 namespace zeroloss {
 

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,19 +21,25 @@ class RunFolder {
   enum class Rest { kept, removed };
 
   /// Creates PATH.partial. Throws std::invalid_argument if PATH exists, if another process is writing it, or
-  /// if PATH.partial has something in it (an empty one is nobody's work and is taken over) unless `resume`;
-  /// ResourceError if it cannot be created. A link to nowhere is refused like a PATH that exists.
+  /// if PATH.partial is a file, or has something in it (an empty one is nobody's work and is taken over)
+  /// unless `resume`; ResourceError if it cannot be created. A link to nowhere is refused like a PATH that
+  /// exists.
   explicit RunFolder(std::filesystem::path path, bool resume = false, Writers writers = Writers::one,
                      Rest rest = Rest::kept);
 
-  /// Removes PATH.partial if nothing was written into it, or nothing is to be left of it; otherwise leaves
-  /// it.
+  /// Removes the files that were written if nothing is to be left, and PATH.partial if it was made here and
+  /// is empty. Nothing else is removed.
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   const std::filesystem::path& partial() const { return partial_; }
+  /// PATH.partial, also of a PATH with a slash at its end.
+  static std::filesystem::path partial_of(const std::filesystem::path& path);
+
+  /// Where to write a file of the folder.
+  std::filesystem::path file(const std::string& name);
 
   /// Writes a file of the folder atomically: to a temporary name, flushed to disk, renamed. Throws
   /// ResourceError with the system's reason (disk full, ..); a file of that name from before is then intact.
@@ -45,11 +52,14 @@ class RunFolder {
   void finish();
 
  private:
+  void make();
   void lock(Writers writers);
+  void clear();
 
   std::filesystem::path path_, partial_;
+  std::set<std::string> written_;
   Rest rest_;
-  bool finished_ = false, alone_ = false;
+  bool made_ = false, finished_ = false, alone_ = false;
   int lock_ = -1;  ///< a descriptor of the folder itself, so that no file of the lock can stay behind
 };
 

@@ -19,6 +19,11 @@ namespace zeroloss {
 enum class Task { none, regression, classification };
 std::string name(Task task);  ///< as it is spelled here
 
+/// What points are that are pictures: planes of height x width numbers 0..255, one after the other.
+struct PictureSize {
+  Index height = 0, width = 0, planes = 0;  ///< 0: no pictures
+};
+
 /// Points that stay in their file.
 struct StoredPoints {
   Index n = 0, d = 0;
@@ -42,8 +47,12 @@ struct Dataset {
   Standardization standardization{};      ///< what certify and fit do to the points first
   Encoding encoding{};                    ///< how rows of a table became X; empty where X was read as it is
   std::vector<std::string> remarks{};     ///< what was done to a table, a line each
+  PictureSize picture{};                  ///< of a folder of images
   /// Where the points are if X is empty: certify alone reads them from there.
   std::shared_ptr<const StoredPoints> stored{};
+  /// All classes of the source, sorted, whichever of them `classes` and `n` kept; empty where that is not
+  /// known.
+  std::vector<std::string> source_classes{};
 
   Index n() const { return stored ? stored->n : X.rows(); }
   Index d() const { return stored ? stored->d : X.cols(); }
@@ -77,16 +86,17 @@ struct ReadOptions {
   /// present. npz: the array of targets; "" = y beside X, y_train beside X_train, target or labels beside
   /// data. "none" = no target.
   std::string target{};
-  std::string features{};              ///< csv: "" = all that do not look like identifiers, all, or a list
-  std::vector<std::string> drop{};     ///< csv: columns left out
-  std::string id{};                    ///< csv: the column that names samples
-  std::vector<std::string> one_hot{};  ///< csv: columns of numbers that are categories
-  std::string missing = "median";      ///< csv: cells: median (and a flag), drop (the record) or error
-  std::string standardize = "auto";    ///< auto (csv: yes, else no) | no | yes | robust | min-max
-  std::optional<double> bias{};        ///< constant appended, in root mean square lengths; csv: 1, else 0
-  std::string task = "auto";           ///< auto | regression | classification
-  std::string split = "train";         ///< train | test, for folders and named sets that have both
-  Index n = 0;                         ///< keep the first n points; 0 = all
+  std::string features{};                ///< csv: "" = all that do not look like identifiers, all, or a list
+  std::vector<std::string> drop{};       ///< csv: columns left out
+  std::string id{};                      ///< csv: the column that names samples
+  std::vector<std::string> one_hot{};    ///< csv: columns of numbers that are categories
+  std::string missing = "median";        ///< csv: cells: median (and a flag), drop (the record) or error
+  std::vector<std::string> na_values{};  ///< csv: words and numbers that mean a missing cell too
+  std::string standardize = "auto";      ///< auto (csv: yes, else no) | no | yes | robust | min-max
+  std::optional<double> bias{};          ///< constant appended, in root mean square lengths; csv: 1, else 0
+  std::string task = "auto";             ///< auto | regression | classification
+  std::string split = "train";           ///< train | test, for folders and named sets that have both
+  Index n = 0;                           ///< keep the first n points; 0 = all
   Index d = 0;           ///< project the points onto a random subspace of d dimensions; 0 = keep the features
   bool shuffle = false;  ///< keep a random subset of n points, in random order, instead of the first n
   std::vector<std::string> classes{};  ///< keep only these classes (by name); empty = all. Applied before n
@@ -122,6 +132,10 @@ void fields(T& o, const Visitor& visit) {
             .under("Data")
             .of("median|drop|error"),
         o.missing);
+  visit(Field{"na_values", "csv: words or numbers that mean a missing cell, beside NA and the like [none]"}
+            .taking("A,B,...")
+            .under("Data"),
+        o.na_values);
   visit(Field{"standardize",
               "columns of one scale, by powers of two: yes (mean, standard deviation), robust (median, "
               "quartiles), "

@@ -76,7 +76,8 @@ struct ImageOptions {
 ImageSet read_images(const std::string& source, const ImageOptions& options, Progress& progress);
 ImageSet read_images(const std::string& source, const ImageOptions& options = {});
 
-/// A JPEG or PNG file, told apart by their first bytes, as 8-bit RGB. JPEG: any colour space (CMYK as Adobe
+/// A JPEG or PNG file, told apart by their first bytes, as 8-bit RGB, as networks of images take it (points
+/// keep all 16 bits of a PNG). JPEG: any colour space (CMYK as Adobe
 /// writes it, inverted), turned as its EXIF orientation says. PNG: grey and palettes become RGB, 16 bits are
 /// rounded to 8, alpha is dropped (as training programs do). At most 10^8 pixels.
 /// Throws DataError that names the file and what is wrong with it: truncated, damaged, too large, of another

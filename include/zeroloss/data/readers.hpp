@@ -23,12 +23,15 @@ struct Source {
   Task task = Task::none;                    ///< what "auto" means; none: told from the values
   std::string target_name, digest;           ///< as in Dataset
   std::vector<std::string> feature_names;    ///< d names, or empty
+  std::vector<std::string> ids{};            ///< n names of the records, or empty
+  PictureSize picture{};                     ///< as in Dataset
   std::shared_ptr<const DataTable> table{};  ///< of which select() makes points; then `points` is empty
   std::optional<Index> target{};             ///< the table's column of targets
   std::string standardize = "no";            ///< what "auto" means
   double bias = 0;                           ///< what is appended if nobody asked
   std::vector<std::string> remarks{};        ///< what there is to say of how it was read, a line each
-  bool wide_integers = false;                ///< points or numbers are of integers of 64 bits
+  bool wide_points = false;                  ///< they are of integers of 64 bits
+  bool wide_numbers = false;                 ///< the targets are
 };
 
 /// A table that is in memory as csv. `header`: whether its first record is names; nothing: told from the
@@ -49,6 +52,7 @@ Source source_of(const Dataset& data);
 struct Like {
   const Encoding* encoding = nullptr;  ///< of tables; points are then not standardised: a model does that
   const std::vector<std::string>* class_names = nullptr;  ///< all there are, in this order
+  bool one_class = false;  ///< points may all be of one class: a network knows of the others
 };
 
 /// Applies task, classes, shuffle, n, labels and d of the options, in this order; the classes are those of
@@ -56,8 +60,8 @@ struct Like {
 /// = classes, but not more than ten that all differ; other numbers = regression. Throws std::invalid_argument
 /// for an option out of its range and DataError where the source cannot satisfy it (unknown class, fewer than
 /// n points, a single class left, text as regression target); ResourceError if the points kept do not fit
-/// into memory. With class names of `like`, targets are of these, be all of one class; another one is a
-/// DataError.
+/// into memory. With class names of `like`, targets are of these, be all of one class; another one, or one in
+/// `options.classes` that is in neither, is a DataError.
 Dataset select(const Source& source, const ReadOptions& options, const Like& like = {});
 
 /// The same, but the points stay where they are, Dataset::stored: for what is not a table. Throws as select()

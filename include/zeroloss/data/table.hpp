@@ -37,11 +37,12 @@ class Cells {
   std::vector<std::size_t> ends_;
 };
 
-/// What the cells of a column are, all but those that are missing.
+/// What the cells of a column are, all but those that are missing. Blanks and apostrophes between groups of
+/// three digits are read in both ways to write decimals.
 enum class CellKind {
   number,          ///< 1.5e3
-  amount,          ///< $1,234.50, 12 %: read without the signs and the commas
-  decimal_comma,   ///< 1,5 and 1.234,5
+  amount,          ///< $1,234.50, 12 %, 1'234: read without the signs and what separates groups
+  decimal_comma,   ///< 1,5 and 1.234,5 and 12,5 %
   truth,           ///< true/false, yes/no, T/F: 1 and 0
   date,            ///< 2020-01-31, 2020/01/31 13:59:59, 31.01.2020: days since 1970-01-01
   month_day_year,  ///< 1/31/2020
@@ -60,7 +61,9 @@ struct Column {
   CellKind is = CellKind::number;
   std::vector<double> numbers{};  ///< of each cell, NaN where it is missing; empty if text
   Index missing = 0;              ///< cells: empty, NA, NaN, ?, ..
-  Index rounded = 0;  ///< whole numbers of more digits than a double keeps: they become the nearest one
+  Index rounded = 0;    ///< whole numbers of more digits than a double keeps: they become the nearest one
+  std::string fault{};  ///< why it cannot be used, with its place: a word among numbers; it is text then
+  std::string note{};   ///< of text that nearly is of another kind
 
   /// "column 3 ('age')", "column 3".
   std::string called() const;
@@ -70,17 +73,26 @@ struct DataTable {
   std::string name{};           ///< what the user called it
   std::vector<Column> columns;  ///< in the order of the file, all of the same length
   bool header = false;          ///< whether they have names
+  bool comma_separates = true;  ///< then 1,234 is a thousand for want of a better reason, else 1.234
   std::vector<Index> lines{};   ///< where each record begins in the file, from 1; empty if it has no lines
   std::vector<std::string> remarks{};  ///< what there is to say of its form, a line each
 
   Index n() const { return columns.empty() ? 0 : columns.front().cells.size(); }
+  std::string place(Index record) const;  ///< "line 7", "record 3"
   /// "t.csv: line 7: column 2 ('x')", for messages.
   std::string where(Index record, const Column& column) const;
 };
 
-/// Finds out what the cells of each column are. `comma_separates`: then 1,234 is a thousand, else 1.234.
-/// Throws DataError naming the place: a number that is not finite or out of range, one word among numbers.
-void read_cells(DataTable& table, bool comma_separates);
+/// Finds out what the cells of each column are. Where all of them could be read in two ways, as 1.200 and
+/// 1/2/2020, the other columns decide. A column with a fault is of no use: a number that is not finite or out
+/// of range, a word among nearly all cells of another kind, two ways that both occur in the table.
+void read_cells(DataTable& table);
+
+/// Throws DataError if a column has a fault.
+void check_usable(const Column& column);
+
+/// Empties the cells that are one of these words, or the same number: they are missing.
+void take_as_missing(DataTable& table, const std::vector<std::string>& words);
 
 /// The column that `wanted` names, or whose 0-based number it is; -1 is the last one. Throws DataError if
 /// there is none or more than one; `option` is what was set to `wanted`.
@@ -109,7 +121,8 @@ void fields(T& input, const Visitor& visit) {
 /// How the rows of a table become points. Kept by the models, so that other tables become points likewise.
 struct Encoding {
   std::vector<Input> inputs{};
-  std::string target{};  ///< the name of the column of targets; "" if it has none, or no name
+  std::string target{};                  ///< the name of the column of targets; "" if it has none, or no name
+  std::vector<std::string> na_values{};  ///< words that mean a missing cell, see ReadOptions
   bool empty() const { return inputs.empty(); }
   Index d() const;                            ///< numbers of a point
   std::vector<std::string> features() const;  ///< their names: "age", "age is missing", "sex = male"
@@ -118,6 +131,7 @@ template <Is<Encoding> T, class Visitor>
 void fields(T& encoding, const Visitor& visit) {
   visit(Field{"inputs"}, encoding.inputs);
   visit(Field{"target"}, encoding.target);
+  visit(Field{"na_values"}, encoding.na_values);
 }
 
 /// As JSON, and read again. Throws DataError for what is no such text.
@@ -129,6 +143,7 @@ struct TableChoice {
   std::string features{};  ///< "" by itself | all | a comma separated list
   std::vector<std::string> drop{}, categories{};
   std::string id{}, missing = "median";
+  std::vector<std::string> na_values{};
 };
 
 /// A table read for training: which columns make points, which records are left out, and what there is to

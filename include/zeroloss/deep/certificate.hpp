@@ -30,7 +30,8 @@ struct DeepCertificate {
   bool descends = false;  ///< and gradient descent from theta converges to one
   double misfit = std::numeric_limits<double>::infinity();  ///< upper bound of ||F||
   double lambda_min = 0;                                    ///< lower bound of lambda_min(J J^T); 0: none
-  double lipschitz = 0;  ///< ||J' - J''|| <= this ||theta' - theta''|| within twice the Newton step
+  /// ||J' - J''|| <= this ||theta' - theta''|| within twice the Newton step; infinite if it was not computed
+  double lipschitz = std::numeric_limits<double>::infinity();
   /// lipschitz misfit/lambda_min: at most 1/2 where existence holds. Where lambda_min was not computed, since
   /// nothing can hold, a lower bound of it.
   double h = std::numeric_limits<double>::infinity();
@@ -74,6 +75,8 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
 /// Outputs with bounds of their errors in exact arithmetic.
 struct VerifiedOutputs {
   Matrix f, error;  ///< n x K: |f - exact| <= error
+  /// DeepNetwork::single: n x K, how far what float32 computes is from the exact outputs at most; else empty.
+  Matrix single_error = {};
 };
 VerifiedOutputs verified_outputs(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                                  Progress& progress);

@@ -48,6 +48,7 @@ struct DeepNetwork {
   double constant = 0;     ///< one feature more of this value, behind the others; 0: none
   bool unit = false;       ///< divide by the length: points x and 2 x are one
   Encoding encoding = {};  ///< of the rows of tables; empty: it is asked about numbers
+  bool single = false;     ///< its file is in float32, to which whoever runs it rounds points and sums
   /// What its file does with f before it gives its outputs, where that is left out: it keeps the largest the
   /// largest, so that f says the class, and nothing of targets. Not written by save_model().
   std::string behind = {};

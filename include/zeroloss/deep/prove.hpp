@@ -5,6 +5,7 @@
 
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/deep/certificate.hpp"
+#include "zeroloss/deep/output_classes.hpp"
 #include "zeroloss/deep/polish.hpp"
 
 /// What can be proved of a trained network on its data: what it gets right, whether an exact network lies
@@ -20,6 +21,8 @@ struct ProveOptions {
   bool polish = false;            ///< go on to weights at which the proof holds
   Index max_factorizations = 60;  ///< Cholesky factorisations of polishing, >= 1
   double divide = 1;              ///< points are divided by this first, > 0; each quotient is rounded once
+  /// The classes that the outputs stand for, as in output_classes(): for a network that does not name them.
+  std::vector<std::string> class_names = {};
 };
 template <Is<ProveOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
@@ -36,22 +39,35 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"divide", "Divide every number of the points by this first, and round it to double"}.under(
             "Proof"),
         o.divide);
+  visit(
+      Field{"class_names",
+            "The classes that the outputs stand for, in their order, or 0..9 for numbers; of one output that "
+            "below 0, then that above [those that the network names]"}
+          .taking("A,B,...")
+          .under("Proof"),
+      o.class_names);
 }
 
-/// One network on the data. Of classes a sample is right if the output of its own exceeds all others, and its
-/// margin is by how much (of one output: its sign, and the output); of numbers there is no right or wrong.
+/// One network on the data, in real arithmetic at the points as they are, doubles. Of classes a sample is
+/// right if the output of its own exceeds all others, and its margin is by how much (of one output: its sign,
+/// and the output); of numbers there is no right or wrong.
 struct ProvedNetwork {
   std::string which;    ///< given | polished | written
   Index right = 0;      ///< samples proved right
   Index wrong = 0;      ///< proved wrong
   Index undecided = 0;  ///< neither: the margin is smaller than the error of the outputs
   double margin = 0;    ///< lower bound of the least margin of all samples; negative where one may be wrong
-  Index margin_sample = 0;           ///< the sample it is of, as a record of the source
-  std::vector<Index> wrong_samples;  ///< not proved right, ascending records of the source
-  double output_error = 0;           ///< largest bound of what an output is off by
-  double misfit = 0;                 ///< upper bound of ||f - y|| over all samples and outputs
-  double relative_misfit = 0;        ///< of ||y||
-  double largest_error = 0;          ///< upper bound of the largest |f - y|
+  Index margin_sample = 0;               ///< the sample it is of, as a record of the source
+  std::vector<Index> wrong_samples;      ///< proved wrong, ascending records of the source
+  std::vector<Index> undecided_samples;  ///< neither right nor wrong, as well
+  /// DeepNetwork::single: samples, right or wrong, that float32 may decide otherwise, and how far outputs are
+  /// off there at most.
+  std::vector<Index> single_samples;
+  double single_error = 0;
+  double output_error = 0;     ///< largest bound of what an output is off by
+  double misfit = 0;           ///< upper bound of ||f - y|| over all samples and outputs
+  double relative_misfit = 0;  ///< of ||y||
+  double largest_error = 0;    ///< upper bound of the largest |f - y|
   /// Of classes, all proved right: output weights and biases times this or more bring the cross-entropy of
   /// every sample below 0.01.
   double sharpening = 0;
@@ -66,7 +82,12 @@ void fields(T& p, const Visitor& visit) {
   visit(Field{"undecided", "Samples whose margin is smaller than the error of the outputs."}, p.undecided);
   visit(Field{"margin", "Lower bound of the least margin of all samples."}, p.margin);
   visit(Field{"margin_sample", "The sample it is of."}, p.margin_sample);
-  visit(Field{"wrong_samples", "Not proved right."}, p.wrong_samples);
+  visit(Field{"wrong_samples", "Proved wrong."}, p.wrong_samples);
+  visit(Field{"undecided_samples", "Neither proved right nor wrong."}, p.undecided_samples);
+  visit(Field{"single_samples",
+              "Of a network whose file is in float32: right or wrong, but float32 may decide otherwise."},
+        p.single_samples);
+  visit(Field{"single_error", "What float32 may be off by; 0 of other networks."}, p.single_error);
   visit(Field{"output_error", "Largest bound of what an output is off by."}, p.output_error);
   visit(Field{"misfit", "Upper bound of ||f - y|| over all samples and outputs."}, p.misfit);
   visit(Field{"relative_misfit", "Of ||y||."}, p.relative_misfit);
@@ -87,6 +108,8 @@ struct ProveResult {
   double distance = 0;                  ///< polished: from the weights given; rounded up
   double relative_distance = 0;         ///< of the length of those
   Index steps = 0, factorizations = 0;  ///< of polishing
+  /// On the order of the classes, and on what was left out since it did not fit into memory; a line each.
+  std::vector<std::string> remarks;
   double seconds = 0;
   DeepNetwork polished = {};  ///< its weights, if there was polishing
   /// What the polished weights are worth as polished.onnx holds them, read again. Without a certificate.
@@ -107,6 +130,9 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"relative_distance", "Of the length of those."}, r.relative_distance);
   visit(Field{"steps", "Of polishing."}, r.steps);
   visit(Field{"factorizations", "Of polishing."}, r.factorizations);
+  visit(
+      Field{"remarks", "On the order of the classes, and on what did not fit into memory and was left out."},
+      r.remarks);
   visit(Field{"seconds"}, r.seconds);
   visit(
       Field{"written",
@@ -120,20 +146,16 @@ void fields(T& r, const Visitor& visit) {
 /// Throws std::invalid_argument for a text that is none of those.
 std::vector<bool> layers_named(const std::string& text, Index hidden, Index outputs);
 
-/// The targets of a network with K outputs, n x K: numbers as they are (K = 1); of classes 1 for their own
-/// output and -1 for the others, of two classes and one output -1 and 1. Output k stands for class k of the
-/// network; if it has no names, of the data's classes, sorted, or, where these are fewer and whole numbers
-/// from 0 below K, class "k". Throws DataError where data and network do not fit.
-Matrix targets_of(const DeepNetwork& network, const Dataset& data);
-
 /// What prove() says of a network's outputs, margins and misfit, without a certificate. Points are divided by
 /// `divide` first. Throws as prove().
 ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, double divide, Progress& progress);
 
 /// What is proved of the network on the points of the data as they were read (not standardised). Equal
 /// samples count as one equation; with different targets nothing can be exact, and that is said. Cost and
-/// memory as certify_network and polish. Throws std::invalid_argument for options out of range, DataError for
-/// data that do not fit the network or have no targets, ResourceError, Interrupted.
+/// memory as certify_network and polish; where memory does not suffice for these they are left out, and that
+/// is said in the remarks. Outputs stand for classes as output_classes() says; the polished network has their
+/// names. Throws std::invalid_argument for options out of range, DataError for data that do not fit the
+/// network or have no targets, ResourceError, Interrupted.
 ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOptions& options,
                   Progress& progress);
 

@@ -16,12 +16,15 @@ struct ReadNetwork {
   std::optional<OnnxNetwork> onnx = {};  ///< of an ONNX file, for write_like()
 };
 
-/// What a PyTorch state_dict does not say of its network: one of these, or neither where the file says it.
+/// What a PyTorch state_dict does not say of its network; empty where the file says it.
 struct StateLayout {
-  /// Between its linear layers, which stand one behind the other in the order of the numbers in their names:
-  /// one of layer_activations(), or one for each hidden layer, with commas between them.
+  /// Between its linear layers, which stand one behind the other: one of layer_activations(), or one for each
+  /// hidden layer, with commas between them. Their order is that of the numbers in their names, where these
+  /// number them one by one, as fc1, fc2 and net.0, net.2 do: names that are alike but for one number, which
+  /// is another one in each.
   std::string activation = {};
-  /// Or all of it, as JSON:
+  /// As JSON the order of the layers, for any other names: ["input", "hidden", "output"], each name once. Or
+  /// all of the network, without `activation`:
   ///
   ///     {"layers": [{"W": "embed", "activation": "identity"},
   ///                 {"W": "block.0", "U": "block.1", "activation": "relu", "residual": true, "scale": 0.5}],

@@ -1,4 +1,5 @@
 #pragma once
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,17 +45,20 @@ struct OrientedProblem {
 /// numerically singular, with its figures: a product of I + A_i with all ||A_i|| < 1 is never singular.
 OrientedProblem orient(const LinearProblem& problem, const std::string& reflection = "auto");
 
-/// One factorisation: stored layers, and beside them the proof that R is exactly such a product.
+/// One factorisation: stored layers, and beside them the proof that R is exactly such a product. Numbers are
+/// infinite where there is none.
 struct Factorization {
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
+
   std::string name;  ///< paper | polar | logarithm
   Index layers = 0;  ///< l
   /// R is exactly a product of l layers with every ||A_i|| <= this, proved. So are the stored layers.
-  double max_norm = 0;
-  double bound = 0;  ///< what the construction promises, see Factorizer
+  double max_norm = kNone;
+  double bound = kNone;  ///< what the construction promises, see Factorizer
   /// Of the stored layers: ||(I + A_l) .. (I + A_1) - R||_F <= this, proved.
-  double reconstruction_error = 0;
+  double reconstruction_error = kNone;
   /// The exact factorisation differs from the stored one in one layer, by at most this in norm, proved.
-  double correction = 0;
+  double correction = kNone;
   LinearResnet network;  ///< no layers where `missing` says why there are none
   std::string missing;   ///< empty if it exists
 
@@ -62,16 +66,20 @@ struct Factorization {
 };
 template <Is<Factorization> T, class Visitor>
 void fields(T& f, const Visitor& visit) {
+  const bool exists = f.missing.empty();
   visit(Field{"name", "paper | polar | logarithm."}, f.name);
   visit(Field{"layers"}, f.layers);
   visit(Field{"max_norm",
-              "R is exactly a product of layers with every ||A_i|| <= this, proved; so are the stored ones."},
+              "R is exactly a product of layers with every ||A_i|| <= this, proved; so are the stored ones."}
+            .only_if(exists),
         f.max_norm);
   visit(Field{"bound", "What the construction promises for it, computed."}, f.bound);
-  visit(Field{"reconstruction_error", "Upper bound of ||(I + A_l) .. (I + A_1) - R||_F, proved."},
+  visit(Field{"reconstruction_error", "Upper bound of ||(I + A_l) .. (I + A_1) - R||_F, proved."}.only_if(
+            exists),
         f.reconstruction_error);
   visit(Field{"correction",
-              "The exact factorisation differs in one layer from the stored one, by at most this, proved."},
+              "The exact factorisation differs in one layer from the stored one, by at most this, proved."}
+            .only_if(exists),
         f.correction);
   visit(Field{"network", "No layers where `missing` says why; kept at the last depth only."}.apart(),
         f.network);

@@ -128,6 +128,7 @@ struct MemorizeResult {
   std::vector<MemorizeAttempt> tried;  ///< in this order; the last one is the network
   std::optional<Memorizer> network;    ///< of the last one tried; none if points are not separated
   double build_s = 0, verify_s = 0;    ///< of all widths tried
+  double seconds = 0;                  ///< of all, the search for a first layer included
 };
 template <Is<MemorizeResult> T, class Visitor>
 void fields(T& r, const Visitor& visit) {
@@ -152,6 +153,7 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"network", "None if points are not separated."}.apart(), r.network);
   visit(Field{"build_s"}, r.build_s);
   visit(Field{"verify_s"}, r.verify_s);
+  visit(Field{"seconds", "Of all, the search for a first layer included."}, r.seconds);
 }
 
 /// Builds the network and runs every point through it, in the network's own precision. `Y` (n x r) are

@@ -31,7 +31,7 @@ struct Model {
   std::function<void(const std::filesystem::path& path)> export_onnx{};
   Encoding encoding{};       ///< of the rows of tables; empty: it is asked about numbers
   std::string signature{};   ///< of that ONNX: "x [batch, 64] float64 -> y [batch, 10], label [batch] int64"
-  bool its_classes = false;  ///< select_for(): targets are of its classes, be all of one; others are an error
+  bool its_classes = false;  ///< select_for(): targets are of its classes; others are an error
   std::any network{};  ///< a std::shared_ptr<const T>, T = Network, Memorizer, DeepNetwork or ConvNetwork
 };
 
@@ -45,8 +45,9 @@ Model model_of(const std::shared_ptr<const Memorizer>& network, const Metadata& 
 Model model_of(const std::shared_ptr<const DeepNetwork>& network, const Metadata& extra = {});
 
 /// select(), with targets as the model's task has them: what looks like classes may be a regression target.
-/// Without a target in the options a table's is the column that has the name of the model's target.
-/// Throws std::invalid_argument if options.task is another task than the model's.
+/// Without a target in the options a table's is the column that has the name of the model's target. Points
+/// may all be of one class where the model knows its classes. Throws std::invalid_argument if options.task is
+/// another task than the model's.
 Dataset select_for(const Model& model, Source source, ReadOptions options);
 
 /// What a model says about points, and how that compares with their targets.
@@ -62,9 +63,5 @@ struct Prediction {
 /// another order. Throws what model.outputs throws, std::invalid_argument for targets of another task,
 /// DataError if no class of the data is one of the model's.
 Prediction predict(const Model& model, const Dataset& data, const Progress& progress = {});
-
-/// The same of points with these labels, n names, be they all the same.
-Prediction predict(const Model& model, const Dataset& points, std::vector<std::string> labels,
-                   const Progress& progress = {});
 
 }  // namespace zeroloss

@@ -59,7 +59,7 @@ void fields(T& c, const Visitor& visit) {
         c.any_margin);
   visit(Field{"misfit", "Upper bound of ||r||; infinite if none is known."}, c.misfit);
   visit(Field{"lambda_min", "Lower bound of lambda_min(J J^T); 0 if none is proved."}, c.lambda_min);
-  visit(Field{"norm_J", "Upper bound of ||J||; 0 if not computed."}, c.norm_J);
+  visit(Field{"norm_J", "Upper bound of ||J||; 0 if not computed."}.only_if(c.norm_J > 0), c.norm_J);
   visit(Field{"step", "descent: any step up to this converges to an exact solution."}.only_if(c.kind ==
                                                                                               "descent"),
         c.step);

@@ -45,7 +45,7 @@ struct SweepOptions {
   bool adaptive = false;   ///< go on in rounds with the cells where some trials succeeded and some did not ..
   Index max_trials = 100;  ///< .. up to so many of each, >= trials
   bool certify = false;    ///< also try to prove each trial's final weights (costs n^3 flops)
-  /// SQLite database (WAL) with a row a trial in its table `trials`. If it exists the sweep in it is
+  /// SQLite database with a row a trial in its table `trials`. If it exists the sweep in it is
   /// continued; several processes may work on one at the same time. Empty = in memory.
   std::filesystem::path store = {};
 };
@@ -113,8 +113,8 @@ void fields(T& c, const Visitor& visit) {
   fields(c.interval, visit);
   visit(Field{"diverged"}, c.diverged);
   visit(Field{"certified"}, c.certified);
-  visit(Field{"mean_steps"}, c.mean_steps);
-  visit(Field{"median_misfit"}, c.median_misfit);
+  visit(Field{"mean_steps"}.only_if(c.trials > 0), c.mean_steps);
+  visit(Field{"median_misfit"}.only_if(c.trials > 0), c.median_misfit);
 }
 
 /// Where along the y axis the success probability crosses 1/2, for one value of the x axis: by linear

@@ -115,7 +115,8 @@ struct WidthResult {
   std::vector<WidthRow> rows;           ///< from what cannot do to what must; then the papers' by width
   std::vector<DrawnWidth> drawn;        ///< ascending
   std::vector<MeasuredWidth> measured;  ///< in the order of trial
-  /// Samples of the row `biased`, a group each: linearly independent, and no other point in their span.
+  /// Samples of the row `biased`, a group each: linearly independent, and no other point in their span. Two
+  /// units of positive and two of negative output weight fit a group.
   std::vector<std::vector<Index>> groups;
   double seconds = 0;
 
@@ -140,7 +141,8 @@ void fields(T& r, const Visitor& visit) {
   visit(
       Field{
           "groups",
-          "Samples of the row biased, a group each: linearly independent, and no other point in their span."},
+          "Samples of the row biased, a group each: linearly independent, and no other point in their span. "
+          "Two units of positive and two of negative output weight fit a group."},
       r.groups);
   visit(Field{"seconds"}, r.seconds);
 }
@@ -152,10 +154,11 @@ void fields(T& r, const Visitor& visit) {
 WidthResult width(const Dataset& data, const WidthOptions& options, Progress& progress);
 WidthResult width(const Dataset& data, const WidthOptions& options = {});
 
-/// For certify's answer, CertifyResult::widths: the rows of `width` that take seconds at most. too_few; and
-/// of up to 1,000 points these_labels and any_labels, from two draws a width up to the first that is proved.
-/// Empty without labels, and where no network can fit them.
-std::vector<WidthRow> widths_in_short(const Dataset& data, const CertifyOptions& options,
-                                      const CertifyResult& certified, Progress& progress);
+/// Completes certify's answer: CertifyResult::widths become the rows of `width` that take seconds at most,
+/// and the time and memory that finding them takes is part of the answer's. too_few; and of up to 1,000
+/// points these_labels and any_labels, from two draws a width up to the first that is proved. Empty without
+/// labels, and where no network can fit them.
+void widths_in_short(const Dataset& data, const CertifyOptions& options, CertifyResult& certified,
+                     Progress& progress);
 
 }  // namespace zeroloss

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numbers
+import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -41,8 +43,49 @@ def _missing(value: Any) -> bool:
         return True
 
 
-def numbers_of(function: str, values: object, name: str) -> npt.NDArray[np.float64]:
-    """Doubles of any shape, contiguous: the array itself where it is so already."""
+def _rounded(values: Any, array: npt.NDArray[Any], doubles: npt.NDArray[np.float64]) -> int:
+    """How many numbers are not the doubles that they became."""
+    kind, wide = array.dtype.kind, array.dtype.itemsize >= 8
+    if kind == "O":
+        return sum(bool(value != float(value)) for value in array.flat)
+    if kind == "f" and array.dtype.itemsize > 8:
+        return int(np.count_nonzero((array != doubles) & ~np.isnan(doubles)))
+    listed = kind == "f" and not hasattr(values, "dtype")  # NumPy rounded what integers there were
+    if not (listed or (kind in "iu" and wide)):
+        return 0
+    large = np.abs(doubles) >= 2.0**53
+    if not large.any():
+        return 0
+    if listed:
+        given = np.asarray(values, dtype=object)[large]
+        return sum(isinstance(value, numbers.Integral) and int(value) != float(value) for value in given)
+    bits = array[large].astype(np.uint64)  # of negative ones, the complement
+    size = np.where(array[large] < 0, ~bits + np.uint64(1), bits)
+    return int(np.count_nonzero(size // (size & (~size + np.uint64(1))) >= 2**53))  # without the zeros at its end
+
+
+def _doubles(
+    function: str, values: Any, array: npt.NDArray[Any], name: str, remarks: list[str] | None
+) -> npt.NDArray[np.float64]:
+    """Contiguous; what is rounded is said, in a remark or else in a warning."""
+    try:
+        doubles = np.ascontiguousarray(array, dtype=np.float64)
+    except OverflowError:
+        raise DataError(f"{function}: {name} holds an integer beyond the range of float64") from None
+    if count := _rounded(values, array, doubles):
+        said = (
+            f"rounded: {count} {'number' if count == 1 else 'numbers'} of {name} to the nearest double: what differs "
+            "in later digits alone is the same"
+        )
+        if remarks is None:
+            warnings.warn(f"{function}: {said}", stacklevel=4)
+        else:
+            remarks.append(said)
+    return doubles
+
+
+def numbers_of(function: str, values: object, name: str, remarks: list[str] | None = None) -> npt.NDArray[np.float64]:
+    """Doubles of any shape, contiguous: the array itself where it is so already. What is rounded is a remark."""
     array = _plain(function, values, name)
     if array.dtype.kind == "O":  # of a frame, whose columns differ in type
         for place, value in np.ndenumerate(array):
@@ -50,25 +93,22 @@ def numbers_of(function: str, values: object, name: str) -> npt.NDArray[np.float
                 where = f"[{', '.join(map(str, place))}]" if place else ""
                 raise DataError(f"{function}: {name}{where} is {value}; expected a number")
         if all(isinstance(value, (numbers.Real, np.bool_)) for value in array.flat):
-            try:
-                array = array.astype(np.float64)
-            except OverflowError:
-                raise DataError(f"{function}: {name} holds an integer beyond the range of float64") from None
+            return _doubles(function, values, array, name, remarks)
     if array.dtype.kind not in "buif":
         raise TypeError(f"{function}: {name} must be real numbers; its type is {array.dtype}")
-    return np.ascontiguousarray(array, dtype=np.float64)
+    return _doubles(function, values, array, name, remarks)
 
 
-def points(function: str, X: object, name: str = "X") -> npt.NDArray[np.float64]:
+def points(function: str, X: object, name: str = "X", remarks: list[str] | None = None) -> npt.NDArray[np.float64]:
     """n x d doubles, rows contiguous: the array itself where it is so already."""
     array = _plain(function, X, name)
     if array.ndim != 2:
         raise ValueError(f"{function}: {name} must be an array of two dimensions; its shape is {array.shape}")
-    return numbers_of(function, array, name)
+    return numbers_of(function, X, name, remarks)
 
 
 def targets(
-    function: str, y: npt.ArrayLike, n: int, task: str = "auto"
+    function: str, y: npt.ArrayLike, n: int, task: str = "auto", remarks: list[str] | None = None
 ) -> tuple[npt.NDArray[np.float64] | None, list[str]]:
     """n targets as numbers, or as names of classes, which integers beyond 2^53 are unless the task is regression.
 
@@ -85,6 +125,10 @@ def targets(
             whole = all(isinstance(value, numbers.Integral) for value in array)
             if whole and task != "regression" and any(abs(int(value)) >= 2**53 for value in array):
                 return None, [str(int(value)) for value in array]
+            if (task == "regression" or not whole) and all(
+                isinstance(value, (numbers.Real, np.bool_)) for value in array
+            ):
+                return _doubles(function, y, array, "y", remarks), []
             array = np.array(array.tolist())
     if array.dtype.kind == "c":
         raise TypeError(f"{function}: y must be real numbers or names of classes; its type is {array.dtype}")
@@ -92,5 +136,14 @@ def targets(
     if task != "regression" and any(abs(int(end)) >= 2**53 for end in ends):
         return None, [str(value) for value in array.tolist()]
     if array.dtype.kind in "buif":
-        return np.ascontiguousarray(array, dtype=np.float64), []
+        return _doubles(function, y, array, "y", remarks), []
     return None, [unicode(function, str(label), f"y[{i}]") for i, label in enumerate(array)]
+
+
+def class_names_of(function: str, names: Any) -> list[str]:
+    """Names of classes, numbers spelled as a Dataset spells them."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise TypeError(f"{function}: class_names has to be a list of names; got {names!r}")
+    return [
+        repr(float(name)).removesuffix(".0") if isinstance(name, (float, np.floating)) else str(name) for name in names
+    ]

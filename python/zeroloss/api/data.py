@@ -31,6 +31,7 @@ class Source(TypedDict, total=False):
     id: str | int
     one_hot: Iterable[object]
     missing: Literal["median", "drop", "error"]
+    na_values: Iterable[object]
     standardize: Literal["auto", "no", "yes", "robust", "min-max"]
     bias: float | None
     task: Literal["auto", "regression", "classification"]
@@ -69,7 +70,7 @@ def read_options(function: str, read: Mapping[str, Any], seed: int) -> _core.Rea
         raise TypeError(f"{function}: features has to be a name or a list of names; got {given['features']!r}")
     if not isinstance(given.get("features", ""), str):
         given["features"] = ",".join(str(column) for column in given["features"])
-    for name in ("classes", "drop", "one_hot"):
+    for name in ("classes", "drop", "one_hot", "na_values"):
         if isinstance(given.get(name, []), str) or not isinstance(given.get(name, []), Iterable):
             raise TypeError(f"{function}: {name} has to be a list of names; got {given[name]!r}")
         if name in given:
@@ -108,10 +109,11 @@ def dataset(
             data = frames.beside(data, y)
             options.target = "-1"
         return model.table(frames.frame(data), options, subject, made_by(subject)), subject
-    X = points(function, data)
-    y_numbers, y_texts = (None, []) if y is None else targets(function, y, len(X), options.task)
+    remarks: list[str] = []
+    X = points(function, data, remarks=remarks)
+    y_numbers, y_texts = (None, []) if y is None else targets(function, y, len(X), options.task, remarks)
     subject = "X" if y is None else "X, y"
-    return model.dataset(X, y_numbers, y_texts, options, subject, made_by(subject)), subject
+    return model.dataset(X, y_numbers, y_texts, options, subject, made_by(subject), remarks), subject
 
 
 def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: Seed = 0, **read: Unpack[Read]) -> Dataset:
@@ -140,6 +142,7 @@ def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: Seed = 0, 
         one_hot (list): of a table, columns of numbers that are categories; columns of text are.
         missing (str): of a table, what becomes of missing cells: median (and a column of flags), drop (the record) or
         error.
+        na_values (list): of a table, words and numbers that mean a missing cell, beside NA and the like.
         standardize (str): columns of one scale, by powers of two: no, yes, robust, min-max, or auto: yes for a table.
         bias (float): a constant to append, in root mean square lengths of a point; default 1 for a table, else 0.
         task (str): auto (text or few integers are classes), regression or classification.

@@ -63,8 +63,16 @@ def _written(rows: Iterable[Sequence[Any]]) -> str:
     return text.getvalue()
 
 
-def _checked(text: str, named: bool) -> _core.Frame:
-    return _core.Frame(unicode("read_dataset", text, "a name or a cell of the frame"), named)
+def _checked(text: str, named: bool, labels: Sequence[str] = (), kind: str = "") -> _core.Frame:
+    text = unicode("read_dataset", text, "a name or a cell of the frame")
+    return _core.Frame(text, named, [unicode("read_dataset", label, "a label of the index") for label in labels], kind)
+
+
+def _labels(index: Any) -> tuple[list[str], str]:
+    """The labels of an index of pandas and what they are; none where they are the rows' numbers."""
+    if len(index) == 0 or list(index) == list(range(len(index))):
+        return [], ""
+    return [str(label) for label in index], str(index.dtype)
 
 
 def frame(data: Any) -> _core.Frame:
@@ -73,10 +81,13 @@ def frame(data: Any) -> _core.Frame:
     if maker == "pandas":
         named = list(data.columns) != list(range(len(data.columns)))  # what pandas says of columns without names
         plain = data.set_axis([str(name) for name in data.columns], axis=1)
-        return _checked(plain.to_csv(index=False, header=named, na_rep="NA", lineterminator="\n"), named)
+        text = plain.to_csv(index=False, header=named, na_rep="NA", lineterminator="\n")
+        return _checked(text, named, *_labels(data.index))
     if maker == "polars":
         return _checked(data.write_csv(null_value="NA"), True)
-    kept = [name for name in data.column_names if not re.fullmatch(r"__index_level_\d+__", name)]  # pandas's index
+    index = [name for name in (data.schema.pandas_metadata or {}).get("index_columns", []) if isinstance(name, str)]
+    index += [name for name in data.column_names if re.fullmatch(r"__index_level_\d+__", name)]
+    kept = [name for name in data.column_names if name not in index]  # but pandas's index
     columns = [data.column(name).to_pylist() for name in kept]
     return _checked(_written([kept, *zip(*columns)]), True)
 

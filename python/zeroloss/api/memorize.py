@@ -85,7 +85,8 @@ def memorize(
     }
     columns, y = None, series(y)
     if y is not None and np.ndim(y) == 2:
-        columns = points("memorize", y, "y")
+        remarks: list[str] = []
+        columns = points("memorize", y, "y", None if is_frame(data) else remarks)
         if read:
             raise TypeError("memorize: targets of several columns go with all of X: no other keywords to select points")
         subject = "X, Y"
@@ -93,7 +94,8 @@ def memorize(
         if is_frame(data):
             source = _core.table(frame(data), options_of_X, subject, "")
         else:
-            source = _core.dataset(points("memorize", data), None, [], options_of_X, subject, "")
+            X = points("memorize", data, remarks=remarks)
+            source = _core.dataset(X, None, [], options_of_X, subject, "", remarks)
     else:
         source, subject = dataset("memorize", data, y, read, seed)
     options = filled("memorize", MemorizeOptions(), given)

@@ -19,8 +19,8 @@ from .options import Written
 
 #: A torch.nn.Module, an estimator of scikit-learn, a FitResult, a network, or a path.
 Trained = Any
-#: What a state_dict does not say: a mapping, or a JSON file with one.
-Layout = Mapping[str, Any] | str | os.PathLike[str] | None
+#: What a state_dict does not say: the names of its layers in their order, a mapping, or a JSON file with one of these.
+Layout = Sequence[str] | Mapping[str, Any] | str | os.PathLike[str] | None
 Numbers = npt.NDArray[np.float64]
 
 
@@ -63,6 +63,7 @@ class Parts:
     task: str = "none"
     class_names: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    single: bool = False  #: its numbers are float32, to which points and sums are rounded where it runs
     behind: str = ""  # the first thing behind the last step that is left out, for classes alone
 
 
@@ -95,15 +96,18 @@ def assembled(parts: Parts) -> ReadNetwork:
     if not layers:
         raise ValueError("it has no hidden layer")
     network = DeepNetwork(
-        layers, open_.W, open_.b, parts.shift, parts.factor, parts.task, parts.class_names, behind=parts.behind
-    )
+        layers, open_.W, open_.b, parts.shift, parts.factor, parts.task, parts.class_names, single=parts.single,
+        behind=parts.behind,
+    )  # fmt: skip
     return ReadNetwork(network, parts.notes)
 
 
 def _description(layout: Layout) -> str:
-    """As JSON: of a mapping, or of a file."""
+    """As JSON: of a list, a mapping, or a file."""
     if layout is None:
         return ""
+    if isinstance(layout, (list, tuple)):
+        return json.dumps(list(layout))
     if isinstance(layout, Mapping):
         return json.dumps({key: np.asarray(value).tolist() if key in ("shift", "factor") else value
                            for key, value in layout.items()})  # fmt: skip
@@ -135,10 +139,13 @@ def network_of(
             from .torch_network import parts_of_module
 
             parts = parts_of_module(model)
+            parts.single = all(str(p.dtype) == "torch.float32" for p in model.parameters())
         elif hasattr(model, "get_params"):
             from .sklearn_network import parts_of_estimator
 
             parts = parts_of_estimator(model)
+            steps = [model, *(step for _, step in getattr(model, "steps", ()))]
+            parts.single = any(W.dtype == np.float32 for step in steps for W in getattr(step, "coefs_", ()))
         else:
             raise TypeError(
                 f"{function}: model has to be a path, a torch.nn.Module, an MLP of scikit-learn, a FitResult or a "
@@ -158,4 +165,4 @@ def check_module(function: str, module: Any, network: DeepNetwork, X: Numbers) -
     try:
         check_outputs(module, network, X)
     except ValueError as error:
-        raise ValueError(f"{function}: {type(module).__name__} was not read as it is: {error}") from error
+        raise ValueError(f"{function}: {type(module).__name__} {error}") from error

@@ -10,10 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._core import DataError, Dataset, DeepNetwork, FitResult, Memorizer, MemorizeResult, Network, ProveResult
-from .arrays import points, targets
+from .._core import DataError, DeepNetwork, FitResult, Memorizer, MemorizeResult, Network, ProveResult
 from .data import Data, Read, dataset
-from .frames import is_frame, series
 from .seed import Seed, seed_of
 
 if TYPE_CHECKING:
@@ -34,11 +32,14 @@ class Prediction:
         Names of classes, or numbers; None for a network without a task.
     error : float or None
         Fraction wrong, or relative misfit; None without targets to compare with.
+    records : array of n
+        The 0-based rows of the data that these are of: records without a target, say, are left out.
     """
 
     outputs: npt.NDArray[np.float64]
     predictions: npt.NDArray[Any] | None
     error: float | None
+    records: npt.NDArray[np.int64]
 
     def __repr__(self) -> str:
         n, outputs = self.outputs.shape
@@ -63,16 +64,6 @@ def _model(model: Model) -> _core.Model:
     if network is None:
         raise ValueError("predict: the result has no network")
     return _core.Model(network)
-
-
-def _names(function: str, y: npt.ArrayLike, n: int) -> list[str]:
-    """The classes that n targets name, spelled as a Dataset spells them."""
-    numbers, texts = targets(function, y, n)
-    if numbers is None:
-        return texts
-    for i in np.flatnonzero(~np.isfinite(numbers)):
-        raise DataError(f"{function}: y[{i}] is {numbers[i]}; expected a number")
-    return [repr(float(number)).removesuffix(".0") for number in numbers]
 
 
 def predict(
@@ -106,18 +97,11 @@ def predict(
     """
     seed = seed_of("predict", seed)
     asked = _model(model)
-    names_known = asked.task == "classification" and not {"classes", "labels"} & read.keys()
-    y = series(y)
-    in_place = not isinstance(data, (str, os.PathLike, Dataset)) and not is_frame(data)
-    if y is not None and names_known and in_place:
-        # The network knows its classes: that two of them are among the labels is not asked for.
-        X = points("predict", data)
-        names = _names("predict", y, len(X))
-        source = dataset("predict", X, None, read, seed, asked)[0]
-        said = asked.predict(source, [names[i] for i in source.records])
-    else:
-        said = asked.predict(dataset("predict", data, y, read, seed, asked)[0])
+    source = dataset("predict", data, y, read, seed, asked)[0]
+    said = asked.predict(source)
+    records = np.asarray(source.records, np.int64)
     if asked.task == "none":
-        return Prediction(said.outputs, None, None)
+        return Prediction(said.outputs, None, None, records)
     numbers = asked.task == "regression"
-    return Prediction(said.outputs, said.outputs[:, 0] if numbers else np.asarray(said.predicted), said.error)
+    predictions = said.outputs[:, 0] if numbers else np.asarray(said.predicted)
+    return Prediction(said.outputs, predictions, said.error, records)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import ProveOptions, ProveResult
+from .arrays import class_names_of
 from .data import Data, Read, dataset
 from .networks import Layout, Trained, check_module, network_of
 from .options import Written, call, changed, filled, with_commas
@@ -32,6 +33,7 @@ def prove(
     polish: bool = False,
     max_factorizations: int = 60,
     divide: float = 1.0,
+    class_names: Iterable[object] | None = None,
     # end
     seed: Seed = 0,
     progress: Show = False,
@@ -51,14 +53,15 @@ def prove(
         or a run folder. What is behind the last linear map and keeps the largest output the largest is left out, and
         said.
     data, y, seed, **read
-        As for :func:`read_dataset`: the points as the model takes them, with their labels. Output k stands for class k
-        of those that the model names, or else of those in the data, sorted; where these are fewer and whole numbers
-        from 0, of class "k".
+        As for :func:`read_dataset`: the points as the model takes them, with their labels, be it one. Output k stands
+        for class k of those that the model names, or else `class_names`; or else of all those of the data, sorted,
+        whichever of them are kept, if they are as many: that order is said.
     activation : str
         Of a state_dict: what is between its layers, one of ``zeroloss.kernel.activation_names()`` or identity, or one
-        for each with commas between them.
-    layout : mapping or path
-        Of a state_dict whose layers do not stand one behind the other: ``{"layers": [{"W": "block.0", "U": "block.1",
+        for each with commas between them. Their order is that of the numbers in their names (fc1, fc2; net.0, net.2).
+    layout : list, mapping or path
+        Of a state_dict whose names do not number its layers one by one: all names in the order of the layers. Of one
+        whose layers do not stand one behind the other: ``{"layers": [{"W": "block.0", "U": "block.1",
         "activation": "relu", "residual": True, "scale": 0.5}, ..], "output": "head", "shift": [..], "factor": [..]}``,
         or a JSON file with that. A name is that of a linear layer, NAME.weight and NAME.bias; only W and activation
         have to be there, and leak is leaky_relu's.
@@ -71,6 +74,9 @@ def prove(
         Most Cholesky factorisations of polishing, >= 1.
     divide : float
         Every number of the points is divided by this first, > 0.
+    class_names : iterable
+        The classes that the outputs stand for, in their order, of a model that does not name them; of a single output
+        that below 0, then that above.
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
     threads : int
@@ -81,7 +87,7 @@ def prove(
     ProveResult
         `networks` has the one given and, after polishing, the polished one, which is `polished`. The matrices have n K
         rows, n of them distinct points, K outputs: 16 (n K)^2 bytes and, for each factorisation, (n K)^3/3
-        multiplications.
+        multiplications. What does not fit into memory is left out and said in `remarks`.
 
     Raises
     ------
@@ -93,12 +99,14 @@ def prove(
     """
     seed = seed_of("prove", seed)
     layers = with_commas(layers)
+    class_names = [] if class_names is None else class_names_of("prove", class_names)
     given = {
         # values of prove
         "layers": layers,
         "polish": polish,
         "max_factorizations": max_factorizations,
         "divide": divide,
+        "class_names": class_names,
         # end
     }
     network, name, subject = network_of("prove", model, activation, layout)
@@ -117,7 +125,7 @@ def prove(
         f"{subject}, {points}",
         {
             **({"activation": activation} if activation else {}),
-            **({"layout": Written("layout")} if layout is not None else {}),
+            **({"layout": layout if isinstance(layout, list) else Written("layout")} if layout is not None else {}),
             **written,
         },
     )

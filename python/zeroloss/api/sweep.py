@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 #: What is settled where a table becomes numbers, before a sweep.
-_OF_TABLES = ("features", "drop", "id", "one_hot", "missing", "standardize", "bias")
+_OF_TABLES = ("features", "drop", "id", "one_hot", "missing", "na_values", "standardize", "bias")
 
 
 def plain_options() -> SweepOptions:

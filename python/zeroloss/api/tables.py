@@ -27,12 +27,13 @@ def _columns(kind: type, *first: str) -> list[str]:
 def _row(record: object, **first: object) -> Row:
     """The fields that are one value, those of records inside it after them, as far as they are not its own already."""
     cells, inside = dict(first), []
+    unknown = record._unknown() if hasattr(record, "_unknown") else ()
     for name in _fields(type(record)):
         value = getattr(record, name)
         if type(value).__module__ == _core.__name__:
             inside.append((name, _row(value)))
         elif not isinstance(value, list):
-            cells[name] = math.nan if value is None else value
+            cells[name] = math.nan if value is None or name in unknown else value
     for name, inner in inside:
         if not inner.keys() <= cells.keys():
             cells.update({f"{name}_{key}": value for key, value in inner.items()})
@@ -53,13 +54,39 @@ def _descent(result: _core.LinearResult) -> Iterator[tuple[int, _core.DescentRes
     return ((depth.layers, depth.descent) for depth in result.depths if depth.descent is not None)
 
 
+_SCORES = ["given_label", "predicted_label", "label_score", "is_label_issue", "confidence", "record", "id"]
+
+
 def _scores(result: _core.AuditResult) -> Iterator[Row]:
     """With the names of cleanlab's columns."""
     wrong = {issue.position for issue in result.issues}
     confidence = result.confidence or [math.nan] * result.n
-    for i, (given, predicted, score) in enumerate(zip(result.given, result.predicted, result.scores)):
-        yield {"given_label": given, "predicted_label": predicted, "label_score": score, "is_label_issue": i in wrong,
-               "confidence": confidence[i]}  # fmt: skip
+    rows = zip(result.given, result.predicted, result.scores, confidence, *_who(result))
+    for i, (given, predicted, score, sure, record, name) in enumerate(rows):
+        yield dict(zip(_SCORES, (given, predicted, score, i in wrong, sure, record, name)))
+
+
+def _who(result: Any) -> tuple[list[int], list[str]]:
+    """The samples that rows are about: their records and names."""
+    records = result.records
+    return records, result.ids or [""] * len(records)
+
+
+def _values(result: _core.InfluenceResult) -> Iterator[Row]:
+    for value, record, name in zip(result.values, *_who(result)):
+        yield {"value": value, "record": record, "id": name}
+
+
+def _index(result: Any) -> Any:
+    """Of a table with a row for each sample: the labels that the user's frame has for its rows, else their records."""
+    import pandas
+
+    if not result._index:
+        return pandas.Index(result.records)
+    try:
+        return pandas.Index(result.ids).astype(result._index)
+    except (TypeError, ValueError):  # labels of pairs, say
+        return pandas.Index(result.ids)
 
 
 #: What each result has: the columns of an empty table, and the rows. The first is what to_frame() gives.
@@ -88,7 +115,7 @@ _PARTS: dict[type, _Parts] = {
     },
     _core.AuditResult: {
         "issues": (_columns(_core.LabelIssue), lambda r: map(_row, r.issues)),
-        "scores": (["given_label", "predicted_label", "label_score", "is_label_issue", "confidence"], _scores),
+        "scores": (_SCORES, _scores),
         "confusions": (_columns(_core.Confusion), lambda r: map(_row, r.confusions)),
         "twins": (_columns(_core.Twins), lambda r: map(_row, r.twins)),
         "outliers": (_columns(_core.Outlier), lambda r: map(_row, r.outliers)),
@@ -96,7 +123,7 @@ _PARTS: dict[type, _Parts] = {
     _core.ProveResult: {"networks": (_columns(_core.ProvedNetwork), lambda r: map(_row, r.networks))},
     _core.InfluenceResult: {
         "tests": (_columns(_core.Explained), lambda r: map(_row, r.tests)),
-        "values": (["value"], lambda r: (dict(value=value) for value in r.values)),
+        "values": (["value", "record", "id"], _values),
     },
     _core.LinearResult: {
         "factorizations": ([], lambda r: (_row(one, layers=at.layers) for at in r.depths for one in at.factorizations)),
@@ -130,4 +157,6 @@ def frame_of(result: object, part: str = "") -> Any:
     except ImportError as error:
         raise ImportError('to_frame needs pandas: pip install "zeroloss[pandas]"') from error
     columns, rows = parts[part or next(iter(parts))]
-    return pandas.DataFrame.from_records(table) if (table := list(rows(result))) else pandas.DataFrame(columns=columns)
+    if not (table := list(rows(result))):
+        return pandas.DataFrame(columns=columns)
+    return pandas.DataFrame.from_records(table, index=_index(result) if rows in (_scores, _values) else None)

@@ -21,7 +21,14 @@ _PHI = {"ReLU": "relu", "relu": "relu", "relu_": "relu", "Tanh": "tanh", "tanh":
         "leaky_relu": "leaky_relu", "erf": "erf", "sin": "sin"}  # fmt: skip
 _SAME = {"Identity", "Dropout", "AlphaDropout", "dropout", "contiguous", "float", "double", "clone", "detach"}
 _FLAT = {"Flatten", "flatten", "view", "reshape"}
+#: What may stand behind the value, in this order, or by its name; of functions that are not here nothing does.
+_OPTIONS = {"relu": ["inplace"], "silu": ["inplace"], "gelu": ["approximate"], "softplus": ["beta", "threshold"],
+            "leaky_relu": ["negative_slope", "inplace"], "dropout": ["p", "training", "inplace"],
+            "softmax": ["dim", "_stacklevel", "dtype"], "log_softmax": ["dim", "_stacklevel", "dtype"],
+            "flatten": ["start_dim", "end_dim"]}  # fmt: skip
+_SIZES = {"view", "reshape"}  # take any
 _BEHIND = {"Softmax", "LogSoftmax", "softmax", "log_softmax"}  # of the outputs: they keep the largest the largest
+_KNOWN = {*_PHI, *_SAME, *_FLAT, *_BEHIND}
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,35 @@ class _Chain:
 
 class _Size:
     """Of a value; what is taken of it, too."""
+
+
+def _name(node: Any) -> str:
+    """Of what a node calls."""
+    return str(node.target if isinstance(node.target, str) else node.target.__name__)
+
+
+def _options(node: Any) -> dict[str, Any]:
+    """What a function or method is given beside its value, by name, however it was written.
+
+    ValueError for what it is not known to take: nothing is left out of a call.
+    """
+    name = _name(node)
+    known = _OPTIONS.get(name, [])
+    given = {{"train": "training"}.get(key, key): value for key, value in node.kwargs.items() if key != "input"}
+    behind = node.args[0 if "input" in node.kwargs else 1 :]
+    if name in _SIZES:
+        return {}
+    if len(behind) > len(known):
+        raise ValueError(f"{name} with {len(behind)} arguments behind its value; {len(known)} are known")
+    given |= dict(zip(known, behind))
+    for key in given.keys() - set(known) - {"memory_format"}:
+        raise ValueError(f"{name} with {key}={given[key]}, which is not known")
+    return given
+
+
+def _input(node: Any) -> Any:
+    """The value that it is called with."""
+    return node.args[0] if node.args else node.kwargs.get("input")
 
 
 def _array(tensor: Any) -> Numbers:
@@ -85,6 +121,8 @@ class _Reader:
             raise ValueError(f"Softplus(beta={options['beta']}); only 1 is known")
         if name == "softplus" and options.get("threshold", 20) != 20:
             raise ValueError(f"Softplus(threshold={options['threshold']}); only 20 is known")
+        if name == "leaky_relu" and not isinstance(options.get("negative_slope", 0.01), (int, float)):
+            raise ValueError("a negative_slope that is no number")
         if name == "softplus":
             self.note("softplus is taken for log(1 + e^z) everywhere: PyTorch has z itself beyond its threshold")
         return chain.then(Phi(name, float(options.get("negative_slope", 0.01))))
@@ -100,16 +138,22 @@ class _Reader:
         if name in _BEHIND:
             if options.get("dim", -1) not in (-1, 1):
                 raise ValueError(f"{name} over dimension {options['dim']}")
+            if options.get("dtype") is not None:
+                raise ValueError(f"{name} with dtype={options['dtype']}")
             return replace(chain, behind=(*chain.behind, name))
         if name in _SAME:
             if name == "dropout" and options.get("training", True):
                 raise ValueError("dropout() with training=True: call eval() first, or give training=self.training")
             if "ropout" in name:
                 self.note("Dropout is left out, as eval() does")
+            if name == "float":
+                self.note("float() is left out: the points are not rounded to float32")
             return chain
         if name in _FLAT:
             if any(isinstance(step, (Linear, Residual)) for step in chain.steps):
                 raise ValueError(f"{name} behind a layer")
+            if (options.get("start_dim", 0 if name == "flatten" else 1), options.get("end_dim", -1)) != (1, -1):
+                raise ValueError(f"{name} of other dimensions than all behind the first")
             return chain
         raise ValueError(f"{name} is no activation that is known ({', '.join(sorted(set(_PHI.values())))})")
 
@@ -153,29 +197,29 @@ class _Reader:
             return operator.attrgetter(node.target)(self.module)
         if node.op == "output":
             return args[0]
+        value = args[0] if args else options.get("input")
         if node.op == "call_module":
             inner = self.module.get_submodule(node.target)
             name = type(inner).__name__
+            if not isinstance(value, _Chain):
+                raise ValueError(f"{name} of something else than the input")
             if name == "Linear":
-                return self.linear(args[0], inner.weight, inner.bias)
-            return self.called(name, args[0], {**vars(inner), **options})
-        name = node.target if isinstance(node.target, str) else node.target.__name__
+                return self.linear(value, inner.weight, inner.bias)
+            return self.called(name, value, vars(inner))
+        name = _name(node)
         if name in ("size", "getattr", "getitem"):  # x.size(0), x.shape[0]
             return _Size()
         if name == "linear":
-            W, b = [*args[1:], options.get("bias")][:2] if len(args) > 1 else (options["weight"], options.get("bias"))
-            return self.linear(args[0], W, b)
+            given = {**dict(zip(("input", "weight", "bias"), args)), **options}
+            if not isinstance(given["input"], _Chain):
+                raise ValueError("linear of something else than the input")
+            return self.linear(given["input"], given["weight"], given.get("bias"))
         plain = {"iadd": "add", "__iadd__": "add", "isub": "sub", "imul": "mul", "div": "truediv"}.get(name, name)
         if plain in ("add", "sub", "mul", "truediv") and len(args) == 2 and not options:
             return self.arithmetic(getattr(operator, plain), *args)
-        if not isinstance(args[0] if args else options.get("input"), _Chain):
+        if not isinstance(value, _Chain):
             raise ValueError(f"{name} of something else than the input")
-        if name == "dropout":
-            options |= dict(zip(("p", "training", "inplace"), args[1:]))
-        if name in ("leaky_relu", "gelu", "softplus", "softmax", "log_softmax"):  # what may stand without its name
-            names = {"leaky_relu": "negative_slope", "softplus": "beta"}.get(name, "dim")
-            options |= dict(zip([names], args[1:]))
-        return self.called(name, args[0] if args else options["input"], options)
+        return self.called(name, value, _options(node) if name in _KNOWN else {})
 
 
 def _traced(module: Any) -> Any:
@@ -197,14 +241,44 @@ def _check_hooks(module: Any) -> None:
             raise ValueError(f"the forward() of {where} was replaced on the instance")
 
 
+def _calls(node: Any, module: Any) -> str:
+    """The name of the function, method or kind of module."""
+    return type(module.get_submodule(node.target)).__name__ if node.op == "call_module" else _name(node)
+
+
+def _shared(node: Any, module: Any) -> set[Any]:
+    """Values that may lie where this one does: what is behind and before it but for what leaves a value as it is."""
+    found: set[Any] = set()
+    open_ = [node]
+    while open_:
+        value = open_.pop()
+        if value in found or not hasattr(value, "users"):  # or a constant
+            continue
+        found.add(value)
+        if value.op not in ("placeholder", "get_attr") and _calls(value, module) in _SAME | _FLAT:
+            open_.append(_input(value))
+        open_ += [
+            user for user in value.users
+            if user.op != "output" and _calls(user, module) in _SAME | _FLAT and _input(user) is value
+        ]  # fmt: skip
+    return found
+
+
 def _check_in_place(node: Any, module: Any) -> None:
     """A value that is overwritten must not be looked at again, and the new one has to be used."""
-    inner = module.get_submodule(node.target) if node.op == "call_module" else None
-    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
-    overwrites = getattr(inner, "inplace", False) or node.kwargs.get("inplace", False) is True
-    if node.op in ("call_method", "call_function"):
-        overwrites = overwrites or (name.endswith("_") and not name.endswith("__"))
-    if overwrites and node.args and not (node.users and len(node.args[0].users) == 1):
+    if node.op not in ("call_module", "call_method", "call_function"):
+        return
+    name = _calls(node, module)
+    if node.op == "call_module":
+        overwrites = getattr(module.get_submodule(node.target), "inplace", False)
+    else:
+        assigns = name in ("iadd", "isub", "imul", "itruediv") or (name.endswith("_") and not name.endswith("__"))
+        overwrites = assigns or (name in _OPTIONS and _options(node).get("inplace", False))
+    if not overwrites or name in _SAME:  # a Dropout that does nothing
+        return
+    nodes = list(node.graph.nodes)
+    behind = set(nodes[nodes.index(node) + 1 :])
+    if not node.users or any(behind & value.users.keys() for value in _shared(_input(node), module)):
         raise ValueError("a value is overwritten in place and used again")
 
 
@@ -240,22 +314,36 @@ def check_outputs(module: Any, network: DeepNetwork, X: Numbers) -> None:
     """ValueError where the module, in float64, computes something else at X (n x d) than what was read of it.
 
     Tracing sees what forward() does with a stand-in: a module that goes other ways with real points is found out here.
-    One that takes no points of this shape, or cannot be copied, is not asked.
+    One that cannot be run in float64, as one that calls float(), is asked in its own precision.
     """
     torch: Any = sys.modules["torch"]
-    try:
-        whole = copy.deepcopy(module).cpu().double().eval()
+
+    def outputs(whole: Any, dtype: Any) -> Numbers:
         with torch.no_grad():
-            said = whole(torch.tensor(X, dtype=torch.float64)).reshape(len(X), -1).numpy()
-    except Exception:
-        return
+            return whole(torch.tensor(X, dtype=dtype)).double().reshape(len(X), -1).numpy()  # type: ignore[no-any-return]
+
+    near = 1e-6
+    try:
+        try:
+            said = outputs(copy.deepcopy(module).cpu().double().eval(), torch.float64)
+        except Exception:
+            own = next((weight.dtype for weight in module.parameters()), torch.float32)
+            near = min(1e3 * torch.finfo(own).eps, 0.05)
+            said = outputs(copy.deepcopy(module).cpu().eval(), own)
+    except Exception as error:
+        raise ValueError(
+            f"cannot be run on these points, and so not be compared with what was read: {error}"
+        ) from error
     read = torch.tensor(network(X))
     if said.shape == read.shape:
         ends = [read, read.softmax(1), read.log_softmax(1), read.sigmoid()]  # what may be left out behind the outputs
-        if any(np.allclose(end.numpy(), said, rtol=1e-6, atol=1e-6 * np.abs(end.numpy()).max()) for end in ends):
+        if any(np.allclose(end.numpy(), said, rtol=near, atol=near * np.abs(end.numpy()).max()) for end in ends):
             return
         i = int(np.abs(read.numpy() - said).max(axis=1).argmax())
         raise ValueError(
-            f"its outputs for sample {i} are {said[i]}, those of the layers that were read {read[i].numpy()}"
+            f"was not read as it is: its outputs for sample {i} are {said[i]}, those of the layers that were read "
+            f"{read[i].numpy()}"
         )
-    raise ValueError(f"it has {said.shape[1]} outputs, the layers that were read have {read.shape[1]}")
+    raise ValueError(
+        f"was not read as it is: it has {said.shape[1]} outputs, the layers that were read have {read.shape[1]}"
+    )

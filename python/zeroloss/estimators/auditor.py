@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, _safe_indexing, assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
@@ -16,12 +15,13 @@ from ..api import frames
 from ..api.arrays import targets
 from ..api.audit import audit
 from ..api.data import read_dataset
+from .pickled import Pickled
 from .points import Array, seed_of
 
 FEWEST = 4  # samples
 
 
-class LabelAuditor(BaseEstimator):
+class LabelAuditor(Pickled):
     """Which labels are wrong: what :func:`zeroloss.audit` says of the training data, and of others by them.
 
     It predicts every sample from all others and leaves data as they are; there is no `predict` for new points, which

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 
 from ..api.memorize import memorize
+from .pickled import Pickled
 from .points import Array, learned, seed_of, seen
 from .targets import OneVersusRest
 
 
-class MemorizingClassifier(OneVersusRest, BaseEstimator):
+class MemorizingClassifier(OneVersusRest, Pickled):
     """A residual network that is right at every training point, written down and verified, not trained.
 
     It knows its points and nothing else: on new ones it guesses. Points that are equal must have equal labels.

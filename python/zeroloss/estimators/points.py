@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from .. import _core, kernel
 from ..api import frames
 from ..api.data import read_dataset
+from .pickled import Pickled
 
 Array = npt.NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def seen(estimator: Any, X: Any) -> Array:
     return np.asarray(data.X * data.scale)
 
 
-class OnSphere(BaseEstimator):
+class OnSphere(Pickled):
     """Points as unit vectors: centre, append a constant, divide by the length."""
 
     center: bool

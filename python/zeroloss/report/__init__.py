@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import argparse
+import secrets
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,9 +93,16 @@ def compare(folders: Sequence[Folder], path: Folder = COMPARISON) -> Path:
 
 
 def _replaced(path: Path, content: str) -> Path:
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(content, encoding="utf-8")
-    partial.replace(path)
+    # Until it is whole it has a name that nobody else has.
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(3)}.tmp")
+    file = partial.open("x", encoding="utf-8")
+    try:
+        with file:
+            file.write(content)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
     return path
 
 

@@ -22,6 +22,7 @@ from .elements import (
     tag,
     text,
 )
+from .loss import LOSS
 from .maths import tex, worded
 from .samples import gallery, named, pairs
 from .theorems import statement, theorems
@@ -59,6 +60,7 @@ def _numbers(r: Json) -> Facts:
         (tex(r"\lambda_{\max}"), r.get("lambda_max")),
         ("smallest distance of two points, at least", r.get("separation")),
         ("labels wrong by leave-one-out", percent(r.get("leave_one_out_error")) if classification else None),
+        *([LOSS] if r.get("outcome") != "impossible" else []),
         ("complexity of the labels", _mean(r.get("complexity"))),
         ("the same, labels shuffled", _mean(r.get("complexity_shuffled"))),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..figures.run import Json, Run
 from .certify import LAMBDA, conflicts, nearest
 from .elements import Content, Facts, Html, Parts, at_least, at_most, facts, number, percent, table, tag, text, words
+from .loss import LOSS
 from .maths import worded
 from .theorems import statement
 
@@ -55,6 +56,7 @@ def _numbers(r: Json, c: Json, o: Json) -> Facts:
         ("network", ", ".join(str(part) for part in network if part) if o.get("width") else None),
         ("start", _start(o.get("start") or {})),
         ("optimizer", o.get("optimizer")),
+        LOSS,
         ("step", r.get("step")),
         ("steps", _steps(r)),
         ("relative misfit", at_most(r.get("relative_misfit"))),

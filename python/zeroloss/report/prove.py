@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from ..figures.run import Json, Run
 from .elements import Content, Facts, Parts, at_least, at_most, number, record, table, tag
+from .loss import LOSS
 
 MOST = 200  # samples that are named
 NONE = "not proved"
+NAMED = (
+    ("wrong_samples", "Samples proved wrong"),
+    ("undecided_samples", "Samples too close to tell"),
+    ("single_samples", "Samples that float32 may decide otherwise"),
+)
 
 
 def prove(run: Run, r: Json) -> Parts:
@@ -18,13 +24,15 @@ def prove(run: Run, r: Json) -> Parts:
         ("distinct points", r.get("n_distinct") if r.get("n_distinct") != r.get("n") else None),
         ("features", r.get("d")),
         ("outputs", r.get("outputs")),
+        LOSS,
         ("weights that may move", r.get("moving")),
         ("distance of the polished weights", at_most(r.get("distance")) if polished else None),
         ("steps of polishing", r.get("steps") if polished else None),
         ("its factorisations", r.get("factorizations") if polished else None),
     ]
     written = r.get("written")
-    return Parts(numbers, [_table([*networks, *([written] if written else [])]), *map(_wrong, networks[-1:])])
+    return Parts(numbers, [_remarks(r), _table([*networks, *([written] if written else [])]),
+                           *(_samples(one, key, title) for one in networks[-1:] for key, title in NAMED)])  # fmt: skip
 
 
 def _table(networks: list[Json]) -> Content:
@@ -55,10 +63,15 @@ def _table(networks: list[Json]) -> Content:
     return [tag("h2", "What is proved"), table(["", *(names.get(str(one.get("which")), "") for one in networks)], rows)]
 
 
-def _wrong(network: Json) -> Content:
-    samples = network.get("wrong_samples") or []
+def _remarks(r: Json) -> Content:
+    """On the order of classes, and on what did not fit into memory."""
+    return [tag("p", str(remark)) for remark in r.get("remarks") or []]
+
+
+def _samples(network: Json, key: str, title: str) -> Content:
+    samples = network.get(key) or []
     if not samples:
         return None
     more = f" and {len(samples) - MOST} more" if len(samples) > MOST else ""
     parts: list[Content] = [[", " if k else "", record(sample)] for k, sample in enumerate(samples[:MOST])]
-    return [tag("h2", "Samples not proved right"), tag("p", *parts, more)]
+    return [tag("h2", title), tag("p", *parts, more)]

@@ -11,6 +11,7 @@ from .certify import certify
 from .elements import Content, Facts, Html, Number, Parts, at_most, details, number, percent, table, tag, text, words
 from .fit import fit
 from .influence import influence
+from .loss import LOSS
 from .maths import tex, worded
 from .prove import prove
 from .samples import gallery, listed, named
@@ -37,6 +38,7 @@ def width(run: Run, r: Json) -> Parts:
         ("features", r.get("d")),
         (Html(f"rank of the points {worded('<=')}"), r.get("rank")),
         *((str(row.get("title")), row.get("width")) for row in own),
+        *([LOSS] if rows else []),
         ("networks", r.get("outputs") if r.get("outputs") != 1 else None),
     ]
     drawn = table(
@@ -60,6 +62,7 @@ def sweep(run: Run, r: Json) -> Parts:
         ("cells", len(cells)),
         ("activation", ", ".join(values["activation"])),
         ("optimizer", o.get("optimizer")),
+        LOSS,
         ("most steps of a trial", o.get("max_steps")),
         ("success: misfit at most", ", ".join(values["tolerance"])),
         ("precision", o.get("precision")),

@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "core/clock.hpp"
-#include "core/parse.hpp"
 #include "deep/centered.hpp"
 #include "network/prepare.hpp"
 #include "train/conclude.hpp"
@@ -19,6 +18,7 @@
 #include "train/training.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/deep/draw.hpp"
 #include "zeroloss/deep/prove.hpp"
 

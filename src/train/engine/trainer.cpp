@@ -53,12 +53,11 @@ Points<T> points(const RowMatrix& X, Space space) {
   const SerialBlas serial;
   const Index n = X.rows(), d = X.cols();
   result.G.resize(n, n);
-#pragma omp parallel for schedule(dynamic)
-  for (Index tile = 0; tile < (n + kTile - 1) / kTile; ++tile) {
+  parallel_for((n + kTile - 1) / kTile, [&](Index tile) {
     const Index first = tile * kTile;
     lapack::gemm('T', 'N', n, std::min(kTile, n - first), d, T{1}, result.X.data(), d,
                  result.X.data() + first * d, d, T{0}, result.G.data() + first * n, n);
-  }
+  });
   return result;
 }
 
@@ -178,12 +177,11 @@ Vector Trainer<T>::batch_outputs(const std::vector<Index>& batch) {
   batch_Z_.resize(count, v_.size());
   for (Index b = 0; b < count; ++b) batch_X_.col(b) = X_.row(batch[static_cast<std::size_t>(b)]).transpose();
   Columns<T> partial = Columns<T>::Zero(count, tiles());
-#pragma omp parallel for schedule(dynamic) if (tiles() > 1)
-  for (Index t = 0; t < tiles(); ++t) {
+  parallel_for(tiles(), [&](Index t) {
     const Tile at = tile(t);
     forward(batch_X_.data(), count, at, W_.row(at.first).data(), batch_Z_.col(at.first).data(),
             partial.col(t).data());
-  }
+  });
   return sum_of(partial);
 }
 
@@ -300,8 +298,7 @@ template <class T>
 Rows<T> Trainer<T>::weights() const {
   if (!gram()) return W_;
   Rows<T> W(v_.size(), X_.cols());
-#pragma omp parallel for schedule(dynamic) if (tiles() > 1)
-  for (Index t = 0; t < tiles(); ++t) form_weights(tile(t), W.row(tile(t).first).data());
+  parallel_for(tiles(), [&](Index t) { form_weights(tile(t), W.row(tile(t).first).data()); });
   return W;
 }
 

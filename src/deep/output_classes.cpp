@@ -1,0 +1,147 @@
+#include "zeroloss/deep/output_classes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include "zeroloss/core/error.hpp"
+#include "zeroloss/core/text.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+using ClassNames = std::vector<std::string>;
+
+std::optional<Index> whole_number(std::string_view text) {
+  Index value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc{} || end != text.data() + text.size()) return {};
+  return value;
+}
+
+// "0..9" alone is a list of numbers; any other names are themselves.
+ClassNames spelled_out(const ClassNames& asked) {
+  const std::size_t dots = asked.size() == 1 ? asked.front().find("..") : std::string::npos;
+  if (dots == std::string::npos) return asked;
+  const std::string_view range = asked.front();
+  const auto first = whole_number(range.substr(0, dots)), last = whole_number(range.substr(dots + 2));
+  constexpr Index kMost = 1'000'000;
+  if (!first || !last || *first < 0 || *last < *first || *last - *first >= kMost) return asked;
+  ClassNames names;
+  for (Index k = *first; k <= *last; ++k) names.push_back(fmt::format("{}", k));
+  return names;
+}
+
+void check_names(const ClassNames& names, Index count, Index outputs) {
+  if (std::ssize(names) != count)
+    throw std::invalid_argument(fmt::format(
+        "`class_names` names {} for {}: name {}", zeroloss::count(std::ssize(names), "class", "classes"),
+        zeroloss::count(outputs, "output", "outputs"),
+        outputs == 1 ? "the class below 0, then that above" : "one for each, in their order"));
+  std::set<std::string> distinct;
+  for (const std::string& name : names)
+    if (!distinct.insert(name).second)
+      throw std::invalid_argument(fmt::format("`class_names` names '{}' twice", excerpt(name)));
+}
+
+// Whose order it is, and what comes of it.
+std::string remark_of(const ClassNames& names, Index outputs, const std::string& data) {
+  constexpr std::size_t kShown = 12;
+  std::string order;
+  if (outputs == 1)
+    order = fmt::format("an output below 0 is {}, above 0 {}", excerpt(names[0]), excerpt(names[1]));
+  else if (names.size() > kShown)
+    order = fmt::format("output 0 is {}, .., output {} is {}", excerpt(names.front()), names.size() - 1,
+                        excerpt(names.back()));
+  else
+    order = fmt::format("outputs 0 to {} are {}", names.size() - 1, excerpt(names));
+  return fmt::format(
+      "{}: the order of the classes of {}, since neither the network nor `class_names` names outputs", order,
+      data);
+}
+
+// What to say, where the data's classes suggest it.
+std::string example_of(const ClassNames& whole, Index count) {
+  const bool numbers = std::all_of(whole.begin(), whole.end(), [&](const std::string& name) {
+    const auto value = whole_number(name);
+    return value && *value >= 0 && *value < count;
+  });
+  return numbers ? fmt::format("0..{}", count - 1) : "A,B,..";
+}
+
+[[noreturn]] void ask(const ClassNames& whole, Index outputs, Index count, const Dataset& data) {
+  throw DataError(fmt::format(
+      "{}: {} ({}), but the network has {} and does not name them: say which class {}, "
+      "`class_names={}`{}",
+      data.name, zeroloss::count(std::ssize(whole), "class", "classes"), excerpt(whole),
+      zeroloss::count(outputs, "output", "outputs"),
+      outputs == 1 ? "is below 0 and which above" : "each stands for, in their order",
+      example_of(whole, count), outputs == 1 ? "; or, if the targets are numbers, `task=regression`" : ""));
+}
+
+}  // namespace
+
+OutputClasses output_classes(const DeepNetwork& network, const Dataset& data, const ClassNames& asked) {
+  const Index outputs = network.outputs(), count = outputs == 1 ? 2 : outputs;
+  if (!asked.empty()) {
+    const ClassNames names = spelled_out(asked);
+    check_names(names, count, outputs);
+    if (!network.class_names.empty() && names != network.class_names &&
+        network.class_names !=
+            spelled_out({fmt::format("0..{}", count - 1)}))  // numbers may be names of words
+      throw std::invalid_argument(fmt::format("the network names its classes: {}; leave out `class_names`",
+                                              excerpt(network.class_names)));
+    return {names, {}};
+  }
+  if (!network.class_names.empty()) {
+    if (std::ssize(network.class_names) != count)
+      throw DataError(fmt::format("{}: the network names {}, but has {}", data.name,
+                                  zeroloss::count(std::ssize(network.class_names), "class", "classes"),
+                                  zeroloss::count(outputs, "output", "outputs")));
+    return {network.class_names, {}};
+  }
+  // Points made by hand are all there are.
+  const ClassNames& whole = data.source_classes.empty() ? data.class_names : data.source_classes;
+  if (std::ssize(whole) != count) ask(whole, outputs, count, data);
+  return {whole, remark_of(whole, outputs, data.name)};
+}
+
+Matrix targets_of(const DeepNetwork& network, const Dataset& data) {
+  const Index n = data.n(), K = network.outputs();
+  if (data.task == Task::none) throw DataError(data.name + ": there are no targets to prove anything about");
+  if (data.task == Task::regression) {
+    if (!network.behind.empty())
+      throw DataError(
+          fmt::format("{}: targets are numbers, and the network was read without what makes its outputs: {}. "
+                      "Without it the outputs say classes alone",
+                      data.name, network.behind));
+    if (K != 1)
+      throw DataError(fmt::format("{}: one number a sample, but the network has {} outputs", data.name, K));
+    return data.y;
+  }
+  const ClassNames names = output_classes(network, data).names;
+  std::vector<Index> output(data.class_names.size());
+  Matrix Y = Matrix::Constant(n, K, -1);
+  for (std::size_t k = 0; k < output.size(); ++k)
+    output[k] = std::find(names.begin(), names.end(), data.class_names[k]) - names.begin();
+  for (Index i = 0; i < n; ++i) {
+    const auto k = static_cast<std::size_t>(data.y(i));
+    const Index own = output[k];
+    if (own == std::ssize(names))
+      throw DataError(fmt::format("{}: class '{}' is none of the network's: {}", data.name,
+                                  excerpt(data.class_names[k]), excerpt(names)));
+    if (K > 1)
+      Y(i, own) = 1;
+    else if (own == 1)
+      Y(i, 0) = 1;
+  }
+  return Y;
+}
+
+}  // namespace zeroloss

@@ -1,0 +1,142 @@
+#include "deep/single.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "core/above.hpp"
+
+// Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. All lengths are 2-norms.
+namespace zeroloss::internal::verified {
+namespace {
+
+constexpr double kUnit = 0x1p-24, kLost = 0x1p-126, kLargest = 0x1p127;  // of float32
+constexpr double kPhiSingle = 16 * kUnit;                                // of smooth activations, assumed
+
+// (1 + 2^-24)^k <= 1 + this.
+Above single_gamma(Index k) {
+  const double part = static_cast<double>(k) * kUnit;
+  return part < 0.5 ? part / (1 - part) * kUp : std::numeric_limits<double>::infinity();
+}
+
+Above root_of(Index k) { return sqrt(Above(static_cast<double>(k))); }
+
+// A linear map of p numbers to m: norms of its matrix, rounded up.
+struct LinearMap {
+  Above spectral, frobenius, bias;
+  Index m, p;
+
+  /// What its outputs are off by, of inputs of this length that are off by `off`. Three roundings more: of
+  /// factors that are folded into the matrix.
+  Above error(Above size, Above off) const {
+    const Above input = size + off, sums = frobenius * input + bias;
+    if (!(static_cast<double>(sums) < kLargest)) return std::numeric_limits<double>::infinity();
+    const Above lost = kLost * (root_of(m) * static_cast<double>(2 * p + 1) + root_of(p) * frobenius +
+                                root_of(m) * root_of(p) * input);
+    return spectral * off + single_gamma(p + 4) * sums + lost;
+  }
+};
+
+template <class A>
+Above norm_above(const A& a) {
+  Above squares;
+  for (Index k = 0; k < a.size(); ++k) squares += Above(std::abs(a.data()[k])) * std::abs(a.data()[k]);
+  return sqrt(squares);
+}
+
+LinearMap linear_map(const RowMatrix& A, const Vector& b, double spectral) {
+  return {spectral, norm_above(A), norm_above(b), A.rows(), A.cols()};
+}
+
+struct LayerInSingle {
+  LinearMap inner, outer;
+  Activation phi;
+  double scale;
+  bool residual, identity;
+};
+
+// Of h_0: points are rounded, moved, scaled, and divided by their lengths.
+Above input_error(const DeepNetwork& network, const RowMatrix& x, Above h0) {
+  const Index d = x.cols();
+  const bool moves = network.shift.size() > 0, scales = network.factor.size() > 0;
+  Above squares;
+  for (Index k = 0; k < d; ++k) {
+    const Above point = std::abs(x(0, k));
+    Above off = kUnit * point + kLost, size = point;
+    if (moves) {
+      const double low = network.shift_low.size() > 0 ? network.shift_low(k) : 0;
+      const Above shift = std::abs(network.shift(k)) + Above(std::abs(low));
+      off += kUnit * shift + kLost;  // a mean is rounded as well
+      size = size + shift;
+      off += 2 * kUnit * (size + off) + kLost;
+    }
+    if (scales) {
+      const Above factor = std::abs(network.factor(k));
+      off = factor * off + 3 * kUnit * (factor * (size + off)) + 2 * kLost;
+    }
+    squares += off * off;
+  }
+  const Above constant = std::abs(network.constant), off = sqrt(squares) + kUnit * constant;
+  if (!network.unit) return off;
+  // Of a vector that is off by `off` before it is divided by its length, and of h_0, which has length 1.
+  long double length = 0;
+  for (Index k = 0; k < d; ++k) {
+    long double entry = x(0, k);
+    if (moves) entry -= network.shift(k);
+    if (network.shift_low.size() > 0) entry -= network.shift_low(k);
+    if (scales) entry *= network.factor(k);
+    length += entry * entry;
+  }
+  length = std::sqrt(length + static_cast<long double>(network.constant) * network.constant);
+  const auto least = static_cast<double>(length) * (1 - 0x1p-20) - static_cast<double>(off);
+  if (!(least > 0)) return std::numeric_limits<double>::infinity();
+  return Above(static_cast<double>(2 * off) / least * kUp) + single_gamma(d + 8) * h0 + root_of(d) * kLost;
+}
+
+}  // namespace
+
+Matrix single_errors(const DeepNetwork& network, const std::vector<LayerNorms>& norms,
+                     const Eigen::Ref<const RowMatrix>& X, const DeepEvaluation& e) {
+  std::vector<LayerInSingle> layers;
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer& layer = network.layers[l];
+    layers.push_back({linear_map(layer.W, layer.b, norms[l].W), linear_map(layer.U, layer.bU, norms[l].U),
+                      activation_of(layer), std::abs(layer.scale), layer.residual, layer.U.size() == 0});
+  }
+  const Index n = X.rows(), K = network.outputs();
+  std::vector<LinearMap> outputs;
+  for (Index k = 0; k < K; ++k) {
+    const RowMatrix row = network.V.row(k);
+    const Above size = norm_above(row);
+    outputs.push_back({size, size, network.c.size() > 0 ? std::abs(network.c(k)) : 0, 1, row.cols()});
+  }
+  Matrix errors(n, K);
+  for (Index i = 0; i < n; ++i) {
+    Above off = input_error(network, X.row(i), e.points.front().h(i));
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      const LayerInSingle& layer = layers[l];
+      const Above before = e.points[l].h(i), s = layer.scale, a = e.points[l].a(i);
+      const Above z = layer.inner.error(before, off);
+      Above active = layer.phi.B * z;
+      if (!layer.phi.rectifier())
+        active += layer.phi.piecewise_linear() ? 3 * kUnit * (a + active) + kLost * root_of(layer.inner.m)
+                                               : kPhiSingle * (a + active + root_of(layer.inner.m));
+      if (!layer.residual) {
+        off = s * active;
+        if (layer.scale != 1) off += 3 * kUnit * (s * (a + active)) + kLost * root_of(layer.inner.m);
+        continue;
+      }
+      const LinearMap& U = layer.outer;
+      const Above branch = layer.identity ? active : U.error(a, active);
+      const Above size = layer.identity ? a + active + U.bias : U.frobenius * (a + active) + U.bias;
+      off += s * branch;
+      off += 6 * kUnit * (before + off + s * (size + branch)) +
+             3 * (kLost * root_of(network.layers[l].outputs()));
+    }
+    for (Index k = 0; k < K; ++k)
+      errors(i, k) =
+          static_cast<double>(outputs[static_cast<std::size_t>(k)].error(e.points.back().h(i), off));
+  }
+  return errors;
+}
+
+}  // namespace zeroloss::internal::verified
