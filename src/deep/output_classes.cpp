@@ -13,7 +13,6 @@
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
-using namespace internal;
 namespace {
 
 using ClassNames = std::vector<std::string>;
