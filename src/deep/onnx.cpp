@@ -56,6 +56,7 @@ struct Value {
   std::string unscaled = {};  // branch with a factor: the one without
   std::string by = {};        // active: the node; tail: the first one that changes the outputs, if one does
   LabelNames names = {};      // label
+  bool rounded = false;       // tail: the numbers are float32, and those of the outputs float64
   bool named = false;         // by the file, and not only by the number of the output
 };
 
@@ -341,12 +342,20 @@ class Reader {
     if (to == OnnxType::float32 && from != to) require(to, called(node) + " rounds to this type");
   }
 
+  bool only_erf_takes(const std::string& name) const {
+    return !is_output(name) && std::ranges::all_of(graph_.nodes, [&](const OnnxNode& node) {
+      return node.op == "Erf" || std::ranges::find(node.inputs, name) == node.inputs.end();
+    });
+  }
+
   void cast(const OnnxNode& node, const std::string& out) {
     if (!to_float(node)) refuse(node, "a cast to other numbers than float32 and float64");
     const OnnxType from = types_.at(node.inputs.front()), to = cast_type(node);
     Value value = now(node, node.inputs.front());
     if (untouched(value)) {
       require_points(node, from, to);
+    } else if (from == OnnxType::float64 && to == OnnxType::float32 && only_erf_takes(out)) {
+      note("erf in float32 is taken for erf");  // ONNX Runtime has no other one
     } else if (from == OnnxType::float64 && to == OnnxType::float32) {
       if (value.part != Part::affine && value.part != Part::branch)
         refuse(node, "it rounds to float32 what was computed in float64");
@@ -849,6 +858,9 @@ class Reader {
       known = alone && one && values_.contains(node.inputs.front()) && number(1) == (probability ? 0.5 : 0.0);
       made.tail = Tail::label;
     }
+    if (!known && tails.front().rounded)
+      refuse(node, fmt::format("it takes what {} has rounded to float32: that is read of outputs alone",
+                               tails.front().by));
     if (!known)
       refuse(node, fmt::format("no part of a network of layers, and behind {} it is not known to leave the "
                                "largest the largest",
@@ -856,6 +868,7 @@ class Reader {
     const bool same = node.op == "Identity" || node.op == "Reshape" || node.op == "Flatten" ||
                       node.op == "Squeeze" || (node.op == "Cast" && cast_type(node) != OnnxType::float32) ||
                       (node.op == "Cast" && types_.at(node.inputs.front()) == OnnxType::float32);
+    made.rounded = made.rounded || (node.op == "Cast" && !same);
     if (made.by.empty() && !same) made.by = called(node);
     if (made.tail == Tail::label && made.names.empty()) made.names = numbered(classes_of(made));
     note(fmt::format("left out behind the outputs: {}", node.op));
@@ -888,17 +901,17 @@ class Reader {
     scores.named = true;
   }
 
-  // Names that are not the numbers of the outputs are said, and those of the network.
+  // They are those of the network, and said where they are not the numbers of the outputs.
   void name_classes(const Value& label) {
     if (!label.named) return;
     if (names_.empty()) names_ = label.names;
     if (names_ != label.names)
       throw DataError(fmt::format("{}: it calls its classes {}, and also {}", path_, excerpt(names_),
                                   excerpt(label.names)));
-    if (names_ == numbered(std::ssize(names_))) return;
     found_.network.class_names = names_;
     found_.network.task = Task::classification;
-    if (names_.size() <= 100) note(fmt::format("the file calls its classes {}", fmt::join(names_, ", ")));
+    if (names_ != numbered(std::ssize(names_)) && names_.size() <= 100)
+      note(fmt::format("the file calls its classes {}", fmt::join(names_, ", ")));
   }
 
   // ---- the end ----

@@ -13,7 +13,6 @@
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
-using namespace internal;
 namespace {
 
 using ClassNames = std::vector<std::string>;
@@ -92,7 +91,9 @@ OutputClasses output_classes(const DeepNetwork& network, const Dataset& data, co
   if (!asked.empty()) {
     const ClassNames names = spelled_out(asked);
     check_names(names, count, outputs);
-    if (!network.class_names.empty() && names != network.class_names)
+    if (!network.class_names.empty() && names != network.class_names &&
+        network.class_names !=
+            spelled_out({fmt::format("0..{}", count - 1)}))  // numbers may be names of words
       throw std::invalid_argument(fmt::format("the network names its classes: {}; leave out `class_names`",
                                               excerpt(network.class_names)));
     return {names, {}};

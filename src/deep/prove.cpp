@@ -14,6 +14,7 @@
 #include "core/clock.hpp"
 #include "core/rounding.hpp"
 #include "deep/equations.hpp"
+#include "deep/forward.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 
@@ -185,7 +186,13 @@ RowMatrix points_of(const DeepNetwork& network, const Dataset& data, double divi
   if (data.X.cols() != network.features())
     throw DataError(fmt::format("{}: points have {} features, the network takes {}", data.name, data.X.cols(),
                                 network.features()));
-  return divide != 1 ? RowMatrix(data.X / divide) : data.X;
+  const RowMatrix X = divide != 1 ? RowMatrix(data.X / divide) : data.X;
+  try {
+    check_points(network, X);
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", data.name, error.what()));
+  }
+  return X;
 }
 
 double length_of_weights(const DeepNetwork& network) {

@@ -83,6 +83,10 @@ def ask(given):
     if given.kind == "kernel":
         what, which = options.pop("kernel")
         return zeroloss.kernel.lambda_min(X, getattr(zeroloss.kernel, what)(which), **options)
+    if given.kind == "graph":
+        from judge_graph import ask_about_file
+
+        return ask_about_file(X, y, options)
     if given.kind == "prove":
         of = options.pop("network")
         if "names" in of:

@@ -45,7 +45,8 @@ def test_drawn_inputs_get_true_proofs():
                       "certify: separation", "certify: centre", "linear: max_norm", "linear: exact product",
                       "linear: s_least", "width: too few", "width: biased", "width: any_labels: signs",
                       "width: any_labels: worst labels", "width: any_labels: descent",
-                      "prove: label", "prove: output", "prove: samples", "prove: order"}  # fmt: skip
+                      "prove: label", "prove: output", "prove: samples", "prove: order",
+                      "graph: labels", "graph: targets", "graph: polished.onnx"}  # fmt: skip
 
 
 # ---- the judges themselves ----
@@ -97,6 +98,19 @@ def test_a_row_that_undercuts_its_theorem_is_false(activation, name, factor):
             assert verdicts(given, lying)["certify: row"] is False, row
             tried += 1
     assert tried
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_a_false_word_of_a_file_is_false(classes):
+    """A case whose labels or targets are those of the file, and the converse said of it."""
+    given = next(one for one in (case(k, 0, "graph") for k in range(400))
+                 if bool(one.classes()) is classes and one.how == "plain" and len(set(one.y)) > 1)  # fmt: skip
+    given.options["polish"] = False
+    kind, answer = "graph: labels" if classes else "graph: targets", adversary.ask(given)
+    right = [i for i in range(len(given.y)) if i not in answer.networks[0].wrong_samples]
+    said = SimpleNamespace(wrong_samples=right, undecided_samples=[], largest_error=-1e-3)
+    assert verdicts(given, answer)[kind] is True
+    assert verdicts(given, SimpleNamespace(networks=[said], polished=None))[kind] is False
 
 
 FIT = {"activation": "softplus", "optimizer": "gauss_newton", "width": 24, "max_steps": 60}

@@ -4,9 +4,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from draw_graph import draw_graph
 from dual import ACTIVATIONS
+from run_graph import told
 
-KINDS = ["certify", "width", "fit", "kernel", "memorize", "linear", "prove"]
+KINDS = ["certify", "width", "fit", "kernel", "memorize", "linear", "prove", "graph"]
 #: How often fit is asked for each.
 OPTIMIZERS = {"gd": 0.22, "gauss_newton": 0.4, "output_layer": 0.14, "sgd": 0.09, "flow": 0.07, "momentum": 0.08}
 
@@ -40,6 +42,9 @@ class Case:
         """Python that repeats it."""
         y = "" if self.y is None else f", {self.y!r}"
         options = dict(self.options)
+        if self.kind == "graph":
+            return f"onnx_file.write(Path('drawn.onnx'), {options.pop('graph')!r}); " \
+                   f"zeroloss.prove('drawn.onnx', {self.X!r}{y}, **{options!r})"
         if self.kind == "kernel":
             what, which = options.pop("kernel")
             y = f", zeroloss.kernel.{what}({which!r})"
@@ -390,15 +395,35 @@ def prove(r, number):
     return Case("prove", number, X, y, options, how)
 
 
+def graph(r, number):
+    """A network in an ONNX file, whose labels or targets are mostly those of the file."""
+    drawn, classes, how = draw_graph(r)
+    n = int(r.integers(2, 9))
+    if drawn.points.startswith("int"):
+        X = r.integers(-9, 10, size=(n, drawn.d)).astype(float)
+    else:
+        X = r.normal(size=(n, drawn.d))
+        if r.random() < 0.7:
+            X = X.astype("float32").astype(float)
+    X = X.tolist()
+    said = [told(drawn, point) for point in X]
+    y = [str(label) if classes else float(label) for label in said]
+    for i in range(n):
+        if r.random() < 0.2:
+            y[i] = y[r.integers(n)]
+    return Case("graph", number, X, y, {"graph": drawn, "polish": bool(r.random() < 0.4)}, how)
+
+
 DRAW = {"certify": certify, "width": width, "fit": fit, "kernel": kernel, "memorize": memorize, "linear": linear,
-        "prove": prove}  # fmt: skip
+        "prove": prove, "graph": graph}  # fmt: skip
 SHARES = {"certify": 0.3, "width": 0.06, "fit": 0.4, "kernel": 0.09, "memorize": 0.1, "linear": 0.05}
 
 
 def case(number, seed=0, only=None):
     r = np.random.default_rng([seed, number])
     kind = str(r.choice(list(SHARES), p=list(SHARES.values())))
-    drawn = DRAW[only or ("prove" if number % 12 == 11 else kind)](r, number)
-    orders = ["", "columns", "columns" if drawn.kind in ("kernel", "linear", "prove") else "file"]
+    kind = {5: "graph", 11: "prove"}.get(number % 12, kind)
+    drawn = DRAW[only or kind](r, number)
+    orders = ["", "columns", "columns" if drawn.kind in ("kernel", "linear", "prove", "graph") else "file"]
     drawn.order = str(r.choice(orders))
     return drawn

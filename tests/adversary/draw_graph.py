@@ -51,8 +51,8 @@ class Draw:
             h = "x"
             if self.says(0.5, "integer arithmetic"):
                 op, by = ("Div", 2) if self.points == "int64" else ("Mul", 1 << 30)
-                self.constants["by"] = (self.points, [1], [by])
-                h = self.node(op, h, "by")
+                self.constants["times"] = (self.points, [1], [by])
+                h = self.node(op, h, "times")
             return self.node("Cast", h, to=1 if self.kind == "float32" else 11)
         if self.kind == "float32" and self.says(0.1, "double points cast"):
             self.points = "float64"

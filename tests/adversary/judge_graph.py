@@ -1,33 +1,50 @@
 """prove, of networks in ONNX files: what is said of labels and targets is true of the file, node by node, and what is
 said of polished.onnx is true of that."""
 
+import json
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
+import onnx_file
 from exact import precision
 from run_graph import distance, told
 from verdict import Verdict
 
 
+def ask_about_file(X, y, options):
+    """What is proved of the graph that is drawn, and polished.onnx with what is said of that."""
+    import zeroloss
+
+    with tempfile.TemporaryDirectory() as folder:
+        file, run = Path(folder) / "drawn.onnx", Path(folder) / "run"
+        onnx_file.write(file, options.pop("graph"))
+        answer = zeroloss.prove(file, X, y, **options)
+        answer.save(run)
+        written = json.loads((run / "result.json").read_text())["written"]
+        polished = run / "polished.onnx"
+        return SimpleNamespace(networks=list(answer.networks), written=written and SimpleNamespace(**written),
+                               polished=polished.read_bytes() if polished.exists() else None)  # fmt: skip
+
+
 def judge(case, result):
-    graph = case.options["graph"]
+    given = result.networks[0]
     with precision(200):
-        said = [told(graph, point) for point in case.X]
-        verdicts = [labels(case, result.networks[0], said) if case.classes() else targets(case, result.networks[0], said)]
-    if len(result.networks) > 1:
+        said = [told(case.options["graph"], point) for point in case.X]
+        verdicts = [labels(case, given, said) if case.classes() else targets(case, given, said)]
+    if result.polished is not None:
         verdicts.append(polished(case, result))
     return verdicts
 
 
-def labels(case, proved, said, kind="prove: labels"):
-    unsure = set(proved.wrong_samples)
-    true = {i: label == case.y[i] for i, label in enumerate(said) if label is not None}
-    false = [i for i in true if i not in unsure and not true[i]]
-    right = [i for i in unsure if true.get(i)]
-    lie = len(right) > proved.undecided
-    return Verdict(kind, not (false or lie), f"called right: {false}; called wrong, and right: {right}")
+def labels(case, proved, said, kind="graph: labels"):
+    wrong, undecided = set(proved.wrong_samples), set(proved.undecided_samples)
+    true = {i: label == case.y[i] for i, label in enumerate(said) if label is not None and i not in undecided}
+    lies = [i for i in true if true[i] == (i in wrong)]
+    return Verdict(kind, not lies, f"called right: {[i for i in lies if i not in wrong]}; called wrong: "
+                                   f"{[i for i in lies if i in wrong]}")  # fmt: skip
 
 
 def targets(case, proved, said):
@@ -35,7 +52,7 @@ def targets(case, proved, said):
     beyond = [i for i, error in enumerate(off) if error > proved.largest_error]
     sure = all(error <= proved.largest_error for error in off)
     detail = f"every target within {proved.largest_error}; further: {beyond}"
-    return Verdict("prove: targets", False if beyond else True if sure else None, detail)
+    return Verdict("graph: targets", False if beyond else True if sure else None, detail)
 
 
 def polished(case, result):
@@ -44,22 +61,20 @@ def polished(case, result):
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 4
-    with tempfile.TemporaryDirectory() as folder:
-        result.save(Path(folder) / "run")
-        file = str(Path(folder) / "run" / "polished.onnx")
-        session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(result.polished, options, providers=["CPUExecutionProvider"])
     graph = case.options["graph"]
     (answer,) = session.run(None, {"x": np.array(case.X).astype(graph.points)})
     written = result.written
     if not case.classes():
         scale = 1 + np.abs(result.networks[1].outputs).max()
+        within = np.inf if written.largest_error is None else written.largest_error
         off = np.abs(np.asarray(answer, float).ravel() - np.array(case.y)).max()
-        return Verdict("prove: polished.onnx", bool(off <= written.largest_error + 1e-4 * scale),
-                       f"every target within {written.largest_error}, and {off}")  # fmt: skip
+        return Verdict("graph: polished.onnx", bool(off <= within + 1e-4 * scale),
+                       f"every target within {within}, and {off}")  # fmt: skip
     if isinstance(answer, list):
         answer = [max(row, key=row.get) for row in answer]
     outputs = np.sort(result.networks[1].outputs, axis=1)
     gaps = np.abs(outputs[:, 0]) if outputs.shape[1] == 1 else outputs[:, -1] - outputs[:, -2]
     close = gaps < 1e-3 * (1 + np.abs(outputs).max())
     said = [None if near else str(label) for near, label in zip(close, np.ravel(answer).tolist())]
-    return labels(case, written, said, "prove: polished.onnx")
+    return labels(case, written, said, "graph: polished.onnx")

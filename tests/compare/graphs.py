@@ -119,12 +119,14 @@ def outputs_of(folder, n):
 
 def compare_labels(proved, samples, close, given, said):
     """Sentences about labels of a proved network that the file gives otherwise, and how many were compared."""
-    unsure = set(proved["wrong_samples"])
+    undecided = set(proved.get("undecided_samples", []))
+    wrong_ones = set(proved["wrong_samples"])
+    unsure = wrong_ones | undecided
     true = {i: given[i] == said[i] for i in samples if i not in close}
     false = [f"sample {i} is called right, and the file says {said[i]}, not {given[i]}"
              for i in true if i not in unsure and not true[i]]  # fmt: skip
-    wrong = [i for i in unsure if true.get(i)]
-    if len(wrong) > proved["undecided"]:
+    wrong = [i for i in wrong_ones if true.get(i)]
+    if len(wrong) > (0 if "undecided_samples" in proved else proved["undecided"]):
         false.append(f"{proved['wrong']} labels are called wrong; the file gives {len(wrong)} of these, as {wrong[0]}")
     return false, len(true)
 

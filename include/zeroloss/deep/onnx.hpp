@@ -35,7 +35,7 @@ struct OnnxNetwork {
 /// float64. What is behind the last linear map and is known to keep the largest output the largest is left
 /// out: Softmax, LogSoftmax, Sigmoid, 1 - p and p of a single output, ArgMax, TopK, thresholds of a single
 /// output; the network's `behind` says so where no output of the file is without it. Names that the file
-/// gives to its labels are class_names, unless they are the outputs' numbers. Two linear maps in a row have a
+/// gives to its labels are class_names. Two linear maps in a row have a
 /// layer `identity` between them. Throws DataError naming the file, and the node where it is not such a
 /// network or is not known to mean that in the file's operator set.
 OnnxNetwork read_onnx(const std::filesystem::path& path);

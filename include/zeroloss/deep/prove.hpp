@@ -112,7 +112,7 @@ struct ProveResult {
   std::vector<std::string> remarks;
   double seconds = 0;
   DeepNetwork polished = {};  ///< its weights, if there was polishing
-  /// Of a file in float32: what the polished weights are worth as it holds them. Without a certificate.
+  /// What the polished weights are worth as polished.onnx holds them, read again. Without a certificate.
   std::optional<ProvedNetwork> written = {};
 };
 template <Is<ProveResult> T, class Visitor>
@@ -134,10 +134,11 @@ void fields(T& r, const Visitor& visit) {
       Field{"remarks", "On the order of the classes, and on what did not fit into memory and was left out."},
       r.remarks);
   visit(Field{"seconds"}, r.seconds);
-  visit(Field{"written",
-              "What the polished weights are worth as polished.onnx holds them, where that is float32; None "
-              "otherwise."},
-        r.written);
+  visit(
+      Field{"written",
+            "What the polished weights are worth as polished.onnx holds them, read again; None where no such "
+            "file was written."},
+      r.written);
   visit(Field{"polished", "The polished network, if there was polishing."}.apart(), r.polished);
 }
 

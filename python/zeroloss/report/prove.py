@@ -59,7 +59,7 @@ def _table(networks: list[Json]) -> Content:
         ["descent: steps up to", *(number(p.get("step"), 3, "down") if p.get("descends") else NONE for p in proofs)],
         ["what is in the way", *(p.get("reason") or "" for p in proofs)],
     ]
-    names = {"given": "as given", "polished": "polished", "written": "polished.onnx, float32"}
+    names = {"given": "as given", "polished": "polished", "written": "polished.onnx"}
     return [tag("h2", "What is proved"), table(["", *(names.get(str(one.get("which")), "") for one in networks)], rows)]
 
 

@@ -43,7 +43,8 @@ def write(name, nodes, output="o", kind=F, constants=None, points=(F, [None, 3])
         del graph.output[:]
         keys = helper.make_map_type_proto(S, helper.make_tensor_type_proto(F, None))
         graph.output.append(helper.make_value_info(output, helper.make_sequence_type_proto(keys)))
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 3)])
+    sets = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 3)]
+    model = helper.make_model(graph, opset_imports=sets)
     model.ir_version = 8 if opset > 6 else 3
     if model.ir_version == 3:  # every constant is an input as well
         for one in graph.initializer:
@@ -85,7 +86,8 @@ def names():
 def types():
     integers = [node("Cast", "q", "xf", to=F), node("MatMul", "xf W", "z"), node("Tanh", "z", "a"),
                 node("MatMul", "a V", "o")]  # fmt: skip
-    write("int64_div", [node("Div", "x two", "q"), *integers], points=(I64, [None, 3]), constants={"two": np.array([2])})
+    write("int64_div", [node("Div", "x two", "q"), *integers], points=(I64, [None, 3]),
+          constants={"two": np.array([2])})  # fmt: skip
     write("int32_mul", [node("Mul", "x two", "q"), *integers], points=(I32, [None, 3]),
           constants={"two": np.array([1 << 30], "i4")})  # fmt: skip
     integers[0] = node("Cast", "x", "xf", to=F)
@@ -136,7 +138,8 @@ def shared():
                                 *REGRESSION[1:]], constants=square, points=points)  # fmt: skip
     one, half, root = (np.array([value], "f4") for value in (1, 0.5, 0.5**0.5))
     gelu = [node("MatMul", "x W", "z"), node("Mul", "z root", "zs"), node("Erf", "zs", "e"), node("Add", "e one", "e1"),
-            node("Mul", "z half", "zh"), node("Mul", "zh e1", "a"), node("MatMul", "a V", "y"), node("Add", "y one", "o")]
+            node("Mul", "z half", "zh"), node("Mul", "zh e1", "a"), node("MatMul", "a V", "y"),
+            node("Add", "y one", "o")]
     write("shared_one_bias", gelu, constants={"one": one, "half": half, "root": root})
     whole = {"W": (10 * drawn(3, 4)).astype("i8"), "V": (10 * drawn(4, 1, start=20)).astype("i8")}
     casts = [node("Cast", "W", "Wf", to=D), node("Cast", "V", "Vf", to=D), node("MatMul", "x Wf", "z"), LAYER[1],
@@ -145,8 +148,8 @@ def shared():
     wide = {"W": drawn(3, 4).astype("f8"), "V": drawn(4, 1, start=20).astype("f8")}
     casts[:2] = [node("Cast", "W", "Wf", to=F), node("Cast", "V", "Vf", to=F)]
     write("double_weights", casts, constants=wide)
-    turned = [node("Transpose", "U", "T", perm=[1, 0]), node("MatMul", "x T", "z"), LAYER[1], node("MatMul", "a V", "y"),
-              node("Cast", "U", "Ud", to=D), node("Identity", "Ud", "u")]  # fmt: skip
+    turned = [node("Transpose", "U", "T", perm=[1, 0]), node("MatMul", "x T", "z"), LAYER[1],
+              node("MatMul", "a V", "y"), node("Cast", "U", "Ud", to=D), node("Identity", "Ud", "u")]  # fmt: skip
     write("weights_seen_twice", [*turned, node("Identity", "y", "o")], constants={"U": drawn(4, 3, start=100)})
 
 
