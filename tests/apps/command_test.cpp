@@ -91,7 +91,7 @@ TEST_F(Command, TheLossStandsOnceBesideZeroLossAndSteps) {
            {{"certify", "sphere:n=20,d=5,y=normal"}, numbers},
            {{"fit", "digits", "--n", "20", "--max-steps", "2"}, classes},
            {{"fit", "sphere:n=20,d=5,y=normal", "--depth", "2", "--width", "9", "--max-steps", "2"}, numbers},
-           {{"width", "sphere:n=9,d=5", "--draws", "1", "--restarts", "0", "--no-published"}, classes},
+           {{"width", "sphere:n=9,d=5", "--draws", "1", "--restarts", "0", "--no-published"}, numbers},
            {{"prove", model, "digits", "--divide", "16", "--n", "20"}, classes},
            {{"sweep", "sphere:n=9,d=5", "--width", "3", "--trials", "1", "--max-steps", "2"}, classes}}) {
     const Outcome outcome = zeroloss(arguments);

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "support/temp_folder.hpp"
@@ -188,11 +189,8 @@ TEST_F(Csv, RoundTripsRandomMatrices) {
     for (double& x : X.reshaped()) x = random.normal() * std::pow(10, random.uniform() * 600 - 300);
     std::string text;
     for (Index i = 0; i < X.rows(); ++i)
-      for (Index j = 0; j < X.cols(); ++j) {
-        char number[32];
-        snprintf(number, sizeof number, "%.17g%c", X(i, j), j + 1 < X.cols() ? ',' : '\n');
-        text += number;
-      }
+      for (Index j = 0; j < X.cols(); ++j)
+        text += fmt::format("{:.17g}{}", X(i, j), j + 1 < X.cols() ? ',' : '\n');
     EXPECT_EQ(read(text).X, X) << trial;
   }
 }

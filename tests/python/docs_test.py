@@ -4,6 +4,7 @@ What these print is compared by tests/quoted.py, but for those about files that 
 
 import contextlib
 import doctest
+import importlib.util
 import io
 import re
 import shlex
@@ -16,8 +17,10 @@ import pytest
 from run_folders import COMMAND
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tests"))
-import quoted  # noqa: E402
+#: By its file: in a path of modules its folder would bring tests/torch, which is no LibTorch.
+_spec = importlib.util.spec_from_file_location("quoted", ROOT / "tests" / "quoted.py")
+quoted = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(quoted)
 
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS = {"audit": ["sklearn", "pandas"], "estimators": ["sklearn"], "prove": ["sklearn"]}

@@ -1,8 +1,8 @@
 #pragma once
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -29,12 +29,10 @@ inline Rows sqlite(const std::filesystem::path& path, const std::string& sql) {
     while (statement != nullptr && (code = sqlite3_step(statement)) == SQLITE_ROW) {
       auto& row = rows.emplace_back();
       for (int c = 0; c < sqlite3_column_count(statement); ++c) {
-        char text[40];
         if (sqlite3_column_type(statement, c) == SQLITE_NULL) {
           row.emplace_back("NULL");
         } else if (sqlite3_column_type(statement, c) == SQLITE_FLOAT) {
-          std::snprintf(text, sizeof text, "%.17g", sqlite3_column_double(statement, c));
-          row.emplace_back(text);
+          row.push_back(fmt::format("{:.17g}", sqlite3_column_double(statement, c)));
         } else {
           row.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(statement, c)));
         }

@@ -1,6 +1,7 @@
 // The store of a sweep: claims among living and dead processes, rows, identity, who closes it.
 #include "sweep/store.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,11 +87,9 @@ class StoreFile : public test::TempFolder {
 
   // Number 1000, with a claim of cell 0, trial 0.
   void insert(const Worker& w) {
-    std::ostringstream sql;
-    sql.precision(17);
-    sql << "INSERT INTO workers VALUES(1000, '" << w.boot << "', " << w.pid << ", '" << w.started << "', "
-        << now_s() - w.age_s << ", " << w.closing << "); INSERT INTO claims VALUES(0, 0, 1000)";
-    sqlite(file, sql.str());
+    sqlite(file, fmt::format("INSERT INTO workers VALUES(1000, '{}', {}, '{}', {:.17g}, {}); "
+                             "INSERT INTO claims VALUES(0, 0, 1000)",
+                             w.boot, w.pid, w.started, now_s() - w.age_s, w.closing));
   }
   // Whether we may have what that worker has claimed.
   bool taken_over(const Worker& w) {

@@ -1,4 +1,5 @@
 // sweep: a trial is the run of fit that its row says, whatever axis and optimizer.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,12 +11,7 @@
 namespace zeroloss::test {
 namespace {
 
-std::string digits17(double value) {
-  if (std::isnan(value)) return "NULL";
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return text;
-}
+std::string digits17(double value) { return std::isnan(value) ? "NULL" : fmt::format("{:.17g}", value); }
 
 class SweepTrials : public SweepStore {
  protected:
