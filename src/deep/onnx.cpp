@@ -1076,6 +1076,7 @@ DeepNetwork write_like(const std::filesystem::path& source, const OnnxNetwork& l
   }
   put(network.V, like.output.W, changes, rounded.V);
   put(network.c, like.output.b, changes, rounded.c);
+  rounded.class_names = like.network.class_names;  // no others are written
   check(rounded);
   write_onnx_like(source, changes, path);
   return written(source, path, rounded);

@@ -11,8 +11,8 @@
 #include "present/table.hpp"
 #include "zeroloss/core/chart.hpp"
 #include "zeroloss/core/error.hpp"
-#include "zeroloss/present/loss.hpp"
 #include "zeroloss/core/parse.hpp"
+#include "zeroloss/present/loss.hpp"
 #include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss {

@@ -129,8 +129,9 @@ TEST_F(Help, OtherShellsReadTheirScripts) {
     for (const char* word : {"certify", "gauss_newton", "cifar100"})
       EXPECT_NE(script.out.find(word), std::string::npos) << name << " " << word;
     write(name, script.out);
-    if (std::system(("command -v " + name + " > /dev/null").c_str()) == 0)
+    if (std::system(("command -v " + name + " > /dev/null").c_str()) == 0) {
       EXPECT_EQ(shell(name + " -n " + name).exit_code, 0) << name;
+    }
   }
   refused({"completion", "csh"}, {"csh", "bash"});
 }
