@@ -30,7 +30,7 @@ data info sphere:n=2000,d=3
 data info sphere:n=1.5,d=3
 """.strip().split("\n")
 #: What a machine takes, and may have.
-MEASURED = re.compile(rb'"[a-z_]*seconds": .*|"peak(?:_memory)?_bytes": .*|"(?:started|finished|time)": .*|[\d.,]+ s\b'
+MEASURED = re.compile(rb'"[a-z_]*seconds": .*|"peak_[a-z_]*": .*|"(?:started|finished|time)": .*|[\d.,]+ s\b'
                       rb"|[\d.,]+ [kMG]B|[\d.,]+ trials/s")  # fmt: skip
 
 
