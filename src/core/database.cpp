@@ -118,8 +118,7 @@ Database::Database(const std::filesystem::path& path, Journal journal)
     sqlite3_busy_timeout(database_, kPatience_ms);
     // A commit survives the death of the process; of the machine, with WAL, all but the last ones do.
     if (journal == Journal::wal) execute("PRAGMA synchronous = NORMAL");
-    const char* mode =
-        journal == Journal::wal ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE";
+    const char* mode = journal == Journal::wal ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE";
     // Of several processes that switch at the same time, SQLite tells some at once that it is locked.
     using Clock = std::chrono::steady_clock;
     for (const auto end = Clock::now() + std::chrono::milliseconds(kPatience_ms);;) {

@@ -27,9 +27,7 @@ using namespace internal;
 namespace fs = std::filesystem;
 namespace {
 
-fs::path without_slash(fs::path path) {
-  return path.has_filename() ? std::move(path) : path.parent_path();
-}
+fs::path without_slash(fs::path path) { return path.has_filename() ? std::move(path) : path.parent_path(); }
 
 void unlock(int& lock) {
   if (lock >= 0) close(lock);
@@ -123,10 +121,11 @@ void RunFolder::make() {
     throw ResourceError(fmt::format("{}: cannot be created: {}", partial_.string(), failed.code().message()));
   }
   std::error_code error;
-  if (fs::is_directory(partial_, error)) return;
-  throw std::invalid_argument(
-      fmt::format("{}: is {}, where the folder of an unfinished run belongs; choose another `path` or move it",
-                  partial_.string(), fs::is_symlink(partial_, error) ? "a link to no folder" : "a file"));
+  if (!fs::is_directory(partial_, error))
+    throw std::invalid_argument(
+        fmt::format("{} is no folder, but this run would be written there until it is whole; choose another "
+                    "`path` or move it",
+                    partial_.string()));
 }
 
 // What others have put there stays, and so does the folder then.

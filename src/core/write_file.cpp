@@ -72,6 +72,19 @@ fs::path end_of_links(const fs::path& path) {
   fail(path, "writing");
 }
 
+/// Whether a link leads to the file of this name: one of /proc may lead to a file that has lost its own.
+/// Others may replace the file between two looks, though not each time.
+bool is_name_of(const fs::path& end, const fs::path& link) {
+  constexpr int kLooks = 20;
+  for (int look = 0; look < kLooks; ++look) {
+    struct stat there {
+    }, named{};
+    if (stat(link.c_str(), &there) != 0 || stat(end.c_str(), &named) != 0) return false;
+    if (there.st_ino == named.st_ino && there.st_dev == named.st_dev) return true;
+  }
+  return false;
+}
+
 /// A device, a pipe: what it is, it stays.
 void write_through(const fs::path& path, std::span<const std::string_view> pieces) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
@@ -116,10 +129,7 @@ void write_file(const fs::path& path, std::span<const std::string_view> pieces) 
     throw ResourceError(fmt::format("{}: is a folder; expected the name of a file", path.string()));
   if (exists && !S_ISREG(there.st_mode)) return write_through(path, pieces);
   const fs::path end = end_of_links(path);
-  struct stat named {};
-  // A link of /proc may lead to a file that has lost its name.
-  if (exists && (stat(end.c_str(), &named) != 0 || named.st_ino != there.st_ino))
-    return write_through(path, pieces);
+  if (exists && end != path && !is_name_of(end, path)) return write_through(path, pieces);
   replace(end, exists ? &there : nullptr, pieces);
 }
 

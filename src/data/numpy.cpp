@@ -160,8 +160,8 @@ Array read_header(const Bytes& bytes) {
 /// Throws DataError where the numbers of a row are not in the order of its columns: Fortran order with two
 /// indices or more in a row.
 void check_order(const Array& array) {
-  const auto indices = std::ranges::count_if(array.shape | std::views::drop(1),
-                                             [](std::int64_t size) { return size > 1; });
+  const auto indices =
+      std::ranges::count_if(array.shape | std::views::drop(1), [](std::int64_t size) { return size > 1; });
   if (array.columns && indices > 1)
     throw DataError(fmt::format("{}: Fortran order with shape {}; save it with numpy.ascontiguousarray",
                                 array.block.bytes.name, array.shape_text()));

@@ -130,8 +130,8 @@ void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork&
   if (r.networks.size() > 1) {
     save_model(folder.file("model.safetensors"), r.polished, {{"polished_from", model}});
     if (network.onnx) {
-      const DeepNetwork written = write_like(std::filesystem::path(model), *network.onnx, r.polished,
-                                             folder.file("polished.onnx"));
+      const DeepNetwork written =
+          write_like(std::filesystem::path(model), *network.onnx, r.polished, folder.file("polished.onnx"));
       if (network.onnx->single) {
         r.written = judge(written, data, options.divide, progress);
         r.written->which = "written";

@@ -59,14 +59,14 @@ TEST_F(Run, WhatOthersCallPartialStays) {
   for (const bool there : {false, true}) {
     if (there) fs::create_directory(run);
     EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, false, one, removed),
-                   there ? "exists already" : "run.partial: is a file", "choose another `path`");
+                   there ? "exists already" : "run.partial is no folder", "choose another `path`");
     EXPECT_EQ(content(partial), "of somebody");
   }
   fs::remove(partial);
   fs::create_symlink("nowhere", partial);
   EXPECT_MESSAGE(std::invalid_argument, RunFolder(run), "exists already");
   fs::remove(run);
-  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run), "run.partial: is a link to no folder");
+  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run), "run.partial is no folder");
   EXPECT_TRUE(fs::is_symlink(partial));
   // A link to an empty folder on another disk, and an empty folder, are taken over, and stay.
   fs::create_directory(folder / "disk");
@@ -280,25 +280,29 @@ TEST_F(Run, WriteReplacesAFile) {
 
 // Threads of a process, processes of one number in two containers: each writes under a name of its own.
 TEST_F(Run, WritersOfOneFileDoNotMeet) {
-  constexpr int kThreads = 4, kTimes = 50;
+  constexpr int kThreads = 4, kTimes = 100;
   const fs::path mine = path("a." + std::to_string(getpid()) + ".tmp");
   write(mine.filename(), "of a process with our number elsewhere");
+  fs::create_symlink("a", path("link"));
   std::atomic<int> failed{0};
   std::vector<std::thread> threads;
   for (int k = 0; k < kThreads; ++k)
-    threads.emplace_back([&, text = std::string(20'000, static_cast<char>('a' + k))] {
-      for (int time = 0; time < kTimes; ++time) try {
-          write_file(path("a"), text);
+    threads.emplace_back([&, k, text = std::string(20'000, static_cast<char>('a' + k))] {
+      try {
+        for (int time = 0; time < kTimes; ++time) {
+          write_file(path(k % 2 == 0 ? "a" : "link"), text);
           const std::string seen = content(path("a"));
           if (seen.size() != text.size() || seen.find_first_not_of(seen[0]) != std::string::npos) ++failed;
-        } catch (const std::exception&) {
-          ++failed;
         }
+      } catch (const std::exception& error) {
+        if (failed++ == 0) ADD_FAILURE() << error.what();
+      }
     });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(failed, 0);
+  EXPECT_TRUE(fs::is_symlink(path("link")));
   EXPECT_EQ(content(mine), "of a process with our number elsewhere");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 2);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 3);
 }
 
 TEST_F(Run, TemporaryNamesAreKnown) {

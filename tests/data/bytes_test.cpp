@@ -35,7 +35,8 @@ TEST_F(GzipInMemory, IsReadToItsEndInPiecesOfAnySize) {
     EXPECT_TRUE(unpacked(two, most) == first + second) << most;
     EXPECT_TRUE(unpacked(three, most) == first + second + "end") << most;
     EXPECT_TRUE(unpacked(garbage, most) == first + second) << most;
-    for (const std::size_t end : {std::size_t{5}, std::size_t{11}, one.size() / 2, one.size() - 1, one.size() + 5})
+    for (const std::size_t end :
+         {std::size_t{5}, std::size_t{11}, one.size() / 2, one.size() - 1, one.size() + 5})
       EXPECT_MESSAGE(DataError, unpacked(two.substr(0, end), most), "memory", "truncated gzip");
     std::string damaged = two;
     damaged[one.size() + 10] ^= 0x55;

@@ -282,12 +282,14 @@ TEST_F(Npy, LabelsOfAColumnAreTheSameInBothOrders) {
   const std::vector<std::vector<std::string>> labels{
       elements_of(std::vector<std::int64_t>{large + 7, 10, large + 9, 10}),
       elements_of(std::vector<std::int64_t>{7, 10, -3, 10}),
-      {std::string("b\0\0\0c\0\0\0", 8), std::string("a\0\0\0\0\0\0\0", 8),
-       std::string("d\0\0\0c\0\0\0", 8), std::string("a\0\0\0\0\0\0\0", 8)},
+      {std::string("b\0\0\0c\0\0\0", 8), std::string("a\0\0\0\0\0\0\0", 8), std::string("d\0\0\0c\0\0\0", 8),
+       std::string("a\0\0\0\0\0\0\0", 8)},
       {"bc", std::string("a\0", 2), "dc", std::string("a\0", 2)}};
   const char* descr[] = {"<i8", "<i8", "<U2", "|S2"};
-  const std::vector<std::vector<std::string>> names{
-      {"10", "1152921504606846983", "1152921504606846985"}, {"-3", "7", "10"}, {"a", "bc", "dc"}, {"a", "bc", "dc"}};
+  const std::vector<std::vector<std::string>> names{{"10", "1152921504606846983", "1152921504606846985"},
+                                                    {"-3", "7", "10"},
+                                                    {"a", "bc", "dc"},
+                                                    {"a", "bc", "dc"}};
   for (std::size_t k = 0; k < labels.size(); ++k)
     for (const std::vector<std::size_t>& shape : std::vector<std::vector<std::size_t>>{{4}, {4, 1}})
       for (const bool fortran : {false, true}) {
@@ -307,13 +309,13 @@ TEST_F(Npy, EmptyArraysTakeNoMemory) {
   };
   for (const std::string shape : {"100000000000000000, 0", "3000000000, 0", "0, 3", "3000000000, 0, 7"}) {
     const std::string file = write("t.npy", of_shape(shape));
-    for (const auto& read : {std::function([&] { (void)read_dataset(file); }),
-                             std::function([&] { (void)read_array(file); })})
+    for (const auto& read :
+         {std::function([&] { (void)read_dataset(file); }), std::function([&] { (void)read_array(file); })})
       EXPECT_MESSAGE(DataError, read(), "t.npy", "records of", "expected at least one of each");
   }
   EXPECT_MESSAGE(DataError, read_matrix(write("t.npy", of_shape("100000000000000000, 0"))), "records of 0");
-  archive("t.npz", {{"X.npy", of_shape("100000000000000000, 0")},
-                    {"y.npy", of_shape("100000000000000000,", "<U0")}});
+  archive("t.npz",
+          {{"X.npy", of_shape("100000000000000000, 0")}, {"y.npy", of_shape("100000000000000000,", "<U0")}});
   EXPECT_MESSAGE(DataError, read_dataset(path("t.npz")), "records of 0 numbers");
   EXPECT_MESSAGE(DataError, read_matrix(write("t.npy", of_shape("0, 100000000000000000"))), "0 records of");
 }

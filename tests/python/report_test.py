@@ -23,7 +23,7 @@ def page_of(folder):
 def test_page_is_whole_and_asks_for_nothing(kind, tmp_path):
     folder = run_of(kind)
     path = report.write(folder, tmp_path / "page.html")
-    assert not (tmp_path / "page.html.partial").exists()
+    assert [beside.name for beside in tmp_path.iterdir()] == ["page.html"]
     text = path.read_text(encoding="utf-8")
     assert path.stat().st_size < 2e6
     run, page = figures.read_run(folder), Page(text)

@@ -48,7 +48,8 @@ bool is_cached(const KnownSet& set, const std::string& cache);
 /// verified, then it is renamed: a FILE is whole or absent. An interrupted download is continued. Files
 /// already there are verified, not downloaded. Throws Interrupted once cancelled (FILE.part stays),
 /// BackendError naming each URL and its status if no mirror delivers, ResourceError if the disk does not
-/// suffice, DataError for a wrong checksum or an unsafe archive (what this call downloaded is removed; what was there before stays).
+/// suffice, DataError for a wrong checksum or an unsafe archive (what this call downloaded is removed; what
+/// was there before stays).
 void fetch(const KnownSet& set, const std::string& cache, Progress& progress,
            const FetchOptions& options = {});
 
