@@ -1,5 +1,5 @@
 # A thin front door: each target is a line or two over the same CMake presets that an editor uses.
-.PHONY: demo test build bench check-all docs lint sanitize races faults fuzz release format clean
+.PHONY: demo test test-all build bench check-all docs lint sanitize races faults fuzz release format clean
 
 # The tests build the Python wheel from the same sources with the same flags: ccache compiles each only once.
 export CCACHE_BASEDIR := $(CURDIR)
@@ -13,11 +13,21 @@ build:
 demo: build
 	build/release/bin/zeroloss certify digits
 
+# Without what is labelled slow: what takes minutes and has a smaller twin, real data sets, failing machines, a second
+# build for GPU nodes. `test-all` has all of it.
 test:
+	$(build_tests)
+	ctest --preset release --label-exclude slow
+
+test-all:
+	$(build_tests)
+	ctest --preset release
+
+define build_tests
 	scripts/setup.sh full
 	cmake --preset release -DZEROLOSS_BUILD_TESTS=ON -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 	cmake --build --preset release
-	ctest --preset release
+endef
 
 bench:
 	scripts/setup.sh bench

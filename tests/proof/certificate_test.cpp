@@ -496,7 +496,7 @@ void expect_certified_by_training(std::uint64_t seed, int most_steps) {
 
 TEST(Certificate, HoldsAfterTraining) { expect_certified_by_training(13, 6000); }
 
-TEST(Certificate, SlowHoldsAfterTrainingForEverySeed) {
+TEST(Certificate, HoldsAfterTrainingForEverySeed) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) expect_certified_by_training(seed, 10'000);
 }
 

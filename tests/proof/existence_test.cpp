@@ -109,11 +109,11 @@ TEST(Existence, HoldsAfterTraining) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) expect_found_by_training(seed, 3000);
 }
 
-TEST(Existence, SlowHoldsAfterTrainingForEverySeed) {
+TEST(Existence, HoldsAfterTrainingForEverySeed) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) expect_found_by_training(seed, 5000);
 }
 
-TEST(Existence, SlowKeepsHoldingWhileTrainingGoesOn) {
+TEST(Existence, KeepsHoldingWhileTrainingGoesOn) {
   Problem p = problem("relu", 100, 20, 20, 2);
   for (int k = 0; k < 20'000; ++k) {
     p.step(0.1);

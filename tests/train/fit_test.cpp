@@ -528,7 +528,7 @@ TEST(Fit, BadDataIsNamed) {
 
 // ---- proofs on many seeds ----
 
-TEST(Fit, SlowEverySeedIsCertified) {
+TEST(Fit, EverySeedIsCertified) {
   int certified = 0, polished = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     for (const char* activation : {"softplus", "relu"}) {
