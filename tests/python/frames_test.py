@@ -32,7 +32,6 @@ def of_pandas():
     frame["colour"] = frame["colour"].astype("category")
     frame["day"] = pandas.to_datetime(frame["day"])
     frame["count"] = frame["count"].astype("Int64")
-    frame.index = RNG.permutation(N)  # means nothing
     return frame
 
 

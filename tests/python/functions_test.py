@@ -149,6 +149,8 @@ def test_keywords_have_the_library_s_names_and_defaults(function):
             expected = "float32"
         if name == "layers" and function not in (zeroloss.prove, zeroloss.fit):
             default = [default]
+        if name == "class_names":
+            default = [] if default is None else default
         if name in ("start", "test"):
             expected = {"start": expected.source, "test": expected.source or None}[name]
         assert default == (os.fspath(expected) if isinstance(expected, os.PathLike) and str(expected) != "." else
@@ -339,7 +341,7 @@ def test_predict_compares_like_with_like():
     assert zeroloss.predict(classifier, digits.X, ["3"] * 60).error == pytest.approx(np.mean(~threes))
     with pytest.raises(zeroloss.DataError, match=r"none of its classes \(a\) is one of the model's \(3, 8\)"):
         zeroloss.predict(classifier, digits.X[:5], ["a"] * 5)
-    with pytest.raises(zeroloss.DataError, match=r"y\[1\] is nan"):
+    with pytest.raises(zeroloss.DataError, match="record 1: target nan is not finite"):
         zeroloss.predict(classifier, digits.X[:2], [3, np.nan])
     for data in ("digits", digits):
         with pytest.raises(TypeError, match=r"y goes with an array|has its targets"):
@@ -680,7 +682,7 @@ def test_functions_without_remarks_warn_of_rounding():
     with pytest.warns(UserWarning, match="gram: rounded: 1 number of X to the nearest double"):
         zeroloss.kernel.gram(np.array([[BIG + 1, 1]]), zeroloss.kernel.sigma("relu"))
     with pytest.warns(UserWarning, match="linear.factorize: rounded: 1 number of R"):
-        zeroloss.linear.factorize([[2**53 + 1, 0], [0, 1]])
+        zeroloss.linear.factorize([[2**53 + 1, 0], [0, 2**53]])
 
 
 def test_frames_have_no_numbers_of_what_does_not_exist(tmp_path):

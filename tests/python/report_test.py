@@ -145,7 +145,7 @@ def test_options_of_several_values_are_words(tmp_path):
     (tmp_path / "manifest.json").write_text(json.dumps({"kind": "fit", "options": start}))
     _, page = page_of(tmp_path)
     shown = [text for element, text in page.texts if element in ("dt", "dd")]
-    assert shown == ["start", "source gaussian", "layers", "2, 3"]
+    assert shown[0] == "loss" and shown[2:] == ["start", "source gaussian", "layers", "2, 3"]
 
 
 def test_labels_that_are_numbers_stand_as_numbers():

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "support/number.hpp"
 #include "support/sweep_cases.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/data/readers.hpp"
@@ -27,7 +28,7 @@ TEST_F(SweepStore, CellsSumUpTheirTrials) {
       if (row[0] != std::to_string(c)) continue;
       good += row[13] == "converged" ? 1 : 0;
       steps += std::stol(row[11]);
-      misfits.push_back(std::stod(row[12]));
+      misfits.push_back(number(row[12]));
     }
     std::sort(misfits.begin(), misfits.end());
     ASSERT_EQ(misfits.size(), 5u);

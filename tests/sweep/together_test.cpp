@@ -7,6 +7,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "support/number.hpp"
 #include "support/sweep_cases.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/data/readers.hpp"
@@ -96,7 +97,7 @@ void SweepTogether::expect_same_rows(const std::string& source, const SweepOptio
       if (column != 12 && column < 16) {
         EXPECT_EQ(found[k][column], expected[k][column]);
       } else if (column == 12 && expected[k][13] != "diverged") {
-        EXPECT_NEAR(std::stod(found[k][12]), std::stod(expected[k][12]), 1e-8 * std::stod(expected[k][12]));
+        EXPECT_NEAR(number(found[k][12]), number(expected[k][12]), 1e-8 * number(expected[k][12]));
       }
     }
 }

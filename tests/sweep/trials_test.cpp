@@ -172,8 +172,7 @@ TEST_F(SweepTrials, AreRunsOfFitOnRealData) {
   o.axes.scaling = {"balanced", "ntk"};
   expect_runs_of_fit("digits", o, 2);
   std::string csv = "a,b,y\n";
-  for (int i = 0; i < 12; ++i)
-    csv += std::to_string(i) + "," + std::to_string(i * i % 7 + 1) + "," + std::to_string(0.1 * i) + "\n";
+  for (int i = 0; i < 12; ++i) csv += fmt::format("{},{},{:.1f}\n", i, i * i % 7 + 1, 0.1 * i);
   o = quick();
   o.axes.n = {5, 12};
   expect_runs_of_fit(write("table.csv", csv), o, 2);

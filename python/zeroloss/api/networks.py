@@ -106,12 +106,12 @@ def _description(layout: Layout) -> str:
     """As JSON: of a list, a mapping, or a file."""
     if layout is None:
         return ""
-    if isinstance(layout, (list, tuple)):
-        return json.dumps(list(layout))
     if isinstance(layout, Mapping):
         return json.dumps({key: np.asarray(value).tolist() if key in ("shift", "factor") else value
                            for key, value in layout.items()})  # fmt: skip
-    return Path(layout).read_text(encoding="utf-8")
+    if isinstance(layout, (str, os.PathLike)):
+        return Path(layout).read_text(encoding="utf-8")
+    return json.dumps(list(layout))
 
 
 def network_of(
