@@ -7,11 +7,11 @@ A FOLDER holds NAME.onnx with NAME.npz or NAME_OTHER.npz (X, and y: labels or ta
 whose name NAME begins with, or else all of the folder. Each is asked about as it is, for half of its samples, and
 polished: then polished.onnx is run too. A .safetensors file is listed: ONNX Runtime does not know it.
 
-An answer is false where it calls a label right (wrong) that the file gives otherwise, where an output is another, where
-the file is further from a target than "every target within" says, and where the file has no answer at all: ONNX Runtime does not load it, or it
-takes integers and the points are none. The file answers in float32 or float64: samples whose two largest outputs are
-closer than its rounding contradict nothing. The exit status is 1 if an answer is false. It needs numpy and onnxruntime
-(tests/requirements.txt)."""
+An answer is false where it calls a label right (wrong) that the file gives otherwise, where an output is another,
+where the file is further from a target than "every target within" says, and where the file has no answer at all: ONNX
+Runtime does not load it, or it takes integers and the points are none. The file answers in float32 or float64: samples
+whose two largest outputs are closer than its rounding contradict nothing. The exit status is 1 if an answer is false.
+It needs numpy and onnxruntime (tests/requirements.txt)."""
 
 import argparse
 import json
