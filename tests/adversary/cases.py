@@ -407,10 +407,11 @@ def graph(r, number):
             X = X.astype("float32").astype(float)
     X = X.tolist()
     said = [told(drawn, point) for point in X]
-    y = [str(label) if classes else float(label) for label in said]
-    for i in range(n):
+    X = [point for point, label in zip(X, said) if label is not None] or X[:1]
+    y = [str(label) if classes else float(label) for label in said if label is not None] or ["0"]
+    for i in range(len(y)):
         if r.random() < 0.2:
-            y[i] = y[r.integers(n)]
+            y[i] = y[r.integers(len(y))]
     return Case("graph", number, X, y, {"graph": drawn, "polish": bool(r.random() < 0.4)}, how)
 
 

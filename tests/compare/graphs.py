@@ -7,11 +7,11 @@ A FOLDER holds NAME.onnx with NAME.npz or NAME_OTHER.npz (X, and y: labels or ta
 whose name NAME begins with, or else all of the folder. Each is asked about as it is, for half of its samples, and
 polished: then polished.onnx is run too. A .safetensors file is listed: ONNX Runtime does not know it.
 
-An answer is false where it calls a label right (wrong) that the file gives otherwise, where the file is further from a
-target than "every target within" says, and where the file has no answer at all: ONNX Runtime does not load it, or it
-takes integers and the points are none. The file answers in float32 or float64: samples whose two largest outputs are
-closer than its rounding contradict nothing. The exit status is 1 if an answer is false. It needs numpy and onnxruntime
-(tests/requirements.txt)."""
+An answer is false where it calls a label right (wrong) that the file gives otherwise, where an output is another,
+where the file is further from a target than "every target within" says, and where the file has no answer at all: ONNX
+Runtime does not load it, or it takes integers and the points are none. The file answers in float32 or float64: samples
+whose two largest outputs are closer than its rounding contradict nothing. The exit status is 1 if an answer is false.
+It needs numpy and onnxruntime (tests/requirements.txt)."""
 
 import argparse
 import json
@@ -140,6 +140,11 @@ def compare(proved, file, samples, f, y):
         slack = file.rounding * (1 + np.abs(y[samples]).max())
         within = np.inf if proved["largest_error"] is None else proved["largest_error"]
         worst = int(off.argmax())
+        apart = np.abs(file.numbers[samples, 0] - f[:, 0])
+        i = int(apart.argmax())
+        if apart[i] > file.rounding * (1 + np.abs(f).max()):
+            return [f"output {f[i, 0]:.6g} of sample {samples[i]}; the file gives "
+                    f"{file.numbers[samples[i], 0]:.6g}"], len(samples)  # fmt: skip
         return ([f"every target within {within:.3g}; the file is {off[worst]:.3g} off at sample {samples[worst]}"]
                 if off[worst] > within + slack else []), len(samples)  # fmt: skip
     said = labels_of(file, y)

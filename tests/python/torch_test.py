@@ -274,3 +274,17 @@ def test_outputs_gradients_and_kernels_are_those_of_autograd(seed):
     assert_close(network(X), expected, network, X)
     kernel = network.tangent_kernel(X)
     np.testing.assert_allclose(kernel, J @ J.T, rtol=0, atol=1e-12 * np.abs(kernel).max())
+
+
+@pytest.mark.parametrize("end, name", [(torch.sigmoid, "Sigmoid"), (lambda z: torch.softmax(z, -1), "softmax")])
+def test_what_is_behind_the_outputs_is_of_classes_alone(end, name):
+    class Ending(nn.Sequential):
+        def forward(self, x):
+            return end(super().forward(x))
+
+    module = Ending(nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 1 if name == "Sigmoid" else 2)).double().eval()
+    X, numbers = RNG.normal(size=(12, 6)), RNG.normal(size=12)
+    assert network_of("prove", module)[0].network.behind == f"{name} of the module"
+    assert zeroloss.prove(module, X, np.arange(12) % 2).n == 12
+    with pytest.raises(zeroloss.DataError, match=f"targets are numbers, .* {name} of the module"):
+        zeroloss.prove(module, X, numbers, task="regression")
