@@ -680,7 +680,7 @@ def test_functions_without_remarks_warn_of_rounding():
     with pytest.warns(UserWarning, match="gram: rounded: 1 number of X to the nearest double"):
         zeroloss.kernel.gram(np.array([[BIG + 1, 1]]), zeroloss.kernel.sigma("relu"))
     with pytest.warns(UserWarning, match="linear.factorize: rounded: 1 number of R"):
-        zeroloss.linear.factorize([[2**53 + 1, 0], [0, 1]])
+        zeroloss.linear.factorize([[2**53 + 1, 0], [0, 2**53]])
 
 
 def test_frames_have_no_numbers_of_what_does_not_exist(tmp_path):
