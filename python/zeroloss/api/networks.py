@@ -20,7 +20,7 @@ from .options import Written
 #: A torch.nn.Module, an estimator of scikit-learn, a FitResult, a network, or a path.
 Trained = Any
 #: What a state_dict does not say: the names of its layers in their order, a mapping, or a JSON file with one of these.
-Layout = Sequence[str] | Mapping[str, Any] | str | os.PathLike[str] | None
+Layout = list[str] | tuple[str, ...] | Mapping[str, Any] | str | os.PathLike[str] | None
 Numbers = npt.NDArray[np.float64]
 
 
