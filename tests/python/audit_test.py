@@ -106,7 +106,8 @@ def test_frames_and_parts(numbers):
 def test_tables_of_samples_say_which_they_are_of(numbers):
     pandas = pytest.importorskip("pandas")
     X, y = numbers
-    frame = pandas.DataFrame(X, columns=list("abcd")).assign(kind=np.array(["u", "v"], object)[(np.asarray(y) > 0).astype(int)])
+    kinds = np.array(["u", "v"], object)[(np.asarray(y) > 0).astype(int)]
+    frame = pandas.DataFrame(X, columns=list("abcd")).assign(kind=kinds)
     frame.loc[[0, 1, 2, 10, 40], "kind"] = None
     for table in (frame, frame.dropna(), frame.dropna().rename(index="row {}".format), frame.dropna().iloc[::-1]):
         answer = zeroloss.audit(table, target="kind")
