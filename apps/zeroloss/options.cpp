@@ -166,7 +166,7 @@ std::string check_number(const std::string& text) {
   return std::isinf(*value) && digits ? text + " is beyond what it can hold" : "";
 }
 
-// What a field holds, as --help shows it. CLI11 would write it as the locale of the program has it.
+// The text of a default value in --help: CLI11 would write numbers as the locale of the program does.
 template <class T>
 std::string shown(const T& field) {
   if constexpr (std::is_same_v<T, std::string>)

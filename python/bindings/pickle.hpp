@@ -23,8 +23,8 @@
 #include "zeroloss/train/fit.hpp"
 #include "zeroloss/version.hpp"
 
-/// What pickles hold of a value: its fields by their names, theirs, and so on down to what Python knows; and
-/// beside it the format's number and the version that wrote it. Whatever does not fit is an error.
+/// Pickles store a value as a dict of its fields by name, nested down to types that Python has, beside the
+/// number of the format and the version that wrote it. Content that does not fit is an error.
 namespace zeroloss::python {
 
 namespace nb = nanobind;

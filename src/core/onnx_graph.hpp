@@ -12,7 +12,7 @@
 /// ONNX files of other programs, read. https://onnx.ai/onnx/operators
 namespace zeroloss::internal {
 
-/// Of the elements of a tensor: TensorProto.DataType of onnx.proto, whose numbers these are.
+/// The element type of a tensor, numbered as TensorProto.DataType of onnx.proto.
 enum class OnnxType {
   none = 0,
   float32 = 1,

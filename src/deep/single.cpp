@@ -54,7 +54,7 @@ struct LayerInSingle {
   bool residual, identity;
 };
 
-// Of h_0: points are rounded, moved, scaled, and divided by their lengths.
+// Bounds the error of h_0: points are rounded, moved, scaled, and divided by their lengths.
 Above input_error(const DeepNetwork& network, const RowMatrix& x, Above h0) {
   const Index d = x.cols();
   const bool moves = network.shift.size() > 0, scales = network.factor.size() > 0;
@@ -77,7 +77,7 @@ Above input_error(const DeepNetwork& network, const RowMatrix& x, Above h0) {
   }
   const Above constant = std::abs(network.constant), off = sqrt(squares) + kUnit * constant;
   if (!network.unit) return off;
-  // Of a vector that is off by `off` before it is divided by its length, and of h_0, which has length 1.
+  // Dividing by the length turns an error of `off` into 2 off/length; h_0 has length 1.
   long double length = 0;
   for (Index k = 0; k < d; ++k) {
     long double entry = x(0, k);

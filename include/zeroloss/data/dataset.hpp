@@ -19,7 +19,7 @@ namespace zeroloss {
 enum class Task { none, regression, classification };
 std::string name(Task task);  ///< as it is spelled here
 
-/// What points are that are pictures: planes of height x width numbers 0..255, one after the other.
+/// The layout of points that are pictures: planes of height x width numbers 0..255, one after the other.
 struct PictureSize {
   Index height = 0, width = 0, planes = 0;  ///< 0: no pictures
 };

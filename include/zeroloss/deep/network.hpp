@@ -49,8 +49,8 @@ struct DeepNetwork {
   bool unit = false;       ///< divide by the length: points x and 2 x are one
   Encoding encoding = {};  ///< of the rows of tables; empty: it is asked about numbers
   bool single = false;     ///< its file is in float32, to which whoever runs it rounds points and sums
-  /// What its file does with f before it gives its outputs, where that is left out: it keeps the largest the
-  /// largest, so that f says the class, and nothing of targets. Not written by save_model().
+  /// The post-processing in its file, which is left out here: it maps f to the file's outputs and keeps the
+  /// largest the largest, so that f decides the class but is no prediction of targets. save_model() omits it.
   std::string behind = {};
   std::vector<PointType> point_types = {};  ///< others are an error; not written either
 
