@@ -34,41 +34,39 @@ onnx::ModelProto parsed(const std::filesystem::path& path) {
   return model;
 }
 
-template <class T>
-std::vector<double> from_raw(const std::string& raw) {
-  std::vector<double> values(raw.size() / sizeof(T));
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    T value;
-    std::memcpy(&value, raw.data() + k * sizeof(T), sizeof(T));
-    values[k] = static_cast<double>(value);
-  }
+template <class T, class Field>
+std::vector<T> stored(const Proto& tensor, const Field& field) {
+  if (!tensor.has_raw_data()) return {field.begin(), field.end()};
+  const std::string& raw = tensor.raw_data();
+  std::vector<T> values(raw.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), raw.data(), values.size() * sizeof(T));
   return values;
 }
 
-template <class Field>
-std::vector<double> from_field(const Field& field) {
-  return {field.begin(), field.end()};
-}
-
-// Empty where the type is none that is read; `known` says which.
-std::vector<double> values_of(const Proto& tensor, bool& known) {
-  const bool raw = tensor.has_raw_data();
-  known = true;
+// False where the type is none that is read.
+bool fill(OnnxNumbers& numbers, const Proto& tensor) {
+  const auto take = [](auto& into, const auto& values) { into.assign(values.begin(), values.end()); };
   switch (tensor.data_type()) {
     case Proto::FLOAT:
-      return raw ? from_raw<float>(tensor.raw_data()) : from_field(tensor.float_data());
+      take(numbers.values, stored<float>(tensor, tensor.float_data()));
+      return true;
     case Proto::DOUBLE:
-      return raw ? from_raw<double>(tensor.raw_data()) : from_field(tensor.double_data());
+      take(numbers.values, stored<double>(tensor, tensor.double_data()));
+      return true;
     case Proto::INT32:
-      return raw ? from_raw<std::int32_t>(tensor.raw_data()) : from_field(tensor.int32_data());
+      take(numbers.integers, stored<std::int32_t>(tensor, tensor.int32_data()));
+      break;
     case Proto::INT64:
-      return raw ? from_raw<std::int64_t>(tensor.raw_data()) : from_field(tensor.int64_data());
+      take(numbers.integers, stored<std::int64_t>(tensor, tensor.int64_data()));
+      break;
     case Proto::BOOL:
-      return raw ? from_raw<std::uint8_t>(tensor.raw_data()) : from_field(tensor.int32_data());
+      take(numbers.integers, stored<std::uint8_t>(tensor, tensor.int32_data()));
+      break;
     default:
-      known = false;
-      return {};
+      return false;
   }
+  take(numbers.values, numbers.integers);
+  return true;
 }
 
 // Types that are not read are kept out: nothing that is computed depends on them, or the reader of the graph
@@ -78,9 +76,8 @@ std::optional<OnnxNumbers> numbers_of(const std::filesystem::path& path, const s
   if (tensor.data_location() == Proto::EXTERNAL)
     throw DataError(fmt::format("{}: the numbers of '{}' are in another file; save the model as one file",
                                 path.string(), excerpt(name)));
-  bool known = false;
-  OnnxNumbers numbers{name, {}, values_of(tensor, known), static_cast<OnnxType>(tensor.data_type())};
-  if (!known) return {};
+  OnnxNumbers numbers{name, {}, {}, static_cast<OnnxType>(tensor.data_type())};
+  if (!fill(numbers, tensor)) return {};
   double expected = 1;
   for (const std::int64_t size : tensor.dims()) {
     numbers.shape.push_back(size);
@@ -154,7 +151,7 @@ void count_uses(const onnx::GraphProto& graph, std::map<std::string, int>& uses)
   }
 }
 
-void store(Proto& tensor, const std::vector<double>& values) {
+void replace(Proto& tensor, const std::vector<double>& values) {
   const bool single = tensor.data_type() == Proto::FLOAT;
   tensor.clear_float_data();
   tensor.clear_double_data();
@@ -254,12 +251,19 @@ void write_onnx_like(const std::filesystem::path& source, const std::vector<Onnx
   for (const auto& input : graph.input()) names.insert(input.name());
   for (const auto& [name, tensor] : constants) names.insert(name);
   std::vector<onnx::NodeProto> fresh;
+  const auto other = [&] {
+    throw DataError(fmt::format("{}: it is no longer the file that was read", source.string()));
+  };
   for (const OnnxChange& change : changes) {
     if (!change.constant.empty()) {
-      store(*constants.at(change.constant), change.values);
+      const auto found = constants.find(change.constant);
+      if (found == constants.end()) other();
+      replace(*found->second, change.values);
       continue;
     }
-    std::string& input = *nodes.at(change.node)->mutable_input(change.input);
+    const auto found = nodes.find(change.node);
+    if (found == nodes.end() || change.input >= found->second->input_size()) other();
+    std::string& input = *found->second->mutable_input(change.input);
     std::string name = input + "_polished";
     while (!names.insert(name).second) name += "_";
     auto& node = fresh.emplace_back();
@@ -271,14 +275,18 @@ void write_onnx_like(const std::filesystem::path& source, const std::vector<Onnx
     attribute.set_type(onnx::AttributeProto::TENSOR);
     attribute.mutable_t()->set_data_type(static_cast<int>(change.type));
     attribute.mutable_t()->mutable_dims()->Add(change.shape.begin(), change.shape.end());
-    store(*attribute.mutable_t(), change.values);
+    replace(*attribute.mutable_t(), change.values);
     input = name;
   }
   // They stand before all that takes them.
   for (auto& node : fresh) *graph.add_node() = std::move(node);
   std::rotate(graph.mutable_node()->begin(), graph.mutable_node()->end() - std::ssize(fresh),
               graph.mutable_node()->end());
-  write_file(path, model.SerializeAsString());
+  std::string bytes;
+  if (!model.SerializeToString(&bytes))
+    throw ResourceError(
+        fmt::format("{}: it would be larger than the 2 GB that one ONNX file holds", path.string()));
+  write_file(path, bytes);
 }
 
 }  // namespace zeroloss::internal

@@ -42,6 +42,7 @@ struct OnnxNumbers {
   std::vector<Index> shape;  ///< empty = a single number
   std::vector<double> values;
   OnnxType type = OnnxType::none;
+  std::vector<std::int64_t> integers = {};  ///< the values of integers and truth values, exactly
 };
 
 struct OnnxNode {

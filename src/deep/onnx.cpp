@@ -108,6 +108,7 @@ class Reader {
                                   name_of(type)));
     values_[input] = {};
     types_[input] = type;
+    single_ = type == OnnxType::float32;  // whoever runs it rounds points
     defined_.insert(input);
     // Of no declared shape is what gets points as rows.
     if (sizes.empty() || sizes.size() == 2) rows_.insert(input);
@@ -320,6 +321,7 @@ class Reader {
       if (computes(node.op) && other != type)
         refuse(node, fmt::format("it mixes {} and {}", name_of(type), name_of(other)));
     }
+    single_ = single_ || (type == OnnxType::float32 && computes(node.op)) || node.op == "Scaler";
     for (const std::string& out : node.outputs)
       types_[out] = node.op == "Cast" ? cast_type(node) : node.op == "Scaler" ? OnnxType::float32 : type;
   }
@@ -391,8 +393,8 @@ class Reader {
     if (const auto found = sizes_.find(name); found != sizes_.end()) return &found->second;
     const auto found = numbers_.find(name);
     if (found == numbers_.end() || !is_integer(found->second.type)) return nullptr;
-    const auto& values = found->second.stored->values;
-    return &(sizes_[name] = Sizes(values.begin(), values.end()));
+    const auto& integers = found->second.stored->integers;
+    return &(sizes_[name] = Sizes(integers.begin(), integers.end()));
   }
 
   // Those from `start` to before `end`, counted from behind where they are negative.
@@ -803,8 +805,10 @@ class Reader {
   Value tail_of(const OnnxNode& node, const std::string& name) {
     const Value& value = now(node, name);
     if (value.part == Part::tail) return value;
-    if (is_probability(value))
+    if (is_probability(value)) {
+      note("left out behind the outputs: Sigmoid");
       return {.part = Part::tail, .from = value.from, .tail = Tail::probabilities, .by = value.by};
+    }
     if ((value.part == Part::affine || value.part == Part::branch) && value.layer.scale == 1)
       return {.part = Part::tail, .from = name};
     refuse(node, "no part of a network of layers");
@@ -972,6 +976,7 @@ class Reader {
     };
     network.shift = all(shift_);
     network.factor = all(factor_);
+    network.single = single_ || found_.single;
   }
 
   std::string path_;
@@ -982,6 +987,7 @@ class Reader {
   std::map<std::string, std::string> alias_;                // another name of a value
   std::map<std::string, std::vector<std::string>> follow_;  // and back
   std::set<std::string> used_;                              // weights
+  bool single_ = false;                                     // whether points are rounded to float32, or sums
   Vector shift_, factor_;
   std::set<std::string> defined_;                        // names that something has
   bool begun_ = false;                                   // a linear map took the input

@@ -3,31 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss::internal {
 namespace {
-
-std::optional<std::int64_t> integer_of(const std::string& name) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
-  if (error != std::errc() || end != name.data() + name.size()) return {};
-  return value;
-}
 
 LabelNames names_of(const std::vector<std::int64_t>& values) {
   LabelNames names;
   for (const std::int64_t value : values) names.push_back(fmt::format("{}", value));
   return names;
 }
-LabelNames names_of(const std::vector<double>& values) {
+LabelNames names_of(const std::vector<double>& values, bool single) {
   LabelNames names;
-  for (const double value : values) names.push_back(fmt::format("{}", value));
+  for (const double value : values)
+    names.push_back(single ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value));
   return names;
 }
 LabelNames names_of(const std::vector<std::string>& values) { return values; }
@@ -36,7 +30,7 @@ LabelNames names_of(const std::vector<std::string>& values) { return values; }
 std::optional<LabelNames> listed(const OnnxNode& node, const std::string& of) {
   if (const auto* list = node.find<std::vector<std::int64_t>>(of + "_int64s")) return names_of(*list);
   if (const auto* list = node.find<std::vector<std::string>>(of + "_strings")) return names_of(*list);
-  if (const auto* list = node.find<std::vector<double>>(of + "_floats")) return names_of(*list);
+  if (const auto* list = node.find<std::vector<double>>(of + "_floats")) return names_of(*list, true);
   return {};
 }
 
@@ -48,14 +42,16 @@ LabelNames picked(const OnnxNode& node, const OnnxGraph& graph, const LabelNames
   if (const auto text = graph.texts.find(list); text != graph.texts.end())
     names = text->second;
   else if (const auto numbers = graph.numbers.find(list); numbers != graph.numbers.end())
-    names = names_of(numbers->second.values);
+    names = is_integer(numbers->second.type)
+                ? names_of(numbers->second.integers)
+                : names_of(numbers->second.values, numbers->second.type == OnnxType::float32);
   else
     problem = "what it takes names from is no list in the file";
   if (node.integer("axis", 0) != 0) problem = "it takes names along another axis than 0";
   LabelNames made;
   for (const std::string& label : labels) {
     if (!problem.empty()) return {};
-    const auto place = integer_of(label);
+    const auto place = parsed_integer<std::int64_t>(label);
     if (!place || *place < 0 || *place >= std::ssize(names))
       problem = fmt::format("it has {} names, and none for {}", names.size(), excerpt(label));
     else
@@ -89,10 +85,11 @@ LabelNames cast(const OnnxNode& node, const LabelNames& labels, std::string& pro
   const auto to = static_cast<OnnxType>(node.integer("to", 0));
   LabelNames made;
   for (const std::string& label : labels) {
-    const auto value = integer_of(label);
-    if (to == OnnxType::text || (value && (to == OnnxType::int64 || to == OnnxType::float64)) ||
+    const auto value = parsed_integer<std::int64_t>(label);
+    const auto within = [&](int bits) { return value && -(1LL << bits) <= *value && *value <= 1LL << bits; };
+    if (to == OnnxType::text || (value && to == OnnxType::int64) || (to == OnnxType::float64 && within(53)) ||
         (value && to == OnnxType::int32 && static_cast<std::int32_t>(*value) == *value) ||
-        (value && to == OnnxType::float32 && -(1 << 24) <= *value && *value <= 1 << 24))
+        (to == OnnxType::float32 && within(24)))
       made.push_back(label);
     else if (value && to == OnnxType::boolean)
       made.emplace_back(*value == 0 ? "0" : "1");

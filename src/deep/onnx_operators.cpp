@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -58,50 +59,55 @@ const std::map<std::string, Kind>& kinds() {
   return all;
 }
 
-// The attributes of an operator, in any operator set.
+// The attributes of an operator and how many inputs it takes, in any operator set.
 using Names = std::set<std::string>;
-const std::map<std::string, Names>& operators() {
-  static const Names none{}, consumed{"consumed_inputs"}, binary{"axis", "broadcast", "consumed_inputs"},
-      axis{"axis"}, axes{"axes"};
-  static const std::map<std::string, Names> all{
+struct Operator {
+  Names attributes;
+  std::size_t least = 1, most = 1;
+};
+const std::map<std::string, Operator>& operators() {
+  constexpr std::size_t kAny = 1 << 30;
+  static const Operator none{}, consumed{{"consumed_inputs"}}, axis{{"axis"}},
+      binary{{"axis", "broadcast", "consumed_inputs"}, 2, 2}, two{{}, 2, 2}, axes{{"axes"}, 1, 2};
+  static const std::map<std::string, Operator> all{
       {"Add", binary},
-      {"ArgMax", {"axis", "keepdims", "select_last_index"}},
-      {"ArrayFeatureExtractor", none},
-      {"Cast", {"to", "saturate", "round_mode"}},
-      {"Concat", axis},
+      {"ArgMax", {{"axis", "keepdims", "select_last_index"}}},
+      {"ArrayFeatureExtractor", two},
+      {"Cast", {{"to", "saturate", "round_mode"}}},
+      {"Concat", {{"axis"}, 1, kAny}},
       {"Div", binary},
-      {"Dropout", {"ratio", "seed", "is_test", "consumed_inputs"}},
+      {"Dropout", {{"ratio", "seed", "is_test", "consumed_inputs"}, 1, 3}},
       {"Erf", none},
       {"Flatten", axis},
-      {"Gather", axis},
-      {"Gelu", {"approximate"}},
-      {"Gemm", {"alpha", "beta", "transA", "transB", "broadcast"}},
+      {"Gather", {{"axis"}, 2, 2}},
+      {"Gelu", {{"approximate"}}},
+      {"Gemm", {{"alpha", "beta", "transA", "transB", "broadcast"}, 2, 3}},
       {"Greater", binary},
-      {"GreaterOrEqual", none},
+      {"GreaterOrEqual", two},
       {"Identity", none},
       {"LabelEncoder",
-       {"classes_strings", "default_float", "default_int64", "default_string", "keys_floats", "keys_int64s",
-        "keys_strings", "values_floats", "values_int64s", "values_strings"}},
-      {"LeakyRelu", {"alpha", "consumed_inputs"}},
+       {{"classes_strings", "default_float", "default_int64", "default_string", "keys_floats", "keys_int64s",
+         "keys_strings", "values_floats", "values_int64s", "values_strings"}}},
+      {"LeakyRelu", {{"alpha", "consumed_inputs"}}},
       {"LogSoftmax", axis},
-      {"MatMul", none},
+      {"MatMul", two},
       {"Mul", binary},
       {"Relu", consumed},
-      {"Reshape", {"allowzero"}},
-      {"Scaler", {"offset", "scale"}},
-      {"Shape", {"start", "end"}},
+      {"Reshape", {{"allowzero"}, 1, 2}},
+      {"Scaler", {{"offset", "scale"}}},
+      {"Shape", {{"start", "end"}}},
       {"Sigmoid", consumed},
       {"Sin", none},
-      {"Slice", none},
+      {"Slice", {{}, 3, 5}},
       {"Softmax", axis},
       {"Softplus", none},
       {"Squeeze", axes},
       {"Sub", binary},
       {"Tanh", consumed},
-      {"TopK", {"axis", "k", "largest", "sorted"}},
-      {"Transpose", {"perm"}},
+      {"TopK", {{"axis", "k", "largest", "sorted"}, 1, 2}},
+      {"Transpose", {{"perm"}}},
       {"Unsqueeze", axes},
-      {"ZipMap", {"classlabels_int64s", "classlabels_strings"}}};
+      {"ZipMap", {{"classlabels_int64s", "classlabels_strings"}}}};
   return all;
 }
 
@@ -111,12 +117,12 @@ std::string old_problem(const OnnxNode& node, std::int64_t version) {
   static const Names old{"broadcast", "consumed_inputs", "is_test"};
   if (version >= 7) {
     for (const auto& [name, value] : node.attributes)
-      if (old.contains(name) || (name == "axis" && operators().at(node.op).contains("broadcast")))
+      if (old.contains(name) || (name == "axis" && operators().at(node.op).attributes.contains("broadcast")))
         return fmt::format("its attribute '{}' is of operator sets before 7, this file's is {}", name,
                            version);
     return {};
   }
-  if (operators().at(node.op).contains("broadcast"))
+  if (operators().at(node.op).attributes.contains("broadcast"))
     if (const std::int64_t axis = node.integer("axis", -1); axis != -1 && axis != 1)
       return fmt::format("its second input stands at axis {}: only numbers for each feature or unit are read",
                          axis);
@@ -131,10 +137,17 @@ std::string old_problem(const OnnxNode& node, std::int64_t version) {
 std::string attribute_problem(const OnnxNode& node, std::int64_t version) {
   const auto known = operators().find(node.op);
   if (known == operators().end()) return {};
+  const auto& [attributes, least, most] = known->second;
+  const auto given = static_cast<std::size_t>(
+      node.inputs.rend() - std::ranges::find_if(node.inputs.rbegin(), node.inputs.rend(),
+                                                [](const std::string& name) { return !name.empty(); }));
+  if (given < least || given > most)
+    return fmt::format("it has {} inputs and takes {}", given,
+                       least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most));
   for (const std::string& name : node.unread)
     return fmt::format("its attribute '{}' has no type that is read", excerpt(name));
   for (const auto& [name, value] : node.attributes) {
-    if (!known->second.contains(name)) return fmt::format("its attribute '{}' is not known", excerpt(name));
+    if (!attributes.contains(name)) return fmt::format("its attribute '{}' is not known", excerpt(name));
     if (static_cast<Kind>(value.index()) != kinds().at(name))
       return fmt::format("its attribute '{}' is of another type than it should be", name);
   }

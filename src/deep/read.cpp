@@ -66,7 +66,6 @@ ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& l
   if (extension_of(file) == ".onnx") {
     alone();
     OnnxNetwork read = read_onnx(file);
-    read.network.single = read.single;
     return {read.network, read.notes, std::move(read)};
   }
   const Metadata metadata = read_metadata(file);

@@ -357,6 +357,8 @@ TEST_F(DeepOnnx, ClassesAreCalledWhatTheFileCallsThem) {
                                              {"encoder_text", {"c", "a", "b"}},
                                              {"encoder_twice", {"30", "10", "20"}},
                                              {"zipmap", {"c", "a", "b"}},
+                                             {"gather_large", {"9007199254740993", "9007199254740992", "5"}},
+                                             {"gather_floats", {"0.1", "0.5", "3"}},
                                              {"greater", {"1", "0"}}};
   for (const auto& [name, expected] : names) {
     SCOPED_TRACE(name);
@@ -375,6 +377,8 @@ TEST_F(DeepOnnx, ClassesAreCalledWhatTheFileCallsThem) {
                  "two outputs one name");
   EXPECT_MESSAGE(DataError, read_onnx(made("label_as_bool")), "node 'b' (Cast -> b)", "two outputs one name");
   EXPECT_MESSAGE(DataError, read_onnx(made("gather_of_labels")), "node 'label' (Gather -> label)");
+  EXPECT_MESSAGE(DataError, read_onnx(made("gather_large_as_double")), "node 'label' (Cast -> label)",
+                 "the label 9007199254740993 is not known to be the same as float64");
 }
 
 TEST_F(DeepOnnx, WhatIsBehindTheOutputsIsKept) {
@@ -405,6 +409,22 @@ TEST_F(DeepOnnx, IntegersAndNarrowNumbersAreNotRealOnes) {
   EXPECT_MESSAGE(DataError, predict(doubles, tenths), "feature 2 of point 0 is 0.1",
                  "node 'xf' (Cast -> xf)");
   EXPECT_EQ(predict(doubles, halves).size(), 1);
+}
+
+TEST_F(DeepOnnx, SizesAndInputsAreThoseOfTheFile) {
+  // x1 = reshape(x, [batch, the rest of x's sizes]), the rest by a slice to the largest integer.
+  EXPECT_EQ(read_onnx(made("slice_to_the_end")).network.features(), 3);
+  EXPECT_MESSAGE(DataError, read_onnx(made("cast_of_two")), "node 'z1' (Cast -> z1)",
+                 "it has 2 inputs and takes 1");
+  EXPECT_MESSAGE(DataError, read_onnx(made("relu_of_two")), "node 'a' (Relu -> a)",
+                 "it has 2 inputs and takes 1");
+}
+
+// Whoever runs it rounds points, whatever the weights are.
+TEST_F(DeepOnnx, PointsInFloat32AreRounded) {
+  const OnnxNetwork read = read_onnx(made("single_points_double_weights"));
+  EXPECT_FALSE(read.single);
+  EXPECT_TRUE(read.network.single);
 }
 
 TEST_F(DeepOnnx, AttributesMeanWhatTheirOperatorSetSays) {

@@ -64,6 +64,10 @@ def names():
 
     labels("gather", node("Gather", "names i", "label"), names=np.array([2, 0, 1]))
     labels("extractor_text", node("ArrayFeatureExtractor", "names i", "label"), kind=S, names=np.array(["c", "a", "b"]))
+    labels("gather_large", node("Gather", "names i", "label"), names=np.array([2**53 + 1, 2**53, 5]))
+    labels("gather_large_as_double", node("Gather", "names i", "j"), node("Cast", "j", "label", to=D), kind=D,
+           names=np.array([2**53 + 1, 2**53, 5]))  # fmt: skip
+    labels("gather_floats", node("Gather", "names i", "label"), kind=F, names=np.array([0.1, 0.5, 3], "f4"))
     labels("encoder", node("LabelEncoder", "i", "label", keys_int64s=[2, 0, 1], values_int64s=[1, 2, 0]))
     labels("encoder_text", node("LabelEncoder", "i", "label", keys_int64s=[0, 1, 2], values_strings=["c", "a", "b"]),
            kind=S)  # fmt: skip
@@ -130,6 +134,19 @@ def attributes():
     write("reshape_turned", cut, constants={"zero": np.array([0]), "rest": np.array([-1])}, points=(F, [None, None]))
 
 
+def sizes():
+    rest = [node("Shape", "x", "s"), node("Slice", "s one most zero", "r"), node("Gather", "s first", "b"),
+            node("Concat", "b r", "to", axis=0)]  # fmt: skip
+    write("slice_to_the_end", [*rest, node("Reshape", "x to", "x1"), node("MatMul", "x1 W", "z"), *REGRESSION[1:]],
+          constants={"one": np.array([1]), "most": np.array([2**63 - 1]), "zero": np.array([0]),
+                     "first": np.array([0])})  # fmt: skip
+    write("cast_of_two", [LAYER[0], node("Cast", "z x", "z1", to=F), node("Tanh", "z1", "a"), *REGRESSION[2:]])
+    write("relu_of_two", [LAYER[0], node("Relu", "z x", "a"), *REGRESSION[2:]])
+    doubles = {"W": drawn(3, 4, dtype="f8"), "V": drawn(4, 1, start=20, dtype="f8")}
+    write("single_points_double_weights", [node("Cast", "x", "xd", to=D), node("MatMul", "xd W", "z"), *REGRESSION[1:]],
+          kind=D, constants=doubles)  # fmt: skip
+
+
 def shared():
     bias = drawn(4, start=60)
     points = (F, [None, 4])
@@ -156,4 +173,5 @@ def shared():
 names()
 types()
 attributes()
+sizes()
 shared()
