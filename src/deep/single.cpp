@@ -9,7 +9,7 @@
 namespace zeroloss::internal::verified {
 namespace {
 
-constexpr double kUnit = 0x1p-24, kLost = 0x1p-126, kLargest = 0x1p127;  // of float32
+constexpr double kUnit = 0x1p-24, kLost = 0x1p-126, kLargest = 0x1p126;  // of float32
 constexpr double kPhiSingle = 16 * kUnit;                                // of smooth activations, assumed
 
 // (1 + 2^-24)^k <= 1 + this.
@@ -18,21 +18,38 @@ Above single_gamma(Index k) {
   return part < 0.5 ? part / (1 - part) * kUp : std::numeric_limits<double>::infinity();
 }
 
+bool fits(Above size) { return static_cast<double>(size) < kLargest; }
+
+// How many times larger or smaller numbers may become where a runtime multiplies by this factor before or
+// behind a linear map, as it likes; infinite where the factor itself may be flushed to 0 or is 0.
+double spread_of(double factor) {
+  const double size = std::abs(factor);
+  return size >= kLost ? std::max(size, 1 / size) * kUp : std::numeric_limits<double>::infinity();
+}
+// Of a factor for each number; those that are 0 make nothing larger beside others.
+double spread_of(const Vector& factors) {
+  double spread = factors.size() > 0 && (factors.array() == 0).all() ? spread_of(0) : 1;
+  for (const double factor : factors)
+    if (factor != 0) spread = std::max(spread, spread_of(factor));
+  return spread;
+}
+
 Above root_of(Index k) { return sqrt(Above(static_cast<double>(k))); }
 
 // A linear map of p numbers to m: norms of its matrix, rounded up.
 struct LinearMap {
   Above spectral, frobenius, bias;
   Index m, p;
+  double spread;  // of a factor before it or behind it
 
   /// What its outputs are off by, of inputs of this length that are off by `off`. Three roundings more: of
   /// factors that are folded into the matrix.
   Above error(Above size, Above off) const {
     const Above input = size + off, sums = frobenius * input + bias;
-    if (!(static_cast<double>(sums) < kLargest)) return std::numeric_limits<double>::infinity();
+    if (!fits(spread * input) || !fits(spread * sums)) return std::numeric_limits<double>::infinity();
     const Above lost = kLost * (root_of(m) * static_cast<double>(2 * p + 1) + root_of(p) * frobenius +
                                 root_of(m) * root_of(p) * input);
-    return spectral * off + single_gamma(p + 4) * sums + lost;
+    return spectral * off + single_gamma(p + 4) * sums + spread * lost;
   }
 };
 
@@ -43,8 +60,8 @@ Above norm_above(const A& a) {
   return sqrt(squares);
 }
 
-LinearMap linear_map(const RowMatrix& A, const Vector& b, double spectral) {
-  return {spectral, norm_above(A), norm_above(b), A.rows(), A.cols()};
+LinearMap linear_map(const RowMatrix& A, const Vector& b, double spectral, double spread) {
+  return {spectral, norm_above(A), norm_above(b), A.rows(), A.cols(), spread};
 }
 
 struct LayerInSingle {
@@ -56,6 +73,7 @@ struct LayerInSingle {
 
 // Bounds the error of h_0: points are rounded, moved, scaled, and divided by their lengths.
 Above input_error(const DeepNetwork& network, const RowMatrix& x, Above h0) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
   const Index d = x.cols();
   const bool moves = network.shift.size() > 0, scales = network.factor.size() > 0;
   Above squares;
@@ -69,9 +87,12 @@ Above input_error(const DeepNetwork& network, const RowMatrix& x, Above h0) {
       size = size + shift;
       off += 2 * kUnit * (size + off) + kLost;
     }
+    if (!fits(size + off)) return kInfinite;  // a factor may hide it
     if (scales) {
       const Above factor = std::abs(network.factor(k));
       off = factor * off + 3 * kUnit * (factor * (size + off)) + 2 * kLost;
+      if (std::abs(network.factor(k)) < kLost) off += factor * size;  // it may be flushed
+      if (!fits(factor * size + off)) return kInfinite;
     }
     squares += off * off;
   }
@@ -88,7 +109,7 @@ Above input_error(const DeepNetwork& network, const RowMatrix& x, Above h0) {
   }
   length = std::sqrt(length + static_cast<long double>(network.constant) * network.constant);
   const auto least = static_cast<double>(length) * (1 - 0x1p-20) - static_cast<double>(off);
-  if (!(least > 0)) return std::numeric_limits<double>::infinity();
+  if (!(least > 0)) return kInfinite;
   return Above(static_cast<double>(2 * off) / least * kUp) + single_gamma(d + 8) * h0 + root_of(d) * kLost;
 }
 
@@ -97,40 +118,53 @@ Above input_error(const DeepNetwork& network, const RowMatrix& x, Above h0) {
 Matrix single_errors(const DeepNetwork& network, const std::vector<LayerNorms>& norms,
                      const Eigen::Ref<const RowMatrix>& X, const DeepEvaluation& e) {
   std::vector<LayerInSingle> layers;
+  double before = spread_of(network.factor);
   for (std::size_t l = 0; l < network.layers.size(); ++l) {
     const Layer& layer = network.layers[l];
-    layers.push_back({linear_map(layer.W, layer.b, norms[l].W), linear_map(layer.U, layer.bU, norms[l].U),
+    const double spread = layer.scale == 1 ? 1 : spread_of(layer.scale);
+    layers.push_back({linear_map(layer.W, layer.b, norms[l].W, before),
+                      linear_map(layer.U, layer.bU, norms[l].U, layer.residual ? spread : 1),
                       activation_of(layer), std::abs(layer.scale), layer.residual, layer.U.size() == 0});
+    before = layer.residual ? 1 : spread;
   }
   const Index n = X.rows(), K = network.outputs();
   std::vector<LinearMap> outputs;
   for (Index k = 0; k < K; ++k) {
     const RowMatrix row = network.V.row(k);
     const Above size = norm_above(row);
-    outputs.push_back({size, size, network.c.size() > 0 ? std::abs(network.c(k)) : 0, 1, row.cols()});
+    outputs.push_back({size, size, network.c.size() > 0 ? std::abs(network.c(k)) : 0, 1, row.cols(), before});
   }
   Matrix errors(n, K);
   for (Index i = 0; i < n; ++i) {
     Above off = input_error(network, X.row(i), e.points.front().h(i));
     for (std::size_t l = 0; l < layers.size(); ++l) {
       const LayerInSingle& layer = layers[l];
-      const Above before = e.points[l].h(i), s = layer.scale, a = e.points[l].a(i);
-      const Above z = layer.inner.error(before, off);
-      Above active = layer.phi.B * z;
-      if (!layer.phi.rectifier())
-        active += layer.phi.piecewise_linear() ? 3 * kUnit * (a + active) + kLost * root_of(layer.inner.m)
-                                               : kPhiSingle * (a + active + root_of(layer.inner.m));
+      const Above h = e.points[l].h(i), s = layer.scale, a = e.points[l].a(i);
+      const Above lost = kLost * root_of(layer.inner.m);
+      Above active = layer.phi.B * layer.inner.error(h, off);
+      if (!layer.phi.rectifier()) {
+        const Above z = layer.inner.spectral * (h + off) + layer.inner.bias;  // silu is z times a sigmoid
+        active += layer.phi.piecewise_linear() ? 3 * kUnit * (a + active) + lost
+                                               : kPhiSingle * (a + active + z + root_of(layer.inner.m));
+        if (layer.phi.piecewise_linear() && *layer.phi.leak < kLost) active += *layer.phi.leak * z;
+      }
+      Above size = a + active, branch = active;
+      bool all_fit = fits(size);
       if (!layer.residual) {
         off = s * active;
-        if (layer.scale != 1) off += 3 * kUnit * (s * (a + active)) + kLost * root_of(layer.inner.m);
-        continue;
+        if (layer.scale != 1) off += 3 * kUnit * (s * size) + lost;
+        all_fit = all_fit && fits(s * size + off);
+      } else {
+        const LinearMap& U = layer.outer;
+        if (!layer.identity) branch = U.error(a, active);
+        size = (layer.identity ? size : U.frobenius * size) + U.bias;
+        off += s * branch;
+        if (layer.scale < kLost) off += s * size;  // it may be flushed
+        off +=
+            6 * kUnit * (h + off + s * (size + branch)) + 3 * (kLost * root_of(network.layers[l].outputs()));
+        all_fit = all_fit && fits(size + branch) && fits(h + off + s * size);
       }
-      const LinearMap& U = layer.outer;
-      const Above branch = layer.identity ? active : U.error(a, active);
-      const Above size = layer.identity ? a + active + U.bias : U.frobenius * (a + active) + U.bias;
-      off += s * branch;
-      off += 6 * kUnit * (before + off + s * (size + branch)) +
-             3 * (kLost * root_of(network.layers[l].outputs()));
+      if (!all_fit) off = std::numeric_limits<double>::infinity();
     }
     for (Index k = 0; k < K; ++k)
       errors(i, k) =

@@ -40,13 +40,16 @@ void tell_labels(const ProvedNetwork& p, Facts& fact) {
 }
 
 // What a runtime makes of a file in float32, at the points rounded to it.
-std::string in_single(const ProvedNetwork& p, bool classes) {
+std::string in_single(const ProvedNetwork& p, bool classes, const std::string& behind) {
   const std::string off = std::isfinite(p.single_error)
                               ? fmt::format("outputs may be off by {}", above(p.single_error, 3))
-                              : "sums may leave its range";
+                              : "numbers may leave its range";
   if (!classes) return off;
-  return off + (p.single_samples.empty() ? ": no label above changes"
-                                         : ": it may decide otherwise at " + samples(p.single_samples));
+  const bool rounds = behind.find("oftmax") < behind.size() || behind.find("igmoid") < behind.size();
+  return off +
+         (p.single_samples.empty() ? ": no label above changes"
+                                   : ": it may decide otherwise at " + samples(p.single_samples)) +
+         (rounds ? ", where what is behind the outputs makes no two numbers one" : "");
 }
 
 void tell_proof(const DeepCertificate& c, Facts& fact) {
@@ -66,12 +69,12 @@ void tell_proof(const DeepCertificate& c, Facts& fact) {
   if (!c.reason.empty()) fact("not proved", c.reason);
 }
 
-std::string section(const Dataset& data, const ProvedNetwork& p) {
+std::string section(const Dataset& data, const std::string& behind, const ProvedNetwork& p) {
   const bool classes = data.task == Task::classification;
   Facts fact(26);
   fact("outputs", fmt::format("computed to within {}", above(p.output_error, 3)));
   if (classes) tell_labels(p, fact);
-  if (p.single_error > 0) fact("in float32", in_single(p, classes));
+  if (p.single_error > 0) fact("in float32", in_single(p, classes, behind));
   fact("misfit <=", fmt::format("{}, relative {}", above(p.misfit, 3), above(p.relative_misfit, 3)));
   if (data.task == Task::regression) fact("largest error <=", above(p.largest_error, 3));
   tell_proof(p.certificate, fact);
@@ -94,10 +97,10 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
   for (const std::string& remark : r.remarks) text += "note: " + remark + "\n";
   if (network.network.single)
     text +=
-        "note: what is proved is of real arithmetic at the points as doubles; the file is in float32, to "
+        "note: what is proved is of real arithmetic at the points as doubles; the file is run in float32, to "
         "which "
         "a runtime rounds points and sums\n";
-  for (const ProvedNetwork& p : r.networks) text += section(data, p);
+  for (const ProvedNetwork& p : r.networks) text += section(data, network.network.behind, p);
   if (r.written)
     text += fmt::format(
         "\npolished.onnx, read again, holds these weights{}:\n{}misfit <= {}, relative {}{}. "
@@ -107,8 +110,9 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
                                                         labels_text(*r.written), below(r.written->margin, 3))
                                           : "",
         above(r.written->misfit, 3), above(r.written->relative_misfit, 3),
-        network.onnx->single ? "; in float32 " + in_single(*r.written, data.task == Task::classification)
-                             : "");
+        network.network.single ? "; in float32 " + in_single(*r.written, data.task == Task::classification,
+                                                             network.network.behind)
+                               : "");
   Facts fact(26);
   fact("loss", loss_and_step(data.task));
   if (r.moving < r.parameters)
@@ -159,7 +163,7 @@ void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork&
     if (network.onnx) {
       DeepNetwork written =
           write_like(std::filesystem::path(model), *network.onnx, r.polished, folder.file("polished.onnx"));
-      written.single = network.onnx->single;
+      written.single = network.network.single;
       written.class_names = r.polished.class_names;  // where the file has none they are the user's
       r.written = judge(written, data, options.divide, progress);
       r.written->which = "written";

@@ -364,6 +364,34 @@ TEST(Prove, LabelsThatFloat32MayTurnAreNamed) {
   EXPECT_LT(p.single_error, 1e-5);
 }
 
+// A number that leaves the range of float32 on its way is infinite there, however small the output is; one
+// that falls below it is lost, and so is a factor below it. Each output here is a number about 1 in real
+// arithmetic.
+TEST(Prove, NothingIsSaidWhereFloat32EndsOnTheWay) {
+  Progress progress;
+  const auto error = [&](double x, double factor, double weight, double scale, double out, double shift = 0) {
+    DeepNetwork network{
+        .layers = {{.activation = "relu", .W = RowMatrix::Constant(1, 1, weight), .scale = scale}},
+        .V = RowMatrix::Constant(1, 1, out),
+        .single = true};
+    if (factor != 1) network.factor = Vector::Constant(1, factor);
+    if (shift != 0) network.shift = Vector::Constant(1, shift);
+    return verified_outputs(network, RowMatrix::Constant(1, 1, x), progress).single_error(0, 0);
+  };
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_LT(error(1, 1, 1, 1, 1), 0x1p-20);
+  EXPECT_LT(error(0x1p100, 0x1p-60, 0x1p-40, 1, 1), 0x1p-19);
+  EXPECT_EQ(error(0x1p130, 1, 0x1p-130, 1, 1), inf) << "the point";
+  EXPECT_EQ(error(0x1p126, 0x1p-100, 0x1p-27, 1, 1, -0x1p126), inf) << "the point less its shift";
+  EXPECT_EQ(error(0x1p70, 0x1p70, 0x1p-140, 1, 1), inf) << "the point times its factor";
+  EXPECT_EQ(error(0x1p110, 0x1p-110, 0x1p20, 1, 0x1p-20), inf) << "the map before the factor";
+  EXPECT_EQ(error(0x1p60, 1, 1, 0x1p70, 0x1p-130), inf) << "the unit times its factor";
+  EXPECT_EQ(error(0x1p60, 1, 0x1p60, 0x1p-120, 0x1p20), inf) << "the next map before the factor";
+  EXPECT_EQ(error(0x1p120, 1, 1, 0x1p-127, 0x1p7), inf) << "a factor that may be 0";
+  // W x is 2^-145 where the factor comes behind it: 0, or off by up to half of the least number.
+  EXPECT_GE(error(0x1p-75, 0x1p75, 0x1p-70, 1, 0x1p70), 0x1p-126 * 0x1p75 * 0x1p70);
+}
+
 // The sum of +-1 over classes is the same everywhere. Output weights that have it too make J singular: rows
 // of one point then sum to nothing in all hidden layers.
 TEST(Prove, ConstantSumsOfTargetsMakeTheLastLayerSingular) {
