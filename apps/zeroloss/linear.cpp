@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 
 #include "command.hpp"
 #include "field_options.hpp"
 #include "signals.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/present/linear.hpp"
 
 namespace zeroloss::app {
@@ -32,8 +32,8 @@ std::vector<Index> parse_layers(const std::string& text) {
     const std::string_view item = rest.substr(0, rest.find(':'));
     more = item.size() < rest.size();
     if (more) rest.remove_prefix(item.size() + 1);
-    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), parts.emplace_back());
-    good = error == std::errc{} && end == item.data() + item.size() && parts.back() >= 1 && parts.size() <= 3;
+    parts.push_back(parsed_integer<Index>(item).value_or(0));
+    good = parts.back() >= 1 && parts.size() <= 3;
   }
   good = good && (parts.size() == 1 || parts[0] <= parts[1]);
   const Index stride = parts.size() == 3 ? parts[2] : 1;

@@ -152,7 +152,8 @@ std::string check_integer(std::string& text) {
   const char* end = text.data() + text.size();
   if (std::is_unsigned_v<T> && text.starts_with('-')) return text + " is below 0";
   T value{};
-  const auto read = std::from_chars(text.data() + (text.starts_with('+') ? 1 : 0), end, value);
+  const bool plus = text.starts_with('+') && !text.starts_with("+-");
+  const auto read = std::from_chars(text.data() + (plus ? 1 : 0), end, value);
   if (read.ec == std::errc::result_out_of_range) return text + " is beyond what it can hold";
   if (read.ec != std::errc{} || read.ptr != end) return "'" + text + "' is no whole number";
   text = fmt::to_string(value);

@@ -1,4 +1,3 @@
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -8,6 +7,7 @@
 
 #include "conv_options.hpp"
 #include "torch_programs.hpp"
+#include "zeroloss/core/parse.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -16,11 +16,10 @@ namespace {
 int variable(const char* name, int otherwise) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return otherwise;
-  int value = 0;
-  const char* end = text + std::strlen(text);
-  if (const auto read = std::from_chars(text, end, value); read.ec != std::errc() || read.ptr != end)
+  const auto value = parsed_integer<int>(text);
+  if (!value)
     throw std::invalid_argument(std::string("environment variable ") + name + " is no number: " + text);
-  return value;
+  return *value;
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/core/text.hpp"
 
@@ -15,11 +15,9 @@ namespace {
 
 /// p of "noise:p"; -1 if it is not of this form.
 double noise_of(const std::string& labels) {
-  double p = -1;
   if (!labels.starts_with("noise:")) return -1;
-  const char* end = labels.data() + labels.size();
-  const auto result = std::from_chars(labels.data() + 6, end, p);
-  return result.ec == std::errc{} && result.ptr == end && p >= 0 && p <= 1 ? p : -1;
+  const double p = parsed_number(std::string_view(labels).substr(6)).value_or(-1);
+  return p >= 0 && p <= 1 ? p : -1;
 }
 
 void randomize(Vector& y, std::uint64_t classes, Random random) {

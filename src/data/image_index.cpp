@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <exception>
 #include <fstream>
@@ -19,6 +18,7 @@
 #include <utility>
 
 #include "zeroloss/core/digest.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/run.hpp"
 
 namespace zeroloss::internal {
@@ -45,11 +45,7 @@ class Fields {
   template <class Number>
   std::optional<Number> number() {
     const auto field = text();
-    Number value{};
-    if (!field) return {};
-    const auto [end, error] = std::from_chars(field->data(), field->data() + field->size(), value);
-    if (error != std::errc{} || end != field->data() + field->size()) return {};
-    return value;
+    return field ? parsed_integer<Number>(*field) : std::nullopt;
   }
 
  private:

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 #include <string_view>
 
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss::internal {
@@ -33,9 +33,10 @@ void read_recipe(const std::string& text, const std::string& expected, const std
         fail(fmt::format("{} = '{}'", key->name, excerpt(value)));
       *key->word = value;
     } else {
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), *key->number);
+      const auto number = parsed_integer<std::int64_t>(value);
       const std::int64_t least = is_seed(*key) ? 0 : 1;
-      if (error != std::errc{} || end != value.data() + value.size() || *key->number < least)
+      if (number) *key->number = *number;
+      if (!number || *number < least)
         fail(fmt::format("{} must be an integer >= {}; got '{}'", key->name, least, excerpt(value)));
     }
     seen.emplace_back(key->name);

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -16,6 +15,7 @@
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/memory.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/core/text.hpp"
 #include "zeroloss/data/readers.hpp"
@@ -60,11 +60,9 @@ Classes classes_of(const Source& source) {
 std::vector<double> increasing_numbers(const std::vector<std::string>& names) {
   std::vector<double> values;
   for (const std::string& name : names) {
-    double value = 0;
-    const char* end = name.data() + name.size();
-    const auto read = std::from_chars(name.data(), end, value);
-    if (read.ec != std::errc{} || read.ptr != end || (!values.empty() && value <= values.back())) return {};
-    values.push_back(value);
+    const auto value = parsed_number(name);
+    if (!value || !std::isfinite(*value) || (!values.empty() && *value <= values.back())) return {};
+    values.push_back(*value);
   }
   return values;
 }

@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <stdexcept>
 
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
@@ -17,19 +17,13 @@ namespace {
 
 using ClassNames = std::vector<std::string>;
 
-std::optional<Index> whole_number(std::string_view text) {
-  Index value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size()) return {};
-  return value;
-}
-
 // "0..9" alone is a list of numbers; any other names are themselves.
 ClassNames spelled_out(const ClassNames& asked) {
   const std::size_t dots = asked.size() == 1 ? asked.front().find("..") : std::string::npos;
   if (dots == std::string::npos) return asked;
   const std::string_view range = asked.front();
-  const auto first = whole_number(range.substr(0, dots)), last = whole_number(range.substr(dots + 2));
+  const auto first = parsed_integer<Index>(range.substr(0, dots)),
+             last = parsed_integer<Index>(range.substr(dots + 2));
   constexpr Index kMost = 1'000'000;
   if (!first || !last || *first < 0 || *last < *first || *last - *first >= kMost) return asked;
   ClassNames names;
@@ -68,7 +62,7 @@ std::string remark_of(const ClassNames& names, Index outputs, const std::string&
 // What to say, where the data's classes suggest it.
 std::string example_of(const ClassNames& whole, Index count) {
   const bool numbers = std::all_of(whole.begin(), whole.end(), [&](const std::string& name) {
-    const auto value = whole_number(name);
+    const auto value = parsed_integer<Index>(name);
     return value && *value >= 0 && *value < count;
   });
   return numbers ? fmt::format("0..{}", count - 1) : "A,B,..";

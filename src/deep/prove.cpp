@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -16,6 +15,7 @@
 #include "deep/equations.hpp"
 #include "deep/forward.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
@@ -216,11 +216,9 @@ std::vector<bool> layers_named(const std::string& text, Index hidden, Index outp
         count, text));
   };
   const auto number = [&](std::string_view digits) {
-    Index value = 0;
-    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (problem != std::errc() || end != digits.data() + digits.size() || value < 1 || value > count)
-      refuse();
-    return value;
+    const auto value = parsed_integer<Index>(digits);
+    if (!value || *value < 1 || *value > count) refuse();
+    return *value;
   };
   if (text == "hidden") moving.back() = false;
   if (moving.front()) return moving;

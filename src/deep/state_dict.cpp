@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 #include <stdexcept>
 
+#include "core/ascii.hpp"
 #include "core/json.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
@@ -24,7 +24,7 @@ struct Numbered {
   explicit Numbered(const std::string& name) {
     bool inside = false;
     for (const char letter : name) {
-      const bool digit = std::isdigit(static_cast<unsigned char>(letter)) != 0;
+      const bool digit = is_digit(letter);
       if (digit && !inside) numbers.emplace_back(), words.emplace_back();
       inside = digit;
       if (!digit) words.back() += letter;

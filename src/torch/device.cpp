@@ -25,7 +25,7 @@ torch::Device device_of(const std::string& of, const std::string& name, int loca
   if (name.starts_with("cuda:")) {
     const std::string number = name.substr(5);
     const auto read = parsed_integer<int>(number);
-    if (!read || *read < 0 || *read > 999)
+    if (!read || number.starts_with('-') || *read > 999)
       throw std::invalid_argument(fmt::format("{}: device '{}'; expected cuda:N, N a number", of, name));
     index = *read;
   }

@@ -12,7 +12,8 @@ namespace zeroloss {
 /// without; nothing if it is none. What a double does not hold is infinite or 0.
 std::optional<double> parsed_number(std::string_view text);
 
-/// The whole number that `text` is, all of it, in digits alone; nothing if it is none or T does not hold it.
+/// The whole number that `text` is, all of it, in digits behind a minus or none; nothing if it is no number
+/// or T does not hold it.
 template <std::integral T>
 std::optional<T> parsed_integer(std::string_view text) {
   T value{};
