@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <cmath>
 
+#include "core/ascii.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/text.hpp"
 
@@ -47,11 +47,18 @@ std::optional<CellNumber> number_of(std::string_view cell) {
   return result;
 }
 
+std::string_view unit_of(std::string_view cell) {
+  cell = trimmed(cell);
+  if (cell.starts_with('(') && cell.ends_with(')')) cell = cell.substr(1, cell.size() - 2);
+  if (cell.starts_with('-')) cell.remove_prefix(1);
+  for (const std::string_view sign : {"$", "€", "£", "¥", "USD", "EUR", "GBP", "CHF"})
+    if (cell.starts_with(sign) || cell.ends_with(sign)) return sign;
+  return cell.ends_with('%') ? "%" : "";
+}
+
 namespace {
 
-bool digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-}
+bool digits(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
 
 /// Infinite where a double does not hold it.
 std::optional<double> plain(std::string_view cell) {
@@ -103,11 +110,9 @@ std::optional<double> written_number(std::string_view written, char point, char 
   const bool negative = cell.starts_with('-') || enclosed;
   if (negative) cell.remove_prefix(1);
   if (enclosed) cell.remove_suffix(1);
-  for (const std::string_view sign : {"$", "€", "£", "¥", "USD", "EUR", "GBP", "CHF"}) {
-    if (cell.starts_with(sign)) cell.remove_prefix(sign.size());
-    if (cell.ends_with(sign)) cell.remove_suffix(sign.size());
-  }
-  if (cell.ends_with('%')) cell.remove_suffix(1);
+  const std::string_view unit = unit_of(cell);
+  if (cell.starts_with(unit)) cell.remove_prefix(unit.size());
+  if (cell.ends_with(unit)) cell.remove_suffix(unit.size());
   cell = trimmed(cell);
   if (negative && cell.starts_with('-')) return {};
   std::string_view fraction = cell.substr(std::min(cell.find(point), cell.size()));
@@ -119,7 +124,9 @@ std::optional<double> written_number(std::string_view written, char point, char 
       groups == std::string_view::npos ? std::string(grouped) : ungrouped(grouped, grouped[groups]);
   if (!whole) return {};
   const bool whole_number = cell.find(point) == std::string_view::npos;
-  const auto value = plain(whole_number ? *whole : fmt::format("{}.{}", *whole, fraction));
+  const char* hundredth = unit == "%" ? "e-2" : "";
+  const auto value =
+      plain(whole_number ? *whole + hundredth : fmt::format("{}.{}{}", *whole, fraction, hundredth));
   if (!value) return {};
   return negative ? -*value : *value;
 }

@@ -25,6 +25,9 @@ struct CellNumber {
 std::optional<CellNumber> number_of(std::string_view cell);
 
 /// The same of another kind of cell (number to date).
+/// "%", "$", "EUR", .. before or behind a number; empty where there is none.
+std::string_view unit_of(std::string_view cell);
+
 std::optional<double> value_of(std::string_view cell, CellKind is);
 
 }  // namespace zeroloss::internal

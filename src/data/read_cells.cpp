@@ -109,6 +109,23 @@ std::string refuse_two_ways(const DataTable& table, const Column& column, Index 
       table.where(record, column), quoted(cell), one, name(a), other, name(b), leave_out(column));
 }
 
+/// 38% beside 0.38, or dollars beside euros: why such a column is no list of numbers; empty where it is one.
+std::string refuse_two_units(const DataTable& table, const Column& column, CellKind is) {
+  std::optional<Index> first;
+  std::string fault;
+  for_each_cell(column, [&](Index i, std::string_view cell) {
+    if (*value_of(cell, is) == 0) return true;
+    if (!first) first = i;
+    const std::string_view unit = unit_of(cell), before = unit_of(column.cells[*first]);
+    if (unit != before && ((!unit.empty() && !before.empty()) || unit == "%" || before == "%"))
+      fault = fmt::format("{}: found {}, and {} in {}; write all in one unit, or {}", table.where(i, column),
+                          quoted(cell), quoted(column.cells[*first]), table.place(*first), leave_out(column));
+    if (before.empty()) first = i;
+    return fault.empty();
+  });
+  return fault;
+}
+
 /// A kind of cells, as a message says it.
 std::string several(CellKind is, std::string_view example) {
   if (is == CellKind::number) return "numbers";
@@ -254,7 +271,10 @@ void read_cells(DataTable& table) {
   const Ways decimals = only(ways, &Readings::decimals), days = only(ways, &Readings::days);
   for (std::size_t j = 0; j < ways.size(); ++j) {
     Column& column = table.columns[j];
-    const Verdict verdict = verdict_of(table, column, ways[j], decimals, days);
+    Verdict verdict = verdict_of(table, column, ways[j], decimals, days);
+    if (verdict.is == CellKind::amount || verdict.is == CellKind::decimal_comma)
+      if (std::string fault = refuse_two_units(table, column, verdict.is); !fault.empty())
+        verdict = {CellKind::text, std::move(fault)};
     column.fault = verdict.fault;
     column.note = verdict.note;
     read_as(table, column, verdict.is);
@@ -267,7 +287,7 @@ void take_as_missing(DataTable& table, const std::vector<std::string>& words) {
     return std::ranges::any_of(words, [&](const std::string& word) {
       if (cell == word) return true;
       const auto number = number_of(cell), meant = number_of(word);
-      return number && meant && number->in_range && number->value == meant->value;
+      return number && meant && number->in_range && meant->in_range && number->value == meant->value;
     });
   };
   for (Column& column : table.columns) {

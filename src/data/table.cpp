@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 #include <unordered_set>
@@ -14,6 +14,7 @@
 #include "data/placeholder.hpp"
 #include "data/table_source.hpp"
 #include "zeroloss/core/error.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
@@ -30,13 +31,6 @@ std::vector<std::string> names_of(const DataTable& table) {
   names.reserve(table.columns.size());
   for (const Column& column : table.columns) names.push_back(excerpt(column.name));
   return names;
-}
-
-std::optional<Index> integer(const std::string& text) {
-  Index value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return {};
-  return value;
 }
 
 bool named_like_id(const std::string& name) {
@@ -174,7 +168,7 @@ Uses uses_of(const DataTable& table, std::optional<Index> target, const TableCho
     }
     return uses;
   }
-  std::vector<std::string> left_out;
+  std::map<Index, std::string> left_out;  // and why
   for (Index j = 0; j < std::ssize(table.columns); ++j) {
     const Column& column = table.columns[to_size(j)];
     if (j == target || j == uses.id || dropped.contains(j)) continue;
@@ -184,23 +178,28 @@ Uses uses_of(const DataTable& table, std::optional<Index> target, const TableCho
     if (why.empty())
       uses.features.push_back(j);
     else {
-      left_out.push_back(fmt::format("left out: {}, {}; `features=all` keeps it", column.called(), why));
+      left_out[j] = why;
       if (!uses.id && column.missing == 0) uses.id = j;
     }
   }
-  if (uses.features.empty() && !left_out.empty()) {  // all that there is
+  std::map<Index, std::string> kept;
+  if (uses.features.empty())  // all that there is
     for (Index j = 0; j < std::ssize(table.columns); ++j) {
       const Column& column = table.columns[to_size(j)];
-      if (j != target && j != named && !dropped.contains(j) && column.is != CellKind::text &&
-          column.missing < table.n())
-        uses.features.push_back(j);
-    }
-    if (!uses.features.empty()) {
+      if (j == target || j == named || dropped.contains(j) || column.is == CellKind::text ||
+          column.missing == table.n())
+        continue;
+      uses.features.push_back(j);
+      if (const auto found = left_out.find(j); found != left_out.end()) kept.insert(left_out.extract(found));
       uses.id = named;
-      return uses;
     }
-  }
-  remarks.insert(remarks.end(), left_out.begin(), left_out.end());
+  for (const auto& [j, why] : left_out)
+    remarks.push_back(
+        fmt::format("left out: {}, {}; `features=all` keeps it", table.columns[to_size(j)].called(), why));
+  if (left_out.empty()) return uses;
+  for (const auto& [j, why] : kept)
+    remarks.push_back(fmt::format("kept: {}, although {}: no other column is a number",
+                                  table.columns[to_size(j)].called(), why));
   return uses;
 }
 
@@ -246,7 +245,7 @@ Index column_of(const DataTable& table, const std::string& wanted, const std::st
                                   table.name, excerpt(wanted), option, found - table.columns.begin()));
     return found - table.columns.begin();
   }
-  const auto number = integer(wanted);
+  const auto number = parsed_integer<Index>(wanted);
   if (number && *number < count && *number >= -count) return *number < 0 ? *number + count : *number;
   throw DataError(
       fmt::format("{}: no {} column '{}'; expected a name or a 0-based number; the file has {} columns{}",

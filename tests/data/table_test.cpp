@@ -35,7 +35,8 @@ TEST_F(Tables, UnderstandsWhatPeopleWrite) {
     char separates = ',';
   } cases[] = {{"\"$1,234.50\"", "$7", 1234.5, 7},
                {"\"1,234\"", "\"-2,000,000\"", 1234, -2e6},
-               {"12%", "3.5 %", 12, 3.5},
+               {"12%", "-3.5 %", 0.12, -0.035},
+               {"\"1,200.5%\"", "0", 12.005, 0},
                {"($5)", "$6", -5, 6},
                {"1,5", "-0,25", 1.5, -0.25, ';'},
                {"1,5", "2", 1.5, 2, '\t'},
@@ -58,7 +59,8 @@ TEST_F(Tables, UnderstandsWhatPeopleWrite) {
                {"45\u202F162,5", "-1\u202F000", 45162.5, -1000, ';'},
                {"42'144", "7", 42144, 7, ';'},
                {"1’234.5", "CHF 2'000", 1234.5, 2000},
-               {"12,5 %", "1.234,5\u00A0€", 12.5, 1234.5, ';'}};
+               {"12,5 %", "1.234,5\u00A0%", 0.125, 12.345, ';'},
+               {"12,5 €", "1.234,5\u00A0€", 12.5, 1234.5, ';'}};
   for (const auto& [cell, other, first, second, separates] : cases) {
     const Dataset data = column(cell, other, separates);
     EXPECT_EQ(data.X(0, 1), first) << cell;
@@ -186,6 +188,8 @@ TEST_F(Tables, WordsThatMeanAMissingCell) {
   EXPECT_EQ(data.records, (std::vector<Index>{0, 1, 3}));
   EXPECT_MESSAGE(std::invalid_argument, read_dataset("digits", {.na_values = {"1"}}),
                  "`na_values` is for tables");
+  EXPECT_EQ(read("a,y\n0,0.5\n1,1.5\n0,2.5\n", {.na_values = {"1e999"}}).n(), 3) << "no cell is that";
+  EXPECT_EQ(read("a,y\n0,0.5\n1,1.5\n0,2.5\n", {.na_values = {"1e999"}}).d(), 1);
   // A model knows them.
   const auto like = [&](const std::string& new_text) {
     return select(open_source(write("new.csv", new_text), {.na_values = data.encoding.na_values}), {},
@@ -392,6 +396,31 @@ TEST_F(Tables, TheOnlyColumnIsAFeatureWhateverItLooksLike) {
   EXPECT_EQ(data.feature_names, (Names{"x"}));
   EXPECT_TRUE(data.ids.empty());
   EXPECT_TRUE(data.remarks.empty());
+}
+
+TEST_F(Tables, WhatIsKeptBecauseNothingElseIsLeftIsSaid) {
+  std::string text = "id,review,label\n";
+  for (int i = 0; i < 40; ++i) text += fmt::format("{},film {},{}\n", i, 7 * i, i % 3 == 0 ? "neg" : "pos");
+  const Dataset data = read(text);
+  EXPECT_EQ(data.feature_names, (Names{"id"}));
+  EXPECT_EQ(data.remarks, (Names{"left out: column 1 ('review'), 40 different texts in 40 records; "
+                                 "`features=all` keeps it",
+                                 "kept: column 0 ('id'), although all its integers differ: no other column "
+                                 "is a number"}));
+}
+
+TEST_F(Tables, TwoUnitsInOneColumnAreAMistake) {
+  const auto table = [](const char* one, const char* other) {
+    std::string text = "p,x,y\n0%,0,0\n";
+    for (int i = 1; i < 20; ++i) text += fmt::format("{},{},{}\n", i % 2 == 0 ? one : other, i * i, 0.5 * i);
+    return text;
+  };
+  EXPECT_MESSAGE(DataError, read(table("38%", "0.38")),
+                 "line 4: column 0 ('p'): found '38%', and '0.38' in line 3");
+  EXPECT_MESSAGE(DataError, read(table("$1.50", "€2.50")), "found '$1.50', and '€2.50'", "`drop=p`");
+  EXPECT_MESSAGE(DataError, read(table("$1.50", "2%")), "found '$1.50', and '2%'");
+  EXPECT_EQ(read(table("$1.50", "2.50")).X(2, 0), 1.5);
+  EXPECT_EQ(read(table("38%", "0")).X(2, 0), 0.38) << "nothing is nothing in any unit";
 }
 
 TEST_F(Tables, BigIntegersAreNames) {
