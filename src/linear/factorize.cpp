@@ -57,6 +57,9 @@ double stretch(double low, double high, Index p) {
   return std::max(std::abs(std::expm1(low / P)), std::abs(std::expm1(high / P)));
 }
 
+// What rounding alone makes of logarithms of singular values, d of them.
+double rounding_of(Index d) { return 16 * static_cast<double>(d) * u; }
+
 double turn(double theta, Index q) { return 2 * std::sin(theta / (2 * static_cast<double>(q))); }
 
 // The layers that a construction gives to rotations, `per_rotation` q in all, and to the stretch, p.
@@ -157,7 +160,7 @@ struct Factorizer::Parts {
   std::string log_missing;
 
   // Singular values and angles this close to 1 and 0 are rounding.
-  double rounding() const { return 16 * static_cast<double>(R.rows()) * u; }
+  double rounding() const { return rounding_of(R.rows()); }
 
   // The norm of a factor, and what rounding may add to it: e^(log k/p) magnifies the error of log k.
   double rounded_up(double factor_norm) const {
@@ -225,6 +228,11 @@ Factorizer::Factorizer(const Matrix& R, const Progress& progress) {
   if (determinant(svd.U) < 0) {  // and so det V < 0
     svd.U.col(0) = -svd.U.col(0);
     svd.Vt.row(0) = -svd.Vt.row(0);
+  }
+  // A rotation has singular vectors in any basis, and rounding would choose one.
+  if (svd.s.array().log().cwiseAbs().maxCoeff() <= rounding_of(d)) {
+    svd.U = (svd.U * svd.Vt).eval();
+    svd.Vt.setIdentity();
   }
   progress.check();
   Rotation polar(svd.U * svd.Vt);
