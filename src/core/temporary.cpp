@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <random>
 #include <string>
 #include <string_view>
@@ -20,7 +23,10 @@ constexpr std::size_t kCount = 6;
 // Not mkstemp: its files are for their owner alone, and stay so when they get their own name.
 TemporaryFile create_temporary(const std::filesystem::path& path) {
   constexpr int kTries = 100;
-  std::random_device chance;
+  static std::atomic<unsigned> files{0};
+  const auto now = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  std::seed_seq of{static_cast<std::uint64_t>(getpid()), std::uint64_t{files++}, now, now >> 32};
+  std::mt19937 chance(of);  // not random_device: a busy host may have no random numbers left
   std::uniform_int_distribution<std::size_t> letter(0, kLetters.size() - 1);
   TemporaryFile file;
   for (int k = 0; k < kTries; ++k) {

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <stdexcept>
+#include <utility>
 
 #include "core/failure.hpp"
 #include "core/flush.hpp"
@@ -73,16 +74,19 @@ fs::path end_of_links(const fs::path& path) {
 }
 
 /// Whether a link leads to the file of this name: one of /proc may lead to a file that has lost its own.
-/// Others may replace the file between two looks, though not each time.
+/// Others may replace the file between two looks: it has lost its name where a second look sees the same two.
 bool is_name_of(const fs::path& end, const fs::path& link) {
   constexpr int kLooks = 20;
-  for (int look = 0; look < kLooks; ++look) {
-    struct stat there {
-    }, named{};
-    if (stat(link.c_str(), &there) != 0 || stat(end.c_str(), &named) != 0) return false;
-    if (there.st_ino == named.st_ino && there.st_dev == named.st_dev) return true;
+  const auto look = [](const fs::path& path) {
+    struct stat file {};
+    return stat(path.c_str(), &file) == 0 ? std::pair(file.st_dev, file.st_ino) : std::pair<dev_t, ino_t>();
+  };
+  auto led = look(link), named = look(end);
+  for (int k = 0; k < kLooks && led != named; ++k) {
+    const auto led_before = std::exchange(led, look(link)), named_before = std::exchange(named, look(end));
+    if (led != named && led == led_before && named == named_before) return false;
   }
-  return false;
+  return true;
 }
 
 /// A device, a pipe: what it is, it stays.
