@@ -41,7 +41,7 @@ struct Order {
 };
 
 /// While process 0 lives with what the others have begun for it; then it tells them so, in whatever way it
-/// comes to that: without memory of its own, and without an exception.
+/// comes to that, without memory of its own. Where they cannot be told any more this process ends.
 class Service {
  public:
   Service(const Group& group, const char* name) : group_(group) { group_.call(name); }

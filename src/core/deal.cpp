@@ -111,7 +111,6 @@ void take_dealt(const Group& group, int threads,
   std::mutex speaking;
   std::exception_ptr failure;
   const auto serve = [&] {
-    const int before = threads > 1 ? set_thread_count(1) : thread_count();  // tasks are the threads
     std::string report(1, kNothing);
     while (true) {
       std::string task;
@@ -123,15 +122,17 @@ void take_dealt(const Group& group, int threads,
       if (task.empty()) break;
       report = answer(task.substr(1), compute);
     }
-    set_thread_count(before);
   };
+  // A thread that fails is counted as listening by process 0: whoever calls has to end this process.
   const auto work = [&] {
+    const int before = threads > 1 ? set_thread_count(1) : thread_count();  // tasks are the threads
     try {
       serve();
     } catch (...) {
       const std::scoped_lock lock(speaking);
       failure = std::current_exception();
     }
+    set_thread_count(before);
   };
   {
     std::vector<std::jthread> others;
