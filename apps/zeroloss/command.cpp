@@ -129,9 +129,7 @@ std::string in_flags(const std::string& message) {
     if (advice.call) return command_of(advice);
     std::string flag = advice.name == "path" || advice.name == "store" ? "out" : advice.name;
     std::ranges::replace(flag, '_', '-');
-    const bool apart = advice.value.find(' ') != std::string::npos;
-    return "--" + flag +
-           (advice.value.empty() ? "" : " " + (apart ? shell_word(advice.value) : advice.value));
+    return "--" + flag + (advice.value.empty() ? "" : " " + shell_word(advice.value));
   });
 }
 

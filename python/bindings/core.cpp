@@ -1,7 +1,11 @@
+#include <fmt/format.h>
 #include <omp.h>
 
+#include <cfenv>
 #include <condition_variable>
 #include <mutex>
+#include <set>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -12,6 +16,7 @@
 #include "zeroloss/core/blas.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/group.hpp"
+#include "zeroloss/core/parse.hpp"
 #include "zeroloss/core/threads.hpp"
 #include "zeroloss/version.hpp"
 
@@ -35,6 +40,25 @@ void warn_of_slow_blas() {
     throw nb::python_error();
 }
 
+/// A value of an option, as one writes it in Python.
+std::string in_python(const std::string& name, const std::string& value) {
+  static const std::set<std::string> lists{"class_names", "classes", "drop", "na_values", "one_hot"};
+  const auto word = [](std::string_view text) {
+    return text == ".." || parsed_number(text) ? std::string(text) : "'" + std::string(text) + "'";
+  };
+  if (value.empty()) return value;
+  if (!lists.contains(name)) return word(value);
+  if (const auto last = value.starts_with("0..") ? parsed_integer<Index>(value.substr(3)) : std::nullopt)
+    return fmt::format("range({})", *last + 1);
+  std::string list;
+  for (std::size_t begin = 0; begin <= value.size();) {
+    const std::size_t end = std::min(value.find(',', begin), value.size());
+    list += (list.empty() ? "" : ", ") + word(std::string_view(value).substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return "[" + list + "]";
+}
+
 /// What a message of the library advises, as one writes it in Python: `max_steps=9` becomes max_steps=9.
 std::string in_keywords(const std::string& message) {
   return advised(message, [](const Advice& advice) {
@@ -43,7 +67,7 @@ std::string in_keywords(const std::string& message) {
       return command.starts_with('`') ? command : "python -m " + command;
     }
     if (advice.name == "map") return std::string("an array R");
-    return advice.name + "=" + advice.value;
+    return advice.name + "=" + in_python(advice.name, advice.value);
   });
 }
 
@@ -85,6 +109,7 @@ void work(const nb::object& show, const std::function<void(Progress&)>& task) {
   std::exception_ptr failure;
   std::thread worker([&, threads = omp_get_max_threads()] {
     omp_set_num_threads(threads);
+    std::fesetenv(FE_DFL_ENV);  // the caller's thread may flush subnormal numbers, or round in another way
     try {
       Progress progress(sink, &cancel);
       task(progress);

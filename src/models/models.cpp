@@ -109,7 +109,7 @@ Dataset select_for(const Model& model, Source source, ReadOptions options) {
 Prediction predict(const Model& model, const Dataset& data, const Progress& progress) {
   if (model.task != Task::none && data.task != Task::none && data.task != model.task)
     throw std::invalid_argument(fmt::format(
-        "predict: the Dataset has targets of {0}; the model was trained for {1}: read it with `task='{1}'`",
+        "predict: the Dataset has targets of {0}; the model was trained for {1}: read it with `task={1}`",
         name(data.task), name(model.task)));
   Prediction said = answer(model, data, progress);
   if (data.task == Task::none || model.task == Task::none) return said;
