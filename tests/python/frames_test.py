@@ -149,6 +149,24 @@ def test_frames_without_names_and_of_one_column():
 BIG = [9007199254740993, 9007199254740992, 9007199254740993]
 
 
+def test_durations_are_seconds_and_lone_carriage_returns_are_text():
+    pandas = pytest.importorskip("pandas")
+    minutes = pandas.to_timedelta(np.arange(12) * 37, unit="min")
+    frame = pandas.DataFrame({"took": minutes, "a\rb": ["u\rv", "w", "x"] * 4, "y": np.arange(12) % 2})
+    data = zeroloss.read_dataset(frame, target="y", standardize="no", bias=0)
+    assert data.feature_names[0] == "took"
+    np.testing.assert_array_equal(data.X[:, 0], np.arange(12) * 37 * 60.0)
+    assert len(data.feature_names) == 4
+
+
+def test_names_of_features_with_commas_are_refused():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=["a,b", "a", "b"])
+    with pytest.raises(ValueError, match="features are separated by commas, and 'a,b' has one: give its number"):
+        zeroloss.read_dataset(frame, frame["a"] > 0, features=["a,b"])
+    assert zeroloss.read_dataset(frame, frame["a"] > 0, features=[0]).feature_names == ["a,b"]
+
+
 @pytest.mark.parametrize("y", [BIG, np.array(BIG), np.array(BIG, dtype=object), pandas.Series(BIG), polars.Series(BIG)])
 def test_labels_of_64_bits_stay(y):
     for X in (np.eye(3), pandas.DataFrame(np.eye(3), columns=["a", "b", "c"]),

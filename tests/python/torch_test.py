@@ -224,6 +224,18 @@ def test_arguments_count_however_they_are_given(how):
     np.testing.assert_allclose(network_of("prove", module)[0].network(X), expected, rtol=0, atol=1e-13)
 
 
+def test_precisions_that_are_not_read_are_refused_and_the_others_told():
+    X, y = np.ones((2, 3)), np.array([0, 1])
+
+    def network(*kinds):
+        return nn.Sequential(nn.Linear(3, 4).to(kinds[0]), nn.ReLU(), nn.Linear(4, 2).to(kinds[-1]))
+
+    with pytest.raises(ValueError, match=r"weights are of torch\.bfloat16; .* call \.float\(\)"):
+        zeroloss.prove(network(torch.bfloat16), X, y, class_names=["a", "b"])
+    assert "in float32" in str(zeroloss.prove(network(torch.float32), X, y, class_names=range(2)))
+    assert "in float32" not in str(zeroloss.prove(network(torch.float64), X, y, class_names=range(2)))
+
+
 def test_values_may_be_overwritten_where_nobody_looks_again():
     module = nn.Sequential(nn.Linear(6, 9), nn.ReLU(inplace=True), nn.Linear(9, 2)).double()
     X = RNG.normal(size=(5, 6))

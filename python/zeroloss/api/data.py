@@ -69,7 +69,12 @@ def read_options(function: str, read: Mapping[str, Any], seed: int) -> _core.Rea
     if not isinstance(given.get("features", ""), Iterable):
         raise TypeError(f"{function}: features has to be a name or a list of names; got {given['features']!r}")
     if not isinstance(given.get("features", ""), str):
-        given["features"] = ",".join(str(column) for column in given["features"])
+        columns = [str(column) for column in given["features"]]
+        if apart := [name for name in columns if "," in name]:
+            raise ValueError(
+                f"{function}: features are separated by commas, and {apart[0]!r} has one: give its number, from 0"
+            )
+        given["features"] = ",".join(columns)
     for name in ("classes", "drop", "one_hot", "na_values"):
         if isinstance(given.get(name, []), str) or not isinstance(given.get(name, []), Iterable):
             raise TypeError(f"{function}: {name} has to be a list of names; got {given[name]!r}")

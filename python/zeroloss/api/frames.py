@@ -75,20 +75,32 @@ def _labels(index: Any) -> tuple[list[str], str]:
     return [str(label) for label in index], str(index.dtype)
 
 
+def _plain(cell: Any) -> Any:
+    return cell.total_seconds() if hasattr(cell, "total_seconds") else cell
+
+
 def frame(data: Any) -> _core.Frame:
     """A data frame as the library reads it: the csv that its own library writes, missing cells as NA."""
     maker = _maker(data)
     if maker == "pandas":
         named = list(data.columns) != list(range(len(data.columns)))  # what pandas says of columns without names
         plain = data.set_axis([str(name) for name in data.columns], axis=1)
+        for place, kind in enumerate(data.dtypes):
+            if getattr(kind, "kind", "") == "m":  # how long something took, in seconds
+                plain.isetitem(place, data.iloc[:, place].dt.total_seconds())
         text = plain.to_csv(index=False, header=named, na_rep="NA", lineterminator="\n")
+        if "\r" in text:  # which pandas leaves without quotes, and ends a line
+            text = plain.to_csv(index=False, header=named, na_rep="NA", lineterminator="\n", quoting=csv.QUOTE_ALL)
         return _checked(text, named, *_labels(data.index))
     if maker == "polars":
-        return _checked(data.write_csv(null_value="NA"), True)
+        import polars.selectors
+
+        seconds = polars.selectors.duration().dt.total_microseconds() / 1e6
+        return _checked(data.with_columns(seconds).write_csv(null_value="NA"), True)
     index = [name for name in (data.schema.pandas_metadata or {}).get("index_columns", []) if isinstance(name, str)]
     index += [name for name in data.column_names if re.fullmatch(r"__index_level_\d+__", name)]
     kept = [name for name in data.column_names if name not in index]  # but pandas's index
-    columns = [data.column(name).to_pylist() for name in kept]
+    columns = [map(_plain, data.column(name).to_pylist()) for name in kept]
     return _checked(_written([kept, *zip(*columns)]), True)
 
 

@@ -139,7 +139,13 @@ def network_of(
             from .torch_network import parts_of_module
 
             parts = parts_of_module(model)
-            parts.single = all(str(p.dtype) == "torch.float32" for p in model.parameters())
+            kinds = {str(p.dtype) for p in model.parameters()}
+            if others := sorted(kinds - {"torch.float32", "torch.float64"}):
+                raise ValueError(
+                    f"its weights are of {', '.join(others)}; only float32 and float64 are read as real numbers: "
+                    "call .float() on it"
+                )
+            parts.single = "torch.float32" in kinds
         elif hasattr(model, "get_params"):
             from .sklearn_network import parts_of_estimator
 

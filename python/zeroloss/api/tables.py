@@ -83,6 +83,8 @@ def _index(result: Any) -> Any:
 
     if not result._index:
         return pandas.Index(result.records)
+    if result._index == "bool":  # to which any text but "" would be true
+        return pandas.Index([name == "True" for name in result.ids])
     try:
         return pandas.Index(result.ids).astype(result._index)
     except (TypeError, ValueError):  # labels of pairs, say
