@@ -41,7 +41,8 @@ def environment(library, folder):
     made = [make(name, folder) for name in [NAME, *OTHERS]]
     if not made[0]:
         return None
-    order = filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"])
+    # glibc leaves the pieces of LOCPATH behind; the same tests in the plain locale look for leaks.
+    order = filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0", "detect_leaks=0"])
     return {"LOCPATH": str(folder), "LC_ALL": NAME, "ZEROLOSS_TEST_LOCALE": NAME, "LD_PRELOAD": library,
             "ASAN_OPTIONS": ":".join(order)}  # fmt: skip
 
