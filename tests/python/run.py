@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests the Python package as a user gets it: makes the sdist, builds the wheel from it (and from nothing else), checks
-what is in it, installs it into a fresh environment and runs pytest there; then the adversary, unless pytest got
-arguments.
+"""Tests the Python package as a user gets it: `package` makes the sdist, builds the wheel from it (and from nothing
+else), checks what is in it and installs it into a fresh environment; `tests` runs pytest there, and `adversary` the
+adversary.
 
 The library is compiled as in the release build, flag by flag, so that with a compiler cache only the bindings are
 compiled anew. A wheel whose sdist has not changed is not built again."""
@@ -71,34 +71,42 @@ def make_environment(wheel, work):
     (site,) = (work / "venv").glob("lib/python*/site-packages")
     ours = Path(sys.prefix) / site.relative_to(work / "venv")
     (site / "tests.pth").write_text(f"{ours}\n")
-    return python
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=["package", "tests", "adversary"])
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--compiler", required=True)
+    parser.add_argument("--compiler", default="c++")
     parser.add_argument("--launcher", default="")
+    parser.add_argument("--part", metavar="K/N", default="1/1", help="of the files of tests, every N-th from the K-th")
     parser.add_argument("pytest", nargs="*", help="arguments of pytest")
     options = parser.parse_args()
     source, work = options.source.resolve(), options.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
+    if options.what == "package":
+        make_package(source, work, options.compiler, options.launcher)
+        return
+    part, parts = map(int, options.part.split("/"))
+    folder = source / "tests" / ("python" if options.what == "tests" else "adversary")
+    files = sorted(folder.glob("*_test.py"), key=lambda file: (-file.stat().st_size, file.name))[part - 1 :: parts]
+    strict = STRICT if options.what == "tests" else {}
+    run(work / "venv" / "bin" / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+        "-c", source / "pyproject.toml", *files, *options.pytest, cwd=work,
+        env={**os.environ, **strict})  # fmt: skip
 
+
+def make_package(source, work, compiler, launcher):
     tree, digest = make_sdist(source, work)
     built = work / "built"
     if not (built.exists() and built.read_text() == digest):
         built.unlink(missing_ok=True)
-        build_wheel(tree, work, options.compiler, options.launcher)
+        build_wheel(tree, work, compiler, launcher)
         built.write_text(digest)
     (wheel,) = (work / "dist").glob("zeroloss-*.whl")
     check_contents(wheel, source)
-    python = make_environment(wheel, work)
-    run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", source / "pyproject.toml",
-        source / "tests" / "python", *options.pytest, cwd=work, env={**os.environ, **STRICT})  # fmt: skip
-    if not options.pytest:
-        run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", source / "pyproject.toml",
-            source / "tests" / "adversary", cwd=work)  # fmt: skip
+    make_environment(wheel, work)
 
 
 if __name__ == "__main__":
