@@ -150,7 +150,6 @@ BIG = [9007199254740993, 9007199254740992, 9007199254740993]
 
 
 def test_durations_are_seconds_and_lone_carriage_returns_are_text():
-    pandas = pytest.importorskip("pandas")
     minutes = pandas.to_timedelta(np.arange(12) * 37, unit="min")
     frame = pandas.DataFrame({"took": minutes, "a\rb": ["u\rv", "w", "x"] * 4, "y": np.arange(12) % 2})
     data = zeroloss.read_dataset(frame, target="y", standardize="no", bias=0)
@@ -159,8 +158,20 @@ def test_durations_are_seconds_and_lone_carriage_returns_are_text():
     assert len(data.feature_names) == 4
 
 
+def test_numbers_of_a_categorical_type_are_categories(tmp_path):
+    numbers = [17, 3, 99, 4] * 5
+    frame = pandas.DataFrame({"kind": pandas.Categorical(numbers), "x": np.arange(20.0) ** 2, "y": np.arange(20) % 2})
+    arrow = pyarrow.Table.from_pandas(frame)
+    frame.to_parquet(tmp_path / "kinds.parquet")
+    for one in (frame, arrow, tmp_path / "kinds.parquet"):
+        data = zeroloss.read_dataset(one, target="y")
+        assert data.feature_names == ["kind = 17", "kind = 3", "kind = 4", "kind = 99", "x"]
+        assert data.remarks == ["categories: column 0 ('kind'), 4 indicators"]
+    plain = zeroloss.read_dataset(frame.assign(kind=numbers), target="y")
+    assert plain.feature_names == ["kind", "x"]
+
+
 def test_names_of_features_with_commas_are_refused():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=["a,b", "a", "b"])
     with pytest.raises(ValueError, match="features are separated by commas, and 'a,b' has one: give its number"):
         zeroloss.read_dataset(frame, frame["a"] > 0, features=["a,b"])

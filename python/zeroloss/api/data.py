@@ -103,7 +103,9 @@ def dataset(
         path = os.fspath(data)
         subject = repr(path)
         if frames.ending(path):
-            return model.table(frames.read_file(path), options, path, made_by(subject)), subject
+            table, categories = frames.read_file(path)
+            options.one_hot = [*options.one_hot, *categories]
+            return model.table(table, options, path, made_by(subject)), subject
         return model.read_dataset(path, options, made_by(subject)), subject
     for name in ("target", "split"):
         if name in read and (name == "split" or y is not None or not frames.is_frame(data)):
@@ -113,6 +115,7 @@ def dataset(
         if y is not None:
             data = frames.beside(data, y)
             options.target = "-1"
+        options.one_hot = [*options.one_hot, *frames.categories(data)]
         return model.table(frames.frame(data), options, subject, made_by(subject)), subject
     remarks: list[str] = []
     X = points(function, data, remarks=remarks)
@@ -144,7 +147,8 @@ def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: Seed = 0, 
         features (str or list): of a table, the columns of a point; "all" = even those that look like identifiers.
         drop (list): of a table, columns to leave out.
         id (str or int): of a table, the column that names samples.
-        one_hot (list): of a table, columns of numbers that are categories; columns of text are.
+        one_hot (list): of a table, columns of numbers that are categories; columns of text are, and those that
+        a data frame has a categorical type for.
         missing (str): of a table, what becomes of missing cells: median (and a column of flags), drop (the record) or
         error.
         na_values (list): of a table, words and numbers that mean a missing cell, beside NA and the like.

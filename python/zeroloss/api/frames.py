@@ -46,6 +46,23 @@ def names(data: Any) -> list[str]:
     return [str(name) for name in (data.column_names if _maker(data) == "pyarrow" else data.columns)]
 
 
+def categories(data: Any) -> list[str]:
+    """The columns whose type says that their numbers are categories."""
+    taken = names(data)
+    if _maker(data) == "pandas":
+        kinds = [getattr(getattr(kind, "categories", None), "dtype", None) for kind in data.dtypes]
+        found = [name for name, kind in zip(taken, kinds) if getattr(kind, "kind", "") in set("iuf")]
+    elif _maker(data) == "pyarrow":
+        columns = (data.schema.pandas_metadata or {}).get("columns", [])
+        meant = {column["name"] for column in columns if column["pandas_type"] == "categorical"}
+        numbers = re.compile("(dictionary<values=)?(u?int|double|float)")
+        kinds = {field.name: numbers.match(str(field.type)) for field in data.schema}
+        found = [name for name, kind in kinds.items() if kind and (kind[1] or name in meant)]
+    else:
+        found = []  # those of polars are texts
+    return [name for name in found if taken.count(name) == 1]
+
+
 def series(y: Any) -> Any:
     """The column of a frame that has one; anything else as it is."""
     maker = _maker(y)
@@ -137,18 +154,20 @@ def ending(data: object) -> str:
     return end if end in READERS and os.path.isfile(data) else ""
 
 
-def read_file(path: str) -> _core.Frame:
-    """A .parquet, .feather, .arrow or .xlsx file. ImportError, saying what to install, if nothing reads it."""
+def read_file(path: str) -> tuple[_core.Frame, list[str]]:
+    """A .parquet, .feather, .arrow or .xlsx file and its categories() of numbers. ImportError, saying what to install, if
+    nothing reads it."""
     end = ending(path)
     for module, function in READERS[end]:
         try:
             read = getattr(importlib.import_module(module), function)
             if end != ".xlsx":
-                return frame(read(path))
+                table = read(path)
+                return frame(table), categories(table)
             book = read(path, read_only=True, data_only=True)
             cells = book.worksheets[0].iter_rows(values_only=True)
             try:
-                return _core.Frame(_written(row for row in cells if any(cell is not None for cell in row)), None)
+                return _core.Frame(_written(row for row in cells if any(cell is not None for cell in row)), None), []
             finally:
                 book.close()
         except ImportError:

@@ -37,7 +37,7 @@ def test_set(function: str, test: Tested, data: Dataset) -> tuple[_core.TestSet,
     if isinstance(test, (str, os.PathLike)):
         path = os.fspath(test)
         if frames.ending(path):
-            return _core.test_of(data, frames.read_file(path), path, ""), path
+            return _core.test_of(data, frames.read_file(path)[0], path, ""), path
         return _core.read_test(data, path), path
     if frames.is_frame(test):
         return _core.test_of(data, frames.frame(test), "test frame", _target(function, test, data)), Written("test")
