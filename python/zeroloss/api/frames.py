@@ -155,8 +155,8 @@ def ending(data: object) -> str:
 
 
 def read_file(path: str) -> tuple[_core.Frame, list[str]]:
-    """A .parquet, .feather, .arrow or .xlsx file and its categories() of numbers. ImportError, saying what to install, if
-    nothing reads it."""
+    """A .parquet, .feather, .arrow or .xlsx file, and its categories(). ImportError, saying what to install, if nothing
+    reads it."""
     end = ending(path)
     for module, function in READERS[end]:
         try:
