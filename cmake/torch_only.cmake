@@ -22,7 +22,7 @@ add_library(zeroloss STATIC
   src/conv/resnet.cpp src/conv/whiten.cpp
   src/core/advice.cpp src/core/blas_absent.cpp src/core/cgroup.cpp src/core/chart.cpp src/core/digest.cpp src/core/digest_portable.cpp
   src/core/flush.cpp src/core/group.cpp src/core/json.cpp src/core/memory.cpp src/core/onnx_absent.cpp
-  src/core/progress.cpp src/core/random.cpp src/core/run.cpp src/core/tensors.cpp src/core/text.cpp
+  src/core/parse.cpp src/core/progress.cpp src/core/random.cpp src/core/run.cpp src/core/tensors.cpp src/core/text.cpp
   src/core/temporary.cpp src/core/threads.cpp src/core/write_file.cpp
   src/data/choose.cpp src/data/cifar.cpp src/data/dataset.cpp src/data/decode_image_absent.cpp src/data/encoding.cpp
   src/data/image_folder.cpp src/data/image_index.cpp src/data/images.cpp src/data/known.cpp src/data/model_file.cpp
