@@ -56,8 +56,8 @@ def categories(data: Any) -> list[str]:
         columns = (data.schema.pandas_metadata or {}).get("columns", [])
         meant = {column["name"] for column in columns if column["pandas_type"] == "categorical"}
         numbers = re.compile("(dictionary<values=)?(u?int|double|float)")
-        kinds = {field.name: numbers.match(str(field.type)) for field in data.schema}
-        found = [name for name, kind in kinds.items() if kind and (kind[1] or name in meant)]
+        stored = [(field.name, numbers.match(str(field.type))) for field in data.schema]
+        found = [name for name, kind in stored if kind and (kind[1] or name in meant)]
     else:
         found = []  # those of polars are texts
     return [name for name in found if taken.count(name) == 1]
