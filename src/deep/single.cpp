@@ -26,7 +26,7 @@ double spread_of(double factor) {
   const double size = std::abs(factor);
   return size >= kLost ? std::max(size, 1 / size) * kUp : std::numeric_limits<double>::infinity();
 }
-// Of a factor for each number; those that are 0 make nothing larger beside others.
+// The largest spread of factors of which each multiplies one number; a 0 beside others makes nothing larger.
 double spread_of(const Vector& factors) {
   double spread = factors.size() > 0 && (factors.array() == 0).all() ? spread_of(0) : 1;
   for (const double factor : factors)

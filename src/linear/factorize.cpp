@@ -57,7 +57,7 @@ double stretch(double low, double high, Index p) {
   return std::max(std::abs(std::expm1(low / P)), std::abs(std::expm1(high / P)));
 }
 
-// What rounding alone makes of logarithms of singular values, d of them.
+// The size that rounding alone gives the logarithms of d singular values, all of which are 1.
 double rounding_of(Index d) { return 16 * static_cast<double>(d) * u; }
 
 double turn(double theta, Index q) { return 2 * std::sin(theta / (2 * static_cast<double>(q))); }
