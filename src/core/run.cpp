@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "core/ascii.hpp"
@@ -139,7 +141,13 @@ void RunFolder::lock(Writers writers) {
   lock_ = open(partial_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ < 0) return;
   const int kind = writers == Writers::several ? LOCK_SH : LOCK_EX;
-  if (flock(lock_, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  // One of several that renames the folder holds it alone for a moment: who comes then waits for the end of it.
+  const auto patience = std::chrono::seconds(writers == Writers::several ? 3 : 0);
+  for (const auto begin = std::chrono::steady_clock::now();;) {
+    if (flock(lock_, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+    if (std::chrono::steady_clock::now() - begin >= patience) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   const std::string writer = writer_of(lock_);
   unlock(lock_);
   throw std::invalid_argument(

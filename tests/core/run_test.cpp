@@ -1,12 +1,15 @@
 #include "zeroloss/core/run.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -230,6 +233,21 @@ TEST_F(Run, TheLockEndsWithItsHolder) {
 TEST_F(Run, SeveralWritersThatAgreeShareIt) {
   RunFolder first(run, true, RunFolder::Writers::several), second(run, true, RunFolder::Writers::several);
   EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, true), "is writing it");
+}
+
+TEST_F(Run, WhoComesWhileItIsRenamedSeesTheWholeRun) {
+  const auto several = RunFolder::Writers::several;
+  fs::create_directory(partial);
+  const int last = open(partial.c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(flock(last, LOCK_EX), 0);  // as the last writer does while it renames
+  std::thread renames([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    fs::rename(partial, run);
+    close(last);
+  });
+  EXPECT_MESSAGE(std::invalid_argument, RunFolder(run, true, several), "run exists already");
+  renames.join();
+  EXPECT_FALSE(fs::exists(partial));
 }
 
 TEST_F(Run, HalvesOfFilesGoWithTheirLastWriter) {
