@@ -4,6 +4,7 @@
 # The tests build the Python wheel from the same sources with the same flags: ccache compiles each only once.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
+export CCACHE_SLOPPINESS := pch_defines,time_macros
 
 build:
 	scripts/setup.sh core

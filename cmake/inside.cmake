@@ -8,9 +8,10 @@ function(zeroloss_hide_internals target)
   endif()
 endfunction()
 
-# zeroloss_inside(TARGET LIBRARY..): TARGET_inside, the same objects for tests and benchmarks, which look inside.
-function(zeroloss_inside target)
-  add_library(${target}_inside STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${target}>)
+# zeroloss_inside(TARGET OBJECTS LIBRARY..): TARGET_inside, the same objects, and what it has of another target, for tests
+# and benchmarks, which look inside.
+function(zeroloss_inside target objects)
+  add_library(${target}_inside STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${target}> ${objects})
   target_compile_features(${target}_inside PUBLIC cxx_std_20)
   target_compile_definitions(${target}_inside PUBLIC EIGEN_MAX_ALIGN_BYTES=64 ${ZEROLOSS_VECTORS})
   target_include_directories(${target}_inside PUBLIC

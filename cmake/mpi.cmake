@@ -5,7 +5,7 @@ find_library(ZEROLOSS_SCALAPACK NAMES scalapack scalapack-openmpi scalapack-mpic
 if(MPI_CXX_FOUND AND ZEROLOSS_SCALAPACK)
   add_library(zeroloss_mpi MODULE src/mpi/mpi.cpp)
   target_compile_features(zeroloss_mpi PRIVATE cxx_std_20)
-  target_compile_options(zeroloss_mpi PRIVATE -Wall -Wextra)
+  target_compile_options(zeroloss_mpi PRIVATE ${ZEROLOSS_WARNINGS})
   target_compile_definitions(zeroloss_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   target_include_directories(zeroloss_mpi PRIVATE src)
   target_link_libraries(zeroloss_mpi PRIVATE MPI::MPI_CXX ${ZEROLOSS_SCALAPACK})

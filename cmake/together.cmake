@@ -1,39 +1,42 @@
-# zeroloss_together(TARGET): compiles the files of a room together, in pieces of at most five, which halves the time of a
-# whole build: most of it goes into templates that they share. So names in unnamed namespaces differ from file to file
-# within a room. Pieces are told by the sorted list of the room: a new file shifts those of its own room and no others.
-# Files with options of their own are compiled alone, as are those of no room (generated ones); a file of two targets
-# keeps the piece of the first. CMAKE_UNITY_BUILD=OFF compiles each file alone, for one who edits the library.
+# zeroloss_together(TARGET): compiles the files of a room, which is a folder of src or tests or all of apps, together, in
+# as few pieces of at most 16 as there are, which more than halves the time of a whole build: most of it goes into
+# templates that they share. So names in unnamed namespaces differ from file to file within a room. Files with options of
+# their own are compiled alone, as are those of no room (generated ones); a file of two targets keeps the piece of the
+# first. CMAKE_UNITY_BUILD=OFF compiles each file alone, for one who edits the library.
 # Call it when the target has all its sources and they have their properties.
 function(zeroloss_together target)
   if(DEFINED CMAKE_UNITY_BUILD)
     return()
   endif()
-  set(most 5)
+  set(most 16)
   set(rooms "")
   get_target_property(sources ${target} SOURCES)
+  get_target_property(folder ${target} SOURCE_DIR)
   foreach(source IN LISTS sources)
-    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} NORMALIZE OUTPUT_VARIABLE path)
-    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder} NORMALIZE OUTPUT_VARIABLE path)
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
     set(alone FALSE)
     foreach(property SKIP_UNITY_BUILD_INCLUSION COMPILE_OPTIONS COMPILE_DEFINITIONS UNITY_GROUP)
-      get_source_file_property(value ${source} ${property})
+      get_source_file_property(value ${source} TARGET_DIRECTORY ${target} ${property})
       if(value)
         set(alone TRUE)
       endif()
     endforeach()
-    if(path MATCHES "^([a-z]+)/.*\\.cpp$" AND NOT alone)
-      list(APPEND rooms ${CMAKE_MATCH_1})
-      list(APPEND files_${CMAKE_MATCH_1} ${source})
+    if(path MATCHES "^(src|tests|apps)/([a-z]+)/.*\\.cpp$" AND NOT alone)
+      list(APPEND rooms ${CMAKE_MATCH_2})
+      list(APPEND files_${CMAKE_MATCH_2} ${source})
     endif()
   endforeach()
   list(REMOVE_DUPLICATES rooms)
   foreach(room IN LISTS rooms)
     list(SORT files_${room})
+    list(LENGTH files_${room} length)
+    math(EXPR pieces "(${length} + ${most} - 1) / ${most}")
     set(count 0)
     foreach(source IN LISTS files_${room})
-      math(EXPR piece "${count} / ${most}")
+      math(EXPR piece "${count} * ${pieces} / ${length}")
       math(EXPR count "${count} + 1")
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${target}_${room}_${piece})
+      set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${target}_${room}_${piece})
     endforeach()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

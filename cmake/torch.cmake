@@ -47,23 +47,11 @@ else()
   message(STATUS "zeroloss-torch: no LibTorch found")
 endif()
 
-add_library(zeroloss_torch ${torch_sources})
+add_library(zeroloss_torch ${torch_sources} $<$<BOOL:${BUILD_SHARED_LIBS}>:${ZEROLOSS_HIDDEN}>)
 add_library(zeroloss::torch ALIAS zeroloss_torch)
-target_compile_options(zeroloss_torch PRIVATE -Wall -Wextra)
+target_compile_options(zeroloss_torch PRIVATE ${ZEROLOSS_WARNINGS})
 target_include_directories(zeroloss_torch PRIVATE src)
 target_link_libraries(zeroloss_torch PUBLIC zeroloss PRIVATE ${ZEROLOSS_PRIVATE_LIBRARIES})
-# What the other library hides, where it is a shared one: objects of their own, which tests have from there.
-get_target_property(type zeroloss TYPE)
-if(type STREQUAL "SHARED_LIBRARY")
-  add_library(zeroloss_torch_hidden OBJECT
-    src/conv/evaluation.cpp src/conv/options.cpp src/core/json.cpp src/kernel/closest.cpp src/kernel/entry_error.cpp
-    src/kernel/pair_measure.cpp src/kernel/tail_error.cpp)
-  target_compile_options(zeroloss_torch_hidden PRIVATE -Wall -Wextra)
-  target_include_directories(zeroloss_torch_hidden PRIVATE src)
-  target_link_libraries(zeroloss_torch_hidden PRIVATE zeroloss ${ZEROLOSS_PRIVATE_LIBRARIES})
-  zeroloss_together(zeroloss_torch_hidden)
-  target_sources(zeroloss_torch PRIVATE $<TARGET_OBJECTS:zeroloss_torch_hidden>)
-endif()
 if(Torch_FOUND)
   target_link_libraries(zeroloss_torch PRIVATE ${TORCH_LIBRARIES})
   # LibTorch may bring headers of another fmt than the one that is linked.
@@ -88,7 +76,7 @@ set_target_properties(zeroloss_torch PROPERTIES
   EXPORT_NAME torch INSTALL_RPATH $ORIGIN VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 
 if(Torch_FOUND AND (ZEROLOSS_BUILD_TESTS OR ZEROLOSS_BUILD_BENCH))
-  zeroloss_inside(zeroloss_torch zeroloss_inside ${TORCH_LIBRARIES})
+  zeroloss_inside(zeroloss_torch "" zeroloss_inside ${TORCH_LIBRARIES})
   if(TARGET torch_cuda)
     target_link_options(zeroloss_torch_inside INTERFACE -Wl,--allow-shlib-undefined)
   endif()
@@ -100,12 +88,11 @@ add_executable(zeroloss_torch_command
 if(ZEROLOSS_TORCH_ONLY)
   target_sources(zeroloss_torch_command PRIVATE apps/zeroloss/torch_programs_absent.cpp)
 else()
-  target_sources(zeroloss_torch_command PRIVATE
-    apps/zeroloss/certify.cpp apps/zeroloss/data_options.cpp apps/zeroloss/finished.cpp apps/zeroloss/fit.cpp
-    apps/zeroloss/sweep.cpp apps/zeroloss/torch_programs.cpp)
+  target_sources(zeroloss_torch_command PRIVATE apps/zeroloss/torch_programs.cpp)
 endif()
-target_compile_options(zeroloss_torch_command PRIVATE -Wall -Wextra)
+target_compile_options(zeroloss_torch_command PRIVATE ${ZEROLOSS_WARNINGS})
 target_link_libraries(zeroloss_torch_command PRIVATE zeroloss_app_base zeroloss_torch)
+zeroloss_together(zeroloss_torch_command)
 set_target_properties(zeroloss_torch_command PROPERTIES OUTPUT_NAME zeroloss-torch
   RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
   INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

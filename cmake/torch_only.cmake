@@ -21,7 +21,7 @@ add_library(zeroloss STATIC
   src/conv/augment.cpp src/conv/batches.cpp src/conv/evaluation.cpp src/conv/model.cpp src/conv/options.cpp
   src/conv/resnet.cpp src/conv/whiten.cpp
   src/core/advice.cpp src/core/blas_absent.cpp src/core/cgroup.cpp src/core/chart.cpp src/core/digest.cpp src/core/digest_portable.cpp
-  src/core/flush.cpp src/core/group.cpp src/core/json.cpp src/core/memory.cpp src/core/onnx_absent.cpp
+  src/core/eigenvalues.cpp src/core/flush.cpp src/core/group.cpp src/core/json.cpp src/core/memory.cpp src/core/onnx_absent.cpp
   src/core/parse.cpp src/core/progress.cpp src/core/random.cpp src/core/run.cpp src/core/tensors.cpp src/core/text.cpp
   src/core/temporary.cpp src/core/threads.cpp src/core/write_file.cpp
   src/data/choose.cpp src/data/cifar.cpp src/data/dataset.cpp src/data/decode_image_absent.cpp src/data/encoding.cpp

@@ -3,10 +3,11 @@
 
 A chroot by debootstrap, without a compiler (as root; 300 MB from Debian's mirror). The sums are checked; the wheel for
 its Python is installed by pip, then the Debian packages by apt, each used for what it is for, and all removed again.
-Without DIST it is the last commit that goes there, and README's commands build and test it: an hour.
-Prints how long each took; ends with status 1 where something fails."""
+Without DIST it is the last commit that goes there, and README's commands build and test it, from nothing and again:
+half an hour. Prints how long each took; ends with status 1 where something fails."""
 
 import argparse
+import resource
 import shutil
 import subprocess
 import sys
@@ -51,8 +52,11 @@ STEPS = [
 FROM_SOURCE = [
     ("no compiler here", "! command -v cc && ! command -v c++ && ! command -v cmake"),
     ("apt install git make", f"apt-get update -qq && {APT} git make"),
+    ("packages", "cd /zeroloss && scripts/setup.sh core"),
     ("make demo", "cd /zeroloss && make demo"),
+    ("packages of the tests", "cd /zeroloss && scripts/setup.sh full"),
     ("make test", "cd /zeroloss && make test"),
+    ("make test, nothing changed", "cd /zeroloss && make test"),
 ]
 
 
@@ -81,6 +85,12 @@ def inside(root, script):
     return done.returncode, done.stdout
 
 
+def used_seconds():
+    """Of processors, by all that has ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("dist", type=Path, nargs="?")
@@ -96,9 +106,10 @@ def main():
     else:
         subprocess.run(["git", "clone", "--quiet", ROOT, root / "zeroloss"], check=True)
     for what, script in STEPS if dist else FROM_SOURCE:
-        began = time.monotonic()
+        began, used = time.monotonic(), used_seconds()
         code, said = inside(root, script)
-        print(f"{'FAIL' if code else 'ok  '} {what} ({time.monotonic() - began:.1f} s)", flush=True)
+        print(f"{'FAIL' if code else 'ok  '} {what} ({time.monotonic() - began:.1f} s, "
+              f"{used_seconds() - used:.1f} s of processors)", flush=True)  # fmt: skip
         if code:
             sys.exit(said)
 

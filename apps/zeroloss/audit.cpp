@@ -14,7 +14,7 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct AuditArguments {
   std::string source, out, test;
   ReadOptions read;
   AuditOptions audit;
@@ -30,7 +30,7 @@ std::optional<double> most_noise(const std::string& property) {
   return value && *value >= 0 && *value <= 1 ? value : std::nullopt;
 }
 
-std::string check_property(const std::string& property) {
+std::string check_audit_property(const std::string& property) {
   return property == "no-issues" || most_noise(property)
              ? ""
              : fmt::format("'{}' is not a property of audit; take no-issues or noise<=x, x in [0, 1]",
@@ -43,7 +43,7 @@ bool holds(const std::string& property, const AuditResult& result) {
   return most && result.noise_rate.value <= *most;
 }
 
-void run(const Options& options, Session& session) {
+void run_audit(const AuditArguments& options, Session& session) {
   AuditOptions settings = options.audit;
   settings.predictor = with_scale(settings.predictor, options.read);
   auto progress = session.progress();
@@ -70,7 +70,7 @@ void run(const Options& options, Session& session) {
 
 void add_audit(Command& command, Session& session) {
   command.about("Which labels are wrong, how many, and which samples say so");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_audit, session);
   o.read.cache = session.cache;
   add_source(command, o.source);
   add_read_options(command, o.read);
@@ -82,7 +82,7 @@ void add_audit(Command& command, Session& session) {
       .option("--require", o.require,
               "Exit with 1 unless this holds: no-issues, or noise<=x for the estimated fraction of wrong "
               "labels [none]")
-      .check(check_property, "PROPERTY")
+      .check(check_audit_property, "PROPERTY")
       .repeated();
   command.option("--out", o.out, "Write a run folder: scores, issues, pictures, manifest [none]");
   command.flag("--json", o.json, "Print one JSON object [off]");

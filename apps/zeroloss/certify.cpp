@@ -18,7 +18,7 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct CertifyArguments {
   std::string source, out, step = "auto", device;
   ReadOptions read;
   CertifyOptions certify;
@@ -43,7 +43,7 @@ bool holds(const std::string& property, const CertifyResult& result) {
   return least && result.lambda_min_verified && *result.lambda_min_verified >= *least;
 }
 
-std::string check_property(const std::string& property) {
+std::string check_certify_property(const std::string& property) {
   if (property == "conflict-free" || property == "certified" || least_lambda(property)) return "";
   return fmt::format("'{}' is not a property of certify; take conflict-free, certified or lambda_min>=x",
                      property);
@@ -57,14 +57,14 @@ std::string check_step(const std::string& step) {
 }
 
 // Points of a table are in memory when they are opened; others are left where they are if they would not fit.
-Dataset points_of(const Options& options, const CertifyOptions& settings) {
+Dataset points_of(const CertifyArguments& options, const CertifyOptions& settings) {
   const Source source = open_source(options.source, options.read);
   const Index n = options.read.n > 0 ? std::min(options.read.n, source.n) : source.n;
   const bool in_place = options.stream || (!source.table && certify_in_place(n, source.d, settings));
   return in_place ? select_stored(source, options.read) : select(source, options.read);
 }
 
-void run(const Options& options, Session& session) {
+void run_certify(const CertifyArguments& options, Session& session) {
   auto settings = options.certify;
   settings.seed = options.read.seed;
   settings.step = parsed_number(options.step).value_or(0);
@@ -92,7 +92,7 @@ void run(const Options& options, Session& session) {
 void add_certify(Command& command, Session& session) {
   command.about(
       "Can a wide network fit this data, how wide, with what step, and which samples stand in the way?");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_certify, session);
   o.read.cache = session.cache;
   add_source(command, o.source);
   add_read_options(command, o.read);
@@ -102,7 +102,7 @@ void add_certify(Command& command, Session& session) {
   command
       .option("--require", o.require,
               "Exit with 1 unless this holds: conflict-free, certified or lambda_min>=x [none]")
-      .check(check_property, "PROPERTY")
+      .check(check_certify_property, "PROPERTY")
       .repeated();
   command.flag(
       "--stream", o.stream,

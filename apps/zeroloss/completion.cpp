@@ -163,11 +163,11 @@ std::string fish(const CommandText& program) {
   return text;
 }
 
-struct Options {
+struct CompletionArguments {
   std::string shell;
 };
 
-void run(const Options& options, Session& session) {
+void run_completion(const CompletionArguments& options, Session& session) {
   write_answer(completion(session.text(), options.shell));
 }
 
@@ -179,7 +179,7 @@ std::string completion(const CommandText& program, const std::string& shell) {
 
 void add_completion(Command& command, Session& session) {
   command.about("Print a script that completes commands, options and their values in a shell");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_completion, session);
   command.option("shell", o.shell, "bash, zsh or fish").required().one_of({"bash", "zsh", "fish"});
   command.examples({"source <(zeroloss completion bash)", "zeroloss completion zsh > ~/.zfunc/_zeroloss",
                     "zeroloss completion fish > ~/.config/fish/completions/zeroloss.fish"});

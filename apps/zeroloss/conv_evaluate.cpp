@@ -10,7 +10,7 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct ConvEvaluateArguments {
   std::string model, source;
   ImageOptions images;
   ConvDevice device;
@@ -40,7 +40,7 @@ std::vector<std::string> in_its_order(const ConvNetwork& network, ImageSet& imag
   return network.class_names;
 }
 
-void run(const Options& options, Session& session) {
+void run_conv_evaluate(const ConvEvaluateArguments& options, Session& session) {
   auto progress = session.progress();
   const ConvNetwork network = read_conv_network(options.model);
   progress.stage("reading " + options.source);
@@ -60,7 +60,7 @@ void run(const Options& options, Session& session) {
 
 void add_conv_evaluate(Command& command, Session& session) {
   command.about("How often a network is right, class by class");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_conv_evaluate, session);
   o.images.cache = session.cache;
   o.images.split = "test";
   command.option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")

@@ -6,7 +6,7 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct ConvPredictArguments {
   std::string model;
   std::vector<std::string> files;
   Index top = 3;
@@ -14,7 +14,7 @@ struct Options {
   bool json = false;
 };
 
-void run(const Options& options, Session& session) {
+void run_conv_predict(const ConvPredictArguments& options, Session& session) {
   auto progress = session.progress();
   const ConvNetwork network = read_conv_network(options.model);
   ImageSet images;
@@ -29,7 +29,7 @@ void run(const Options& options, Session& session) {
 
 void add_conv_predict(Command& command, Session& session) {
   command.about("What a network sees in image files");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_conv_predict, session);
   command.option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
       .required();
   command.option("images", o.files, "JPEG or PNG files").required();

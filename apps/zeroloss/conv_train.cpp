@@ -15,7 +15,7 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct ConvTrainArguments {
   std::string source, out, recipe = "paper";
   ImageOptions images;
   Index n_test = 0;
@@ -36,7 +36,7 @@ std::string asked_recipe(const std::vector<std::string>& arguments) {
   return "paper";
 }
 
-ImageSet read_test(const Options& options, Progress& progress) {
+ImageSet test_images(const ConvTrainArguments& options, Progress& progress) {
   ImageOptions test = with_threads(options.images, options.conv.device);
   test.split = "test";
   test.labels = "given";
@@ -44,11 +44,12 @@ ImageSet read_test(const Options& options, Progress& progress) {
   return read_images(options.source, test, progress);
 }
 
-void check(const std::vector<std::string>& properties, const std::string& status, Session& session) {
+void check_conv_train(const std::vector<std::string>& properties, const std::string& status,
+                      Session& session) {
   require(properties, session, [&](const std::string& property) { return status == property; });
 }
 
-void run(Options& options, Session& session) {
+void run_conv_train(ConvTrainArguments& options, Session& session) {
   const ConvOptions recipe = conv_recipe(options.recipe);
   for (const auto& set : options.defaults) set(recipe);
   ConvOptions settings = options.conv;
@@ -61,7 +62,7 @@ void run(Options& options, Session& session) {
   if (settings.resume && !first && finished_run(options.out)) return;
   if (settings.resume && first)
     if (const auto status = say_finished(options.out, options.json))
-      return check(options.require, *status, session);
+      return check_conv_train(options.require, *status, session);
   auto progress = session.progress();
   std::optional<RunFolder> folder;
   if (!options.out.empty()) {
@@ -71,7 +72,7 @@ void run(Options& options, Session& session) {
   progress.stage("reading " + options.source);
   const ImageSet images =
       read_images(options.source, with_threads(options.images, options.conv.device), progress);
-  const ImageSet test = options.no_test ? ImageSet{} : read_test(options, progress);
+  const ImageSet test = options.no_test ? ImageSet{} : test_images(options, progress);
 
   const ConvArchitecture shape = architecture_of(settings, images.classes());
   const double before = session.seconds();
@@ -93,11 +94,11 @@ void run(Options& options, Session& session) {
                     settings.resume ? "" : " --resume");
     return tell_interrupted(folder ? again : "", "with --out a run can be resumed", session);
   }
-  check(options.require, name(result.status), session);
+  check_conv_train(options.require, name(result.status), session);
 }
 
 /// What nobody gave is what the recipe says; steps and epochs exclude each other.
-void add_options(const Command& command, Options& o) {
+void add_options(const Command& command, ConvTrainArguments& o) {
   std::optional<Option> steps, epochs;
   fields(o.conv, [&]<class Value>(const Field& field, Value& value) {
     if constexpr (!std::is_same_v<Value, std::filesystem::path>) {
@@ -127,7 +128,7 @@ void add_options(const Command& command, Options& o) {
 
 void add_conv_train(Command& command, Session& session) {
   command.about("Train on the training images of DATA, evaluate on its test images");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_conv_train, session);
   o.images.cache = session.cache;
   try {
     o.conv = conv_recipe(asked_recipe(session.arguments));

@@ -8,11 +8,11 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct ExportArguments {
   std::string model, file;
 };
 
-void run(const Options& options, Session&) {
+void run_export(const ExportArguments& options, Session&) {
   const bool is_answer = is_standard_output(options.file);
   const std::string file = is_answer ? "/dev/stdout" : options.file;
   check_output(file, {model_file(options.model)});
@@ -31,7 +31,7 @@ void run(const Options& options, Session&) {
 
 void add_export(Command& command, Session& session) {
   command.about("Write a network as ONNX, for other programs to run");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_export, session);
   command.option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
       .required();
   command

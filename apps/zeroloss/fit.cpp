@@ -18,7 +18,7 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct FitArguments {
   std::string source, out, start = "gaussian", test, device;
   std::optional<Index> start_seed;
   ReadOptions read;
@@ -27,24 +27,24 @@ struct Options {
   bool json = false;
 };
 
-void check(const std::vector<std::string>& properties, const std::string& status, Session& session) {
+void check_fit(const std::vector<std::string>& properties, const std::string& status, Session& session) {
   require(properties, session,
           [&](const std::string& property) { return status == property || status == "certified"; });
 }
 
 /// Weights of the user's own.
-void begin_at(const Options& options, FitOptions& settings, Progress& progress) {
+void begin_at(const FitArguments& options, FitOptions& settings, Progress& progress) {
   if (options.start == settings.start.source) return;
   if (options.start != "pairs") progress.stage("reading " + options.start);
   settings.start = read_start(options.start);
 }
 
-TestSet test_of(const Options& options, const Dataset& data, Progress& progress) {
+TestSet test_of(const FitArguments& options, const Dataset& data, Progress& progress) {
   if (options.test.empty()) return {};
   return TestSet(std::make_shared<Dataset>(read_test(options.test, data, options.read, progress)));
 }
 
-void run(const Options& options, Session& session) {
+void run_fit(const FitArguments& options, Session& session) {
   FitOptions settings = options.fit;
   settings.seed = options.start_seed ? static_cast<std::uint64_t>(*options.start_seed) : options.read.seed;
   if (settings.resume && options.out.empty())
@@ -66,8 +66,8 @@ void run(const Options& options, Session& session) {
   if (finished) {
     check_same_run(*finished, data, settings);
     progress.finish();
-    return check(options.require, say_finished(options.out, options.json).value_or(finished->status),
-                 session);
+    return check_fit(options.require, say_finished(options.out, options.json).value_or(finished->status),
+                     session);
   }
   FitResult result =
       engine ? fit(data, settings, progress, *engine) : fit(data, settings, progress, session.group);
@@ -91,14 +91,14 @@ void run(const Options& options, Session& session) {
     const std::string again = shell_command(session.arguments) + (settings.resume ? "" : " --resume");
     return tell_interrupted(folder ? again : "", "with --out a run can be resumed", session);
   }
-  check(options.require, name(result.status), session);
+  check_fit(options.require, name(result.status), session);
 }
 
 }  // namespace
 
 void add_fit(Command& command, Session& session) {
   command.about("Train a network to zero loss, and prove that an exact solution is near");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_fit, session);
   o.read.cache = session.cache;
   add_source(command, o.source);
   add_read_options(command, o.read);

@@ -10,14 +10,14 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct InfluenceArguments {
   std::string source, out, test;
   ReadOptions read;
   InfluenceOptions influence;
   bool json = false;
 };
 
-void run(const Options& options, Session& session) {
+void run_influence(const InfluenceArguments& options, Session& session) {
   InfluenceOptions settings = options.influence;
   settings.predictor = with_scale(settings.predictor, options.read);
   auto progress = session.progress();
@@ -40,7 +40,7 @@ void run(const Options& options, Session& session) {
 
 void add_influence(Command& command, Session& session) {
   command.about("Which training samples make a prediction what it is, and what each of them is worth");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_influence, session);
   o.read.cache = session.cache;
   add_source(command, o.source);
   add_read_options(command, o.read);

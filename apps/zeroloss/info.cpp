@@ -7,11 +7,11 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct InfoArguments {
   bool json = false;
 };
 
-void run(const Options& options, Session&) {
+void run_info(const InfoArguments& options, Session&) {
   answer(options.json ? info_json() + "\n" : in_flags(info_text()));
 }
 
@@ -19,7 +19,7 @@ void run(const Options& options, Session&) {
 
 void add_info(Command& command, Session& session) {
   command.about("Version, processor features and BLAS in use, and what is slow about them");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_info, session);
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples({"zeroloss info", "zeroloss info --json", "OPENBLAS_CORETYPE=Haswell zeroloss info"});
 }

@@ -14,7 +14,7 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct LinearArguments {
   std::string source, map, sigma, out, layers = "10";
   LinearOptions linear;
   std::uint64_t seed = 0;
@@ -48,7 +48,7 @@ std::vector<Index> parse_layers(const std::string& text) {
   return layers;
 }
 
-NamedProblem read(const Options& o) {
+NamedProblem read(const LinearArguments& o) {
   if (o.source.empty() == o.map.empty())
     throw std::invalid_argument(
         o.map.empty()
@@ -67,7 +67,7 @@ bool holds(const std::string& property, const LinearResult& result) {
   return true;
 }
 
-void run(const Options& options, Session& session) {
+void run_linear(const LinearArguments& options, Session& session) {
   LinearOptions settings = options.linear;
   settings.layers = parse_layers(options.layers);
   auto progress = session.progress();
@@ -99,7 +99,7 @@ void run(const Options& options, Session& session) {
 void add_linear(Command& command, Session& session) {
   command.about(
       "Deep linear residual networks: exact factorisations with small layers, and gradient descent");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_linear, session);
   command.option("data", o.source,
                  "An npz with X (n x d) and Y (n x d), or gaussian:d=.. or rotation:d=.. (a random map)");
   const Command problem = command.group("Problem");

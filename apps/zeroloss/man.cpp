@@ -89,12 +89,12 @@ void write_all(const CommandText& command, const std::filesystem::path& folder) 
   for (const CommandText& part : command.parts) write_all(part, folder);
 }
 
-struct Options {
+struct ManArguments {
   std::vector<std::string> command;
   std::string out;
 };
 
-void run(const Options& options, Session& session) {
+void run_man(const ManArguments& options, Session& session) {
   const CommandText program = session.text();
   const CommandText& command = find(program, options.command);
   if (options.out.empty())
@@ -138,7 +138,7 @@ std::string manual_page(const CommandText& command, const std::string& version) 
 
 void add_man(Command& command, Session& session) {
   command.about("Print the manual page of a command");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_man, session);
   command.option("command", o.command, "Of which command; none: of the whole program").type_name("COMMAND");
   command.option("--out", o.out, "Write the page and those of its subcommands into this folder [none]")
       .type_name("FOLDER");

@@ -11,7 +11,7 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct MemorizeArguments {
   std::string source, out;
   ReadOptions read;
   MemorizeOptions memorize;
@@ -19,7 +19,7 @@ struct Options {
   bool json = false;
 };
 
-void run(const Options& options, Session& session) {
+void run_memorize(const MemorizeArguments& options, Session& session) {
   MemorizeOptions settings = options.memorize;
   settings.seed = options.read.seed;
   auto progress = session.progress();
@@ -45,7 +45,7 @@ void run(const Options& options, Session& session) {
 
 void add_memorize(Command& command, Session& session) {
   command.about("Write down a residual network that is right at every point, without training, and check it");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_memorize, session);
   o.read.cache = session.cache;
   add_source(command, o.source);
   add_read_options(command, o.read);

@@ -13,7 +13,7 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct PredictArguments {
   std::string model, source, out;
   ReadOptions read;
   bool json = false;
@@ -21,7 +21,7 @@ struct Options {
 
 bool is_run(const std::string& path) { return std::filesystem::exists(path + "/model.safetensors"); }
 
-void run(const Options& options, Session& session) {
+void run_predict(const PredictArguments& options, Session& session) {
   const bool csv_is_answer = is_standard_output(options.out);
   if (csv_is_answer && options.json)
     throw std::invalid_argument("--json and --out -: both are for standard output; give one of them");
@@ -52,7 +52,7 @@ void run(const Options& options, Session& session) {
 
 void add_predict(Command& command, Session& session) {
   command.about("What a trained network says about data, and how often it is right");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_predict, session);
   o.read.cache = session.cache;
   command.option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
       .required();

@@ -20,7 +20,7 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct ProveArguments {
   std::string model, source, out, layout_text;
   StateLayout layout;
   ReadOptions read;
@@ -38,7 +38,7 @@ std::string text_of(const std::string& path) {
   return text;
 }
 
-std::string check_property(const std::string& text) {
+std::string check_prove_property(const std::string& text) {
   return text == "right" || text == "exact" || text == "descent"
              ? ""
              : fmt::format("'{}' is not a property of a network; take right, exact or descent", text);
@@ -50,7 +50,7 @@ bool holds(const std::string& text, const ProveResult& result) {
   return text == "exact" ? last.certificate.exists : last.certificate.descends;
 }
 
-void run(const Options& options, Session& session) {
+void run_prove(const ProveArguments& options, Session& session) {
   auto progress = session.progress();
   std::optional<RunFolder> folder;
   if (!options.out.empty())
@@ -80,7 +80,7 @@ void run(const Options& options, Session& session) {
 
 void add_prove(Command& command, Session& session) {
   command.about("What can be proved of a trained network: labels, margins, an exact network beside it");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_prove, session);
   o.read.cache = session.cache;
   command
       .option("model", o.model,
@@ -104,7 +104,7 @@ void add_prove(Command& command, Session& session) {
       .option("--require", o.require,
               "Exit with 1 unless this is proved, of the polished network where there is one: "
               "right (all labels), exact (a network of zero loss nearby) or descent [none]")
-      .check(check_property, "PROPERTY")
+      .check(check_prove_property, "PROPERTY")
       .repeated();
   command.option("--out", o.out, "Write a run folder: result, polished network, manifest [none]");
   command.flag("--json", o.json, "Print one JSON object [off]");

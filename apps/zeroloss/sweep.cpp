@@ -20,7 +20,7 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct SweepArguments {
   std::string source, out, device;
   SweepOptions sweep;
   std::map<std::string, std::string> axes;  ///< by name, as written
@@ -109,7 +109,7 @@ std::vector<std::string> steps(const std::string& text) {
   return values;
 }
 
-SweepOptions settings(const Options& options) {
+SweepOptions settings(const SweepArguments& options) {
   SweepOptions sweep = options.sweep;
   fields(sweep.axes, [&]<class T>(const Field& field, std::vector<T>& values) {
     const std::string flag = flag_of(field), &text = options.axes.at(field.name);
@@ -137,7 +137,7 @@ SweepResult work(const std::string& source, const SweepOptions& sweep, const std
   }
 }
 
-void run(const Options& options, Session& session) {
+void run_sweep(const SweepArguments& options, Session& session) {
   SweepOptions sweep = settings(options);
   const std::unique_ptr<DescentEngine> engine = session.descents(session, options.device);
   auto progress = session.progress();
@@ -163,7 +163,7 @@ void run(const Options& options, Session& session) {
 
 void add_sweep(Command& command, Session& session) {
   command.about("Train many small networks over a grid of options: where does training succeed?");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_sweep, session);
   SweepOptions& s = o.sweep;
   s.read.cache = session.cache;
   s.fit.precision = "float32";

@@ -14,7 +14,7 @@
 namespace zeroloss::app {
 namespace {
 
-struct Options {
+struct WidthArguments {
   std::string source, out;
   ReadOptions read;
   WidthOptions width;
@@ -38,7 +38,7 @@ std::optional<Property> property_of(const std::string& text) {
   return {};
 }
 
-std::string check_property(const std::string& text) {
+std::string check_width_property(const std::string& text) {
   return property_of(text)
              ? ""
              : fmt::format("'{}' is not a property of width; take proved<=N or measured<=N", text);
@@ -51,7 +51,7 @@ bool holds(const std::string& text, const WidthResult& result) {
   return found > 0 && found <= property->most;
 }
 
-void run(const Options& options, Session& session) {
+void run_width(const WidthArguments& options, Session& session) {
   WidthOptions settings = options.width;
   settings.seed = options.read.seed;
   auto progress = session.progress();
@@ -75,7 +75,7 @@ void run(const Options& options, Session& session) {
 
 void add_width(Command& command, Session& session) {
   command.about("How wide a two-layer network has to be: too few, found, proved to be enough");
-  auto& o = command.runs(run, session);
+  auto& o = command.runs(run_width, session);
   o.read.cache = session.cache;
   add_source(command, o.source);
   add_read_options(command, o.read);
@@ -83,7 +83,7 @@ void add_width(Command& command, Session& session) {
   command
       .option("--require", o.require,
               "Exit with 1 unless this holds: proved<=N (for any labels) or measured<=N [none]")
-      .check(check_property, "PROPERTY")
+      .check(check_width_property, "PROPERTY")
       .repeated();
   command.option("--out", o.out, "Write a run folder: rows, widths, figures, manifest [none]");
   command.flag("--json", o.json, "Print one JSON object [off]");

@@ -1,11 +1,11 @@
 #include "zeroloss/conv/whiten.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
 
+#include "core/decompositions.hpp"
 #include "zeroloss/conv/batches.hpp"
 
 namespace zeroloss {
@@ -47,12 +47,12 @@ void whiten_stem(ConvNetwork& network, const ImageSet& images) {
     add_patches(image.data(), size, stem.kernel, sum);
   }
   sum /= static_cast<double>(count * places * places);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> found(sum);  // ascending
+  const internal::SymmetricEigen found = internal::symmetric_eigen(sum);
   for (Index i = 0; i < std::min(stem.out, numbers); ++i) {
     const Index from = numbers - 1 - i;
-    const double scale = 1 / std::sqrt(std::max(0.0, found.eigenvalues()[from]) + kNoise);
+    const double scale = 1 / std::sqrt(std::max(0.0, found.values[from]) + kNoise);
     Eigen::Map<Eigen::VectorXf>(network.weights.data() + i * numbers, numbers) =
-        (scale * found.eigenvectors().col(from)).cast<float>();
+        (scale * found.vectors.col(from)).cast<float>();
   }
 }
 

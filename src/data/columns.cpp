@@ -90,8 +90,7 @@ std::optional<TableFacts> describe_columns(const Source& source, const Dataset& 
   std::set<Index> dropped;
   for (const std::string& column : options.drop) dropped.insert(column_of(table, column, "drop"));
   const bool listed = !options.features.empty() && options.features != "all";
-  const std::optional<Index> id =
-      options.id.empty() ? std::nullopt : std::optional(column_of(table, options.id, "id"));
+  const Index id = options.id.empty() ? -1 : column_of(table, options.id, "id");
 
   TableFacts facts;
   for (Index j = 0; j < std::ssize(table.columns); ++j) {

@@ -36,7 +36,7 @@ struct Array {
 };
 
 /// Where the value of `key` begins in the header, a dictionary as Python writes it: {'descr': '<f8', ..}.
-std::optional<std::string_view> value_of(std::string_view header, const std::string& key) {
+std::optional<std::string_view> text_of(std::string_view header, const std::string& key) {
   for (const char quote : {'\'', '"'}) {
     const std::size_t at = header.find(quote + key + quote);
     if (at == std::string_view::npos) continue;
@@ -53,7 +53,7 @@ std::optional<std::string_view> value_of(std::string_view header, const std::str
 }
 
 /// What stands between the quotes that `text` begins with.
-std::optional<std::string> quoted(std::string_view text) {
+std::optional<std::string> unquoted(std::string_view text) {
   if (text.empty() || (text[0] != '\'' && text[0] != '"')) return {};
   const std::size_t end = text.find(text[0], 1);
   if (end == std::string_view::npos) return {};
@@ -129,9 +129,9 @@ Array read_header(const Bytes& bytes) {
   if (!complete || reader.read(header.data(), length) != length)
     throw damaged("truncated: it ends inside the header");
 
-  const auto descr = value_of(header, "descr"), order = value_of(header, "fortran_order"),
-             shape = value_of(header, "shape");
-  const auto type = descr ? quoted(*descr) : std::nullopt;
+  const auto descr = text_of(header, "descr"), order = text_of(header, "fortran_order"),
+             shape = text_of(header, "shape");
+  const auto type = descr ? unquoted(*descr) : std::nullopt;
   if (!type) throw damaged("structured element type; expected numbers, as in array.astype(float)");
   const bool columns = order && order->starts_with("True");
   const auto sizes = shape ? sizes_in(*shape) : std::nullopt;

@@ -3,12 +3,12 @@
 namespace zeroloss {
 namespace {
 
-std::atomic<const std::atomic<bool>*> told = nullptr;
+std::atomic<const std::atomic<bool>*> asker = nullptr;
 
 }  // namespace
 
-void stop_streams(const std::atomic<bool>* asked) { told = asked; }
+void stop_streams(const std::atomic<bool>* asked) { asker = asked; }
 
-const std::atomic<bool>* internal::streams_stop() { return told; }
+const std::atomic<bool>* internal::streams_stop() { return asker; }
 
 }  // namespace zeroloss

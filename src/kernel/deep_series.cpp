@@ -22,7 +22,7 @@ using Series = std::vector<Long>;
 
 constexpr Long kEpsilon = std::numeric_limits<Long>::epsilon();  // twice the unit roundoff
 constexpr std::size_t kTerms = kDeepPower + 1;
-constexpr Long kTiny = 1e-300L;  // less is 0 in a series that is rounded down
+constexpr Long kNegligible = 1e-300L;  // less is 0 in a series that is rounded down
 
 // Sum of a[k] b[-k]: at most 42 roundings on any product.
 Long convolve(const Long* a, const Long* b, std::size_t count) {
@@ -95,7 +95,7 @@ class Layers {
   }
 
   // At most 64 roundings of something that is not negative, in the direction wanted.
-  Long rounded(Long value) const { return away_ < 0 && value < kTiny ? 0 : value * (1 + 64 * away_); }
+  Long rounded(Long value) const { return away_ < 0 && value < kNegligible ? 0 : value * (1 + 64 * away_); }
 
   Series product(const Series& a, const Series& b) const {
     Series c(kTerms);

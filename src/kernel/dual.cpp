@@ -89,9 +89,9 @@ HermiteSeries tabulated_series(const Activation& activation, bool derivative) {
 
 // ---- coefficients by quadrature --------------------------------------------------------------------------
 
-constexpr double kReach = 50;        // beyond 2 sqrt(512), where every Hermite function used has decayed
-constexpr double kPanel = 0.25;      // 16 nodes resolve He_512, which turns by at most 5.7 rad on it
-constexpr size_t kMaxPanels = 8192;  // reached only by functions that are rough everywhere
+constexpr double kReach = 50;         // beyond 2 sqrt(512), where every Hermite function used has decayed
+constexpr double kPanelWidth = 0.25;  // 16 nodes resolve He_512, which turns by at most 5.7 rad on it
+constexpr size_t kMaxPanels = 8192;   // reached only by functions that are rough everywhere
 constexpr size_t kMaxTerms = 512;
 
 struct Node {
@@ -158,7 +158,7 @@ struct Rules {
 
 Rules adaptive_rules(const std::function<double(double)>& f, std::string_view what) {
   std::vector<std::pair<double, double>> panels;
-  for (double a = -kReach; a < kReach; a += kPanel) panels.push_back({a, a + kPanel});
+  for (double a = -kReach; a < kReach; a += kPanelWidth) panels.push_back({a, a + kPanelWidth});
   Samples start;
   for (auto [a, b] : panels) start.add_panel(f, a, b, what);
   const double negligible = 1e-18 * integrals(start).size;

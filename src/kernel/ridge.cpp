@@ -18,8 +18,8 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-constexpr Index kPanel = 64;  // columns reduced at a time
-constexpr Index kTile = 256;  // columns that a thread takes
+constexpr Index kPanel = 64;   // columns reduced at a time
+constexpr Index kShare = 256;  // columns that a thread takes
 
 /// The lower triangle of W^1/2 K W^1/2.
 Matrix weighted(const Packed<double>& K, const Vector& root) {
@@ -83,9 +83,9 @@ void accumulate(Matrix& A, const Vector& tau, Progress& progress) {
     const int rows = lapack::size(size - k), w = static_cast<int>(width), side = static_cast<int>(kPanel);
     if (right > 0) {
       dlarft_(&forward, &columns, &rows, &w, at(k, k), &stride, &tau(k), triangle.data(), &side);
-      parallel_for((right + kTile - 1) / kTile, [&](Index part) {  // of the columns to the right
-        const Index first = part * kTile;
-        const int count = lapack::size(std::min(kTile, right - first));
+      parallel_for((right + kShare - 1) / kShare, [&](Index part) {  // of the columns to the right
+        const Index first = part * kShare;
+        const int count = lapack::size(std::min(kShare, right - first));
         Matrix scratch(count, width);
         dlarfb_(&left, &plain, &forward, &columns, &rows, &count, &w, at(k, k), &stride, triangle.data(),
                 &side, at(k, k + width + first), &stride, scratch.data(), &count);

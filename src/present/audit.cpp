@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMostLines = 20;   // of a table
 constexpr std::size_t kMostShown = 100;  // issues with what differs most
-constexpr std::size_t kMostFeatures = 5;
+constexpr std::size_t kMostTelling = 5;
 
 // ---- text ----
 
@@ -200,7 +200,7 @@ Json differences(const Dataset& train, const Dataset& asked, const AuditResult& 
       for (Index k = 0; k < train.d(); ++k)
         if (const Column& c = columns[static_cast<std::size_t>(k)]; c.deviation > 0)
           telling.emplace_back((std::abs(x(k) - theirs(k)) - std::abs(x(k) - labels(k))) / c.deviation, k);
-      const std::size_t count = std::min(kMostFeatures, telling.size());
+      const std::size_t count = std::min(kMostTelling, telling.size());
       std::partial_sort(telling.begin(), telling.begin() + static_cast<std::ptrdiff_t>(count), telling.end());
       for (std::size_t k = 0; k < count && telling[k].first < 0; ++k) {
         const Index at = telling[k].second;

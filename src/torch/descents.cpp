@@ -17,8 +17,6 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-constexpr const char* kFewer = "try a smaller width or fewer points (n)";
-
 /// More would not make a step of one shorter, and an interruption would lose more.
 constexpr Index kMostAtOnce = 4096;
 
@@ -47,7 +45,7 @@ class TorchDescents final : public DescentEngine {
 
   Index at_once(const DescentShape& shape, const DescentRules& rules) const override {
     const double one = DescentBatch::bytes(shape, rules);
-    require_bytes(one / kShare, device_, fmt::format("a network of width {}", shape.m), kFewer);
+    require_bytes(one / kShare, device_, fmt::format("a network of width {}", shape.m), kNarrower);
     return std::clamp<Index>(static_cast<Index>(kShare * available_bytes(device_) / one), 1, kMostAtOnce);
   }
 
@@ -67,7 +65,7 @@ class TorchDescents final : public DescentEngine {
   void train_some(const std::vector<Descent>& list, std::vector<std::size_t> places,
                   const DescentRules& rules, const Done& done, Progress& progress) const {
     using Clock = std::chrono::steady_clock;
-    const auto on_device = [](auto work) { return guarded("descents", kFewer, work); };
+    const auto on_device = [](auto work) { return guarded("descents", kNarrower, work); };
     auto batch = on_device([&] { return std::make_unique<DescentBatch>(list, places, rules, device_); });
     Looks looks;
     while (true) {

@@ -8,6 +8,10 @@
 
 namespace zeroloss::internal {
 
+/// What is advised where the device's memory does not do.
+inline constexpr const char* kFewerPoints = "try fewer points";
+inline constexpr const char* kNarrower = "try a smaller width or fewer points (n)";
+
 /// What LibTorch throws, in our terms and in one line: `who` asked for it, `hint` says what to do where
 /// memory is short.
 template <class Work>

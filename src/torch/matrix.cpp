@@ -22,8 +22,6 @@
 namespace zeroloss::internal {
 namespace {
 
-constexpr const char* kFewer = "try fewer points";
-
 double size_of(Index value) { return static_cast<double>(value); }
 
 torch::TensorOptions doubles(const torch::Device& device) {
@@ -45,8 +43,8 @@ TorchMatrix::TorchMatrix(const RowMatrix& X, const torch::Device& device, Index 
   if (n_ < 1 || X.cols() < 1) throw std::invalid_argument("kernel: X needs at least one row and one column");
   if (!X.allFinite()) throw std::invalid_argument("kernel: X has values that are not finite");
   require_bytes(bytes(device, n_, X.cols(), 0, width), device, fmt::format("the kernel of {} points", n_),
-                kFewer);
-  guarded("kernel", kFewer, [&] {
+                kFewerPoints);
+  guarded("kernel", kFewerPoints, [&] {
     const Index side = std::min(width_, n_);
     // The largest shapes that proofs rest on: tiles of entries, and updates of a panel.
     check_products(device_, torch::kDouble, std::min(n_, kRows * width_), X.cols(), side);
@@ -113,7 +111,7 @@ double TorchMatrix::error_of(const Kernel& kernel, const Tally& tally) const {
 
 void TorchMatrix::form(const Kernel& kernel, double shift, Progress& progress) {
   progress.stage("kernel " + kernel.name, size_of(count()));
-  guarded("kernel", kFewer, [&] {
+  guarded("kernel", kFewerPoints, [&] {
     const TorchEntries map(kernel, device_);
     Tally tally;
     for (Index j = 0; j < count(); ++j) {
@@ -145,7 +143,7 @@ Matrix TorchMatrix::to_host(const torch::Tensor& values) {
 
 // Entries below the diagonal act twice, from the right and from the left.
 Matrix TorchMatrix::product(const Matrix& V) {
-  return guarded("kernel", kFewer, [&] {
+  return guarded("kernel", kFewerPoints, [&] {
     const torch::Tensor v = to_device(V);
     torch::Tensor result = torch::zeros_like(v);
     for (Index j = 0; j < count(); ++j) {
@@ -166,7 +164,7 @@ Matrix TorchMatrix::product(const Matrix& V) {
 Vector TorchMatrix::eigenvalues() {
   require_bytes(8 * 3 * size_of(n_) * size_of(n_), device_, "the full spectrum",
                 "leave it out, or use fewer points");
-  return guarded("spectrum", kFewer, [&]() -> Vector {
+  return guarded("spectrum", kFewerPoints, [&]() -> Vector {
     torch::Tensor full = torch::zeros({n_, n_}, doubles(device_));
     for (Index j = 0; j < count(); ++j)
       full.slice(0, begin(j))
@@ -179,7 +177,7 @@ Vector TorchMatrix::eigenvalues() {
 // Left-looking: a panel loses what those before it have of it, then its diagonal block is factored and what
 // is below divided by it.
 bool TorchMatrix::factor(Progress& progress) {
-  return guarded("Cholesky factorisation", kFewer, [&] {
+  return guarded("Cholesky factorisation", kFewerPoints, [&] {
     for (Index j = 0; j < count(); ++j) {
       const Index first = begin(j), end = first + columns(j);
       torch::Tensor panel = panels_[static_cast<std::size_t>(j)];
@@ -205,7 +203,7 @@ bool TorchMatrix::factor(Progress& progress) {
 }
 
 Matrix TorchMatrix::solve(const Matrix& V) {
-  return guarded("kernel", kFewer, [&] {
+  return guarded("kernel", kFewerPoints, [&] {
     torch::Tensor x = to_device(V);
     const auto rows_of = [&](Index j) { return x.slice(0, begin(j), begin(j) + columns(j)); };
     for (Index j = 0; j < count(); ++j) {
@@ -226,7 +224,7 @@ Matrix TorchMatrix::solve(const Matrix& V) {
 
 // Squares of the columns of L^-1, a panel of them at a time: they vanish above the panel's diagonal block.
 Vector TorchMatrix::inverse_diagonal(Progress& progress) {
-  return guarded("kernel", kFewer, [&] {
+  return guarded("kernel", kFewerPoints, [&] {
     Vector squares(n_);
     for (Index j = 0; j < count(); ++j) {
       torch::Tensor strip = torch::zeros({rows(j), columns(j)}, doubles(device_));
@@ -248,7 +246,7 @@ Vector TorchMatrix::inverse_diagonal(Progress& progress) {
 // A panel of L L^T at a time, by products whose depth is a panel's width. Squares are summed over a tile's
 // rows, tiles, a panel's columns and panels: no more than n + width + n/width + 4 roundings in each.
 double TorchMatrix::residual(const Kernel& kernel, double shift, Progress& progress) {
-  return guarded("residual", kFewer, [&] {
+  return guarded("residual", kFewerPoints, [&] {
     const TorchEntries map(kernel, device_);
     ResidualSums sums;
     Tally tally;

@@ -24,8 +24,6 @@
 namespace zeroloss::internal {
 namespace {
 
-constexpr const char* kFewerPoints = "try fewer points";
-
 torch::TensorOptions floats(const torch::Device& device) {
   return torch::TensorOptions().dtype(torch::kFloat).device(device);
 }

@@ -16,14 +16,12 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-constexpr const char* kFewer = "try a smaller width or fewer points (n)";
-
 double size_of(Index value) { return static_cast<double>(value); }
 
 template <class Work>
 auto on_device(Work work) {
   const torch::NoGradGuard no_gradients;
-  return guarded("gauss_newton", kFewer, work);
+  return guarded("gauss_newton", kNarrower, work);
 }
 
 class TorchSteps final : public TangentSteps {
@@ -33,7 +31,8 @@ class TorchSteps final : public TangentSteps {
       : phi_(torch_activation(activation)), device_(device) {
     const double n = size_of(X.rows()), d = size_of(X.cols()), m = size_of(start.W.rows());
     require_bytes(8 * (3 * n * n + 8 * n * m + 5 * m * d + n * d), device,
-                  fmt::format("gauss_newton with {} points and width {}", X.rows(), start.W.rows()), kFewer);
+                  fmt::format("gauss_newton with {} points and width {}", X.rows(), start.W.rows()),
+                  kNarrower);
     on_device([&] {
       X_ = to_device(X);
       W0_ = to_device(start.W);

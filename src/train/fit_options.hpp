@@ -27,6 +27,9 @@ struct CheckedOptions : FitOptions {
       true;  ///< with what theory says of the run, and certificates; a trial of a sweep goes without
 };
 
+/// Throws std::invalid_argument that says what an option must be, if it is not `met`.
+void require_fit(bool met, const std::string& what);
+
 /// Throws std::invalid_argument naming an option that is out of range or does not go with another.
 CheckedOptions checked(const FitOptions& options);
 

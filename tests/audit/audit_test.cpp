@@ -73,7 +73,9 @@ TEST(Audit, FindsTheWrongLabelsOfDigits) {
   for (const double score : r.scores) EXPECT_TRUE(score >= 0 && score <= 1);
   for (std::size_t k = 0; k < r.issues.size(); ++k) {
     const LabelIssue& issue = r.issues[k];
-    if (k > 0) EXPECT_GE(issue.score, r.issues[k - 1].score);
+    if (k > 0) {
+      EXPECT_GE(issue.score, r.issues[k - 1].score);
+    }
     EXPECT_EQ(issue.score, r.scores[static_cast<std::size_t>(issue.position)]);
     EXPECT_NE(issue.predicted, issue.sample.label);
     ASSERT_LE(issue.against.size(), 3U);
@@ -380,7 +382,9 @@ TEST(Influence, OfNumbersIsWhatTrainingAnewChanges) {
       EXPECT_EQ(e.support.size() + e.against.size(), 40U);
       for (const auto* reasons : {&e.support, &e.against})
         for (const Reason& reason : *reasons)
-          if (reason.sample.record == j) EXPECT_NEAR(reason.influence, unit * (f(i) - g(i)), 1e-8);
+          if (reason.sample.record == j) {
+            EXPECT_NEAR(reason.influence, unit * (f(i) - g(i)), 1e-8);
+          }
     }
   }
 }

@@ -5,18 +5,14 @@
 
 #include <cmath>
 
+#include "audit/sampled.hpp"
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss::internal {
 namespace {
 
-Progress silent;
-
-struct Sampled {
-  Matrix F;                    // n x c
-  std::vector<Index> classes;  // that softmax(sharpness F) says
-  std::vector<Index> labels;   // of which some are wrong
-};
+using test::Sampled;
+using test::silent;
 
 // Classes drawn from softmax(5 F), labels from the rows of T.
 Sampled sampled(Index n, const Matrix& T, std::uint64_t seed) {

@@ -8,12 +8,14 @@
 
 #include "audit/link.hpp"
 #include "audit/noise_model.hpp"
+#include "audit/sampled.hpp"
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss::internal {
 namespace {
 
-Progress silent;
+using test::Sampled;
+using test::silent;
 
 // One after the other: each label by the pseudo-samples and those of its class before it, which is Polya's
 // urn.
@@ -50,11 +52,6 @@ TEST(Overlap, TransitionsAreCountsAndPseudoSamples) {
   EXPECT_LT((T.rowwise().sum().array() - 1).abs().maxCoeff(), 1e-15);
   EXPECT_EQ(transitions(Matrix{{1, 9}, {0, 10}}, 1e-9)(0, 0), 0.5);
 }
-
-struct Sampled {
-  Matrix F;
-  std::vector<Index> classes, labels;
-};
 
 // Four classes, of which 0 and 1 shade into each other: outputs go from one to the other, and classes are
 // drawn by them, but less surely than outputs of 2 and 3 would say. Labels are wrong with probability `rate`:

@@ -23,13 +23,15 @@ std::atomic<bool> no_memory{false};  // on other threads than the test's
 
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Inlined, GCC would take them for a pair that does not match.
+#define ZEROLOSS_NOT_INLINED __attribute__((noinline))
+ZEROLOSS_NOT_INLINED void* operator new(std::size_t size) {
   void* const place = no_memory && std::this_thread::get_id() != kTest ? nullptr : std::malloc(size);
   if (place == nullptr) throw std::bad_alloc();
   return place;
 }
-void operator delete(void* place) noexcept { std::free(place); }
-void operator delete(void* place, std::size_t) noexcept { std::free(place); }
+ZEROLOSS_NOT_INLINED void operator delete(void* place) noexcept { std::free(place); }
+ZEROLOSS_NOT_INLINED void operator delete(void* place, std::size_t) noexcept { std::free(place); }
 
 namespace zeroloss {
 namespace {

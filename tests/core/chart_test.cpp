@@ -4,32 +4,34 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
+
+#include "support/floats.hpp"
 
 namespace zeroloss {
 namespace {
 
-using Json = nlohmann::json;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN(),
-                 kInf = std::numeric_limits<double>::infinity();
+using test::kInf;
+using test::kNan;
 
-Json values(const std::string& chart) { return Json::parse(chart).at("data").at("values"); }
+nlohmann::json values(const std::string& chart) {
+  return nlohmann::json::parse(chart).at("data").at("values");
+}
 
 TEST(LineChart, IsAVegaLiteSpecificationWithItsData) {
-  const Json spec =
-      Json::parse(line_chart("A \"title\"\n", {"step", true}, {"misfit"}, {{"a", {1, 2}, {0.5, 0.25}, {}}}));
+  const nlohmann::json spec = nlohmann::json::parse(
+      line_chart("A \"title\"\n", {"step", true}, {"misfit"}, {{"a", {1, 2}, {0.5, 0.25}, {}}}));
   EXPECT_EQ(spec.at("$schema"), "https://vega.github.io/schema/vega-lite/v5.json");
   EXPECT_EQ(spec.at("title").at("text"), "A \"title\"\n");
   EXPECT_EQ(spec.at("data").at("values"),
-            Json::parse(R"([{"curve":"a","x":1,"y":0.5},{"curve":"a","x":2,"y":0.25}])"));
+            nlohmann::json::parse(R"([{"curve":"a","x":1,"y":0.5},{"curve":"a","x":2,"y":0.25}])"));
   EXPECT_EQ(spec.at("encoding").at("x").at("title"), "step");
   EXPECT_EQ(spec.at("encoding").at("x").at("scale").at("type"), "log");
   EXPECT_FALSE(spec.at("layer").at(0).at("encoding").at("y").at("scale").contains("type"));
 }
 
 TEST(LineChart, LeavesOutPointsThatAreNotFinite) {
-  const Json points =
+  const nlohmann::json points =
       values(line_chart("", {"x"}, {"y"}, {{"a", {0, 1, 2, kNan, -kInf, 5}, {0, kNan, kInf, 3, 4, -5}, {}}}));
   ASSERT_EQ(points.size(), 2u);
   EXPECT_EQ(points[0].at("x"), 0);
@@ -44,8 +46,9 @@ TEST(LineChart, LeavesOutPointsThatALogAxisCannotShow) {
 }
 
 TEST(LineChart, DrawsTheBandWhereTheAxisAllowsIt) {
-  const Json spec = Json::parse(line_chart("", {"x"}, {"y", true}, {{"a", {1, 2}, {4, 4}, {1, 5}}}));
-  const Json points = spec.at("data").at("values");
+  const nlohmann::json spec =
+      nlohmann::json::parse(line_chart("", {"x"}, {"y", true}, {{"a", {1, 2}, {4, 4}, {1, 5}}}));
+  const nlohmann::json points = spec.at("data").at("values");
   EXPECT_EQ(points[0].at("low"), 3);
   EXPECT_EQ(points[0].at("high"), 5);
   EXPECT_FALSE(points[1].contains("low"));
@@ -54,7 +57,7 @@ TEST(LineChart, DrawsTheBandWhereTheAxisAllowsIt) {
 
 TEST(LineChart, NamesItsCurvesOnlyIfThereAreSeveral) {
   const auto colour = [](const std::vector<Curve>& curves) {
-    return Json::parse(line_chart("", {"x"}, {"y"}, curves)).at("encoding").at("color");
+    return nlohmann::json::parse(line_chart("", {"x"}, {"y"}, curves)).at("encoding").at("color");
   };
   EXPECT_TRUE(colour({{"a", {1}, {1}, {}}}).at("legend").is_null());
   EXPECT_EQ(colour({{"a", {1}, {1}, {}}, {"b", {1}, {2}, {}}}).at("legend").at("symbolType"), "stroke");
@@ -62,29 +65,33 @@ TEST(LineChart, NamesItsCurvesOnlyIfThereAreSeveral) {
 
 // A line alone has one tooltip, that of its first point.
 TEST(LineChart, HasAPointForThePointerAtEveryValue) {
-  const Json mark =
-      Json::parse(line_chart("", {"x"}, {"y"}, {{"a", {1, 2}, {3, 4}, {}}})).at("layer").at(0).at("mark");
+  const nlohmann::json mark = nlohmann::json::parse(line_chart("", {"x"}, {"y"}, {{"a", {1, 2}, {3, 4}, {}}}))
+                                  .at("layer")
+                                  .at(0)
+                                  .at("mark");
   EXPECT_EQ(mark.at("type"), "line");
   EXPECT_EQ(mark.at("point").at("opacity"), 0);
   EXPECT_EQ(mark.at("tooltip"), true);
 }
 
 TEST(LineChart, ACurveOfOnePointIsADot) {
-  const Json spec =
-      Json::parse(line_chart("", {"x"}, {"y"}, {{"a", {1}, {3}, {}}, {"b", {1, 2}, {3, 4}, {}}}));
-  const Json& dots = spec.at("layer").at(1);
+  const nlohmann::json spec =
+      nlohmann::json::parse(line_chart("", {"x"}, {"y"}, {{"a", {1}, {3}, {}}, {"b", {1, 2}, {3, 4}, {}}}));
+  const nlohmann::json& dots = spec.at("layer").at(1);
   EXPECT_EQ(dots.at("mark").at("type"), "point");
   EXPECT_EQ(dots.at("transform").at(0).at("filter"), "datum.lone");
-  const Json& values = spec.at("data").at("values");
+  const nlohmann::json& values = spec.at("data").at("values");
   EXPECT_EQ(values.at(0).at("lone"), true);
   EXPECT_FALSE(values.at(1).contains("lone"));
-  EXPECT_EQ(Json::parse(line_chart("", {"x"}, {"y"}, {{"b", {1, 2}, {3, 4}, {}}})).at("layer").size(), 1U);
+  EXPECT_EQ(
+      nlohmann::json::parse(line_chart("", {"x"}, {"y"}, {{"b", {1, 2}, {3, 4}, {}}})).at("layer").size(),
+      1U);
 }
 
 TEST(LineChart, EndsWhereItsDataEnd) {
-  const Json encoding =
-      Json::parse(line_chart("", {"x", true}, {"y"}, {{"a", {1, 7}, {3, 4}, {}}})).at("encoding");
-  EXPECT_EQ(encoding.at("x").at("scale"), Json({{"type", "log"}, {"nice", false}}));
+  const nlohmann::json encoding =
+      nlohmann::json::parse(line_chart("", {"x", true}, {"y"}, {{"a", {1, 7}, {3, 4}, {}}})).at("encoding");
+  EXPECT_EQ(encoding.at("x").at("scale"), nlohmann::json({{"type", "log"}, {"nice", false}}));
 }
 
 // Evenly along the axis as it is drawn: on a log axis the first steps of many stay.
@@ -92,9 +99,10 @@ TEST(LineChart, LongCurvesAreThinned) {
   Curve curve{"a", {}, {}, {}};
   for (int i = 1; i <= 100000; ++i) curve.x.push_back(i), curve.y.push_back(2.0 * i);
   for (const bool log : {false, true}) {
-    const Json points = values(line_chart("", {"x", log}, {"y"}, {curve, {"short", {1, 2}, {3, 4}, {}}}));
+    const nlohmann::json points =
+        values(line_chart("", {"x", log}, {"y"}, {curve, {"short", {1, 2}, {3, 4}, {}}}));
     std::vector<double> x;
-    for (const Json& point : points)
+    for (const nlohmann::json& point : points)
       if (point.at("curve") == "a") x.push_back(point.at("x"));
     EXPECT_LE(x.size(), 1002u);
     EXPECT_GE(x.size(), log ? 600u : 1000u);  // 1 to 100 are all there are of the first two fifths
@@ -112,20 +120,20 @@ TEST(LineChart, LongCurvesAreThinned) {
 }
 
 TEST(LineChart, OfNothingIsAnEmptyChart) {
-  EXPECT_EQ(values(line_chart("", {"x"}, {"y"}, {})), Json::array());
+  EXPECT_EQ(values(line_chart("", {"x"}, {"y"}, {})), nlohmann::json::array());
 }
 
 TEST(DotChart, KeepsTheOrderAndLeavesOutWhatCannotBeShown) {
   const std::vector<Bar> bars{{"z", "g", 2}, {"none", "g", 0}, {"a", "h", 1}, {"nan", "h", kNan}};
-  const Json points = values(dot_chart("widths", {"units", true}, bars));
-  EXPECT_EQ(points,
-            Json::parse(R"([{"name":"z","group":"g","value":2},{"name":"a","group":"h","value":1}])"));
+  const nlohmann::json points = values(dot_chart("widths", {"units", true}, bars));
+  EXPECT_EQ(points, nlohmann::json::parse(
+                        R"([{"name":"z","group":"g","value":2},{"name":"a","group":"h","value":1}])"));
   EXPECT_EQ(values(dot_chart("widths", {"units"}, bars)).size(), 3u);
 }
 
 TEST(DotChart, ColoursGroupsOnlyIfThereAreAny) {
   const auto dots = [](const std::string& group) {
-    return Json::parse(dot_chart("", {"v"}, {{"a", group, 1}})).at("layer").at(1);
+    return nlohmann::json::parse(dot_chart("", {"v"}, {{"a", group, 1}})).at("layer").at(1);
   };
   EXPECT_EQ(dots("g").at("mark").at("type"), "point");
   EXPECT_TRUE(dots("g").at("encoding").contains("color"));
@@ -133,7 +141,7 @@ TEST(DotChart, ColoursGroupsOnlyIfThereAreAny) {
 }
 
 TEST(DotChart, NamesStandAboveTheDots) {
-  const Json spec = Json::parse(dot_chart("", {"v"}, {{"a", "", 1}}));
+  const nlohmann::json spec = nlohmann::json::parse(dot_chart("", {"v"}, {{"a", "", 1}}));
   EXPECT_TRUE(spec.at("encoding").at("y").at("sort").is_null());
   EXPECT_TRUE(spec.at("encoding").at("y").at("axis").is_null());
   EXPECT_EQ(spec.at("layer").at(0).at("mark").at("type"), "text");

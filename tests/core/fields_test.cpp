@@ -69,7 +69,7 @@ TEST(Fields, AreReadAgainAsTheyWereStored) {
                 .bound = -INFINITY,
                 .part = {0.1 + 0.2},
                 .parts = {{NAN}, {5e-324}, {-0.0}}};
-  const Json json = Json::parse(stored(w).dump());
+  const internal::Json json = internal::Json::parse(stored(w).dump());
   Whole read{.bound = 3, .parts = {{9}, {9}, {9}, {9}}, .curve = {4}};
   restore(json, read);
   EXPECT_EQ(read.n, w.n);
@@ -83,8 +83,8 @@ TEST(Fields, AreReadAgainAsTheyWereStored) {
   EXPECT_EQ(read.parts[1].x, 5e-324);
   EXPECT_TRUE(std::signbit(read.parts[2].x));
   EXPECT_EQ(read.curve, (std::vector<double>{4}));  // which is apart
-  EXPECT_THROW(restore(Json{{"n", 1}}, read), JsonError);
-  EXPECT_THROW(restore(Json{{"n", "one"}}, read), JsonError);
+  EXPECT_THROW(restore(internal::Json{{"n", 1}}, read), JsonError);
+  EXPECT_THROW(restore(internal::Json{{"n", "one"}}, read), JsonError);
 }
 
 TEST(Fields, StandBesideThoseOfAnother) {

@@ -3,20 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "support/floats.hpp"
 #include "support/number.hpp"
 #include "zeroloss/core/chart.hpp"
 
 namespace zeroloss {
 namespace {
 
-using Json = nlohmann::json;
 using Texts = std::vector<std::string>;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN(),
-                 kInf = std::numeric_limits<double>::infinity();
+using test::kInf;
+using test::kNan;
 
 // Cell [i * y + j] has the value (i * y + j)/cells and a note that says i and j.
 HeatMap map_of(const Texts& x, const Texts& y) {
@@ -29,21 +28,21 @@ HeatMap map_of(const Texts& x, const Texts& y) {
   return map;
 }
 
-Json layers(const HeatMap& map) { return Json::parse(heat_map(map)).at("layer"); }
-Json cells(const HeatMap& map) { return layers(map).at(0).at("data").at("values"); }
+nlohmann::json layers(const HeatMap& map) { return nlohmann::json::parse(heat_map(map)).at("layer"); }
+nlohmann::json cells(const HeatMap& map) { return layers(map).at(0).at("data").at("values"); }
 
 // Low and high edge of each value of a side, which must be the same in all its cells.
 std::vector<std::pair<double, double>> edges(const Texts& values) {
   const Texts other{"1", "2"};
-  const Json all = cells(map_of(values, other));
+  const nlohmann::json all = cells(map_of(values, other));
   std::vector<std::pair<double, double>> result;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const Json &cell = all[2 * i], &next = all[2 * i + 1];
+    const nlohmann::json &cell = all[2 * i], &next = all[2 * i + 1];
     result.emplace_back(cell.at("x"), cell.at("x_end"));
     EXPECT_EQ(next.at("x"), cell.at("x"));
     EXPECT_EQ(next.at("x_end"), cell.at("x_end"));
   }
-  const Json turned = cells(map_of(other, values));  // both sides are treated alike
+  const nlohmann::json turned = cells(map_of(other, values));  // both sides are treated alike
   for (std::size_t i = 0; i < values.size(); ++i) {
     EXPECT_EQ(turned[i].at("y"), result[i].first);
     EXPECT_EQ(turned[i].at("y_end"), result[i].second);
@@ -71,29 +70,30 @@ void expect_no_gaps(const Texts& values) {
 
 TEST(HeatMap, IsAVegaLiteSpecificationWithItsData) {
   const HeatMap map = map_of({"1", "2"}, {"10", "20", "30"});
-  const Json spec = Json::parse(heat_map(map));
+  const nlohmann::json spec = nlohmann::json::parse(heat_map(map));
   EXPECT_EQ(spec.at("$schema"), "https://vega.github.io/schema/vega-lite/v5.json");
   EXPECT_EQ(spec.at("title").at("text"), "title");
   ASSERT_EQ(spec.at("layer").size(), 1u);  // no lines, no spans
-  const Json& layer = spec.at("layer").at(0);
+  const nlohmann::json& layer = spec.at("layer").at(0);
   EXPECT_EQ(layer.at("mark").at("type"), "rect");
-  const Json& encoding = layer.at("encoding");
+  const nlohmann::json& encoding = layer.at("encoding");
   EXPECT_EQ(encoding.at("x").at("title"), "x side");
   EXPECT_EQ(encoding.at("y").at("title"), "y side");
   EXPECT_EQ(encoding.at("fill").at("title"), "success");
-  EXPECT_EQ(encoding.at("fill").at("scale").at("domain"), Json({0, 1}));
+  EXPECT_EQ(encoding.at("fill").at("scale").at("domain"), nlohmann::json({0, 1}));
   EXPECT_EQ(encoding.at("x2").at("field"), "x_end");
   EXPECT_EQ(encoding.at("y2").at("field"), "y_end");
-  EXPECT_EQ(encoding.at("x").at("scale").at("domain"), Json({0.5, 2.5}));
-  EXPECT_EQ(encoding.at("y").at("scale").at("domain"), Json({5, 35}));
+  EXPECT_EQ(encoding.at("x").at("scale").at("domain"), nlohmann::json({0.5, 2.5}));
+  EXPECT_EQ(encoding.at("y").at("scale").at("domain"), nlohmann::json({5, 35}));
 }
 
 TEST(HeatMap, CellsAreXByX) {
-  const Json all = cells(map_of({"1", "2"}, {"10", "20", "30"}));
+  const nlohmann::json all = cells(map_of({"1", "2"}, {"10", "20", "30"}));
   ASSERT_EQ(all.size(), 6u);
   EXPECT_EQ(
       all[1],
-      Json({{"value", 1.0 / 6}, {"note", "1 and 20"}, {"x", 0.5}, {"x_end", 1.5}, {"y", 15}, {"y_end", 25}}));
+      nlohmann::json(
+          {{"value", 1.0 / 6}, {"note", "1 and 20"}, {"x", 0.5}, {"x_end", 1.5}, {"y", 15}, {"y_end", 25}}));
   EXPECT_EQ(all[3].at("note"), "2 and 10");
   EXPECT_EQ(all[3].at("x"), 1.5);
   EXPECT_EQ(all[3].at("y"), 5);
@@ -135,12 +135,12 @@ TEST(HeatMap, AFactorOf32IsShownOnALogScale) {
 
 TEST(HeatMap, WordsStandSideBySideInTheirOrder) {
   for (const Texts& words : {Texts{"tanh", "relu"}, Texts{"auto", "0.1"}, Texts{"0.5", "theorem", "2"}}) {
-    const Json layer = layers(map_of(words, {"1", "2"})).at(0);
-    const Json& side = layer.at("encoding").at("x");
+    const nlohmann::json layer = layers(map_of(words, {"1", "2"})).at(0);
+    const nlohmann::json& side = layer.at("encoding").at("x");
     EXPECT_EQ(side.at("type"), "ordinal");
     EXPECT_TRUE(side.at("sort").is_null());  // as they come
     EXPECT_FALSE(layer.at("encoding").contains("x2"));
-    const Json& all = layer.at("data").at("values");
+    const nlohmann::json& all = layer.at("data").at("values");
     for (std::size_t i = 0; i < words.size(); ++i) EXPECT_EQ(all[2 * i].at("x"), words[i]);
     EXPECT_EQ(all[0].at("y"), 0.5);
   }
@@ -156,30 +156,30 @@ TEST(HeatMap, ASingleRowOrColumnHasARectangleToo) {
 TEST(HeatMap, LeavesOutWhatHasNoValue) {
   HeatMap map = map_of({"1", "2"}, {"1", "2"});
   map.values[2] = kNan;
-  const Json all = cells(map);
+  const nlohmann::json all = cells(map);
   ASSERT_EQ(all.size(), 3u);
-  for (const Json& cell : all) EXPECT_NE(cell.at("note"), "2 and 1");
+  for (const nlohmann::json& cell : all) EXPECT_NE(cell.at("note"), "2 and 1");
   map.values.assign(4, kNan);
-  EXPECT_EQ(cells(map), Json::array());
+  EXPECT_EQ(cells(map), nlohmann::json::array());
 }
 
 TEST(HeatMap, LinesEndWhereTheMapEnds) {
   HeatMap map = map_of({"1", "2", "3"}, {"10", "20"});  // x from 0.5 to 3.5, y from 5 to 25
   map.lines = {{"a", {0.4, 0.5, 1, 2, 3, 3.6}, {10, 5, 4.9, 25, 25.1, 10}, {}},
                {"b", {1, 2, 3}, {6, kNan, kInf}, {}}};
-  const Json all = layers(map);
+  const nlohmann::json all = layers(map);
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(
-      all.at(1).at("data").at("values"),
-      Json::parse(R"([{"x":0.5,"y":5,"line":"a"},{"x":2,"y":25,"line":"a"},{"x":1,"y":6,"line":"b"}])"));
-  EXPECT_EQ(all.at(1).at("encoding").at("stroke").at("scale").at("domain"), Json({"a", "b"}));
+  EXPECT_EQ(all.at(1).at("data").at("values"),
+            nlohmann::json::parse(
+                R"([{"x":0.5,"y":5,"line":"a"},{"x":2,"y":25,"line":"a"},{"x":1,"y":6,"line":"b"}])"));
+  EXPECT_EQ(all.at(1).at("encoding").at("stroke").at("scale").at("domain"), nlohmann::json({"a", "b"}));
 }
 
 TEST(HeatMap, SpansWithOpenEndsReachTheMapsEdge) {
   HeatMap map = map_of({"1", "2", "3"}, {"10", "20"});
   map.spans = {{1, 12, 18}, {2, -kInf, 18}, {3, 12, kInf}, {3, -100, 100}};
-  const Json spans = layers(map).at(1).at("data").at("values");
-  EXPECT_EQ(spans, Json::parse(R"([{"x":1,"y":12,"y_end":18},{"x":2,"y":5,"y_end":18},
+  const nlohmann::json spans = layers(map).at(1).at("data").at("values");
+  EXPECT_EQ(spans, nlohmann::json::parse(R"([{"x":1,"y":12,"y_end":18},{"x":2,"y":5,"y_end":18},
                                    {"x":3,"y":12,"y_end":25},{"x":3,"y":5,"y_end":25}])"));
 }
 
@@ -197,7 +197,7 @@ TEST(HeatMap, TextIsEscaped) {
   HeatMap map = map_of({"1"}, {"1"});
   map.title = "a \"b\"\n";
   map.notes[0] = "\xFC";  // not UTF-8
-  const Json spec = Json::parse(heat_map(map));
+  const nlohmann::json spec = nlohmann::json::parse(heat_map(map));
   EXPECT_EQ(spec.at("title").at("text"), map.title);
   EXPECT_EQ(cells(map)[0].at("note"), "\xEF\xBF\xBD");
 }

@@ -12,8 +12,6 @@
 namespace zeroloss {
 namespace {
 
-using Json = nlohmann::json;
-
 class Onnx : public test::TempFolder {
  protected:
   /// y = relu(x A + 0.5), with A = (1 -1; 2 0).
@@ -39,10 +37,10 @@ TEST_F(Onnx, RunsInOnnxRuntime) {
   const TensorFile out = read_tensors(path("affine.out.safetensors"));
   const float* y = out.find("y")->data<float>();
   EXPECT_EQ(std::vector<float>(y, y + 6), (std::vector<float>{3.5, 0, 0, 0, 0.5, 0.5}));
-  const Json seen = Json::parse(outcome.out).at("affine");
-  EXPECT_EQ(seen["inputs"]["x"], Json::parse(R"j(["tensor(float)", ["batch", 2]])j"));
-  EXPECT_EQ(seen["outputs"]["y"], Json::parse(R"j(["tensor(float)", ["batch", 2]])j"));
-  EXPECT_EQ(seen["metadata"], Json({{"kind", "test"}, {"names", "[\"a\"]"}}));
+  const nlohmann::json seen = nlohmann::json::parse(outcome.out).at("affine");
+  EXPECT_EQ(seen["inputs"]["x"], nlohmann::json::parse(R"j(["tensor(float)", ["batch", 2]])j"));
+  EXPECT_EQ(seen["outputs"]["y"], nlohmann::json::parse(R"j(["tensor(float)", ["batch", 2]])j"));
+  EXPECT_EQ(seen["metadata"], nlohmann::json({{"kind", "test"}, {"names", "[\"a\"]"}}));
 }
 
 TEST_F(Onnx, AttributesOfEveryKind) {

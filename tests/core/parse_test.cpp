@@ -12,6 +12,7 @@
 
 #include "core/ascii.hpp"
 #include "core/json.hpp"
+#include "support/floats.hpp"
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
@@ -19,7 +20,7 @@ namespace {
 
 using internal::Json;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+using test::kInf;
 
 TEST(Parse, NumbersAreReadWhole) {
   for (const auto& [text, value] :

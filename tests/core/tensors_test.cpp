@@ -15,8 +15,6 @@
 namespace zeroloss {
 namespace {
 
-using Json = nlohmann::json;
-
 template <class T>
 std::vector<T> values(const Tensor& tensor) {
   return {tensor.data<T>(), tensor.data<T>() + tensor.size()};
@@ -84,13 +82,13 @@ TEST_F(Tensors, AreThoseOfThePythonPackageInBothDirections) {
   const auto outcome = test::run_python("core/copy_tensors.py", {path("a"), path("b")});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   expect_all(read_tensors(path("b")));
-  const Json seen = Json::parse(outcome.out);
-  EXPECT_EQ(seen["metadata"], Json(read_metadata(path("a"))));
-  EXPECT_EQ(seen["tensors"], Json({{"W", {"float64", {2, 1, 2}, f64}},
-                                   {"v", {"float32", {2}, f32}},
-                                   {"step", {"int64", Json::array(), i64}},
-                                   {"bytes", {"uint8", {3}, u8}},
-                                   {"none", {"float64", {0, 3}, Json::array()}}}));
+  const nlohmann::json seen = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(seen["metadata"], nlohmann::json(read_metadata(path("a"))));
+  EXPECT_EQ(seen["tensors"], nlohmann::json({{"W", {"float64", {2, 1, 2}, f64}},
+                                             {"v", {"float32", {2}, f32}},
+                                             {"step", {"int64", nlohmann::json::array(), i64}},
+                                             {"bytes", {"uint8", {3}, u8}},
+                                             {"none", {"float64", {0, 3}, nlohmann::json::array()}}}));
 }
 
 TEST_F(Tensors, FollowTheLayout) {
@@ -99,12 +97,16 @@ TEST_F(Tensors, FollowTheLayout) {
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), 8);
   EXPECT_EQ(length % 8, 0u);
-  const Json header = Json::parse(bytes.substr(8, length));
+  const nlohmann::json header = nlohmann::json::parse(bytes.substr(8, length));
   EXPECT_EQ(bytes.size(), 8 + length + 4 * 8 + 8 + 2 * 4 + 3);
-  EXPECT_EQ(header["W"], Json::parse(R"({"dtype": "F64", "shape": [2, 1, 2], "data_offsets": [0, 32]})"));
-  EXPECT_EQ(header["step"], Json::parse(R"({"dtype": "I64", "shape": [], "data_offsets": [32, 40]})"));
-  EXPECT_EQ(header["v"], Json::parse(R"({"dtype": "F32", "shape": [2], "data_offsets": [40, 48]})"));
-  EXPECT_EQ(header["bytes"], Json::parse(R"({"dtype": "U8", "shape": [3], "data_offsets": [48, 51]})"));
+  EXPECT_EQ(header["W"],
+            nlohmann::json::parse(R"({"dtype": "F64", "shape": [2, 1, 2], "data_offsets": [0, 32]})"));
+  EXPECT_EQ(header["step"],
+            nlohmann::json::parse(R"({"dtype": "I64", "shape": [], "data_offsets": [32, 40]})"));
+  EXPECT_EQ(header["v"],
+            nlohmann::json::parse(R"({"dtype": "F32", "shape": [2], "data_offsets": [40, 48]})"));
+  EXPECT_EQ(header["bytes"],
+            nlohmann::json::parse(R"({"dtype": "U8", "shape": [3], "data_offsets": [48, 51]})"));
   write_tensors(path("empty"), {});
   EXPECT_EQ(content(path("empty")), file_of("{}      "));
   EXPECT_TRUE(read_tensors(path("empty")).tensors.empty());

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "data/pictures.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/core/random.hpp"
@@ -15,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kImages = std::string(ZEROLOSS_TEST_FILES) + "/images/";
+using test::expect_equal;
+using test::kImages;
 
 /// What Pillow makes of the stored files.
 std::map<std::string, Image> pillow_images() {
@@ -28,12 +30,6 @@ std::map<std::string, Image> pillow_images() {
     images[name] = image;
   }
   return images;
-}
-
-void expect_equal(const Image& a, const Image& b) {
-  EXPECT_EQ(a.height, b.height);
-  EXPECT_EQ(a.width, b.width);
-  EXPECT_EQ(a.pixels, b.pixels);
 }
 
 std::string big_endian(std::uint32_t value) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "data/pictures.hpp"
 #include "support/shared_data.hpp"
 #include "support/subprocess.hpp"
 #include "support/temp_folder.hpp"
@@ -20,13 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kImages = std::string(ZEROLOSS_TEST_FILES) + "/images/";
-
-void expect_equal(const Image& a, const Image& b) {
-  EXPECT_EQ(a.height, b.height);
-  EXPECT_EQ(a.width, b.width);
-  EXPECT_EQ(a.pixels, b.pixels);
-}
+using test::expect_equal;
+using test::kImages;
 
 class Images : public test::TempFolder {
  protected:

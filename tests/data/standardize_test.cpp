@@ -40,7 +40,9 @@ TEST(Standardize, ScalesArePowersOfTwoNextToTheSpread) {
         EXPECT_LT(deviation, how == "yes" ? 1.42 : 1.8) << how;
         EXPECT_GT(deviation, how == "yes" ? 0.70 : 0.55) << how;
       }
-      if (how == "yes") EXPECT_NEAR(s.origin.high(j), z.mean(), 1e-13 * z.cwiseAbs().maxCoeff());
+      if (how == "yes") {
+        EXPECT_NEAR(s.origin.high(j), z.mean(), 1e-13 * z.cwiseAbs().maxCoeff());
+      }
     }
   }
 }

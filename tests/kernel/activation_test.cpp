@@ -4,16 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "oracle_rows.hpp"
+#include "support/floats.hpp"
 
 namespace zeroloss {
 namespace {
 
-const double kUnit = std::ldexp(1, -53);
+using test::kInf;
+using test::kUnit;
 const double kMax = std::numeric_limits<double>::max();
-const double kInf = std::numeric_limits<double>::infinity();
 
 TEST(Activation, IsKnownByItsName) {
   const std::vector<std::string> first{"relu", "softplus", "tanh", "sigmoid",

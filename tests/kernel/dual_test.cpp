@@ -8,13 +8,14 @@
 #include <stdexcept>
 
 #include "oracle_rows.hpp"
+#include "support/floats.hpp"
 
 namespace zeroloss {
 namespace {
 
 using std::numbers::pi;
-const double kUnit = std::ldexp(1, -53);
-const double kInf = std::numeric_limits<double>::infinity();
+using test::kInf;
+using test::kUnit;
 
 double sum_of_squares(const HermiteSeries& series) {
   double sum = 0;

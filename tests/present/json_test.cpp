@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -32,8 +33,8 @@ Keys keys_of(const Json& json) {
 template <class S>
 Keys fields_of(const Keys& others = {}) {
   Keys keys = others;
-  const S blank{};
-  fields(blank, [&](const Field& field, const auto&) {
+  const auto blank = std::make_unique<const S>();
+  fields(*blank, [&](const Field& field, const auto&) {
     if (field.told) keys.insert(field.json_key());
   });
   return keys;

@@ -22,7 +22,7 @@ Problem pairs(const std::string& phi, Index n, Index d, Index width, double outp
   return p;
 }
 
-Certificate certificate(const Problem& p, const Vector& counts = {}) {
+Certificate certified(const Problem& p, const Vector& counts = {}) {
   Progress progress;
   return certify_output(p.network, p.phi, {p.X, p.y, counts}, progress).certificate;
 }
@@ -30,8 +30,8 @@ Certificate certificate(const Problem& p, const Vector& counts = {}) {
 // The least scale at which descent is proved, within 1 %: margin is proportional to it.
 double least_scale(Problem p) {
   double scale = 1;
-  for (int k = 0; k < 60 && certificate(p).kind != "descent"; ++k) {
-    const double margin = certificate(p).margin;
+  for (int k = 0; k < 60 && certified(p).kind != "descent"; ++k) {
+    const double margin = certified(p).margin;
     const double factor = margin > 1e-9 && margin < 1 ? 1.001 / margin : 8;
     p.network.v *= factor;
     scale *= factor;
@@ -55,7 +55,7 @@ TEST(Cell, DescentKeepsItsSignsItsRateAndItsRadius) {
     Problem p = pairs(phi, n, d, width, 1, static_cast<std::uint64_t>(seed));
     const double scale = least_scale(p);
     p.network.v *= scale;
-    const Certificate c = certificate(p);
+    const Certificate c = certified(p);
     ASSERT_EQ(c.kind, "descent") << c.reason;
     const Vector s = jacobi_singular_values(p.jacobian()).cast<double>();
     // The proof gives away next to nothing: the rate is lambda_min itself, the step 1/||J||^2.
@@ -83,7 +83,7 @@ TEST(Cell, HalfTheScaleIsNotProved) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Problem p = pairs("relu", 10, 4, 10, 1, seed);
     const double scale = least_scale(p);
-    if (certificate([&] {
+    if (certified([&] {
           auto q = p;
           q.network.v *= scale;
           return q;
@@ -92,7 +92,7 @@ TEST(Cell, HalfTheScaleIsNotProved) {
       continue;
     ++proved;
     p.network.v *= scale / 2;
-    EXPECT_NE(certificate(p).kind, "descent") << "seed " << seed;
+    EXPECT_NE(certified(p).kind, "descent") << "seed " << seed;
   }
   EXPECT_GE(proved, 10);  // of the others J J^T is singular
 }
@@ -101,11 +101,11 @@ TEST(Cell, CountsAreThoseOfPointsThatOccurSeveralTimes) {
   Problem p = pairs("relu", 8, 4, 12, 1, 3);
   const Vector counts = (Vector(8) << 1, 3, 1, 1, 2, 1, 1, 5).finished();
   double scale = 1;
-  while (certificate(p, counts).kind != "descent" && scale < 1e12) {
+  while (certified(p, counts).kind != "descent" && scale < 1e12) {
     p.network.v *= 2;
     scale *= 2;
   }
-  const Certificate c = certificate(p, counts);
+  const Certificate c = certified(p, counts);
   ASSERT_EQ(c.kind, "descent");
   std::vector<Index> rows;
   for (Index i = 0; i < 8; ++i) rows.insert(rows.end(), static_cast<std::size_t>(counts(i)), i);

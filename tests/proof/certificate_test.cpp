@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "proof/evaluate.hpp"
@@ -18,8 +17,6 @@ using namespace internal;
 namespace {
 
 using namespace test;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Certificate certificate(const Problem& p) {
   Progress progress;
@@ -397,7 +394,9 @@ TEST(Certificate, ZeroTargetsAndZeroResiduals) {
     p.network.W << 1, 2, -1, 0.5, 0.25, -3, 2, 0.5;
     p.network.v << 1, -1, 1, -1;
     p.y = p.f();
-    if (phi == "relu") EXPECT_EQ(precise_misfit(p.network, p.phi, p.X, p.y), 0);
+    if (phi == "relu") {
+      EXPECT_EQ(precise_misfit(p.network, p.phi, p.X, p.y), 0);
+    }
     const auto c = certificate(p);
     EXPECT_EQ(c.kind, "descent") << c.reason;
     EXPECT_LT(c.radius, 1e-13);

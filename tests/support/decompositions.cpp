@@ -6,23 +6,28 @@
 #include <Eigen/SVD>
 
 namespace zeroloss::test {
+namespace {
+
+using Jacobi = Eigen::JacobiSVD<LongMatrix, Eigen::HouseholderQRPreconditioner>;
+
+}  // namespace
 
 Vector symmetric_eigenvalues(const Matrix& A) {
   return Eigen::SelfAdjointEigenSolver<Matrix>(A, Eigen::EigenvaluesOnly).eigenvalues();
 }
 
-Vector jacobi_singular_values(const Matrix& A) { return Eigen::JacobiSVD<Matrix>(A).singularValues(); }
+LongVector jacobi_singular_values(const LongMatrix& A) { return Jacobi(A).singularValues(); }
 
-LongVector jacobi_singular_values(const LongMatrix& A) {
-  return Eigen::JacobiSVD<LongMatrix>(A).singularValues();
+Vector jacobi_singular_values(const Matrix& A) {
+  return jacobi_singular_values(LongMatrix(A.cast<long double>())).cast<double>();
 }
 
 double norm2(const Matrix& A) { return jacobi_singular_values(A)(0); }
 
 Matrix least_squares_by_svd(const Matrix& A, const Matrix& B, double tolerance) {
-  Eigen::BDCSVD<Matrix> svd(A, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  Jacobi svd(A.cast<long double>(), Eigen::ComputeThinU | Eigen::ComputeThinV);
   svd.setThreshold(tolerance);
-  return svd.solve(B);
+  return svd.solve(B.cast<long double>()).cast<double>();
 }
 
 Matrix solve_by_ldlt(const Matrix& A, const Matrix& B) { return A.ldlt().solve(B); }

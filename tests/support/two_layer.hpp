@@ -3,6 +3,7 @@
 #include <string>
 
 #include "support/decompositions.hpp"
+#include "support/floats.hpp"
 #include "support/points.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/network/network.hpp"
@@ -56,6 +57,14 @@ inline Problem problem(const std::string& phi, Index n, Index d, Index m, std::u
   return {sphere(n, d, seed), y,
           draw({.width = m, .d = d, .scaling = scaling, .n = n, .norm_y = y.norm(), .seed = seed}),
           activation(phi)};
+}
+
+inline double relative(const Matrix& a, const Matrix& b) { return (a - b).norm() / (b.norm() + 1e-300); }
+
+/// What rounding may do to sums of products of these sizes, generously: gamma of all that is added up, and a
+/// few units for phi.
+inline double rounding(const Problem& p, double unit = kUnit) {
+  return 32 * unit * static_cast<double>(p.X.rows() + p.X.cols() + p.network.W.rows());
 }
 
 }  // namespace zeroloss::test

@@ -12,14 +12,14 @@ namespace {
 
 using namespace test;
 
-struct Case {
+struct Setting {
   RowMatrix X;
   Matrix H, features, Y;
 };
 
-Case make(Index n, Index d, Index classes, const char* phi) {
+Setting make(Index n, Index d, Index classes, const char* phi) {
   Progress progress;
-  Case c{sphere(n, d), {}, {}, Matrix(n, classes)};
+  Setting c{sphere(n, d), {}, {}, Matrix(n, classes)};
   c.H = dense(gram(c.X, sigma(activation(phi)), progress).K);
   c.features = dense(gram(c.X, sigma_features(activation(phi)), progress).K);
   Random(9, Stream::targets).fill_normal(c.Y);
@@ -27,7 +27,7 @@ Case make(Index n, Index d, Index classes, const char* phi) {
 }
 
 // The formula itself, with dense matrix powers.
-double expected_misfit(const Case& c, double eta, int k) {
+double expected_misfit(const Setting& c, double eta, int k) {
   const Index n = c.H.rows();
   Matrix P = Matrix::Identity(n, n);
   for (int step = 0; step < k; ++step) P -= eta * (c.H * P).eval();
@@ -39,7 +39,7 @@ double expected_misfit(const Case& c, double eta, int k) {
 TEST(Forecast, IsTheFormulaWithMatrixPowers) {
   for (const char* phi : {"relu", "tanh"})
     for (const Index n : {1, 2, 25}) {
-      const Case c = make(n, 6, 3, phi);
+      const Setting c = make(n, 6, 3, phi);
       const auto measure = spectral_measure(pack(c.H), pack(c.features), c.Y);
       const auto f = forecast(measure, measure, 3, c.features.trace(), 0, 1e-3);
       EXPECT_NEAR(f.step, 1.5 / measure.values.maxCoeff(), 1e-15);
@@ -53,7 +53,7 @@ TEST(Forecast, IsTheFormulaWithMatrixPowers) {
 }
 
 TEST(Forecast, StepsToAccuracyIsTheFirstStepThatReachesIt) {
-  const Case c = make(20, 8, 1, "relu");
+  const Setting c = make(20, 8, 1, "relu");
   const auto measure = spectral_measure(pack(c.H), pack(c.features), c.Y);
   for (const double accuracy : {0.9, 0.3, 0.05}) {
     const auto f = forecast(measure, measure, 1, c.features.trace(), 0.05, accuracy);
@@ -70,7 +70,7 @@ TEST(Forecast, StepsToAccuracyIsTheFirstStepThatReachesIt) {
 // 1e-3 of it.
 TEST(Forecast, LanczosAgreesWithAllEigenvalues) {
   Progress progress;
-  const Case c = make(600, 12, 2, "relu");
+  const Setting c = make(600, 12, 2, "relu");
   const auto exact_measure = spectral_measure(pack(c.H), pack(c.features), c.Y);
   const auto exact = forecast(exact_measure, exact_measure, 2, c.features.trace(), 0, 1e-3);
 
@@ -107,7 +107,7 @@ TEST(Forecast, LanczosAgreesWithAllEigenvalues) {
 TEST(Forecast, ProbesHaveTheFeatureKernelAsCovariance) {
   constexpr Index kCount = 4000;
   for (const char* phi : {"relu", "softplus"}) {
-    const Case c = make(5, 3, 1, phi);
+    const Setting c = make(5, 3, 1, phi);
     const Matrix U = output_probes(c.X, activation(phi), kCount, 11);
     for (Index i = 0; i < 5; ++i)
       for (Index j = 0; j <= i; ++j) {
@@ -128,7 +128,7 @@ TEST(Forecast, ProbesDependOnTheSeedOnly) {
 }
 
 TEST(Forecast, LeaveOneOutIsRefittingWithoutEachPoint) {
-  const Case c = make(15, 7, 2, "relu");
+  const Setting c = make(15, 7, 2, "relu");
   const Matrix inverse = c.H.inverse();
   const Matrix predicted = leave_one_out(c.Y, inverse * c.Y, inverse.diagonal());
   for (Index out = 0; out < 15; ++out) {
@@ -142,7 +142,7 @@ TEST(Forecast, LeaveOneOutIsRefittingWithoutEachPoint) {
 }
 
 TEST(Forecast, ComplexityIsTheFormula) {
-  const Case c = make(12, 6, 2, "erf");
+  const Setting c = make(12, 6, 2, "erf");
   const Matrix inverse = c.H.inverse() * c.Y;
   const Vector found = complexity(c.Y, inverse);
   for (Index k = 0; k < 2; ++k)

@@ -5,7 +5,7 @@
 namespace zeroloss {
 namespace {
 
-Dataset regression(const Vector& y) {
+Dataset targets(const Vector& y) {
   Dataset data;
   data.X = RowMatrix::Ones(y.size(), 1);
   data.y = y;
@@ -19,7 +19,7 @@ Dataset regression(const Vector& y) {
 TEST(Suspects, RegressionByMedianAbsoluteDeviation) {
   Vector y(6);
   y << 0, 1, -1, 2, -2, 30;
-  const auto verdict = judge_labels(regression(y), y, Matrix::Zero(6, 1));
+  const auto verdict = judge_labels(targets(y), y, Matrix::Zero(6, 1));
   ASSERT_EQ(verdict.suspects.size(), 1u);
   EXPECT_EQ(verdict.suspects[0].sample.record, 50);
   EXPECT_EQ(verdict.suspects[0].sample.label, "30");
@@ -33,18 +33,18 @@ TEST(Suspects, ARegressionsResidualsCountByTheirPrecision) {
   Vector y(6), precision = Vector::Ones(6);
   y << 0, 1, -1, 2, -2, 30;
   precision(5) = 0.01;
-  EXPECT_TRUE(judge_labels(regression(y), y, Matrix::Zero(6, 1), precision).suspects.empty());
+  EXPECT_TRUE(judge_labels(targets(y), y, Matrix::Zero(6, 1), precision).suspects.empty());
 }
 
 TEST(Suspects, ConstantTargetsHaveNoSpread) {
   const Vector y = Vector::Constant(49, 0.1);
-  const auto verdict = judge_labels(regression(y), y, Matrix::Constant(49, 1, 0.2));
+  const auto verdict = judge_labels(targets(y), y, Matrix::Constant(49, 1, 0.2));
   EXPECT_NEAR(verdict.error, 0.7, 1e-12);  // ||residual|| = 0.1 sqrt(49)
   EXPECT_TRUE(verdict.suspects.empty());
 }
 
 TEST(Suspects, ClassesByTheLargestOutputWorstFirst) {
-  Dataset data = regression(Vector::Zero(4));
+  Dataset data = targets(Vector::Zero(4));
   data.task = Task::classification;
   data.class_names = {"a", "b", "c"};
   data.y << 0, 1, 2, 0;
@@ -61,7 +61,7 @@ TEST(Suspects, ClassesByTheLargestOutputWorstFirst) {
 }
 
 TEST(Suspects, TwoClassesByTheSign) {
-  Dataset data = regression(Vector::Zero(3));
+  Dataset data = targets(Vector::Zero(3));
   data.task = Task::classification;
   data.class_names = {"no", "yes"};
   data.y << 0, 1, 1;

@@ -13,6 +13,7 @@
 #include "train/deal.hpp"
 #include "train/deep/forecast.hpp"
 #include "train/deep/optimizer.hpp"
+#include "train/fit_options.hpp"
 #include "train/optimizers/optimizers.hpp"
 #include "train/test_points.hpp"
 #include "train/training.hpp"
@@ -27,10 +28,6 @@ namespace {
 
 constexpr Index kUsualDeepWidth = 256;
 
-void require(bool met, const std::string& what) {
-  if (!met) throw std::invalid_argument("fit: " + what);
-}
-
 // Hidden units of each layer: `widths`, or `width` for all.
 std::vector<Index> widths_of(const FitOptions& o) {
   const Index usual = o.width > 0 ? o.width : kUsualDeepWidth;
@@ -39,14 +36,14 @@ std::vector<Index> widths_of(const FitOptions& o) {
   for (std::size_t at = 0; at <= o.widths.size();) {
     const std::size_t comma = std::min(o.widths.find(',', at), o.widths.size());
     const auto width = parsed_number(o.widths.substr(at, comma - at));
-    require(width && *width >= 1 && *width <= 1e6 && *width == std::floor(*width),
-            fmt::format("widths must be whole numbers >= 1 with commas between; got \"{}\"", o.widths));
+    require_fit(width && *width >= 1 && *width <= 1e6 && *width == std::floor(*width),
+                fmt::format("widths must be whole numbers >= 1 with commas between; got \"{}\"", o.widths));
     widths.push_back(static_cast<Index>(*width));
     at = comma + 1;
   }
-  require(o.depth == 1 || o.depth == std::ssize(widths),
-          fmt::format("depth is {}, but `widths` are those of {} layers: leave `depth` out", o.depth,
-                      widths.size()));
+  require_fit(o.depth == 1 || o.depth == std::ssize(widths),
+              fmt::format("depth is {}, but `widths` are those of {} layers: leave `depth` out", o.depth,
+                          widths.size()));
   return widths;
 }
 
@@ -236,20 +233,20 @@ std::string moving_text(const CheckedOptions& o, Index outputs) {
 
 void check_deep(const CheckedOptions& o) {
   const OptimizerFacts& facts = o.method->facts;
-  require(o.depth >= 1 && o.depth <= 1000, fmt::format("depth must be from 1 to 1000; got {}", o.depth));
+  require_fit(o.depth >= 1 && o.depth <= 1000, fmt::format("depth must be from 1 to 1000; got {}", o.depth));
   if (!o.deep()) {
-    require(o.layers == "auto" && !o.separate,
-            "`layers` and `separate` are for networks with `depth` above 1");
+    require_fit(o.layers == "auto" && !o.separate,
+                "`layers` and `separate` are for networks with `depth` above 1");
     return;
   }
-  require(facts.hidden && !facts.flow, fmt::format("{} is for one hidden layer", facts.name));
-  require(o.scaling == "ntk" && o.output_scale == 1,
-          "scaling and output_scale are for one hidden layer: networks of many are drawn in ntk scaling");
-  require(o.start.drawn() && !o.start.paired(), "start is for one hidden layer");
-  require(o.rule.kind != Step::Kind::theorem, "step theorem is for one hidden layer");
-  require(o.space == "auto", "space is for one hidden layer");
-  require(!o.polish, "polish is for one hidden layer; the command prove polishes networks of many");
-  require(o.widths.empty() || o.width == 0, "widths are those of each layer: leave `width` out");
+  require_fit(facts.hidden && !facts.flow, fmt::format("{} is for one hidden layer", facts.name));
+  require_fit(o.scaling == "ntk" && o.output_scale == 1,
+              "scaling and output_scale are for one hidden layer: networks of many are drawn in ntk scaling");
+  require_fit(o.start.drawn() && !o.start.paired(), "start is for one hidden layer");
+  require_fit(o.rule.kind != Step::Kind::theorem, "step theorem is for one hidden layer");
+  require_fit(o.space == "auto", "space is for one hidden layer");
+  require_fit(!o.polish, "polish is for one hidden layer; the command prove polishes networks of many");
+  require_fit(o.widths.empty() || o.width == 0, "widths are those of each layer: leave `width` out");
   layers_named(o.layers, std::ssize(widths_of(o)) + (o.residual ? 1 : 0), 1);  // throws for another text
 }
 
@@ -258,11 +255,11 @@ FitResult fit_deep(const Dataset& data, CheckedOptions options, Progress& progre
   progress.stage("preparing the points");
   if (data.stored)
     throw std::invalid_argument("fit: points that stay in their file are for one hidden layer");
-  require(options.normalize, "networks of many layers are trained on points of unit length");
+  require_fit(options.normalize, "networks of many layers are trained on points of unit length");
   TrainingSet set = training_set(data, options.center, options.normalize);
   const Matrix& Y = set.Y;
   const Index n = data.n(), K = Y.cols(), trained = options.separate ? 1 : K;
-  require(options.batch <= n, fmt::format("batch {} exceeds {} points", options.batch, n));
+  require_fit(options.batch <= n, fmt::format("batch {} exceeds {} points", options.batch, n));
   const std::vector<Index> widths = widths_of(options);
   options.depth = std::ssize(widths);
   const Moving moving = layers_named(options.layers, options.depth + (options.residual ? 1 : 0), trained);

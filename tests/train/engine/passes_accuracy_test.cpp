@@ -12,6 +12,7 @@
 
 #include "support/targets.hpp"
 #include "train/engine/passes.hpp"
+#include "train/engine/phis.hpp"
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
@@ -19,15 +20,9 @@ using namespace internal;
 namespace {
 
 using test::fuses;
+using test::kAll;
 using test::on_each_target;
 using Real = long double;
-
-#define ZEROLOSS_ROW(name, Description) Phi::name,
-const Phi kAll[] = {ZEROLOSS_ACTIVATIONS(ZEROLOSS_ROW)};
-#undef ZEROLOSS_ROW
-#define ZEROLOSS_ROW(name, Description) #name,
-const char* const kNames[] = {ZEROLOSS_ACTIVATIONS(ZEROLOSS_ROW)};
-#undef ZEROLOSS_ROW
 
 // What the headers of src/kernel/activations state.
 activations::Ulps stated(Phi phi, bool derivative) {
@@ -41,8 +36,6 @@ std::optional<double> dphi_zero(Phi phi) {
     return {};
   });
 }
-
-std::size_t number(Phi phi) { return static_cast<std::size_t>(phi); }
 
 constexpr Real kRoot = 0.707106781186547524400844362104849039L;  // 1/sqrt 2
 constexpr Real kDensity = 0.398942280401432677939946059934381868L;
@@ -126,7 +119,7 @@ void expect_accuracy(const std::vector<T>& points, double activations::Ulps::*bo
         const Real ratio = excess(phi, derivative, points[i], values[i], stated(phi, derivative).*bound);
         if (!(ratio <= worst)) worst = ratio, place = points[i];
       }
-      EXPECT_LE(worst, 1) << kNames[number(phi)] << (derivative ? "'" : "") << " at " << place;
+      EXPECT_LE(worst, 1) << test::name(phi) << (derivative ? "'" : "") << " at " << place;
     }
 }
 
@@ -147,7 +140,7 @@ void expect_accuracy_of_both(const std::vector<T>& points) {
         const Real ratio = excess(phi, derivative, points[i], computed, stated(phi, derivative).both);
         if (!(ratio <= worst)) worst = ratio, place = points[i];
       }
-      EXPECT_LE(worst, 1) << kNames[number(phi)] << (derivative ? "'" : "") << " of both at " << place;
+      EXPECT_LE(worst, 1) << test::name(phi) << (derivative ? "'" : "") << " of both at " << place;
     }
   }
 }
@@ -209,7 +202,7 @@ TYPED_TEST(PassAccuracyOf, LimitsAreThoseOfTheScalarFunctions) {
   using Limits = std::numeric_limits<TypeParam>;
   on_each_target([](std::int64_t) {
     for (const Phi phi : kAll) {
-      const Activation& scalar = activation(kNames[number(phi)]);
+      const Activation& scalar = activation(test::name(phi));
       for (const TypeParam size : {Limits::infinity(), Limits::max(), TypeParam{0}})
         for (const TypeParam z : {size, -size})
           for (const bool derivative : {false, true}) {
@@ -243,7 +236,7 @@ TEST(PassAccuracy, DoubleAgreesWithTheScalarFunctions) {
   for (const double end : {3.0, 700.0})
     for (int k = 0; k < 20000; ++k) points.push_back(end * (2 * random.uniform() - 1));
   for (const Phi phi : kAll) {
-    const Activation& scalar = activation(kNames[number(phi)]);
+    const Activation& scalar = activation(test::name(phi));
     for (const bool derivative : {false, true}) {
       auto values = points;
       passes::map(phi, derivative, values.data(), static_cast<Index>(values.size()));

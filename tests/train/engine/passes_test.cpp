@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/targets.hpp"
+#include "train/engine/phis.hpp"
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
@@ -17,21 +18,13 @@ using namespace internal;
 namespace {
 
 using test::fuses;
+using test::kAll;
 using test::on_each_target;
 using Real = long double;
 
-#define ZEROLOSS_ROW(name, Description) Phi::name,
-const Phi kAll[] = {ZEROLOSS_ACTIVATIONS(ZEROLOSS_ROW)};
-#undef ZEROLOSS_ROW
-#define ZEROLOSS_ROW(name, Description) #name,
-const char* const kNames[] = {ZEROLOSS_ACTIVATIONS(ZEROLOSS_ROW)};
-#undef ZEROLOSS_ROW
-
-std::size_t number(Phi phi) { return static_cast<std::size_t>(phi); }
-
 TEST(Passes, PhiOfKnowsTheListAndNoOthers) {
   EXPECT_EQ(std::size(kAll), activation_names().size());
-  for (const Phi phi : kAll) EXPECT_EQ(phi_of(activation(kNames[number(phi)])), phi);
+  for (const Phi phi : kAll) EXPECT_EQ(phi_of(activation(test::name(phi))), phi);
   Activation own = activation("relu");
   own.tabulated = false;  // a user's function that borrows the name
   EXPECT_THROW(phi_of(own), std::invalid_argument);
@@ -58,12 +51,12 @@ TYPED_TEST(PassesOf, NanComesOutAsNan) {
         }
       TypeParam S = 0, sum = 0, f = 0, z = one;
       passes::coefficients(phi, &nan, 1, 1, &one, &S, &sum);
-      EXPECT_TRUE(std::isnan(S) && std::isnan(sum)) << kNames[number(phi)];
+      EXPECT_TRUE(std::isnan(S) && std::isnan(sum)) << test::name(phi);
       passes::outputs(phi, &nan, 1, 1, &one, &f);
-      EXPECT_TRUE(std::isnan(f)) << kNames[number(phi)];
+      EXPECT_TRUE(std::isnan(f)) << test::name(phi);
       f = 0;
       EXPECT_TRUE(std::isnan(passes::advance(phi, &one, &nan, 1, 1, &one, &z, &f)));
-      EXPECT_TRUE(std::isnan(z) && std::isnan(f)) << kNames[number(phi)];
+      EXPECT_TRUE(std::isnan(z) && std::isnan(f)) << test::name(phi);
     }
     TypeParam z = nan, f = 0, sum = 0;
     EXPECT_TRUE(std::isnan(passes::advance_relu(&one, &one, 1, 1, &one, &z, &f, &sum)));
@@ -156,7 +149,7 @@ TYPED_TEST(PassesOf, EqualTheDefinitionToTheBit) {
     const bool fused = fuses(target);
     on_each_tile<TypeParam>([&](const Tile<TypeParam>& start) {
       for (const Phi phi : kAll) {
-        SCOPED_TRACE(kNames[number(phi)]);
+        SCOPED_TRACE(test::name(phi));
         auto expected = start, tile = start;
         tile.coefficients(phi);
         Real moved = 0, size = 0;
@@ -234,7 +227,7 @@ TYPED_TEST(PassesOf, TargetsThatFuseAgreeToTheBitAndSoDoTheOthers) {
     for (const auto& group : all)
       for (const auto& numbers : group)
         EXPECT_EQ(std::memcmp(numbers.data(), group.front().data(), numbers.size() * sizeof(TypeParam)), 0)
-            << kNames[number(phi)];
+            << test::name(phi);
   }
 }
 

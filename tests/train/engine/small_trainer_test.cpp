@@ -15,15 +15,7 @@ using namespace internal;
 namespace {
 
 template <class T>
-constexpr double kUnit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
-
-double relative(const Matrix& a, const Matrix& b) { return (a - b).norm() / (b.norm() + 1e-300); }
-
-// What rounding may do to sums of products of these sizes, generously: gamma of all that is added up, and a
-// few units for phi.
-double rounding(const Problem& p, double unit) {
-  return 32 * unit * static_cast<double>(p.X.rows() + p.X.cols() + p.network.W.rows());
-}
+constexpr double kUnitOf = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
 
 // Kinks: no pre-activation so near 0 that rounding decides its sign.
 bool clear_of_kinks(const Problem& p, double margin) {
@@ -57,8 +49,8 @@ void expect_plain_steps(const std::string& name) {
     EXPECT_EQ(trainer.weights(), p.network.W);
     const double scale = p.y.norm() + p.f().norm();
     for (int k = 1; k <= 3; ++k) {
-      if (!clear_of_kinks(p, 100 * rounding(p, kUnit<T>))) break;
-      const double allowed = k * rounding(p, kUnit<T>);
+      if (!clear_of_kinks(p, 100 * rounding(p, kUnitOf<T>))) break;
+      const double allowed = k * rounding(p, kUnitOf<T>);
       EXPECT_LE((trainer.residual() - p.r()).norm(), allowed * scale) << n << " " << d << " " << m;
       EXPECT_NEAR(trainer.residual_norm(), p.r().norm(), allowed * scale);
       EXPECT_EQ(trainer.descend(1), 1);

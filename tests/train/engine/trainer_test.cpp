@@ -13,16 +13,7 @@ namespace zeroloss::test {
 using namespace internal;
 namespace {
 
-constexpr double u = 0x1p-53;
-
 Vector residual(const Trainer<double>& trainer, const Vector& y) { return trainer.f() - y; }
-
-double relative(const Matrix& a, const Matrix& b) { return (a - b).norm() / (b.norm() + 1e-300); }
-
-// What rounding may do to sums of products of these sizes, generously: gamma of all that is added up.
-double rounding(const Problem& p, double unit = u) {
-  return 32 * unit * static_cast<double>(p.X.rows() + p.X.cols() + p.network.W.rows());
-}
 
 class EveryActivation : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Trainer, EveryActivation, testing::ValuesIn(activation_names()),
@@ -36,7 +27,7 @@ TEST_P(EveryActivation, GradientIsTheCentralDifference) {
     const Rows<double> gradient = trainer.gradient(residual(trainer, p.y));
     // Error h^2/6 |L'''| + u |L|/h: h = u^(1/3) makes both about u^(2/3) of the loss's scale. relu's kinks
     // lie farther away than h.
-    const double h = std::cbrt(u), scale = 1 + p.r().squaredNorm();
+    const double h = std::cbrt(kUnit), scale = 1 + p.r().squaredNorm();
     for (Index j = 0; j < m; ++j)
       for (Index k = 0; k < d; ++k) {
         Problem ahead = p, behind = p;
