@@ -154,10 +154,13 @@ class Copy:
             link.symlink_to(python.resolve())
         return digest.hexdigest()[:16]
 
-    def configure(self, package):
-        """Programs are not linked anew when the library is: one compilation and one link for an error."""
+    def configure(self, package, alone=False):
+        """Programs are not linked anew when the library is: one compilation and one link for an error. With `alone`
+        every file has a command of its own."""
         command = ["cmake", "--preset", "release", "-DZEROLOSS_BUILD_TESTS=ON", "-DZEROLOSS_BUILD_TORCH=OFF",
                    "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+        if alone:
+            command.append("-DCMAKE_UNITY_BUILD=OFF")
         if shutil.which("ccache"):
             command.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
         if package:
@@ -289,17 +292,30 @@ def run(errors, options):
     return outcomes.count("caught") == len(outcomes)
 
 
+def user_of(header, source):
+    """A file that is compiled with it, through other headers too."""
+    waiting, seen = [header], set()
+    while waiting:
+        seen.add(header := waiting.pop(0))
+        included = f'#include "{header.relative_to(source)}"'
+        for user in sorted(source.rglob("*.[ch]pp")):
+            if user not in seen and included in user.read_text(encoding="utf-8"):
+                if user.suffix == ".cpp":
+                    return user
+                waiting.append(user)
+    sys.exit(f"planted.py: nothing includes {header}")
+
+
 def compile_all(errors, options):
     """All errors of a file together, unless two share a place; the syntax only."""
     copy = Copy(options.work, options.jobs)
     copy.renew()
-    copy.configure(False)
+    copy.configure(False, alone=True)
     commands = {c["file"]: c for c in json.loads((copy.build / "compile_commands.json").read_text(encoding="utf-8"))}
     fine = True
     for file in dict.fromkeys(e.file for e in errors):
         target = copy.source / "src" / file
-        users = [target] if str(target) in commands else \
-            [p for p in sorted(target.parent.glob("*.cpp")) if Path(file).name in p.read_text(encoding="utf-8")]
+        users = [target] if str(target) in commands else [user_of(target, copy.source / "src")]
         waiting = [e for e in errors if e.file == file]
         while waiting:
             text, together = (ROOT / "src" / file).read_text(encoding="utf-8"), []

@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-/// Run-time dispatch to one instruction set after the other.
+/// Run-time dispatch to one instruction set after the other; or to one for a whole program, where
+/// ZEROLOSS_TEST_TARGET is its name, as `zeroloss info` has it.
 namespace zeroloss::test {
 
 /// Has a fused multiply-add.
@@ -27,10 +28,7 @@ class UseTarget {
   UseTarget& operator=(const UseTarget&) = delete;
 
  private:
-  static void choose(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
+  static void choose(std::int64_t target);
 };
 
 /// f(target) with dispatch to that target, for each one this machine has.

@@ -1,0 +1,35 @@
+#include "support/targets.hpp"
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+namespace zeroloss::test {
+namespace {
+
+std::int64_t asked() {
+  const char* name = std::getenv("ZEROLOSS_TEST_TARGET");
+  if (name == nullptr) return 0;
+  std::string known;
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    if (name == std::string(hwy::TargetName(target))) {
+      std::cout << "Instruction set: " << name << '\n';
+      return target;
+    }
+    known += std::string(" ") + hwy::TargetName(target);
+  }
+  std::cerr << "ZEROLOSS_TEST_TARGET: this processor has no " << name << "; it has" << known << '\n';
+  std::exit(2);
+}
+
+const UseTarget kAsked(asked());
+
+}  // namespace
+
+void UseTarget::choose(std::int64_t target) {
+  static const std::int64_t usual = target;  // of the first call, before any test
+  hwy::SetSupportedTargetsForTest(target != 0 ? target : usual);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+}  // namespace zeroloss::test
