@@ -141,8 +141,7 @@ void RunFolder::lock(Writers writers) {
   lock_ = open(partial_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ < 0) return;
   const int kind = writers == Writers::several ? LOCK_SH : LOCK_EX;
-  // One of several that renames the folder holds it alone for a moment: who comes then waits for the end of
-  // it.
+  // One of several holds it alone for the moment of renaming it; who comes then waits.
   const auto patience = std::chrono::seconds(writers == Writers::several ? 3 : 0);
   for (const auto begin = std::chrono::steady_clock::now();;) {
     if (flock(lock_, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;

@@ -8,7 +8,7 @@
 
 namespace zeroloss::internal {
 
-/// What is advised where the device's memory does not do.
+/// Advice where the memory of a device is too small.
 inline constexpr const char* kFewerPoints = "try fewer points";
 inline constexpr const char* kNarrower = "try a smaller width or fewer points (n)";
 

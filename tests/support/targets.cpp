@@ -22,13 +22,13 @@ std::int64_t asked() {
   std::exit(2);
 }
 
-const UseTarget kAsked(asked());
+const std::int64_t kAsked = asked();  // 0: the best that the processor has
+const UseTarget kAlways(kAsked);
 
 }  // namespace
 
 void UseTarget::choose(std::int64_t target) {
-  static const std::int64_t usual = target;  // of the first call, before any test
-  hwy::SetSupportedTargetsForTest(target != 0 ? target : usual);
+  hwy::SetSupportedTargetsForTest(target != 0 ? target : kAsked);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 

@@ -59,10 +59,11 @@ inline Problem problem(const std::string& phi, Index n, Index d, Index m, std::u
           activation(phi)};
 }
 
+/// The difference in Frobenius norm over the norm of b; 1e-300 is for b = 0.
 inline double relative(const Matrix& a, const Matrix& b) { return (a - b).norm() / (b.norm() + 1e-300); }
 
-/// What rounding may do to sums of products of these sizes, generously: gamma of all that is added up, and a
-/// few units for phi.
+/// A generous bound, relative, of the rounding error of outputs and gradients of p: gamma of all that is
+/// added up, and a few units for phi. `unit` is the unit roundoff: 2^-53, float32: 2^-24.
 inline double rounding(const Problem& p, double unit = kUnit) {
   return 32 * unit * static_cast<double>(p.X.rows() + p.X.cols() + p.network.W.rows());
 }
