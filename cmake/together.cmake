@@ -2,8 +2,12 @@
 # as few pieces of at most 16 as there are, which more than halves the time of a whole build: most of it goes into
 # templates that they share. So names in unnamed namespaces differ from file to file within a room. Files with options of
 # their own are compiled alone, as are those of no room (generated ones); a file of two targets keeps the piece of the
-# first. CMAKE_UNITY_BUILD=OFF compiles each file alone, for one who edits the library.
+# first. CMAKE_UNITY_BUILD=OFF compiles each file alone, ZEROLOSS_TOGETHER=tests|apps those of the library, for one who
+# edits it.
 # Call it when the target has all its sources and they have their properties.
+set(ZEROLOSS_TOGETHER "src|tests|apps" CACHE STRING "Folders, divided by |, whose files are compiled together")
+mark_as_advanced(ZEROLOSS_TOGETHER)
+
 function(zeroloss_together target)
   if(DEFINED CMAKE_UNITY_BUILD)
     return()
@@ -22,7 +26,7 @@ function(zeroloss_together target)
         set(alone TRUE)
       endif()
     endforeach()
-    if(path MATCHES "^(src|tests|apps)/([a-z]+)/.*\\.cpp$" AND NOT alone)
+    if(path MATCHES "^(${ZEROLOSS_TOGETHER})/([a-z]+)/.*\\.cpp$" AND NOT alone)
       list(APPEND rooms ${CMAKE_MATCH_2})
       list(APPEND files_${CMAKE_MATCH_2} ${source})
     endif()

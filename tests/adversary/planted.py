@@ -8,9 +8,9 @@
 
 NAME is an error, or a file or folder of src/ (default: all). DIR holds the copy, its build and results.jsonl; a run
 that was stopped goes on where it was, and a change of the sources or tests starts a new one. Judges are first asked
-about the copy as it is, where all of them must be green. `run --package` builds the Python package too, and asks
-adversary.py about the errors that have survived the others. On a busy machine a judge may seem to hang; then its line
-says so."""
+about the copy as it is, where all of them must be green. `run --fast` asks the tests that `make test` has, without the
+slow ones. `run --package` builds the Python package too, and asks adversary.py about the errors that have survived the
+others. On a busy machine a judge may seem to hang; then its line says so."""
 import argparse
 import filecmp
 import hashlib
@@ -155,10 +155,11 @@ class Copy:
         return digest.hexdigest()[:16]
 
     def configure(self, package, alone=False):
-        """Programs are not linked anew when the library is: one compilation and one link for an error. With `alone`
-        every file has a command of its own."""
+        """Programs are not linked anew when the library is, whose files are compiled alone: one compilation and one
+        link for an error. With `alone` every file has a command of its own."""
         command = ["cmake", "--preset", "release", "-DZEROLOSS_BUILD_TESTS=ON", "-DZEROLOSS_BUILD_TORCH=OFF",
-                   "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+                   "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+                   "-DZEROLOSS_TOGETHER=tests|apps"]
         if alone:
             command.append("-DCMAKE_UNITY_BUILD=OFF")
         if shutil.which("ccache"):
@@ -192,15 +193,16 @@ def first_failure(output):
     return running[-1] if running else "?"
 
 
-def ask(copy, judge, limit):
-    """(None or what failed, seconds): the fast tests first."""
+def ask(copy, judge, limit, fast):
+    """(None or what failed, seconds): the fast tests first, with `fast` those alone."""
     began = time.monotonic()
     if judge == "adversary":
         script = [copy.python(), copy.source / "tests" / "adversary" / "adversary.py"]
         rounds = [[*script, "--known"], [*script, "--count", ADVERSARY_CASES, "--jobs", copy.jobs]]
     else:
         program = copy.build / "tests" / f"test_{judge}"
-        rounds = [[program, "--gtest_fail_fast", f"--gtest_filter={tests}"] for tests in ("-*Slow*", "*Slow*")]
+        rounds = [[program, "--gtest_fail_fast", f"--gtest_filter={tests}"]
+                  for tests in (["-*Slow*"] if fast else ["-*Slow*", "*Slow*"])]
     for command in rounds:
         status, output = start(list(map(str, command)), limit, cwd=copy.build / "tests", env=copy.environment)
         if status != 0:
@@ -232,12 +234,12 @@ class Results:
             out.write(json.dumps(self.lines[of]) + "\n")
 
 
-def limits(copy, judges, results):
+def limits(copy, judges, results, fast):
     """How long each judge may take, from how long it takes when nothing is planted."""
     allowed = {}
     for judge in judges:
         if not (green := results.get(f"judge {judge}")):
-            failure, seconds = ask(copy, judge, None)
+            failure, seconds = ask(copy, judge, None, fast)
             if failure:
                 sys.exit(f"planted.py: nothing is planted, and {failure} fails")
             results.add(f"judge {judge}", seconds=round(seconds, 1))
@@ -247,13 +249,13 @@ def limits(copy, judges, results):
     return allowed
 
 
-def verdict(copy, error, judges, allowed):
+def verdict(copy, error, judges, allowed, fast):
     """(outcome, by which test)."""
     if complaint := copy.make(judges):
         print(complaint[-3000:])
         return "does not compile", None
     for judge in judges:
-        failure, _ = ask(copy, judge, allowed[judge])
+        failure, _ = ask(copy, judge, allowed[judge], fast)
         if failure:
             return "caught", failure
     return "SURVIVED", None
@@ -265,14 +267,14 @@ def verdict(copy, error, judges, allowed):
 def run(errors, options):
     options.work.mkdir(parents=True, exist_ok=True)
     copy = Copy(options.work, options.jobs)
-    results = Results(options.work / "results.jsonl", copy.renew())
+    results = Results(options.work / "results.jsonl", copy.renew() + " fast" * options.fast)
     copy.configure(options.package)
     asked = {e.name: e.judges + ["adversary"] * options.package for e in errors}
     todo = [e for e in errors if not results.get(f"{e.name} {e.digest()}")]
     needed = sorted({judge for e in todo for judge in asked[e.name]})
     if todo and (complaint := copy.make(needed)):
         sys.exit(f"planted.py: nothing is planted, and the build fails\n{complaint[-3000:]}")
-    allowed = limits(copy, needed, results)
+    allowed = limits(copy, needed, results, options.fast)
     outcomes = []
     for error in errors:
         of = f"{error.name} {error.digest()}"
@@ -280,7 +282,7 @@ def run(errors, options):
             began = time.monotonic()
             try:
                 copy.write(error, planted=True)
-                outcome, by = verdict(copy, error, asked[error.name], allowed)
+                outcome, by = verdict(copy, error, asked[error.name], allowed, options.fast)
             finally:
                 copy.write(error, planted=False)
             results.add(of, outcome=outcome, by=by, seconds=round(time.monotonic() - began, 1))
@@ -344,6 +346,7 @@ def main():
                         help="the copy, its build and the results (default: build/planted)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="compilations at a time")
     parser.add_argument("--judges", metavar="NAME,..", help="these alone, as in kernel,proof")
+    parser.add_argument("--fast", action="store_true", help="the tests of `make test` alone")
     parser.add_argument("--package", action="store_true", help="ask the tests of the Python package last")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what it started ends with it
