@@ -1,0 +1,32 @@
+#pragma once
+#include "support/floats.hpp"
+
+/// What rounding may do to a result, from the error analysis of its computation, so that a tolerance holds on
+/// every processor and in whatever order a library sums. Numbers are those of Higham, Accuracy and Stability
+/// of Numerical Algorithms, 2nd edition.
+namespace zeroloss::test {
+
+/// Relative error of k roundings (lemma 3.1). A sum of k products, in any order, with or without fused
+/// operations, is off by at most gamma(k) times the sum of their sizes (section 3.1).
+constexpr double gamma(double k, double unit = kUnit) { return k * unit / (1 - k * unit); }
+
+/// Backward error of a factorisation, a spectrum or singular values of an n x n matrix, relative to its norm:
+/// what LAPACK's own tests accept of a library (ratios below 30 in units of n ulp), hence what any BLAS that
+/// passes them has. Eigenvalues and singular values are off by no more (Weyl).
+constexpr double backward_error(double n, double unit = kUnit) { return 30 * n * 2 * unit; }
+
+/// Error of a solution X of A X = B, in norm and relative to X, where A of this condition (largest by
+/// smallest singular value) was factorised: theorem 7.2 of the backward error above.
+constexpr double solution_error(double n, double condition, double unit = kUnit) {
+  const double off = condition * backward_error(n, unit);
+  return off < 1 ? off / (1 - off) : kInf;
+}
+
+/// Error of a central difference (f(x + h) - f(x - h)) / (2 h): that of cutting off, h^2 / 6 times the
+/// largest third derivative between, and that of rounding, where f is computed with an error of at most
+/// `error`.
+constexpr double difference_error(double h, double third, double error) {
+  return h * h / 6 * third + error / h;
+}
+
+}  // namespace zeroloss::test
