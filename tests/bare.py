@@ -3,8 +3,9 @@
 
 A chroot by debootstrap, without a compiler (as root; 300 MB from Debian's mirror). The sums are checked; the wheel for
 its Python is installed by pip, then the Debian packages by apt, each used for what it is for, and all removed again.
-Without DIST it is the last commit that goes there, and README's commands build and test it, from nothing and again:
-half an hour. Prints how long each took; ends with status 1 where something fails."""
+Without DIST it is the last commit that goes there, and README's commands build and test it, from nothing, again, and
+for an ordinary user in unusual surroundings: three quarters of an hour. Prints how long each took; ends with status 1
+where something fails."""
 
 import argparse
 import resource
@@ -49,15 +50,23 @@ STEPS = [
     ("apt purge", "apt-get purge -qq zeroloss zeroloss-mpi zeroloss-torch libzeroloss-dev\n"
                   "! ls /usr/bin/zeroloss* /usr/lib/*/libzeroloss* /usr/include/zeroloss"),
 ]  # fmt: skip
+ANNAS = "/home/anna/mein netz/zeroloss"
 FROM_SOURCE = [
     ("no compiler here", "! command -v cc && ! command -v c++ && ! command -v cmake"),
-    ("apt install git make", f"apt-get update -qq && {APT} git make"),
+    ("apt install git make", f"apt-get update -qq && {APT} git make iproute2"),
     ("packages", "cd /zeroloss && scripts/setup.sh core"),
     ("make demo", "cd /zeroloss && make demo"),
     ("packages of the tests", "cd /zeroloss && scripts/setup.sh full"),
     ("make test", "cd /zeroloss && make test"),
     ("make test, nothing changed", "cd /zeroloss && make test"),
-]
+    ("a copy of an ordinary user", "localedef -i de_DE -f UTF-8 de_DE.UTF-8; useradd --create-home anna\n"
+                                   f"git clone -q /zeroloss '{ANNAS}'; cp -r /root/.cache /home/anna\n"
+                                   "chown -R anna: /home/anna\n"
+                                   f"su anna -c 'cd \"{ANNAS}\" && scripts/setup.sh full'"),
+    ("make test, an ordinary user, a blank in the path, German locale, no network, beside a busy process",
+     "unshare --net sh -c \"ip link set lo up; (while :; do :; done) &\n"
+     f"su anna -c 'cd \\\"{ANNAS}\\\" && LC_ALL=de_DE.UTF-8 make test'\""),
+]  # fmt: skip
 
 
 def make(root):

@@ -238,6 +238,8 @@ SourceKind csv() {
 
 }  // namespace internal
 
+using namespace internal;
+
 Source open_csv(std::string name, std::string csv, std::optional<bool> header, const ReadOptions& options) {
   check_choices("read_dataset", options);
   const std::string digest = sha256(csv);

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "data/recipe.hpp"
 #include "data/source_kind.hpp"
 #include "zeroloss/core/digest.hpp"

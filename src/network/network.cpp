@@ -14,6 +14,7 @@
 #include "zeroloss/core/threads.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 void check(const Draw& start) {

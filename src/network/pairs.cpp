@@ -13,6 +13,7 @@
 #include "zeroloss/core/threads.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 /// How good each candidate is, a row of C: min_i |<c, x_i>|/||x_i|| >= 0 where it splits the points, else

@@ -8,6 +8,7 @@
 #include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
+using namespace internal;
 namespace {
 
 constexpr Index kProbeWidth = 64;
