@@ -193,8 +193,17 @@ def first_failure(output):
     return running[-1] if running else "?"
 
 
-def ask(copy, judge, limit, fast):
-    """(None or what failed, seconds): the fast tests first, with `fast` those alone."""
+def own_tests(file):
+    """A filter of GoogleTest: the suites of ROOM/NAME_test.cpp, which is about src/ROOM/NAME.cpp."""
+    tests = ROOT / "tests" / Path(file).parent / f"{Path(file).stem}_test.cpp"
+    if not tests.exists():
+        return None
+    suites = dict.fromkeys(re.findall(r"^TEST\w*\((\w+),", tests.read_text(encoding="utf-8"), re.MULTILINE))
+    return ":".join(f"*{suite}*.*" for suite in suites) + "-*Slow*"
+
+
+def ask(copy, judge, limit, fast, first=None):
+    """(None or what failed, seconds): the tests of the filter `first`, the fast ones, then the slow unless `fast`."""
     began = time.monotonic()
     if judge == "adversary":
         script = [copy.python(), copy.source / "tests" / "adversary" / "adversary.py"]
@@ -202,7 +211,7 @@ def ask(copy, judge, limit, fast):
     else:
         program = copy.build / "tests" / f"test_{judge}"
         rounds = [[program, "--gtest_fail_fast", f"--gtest_filter={tests}"]
-                  for tests in (["-*Slow*"] if fast else ["-*Slow*", "*Slow*"])]
+                  for tests in [first] * bool(first) + ["-*Slow*"] + ["*Slow*"] * (not fast)]
     for command in rounds:
         status, output = start(list(map(str, command)), limit, cwd=copy.build / "tests", env=copy.environment)
         if status != 0:
@@ -255,7 +264,8 @@ def verdict(copy, error, judges, allowed, fast):
         print(complaint[-3000:])
         return "does not compile", None
     for judge in judges:
-        failure, _ = ask(copy, judge, allowed[judge], fast)
+        own = own_tests(error.file) if error.file.startswith(f"{judge}/") else None
+        failure, _ = ask(copy, judge, allowed[judge], fast, own)
         if failure:
             return "caught", failure
     return "SURVIVED", None
