@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "support/bounds.hpp"
 #include "support/points.hpp"
 #include "zeroloss/core/error.hpp"
 
@@ -24,6 +25,8 @@ Matrix positive(Index n, std::uint64_t seed = 1) {
   Random(seed, Stream::points).fill_normal(A);
   return Matrix(A * A.transpose()) / static_cast<double>(n) + Matrix::Identity(n, n);
 }
+
+Matrix sizes(const Matrix& A) { return A.cwiseAbs(); }
 
 Matrix random(Index n, Index m) {
   Matrix V(n, m);
@@ -57,7 +60,7 @@ TEST(Packed, IsLapacksRectangularFullPackedFormat) {
     // to
     // ||L|| ||A^-1|| ||E||, and here A >= I.
     const Matrix A = positive(n);
-    const double close = 2 * static_cast<double>(n + 1) * 0x1p-53 * A.trace() * std::sqrt(A.norm());
+    const double close = 2 * static_cast<double>(n + 1) * kUnit * A.trace() * std::sqrt(A.norm());
     for (Index i = 0; i < n * (n + 1) / 2; ++i) ASSERT_NEAR(ours.data()[i], lapacks.data()[i], close) << n;
   }
 }
@@ -70,7 +73,7 @@ TEST(Packed, FactorTimesItsTransposeIsTheMatrix) {
     ASSERT_TRUE(factor(L, progress));
     const Matrix full = dense(L).triangularView<Eigen::Lower>();
     // Backward error of Cholesky: gamma_{n+1} |L||L^T|, whose norm is at most gamma_{n+1} trace(A).
-    EXPECT_LE((full * full.transpose() - A).norm(), static_cast<double>(n + 3) * 0x1p-53 * A.trace()) << n;
+    EXPECT_LE((full * full.transpose() - A).norm(), static_cast<double>(n + 3) * kUnit * A.trace()) << n;
   }
 }
 
@@ -79,20 +82,24 @@ TEST(Packed, ProductAndSolves) {
     for (const Index m : {1, 3}) {
       const Matrix A = positive(n), V = random(n, m);
       auto packed = pack(A);
-      EXPECT_LE((product(packed, V) - A * V).norm(), 1e-13 * A.norm() * V.norm()) << n;
+      const auto terms = static_cast<double>(n);
+      EXPECT_LE((product(packed, V) - A * V).norm(), 2 * test::gamma(terms) * (sizes(A) * sizes(V)).norm())
+          << n;
       Progress progress;
       ASSERT_TRUE(factor(packed, progress));
       Matrix B = V;
       solve(packed, B);
-      EXPECT_LE((A * B - V).norm(), 1e-12 * V.norm()) << n;
+      // (A + E) B = V with |E| <= gamma_(3n+1) |L| |L^T|, and A B has n terms.
+      const Matrix full = dense(packed).triangularView<Eigen::Lower>();
+      const Matrix size = sizes(full) * (sizes(full).transpose() * sizes(B));
+      EXPECT_LE((A * B - V).norm(), test::gamma(4 * terms + 1) * size.norm()) << n;
       Matrix C = V;
       solve_forward(packed, C);
       solve_backward(packed, C);
       EXPECT_EQ(B, C);
-      const Matrix full = dense(packed).triangularView<Eigen::Lower>();
       Matrix D = V;
       solve_forward(packed, D);
-      EXPECT_LE((full * D - V).norm(), 1e-12 * V.norm());
+      EXPECT_LE((full * D - V).norm(), test::gamma(2 * terms + 1) * (sizes(full) * sizes(D)).norm());
     }
 }
 
@@ -103,7 +110,9 @@ TEST(Packed, InverseDiagonal) {
     Progress progress;
     ASSERT_TRUE(factor(L, progress));
     const Vector expected = A.llt().solve(Matrix::Identity(n, n)).diagonal();
-    EXPECT_LE((inverse_diagonal(L, progress) - expected).lpNorm<Eigen::Infinity>(), 1e-13) << n;
+    // ||A^-1|| <= 1, and each has the inverse of a matrix within gamma_(3n+1) trace(A) of A.
+    const double close = 2 * test::gamma(3 * static_cast<double>(n) + 1) * A.trace();
+    EXPECT_LE((inverse_diagonal(L, progress) - expected).lpNorm<Eigen::Infinity>(), close) << n;
   }
 }
 

@@ -3,16 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <limits>
 
+#include "support/bounds.hpp"
 #include "support/decompositions.hpp"
 #include "support/points.hpp"
 #include "zeroloss/core/error.hpp"
 
 namespace zeroloss {
 namespace {
-
-constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 Matrix normal_matrix(Index n, Index d, std::uint64_t seed) {
   Random random(seed, Stream::points);
@@ -53,7 +51,7 @@ TEST(RidgePath, SolvesAsADenseFactorisationDoes) {
         const Vector eigenvalues = test::symmetric_eigenvalues(A);
         const double condition = eigenvalues(n - 1) / eigenvalues(0);
         const double spread = weighted ? std::sqrt(weights.maxCoeff() / weights.minCoeff()) : 1;
-        const double allowed = 50 * static_cast<double>(n) * kEpsilon * condition * spread;
+        const double allowed = 2 * test::solution_error(static_cast<double>(n), condition * spread);
         const Matrix expected = test::solve_by_ldlt(A, Y);
         EXPECT_LE((found->coefficients - expected).norm(), allowed * expected.norm());
         const Matrix inverse = test::solve_by_ldlt(A, Matrix::Identity(n, n));
@@ -74,13 +72,21 @@ TEST(RidgePath, ResidualsAreThoseOfLeavingThePointOut) {
   const Vector weights = some_weights(n);
   const auto found = path_of(K, weights).solve(ridge, Y);
   ASSERT_TRUE(found);
+  const Matrix whole = regularised(K, weights, ridge);
+  const Matrix inverse = test::solve_by_ldlt(whole, Matrix::Identity(n, n));
+  const Vector values = test::symmetric_eigenvalues(whole);
+  const double spread = std::sqrt(weights.maxCoeff() / weights.minCoeff());
+  const double error = test::solution_error(n, values(n - 1) / values(0) * spread);  // of any solution here
   for (Index left_out = 0; left_out < n; ++left_out) {
     std::vector<Index> others;
     for (Index i = 0; i < n; ++i)
       if (i != left_out) others.push_back(i);
     const Matrix A = regularised(K(others, others), weights(others), ridge);
-    const Matrix predicted = K(left_out, others) * test::solve_by_ldlt(A, Y(others, Eigen::all));
-    EXPECT_LE((found->residuals.row(left_out) - (Y.row(left_out) - predicted)).norm(), 1e-9);
+    const Matrix solution = test::solve_by_ldlt(A, Y(others, Eigen::all));
+    const Matrix residual = Y.row(left_out) - K(left_out, others) * solution;
+    const double of_ratio = found->coefficients.norm() + residual.norm() * inverse.col(left_out).norm();
+    const double size = of_ratio / inverse(left_out, left_out) + K(left_out, others).norm() * solution.norm();
+    EXPECT_LE((found->residuals.row(left_out) - residual).norm(), error * size);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "core/lapack.hpp"
 #include "kernel/tail_error.hpp"
 #include "oracle_rows.hpp"
+#include "support/bounds.hpp"
 #include "support/decompositions.hpp"
 #include "support/points.hpp"
 #include "support/targets.hpp"
@@ -46,13 +47,15 @@ TEST(Tail, TauIsBelowTheExactOne) {
     if (row.x != 1) continue;
     const double below = sigma_series(activation(row.name)).tail_below(row.N);
     EXPECT_LE(Decimal(below), row.t) << row.name << " " << row.N;
+    // Twice a factor 1 - 2^-30, and what tables leave out.
     EXPECT_GE(Decimal(below), row.t * Decimal(1 - 2e-9) - Decimal(2e-17)) << row.name << " " << row.N;
     ++compared;
   }
   EXPECT_EQ(compared, 140);
 }
 
-// The weights stand for the powers that are summed: never below the exact tail, and close to it.
+// The weights stand for the powers that are summed: never below the exact tail, and close to it, which is a
+// goal: half as much again, and some ends of tables.
 TEST(Tail, WeightsOfTheGridAreAboveTheExactTail) {
   for (const TailRow& row : tail_rows()) {
     const PowerSeries series = sigma_series(activation(row.name));
@@ -117,7 +120,8 @@ TEST(Tail, SumsOfPowersAreNotBelowTheExactOnes) {
           const auto expect = [&](float found, auto at, Index count, const std::vector<float>& weights) {
             const long double sum = static_cast<long double>(found) * sum_slack(e) + kLeftOut * 600;
             ASSERT_GE(sum, exact(at, count, weights, 0)) << name << " power " << e;
-            ASSERT_LE(sum, exact(at, count, weights, 1.01L * kError) * (1 + 2 * (sum_slack(e) - 1)) + 1e-12L)
+            ASSERT_LE(sum, exact(at, count, weights, 1.01L * kError) * (1 + 2 * (sum_slack(e) - 1)) +
+                               1200 * kLeftOut)
                 << name << " power " << e;
           };
           for (const Index i : {Index{0}, rows / 2, rows - 1})
@@ -156,6 +160,14 @@ TEST(Tail, TheFirstSumTakesTheSign) {
 double exact_lambda_min(const RowMatrix& X, const Activation& phi) {
   Progress progress;
   return symmetric_eigenvalues(dense(gram(X, sigma(phi), progress).K))(0);
+}
+
+// Not below lambda_min of the exact kernel.
+double above_lambda_min(const RowMatrix& X, const Kernel& kernel) {
+  Progress progress;
+  const auto found = gram(X, kernel, progress);
+  const Vector values = symmetric_eigenvalues(dense(found.K));
+  return values(0) + found.entry_error + backward_error(static_cast<double>(X.rows())) * values(X.rows() - 1);
 }
 
 TailBound bound_of(const RowMatrix& X, const std::string& phi, Index passes = 1) {
@@ -200,15 +212,14 @@ TEST(Tail, IsNeverAboveTheSmallestEigenvalue) {
   bunch.col(0).array() += 1;
   sets.emplace_back("bunch", normalised(bunch));
   for (const auto& [what, X] : sets) {
-    const Matrix G = X * X.transpose();
-    const double product = symmetric_eigenvalues(G.cwiseProduct(G))(0);
+    const double product = above_lambda_min(X, power(2));
     for (const auto& name : activation_names()) {
       if (X.rows() > 200 && name != "relu" && name != "tanh") continue;  // one of each parity
-      const double lowest = exact_lambda_min(X, activation(name));
+      const double lowest = above_lambda_min(X, sigma(activation(name)));
       const TailBound found = bound_of(X, name, 3);
-      EXPECT_LE(found.lambda_min, std::max(0.0, lowest + 1e-13)) << what << " " << X.rows() << " " << name;
-      EXPECT_LE(found.product, std::max(0.0, product + 1e-13)) << what << " " << X.rows();
-      EXPECT_NEAR(found.parts.sum(), 1, 1e-12);
+      EXPECT_LE(found.lambda_min, std::max(0.0, lowest)) << what << " " << X.rows() << " " << name;
+      EXPECT_LE(found.product, std::max(0.0, product)) << what << " " << X.rows();
+      EXPECT_NEAR(found.parts.sum(), 1, test::gamma(2.0 * static_cast<double>(X.rows())));
       EXPECT_EQ(found.passes.size(), 3u);
     }
   }
