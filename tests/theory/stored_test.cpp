@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "kernel/power_sums.hpp"
 #include "support/points.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/data/readers.hpp"
@@ -45,8 +46,11 @@ std::vector<Index> records(const std::vector<std::vector<Sample>>& groups) {
 void expect_same(const CertifyResult& a, const CertifyResult& b) {
   EXPECT_EQ(a.outcome, b.outcome) << a.reason << " / " << b.reason;
   EXPECT_EQ(a.n_distinct, b.n_distinct);
-  EXPECT_NEAR(a.lambda_min_verified.value_or(-1), b.lambda_min_verified.value_or(-1), 1e-9);
-  EXPECT_NEAR(a.norm_X, b.norm_X, 1e-6 * a.norm_X);
+  // Both are as far below as float32 sums in any order allow.
+  const auto& tail = a.tail.value();
+  const double slack = 2 * (internal::sum_slack(static_cast<int>(tail.power)) - 1) * tail.row_sum;
+  EXPECT_NEAR(a.lambda_min_verified.value_or(-1), b.lambda_min_verified.value_or(-1), slack);
+  EXPECT_NEAR(a.norm_X, b.norm_X, 1e-6 * a.norm_X);  // as spectral_norm_bound says
   EXPECT_EQ(a.separation, b.separation);
   EXPECT_EQ(a.near_pairs, b.near_pairs);
   EXPECT_EQ(records(a.conflicts), records(b.conflicts));
@@ -60,7 +64,7 @@ void expect_same(const CertifyResult& a, const CertifyResult& b) {
   }
   ASSERT_EQ(a.bottleneck.size(), b.bottleneck.size());
   EXPECT_EQ(a.bottleneck.front().sample.record, b.bottleneck.front().sample.record);
-  EXPECT_NEAR(a.bottleneck_distance, b.bottleneck_distance, 1e-12);
+  EXPECT_NEAR(a.bottleneck_distance, b.bottleneck_distance, 2 * unit_row_error(b.d));
 }
 
 TEST(Stored, AgreesWithPointsInMemory) {
@@ -167,7 +171,7 @@ TEST(Stored, TheNormOfBlocks) {
   const RowBlocks blocks(X.rows(), X.cols(), rows_of(X), 512);
   EXPECT_EQ(blocks.count(), 3);
   const double whole = spectral_norm_bound(X), parts = spectral_norm_bound(blocks);
-  EXPECT_NEAR(whole, parts, 1e-6 * whole);
+  EXPECT_NEAR(whole, parts, 1e-6 * whole);  // as it says
   EXPECT_THROW(RowBlocks(10, 2, rows_of(X), 100), std::invalid_argument);
 }
 
