@@ -2,8 +2,8 @@
 #include <cmath>
 #include <string>
 
+#include "support/bounds.hpp"
 #include "support/decompositions.hpp"
-#include "support/floats.hpp"
 #include "support/points.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/network/network.hpp"
@@ -66,6 +66,30 @@ inline double relative(const Matrix& a, const Matrix& b) { return (a - b).norm()
 /// added up, and a few units for phi. `unit` is the unit roundoff: 2^-53, float32: 2^-24.
 inline double rounding(const Problem& p, double unit = kUnit) {
   return 32 * unit * static_cast<double>(p.X.rows() + p.X.cols() + p.network.W.rows());
+}
+
+/// The size, in norm, of all that is added up in f - y: a rounding of each part changes it by u times this.
+inline double residual_size(const Problem& p) {
+  const Matrix products = p.X.cwiseAbs() * p.network.W.cwiseAbs().transpose();
+  const Matrix phi = p.Z().unaryExpr([&](double z) { return std::abs(p.phi.phi(z)); });
+  const Matrix parts = phi + p.D().cwiseAbs().cwiseProduct(products);
+  return (parts * p.network.v.cwiseAbs()).norm() + p.y.norm();
+}
+
+/// What rounding may add to the misfit in so many steps of descent: that of the residual, which a contraction
+/// sums up to as much again, and that of W in every step.
+inline double descent_error(const Problem& p, double steps) {
+  return (2 * rounding(p) + 2 * steps * kUnit) * residual_size(p);
+}
+
+/// What jacobian() is off by in Frobenius norm, hence its singular values: 16 u and 5 u are what activation()
+/// promises of phi', two roundings are those of products, and z is a sum of d products.
+inline double jacobian_error(const Problem& p) {
+  const Vector points = p.X.rowwise().norm(), neurons = p.network.W.rowwise().norm();
+  const double moved = p.phi.smooth() ? p.phi.M * gamma(static_cast<double>(p.X.cols())) : 0;
+  const Matrix slopes =
+      18 * kUnit * p.D().cwiseAbs().array() + 5 * kUnit + moved * (points * neurons.transpose()).array();
+  return (points.asDiagonal() * slopes * p.network.v.cwiseAbs().asDiagonal()).norm();
 }
 
 }  // namespace zeroloss::test
