@@ -333,7 +333,8 @@ TEST_F(Images, SlowOfCifar10AreWhatTheyAreKnownToBe) {
     double sums[3] = {};
     for (std::size_t k = 0; k < images.pixels.size(); ++k) sums[k % 3] += images.pixels[k];
     const double known[3] = {0.4914, 0.4822, 0.4465};
-    for (int c = 0; c < 3; ++c) EXPECT_NEAR(sums[c] / (50000.0 * 1024 * 255), known[c], 0.5e-4);
+    for (int c = 0; c < 3; ++c)
+      EXPECT_NEAR(sums[c] / (50000.0 * 1024 * 255), known[c], 0.5e-4);  // four digits
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "data/recipe.hpp"
 #include "data/source_kind.hpp"
+#include "support/bounds.hpp"
 #include "support/statistics.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/digest.hpp"
@@ -196,7 +197,7 @@ Source unit_vectors(Index D) {
 
 // Orthonormal up to the rounding of Householder's method, a small multiple of D^(3/2) u (Higham 2002,
 // Thm 19.4).
-double rounding(Index D) { return 8 * std::pow(static_cast<double>(D), 1.5) * 0x1p-53; }
+double rounding(Index D) { return 8 * std::pow(static_cast<double>(D), 1.5) * test::kUnit; }
 
 TEST(Projection, IsOntoAnOrthonormalBasis) {
   for (const Index D : {1, 2, 7, 64})
@@ -307,7 +308,8 @@ TEST_F(NamedSources, TargetsAreForCsvOnly) {
 TEST(Sphere, IsUniformOnTheUnitSphere) {
   const Dataset data = read_dataset("sphere:n=4000,d=3");
   EXPECT_EQ(data.n(), 4000);
-  EXPECT_LT((data.X.rowwise().norm().array() - 1).abs().maxCoeff(), 4e-16);
+  EXPECT_LT((data.X.rowwise().norm().array() - 1).abs().maxCoeff(),
+            test::gamma(6));  // two lengths, 2.5 u each, and a quotient
   // The mean of a coordinate has variance 1/(3n); its square has mean 1/3 and variance 4/45.
   for (Index j = 0; j < 3; ++j) {
     EXPECT_LT(std::abs(data.X.col(j).mean()), 4 * std::sqrt(1.0 / 3 / 4000));

@@ -97,7 +97,7 @@ TEST(Certificate, RowsOfUnequalLengths) {
   }
 }
 
-// What the proof gives away, of 1e-7 in an eigenvalue to 1e-3 in a radius, is a goal.
+// What the proof gives away, from 1e-4 in an eigenvalue to 1e-3 in a radius, is a goal.
 TEST(Certificate, BoundsContainTheSingularValues) {
   for (const auto& [name, n, d, m] : {std::tuple{"softplus", 12, 4, 6},
                                       {"relu", 12, 4, 6},
