@@ -152,7 +152,8 @@ TEST(Proof, AnExactFactorisationLiesBesideTheStoredOne) {
           product = (factor * product).eval();
           if (i == 0 || A[i] != A[i - 1]) stored = std::max(stored, norm(exact(A[i])));
         }
-        const long double here = 1e-18L * static_cast<long double>(d * l);  // rounding of this oracle
+        // This oracle's rounding: l sums of d + 2 terms, by partial products of a few times the norm of R.
+        const long double here = 8 * 0x1p-64L * static_cast<long double>((d + 2) * l);
         EXPECT_LE((product - exact(R)).norm(), f.reconstruction_error + here * exact(R).norm());
         EXPECT_LE(stored, f.max_norm);
         // A_l = R (I + A_1)^-1 .. - I, or A_1 = .. (I + A_l)^-1 R - I.
@@ -164,6 +165,7 @@ TEST(Proof, AnExactFactorisationLiesBesideTheStoredOne) {
                   f.correction + doubt);
         const auto D = static_cast<double>(d);  // nothing else is given away
         EXPECT_LE(f.max_norm, (stored + f.correction) * (1 + 32 * D * D * 0x1p-53));
+        // 1e-12 d is what the header lets the product miss R by.
         EXPECT_TRUE(f.name == "logarithm" || f.correction <= 1e-12 * condition * D * D) << f.correction;
       }
   }

@@ -22,4 +22,17 @@ LinearResnet random_network(Index d, Index layers, double size, std::uint64_t se
 /// (I + A_l) .. (I + A_1), formed from the left with the factors as matrices.
 Matrix plain_product(const std::vector<Matrix>& A);
 
+// What rounding may do where all ||A_i|| <= tau. ||.||_F is at most sqrt(d) times the norm, and condition
+// that of Sigma.
+
+/// To E = (I + A_l) .. (I + A_1) - R, in ||.||_F: a layer takes d + 2 roundings of I + |A| times what is
+/// below.
+double product_rounding(const LinearProblem& problem, double tau, Index layers);
+
+/// To the excess risk ||E Sigma^(1/2)||_F^2: that of E, of the root of Sigma and of a sum of d^2 squares.
+double excess_rounding(const LinearProblem& problem, double tau, Index layers, double excess);
+
+/// To the norm of the gradient 2 S_i^T E Sigma P_i^T of all layers, and to its lower bound: l + 2 products.
+double gradient_rounding(const LinearProblem& problem, double tau, Index layers, double excess);
+
 }  // namespace zeroloss::test
