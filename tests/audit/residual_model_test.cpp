@@ -33,7 +33,7 @@ TEST(ResidualModel, FindsOutliersAmongHeavyTails) {
 TEST(ResidualModel, PredictionsWithoutAnErrorAreRight) {
   const ResidualModel model = residual_model(Vector::Zero(10), Vector::Ones(10), 1);
   EXPECT_GT(model.right.minCoeff(), 0.999);
-  EXPECT_LT(model.rate, 1e-9);
+  EXPECT_LT(model.rate, 1e-9);  // changes below it end the fit
   Vector one = Vector::Zero(10);
   one(3) = 0.9;
   EXPECT_LT(residual_model(one, Vector::Ones(10), 1).right(3), 0.5);

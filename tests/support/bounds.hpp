@@ -22,6 +22,13 @@ constexpr double solution_error(double n, double condition, double unit = kUnit)
   return off < 1 ? off / (1 - off) : kInf;
 }
 
+/// Backward error, of each entry, of solutions by Cholesky's factorisation of an n x n matrix whose diagonal
+/// is at most `largest`: theorem 10.4, where (|R^T||R|)_ij is at most the root of a_ii a_jj. So k^T A^-1 b is
+/// off by |A^-1 k|_1 |A^-1 b|_1 times it.
+constexpr double cholesky_error(double n, double largest, double unit = kUnit) {
+  return gamma(3 * n + 1, unit) * largest;
+}
+
 /// Error of a central difference (f(x + h) - f(x - h)) / (2 h): that of cutting off, h^2 / 6 times the
 /// largest third derivative between, and that of rounding, where f is computed with an error of at most
 /// `error`.
