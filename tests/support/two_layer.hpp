@@ -50,6 +50,46 @@ struct Problem {
   LongMatrix jacobian() const { return jacobian(network.W); }
 };
 
+/// What rounding may do to each output of p: to sums of d products, to phi by 16 u, to a sum over neurons.
+inline Vector output_rounding(const Problem& p, double unit = kUnit) {
+  const auto d = static_cast<double>(p.X.cols()), m = static_cast<double>(p.network.W.rows());
+  const Matrix Z = p.Z(), sums = p.X.cwiseAbs() * p.network.W.cwiseAbs().transpose();
+  const Matrix slopes = std::isfinite(p.phi.B) ? Matrix(Matrix::Constant(Z.rows(), Z.cols(), p.phi.B))
+                                               : Matrix(p.D().cwiseAbs());
+  const Matrix values = Z.unaryExpr([&](double z) { return std::abs(p.phi.phi(z)); });
+  return (gamma(d + 5, unit) * slopes.cwiseProduct(sums) + gamma(m + 18, unit) * values) *
+         p.network.v.cwiseAbs();
+}
+
+/// How far rounding may take the weights of two runs of gradient descent apart, in ||.||_F, where no kink is
+/// crossed for it. A step adds that of both gradients and of weights and Z as they are stored, and makes what
+/// is there larger by as much as the Hessian is negative: J^T J is not, v_j sum_i r_i phi''(z_ij) x_i x_i^T
+/// may be. With momentum a push goes on to 1/(1 - momentum) of it.
+struct Drift {
+  double off = 0;      ///< of the weights
+  double outputs = 0;  ///< of the outputs of the problem last seen, for that and for their own rounding
+
+  void step(const Problem& p, double eta, double momentum = 0, double unit = kUnit) {
+    const Index n = p.X.rows(), d = p.X.cols();
+    const Matrix Z = p.Z(), J = p.D().cwiseAbs() * p.network.v.cwiseAbs().asDiagonal();
+    const Vector r = p.r(), length = p.X.rowwise().norm(), lost = output_rounding(p, unit);
+    double negative = 0, M = 0;
+    for (Index j = 0; j < Z.cols() && p.phi.d2phi; ++j) {
+      const Vector bend = Z.col(j).unaryExpr(p.phi.d2phi) * p.network.v(j);
+      negative = std::max(negative, (p.X.transpose() * r.cwiseProduct(bend).asDiagonal() * p.X).norm());
+      M = std::max(M, bend.cwiseAbs().maxCoeff());
+    }
+    const double sums = (p.X.cwiseAbs() * p.network.W.cwiseAbs().transpose()).norm();
+    const double gradient = gamma(static_cast<double>(n) + 24, unit) *
+                                (J.transpose() * r.cwiseAbs().cwiseProduct(length)).norm() +
+                            M * gamma(static_cast<double>(d) + 5, unit) * sums * r.norm() +
+                            (length.asDiagonal() * J).norm() * lost.norm();
+    outputs = (length.asDiagonal() * J).norm() * off + 2 * lost.norm();
+    const double added = 2 * (unit * (p.network.W.norm() + Z.norm()) + eta * gradient);
+    off = (1 + eta * negative / (1 - momentum)) * off + added / (1 - momentum);
+  }
+};
+
 /// n points of the unit sphere of R^d with independent N(0, 1) targets.
 inline Problem problem(const std::string& phi, Index n, Index d, Index m, std::uint64_t seed = 1,
                        const std::string& scaling = "balanced") {

@@ -25,12 +25,14 @@ TEST(Fit, EndsCertified) {
     EXPECT_TRUE(r.certificate.holds);
     EXPECT_GT(r.certificate.margin, 1);
     EXPECT_GT(r.certificate.radius, 0);
-    EXPECT_LE(r.relative_misfit, 1e-6);
+    EXPECT_LE(r.relative_misfit, r.tolerance);
     EXPECT_EQ(r.certified_at.value(), r.steps);
     EXPECT_NE(r.conclusion.find("zero loss: certified at step"), std::string::npos);
     // The misfit is that of the network it returns.
     const Vector f = predict(r.network, data.X).col(0);
-    EXPECT_NEAR((f - data.y).norm() / data.y.norm(), r.relative_misfit, 1e-13);
+    const Problem p{data.X, data.y, r.network.outputs[0], zeroloss::activation(activation)};
+    EXPECT_NEAR((f - data.y).norm() / data.y.norm(), r.relative_misfit,
+                2 * output_rounding(p).norm() / data.y.norm());
   }
 }
 
@@ -88,8 +90,9 @@ TEST(Fit, FewerFeaturesThanPointsAreFittedByLeastSquares) {
   normalize_rows(unit, r.network.center);
   const Matrix Phi = (unit.X * network.W.transpose()).array().tanh();
   const Vector residual = Phi * network.v - data.y;
-  EXPECT_LE((Phi.transpose() * residual).norm(), 1e-12 * Phi.norm() * data.y.norm());
-  EXPECT_NEAR(r.relative_misfit, residual.norm() / data.y.norm(), 1e-12);
+  const double size = Phi.norm() * network.v.norm() + data.y.norm();
+  EXPECT_LE((Phi.transpose() * residual).norm(), backward_error(40) * Phi.norm() * size);
+  EXPECT_NEAR(r.relative_misfit, residual.norm() / data.y.norm(), backward_error(40) * size / data.y.norm());
 }
 
 TEST(Fit, EndsWhenTheMisfitNoLongerFalls) {
@@ -149,7 +152,7 @@ TEST(Fit, EveryOptimizerReachesZero) {
     o.max_steps = 200'000;
     const FitResult r = fit(data, o);
     EXPECT_EQ(r.status, Status::certified) << optimizer << ": " << r.conclusion;
-    EXPECT_LE(r.relative_misfit, 1e-6);
+    EXPECT_LE(r.relative_misfit, r.tolerance);
   }
 }
 
@@ -161,7 +164,10 @@ TEST(Fit, MinibatchesOfAllPointsAreGradientDescent) {
   gd.max_steps = sgd.max_steps = 50;
   const Dataset data = sphere_data(12, 5);
   const FitResult a = fit(data, gd), b = fit(data, sgd);
-  EXPECT_LT((a.network.outputs[0].W - b.network.outputs[0].W).norm(), 1e-12);
+  Problem p{data.X, data.y, draw({.width = 60, .d = 5}), activation("softplus")};
+  Drift drift;
+  for (int k = 0; k < 50; ++k, p.step(0.05)) drift.step(p, 0.05);
+  EXPECT_LE((a.network.outputs[0].W - b.network.outputs[0].W).norm(), drift.off);
 }
 
 TEST(Fit, FlowIsTheLimitOfSmallSteps) {
@@ -182,7 +188,10 @@ TEST(Fit, FlowIsTheLimitOfSmallSteps) {
   }
   const double distance = (limit.network.outputs[0].W - draw({.width = 60, .d = 4}).W).norm();
   EXPECT_GT(distance, 0.01);
-  EXPECT_LT((2 * W[1] - W[0] - limit.network.outputs[0].W).norm(), 1e-6 * distance);
+  // What extrapolation leaves is of second order, the square of what it takes away; and flow's own 15 steps.
+  const double first = (W[1] - W[0]).norm() / distance;
+  EXPECT_LT((2 * W[1] - W[0] - limit.network.outputs[0].W).norm(),
+            first * first * distance + 15 * flow.flow_tolerance);
 }
 
 TEST(Fit, ClassesAreNetworksOfTheirOwn) {
@@ -239,12 +248,16 @@ TEST(Fit, EqualPointsCountAsOftenAsTheyOccur) {
     ASSERT_EQ(c.kind, "descent") << phi << ": " << c.reason;
     EXPECT_GE(c.misfit, p.r().norm());
     EXPECT_LE(c.misfit, 1.001 * p.r().norm());
-    EXPECT_GE(c.norm_J, jacobi_singular_values(p.jacobian())(0) * (1 - 1e-12));
+    // entries of J have a factor phi', within 16 u and 5 u, and two products
+    EXPECT_GE(c.norm_J, jacobi_singular_values(p.jacobian())(0) * (1 - test::gamma(32)));
     EXPECT_LE(c.step, 1 / std::pow(jacobi_singular_values(p.jacobian())(0), 2));
     double bound = c.misfit;
-    for (int k = 0; k < 500; ++k, bound *= 1 - c.step * c.rate) {
-      EXPECT_LE(p.r().norm(), bound * (1 + 1e-9) + 1e-13) << phi << " step " << k;
+    const double outputs =
+        output_rounding(p).norm();  // a step moves misfits by that, and by u in the weights
+    for (int k = 0; k < 500; ++k) {
+      EXPECT_LE(p.r().norm(), bound + outputs) << phi << " step " << k;
       p.step(c.step);
+      bound = bound * (1 - c.step * c.rate) + 2 * outputs + c.norm_J * kUnit * p.network.W.norm();
     }
   }
 }
@@ -288,7 +301,7 @@ TEST(Fit, SmallestProblems) {
       o.width = 11;
       o.max_steps = 5000;
       const FitResult r = fit(regression(RowMatrix::Constant(1, 1, -1), Vector::Constant(1, 2)), o);
-      EXPECT_LE(r.relative_misfit, 1e-6) << optimizer << " " << scaling << ": " << r.conclusion;
+      EXPECT_LE(r.relative_misfit, r.tolerance) << optimizer << " " << scaling << ": " << r.conclusion;
       EXPECT_EQ(r.status, Status::certified) << optimizer << " " << scaling << ": " << r.conclusion;
     }
 }
@@ -355,7 +368,8 @@ TEST(Fit, PolishesWhereDescentIsProvedToo) {
     const FitResult r = fit(data, o);
     ASSERT_EQ(r.status, Status::certified);
     ASSERT_TRUE(r.polished) << stop;
-    EXPECT_LT(precise_misfit(r.polished->outputs[0], activation("relu"), data.X, data.y), 1e-14L);
+    const Problem p{data.X, data.y, r.polished->outputs[0], activation("relu")};
+    EXPECT_LE(precise_misfit(p.network, p.phi, p.X, p.y), output_rounding(p).norm());
   }
 }
 
@@ -380,7 +394,7 @@ TEST(Fit, OymakSoltanolkotabiSmoothHoldsAtEveryStep) {
     for (const CurvePoint& p : r.outputs[0].curve) {
       EXPECT_LE(p.relative_misfit, p.bound_misfit.value()) << p.step;
       EXPECT_LE(p.path_length, p.bound_path_length.value()) << p.step;
-      EXPECT_LE(p.distance, p.bound_distance.value() * (1 + 1e-12) + 1e-12) << p.step;
+      EXPECT_LE(p.distance, p.bound_distance.value()) << p.step;
     }
   }
 }
@@ -400,7 +414,7 @@ TEST(Fit, DuEtAlHoldsAtEveryStep) {
     const TheoremBeside& t = r.outputs[0].theorem;
     ASSERT_TRUE(t.holds) << t.reason;
     for (const CurvePoint& p : r.outputs[0].curve) {
-      EXPECT_LE(p.relative_misfit, p.bound_misfit.value() * (1 + 1e-12)) << p.step;
+      EXPECT_LE(p.relative_misfit, p.bound_misfit.value()) << p.step;
       EXPECT_LE(p.max_distance, p.bound_max_distance.value()) << p.step;
     }
   }
@@ -444,12 +458,14 @@ TEST(Fit, CertifiedDescentKeepsItsPromise) {
   o.tolerance = 1e-12;
   const FitResult second = fit(data, o);
   const double eta = 0.02, rate = first.certificate.rate, start = first.certificate.misfit / data.y.norm();
+  const Problem p_first{data.X, data.y, first.network.outputs[0], activation("tanh")};
+  const double rounding = output_rounding(p_first).norm() / data.y.norm();
   Index compared = 0;
   for (const CurvePoint& p : second.outputs[0].curve) {
     if (p.step < first.steps) continue;
     const auto k = static_cast<double>(p.step - first.steps);
-    EXPECT_LE(p.relative_misfit, std::pow(1 - eta * rate, k) * start + 1e-14);
-    EXPECT_LE(p.path_length - before, first.certificate.radius * (1 + 1e-12));
+    EXPECT_LE(p.relative_misfit, std::pow(1 - eta * rate, k) * start + rounding);
+    EXPECT_LE(p.path_length - before, first.certificate.radius);
     ++compared;
   }
   EXPECT_GT(compared, 50);
@@ -539,15 +555,14 @@ TEST(Fit, EverySeedIsCertified) {
       o.seed = seed;
       o.polish = std::string(activation) == "relu";
       const FitResult r = fit(data, o);
-      if (r.relative_misfit > 1e-6) continue;  // a local minimum: 400 weights for 100 points
+      if (r.relative_misfit > r.tolerance) continue;  // a local minimum: 400 weights for 100 points
       EXPECT_EQ(r.status, Status::certified) << activation << " " << seed << ": " << r.conclusion;
       ++certified;
       if (!o.polish) continue;
       ASSERT_TRUE(r.polished) << seed;
       ++polished;
-      const long double misfit =
-          precise_misfit(r.polished->outputs[0], zeroloss::activation("relu"), data.X, data.y);
-      EXPECT_LT(misfit, 1e-14L) << seed;
+      const Problem p{data.X, data.y, r.polished->outputs[0], zeroloss::activation("relu")};
+      EXPECT_LE(precise_misfit(p.network, p.phi, p.X, p.y), output_rounding(p).norm()) << seed;
     }
   EXPECT_GE(certified, 36);
   EXPECT_GE(polished, 16);

@@ -40,20 +40,25 @@ TEST(Momentum, FollowsThePlainRecurrence) {
         Problem p{data.X, data.y, draw({.width = m, .d = d}), activation(phi)};
         const RowMatrix start = p.network.W;
         RowMatrix before = start;
-        double path = 0;
+        double path = 0, off_path = 0;
+        Drift drift;
         for (const CurvePoint& point : r.outputs[0].curve) {
-          EXPECT_NEAR(point.relative_misfit, p.r().norm() / data.y.norm(), 1e-12) << point.step;
-          EXPECT_NEAR(point.path_length, path, 1e-11) << point.step;
-          EXPECT_NEAR(point.distance, (p.network.W - start).norm(), 1e-12) << point.step;
-          EXPECT_NEAR(point.time, 0.02 * static_cast<double>(point.step), 1e-12);
+          const double off = drift.off, time = 0.02 * static_cast<double>(point.step);
+          drift.step(p, 0.02, 0.8);
+          EXPECT_NEAR(point.relative_misfit, p.r().norm() / data.y.norm(), drift.outputs / data.y.norm())
+              << point.step;
+          EXPECT_NEAR(point.path_length, path, off_path) << point.step;
+          EXPECT_NEAR(point.distance, (p.network.W - start).norm(), off) << point.step;
+          EXPECT_NEAR(point.time, time, test::gamma(60) * time);
+          off_path += off + drift.off;
           const RowMatrix now = p.network.W;
           p.step(0.02);
           p.network.W += 0.8 * (now - before);
           before = now;
           path += (p.network.W - now).norm();
         }
-        EXPECT_LT((r.network.outputs[0].W - before).cwiseAbs().maxCoeff(), 1e-12);
-        EXPECT_GT((before - start).norm(), 1e-3);
+        EXPECT_LE((r.network.outputs[0].W - before).norm(), drift.off);
+        EXPECT_GT((before - start).norm(), 1e9 * drift.off);  // far above
       }
 }
 
@@ -65,7 +70,10 @@ TEST(Momentum, ZeroIsGradientDescent) {
     gd.momentum = FitOptions().momentum;
     gd.optimizer = "gd";
     const Dataset data = sphere_data(12, 5);
-    EXPECT_LT((fit(data, o).network.outputs[0].W - fit(data, gd).network.outputs[0].W).norm(), 1e-12);
+    Problem p{data.X, data.y, draw({.width = 60, .d = 5}), activation("tanh")};
+    Drift drift;
+    for (int k = 0; k < 50; ++k, p.step(0.02)) drift.step(p, 0.02);
+    EXPECT_LE((fit(data, o).network.outputs[0].W - fit(data, gd).network.outputs[0].W).norm(), drift.off);
   }
 }
 
@@ -78,8 +86,22 @@ TEST(Momentum, SinglePrecisionFollows) {
     o.precision = "float32";
     const FitResult rounded = fit(data, o);
     EXPECT_EQ(rounded.network.precision, "float32");
-    EXPECT_LT((rounded.network.outputs[0].W - exact.network.outputs[0].W).norm(), 1e-4);
-    EXPECT_NEAR(rounded.outputs[0].curve.back().path_length, exact.outputs[0].curve.back().path_length, 1e-4);
+    Problem p{data.X, data.y, draw({.width = 60, .d = 10}), activation("softplus")};
+    RowMatrix before = p.network.W;
+    Drift drift;
+    double off_path = 0;
+    for (int k = 0; k < 40; ++k) {
+      off_path += drift.off;
+      drift.step(p, 0.02, o.momentum, 0x1p-24);
+      off_path += drift.off;
+      const RowMatrix now = p.network.W;
+      p.step(0.02);
+      p.network.W += o.momentum * (now - before);
+      before = now;
+    }
+    EXPECT_LE((rounded.network.outputs[0].W - exact.network.outputs[0].W).norm(), drift.off);
+    EXPECT_NEAR(rounded.outputs[0].curve.back().path_length, exact.outputs[0].curve.back().path_length,
+                off_path);
   }
 }
 
@@ -102,14 +124,15 @@ TEST(Momentum, TakesFewerStepsThanGradientDescent) {
 
 TEST(Momentum, ForecastIsTheRecurrenceOfEachComponent) {
   const internal::Left left = internal::method("momentum").left;
-  for (const double momentum : {0.0, 0.5, 0.9})
-    for (const double x : {1e-3, 0.4, 1.5, 2.9, 3.9, 5.0}) {  // step h; stable below 2 (1 + momentum)
+  for (const double momentum : {0.0, 0.5, 0.75})
+    for (const double x : {0.25, 0.5, 1.5, 2.75, 3.25, 3.75, 5.0}) {  // step h; stable below 2 (1 + momentum)
       FitOptions o;
       o.momentum = momentum;
       double last = 1, e = 1;
       for (int k = 0; k <= 70; ++k) {
-        EXPECT_NEAR(left(x / 0.25, 0.25, o, k) / (e * e + 1e-12), e * e / (e * e + 1e-12), 1e-9)
-            << momentum << " " << x << " " << k;
+        if (k <= 12) {  // e has two bits behind the point and three before it a step: nothing is rounded
+          EXPECT_EQ(left(x / 0.25, 0.25, o, k), e * e) << momentum << " " << x << " " << k;
+        }
         const double next = (1 + momentum - x) * e - momentum * last;
         last = e;
         e = next;
@@ -120,7 +143,8 @@ TEST(Momentum, ForecastIsTheRecurrenceOfEachComponent) {
   o.width = 20'000;
   o.max_steps = 20;
   const CurvePoint last = fit(sphere_data(6, 12), o).outputs[0].curve.back();
-  EXPECT_NEAR(last.relative_misfit / last.forecast.value(), 1, 0.1);
+  // J J^T fluctuates by some 1/sqrt(width) around its limit.
+  EXPECT_NEAR(last.relative_misfit / last.forecast.value(), 1, 14 / std::sqrt(20'000));
 }
 
 TEST(Momentum, NoTheoremCoversIt) {

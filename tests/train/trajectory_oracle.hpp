@@ -23,6 +23,8 @@ struct Trajectory {
   /// What rounding may do: the largest difference of W and of misfit between two ways to compute the same.
   double spread = 0;
 
+  double allowed() const { return 100 * spread; }  ///< of what another program's rounding may do
+
   Index steps() const { return misfit.size() - 1; }
 };
 
