@@ -3,6 +3,7 @@
 #include <string>
 
 #include "memorize/blocks.hpp"
+#include "support/bounds.hpp"
 #include "zeroloss/core/random.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 
@@ -15,6 +16,28 @@ inline RowMatrix normal_points(Index n, Index d, std::uint64_t seed = 1) {
   RowMatrix X(n, d);
   for (double& x : X.reshaped<Eigen::RowMajor>()) x = random.normal();
   return X;
+}
+
+/// What rounding may do to what a block leaves of a point, where no neuron wakes that should be silent: with
+/// L the longest image, an activation is a sum of k terms of at most L^2 in all; V, its solve and its product
+/// with them take k + 2 roundings each of ||V|| sqrt(k) L^2.
+inline double hidden_error(const Memorizer& network) {
+  const Index k = network.hidden();
+  const auto terms = static_cast<double>(k);
+  double V = 0;
+  for (Index block = 0; block < network.blocks(); ++block)
+    V = std::max(V, network.V.middleRows(block * k, k).norm());
+  const double unit = network.precision == "float32" ? 0x1p-24 : kUnit;
+  return 5 * gamma(terms + 2, unit) * V * std::sqrt(terms) * network.U.rowwise().squaredNorm().maxCoeff();
+}
+
+/// And to outputs: that, and k + 2 roundings of a code, which is no longer than an image.
+inline double output_error(const Memorizer& network) {
+  const double unit = network.precision == "float32" ? 0x1p-24 : kUnit;
+  const double longest = network.U.rowwise().norm().maxCoeff();
+  const double code = 3 * gamma(static_cast<double>(network.hidden()) + 2, unit) * longest;
+  return network.V_out.cwiseAbs().maxCoeff() * network.U_out.rowwise().norm().maxCoeff() *
+         (hidden_error(network) + code);
 }
 
 /// Points with random labels of r classes.
