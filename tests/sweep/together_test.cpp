@@ -7,6 +7,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "support/bounds.hpp"
 #include "support/number.hpp"
 #include "support/sweep_cases.hpp"
 #include "zeroloss/core/error.hpp"
@@ -97,7 +98,11 @@ void SweepTogether::expect_same_rows(const std::string& source, const SweepOptio
       if (column != 12 && column < 16) {
         EXPECT_EQ(found[k][column], expected[k][column]);
       } else if (column == 12 && expected[k][13] != "diverged") {
-        EXPECT_NEAR(number(found[k][12]), number(expected[k][12]), 1e-8 * number(expected[k][12]));
+        // of a misfit that begins near 1: a step rounds sums over points, features and neurons
+        // (two_layer.hpp)
+        const double size = number(found[k][2]) + number(found[k][3]) + number(found[k][4]);
+        const double rounding = 32 * kUnit * size * (number(found[k][11]) + 1);
+        EXPECT_NEAR(number(found[k][12]), number(expected[k][12]), rounding);
       }
     }
 }
