@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import zeroloss
+from bounds import U, backward_error, entry_error, gamma, row_error
 from zeroloss.api import frames
 
 pandas = pytest.importorskip("pandas")
@@ -126,12 +127,16 @@ def test_every_function_takes_frames(frame, csv):
 def test_kernels_of_frames_are_those_of_certify(frame):
     points = without(frame, "species")
     data = zeroloss.read_dataset(points)
-    np.testing.assert_allclose(np.linalg.norm(data.points, axis=1).min() > 0, True)
+    assert np.linalg.norm(data.points, axis=1).min() > 0
     answer = zeroloss.certify(frame, target="species")
-    assert zeroloss.kernel.lambda_min(points).lowest.value == pytest.approx(answer.lambda_min, rel=1e-6)
-    K = zeroloss.kernel.gram(points).K
-    np.testing.assert_allclose(zeroloss.kernel.cross_gram(points, points[:5]), K[:, :5], rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(np.linalg.norm(zeroloss.kernel.unit_rows(points), axis=1), 1)
+    lowest = zeroloss.kernel.lambda_min(points).lowest
+    off = 2 * backward_error(N) * answer.lambda_max + 2 * lowest.residual * lowest.value
+    assert lowest.value == pytest.approx(answer.lambda_min, rel=0, abs=off)
+    unit, sigma = zeroloss.kernel.unit_rows(points), zeroloss.kernel.sigma("relu")
+    d = unit.shape[1]
+    off = entry_error(sigma, unit @ unit[:5].T, gamma(2 * d) + 2 * row_error(d))
+    assert (np.abs(zeroloss.kernel.cross_gram(points, points[:5]) - zeroloss.kernel.gram(points).K[:, :5]) <= off).all()
+    np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1, rtol=0, atol=row_error(d) + gamma(d / 2 + 1))
 
 
 def test_frames_without_names_and_of_one_column():
@@ -207,7 +212,8 @@ def test_files_of_frames(end, tmp_path, monkeypatch):
     for reader in readers:
         monkeypatch.setitem(frames.READERS, end, [("no.such.module", "read"), reader])
         data = zeroloss.read_dataset(path, target="species")
-        np.testing.assert_allclose(data.X, expected.X, rtol=1e-14, err_msg=str(reader))
+        digits = 5e-16 + 2 * U if end == ".xlsx" else 0  # 16 of them
+        np.testing.assert_allclose(data.X, expected.X, rtol=digits, err_msg=str(reader))
         assert data.feature_names == expected.feature_names and data.class_names == expected.class_names
         assert data.name == str(path)
     assert zeroloss.certify(path, target="species").to_dict()["data"] == str(path)
@@ -248,7 +254,10 @@ def test_an_estimator_of_a_frame_is_that_of_its_standardised_columns(frame):
     of_array = zeroloss.NTKRegressor(ridge=0.1).fit(data.X * data.scale, y)
     np.testing.assert_array_equal(of_frame.predict(X), of_array.predict(data.X * data.scale))
     # The csv's points: scaled, less the mean, a constant in root mean square lengths.
-    np.testing.assert_allclose(of_frame.X_fit_, zeroloss.kernel.unit_rows(data.points), rtol=1e-12, atol=1e-14)
+    size = np.abs(data.X * data.scale).max(axis=0)
+    lengths = np.linalg.norm(data.points, axis=1).min()
+    off = gamma(2 * N + 2 * data.d + 16) * np.linalg.norm(size) / lengths  # means of N, and lengths
+    np.testing.assert_allclose(of_frame.X_fit_, zeroloss.kernel.unit_rows(data.points), rtol=0, atol=off)
     refitted = of_frame.fit(data.X, y)
     assert refitted.n_features_in_ == data.d
 

@@ -50,11 +50,15 @@ def test_the_results_are_those_of_one_process(processes, tmp_path):
         audited = zeroloss.audit(X, y, comm=comm)
         explained = zeroloss.influence(X, y, test=(X[:5], y[:5]) if comm.rank == 0 else None, comm=comm)
         if comm.rank == 0:
-            assert np.allclose(audited.scores, zeroloss.audit(X, y).scores, rtol=0, atol=1e-9)
+            # What fits the noise ends where the rate moves by less than 1e-7.
+            assert np.allclose(audited.scores, zeroloss.audit(X, y).scores, rtol=0, atol=1e-7)
             here = zeroloss.influence(X, y, test=(X[:5], y[:5]))
-            assert np.allclose(explained.values, here.values, rtol=0, atol=1e-9)
+            off = 2 * 60 * 90 * 2.0**-53  # backward errors of two factorisations of 90 points
+            K = zeroloss.kernel.gram(X, here.activation).K
+            condition = 1 + np.linalg.norm(K, 2) / (here.ridge * K[0, 0])
+            assert np.allclose(explained.values, here.values, rtol=0, atol=off * condition * np.sqrt(90))
             alone = zeroloss.certify(X, y, method="factor")
-            assert abs(found.lambda_min - alone.lambda_min) <= 1e-12 * alone.lambda_max
+            assert abs(found.lambda_min - alone.lambda_min) <= off * alone.lambda_max
             assert found.lambda_min_verified < alone.lambda_min
             assert found.proof == ("residual" if comm.size > 1 else "theorem")
             here = zeroloss.fit(X, y, width=40, max_steps=50)

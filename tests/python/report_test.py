@@ -382,7 +382,7 @@ def test_bounds_are_rounded_to_their_safe_side():
     run, page = page_of(run_of("certify"))
     verified = run.result["lambda_min_verified"]
     shown = float(re.search(r"≥ ([\d.]+)", page.text("dd", " ")).group(1))
-    assert verified * (1 - 1e-5) < shown <= verified
+    assert verified * (1 - 1e-5) < shown <= verified  # six digits are shown
 
 
 @pytest.mark.parametrize("kind", ["certify", "fit"])

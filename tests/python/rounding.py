@@ -4,8 +4,7 @@ libraries and their versions differ by no more."""
 import numpy as np
 
 import zeroloss
-
-U = 2.0**-53
+from bounds import U, gamma
 
 
 def _phi(layer):
@@ -58,3 +57,12 @@ def rounding(network, X):
 def assert_close(found, expected, network, X):
     off = np.abs(np.asarray(found) - np.asarray(expected))
     assert (off <= rounding(network, X)).all(), (off.max(), rounding(network, X).min())
+
+
+def two_layers(network, X):
+    """The same of a network of one hidden layer of relu, n x K, times two: rows less their mean are divided by their
+    lengths (d roundings and 4), W takes d products and the outputs m, of |v_j| ||w_j|| at most."""
+    Z = X - network.mean if network.mean.size else X
+    size = np.linalg.norm(np.abs(X) + np.abs(X - Z), axis=1) / np.linalg.norm(Z, axis=1)
+    weights = [np.abs(one.v) @ np.linalg.norm(one.W, axis=1) for one in network.outputs]
+    return 2 * gamma(2 * network.d + network.width + 8) * np.outer(size, weights)
