@@ -80,9 +80,11 @@ TEST(ExportedOnnx, TangentKernelsAreThoseOfAutograd) {
     for (Index i = 0; i < X.rows(); ++i)
       for (Index k = 0; k < X.cols(); ++k) X(i, k) = lines[i][k];
     const Matrix K = tangent_kernel(network, X);
+    const double off = 2 * test::gram_rounding(network, X, std::vector<bool>(network.layers.size() + 1, true),
+                                               Vector::Ones(X.rows()), K.trace());
     ASSERT_EQ(K.rows(), std::ssize(rows));
     for (Index i = 0; i < K.rows(); ++i)
-      for (Index j = 0; j < K.cols(); ++j) EXPECT_NEAR(K(i, j), rows[i][j], 1e-12 * K.diagonal().maxCoeff());
+      for (Index j = 0; j < K.cols(); ++j) EXPECT_NEAR(K(i, j), rows[i][j], off);
     ++compared;
   }
   EXPECT_EQ(compared, 11);
@@ -103,7 +105,7 @@ TEST_F(ExportedOnnxFiles, OtherNumbersInTheSameGraph) {
     }
     other.V.array() *= 1.0 / 3;
     const DeepNetwork rounded = write_like(path, read, other, folder / "other.onnx");
-    EXPECT_LT((rounded.V - other.V).norm(), 1e-6 * other.V.norm());
+    EXPECT_LE((rounded.V - other.V).norm(), (read.single ? 0x1p-24 : 0) * other.V.norm());
     const OnnxNetwork again = read_onnx(folder / "other.onnx");
     EXPECT_EQ(again.network.V, rounded.V);
     for (std::size_t l = 0; l < other.layers.size(); ++l) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "support/deep.hpp"
+#include "support/rounding.hpp"
 #include "zeroloss/deep/certificate.hpp"
 
 namespace zeroloss::internal::verified {
@@ -70,6 +71,13 @@ Matrix jacobian(const DeepNetwork& network, const RowMatrix& X, const Moving& mo
   return J;
 }
 
+// Of the difference of two such: of each, and of the weights that were subtracted, which are at most 2.
+double difference_rounding(const DeepNetwork& network, const RowMatrix& X, const Moving& moving,
+                           const Vector& weights) {
+  const auto size = static_cast<double>(jacobian(network, X, moving, weights).size());
+  return 2 * (test::jacobian_rounding(network, X, moving, weights) + 4 * test::kUnit * std::sqrt(size));
+}
+
 struct Case {
   DeepNetwork network;
   RowMatrix X;
@@ -111,7 +119,7 @@ TEST(DeepLipschitz, IsNeverExceeded) {
           (jacobian(one, c.X, c.moving, c.weights) - jacobian(other, c.X, c.moving, c.weights)).norm();
       const double apart = distance(one, other);
       if (apart == 0) continue;
-      const double rounding = 1e-13 * jacobian(one, c.X, c.moving, c.weights).norm();
+      const double rounding = difference_rounding(one, c.X, c.moving, c.weights);
       EXPECT_LE(change, bound * apart + rounding) << "seed " << seed << " trial " << trial;
       closest = std::max(closest, (change - rounding) / (bound * apart));
     }
@@ -140,8 +148,8 @@ TEST(DeepLipschitz, OfKinksHoldsWhileNoSignChanges) {
       if (!(lip.kink.ratio > 1)) continue;
       const double change =
           (jacobian(one, c.X, c.moving, c.weights) - jacobian(c.network, c.X, c.moving, c.weights)).norm();
-      EXPECT_LE(change, lip.constant * distance(one, c.network) +
-                            1e-13 * jacobian(one, c.X, c.moving, c.weights).norm());
+      EXPECT_LE(change,
+                lip.constant * distance(one, c.network) + difference_rounding(one, c.X, c.moving, c.weights));
     }
   }
   EXPECT_GT(changed, 50);

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "deep/evaluate.hpp"
 #include "deep/forward.hpp"
+#include "support/bounds.hpp"
 #include "zeroloss/deep/network.hpp"
 
 /// What arithmetic may do to the outputs of a network, whoever computes them and in whatever order:
@@ -49,6 +51,33 @@ inline Matrix rounding(const DeepNetwork& network, const RowMatrix& X, double un
     h = next;
   }
   return affine(network.V, network.c, h, error);
+}
+
+/// First-order bound of ||J - exact||_F of the rows of J times weights, as backward() has them, where
+/// evaluate() has a bound of J: it rounds a number once, whose sums are of 64-bit mantissas, and these take a
+/// rounding for each term, and two.
+inline double jacobian_rounding(const DeepNetwork& network, const internal::verified::DeepEvaluation& e) {
+  Index terms = network.V.cols();
+  for (const Layer& layer : network.layers)
+    terms = std::max({terms, layer.W.rows(), layer.W.cols(), layer.U.rows(), layer.U.cols()});
+  return (static_cast<double>(terms) + 3) * e.jacobian_error;
+}
+inline internal::verified::DeepEvaluation evaluation(const DeepNetwork& network, const RowMatrix& X,
+                                                     const std::vector<bool>& moving, const Vector& weights) {
+  Progress progress;
+  return evaluate(network, internal::verified::layer_norms(network, progress), X, weights, moving, progress);
+}
+inline double jacobian_rounding(const DeepNetwork& network, const RowMatrix& X,
+                                const std::vector<bool>& moving, const Vector& weights) {
+  return jacobian_rounding(network, evaluation(network, X, moving, weights));
+}
+
+/// The same of J J^T, where J has this squared norm: of J on both sides, and of the entries.
+inline double gram_rounding(const DeepNetwork& network, const RowMatrix& X, const std::vector<bool>& moving,
+                            const Vector& weights, double squared_norm) {
+  const auto e = evaluation(network, X, moving, weights);
+  const double off = jacobian_rounding(network, e);
+  return (2 * std::sqrt(squared_norm) + off) * off + gamma(e.rounding_terms) * squared_norm;
 }
 
 }  // namespace zeroloss::test
