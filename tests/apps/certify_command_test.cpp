@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "support/bounds.hpp"
 #include "support/command.hpp"
 #include "support/numpy.hpp"
 #include "support/subprocess.hpp"
@@ -119,8 +120,7 @@ TEST_F(CertifyCommand, StreamedPointsAreThoseInMemory) {
   EXPECT_EQ(stored.at("method"), "tail");
   for (const char* key : {"n", "d", "digest", "outcome", "n_distinct", "duplicates", "closest", "separation"})
     EXPECT_EQ(memory.at(key), stored.at(key)) << key;
-  EXPECT_NEAR(memory.at("lambda_min_verified").get<double>(), stored.at("lambda_min_verified").get<double>(),
-              1e-9);
+  EXPECT_EQ(memory.at("lambda_min_verified"), stored.at("lambda_min_verified"));
 
   write("t.csv", "a,b\n1,2\n3,4\n");
   const Outcome table = zeroloss({"certify", path("t.csv"), "--stream"});
@@ -172,8 +172,9 @@ TEST_F(CertifyCommand, JsonHasEveryKey) {
   EXPECT_GT(verified, 0);
   EXPECT_LE(verified, computed);
   EXPECT_LT(computed, largest);
-  EXPECT_NEAR(json.at("spectrum").front(), computed, 1e-12 * largest);
-  EXPECT_NEAR(json.at("spectrum").back(), largest, 1e-12 * largest);
+  const double off = 2 * backward_error(100) * largest;
+  EXPECT_NEAR(json.at("spectrum").front(), computed, off);
+  EXPECT_NEAR(json.at("spectrum").back(), largest, off);
   ASSERT_GT(json.at("guarantees").size(), 0u);
   for (const Json& guarantee : json.at("guarantees"))
     EXPECT_EQ(keys(guarantee),
@@ -201,7 +202,7 @@ TEST_F(CertifyCommand, NumbersAreTheSameWithAndWithoutLabels) {
              without = answer({"certify", "sphere:n=30,d=5,y=none"});
   EXPECT_EQ(with.at("task"), "regression");
   EXPECT_NEAR(with.at("lambda_min"), without.at("lambda_min").get<double>(),
-              1e-12 * with.at("lambda_max").get<double>());
+              2 * backward_error(30) * with.at("lambda_max").get<double>());
 }
 
 TEST_F(CertifyCommand, TheTailNeedsNoKernel) {

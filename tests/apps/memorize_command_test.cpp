@@ -46,12 +46,12 @@ TEST_F(MemorizeCommand, JsonHasEveryKey) {
   EXPECT_EQ(json["correct"], 1797);
   EXPECT_EQ(json["hidden"], 2);
   EXPECT_EQ(json["margin"], 1e-9);
-  EXPECT_NEAR(json["theorem_parameters"], 1797 * std::log(1797.0) + 100, 1e-6);
+  EXPECT_DOUBLE_EQ(json["theorem_parameters"], 1797 * std::log(1797.0) + 100);
   ASSERT_EQ(json["tried"].size(), 1u);
   EXPECT_EQ(keys(json["tried"][0]), (Keys{"hidden", "first_layer", "correct", "min_margin"}));
   ASSERT_FALSE(json["closest"].empty());
   EXPECT_EQ(keys(json["closest"][0]), (Keys{"sample", "label", "id"}));
-  EXPECT_LT(json["max_error"], 1e-6);
+  EXPECT_LT(json["max_error"], 1e-6);  // the usual tolerance
 }
 
 TEST_F(MemorizeCommand, RunFolderIsWholeAndItsModelPredicts) {
@@ -122,7 +122,9 @@ TEST_F(MemorizeCommand, RegressionAndOneClassName) {
       << outcome.out;
   EXPECT_NE(outcome.out.find(" by 50 residual blocks of width 2"), std::string::npos) << outcome.out;
   const Json found = answer({"predict", path("run"), "sphere:n=100,d=6"});
-  EXPECT_LT(found["error"], 1e-9);
+  const double reached = json_of(path("run/result.json"))["max_error"];
+  EXPECT_LE(found["error"], 2 * reached);  // relative to 100 targets of N(0, 1)
+  EXPECT_LT(reached, 1e-6);                // the usual tolerance
   EXPECT_TRUE(zeroloss({"export", path("run"), path("b.onnx")})
                   .out.starts_with(path("b.onnx") + ": x [batch, 6] float64 -> y [batch, 1]\n"));
 }

@@ -127,7 +127,7 @@ TEST_F(ProveCommand, FromOnnxAndBack) {
   EXPECT_NE(outcome.out.find("all 9 labels right"), std::string::npos) << outcome.out;
   const OnnxNetwork polished = read_onnx(folder / "run/polished.onnx");
   const DeepNetwork exact = load_deep(folder / "run/model.safetensors");
-  EXPECT_LT((polished.network.layers[1].W - exact.layers[1].W).norm(), 1e-6 * exact.layers[1].W.norm());
+  EXPECT_LT((polished.network.layers[1].W - exact.layers[1].W).norm(), 0x1p-24 * exact.layers[1].W.norm());
 }
 
 // The same file says the same of a sample, whichever others are kept.
