@@ -53,17 +53,17 @@ TEST(Whiten, ChannelsAreUncorrelated) {
   ConvNetwork network = drawn;
   whiten_stem(network, images);
   const Eigen::MatrixXd found = second_moments(network, images);
+  // Kernels and images are rounded to float32, 27 products each with |p| up to 4, divided by 0.1 or more.
+  const double rounding = 27 * 4 * 10 * 0x1p-24;
   double energy = 0;  // of a patch: the sum of all lambda, which d = lambda / (lambda + 0.01) gives back
   for (Index i = 0; i < 27; ++i) {
     const double d = found(i, i);
     ASSERT_TRUE(d > 0 && d < 1) << i;
     if (i > 0) {
-      EXPECT_LE(d, found(i - 1, i - 1) + 1e-6);
+      EXPECT_LE(d, found(i - 1, i - 1) + rounding);
     }
     energy += 0.01 * d / (1 - d);
-    // Kernels and images are rounded to float32, 27 products each with |p| of some units, divided by 0.1 or
-    // more.
-    for (Index j = 0; j < i; ++j) EXPECT_LT(std::abs(found(i, j)), 1e-4) << i << ", " << j;
+    for (Index j = 0; j < i; ++j) EXPECT_LT(std::abs(found(i, j)), rounding) << i << ", " << j;
   }
   double expected = 0;
   Index count = 0;
