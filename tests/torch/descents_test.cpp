@@ -145,7 +145,8 @@ TEST_P(DescentsOn, WhatIsNotFiniteHasDiverged) {
     EXPECT_TRUE(all.at(0).diverged);
     EXPECT_TRUE(all.at(1).diverged);
     EXPECT_EQ(all.at(0).steps, 0);
-    expect_alike(all.at(2), plainly(family.list[2], 1000), 1e-4);
+    const double unit = precision == std::string("float64") ? 0x1p-53 : 0x1p-24;
+    expect_alike(all.at(2), plainly(family.list[2], 1000), 180 * (6 + 3 + 4) * unit);
   }
 }
 
@@ -263,7 +264,9 @@ TEST_P(DescentsOn, WideNetworksEndAsThoseOfFit) {
   sweep("sphere:n=12,d=5", o, progress, *device);
   Rows there = rows();
   for (std::size_t k = 0; k < there.size(); ++k) {
-    EXPECT_NEAR(std::stod(there[k][7]), std::stod(of_here[k][7]), 1e-10 * std::stod(of_here[k][7]));
+    const double misfit = std::stod(of_here[k][7]);
+    EXPECT_NEAR(std::stod(there[k][7]), misfit,
+                8 * 400 * (12 + 5 + 300) * 0x1p-53 * misfit);  // 400 steps of 4 products, twice
     there[k][7] = of_here[k][7];
   }
   const Compared all = compared(of_here, there);

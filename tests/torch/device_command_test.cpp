@@ -4,6 +4,7 @@
 #include <regex>
 #include <thread>
 
+#include "support/bounds.hpp"
 #include "support/command.hpp"
 #include "support/sqlite.hpp"
 #include "support/temp_folder.hpp"
@@ -36,10 +37,14 @@ void expect_same(const Json& found, const Json& here) {
   const auto near = [&](const char* key, double error) {
     EXPECT_NEAR(found.at(key).get<double>(), here.at(key).get<double>(), error) << key;
   };
-  near("lambda_min", 1e-12 * largest);
-  near("lambda_max", 1e-11 * largest);
-  near("lambda_min_verified", 1e-5 * here.at("lambda_min").get<double>());
-  near("norm_X", 1e-12);
+  const auto n = here.at("n").get<double>();
+  const double off = 2 * test::backward_error(n) * largest;
+  near("lambda_min", off);
+  near("lambda_max", off + 1e-11 * largest);  // where Lanczos ends
+  // Each proof begins with a gap of 1e-7 of it, or of a loss, some n^2 u/2, and is quadrupled until it is
+  // enough.
+  near("lambda_min_verified", off + 4e-7 * here.at("lambda_min").get<double>() + 8 * n * n * test::kUnit);
+  near("norm_X", 2 * test::backward_error(n) * here.at("norm_X").get<double>());
   EXPECT_LT(found.at("lambda_min_verified").get<double>(), here.at("lambda_min").get<double>());
   EXPECT_EQ(found.at("proof"), "residual");
   EXPECT_EQ(here.at("proof"), "theorem");

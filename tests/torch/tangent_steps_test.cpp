@@ -169,7 +169,7 @@ TEST_P(TangentsOn, EveryClassIsCertified) {
   const FitResult r = fit(three_classes(21, 7), o, progress, *engine());
   EXPECT_EQ(r.status, Status::certified) << r.conclusion;
   EXPECT_EQ(r.outputs.size(), 3U);
-  EXPECT_LE(r.relative_misfit, 1e-9);
+  EXPECT_LE(r.relative_misfit, r.tolerance);
 }
 
 TEST_P(TangentsOn, GoOnWhereTheyWereStopped) {
