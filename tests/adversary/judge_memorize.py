@@ -69,6 +69,7 @@ def errors(case, outputs):
     if names is None:
         largest = max(abs(y) for y in case.y)
         tolerance = case.options.get("tolerance", 1e-3 if case.options["precision"] == "float32" else 1e-6)
+        # The usual tolerances; the millionth more is what doubles may say of it.
         slack = rational(tolerance) * rational(largest or 1) * fmpq(1000001, 1000000)
         off = [abs(as_rational(out[0]) - rational(y)) for out, y in zip(outputs, case.y)]
         return [i for i, error in enumerate(off) if error > slack]

@@ -118,7 +118,8 @@ def certified_alike(agent):
     if here is None or there is None:
         return
     expect(f"certify says that it was computed by {there.get('engine')}", "4 processes" in there.get("engine", ""))
-    near = abs(here["lambda_min"] - there["lambda_min"]) <= 1e-12 * here["lambda_max"]
+    off = 2 * 60 * n * 2.0**-53 * here["lambda_max"]  # two backward errors that LAPACK's tests accept
+    near = abs(here["lambda_min"] - there["lambda_min"]) <= off
     expect("certify: the same lambda_min", near, f"{here['lambda_min']} {there['lambda_min']}")
     expect("certify: verified", 0 < there["lambda_min_verified"] < here["lambda_min"])
     # Two factorisations, a residual, and the inverse: what is left of L for each strip, and the strips.
@@ -133,6 +134,7 @@ def tail_alike(agent):
     here, (there, _) = alone(*arguments), together(agent, *arguments)
     if here is None or there is None:
         return
+    # Tiles of float32 are the same, and are added up in another order, of which nothing is seen in six digits.
     near = abs(here["lambda_min_verified"] - there["lambda_min_verified"]) <= 1e-6 * here["lambda_min_verified"]
     expect("tail: the same bound", near, f"{here['lambda_min_verified']} {there['lambda_min_verified']}")
 
