@@ -406,8 +406,8 @@ TEST(Prove, ConstantSumsOfTargetsMakeTheLastLayerSingular) {
   DeepNetwork small = network;
   small.V *= 0.1;  // so small that they go there
   const ProveResult all = prove(small, data, {.layers = "all", .polish = true}, progress);
-  EXPECT_LT(all.networks[1].misfit, 1e-6);  // of a bound, far below 1
-  EXPECT_LT(all.polished.V.colwise().sum().norm(), 1e-6);
+  EXPECT_LT(all.networks[1].misfit, 1e-6);                 // of a bound, far below 1
+  EXPECT_LT(all.polished.V.colwise().sum().norm(), 1e-6);  // the misfit over what V sees of the points
   EXPECT_EQ(all.networks[1].certificate.lambda_min, 0);
   const ProveResult hidden = prove(network, data, {.polish = true}, progress);
   EXPECT_EQ(hidden.polished.V, network.V);

@@ -350,7 +350,7 @@ def test_predict_compares_like_with_like():
         assert zeroloss.predict(classifier, digits.X, y).error == 0
         assert zeroloss.predict(classifier, digits.X[threes], y[threes]).error == 0  # labels of one class
         assert zeroloss.predict(classifier, digits.X, y, n=1, shuffle=True, seed=2).error == 0
-    assert zeroloss.predict(classifier, digits.X, ["3"] * 60).error == pytest.approx(np.mean(~threes))
+    assert zeroloss.predict(classifier, digits.X, ["3"] * 60).error == np.mean(~threes)
     with pytest.raises(zeroloss.DataError, match=r"none of its classes \(a\) is one of the model's \(3, 8\)"):
         zeroloss.predict(classifier, digits.X[:5], ["a"] * 5)
     with pytest.raises(zeroloss.DataError, match="record 1: target nan is not finite"):
