@@ -69,6 +69,7 @@ TEST(Tail, WeightsOfTheGridAreAboveTheExactTail) {
         above += Decimal(a(q)) * pow(Decimal(row.x), grid.power(q));
       }
       EXPECT_GE(above, row.t) << row.name << " " << row.N << " " << row.x;
+      // A goal: of use, but where the tail is at the rounding of 1.
       EXPECT_LE(above, row.t * Decimal(1.5) + Decimal(1e-15)) << row.name << " " << row.N << " " << row.x;
     }
   }

@@ -308,7 +308,7 @@ TEST(Memorizer, WhatSingleCannotSeparateIsNamed) {
   EXPECT_EQ(nearest.correct, 50);
   EXPECT_EQ(nearest.margin, 0);
   EXPECT_GT(nearest.min_margin, 0);
-  EXPECT_LT(nearest.min_margin, 1e-3);
+  EXPECT_LT(nearest.min_margin, 1e-3);  // below the usual margin
   EXPECT_EQ(nearest.tried.back().correct, 50);
   MemorizeOptions strict = with({}, "float32");
   strict.margin = 1e-3;

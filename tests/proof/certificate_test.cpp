@@ -127,7 +127,7 @@ TEST(Certificate, BoundsContainTheSingularValues) {
       EXPECT_GE(c.rate, least * least * (1 - 1e-4));
       const double error = solution_error(n, std::pow(s(0) / least, 2)) * distance;
       EXPECT_GE(c.radius, distance - error - rounding(p) * residual_size(p) / least);
-      EXPECT_LE(c.radius, distance * (1 + 1e-3));
+      EXPECT_LE(c.radius, distance * (1 + 1e-3));  // a goal: three digits
       continue;
     }
     const double b = s(0) + least / 6, a = least / 2;
@@ -135,7 +135,7 @@ TEST(Certificate, BoundsContainTheSingularValues) {
     EXPECT_GE(c.step, 0.48 / (b * b) * (1 - 3e-4));
     EXPECT_LE(c.rate, most / 4);
     EXPECT_GE(c.radius, 5 * c.misfit / (3 * (a + off)));
-    EXPECT_LE(c.radius, 5 * c.misfit / (3 * a) * (1 + 1e-3));
+    EXPECT_LE(c.radius, 5 * c.misfit / (3 * a) * (1 + 1e-3));  // the same goal
   }
 }
 
