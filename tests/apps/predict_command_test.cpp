@@ -299,7 +299,7 @@ TEST_F(Predict, ExportGivesOnnxRuntimeTheSameAnswers) {
   EXPECT_EQ(outcome.out.substr(0, first.size()), first);
   ZEROLOSS_NEEDS_PYTHON();
   const std::string command = outcome.out.substr(outcome.out.find("\n  python3 ") + 11);
-  const Outcome opened = run_program("sh", {"-c", ZEROLOSS_PYTHON_ENV "/bin/python " + command});
+  const Outcome opened = run_program("sh", {"-c", "\"$0\" " + command, ZEROLOSS_PYTHON_ENV "/bin/python"});
   EXPECT_EQ(opened.exit_code, 0) << command << opened.err;
   EXPECT_NE(opened.out.find("name='label'"), std::string::npos) << opened.out;
   const std::vector<double> x{3, 1, 2, 0, 5, 1};

@@ -20,7 +20,7 @@ COMMANDS = [
     "certify digits --n 1500 --method tail",
     "fit digits --classes 3,8 --center --optimizer gauss_newton",
     "fit digits --classes 3,8 --depth 3 --width 128 --activation tanh --optimizer gauss_newton",
-    f"prove {ROOT}/examples/digits.onnx digits --divide 16 --n 150 --polish",
+    "prove NETWORK digits --divide 16 --n 150 --polish",
     "audit digits --n 600",
     "influence TABLE --target -1 --n 400 --test SMALL",
     "width digits --n 120 --restarts 1",
@@ -75,7 +75,8 @@ def main(program):
         folder = Path(name)
         inputs(folder)
         for command in commands:
-            files = {"TABLE": "table.csv", "SMALL": "small.csv", "CIFAR": "cifar"}
+            files = {"TABLE": "table.csv", "SMALL": "small.csv", "CIFAR": "cifar",
+                     "NETWORK": f"{ROOT}/examples/digits.onnx"}
             words = [files.get(word, word) for word in command.split()]
             for _ in range(3):
                 wrong = judge(program, words, folder)

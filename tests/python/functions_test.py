@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -45,7 +46,7 @@ SAME = {
                      "max_steps=200)"),
     "width": ("width sphere:n=12,d=4 --seed 3 --draws 2 --restarts 1",
               "zeroloss.width('sphere:n=12,d=4', seed=3, draws=2, restarts=1)"),
-    "prove": (f"prove {ROOT}/examples/digits.onnx digits --n 30 --divide 16 --polish --layers last2",
+    "prove": (f"prove '{ROOT}/examples/digits.onnx' digits --n 30 --divide 16 --polish --layers last2",
               f"zeroloss.prove('{ROOT}/examples/digits.onnx', 'digits', n=30, divide=16, polish=True, layers='last2')"),
     "memorize": ("memorize digits --labels random --precision float32",
                  "zeroloss.memorize('digits', labels='random', precision='float32')"),
@@ -63,7 +64,7 @@ SAME = {
 @pytest.mark.parametrize("what", SAME)
 def test_function_and_command_agree_to_the_last_bit(what, command, fresh):
     line, call = SAME[what]
-    by_command = command(*line.split())
+    by_command = command(*shlex.split(line))
     assert by_command["conclusion"]
     assert by_command["next"]["why"]
     by_function = fresh(call + ".to_dict()")
@@ -191,7 +192,7 @@ FOLDERS = {
 @pytest.mark.parametrize("name", FOLDERS)
 def test_save_writes_the_run_folder_of_the_command(name, command, tmp_path):
     line, call = FOLDERS[name]
-    command(*line.split(), "--out", tmp_path / "by_command")
+    command(*shlex.split(line), "--out", tmp_path / "by_command")
     call().save(tmp_path / "by_python")
     names = sorted(os.listdir(tmp_path / "by_command"))
     assert "manifest.json" in names and "result.json" in names
