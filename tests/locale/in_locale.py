@@ -43,8 +43,15 @@ def environment(library, folder):
         return None
     # glibc leaves the pieces of LOCPATH behind; the same tests in the plain locale look for leaks.
     order = filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0", "detect_leaks=0"])
-    return {"LOCPATH": str(folder), "LC_ALL": NAME, "ZEROLOSS_TEST_LOCALE": NAME, "LD_PRELOAD": library,
-            "ASAN_OPTIONS": ":".join(order)}  # fmt: skip
+    # LD_PRELOAD is divided at blanks, which a path may have; LD_LIBRARY_PATH is not.
+    library = Path(library).resolve()
+    paths = filter(None, [str(library.parent), os.environ.get("LD_LIBRARY_PATH")])
+    added = {"LOCPATH": str(folder), "LC_ALL": NAME, "ZEROLOSS_TEST_LOCALE": NAME, "LD_PRELOAD": library.name,
+             "LD_LIBRARY_PATH": ":".join(paths), "ASAN_OPTIONS": ":".join(order)}  # fmt: skip
+    said = subprocess.run(["true"], env={**os.environ, **added}, capture_output=True, text=True).stderr
+    if said:
+        sys.exit(f"{library} is not loaded, so nothing takes the locale: {said}")
+    return added
 
 
 def refuse():
