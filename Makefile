@@ -55,7 +55,7 @@ sanitize:
 	scripts/setup.sh full
 	cmake --preset sanitize -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 	cmake --build --preset sanitize
-	ctest --preset sanitize --exclude-regex '^(layers|planted|format|ruff|python\..*|Faults.Quick|(Conv)?Command.ALimitedAddressSpaceIsNoHang|CertifyCommand.SlowPointsThatDoNotFitAreStreamed|ProveCommand.WhatDoesNotFitIsLeftOutAndSaid)$$'
+	ctest --preset sanitize --exclude-regex '^(layers|planted|format|ruff|alone|tolerances|python\..*|Faults.Quick|(Conv)?Command.ALimitedAddressSpaceIsNoHang|CertifyCommand.SlowPointsThatDoNotFitAreStreamed|ProveCommand.WhatDoesNotFitIsLeftOutAndSaid)$$'
 
 # Data races. LibTorch and MPI, which are not compiled for it, are left out, as are limits that are too low for the
 # sanitizer's own memory and files, and what only GCC's OpenMP says.
@@ -63,7 +63,7 @@ races:
 	scripts/setup.sh fuzz
 	cmake --preset tsan
 	cmake --build --preset tsan
-	ctest --preset tsan --label-exclude slow --exclude-regex '^(layers|planted|format|ruff|python\..*|consume|Command.(ALimitedAddressSpaceIsNoHang|AFileBeyondItsLimitIsAMissingResource|ThreadsSleepWhileTheyWaitUnlessOneSaysOtherwise)|SweepProcesses.AFullDiskLosesNoRow|ProveCommand.WhatDoesNotFitIsLeftOutAndSaid)$$'
+	ctest --preset tsan --label-exclude slow --exclude-regex '^(layers|planted|format|ruff|tolerances|python\..*|consume|Command.(ALimitedAddressSpaceIsNoHang|AFileBeyondItsLimitIsAMissingResource|ThreadsSleepWhileTheyWaitUnlessOneSaysOtherwise)|SweepProcesses.AFullDiskLosesNoRow|ProveCommand.WhatDoesNotFitIsLeftOutAndSaid)$$'
 
 # Disks, memory, signals, power; the first two write their tables into the page.
 faults: build

@@ -17,19 +17,22 @@ from pathlib import Path
 
 def commands(build):
     """Of each file that is compiled with others: its compiler's command, without output and precompiled header."""
-    found = {}
+    found, before = {}, re.compile(r"cmake_pch|^-include")
     for entry in json.loads(subprocess.run(["ninja", "-C", build, "-t", "compdb"], check=True, capture_output=True,
                                            text=True).stdout):
         piece = (Path(entry["directory"]) / entry["file"]).resolve()
         if not (piece.name.startswith("unity_") and piece.suffix == ".cxx" and piece.exists()):
             continue
         words = shlex.split(entry["command"])
-        words = words[next(i for i, word in enumerate(words) if re.fullmatch(r".*(\+\+|clang)(-\d+)?", word)):]
+        compiler = [i for i, word in enumerate(words) if re.fullmatch(r".*(\+\+|clang|icpx)(-\d+)?", word)]
+        if not compiler:
+            sys.exit(f"alone.py: which word is the compiler? {entry['command']}")
+        words = words[compiler[0]:]
         kept, skip = [], False
         for i, word in enumerate(words):
             if skip:
                 skip = False
-            elif word in ("-o", "-MF", "-MT") or (word == "-include" and "cmake_pch" in words[i + 1]):
+            elif word in ("-o", "-MF", "-MT") or (word in ("-include", "-Xclang") and before.search(words[i + 1])):
                 skip = True
             elif word not in ("-c", "-MD", "-Winvalid-pch") and not word.endswith(piece.name):
                 kept.append(word)
@@ -47,6 +50,9 @@ def main():
     if not todo:
         sys.exit(f"alone.py: no file of {options.build} is compiled with others")
     if options.files:
+        alone = [str(file) for file in options.files if str(file.resolve()) not in todo]
+        if alone:
+            sys.exit(f"alone.py: {', '.join(alone)}: not compiled with others in {options.build}")
         todo = {str(file.resolve()): todo[str(file.resolve())] for file in options.files}
 
     def compile_alone(item):

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Does every tolerance say where it comes from? tolerances.py SOURCE_TREE
 
-A comparison in tests/ with a bare power of ten has a comment, on its line or on one of the three before it, that says
-what the number is: a goal, figures that were printed, a setting of what is tested. What rounding may do is computed
-instead (tests/support/bounds.hpp, tests/python/bounds.py): a chosen number holds on one processor and fails on the
-next. Prints the comparisons that say nothing; exit code 1 if there is one."""
+A comparison in tests/ with a bare power of ten, or of two that is no unit roundoff, has a comment, on its line or on
+one of the three before it, that says what the number is: a goal, figures that were printed, a setting of what is
+tested. What rounding may do is computed instead (tests/support/bounds.hpp, tests/python/bounds.py): a chosen number
+holds on one processor and fails on the next. Prints the comparisons that say nothing; exit code 1 if there is one."""
 import re
 import sys
 from pathlib import Path
 
 COMPARISON = re.compile(r"\b(?:EXPECT|ASSERT)_(?:NEAR|L[TE])\b|\bassert_allclose\b|\ballclose\b|\bapprox\(")
-POWER = re.compile(r"(?<![\w.])1e-\d+L?\b")
-COMMENT = {".py": re.compile(r"#|\"\"\""), ".cpp": re.compile(r"//"), ".hpp": re.compile(r"//")}
+POWER = re.compile(r"(?<![\w.])(?:1e-\d+|0x1p-(?!(?:53|24|64|1\d\d\d)[LF]?\b)\d+)[LF]?\b|"
+                   r"\b2(?:\.0)?\*\*-(?!53\b|24\b)\d")
+COMMENT = {".py": re.compile(r"#(?! *(?:fmt|noqa))|\"\"\""), ".cpp": re.compile(r"//"), ".hpp": re.compile(r"//")}
 
 
 def unexplained(file):
@@ -19,10 +20,12 @@ def unexplained(file):
     lines, comment = file.read_text(encoding="utf-8").splitlines(), COMMENT[file.suffix]
     for i, line in enumerate(lines):
         statement = line
-        if COMPARISON.search(line) and line.count("(") > line.count(")"):  # it goes on
-            statement += " ".join(lines[i + 1:i + 3])
+        for more in lines[i + 1:i + 5] if COMPARISON.search(line) else []:
+            if statement.count("(") <= statement.count(")"):
+                break
+            statement += more
         if COMPARISON.search(line) and POWER.search(statement) and not comment.search(
-                "\n".join(lines[max(0, i - 3):i + 3])):
+                "\n".join(lines[max(0, i - 3):i + 1])):
             yield i + 1, line.strip()
 
 

@@ -6,8 +6,8 @@ namespace zeroloss::internal {
 
 constexpr double u = 0x1p-53;  ///< unit roundoff
 
-/// (1 + u)^k <= 1 + gamma(k): the relative error of k roundings.
-constexpr double gamma(double k) { return k * u / (1 - k * u); }
+/// (1 + u)^k <= 1 + gamma_of(k): the relative error of k roundings.
+constexpr double gamma_of(double k) { return k * u / (1 - k * u); }
 
 /// Cover the roundings of a sum of k terms of one sign while k u < 2^-31, in place of directed rounding, and
 /// of the few operations around it.

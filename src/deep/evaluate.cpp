@@ -140,7 +140,7 @@ class RowBounds {
       const Above u_error = u_error_(r), u_size = u_stored(r), g_size = g_stored(r);
       Above q_error = u_error;
       if (layer.U.size() > 0)
-        q_error = norms_[l].U * q_error + gamma(static_cast<double>(layer.outputs())) * product * u_size +
+        q_error = norms_[l].U * q_error + gamma_of(static_cast<double>(layer.outputs())) * product * u_size +
                   underflow * root(layer.units());
       sizes.u(r) = static_cast<double>(u_size + u_error);
       sizes.u_error(r) = u_error_(r);
@@ -151,7 +151,7 @@ class RowBounds {
                             3 * u * g_size + underflow * (1 + s);
       sizes.g_error(r) = static_cast<double>(g_error);
       sizes.g(r) = static_cast<double>(g_size + g_error);
-      Above next = norms_[l].W * g_error + gamma(static_cast<double>(layer.units()) + 2) * W * g_size +
+      Above next = norms_[l].W * g_error + gamma_of(static_cast<double>(layer.units()) + 2) * W * g_size +
                    underflow * root(layer.inputs());
       if (layer.residual) next += u_error + 2 * u * (u_size + W * g_size);
       u_error_(r) = static_cast<double>(next);

@@ -28,7 +28,7 @@ PowerSeries leak_power_series(double leak) {
   }
   double sum = 0;
   for (std::size_t r = series.c.size(); r-- > 0;) sum += series.c[r];
-  const double off = all * (2 * series.error + 2 * gamma(kMostPower));
+  const double off = all * (2 * series.error + 2 * gamma_of(kMostPower));
   series.rest_below = std::max(0.0, all - sum - off);
   series.rest_above = all - sum + off;
   return series;

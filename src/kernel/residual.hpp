@@ -34,8 +34,8 @@ struct ResidualSums {
   /// |L||L^T|, whose norms are at most ||A||_F and ||L||_F^2, and by underflow. The sums here go over columns
   /// first, so that some 2 n roundings are in each.
   double bound(double n) const {
-    const double slack = 1 + 4 * gamma(2 * n + 64);
-    const double rounding = gamma(n + 4) * (std::sqrt(of_A) + of_L) * slack;
+    const double slack = 1 + 4 * gamma_of(2 * n + 64);
+    const double rounding = gamma_of(n + 4) * (std::sqrt(of_A) + of_L) * slack;
     const double underflow = n * (n + 4) * kTiny;
     return (std::sqrt(of_residual) * slack + rounding + underflow) * kUp;
   }

@@ -196,7 +196,7 @@ EigenPair smallest_eigenpair(KernelMatrix& L, double shift, const Matrix& start,
 
 double cholesky_loss(double n, double trace, double largest) {
   const double k = n + 3;  // the theory needs n + 1; two spare roundings an entry
-  const double rounding = gamma(k) / (1 - gamma(k)) * trace + u * largest;
+  const double rounding = gamma_of(k) / (1 - gamma_of(k)) * trace + u * largest;
   const double underflow = 4 * n * (2 * (n + 3) + largest) * 0x1p-1022;
   return (rounding + underflow) * kUp;
 }
@@ -316,7 +316,7 @@ double norm_bound(const Matrix& C, double terms, double squares, Index d) {
     if (lapack::potrf('L', side, A.data(), side) != 0 || !A.diagonal().allFinite()) continue;
     const auto sides = static_cast<double>(side);
     const double loss = cholesky_loss(sides, sides * s, s);
-    const double product_error = gamma(terms) * squares + terms * sides * 0x1p-1022;
+    const double product_error = gamma_of(terms) * squares + terms * sides * 0x1p-1022;
     return (std::sqrt(s + loss + product_error) + unit_row_error(d) * std::sqrt(squares)) * kUp;
   }
 }

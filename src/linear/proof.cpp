@@ -19,7 +19,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // ||A||_F, rounded up; squares that vanish are counted, those that overflow make it infinite.
 double frobenius(const Matrix& A) {
   const auto size = static_cast<double>(A.size());
-  return A.isZero(0) ? 0 : (A.norm() * (1 + gamma(size + 4)) + size * 0x1p-510) * kAbove;
+  return A.isZero(0) ? 0 : (A.norm() * (1 + gamma_of(size + 4)) + size * 0x1p-510) * kAbove;
 }
 
 // ||A B - (computed A B)||_F for d x d matrices: an entry is off by gamma_d of that of |A||B|, which the
@@ -27,7 +27,7 @@ double frobenius(const Matrix& A) {
 double product_rounding(const Matrix& A, const Matrix& B) {
   const auto d = static_cast<double>(A.rows());
   const double lost = 4 * d * d * (1 + A.cwiseAbs().maxCoeff() + B.cwiseAbs().maxCoeff()) * kTiny;
-  return (gamma(2 * d + 1) * frobenius(A.cwiseAbs() * B.cwiseAbs()) + lost) * kAbove;
+  return (gamma_of(2 * d + 1) * frobenius(A.cwiseAbs() * B.cwiseAbs()) + lost) * kAbove;
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ double norm_bound(const Matrix& A) {
   const Matrix gram = scaled.transpose() * scaled;
   const auto d = static_cast<double>(A.rows());
   const double length = frobenius(scaled),
-               rounding = (gamma(d) * length * length + 4 * d * d * kTiny) * kAbove;
+               rounding = (gamma_of(d) * length * length + 4 * d * d * kTiny) * kAbove;
   const double computed = symmetric_eigenvalues(gram)(A.cols() - 1);
   // ||A||^2 <= s + the loss of a Cholesky factorisation of s I - A^T A (theory 3) + the rounding of A^T A.
   for (double gap = 2 * cholesky_loss(d, d * computed, computed);; gap *= 2) {
@@ -96,7 +96,7 @@ NearExact near_exact(const LinearResnet& network, const Matrix& R, double s_min)
     const double before = frobenius(h);
     h += A * h;
     const double rounding =
-        gamma(d) * frobenius(A) * before + u * frobenius(h) + 4 * d * d * (2 + norm + before) * kTiny;
+        gamma_of(d) * frobenius(A) * before + u * frobenius(h) + 4 * d * d * (2 + norm + before) * kTiny;
     error = (growth * error + rounding * kAbove) * kAbove;
   }
   NearExact result;

@@ -17,7 +17,7 @@ constexpr double kFew = 1 + 8 * u;  // covers the roundings of one formula of te
 // |<x_i, x_k>|^2 for the exact points, rounded up, in units of `unit`^2 (both triangles).
 Matrix squared_products(const WeighedPoints& points, const Matrix& G, const Vector& length, double unit) {
   const Index n = G.rows();
-  const double wrong = (gamma(static_cast<double>(points.X.cols()) + 3) + 2.1 * points.row_error) * kFew;
+  const double wrong = (gamma_of(static_cast<double>(points.X.cols()) + 3) + 2.1 * points.row_error) * kFew;
   const double lost = 4 * static_cast<double>(points.X.cols()) * kTiny;
   Matrix squares(n, n);
 #pragma omp parallel for schedule(dynamic, 16)
@@ -45,11 +45,11 @@ Reach reach(const Evaluation& e, const Matrix& K, double error, double lambda, M
   // r = J J^T c + rest, where |K_ij| <= sqrt(K_ii K_jj) and so || |K| ||_F <= trace(K).
   const auto n = static_cast<double>(K.rows());
   const double size = length(c), misfit = length(e.residual);
-  const double rounding = gamma(n + 4) * (K.diagonal().sum() * kUp * size + misfit) + 4 * n * n * kTiny;
+  const double rounding = gamma_of(n + 4) * (K.diagonal().sum() * kUp * size + misfit) + 4 * n * n * kTiny;
   const double rest =
       (length(e.residual - tiled::product(K, c)) + rounding + error * size + e.residual_error) * kFew;
   const double known = size + rest / lambda;
-  const double square = c.col(0).dot(e.residual) + gamma(n + 2) * size * misfit + size * e.residual_error +
+  const double square = c.col(0).dot(e.residual) + gamma_of(n + 2) * size * misfit + size * e.residual_error +
                         rest * (e.misfit / lambda) + 4 * n * kTiny;
   const double distance = square > 0 ? std::sqrt(square * kFew) * kFew : any.distance;
   return {known * kFew < any.coefficients ? known * kFew : any.coefficients,

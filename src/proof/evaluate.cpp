@@ -67,7 +67,8 @@ PreActivations pre_activations(const RowMatrix& X, const RowMatrix& W, double ro
   const Index n = X.rows(), m = W.rows(), d = X.cols(), panels = tiles(d, kPanel);
   PreActivations z{Matrix(n, m), row_lengths(X), row_lengths(W), 8 * static_cast<double>(d) * kTiny};
   z.row *= (1 + 2 * row_error) * (1 + 4 * u);
-  z.column *= gamma(static_cast<double>(std::min(d, kPanel) + panels) + roundings(row_error)) * (1 + 4 * u);
+  z.column *=
+      gamma_of(static_cast<double>(std::min(d, kPanel) + panels) + roundings(row_error)) * (1 + 4 * u);
   const Index across = tiles(n, kRows), count = across * tiles(m, kNeurons);
   parallel_for(
       count, [] { return Matrix(kRows, kNeurons); },
@@ -168,7 +169,7 @@ Evaluation evaluate(const TwoLayer& network, const Activation& activation, const
 
 double gram_error(const Matrix& computed, double terms, double lost) {
   const double side = static_cast<double>(computed.rows());
-  return (gamma(terms + 2) * computed.diagonal().sum() + side * lost) * kUp;
+  return (gamma_of(terms + 2) * computed.diagonal().sum() + side * lost) * kUp;
 }
 
 // G's rows within row_error move an entry of G by at most (2 row_error + row_error^2) ||x_i|| ||x_j||.

@@ -160,8 +160,7 @@ class Copy:
         command = ["cmake", "--preset", "release", "-DZEROLOSS_BUILD_TESTS=ON", "-DZEROLOSS_BUILD_TORCH=OFF",
                    "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
                    "-DZEROLOSS_TOGETHER=tests|apps"]
-        if alone:
-            command.append("-DCMAKE_UNITY_BUILD=OFF")
+        command.append("-DCMAKE_UNITY_BUILD=OFF" if alone else "-UCMAKE_UNITY_BUILD")
         if shutil.which("ccache"):
             command.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
         if package:
@@ -304,16 +303,19 @@ def run(errors, options):
     return outcomes.count("caught") == len(outcomes)
 
 
-def user_of(header, source):
-    """A file that is compiled with it, through other headers too."""
+def user_of(header, source, compiled):
+    """One of the files `compiled` that includes it, through other headers too."""
     waiting, seen = [header], set()
     while waiting:
         seen.add(header := waiting.pop(0))
-        included = f'#include "{header.relative_to(source)}"'
+        included, beside = f'#include "{header.relative_to(source)}"', f'#include "{header.name}"'
         for user in sorted(source.rglob("*.[ch]pp")):
-            if user not in seen and included in user.read_text(encoding="utf-8"):
+            text = user.read_text(encoding="utf-8")
+            if user not in seen and (included in text or (user.parent == header.parent and beside in text)):
                 if user.suffix == ".cpp":
-                    return user
+                    if str(user) in compiled:
+                        return user
+                    continue
                 waiting.append(user)
     sys.exit(f"planted.py: nothing includes {header}")
 
@@ -327,7 +329,7 @@ def compile_all(errors, options):
     fine = True
     for file in dict.fromkeys(e.file for e in errors):
         target = copy.source / "src" / file
-        users = [target] if str(target) in commands else [user_of(target, copy.source / "src")]
+        users = [target] if str(target) in commands else [user_of(target, copy.source / "src", commands)]
         waiting = [e for e in errors if e.file == file]
         while waiting:
             text, together = (ROOT / "src" / file).read_text(encoding="utf-8"), []

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Of `small` below, relative: 7 convolutions of at most 9 * 16 products each.
-constexpr double kConvRounding = gamma(7 * 9 * 16, 0x1p-24);
+constexpr double kConvRounding = gamma_of(7 * 9 * 16, 0x1p-24);
 
 class ConvCommand : public TempFolder {
  protected:
@@ -258,7 +258,8 @@ TEST_F(ConvCommand, ReadsImageFolders) {
   const Json classes =
       answer({"conv", "predict", path("run"), photos + "/val/ants/Ant-1818.jpg"})[0]["classes"];
   ASSERT_EQ(classes.size(), 2U);
-  EXPECT_NEAR(classes[0]["probability"].get<double>() + classes[1]["probability"].get<double>(), 1, gamma(4));
+  EXPECT_NEAR(classes[0]["probability"].get<double>() + classes[1]["probability"].get<double>(), 1,
+              gamma_of(4));
 }
 
 // A network with 2 blocks a stage learns 500 images of CIFAR-10 by heart.

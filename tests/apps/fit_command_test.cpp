@@ -124,7 +124,7 @@ TEST_F(FitCommand, PairsAreCertifiedAtTheStart) {
   };
   int points = 0;
   // An output has 64 terms |v| |w x|, of |v| = 2e5/8 and 64 products of about N(0, 1); targets are +-1.
-  const double rounding = test::gamma(64 + 64) * 64 * 2e5 / 8;
+  const double rounding = test::gamma_of(64 + 64) * 64 * 2e5 / 8;
   for (; std::getline(rows, line); ++points) {
     const auto cells = csv_cells(line);
     EXPECT_LE(test::number(cells.at(column("relative_misfit"))),
@@ -153,7 +153,7 @@ TEST_F(FitCommand, RunFolderIsWhole) {
 
   // What was trained predicts what it was trained on.
   // Of 50 terms |v| ||w||, 50^-1/2 times about 10^1/2, with sums of 10 and of 50.
-  const double rounding = 2 * test::gamma(2 * 10 + 50 + 8) * 2 * std::sqrt(50.0 * 10);
+  const double rounding = 2 * test::gamma_of(2 * 10 + 50 + 8) * 2 * std::sqrt(50.0 * 10);
   EXPECT_NEAR(answer({"predict", path("run/model.safetensors"), "sphere:n=40,d=10"})["error"],
               result["relative_misfit"], rounding);
 
@@ -214,7 +214,7 @@ TEST_F(FitCommand, LooksAtPointsThatAreNotFitted) {
   for (int i = 0; i < 9; ++i) squares += std::pow(0.5 * i + 0.25, 2);
   const double error = answer({"predict", path("run"), other, "--target", "price"})["error"];
   EXPECT_NEAR(result["test"]["error"].get<double>(), error * std::sqrt(squares / 9),
-              test::gamma(2 * (60 + 2 * 3 + 9)) * 100 * error);  // sizes of terms are below 100 errors
+              test::gamma_of(2 * (60 + 2 * 3 + 9)) * 100 * error);  // sizes of terms are below 100 errors
   const std::string metrics = content(path("run/metrics.csv"));
   EXPECT_NE(metrics.find(",test_error\n"), std::string::npos);
   EXPECT_EQ(metrics.find(",\n"), std::string::npos) << "no record without one";

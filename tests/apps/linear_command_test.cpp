@@ -57,7 +57,7 @@ TEST_F(LinearCommand, JsonHasEveryKey) {
   for (const Json& f : json["factorizations"]) {
     EXPECT_EQ(keys(f), (Keys{"name", "layers", "max_norm", "bound", "reconstruction_error", "correction"}));
     EXPECT_EQ(f["layers"], 12);
-    const double product = gamma(12 * (5 + 1)) * 5 * json["s_max"].get<double>();  // of 12 layers I + A
+    const double product = gamma_of(12 * (5 + 1)) * 5 * json["s_max"].get<double>();  // of 12 layers I + A
     EXPECT_LE(f["reconstruction_error"], 2 * product);
   }
   EXPECT_EQ(json["status"], "converged");
@@ -74,7 +74,8 @@ TEST_F(LinearCommand, ReadsDataMapsAndGenerators) {
   const std::string map = write("R.npy", npy(R)), sigma = write("S.npy", npy(covariance(3, 3)));
   const Json data = answer({"linear", path("d.npz")});
   EXPECT_EQ(data["n"], 30);
-  EXPECT_LE(data["least_risk"], std::pow(gamma(3 * 30) * X.norm() * R.norm(), 2));  // that of rounded targets
+  EXPECT_LE(data["least_risk"],
+            std::pow(gamma_of(3 * 30) * X.norm() * R.norm(), 2));  // that of rounded targets
   EXPECT_EQ(data["status"], "converged");
   const Json population = answer({"linear", "--map", map});
   EXPECT_TRUE(population["n"].is_null());
@@ -126,7 +127,7 @@ TEST_F(LinearCommand, DepthStudyIsAFolderWithFigures) {
     std::istringstream row(line);
     for (std::string cell; std::getline(row, cell, ',');) cells.push_back(test::number(cell));
     ASSERT_EQ(cells.size(), 9u) << line;
-    EXPECT_GE(cells[6], cells[7] * (1 - gamma(4 * 30 * (4 + 1)))) << line;  // products of up to 30 layers
+    EXPECT_GE(cells[6], cells[7] * (1 - gamma_of(4 * 30 * (4 + 1)))) << line;  // products of up to 30 layers
   }
   EXPECT_GT(rows, 50);
 

@@ -221,7 +221,7 @@ TEST_F(SweepCommand, RunFolderIsWhole) {
   for (const Json& line : figure["layer"].back()["data"]["values"]) {
     if (line["line"] != "m d = n") continue;
     ++points;
-    EXPECT_NEAR(line["x"].get<double>() * line["y"].get<double>(), 12, gamma(3) * 12);  // and a division
+    EXPECT_NEAR(line["x"].get<double>() * line["y"].get<double>(), 12, gamma_of(3) * 12);  // and a division
   }
   EXPECT_GT(points, 100u);
 

@@ -98,7 +98,7 @@ TEST(Audit, FindsTheWrongLabelsOfDigits) {
     mistaken += c.samples.value;
   }
   // sums over 600 samples, of parts of 1, and over 90 pairs
-  EXPECT_LE(mistaken / 600, r.noise_rate.value + test::gamma(600 + 90 + 20));
+  EXPECT_LE(mistaken / 600, r.noise_rate.value + test::gamma_of(600 + 90 + 20));
 }
 
 TEST(Audit, FindsTheWrongNumbersOfARegression) {
@@ -362,7 +362,7 @@ class TrainedAnew {
     Matrix coefficients = Y, weights = B_.transpose();
     solve(K, coefficients);
     solve(K, weights);
-    const double error = test::cholesky_error(n, 1 + ridge_) + test::gamma(d + 30);
+    const double error = test::cholesky_error(n, 1 + ridge_) + test::gamma_of(d + 30);
     const double size = 1 + weights.colwise().lpNorm<1>().maxCoeff();
     return 4 * error * size * size * coefficients.colwise().lpNorm<1>().maxCoeff();
   }
@@ -385,14 +385,14 @@ TEST(Influence, OfNumbersIsWhatTrainingAnewChanges) {
   const Matrix Y = (data.y.array() - mean) / unit, y = (test.y.array() - mean) / unit;
   const Matrix f = anew.outputs(Y, -1);
   // the mean is a sum of 40 terms, and moves all targets
-  const double shift = test::gamma(42) * data.y.cwiseAbs().maxCoeff();
+  const double shift = test::gamma_of(42) * data.y.cwiseAbs().maxCoeff();
   const double off = anew.rounding(Y) + shift / unit * (1 + std::sqrt(40));
   EXPECT_NEAR(*r.error, (y - f).norm() / std::sqrt(10), off);
   for (Index j = 0; j < 40; ++j) {
     const Matrix g = anew.outputs(Y, j);
     const double size = (y - g).norm() + (y - f).norm();
     EXPECT_NEAR(r.values[static_cast<std::size_t>(j)], ((y - g).squaredNorm() - (y - f).squaredNorm()) / 10,
-                2 * size * off / std::sqrt(10) + test::gamma(12) * size * size / 10);
+                2 * size * off / std::sqrt(10) + test::gamma_of(12) * size * size / 10);
     for (Index i = 0; i < 10; ++i) {
       const Explained& e = r.tests[static_cast<std::size_t>(i)];
       EXPECT_NEAR(e.output, mean + unit * f(i), unit * off + shift);

@@ -29,10 +29,11 @@ double objective(const Matrix& F, const Matrix& Q, double sharpness, double prec
 
 TEST(Link, RowsOfASoftmaxAreProbabilities) {
   const Matrix S = softmax(drawn_outputs(20, 4, 1), 1000);
-  EXPECT_LE((S.rowwise().sum().array() - 1).abs().maxCoeff(), test::gamma(2 * 4 + 1));  // two sums of 4 terms
+  EXPECT_LE((S.rowwise().sum().array() - 1).abs().maxCoeff(),
+            test::gamma_of(2 * 4 + 1));  // two sums of 4 terms
   EXPECT_GE(S.minCoeff(), 0);
   const Matrix two = softmax(Matrix{{0.3, 0.1}}, 5);
-  EXPECT_NEAR(two(0, 0), 1 / (1 + std::exp(-1)), test::gamma(10));  // 5 u in the argument, 5 of a logistic
+  EXPECT_NEAR(two(0, 0), 1 / (1 + std::exp(-1)), test::gamma_of(10));  // 5 u in the argument, 5 of a logistic
 }
 
 // Where it ends no entry's change raises the objective, which is concave: it ends with a step below the
@@ -60,8 +61,9 @@ TEST(Link, IsTheLikeliestByFiniteDifferences) {
     X << F, Vector::Ones(150);
     Matrix bound = X.transpose() * X / 2;
     bound.diagonal().array() += 10;
+    // As its header says.
     EXPECT_LT(here, 1e-4 * bound.cwiseAbs().rowwise().sum().maxCoeff()) << c << " classes";
-    EXPECT_LT(here, before / 100) << c << " classes";  // far below
+    EXPECT_LT(here, before / 100) << c << " classes";  // it moved towards the minimum
     EXPECT_GT(objective(F, Q, 4, 10, B), objective(F, Q, 4, 10, Matrix::Zero(c + 1, c)));
   }
 }
@@ -70,7 +72,7 @@ TEST(Link, ChangesNothingThatIsRight) {
   const Matrix F = drawn_outputs(200, 3, 5);
   // the gradient is rounding: of 200 differences of probabilities, some 64 u each, times F or 1
   EXPECT_LE(fitted(F, softmax(F, 4), 4, 10).cwiseAbs().maxCoeff(),
-            test::gamma(64) * (F.cwiseAbs().sum() + 200) / 10);
+            test::gamma_of(64) * (F.cwiseAbs().sum() + 200) / 10);
   EXPECT_EQ(linked(F, Matrix::Zero(4, 3), 4), F);
 }
 
@@ -116,7 +118,7 @@ TEST(Link, LogitsWithoutASampleAreANewtonStepOfTheOthers) {
         const double size = H.trace() * v.squaredNorm() + std::abs(x.dot(v)) + sharpness * std::abs(F(i, j)) +
                             x.cwiseAbs().dot(B.col(j).cwiseAbs());
         const auto terms = static_cast<double>(n + 3 * (c + 1) + 60);
-        EXPECT_NEAR(without(i, j), sharpness * F(i, j) + x.dot(moved), 2 * test::gamma(terms) * size)
+        EXPECT_NEAR(without(i, j), sharpness * F(i, j) + x.dot(moved), 2 * test::gamma_of(terms) * size)
             << i << " " << j;
       }
   }

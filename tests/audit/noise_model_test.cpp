@@ -48,7 +48,7 @@ TEST(NoiseModel, FindsSharpnessAndTransitions) {
   EXPECT_NEAR(model.sharpness, 5, 0.3);
   // four standard deviations of a share of 0.2 of a third of the draws
   EXPECT_LT((model.transition - T).cwiseAbs().maxCoeff(), 4 * std::sqrt(0.16 / 6667)) << model.transition;
-  const double rounding = test::gamma(3 * (3 + 2));  // three sums of three terms
+  const double rounding = test::gamma_of(3 * (3 + 2));  // three sums of three terms
   EXPECT_LE((model.classes.rowwise().sum().array() - 1).abs().maxCoeff(), rounding);
   EXPECT_LE((model.labels.rowwise().sum().array() - 1).abs().maxCoeff(), rounding);
 }
@@ -119,7 +119,7 @@ TEST(NoiseModel, IntervalsHoldTheRate) {
     EXPECT_GE(e.rate.high, e.rate.value);
     double sum = 0;
     for (const Estimate& pair : e.samples) sum += pair.value;
-    EXPECT_NEAR(sum / 400, e.rate.value, test::gamma(400 + 9 + 20));  // sums over samples, of parts of 1
+    EXPECT_NEAR(sum / 400, e.rate.value, test::gamma_of(400 + 9 + 20));  // sums over samples, of parts of 1
   }
   EXPECT_GE(held, 34) << "0.95 of 40 is 38; below 34 with probability 0.003";
 }

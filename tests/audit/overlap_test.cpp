@@ -40,7 +40,7 @@ TEST(Overlap, EvidenceIsThatOfLabelsOneAfterTheOther) {
   for (const double pseudo : {0.3, 10.0, 118.0, 1e4}) {
     const double expected = drawn_evidence(counts, pseudo);
     // 20 logarithms of gamma, each with a series' end of 1e-12 and 8 u of x log x; the large ones are 12
-    const double x = pseudo + counts.sum(), rounding = test::gamma(8) * 12 * x * std::log(x);
+    const double x = pseudo + counts.sum(), rounding = test::gamma_of(8) * 12 * x * std::log(x);
     EXPECT_NEAR(log_evidence(counts, pseudo), expected, 20 * 1e-12 + rounding) << pseudo;
   }
   EXPECT_EQ(log_evidence(Matrix{{5, 0}, {0, 5}}, 10), 0) << "all right, as the pseudo-samples are";
@@ -50,7 +50,7 @@ TEST(Overlap, TransitionsAreCountsAndPseudoSamples) {
   const Matrix counts{{8, 2}, {0, 10}};
   const Matrix T = transitions(counts, 10);  // a tenth is wrong
   const double rounding =
-      test::gamma(4);  // ten times u in the rate, a product, a sum and a quotient, over 20
+      test::gamma_of(4);  // ten times u in the rate, a product, a sum and a quotient, over 20
   EXPECT_NEAR(T(0, 1), (2 + 1) / 20.0, rounding);
   EXPECT_NEAR(T(1, 0), 1 / 20.0, rounding);
   EXPECT_LE((T.rowwise().sum().array() - 1).abs().maxCoeff(), rounding);
@@ -131,7 +131,7 @@ TEST(Overlap, RightLabelsOfOverlappingClassesAreNotNamedFirst) {
   EXPECT_GT(overlapping / first, 0.7) << "0.15 of these points are of class 0, 0.017 of them are labelled so";
   EXPECT_LT(wrong / second, 0.1);
   for (const Reading& reading : model.readings) weights += reading.weight;
-  EXPECT_NEAR(weights, 1, test::gamma(2 * static_cast<double>(model.readings.size()) + 1));
+  EXPECT_NEAR(weights, 1, test::gamma_of(2 * static_cast<double>(model.readings.size()) + 1));
   EXPECT_NEAR(model.rate, 0.05, 0.025) << "four standard deviations of the draw";
 }
 

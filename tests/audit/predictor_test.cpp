@@ -41,10 +41,10 @@ double rounding_of(const Features& A, Index i, const Features& B, Index j, const
   const auto kernel = dual_activation(zeroloss::activation(activation), true);
   const auto d = static_cast<double>(A.unit.cols());
   const auto network = [&](double rho) { return std::clamp(rho, -1.0, 1.0) * kernel(rho) / kernel(1); };
-  const double rho = A.unit.row(i).dot(B.unit.row(j)), off = 2 * test::gamma(d + 2);
+  const double rho = A.unit.row(i).dot(B.unit.row(j)), off = 2 * test::gamma_of(d + 2);
   const double moved =
       std::max(std::abs(network(rho + off) - network(rho)), std::abs(network(rho - off) - network(rho)));
-  return moved + 2 * kernel.error / kernel(1) + 2 * test::gamma(d + 8);
+  return moved + 2 * kernel.error / kernel(1) + 2 * test::gamma_of(d + 8);
 }
 
 TEST(Similarity, IsItsFormula) {
@@ -81,11 +81,11 @@ TEST(Similarity, ColumnsHaveDeviationOneWhateverTheirUnits) {
   const Features A = Similarity(X, "columns", "relu").features(X),
                  B = Similarity(Y, "columns", "relu").features(Y);
   EXPECT_EQ(A.scaled.leftCols(2), B.scaled.leftCols(2));
-  const double lost = 2 * test::gamma(50 + 4) * 1e9;  // in reading, and in a mean of 50
+  const double lost = 2 * test::gamma_of(50 + 4) * 1e9;  // in reading, and in a mean of 50
   EXPECT_LT((A.scaled.col(2) - B.scaled.col(2)).cwiseAbs().maxCoeff(), lost);
   EXPECT_EQ(B.scaled.col(3).cwiseAbs().maxCoeff(), 0) << "a constant counts for nothing";
   for (Index k = 0; k < 2; ++k) {
-    const double rounding = test::gamma(2 * 50 + 8);  // two sums of 50 terms
+    const double rounding = test::gamma_of(2 * 50 + 8);  // two sums of 50 terms
     EXPECT_NEAR(B.scaled.col(k).mean(), 0, rounding);
     EXPECT_NEAR(B.scaled.col(k).squaredNorm() / 50, 1, rounding);
     EXPECT_NEAR(B.ranks.col(k).squaredNorm() / 50, 1, rounding);
@@ -102,9 +102,9 @@ TEST(Similarity, RanksOfNewNumbersAreInterpolated) {
   const Features A = similarity.features(X), B = similarity.features(Z);
   EXPECT_EQ(B.ranks(0), A.ranks(0));
   EXPECT_EQ(B.ranks(1), A.ranks(1));
-  EXPECT_NEAR(B.ranks(2), (A.ranks(1) + A.ranks(3)) / 2, test::gamma(3) * A.ranks(3));
+  EXPECT_NEAR(B.ranks(2), (A.ranks(1) + A.ranks(3)) / 2, test::gamma_of(3) * A.ranks(3));
   EXPECT_EQ(B.ranks(4), A.ranks(3));
-  EXPECT_NEAR(A.ranks(1), 0, test::gamma(12)) << "the middle ranks of two equal numbers in the middle";
+  EXPECT_NEAR(A.ranks(1), 0, test::gamma_of(12)) << "the middle ranks of two equal numbers in the middle";
 }
 
 TEST(Similarity, NearestAreThoseOfAllPairs) {
@@ -124,7 +124,7 @@ TEST(Similarity, NearestAreThoseOfAllPairs) {
         best = j;
       }
     EXPECT_EQ(nearest.index[static_cast<std::size_t>(i)], best);
-    EXPECT_NEAR(nearest.distance[static_cast<std::size_t>(i)], least, test::gamma(2 * (3 + 2)) * least);
+    EXPECT_NEAR(nearest.distance[static_cast<std::size_t>(i)], least, test::gamma_of(2 * (3 + 2)) * least);
   }
 }
 
@@ -148,7 +148,7 @@ Outputs outputs_of(const Matrix& A, const Matrix& k, const Matrix& b, double ter
   const Matrix c = test::solve_by_ldlt(A, b), h = test::solve_by_ldlt(A, k.transpose());
   const double size = 1 + h.colwise().lpNorm<1>().maxCoeff(), largest = A.diagonal().maxCoeff();
   const double error =
-      test::cholesky_error(static_cast<double>(A.rows()), largest) + test::gamma(terms) * largest;
+      test::cholesky_error(static_cast<double>(A.rows()), largest) + test::gamma_of(terms) * largest;
   return {k * c, 4 * error * size * size * (c.colwise().lpNorm<1>().maxCoeff() + 1)};
 }
 

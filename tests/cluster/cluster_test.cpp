@@ -178,7 +178,7 @@ TEST_P(OnEverySize, LambdaMinIsProved) {
     if (!(exact(0) > 10 * found.verified.loss)) continue;
     ASSERT_TRUE(found.verified.holds);
     EXPECT_LT(found.verified.lambda_min, exact(0) + close);
-    // The gap is 1e-7 of it, or a loss, at first, and is quadrupled until it is enough.
+    // The gap is 1e-7 of it, or a loss, at first, and is doubled until it is enough.
     EXPECT_GT(found.verified.lambda_min, exact(0) - 2 * found.verified.loss - 4e-7 * exact(0) - close);
   }
 }
@@ -198,7 +198,7 @@ TEST(Cluster, TailIsThatOfOneProcess) {
       const auto found = tail_bound(RowBlocks(X), phi, {}, 2, progress, *engine);
       const auto here = tail_bound(RowBlocks(X), phi, {}, 2, progress);
       // Tiles are the same, and are added up in another order: sums of up to n doubles.
-      const double off = test::gamma(2.0 * static_cast<double>(n) + 64);
+      const double off = test::gamma_of(2.0 * static_cast<double>(n) + 64);
       EXPECT_NEAR(found.lambda_min, here.lambda_min, off * (here.row_sum + here.diagonal));
       EXPECT_NEAR(found.product, here.product, off * (1 + static_cast<double>(n)));
       EXPECT_EQ(found.row, here.row);
@@ -217,7 +217,8 @@ TEST(Cluster, TailOfRowsInAFile) {
   const auto found =
       tail_bound(RowBlocks(X.rows(), X.cols(), read, 512), activation("relu"), {}, 1, progress, *engine);
   const auto here = tail_bound(X, activation("relu"), {}, 1, progress);
-  EXPECT_NEAR(found.lambda_min, here.lambda_min, test::gamma(2 * 2600 + 64) * (here.row_sum + here.diagonal));
+  EXPECT_NEAR(found.lambda_min, here.lambda_min,
+              test::gamma_of(2 * 2600 + 64) * (here.row_sum + here.diagonal));
 }
 
 // All of certify: with labels, repeated and antipodal points, more than every eigenvalue is computed of.

@@ -82,7 +82,7 @@ TEST(Evaluation, AgreesWithSorting) {
   EXPECT_DOUBLE_EQ(e.top5_error, static_cast<double>(fifth) / static_cast<double>(n));
   const auto terms = static_cast<double>(n + classes);
   EXPECT_NEAR(e.loss, loss / static_cast<double>(n),
-              test::gamma(2 * terms + 16) * size / static_cast<double>(n));
+              test::gamma_of(2 * terms + 16) * size / static_cast<double>(n));
 }
 
 TEST(Evaluation, KeepsLargeOutputsFinite) {

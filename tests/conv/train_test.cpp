@@ -126,7 +126,7 @@ class Steps : public ::testing::Test {
     Index products = 0;
     for (const ConvLayer& layer : layers(network.architecture))
       products += layer.in * layer.kernel * layer.kernel;
-    return test::gamma(2 * static_cast<double>(products), 0x1p-24);
+    return test::gamma_of(2 * static_cast<double>(products), 0x1p-24);
   }
 
   void expect_steps(const std::string& kind, const Compute& compute = kFloat32) {

@@ -128,7 +128,7 @@ TEST(HeatMap, AFactorOf32IsShownOnALogScale) {
   expect_no_gaps({"1e-9", "1e-3", "1"});
   // Halfway between 16 and 64 is 32, and as far on the other side of 16.
   const auto at = edges({"16", "64", "256", "1024"});
-  const double log_error = test::gamma(8 * std::log(2048));  // of logarithms, 2 u each, and their sums
+  const double log_error = test::gamma_of(8 * std::log(2048));  // of logarithms, 2 u each, and their sums
   EXPECT_NEAR(at[0].first, 8, 8 * log_error);
   EXPECT_NEAR(at[0].second, 32, 32 * log_error);
   EXPECT_NEAR(at[3].second, 2048, 2048 * log_error);

@@ -106,6 +106,7 @@ TEST(Center, IsTheMeanToTwiceADouble) {
     EXPECT_TRUE(((center.high + center.low).array() == center.high.array()).all());
     for (Index j = 0; j < X.cols(); ++j) {
       const Exact off = abs(Exact(center.high(j)) + Exact(center.low(j)) - mean_of(X, j));
+      // Two doubles have 106 bits, of which six are left to what their sum rounds.
       EXPECT_LE(off, Exact(X.col(j).cwiseAbs().maxCoeff()) * 0x1p-100 + 0x1p-1074) << X.col(j).transpose();
     }
   }

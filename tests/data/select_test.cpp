@@ -309,7 +309,7 @@ TEST(Sphere, IsUniformOnTheUnitSphere) {
   const Dataset data = read_dataset("sphere:n=4000,d=3");
   EXPECT_EQ(data.n(), 4000);
   EXPECT_LT((data.X.rowwise().norm().array() - 1).abs().maxCoeff(),
-            test::gamma(6));  // two lengths, 2.5 u each, and a quotient
+            test::gamma_of(6));  // two lengths, 2.5 u each, and a quotient
   // The mean of a coordinate has variance 1/(3n); its square has mean 1/3 and variance 4/45.
   for (Index j = 0; j < 3; ++j) {
     EXPECT_LT(std::abs(data.X.col(j).mean()), 4 * std::sqrt(1.0 / 3 / 4000));

@@ -67,7 +67,8 @@ TEST(Standardize, TheConstantIsInRootMeanSquareLengths) {
   const RowMatrix X = points(300, 9, 3);
   const Standardization s = standardization(X, "yes", 0.5);
   const RowMatrix Z = scaled(X, s).leftCols(9).rowwise() - s.origin.high.head(9).transpose();
-  EXPECT_NEAR(s.bias, 0.5 * std::sqrt(Z.rowwise().squaredNorm().mean()), s.bias * test::gamma(300 + 9 + 4));
+  EXPECT_NEAR(s.bias, 0.5 * std::sqrt(Z.rowwise().squaredNorm().mean()),
+              s.bias * test::gamma_of(300 + 9 + 4));
   EXPECT_EQ(standardization(RowMatrix::Constant(3, 2, 7.0), "yes", 2).bias, 2)
       << "points that are all the same";
   const Standardization none = standardization(X, "no", 0);

@@ -59,6 +59,8 @@ TEST(DeepCertificate, HoldsAfterPolishingForEveryKindOfNetwork) {
         const DeepCertificate c = certify_network(polished.network, p.equations(), progress);
         EXPECT_TRUE(c.exists) << phi << " " << residual << " " << depth << ": " << c.reason;
         EXPECT_TRUE(c.descends) << phi << " " << residual << " " << depth << ": " << c.reason;
+        const double rounding = test::rounding(polished.network, p.X).norm();
+        EXPECT_LE(c.misfit, PolishOptions{}.tolerance * p.Y.norm() + 2 * rounding) << phi;
         EXPECT_LE(c.radius, 2.01 * c.misfit / std::sqrt(c.lambda_min)) << phi;  // h is at most 1/2
         EXPECT_LE(c.h, 0.5);
         EXPECT_GT(polished.distance, 0.01);

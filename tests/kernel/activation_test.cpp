@@ -154,7 +154,8 @@ TEST(Activation, DerivativesMatchDifferences) {
   }
 }
 
-/// A point of the grid lies within h/2 of where the maximum is, and (h/2)^2/2 times 8 below it as above.
+/// A point of the grid lies within h/2 of where the maximum is, so its value is below it by at most (h/2)^2/2
+/// times the second derivative there, which is below 8 for all of them.
 TEST(Activation, BoundsAreSuprema) {
   constexpr double h = 1 / 4096.0;
   for (const std::string& name : activation_names()) {

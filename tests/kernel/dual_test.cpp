@@ -223,7 +223,7 @@ TEST(Hermite, PowerLawTailIsReported) {
   const HermiteSeries phi = hermite(user_hinge(0), false), dphi = hermite(user_hinge(0), true);
   EXPECT_EQ(phi.mu.size(), 512u);
   const double error =
-      kPanel + test::gamma(3 * 512);  // of 256 squares, 3 roundings for each mu after another
+      kPanel + test::gamma_of(3 * 512);  // of 256 squares, 3 roundings for each mu after another
   EXPECT_NEAR(phi.tail, rest, error);
   EXPECT_NEAR(dphi.tail, derivative_rest, error);
   EXPECT_GT(dphi.tail, 1e-3);  // far above rounding
@@ -239,7 +239,7 @@ TEST(Hermite, FindsAKinkBetweenNodes) {
   EXPECT_NEAR(phi.mu[0], density - kink * above, kPanel);
   EXPECT_NEAR(dphi.mu[0], above, kPanel);
   EXPECT_NEAR(dphi.mu[1], density, kPanel);
-  EXPECT_NEAR(sum_of_squares(dphi) + dphi.tail, above, kPanel + test::gamma(512) * above);
+  EXPECT_NEAR(sum_of_squares(dphi) + dphi.tail, above, kPanel + test::gamma_of(512) * above);
 }
 
 TEST(Hermite, RefusesWhatIsNotFiniteOrMissing) {

@@ -178,7 +178,8 @@ TEST(Entries, LargestAndSingularSum) {
   }
   EXPECT_EQ(entries::largest(rho.data(), rho.size()), largest);
   EXPECT_EQ(entries::largest(rho.data(), 0), 0);
-  EXPECT_NEAR(entries::singular_sum(rho.data(), rho.size(), kNear), sum, error + 2 * test::gamma(77) * sum);
+  EXPECT_NEAR(entries::singular_sum(rho.data(), rho.size(), kNear), sum,
+              error + 2 * test::gamma_of(77) * sum);
 }
 
 }  // namespace

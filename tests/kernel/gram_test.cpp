@@ -216,7 +216,7 @@ TEST(Gram, ChargesEveryEntryOfASmoothKernel) {
     const double entry =
         delta * kernel.slope() + 2 * kernel.dual.error + 16 * u * std::max(1.0, std::abs(kernel(1)));
     const double charged = gram(sphere(7, 300), kernel, progress).entry_error;
-    EXPECT_GE(charged, 7 * entry * (1 - test::gamma(16))) << kernel.name;
+    EXPECT_GE(charged, 7 * entry * (1 - test::gamma_of(16))) << kernel.name;
     EXPECT_LE(charged, 7 * entry * 1.01) << kernel.name;
   }
 }
@@ -274,7 +274,7 @@ TEST(Gram, SeparationIsBelowTheTrueOneBesideTheCutOfNearPairs) {
     }
     EXPECT_LE(found.separation, least) << trial;
     // Of d^2 = 2 - 2 rho: twice, and over 2 d.
-    const double product_error = test::gamma(d) + 2.01 * unit_row_error(d);
+    const double product_error = test::gamma_of(d) + 2.01 * unit_row_error(d);
     EXPECT_GE(found.separation, least - 2.1 * product_error / least) << trial;
   }
   EXPECT_GT(both, 100);  // pairs fall on different sides often enough

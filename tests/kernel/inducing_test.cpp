@@ -77,7 +77,7 @@ double coefficients_error(const Problem& p, const std::string& activation_name,
   const auto L = P.llt();
   const Matrix half = L.matrixL().solve(M), H = L.matrixL().solve(half.transpose());
   const double of_P = condition(P);
-  return condition(H) * (std::sqrt(of_P) * options.tolerance + of_P * test::gamma(n + m));
+  return condition(H) * (std::sqrt(of_P) * options.tolerance + of_P * test::gamma_of(n + m));
 }
 
 TEST(Inducing, FindsTheLeastSquares) {
@@ -142,7 +142,7 @@ TEST(Inducing, EqualInducingPointsAreBorne) {
   const auto values = [&] {
     const Matrix K = cross_gram(p.X, p.Z, sigma(activation("relu")), silent);
     const Matrix A = solution_of(p, "relu", options).coefficients;
-    rounding += test::gamma(200 + 20) * (K.cwiseAbs() * A.cwiseAbs()).norm();
+    rounding += test::gamma_of(200 + 20) * (K.cwiseAbs() * A.cwiseAbs()).norm();
     return Matrix(K * A);
   };
   const Matrix with = values();

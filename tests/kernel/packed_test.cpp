@@ -83,7 +83,7 @@ TEST(Packed, ProductAndSolves) {
       const Matrix A = positive(n), V = random(n, m);
       auto packed = pack(A);
       const auto terms = static_cast<double>(n);
-      EXPECT_LE((product(packed, V) - A * V).norm(), 2 * test::gamma(terms) * (sizes(A) * sizes(V)).norm())
+      EXPECT_LE((product(packed, V) - A * V).norm(), 2 * test::gamma_of(terms) * (sizes(A) * sizes(V)).norm())
           << n;
       Progress progress;
       ASSERT_TRUE(factor(packed, progress));
@@ -92,14 +92,14 @@ TEST(Packed, ProductAndSolves) {
       // (A + E) B = V with |E| <= gamma_(3n+1) |L| |L^T|, and A B has n terms.
       const Matrix full = dense(packed).triangularView<Eigen::Lower>();
       const Matrix size = sizes(full) * (sizes(full).transpose() * sizes(B));
-      EXPECT_LE((A * B - V).norm(), test::gamma(4 * terms + 1) * size.norm()) << n;
+      EXPECT_LE((A * B - V).norm(), test::gamma_of(4 * terms + 1) * size.norm()) << n;
       Matrix C = V;
       solve_forward(packed, C);
       solve_backward(packed, C);
       EXPECT_EQ(B, C);
       Matrix D = V;
       solve_forward(packed, D);
-      EXPECT_LE((full * D - V).norm(), test::gamma(2 * terms + 1) * (sizes(full) * sizes(D)).norm());
+      EXPECT_LE((full * D - V).norm(), test::gamma_of(2 * terms + 1) * (sizes(full) * sizes(D)).norm());
     }
 }
 
@@ -111,7 +111,7 @@ TEST(Packed, InverseDiagonal) {
     ASSERT_TRUE(factor(L, progress));
     const Vector expected = A.llt().solve(Matrix::Identity(n, n)).diagonal();
     // ||A^-1|| <= 1, and each has the inverse of a matrix within gamma_(3n+1) trace(A) of A.
-    const double close = 2 * test::gamma(3 * static_cast<double>(n) + 1) * A.trace();
+    const double close = 2 * test::gamma_of(3 * static_cast<double>(n) + 1) * A.trace();
     EXPECT_LE((inverse_diagonal(L, progress) - expected).lpNorm<Eigen::Infinity>(), close) << n;
   }
 }

@@ -220,7 +220,7 @@ TEST(Tail, IsNeverAboveTheSmallestEigenvalue) {
       const TailBound found = bound_of(X, name, 3);
       EXPECT_LE(found.lambda_min, std::max(0.0, lowest)) << what << " " << X.rows() << " " << name;
       EXPECT_LE(found.product, std::max(0.0, product)) << what << " " << X.rows();
-      EXPECT_NEAR(found.parts.sum(), 1, test::gamma(2.0 * static_cast<double>(X.rows())));
+      EXPECT_NEAR(found.parts.sum(), 1, test::gamma_of(2.0 * static_cast<double>(X.rows())));
       EXPECT_EQ(found.passes.size(), 3u);
     }
   }

@@ -96,7 +96,7 @@ TEST(Descent, TheFirstStepIsSafeOnAllOfItsWay) {
     const double eta = run.curve[1].eta;
     EXPECT_LE(eta * curvature(eta), 1);
     // 2 l factors w, each of a sum of d^2 squares, in both
-    EXPECT_NEAR(eta, 1 / curvature(1 / curvature(0)), test::gamma(4 * layers * (16 + 8)) * eta);
+    EXPECT_NEAR(eta, 1 / curvature(1 / curvature(0)), test::gamma_of(4 * layers * (16 + 8)) * eta);
   }
 }
 
@@ -134,7 +134,7 @@ TEST(Descent, StepsAreWithinTheHessianBound) {
       const double eta = descend(problem, l, options).curve.back().eta;
       const double curvature = largest_curvature(problem, here);
       // the bound itself is computed from sigma_max, l logarithms and l norms of d^2 terms
-      const double bound_rounding = backward_error(2) + test::gamma(20 * static_cast<double>(l));
+      const double bound_rounding = backward_error(2) + test::gamma_of(20 * static_cast<double>(l));
       EXPECT_LE(eta * curvature, 1 + eta * curvature_rounding(problem, here, curvature) + bound_rounding)
           << l << " " << steps;
     }
@@ -155,12 +155,12 @@ TEST(Descent, OneLayerIsAPowerIteration) {
   options.max_steps = 25;
   const DescentResult run = descend(problem, 1, options);
   const double eta = run.curve.back().eta;
-  EXPECT_NEAR(eta, 0.5 / problem.sigma_max, test::gamma(20) * eta);  // w^2 by a logarithm, over w^2
+  EXPECT_NEAR(eta, 0.5 / problem.sigma_max, test::gamma_of(20) * eta);  // w^2 by a logarithm, over w^2
   Matrix E = Matrix::Identity(3, 3) - problem.R;
   const double size = E.norm() + problem.R.norm();
   for (int k = 0; k < 25; ++k) E = E * (Matrix::Identity(3, 3) - 2 * eta * problem.Sigma);
   // a step: sums of d terms and the 20 roundings of eta, in both; ||I - 2 eta Sigma|| <= 1
-  EXPECT_LE((run.network.product() - problem.R - E).norm(), test::gamma(25 * 2 * (3 + 4 + 20)) * size);
+  EXPECT_LE((run.network.product() - problem.R - E).norm(), test::gamma_of(25 * 2 * (3 + 4 + 20)) * size);
 }
 
 // d = 1: all layers stay equal, h <- h - eta 2 (h^l - r) h^(l-1).
@@ -176,7 +176,7 @@ TEST(Descent, ScalarsFollowTheirRecursion) {
   for (int k = 0; k < 50; ++k) {
     const double slope = 2 * (7 * std::pow(h, 6) - 3 * r * std::pow(h, 2));
     error = std::abs(1 - eta * slope) * error + 4 * kUnit * h +
-            2 * eta * test::gamma(20) * 2 * (std::pow(h, 4) + r) * std::pow(h, 3);
+            2 * eta * test::gamma_of(20) * 2 * (std::pow(h, 4) + r) * std::pow(h, 3);
     h -= eta * 2 * (std::pow(h, 4) - r) * std::pow(h, 3);
   }
   for (const Matrix& A : run.network.A) EXPECT_NEAR(1 + A(0, 0), h, error);
@@ -251,7 +251,7 @@ TEST(Descent, AugmentationNeedsACorrelatedCoordinate) {
       EXPECT_EQ(A.row(2).head(2).norm() + A.col(2).head(2).norm(), 0);
       // a step keeps the differences of h^2, h = 1 + A(2, 2) < 1, but for 2 u in each h and the gradients, of
       // which the way is 1: a chain of 7 products
-      EXPECT_NEAR(A(2, 2), apart.network.A.front()(2, 2), test::gamma(4 * 2000 + 4 * 7) / (1 + A(2, 2)));
+      EXPECT_NEAR(A(2, 2), apart.network.A.front()(2, 2), test::gamma_of(4 * 2000 + 4 * 7) / (1 + A(2, 2)));
       EXPECT_GE(A(2, 2), -1);
     }
   }

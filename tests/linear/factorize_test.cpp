@@ -149,7 +149,7 @@ TEST(Factorize, PaperIsItsTheoremWhereRoundingAllows) {
     const Factorization f = factorizer.paper(4 * q);
     EXPECT_LE(f.max_norm, f.bound);
     const double bound = (4 * kPi + 3 * factorizer.gamma()) / static_cast<double>(4 * q);
-    EXPECT_NEAR(f.bound, bound, test::gamma(12) * bound);
+    EXPECT_NEAR(f.bound, bound, test::gamma_of(12) * bound);
   }
 }
 
@@ -243,7 +243,7 @@ TEST(Factorize, DeterminantsAreTurnedPositive) {
     const auto& before = d == 2 ? even : odd;
     EXPECT_LE((p.Sigma.topLeftCorner(d, d) - before.Sigma).norm(), off);
     const double variance = before.Sigma.trace() / D;  // a norm of d squares, and its square again
-    EXPECT_NEAR(p.Sigma(d, d), variance, test::gamma(3 * D + 12) * variance);
+    EXPECT_NEAR(p.Sigma(d, d), variance, test::gamma_of(3 * D + 12) * variance);
   }
   EXPECT_EQ(orient(population(Matrix::Identity(2, 2), covariance(2, 2)), "augment").treatment, "none");
   EXPECT_MESSAGE(std::invalid_argument, orient(even, "flip"), "odd d", "d is 2");

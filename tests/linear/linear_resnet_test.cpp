@@ -71,7 +71,7 @@ TEST(LinearResnet, GradientIsThatOfCentralDifferences) {
           squares += *(gradient[layer].data() + k) * *(gradient[layer].data() + k);
         }
       EXPECT_NEAR(at.gradient_norm, std::sqrt(squares),
-                  test::gamma(static_cast<double>(l * d * d) + 2) * at.gradient_norm);  // sums of squares
+                  test::gamma_of(static_cast<double>(l * d * d) + 2) * at.gradient_norm);  // sums of squares
     }
 }
 
@@ -85,13 +85,13 @@ TEST(LinearResnet, InequalityHoldsOnTenThousandInstances) {
     const double largest = network.max_norm(), tau = random.uniform();
     for (Matrix& A : network.A) A *= tau / largest;
     const Landscape at = landscape(problem, network);
-    EXPECT_NEAR(at.max_norm, tau, static_cast<double>(d * d) * 0x1p-49 + test::gamma(4));
+    EXPECT_NEAR(at.max_norm, tau, 16 * static_cast<double>(d * d) * test::kUnit + test::gamma_of(4));
     const auto power = static_cast<double>(l - 1);
     const double bound = 2 * std::sqrt(static_cast<double>(l) * problem.sigma_min * at.excess_risk) *
                          std::pow(1 - at.max_norm, power);
     // the power of an exponential: its argument, power log(1 - tau), has three roundings
     const double roundings = 12 + 3 * power * (1 - std::log1p(-at.max_norm));
-    EXPECT_NEAR(at.gradient_bound, bound, test::gamma(roundings) * bound);
+    EXPECT_NEAR(at.gradient_bound, bound, test::gamma_of(roundings) * bound);
     EXPECT_GE(at.gradient_norm,
               at.gradient_bound - gradient_rounding(problem, at.max_norm, l, at.excess_risk))
         << instance;
@@ -105,7 +105,7 @@ TEST(LinearResnet, InequalityIsSharpAtTheStart) {
   const auto problem = population(gaussian(4, 4, 1), Matrix::Identity(4, 4));
   const Landscape at = landscape(problem, LinearResnet{std::vector<Matrix>(6, Matrix::Zero(4, 4))});
   // sums of l d^2 squares and of d^2, under roots
-  EXPECT_NEAR(at.gradient_norm, at.gradient_bound, test::gamma((6 * 16 + 16) / 2 + 8) * at.gradient_norm);
+  EXPECT_NEAR(at.gradient_norm, at.gradient_bound, test::gamma_of((6 * 16 + 16) / 2 + 8) * at.gradient_norm);
 }
 
 TEST(LinearResnet, RejectsNetworksOfAnotherShape) {
@@ -150,7 +150,7 @@ TEST(LinearProblem, FindsTheMapOfIllConditionedData) {
   const auto problem = regression(X, X * R.transpose());
   const Vector s = jacobi_singular_values(Matrix(X));
   EXPECT_LE((problem.R - R).norm(), solution_error(50, s(0) / s(3)) * R.norm());
-  EXPECT_LE(std::sqrt(50 * problem.noise), (backward_error(50) + test::gamma(4)) * X.norm() * R.norm());
+  EXPECT_LE(std::sqrt(50 * problem.noise), (backward_error(50) + test::gamma_of(4)) * X.norm() * R.norm());
 }
 
 TEST(LinearProblem, BadDataIsNamed) {

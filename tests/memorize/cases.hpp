@@ -28,14 +28,14 @@ inline double hidden_error(const Memorizer& network) {
   for (Index block = 0; block < network.blocks(); ++block)
     V = std::max(V, network.V.middleRows(block * k, k).norm());
   const double unit = network.precision == "float32" ? 0x1p-24 : kUnit;
-  return 5 * gamma(terms + 2, unit) * V * std::sqrt(terms) * network.U.rowwise().squaredNorm().maxCoeff();
+  return 5 * gamma_of(terms + 2, unit) * V * std::sqrt(terms) * network.U.rowwise().squaredNorm().maxCoeff();
 }
 
 /// And to outputs: that, and k + 2 roundings of a code, which is no longer than an image.
 inline double output_error(const Memorizer& network) {
   const double unit = network.precision == "float32" ? 0x1p-24 : kUnit;
   const double longest = network.U.rowwise().norm().maxCoeff();
-  const double code = 3 * gamma(static_cast<double>(network.hidden()) + 2, unit) * longest;
+  const double code = 3 * gamma_of(static_cast<double>(network.hidden()) + 2, unit) * longest;
   return network.V_out.cwiseAbs().maxCoeff() * network.U_out.rowwise().norm().maxCoeff() *
          (hidden_error(network) + code);
 }

@@ -48,7 +48,8 @@ TEST(Paper, ConditionsAgreeWithBruteForce) {
           EXPECT_EQ(check.failure.empty(), expected.first < 0) << check.failure;
           if (check.failure.empty()) {
             EXPECT_GE(check.rho, expected.rho);
-            const double rounding = test::gamma(static_cast<double>(k) + 6) * 8;  // of ||z - z'||^2, in parts
+            const double rounding =
+                test::gamma_of(static_cast<double>(k) + 6) * 8;  // of ||z - z'||^2, in parts
             EXPECT_LE(6 * check.rho, expected.least + rounding);
             Matrix products = all * all.transpose();
             products.diagonal().setConstant(-1);
@@ -130,7 +131,8 @@ TEST(Codes, LieApart) {
     for (const Index r : {1, 2, 10, 60}) {
       const RowMatrix Q = unit_codes(r, k, 3);
       // two norms of k terms
-      EXPECT_LE((Q.rowwise().norm().array() - 1).abs().maxCoeff(), test::gamma(static_cast<double>(k) + 6));
+      EXPECT_LE((Q.rowwise().norm().array() - 1).abs().maxCoeff(),
+                test::gamma_of(static_cast<double>(k) + 6));
       Matrix products = Q * Q.transpose();
       products.diagonal().setConstant(-1);
       EXPECT_LT(products.maxCoeff(), 1 - 1e-3);  // far from 1

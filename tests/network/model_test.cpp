@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "network/prepare.hpp"
+#include "support/bounds.hpp"
 #include "support/python.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/core/error.hpp"
@@ -212,9 +213,6 @@ TEST_F(Model, WhatOthersAddIsLeftAlone) {
   expect_equal(load_model(path("more")), network("relu", "float64", 5));
 }
 
-/// k u/(1 - k u): the relative error of k roundings, of a sum of k products for instance.
-double gamma(double k, double u) { return k * u / (1 - k * u); }
-
 /// The size that the rounding errors of phi(z) are relative to, as ONNX Runtime computes it from
 /// exponentials.
 double error_scale(const std::string& activation, double z, double phi) {
@@ -241,12 +239,13 @@ Matrix largest_difference(const Network& network, const RowMatrix& X) {
   prepared.name = "prepared";
   internal::prepare(prepared, network);
   // Differences to the mean (2), division by the largest entry (1) and by the length ((d + 4)/2 + 1).
-  RowMatrix e_x = (network.normalize ? gamma(2 * (d / 2 + 6), u) : 0) * prepared.X.cwiseAbs();
+  RowMatrix e_x = (network.normalize ? test::gamma_of(2 * (d / 2 + 6), u) : 0) * prepared.X.cwiseAbs();
   if (!network.center.empty()) {  // the mean is known to 2 u^2, which counts where a point is near to it
     const Vector& mean = network.center.high;
     for (Index i = 0; i < X.rows(); ++i) {
       const double length = network.normalize ? (X.row(i).transpose() - mean).norm() : 1;
-      e_x.row(i).array() += gamma(4, u) * u * mean.norm() / length + gamma(4, u) * prepared.X.row(i).norm();
+      e_x.row(i).array() +=
+          test::gamma_of(4, u) * u * mean.norm() / length + test::gamma_of(4, u) * prepared.X.row(i).norm();
     }
   }
   Matrix bound(X.rows(), static_cast<Index>(network.outputs.size()));
@@ -254,7 +253,7 @@ Matrix largest_difference(const Network& network, const RowMatrix& X) {
     const auto& [W, v] = network.outputs[static_cast<std::size_t>(k)];
     const RowMatrix z = prepared.X * W.transpose();
     const RowMatrix e_z = e_x * W.cwiseAbs().transpose() +
-                          2 * gamma(d + 1, u) * (prepared.X.cwiseAbs() * W.cwiseAbs().transpose());
+                          2 * test::gamma_of(d + 1, u) * (prepared.X.cwiseAbs() * W.cwiseAbs().transpose());
     for (Index i = 0; i < X.rows(); ++i) {
       double sum = 0;
       for (Index r = 0; r < W.rows(); ++r) {
@@ -262,7 +261,7 @@ Matrix largest_difference(const Network& network, const RowMatrix& X) {
         const double slope = std::isfinite(phi.B) ? phi.B : std::abs(z(i, r)) + e_z(i, r);  // of z^2/2
         const double e_phi =
             slope * e_z(i, r) + 2 * kUnits * u_phi * error_scale(network.activation, z(i, r), value);
-        sum += std::abs(v(r)) * (e_phi + 2 * gamma(m + 1, u) * (std::abs(value) + e_phi));
+        sum += std::abs(v(r)) * (e_phi + 2 * test::gamma_of(m + 1, u) * (std::abs(value) + e_phi));
       }
       bound(i, k) = sum;
     }

@@ -88,7 +88,7 @@ TEST(Predict, IsTheFormula) {
           moved += std::abs(v(j)) * slope * W.row(j).norm();
         }
         // Of 600 terms and phi's 16 u; of 4 products and of the length and the quotient in x.
-        const double error = test::gamma(600 + 16) * size + test::gamma(4 + 8) * moved;
+        const double error = test::gamma_of(600 + 16) * size + test::gamma_of(4 + 8) * moved;
         EXPECT_NEAR(y(i, c), sum, 2 * error) << name;
       }
     }

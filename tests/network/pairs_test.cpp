@@ -17,7 +17,8 @@ TEST(Pairs, CancelAtEveryPoint) {
   EXPECT_EQ(net.v.head(6), -net.v.tail(6));
   EXPECT_DOUBLE_EQ(net.v(0), 3 / std::sqrt(12.0));
   const Vector size = X.cwiseAbs() * (net.W.cwiseAbs().transpose() * net.v.cwiseAbs());
-  EXPECT_LE(outputs(net, activation("relu"), X).cwiseAbs().maxCoeff(), test::gamma(5 + 12) * size.maxCoeff());
+  EXPECT_LE(outputs(net, activation("relu"), X).cwiseAbs().maxCoeff(),
+            test::gamma_of(5 + 12) * size.maxCoeff());
 }
 
 TEST(Pairs, KeepAwayFromEveryPoint) {

@@ -68,7 +68,7 @@ TEST(Cell, DescentKeepsItsSignsItsRateAndItsRadius) {
     double bound = c.misfit;
     const double of_residual = rounding(p) * residual_size(p), shift = c.step * s(0) * of_residual;
     for (int k = 0; k < 3000; ++k) {
-      ASSERT_LE(p.r().norm(), bound * (1 + test::gamma(2 * k)) + descent_error(p, k)) << "step " << k;
+      ASSERT_LE(p.r().norm(), bound * (1 + test::gamma_of(2 * k)) + descent_error(p, k)) << "step " << k;
       ASSERT_TRUE(Signs(p) == first) << "step " << k;
       ASSERT_LE((p.network.W - W0).norm(), c.radius + (k + 1) * (kUnit * W0.norm() + shift));
       p.step(c.step);
@@ -116,7 +116,7 @@ TEST(Cell, CountsAreThoseOfPointsThatOccurSeveralTimes) {
   EXPECT_LE(c.step * std::pow(s(0) - off, 2), 1);
   double bound = c.misfit;
   for (int k = 0; k < 1000; ++k) {
-    ASSERT_LE(all.r().norm(), bound * (1 + test::gamma(2 * k)) + descent_error(all, k)) << "step " << k;
+    ASSERT_LE(all.r().norm(), bound * (1 + test::gamma_of(2 * k)) + descent_error(all, k)) << "step " << k;
     all.step(c.step);
     bound *= 1 - c.step * c.rate;
   }
@@ -131,7 +131,7 @@ TEST(Cell, ReachIsThatOfTheInverse) {
   Matrix work;
   Progress progress;
   const Vector s = jacobi_singular_values(p.jacobian()).cast<double>();
-  const double lambda = s(14), wrong = test::gamma(60) * K.trace();  // of sums of 12 x 5 products
+  const double lambda = s(14), wrong = test::gamma_of(60) * K.trace();  // of sums of 12 x 5 products
   const auto near = internal::verified::reach(e, K, wrong, lambda * lambda - wrong, work, progress);
   const Vector c = solve_by_ldlt(K, p.r());
   const double distance = std::sqrt(c.dot(p.r())), error = solution_error(15, std::pow(s(0) / s(14), 2));

@@ -49,7 +49,7 @@ void expect_descent(const Problem& start, const Certificate& c) {
     const double of_residual = descent_error(p, 0), of_step = descent_error(p, 1) - of_residual;
     for (int k = 0; k < 2000; ++k) {
       const double rounding = of_residual + k * of_step;
-      EXPECT_LE(p.r().norm(), bound * (1 + test::gamma(2 * k)) + rounding) << "step " << k;
+      EXPECT_LE(p.r().norm(), bound * (1 + test::gamma_of(2 * k)) + rounding) << "step " << k;
       EXPECT_LE((p.network.W - start.network.W).norm(), c.radius + (k + 1) * shift);
       p.step(step);
       bound *= 1 - step * c.rate;
@@ -116,8 +116,8 @@ TEST(Certificate, BoundsContainTheSingularValues) {
     EXPECT_LE(c.lambda_min, most) << name;
     EXPECT_GE(c.lambda_min, least * least * (1 - 1e-4) - backward_error(n) * s(0) * s(0)) << name;
     EXPECT_GE(c.norm_J, s(0) - off) << name;
-    EXPECT_LE(c.norm_J, s(0) * (1 + 1e-4)) << name;
-    if (p.phi.piecewise_linear()) {  // no sign changes on the way: f is linear
+    EXPECT_LE(c.norm_J, s(0) * (1 + 1e-4)) << name;  // the goal of an eigenvalue
+    if (p.phi.piecewise_linear()) {                  // no sign changes on the way: f is linear
       const LongMatrix J = p.jacobian();
       const Vector r = p.r(), coefficients = solve_by_ldlt((J * J.transpose()).cast<double>(), r);
       const double distance = std::sqrt(r.dot(coefficients));
@@ -206,7 +206,7 @@ TEST(Certificate, JacobianChangesByAThirdOfAAtMost) {
     int changes = 0;
     double largest = 0;
     for (const RowMatrix& move : strong_moves(barely, c.radius, kinks)) {
-      ASSERT_LE(move.norm(), c.radius * (1 + test::gamma(static_cast<double>(move.size()) + 4)));
+      ASSERT_LE(move.norm(), c.radius * (1 + test::gamma_of(static_cast<double>(move.size()) + 4)));
       const LongMatrix moved = barely.jacobian(barely.network.W + move) - J;
       const auto change = static_cast<double>(jacobi_singular_values(moved)(0));
       EXPECT_LE(change, third + 2 * jacobian_error(barely));
@@ -278,7 +278,7 @@ TEST(Certificate, TangentGramIsTheJacobiansGram) {
     const Matrix S = p.D().cwiseAbs() * p.network.v.cwiseAbs().asDiagonal(), X = p.X.cwiseAbs();
     const double size = (S * S.transpose()).cwiseProduct(X * X.transpose()).norm();
     const double error =
-        test::gamma(4 + 7 + 3) * size + 2 * jacobian_error(p) * static_cast<double>(J.norm());
+        test::gamma_of(4 + 7 + 3) * size + 2 * jacobian_error(p) * static_cast<double>(J.norm());
     EXPECT_LE(Matrix((K - exact).triangularView<Eigen::Lower>()).norm(), error);
   }
 }

@@ -34,7 +34,7 @@ void expect_existence(const Problem& p, const CertifiedOutput& output) {
   EXPECT_EQ(c.reason.find("descent: "), 0u) << c.reason;
   EXPECT_EQ(polished.v, p.network.v);
   const double moved_by = (polished.W - p.network.W).norm();
-  const double longest = c.radius * (1 + test::gamma(static_cast<double>(polished.W.size())));
+  const double longest = c.radius * (1 + test::gamma_of(static_cast<double>(polished.W.size())));
   EXPECT_LE(moved_by, longest);
   EXPECT_GE(moved_by, c.radius * 0.999 - 1e-9);  // a goal: little is given away
   const Problem after_polish{p.X, p.y, polished, p.phi};
@@ -241,7 +241,7 @@ TEST(Existence, PolishedSolvesWheneverItHolds) {
     const Problem polished{p.X, p.y, output.polished, p.phi};
     EXPECT_LT(static_cast<double>(precise_misfit(output.polished, p.phi, p.X, p.y)),
               2 * kUnit * residual_size(polished) / p.y.norm());
-    EXPECT_LE((output.polished.W - p.network.W).norm(), output.certificate.radius * (1 + test::gamma(8)));
+    EXPECT_LE((output.polished.W - p.network.W).norm(), output.certificate.radius * (1 + test::gamma_of(8)));
   }
   EXPECT_GT(found, 30);
 }

@@ -18,9 +18,12 @@ def backward_error(n):
 
 
 def solution_error(n, condition):
-    """Of X, in norm and relative to it, A X = B, A n x n of this condition (theorem 7.2)."""
+    """Of X, in norm and relative to it, A X = B, A n x n of this condition (theorem 7.2). ValueError where nothing is
+    known."""
     off = condition * backward_error(n)
-    return off / (1 - off) if off < 1 else np.inf
+    if not off < 1:
+        raise ValueError("the condition is beyond what double precision solves")
+    return off / (1 - off)
 
 
 def prediction_error(k, A, C, off=0.0):

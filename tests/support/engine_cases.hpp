@@ -46,7 +46,8 @@ void expect_pairs_alike(const Found& found, const Here& here) {
   }
 }
 
-/// Of a bound of the entries' error, for sums in any order (theory 3).
+/// Two bounds of the entries' error agree to this, relatively: they are rounded up, in float32 and in any
+/// order, and no more digits of them are of use.
 constexpr double kEntries = 0x1p-20;
 
 /// Forms kernel + I/8 in both matrices of the same points.
@@ -76,6 +77,7 @@ inline void expect_same_algebra(KernelMatrix& matrix, PackedMatrix& packed, cons
   const double residual = matrix.residual(kernel, 0.125, progress);
   EXPECT_LE(residual, 2 * packed.residual(kernel, 0.125, progress) + 2 * off);
   EXPECT_NEAR(matrix.seen().entry_error, packed.seen().entry_error, kEntries * packed.seen().entry_error);
+  // A shift that is off by 1/8; what is added for rounding has to be far below that.
   EXPECT_NEAR(matrix.residual(kernel, 0.25, progress), 0.125 * std::sqrt(n), 2 * residual + 0x1p-28 * n);
 }
 

@@ -49,20 +49,20 @@ Matrix plain_product(const std::vector<Matrix>& A) {
 
 double product_rounding(const LinearProblem& problem, double tau, Index layers) {
   const auto d = static_cast<double>(problem.d()), l = static_cast<double>(layers);
-  return test::gamma(l * (d + 2)) * (d * std::pow(1 + tau, l) + problem.R.norm());
+  return test::gamma_of(l * (d + 2)) * (d * std::pow(1 + tau, l) + problem.R.norm());
 }
 
 double excess_rounding(const LinearProblem& problem, double tau, Index layers, double excess) {
   const auto d = static_cast<double>(problem.d());
   const double off = product_rounding(problem, tau, layers);
-  const double sums = (backward_error(d) + test::gamma(d * d + d)) * problem.sigma_max / problem.sigma_min;
+  const double sums = (backward_error(d) + test::gamma_of(d * d + d)) * problem.sigma_max / problem.sigma_min;
   return (2 * std::sqrt(problem.sigma_max * excess) + problem.sigma_max * off) * off + sums * excess;
 }
 
 double gradient_rounding(const LinearProblem& problem, double tau, Index layers, double excess) {
   const auto d = static_cast<double>(problem.d()), l = static_cast<double>(layers);
   const double condition = problem.sigma_max / problem.sigma_min;
-  const double chain = condition * (test::gamma((l + 2) * (d + 2)) * d + backward_error(d));
+  const double chain = condition * (test::gamma_of((l + 2) * (d + 2)) * d + backward_error(d));
   return 2 * std::sqrt(l) * std::pow(1 + tau, l - 1) * problem.sigma_max *
          (product_rounding(problem, tau, layers) + chain * std::sqrt(excess / problem.sigma_min));
 }

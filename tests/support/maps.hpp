@@ -22,8 +22,7 @@ LinearResnet random_network(Index d, Index layers, double size, std::uint64_t se
 /// (I + A_l) .. (I + A_1), formed from the left with the factors as matrices.
 Matrix plain_product(const std::vector<Matrix>& A);
 
-// What rounding may do where all ||A_i|| <= tau. ||.||_F is at most sqrt(d) times the norm, and condition
-// that of Sigma.
+// What rounding may do where all ||A_i|| <= tau; ||.||_F is at most sqrt(d) times the spectral norm.
 
 /// To E = (I + A_l) .. (I + A_1) - R, in ||.||_F: a layer takes d + 2 roundings of I + |A| times what is
 /// below.

@@ -77,7 +77,7 @@ inline double gram_rounding(const DeepNetwork& network, const RowMatrix& X, cons
                             const Vector& weights, double squared_norm) {
   const auto e = evaluation(network, X, moving, weights);
   const double off = jacobian_rounding(network, e);
-  return (2 * std::sqrt(squared_norm) + off) * off + gamma(e.rounding_terms) * squared_norm;
+  return (2 * std::sqrt(squared_norm) + off) * off + gamma_of(e.rounding_terms) * squared_norm;
 }
 
 }  // namespace zeroloss::test

@@ -1,6 +1,7 @@
 #pragma once
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "support/bounds.hpp"
 #include "support/decompositions.hpp"
@@ -36,6 +37,12 @@ struct Problem {
     const Matrix S = r().asDiagonal() * D() * network.v.asDiagonal();
     network.W -= eta * (S.transpose() * X);
   }
+  void step(double eta, const std::vector<Index>& batch) {
+    Vector c = Vector::Zero(y.size());
+    const Vector all = r();
+    for (const Index i : batch) c(i) = all(i);
+    network.W -= eta * ((c.asDiagonal() * D() * network.v.asDiagonal()).transpose() * X);
+  }
 
   /// J, n x m d, columns neuron by neuron; by the network's weights or others.
   LongMatrix jacobian(const RowMatrix& W) const {
@@ -57,14 +64,15 @@ inline Vector output_rounding(const Problem& p, double unit = kUnit) {
   const Matrix slopes = std::isfinite(p.phi.B) ? Matrix(Matrix::Constant(Z.rows(), Z.cols(), p.phi.B))
                                                : Matrix(p.D().cwiseAbs());
   const Matrix values = Z.unaryExpr([&](double z) { return std::abs(p.phi.phi(z)); });
-  return (gamma(d + 5, unit) * slopes.cwiseProduct(sums) + gamma(m + 18, unit) * values) *
+  return (gamma_of(d + 5, unit) * slopes.cwiseProduct(sums) + gamma_of(m + 18, unit) * values) *
          p.network.v.cwiseAbs();
 }
 
-/// How far rounding may take the weights of two runs of gradient descent apart, in ||.||_F, where no kink is
-/// crossed for it. A step adds that of both gradients and of weights and Z as they are stored, and makes what
-/// is there larger by as much as the Hessian is negative: J^T J is not, v_j sum_i r_i phi''(z_ij) x_i x_i^T
-/// may be. With momentum a push goes on to 1/(1 - momentum) of it.
+/// How far rounding may take the weights of two runs of gradient descent apart, in ||.||_F, on all points or
+/// on batches of them, where no kink is crossed for it and eta ||Hessian|| <= 2. A step adds that of both
+/// gradients and of weights and Z as they are stored, and makes what is there larger by as much as the
+/// Hessian is negative: J^T J is not, v_j sum_i r_i phi''(z_ij) x_i x_i^T may be. With momentum a push goes
+/// on to 1/(1 - momentum) of it.
 struct Drift {
   double off = 0;      ///< of the weights
   double outputs = 0;  ///< of the outputs of the problem last seen, for that and for their own rounding
@@ -76,14 +84,17 @@ struct Drift {
     double negative = 0, M = 0;
     for (Index j = 0; j < Z.cols() && p.phi.d2phi; ++j) {
       const Vector bend = Z.col(j).unaryExpr(p.phi.d2phi) * p.network.v(j);
-      negative = std::max(negative, (p.X.transpose() * r.cwiseProduct(bend).asDiagonal() * p.X).norm());
+      const Vector size = r.cwiseProduct(bend).cwiseAbs();  // so that it holds for any of the points
+      negative = std::max(negative, (p.X.transpose() * size.asDiagonal() * p.X).norm());
       M = std::max(M, bend.cwiseAbs().maxCoeff());
     }
     const double sums = (p.X.cwiseAbs() * p.network.W.cwiseAbs().transpose()).norm();
-    const double gradient = gamma(static_cast<double>(n) + 24, unit) *
-                                (J.transpose() * r.cwiseAbs().cwiseProduct(length)).norm() +
-                            M * gamma(static_cast<double>(d) + 5, unit) * sums * r.norm() +
-                            (length.asDiagonal() * J).norm() * lost.norm();
+    const double gradient =
+        gamma_of(static_cast<double>(n) + 24, unit) *
+            (J.transpose() * r.cwiseAbs().cwiseProduct(length)).norm() +
+        5 * unit * r.cwiseAbs().dot(length) * p.network.v.norm() +  // phi' of gelu, silu
+        M * gamma_of(static_cast<double>(d) + 5, unit) * sums * r.norm() * length.maxCoeff() +
+        (length.asDiagonal() * J).norm() * lost.norm();
     outputs = (length.asDiagonal() * J).norm() * off + 2 * lost.norm();
     const double added = 2 * (unit * (p.network.W.norm() + Z.norm()) + eta * gradient);
     off = (1 + eta * negative / (1 - momentum)) * off + added / (1 - momentum);
@@ -126,7 +137,7 @@ inline double descent_error(const Problem& p, double steps) {
 /// promises of phi', two roundings are those of products, and z is a sum of d products.
 inline double jacobian_error(const Problem& p) {
   const Vector points = p.X.rowwise().norm(), neurons = p.network.W.rowwise().norm();
-  const double moved = p.phi.smooth() ? p.phi.M * gamma(static_cast<double>(p.X.cols())) : 0;
+  const double moved = p.phi.smooth() ? p.phi.M * gamma_of(static_cast<double>(p.X.cols())) : 0;
   const Matrix slopes =
       18 * kUnit * p.D().cwiseAbs().array() + 5 * kUnit + moved * (points * neurons.transpose()).array();
   return (points.asDiagonal() * slopes * p.network.v.cwiseAbs().asDiagonal()).norm();

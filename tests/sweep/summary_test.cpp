@@ -36,7 +36,7 @@ constexpr WilsonCase kWilson[] = {{0, 1, 0.0, 0.79345068562276261},
                                   {999, 1000, 0.99435744140204206, 0.99982345362937392},
                                   {123456, 1000000, 0.12281269653142285, 0.12410219641400438}};
 
-constexpr double kRounding = test::gamma(16);  // of 15 operations on numbers of at most 1
+constexpr double kRounding = test::gamma_of(16);  // of 15 operations on numbers of at most 1
 
 TEST(Wilson, HasTheKnownValues) {
   for (const auto& [successes, trials, low, high] : kWilson) {
@@ -194,7 +194,8 @@ TEST(Transition, IsThatOfTheNearestMonotoneValues) {
     ++crossings;
     const double before = fitted[above - 1], gap = fitted[above] - before, share = (0.5 - before) / gap;
     // means of at most 7 numbers of at most 1, over what lies between two of them
-    EXPECT_NEAR(*t.y, 10 * (static_cast<double>(above) + share), 10 * test::gamma(4 * 7 + 8) * (7 + 2 / gap));
+    EXPECT_NEAR(*t.y, 10 * (static_cast<double>(above) + share),
+                10 * test::gamma_of(4 * 7 + 8) * (7 + 2 / gap));
   }
   EXPECT_GT(crossings, 100);
 }

@@ -66,7 +66,7 @@ TEST(Certify, DigitsAgreeWithScipy) {
     EXPECT_NEAR(found.lambda_min, expected["lambda_min"], error);
     EXPECT_NEAR(found.lambda_max, expected["lambda_max"], error);
     // Of the products of 64 numbers, over the distance, here and there.
-    const double of_product = test::gamma(64 + 4) + 2.01 * unit_row_error(64);
+    const double of_product = test::gamma_of(64 + 4) + 2.01 * unit_row_error(64);
     EXPECT_NEAR(found.separation, expected["separation"], 3 * of_product / found.separation);
     ASSERT_TRUE(found.lambda_min_verified);
     EXPECT_LE(*found.lambda_min_verified, expected["lambda_min"].get<double>() + error);
@@ -94,7 +94,7 @@ TEST(Certify, SlowMnistLargeAgreesWithItsParts) {
   ASSERT_TRUE(found.forecast);
   EXPECT_EQ(found.forecast->method, "Lanczos, 32 probes");
   EXPECT_NEAR(found.forecast->stable_step, 2 / found.lambda_max, 1e-9);  // Lanczos, of few steps
-  EXPECT_NEAR(found.forecast->misfit[0], 1, test::gamma(8));  // a ratio estimate: exact at the start
+  EXPECT_NEAR(found.forecast->misfit[0], 1, test::gamma_of(8));  // a ratio estimate: exact at the start
   EXPECT_TRUE(std::is_sorted(found.forecast->misfit.rbegin(), found.forecast->misfit.rend()));
 }
 
@@ -429,7 +429,7 @@ TEST(Certify, TheTailIsBelowTheFactor) {
     ASSERT_EQ(tail.guarantees.size(), factor.guarantees.size());
     for (std::size_t k = 0; k < tail.guarantees.size(); ++k)
       if (tail.guarantees[k].width && tail.guarantees[k].verified && factor.guarantees[k].width) {
-        EXPECT_GE(*tail.guarantees[k].width, *factor.guarantees[k].width * (1 - test::gamma(32)))
+        EXPECT_GE(*tail.guarantees[k].width, *factor.guarantees[k].width * (1 - test::gamma_of(32)))
             << phi << " " << k;
       }
   }

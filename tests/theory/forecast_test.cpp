@@ -159,7 +159,7 @@ TEST(Forecast, ComplexityIsTheFormula) {
   for (Index k = 0; k < 2; ++k) {
     const double product = c.Y.col(k).dot(inverse.col(k));
     const double size = c.Y.col(k).cwiseAbs().dot(inverse.col(k).cwiseAbs());
-    EXPECT_NEAR(found(k), std::sqrt(2 * product / 12), found(k) * test::gamma(12 + 4) * size / product);
+    EXPECT_NEAR(found(k), std::sqrt(2 * product / 12), found(k) * test::gamma_of(12 + 4) * size / product);
   }
 }
 

@@ -508,7 +508,7 @@ TEST(GuaranteeProperty, TheWidthIsNextToTheSmallestThatTheProofAllows) {
     const double q =
         2 * std::asin(std::min(c.input.separation, std::numbers::sqrt2) / 2) / (4 * std::numbers::pi);
     const double all = width(relu(), "zl_a") * q / c.input.n;  // the mean over n of the binomial number
-    EXPECT_GE(c.input.n * (all - 1 - std::log(all)), -std::log(p) - c.input.n * all * test::gamma(16));
+    EXPECT_GE(c.input.n * (all - 1 - std::log(all)), -std::log(p) - c.input.n * all * test::gamma_of(16));
   }
 }
 

@@ -26,9 +26,9 @@ TEST(Suspects, RegressionByMedianAbsoluteDeviation) {
   EXPECT_EQ(verdict.suspects[0].sample.record, 50);
   EXPECT_EQ(verdict.suspects[0].sample.label, "30");
   EXPECT_EQ(verdict.suspects[0].predicted, "0");
-  EXPECT_NEAR(verdict.suspects[0].score, 30 / (6 * 1.4826 * 2), test::gamma(8));
+  EXPECT_NEAR(verdict.suspects[0].score, 30 / (6 * 1.4826 * 2), test::gamma_of(8));
   EXPECT_NEAR(verdict.error, y.norm() / (y.array() - 5).matrix().norm(),
-              verdict.error * test::gamma(2 * (6 + 4)));
+              verdict.error * test::gamma_of(2 * (6 + 4)));
 }
 
 // The last point is far from the others: leave-one-out cannot know its target, and its precision says so.
@@ -42,7 +42,7 @@ TEST(Suspects, ARegressionsResidualsCountByTheirPrecision) {
 TEST(Suspects, ConstantTargetsHaveNoSpread) {
   const Vector y = Vector::Constant(49, 0.1);
   const auto verdict = judge_labels(targets(y), y, Matrix::Constant(49, 1, 0.2));
-  EXPECT_NEAR(verdict.error, 0.7, test::gamma(49 + 4));  // ||residual|| = 0.1 sqrt(49)
+  EXPECT_NEAR(verdict.error, 0.7, test::gamma_of(49 + 4));  // ||residual|| = 0.1 sqrt(49)
   EXPECT_TRUE(verdict.suspects.empty());
 }
 

@@ -41,7 +41,7 @@ void expect_same(const Json& found, const Json& here) {
   const double off = 2 * test::backward_error(n) * largest;
   near("lambda_min", off);
   near("lambda_max", off + 1e-11 * largest);  // where Lanczos ends
-  // Each proof begins with a gap of 1e-7 of it, or of a loss, some n^2 u/2, and is quadrupled until it is
+  // Each proof begins with a gap of 1e-7 of it, or of a loss, some n^2 u/2, and is doubled until it is
   // enough.
   near("lambda_min_verified", off + 4e-7 * here.at("lambda_min").get<double>() + 8 * n * n * test::kUnit);
   near("norm_X", 2 * test::backward_error(n) * here.at("norm_X").get<double>());

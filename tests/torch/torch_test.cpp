@@ -236,7 +236,8 @@ TEST_P(OnDevice, ResidualOfAFactor) {
     const auto exact = [&](const Matrix& of) {
       return static_cast<double>((A.cast<Long>() - of.cast<Long>() * of.cast<Long>().transpose()).norm());
     };
-    const double size = static_cast<double>(n), most = test::gamma(size + 4) * (A.norm() + L.squaredNorm());
+    const double size = static_cast<double>(n),
+                 most = test::gamma_of(size + 4) * (A.norm() + L.squaredNorm());
     const double found = matrix.residual(kernel, 0.25, progress);
     EXPECT_GE(found, exact(L)) << n;
     EXPECT_LE(found, exact(L) + 4 * most) << n;
@@ -459,7 +460,7 @@ TEST_P(OnDevice, TailSumsAreThoseOfOneProcessAndNotTooSmall) {
         for (Index j = 0; j < n; ++j)
           if (j != i) exact += w[static_cast<std::size_t>(j)] * std::pow(std::abs(G(i, j)), grid.power(k));
         if (!g) {
-          ASSERT_GE(found(i, k) * slack + lost, exact * (1 - test::gamma(n + 401.0 * grid.power(k))))
+          ASSERT_GE(found(i, k) * slack + lost, exact * (1 - test::gamma_of(n + 401.0 * grid.power(k))))
               << name << k;
         }
       }

@@ -57,7 +57,7 @@ TEST(DeepEngine, DerivativesAreThoseOfDifferences) {
       // A product has 16 roundings a layer and direction, and |W| up to sqrt(6) of the norm of W, three
       // times.
       const Vector squares = engine.row_squares();
-      const double lost = test::gamma(2 * 4 * 16) * std::pow(6, 1.5);
+      const double lost = test::gamma_of(2 * 4 * 16) * std::pow(6, 1.5);
       EXPECT_NEAR((R.array() * engine.derivative(direction).array()).sum(), gradient.dot(direction),
                   lost * R.norm() * std::sqrt(squares.sum()) * direction.norm());
       const Matrix K = tangent_kernel(network, X);

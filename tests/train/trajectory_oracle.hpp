@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "support/two_layer.hpp"
 #include "zeroloss/core/matrix.hpp"
 
 /// Training of small two-layer networks by PyTorch, in double (tests/train/data/make_trajectories.py).
@@ -20,12 +21,10 @@ struct Trajectory {
   std::vector<std::vector<Index>> batches;  ///< of sgd: the points that each step sums over; else empty
   Vector misfit;                            ///< ||r_k|| of all points, k = 0..steps
   RowMatrix W;                              ///< after the last step
-  /// What rounding may do: the largest difference of W and of misfit between two ways to compute the same.
-  double spread = 0;
-
-  double allowed() const { return 100 * spread; }  ///< of what another program's rounding may do
+  double spread = 0;  ///< the largest difference of W and of misfit between two ways to compute the same
 
   Index steps() const { return misfit.size() - 1; }
+  Problem problem() const { return {X, y, {W_0, v}, zeroloss::activation(activation)}; }
 };
 
 /// All trajectories of a method: "gd" (200 steps, all eight activations), "sgd1" and "sgd4" (60 steps,

@@ -180,7 +180,7 @@ TEST(Enough, DescentReachesTheLabelsAndAnyOthers) {
       for (int labels = 0; labels < (row == any ? 4 : 1); ++labels) {
         if (labels > 0) {  // as long as is claimed
           p.y = normals(n, static_cast<std::uint64_t>(50 + labels));
-          p.y *= r.norm_y / p.y.norm() * (1 - test::gamma(n + 4.0));
+          p.y *= r.norm_y / p.y.norm() * (1 - test::gamma_of(n + 4.0));
         }
         Progress progress;
         const Certificate c = certify_descent(p.network, p.phi, {p.X, p.y}, progress);

@@ -126,12 +126,15 @@ TEST(Trainer, FollowsPyTorch) {
     for (const Space space : {Space::weights, Space::gram}) {
       const auto data = points<double>(t.X, space);
       Trainer<double> trainer(data, {t.W_0, t.v}, activation(t.activation), space);
-      for (Index k = 0; k < t.steps(); ++k) {
-        EXPECT_NEAR(residual(trainer, t.y).norm(), t.misfit(k), t.allowed()) << t.name << " step " << k;
-        trainer.move(t.step * residual(trainer, t.y));
+      Problem p = t.problem();
+      Drift drift;
+      for (Index k = 0; k <= t.steps(); ++k) {
+        drift.step(p, t.step);
+        EXPECT_NEAR(residual(trainer, t.y).norm(), t.misfit(k), drift.outputs) << t.name << " step " << k;
+        if (k < t.steps()) trainer.move(t.step * residual(trainer, t.y));
+        p.step(t.step);
       }
-      EXPECT_NEAR(residual(trainer, t.y).norm(), t.misfit(t.steps()), t.allowed()) << t.name;
-      EXPECT_LT((trainer.weights() - t.W).cwiseAbs().maxCoeff(), t.allowed()) << t.name;
+      EXPECT_LT((trainer.weights() - t.W).norm(), drift.off) << t.name;
     }
 }
 
@@ -140,15 +143,21 @@ TEST(Trainer, FollowsPyTorchOnBatches) {
     for (const Trajectory& t : trajectories(method)) {
       const auto data = points<double>(t.X, Space::weights);
       Trainer<double> trainer(data, {t.W_0, t.v}, activation(t.activation), Space::weights);
+      Problem p = t.problem();
+      Drift drift;
       for (Index k = 0; k < t.steps(); ++k) {
+        drift.step(p, t.step);
         const auto& batch = t.batches[static_cast<std::size_t>(k)];
         Vector r = trainer.batch_outputs(batch);
         for (std::size_t b = 0; b < batch.size(); ++b) r(static_cast<Index>(b)) -= t.y(batch[b]);
         trainer.batch_move(t.step * r);
         trainer.refresh();
-        EXPECT_NEAR(residual(trainer, t.y).norm(), t.misfit(k + 1), t.allowed()) << t.name << " step " << k;
+        p.step(t.step, batch);
+        Drift after = drift;
+        after.step(p, t.step);
+        EXPECT_NEAR(residual(trainer, t.y).norm(), t.misfit(k + 1), after.outputs) << t.name << " step " << k;
       }
-      EXPECT_LT((trainer.weights() - t.W).cwiseAbs().maxCoeff(), t.allowed()) << t.name;
+      EXPECT_LT((trainer.weights() - t.W).norm(), drift.off) << t.name;
     }
 }
 
@@ -157,14 +166,17 @@ TEST(Trainer, FollowsPyTorchInGaussNewtonSteps) {
     const auto data = points<double>(t.X, Space::gram);
     Trainer<double> trainer(data, {t.W_0, t.v}, activation(t.activation), Space::gram);
     const Matrix G = t.X * t.X.transpose();
+    // The step is not a contraction of which rounding is known: what PyTorch's two ways differ by is taken a
+    // hundred times.
+    const double allowed = 100 * t.spread;
     for (Index k = 0; k < t.steps(); ++k) {
       const Matrix S = trainer.scaled_pattern();
       Matrix K = (S * S.transpose()).cwiseProduct(G);
       K.diagonal().array() += t.damping;
       trainer.move(solve_by_ldlt(K, residual(trainer, t.y)));
-      EXPECT_NEAR(residual(trainer, t.y).norm(), t.misfit(k + 1), t.allowed()) << t.name << " step " << k;
+      EXPECT_NEAR(residual(trainer, t.y).norm(), t.misfit(k + 1), allowed) << t.name << " step " << k;
     }
-    EXPECT_LT((trainer.weights() - t.W).cwiseAbs().maxCoeff(), t.allowed()) << t.name;
+    EXPECT_LT((trainer.weights() - t.W).cwiseAbs().maxCoeff(), allowed) << t.name;
   }
 }
 
