@@ -360,7 +360,7 @@ def main():
     parser.add_argument("--judges", metavar="NAME,..", help="these alone, as in kernel,proof")
     parser.add_argument("--fast", action="store_true", help="the tests of `make test` alone")
     parser.add_argument("--package", action="store_true", help="ask the tests of the Python package last")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what it started ends with it
     errors, problems = read_errors(ROOT)
     if options.command == "check":
