@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the Python package as a user gets it: `package` makes the sdist, builds the wheel from it (and from nothing
-else), checks what is in it and installs it into a fresh environment; `tests` runs pytest there, and `adversary` the
-adversary.
+else), checks what is in it and installs it into a fresh environment; `tests` runs pytest there, `adversary`
+the adversary's, and `hostile` the adversary itself on more cases.
 
 The library is compiled as in the release build, flag by flag, so that with a compiler cache only the bindings are
 compiled anew. A wheel whose sdist has not changed is not built again."""
@@ -75,24 +75,28 @@ def make_environment(wheel, work):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["package", "tests", "adversary"])
+    parser.add_argument("what", choices=["package", "tests", "adversary", "hostile"])
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--compiler", default="c++")
     parser.add_argument("--launcher", default="")
     parser.add_argument("--part", metavar="K/N", default="1/1", help="of the files of tests, every N-th from the K-th")
-    parser.add_argument("pytest", nargs="*", help="arguments of pytest")
+    parser.add_argument("pytest", nargs="*", help="arguments of pytest, or of adversary.py")
     options = parser.parse_args()
     source, work = options.source.resolve(), options.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     if options.what == "package":
         make_package(source, work, options.compiler, options.launcher)
         return
+    python = work / "venv" / "bin" / "python"
+    if options.what == "hostile":
+        run(python, source / "tests" / "adversary" / "adversary.py", *options.pytest, cwd=work)
+        return
     part, parts = map(int, options.part.split("/"))
     folder = source / "tests" / ("python" if options.what == "tests" else "adversary")
     files = sorted(folder.glob("*_test.py"), key=lambda file: (-file.stat().st_size, file.name))[part - 1 :: parts]
     strict = STRICT if options.what == "tests" else {}
-    run(work / "venv" / "bin" / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+    run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider",
         "-c", source / "pyproject.toml", *files, *options.pytest, cwd=work,
         env={**os.environ, **strict})  # fmt: skip
 
