@@ -147,9 +147,11 @@ TEST(Spectrum, BothProofsHold) {
       const Kernel kernel = sigma(activation(name));
       PackedMatrix work(X);
       const auto theorem = lambda_min(work, kernel, Proof::theorem, progress).verified;
+      const auto size = static_cast<double>(n);
+      EXPECT_GE(theorem.loss, cholesky_loss(size, size * kernel(1), kernel(1)) + work.seen().entry_error);
       const auto residual = lambda_min(work, kernel, Proof::residual, progress).verified;
       const Vector values = eigenvalues(gram(X, kernel, progress).K);
-      const double exact = values(0), error = backward_error(static_cast<double>(n)) * values(n - 1);
+      const double exact = values(0), error = backward_error(size) * values(n - 1);
       ASSERT_TRUE(theorem.holds);
       ASSERT_TRUE(residual.holds);
       EXPECT_LT(residual.lambda_min, exact);

@@ -186,6 +186,21 @@ std::vector<RowMatrix> strong_moves(const Problem& p, double radius, Index& kink
   return moves;
 }
 
+// The second neuron is off by 2^-80, which a sum that is rounded does not see: it counts as a sign change at
+// W itself, and J J^T is 3, not 6.
+TEST(Certificate, SignsThatRoundingHidesCountAtW) {
+  Problem p;
+  p.X = RowMatrix::Ones(1, 3);
+  p.network.W.resize(2, 3);
+  p.network.W << 1, 1, 1, 1, -0x1p-80, -1;
+  p.network.v = Vector::Ones(2);
+  p.phi = activation("relu");
+  p.y = Vector::Constant(1, 3);
+  const auto c = certificate(p);
+  EXPECT_GT(c.lambda_min, 0);
+  EXPECT_LE(c.lambda_min, 3);
+}
+
 // e(R) bounds the change of J on the whole ball, and is not much more than what some move does.
 TEST(Certificate, JacobianChangesByAThirdOfAAtMost) {
   for (const auto& [name, n, d, m, expected_changes, expected_kinks] :
