@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <numeric>
+#include <string_view>
+#include <vector>
 
 #include "proof/evaluate.hpp"
+#include "support/number.hpp"
 #include "support/temp_folder.hpp"
 #include "support/two_layer.hpp"
 #include "zeroloss/core/error.hpp"
@@ -199,6 +203,48 @@ TEST(Certificate, SignsThatRoundingHidesCountAtW) {
   const auto c = certificate(p);
   EXPECT_GT(c.lambda_min, 0);
   EXPECT_LE(c.lambda_min, 3);
+}
+
+// e(R) of relu as theory 7 has it, without rounding: entries of Z change sign in the order of their size
+// while the squares of a row's moves sum to at most ||x_i||^2 R^2, and those of all rows to ||X||^2 R^2.
+double plain_change(const Problem& p, double R) {
+  const Matrix Z = p.Z().cwiseAbs();
+  const Vector length = p.X.rowwise().norm();
+  const auto within = [](std::vector<double> values, double budget) {
+    std::sort(values.begin(), values.end());
+    Index count = 0;
+    for (const double z : values) count += (budget -= z * z) >= 0 ? 1 : 0;
+    return static_cast<double>(count);
+  };
+  std::vector<double> all;
+  double in_a_row = 0;
+  for (Index i = 0; i < Z.rows(); ++i) {
+    std::vector<double> row;
+    for (Index j = 0; j < Z.cols(); ++j)
+      if (Z(i, j) <= R * length(i)) row.push_back(Z(i, j));
+    in_a_row = std::max(in_a_row, within(row, std::pow(R * length(i), 2)));
+    all.insert(all.end(), row.begin(), row.end());
+  }
+  const double norm = norm2(p.X), in_all = within(all, std::pow(norm * R, 2));
+  return p.network.v.lpNorm<Eigen::Infinity>() *
+         std::min(norm * std::sqrt(in_a_row), length.maxCoeff() * std::sqrt(in_all));
+}
+
+TEST(Certificate, SaysHowMuchTheJacobianMayChange) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Problem p = problem("relu", 6, 8, 300, seed, "ntk");
+    for (Index i = 1; i < 6; ++i) p.X.row(i) = (p.X.row(0) + 0.4 * p.X.row(i)).normalized();  // a narrow cone
+    p.y = p.f() + 0.02 * normals(6, seed);
+    const auto c = certificate(p);
+    const auto printed = [&](const std::string& name) {
+      const auto at = c.reason.find(name);
+      return at == std::string::npos ? -1 : number(std::string_view(c.reason).substr(at + name.size()));
+    };
+    const double change = printed("e(R) = "), R = printed("R = "), digits = 0.006;  // three are printed
+    ASSERT_GT(R, 0) << c.kind << c.reason;
+    EXPECT_GE(change, plain_change(p, R * (1 - digits)) * (1 - digits)) << seed;
+    EXPECT_LE(change, plain_change(p, R * (1 + digits)) * (1 + digits)) << seed;
+  }
 }
 
 // e(R) bounds the change of J on the whole ball, and is not much more than what some move does.
