@@ -1,9 +1,9 @@
-# zeroloss_together(TARGET): compiles the files of a room, which is a folder of src or tests or all of apps, together, up
-# to 16 in a piece, which more than halves the time of a whole build: most of it goes into templates that they share. So names in unnamed namespaces differ from file to file within a room. Files with options of
-# their own are compiled alone, as are those of no room (generated ones); a file of two targets keeps the piece of the
-# first. CMAKE_UNITY_BUILD=OFF compiles each file alone, ZEROLOSS_TOGETHER=tests|apps those of the library, for one who
-# edits it.
-# Call it when the target has all its sources and they have their properties.
+# zeroloss_together(TARGET): compiles the files of a room, which is a folder of src or tests or all of apps, together,
+# up to 16 in a piece, which more than halves the time of a whole build: most of it goes into templates that they share.
+# So names in unnamed namespaces differ from file to file within a room. Files with options of their own are compiled
+# alone, as are those of no room (generated ones); a file of two targets keeps the piece of the first.
+# CMAKE_UNITY_BUILD=OFF compiles each file alone, ZEROLOSS_TOGETHER=tests|apps those of the library, for one who edits
+# it. Call it when the target has all its sources and they have their properties.
 set(ZEROLOSS_TOGETHER "src|tests|apps" CACHE STRING "Folders, divided by |, whose files are compiled together")
 mark_as_advanced(ZEROLOSS_TOGETHER)
 

@@ -351,8 +351,8 @@ class TrainedAnew {
     return B_(Eigen::all, rest) * coefficients;
   }
 
-  // What rounding may do to such outputs, here and in closed form: entries of K are off by 30 u and a sum of
-  // d terms, and a left-out sample is one output more, of itself.
+  // A bound of the rounding of such outputs, here and in closed form: entries of K are off by 30 u and a sum
+  // of d terms, and a left-out sample is one output more, of itself.
   double rounding(const Matrix& Y) const {
     const auto n = static_cast<double>(Y.rows()), d = static_cast<double>(A_.unit.cols());
     Packed<double> K = pack(K_);

@@ -36,7 +36,7 @@ double similarity_of(const Features& A, Index i, const Features& B, Index j, con
   return (network + single) / 2;
 }
 
-// What rounding may do to that: a sum of d + 1 products in rho, d differences in a mean m, and e^-m m <= 1.
+// A bound of its rounding counts a sum of d + 1 products in rho, d differences in a mean m, and e^-m m <= 1.
 double rounding_of(const Features& A, Index i, const Features& B, Index j, const std::string& activation) {
   const auto kernel = dual_activation(zeroloss::activation(activation), true);
   const auto d = static_cast<double>(A.unit.cols());

@@ -257,7 +257,7 @@ TEST(Cluster, AuditSaysTheSame) {
     options.predictor.ridge = 0.05;
     const AuditResult found = audit(data, options, progress, processes()), here = audit(data, options);
     ASSERT_EQ(found.scores.size(), here.scores.size());
-    // What fits the noise ends where the rate moves by less than 1e-7.
+    // The fit of the noise ends where the rate moves by less than 1e-7.
     for (std::size_t i = 0; i < here.scores.size(); ++i) EXPECT_NEAR(found.scores[i], here.scores[i], 1e-7);
     ASSERT_EQ(found.issues.size(), here.issues.size());
     for (std::size_t k = 0; k < here.issues.size(); ++k)

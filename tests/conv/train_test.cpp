@@ -121,7 +121,7 @@ class Steps : public ::testing::Test {
     return largest;
   }
 
-  /// Of float32, relative: sums of k^2 products for each channel of the input, forward and back.
+  /// The relative rounding of float32: sums of k^2 products for each channel of the input, forward and back.
   double rounding() const {
     Index products = 0;
     for (const ConvLayer& layer : layers(network.architecture))

@@ -71,7 +71,7 @@ Matrix jacobian(const DeepNetwork& network, const RowMatrix& X, const Moving& mo
   return J;
 }
 
-// Of the difference of two such: of each, and of the weights that were subtracted, which are at most 2.
+// The difference of two such is off by what each is, and the subtracted weights, at most 2, are.
 double difference_rounding(const DeepNetwork& network, const RowMatrix& X, const Moving& moving,
                            const Vector& weights) {
   const auto size = static_cast<double>(jacobian(network, X, moving, weights).size());

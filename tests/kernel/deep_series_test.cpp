@@ -34,7 +34,7 @@ TEST(DeepSeries, CoefficientsAreJustBelowTheExactOnes) {
     const long double exact = std::strtold(row[4].c_str(), nullptr),
                       found = r < series.c.size() ? series.c[r] : 0;
     EXPECT_LE(found, exact * (1 + 0x1p-63L)) << which << " " << r;  // digits that are read, and a product
-    // What rounding down and the ends of tables may give away: a goal.
+    // The goal bounds what rounding down and the ends of tables give away.
     EXPECT_GE(found, exact * (1 - 4e-12L) - 1e-16L) << which << " " << r;
     ++compared;
   }

@@ -210,7 +210,7 @@ TEST(Deep, FloatsAreThoseOfTheDoubles) {
   const Kernel kernel = deep_tangent(activation("tanh"), {.layers = 4});
   const auto exact = gram(X, kernel, progress);
   const auto rounded = gram(Rows<float>(X.cast<float>()), kernel, progress);
-  // Of rows of 9 numbers, each rounded once, and of a table's polynomial of degree 10.
+  // An entry sums rows of 9 numbers, each rounded once, and a table's polynomial of degree 10.
   const double close = ((9 + 4) * kernel.slope() + (2 * 10 + 16) * kernel(1)) * 0x1p-24;
   for (Index j = 0; j < 300; ++j)
     for (Index i = j; i < 300; ++i) EXPECT_NEAR(rounded.K(i, j), exact.K(i, j), close);

@@ -273,7 +273,7 @@ TEST(Gram, SeparationIsBelowTheTrueOneBesideTheCutOfNearPairs) {
       least = std::min(least, std::sqrt(squares));
     }
     EXPECT_LE(found.separation, least) << trial;
-    // Of d^2 = 2 - 2 rho: twice, and over 2 d.
+    // A distance has d^2 = 2 - 2 rho: it is off by twice the error of rho, over 2 d.
     const double product_error = test::gamma_of(d) + 2.01 * unit_row_error(d);
     EXPECT_GE(found.separation, least - 2.1 * product_error / least) << trial;
   }

@@ -58,7 +58,7 @@ Matrix least_squares(const Problem& p, const std::string& activation_name, doubl
   return test::least_squares_by_svd(A, B, static_cast<double>(m) * std::numeric_limits<double>::epsilon());
 }
 
-// Of the coefficients, relative: the residual and n + m roundings of an entry of the normal equations M,
+// The relative error of the coefficients: the residual and n + m roundings of an entry of the equations M,
 // where P = (w/m) K_mm^2 + ridge K_mm leaves the condition of P^-1/2 M P^-1/2, and back from it is that of
 // P^1/2.
 double coefficients_error(const Problem& p, const std::string& activation_name,

@@ -133,7 +133,7 @@ TEST(Spectrum, ResidualOfAFactor) {
     const double bound = matrix.residual(kernel, 0.25, progress);
     EXPECT_GE(bound, static_cast<double>(exact.norm()));
     EXPECT_LE(bound, 2 * most + 20 * kUnit * A.norm() + static_cast<double>(exact.norm()));
-    // Of another matrix: K + 0.5 I is off by 0.25 on the diagonal. Norms carry factors of 1 + 2^-30.
+    // Another matrix, K + 0.5 I, is off by 0.25 on the diagonal. Norms carry factors of 1 + 2^-30.
     const double far = 0.25 * std::sqrt(size);
     EXPECT_NEAR(matrix.residual(kernel, 0.5, progress), far, 2 * bound + 0x1p-28 * far);
   }

@@ -50,7 +50,7 @@ def test_the_results_are_those_of_one_process(processes, tmp_path):
         audited = zeroloss.audit(X, y, comm=comm)
         explained = zeroloss.influence(X, y, test=(X[:5], y[:5]) if comm.rank == 0 else None, comm=comm)
         if comm.rank == 0:
-            # What fits the noise ends where the rate moves by less than 1e-7.
+            # The fit of the noise ends where the rate moves by less than 1e-7.
             assert np.allclose(audited.scores, zeroloss.audit(X, y).scores, rtol=0, atol=1e-7)
             here = zeroloss.influence(X, y, test=(X[:5], y[:5]))
             off = 2 * 60 * 90 * 2.0**-53  # backward errors of two factorisations of 90 points

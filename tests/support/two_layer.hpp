@@ -33,15 +33,17 @@ struct Problem {
     return Z().unaryExpr([&](double z) { return phi.phi(z); }) * network.v;
   }
   Vector r() const { return f() - y; }
-  void step(double eta) {
-    const Matrix S = r().asDiagonal() * D() * network.v.asDiagonal();
-    network.W -= eta * (S.transpose() * X);
-  }
+  void step(double eta) { descend(eta, r()); }
   void step(double eta, const std::vector<Index>& batch) {
-    Vector c = Vector::Zero(y.size());
     const Vector all = r();
-    for (const Index i : batch) c(i) = all(i);
-    network.W -= eta * ((c.asDiagonal() * D() * network.v.asDiagonal()).transpose() * X);
+    Vector some = Vector::Zero(all.size());
+    for (const Index i : batch) some(i) = all(i);
+    descend(eta, some);
+  }
+  /// W <- W - eta J^T residual.
+  void descend(double eta, const Vector& residual) {
+    const Matrix S = residual.asDiagonal() * D() * network.v.asDiagonal();
+    network.W -= eta * (S.transpose() * X);
   }
 
   /// J, n x m d, columns neuron by neuron; by the network's weights or others.

@@ -4,7 +4,6 @@
 #include <limits>
 #include <numeric>
 
-#include "kernel/power_sums.hpp"
 #include "support/points.hpp"
 #include "zeroloss/core/error.hpp"
 #include "zeroloss/data/readers.hpp"

@@ -102,10 +102,7 @@ TEST(Sgd, DrawsFloydsBatches) {
         const auto i = static_cast<Index>(random.below(static_cast<std::uint64_t>(top) + 1));
         drawn.insert(drawn.contains(i) ? top : i);
       }
-      Vector c = 0.02 * p.r();
-      for (Index i = 0; i < n; ++i)
-        if (!drawn.contains(i)) c(i) = 0;
-      p.network.W -= (c.asDiagonal() * p.D() * p.network.v.asDiagonal()).transpose() * p.X;
+      p.step(0.02, {drawn.begin(), drawn.end()});
     }
     EXPECT_LE((r.network.outputs[0].W - p.network.W).norm(), drift.off) << batch;
   }
