@@ -202,7 +202,8 @@ def main():
     parser.add_argument("--device", default="cpu", help="cpu or cuda [cpu]")
     parser.add_argument("--recipe", choices=("paper", "small"), default="paper", help="whose network [paper]")
     parser.add_argument("--batch", type=int, action="append", help="may be given again [cpu: 32; cuda: 128, 512]")
-    parser.add_argument("--way", action="append", help="of PyTorch: eager, compiled or tuned; may be given again [all]")
+    parser.add_argument("--way", choices=("eager", "compiled", "tuned"), action="append",
+                        help="of PyTorch; may be given again [all]")
     parser.add_argument("--check", type=int, default=64, help="images of the batch whose gradients are compared [64]")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of both [all]")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall",
