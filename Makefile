@@ -20,9 +20,12 @@ test:
 	$(call build_tests,OFF)
 	ctest --preset release --label-exclude slow
 
-# A process for each test, too.
+# A process for each test, too; before them a release of the last commit, used in a bare Debian, which takes root.
 test-all:
 	$(call build_tests,ON)
+	scripts/setup.sh release
+	scripts/release.py --committed
+	test $$(id -u) -ne 0 || tests/bare.py build/dist
 	ctest --preset release
 
 define build_tests

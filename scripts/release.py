@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""release.py [--out FOLDER] [--python PYTHON].. [--twice]: everything that a release consists of, from the last commit.
+"""release.py [--out FOLDER] [--python PYTHON].. [--twice] [--committed]: all that a release consists of, from the last
+commit.
 
     zeroloss-VERSION-source.tar.gz   the whole tree
     zeroloss-VERSION.tar.gz          the sdist, for pip
@@ -10,7 +11,8 @@
 
 in FOLDER [build/dist], which is made anew. Times are that of the commit, paths are not in the files: the same commit on
 the same packages gives the same bytes. --twice shows it: it builds a second time, elsewhere, and ends with
-status 1 if a byte differs. tests/bare.py installs the files where there is no compiler."""
+status 1 if a byte differs. A tree with changes that are not committed is refused, unless it is said that they are to be
+left out: --committed. tests/bare.py installs the files where there is no compiler."""
 
 import argparse
 import hashlib
@@ -100,9 +102,10 @@ def main():
     parser.add_argument("--out", type=Path, default=ROOT / "build/dist", help="[build/dist]")
     parser.add_argument("--python", action="append", help="may be given again [python3.10, python3.11, python3.12]")
     parser.add_argument("--twice", action="store_true", help="build again and compare")
+    parser.add_argument("--committed", action="store_true", help="leave out what is not committed")
     options = parser.parse_args()
-    if said("git", "status", "--porcelain"):
-        sys.exit("release: the tree has changes that are not committed, which would not be in it")
+    if not options.committed and said("git", "status", "--porcelain"):
+        sys.exit("release: the tree has changes that are not committed; --committed makes a release without them")
     version = re.search(r"project\(zeroloss VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
     pythons = options.python or [python for python in PYTHONS if works(python)]
     if not pythons:
