@@ -42,7 +42,7 @@ Ends make_terminal() {
   dup2(in, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
-  std::signal(SIGINT, SIG_DFL);  // a shell that runs us in the background has it ignored
+  for (const int stop : {SIGINT, SIGHUP}) std::signal(stop, SIG_DFL);  // a shell's & and nohup ignore them
   if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) _exit(126);
   for (const auto& setting : options.environment) putenv(const_cast<char*>(setting.c_str()));
   std::vector<char*> argv{const_cast<char*>(program.c_str())};
