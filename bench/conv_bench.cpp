@@ -24,8 +24,8 @@
 
 #include "conv/trainer.hpp"
 #include "torch/cuda.hpp"
-#include "zeroloss/core/random.hpp"
-#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/base/random.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 namespace {
 

@@ -16,10 +16,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/lapack.hpp"
+#include "linalg/lapack.hpp"
 #include "train/engine/trainer.hpp"
-#include "zeroloss/core/random.hpp"
-#include "zeroloss/core/run.hpp"
+#include "zeroloss/base/random.hpp"
+#include "zeroloss/base/run.hpp"
 
 namespace {
 

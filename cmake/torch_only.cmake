@@ -20,10 +20,10 @@ set(ZEROLOSS_PRIVATE_LIBRARIES OpenMP::OpenMP_CXX fmt::fmt nlohmann_json::nlohma
 add_library(zeroloss STATIC
   src/conv/augment.cpp src/conv/batches.cpp src/conv/evaluation.cpp src/conv/model.cpp src/conv/options.cpp
   src/conv/resnet.cpp src/conv/whiten.cpp
-  src/core/advice.cpp src/core/blas_absent.cpp src/core/cgroup.cpp src/core/chart.cpp src/core/digest.cpp src/core/digest_portable.cpp
-  src/core/eigenvalues.cpp src/core/flush.cpp src/core/group.cpp src/core/json.cpp src/core/memory.cpp src/core/onnx_absent.cpp
-  src/core/parse.cpp src/core/progress.cpp src/core/random.cpp src/core/run.cpp src/core/tensors.cpp src/core/text.cpp
-  src/core/temporary.cpp src/core/threads.cpp src/core/write_file.cpp
+  src/base/advice.cpp src/base/blas_absent.cpp src/base/cgroup.cpp src/chart/chart.cpp src/base/digest.cpp src/base/digest_portable.cpp
+  src/linalg/eigenvalues.cpp src/base/flush.cpp src/processes/process_group.cpp src/base/json.cpp src/base/memory.cpp src/storage/onnx_absent.cpp
+  src/base/parse.cpp src/base/progress.cpp src/base/random.cpp src/base/run.cpp src/storage/tensors.cpp src/base/text.cpp
+  src/base/temporary.cpp src/base/threads.cpp src/base/write_file.cpp
   src/data/choose.cpp src/data/cifar.cpp src/data/dataset.cpp src/data/decode_image_absent.cpp src/data/encoding.cpp
   src/data/image_folder.cpp src/data/image_index.cpp src/data/images.cpp src/data/known.cpp src/data/model_file.cpp
   src/data/resize.cpp src/data/stop_streams.cpp

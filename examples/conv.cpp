@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/conv/train.hpp"
-#include "zeroloss/core/random.hpp"
 
 int main() {
   zeroloss::ImageSet images;

@@ -1,6 +1,6 @@
 // How small can the layers of an exact deep linear residual network be, and does gradient descent find one?
 #include <cstdio>
-#include <zeroloss/core/text.hpp>
+#include <zeroloss/base/text.hpp>
 #include <zeroloss/linear/linear.hpp>
 
 int main() {

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 SENTENCE = "zeroloss needs IEEE arithmetic"
-HEADERS = ["core/rounding.hpp", "zeroloss/core/matrix.hpp"]
+HEADERS = ["linalg/rounding.hpp", "zeroloss/base/matrix.hpp"]
 REFUSED = ["-ffast-math", "-Ofast", "-ffinite-math-only"]
 OF_GCC = ["-funsafe-math-optimizations", "-freciprocal-math", "-fno-signed-zeros"]  # clang defines nothing for them
 TAKEN = ["-O3", "-fno-math-errno", "-fno-trapping-math"]

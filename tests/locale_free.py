@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Numbers are read and written the same in every locale: by std::from_chars (zeroloss/core/parse.hpp) and by fmt, never
+"""Numbers are read and written the same in every locale: by std::from_chars (zeroloss/base/parse.hpp) and by fmt, never
 by what asks the locale of the program that the library is part of. `locale_free.py SOURCE_TREE` prints every place in
 src/, include/, apps/ and python/bindings/ that breaks the rule and exits with 1 if there is one."""
 
@@ -15,7 +15,7 @@ BANNED = {
     r"lexical_cast": "reads a number: take parsed_number or parsed_integer",
     r"std::to_string|std::to_wstring": "writes a double with the locale's comma: take fmt::to_string",
     r"to(?:upper|lower)|is(?:alpha|alnum|space|upper|lower|punct|print|graph|cntrl|blank)":
-        "is the locale's: take core/ascii.hpp",
+        "is the locale's: take base/ascii.hpp",
     r"std::put_(?:time|money)|std::get_(?:time|money)|std::locale|setlocale|imbue": "is a locale",
 }  # fmt: skip
 #: Where one of them stands nevertheless, and why.

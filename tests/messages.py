@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The library speaks to all its users: no text in src/ or include/ names a flag or a command. What a message advises it
-puts between backticks (see advised() in core/advice.hpp), and the programs above say it in their own words: an option
+puts between backticks (see advised() in base/advice.hpp), and the programs above say it in their own words: an option
 is a field or what the command has beside those, a call is one that command_of() knows.
 `messages.py SOURCE_TREE` prints every text that breaks the rule and exits with 1 if there is one."""
 import re

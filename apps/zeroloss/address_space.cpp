@@ -9,9 +9,9 @@
 #include <fstream>
 #include <vector>
 
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss::app {
 namespace {

@@ -8,7 +8,7 @@
 #include "data_options.hpp"
 #include "field_options.hpp"
 #include "predictor_options.hpp"
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/parse.hpp"
 #include "zeroloss/present/audit.hpp"
 
 namespace zeroloss::app {

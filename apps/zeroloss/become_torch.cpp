@@ -7,7 +7,7 @@
 
 #include "address_space.hpp"
 #include "command.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::app {
 

@@ -10,7 +10,7 @@
 #include "command.hpp"
 #include "data_options.hpp"
 #include "field_options.hpp"
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/parse.hpp"
 #include "zeroloss/data/readers.hpp"
 #include "zeroloss/present/certify.hpp"
 #include "zeroloss/width/width.hpp"

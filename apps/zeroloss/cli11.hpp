@@ -2,7 +2,7 @@
 #include <CLI/TypeTools.hpp>
 #include <string>
 
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/parse.hpp"
 
 namespace CLI::detail {
 

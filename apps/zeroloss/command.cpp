@@ -12,8 +12,8 @@
 #include <stdexcept>
 
 #include "signals.hpp"
-#include "zeroloss/core/text.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/text.hpp"
+#include "zeroloss/base/threads.hpp"
 #include "zeroloss/data/stop_streams.hpp"
 
 namespace zeroloss::app {

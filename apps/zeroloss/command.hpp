@@ -7,12 +7,12 @@
 
 #include "command_text.hpp"
 #include "options.hpp"
-#include "zeroloss/core/advice.hpp"
-#include "zeroloss/core/group.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/advice.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/kernel/engine.hpp"
 #include "zeroloss/network/descents.hpp"
 #include "zeroloss/network/tangent_steps.hpp"
+#include "zeroloss/processes/process_group.hpp"
 
 /// What the subcommands share: one short file each, that parses options, calls one library function and
 /// prints.

@@ -6,7 +6,7 @@
 
 #include "command.hpp"
 #include "command_text.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::app {
 namespace {

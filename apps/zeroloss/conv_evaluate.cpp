@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "conv_options.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/present/conv.hpp"
 
 namespace zeroloss::app {

@@ -9,7 +9,7 @@
 #include "field_options.hpp"
 #include "finished.hpp"
 #include "signals.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/present/conv.hpp"
 
 namespace zeroloss::app {

@@ -6,7 +6,7 @@
 
 #include "command.hpp"
 #include "data_options.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::app {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "command.hpp"
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/parse.hpp"
 
 namespace zeroloss::app {
 

@@ -2,7 +2,7 @@
 
 #include "command.hpp"
 #include "output_file.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/present/predict.hpp"
 
 namespace zeroloss::app {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "options.hpp"
-#include "zeroloss/core/fields.hpp"
+#include "zeroloss/base/fields.hpp"
 #include "zeroloss/kernel/activation.hpp"
 
 /// Options of the command line from lists of fields: name, help, choices and default stand beside the struct.

@@ -6,8 +6,8 @@
 #include <cstdio>
 
 #include "command.hpp"
-#include "zeroloss/core/run.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/run.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::app {
 

@@ -10,8 +10,8 @@
 #include "field_options.hpp"
 #include "finished.hpp"
 #include "signals.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/data/readers.hpp"
 #include "zeroloss/present/fit.hpp"
 

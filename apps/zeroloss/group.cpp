@@ -5,9 +5,9 @@
 #include "address_space.hpp"
 #include "command.hpp"
 #include "zeroloss/audit/audit.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/threads.hpp"
 #include "zeroloss/cluster/cluster.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/threads.hpp"
 #include "zeroloss/sweep/sweep.hpp"
 #include "zeroloss/train/fit.hpp"
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/group.hpp"
+#include "zeroloss/processes/process_group.hpp"
 
 namespace zeroloss::app {
 

@@ -8,7 +8,7 @@
 #include "command.hpp"
 #include "field_options.hpp"
 #include "signals.hpp"
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/parse.hpp"
 #include "zeroloss/present/linear.hpp"
 
 namespace zeroloss::app {

@@ -9,8 +9,8 @@
 #include "address_space.hpp"
 #include "command.hpp"
 #include "group.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/parse.hpp"
 
 namespace {
 

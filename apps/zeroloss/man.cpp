@@ -6,7 +6,7 @@
 
 #include "command.hpp"
 #include "command_text.hpp"
-#include "zeroloss/core/run.hpp"
+#include "zeroloss/base/run.hpp"
 #include "zeroloss/version.hpp"
 
 namespace zeroloss::app {

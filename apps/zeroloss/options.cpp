@@ -15,8 +15,8 @@
 #include "cli11.hpp"
 #include "command.hpp"
 #include "command_text.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/version.hpp"
 
 namespace zeroloss::app {

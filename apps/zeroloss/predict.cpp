@@ -7,8 +7,8 @@
 #include "command.hpp"
 #include "data_options.hpp"
 #include "output_file.hpp"
-#include "zeroloss/core/run.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/run.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::app {
 namespace {

@@ -11,7 +11,7 @@
 #include "data_options.hpp"
 #include "field_options.hpp"
 #include "output_file.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/deep/read.hpp"
 #include "zeroloss/models/models.hpp"

@@ -1,5 +1,5 @@
 #include "command.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::app {
 

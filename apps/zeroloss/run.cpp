@@ -10,8 +10,8 @@
 
 #include "command.hpp"
 #include "signals.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::app {
 namespace {

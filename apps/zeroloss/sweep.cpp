@@ -11,9 +11,9 @@
 #include "data_options.hpp"
 #include "field_options.hpp"
 #include "signals.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/present/sweep.hpp"
 

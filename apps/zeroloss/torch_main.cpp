@@ -7,7 +7,7 @@
 
 #include "conv_options.hpp"
 #include "torch_programs.hpp"
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/parse.hpp"
 
 namespace zeroloss::app {
 namespace {

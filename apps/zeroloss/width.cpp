@@ -8,7 +8,7 @@
 #include "command.hpp"
 #include "data_options.hpp"
 #include "field_options.hpp"
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/parse.hpp"
 #include "zeroloss/present/width.hpp"
 
 namespace zeroloss::app {

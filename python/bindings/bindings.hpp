@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "pickle.hpp"
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/progress.hpp"
-#include "zeroloss/core/run.hpp"
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/progress.hpp"
+#include "zeroloss/base/run.hpp"
 #include "zeroloss/data/readers.hpp"
 #include "zeroloss/present/loss.hpp"
 

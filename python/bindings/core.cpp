@@ -12,12 +12,12 @@
 #include "bindings.hpp"
 #include "command.hpp"
 #include "group.hpp"
-#include "zeroloss/core/advice.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/group.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/advice.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/threads.hpp"
+#include "zeroloss/processes/process_group.hpp"
 #include "zeroloss/version.hpp"
 
 namespace zeroloss::python {

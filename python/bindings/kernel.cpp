@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "bindings.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/kernel/deep.hpp"
 #include "zeroloss/kernel/gram.hpp"
 #include "zeroloss/kernel/inducing.hpp"

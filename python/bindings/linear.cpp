@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "bindings.hpp"
-#include "zeroloss/core/digest.hpp"
+#include "zeroloss/base/digest.hpp"
 #include "zeroloss/present/linear.hpp"
 
 namespace zeroloss::python {

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/deep/certificate.hpp"
 #include "zeroloss/linear/linear_resnet.hpp"

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "bindings.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/cluster/cluster.hpp"
-#include "zeroloss/core/text.hpp"
 #include "zeroloss/network/model.hpp"
 #include "zeroloss/present/certify.hpp"
 #include "zeroloss/present/fit.hpp"

@@ -14,12 +14,12 @@
 #include "audit/predictor.hpp"
 #include "audit/prepared.hpp"
 #include "audit/strongest.hpp"
-#include "core/clock.hpp"
-#include "core/median.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/text.hpp"
+#include "base/clock.hpp"
+#include "linalg/median.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -1,5 +1,5 @@
 #pragma once
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 namespace zeroloss::internal {
 

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "audit/similarity.hpp"
-#include "zeroloss/core/group.hpp"
+#include "zeroloss/processes/process_group.hpp"
 
 /// K + ridge I of all samples, factored: in this process, or dealt to those of a Group.
 namespace zeroloss::internal {

@@ -8,8 +8,8 @@
 
 #include "audit/prepared.hpp"
 #include "audit/strongest.hpp"
-#include "core/clock.hpp"
-#include "zeroloss/core/text.hpp"
+#include "base/clock.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -8,8 +8,8 @@
 
 #include "audit/noise_model.hpp"
 #include "audit/residual_model.hpp"
-#include "core/median.hpp"
-#include "zeroloss/core/text.hpp"
+#include "linalg/median.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 namespace {

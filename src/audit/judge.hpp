@@ -1,7 +1,7 @@
 #pragma once
 #include "zeroloss/audit/audit.hpp"
-#include "zeroloss/core/matrix.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/progress.hpp"
 
 namespace zeroloss::internal {
 

@@ -1,8 +1,8 @@
 #pragma once
 #include <Eigen/Cholesky>
 
-#include "zeroloss/core/matrix.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/progress.hpp"
 
 /// From a predictor's outputs to probabilities of classes: which classes overlap is learned.
 namespace zeroloss::internal {

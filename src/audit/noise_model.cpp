@@ -9,9 +9,9 @@
 #include "audit/link.hpp"
 #include "audit/overlap.hpp"
 #include "audit/resample.hpp"
-#include "core/parallel_for.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "base/parallel_for.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "zeroloss/audit/audit.hpp"
-#include "zeroloss/core/matrix.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/progress.hpp"
 
 /// From predictions that know nothing of their own labels to the probability that each label is right:
 /// classes.

@@ -1,8 +1,8 @@
 #pragma once
 #include <vector>
 
-#include "zeroloss/core/matrix.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/progress.hpp"
 
 /// Labels that contradict predictions are wrong, or their classes overlap. Both explain them; how much of
 /// each is said by how well labels are predicted without themselves.

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/parallel.hpp"
-#include "core/rounding.hpp"
-#include "zeroloss/core/error.hpp"
+#include "linalg/parallel.hpp"
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/kernel/ridge.hpp"
 
 namespace zeroloss::internal {

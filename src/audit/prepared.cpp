@@ -8,11 +8,11 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "core/choices.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/random.hpp"
-#include "zeroloss/core/text.hpp"
+#include "base/choices.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/random.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/kernel/activation.hpp"
 
 namespace zeroloss::internal {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss::internal {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "zeroloss/audit/audit.hpp"
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// What labels and numbers share: intervals from samples drawn anew (bootstrap), and the least rate.
 namespace zeroloss::internal {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "audit/resample.hpp"
-#include "core/median.hpp"
-#include "core/parallel_for.hpp"
+#include "base/parallel_for.hpp"
+#include "linalg/median.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "zeroloss/audit/audit.hpp"
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// From residuals that know nothing of their own targets to the probability that each target is right:
 /// numbers.

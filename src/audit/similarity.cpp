@@ -9,11 +9,11 @@
 #include <numeric>
 
 #include "audit/city_block.hpp"
-#include "core/parallel_for.hpp"
+#include "base/parallel_for.hpp"
 #include "kernel/cross.hpp"
 #include "kernel/entries.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -8,16 +8,16 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/parallel_for.hpp"
 #include "cluster/gather.hpp"
-#include "core/lapack.hpp"
-#include "core/parallel.hpp"
-#include "core/parallel_for.hpp"
-#include "core/transport.hpp"
 #include "kernel/residual.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "linalg/lapack.hpp"
+#include "linalg/parallel.hpp"
+#include "processes/transport.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {

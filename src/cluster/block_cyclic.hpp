@@ -7,8 +7,8 @@
 
 #include "cluster/layout.hpp"
 #include "kernel/entry_run.hpp"
-#include "zeroloss/core/group.hpp"
 #include "zeroloss/kernel/gram.hpp"
+#include "zeroloss/processes/process_group.hpp"
 
 /// The kernel matrix of n points over a grid of processes, and what all of them do together about it. Every
 /// member is called by all, with the same arguments unless it says that those of process 0 count.

@@ -5,8 +5,8 @@
 
 #include "cluster/matrix.hpp"
 #include "cluster/tail.hpp"
+#include "zeroloss/base/memory.hpp"
 #include "zeroloss/cluster/cluster.hpp"
-#include "zeroloss/core/memory.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "kernel/closest.hpp"
-#include "zeroloss/core/group.hpp"
+#include "zeroloss/processes/process_group.hpp"
 
 namespace zeroloss::internal {
 

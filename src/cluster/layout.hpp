@@ -1,7 +1,7 @@
 #pragma once
 #include <algorithm>
 
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// Which rows or columns of a block-cyclic matrix a process has: blocks of `block` are dealt to `processes`
 /// in turn, and lie one behind the other where they are.

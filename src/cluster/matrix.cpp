@@ -4,7 +4,7 @@
 
 #include "cluster/orders.hpp"
 #include "kernel/kernel_named.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
 namespace zeroloss::internal {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "zeroloss/core/group.hpp"
+#include "zeroloss/processes/process_group.hpp"
 
 /// What process 0 tells the others to do next: a few numbers and a name.
 namespace zeroloss::internal {

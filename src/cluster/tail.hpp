@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "kernel/tail_passes.hpp"
-#include "zeroloss/core/group.hpp"
+#include "zeroloss/processes/process_group.hpp"
 
 namespace zeroloss::internal {
 

@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "core/parallel_for.hpp"
-#include "zeroloss/core/error.hpp"
+#include "base/parallel_for.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 namespace internal {

@@ -10,10 +10,10 @@
 
 #include "torch/cuda.hpp"
 #include "torch/device.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/conv/augment.hpp"
 #include "zeroloss/conv/batches.hpp"
 #include "zeroloss/conv/train.hpp"
-#include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -1,5 +1,5 @@
 #include "conv/group.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::internal {
 

@@ -5,7 +5,7 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "conv/group.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 /// What gloo and NCCL have in common.
 namespace zeroloss::internal {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/field_json.hpp"
+#include "base/field_json.hpp"
 #include "data/model_file.hpp"
 #include "zeroloss/conv/resnet.hpp"
-#include "zeroloss/core/onnx.hpp"
+#include "zeroloss/storage/onnx.hpp"
 
 namespace zeroloss {
 using namespace internal;

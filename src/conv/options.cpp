@@ -8,9 +8,9 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "core/choices.hpp"
-#include "core/field_text.hpp"
-#include "zeroloss/core/digest.hpp"
+#include "base/choices.hpp"
+#include "base/field_text.hpp"
+#include "zeroloss/base/digest.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -1,6 +1,6 @@
 #pragma once
 #include "zeroloss/conv/train.hpp"
-#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 /// ConvOptions, checked and worked out.
 namespace zeroloss::internal {

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss {
 namespace {

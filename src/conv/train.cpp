@@ -9,14 +9,14 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "conv/checkpoint.hpp"
 #include "conv/trainer.hpp"
-#include "core/clock.hpp"
 #include "torch/device.hpp"
 #include "torch/guarded.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/conv/whiten.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
 
 namespace zeroloss {
 using namespace internal;

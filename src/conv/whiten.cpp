@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/decompositions.hpp"
+#include "linalg/decompositions.hpp"
 #include "zeroloss/conv/batches.hpp"
 
 namespace zeroloss {

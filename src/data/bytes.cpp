@@ -11,8 +11,8 @@
 #include <limits>
 #include <memory>
 
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::internal {
 

@@ -8,9 +8,9 @@
 #include <chrono>
 #include <cmath>
 
-#include "core/ascii.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "base/ascii.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/ascii.hpp"
+#include "base/ascii.hpp"
 #include "zeroloss/data/table.hpp"
 
 /// One cell of a table: what people write.

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/random.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/random.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// Which records are kept and what becomes of their labels: one meaning for points and for images.
 namespace zeroloss::internal {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <set>
 
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::internal {
 namespace {

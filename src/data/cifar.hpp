@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// Folders of CIFAR files: https://www.cs.toronto.edu/~kriz/cifar.html
 namespace zeroloss::internal {

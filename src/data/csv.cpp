@@ -9,13 +9,13 @@
 #include <optional>
 #include <utility>
 
-#include "core/choices.hpp"
+#include "base/choices.hpp"
 #include "data/cells.hpp"
 #include "data/first_line.hpp"
 #include "data/source_kind.hpp"
 #include "data/table_source.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 namespace internal {

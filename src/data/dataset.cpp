@@ -9,8 +9,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "core/rounding.hpp"
-#include "zeroloss/core/error.hpp"
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "core/hex.hpp"
+#include "base/hex.hpp"
 #include "data/decode.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 using namespace internal;

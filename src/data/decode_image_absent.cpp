@@ -1,5 +1,5 @@
 #include "data/decode.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 /// In place of decode_image.cpp, decode_jpeg.cpp and decode_png.cpp where their libraries are absent.
 namespace zeroloss {

@@ -7,7 +7,7 @@
 #include <jpeglib.h>
 
 #include "data/decode.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "data/decode.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -3,8 +3,8 @@
 #include "data/embedded.hpp"
 #include "data/source_kind.hpp"
 #include "data/table_source.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
 
 /// The handwritten digits that are part of the library.
 namespace zeroloss::internal {

@@ -14,9 +14,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/flush.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
+#include "base/flush.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/field_json.hpp"
-#include "zeroloss/core/error.hpp"
+#include "base/field_json.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/data/table.hpp"
 
 namespace zeroloss {

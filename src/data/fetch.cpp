@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "core/flush.hpp"
+#include "base/flush.hpp"
 #include "data/download.hpp"
 #include "data/known.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "data/cells.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 namespace {

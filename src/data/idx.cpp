@@ -4,7 +4,7 @@
 
 #include "data/records.hpp"
 #include "data/source_kind.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 /// The idx format of MNIST: http://yann.lecun.com/exdb/mnist/
 namespace zeroloss::internal {

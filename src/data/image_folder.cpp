@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/ascii.hpp"
+#include "base/ascii.hpp"
 #include "data/decode.hpp"
 #include "data/image_index.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -17,9 +17,9 @@
 #include <thread>
 #include <utility>
 
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/run.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/run.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/progress.hpp"
 
 /// What reading the files of an image folder told, kept from one start of a program to the next: decoding a
 /// million photos takes hours.

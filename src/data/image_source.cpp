@@ -5,7 +5,7 @@
 #include "data/decode.hpp"
 #include "data/image_folder.hpp"
 #include "data/source_kind.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/data/images.hpp"
 
 namespace zeroloss::internal {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/json.hpp"
+#include "base/json.hpp"
 #include "data/embedded.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 /// What there is to know about public data sets without a network.
 namespace zeroloss {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "core/json.hpp"
-#include "zeroloss/core/text.hpp"
+#include "base/json.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/data/dataset.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 /// What model files of every kind have in common: metadata that says what they are, and careful reading.
 namespace zeroloss::internal {

@@ -10,13 +10,13 @@
 #include <ranges>
 #include <string_view>
 
-#include "core/ascii.hpp"
+#include "base/ascii.hpp"
 #include "data/records.hpp"
 #include "data/source_kind.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/data/arrays.hpp"
 
 /// npy files and npz archives: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html

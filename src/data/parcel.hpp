@@ -1,5 +1,5 @@
 #pragma once
-#include "core/parcel.hpp"
+#include "processes/binary_archive.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 namespace zeroloss::internal {

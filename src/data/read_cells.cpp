@@ -9,8 +9,8 @@
 #include <unordered_set>
 
 #include "data/cells.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/data/table.hpp"
 
 /// What the cells of a column are: of the same kind all of them, or nearly all, or text.

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// Texts that say how to generate something: NAME:KEY=VALUE,KEY=VALUE.
 namespace zeroloss::internal {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "data/bytes.hpp"
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// Numbers in binary files: records of one fixed size.
 namespace zeroloss::internal {

@@ -7,17 +7,17 @@
 #include <set>
 #include <stdexcept>
 
-#include "core/choices.hpp"
-#include "core/decompositions.hpp"
-#include "core/parallel_for.hpp"
+#include "base/choices.hpp"
+#include "base/parallel_for.hpp"
 #include "data/choose.hpp"
 #include "data/table_source.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/random.hpp"
-#include "zeroloss/core/text.hpp"
+#include "linalg/decompositions.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/random.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/data/readers.hpp"
 
 namespace zeroloss {

@@ -7,13 +7,13 @@
 #include <ranges>
 #include <stdexcept>
 
-#include "core/ascii.hpp"
-#include "core/choices.hpp"
+#include "base/ascii.hpp"
+#include "base/choices.hpp"
 #include "data/bytes.hpp"
 #include "data/recipe.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/data/fetch.hpp"
 
 namespace zeroloss {

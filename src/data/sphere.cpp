@@ -2,9 +2,9 @@
 
 #include "data/recipe.hpp"
 #include "data/source_kind.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/random.hpp"
 
 /// Points uniform on the unit sphere of R^d. y: normal = independent N(0, 1); sign = classes "-1" and "1"
 /// with equal probability. A seed in the text wins over that of the options. The points are prefix-stable: n

@@ -10,7 +10,7 @@
 
 #include "data/source_kind.hpp"
 #include "data/stop_streams.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 /// What can be read only once: standard input, pipes and sockets that have a name.
 namespace zeroloss::internal {

@@ -13,9 +13,9 @@
 #include "data/cells.hpp"
 #include "data/placeholder.hpp"
 #include "data/table_source.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss {
 using namespace internal;

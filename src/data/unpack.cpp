@@ -11,10 +11,10 @@
 #include <iterator>
 #include <memory>
 
-#include "core/flush.hpp"
+#include "base/flush.hpp"
 #include "data/download.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 namespace {

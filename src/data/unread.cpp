@@ -2,10 +2,10 @@
 
 #include <filesystem>
 
-#include "core/json.hpp"
+#include "base/json.hpp"
 #include "data/source_kind.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 
 /// Files that are known by their names and not read here; what to do instead is said.
 namespace zeroloss::internal {

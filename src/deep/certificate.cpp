@@ -7,13 +7,13 @@
 #include <limits>
 #include <stdexcept>
 
-#include "core/rounding.hpp"
 #include "deep/equations.hpp"
 #include "deep/lipschitz.hpp"
 #include "deep/single.hpp"
+#include "linalg/rounding.hpp"
 #include "proof/evaluate.hpp"
-#include "zeroloss/core/text.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/text.hpp"
+#include "zeroloss/base/threads.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Comparisons are written
 // so that NaN fails them.

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/kernel/dual.hpp"
 
 namespace zeroloss {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "zeroloss/core/memory.hpp"
+#include "zeroloss/base/memory.hpp"
 
 namespace zeroloss::internal {
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "core/above.hpp"
-#include "core/parallel_for.hpp"
-#include "core/tiled.hpp"
+#include "base/parallel_for.hpp"
+#include "linalg/tiled.hpp"
+#include "linalg/upper_bound.hpp"
 #include "proof/evaluate.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/threads.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Comparisons are written
 // so that NaN fails them.

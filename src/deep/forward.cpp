@@ -1,7 +1,7 @@
 #include "deep/forward.hpp"
 
-#include "core/parallel.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "linalg/parallel.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/lapack.hpp"
-#include "core/parallel.hpp"
-#include "core/parallel_for.hpp"
-#include "core/rounding.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "base/parallel_for.hpp"
+#include "linalg/lapack.hpp"
+#include "linalg/parallel.hpp"
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {

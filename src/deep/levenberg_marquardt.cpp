@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/tiled.hpp"
 #include "deep/equations.hpp"
+#include "linalg/tiled.hpp"
 
 namespace zeroloss::internal {
 namespace {

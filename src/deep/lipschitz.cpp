@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "core/above.hpp"
-#include "core/parallel_for.hpp"
-#include "core/rounding.hpp"
+#include "base/parallel_for.hpp"
+#include "linalg/rounding.hpp"
+#include "linalg/upper_bound.hpp"
 #include "proof/evaluate.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math.

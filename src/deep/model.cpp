@@ -5,9 +5,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/json.hpp"
+#include "base/json.hpp"
 #include "data/model_file.hpp"
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/parse.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "deep/forward.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 using namespace internal;

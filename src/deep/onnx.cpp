@@ -9,11 +9,11 @@
 #include <set>
 #include <stdexcept>
 
-#include "core/onnx_graph.hpp"
 #include "deep/onnx_labels.hpp"
 #include "deep/onnx_operators.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "storage/onnx_graph.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss {
 using namespace internal;

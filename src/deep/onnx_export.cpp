@@ -2,12 +2,12 @@
 
 #include <stdexcept>
 
-#include "core/json.hpp"
+#include "base/json.hpp"
 #include "data/model_file.hpp"
 #include "kernel/activations/list.hpp"
 #include "kernel/onnx_formula.hpp"
-#include "zeroloss/core/onnx.hpp"
 #include "zeroloss/deep/onnx.hpp"
+#include "zeroloss/storage/onnx.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "core/onnx_graph.hpp"
+#include "storage/onnx_graph.hpp"
 
 /// What an ONNX file calls its classes: the names that nodes behind the largest output give to its number.
 namespace zeroloss::internal {

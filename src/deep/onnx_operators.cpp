@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 namespace {

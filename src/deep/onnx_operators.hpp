@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "core/onnx_graph.hpp"
+#include "storage/onnx_graph.hpp"
 
 /// What the operators of ONNX mean in the operator set of a file.
 namespace zeroloss::internal {

@@ -8,9 +8,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss {
 namespace {

@@ -10,13 +10,13 @@
 #include <optional>
 #include <stdexcept>
 
-#include "core/clock.hpp"
-#include "core/rounding.hpp"
+#include "base/clock.hpp"
 #include "deep/equations.hpp"
 #include "deep/forward.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/text.hpp"
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss {
 using namespace internal;

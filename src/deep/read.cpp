@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/ascii.hpp"
+#include "base/ascii.hpp"
 #include "deep/centered.hpp"
 #include "deep/state_dict.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/tensors.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/network/model.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/above.hpp"
+#include "linalg/upper_bound.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. All lengths are 2-norms.
 namespace zeroloss::internal::verified {

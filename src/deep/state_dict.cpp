@@ -8,10 +8,10 @@
 #include <set>
 #include <stdexcept>
 
-#include "core/ascii.hpp"
-#include "core/json.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "base/ascii.hpp"
+#include "base/json.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 namespace {

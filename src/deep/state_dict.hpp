@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/tensors.hpp"
 #include "zeroloss/deep/read.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 /// PyTorch's state_dicts of linear layers, NAME.weight and NAME.bias.
 namespace zeroloss::internal {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "deep/equations.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 using namespace internal;

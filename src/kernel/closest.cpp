@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "core/rounding.hpp"
+#include "linalg/rounding.hpp"
 
 namespace zeroloss::internal {
 namespace {

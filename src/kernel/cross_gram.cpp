@@ -5,14 +5,14 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/lapack.hpp"
-#include "core/parallel_for.hpp"
+#include "base/parallel_for.hpp"
 #include "kernel/cross.hpp"
 #include "kernel/distances.hpp"
 #include "kernel/entries.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "linalg/lapack.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/threads.hpp"
 #include "zeroloss/kernel/gram.hpp"
 
 namespace zeroloss {

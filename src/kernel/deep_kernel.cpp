@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/rounding.hpp"
 #include "kernel/relu_dual.hpp"
+#include "linalg/rounding.hpp"
 
 // This file computes bounds: it relies on IEEE arithmetic and must not be compiled with -ffast-math.
 

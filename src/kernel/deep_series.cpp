@@ -8,8 +8,8 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "core/rounding.hpp"
 #include "kernel/deep_kernel.hpp"
+#include "linalg/rounding.hpp"
 #include "zeroloss/kernel/dual.hpp"
 
 // This file computes bounds: it relies on IEEE arithmetic and must not be compiled with -ffast-math.

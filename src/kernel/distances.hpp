@@ -1,7 +1,7 @@
 #pragma once
 #include <cmath>
 
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 namespace zeroloss::internal {
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <utility>
 
-#include "core/rounding.hpp"
 #include "kernel/activations/list.hpp"
 #include "kernel/relu_dual.hpp"
+#include "linalg/rounding.hpp"
 
 // This file computes bounds: it relies on IEEE arithmetic and must not be compiled with -ffast-math.
 

@@ -1,7 +1,7 @@
 #include "zeroloss/kernel/engine.hpp"
 
 #include "kernel/tail_passes.hpp"
-#include "zeroloss/core/memory.hpp"
+#include "zeroloss/base/memory.hpp"
 
 namespace zeroloss {
 using namespace internal;

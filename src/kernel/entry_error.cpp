@@ -2,8 +2,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/rounding.hpp"
 #include "kernel/entry_run.hpp"
+#include "linalg/rounding.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 // This file computes bounds: it relies on IEEE arithmetic and must not be compiled with -ffast-math.

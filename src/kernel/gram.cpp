@@ -12,14 +12,14 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/lapack.hpp"
-#include "core/parallel_for.hpp"
-#include "core/rounding.hpp"
+#include "base/parallel_for.hpp"
 #include "kernel/deep_kernel.hpp"
 #include "kernel/entries.hpp"
 #include "kernel/entry_run.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "linalg/lapack.hpp"
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss {
 using namespace internal;

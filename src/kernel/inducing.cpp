@@ -7,15 +7,15 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/lapack.hpp"
-#include "core/parallel.hpp"
-#include "core/parallel_for.hpp"
-#include "core/rounding.hpp"
+#include "base/parallel_for.hpp"
 #include "kernel/cross.hpp"
 #include "kernel/entries.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "linalg/lapack.hpp"
+#include "linalg/parallel.hpp"
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/threads.hpp"
 #include "zeroloss/kernel/packed.hpp"
 
 namespace zeroloss {

@@ -5,7 +5,7 @@
 #include <regex>
 #include <stdexcept>
 
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/parse.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/kernel/deep.hpp"
 

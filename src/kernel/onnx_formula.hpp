@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/onnx.hpp"
+#include "zeroloss/storage/onnx.hpp"
 
 namespace zeroloss::internal {
 

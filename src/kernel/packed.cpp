@@ -10,12 +10,12 @@
 #include <ranges>
 #include <vector>
 
-#include "core/lapack.hpp"
-#include "core/parallel.hpp"
-#include "core/parallel_for.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "base/parallel_for.hpp"
+#include "linalg/lapack.hpp"
+#include "linalg/parallel.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss {
 using namespace internal;

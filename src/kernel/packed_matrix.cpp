@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "core/lapack.hpp"
-#include "core/parallel.hpp"
-#include "core/parallel_for.hpp"
+#include "base/parallel_for.hpp"
 #include "kernel/entry_run.hpp"
 #include "kernel/residual.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "linalg/lapack.hpp"
+#include "linalg/parallel.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/threads.hpp"
 #include "zeroloss/kernel/kernel_matrix.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 

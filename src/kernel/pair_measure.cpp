@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/rounding.hpp"
+#include "linalg/rounding.hpp"
 
 // This file computes bounds: it relies on IEEE arithmetic and must not be compiled with -ffast-math.
 

@@ -7,7 +7,7 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "core/rounding.hpp"
+#include "linalg/rounding.hpp"
 #include "zeroloss/kernel/dual.hpp"
 
 namespace zeroloss::internal {

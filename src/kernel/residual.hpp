@@ -1,8 +1,8 @@
 #pragma once
 #include <cmath>
 
-#include "core/rounding.hpp"
-#include "zeroloss/core/matrix.hpp"
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// Of A - L L^T, where parts of the lower triangle are computed one after the other (theory 3).
 namespace zeroloss::internal {

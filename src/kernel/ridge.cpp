@@ -7,12 +7,12 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/lapack.hpp"
-#include "core/parallel.hpp"
-#include "core/parallel_for.hpp"
-#include "core/rounding.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/memory.hpp"
+#include "base/parallel_for.hpp"
+#include "linalg/lapack.hpp"
+#include "linalg/parallel.hpp"
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/memory.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -10,10 +10,10 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "core/rounding.hpp"
 #include "kernel/direction.hpp"
 #include "kernel/distances.hpp"
-#include "zeroloss/core/random.hpp"
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/decompositions.hpp"
-#include "core/lapack.hpp"
-#include "core/rounding.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/random.hpp"
+#include "linalg/decompositions.hpp"
+#include "linalg/lapack.hpp"
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/random.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Sums of positive terms
 // carry a factor 1 + 2^-30 in place of directed rounding: that covers k terms while k u < 2^-31.

@@ -7,12 +7,12 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/rounding.hpp"
 #include "kernel/deep_series.hpp"
 #include "kernel/tail_error.hpp"
 #include "kernel/tail_passes.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/threads.hpp"
 
 // This file computes bounds: it relies on IEEE arithmetic and must not be compiled with -ffast-math.
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/rounding.hpp"
+#include "linalg/rounding.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 namespace zeroloss::internal {

@@ -4,7 +4,7 @@
 #include "kernel/closest.hpp"
 #include "kernel/pair_measure.hpp"
 #include "kernel/power_sums.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/kernel/row_blocks.hpp"
 
 /// What a pass of the tail bound over all pairs of points sums.

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/lapack.hpp"
-#include "core/parallel_for.hpp"
-#include "core/rounding.hpp"
+#include "base/parallel_for.hpp"
 #include "kernel/tail_error.hpp"
 #include "kernel/tail_passes.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "linalg/lapack.hpp"
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/threads.hpp"
 
 // This file computes bounds: it relies on IEEE arithmetic and must not be compiled with -ffast-math.
 

@@ -7,12 +7,12 @@
 #include <limits>
 #include <stdexcept>
 
-#include "core/rounding.hpp"
+#include "linalg/rounding.hpp"
 #include "linear/proof.hpp"
 #include "linear/risk.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/parse.hpp"
 
 namespace zeroloss {
 using namespace internal;

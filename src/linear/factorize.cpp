@@ -9,15 +9,15 @@
 #include <optional>
 #include <stdexcept>
 
-#include "core/choices.hpp"
-#include "core/decompositions.hpp"
-#include "core/rounding.hpp"
+#include "base/choices.hpp"
+#include "linalg/decompositions.hpp"
+#include "linalg/rounding.hpp"
 #include "linear/proof.hpp"
 #include "linear/rotation.hpp"
 #include "linear/svd.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/linear/linear.hpp"
 
 namespace zeroloss {

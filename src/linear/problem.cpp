@@ -4,14 +4,14 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "core/decompositions.hpp"
 #include "data/recipe.hpp"
 #include "data/source_kind.hpp"
+#include "linalg/decompositions.hpp"
 #include "linear/svd.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/data/arrays.hpp"
 #include "zeroloss/linear/linear_resnet.hpp"
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "core/decompositions.hpp"
-#include "core/lapack.hpp"
-#include "core/rounding.hpp"
+#include "linalg/decompositions.hpp"
+#include "linalg/lapack.hpp"
+#include "linalg/rounding.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math.

@@ -1,5 +1,5 @@
 #pragma once
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 #include "zeroloss/linear/linear_resnet.hpp"
 
 /// Statements about stored doubles that hold in exact arithmetic, rounding included (theory 10).

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/decompositions.hpp"
-#include "core/rounding.hpp"
+#include "linalg/decompositions.hpp"
+#include "linalg/rounding.hpp"
 
 namespace zeroloss::internal {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/lapack.hpp"
+#include "linalg/lapack.hpp"
 
 namespace zeroloss::internal {
 namespace {

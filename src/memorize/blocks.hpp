@@ -1,5 +1,5 @@
 #pragma once
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// The inner loops of the memoriser, vectorised over points. A tile of points is stored component by
 /// component: component j of point i is tile[j count + i], and `count` is a multiple of kPoints. Every point

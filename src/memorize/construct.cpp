@@ -7,12 +7,12 @@
 #include <numbers>
 #include <numeric>
 
-#include "core/rounding.hpp"
+#include "linalg/rounding.hpp"
 #include "memorize/forward.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss::internal {
 namespace {

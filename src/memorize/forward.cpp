@@ -6,7 +6,7 @@
 
 #include "memorize/blocks.hpp"
 #include "memorize/tasks.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -1,7 +1,7 @@
 #pragma once
 #include <functional>
 
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 
 /// Points through a network, in its own precision. What becomes of a point depends on the point and the

@@ -7,13 +7,13 @@
 #include <limits>
 #include <stdexcept>
 
-#include "core/choices.hpp"
-#include "core/clock.hpp"
-#include "core/rounding.hpp"
+#include "base/choices.hpp"
+#include "base/clock.hpp"
+#include "linalg/rounding.hpp"
 #include "memorize/construct.hpp"
 #include "memorize/forward.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss {
 using namespace internal;

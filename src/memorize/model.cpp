@@ -5,9 +5,9 @@
 #include <stdexcept>
 
 #include "data/model_file.hpp"
-#include "zeroloss/core/onnx.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
+#include "zeroloss/storage/onnx.hpp"
 
 namespace zeroloss {
 using namespace internal;

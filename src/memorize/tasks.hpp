@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/parallel_for.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/progress.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "base/parallel_for.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/progress.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss::internal {
 

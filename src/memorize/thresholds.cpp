@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/rounding.hpp"
+#include "linalg/rounding.hpp"
 #include "memorize/blocks.hpp"
 #include "memorize/construct.hpp"
 #include "memorize/tasks.hpp"

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "models/kind.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/conv/resnet.hpp"
-#include "zeroloss/core/error.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "models/kind.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -8,8 +8,8 @@
 
 #include "data/table_source.hpp"
 #include "models/kind.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss {
 namespace internal {

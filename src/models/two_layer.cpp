@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "models/kind.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/network/model.hpp"
 
 namespace zeroloss {

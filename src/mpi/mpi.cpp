@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/transport.hpp"
+#include "processes/transport.hpp"
 
 // The whole of libzeroloss_mpi.so: MPI's and ScaLAPACK's calls, and nothing of the library's. It may be
 // compiled by itself for another MPI or another library with ScaLAPACK's interface:

@@ -11,11 +11,11 @@
 #include "data/model_file.hpp"
 #include "kernel/activations/list.hpp"
 #include "kernel/onnx_formula.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/onnx.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/kernel/activation.hpp"
+#include "zeroloss/storage/onnx.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -6,12 +6,12 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/parallel_for.hpp"
+#include "base/parallel_for.hpp"
 #include "network/prepare.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/random.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/random.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss {
 using namespace internal;

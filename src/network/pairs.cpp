@@ -7,10 +7,10 @@
 #include <limits>
 #include <stdexcept>
 
-#include "core/parallel_for.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/random.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "base/parallel_for.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/random.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss {
 using namespace internal;

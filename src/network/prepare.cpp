@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/rounding.hpp"
+#include "linalg/rounding.hpp"
 #include "network/stored.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 namespace {

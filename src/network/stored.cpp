@@ -5,9 +5,9 @@
 #include <iterator>
 #include <numeric>
 
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/random.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/random.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 namespace {

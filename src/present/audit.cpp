@@ -11,9 +11,9 @@
 #include "present/common.hpp"
 #include "present/pictures.hpp"
 #include "present/table.hpp"
-#include "zeroloss/core/chart.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/text.hpp"
+#include "zeroloss/chart/chart.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -11,8 +11,8 @@
 #include "present/pictures.hpp"
 #include "present/table.hpp"
 #include "present/widths.hpp"
-#include "zeroloss/core/chart.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
+#include "zeroloss/chart/chart.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -5,9 +5,9 @@
 
 #include <ctime>
 
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/run.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/run.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/version.hpp"
 
 namespace zeroloss::internal {

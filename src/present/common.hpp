@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/field_json.hpp"
-#include "zeroloss/core/text.hpp"
+#include "base/field_json.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/present/next.hpp"
 #include "zeroloss/theory/certify.hpp"

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <span>
 
-#include "core/field_text.hpp"
+#include "base/field_text.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
-#include "zeroloss/core/chart.hpp"
+#include "zeroloss/chart/chart.hpp"
 
 namespace zeroloss {
 using namespace internal;

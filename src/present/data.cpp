@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/json.hpp"
+#include "base/json.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
 #include "zeroloss/data/readers.hpp"

@@ -6,12 +6,12 @@
 #include <cmath>
 #include <utility>
 
-#include "core/field_text.hpp"
+#include "base/field_text.hpp"
 #include "present/common.hpp"
 #include "present/pictures.hpp"
 #include "present/table.hpp"
-#include "zeroloss/core/chart.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
+#include "zeroloss/chart/chart.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/network/model.hpp"
 #include "zeroloss/present/loss.hpp"

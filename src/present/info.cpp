@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "core/json.hpp"
+#include "base/json.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/run.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/run.hpp"
+#include "zeroloss/base/threads.hpp"
 #include "zeroloss/version.hpp"
 
 namespace zeroloss {

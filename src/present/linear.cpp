@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/field_text.hpp"
+#include "base/field_text.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
-#include "zeroloss/core/chart.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
+#include "zeroloss/chart/chart.hpp"
 
 namespace zeroloss {
 using namespace internal;

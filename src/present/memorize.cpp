@@ -8,7 +8,7 @@
 #include "present/common.hpp"
 #include "present/pictures.hpp"
 #include "present/table.hpp"
-#include "zeroloss/core/chart.hpp"
+#include "zeroloss/chart/chart.hpp"
 
 namespace zeroloss {
 using namespace internal;

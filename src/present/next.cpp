@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/field_text.hpp"
+#include "base/field_text.hpp"
 #include "present/common.hpp"
 #include "present/next_out.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/present/certify.hpp"
 #include "zeroloss/present/data.hpp"
 #include "zeroloss/present/fit.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "present/next_out.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/present/conv.hpp"
 
 // Apart from the others: the build for LibTorch alone has this file and not those.

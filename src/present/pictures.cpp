@@ -5,7 +5,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "core/json.hpp"
+#include "base/json.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/run.hpp"
+#include "zeroloss/base/run.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 /// Points that are images, for people who look at an answer.

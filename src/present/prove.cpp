@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/clock.hpp"
+#include "base/clock.hpp"
 #include "present/common.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/present/loss.hpp"

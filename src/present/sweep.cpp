@@ -6,12 +6,12 @@
 #include <cmath>
 #include <filesystem>
 
-#include "core/field_text.hpp"
+#include "base/field_text.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
-#include "zeroloss/core/chart.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/chart/chart.hpp"
 #include "zeroloss/present/loss.hpp"
 #include "zeroloss/train/optimizers.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 

@@ -5,8 +5,8 @@
 #include "present/common.hpp"
 #include "present/table.hpp"
 #include "present/widths.hpp"
-#include "zeroloss/core/chart.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
+#include "zeroloss/chart/chart.hpp"
 #include "zeroloss/present/loss.hpp"
 
 namespace zeroloss {

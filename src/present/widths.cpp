@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "present/table.hpp"
-#include "zeroloss/core/matrix.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/parallel.hpp"
-#include "core/tiled.hpp"
+#include "linalg/parallel.hpp"
+#include "linalg/tiled.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Comparisons are written
 // so that NaN fails them.

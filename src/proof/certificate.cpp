@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/parallel_for.hpp"
-#include "core/tiled.hpp"
+#include "base/parallel_for.hpp"
 #include "kernel/activations/list.hpp"
+#include "linalg/tiled.hpp"
 #include "proof/cell.hpp"
 #include "proof/evaluate.hpp"
 #include "proof/existence.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/threads.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Comparisons are written
 // so that NaN fails them.

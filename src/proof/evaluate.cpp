@@ -7,10 +7,10 @@
 #include <limits>
 #include <vector>
 
-#include "core/lapack.hpp"
-#include "core/parallel_for.hpp"
-#include "core/tiled.hpp"
-#include "zeroloss/core/blas.hpp"
+#include "base/parallel_for.hpp"
+#include "linalg/lapack.hpp"
+#include "linalg/tiled.hpp"
+#include "zeroloss/base/blas.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math.

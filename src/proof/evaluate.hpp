@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/rounding.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/network/network.hpp"
 #include "zeroloss/proof/certificate.hpp"

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/lapack.hpp"
-#include "core/parallel_for.hpp"
-#include "core/tiled.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/memory.hpp"
+#include "base/parallel_for.hpp"
+#include "linalg/lapack.hpp"
+#include "linalg/tiled.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/memory.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Comparisons are written
 // so that NaN fails them.

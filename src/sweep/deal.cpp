@@ -4,13 +4,13 @@
 
 #include <chrono>
 
-#include "core/clock.hpp"
-#include "core/deal.hpp"
-#include "core/field_json.hpp"
+#include "base/clock.hpp"
+#include "base/field_json.hpp"
 #include "data/parcel.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "processes/task_queue.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "sweep/store.hpp"
-#include "zeroloss/core/group.hpp"
 #include "zeroloss/data/dataset.hpp"
+#include "zeroloss/processes/process_group.hpp"
 
 /// Trials handed out to the processes of a Group, one by one, to whoever has done with his.
 namespace zeroloss::internal {
@@ -26,7 +26,7 @@ std::string in_words(const char* error, const TrialRow& row);
 /// DataError says which trial it was.
 TrialRow compute(TrialTask task, Progress& progress);
 
-/// Process 0, on a thread of its own, as deal() of core/deal.hpp.
+/// Process 0, on a thread of its own, as deal() of processes/task_queue.hpp.
 void deal_trials(const Group& group, const std::function<std::optional<TrialTask>()>& next,
                  const std::function<void(const TrialRow&)>& done);
 

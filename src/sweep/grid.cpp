@@ -9,14 +9,14 @@
 #include <set>
 #include <stdexcept>
 
-#include "core/field_text.hpp"
+#include "base/field_text.hpp"
 #include "data/recipe.hpp"
 #include "data/source_kind.hpp"
 #include "train/fit_options.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/random.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/random.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/data/fetch.hpp"
 
 namespace zeroloss {

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/database.hpp"
+#include "storage/database.hpp"
 #include "sweep/trial.hpp"
 #include "zeroloss/sweep/sweep.hpp"
 
@@ -31,7 +31,7 @@ inline bool succeeded(Status status) { return status == Status::converged || sta
 /// and start on this machine, and by a heartbeat less than a minute old. The claims of others may be taken
 /// over. A row and the end of its claim are one transaction, so a process that dies loses what it was
 /// computing and nothing else. Functions may be called from several threads; they throw what
-/// core/database.hpp says.
+/// storage/database.hpp says.
 class Store {
  public:
   using Identity = std::vector<std::pair<std::string, std::string>>;

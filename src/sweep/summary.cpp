@@ -7,7 +7,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/parse.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -11,15 +11,15 @@
 #include <mutex>
 #include <thread>
 
-#include "core/clock.hpp"
+#include "base/clock.hpp"
 #include "data/source_kind.hpp"
 #include "sweep/deal.hpp"
 #include "sweep/grid.hpp"
 #include "sweep/summary.hpp"
 #include "sweep/together.hpp"
 #include "train/deal.hpp"
-#include "zeroloss/core/blas.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -7,11 +7,11 @@
 #include <optional>
 #include <stdexcept>
 
-#include "core/clock.hpp"
-#include "core/parallel_for.hpp"
+#include "base/clock.hpp"
+#include "base/parallel_for.hpp"
 #include "train/fit_options.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
 #include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss::internal {

@@ -9,7 +9,7 @@
 #include "train/fit_options.hpp"
 #include "train/optimizers/descent.hpp"
 #include "train/start.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -4,7 +4,7 @@
 #include "network/prepare.hpp"
 #include "train/fit_options.hpp"
 #include "train/training.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/train/fit.hpp"
 
 namespace zeroloss::internal {

@@ -9,16 +9,16 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "core/choices.hpp"
-#include "core/clock.hpp"
-#include "core/decompositions.hpp"
+#include "base/choices.hpp"
+#include "base/clock.hpp"
+#include "linalg/decompositions.hpp"
 #include "network/stored.hpp"
 #include "theory/theorems.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/random.hpp"
-#include "zeroloss/core/text.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/random.hpp"
+#include "zeroloss/base/text.hpp"
+#include "zeroloss/base/threads.hpp"
 #include "zeroloss/kernel/dual.hpp"
 #include "zeroloss/kernel/separation.hpp"
 

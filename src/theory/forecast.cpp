@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/parallel_for.hpp"
-#include "zeroloss/core/random.hpp"
+#include "base/parallel_for.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss {
 using namespace internal;

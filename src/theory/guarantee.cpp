@@ -8,9 +8,9 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "core/rounding.hpp"
+#include "linalg/rounding.hpp"
 #include "theory/theorems.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/kernel/dual.hpp"
 
 namespace zeroloss {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/median.hpp"
+#include "linalg/median.hpp"
 
 namespace zeroloss {
 using namespace internal;

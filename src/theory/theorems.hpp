@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 #include "zeroloss/theory/guarantee.hpp"
 
 /// The register of guarantees as training asks it: by id, never by title; and the input of all of them, as

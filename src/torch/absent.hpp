@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::internal {
 

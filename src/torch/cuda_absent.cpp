@@ -1,5 +1,5 @@
 #include "torch/cuda.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::internal::cuda {
 namespace {

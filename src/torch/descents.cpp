@@ -10,8 +10,8 @@
 #include "torch/descent_batch.hpp"
 #include "torch/device.hpp"
 #include "torch/guarded.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -8,10 +8,10 @@
 #include <stdexcept>
 
 #include "torch/cuda.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss::internal {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::internal {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "torch/device.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 namespace zeroloss::internal {
 

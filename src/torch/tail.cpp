@@ -10,8 +10,8 @@
 #include "torch/guarded.hpp"
 #include "torch/pairs.hpp"
 #include "torch/probe.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
 
 // This file computes bounds: it relies on IEEE arithmetic and must not be compiled with -ffast-math.
 //

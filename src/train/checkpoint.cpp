@@ -8,12 +8,12 @@
 #include <map>
 #include <string_view>
 
-#include "core/field_json.hpp"
-#include "core/parcel.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/tensors.hpp"
-#include "zeroloss/core/text.hpp"
+#include "base/field_json.hpp"
+#include "processes/binary_archive.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 namespace zeroloss::internal {
 namespace {

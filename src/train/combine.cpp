@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/rounding.hpp"
+#include "linalg/rounding.hpp"
 
 namespace zeroloss::internal {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 #include "zeroloss/proof/certificate.hpp"
 
 /// What several outputs, each with a network of its own, amount to together.

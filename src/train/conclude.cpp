@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "core/field_json.hpp"
-#include "core/field_text.hpp"
+#include "base/field_json.hpp"
+#include "base/field_text.hpp"
 #include "network/prepare.hpp"
 #include "train/combine.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 

@@ -4,10 +4,10 @@
 #include <mutex>
 #include <thread>
 
-#include "core/deal.hpp"
-#include "core/field_json.hpp"
+#include "base/field_json.hpp"
 #include "data/parcel.hpp"
-#include "zeroloss/core/error.hpp"
+#include "processes/task_queue.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::internal {
 namespace {

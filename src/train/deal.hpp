@@ -3,8 +3,8 @@
 
 #include "train/checkpoint.hpp"
 #include "train/fit_options.hpp"
-#include "zeroloss/core/group.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/progress.hpp"
+#include "zeroloss/processes/process_group.hpp"
 
 /// Who trains the outputs of a run: one after the other here, or each wherever a process of a Group is free.
 namespace zeroloss::internal {

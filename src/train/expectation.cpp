@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "train/optimizers/optimizers.hpp"
-#include "zeroloss/core/blas.hpp"
+#include "zeroloss/base/blas.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
 namespace zeroloss::internal {

@@ -5,7 +5,7 @@
 #include "network/prepare.hpp"
 #include "theory/theorems.hpp"
 #include "train/fit_options.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/proof/certificate.hpp"
 #include "zeroloss/theory/guarantee.hpp"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/clock.hpp"
+#include "base/clock.hpp"
 #include "network/prepare.hpp"
 #include "train/conclude.hpp"
 #include "train/deal.hpp"
@@ -16,9 +16,9 @@
 #include "train/loop.hpp"
 #include "train/optimizers/optimizers.hpp"
 #include "train/start.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss {
 using namespace internal;

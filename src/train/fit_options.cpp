@@ -5,11 +5,11 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/choices.hpp"
+#include "base/choices.hpp"
 #include "train/deep/fit.hpp"
 #include "train/engine/small_trainer.hpp"
 #include "train/optimizers/optimizers.hpp"
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/parse.hpp"
 
 namespace zeroloss::internal {
 

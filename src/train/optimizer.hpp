@@ -4,7 +4,7 @@
 #include <string>
 
 #include "train/engine/trainer.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/train/fit.hpp"
 
 /// Ways to move weights towards r = 0.

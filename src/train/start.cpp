@@ -9,9 +9,9 @@
 #include <span>
 #include <stdexcept>
 
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/data/arrays.hpp"
 #include "zeroloss/network/model.hpp"
 #include "zeroloss/network/pairs.hpp"

@@ -6,8 +6,8 @@
 
 #include "network/prepare.hpp"
 #include "train/checkpoint.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss {
 namespace internal {

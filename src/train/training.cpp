@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/clock.hpp"
+#include "base/clock.hpp"
 #include "train/optimizers/optimizers.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/text.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "train/checkpoint.hpp"
 #include "train/fit_options.hpp"
-#include "zeroloss/core/blas.hpp"
+#include "zeroloss/base/blas.hpp"
 #include "zeroloss/train/optimizers.hpp"
 
 /// The training loop, whatever is trained: steps, records, certificates, stops and checkpoints.

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <limits>
 
-#include "core/rounding.hpp"
+#include "linalg/rounding.hpp"
 #include "width/search.hpp"
-#include "zeroloss/core/parse.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/network/pairs.hpp"
 #include "zeroloss/proof/certificate.hpp"
 

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "width/search.hpp"
-#include "zeroloss/core/random.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/random.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <optional>
 
-#include "core/clock.hpp"
+#include "base/clock.hpp"
 #include "network/prepare.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/width/width.hpp"

@@ -8,12 +8,12 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "core/clock.hpp"
+#include "base/clock.hpp"
 #include "network/prepare.hpp"
 #include "width/search.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/theory/certify.hpp"
 
 namespace zeroloss {

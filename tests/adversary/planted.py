@@ -32,7 +32,9 @@ OURS = {str(LIST.relative_to(ROOT)), str(LIST.with_suffix(".py").relative_to(ROO
 LEAST_LIMIT = 300  # seconds a judge may take; what takes longer hangs
 ADVERSARY_CASES = 300
 JUDGES = {  # of a folder's errors: the folder's own tests, then those that build on it
-    "core": ["core", "apps"],
+    "base": ["base", "apps"],
+    "linalg": ["linalg", "kernel", "proof", "deep", "apps"],
+    "storage": ["storage", "apps"],
     "data": ["data", "kernel", "network", "theory", "proof", "train", "apps"],
     "kernel": ["kernel", "theory", "proof", "train", "apps"],
     "network": ["network", "theory", "proof", "train", "apps"],

@@ -10,7 +10,7 @@
 #include "support/numpy.hpp"
 #include "support/subprocess.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/digest.hpp"
+#include "zeroloss/base/digest.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/version.hpp"
 

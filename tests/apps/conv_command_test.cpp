@@ -12,8 +12,8 @@
 #include "support/python.hpp"
 #include "support/shared_data.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/random.hpp"
-#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/base/random.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 /// `zeroloss conv`, as people run it.
 namespace zeroloss::test {

@@ -3,7 +3,7 @@
 
 #include "support/command.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/digest.hpp"
+#include "zeroloss/base/digest.hpp"
 
 namespace zeroloss::test {
 namespace {

@@ -14,8 +14,8 @@
 #include "support/number.hpp"
 #include "support/shared_data.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 namespace zeroloss::test {
 namespace {

@@ -15,7 +15,7 @@
 #include "support/number.hpp"
 #include "support/numpy.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 namespace zeroloss::test {
 namespace {

@@ -9,7 +9,7 @@
 #include "support/python.hpp"
 #include "support/shared_data.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 namespace zeroloss::test {
 namespace {
@@ -108,7 +108,7 @@ TEST_F(MemorizeCommand, RunFolderIsWholeAndItsModelPredicts) {
   }
   ASSERT_EQ(labels.size(), 1797u);
   write_tensors(path("a.in.safetensors"), {view_of("x", {1797, 64}, x.data())});
-  const Outcome run = run_python("core/run_onnx.py", {folder});
+  const Outcome run = run_python("storage/run_onnx.py", {folder});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const TensorFile out = read_tensors(path("a.out.safetensors"));
   const auto* label = out.find("label")->data<std::int64_t>();

@@ -304,7 +304,7 @@ TEST_F(Predict, ExportGivesOnnxRuntimeTheSameAnswers) {
   EXPECT_NE(opened.out.find("name='label'"), std::string::npos) << opened.out;
   const std::vector<double> x{3, 1, 2, 0, 5, 1};
   write_tensors(path("a.in.safetensors"), {view_of("x", {2, 3}, x.data())});
-  const Outcome run = run_python("core/run_onnx.py", {folder});
+  const Outcome run = run_python("storage/run_onnx.py", {folder});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const TensorFile out = read_tensors(path("a.out.safetensors"));
   EXPECT_EQ(out.find("label")->data<std::int64_t>()[0], 0);

@@ -11,7 +11,7 @@
 #include "support/full_disk.hpp"
 #include "support/sqlite.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss::test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "support/bounds.hpp"
 #include "support/points.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss::internal {
 namespace {

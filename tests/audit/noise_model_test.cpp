@@ -7,7 +7,7 @@
 
 #include "audit/sampled.hpp"
 #include "support/bounds.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss::internal {
 namespace {

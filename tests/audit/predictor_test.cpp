@@ -9,7 +9,7 @@
 #include "support/bounds.hpp"
 #include "support/decompositions.hpp"
 #include "support/points.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/kernel/dual.hpp"
 

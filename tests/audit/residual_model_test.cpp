@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss::internal {
 namespace {

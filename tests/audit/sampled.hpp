@@ -1,8 +1,8 @@
 #pragma once
 #include <vector>
 
-#include "zeroloss/core/matrix.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/progress.hpp"
 
 namespace zeroloss::test {
 

@@ -16,7 +16,7 @@
 #include "support/engine_cases.hpp"
 #include "zeroloss/audit/audit.hpp"
 #include "zeroloss/audit/influence.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 #include "zeroloss/kernel/tail.hpp"

@@ -14,7 +14,7 @@
 #include "conv/images.hpp"
 #include "support/statistics.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 
 #include "support/bounds.hpp"
 #include "support/temp_folder.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/conv/evaluate.hpp"
-#include "zeroloss/core/random.hpp"
 
 namespace zeroloss {
 using namespace internal;

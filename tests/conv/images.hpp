@@ -1,5 +1,5 @@
 #pragma once
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/data/images.hpp"
 
 namespace zeroloss::test {

@@ -6,8 +6,8 @@
 
 #include "support/python.hpp"
 #include "support/temp_folder.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/conv/resnet.hpp"
-#include "zeroloss/core/error.hpp"
 
 namespace zeroloss {
 namespace {
@@ -99,7 +99,7 @@ TEST_F(ConvModel, OnnxDescribesItself) {
   export_onnx(path("m.onnx"), small());
   const std::vector<std::uint8_t> images(2 * 32 * 32 * 3, 7);  // of one colour: deviation 0
   write_tensors(path("m.in.safetensors"), {view_of("images", {2, 32, 32, 3}, images.data())});
-  const auto outcome = test::run_python("core/run_onnx.py", {folder});
+  const auto outcome = test::run_python("storage/run_onnx.py", {folder});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto seen = nlohmann::json::parse(outcome.out).at("m");
   EXPECT_EQ(seen["inputs"]["images"], (nlohmann::json{"tensor(uint8)", {"batch", 32, 32, 3}}));

@@ -10,7 +10,7 @@
 #include "conv/trainer.hpp"
 #include "support/bounds.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 using namespace internal;

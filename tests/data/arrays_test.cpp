@@ -6,7 +6,7 @@
 
 #include "support/numpy.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 namespace {

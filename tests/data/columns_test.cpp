@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 /// What is said of the columns of a table, and what its last column is proposed for.
 namespace zeroloss {

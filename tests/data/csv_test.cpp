@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/data/readers.hpp"
 
 namespace zeroloss {

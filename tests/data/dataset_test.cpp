@@ -8,8 +8,8 @@
 
 #include "support/floats.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "data/pictures.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/data/images.hpp"
 

@@ -10,8 +10,8 @@
 #include "support/http_server.hpp"
 #include "support/shared_data.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 namespace zeroloss {

@@ -10,9 +10,9 @@
 #include "support/shared_data.hpp"
 #include "support/subprocess.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 /// Sets of images against read_dataset.

@@ -6,9 +6,9 @@
 #include <functional>
 
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/data/arrays.hpp"
 #include "zeroloss/data/dataset.hpp"
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/data/readers.hpp"
 
 namespace zeroloss {

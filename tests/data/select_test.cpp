@@ -8,8 +8,8 @@
 #include "support/bounds.hpp"
 #include "support/statistics.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/data/readers.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "support/bounds.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 namespace zeroloss {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/data/readers.hpp"
 
 /// Tables as people have them, and what becomes of their columns.

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/deep/certificate.hpp"
 #include "zeroloss/deep/prove.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "support/deep.hpp"
 #include "support/rounding.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/threads.hpp"
 #include "zeroloss/deep/tangent.hpp"
 
 namespace zeroloss::internal {

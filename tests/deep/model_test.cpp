@@ -6,8 +6,8 @@
 
 #include "support/deep.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss {
 namespace {

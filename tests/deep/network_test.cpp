@@ -6,7 +6,7 @@
 
 #include "support/deep.hpp"
 #include "support/rounding.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 namespace {

@@ -11,8 +11,8 @@
 #include "support/python.hpp"
 #include "support/rounding.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/onnx.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/storage/onnx.hpp"
 
 namespace zeroloss {
 namespace {

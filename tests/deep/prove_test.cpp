@@ -11,7 +11,7 @@
 #include "support/deep.hpp"
 #include "support/rounding.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/deep/draw.hpp"
 
 namespace zeroloss {

@@ -7,9 +7,9 @@
 #include "support/deep.hpp"
 #include "support/rounding.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/network/model.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 namespace zeroloss {
 namespace {

@@ -5,14 +5,12 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "core/json.hpp"
+#include "base/json.hpp"
 #include "sweep/store.hpp"
 #include "train/checkpoint.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/onnx.hpp"
-#include "zeroloss/core/run.hpp"
-#include "zeroloss/core/tensors.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/run.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/data/arrays.hpp"
 #include "zeroloss/data/images.hpp"
 #include "zeroloss/data/readers.hpp"
@@ -20,6 +18,8 @@
 #include "zeroloss/deep/read.hpp"
 #include "zeroloss/linear/linear_resnet.hpp"
 #include "zeroloss/models/models.hpp"
+#include "zeroloss/storage/onnx.hpp"
+#include "zeroloss/storage/tensors.hpp"
 #include "zeroloss/train/start.hpp"
 
 namespace zeroloss::test {

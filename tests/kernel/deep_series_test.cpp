@@ -8,7 +8,7 @@
 #include "support/bounds.hpp"
 #include "support/decompositions.hpp"
 #include "support/points.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/kernel/tail.hpp"
 
 namespace zeroloss {

@@ -10,7 +10,7 @@
 #include "oracle_rows.hpp"
 #include "support/bounds.hpp"
 #include "support/targets.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -8,7 +8,7 @@
 
 #include "most_charged.hpp"
 #include "support/points.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 namespace {

@@ -10,9 +10,9 @@
 #include "support/bounds.hpp"
 #include "support/decompositions.hpp"
 #include "support/points.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/random.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/random.hpp"
+#include "zeroloss/base/threads.hpp"
 #include "zeroloss/kernel/ridge.hpp"
 
 namespace zeroloss {

@@ -8,7 +8,7 @@
 
 #include "support/bounds.hpp"
 #include "support/points.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 extern "C" int dpftrf_(const char*, const char*, const int*, double*, int*);
 

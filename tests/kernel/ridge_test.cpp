@@ -7,7 +7,7 @@
 #include "support/bounds.hpp"
 #include "support/decompositions.hpp"
 #include "support/points.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 namespace {

@@ -7,15 +7,15 @@
 #include <cmath>
 #include <map>
 
-#include "core/lapack.hpp"
 #include "kernel/tail_error.hpp"
+#include "linalg/lapack.hpp"
 #include "oracle_rows.hpp"
 #include "support/bounds.hpp"
 #include "support/decompositions.hpp"
 #include "support/points.hpp"
 #include "support/targets.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/threads.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/kernel/gram.hpp"
 

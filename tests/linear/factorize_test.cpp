@@ -12,7 +12,7 @@
 #include "support/decompositions.hpp"
 #include "support/maps.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 using namespace internal;

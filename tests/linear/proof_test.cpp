@@ -9,7 +9,7 @@
 
 #include "support/decompositions.hpp"
 #include "support/maps.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/linear/factorize.hpp"
 
 namespace zeroloss {

@@ -4,7 +4,7 @@
 
 #include "memorize/blocks.hpp"
 #include "support/bounds.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 
 /// Data to memorise, and the network as its formula says, number by number.

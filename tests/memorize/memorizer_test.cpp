@@ -10,7 +10,7 @@
 #include "memorize/cases.hpp"
 #include "support/targets.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 namespace {

@@ -6,7 +6,7 @@
 #include "memorize/cases.hpp"
 #include "support/python.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 namespace {
@@ -146,7 +146,7 @@ class MemorizerExported : public test::TempFolder {
       export_onnx(path(name + ".onnx"), network, {{"data", "x.csv"}});
       write_tensors(path(name + ".in.safetensors"), {view_of("x", {x.rows(), x.cols()}, x.data())});
     }
-    const auto outcome = test::run_python("core/run_onnx.py", {folder});
+    const auto outcome = test::run_python("storage/run_onnx.py", {folder});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     seen = Json::parse(outcome.out);
     for (const auto& [name, network] : networks) {

@@ -3,9 +3,9 @@
 #include <filesystem>
 
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/models/models.hpp"
+#include "zeroloss/storage/tensors.hpp"
 #include "zeroloss/sweep/sweep.hpp"
 
 /// Run folders that an earlier version has written (tests/fixtures/before_rooms) go on opening.

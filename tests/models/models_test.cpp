@@ -4,8 +4,8 @@
 
 #include "support/points.hpp"
 #include "support/temp_folder.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/conv/resnet.hpp"
-#include "zeroloss/core/error.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 #include "zeroloss/network/model.hpp"

@@ -10,8 +10,8 @@
 #include "support/bounds.hpp"
 #include "support/python.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/kernel/activation.hpp"
 
 namespace zeroloss {
@@ -279,7 +279,7 @@ class Exported : public test::TempFolder {
       export_onnx(path(name + ".onnx"), network, {{"step", "0.1"}});
       write_tensors(path(name + ".in.safetensors"), {view_of("x", {x.rows(), x.cols()}, x.data())});
     }
-    const auto outcome = test::run_python("core/run_onnx.py", {folder});
+    const auto outcome = test::run_python("storage/run_onnx.py", {folder});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     seen = Json::parse(outcome.out);
     for (const auto& [name, network] : cases) {
@@ -377,7 +377,7 @@ TEST_F(Exported, AZeroRowGivesNan) {
   export_onnx(path("a.onnx"), normalised);
   const std::vector<float> x(6);
   write_tensors(path("a.in.safetensors"), {view_of("x", {1, 6}, x.data())});
-  ASSERT_EQ(test::run_python("core/run_onnx.py", {folder}).exit_code, 0);
+  ASSERT_EQ(test::run_python("storage/run_onnx.py", {folder}).exit_code, 0);
   EXPECT_TRUE(std::isnan(read_tensors(path("a.out.safetensors")).find("y")->data<float>()[0]));
 }
 

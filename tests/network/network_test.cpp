@@ -10,7 +10,7 @@
 #include "support/statistics.hpp"
 #include "support/temp_folder.hpp"
 #include "support/two_layer.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::test {
 namespace {

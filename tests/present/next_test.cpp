@@ -5,7 +5,7 @@
 #include <string>
 
 #include "support/fit_cases.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/present/certify.hpp"
 #include "zeroloss/present/fit.hpp"
 #include "zeroloss/present/memorize.hpp"

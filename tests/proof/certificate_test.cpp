@@ -14,7 +14,7 @@
 #include "support/number.hpp"
 #include "support/temp_folder.hpp"
 #include "support/two_layer.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -1,5 +1,5 @@
 #pragma once
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// Eigen's decompositions, which tests measure ours against: each takes seconds to compile, so they are
 /// compiled once.

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/deep/network.hpp"
 
 /// Networks of layers of every kind, for tests.

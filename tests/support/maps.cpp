@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "support/bounds.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss::test {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// NumPy's files, written by hand.
 namespace zeroloss::test {

@@ -1,6 +1,6 @@
 #pragma once
-#include "zeroloss/core/matrix.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/kernel/packed.hpp"
 
 /// Point sets and dense references for tests.

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss {
 using namespace internal;

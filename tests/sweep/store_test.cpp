@@ -17,7 +17,7 @@
 
 #include "support/sqlite.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 using namespace internal;

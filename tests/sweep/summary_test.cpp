@@ -8,7 +8,7 @@
 
 #include "support/bounds.hpp"
 #include "sweep/grid.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -10,7 +10,7 @@
 #include "support/bounds.hpp"
 #include "support/number.hpp"
 #include "support/sweep_cases.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/data/readers.hpp"
 #include "zeroloss/network/descents.hpp"
 

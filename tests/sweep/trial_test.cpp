@@ -6,8 +6,8 @@
 #include <bit>
 #include <map>
 
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss {
 using namespace internal;

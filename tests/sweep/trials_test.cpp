@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "support/sweep_cases.hpp"
-#include "zeroloss/core/digest.hpp"
+#include "zeroloss/base/digest.hpp"
 #include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss::test {

@@ -12,7 +12,7 @@
 #include "support/decompositions.hpp"
 #include "support/points.hpp"
 #include "support/shared_data.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 namespace {

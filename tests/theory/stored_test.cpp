@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "support/points.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/data/readers.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 #include "zeroloss/theory/certify.hpp"

@@ -11,8 +11,8 @@
 #include "torch/cuda.hpp"
 #include "torch/descent_batch.hpp"
 #include "torch/device.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/data/readers.hpp"
 
 // Networks trained side by side, on the processor and, where there is one, on a GPU: against the recurrence

@@ -11,7 +11,7 @@
 #include "support/temp_folder.hpp"
 #include "torch/activations.hpp"
 #include "torch/cuda.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 // Gauss-Newton on a device, the processor and, where there is one, a GPU: its steps against matrices written
 // out, whole trainings against those of this process.

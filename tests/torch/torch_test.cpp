@@ -18,7 +18,7 @@
 #include "torch/matrix.hpp"
 #include "torch/pairs.hpp"
 #include "torch/probe.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 #include "zeroloss/kernel/tail.hpp"

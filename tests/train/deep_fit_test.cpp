@@ -10,7 +10,7 @@
 #include "support/temp_folder.hpp"
 #include "train/deep/engine.hpp"
 #include "train/deep/optimizer.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/deep/draw.hpp"
 #include "zeroloss/deep/prove.hpp"
 #include "zeroloss/deep/tangent.hpp"

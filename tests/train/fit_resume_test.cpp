@@ -7,7 +7,7 @@
 #include "support/fit_cases.hpp"
 #include "support/full_disk.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 
 namespace zeroloss::test {
 namespace {

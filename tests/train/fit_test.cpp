@@ -9,7 +9,7 @@
 
 #include "support/fit_cases.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss::test {

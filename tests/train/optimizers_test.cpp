@@ -9,7 +9,7 @@
 
 #include "support/fit_cases.hpp"
 #include "train/fit_options.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/theory/guarantee.hpp"
 
 namespace zeroloss::test {

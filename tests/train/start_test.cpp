@@ -7,8 +7,8 @@
 #include "support/fit_cases.hpp"
 #include "support/numpy.hpp"
 #include "support/temp_folder.hpp"
-#include "zeroloss/core/digest.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/network/model.hpp"
 #include "zeroloss/train/optimizers.hpp"
 

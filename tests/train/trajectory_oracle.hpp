@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "support/two_layer.hpp"
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// Training of small two-layer networks by PyTorch, in double (tests/train/data/make_trajectories.py).
 namespace zeroloss::test {

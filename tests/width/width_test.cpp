@@ -13,7 +13,7 @@
 #include "support/temp_folder.hpp"
 #include "support/two_layer.hpp"
 #include "width/search.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/network/pairs.hpp"
 #include "zeroloss/proof/certificate.hpp"
 #include "zeroloss/train/fit.hpp"

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/group.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/data/dataset.hpp"
+#include "zeroloss/processes/process_group.hpp"
 
 /// Which labels are wrong: what a kernel predictor says of every sample that it was not shown (theory 14).
 namespace zeroloss {

@@ -1,8 +1,8 @@
 #pragma once
 #include <memory>
 
-#include "zeroloss/core/group.hpp"
 #include "zeroloss/kernel/engine.hpp"
+#include "zeroloss/processes/process_group.hpp"
 
 /// Kernels that the processes of a Group hold together: the matrix block-cyclic over a grid of them, formed
 /// where it lies and factored by ScaLAPACK, and the tail's pairs of points dealt out in a ring.

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/data/images.hpp"
 
 /// From an image to what a network sees: size x size x 3 float32 numbers, row by row, the three channels of a

@@ -2,9 +2,9 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/conv/resnet.hpp"
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/progress.hpp"
 #include "zeroloss/data/images.hpp"
 
 /// What a convolutional network says about images, and how often it is right.

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 /// All-convolutional residual networks without bias and without normalisation [HM, section 4].
 ///

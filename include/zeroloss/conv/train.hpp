@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/conv/augment.hpp"
 #include "zeroloss/conv/evaluate.hpp"
 #include "zeroloss/conv/resnet.hpp"
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/progress.hpp"
 #include "zeroloss/data/images.hpp"
 
 /// Training of all-convolutional residual networks by stochastic gradient descent with momentum,

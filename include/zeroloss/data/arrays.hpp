@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// NumPy's files as plain matrices, for what is not a Dataset: maps, covariances, targets with many columns.
 namespace zeroloss {

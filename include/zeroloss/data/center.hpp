@@ -1,8 +1,8 @@
 #pragma once
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 namespace zeroloss {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/matrix.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/data/center.hpp"
 #include "zeroloss/data/standardize.hpp"
 #include "zeroloss/data/table.hpp"

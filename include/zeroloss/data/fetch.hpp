@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "zeroloss/core/matrix.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/progress.hpp"
 
 /// Public data sets: which are known, and how they get into the cache.
 namespace zeroloss {

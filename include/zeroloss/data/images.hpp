@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/matrix.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/progress.hpp"
 
 /// Images with their classes, for networks that see them as images. Pixels stay bytes: 50,000 images of CIFAR
 /// are 150 MB here and 1.2 GB as a Dataset.

@@ -1,8 +1,8 @@
 #pragma once
 #include <string>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/matrix.hpp"
 #include "zeroloss/data/center.hpp"
 
 /// Columns of one scale, without a rounding: what is proved of the points is proved of the table.

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// Tables: columns of cells as they were written, and how a row of them becomes a point.
 namespace zeroloss {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
+#include "zeroloss/base/fields.hpp"
 #include "zeroloss/deep/network.hpp"
 
 /// Proofs that an exact zero-loss network of the same layers lies beside one given network, and that gradient

@@ -1,8 +1,8 @@
 #pragma once
 #include <filesystem>
 
-#include "zeroloss/core/tensors.hpp"
 #include "zeroloss/deep/network.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 /// Networks of layers as files: .safetensors to keep them.
 namespace zeroloss {

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/matrix.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/data/table.hpp"
 #include "zeroloss/kernel/activation.hpp"

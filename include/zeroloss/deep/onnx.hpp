@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/tensors.hpp"
 #include "zeroloss/deep/network.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 /// Networks of layers in the ONNX files of other programs: torch.onnx.export, skl2onnx, tf2onnx.
 namespace zeroloss {

@@ -1,5 +1,5 @@
 #pragma once
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 #include "zeroloss/kernel/gram.hpp"
 
 /// Kernels of networks with many layers, all of them infinitely wide and drawn without biases (theory 15;

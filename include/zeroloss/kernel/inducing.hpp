@@ -1,5 +1,5 @@
 #pragma once
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/kernel/gram.hpp"
 
 /// Kernel ridge regression for more points than a kernel can be stored for: a sum of kernels at a few

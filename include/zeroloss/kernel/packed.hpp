@@ -2,8 +2,8 @@
 #include <cstddef>
 #include <memory>
 
-#include "zeroloss/core/matrix.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/progress.hpp"
 
 /// A symmetric or lower triangular n x n matrix in n(n+1)/2 numbers, factored and multiplied at the speed of
 /// full ones.

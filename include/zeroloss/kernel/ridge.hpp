@@ -1,7 +1,7 @@
 #pragma once
 #include <optional>
 
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/kernel/packed.hpp"
 
 /// Kernel ridge regression for many ridges at the cost of one: K = Q T Q^T with T tridiagonal is computed

@@ -2,7 +2,7 @@
 #include <functional>
 #include <vector>
 
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 namespace zeroloss {
 

@@ -2,7 +2,7 @@
 #include <utility>
 #include <vector>
 
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 /// Points that coincide once they are divided by their lengths, decided exactly, and what that does to

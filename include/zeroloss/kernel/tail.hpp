@@ -1,8 +1,8 @@
 #pragma once
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/kernel/deep.hpp"
 #include "zeroloss/kernel/engine.hpp"

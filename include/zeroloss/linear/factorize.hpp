@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/matrix.hpp"
 #include "zeroloss/linear/linear_resnet.hpp"
 
 /// R = (I + A_l) .. (I + A_1) exactly, with every ||A_i|| of order 1/l: the three constructions of theory 10.

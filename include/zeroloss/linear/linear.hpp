@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/base/fields.hpp"
 #include "zeroloss/linear/factorize.hpp"
 #include "zeroloss/linear/linear_resnet.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 /// The whole question: how small can the layers of an exact network be, does gradient descent find one, and
 /// what does depth change?

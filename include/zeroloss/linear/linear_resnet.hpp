@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/matrix.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/progress.hpp"
 
 /// Deep linear residual networks y^ = (I + A_l) .. (I + A_1) x: risk, gradient, the landscape inequality and
 /// gradient descent [HM, section 2]. Mathematics: theory 10.

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/tensors.hpp"
+#include "zeroloss/base/fields.hpp"
 #include "zeroloss/data/dataset.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 /// Residual networks of width k that memorise n points: written down, not trained [HM, Thm 3.2]. Right at a
 /// point means that the outputs which the network computes for it, in its own arithmetic, are right.

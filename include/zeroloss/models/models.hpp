@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/tensors.hpp"
 #include "zeroloss/data/readers.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 /// Any saved model, whatever its kind: opened, described, asked, exported.
 namespace zeroloss {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/network/network.hpp"
 
 /// Gradient descent on many two-layer networks at once, wherever that is done.

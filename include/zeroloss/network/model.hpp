@@ -1,8 +1,8 @@
 #pragma once
 #include <filesystem>
 
-#include "zeroloss/core/tensors.hpp"
 #include "zeroloss/network/network.hpp"
+#include "zeroloss/storage/tensors.hpp"
 
 /// Networks as files: .safetensors to keep them, .onnx for other programs.
 namespace zeroloss {

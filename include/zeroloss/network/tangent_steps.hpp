@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/network/network.hpp"
 
 /// Steps of a two-layer network in the span of its gradients, wherever they are taken.

@@ -4,7 +4,7 @@
 
 #include "zeroloss/audit/audit.hpp"
 #include "zeroloss/audit/influence.hpp"
-#include "zeroloss/core/run.hpp"
+#include "zeroloss/base/run.hpp"
 #include "zeroloss/present/next.hpp"
 
 /// The answers of audit and influence as text, as JSON, as csv and as run folders.

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/run.hpp"
+#include "zeroloss/base/run.hpp"
 #include "zeroloss/present/next.hpp"
 #include "zeroloss/theory/certify.hpp"
 

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/base/run.hpp"
 #include "zeroloss/conv/train.hpp"
-#include "zeroloss/core/run.hpp"
 #include "zeroloss/present/next.hpp"
 
 /// The answers of conv as text, as JSON and as a run folder.

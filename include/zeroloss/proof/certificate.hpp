@@ -2,8 +2,8 @@
 #include <limits>
 #include <string>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/network/network.hpp"
 

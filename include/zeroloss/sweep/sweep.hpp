@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/group.hpp"
+#include "zeroloss/base/fields.hpp"
 #include "zeroloss/network/descents.hpp"
+#include "zeroloss/processes/process_group.hpp"
 #include "zeroloss/train/fit.hpp"
 
 /// Phase diagrams: how often training reaches its target, over a grid of the options of fit [OS, section 4].

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
+#include "zeroloss/base/fields.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/kernel/deep.hpp"
 #include "zeroloss/kernel/engine.hpp"

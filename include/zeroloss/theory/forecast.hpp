@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
+#include "zeroloss/base/fields.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
+#include "zeroloss/base/fields.hpp"
 #include "zeroloss/kernel/activation.hpp"
 
 /// What the theorems promise before anything is trained: sufficient width, step, rate (theory 4).

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
+#include "zeroloss/base/fields.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 /// Labels that the other samples contradict.

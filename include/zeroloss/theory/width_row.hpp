@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "zeroloss/core/fields.hpp"
+#include "zeroloss/base/fields.hpp"
 
 namespace zeroloss {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/group.hpp"
+#include "zeroloss/base/fields.hpp"
 #include "zeroloss/deep/network.hpp"
 #include "zeroloss/network/tangent_steps.hpp"
+#include "zeroloss/processes/process_group.hpp"
 #include "zeroloss/proof/certificate.hpp"
 #include "zeroloss/theory/suspects.hpp"
 #include "zeroloss/train/optimizers.hpp"

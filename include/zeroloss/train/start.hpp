@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
+#include "zeroloss/base/fields.hpp"
 #include "zeroloss/network/network.hpp"
 
 /// Where training begins: weights that are drawn, or somebody's own.

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "zeroloss/core/fields.hpp"
+#include "zeroloss/base/fields.hpp"
 #include "zeroloss/data/dataset.hpp"
 
 namespace zeroloss {

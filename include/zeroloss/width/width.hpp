@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "zeroloss/core/fields.hpp"
-#include "zeroloss/core/progress.hpp"
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/progress.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/theory/certify.hpp"
 #include "zeroloss/theory/width_row.hpp"

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/parallel.hpp"
 #include "kernel/activations/list.hpp"
+#include "linalg/parallel.hpp"
 #include "train/engine/passes.hpp"
-#include "zeroloss/core/threads.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {

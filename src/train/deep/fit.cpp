@@ -6,7 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/clock.hpp"
+#include "base/clock.hpp"
 #include "deep/centered.hpp"
 #include "network/prepare.hpp"
 #include "train/conclude.hpp"
@@ -17,9 +17,9 @@
 #include "train/optimizers/optimizers.hpp"
 #include "train/test_points.hpp"
 #include "train/training.hpp"
-#include "zeroloss/core/error.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/parse.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/parse.hpp"
 #include "zeroloss/deep/draw.hpp"
 #include "zeroloss/deep/prove.hpp"
 

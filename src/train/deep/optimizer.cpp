@@ -7,7 +7,7 @@
 #include "train/deep/engine.hpp"
 #include "train/optimizers/batches.hpp"
 #include "train/optimizers/optimizers.hpp"
-#include "zeroloss/core/error.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
 namespace zeroloss::internal {

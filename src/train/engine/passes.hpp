@@ -1,6 +1,6 @@
 #pragma once
 #include "kernel/activations/list.hpp"
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// The elementwise passes of a training step over one tile of neurons, vectorised. A tile is n x width,
 /// column by column without gaps: column j holds neuron j's numbers at all n points. T is float or double. No

@@ -1,5 +1,5 @@
 #pragma once
-#include "zeroloss/core/matrix.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// Products with relu's derivative pattern, which holds only zeros and ones.
 namespace zeroloss::internal {

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "core/tiled.hpp"
+#include "linalg/tiled.hpp"
 #include "proof/evaluate.hpp"
-#include "zeroloss/core/memory.hpp"
+#include "zeroloss/base/memory.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <tuple>
 
-#include "core/lapack.hpp"
-#include "core/parallel_for.hpp"
+#include "base/parallel_for.hpp"
+#include "linalg/lapack.hpp"
 #include "train/engine/pattern_product.hpp"
 
 namespace zeroloss::internal {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "train/engine/passes.hpp"
-#include "zeroloss/core/blas.hpp"
+#include "zeroloss/base/blas.hpp"
 #include "zeroloss/network/network.hpp"
 #include "zeroloss/network/tangent_steps.hpp"
 

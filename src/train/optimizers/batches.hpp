@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "zeroloss/core/matrix.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/random.hpp"
 
 /// The batches of sgd: every step draws distinct points uniformly from numbers of its own, so that a run
 /// resumes from the count of its steps alone.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
 namespace zeroloss::internal {

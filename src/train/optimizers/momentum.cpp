@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "train/optimizers/descent.hpp"
-#include "zeroloss/core/memory.hpp"
+#include "zeroloss/base/memory.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/decompositions.hpp"
-#include "core/tiled.hpp"
+#include "linalg/decompositions.hpp"
+#include "linalg/tiled.hpp"
 #include "proof/evaluate.hpp"
 #include "train/optimizers/optimizers.hpp"
-#include "zeroloss/core/memory.hpp"
-#include "zeroloss/core/text.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 namespace {

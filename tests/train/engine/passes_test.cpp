@@ -11,7 +11,7 @@
 
 #include "support/targets.hpp"
 #include "train/engine/phis.hpp"
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss {
 using namespace internal;

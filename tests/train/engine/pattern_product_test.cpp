@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "zeroloss/core/random.hpp"
+#include "zeroloss/base/random.hpp"
 
 namespace zeroloss {
 using namespace internal;

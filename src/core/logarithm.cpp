@@ -1,9 +1,0 @@
-#include <unsupported/Eigen/MatrixFunctions>
-
-#include "core/decompositions.hpp"
-
-namespace zeroloss::internal {
-
-Matrix logarithm(const Matrix& A) { return A.log(); }
-
-}  // namespace zeroloss::internal
