@@ -1,10 +1,10 @@
-# zeroloss_embed(TARGET NAME FILE): compiles FILE into TARGET as zeroloss::internal::embedded::NAME, declared in src/data/embedded.hpp.
+# zeroloss_embed(TARGET NAME FILE): compiles FILE into TARGET as zeroloss::internal::embedded::NAME, declared in src/download/embedded.hpp.
 # This file is also the script that writes the source: cmake -D NAME=.. -D FILE=.. -D SOURCE=.. -P embed.cmake
 if(CMAKE_SCRIPT_MODE_FILE)
   file(READ ${FILE} bytes HEX)
   string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")
-  file(WRITE ${SOURCE} "#include \"data/embedded.hpp\"
+  file(WRITE ${SOURCE} "#include \"download/embedded.hpp\"
 
 static constexpr char bytes[] = {
 ${bytes}};

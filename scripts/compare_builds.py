@@ -11,7 +11,7 @@ in a fixed order. Models (safetensors, ONNX) must be equal to the bit. Exits wit
 
 BLAS has one thread unless --env says otherwise: the same bits in every run, and no waiting beside other programs.
 
-In commands.txt {files} is the folder of input files, {tests} is tests/data/files, {out:NAME} is a file or run folder
+In commands.txt {files} is the folder of input files, {tests} is tests/files, {out:NAME} is a file or run folder
 that later commands may use, and {out} one of this command alone.
 """
 

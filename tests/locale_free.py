@@ -20,8 +20,8 @@ BANNED = {
 }  # fmt: skip
 #: Where one of them stands nevertheless, and why.
 ALLOWED = {
-    ("src/data/decode_jpeg.cpp", "snprintf"): "a whole number, without %'d, in a buffer of libjpeg's",
-    ("src/data/decode_png.cpp", "snprintf"): "copies text",
+    ("src/images/decode_jpeg.cpp", "snprintf"): "a whole number, without %'d, in a buffer of libjpeg's",
+    ("src/images/decode_png.cpp", "snprintf"): "copies text",
     ("apps/zeroloss/cli11.hpp", "lexical_cast"): "replaces that of CLI11",
 }
 # Comments and texts go; what is left is code. fmt's "{:L}" is the locale's, too.

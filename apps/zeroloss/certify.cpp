@@ -11,8 +11,8 @@
 #include "data_options.hpp"
 #include "field_options.hpp"
 #include "zeroloss/base/parse.hpp"
-#include "zeroloss/data/readers.hpp"
 #include "zeroloss/present/certify.hpp"
+#include "zeroloss/sources/readers.hpp"
 #include "zeroloss/width/width.hpp"
 
 namespace zeroloss::app {

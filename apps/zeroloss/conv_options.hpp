@@ -2,7 +2,7 @@
 
 #include "command.hpp"
 #include "zeroloss/conv/train.hpp"
-#include "zeroloss/data/images.hpp"
+#include "zeroloss/images/images.hpp"
 
 namespace zeroloss::app {
 

@@ -1,7 +1,7 @@
 #include "data_options.hpp"
 
 #include "field_options.hpp"
-#include "zeroloss/data/readers.hpp"
+#include "zeroloss/sources/readers.hpp"
 
 namespace zeroloss::app {
 

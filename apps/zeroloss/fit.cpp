@@ -12,8 +12,8 @@
 #include "signals.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
-#include "zeroloss/data/readers.hpp"
 #include "zeroloss/present/fit.hpp"
+#include "zeroloss/sources/readers.hpp"
 
 namespace zeroloss::app {
 namespace {

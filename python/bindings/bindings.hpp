@@ -20,8 +20,8 @@
 #include "zeroloss/base/fields.hpp"
 #include "zeroloss/base/progress.hpp"
 #include "zeroloss/base/run.hpp"
-#include "zeroloss/data/readers.hpp"
 #include "zeroloss/present/loss.hpp"
+#include "zeroloss/sources/readers.hpp"
 
 /// The extension `zeroloss._core`: the library's structs and functions under their own names. What a Python
 /// user should see (keywords with their defaults, arrays of any kind) is in python/zeroloss.

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "data/resize.hpp"
+#include "images/resize.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -5,7 +5,7 @@
 #include "base/json.hpp"
 #include "data/model_file.hpp"
 #include "kernel/activations/list.hpp"
-#include "kernel/onnx_formula.hpp"
+#include "network/onnx_formula.hpp"
 #include "zeroloss/deep/onnx.hpp"
 #include "zeroloss/storage/onnx.hpp"
 

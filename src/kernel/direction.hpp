@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/data/dataset.hpp"
+#include "zeroloss/linalg/center.hpp"
 
 /// Points in exact arithmetic, up to their lengths.
 namespace zeroloss::internal {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "linalg/rounding.hpp"
-#include "zeroloss/data/dataset.hpp"
+#include "zeroloss/linalg/center.hpp"
 
 namespace zeroloss::internal {
 

@@ -4,16 +4,16 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "data/recipe.hpp"
-#include "data/source_kind.hpp"
 #include "linalg/decompositions.hpp"
 #include "linear/svd.hpp"
+#include "sources/recipe.hpp"
+#include "sources/source_kind.hpp"
 #include "zeroloss/base/digest.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/random.hpp"
-#include "zeroloss/data/arrays.hpp"
 #include "zeroloss/linear/linear_resnet.hpp"
+#include "zeroloss/sources/arrays.hpp"
 
 namespace zeroloss {
 using namespace internal;

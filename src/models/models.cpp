@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "data/table_source.hpp"
 #include "models/kind.hpp"
+#include "sources/table_source.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "data/model_file.hpp"
 #include "kernel/activations/list.hpp"
-#include "kernel/onnx_formula.hpp"
+#include "network/onnx_formula.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/parse.hpp"
 #include "zeroloss/base/text.hpp"

@@ -9,7 +9,7 @@
 #include "base/json.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
-#include "zeroloss/data/readers.hpp"
+#include "zeroloss/sources/readers.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/field_json.hpp"
-#include "data/parcel.hpp"
+#include "data/dataset_archive.hpp"
 #include "processes/task_queue.hpp"
 #include "zeroloss/base/blas.hpp"
 #include "zeroloss/base/error.hpp"

@@ -10,14 +10,14 @@
 #include <stdexcept>
 
 #include "base/field_text.hpp"
-#include "data/recipe.hpp"
-#include "data/source_kind.hpp"
+#include "sources/recipe.hpp"
+#include "sources/source_kind.hpp"
 #include "train/fit_options.hpp"
 #include "zeroloss/base/digest.hpp"
 #include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/random.hpp"
 #include "zeroloss/base/text.hpp"
-#include "zeroloss/data/fetch.hpp"
+#include "zeroloss/download/fetch.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -1,6 +1,6 @@
 #pragma once
 #include "sweep/store.hpp"
-#include "zeroloss/data/readers.hpp"
+#include "zeroloss/sources/readers.hpp"
 #include "zeroloss/sweep/sweep.hpp"
 
 /// The cells of a sweep, and what a trial of one is.

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "data/source_kind.hpp"
+#include "sources/source_kind.hpp"
 #include "sweep/deal.hpp"
 #include "sweep/grid.hpp"
 #include "sweep/summary.hpp"

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/field_json.hpp"
-#include "data/parcel.hpp"
+#include "data/dataset_archive.hpp"
 #include "processes/task_queue.hpp"
 #include "zeroloss/base/error.hpp"
 

@@ -12,9 +12,9 @@
 #include "zeroloss/base/digest.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
-#include "zeroloss/data/arrays.hpp"
 #include "zeroloss/network/model.hpp"
 #include "zeroloss/network/pairs.hpp"
+#include "zeroloss/sources/arrays.hpp"
 
 namespace zeroloss {
 using namespace internal;

@@ -33,9 +33,11 @@ LEAST_LIMIT = 300  # seconds a judge may take; what takes longer hangs
 ADVERSARY_CASES = 300
 JUDGES = {  # of a folder's errors: the folder's own tests, then those that build on it
     "base": ["base", "apps"],
-    "linalg": ["linalg", "kernel", "proof", "deep", "apps"],
+    "linalg": ["linalg", "data", "kernel", "proof", "deep", "apps"],
     "storage": ["storage", "apps"],
     "data": ["data", "kernel", "network", "theory", "proof", "train", "apps"],
+    "sources": ["sources", "apps"],
+    "tables": ["tables", "sources", "apps"],
     "kernel": ["kernel", "theory", "proof", "train", "apps"],
     "network": ["network", "theory", "proof", "train", "apps"],
     "theory": ["theory", "train", "apps"],

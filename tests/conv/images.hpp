@@ -1,6 +1,6 @@
 #pragma once
 #include "zeroloss/base/random.hpp"
-#include "zeroloss/data/images.hpp"
+#include "zeroloss/images/images.hpp"
 
 namespace zeroloss::test {
 

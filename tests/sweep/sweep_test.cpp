@@ -11,7 +11,7 @@
 #include "support/number.hpp"
 #include "support/sweep_cases.hpp"
 #include "zeroloss/base/error.hpp"
-#include "zeroloss/data/readers.hpp"
+#include "zeroloss/sources/readers.hpp"
 
 namespace zeroloss::test {
 namespace {

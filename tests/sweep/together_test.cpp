@@ -11,8 +11,8 @@
 #include "support/number.hpp"
 #include "support/sweep_cases.hpp"
 #include "zeroloss/base/error.hpp"
-#include "zeroloss/data/readers.hpp"
 #include "zeroloss/network/descents.hpp"
+#include "zeroloss/sources/readers.hpp"
 
 namespace zeroloss::test {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "support/points.hpp"
 #include "zeroloss/base/error.hpp"
-#include "zeroloss/data/readers.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
+#include "zeroloss/sources/readers.hpp"
 #include "zeroloss/theory/certify.hpp"
 
 namespace zeroloss {

@@ -13,7 +13,7 @@
 #include "torch/device.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/random.hpp"
-#include "zeroloss/data/readers.hpp"
+#include "zeroloss/sources/readers.hpp"
 
 // Networks trained side by side, on the processor and, where there is one, on a GPU: against the recurrence
 // written out, each against itself alone, and sweeps against those of the processor.

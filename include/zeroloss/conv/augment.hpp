@@ -2,7 +2,7 @@
 #include <string>
 
 #include "zeroloss/base/random.hpp"
-#include "zeroloss/data/images.hpp"
+#include "zeroloss/images/images.hpp"
 
 /// From an image to what a network sees: size x size x 3 float32 numbers, row by row, the three channels of a
 /// pixel side by side, with mean 0 and variance 1.

@@ -5,7 +5,7 @@
 #include "zeroloss/base/fields.hpp"
 #include "zeroloss/base/progress.hpp"
 #include "zeroloss/conv/resnet.hpp"
-#include "zeroloss/data/images.hpp"
+#include "zeroloss/images/images.hpp"
 
 /// What a convolutional network says about images, and how often it is right.
 namespace zeroloss {

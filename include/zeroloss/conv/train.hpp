@@ -11,7 +11,7 @@
 #include "zeroloss/conv/augment.hpp"
 #include "zeroloss/conv/evaluate.hpp"
 #include "zeroloss/conv/resnet.hpp"
-#include "zeroloss/data/images.hpp"
+#include "zeroloss/images/images.hpp"
 
 /// Training of all-convolutional residual networks by stochastic gradient descent with momentum,
 ///

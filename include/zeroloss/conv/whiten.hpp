@@ -1,6 +1,6 @@
 #pragma once
 #include "zeroloss/conv/resnet.hpp"
-#include "zeroloss/data/images.hpp"
+#include "zeroloss/images/images.hpp"
 
 /// A first layer that sees what there is to see: patches of real images vary a thousand times more in one
 /// direction than in another.

@@ -9,9 +9,9 @@
 #include "zeroloss/base/fields.hpp"
 #include "zeroloss/base/matrix.hpp"
 #include "zeroloss/base/progress.hpp"
-#include "zeroloss/data/center.hpp"
 #include "zeroloss/data/standardize.hpp"
-#include "zeroloss/data/table.hpp"
+#include "zeroloss/linalg/center.hpp"
+#include "zeroloss/tables/table.hpp"
 
 /// Files, names and generators become one value: a Dataset.
 namespace zeroloss {
@@ -204,9 +204,6 @@ void require_targets(const Dataset& data, const char* who);
 /// where the two are close. Throws DataError naming the records whose row is c, std::invalid_argument for a
 /// center of another size.
 void normalize_rows(Dataset& data, const Center& center = {});
-
-/// What normalize_rows may have changed in a row of d numbers.
-double unit_row_error(Index d);
 
 /// Replaces every row x by x - c rounded to double, within 1.01 u of each entry (u = 2^-53).
 void subtract(Dataset& data, const Center& center);

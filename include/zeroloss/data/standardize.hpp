@@ -3,7 +3,7 @@
 
 #include "zeroloss/base/fields.hpp"
 #include "zeroloss/base/matrix.hpp"
-#include "zeroloss/data/center.hpp"
+#include "zeroloss/linalg/center.hpp"
 
 /// Columns of one scale, without a rounding: what is proved of the points is proved of the table.
 namespace zeroloss {

@@ -5,8 +5,8 @@
 #include "zeroloss/base/matrix.hpp"
 #include "zeroloss/base/progress.hpp"
 #include "zeroloss/data/dataset.hpp"
-#include "zeroloss/data/table.hpp"
 #include "zeroloss/kernel/activation.hpp"
+#include "zeroloss/tables/table.hpp"
 
 /// Networks of any number of layers, plain and residual, with K outputs (theory 16).
 namespace zeroloss {

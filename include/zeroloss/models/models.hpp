@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "zeroloss/data/readers.hpp"
+#include "zeroloss/sources/readers.hpp"
 #include "zeroloss/storage/tensors.hpp"
 
 /// Any saved model, whatever its kind: opened, described, asked, exported.

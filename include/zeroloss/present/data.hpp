@@ -2,10 +2,10 @@
 #include <optional>
 #include <string>
 
-#include "zeroloss/data/columns.hpp"
-#include "zeroloss/data/fetch.hpp"
 #include "zeroloss/data/summary.hpp"
+#include "zeroloss/download/fetch.hpp"
 #include "zeroloss/present/next.hpp"
+#include "zeroloss/sources/columns.hpp"
 
 /// What there is to say of data sets, as text and as JSON.
 namespace zeroloss {

@@ -1,0 +1,239 @@
+#include "tables/cells.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+#include "base/ascii.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace internal {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kSpaces);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
+}
+
+bool is_missing(std::string_view cell) {
+  if (cell.size() > 4) return false;
+  const std::string plain = lowered(cell);
+  constexpr std::array<std::string_view, 8> kMissing{"", "na", "n/a", "nan", "-nan", "null", "?", "#n/a"};
+  return std::ranges::find(kMissing, plain) != kMissing.end() || plain == "<na>";
+}
+
+bool is_missing_number(std::string_view cell) {
+  if (is_missing(cell)) return true;
+  const std::string plain = cell.size() > 4 ? "" : lowered(cell);
+  constexpr std::array<std::string_view, 7> kDashes{"none", "nil", "-", "--", ".", "\u2013", "\u2014"};
+  return std::ranges::find(kDashes, plain) != kDashes.end();
+}
+
+std::optional<CellNumber> number_of(std::string_view cell) {
+  if (cell.starts_with('+') && !cell.starts_with("+-")) cell.remove_prefix(1);
+  CellNumber result;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), result.value);
+  if (cell.empty() || end != cell.data() + cell.size() || error == std::errc::invalid_argument)
+    return std::nullopt;
+  result.in_range = error == std::errc{};
+  return result;
+}
+
+std::string_view unit_of(std::string_view cell) {
+  cell = trimmed(cell);
+  if (cell.starts_with('(') && cell.ends_with(')')) cell = cell.substr(1, cell.size() - 2);
+  if (cell.starts_with('-')) cell.remove_prefix(1);
+  for (const std::string_view sign : {"$", "€", "£", "¥", "USD", "EUR", "GBP", "CHF"})
+    if (cell.starts_with(sign) || cell.ends_with(sign)) return sign;
+  return cell.ends_with('%') ? "%" : "";
+}
+
+namespace {
+
+bool digits(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
+
+/// Infinite where a double does not hold it.
+std::optional<double> plain(std::string_view cell) {
+  const auto found = number_of(cell);
+  if (!found) return {};
+  return found->in_range ? found->value : std::numeric_limits<double>::infinity();
+}
+
+/// "1,234,567" without what separates its groups of three digits; as it is where nothing does, nothing where
+/// they are no such groups.
+std::optional<std::string> ungrouped(std::string_view whole, char separates) {
+  if (whole.find(separates) == std::string_view::npos) return std::string(whole);
+  std::string text;
+  if (whole.starts_with('-')) {
+    text = '-';
+    whole.remove_prefix(1);
+  }
+  if (whole.starts_with('0') || whole.ends_with(separates)) return {};
+  for (bool first = true; !whole.empty(); first = false) {
+    const std::string_view group = whole.substr(0, whole.find(separates));
+    if (!digits(group) || (first ? group.size() > 3 : group.size() != 3)) return {};
+    text += group;
+    whole.remove_prefix(std::min(whole.size(), group.size() + 1));
+  }
+  return text;
+}
+
+/// Blanks that do not break lines, and the typographic apostrophe, as those of a keyboard.
+std::string on_a_keyboard(std::string_view cell) {
+  constexpr std::array<std::pair<std::string_view, char>, 4> kSame{
+      {{"\u00A0", ' '}, {"\u202F", ' '}, {"\u2009", ' '}, {"\u2019", '\''}}};
+  std::string text;
+  while (!cell.empty()) {
+    const auto found =
+        std::ranges::find_if(kSame, [&](const auto& is) { return cell.starts_with(is.first); });
+    text += found == kSame.end() ? cell.front() : found->second;
+    cell.remove_prefix(found == kSame.end() ? 1 : found->first.size());
+  }
+  return text;
+}
+
+/// A number with signs of money or per cent and groups of three digits. `point` begins its fraction; `mark`,
+/// a blank or an apostrophe stands between the groups.
+std::optional<double> written_number(std::string_view written, char point, char mark) {
+  if (written.find_first_of("0123456789") == std::string_view::npos) return plain(written);
+  const std::string text = on_a_keyboard(written);
+  std::string_view cell = trimmed(text);
+  const bool enclosed = cell.starts_with('(') && cell.ends_with(')');
+  const bool negative = cell.starts_with('-') || enclosed;
+  if (negative) cell.remove_prefix(1);
+  if (enclosed) cell.remove_suffix(1);
+  const std::string_view unit = unit_of(cell);
+  if (cell.starts_with(unit)) cell.remove_prefix(unit.size());
+  if (cell.ends_with(unit)) cell.remove_suffix(unit.size());
+  cell = trimmed(cell);
+  if (negative && cell.starts_with('-')) return {};
+  std::string_view fraction = cell.substr(std::min(cell.find(point), cell.size()));
+  std::string_view grouped = cell.substr(0, cell.size() - fraction.size());
+  if (!fraction.empty()) fraction.remove_prefix(1);
+  if (fraction.find_first_of(",.") != std::string_view::npos) return {};
+  const std::size_t groups = grouped.find_first_of(std::string{mark, ' ', '\''});
+  const auto whole =
+      groups == std::string_view::npos ? std::string(grouped) : ungrouped(grouped, grouped[groups]);
+  if (!whole) return {};
+  const bool whole_number = cell.find(point) == std::string_view::npos;
+  const char* hundredth = unit == "%" ? "e-2" : "";
+  const auto value =
+      plain(whole_number ? *whole + hundredth : fmt::format("{}.{}{}", *whole, fraction, hundredth));
+  if (!value) return {};
+  return negative ? -*value : *value;
+}
+
+std::optional<double> truth(std::string_view cell) {
+  if (cell.size() > 5) return {};
+  const std::string word = lowered(cell);
+  if (word == "true" || word == "t" || word == "yes" || word == "y") return 1;
+  if (word == "false" || word == "f" || word == "no" || word == "n") return 0;
+  return {};
+}
+
+/// The seconds by which a time is ahead of UTC, as its end says, Z, +hh:mm, -hhmm or +hh, which is taken off.
+std::optional<double> offset(std::string_view& time) {
+  if (time.ends_with('Z')) {
+    time.remove_suffix(1);
+    return 0;
+  }
+  const std::size_t sign = time.find_first_of("+-");
+  if (sign == std::string_view::npos) return 0;
+  std::string ahead(time.substr(sign + 1));
+  if (ahead.size() == 5 && ahead[2] == ':') ahead.erase(2, 1);
+  if (!digits(ahead) || (ahead.size() != 2 && ahead.size() != 4)) return {};
+  const double hours = *plain(ahead.substr(0, 2)), minutes = ahead.size() == 4 ? *plain(ahead.substr(2)) : 0;
+  if (hours > 15 || minutes > 59) return {};
+  const bool behind = time[sign] == '-';
+  time = time.substr(0, sign);
+  return (behind ? -60 : 60) * (60 * hours + minutes);
+}
+
+/// yyyy-mm-dd, yyyy/mm/dd or dd.mm.yyyy, then perhaps T or a space and h:mm, :ss, .fff, AM or PM, and Z or
+/// an offset.
+std::optional<double> date(std::string_view cell) {
+  if (cell.size() >= 10 && cell[2] == '.' && cell[5] == '.')
+    return date(
+        fmt::format("{}-{}-{}{}", cell.substr(6, 4), cell.substr(3, 2), cell.substr(0, 2), cell.substr(10)));
+  if (cell.size() < 10 || (cell[4] != '-' && cell[4] != '/') || cell[7] != cell[4]) return {};
+  const auto part = [&](std::size_t from, std::size_t count) {
+    const std::string_view text = cell.substr(std::min(from, cell.size()), count);
+    return digits(text) && text.size() == count ? static_cast<int>(*plain(text)) : -1;
+  };
+  const std::chrono::year_month_day day{std::chrono::year(part(0, 4)),
+                                        std::chrono::month(static_cast<unsigned>(part(5, 2))),
+                                        std::chrono::day(static_cast<unsigned>(part(8, 2)))};
+  if (part(0, 4) < 0 || !day.ok()) return {};
+  const auto days = static_cast<double>(std::chrono::sys_days(day).time_since_epoch().count());
+  if (cell.size() == 10) return days;
+  if (cell.size() > 12 && cell[12] == ':')
+    return date(fmt::format("{}0{}", cell.substr(0, 11), cell.substr(11)));
+  if (cell.size() < 16 || (cell[10] != 'T' && cell[10] != ' ') || cell[13] != ':') return {};
+  int hours = part(11, 2);
+  const int minutes = part(14, 2);
+  if (hours < 0 || hours > 24 || minutes < 0 || minutes > 59) return {};
+  double seconds = 0;
+  std::string_view rest = cell.substr(16);
+  if (const std::string half = lowered(rest.substr(rest.size() - std::min<std::size_t>(rest.size(), 2)));
+      half == "am" || half == "pm") {
+    if (hours < 1 || hours > 12) return {};
+    hours = hours % 12 + (half == "pm" ? 12 : 0);
+    rest = trimmed(rest.substr(0, rest.size() - 2));
+  }
+  const auto ahead = offset(rest);
+  if (!ahead) return {};
+  if (rest.starts_with(':')) {
+    const auto found = plain(rest.substr(1));
+    if (!found || !(*found >= 0 && *found < 61)) return {};
+    seconds = *found;
+  } else if (!rest.empty()) {
+    return {};
+  }
+  return days + (hours * 3600 + minutes * 60 + seconds - *ahead) / 86400;
+}
+
+/// 1/31/2020 or 31/1/2020, with slashes or hyphens, then perhaps a time as above.
+std::optional<double> short_date(std::string_view cell, bool month_first) {
+  const std::size_t first = std::min(cell.find_first_of("/-"), cell.size());
+  const std::string_view rest = cell.substr(std::min(first + 1, cell.size()));
+  const std::size_t second = first < cell.size() ? std::min(rest.find(cell[first]), rest.size()) : 0;
+  const std::string_view a = cell.substr(0, first), b = rest.substr(0, second);
+  if (!digits(a) || a.size() > 2 || !digits(b) || b.size() > 2 || rest.size() < second + 5) return {};
+  return date(fmt::format("{}-{:0>2}-{:0>2}{}", rest.substr(second + 1, 4), month_first ? a : b,
+                          month_first ? b : a, rest.substr(second + 5)));
+}
+
+}  // namespace
+
+std::optional<double> value_of(std::string_view cell, CellKind is) {
+  switch (is) {
+    case CellKind::number:
+      return plain(cell);
+    case CellKind::amount:
+      return written_number(cell, '.', ',');
+    case CellKind::decimal_comma:
+      return written_number(cell, ',', '.');
+    case CellKind::truth:
+      return truth(cell);
+    case CellKind::date:
+      return date(cell);
+    case CellKind::month_day_year:
+      return short_date(cell, true);
+    case CellKind::day_month_year:
+      return short_date(cell, false);
+    case CellKind::text:
+      return {};
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace internal
+}  // namespace zeroloss

@@ -1,0 +1,494 @@
+#include "zeroloss/tables/table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+#include <unordered_set>
+
+#include "tables/cells.hpp"
+#include "tables/known_inputs.hpp"
+#include "tables/placeholder.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/text.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+constexpr Index kFewRecords = 10;  // of fewer no column is taken for an identifier by its values
+
+std::size_t to_size(Index i) { return static_cast<std::size_t>(i); }
+
+/// Its columns' names, as a message shows them.
+std::vector<std::string> names_of(const DataTable& table) {
+  std::vector<std::string> names;
+  names.reserve(table.columns.size());
+  for (const Column& column : table.columns) names.push_back(excerpt(column.name));
+  return names;
+}
+
+bool named_like_id(const std::string& name) {
+  const std::string plain = lowered(name);
+  for (const char* usual :
+       {"id", "identifier", "index", "idx", "uid", "uuid", "guid", "key", "rownames", "row", "no", "nr"})
+    if (plain == usual) return true;
+  return plain.ends_with("_id") || plain.ends_with(" id") || plain.ends_with("-id") ||
+         plain.starts_with("id_") || plain.starts_with("unnamed: ") ||
+         (name.size() > 2 && name.ends_with("Id")) || (name.size() > 2 && name.ends_with("ID"));
+}
+
+Index different(const Column& column) {
+  std::unordered_set<std::string_view> seen;
+  for (Index i = 0; i < column.cells.size(); ++i) seen.insert(column.cells[i]);
+  return std::ssize(seen);
+}
+
+bool all_integers(const Column& column) {
+  return !column.numbers.empty() && column.missing == 0 &&
+         std::ranges::all_of(column.numbers, [](double x) { return x == std::floor(x); });
+}
+
+/// 0, 1, 2, .. or 1, 2, 3, ..
+bool counts(const Column& column) {
+  if (column.numbers.empty() || (column.numbers[0] != 0 && column.numbers[0] != 1)) return false;
+  for (std::size_t i = 1; i < column.numbers.size(); ++i)
+    if (column.numbers[i] != column.numbers[i - 1] + 1) return false;
+  return true;
+}
+
+/// Why a column says who a record is, not what it is like; empty if it does not.
+std::string identifies(const DataTable& table, const Column& column) {
+  const bool unnamed = table.header && column.name.empty();
+  if (column.is == CellKind::text) {
+    if (!column.fault.empty() || column.missing > 0 || table.n() < kFewRecords) return "";
+    const Index seen = different(column);
+    return 2 * seen > table.n() ? fmt::format("{} different texts in {} records", seen, table.n()) : "";
+  }
+  if (column.is != CellKind::number || !all_integers(column)) return "";
+  if (table.n() > 1 && (unnamed || named_like_id(column.name))) {
+    const Index seen = different(column);
+    if (seen == table.n()) return "all its integers differ";
+    if (!unnamed && 2 * seen > table.n() && table.n() >= kFewRecords)
+      return fmt::format("{} different integers in {} records", seen, table.n());
+  }
+  return column.place == 0 && table.n() >= kFewRecords && counts(column) ? "it counts the records" : "";
+}
+
+std::vector<std::string> categories_of(const Column& column, const std::vector<Index>& records) {
+  std::set<std::string> found;
+  for (const Index i : records)
+    if (!is_missing(column.cells[i])) found.insert(std::string(column.cells[i]));
+  return {found.begin(), found.end()};
+}
+
+/// The lower one of the two in the middle, so that it is one of the numbers.
+double median_of(const Column& column, const std::vector<Index>& records) {
+  std::vector<double> there;
+  for (const Index i : records)
+    if (!std::isnan(column.numbers[to_size(i)])) there.push_back(column.numbers[to_size(i)]);
+  if (there.empty()) return 0;
+  const auto middle = there.begin() + (std::ssize(there) - 1) / 2;
+  std::ranges::nth_element(there, middle);
+  return *middle;
+}
+
+bool is_hole(const Column& column, Index record) {
+  return column.missing > 0 && (column.numbers.empty() ? is_missing(column.cells[record])
+                                                       : std::isnan(column.numbers[to_size(record)]));
+}
+
+Index missing_in(const Column& column, const std::vector<Index>& records) {
+  return std::ranges::count_if(records, [&](Index i) { return is_hole(column, i); });
+}
+
+void check_missing(const std::string& missing) {
+  if (missing != "median" && missing != "drop" && missing != "error")
+    throw std::invalid_argument(
+        fmt::format("read_dataset: missing must be median, drop or error; got '{}'", missing));
+}
+
+[[noreturn]] void refuse_missing(const DataTable& table, Index record, const Column& column) {
+  throw DataError(
+      fmt::format("{}: missing value '{}'; fill it in, remove the record, or say `missing=median`",
+                  table.where(record, column), column.cells[record]));
+}
+
+std::string have_holes(Index records) {
+  return fmt::format("{} have missing cells (`missing=median` fills them)", records);
+}
+
+std::string far_from_others(const Column& column, const Placeholder& odd) {
+  return fmt::format(
+      "far off: '{0}' in {1} of {2}, all others are from {3} to {4}: `na_values={0}` if it means a "
+      "missing cell",
+      odd.cell, count(odd.cells, "cell", "cells"), column.called(), odd.least, odd.greatest);
+}
+
+std::string read_as(const Column& column) {
+  return fmt::format("read: {} as {}", column.called(), name(column.is));
+}
+
+DataError none_left(const DataTable& table, const std::string& why) {
+  return DataError(fmt::format("{}: no record of {} is left: {}", table.name, table.n(), why));
+}
+
+std::string left_out_for_holes(Index records) {
+  return fmt::format("left out: {} with missing cells", count(records, "record", "records"));
+}
+
+/// Every column's use.
+struct Uses {
+  std::vector<Index> features;  ///< columns
+  std::optional<Index> id;
+};
+
+Uses uses_of(const DataTable& table, std::optional<Index> target, const TableChoice& choice,
+             std::vector<std::string>& remarks) {
+  Uses uses;
+  if (!choice.id.empty()) uses.id = column_of(table, choice.id, "id");
+  const std::optional<Index> named = uses.id;
+  std::set<Index> dropped;
+  for (const std::string& name : choice.drop) dropped.insert(column_of(table, name, "drop"));
+  if (!choice.features.empty() && choice.features != "all") {
+    std::string_view rest = choice.features;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(','), rest.size());
+      const Index column = column_of(table, std::string(trimmed(rest.substr(0, end))), "features");
+      if (column == target)
+        throw DataError(fmt::format("{}: {} is the target; it cannot be a feature too", table.name,
+                                    table.columns[to_size(column)].called()));
+      uses.features.push_back(column);
+      rest.remove_prefix(std::min(rest.size(), end + 1));
+    }
+    return uses;
+  }
+  std::map<Index, std::string> left_out;  // and why
+  for (Index j = 0; j < std::ssize(table.columns); ++j) {
+    const Column& column = table.columns[to_size(j)];
+    if (j == target || j == uses.id || dropped.contains(j)) continue;
+    const std::string why = choice.features == "all"      ? ""
+                            : column.missing == table.n() ? "it has no values"
+                                                          : identifies(table, column);
+    if (why.empty())
+      uses.features.push_back(j);
+    else {
+      left_out[j] = why;
+      if (!uses.id && column.missing == 0) uses.id = j;
+    }
+  }
+  std::map<Index, std::string> kept;
+  if (uses.features.empty())  // all that there is
+    for (Index j = 0; j < std::ssize(table.columns); ++j) {
+      const Column& column = table.columns[to_size(j)];
+      if (j == target || j == named || dropped.contains(j) || column.is == CellKind::text ||
+          column.missing == table.n())
+        continue;
+      uses.features.push_back(j);
+      if (const auto found = left_out.find(j); found != left_out.end()) kept.insert(left_out.extract(found));
+      uses.id = named;
+    }
+  for (const auto& [j, why] : left_out)
+    remarks.push_back(
+        fmt::format("left out: {}, {}; `features=all` keeps it", table.columns[to_size(j)].called(), why));
+  if (left_out.empty()) return uses;
+  for (const auto& [j, why] : kept)
+    remarks.push_back(fmt::format("kept: {}, although {}: no other column is a number",
+                                  table.columns[to_size(j)].called(), why));
+  return uses;
+}
+
+}  // namespace
+
+std::optional<Index> internal::id_of(const DataTable& table, std::optional<Index> target,
+                                     const Encoding& encoding, const std::string& id) {
+  if (!id.empty()) return column_of(table, id, "id");
+  for (Index j = 0; j < std::ssize(table.columns); ++j) {
+    const Column& column = table.columns[to_size(j)];
+    const bool used = std::ranges::any_of(encoding.inputs, [&](const Input& input) {
+      return input.name.empty() ? input.place == column.place : input.name == column.name;
+    });
+    if (j != target && !used && !identifies(table, column).empty()) return j;
+  }
+  return {};
+}
+
+std::string Column::called() const {
+  return name.empty() ? fmt::format("column {}", place)
+                      : fmt::format("column {} ('{}')", place, excerpt(name));
+}
+
+std::string DataTable::place(Index record) const {
+  return lines.empty() ? fmt::format("record {}", record) : fmt::format("line {}", lines[to_size(record)]);
+}
+
+std::string DataTable::where(Index record, const Column& column) const {
+  return fmt::format("{}: {}: {}", name, place(record), column.called());
+}
+
+void check_usable(const Column& column) {
+  if (!column.fault.empty()) throw DataError(column.fault);
+}
+
+Index column_of(const DataTable& table, const std::string& wanted, const std::string& option) {
+  const auto count = std::ssize(table.columns);
+  const auto called = [&](const Column& column) { return table.header && column.name == wanted; };
+  const auto found = std::ranges::find_if(table.columns, called);
+  if (found != table.columns.end()) {
+    if (std::find_if(found + 1, table.columns.end(), called) != table.columns.end())
+      throw DataError(fmt::format("{}: more than one column is called '{}'; give its 0-based number: `{}={}`",
+                                  table.name, excerpt(wanted), option, found - table.columns.begin()));
+    return found - table.columns.begin();
+  }
+  const auto number = parsed_integer<Index>(wanted);
+  if (number && *number < count && *number >= -count) return *number < 0 ? *number + count : *number;
+  throw DataError(
+      fmt::format("{}: no {} column '{}'; expected a name or a 0-based number; the file has {} columns{}",
+                  table.name, option, excerpt(wanted), count,
+                  table.header ? fmt::format(": {}", fmt::join(names_of(table), ", ")) : " and no header"));
+}
+
+Index Encoding::d() const { return std::ssize(features()); }
+
+std::vector<std::string> Encoding::features() const {
+  std::vector<std::string> names;
+  for (const Input& input : inputs) {
+    const std::string called = input.name.empty() ? fmt::format("column {}", input.place) : input.name;
+    if (input.categories.size() == 2)
+      names.push_back(fmt::format("{} = {}", called, input.categories[1]));
+    else if (!input.categories.empty())
+      for (const std::string& category : input.categories)
+        names.push_back(fmt::format("{} = {}", called, category));
+    else
+      names.push_back(called);
+    if (input.flag) names.push_back(called + " is missing");
+  }
+  return names;
+}
+
+Choice choose_columns(const DataTable& table, std::optional<Index> target, const TableChoice& choice) {
+  check_missing(choice.missing);
+  Choice made;
+  const Uses uses = uses_of(table, target, choice, made.remarks);
+  made.id = uses.id;
+  if (uses.features.empty())
+    throw DataError(
+        fmt::format("{}: no column is left for features; `features=all` takes all of them", table.name));
+  if (target) {
+    const Column& column = table.columns[to_size(*target)];
+    made.encoding.target = column.name;
+    if (column.is != CellKind::number && column.is != CellKind::truth && column.is != CellKind::text)
+      made.remarks.push_back(read_as(column));
+  }
+  made.encoding.na_values = choice.na_values;
+  std::set<Index> forced;
+  for (const std::string& name : choice.categories) forced.insert(column_of(table, name, "one_hot"));
+  for (const Index j : uses.features)
+    if (!forced.contains(j)) check_usable(table.columns[to_size(j)]);
+
+  Index dropped = 0, without_target = 0, empty = 0;
+  for (Index i = 0; i < table.n(); ++i) {
+    const auto absent = [&](Index j) { return is_hole(table.columns[to_size(j)], i); };
+    if (target && absent(*target)) {
+      if (choice.missing == "error")
+        throw DataError(fmt::format("{}: missing target '{}'; fill it in or remove the record",
+                                    table.where(i, table.columns[to_size(*target)]),
+                                    table.columns[to_size(*target)].cells[i]));
+      ++without_target;
+      continue;
+    }
+    const bool may_be_empty = table.columns.size() > 1 && choice.missing != "error";
+    if (may_be_empty &&
+        std::ranges::all_of(table.columns, [&](const Column& column) { return is_hole(column, i); })) {
+      ++empty;
+      continue;
+    }
+    const auto hole = std::ranges::find_if(uses.features, absent);
+    if (hole != uses.features.end() && choice.missing != "median") {
+      if (choice.missing == "error") refuse_missing(table, i, table.columns[to_size(*hole)]);
+      ++dropped;
+      continue;
+    }
+    made.records.push_back(i);
+  }
+  if (without_target > 0)
+    made.remarks.push_back(
+        fmt::format("left out: {} without a target", count(without_target, "record", "records")));
+  if (empty > 0)
+    made.remarks.push_back(
+        fmt::format("left out: {} of nothing but missing cells", count(empty, "record", "records")));
+  if (dropped > 0) made.remarks.push_back(left_out_for_holes(dropped));
+  if (made.records.empty()) {
+    std::string why;
+    if (without_target > 0)
+      why = fmt::format("{} have no target (name another `target`, or say `target=none`)", without_target);
+    if (dropped > 0) why += (why.empty() ? "" : ", ") + have_holes(dropped);
+    throw none_left(table, why);
+  }
+
+  for (const Index j : uses.features) {
+    const Column& column = table.columns[to_size(j)];
+    Input input{.name = column.name, .place = column.place, .is = column.is};
+    const Index missing = missing_in(column, made.records);
+    if (column.is == CellKind::text || forced.contains(j)) {
+      input.is = CellKind::text;
+      input.categories = categories_of(column, made.records);
+      if (input.categories.empty()) input.categories = {""};
+      input.flag = missing > 0;
+    } else {
+      input.fill = median_of(column, made.records);  // other tables may have missing cells
+      input.flag = missing > 0;
+    }
+    if (input.is == CellKind::text)
+      made.remarks.push_back(
+          fmt::format("categories: {}, {}{}", column.called(),
+                      count(std::ssize(input.categories), "indicator", "indicators"),
+                      missing > 0 ? fmt::format(" and a flag of {} missing", missing) : "") +
+          (column.note.empty() || forced.contains(j) ? "" : ": " + column.note));
+    else if (missing > 0)
+      made.remarks.push_back(fmt::format("filled: {}, {} by the median {} and a flag", column.called(),
+                                         count(missing, "cell", "cells"), input.fill));
+    if (input.is != CellKind::text && column.is != CellKind::number) made.remarks.push_back(read_as(column));
+    if (input.is != CellKind::text && column.rounded > 0)
+      made.remarks.push_back(fmt::format(
+          "rounded: {} of {} to the nearest double: what differs in later digits alone is the same",
+          count(column.rounded, "whole number", "whole numbers"), column.called()));
+    if (input.is == CellKind::number || input.is == CellKind::decimal_comma)
+      if (const auto odd = placeholder_in(column); odd && odd->cell.find(',') == std::string::npos)
+        made.remarks.push_back(far_from_others(column, *odd));
+    made.encoding.inputs.push_back(std::move(input));
+  }
+  return made;
+}
+
+namespace {
+
+/// Where each input stands in another table.
+std::vector<const Column*> find_inputs(const DataTable& table, const Encoding& encoding) {
+  std::vector<const Column*> found;
+  std::vector<std::string> absent;
+  for (const Input& input : encoding.inputs) {
+    const Column* at = nullptr;
+    if (table.header && !input.name.empty()) {
+      for (const Column& column : table.columns)
+        if (column.name == input.name && (at == nullptr || column.place == input.place)) at = &column;
+    } else if (input.place < std::ssize(table.columns)) {
+      at = &table.columns[to_size(input.place)];
+    }
+    if (at == nullptr)
+      absent.push_back(input.name.empty() ? fmt::format("{}", input.place) : excerpt(input.name));
+    found.push_back(at);
+  }
+  if (!absent.empty())
+    throw DataError(fmt::format("{}: the model needs {} that {} not there: {}; there are {}", table.name,
+                                absent.size() == 1 ? "a column" : "columns",
+                                absent.size() == 1 ? "is" : "are", fmt::join(absent, ", "),
+                                table.header ? fmt::format("{}", fmt::join(names_of(table), ", "))
+                                             : count(std::ssize(table.columns), "column", "columns")));
+  return found;
+}
+
+/// The number in a cell; NaN where it is missing.
+double number_in(const DataTable& table, const Column& column, Index i, CellKind is) {
+  if (column.is == is && column.fault.empty()) return column.numbers[to_size(i)];
+  const std::string_view cell = column.cells[i];
+  if (is_missing_number(cell)) return std::numeric_limits<double>::quiet_NaN();
+  const auto value = value_of(cell, is);
+  if (!value || !std::isfinite(*value))
+    throw DataError(fmt::format("{}: found '{}', expected a {} as in the data of the model",
+                                table.where(i, column), cell.substr(0, 80), name(is)));
+  // 1.234 is another number where commas stand for points; a date may be read in two ways, as the model does.
+  if (column.is != CellKind::text && !is_date(column.is) && *value != column.numbers[to_size(i)])
+    throw DataError(
+        fmt::format("{}: '{}' is {} as {}, but {} as {}, as in the data of the model; write it as there",
+                    table.where(i, column), cell.substr(0, 80), column.numbers[to_size(i)], name(column.is),
+                    *value, name(is)));
+  return *value;
+}
+
+/// Of the cell of a record; throws for a cell that is no number of the kind that an input is.
+bool is_missing_in(const DataTable& table, const Column& column, Index record, const Input& input) {
+  return input.categories.empty() ? std::isnan(number_in(table, column, record, input.is))
+                                  : is_missing(column.cells[record]);
+}
+
+}  // namespace
+
+void internal::treat_missing(const DataTable& table, const Encoding& encoding, const std::string& missing,
+                             Choice& choice) {
+  check_missing(missing);
+  const std::vector<const Column*> columns = find_inputs(table, encoding);
+  std::vector<Index> holes(columns.size());  // of an input
+  std::vector<Index> whole;
+  for (const Index i : choice.records) {
+    bool any = false;
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      if (!is_missing_in(table, *columns[k], i, encoding.inputs[k])) continue;
+      if (missing == "error") refuse_missing(table, i, *columns[k]);
+      any = true;
+      ++holes[k];
+    }
+    if (!any) whole.push_back(i);
+  }
+  if (missing == "drop") {
+    if (whole.empty()) throw none_left(table, have_holes(std::ssize(choice.records)));
+    if (whole.size() < choice.records.size())
+      choice.remarks.push_back(left_out_for_holes(std::ssize(choice.records) - std::ssize(whole)));
+    choice.records = std::move(whole);
+    return;
+  }
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    const Input& input = encoding.inputs[k];
+    if (holes[k] == 0) continue;
+    const std::string filled =
+        input.categories.empty() ? fmt::format("filled by {}", input.fill) : std::string("of no category");
+    choice.remarks.push_back(fmt::format("missing: {}, {} {}, {}", columns[k]->called(),
+                                         count(holes[k], "cell", "cells"), filled,
+                                         input.flag ? "and flagged" : "as the model's data had none"));
+  }
+}
+
+RowMatrix encode(const DataTable& table, const Encoding& encoding, const std::vector<Index>& records) {
+  const std::vector<const Column*> columns = find_inputs(table, encoding);
+  RowMatrix X = RowMatrix::Zero(std::ssize(records), encoding.d());
+  Index at = 0;
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    const Input& input = encoding.inputs[k];
+    const Column& column = *columns[k];
+    const auto wide =
+        input.categories.size() == 2 ? Index{1} : std::max(Index{1}, std::ssize(input.categories));
+    for (Index row = 0; row < X.rows(); ++row) {
+      const Index i = records[to_size(row)];
+      bool missing = false;
+      if (input.categories.empty()) {
+        const double value = number_in(table, column, i, input.is);
+        missing = std::isnan(value);
+        X(row, at) = missing ? input.fill : value;
+      } else if (missing = is_missing(column.cells[i]); !missing) {
+        const auto found = std::ranges::lower_bound(input.categories, column.cells[i], {},
+                                                    [](const std::string& s) { return std::string_view(s); });
+        if (found == input.categories.end() || *found != column.cells[i])
+          throw DataError(fmt::format("{}: '{}' is a category that the model's data did not have: {}",
+                                      table.where(i, column), column.cells[i].substr(0, 80),
+                                      fmt::join(input.categories, ", ")));
+        const Index category = found - input.categories.begin();
+        if (wide > 1)
+          X(row, at + category) = 1;
+        else if (input.categories.size() == 2)
+          X(row, at) = static_cast<double>(category);
+        else
+          X(row, at) = 1;
+      }
+      if (input.flag) X(row, at + wide) = missing ? 1 : 0;
+    }
+    at += wide + (input.flag ? 1 : 0);
+  }
+  return X;
+}
+
+}  // namespace zeroloss
