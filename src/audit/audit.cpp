@@ -9,10 +9,10 @@
 #include <limits>
 #include <stdexcept>
 
-#include "audit/judge.hpp"
+#include "audit/kernel_ridge_setup.hpp"
+#include "audit/label_scores.hpp"
 #include "audit/noise_model.hpp"
 #include "audit/predictor.hpp"
-#include "audit/prepared.hpp"
 #include "audit/strongest.hpp"
 #include "base/clock.hpp"
 #include "linalg/median.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "audit/prepared.hpp"
+#include "audit/kernel_ridge_setup.hpp"
 #include "audit/strongest.hpp"
 #include "base/clock.hpp"
 #include "zeroloss/base/text.hpp"

@@ -6,9 +6,9 @@
 #include <limits>
 #include <utility>
 
-#include "audit/link.hpp"
-#include "audit/overlap.hpp"
-#include "audit/resample.hpp"
+#include "audit/bootstrap.hpp"
+#include "audit/confusion_em.hpp"
+#include "audit/logit_calibration.hpp"
 #include "base/parallel_for.hpp"
 #include "zeroloss/base/blas.hpp"
 #include "zeroloss/base/threads.hpp"

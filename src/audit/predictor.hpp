@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "audit/dealt.hpp"
+#include "audit/ridge_factorization.hpp"
 #include "audit/similarity.hpp"
 
 /// Kernel ridge regression that knows what it would be without any one of its samples.

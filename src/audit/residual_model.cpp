@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "audit/resample.hpp"
+#include "audit/bootstrap.hpp"
 #include "base/parallel_for.hpp"
 #include "linalg/median.hpp"
 

@@ -10,8 +10,8 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "kernel/direction.hpp"
 #include "kernel/distances.hpp"
+#include "kernel/exact_collinearity.hpp"
 #include "linalg/rounding.hpp"
 #include "zeroloss/base/random.hpp"
 

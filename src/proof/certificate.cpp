@@ -13,9 +13,9 @@
 #include "base/parallel_for.hpp"
 #include "kernel/activations/list.hpp"
 #include "linalg/tiled.hpp"
-#include "proof/cell.hpp"
 #include "proof/evaluate.hpp"
 #include "proof/existence.hpp"
+#include "proof/linear_region.hpp"
 #include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/threads.hpp"
 

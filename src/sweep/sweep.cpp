@@ -13,11 +13,11 @@
 
 #include "base/clock.hpp"
 #include "sources/source_kind.hpp"
-#include "sweep/deal.hpp"
+#include "sweep/batched_trials.hpp"
+#include "sweep/distributed_trials.hpp"
 #include "sweep/grid.hpp"
 #include "sweep/summary.hpp"
-#include "sweep/together.hpp"
-#include "train/deal.hpp"
+#include "train/distributed_outputs.hpp"
 #include "zeroloss/base/blas.hpp"
 #include "zeroloss/base/error.hpp"
 

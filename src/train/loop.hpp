@@ -1,8 +1,8 @@
 #pragma once
 #include "train/checkpoint.hpp"
-#include "train/expectation.hpp"
 #include "train/fit_options.hpp"
 #include "train/test_points.hpp"
+#include "train/theory_curve.hpp"
 
 /// The outputs of a two-layer network, one after the other.
 namespace zeroloss::internal {

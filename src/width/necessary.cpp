@@ -2,7 +2,7 @@
 #include <cmath>
 #include <set>
 
-#include "kernel/direction.hpp"
+#include "kernel/exact_collinearity.hpp"
 #include "width/search.hpp"
 
 namespace zeroloss::internal {

@@ -9,7 +9,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "kernel/direction.hpp"
+#include "kernel/exact_collinearity.hpp"
 #include "support/temp_folder.hpp"
 #include "support/two_layer.hpp"
 #include "width/search.hpp"

@@ -1,4 +1,4 @@
-#include "audit/link.hpp"
+#include "audit/logit_calibration.hpp"
 
 #include <cmath>
 

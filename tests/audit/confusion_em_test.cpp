@@ -1,12 +1,12 @@
 // Overlap and wrong labels told apart, where it is known which is which.
-#include "audit/overlap.hpp"
+#include "audit/confusion_em.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cmath>
 
-#include "audit/link.hpp"
+#include "audit/logit_calibration.hpp"
 #include "audit/noise_model.hpp"
 #include "audit/sampled.hpp"
 #include "support/bounds.hpp"

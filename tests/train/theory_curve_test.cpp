@@ -1,5 +1,5 @@
 // Theory beside a run: whichever theorem an optimizer's row names, it gets all that it asks for.
-#include "train/expectation.hpp"
+#include "train/theory_curve.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "train/conclude.hpp"
+#include "train/run_summary.hpp"
 
 #include <fmt/format.h>
 

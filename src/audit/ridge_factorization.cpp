@@ -1,4 +1,4 @@
-#include "audit/dealt.hpp"
+#include "audit/ridge_factorization.hpp"
 
 #include <fmt/format.h>
 #include <omp.h>

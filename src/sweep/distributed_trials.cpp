@@ -1,4 +1,4 @@
-#include "sweep/deal.hpp"
+#include "sweep/distributed_trials.hpp"
 
 #include <fmt/format.h>
 

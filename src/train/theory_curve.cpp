@@ -1,4 +1,4 @@
-#include "train/expectation.hpp"
+#include "train/theory_curve.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "audit/judge.hpp"
+#include "audit/label_scores.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sweep/together.hpp"
+#include "sweep/batched_trials.hpp"
 
 #include <fmt/format.h>
 

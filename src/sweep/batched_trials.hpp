@@ -2,7 +2,7 @@
 #include <functional>
 #include <vector>
 
-#include "sweep/deal.hpp"
+#include "sweep/distributed_trials.hpp"
 #include "sweep/store.hpp"
 #include "zeroloss/network/descents.hpp"
 #include "zeroloss/sweep/sweep.hpp"

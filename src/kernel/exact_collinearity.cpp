@@ -1,4 +1,4 @@
-#include "kernel/direction.hpp"
+#include "kernel/exact_collinearity.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Sweeps whose networks an engine trains: what is asked of it, what is made of its answers, what is refused.
-#include "sweep/together.hpp"
+#include "sweep/batched_trials.hpp"
 
 #include <gtest/gtest.h>
 

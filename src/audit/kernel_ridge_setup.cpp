@@ -1,4 +1,4 @@
-#include "audit/prepared.hpp"
+#include "audit/kernel_ridge_setup.hpp"
 
 #include <fmt/format.h>
 

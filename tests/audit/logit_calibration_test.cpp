@@ -1,5 +1,5 @@
 // Softmax regression on outputs: its optimum by finite differences, and what it is for.
-#include "audit/link.hpp"
+#include "audit/logit_calibration.hpp"
 
 #include <gtest/gtest.h>
 

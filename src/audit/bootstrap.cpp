@@ -1,4 +1,4 @@
-#include "audit/resample.hpp"
+#include "audit/bootstrap.hpp"
 
 #include <algorithm>
 #include <cmath>

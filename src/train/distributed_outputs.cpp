@@ -1,4 +1,4 @@
-#include "train/deal.hpp"
+#include "train/distributed_outputs.hpp"
 
 #include <map>
 #include <mutex>

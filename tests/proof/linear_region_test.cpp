@@ -1,4 +1,4 @@
-#include "proof/cell.hpp"
+#include "proof/linear_region.hpp"
 
 #include <gtest/gtest.h>
 

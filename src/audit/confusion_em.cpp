@@ -1,4 +1,4 @@
-#include "audit/overlap.hpp"
+#include "audit/confusion_em.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <numbers>
 #include <utility>
 
-#include "audit/link.hpp"
+#include "audit/logit_calibration.hpp"
 
 namespace zeroloss::internal {
 namespace {
