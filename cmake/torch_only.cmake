@@ -17,7 +17,7 @@ zeroloss_headers(nlohmann_json::nlohmann_json ${ZEROLOSS_JSON_INCLUDE})
 zeroloss_headers(CLI11::CLI11 ${ZEROLOSS_CLI11_INCLUDE})
 set(ZEROLOSS_PRIVATE_LIBRARIES OpenMP::OpenMP_CXX fmt::fmt nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
 
-add_library(zeroloss STATIC
+set(ZEROLOSS_ONLY
   src/conv/augment.cpp src/conv/batches.cpp src/conv/evaluation.cpp src/conv/model.cpp src/conv/options.cpp
   src/conv/resnet.cpp src/conv/whiten.cpp
   src/base/advice.cpp src/base/blas_absent.cpp src/base/cgroup.cpp src/chart/chart.cpp src/base/digest.cpp src/base/digest_portable.cpp

@@ -317,7 +317,7 @@ def chosen(lines: Sequence[str], only: str) -> list[int]:
 
 
 def arguments_of(line: str, number: int) -> list[str]:
-    places = {"{files}": "../files", "{tests}": str(ROOT / "tests" / "data" / "files")}
+    places = {"{files}": "../files", "{tests}": str(ROOT / "tests" / "files")}
     words = [OUT.sub(lambda out: f"out/{out[1] or number}", word) for word in shlex.split(line)]
     return [re.sub(r"\{\w+\}", lambda token: places[token[0]], word) for word in words]
 

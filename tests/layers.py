@@ -1,47 +1,15 @@
 #!/usr/bin/env python3
-"""Who may include whom: base <- linalg, chart, storage, processes, tables, download; linalg <- kernel; linalg, storage,
-processes, tables <- data <- memorize; data, download <- images <- sources; data, kernel <- network <- theory, proof;
-proof <- deep; theory, deep, sources <- train <- sweep, width; kernel, processes <- cluster; cluster, data <- audit;
-kernel, sources <- linear; network <- torch; images, torch <- conv; processes <- mpi; all <- models <- present.
+"""Who may include whom: what the rooms of CMakeLists.txt say that they see, in a second and for all files, those of
+libzeroloss_torch and libzeroloss_mpi too, which the compiler does not hold to it one by one. Public headers, the
+command and the Python bindings have rules of their own.
 
-`layers.py SOURCE_TREE` prints every include that breaks the rule and exits with 1 if there is one."""
+`layers.py SOURCE_TREE` prints every include that breaks a rule and exits with 1 if there is one."""
 import re
 import sys
 from pathlib import Path
 
-# What a folder may include, and with it what those may.
-FIRST = {
-    "base": [],
-    "linalg": ["base"],
-    "chart": ["base"],
-    "storage": ["base"],
-    "processes": ["base"],
-    "tables": ["base"],
-    "download": ["base"],
-    "mpi": ["processes"],
-    "kernel": ["linalg"],
-    "data": ["linalg", "storage", "processes", "tables"],
-    "images": ["data", "download"],
-    "network": ["kernel", "data"],
-    "memorize": ["data"],
-    "cluster": ["kernel", "processes"],
-    "sources": ["images"],
-    "proof": ["network"],
-    "theory": ["network"],
-    "torch": ["network"],
-    "audit": ["cluster", "data"],
-    "linear": ["kernel", "sources"],
-    "deep": ["proof"],
-    "conv": ["images", "torch"],
-    "train": ["theory", "deep", "sources"],
-    "models": ["conv", "deep", "memorize", "sources"],
-    "sweep": ["train"],
-    "width": ["train"],
-    "present": ["audit", "chart", "linear", "models", "sweep", "width"],
-}
-ALLOWED = {}
-for folder, firsts in FIRST.items():
-    ALLOWED[folder] = {folder}.union(*(ALLOWED[first] for first in firsts))
+ROOM = re.compile(r"^zeroloss_room\((\w+)([^)]*)\)", re.MULTILINE)
+WORDS = {"HEADERS", "SEES", "FILES", "SHARED", "LINKS"}
 GENERATED = {"zeroloss/version.hpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -54,7 +22,20 @@ def includes(file):
     return INCLUDE.findall(file.read_text(encoding="utf-8"))
 
 
-def check_layer(root, file, folder, public):
+def allowed(cmake):
+    """What each room may include: itself, the rooms that it sees, and with them what those may."""
+    rooms = {}
+    for room, rest in ROOM.findall(cmake):
+        rooms[room], word = {room}, None
+        for part in rest.split():
+            if part in WORDS:
+                word = part
+            elif word == "SEES":
+                rooms[room] |= rooms[part]
+    return rooms
+
+
+def check_layer(root, file, folder, public, allowed):
     """Includes of a file of the library. `folder` is the one it lies in."""
     for bracket, name in includes(file):
         ours = name.startswith("zeroloss/")
@@ -73,8 +54,8 @@ def check_layer(root, file, folder, public):
         if public and not ours:
             yield f'"{name}": a public header includes a private one'
         layer = header.relative_to(root / ("include/zeroloss" if ours else "src")).parts[0]
-        if layer not in ALLOWED[folder]:
-            yield f'"{name}": {folder} may include {", ".join(sorted(ALLOWED[folder]))} only'
+        if layer not in allowed[folder]:
+            yield f'"{name}": {folder} may include {", ".join(sorted(allowed[folder]))} only'
 
 
 def check_app(root, file, *folders):
@@ -85,13 +66,14 @@ def check_app(root, file, *folders):
 
 
 def problems(root):
+    rooms = allowed((root / "CMakeLists.txt").read_text(encoding="utf-8"))
     for place, public in ((root / "include" / "zeroloss", True), (root / "src", False)):
         for file in sources(place):
             folder = file.relative_to(place).parts[0]
-            if folder not in ALLOWED:
-                yield file, f"the folder {folder} has no place in the order of layers"
+            if folder not in rooms:
+                yield file, f"the folder {folder} is no room of CMakeLists.txt"
                 continue
-            for problem in check_layer(root, file, folder, public):
+            for problem in check_layer(root, file, folder, public, rooms):
                 yield file, problem
     for file in sources(root / "apps"):
         for problem in check_app(root, file, file.parent):

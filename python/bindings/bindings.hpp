@@ -155,7 +155,7 @@ void bind_fields(nb::class_<Class>& c, std::initializer_list<std::string_view> b
         [](const Class& owner) {
           std::vector<std::string> names;
           fields(static_cast<const S&>(owner), [&](const Field& field, const auto&) {
-            if (!field.known) names.emplace_back(field.name);
+            if (!field.has_value) names.emplace_back(field.name);
           });
           return names;
         },

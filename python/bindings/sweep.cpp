@@ -41,7 +41,7 @@ nb::dict fit_options(const Swept& a, std::size_t cell, Index trial) {
   const auto add = [&](const char* name, const auto& value) { keywords[name] = nb::cast(value); };
   if (a.named) add("data", source);
   fields_beside(read, ReadOptions{}, [&](const Field& field, const auto& value, const auto& usual) {
-    if (field.told && value != usual) add(field.name, value);
+    if (field.serialized && value != usual) add(field.name, value);
   });
   fields(fit, [&](const Field& field, const auto& value) {
     if (field.trial) add(field.name, value);

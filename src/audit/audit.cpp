@@ -15,6 +15,7 @@
 #include "audit/predictor.hpp"
 #include "audit/strongest.hpp"
 #include "base/clock.hpp"
+#include "base/percentage.hpp"
 #include "linalg/median.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/memory.hpp"
@@ -126,9 +127,8 @@ std::string conclude(const AuditResult& r) {
   if (r.issues.empty()) {
     text = fmt::format("No label of {} looks wrong.", count(r.n, "sample", "samples"));
     if (r.noise_rate.low >= 0.01)
-      text = fmt::format(
-          "No single label of {} is more likely wrong than right, though some {:.2g} % seem to be.",
-          count(r.n, "sample", "samples"), 100 * r.noise_rate.value);
+      text = fmt::format("No single label of {} stands out as wrong, though some {} seem to be.",
+                         count(r.n, "sample", "samples"), percentage(r.noise_rate.value, 2));
   } else {
     const LabelIssue& worst = r.issues.front();
     const std::string predicted = r.task == Task::regression
@@ -167,7 +167,7 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
                    "leave out or merge classes, or try a smaller `n`");
   AuditResult result;
   const Targets targets(train);
-  const Prepared prepared(train, targets, options.predictor, group, progress);
+  const KernelRidgeSetup prepared(train, targets, options.predictor, group, progress);
   result.task = train.task;
   result.n = asked.n();
   result.d = train.d();

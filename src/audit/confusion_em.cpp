@@ -79,7 +79,7 @@ double log_evidence(const Matrix& counts, double pseudo) {
 
 Explanation explain(const Matrix& F, const std::vector<Index>& labels, double sharpness, double precision,
                     double pseudo, Matrix classes, const Progress& progress) {
-  const Link link(F, sharpness, precision);
+  const LogitCalibration link(F, sharpness, precision);
   Matrix B = Matrix::Zero(F.cols() + 1, F.cols()), T;
   double before = -std::numeric_limits<double>::infinity();
   for (int step = 0; step < kMostTurns && !progress.cancelled(); ++step) {

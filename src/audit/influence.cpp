@@ -122,7 +122,7 @@ class Explainer {
   const Dataset& test_;
   const InfluenceOptions& options_;
   Targets targets_;
-  Prepared prepared_;
+  KernelRidgeSetup prepared_;
   RowMatrix X_;      // of the test points
   Matrix left_out_;  // residuals of training samples without themselves
   Vector values_;

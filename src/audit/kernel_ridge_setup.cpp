@@ -134,8 +134,8 @@ Targets::Targets(const Dataset& data) {
 
 Matrix Targets::restored(const Matrix& f) const { return (unit_ * f).rowwise() + middle_; }
 
-void Prepared::choose(const RowMatrix& X, const Matrix& Y, const PredictorOptions& options,
-                      Progress& progress) {
+void KernelRidgeSetup::choose(const RowMatrix& X, const Matrix& Y, const PredictorOptions& options,
+                              Progress& progress) {
   activation_ = options.activation == "auto" ? "relu" : options.activation;
   scale_ = options.scale == "auto" ? "columns" : options.scale;
   ridge_ = options.ridge.value_or(0);
@@ -166,8 +166,8 @@ void Prepared::choose(const RowMatrix& X, const Matrix& Y, const PredictorOption
   if (!(ridge_ > 0)) ridge_ = grid.back();
 }
 
-Prepared::Prepared(const Dataset& data, const Targets& targets, const PredictorOptions& options,
-                   const Group& group, Progress& progress) {
+KernelRidgeSetup::KernelRidgeSetup(const Dataset& data, const Targets& targets,
+                                   const PredictorOptions& options, const Group& group, Progress& progress) {
   const RowMatrix X = as_given(data, data.standardization, options);
   const Index n = data.n();
   const Matrix& Y = targets.centred();

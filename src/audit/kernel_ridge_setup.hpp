@@ -39,10 +39,10 @@ class Targets {
   double unit_ = 1;
 };
 
-class Prepared {
+class KernelRidgeSetup {
  public:
-  Prepared(const Dataset& data, const Targets& targets, const PredictorOptions& options, const Group& group,
-           Progress& progress);
+  KernelRidgeSetup(const Dataset& data, const Targets& targets, const PredictorOptions& options,
+                   const Group& group, Progress& progress);
 
   const Similarity& similarity() const { return *similarity_; }
   const Predictor& predictor() const { return *predictor_; }

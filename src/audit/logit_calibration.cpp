@@ -24,7 +24,7 @@ Matrix softmax(const Matrix& F, double scale) {
   return S;
 }
 
-Link::Link(const Matrix& F, double sharpness, double precision)
+LogitCalibration::LogitCalibration(const Matrix& F, double sharpness, double precision)
     : X_(with_one(F)), scaled_(sharpness * F), precision_(precision) {
   Matrix bound = X_.transpose() * X_ / 2;
   bound.diagonal().array() += precision;
@@ -34,7 +34,7 @@ Link::Link(const Matrix& F, double sharpness, double precision)
 // The Hessian is nowhere above (1/2 X^T X + precision) of each class (Boehning 1992), so that its inverse
 // times the gradient never goes too far; steps are accelerated (Nesterov), and start anew where they would go
 // back.
-Matrix Link::fit(const Matrix& Q, Matrix B, int most, const Progress& progress) const {
+Matrix LogitCalibration::fit(const Matrix& Q, Matrix B, int most, const Progress& progress) const {
   Matrix before = B;
   double momentum = 1;
   for (int step = 0; step < most && !progress.cancelled(); ++step) {
@@ -51,11 +51,11 @@ Matrix Link::fit(const Matrix& Q, Matrix B, int most, const Progress& progress) 
   return B;
 }
 
-Matrix Link::logits(const Matrix& B) const { return scaled_ + X_ * B; }
+Matrix LogitCalibration::logits(const Matrix& B) const { return scaled_ + X_ * B; }
 
 // Without sample i the gradient of class j at B is -(S_ij - Q_ij) x_i, and the Hessian H_j - w_ij x_i x_i^T
 // with w = S (1 - S); so with h = x_i^T H_j^-1 x_i the step moves x_i^T B_j by h (S_ij - Q_ij)/(1 - h w_ij).
-Matrix Link::logits_without(const Matrix& Q, const Matrix& B, const Progress& progress) const {
+Matrix LogitCalibration::logits_without(const Matrix& Q, const Matrix& B, const Progress& progress) const {
   Matrix without = logits(B);
   const Matrix S = softmax(without, 1);
   for (Index j = 0; j < S.cols() && !progress.cancelled(); ++j) {

@@ -15,9 +15,9 @@ constexpr int kMostLinkSteps = 200;
 /// B, (c + 1) x c, that maximises sum_ij Q_ij log softmax_j(sharpness F_i + (F_i, 1) B) - precision/2
 /// ||B||^2: softmax regression of the classes on the outputs, drawn to the outputs themselves. F, Q: n x c,
 /// rows of Q sum to 1. 2 n c^2 multiply-adds a step. Cancelled, both searches end early, with what they have.
-class Link {
+class LogitCalibration {
  public:
-  Link(const Matrix& F, double sharpness, double precision);
+  LogitCalibration(const Matrix& F, double sharpness, double precision);
 
   /// From B on, until no entry changes by 1e-4, `most` steps at most.
   Matrix fit(const Matrix& Q, Matrix B, int most = kMostLinkSteps, const Progress& progress = {}) const;

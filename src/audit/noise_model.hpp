@@ -27,7 +27,7 @@ NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pse
 /// One way to tell wrong labels from classes that overlap: a link, and how far labels are wrong as often from
 /// any class to any other.
 struct Reading {
-  Matrix link;                 ///< Link's B
+  Matrix link;                 ///< LogitCalibration's B
   double precision = 0;        ///< of its entries
   double pseudo = 0;           ///< of rows of T: 0, as many as samples, if labels are wrong in all ways
                                ///< alike; 1 if in a few ways; 10 between

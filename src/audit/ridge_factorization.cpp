@@ -113,7 +113,7 @@ class FactorTogether final : public RidgeFactor {
     progress.check();
     service_.emplace(group_, kAuditService);
     std::string failure;
-    together(group_, [&] {
+    collective(group_, [&] {
       from_leader(group_, shape);
       std::string activation = similarity.activation();
       group_.broadcast(activation);
@@ -126,19 +126,19 @@ class FactorTogether final : public RidgeFactor {
     if (!failure.empty()) throw ResourceError(failure);
     progress.stage("Cholesky factorisation");  // throws where it is interrupted: the others wait for an order
     group_.announce(Order{kFactorRidge, 0, ""}.text());
-    const bool definite = together(group_, [&] { return all_->factor(); });
+    const bool definite = collective(group_, [&] { return all_->factor(); });
     progress.finish();
     if (!definite) not_definite(ridge);
   }
 
   Matrix solve(const Matrix& V) const override {
     group_.announce(Order{kSolveRidge, 0, ""}.text());
-    return together(group_, [&] { return all_->solve(V); });
+    return collective(group_, [&] { return all_->solve(V); });
   }
   Vector inverse_diagonal(Progress& progress) const override {
     progress.check();
     group_.announce(Order{kInverseRidge, 0, ""}.text());
-    return together(group_, [&] { return all_->inverse_diagonal(); });
+    return collective(group_, [&] { return all_->inverse_diagonal(); });
   }
 
  private:

@@ -38,7 +38,7 @@ Json told(const T& value);
 template <Fielded T>
 void tell(Json& object, const T& value) {
   fields(value, [&](const Field& field, const auto& member) {
-    if (field.told) object[field.json_key()] = field.known ? told(member) : Json();
+    if (field.serialized) object[field.json_key()] = field.has_value ? told(member) : Json();
   });
 }
 
@@ -75,7 +75,7 @@ Json stored(const T& value) {
   if constexpr (Fielded<T>) {
     Json object = Json::object();
     fields(value, [&](const Field& field, const auto& member) {
-      if (field.told) object[field.name] = stored(member);
+      if (field.serialized) object[field.name] = stored(member);
     });
     return object;
   } else if constexpr (IsOptional<T>::value) {
@@ -101,7 +101,7 @@ template <class T>
 void restore(const Json& json, T& value) {
   if constexpr (Fielded<T>) {
     fields(value, [&](const Field& field, auto& member) {
-      if (field.told) restore(json.at(field.name), member);
+      if (field.serialized) restore(json.at(field.name), member);
     });
   } else if constexpr (IsOptional<T>::value) {
     value.reset();

@@ -63,7 +63,8 @@ std::string csv_values(const T& record) {
   bool first = true;
   fields(record, [&]<class Value>(const Field& field, const Value& value) {
     if constexpr (!requires(const Value& v) { v.begin(); } || std::is_same_v<Value, std::string>)
-      line += fmt::format("{}{}", std::exchange(first, false) ? "" : ",", field.known ? text_of(value) : "");
+      line +=
+          fmt::format("{}{}", std::exchange(first, false) ? "" : ",", field.has_value ? text_of(value) : "");
   });
   return line;
 }

@@ -28,7 +28,7 @@ class ClusterMatrix final : public KernelMatrix {
       throw ResourceError(why);
     service_.emplace(group_, kMatrixService);
     std::string failure;
-    together(group_, [&] {
+    collective(group_, [&] {
       from_leader(group_, sizes);
       all_ = std::make_unique<BlockCyclic>(group_, sizes, failure);
       if (failure.empty()) all_->take_points(&X);
@@ -42,7 +42,7 @@ class ClusterMatrix final : public KernelMatrix {
   auto ask(const Order& what, Progress& progress, const Work& work) {
     progress.check();
     order(what);
-    return together(group_, work);
+    return collective(group_, work);
   }
 
   void form(const Kernel& kernel, double shift, Progress& progress) override {

@@ -63,7 +63,7 @@ T from_leader(const Group& group, T value) {
 
 /// Runs a part of process 0 in what all do together. The others wait in it, so an exception ends all of them.
 template <class Work>
-auto together(const Group& group, const Work& work) {
+auto collective(const Group& group, const Work& work) {
   constexpr int kFailed = 3;
   try {
     return work();

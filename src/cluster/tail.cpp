@@ -145,7 +145,7 @@ class ClusterTail final : public TailPasses {
  public:
   ClusterTail(const Group& group, const RowBlocks& X, const PowerGrid& grid)
       : group_(group), ring_(group, {X.n(), X.d(), grid}), service_(group, kTailService) {
-    together(group_, [&] {
+    collective(group_, [&] {
       from_leader(group_, Job{X.n(), X.d(), grid});
       ring_.take_rows(&X);
     });
@@ -157,7 +157,7 @@ class ClusterTail final : public TailPasses {
     progress.check();
     group_.announce(Order{kRun, 0, ""}.text());
     Progress silent;
-    PowerSums sums = together(group_, [&] { return ring_.run(weights, silent); });
+    PowerSums sums = collective(group_, [&] { return ring_.run(weights, silent); });
     progress.finish();
     return sums;
   }

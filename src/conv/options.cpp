@@ -162,7 +162,7 @@ Metadata internal::identity(const ConvOptions& o, const ImageSet& images, Index 
   fields(o, [&]<class Value>(const Field& field, const Value& value) {
     if constexpr (std::is_same_v<Value, std::vector<double>>)
       parts[field.name] = text_of(value, ", ");
-    else if (field.course)
+    else if (field.affects_run)
       parts[field.name] = text_of(value);
   });
   parts["steps"] = text_of(steps);

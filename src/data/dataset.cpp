@@ -9,50 +9,16 @@
 #include <limits>
 #include <stdexcept>
 
+#include "linalg/centered_row.hpp"
 #include "zeroloss/base/error.hpp"
 
 namespace zeroloss {
 namespace {
 
-// 64 bits of mantissa hold the stated error of a norm; 15 bits of exponent hold the squares of all doubles.
-static_assert(std::numeric_limits<long double>::digits >= 64 &&
-                  std::numeric_limits<long double>::max_exponent >= 16384,
-              "norms need an extended long double");
-
-constexpr Index kBlock = 128;
-
-/// Summed in blocks, so that the error is at most (128 + d/128) 2^-64 relative.
-long double norm(const std::vector<long double>& row) {
-  const auto d = static_cast<Index>(row.size());
-  long double sum = 0;
-  for (Index begin = 0; begin < d; begin += kBlock) {
-    long double part = 0;
-    for (auto j = static_cast<std::size_t>(begin); j < static_cast<std::size_t>(std::min(d, begin + kBlock));
-         ++j)
-      part += row[j] * row[j];
-    sum += part;
-  }
-  return std::sqrt(sum);
-}
-
-/// x - (high + low) within 3.1 2^-64 of itself, and 0 only if it is 0. Where x is not high, the double next
-/// to the sum, |low| is at most half of |x - high|: the second difference cannot cancel.
-long double difference(double x, double high, double low) {
-  return (static_cast<long double>(x) - high) - low;
-}
-
 void check_center(const Dataset& data, const Center& center) {
   if (center.high.size() != center.low.size() || (!center.empty() && center.high.size() != data.d()))
     throw std::invalid_argument(fmt::format("center: {} and {} numbers for points of {}", center.high.size(),
                                             center.low.size(), data.d()));
-}
-
-/// Row i less the center.
-void centered(const Dataset& data, Index i, const Center& center, std::vector<long double>& row) {
-  row.resize(static_cast<std::size_t>(data.d()));
-  for (Index j = 0; j < data.d(); ++j)
-    row[static_cast<std::size_t>(j)] =
-        center.empty() ? data.X(i, j) : difference(data.X(i, j), center.high(j), center.low(j));
 }
 
 Index record(const Dataset& data, Index i) {
@@ -136,13 +102,9 @@ void check_dataset(const Dataset& data) {
 
 void normalize_rows(Dataset& data, const Center& center) {
   check_center(data, center);
-  std::vector<Index> zero;
-  std::vector<long double> row;
-  for (Index i = 0; i < data.n(); ++i) {
-    centered(data, i, center, row);
-    if (std::ranges::all_of(row, [](long double x) { return x == 0; })) zero.push_back(record(data, i));
-  }
+  std::vector<Index> zero = unit_rows(data.X, center);
   if (!zero.empty()) {
+    for (Index& i : zero) i = record(data, i);
     const std::size_t shown = std::min<std::size_t>(zero.size(), 10);
     fail(data,
          fmt::format("{} {} cannot be normalised: record{} {}{}; remove {}, or {}", zero.size(),
@@ -153,19 +115,13 @@ void normalize_rows(Dataset& data, const Center& center) {
                      zero.size() > shown ? ", ..." : "", zero.size() == 1 ? "it" : "them",
                      center.empty() ? "append a constant: `bias=1`" : "do not centre"));
   }
-  for (Index i = 0; i < data.n(); ++i) {
-    centered(data, i, center, row);
-    const long double length = norm(row);
-    for (Index j = 0; j < data.d(); ++j)
-      data.X(i, j) = static_cast<double>(row[static_cast<std::size_t>(j)] / length);
-  }
 }
 
 void subtract(Dataset& data, const Center& center) {
   check_center(data, center);
   std::vector<long double> row;
   for (Index i = 0; i < data.n(); ++i) {
-    centered(data, i, center, row);
+    internal::centered_row(data.X, i, center, row);
     for (Index j = 0; j < data.d(); ++j) data.X(i, j) = static_cast<double>(row[static_cast<std::size_t>(j)]);
   }
 }
@@ -174,8 +130,8 @@ void check_unit_rows(const Dataset& data, const Center& center) {
   check_center(data, center);
   std::vector<long double> row;
   for (Index i = 0; i < data.n(); ++i) {
-    centered(data, i, center, row);
-    if (const auto length = static_cast<double>(norm(row)); !(std::abs(length - 1) <= 1e-12))
+    internal::centered_row(data.X, i, center, row);
+    if (const auto length = static_cast<double>(internal::length_of(row)); !(std::abs(length - 1) <= 1e-12))
       fail(data,
            fmt::format(
                "record {} has length {:.17g}; rows that are not divided by their lengths must have length 1",

@@ -2,7 +2,7 @@
 
 namespace zeroloss::internal {
 
-void put(Parcel& parcel, const Dataset& data) {
+void put(BinaryArchive& parcel, const Dataset& data) {
   const Standardization& s = data.standardization;
   parcel.put(data.X).put(data.y).put(data.task).put(data.class_names).put(data.records).put(data.name);
   parcel.put(data.digest)
@@ -23,7 +23,7 @@ void put(Parcel& parcel, const Dataset& data) {
       .put(s.automatic);
 }
 
-Dataset dataset_of(Parcel& parcel) {
+Dataset dataset_of(BinaryArchive& parcel) {
   Dataset data;
   Standardization& s = data.standardization;
   parcel.get(data.X);

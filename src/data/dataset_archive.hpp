@@ -5,7 +5,7 @@
 namespace zeroloss::internal {
 
 /// Points in memory, their labels and what is done to them first, on their way to another process.
-void put(Parcel& parcel, const Dataset& data);
-Dataset dataset_of(Parcel& parcel);
+void put(BinaryArchive& parcel, const Dataset& data);
+Dataset dataset_of(BinaryArchive& parcel);
 
 }  // namespace zeroloss::internal

@@ -58,7 +58,7 @@ struct Walker {
   void step(const double* h, Index i, LayerValues& values, PointSizes& sizes, double* next,
             double& next_error) const {
     const Index m = layer.units(), p = layer.inputs();
-    const Above before = sizes.h(i), off = sizes.h_error(i), s = std::abs(layer.scale);
+    const UpperBound before = sizes.h(i), off = sizes.h_error(i), s = std::abs(layer.scale);
     std::vector<double> z(static_cast<std::size_t>(m)), a(z);
     double steepest = 0, smallest = std::numeric_limits<double>::infinity();
     for (Index j = 0; j < m; ++j) {
@@ -71,24 +71,25 @@ struct Walker {
       steepest = std::max(steepest, std::abs(phi.dphi(z[j])));
       smallest = std::min(smallest, std::abs(z[j]));
     }
-    const Above z_local = long_gamma(p + 4) * (W * Above(length_of(h, p)) + b) +
-                          u * Above(length_of(z.data(), m)) + kTiny * root(m);
-    const Above shift = norms.W * off + z_local, curvature = phi.smooth() ? phi.M : 0;
+    const UpperBound z_local = long_gamma(p + 4) * (W * UpperBound(length_of(h, p)) + b) +
+                               u * UpperBound(length_of(z.data(), m)) + kTiny * root(m);
+    const UpperBound shift = norms.W * off + z_local, curvature = phi.smooth() ? phi.M : 0;
     const double relative = exact ? 0 : linear ? u : kPhi, slope_relative = linear ? 0 : kPhi;
     const double absolute = linear ? 0 : kPhiAbsolute;
     sizes.z_error(i) = static_cast<double>(shift);
     sizes.uncertain(i) = phi.smooth() || smallest > sizes.z_error(i) ? 0 : 1;
-    const Above slope_error = steepest * Above(slope_relative) + absolute + curvature * shift;
+    const UpperBound slope_error = steepest * UpperBound(slope_relative) + absolute + curvature * shift;
     sizes.slope_error(i) = static_cast<double>(slope_error);
     sizes.slope(i) = std::min(phi.B, static_cast<double>(steepest + slope_error));
     // Between the stored and the exact z; a kink may lie between them.
-    const Above between = linear ? phi.B : sizes.slope(i), size = length_of(a.data(), m);
-    const Above a_rounding = relative * size + 2 * kTiny * root(m), a_local = between * z_local + a_rounding;
-    const Above a_error = between * shift + a_rounding;
+    const UpperBound between = linear ? phi.B : sizes.slope(i), size = length_of(a.data(), m);
+    const UpperBound a_rounding = relative * size + 2 * kTiny * root(m),
+                     a_local = between * z_local + a_rounding;
+    const UpperBound a_error = between * shift + a_rounding;
     sizes.a_error(i) = static_cast<double>(a_error);
     sizes.a(i) = static_cast<double>(size + a_error);
     const Index out = layer.outputs();
-    Above through = s, rounding;
+    UpperBound through = s, rounding;
     if (!layer.residual) {
       for (Index k = 0; k < out; ++k) next[k] = layer.scale * a[k];
     } else {
@@ -100,9 +101,9 @@ struct Walker {
       through = through * (layer.U.size() > 0 ? norms.U : 1);
       rounding = long_gamma(m + 8) * (s * ((layer.U.size() > 0 ? U : 1) * size + bU) + before);
     }
-    rounding += u * Above(length_of(next, out)) + kTiny * root(out);
+    rounding += u * UpperBound(length_of(next, out)) + kTiny * root(out);
     sizes.h_local(i) = static_cast<double>(through * a_local + rounding);
-    next_error = static_cast<double>((layer.residual ? off : Above()) + through * a_error + rounding);
+    next_error = static_cast<double>((layer.residual ? off : UpperBound()) + through * a_error + rounding);
   }
 };
 
@@ -120,7 +121,7 @@ class RowBounds {
     u_error_.resize(N_);
     for (Index r = 0; r < N_; ++r)  // the weight times an entry of V: one rounding
       u_error_(r) =
-          static_cast<double>(u * Above(e.weights(r / K)) *
+          static_cast<double>(u * UpperBound(e.weights(r / K)) *
                                   length_of(network.V.data() + (r % K) * network.V.cols(), network.V.cols()) +
                               kTiny * root(network.V.cols()));
   }
@@ -129,16 +130,16 @@ class RowBounds {
     const Layer& layer = network_.layers[l];
     const PointSizes& points = e_.points[l];
     RowSizes& sizes = e_.rows[l];
-    const Above s = std::abs(layer.scale), product = frobenius(layer.U), W = frobenius(layer.W);
-    const Above underflow = 4 * kTiny * static_cast<double>(layer.units() + layer.outputs());
+    const UpperBound s = std::abs(layer.scale), product = frobenius(layer.U), W = frobenius(layer.W);
+    const UpperBound underflow = 4 * kTiny * static_cast<double>(layer.units() + layer.outputs());
     const Vector u_stored = row_norms(U), q_stored = row_norms(Q), g_stored = row_norms(G);
     for (Vector* v : {&sizes.u, &sizes.u_error, &sizes.q, &sizes.q_largest, &sizes.g, &sizes.g_error})
       v->resize(N_);
     for (Index r = 0; r < N_; ++r) {
       sizes.q_largest(r) = Q.row(r).cwiseAbs().maxCoeff<Eigen::PropagateNaN>();
       const Index i = r / K_;
-      const Above u_error = u_error_(r), u_size = u_stored(r), g_size = g_stored(r);
-      Above q_error = u_error;
+      const UpperBound u_error = u_error_(r), u_size = u_stored(r), g_size = g_stored(r);
+      UpperBound q_error = u_error;
       if (layer.U.size() > 0)
         q_error = norms_[l].U * q_error + gamma_of(static_cast<double>(layer.outputs())) * product * u_size +
                   underflow * root(layer.units());
@@ -147,12 +148,14 @@ class RowBounds {
       sizes.q(r) = static_cast<double>(q_stored(r) + q_error);
       sizes.q_largest(r) = static_cast<double>(sizes.q_largest(r) + q_error);
       // g = s (phi' q): phi' q is rounded, or flushed to 0, and then s times that.
-      const Above g_error = s * (points.slope(i) * q_error + q_stored(r) * Above(points.slope_error(i))) +
-                            3 * u * g_size + underflow * (1 + s);
+      const UpperBound g_error =
+          s * (points.slope(i) * q_error + q_stored(r) * UpperBound(points.slope_error(i))) + 3 * u * g_size +
+          underflow * (1 + s);
       sizes.g_error(r) = static_cast<double>(g_error);
       sizes.g(r) = static_cast<double>(g_size + g_error);
-      Above next = norms_[l].W * g_error + gamma_of(static_cast<double>(layer.units()) + 2) * W * g_size +
-                   underflow * root(layer.inputs());
+      UpperBound next = norms_[l].W * g_error +
+                        gamma_of(static_cast<double>(layer.units()) + 2) * W * g_size +
+                        underflow * root(layer.inputs());
       if (layer.residual) next += u_error + 2 * u * (u_size + W * g_size);
       u_error_(r) = static_cast<double>(next);
     }
@@ -180,17 +183,18 @@ class RowBounds {
 // ||J - J of the stored factors||_F over all rows.
 double jacobian_error_of(const DeepNetwork& network, const DeepEvaluation& e, const Moving& moving) {
   const Index K = network.outputs();
-  Above squares;
-  const auto add = [&](Above entry) { squares += entry * entry; };
+  UpperBound squares;
+  const auto add = [&](UpperBound entry) { squares += entry * entry; };
   for (std::size_t l = 0; l < network.layers.size(); ++l) {
     if (!moving[l]) continue;
     const Layer& layer = network.layers[l];
     const PointSizes& points = e.points[l];
     const RowSizes& rows = e.rows[l];
-    const Above s = std::abs(layer.scale);
+    const UpperBound s = std::abs(layer.scale);
     for (Index r = 0; r < rows.g.size(); ++r) {
       const Index i = r / K;
-      const Above g = rows.g(r), g_error = rows.g_error(r), u_size = rows.u(r), u_error = rows.u_error(r);
+      const UpperBound g = rows.g(r), g_error = rows.g_error(r), u_size = rows.u(r),
+                       u_error = rows.u_error(r);
       add(g_error * points.h(i) + (g + g_error) * points.h_error(i));
       if (layer.b.size() > 0) add(g_error);
       if (layer.U.size() > 0) add(s * (u_error * points.a(i) + (u_size + u_error) * points.a_error(i)));
@@ -199,7 +203,7 @@ double jacobian_error_of(const DeepNetwork& network, const DeepEvaluation& e, co
   }
   if (moving.back())
     for (Index i = 0; i < e.weights.size(); ++i)
-      for (Index k = 0; k < K; ++k) add(e.weights(i) * Above(e.points.back().h_error(i)));
+      for (Index k = 0; k < K; ++k) add(e.weights(i) * UpperBound(e.points.back().h_error(i)));
   return static_cast<double>(sqrt(squares));
 }
 
@@ -299,10 +303,10 @@ void go_forward(const DeepNetwork& network, const std::vector<LayerNorms>& norms
     for (Index k = 0; k < K; ++k) {
       const Long c = network.c.size() > 0 ? network.c(k) : 0;
       pass.f(i, k) = static_cast<double>(long_dot(network.V.data() + k * p, h.data(), p) + c);
-      f_local(i, k) =
-          static_cast<double>(long_gamma(p + 4) * (V(k) * Above(stored) + std::abs(static_cast<double>(c))) +
-                              u * Above(std::abs(pass.f(i, k))) + kTiny);
-      e.f_error(i, k) = static_cast<double>(V(k) * Above(error) + f_local(i, k));
+      f_local(i, k) = static_cast<double>(long_gamma(p + 4) *
+                                              (V(k) * UpperBound(stored) + std::abs(static_cast<double>(c))) +
+                                          u * UpperBound(std::abs(pass.f(i, k))) + kTiny);
+      e.f_error(i, k) = static_cast<double>(V(k) * UpperBound(error) + f_local(i, k));
     }
   };
   constexpr Index kPoints = 16, kBlocks = 64;
@@ -331,10 +335,10 @@ void carry_errors(const DeepNetwork& network, const std::vector<LayerNorms>& nor
     if (!certain) continue;
     for (Index k = 0; k < K; ++k) {
       const Index r = i * K + k;
-      const Above first = norms.front().W * Above(e.rows.front().g(r)) +
-                          (network.layers.front().residual ? e.rows.front().u(r) : 0);
-      Above sum = first * e.points.front().h_error(i);
-      for (std::size_t l = 0; l < L; ++l) sum += e.rows[l].u(r) * Above(e.points[l].h_local(i));
+      const UpperBound first = norms.front().W * UpperBound(e.rows.front().g(r)) +
+                               (network.layers.front().residual ? e.rows.front().u(r) : 0);
+      UpperBound sum = first * e.points.front().h_error(i);
+      for (std::size_t l = 0; l < L; ++l) sum += e.rows[l].u(r) * UpperBound(e.points[l].h_local(i));
       const auto carried = static_cast<double>(sum * (kUp / e.weights(i)) + f_local(i, k));
       if (carried < e.f_error(i, k)) e.f_error(i, k) = carried;
     }
@@ -344,11 +348,11 @@ void carry_errors(const DeepNetwork& network, const std::vector<LayerNorms>& nor
 }  // namespace
 
 double misfit(const DeepEvaluation& e, const Matrix& targets) {
-  Above squares;
+  UpperBound squares;
   for (Index i = 0; i < targets.rows(); ++i)
     for (Index k = 0; k < targets.cols(); ++k) {
       const double r = e.pass.f(i, k) - targets(i, k);
-      const Above most = e.weights(i) * (std::abs(r) * Above(1 + 2 * u) + e.f_error(i, k));
+      const UpperBound most = e.weights(i) * (std::abs(r) * UpperBound(1 + 2 * u) + e.f_error(i, k));
       squares += most * most;
     }
   return static_cast<double>(sqrt(squares));
@@ -367,17 +371,17 @@ DeepEvaluation evaluate(const DeepNetwork& network, const std::vector<LayerNorms
   carry_errors(network, norms, f_local, e);
   e.jacobian_error = jacobian_error_of(network, e, moving);
   double terms = 0;
-  Above lost;
+  UpperBound lost;
   for (std::size_t l = 0; l < network.layers.size(); ++l) {
     if (!moving[l]) continue;
     const Layer& layer = network.layers[l];
     const auto m = static_cast<double>(layer.units()), p = static_cast<double>(layer.inputs());
     terms = std::max(terms, m + p);
-    const Above h = largest(e.points[l].h), a = largest(e.points[l].a), g = largest(e.rows[l].g),
-                q = largest(e.rows[l].u), s = std::max(1.0, std::abs(layer.scale));
+    const UpperBound h = largest(e.points[l].h), a = largest(e.points[l].a), g = largest(e.rows[l].g),
+                     q = largest(e.rows[l].u), s = std::max(1.0, std::abs(layer.scale));
     lost += 4 * kTiny * s * s * (m * (h * h + a * a + 2) + p * (g * g + q * q) + m + p + 2);
   }
-  const Above h = largest(e.points.back().h), w = largest(weights);
+  const UpperBound h = largest(e.points.back().h), w = largest(weights);
   terms = std::max(terms, static_cast<double>(network.V.cols()) + 2);
   lost += 4 * kTiny * (static_cast<double>(network.V.cols()) * w * w + h * h + 2);
   e.rounding_terms = terms + 4 * static_cast<double>(network.layers.size()) + 12;

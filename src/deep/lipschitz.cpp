@@ -14,11 +14,11 @@ namespace zeroloss::internal::verified {
 namespace {
 
 // What a layer is, as far as its changes go.
-struct Part {
+struct MovingPart {
   const Layer& layer;
   bool moves, kinked;
-  Above W, U;  // norms of all matrices in the ball
-  double s;    // |scale|
+  UpperBound W, U;  // norms of all matrices in the ball
+  double s;         // |scale|
   double curvature, steepest;
 
   bool b() const { return moves && layer.b.size() > 0; }
@@ -29,13 +29,14 @@ struct Part {
 // How far what a point makes of a layer can be from that at other weights, for a unit of distance of the
 // weights; sizes at every weight of the ball.
 struct Change {
-  Above before, dh_before, dz, slope, da, a;
+  UpperBound before, dh_before, dz, slope, da, a;
 };
 
-Above if_it(bool moves, Above bound) { return moves ? bound : Above(); }
+UpperBound if_it(bool moves, UpperBound bound) { return moves ? bound : UpperBound(); }
 
 // Of layer l at point i; `dh` and `h` of its input become those of its output.
-Change forward_change(const Part& part, const PointSizes& sizes, Index i, Above R, Above& dh) {
+Change forward_change(const MovingPart& part, const PointSizes& sizes, Index i, UpperBound R,
+                      UpperBound& dh) {
   Change c;
   c.before = sizes.h(i) + R * dh;
   c.dh_before = dh;
@@ -51,14 +52,15 @@ Change forward_change(const Part& part, const PointSizes& sizes, Index i, Above 
 }
 
 // Squares of what row r of J changes by in the blocks of layer l; du of its output becomes that of its input.
-Above row_change(const Part& part, const Change& c, const RowSizes& rows, Index r, Above R, Above& du) {
-  const Above u = rows.u(r) + R * du;
-  const Above dq = part.U * du + if_it(part.moves_U(), u);  // U = 1 where it is the identity
-  const Above largest = rows.q_largest(r) + R * dq;
-  const Above dg = part.s * (c.slope * dq + part.curvature * largest * c.dz);
-  const Above g = min(rows.g(r) + R * dg, part.s * c.slope * (rows.q(r) + R * dq));
-  Above squares;
-  const auto add = [&](Above change) { squares += change * change; };
+UpperBound row_change(const MovingPart& part, const Change& c, const RowSizes& rows, Index r, UpperBound R,
+                      UpperBound& du) {
+  const UpperBound u = rows.u(r) + R * du;
+  const UpperBound dq = part.U * du + if_it(part.moves_U(), u);  // U = 1 where it is the identity
+  const UpperBound largest = rows.q_largest(r) + R * dq;
+  const UpperBound dg = part.s * (c.slope * dq + part.curvature * largest * c.dz);
+  const UpperBound g = min(rows.g(r) + R * dg, part.s * c.slope * (rows.q(r) + R * dq));
+  UpperBound squares;
+  const auto add = [&](UpperBound change) { squares += change * change; };
   if (part.moves) add(dg * c.before + g * c.dh_before);
   if (part.b()) add(dg);
   if (part.moves_U()) add(part.s * (du * c.a + u * c.da));
@@ -71,10 +73,10 @@ Above row_change(const Part& part, const Change& c, const RowSizes& rows, Index 
 
 Lipschitz lipschitz(const DeepNetwork& network, const std::vector<LayerNorms>& norms, const DeepEvaluation& e,
                     const Moving& moving, double largest_distance) {
-  const Above radius = largest_distance;
+  const UpperBound radius = largest_distance;
   const Index n = e.pass.f.rows(), K = network.outputs();
   const std::size_t L = network.layers.size(), first = first_moving(moving);
-  std::vector<Part> parts;
+  std::vector<MovingPart> parts;
   for (std::size_t l = 0; l < L; ++l) {
     const Layer& layer = network.layers[l];
     const Activation phi = activation_of(layer);
@@ -83,13 +85,13 @@ Lipschitz lipschitz(const DeepNetwork& network, const std::vector<LayerNorms>& n
                      norms[l].U + if_it(moves && layer.U.size() > 0, radius), std::abs(layer.scale),
                      kinked ? 0 : phi.M, phi.B});
   }
-  std::vector<Above> squares(static_cast<std::size_t>(n));
+  std::vector<UpperBound> squares(static_cast<std::size_t>(n));
   std::vector<NearestKink> kinks(static_cast<std::size_t>(n));
   parallel_for(n, [&](Index i) {
     std::vector<Change> changes;
-    Above dh;
+    UpperBound dh;
     for (std::size_t l = 0; l < L; ++l) {
-      const Above dh_before = dh;
+      const UpperBound dh_before = dh;
       changes.push_back(forward_change(parts[l], e.points[l], i, radius, dh));
       const Change& c = changes.back();
       if (!parts[l].kinked) continue;
@@ -100,8 +102,8 @@ Lipschitz lipschitz(const DeepNetwork& network, const std::vector<LayerNorms>& n
         const double z = std::abs(e.pass.layers[l].z(i, j));
         const double bias = network.layers[l].b.size() > 0 ? std::abs(network.layers[l].b(j)) : 0;
         const auto off =
-            static_cast<double>(rows(j) * Above(e.points[l].h_error(i)) +
-                                tail * (rows(j) * Above(e.points[l].h(i)) + bias) + u * z + kTiny);
+            static_cast<double>(rows(j) * UpperBound(e.points[l].h_error(i)) +
+                                tail * (rows(j) * UpperBound(e.points[l].h(i)) + bias) + u * z + kTiny);
         const auto move =
             static_cast<double>(radius * length_of((rows(j) + if_it(parts[l].moves, radius)) * dh_before,
                                                    if_it(parts[l].moves, c.before), parts[l].b() ? 1 : 0));
@@ -109,10 +111,10 @@ Lipschitz lipschitz(const DeepNetwork& network, const std::vector<LayerNorms>& n
         if (ratio < nearest.ratio) nearest = {ratio, i, static_cast<Index>(l), j};
       }
     }
-    Above sum;
-    const Above weight = e.weights(i);
+    UpperBound sum;
+    const UpperBound weight = e.weights(i);
     for (Index k = 0; k < K; ++k) {
-      Above du = if_it(moving.back(), weight);
+      UpperBound du = if_it(moving.back(), weight);
       if (moving.back()) sum += weight * dh * (weight * dh);
       for (std::size_t l = L; l-- > first;)
         sum += row_change(parts[l], changes[l], e.rows[l], i * K + k, radius, du);
@@ -120,8 +122,8 @@ Lipschitz lipschitz(const DeepNetwork& network, const std::vector<LayerNorms>& n
     squares[static_cast<std::size_t>(i)] = sum;
   });
   Lipschitz result;
-  Above sum;
-  for (const Above square : squares) sum += square;
+  UpperBound sum;
+  for (const UpperBound square : squares) sum += square;
   result.constant = static_cast<double>(sqrt(sum));
   for (const NearestKink& kink : kinks)
     if (!(kink.ratio >= result.kink.ratio)) result.kink = kink;

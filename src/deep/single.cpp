@@ -13,12 +13,12 @@ constexpr double kUnit = 0x1p-24, kLost = 0x1p-126, kLargest = 0x1p126;  // of f
 constexpr double kPhiSingle = 16 * kUnit;                                // of smooth activations, assumed
 
 // (1 + 2^-24)^k <= 1 + this.
-Above single_gamma(Index k) {
+UpperBound single_gamma(Index k) {
   const double part = static_cast<double>(k) * kUnit;
   return part < 0.5 ? part / (1 - part) * kUp : std::numeric_limits<double>::infinity();
 }
 
-bool fits(Above size) { return static_cast<double>(size) < kLargest; }
+bool fits(UpperBound size) { return static_cast<double>(size) < kLargest; }
 
 // How many times larger or smaller numbers may become where a runtime multiplies by this factor before or
 // behind a linear map, as it likes; infinite where the factor itself may be flushed to 0 or is 0.
@@ -34,29 +34,29 @@ double spread_of(const Vector& factors) {
   return spread;
 }
 
-Above root_of(Index k) { return sqrt(Above(static_cast<double>(k))); }
+UpperBound root_of(Index k) { return sqrt(UpperBound(static_cast<double>(k))); }
 
 // A linear map of p numbers to m: norms of its matrix, rounded up.
 struct LinearMap {
-  Above spectral, frobenius, bias;
+  UpperBound spectral, frobenius, bias;
   Index m, p;
   double spread;  // of a factor before it or behind it
 
   /// What its outputs are off by, of inputs of this length that are off by `off`. Three roundings more: of
   /// factors that are folded into the matrix.
-  Above error(Above size, Above off) const {
-    const Above input = size + off, sums = frobenius * input + bias;
+  UpperBound error(UpperBound size, UpperBound off) const {
+    const UpperBound input = size + off, sums = frobenius * input + bias;
     if (!fits(spread * input) || !fits(spread * sums)) return std::numeric_limits<double>::infinity();
-    const Above lost = kLost * (root_of(m) * static_cast<double>(2 * p + 1) + root_of(p) * frobenius +
-                                root_of(m) * root_of(p) * input);
+    const UpperBound lost = kLost * (root_of(m) * static_cast<double>(2 * p + 1) + root_of(p) * frobenius +
+                                     root_of(m) * root_of(p) * input);
     return spectral * off + single_gamma(p + 4) * sums + spread * lost;
   }
 };
 
 template <class A>
-Above norm_above(const A& a) {
-  Above squares;
-  for (Index k = 0; k < a.size(); ++k) squares += Above(std::abs(a.data()[k])) * std::abs(a.data()[k]);
+UpperBound norm_above(const A& a) {
+  UpperBound squares;
+  for (Index k = 0; k < a.size(); ++k) squares += UpperBound(std::abs(a.data()[k])) * std::abs(a.data()[k]);
   return sqrt(squares);
 }
 
@@ -72,31 +72,31 @@ struct LayerInSingle {
 };
 
 // Bounds the error of h_0: points are rounded, moved, scaled, and divided by their lengths.
-Above input_error(const DeepNetwork& network, const RowMatrix& x, Above h0) {
+UpperBound input_error(const DeepNetwork& network, const RowMatrix& x, UpperBound h0) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   const Index d = x.cols();
   const bool moves = network.shift.size() > 0, scales = network.factor.size() > 0;
-  Above squares;
+  UpperBound squares;
   for (Index k = 0; k < d; ++k) {
-    const Above point = std::abs(x(0, k));
-    Above off = kUnit * point + kLost, size = point;
+    const UpperBound point = std::abs(x(0, k));
+    UpperBound off = kUnit * point + kLost, size = point;
     if (moves) {
       const double low = network.shift_low.size() > 0 ? network.shift_low(k) : 0;
-      const Above shift = std::abs(network.shift(k)) + Above(std::abs(low));
+      const UpperBound shift = std::abs(network.shift(k)) + UpperBound(std::abs(low));
       off += kUnit * shift + kLost;  // a mean is rounded as well
       size = size + shift;
       off += 2 * kUnit * (size + off) + kLost;
     }
     if (!fits(size + off)) return kInfinite;  // a factor may hide it
     if (scales) {
-      const Above factor = std::abs(network.factor(k));
+      const UpperBound factor = std::abs(network.factor(k));
       off = factor * off + 3 * kUnit * (factor * (size + off)) + 2 * kLost;
       if (std::abs(network.factor(k)) < kLost) off += factor * size;  // it may be flushed
       if (!fits(factor * size + off)) return kInfinite;
     }
     squares += off * off;
   }
-  const Above constant = std::abs(network.constant), off = sqrt(squares) + kUnit * constant;
+  const UpperBound constant = std::abs(network.constant), off = sqrt(squares) + kUnit * constant;
   if (!network.unit) return off;
   // Dividing by the length turns an error of `off` into 2 off/length; h_0 has length 1.
   long double length = 0;
@@ -110,7 +110,8 @@ Above input_error(const DeepNetwork& network, const RowMatrix& x, Above h0) {
   length = std::sqrt(length + static_cast<long double>(network.constant) * network.constant);
   const auto least = static_cast<double>(length) * (1 - 0x1p-20) - static_cast<double>(off);
   if (!(least > 0)) return kInfinite;
-  return Above(static_cast<double>(2 * off) / least * kUp) + single_gamma(d + 8) * h0 + root_of(d) * kLost;
+  return UpperBound(static_cast<double>(2 * off) / least * kUp) + single_gamma(d + 8) * h0 +
+         root_of(d) * kLost;
 }
 
 }  // namespace
@@ -131,24 +132,25 @@ Matrix single_errors(const DeepNetwork& network, const std::vector<LayerNorms>& 
   std::vector<LinearMap> outputs;
   for (Index k = 0; k < K; ++k) {
     const RowMatrix row = network.V.row(k);
-    const Above size = norm_above(row);
+    const UpperBound size = norm_above(row);
     outputs.push_back({size, size, network.c.size() > 0 ? std::abs(network.c(k)) : 0, 1, row.cols(), before});
   }
   Matrix errors(n, K);
   for (Index i = 0; i < n; ++i) {
-    Above off = input_error(network, X.row(i), e.points.front().h(i));
+    UpperBound off = input_error(network, X.row(i), e.points.front().h(i));
     for (std::size_t l = 0; l < layers.size(); ++l) {
       const LayerInSingle& layer = layers[l];
-      const Above h = e.points[l].h(i), s = layer.scale, a = e.points[l].a(i);
-      const Above lost = kLost * root_of(layer.inner.m);
-      Above active = layer.phi.B * layer.inner.error(h, off);
+      const UpperBound h = e.points[l].h(i), s = layer.scale, a = e.points[l].a(i);
+      const UpperBound lost = kLost * root_of(layer.inner.m);
+      UpperBound active = layer.phi.B * layer.inner.error(h, off);
       if (!layer.phi.rectifier()) {
-        const Above z = layer.inner.spectral * (h + off) + layer.inner.bias;  // silu is z times a sigmoid
+        const UpperBound z =
+            layer.inner.spectral * (h + off) + layer.inner.bias;  // silu is z times a sigmoid
         active += layer.phi.piecewise_linear() ? 3 * kUnit * (a + active) + lost
                                                : kPhiSingle * (a + active + z + root_of(layer.inner.m));
         if (layer.phi.piecewise_linear() && *layer.phi.leak < kLost) active += *layer.phi.leak * z;
       }
-      Above size = a + active, branch = active;
+      UpperBound size = a + active, branch = active;
       bool all_fit = fits(size);
       if (!layer.residual) {
         off = s * active;

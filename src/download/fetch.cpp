@@ -53,8 +53,10 @@ void fetch(const KnownSet& set, const std::string& cache, Progress& progress, co
     }
     check_space(file, folder);
     const bool ours = !fs::exists(path);
-    if (ours) download(file, path, progress, options);
-    check_digest(file, path);
+    if (ours)
+      download(file, path, progress, options);  // and checks what has come
+    else
+      check_digest(file, path);
     if (file.unpacks_to.empty()) continue;
     try {
       unpack(path, file.unpacks_to, progress);

@@ -4,7 +4,7 @@
 
 #include "kernel/entry_run.hpp"
 #include "linalg/rounding.hpp"
-#include "zeroloss/linalg/center.hpp"
+#include "zeroloss/linalg/unit_rows.hpp"
 
 // This file computes bounds: it relies on IEEE arithmetic and must not be compiled with -ffast-math.
 

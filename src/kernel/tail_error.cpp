@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "linalg/rounding.hpp"
-#include "zeroloss/linalg/center.hpp"
+#include "zeroloss/linalg/unit_rows.hpp"
 
 namespace zeroloss::internal {
 

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "linalg/rounding.hpp"
-
 namespace zeroloss {
 
 MeanPoint::MeanPoint(Index d) : sums_(static_cast<std::size_t>(d)) {}
@@ -40,9 +38,5 @@ Center mean_point(const RowMatrix& X) {
   mean.add(X);
   return mean.mean();
 }
-
-// Of an entry: 3.1 2^-64 for the difference, (64 + d/256 + 3.1 + 2) 2^-64 for the length and the quotient,
-// then one rounding to double, u = 2^11 2^-64; 2^-1075 where that underflows. In all below 1.04 u + d 2^-72.
-double unit_row_error(Index d) { return 1.25 * internal::u + static_cast<double>(d) * 0x1p-64; }
 
 }  // namespace zeroloss

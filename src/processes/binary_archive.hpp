@@ -11,27 +11,29 @@
 /// Values on their way to another process of the same program: read in the order in which they were written.
 namespace zeroloss::internal {
 
-class Parcel {
+class BinaryArchive {
  public:
-  Parcel() = default;
-  explicit Parcel(std::string bytes) : bytes_(std::move(bytes)) {}
+  BinaryArchive() = default;
+  explicit BinaryArchive(std::string bytes) : bytes_(std::move(bytes)) {}
   const std::string& bytes() const { return bytes_; }
 
   template <class T>
-  requires std::is_trivially_copyable_v<T> Parcel& put(const T& value) { return raw(&value, sizeof value); }
-  Parcel& put(std::string_view text) { return put(text.size()).raw(text.data(), text.size()); }
-  Parcel& put(const std::string& text) { return put(std::string_view(text)); }
-  Parcel& put(const std::vector<std::string>& texts) {
+  requires std::is_trivially_copyable_v<T> BinaryArchive& put(const T& value) {
+    return raw(&value, sizeof value);
+  }
+  BinaryArchive& put(std::string_view text) { return put(text.size()).raw(text.data(), text.size()); }
+  BinaryArchive& put(const std::string& text) { return put(std::string_view(text)); }
+  BinaryArchive& put(const std::vector<std::string>& texts) {
     put(texts.size());
     for (const std::string& text : texts) put(text);
     return *this;
   }
   template <class T>
-  requires std::is_trivially_copyable_v<T> Parcel& put(const std::vector<T>& values) {
+  requires std::is_trivially_copyable_v<T> BinaryArchive& put(const std::vector<T>& values) {
     return put(values.size()).raw(values.data(), values.size() * sizeof(T));
   }
   template <class T, int R, int C, int O>
-  Parcel& put(const Eigen::Matrix<T, R, C, O>& matrix) {
+  BinaryArchive& put(const Eigen::Matrix<T, R, C, O>& matrix) {
     return put(matrix.rows())
         .put(matrix.cols())
         .raw(matrix.data(), static_cast<std::size_t>(matrix.size()) * sizeof(T));
@@ -72,12 +74,13 @@ class Parcel {
   }
 
  private:
-  Parcel& raw(const void* data, std::size_t size) {
+  BinaryArchive& raw(const void* data, std::size_t size) {
     bytes_.append(static_cast<const char*>(data), size);
     return *this;
   }
   const char* next(std::size_t size) {
-    if (size > bytes_.size() - at_) throw std::logic_error("Parcel: it ends before what is read of it");
+    if (size > bytes_.size() - at_)
+      throw std::logic_error("BinaryArchive: it ends before what is read of it");
     at_ += size;
     return bytes_.data() + at_ - size;
   }

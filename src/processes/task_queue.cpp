@@ -79,8 +79,8 @@ std::string answer(const std::string& task, const std::function<std::string(cons
 
 }  // namespace
 
-void deal(const Group& group, const std::function<std::optional<std::string>()>& next,
-          const std::function<void(const std::string&)>& done) {
+void run_tasks(const Group& group, const std::function<std::optional<std::string>()>& next,
+               const std::function<void(const std::string&)>& done) {
   require_threads(group);
   int listening = 0;  // threads of the others that have not heard that nothing is left
   for (int from = 1; from < group.size(); ++from) {

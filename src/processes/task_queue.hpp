@@ -13,8 +13,8 @@ namespace zeroloss::internal {
 /// Process 0, on one thread: until no task is left and every thread of the others has heard so. `next` and
 /// `done` are called on this thread. What one of them throws, or a task elsewhere (DataError and
 /// std::invalid_argument as such), is thrown here once all have heard.
-void deal(const Group& group, const std::function<std::optional<std::string>()>& next,
-          const std::function<void(const std::string&)>& done);
+void run_tasks(const Group& group, const std::function<std::optional<std::string>()>& next,
+               const std::function<void(const std::string&)>& done);
 
 /// The other processes, so many tasks at a time.
 void take_dealt(const Group& group, int threads,

@@ -30,8 +30,8 @@ struct WeighedPoints {
 };
 
 /// For each reach the least |z_ij| over the most that it can move, over neurons with an output weight;
-/// rounded down. Above 1 no sign changes; 0 where one is uncertain. G (lower) = X X^T. n^2 m multiply-adds, n
-/// (n + m) doubles.
+/// rounded down. UpperBound 1 no sign changes; 0 where one is uncertain. G (lower) = X X^T. n^2 m
+/// multiply-adds, n (n + m) doubles.
 std::vector<double> sign_margins(const Evaluation& e, const Vector& v, const WeighedPoints& points,
                                  const Matrix& G, const std::vector<Reach>& reaches);
 

@@ -21,7 +21,7 @@ bool are_names(const Column& column) {
          });
 }
 
-void set_targets(Source& source, const Column& column, const std::string& task) {
+void set_column(Source& source, const Column& column, const std::string& task) {
   check_usable(column);
   source.target_name = column.called();
   source.numbers.clear();
@@ -65,7 +65,7 @@ void take_target(Source& source, const DataTable& table, std::optional<Index> ta
   source.target = target;
   if (target && table.columns.size() == 1)
     throw DataError(table.name + ": found only the target column; expected feature columns too");
-  if (target) set_targets(source, table.columns[static_cast<std::size_t>(*target)], task);
+  if (target) set_column(source, table.columns[static_cast<std::size_t>(*target)], task);
   source.d = static_cast<Index>(table.columns.size()) - (target ? 1 : 0);
 }
 

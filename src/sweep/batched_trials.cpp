@@ -75,7 +75,7 @@ struct Work {
   }
 };
 
-void require(bool met, const std::string& what) {
+void require_of_device(bool met, const std::string& what) {
   if (!met) throw std::invalid_argument("sweep: a device " + what);
 }
 
@@ -83,21 +83,25 @@ void require(bool met, const std::string& what) {
 
 void check_together(const SweepOptions& o, const std::vector<Cell>& cells) {
   const std::string without = "; leave `device` out for it";
-  require(optimizer(o.fit.optimizer).together,
-          fmt::format("trains by optimizer {} only, got {}{}", optimizers_with(&OptimizerFacts::together),
-                      o.fit.optimizer, without));
-  require(o.fit.space != "gram",
-          "takes every step in the space of weights, and `space=gram` asks for another" + without);
-  require(!o.fit.residual, "trains networks of one hidden layer, and residual asks for more" + without);
-  require(!o.fit.polish && o.fit.patience == 0 && o.fit.max_seconds == 0,
-          "knows no polish, patience and max_seconds: leave them out");
+  require_of_device(optimizer(o.fit.optimizer).together,
+                    fmt::format("trains by optimizer {} only, got {}{}",
+                                optimizers_with(&OptimizerFacts::together), o.fit.optimizer, without));
+  require_of_device(o.fit.space != "gram",
+                    "takes every step in the space of weights, and `space=gram` asks for another" + without);
+  require_of_device(!o.fit.residual,
+                    "trains networks of one hidden layer, and residual asks for more" + without);
+  require_of_device(!o.fit.polish && o.fit.patience == 0 && o.fit.max_seconds == 0,
+                    "knows no polish, patience and max_seconds: leave them out");
   for (const Cell& cell : cells) {
-    require(cell.depth == 1 && o.fit.widths.empty(),
-            fmt::format("trains networks of one hidden layer, got depth {}{}", cell.depth, without));
-    require(activation(cell.activation).rectifier(),
-            fmt::format("trains relu networks only, got activation {}{}", cell.activation, without));
-    require(Step(cell.step).kind != Step::Kind::theorem,
-            "takes steps of a number or auto; a theorem's are left to the processor: leave `device` out");
+    require_of_device(
+        cell.depth == 1 && o.fit.widths.empty(),
+        fmt::format("trains networks of one hidden layer, got depth {}{}", cell.depth, without));
+    require_of_device(
+        activation(cell.activation).rectifier(),
+        fmt::format("trains relu networks only, got activation {}{}", cell.activation, without));
+    require_of_device(
+        Step(cell.step).kind != Step::Kind::theorem,
+        "takes steps of a number or auto; a theorem's are left to the processor: leave `device` out");
   }
 }
 

@@ -15,10 +15,10 @@
 namespace zeroloss::internal {
 namespace {
 
-void put(Parcel& parcel, const Cell& cell) { parcel.put(stored(cell).dump()); }
-void get(Parcel& parcel, Cell& cell) { restore(Json::parse(parcel.text()), cell); }
+void put(BinaryArchive& parcel, const Cell& cell) { parcel.put(stored(cell).dump()); }
+void get(BinaryArchive& parcel, Cell& cell) { restore(Json::parse(parcel.text()), cell); }
 
-void put(Parcel& parcel, const TrialRow& row) {
+void put(BinaryArchive& parcel, const TrialRow& row) {
   const Trial& trial = row.trial;
   const Certificate& proof = trial.certificate;
   parcel.put(row.job).put(row.seed).put(row.seconds);
@@ -27,7 +27,7 @@ void put(Parcel& parcel, const TrialRow& row) {
   parcel.put(proof.kind).put(proof.holds).put(proof.radius).put(proof.margin);  // what a store keeps of it
 }
 
-TrialRow row_of(Parcel& parcel) {
+TrialRow row_of(BinaryArchive& parcel) {
   TrialRow row;
   row.job = parcel.get<Job>();
   row.seed = parcel.get<std::uint64_t>();
@@ -46,7 +46,7 @@ TrialRow row_of(Parcel& parcel) {
 }
 
 std::string bytes_of(const TrialTask& task) {
-  Parcel parcel;
+  BinaryArchive parcel;
   put(parcel, task.row);
   put(parcel, task.data);
   parcel.put(stored(task.fit).dump()).put(task.fit.start.source).put(task.certify);
@@ -54,7 +54,7 @@ std::string bytes_of(const TrialTask& task) {
 }
 
 TrialTask task_of(std::string bytes) {
-  Parcel parcel(std::move(bytes));
+  BinaryArchive parcel(std::move(bytes));
   TrialTask task;
   task.row = row_of(parcel);
   task.data = dataset_of(parcel);
@@ -87,14 +87,14 @@ TrialRow compute(TrialTask task, Progress& progress) {
 
 void deal_trials(const Group& group, const std::function<std::optional<TrialTask>()>& next,
                  const std::function<void(const TrialRow&)>& done) {
-  deal(
+  run_tasks(
       group,
       [&]() -> std::optional<std::string> {
         const std::optional<TrialTask> task = next();
         return task ? std::optional(bytes_of(*task)) : std::nullopt;
       },
       [&](const std::string& bytes) {
-        Parcel parcel(bytes);
+        BinaryArchive parcel(bytes);
         done(row_of(parcel));
       });
 }
@@ -103,7 +103,7 @@ void serve_trials(const Group& group) {
   const SerialBlas serial;  // trials are the threads
   take_dealt(group, thread_count(), [](const std::string& bytes) {
     Progress silent;
-    Parcel parcel;
+    BinaryArchive parcel;
     put(parcel, compute(task_of(bytes), silent));
     return parcel.bytes();
   });

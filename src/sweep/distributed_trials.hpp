@@ -26,7 +26,7 @@ std::string in_words(const char* error, const TrialRow& row);
 /// DataError says which trial it was.
 TrialRow compute(TrialTask task, Progress& progress);
 
-/// Process 0, on a thread of its own, as deal() of processes/task_queue.hpp.
+/// Process 0, on a thread of its own, as run_tasks() of processes/task_queue.hpp.
 void deal_trials(const Group& group, const std::function<std::optional<TrialTask>()>& next,
                  const std::function<void(const TrialRow&)>& done);
 

@@ -186,7 +186,7 @@ Store::Identity internal::identity(const std::string& source, const std::string&
     parts.emplace_back(field.name, values);
   };
   fields(o.read, [&](const Field& field, const auto& value) {
-    if (field.course) add(field, value);
+    if (field.affects_run) add(field, value);
   });
   FitOptions fit = o.fit;
   fit.width = usual_width(o);
@@ -196,7 +196,7 @@ Store::Identity internal::identity(const std::string& source, const std::string&
   // The sweep's own, and the axes that are no option of fit or of the reading.
   fields(o, [&](const Field& field, const auto& value) {
     const auto told = [&](const auto& part) { return part.first == field.name; };
-    if (!field.course || std::ranges::any_of(parts, told)) return;
+    if (!field.affects_run || std::ranges::any_of(parts, told)) return;
     const bool unused = !o.adaptive && field.name == std::string_view("max_trials");
     parts.emplace_back(field.name, unused ? "" : text_of(value));
   });

@@ -22,7 +22,7 @@
 namespace zeroloss::internal {
 namespace {
 
-double size_of(Index value) { return static_cast<double>(value); }
+double real(Index value) { return static_cast<double>(value); }
 
 torch::TensorOptions doubles(const torch::Device& device) {
   return torch::TensorOptions().dtype(torch::kDouble).device(device);
@@ -56,12 +56,11 @@ TorchMatrix::TorchMatrix(const RowMatrix& X, const torch::Device& device, Index 
 }
 
 double TorchMatrix::bytes(const torch::Device& device, Index n, Index d, Index columns, Index width) {
-  const double rows = size_of(n), w = size_of(std::min(n, width)),
-               tile = std::min(rows, size_of(kRows) * w) * w;
-  const double points = device.is_cuda() ? rows * size_of(d) : 0;  // on a processor they are where they are
+  const double rows = real(n), w = real(std::min(n, width)), tile = std::min(rows, real(kRows) * w) * w;
+  const double points = device.is_cuda() ? rows * real(d) : 0;  // on a processor they are where they are
   // The lower triangle in panels, a panel of products beside one that replaces a panel or six of a probe, and
   // what forms a tile.
-  return 8 * (rows * (rows + w) / 2 + points + 7 * rows * w + 12 * tile + 2 * rows * size_of(columns));
+  return 8 * (rows * (rows + w) / 2 + points + 7 * rows * w + 12 * tile + 2 * rows * real(columns));
 }
 
 // A processor's library multiplies one way; a GPU's may have another for every shape.
@@ -105,12 +104,11 @@ void TorchMatrix::entries(const Kernel& kernel, const TorchEntries& map, double 
 }
 
 double TorchMatrix::error_of(const Kernel& kernel, const Tally& tally) const {
-  return entry_error(kernel, size_of(n_), size_of(X_.cols()), size_of(tally.closest.near_pairs()),
-                     tally.singular_sum);
+  return entry_error(kernel, real(n_), real(X_.cols()), real(tally.closest.near_pairs()), tally.singular_sum);
 }
 
 void TorchMatrix::form(const Kernel& kernel, double shift, Progress& progress) {
-  progress.stage("kernel " + kernel.name, size_of(count()));
+  progress.stage("kernel " + kernel.name, real(count()));
   guarded("kernel", kFewerPoints, [&] {
     const TorchEntries map(kernel, device_);
     Tally tally;
@@ -123,7 +121,7 @@ void TorchMatrix::form(const Kernel& kernel, double shift, Progress& progress) {
     }
     seen_.near_pairs = tally.closest.near_pairs();
     seen_.closest = tally.closest.pairs(X_);
-    seen_.separation = separation_bound(seen_.closest, seen_.near_pairs, size_of(X_.cols()));
+    seen_.separation = separation_bound(seen_.closest, seen_.near_pairs, real(X_.cols()));
     seen_.entry_error = error_of(kernel, tally);
   });
   progress.finish();
@@ -162,7 +160,7 @@ Matrix TorchMatrix::product(const Matrix& V) {
 }
 
 Vector TorchMatrix::eigenvalues() {
-  require_bytes(8 * 3 * size_of(n_) * size_of(n_), device_, "the full spectrum",
+  require_bytes(8 * 3 * real(n_) * real(n_), device_, "the full spectrum",
                 "leave it out, or use fewer points");
   return guarded("spectrum", kFewerPoints, [&]() -> Vector {
     torch::Tensor full = torch::zeros({n_, n_}, doubles(device_));
@@ -196,7 +194,7 @@ bool TorchMatrix::factor(Progress& progress) {
         torch::Tensor rest = below(j, end);
         rest.copy_(at::linalg_solve_triangular(L.t(), rest, /*upper=*/true, /*left=*/false));
       }
-      progress.advance(size_of(rows(j)) * size_of(columns(j)) * size_of(first + columns(j) / 2));
+      progress.advance(real(rows(j)) * real(columns(j)) * real(first + columns(j) / 2));
     }
     return true;
   });
@@ -237,7 +235,7 @@ Vector TorchMatrix::inverse_diagonal(Progress& progress) {
         progress.check();
       }
       squares.segment(begin(j), columns(j)) = to_host(strip.square_().sum(0).unsqueeze(1)).col(0);
-      progress.advance(size_of(rows(j)) * size_of(rows(j)) * size_of(columns(j)));
+      progress.advance(real(rows(j)) * real(rows(j)) * real(columns(j)));
     }
     return squares;
   });
@@ -280,10 +278,10 @@ double TorchMatrix::residual(const Kernel& kernel, double shift, Progress& progr
       sums.of_residual += of_residual.sum().item<double>();
       sums.of_A += of_A.sum().item<double>();
       sums.of_L += panels_[static_cast<std::size_t>(j)].square().sum(0).sum().item<double>();
-      progress.advance(size_of(rows(j)) * size_of(columns(j)) * size_of(first + columns(j)));
+      progress.advance(real(rows(j)) * real(columns(j)) * real(first + columns(j)));
     }
     seen_.entry_error = error_of(kernel, tally);
-    return sums.bound(size_of(n_));
+    return sums.bound(real(n_));
   });
 }
 

@@ -80,7 +80,7 @@ void add(Named& named, const std::string& prefix, const OutputState& state) {
 }
 
 // Of all that a run goes on with: a bit that changes on the disk changes the run.
-std::string digest_of(const Named& named, const std::string& finished, const std::string& current) {
+std::string checkpoint_digest(const Named& named, const std::string& finished, const std::string& current) {
   Sha256 digest;
   const auto text = [&](const std::string& part) { digest.update(part.data(), part.size() + 1); };
   for (const auto& [name, matrix] : named) {
@@ -141,7 +141,7 @@ void Checkpoint::save(const RunState& state) {
                     {"format", kFormat},
                     {"finished", finished.dump()},
                     {"current", state.current ? to_json(*state.current).dump() : ""}};
-  metadata["digest"] = digest_of(named, metadata["finished"], metadata["current"]);
+  metadata["digest"] = checkpoint_digest(named, metadata["finished"], metadata["current"]);
   for (const auto& [name, value] : identity_) metadata["identity " + name] = value;
   write_tensors(path_, views, metadata);
   saved_ = std::chrono::steady_clock::now();
@@ -183,7 +183,7 @@ RunState Checkpoint::load() const {
     named.emplace(tensor.name,
                   Eigen::Map<const Matrix>(tensor.data<double>(), tensor.shape[1], tensor.shape[0]));
   }
-  if (digest_of(named, part("finished"), part("current")) != part("digest"))
+  if (checkpoint_digest(named, part("finished"), part("current")) != part("digest"))
     throw DataError(fmt::format("{}: damaged checkpoint: its digest is another one; remove it to begin anew",
                                 path_.string()));
   try {
@@ -205,14 +205,14 @@ RunState Checkpoint::load() const {
 std::string bytes_of(const OutputState& state) {
   Named named;
   add(named, "output", state);
-  Parcel parcel;
+  BinaryArchive parcel;
   parcel.put(to_json(state).dump()).put(named.size());
   for (const auto& [name, matrix] : named) parcel.put(name).put(matrix);
   return parcel.bytes();
 }
 
 OutputState output_of(const std::string& bytes) {
-  Parcel parcel(bytes);
+  BinaryArchive parcel(bytes);
   const Json json = Json::parse(parcel.text());
   Named named;
   for (auto count = parcel.get<std::size_t>(); count > 0; --count) {

@@ -12,9 +12,9 @@
 namespace zeroloss::internal {
 namespace {
 
-class Dealt final : public Outputs {
+class DistributedOutputs final : public Outputs {
  public:
-  Dealt(const Group& group, const Dataset& data, const FitOptions& options)
+  DistributedOutputs(const Group& group, const Dataset& data, const FitOptions& options)
       : group_(group), data_(data), options_(options) {}
 
   void train(Index count, RunState& state, Checkpoint& checkpoint, const TrainOutput& one) override {
@@ -26,14 +26,14 @@ class Dealt final : public Outputs {
     group_.broadcast(bytes);
     std::jthread dealer([&] {
       guarded([&] {
-        deal(
+        run_tasks(
             group_,
             [&]() -> std::optional<std::string> {
               const std::optional<Index> output = take();
-              return output ? std::optional(Parcel().put(*output).bytes()) : std::nullopt;
+              return output ? std::optional(BinaryArchive().put(*output).bytes()) : std::nullopt;
             },
             [&](const std::string& answer) {
-              Parcel parcel(answer);
+              BinaryArchive parcel(answer);
               const auto output = parcel.get<Index>();
               keep(output, output_of(parcel.text()), state, checkpoint);
             });
@@ -65,7 +65,7 @@ class Dealt final : public Outputs {
 
  private:
   std::string job() const {
-    Parcel parcel;
+    BinaryArchive parcel;
     put(parcel, data_);
     const bool tested = options_.test.data != nullptr;
     parcel.put(stored(options_).dump()).put(options_.start.source).put(tested);
@@ -118,11 +118,11 @@ class Taken final : public Outputs {
   explicit Taken(const Group& group) : group_(group) {}
   void train(Index, RunState&, Checkpoint&, const TrainOutput& one) override {
     take_dealt(group_, 1, [&](const std::string& task) {
-      const auto output = Parcel(task).get<Index>();
+      const auto output = BinaryArchive(task).get<Index>();
       RunState state;
       Checkpoint none("", 0, {});
       one(output, state, none);
-      return Parcel().put(output).put(bytes_of(state.finished.back())).bytes();
+      return BinaryArchive().put(output).put(bytes_of(state.finished.back())).bytes();
     });
     throw Finished();  // what the outputs amount to is not asked here
   }
@@ -141,13 +141,13 @@ void Outputs::train(Index count, RunState& state, Checkpoint& checkpoint, const 
 }
 
 std::unique_ptr<Outputs> dealt_outputs(const Group& group, const Dataset& data, const FitOptions& options) {
-  return std::make_unique<Dealt>(group, data, options);
+  return std::make_unique<DistributedOutputs>(group, data, options);
 }
 
 void serve_outputs(const Group& group) {
   std::string bytes;
   group.broadcast(bytes);
-  Parcel parcel(std::move(bytes));
+  BinaryArchive parcel(std::move(bytes));
   const Dataset data = dataset_of(parcel);
   FitOptions options;
   restore(Json::parse(parcel.text()), options);

@@ -22,10 +22,10 @@ class OutputTraining : public Training {
         distinct_y_(run.set.y(index)),
         equations_{run.set.X(), distinct_y_, run.set.counts, unit_row_error(run.X.cols())},
         problem_{run.X, y_, start_, run.activation, equations_},
-        expectation_(run.theory, run.activation, options_, run.X, y_, run.Y.cols()) {
+        theory_curve_(run.theory, run.activation, options_, run.X, y_, run.Y.cols()) {
     optimizer_ = options_.precision == "float32" ? make<float>(run.points32) : make<double>(run.points64);
-    expectation_.begin(start_.v.squaredNorm(), optimizer_->f() - y_, result_.step);
-    result_.theorem = expectation_.theorem();
+    theory_curve_.begin(start_.v.squaredNorm(), optimizer_->f() - y_, result_.step);
+    result_.theorem = theory_curve_.theorem();
     begin();
   }
 
@@ -54,12 +54,12 @@ class OutputTraining : public Training {
   }
 
   void expect(const Certificate& start) override {
-    expectation_.begin(start);
-    result_.theorem = expectation_.theorem();
+    theory_curve_.begin(start);
+    result_.theorem = theory_curve_.theorem();
   }
 
   void complete(CurvePoint& point) const override {
-    expectation_.complete(point);
+    theory_curve_.complete(point);
     if (run_.test)
       point.test_error = test_error(*run_.test, optimizer_->network(), part_.index, run_.activation);
   }
@@ -78,7 +78,7 @@ class OutputTraining : public Training {
     if (options_.rule.kind == Step::Kind::automatic)
       return auto_step(Trainer<T>(points, start_, run_.activation, run_.space),
                        facts_.batch ? options_.batch : 0, progress_);
-    const TheoremBeside& theorem = expectation_.theorem();
+    const TheoremBeside& theorem = theory_curve_.theorem();
     if (!(theorem.step > 0))
       throw std::invalid_argument(fmt::format("fit: step theorem: {}", theorem.reason));
     return theorem.step;
@@ -89,7 +89,7 @@ class OutputTraining : public Training {
   Vector distinct_y_;
   Equations equations_;
   Problem problem_;
-  Expectation expectation_;
+  TheoryCurve theory_curve_;
   std::unique_ptr<TwoLayerOptimizer> optimizer_;
 };
 

@@ -20,7 +20,7 @@ Checkpoint::Identity run_identity(const CheckedOptions& o, const RowMatrix& X,
   if (!standard.empty()) parts.emplace_back("standardization", told(standard).dump());
   if (o.engine != nullptr) parts.emplace_back("device", o.engine->device());
   fields(static_cast<const FitOptions&>(o), [&](const Field& field, const auto& value) {
-    if (field.course) parts.emplace_back(field.name, text_of(value));
+    if (field.affects_run) parts.emplace_back(field.name, text_of(value));
   });
   return parts;
 }

@@ -51,7 +51,7 @@ PointTheory point_theory(const TrainingSet& set, const Activation& activation, c
   return theory;
 }
 
-Expectation::Expectation(const PointTheory& theory, const Activation& activation,
+TheoryCurve::TheoryCurve(const PointTheory& theory, const Activation& activation,
                          const CheckedOptions& options, const RowMatrix& X, const Vector& y, Index outputs)
     : theory_(theory),
       options_(options),
@@ -86,9 +86,9 @@ Expectation::Expectation(const PointTheory& theory, const Activation& activation
   if (const auto lambda = lambda_of(theorem_.id, activation, input)) lambda_ = lambda->value;
 }
 
-bool Expectation::flow() const { return options_.method->facts.flow; }
+bool TheoryCurve::flow() const { return options_.method->facts.flow; }
 
-void Expectation::begin(double v_squares, const Vector& r0, double step) {
+void TheoryCurve::begin(double v_squares, const Vector& r0, double step) {
   r0_ = r0.norm();
   scale_ = v_squares;
   if (theory_.values.size() > 0) weights_ = (theory_.vectors.transpose() * r0).cwiseAbs2();
@@ -110,7 +110,7 @@ void Expectation::begin(double v_squares, const Vector& r0, double step) {
     fails(fmt::format("it asks for output weights {:.3g} times these", 1 / options_.output_scale));
 }
 
-void Expectation::begin(const Certificate& start) {
+void TheoryCurve::begin(const Certificate& start) {
   const Method& method = *options_.method;
   if (start.kind != "descent" || theorem_.holds || method.facts.batch || !method.facts.step ||
       method.theorems.empty() || !(step_ > 0 && step_ <= start.step))
@@ -121,12 +121,12 @@ void Expectation::begin(const Certificate& start) {
   radius_ = start.radius;
 }
 
-void Expectation::fails(const std::string& why) {
+void TheoryCurve::fails(const std::string& why) {
   theorem_.holds = false;
   theorem_.reason = theorem_.reason.empty() ? why : why + "; " + theorem_.reason;
 }
 
-void Expectation::complete(CurvePoint& point) const {
+void TheoryCurve::complete(CurvePoint& point) const {
   const double k = flow() ? point.time : static_cast<double>(point.step);
   if (const auto left = options_.method->left; weights_.size() > 0 && left != nullptr) {
     double squares = 0;

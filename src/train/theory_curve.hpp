@@ -30,10 +30,10 @@ PointTheory point_theory(const TrainingSet& set, const Activation& activation, c
                          Progress& progress);
 
 /// Of one output.
-class Expectation {
+class TheoryCurve {
  public:
   /// `outputs` are trained in all: the failure probability is shared among them.
-  Expectation(const PointTheory& theory, const Activation& activation, const CheckedOptions& options,
+  TheoryCurve(const PointTheory& theory, const Activation& activation, const CheckedOptions& options,
               const RowMatrix& X, const Vector& y, Index outputs);
 
   /// The theorem for this activation, scaling and optimizer; its `step` is 0 if lambda is not known.

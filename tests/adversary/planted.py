@@ -163,7 +163,7 @@ class Copy:
         link for an error. With `alone` every file has a command of its own."""
         command = ["cmake", "--preset", "release", "-DZEROLOSS_BUILD_TESTS=ON", "-DZEROLOSS_BUILD_TORCH=OFF",
                    "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
-                   "-DZEROLOSS_TOGETHER=tests|apps"]
+                   "-DZEROLOSS_UNITY=tests|apps"]
         command.append("-DCMAKE_UNITY_BUILD=OFF" if alone else "-UCMAKE_UNITY_BUILD")
         if shutil.which("ccache"):
             command.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")

@@ -18,7 +18,7 @@ Matrix drawn_outputs(Index n, Index c, std::uint64_t seed) {
 }
 
 Matrix fitted(const Matrix& F, const Matrix& Q, double sharpness, double precision) {
-  return Link(F, sharpness, precision).fit(Q, Matrix::Zero(F.cols() + 1, F.cols()));
+  return LogitCalibration(F, sharpness, precision).fit(Q, Matrix::Zero(F.cols() + 1, F.cols()));
 }
 
 // sum_i sum_j q_ij log p_ij less precision/2 ||B||^2.
@@ -27,7 +27,7 @@ double objective(const Matrix& F, const Matrix& Q, double sharpness, double prec
   return (Q.array() * P.array().log()).sum() - precision / 2 * B.squaredNorm();
 }
 
-TEST(Link, RowsOfASoftmaxAreProbabilities) {
+TEST(LogitCalibration, RowsOfASoftmaxAreProbabilities) {
   const Matrix S = softmax(drawn_outputs(20, 4, 1), 1000);
   EXPECT_LE((S.rowwise().sum().array() - 1).abs().maxCoeff(),
             test::gamma_of(2 * 4 + 1));  // two sums of 4 terms
@@ -39,7 +39,7 @@ TEST(Link, RowsOfASoftmaxAreProbabilities) {
 // Where it ends no entry's change raises the objective, which is concave: it ends with a step below the
 // header's 1e-4, and a step is the inverse of the bound of the Hessian times the gradient. The differences
 // are off by far less.
-TEST(Link, IsTheLikeliestByFiniteDifferences) {
+TEST(LogitCalibration, IsTheLikeliestByFiniteDifferences) {
   for (const Index c : {2, 3, 6}) {
     const Matrix F = 0.5 * drawn_outputs(150, c, 2 + static_cast<std::uint64_t>(c));
     const Matrix mixed = F * drawn_outputs(c, c, 9);
@@ -68,7 +68,7 @@ TEST(Link, IsTheLikeliestByFiniteDifferences) {
   }
 }
 
-TEST(Link, ChangesNothingThatIsRight) {
+TEST(LogitCalibration, ChangesNothingThatIsRight) {
   const Matrix F = drawn_outputs(200, 3, 5);
   // the gradient is rounding: of 200 differences of probabilities, some 64 u each, times F or 1
   EXPECT_LE(fitted(F, softmax(F, 4), 4, 10).cwiseAbs().maxCoeff(),
@@ -77,7 +77,7 @@ TEST(Link, ChangesNothingThatIsRight) {
 }
 
 // Classes 0 and 1 overlap, 2 is far from both: outputs of the same margin say less of 0 against 1.
-TEST(Link, TellsWhereClassesOverlap) {
+TEST(LogitCalibration, TellsWhereClassesOverlap) {
   Random random(7, Stream::labels);
   const Index n = 3000;
   Matrix F(n, 3), Q = Matrix::Zero(n, 3);
@@ -96,13 +96,13 @@ TEST(Link, TellsWhereClassesOverlap) {
 
 // One Newton step for each class, of the objective without the sample, its Hessian summed over the others: at
 // the optimum their gradient is that of the sample, with the other sign.
-TEST(Link, LogitsWithoutASampleAreANewtonStepOfTheOthers) {
+TEST(LogitCalibration, LogitsWithoutASampleAreANewtonStepOfTheOthers) {
   for (const Index c : {2, 5}) {
     const Index n = 60;
     const double sharpness = 3, precision = 0.5;
     const Matrix F = drawn_outputs(n, c, 20 + static_cast<std::uint64_t>(c));
     const Matrix Q = softmax(F * drawn_outputs(c, c, 21), 2);
-    const Link link(F, sharpness, precision);
+    const LogitCalibration link(F, sharpness, precision);
     const Matrix B = fitted(F, Q, sharpness, precision), without = link.logits_without(Q, B);
     const Matrix S = softmax(link.logits(B), 1);
     Matrix X(n, c + 1);
@@ -126,10 +126,10 @@ TEST(Link, LogitsWithoutASampleAreANewtonStepOfTheOthers) {
 
 // Fitted anew without the sample, logits move in the same direction. Steps of each class alone are longer:
 // where two classes share a sample, the Hessian of both is up to twice what it is of each.
-TEST(Link, LogitsWithoutASampleAreNearThoseFittedAnew) {
+TEST(LogitCalibration, LogitsWithoutASampleAreNearThoseFittedAnew) {
   const Index n = 80, c = 3;
   const Matrix F = drawn_outputs(n, c, 31), Q = softmax(drawn_outputs(n, c, 32), 4);
-  const Link link(F, 2, 1);
+  const LogitCalibration link(F, 2, 1);
   const Matrix B = fitted(F, Q, 2, 1), without = link.logits_without(Q, B), with = link.logits(B);
   double products = 0, squares = 0, all = 0;
   for (Index i = 0; i < n; ++i) {
@@ -150,7 +150,7 @@ TEST(Link, LogitsWithoutASampleAreNearThoseFittedAnew) {
   EXPECT_LT(all, 4 * squares);
 }
 
-TEST(Link, HoldsForFewSamplesAndLargeOutputs) {
+TEST(LogitCalibration, HoldsForFewSamplesAndLargeOutputs) {
   EXPECT_TRUE(fitted(Matrix::Zero(1, 2), Matrix{{1, 0}}, 8, 10).allFinite());
   const Matrix F = 1e6 * drawn_outputs(30, 3, 8);
   EXPECT_TRUE(fitted(F, softmax(F, 1), 0.01, 1000).allFinite());

@@ -34,6 +34,14 @@ foreach(kind IN LISTS vectors)
   if(EXISTS ${build}/consumer_conv)
     run(${build}/consumer_conv)
   endif()
+  run(${build}/consumer_kernel)
+  run(${build}/consumer_proof)
+  # Readers of files come with neither.
+  file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${build}/consumer_kernel RESOLVED_DEPENDENCIES_VAR needed UNRESOLVED_DEPENDENCIES_VAR missing)
+  list(FILTER needed INCLUDE REGEX "/lib(zeroloss|sqlite3|curl|onnx|protobuf|archive|zip|jpeg|png)[^/]*$")
+  if(needed)
+    message(FATAL_ERROR "a program with zeroloss::kernel needs ${needed}")
+  endif()
 endforeach()
 
 execute_process(COMMAND ${WORK}/prefix/bin/zeroloss certify sphere:n=20,d=5 --json

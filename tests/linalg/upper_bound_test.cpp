@@ -17,10 +17,10 @@ using Exact = boost::multiprecision::number<
 
 // Chains of operations on numbers of all sizes, products that leave every range included: never below the
 // exact.
-TEST(Above, IsNeverBelowTheExactNumber) {
+TEST(UpperBound, IsNeverBelowTheExactNumber) {
   Random random(3, Stream::points);
   for (int trial = 0; trial < 2000; ++trial) {
-    Above bound = 1.0;
+    UpperBound bound = 1.0;
     Exact exact = 1;
     for (int k = 0; k < 44; ++k) {
       // Every second trial goes below long doubles, and comes back.
@@ -45,14 +45,15 @@ TEST(Above, IsNeverBelowTheExactNumber) {
   }
 }
 
-TEST(Above, IsCloseWhereNothingUnderflows) {
-  Above sum;
-  for (int k = 0; k < 1000; ++k) sum += Above(0.5) * Above(0.25);
+TEST(UpperBound, IsCloseWhereNothingUnderflows) {
+  UpperBound sum;
+  for (int k = 0; k < 1000; ++k) sum += UpperBound(0.5) * UpperBound(0.25);
   // 2000 operations in long double, each rounded up, and one to double.
   EXPECT_LE(static_cast<double>(sum), 125 * (1 + 2000 * 0x1p-61 + 6 * test::kUnit));
-  EXPECT_EQ(static_cast<double>(Above(0.0) * Above(1e300)), 0);
-  EXPECT_TRUE(std::isnan(static_cast<double>(Above(0.0) * Above(std::numeric_limits<double>::infinity()))));
-  EXPECT_EQ(static_cast<double>(min(Above(2.0), Above(3.0))), static_cast<double>(Above(2.0)));
+  EXPECT_EQ(static_cast<double>(UpperBound(0.0) * UpperBound(1e300)), 0);
+  EXPECT_TRUE(
+      std::isnan(static_cast<double>(UpperBound(0.0) * UpperBound(std::numeric_limits<double>::infinity()))));
+  EXPECT_EQ(static_cast<double>(min(UpperBound(2.0), UpperBound(3.0))), static_cast<double>(UpperBound(2.0)));
 }
 
 }  // namespace

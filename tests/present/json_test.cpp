@@ -35,7 +35,7 @@ Keys fields_of(const Keys& others = {}) {
   Keys keys = others;
   const auto blank = std::make_unique<const S>();
   fields(*blank, [&](const Field& field, const auto&) {
-    if (field.told) keys.insert(field.json_key());
+    if (field.serialized) keys.insert(field.json_key());
   });
   return keys;
 }

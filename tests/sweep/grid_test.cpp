@@ -316,10 +316,10 @@ TEST(Identity, NamesEveryFieldOnce) {
   for (const auto& [key, value] : identity("digits", "x", o)) ++named[key];
   std::set<std::string> wanted{"data", "SHA-256 of the data"};
   fields(o, [&](const Field& field, const auto&) {
-    if (field.course) wanted.insert(field.name);
+    if (field.affects_run) wanted.insert(field.name);
   });
   fields(o.read, [&](const Field& field, const auto&) {
-    if (field.course) wanted.insert(field.name);
+    if (field.affects_run) wanted.insert(field.name);
   });
   fields(o.fit, [&](const Field& field, const auto&) {
     if (field.trial) wanted.insert(field.name);

@@ -83,7 +83,7 @@ TEST(Certify, DigitsAgreeWithScipy) {
   }
 }
 
-// Above 3,000 points the forecast comes from Lanczos; everything else must not notice.
+// UpperBound 3,000 points the forecast comes from Lanczos; everything else must not notice.
 TEST(Certify, SlowMnistLargeAgreesWithItsParts) {
   ZEROLOSS_NEEDS_SHARED("mnist");
   const auto data = read_dataset((shared_data() / "mnist/train-images-idx3-ubyte.gz").string(), {.n = 3500});

@@ -20,7 +20,7 @@ namespace {
 
 using namespace internal;
 
-constexpr double u = 0x1p-53;
+constexpr double kRounding = 0x1p-53;
 
 class TangentsOn : public TempFolder, public testing::WithParamInterface<const char*> {
  protected:
@@ -55,8 +55,9 @@ TEST_P(TangentsOn, KnowEveryActivation) {
     for (std::int64_t k = 0; k < count; ++k) {
       const double at = z[static_cast<std::size_t>(k)];
       const auto expect_near = [&](double value, double expected, double cancelled) {
-        EXPECT_LE(std::abs(value - expected),
-                  u * ((64 + std::min(4 * at * at, 1e4)) * std::abs(expected) + 64 * cancelled) + 0x1p-1000)
+        EXPECT_LE(
+            std::abs(value - expected),
+            kRounding * ((64 + std::min(4 * at * at, 1e4)) * std::abs(expected) + 64 * cancelled) + 0x1p-1000)
             << name << " at " << at << ": " << value << ", " << expected;
       };
       if (name == "sin" && std::abs(at) > 1e50) continue;
@@ -82,12 +83,12 @@ TEST_P(TangentsOn, StepsAreThoseOfTheJacobian) {
       const auto steps = device->begin(p.X, p.network, p.phi);
       const double terms = static_cast<double>(n + d + m) + 64;
       const double size = p.network.v.lpNorm<1>() * std::sqrt(static_cast<double>(d)) * 6;  // of any |f|
-      EXPECT_LE((steps->f() - p.f()).lpNorm<Eigen::Infinity>(), terms * u * size);
+      EXPECT_LE((steps->f() - p.f()).lpNorm<Eigen::Infinity>(), terms * kRounding * size);
 
       const LongMatrix J = p.jacobian();
       LongMatrix K = J * J.transpose();
       const auto trace = static_cast<double>(K.trace());
-      EXPECT_NEAR(steps->form(), static_cast<double>(K.diagonal().maxCoeff()), 4 * terms * u * trace);
+      EXPECT_NEAR(steps->form(), static_cast<double>(K.diagonal().maxCoeff()), 4 * terms * kRounding * trace);
       const double mu = 1e-3 * trace + 1e-10;
       K.diagonal().array() += mu;
       const Vector r = p.r(), f = steps->f();
@@ -95,15 +96,16 @@ TEST_P(TangentsOn, StepsAreThoseOfTheJacobian) {
       ASSERT_TRUE(c);
       // Cholesky is backward stable: the residual is that of a matrix off by 4 terms u ||K||.
       const LongVector left = K * c->cast<long double>() - r.cast<long double>();
-      EXPECT_LE(static_cast<double>(left.norm()), 8 * terms * u * (trace + mu) * c->norm());
+      EXPECT_LE(static_cast<double>(left.norm()), 8 * terms * kRounding * (trace + mu) * c->norm());
 
       const LongVector step = J.transpose() * c->cast<long double>();
       EXPECT_NEAR(steps->move(*c), static_cast<double>(step.norm()),
-                  4 * terms * u * static_cast<double>(J.norm()) * c->norm());
+                  4 * terms * kRounding * static_cast<double>(J.norm()) * c->norm());
       const RowMatrix before = p.network.W;
       for (Index j = 0; j < m; ++j)
         for (Index k = 0; k < d; ++k) p.network.W(j, k) -= static_cast<double>(step(j * d + k));
-      const double moved = 4 * terms * u * (before.norm() + static_cast<double>(J.norm()) * c->norm());
+      const double moved =
+          4 * terms * kRounding * (before.norm() + static_cast<double>(J.norm()) * c->norm());
       EXPECT_LE((steps->weights() - p.network.W).norm(), moved);
       const Travel travel = steps->travel();
       EXPECT_NEAR(travel.distance, static_cast<double>(step.norm()), moved);
@@ -159,7 +161,7 @@ TEST_P(TangentsOn, TrainLikeThisProcess) {
     const CurvePoint& last = here.outputs[0].curve.back();
     const double condition = 20 * 1.3 / here.certificate.lambda_min;  // K_ii <= B^2 ||v||^2, B^2 <= 1.3
     EXPECT_LE((there.network.outputs[0].W - here.network.outputs[0].W).norm(),
-              3 * 20 * 86 * u * condition * last.path_length);
+              3 * 20 * 86 * kRounding * condition * last.path_length);
   }
 }
 

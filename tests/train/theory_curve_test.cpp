@@ -28,7 +28,7 @@ void expect_as_certify(const TheoremBeside& found, const CertifyResult& certifie
   EXPECT_EQ(found.reason.find("not known"), std::string::npos) << found.reason;
 }
 
-TEST(Expectation, HasWhatEveryTheoremAsksFor) {
+TEST(TheoryCurve, HasWhatEveryTheoremAsksFor) {
   const Dataset data = sphere_data(12, 16);
   const TrainingSet set = training_set(data, false, true);
   Progress silent;
@@ -51,7 +51,7 @@ TEST(Expectation, HasWhatEveryTheoremAsksFor) {
         CheckedOptions options = checked(asked);
         options.method = &with;
         const PointTheory theory = point_theory(set, phi, options, silent);
-        Expectation expectation(theory, phi, options, set.points.X, set.Y.col(0), 1);
+        TheoryCurve expectation(theory, phi, options, set.points.X, set.Y.col(0), 1);
         EXPECT_EQ(expectation.theorem().id, one.id);
         expect_as_certify(expectation.theorem(), certified);
         ++tried;

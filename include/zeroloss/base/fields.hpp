@@ -25,19 +25,19 @@ struct Field {
   const char* takes = "";     ///< of options: what --help calls a value
   const char* off = "";       ///< of options that are true by default: what turning them off means
   const char* key = nullptr;  ///< in JSON, if that is not the name
-  bool known = true;          ///< the value means something; else JSON says null
-  bool told = true;           ///< in JSON and checkpoints; else in a file of its own, or nobody's business
-  bool course = true;         ///< of options: decides the course of a run, so that a resumed one must agree
-  bool trial = true;          ///< of options of fit: as much for a trial of a sweep
+  bool has_value = true;      ///< the value means something; else JSON says null
+  bool serialized = true;     ///< written to JSON and checkpoints; else to a file of its own, or nowhere
+  bool affects_run = true;  ///< of options: it decides the course of a run, so that a resumed one must agree
+  bool trial = true;        ///< of options of fit: as much for a trial of a sweep
 
   constexpr Field under(const char* text) const { return with(&Field::heading, text); }
   constexpr Field of(const char* text) const { return with(&Field::choices, text); }
   constexpr Field taking(const char* text) const { return with(&Field::takes, text); }
   constexpr Field turned_off(const char* text) const { return with(&Field::off, text); }
   constexpr Field spelled(const char* text) const { return with(&Field::key, text); }
-  constexpr Field only_if(bool condition) const { return with(&Field::known, condition); }
-  constexpr Field apart() const { return with(&Field::told, false).aside(); }
-  constexpr Field aside() const { return with(&Field::course, false).not_of_trials(); }
+  constexpr Field only_if(bool condition) const { return with(&Field::has_value, condition); }
+  constexpr Field apart() const { return with(&Field::serialized, false).aside(); }
+  constexpr Field aside() const { return with(&Field::affects_run, false).not_of_trials(); }
   constexpr Field not_of_trials() const { return with(&Field::trial, false); }
 
   constexpr const char* json_key() const { return key != nullptr ? key : name; }

@@ -10,7 +10,7 @@
 #include "zeroloss/base/matrix.hpp"
 #include "zeroloss/base/progress.hpp"
 #include "zeroloss/data/standardize.hpp"
-#include "zeroloss/linalg/center.hpp"
+#include "zeroloss/linalg/unit_rows.hpp"
 #include "zeroloss/tables/table.hpp"
 
 /// Files, names and generators become one value: a Dataset.
@@ -199,9 +199,7 @@ void check_around_points(const Dataset& data);
 /// Throws DataError, which says how targets are named, if there are none; `who` needs them.
 void require_targets(const Dataset& data, const char* who);
 
-/// Replaces every row x by (x - c)/||x - c|| rounded to double: within unit_row_error(d) of the exact
-/// quotient, in Euclidean length. c is subtracted with 64-bit mantissas from x as it is, so nothing is lost
-/// where the two are close. Throws DataError naming the records whose row is c, std::invalid_argument for a
+/// unit_rows() of its points. Throws DataError naming the records whose row is c, std::invalid_argument for a
 /// center of another size.
 void normalize_rows(Dataset& data, const Center& center = {});
 

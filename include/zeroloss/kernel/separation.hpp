@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "zeroloss/base/matrix.hpp"
-#include "zeroloss/linalg/center.hpp"
+#include "zeroloss/linalg/unit_rows.hpp"
 
 /// Points that coincide once they are divided by their lengths, decided exactly, and what that does to
 /// lambda_min (theory 2).

@@ -37,7 +37,4 @@ class MeanPoint {
 /// The mean of the rows, within (n^2 2^-129 + 2^-105) of the largest |x_ij| of a column.
 Center mean_point(const RowMatrix& X);
 
-/// What normalize_rows (data/dataset.hpp) may have changed in a row of d numbers, in Euclidean length.
-double unit_row_error(Index d);
-
 }  // namespace zeroloss

@@ -1,13 +1,13 @@
-# zeroloss_together(TARGET): compiles the files of a room, which is a folder of src or tests or all of apps, together,
+# zeroloss_unity_build(TARGET): compiles the files of a room, which is a folder of src or tests or all of apps, together,
 # up to 16 in a piece, which more than halves the time of a whole build: most of it goes into templates that they share.
 # So names in unnamed namespaces differ from file to file within a room. Files with options of their own are compiled
 # alone, as are those of no room (generated ones); a file of two targets keeps the piece of the first.
-# CMAKE_UNITY_BUILD=OFF compiles each file alone, ZEROLOSS_TOGETHER=tests|apps those of the library, for one who edits
+# CMAKE_UNITY_BUILD=OFF compiles each file alone, ZEROLOSS_UNITY=tests|apps those of the library, for one who edits
 # it. Call it when the target has all its sources and they have their properties.
-set(ZEROLOSS_TOGETHER "src|tests|apps" CACHE STRING "Folders, divided by |, whose files are compiled together")
-mark_as_advanced(ZEROLOSS_TOGETHER)
+set(ZEROLOSS_UNITY "src|tests|apps" CACHE STRING "Folders, divided by |, whose files are compiled together")
+mark_as_advanced(ZEROLOSS_UNITY)
 
-function(zeroloss_together target)
+function(zeroloss_unity_build target)
   if(DEFINED CMAKE_UNITY_BUILD AND NOT CMAKE_UNITY_BUILD)
     return()
   endif()
@@ -25,7 +25,7 @@ function(zeroloss_together target)
         set(alone TRUE)
       endif()
     endforeach()
-    if(path MATCHES "^(${ZEROLOSS_TOGETHER})/([a-z]+)/.*\\.cpp$" AND NOT alone)
+    if(path MATCHES "^(${ZEROLOSS_UNITY})/([a-z]+)/.*\\.cpp$" AND NOT alone)
       list(APPEND rooms ${CMAKE_MATCH_2})
       list(APPEND files_${CMAKE_MATCH_2} ${source})
     endif()
