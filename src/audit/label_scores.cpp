@@ -8,6 +8,7 @@
 
 #include "audit/noise_model.hpp"
 #include "audit/residual_model.hpp"
+#include "base/percentage.hpp"
 #include "linalg/median.hpp"
 #include "zeroloss/base/text.hpp"
 
@@ -42,14 +43,14 @@ void add_caveats(const Dataset& train, const std::vector<Index>& labels, const s
       1 - largest / static_cast<double>(labels.size());  // of naming the largest class always
   if (result.error > 0 && result.error >= 0.8 * blind)
     result.caveats.push_back(fmt::format(
-        "The features say little of the classes: {:.0f} % of the predictions disagree with the label, {:.0f} "
-        "% would if the largest class were always predicted. Probabilities and rates may be wrong here.",
-        100 * result.error, 100 * blind));
+        "The features say little of the classes: {} of the predictions disagree with the label, {} "
+        "would if the largest class were always predicted. Probabilities and rates may be wrong here.",
+        percentage(result.error, 2), percentage(blind, 2)));
   else if (result.error > 0.3)
     result.caveats.push_back(fmt::format(
-        "The classes overlap: {:.0f} % of the predictions disagree with the label. Probabilities and "
-        "rates may be wrong here.",
-        100 * result.error));
+        "The classes overlap: {} of the predictions disagree with the label. Probabilities and rates may be "
+        "wrong here.",
+        percentage(result.error, 2)));
 }
 
 NoiseModel model_of(const Dataset& train, const Predicted& own, const Dataset& asked, const Matrix& F,

@@ -146,10 +146,11 @@ std::string labels_of(const ProvedNetwork& p, Index n) {
   if (p.right == n)
     return fmt::format("all {} labels right with a margin of at least {}, proved", with_commas(n),
                        decimal(p.margin, 3, Rounding::down));
-  std::string text = fmt::format("{} of {} labels right, proved", with_commas(p.right), with_commas(n));
-  if (p.wrong > 0) text += fmt::format("; {} wrong, proved", with_commas(p.wrong));
-  if (p.undecided > 0) text += fmt::format("; {} too close to tell", with_commas(p.undecided));
-  return text;
+  if (p.undecided > 0)  // of these neither is proved
+    return fmt::format("of {} labels {} proved right, {} proved wrong, {} too close to tell", with_commas(n),
+                       with_commas(p.right), with_commas(p.wrong), with_commas(p.undecided));
+  return fmt::format("{} of {} labels right, proved; {} wrong, proved", with_commas(p.right), with_commas(n),
+                     with_commas(p.wrong));
 }
 
 std::string exact_of(const DeepCertificate& c, bool left_out) {
@@ -311,6 +312,9 @@ ProveResult prove(const DeepNetwork& given, const Dataset& data, const ProveOpti
     }
   };
   prove_of("given", network);
+  if (options.polish && points.conflict)
+    r.remarks.emplace_back("nothing is polished, since no network fits both");
+  r.exact_is_possible = !points.conflict && r.n_distinct * r.outputs <= r.moving;
   if (options.polish && !points.conflict)
     if (std::optional<PolishedNetwork> polished = polish_it()) {
       r.distance = polished->distance;

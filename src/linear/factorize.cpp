@@ -274,7 +274,7 @@ Factorization Factorizer::paper(Index layers) const {
                                                           : std::numeric_limits<double>::infinity();
   const auto split = balance(layers, 4, std::max(m.left.angle(), m.right.angle()), m.low, m.high);
   if (!split) {
-    f.missing = "it gives 4 q layers to rotations and p to the stretch: at least 5 are needed";
+    f.missing = "it gives 4 q layers to rotations and p to the stretch, and finds no such q and p here";
     return f;
   }
   const auto rotate = [&](const Rotation& rotation) {

@@ -88,9 +88,8 @@ std::string descent_sentence(const LinearResult& r, const DescentResult& descent
     text += fmt::format(
         " R has condition number {:.2g} (computed): its small singular values are learnt last.", condition);
   if (!logarithm.missing.empty())
-    text += fmt::format(
-        " {}{}: descent from A = 0 learns reversed directions late, those of a symmetric R never.",
-        r.treatment == "none" ? "" : "After that treatment ", logarithm.missing);
+    text += fmt::format(" {}{}: descent from A = 0 learns reversed directions late, if at all.",
+                        r.treatment == "none" ? "" : "After that treatment ", logarithm.missing);
   return text;
 }
 

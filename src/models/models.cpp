@@ -73,8 +73,11 @@ Model open_model(const std::filesystem::path& path) {
 Dataset select_for(const Model& model, Source source, ReadOptions options) {
   const bool columns_known = source.table && !model.encoding.empty();
   const auto refuse = [](const char* option) {
-    throw std::invalid_argument(fmt::format(
-        "`{}` is for training: the model knows its columns and their scale; leave it out", option));
+    throw std::invalid_argument(
+        fmt::format("`{}` is for training: a model takes its points as it was trained on them, and its file "
+                    "says how or they "
+                    "are taken as they are; leave it out",
+                    option));
   };
   if (columns_known && !options.features.empty()) refuse("features");
   if (columns_known && !options.drop.empty()) refuse("drop");

@@ -24,13 +24,17 @@ std::string width_advice(const CertifyResult& r) {
   const WidthRow *any = row_of(r, "any_labels"), *few = row_of(r, "too_few");
   std::string said;
   if (any != nullptr)
-    said = fmt::format("{} hidden units{} are proved to be enough for any labels: pairs of output scale {}",
-                       whole(any->width), each, exact(any->output_scale));
-  if (few != nullptr && few->width.value_or(0) > 1)
-    said += fmt::format("{}fewer than {}{} can fit almost no labels", said.empty() ? "" : "; ",
-                        whole(few->width), said.empty() ? " hidden units" + each : "");
+    said = fmt::format("{} hidden units{} are proved to be enough for any labels{}: pairs of output scale {}",
+                       whole(any->width), each, r.n_distinct < r.n ? ", equal on equal points" : "",
+                       exact(any->output_scale));
+  if (few != nullptr && few->width.value_or(0) > 1) {
+    const std::size_t comma = few->about.find(", ");  // "almost all real labels, output weights fixed"
+    said += fmt::format("{}fewer than {}{} can fit almost no labels{}", said.empty() ? "" : "; ",
+                        whole(few->width), said.empty() ? " hidden units" + each : "",
+                        comma == std::string::npos ? "" : fmt::format(" ({})", few->about.substr(comma + 2)));
+  }
   if (any == nullptr && few != nullptr)
-    said += (said.empty() ? "" : "; ") + std::string("the command width says how many are enough");
+    said += (said.empty() ? "" : "; ") + std::string("the command width looks for how many are enough");
   return said;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/percentage.hpp"
 #include "present/advice.hpp"
 #include "present/common.hpp"
 #include "present/pictures.hpp"
@@ -63,8 +64,8 @@ std::string facts(const Dataset& data, const CertifyOptions& options, const Cert
     tail_facts(*r.tail, fact);
   } else {
     fact("lambda_min, lambda_max",
-         fmt::format("{:.8g}, {:.8g}{}", r.lambda_min, r.lambda_max,
-                     r.n_distinct < r.n ? " (the least: of the distinct points)" : ""));
+         fmt::format("{:.8g}, {:.8g} (computed{})", r.lambda_min, r.lambda_max,
+                     r.n_distinct < r.n ? "; the least: of the distinct points" : ""));
     fact("lost to rounding",
          fmt::format("{:.2g}{}", r.rounding_loss,
                      r.proof == "residual" ? " (K - L L^T was computed and bounded)" : ""));
@@ -73,8 +74,9 @@ std::string facts(const Dataset& data, const CertifyOptions& options, const Cert
     fact("computed by", r.engine);
   }
   fact("separation delta >=", r.n_distinct > 1 ? decimal(r.separation, 4, Rounding::down)
-                                               : "no bound: the points are one and the same");
-  if (r.near_pairs > 0) fact("pairs closer than 1.42e-3", with_commas(r.near_pairs));
+                              : r.n > 1        ? "no bound: the points are one and the same"
+                                               : "no bound: there is one point");
+  if (r.near_pairs > 0) fact("pairs closer than 1.42e-3, up to sign", with_commas(r.near_pairs));
   if (!r.duplicates.empty())
     fact("duplicates",
          fmt::format("{}{}; {} distinct points", count(std::ssize(r.duplicates), "group", "groups"),
@@ -129,10 +131,11 @@ std::string guarantee_table(const CertifyResult& r) {
 }
 
 std::string forecast_text(const Forecast& f) {
-  const std::string reached = std::isinf(f.steps_to_accuracy)
-                                  ? (f.step < f.stable_step ? std::string("is not reached within 1e15 steps")
-                                                            : std::string("is never reached: unstable"))
-                                  : fmt::format("after {} steps", short_number(f.steps_to_accuracy));
+  const std::string reached =
+      std::isinf(f.steps_to_accuracy)
+          ? (f.step < f.stable_step ? std::string("is not reached within 1e15 steps")
+                                    : std::string("was not found to be reached: unstable"))
+          : fmt::format("after {} steps", short_number(f.steps_to_accuracy));
   return fmt::format("forecast at infinite width: misfit {:.3g} {} of {:.4g} (stable below {:.4g}; {})\n",
                      f.accuracy, reached, f.step, f.stable_step, f.method);
 }
@@ -157,7 +160,7 @@ std::string suspect_table(const CertifyResult& r) {
           : fmt::format(
                 "labels that the other samples predict otherwise; they are wrong about {} of all, so "
                 "this says little (closed-form leave-one-out)\n",
-                fmt::format("{:.2g} %", 100 * r.leave_one_out_error.value_or(0)));
+                percentage(r.leave_one_out_error.value_or(0), 2));
   text += table.text("  ");
   if (r.suspects.size() > kShown)
     text += fmt::format("  and {} more (JSON lists all)\n", r.suspects.size() - kShown);

@@ -154,7 +154,7 @@ std::string evaluation_text(const ConvEvaluation& e, const std::vector<std::stri
                tenths(e.per_class_error[k]), most_taken_for(e, k, names)});
   }
   text += "\n\n" + table.text();
-  if (more > 0) text += fmt::format("and {} more with smaller errors\n", more);
+  if (more > 0) text += fmt::format("and {} more with no larger errors\n", more);
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/field_text.hpp"
+#include "base/percentage.hpp"
 #include "present/common.hpp"
 #include "present/pictures.hpp"
 #include "present/table.hpp"
@@ -23,8 +24,6 @@ using namespace internal;
 namespace {
 
 // ---- text ----
-
-std::string percentage(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }
 
 std::string proof_text(const FitOptions& options, const FitResult& r) {
   const Certificate& c = r.certificate;
@@ -83,7 +82,8 @@ std::string class_table(const FitResult& r) {
     }
     table.add(row);
   }
-  return table.text() + (more > 0 ? fmt::format("and {} more, fitted better (JSON lists all)\n", more) : "");
+  return table.text() +
+         (more > 0 ? fmt::format("and {} more, fitted no worse (JSON lists all)\n", more) : "");
 }
 
 std::string test_text(const FitOptions& options, const FitResult& r) {
@@ -112,7 +112,9 @@ std::string facts(const Dataset& data, const FitOptions& o, const FitResult& r) 
                                 o.scaling, o.precision));
   if (!o.start.drawn()) fact("start", start_text(o));
   fact("training", fmt::format("{}{}, computed in the space of {}", o.optimizer,
-                               r.step > 0 ? fmt::format(" with step {:.4g}", r.step) : "",
+                               r.step > 0 ? fmt::format(" with step {:.4g}{}", r.step,
+                                                        r.outputs.size() > 1 ? " of the first network" : "")
+                                          : "",
                                r.space == "gram" ? "outputs (X X^T)" : "weights"));
   fact("loss", loss_and_step(data.task));
   if (!r.engine.empty()) fact("computed by", r.engine);
@@ -125,7 +127,7 @@ std::string facts(const Dataset& data, const FitOptions& o, const FitResult& r) 
     fact("margin of the proof", fmt::format("{} (above 1 it holds)", below(r.certificate.margin)));
   if (optimizer(o.optimizer).hidden) {
     fact("farthest neuron moved", fmt::format("{:.3g}", r.max_distance));
-    fact("signs flipped", fmt::format("{:.3g} %", 100 * r.flipped_fraction));
+    fact("signs flipped", percentage(r.flipped_fraction));
   }
   return fact.text();
 }
@@ -140,7 +142,9 @@ std::string theory_text(const FitResult& r) {
       text += fmt::format("forecast at infinite width: misfit {:.2g} at step {}\n", *last.forecast,
                           with_commas(last.step));
   if (t.theorem.empty()) return text + fmt::format("{}\n", t.reason);
-  if (t.id.empty()) return text + "the start has a certificate, whose rate bounds the misfit of every step\n";
+  if (t.id.empty())
+    return text +
+           "the start has a certificate, whose rate bounds the misfit of every step in exact arithmetic\n";
   text += t.holds ? fmt::format("{} holds, but for probability {}", t.theorem, above(t.failure_probability))
                   : fmt::format("{} does not hold: {}", t.theorem, t.reason);
   return text + "\n";
@@ -327,7 +331,8 @@ void check_same_run(const FinishedRun& run, const Dataset& data, const FitOption
         fmt::format("resume: this run is finished, and of other data than {}", data.name));
   const Json* options_were = was.find("options");
   fields_beside(options, FitOptions{}, [&](const Field& field, const auto& value, const auto& usual) {
-    if (!field.told || !field.course || value == usual || options_were == nullptr) return;  // nobody asked
+    if (!field.serialized || !field.affects_run || value == usual || options_were == nullptr)
+      return;  // nobody asked
     const Json* before = options_were->find(field.json_key());
     if (differs(before, now.at(field.json_key())))
       throw std::invalid_argument(fmt::format("resume: this run is finished, and its {} was {}, not {}",

@@ -36,7 +36,7 @@ const std::string& typed(const TestSet& test) { return test.source; }
 template <class Options>
 void add_options(std::vector<std::string>& words, const Options& options, const Options& usual = {}) {
   fields_beside(options, usual, [&](const Field& field, const auto& value, const auto& common) {
-    if (!field.told || value == common) return;
+    if (!field.serialized || value == common) return;
     const auto flag = flag_words(field, typed(value));
     words.insert(words.end(), flag.begin(), flag.end());
   });
@@ -254,6 +254,12 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
     other.passes = CertifyOptions{}.passes;
     return {"the kernel itself says more than the tail of its power series",
             line("certify", data, read, other)};
+  }
+  if (r.outcome == "zero" && !r.antipodal.empty() && !read.bias) {
+    ReadOptions constant = read;
+    constant.bias = 1;
+    return {"append a constant, with which no point is opposite to another",
+            line("certify", data, constant, options)};
   }
   if (r.activation != "relu") {
     other.activation = "relu";

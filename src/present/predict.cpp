@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/json.hpp"
+#include "base/percentage.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
 
@@ -49,11 +50,10 @@ std::string class_table(const Model& model, const Dataset& data, const Predictio
   for (const ClassCount& count : counts) {
     const auto most = std::ranges::max_element(count.taken_for, {}, [](const auto& e) { return e.second; });
     const bool known = std::ranges::find(model.class_names, count.name) != model.class_names.end();
-    table.add({count.name, with_commas(count.n), with_commas(count.wrong),
-               fmt::format("{:.1f} %", 100 * count.error()),
+    table.add({count.name, with_commas(count.n), with_commas(count.wrong), percentage(count.error(), 2),
                (count.wrong > 0 ? most->first : "") + (known ? "" : " (a class the model does not know)")});
   }
-  return table.text() + (more > 0 ? fmt::format("and {} more with smaller errors\n", more) : "");
+  return table.text() + (more > 0 ? fmt::format("and {} more with no larger errors\n", more) : "");
 }
 
 /// A point as people know it: its record, and its id if it has one.

@@ -56,8 +56,9 @@ void tell_proof(const DeepCertificate& c, Facts& fact) {
   const bool known = c.lambda_min > 0;  // else h is a bound from below
   if (known) fact("lambda_min(J J^T) >=", below(c.lambda_min, 4));
   if (std::isfinite(c.h))
-    fact(known ? "h <=" : "h >=", fmt::format("{} (an exact network is proved where it is at most 1/2)",
-                                              known ? above(c.h, 3) : below(c.h, 3)));
+    fact(known ? "h <=" : "h >=",
+         fmt::format("{} (an exact network is proved where it is at most 1/2 and no sign changes)",
+                     known ? above(c.h, 3) : below(c.h, 3)));
   if (c.exists) fact("exact network within", above(c.radius, 3));
   if (c.exists && std::isfinite(c.kink))
     fact("signs",
@@ -182,7 +183,7 @@ Next after_prove(const std::vector<std::string>& words, const ProveOptions& opti
   std::vector<std::string> again = words;
   const bool left_out = std::ranges::any_of(
       r.remarks, [](const std::string& remark) { return remark.starts_with("left out: "); });
-  if (!r.networks.back().certificate.exists && !options.polish && !left_out) {
+  if (!r.networks.back().certificate.exists && !options.polish && !left_out && r.exact_is_possible) {
     again.emplace_back("--polish");
     return {"go on to weights beside which an exact network lies", again};
   }

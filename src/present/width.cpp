@@ -35,7 +35,9 @@ std::string drawn_table(const WidthResult& r) {
   for (std::size_t k = 0; k < r.drawn.size(); ++k) {
     const DrawnWidth& w = r.drawn[k];
     std::size_t last = k;  // of those in which nothing is seen either
-    while (w.full_rank == 0 && last + 1 < r.drawn.size() && r.drawn[last + 1].full_rank == 0) ++last;
+    while (w.full_rank == 0 && last + 1 < r.drawn.size() && r.drawn[last + 1].full_rank == 0 &&
+           r.drawn[last + 1].draws == w.draws)
+      ++last;
     std::string width = with_commas(w.width);
     if (last > k) width += " to " + with_commas(r.drawn[last].width);
     k = last;

@@ -231,7 +231,8 @@ Existence relu_existence(const TwoLayer& network, const Equations& equations, co
     L = M;
     if (!tiled::factor(L, progress)) {
       result.reason =
-          fmt::format("the equations of {} points and {} kinks depend on each other", n, result.kinks);
+          fmt::format("double precision does not prove the equations of {} points and {} kinks independent",
+                      n, result.kinks);
       return result;
     }
     Point at{W, remainder(trial, z, equations.y), {}};

@@ -95,7 +95,7 @@ Source open(const std::string& text, const ReadOptions& options) {
   if (kind == nullptr || !kind->columns) check_no_column(text, options);
   if (kind == nullptr) return open_folder(text, options);
   if (options.split == "test" && (kind->is == Is::file || kind->is == Is::stream))
-    throw DataError(text + ": has no test split; only folders and named sets have");
+    throw DataError(text + ": has no test split, being one file; name another file of test points");
   if (options.split == "test" && kind->is == Is::generator)
     throw DataError(text + ": has no test split; use another seed");
   Source source = kind->open(text, options);

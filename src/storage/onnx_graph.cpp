@@ -22,7 +22,8 @@ using Proto = onnx::TensorProto;
 // The whole file. Protobuf says nothing more than that it is not what it expected.
 onnx::ModelProto parsed(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file || is_directory(path)) throw DataError(fmt::format("{}: cannot be read", path.string()));
+  if (!file || is_directory(path))
+    throw DataError(fmt::format("{}: {}", path.string(), exists(path) ? "cannot be read" : "no such file"));
   const auto size = static_cast<double>(file_size(path));
   if (size > std::numeric_limits<std::int32_t>::max())
     throw DataError(fmt::format("{}: {}, and one ONNX file holds 2 GB", path.string(), format_bytes(size)));

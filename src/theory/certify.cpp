@@ -480,9 +480,10 @@ void conclude(CertifyResult& result, const std::string& vanishes, bool deep) {
     result.outcome = "zero";
     result.reason = vanishes;
     result.conclusion = fmt::format(
-        "lambda_min vanishes for {}: {}.\n"
-        "No theorem here applies. These labels may still be fitted, but not all labels can be certified.",
-        deep ? result.network : result.activation, vanishes);
+        "lambda_min vanishes for {}: {}.\n{}Whether these can, lambda_min does not say.",
+        deep ? result.network : result.activation, vanishes,
+        // Sum_i c_i phi'(w x_i) x_i = 0 for all w makes sum_i c_i phi(w x_i) a constant: of the outputs too.
+        deep ? "" : "Some labels can be fitted at no width while output weights stay fixed. ");
   } else if (result.lambda_min_verified && deep) {
     result.outcome = "verified";
     result.conclusion = fmt::format(

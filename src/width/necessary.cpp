@@ -21,6 +21,11 @@ std::vector<double> numbers_of(const RowMatrix& points, Index k) {
   return {column.data(), column.data() + column.size()};
 }
 
+// Of the library's own only z^2/2 is smooth with a slope that is not bounded.
+bool is_quadratic(const Activation& activation) {
+  return activation.tabulated && activation.smooth() && std::isinf(activation.B);
+}
+
 }  // namespace
 
 Index rank_bound(const RowMatrix& points, const Center& center) {
@@ -35,11 +40,13 @@ Index rank_bound(const RowMatrix& points, const Center& center) {
   return std::min(bound, rank(std::move(rows)));
 }
 
+bool homogeneous(const Activation& activation) {
+  return activation.piecewise_linear() || is_quadratic(activation);
+}
+
 std::optional<Index> necessary_width(const Activation& activation, Index n, Index rank) {
   if (rank == 0) return {};
-  // Of the library's own only z^2/2 is smooth with a slope that is not bounded.
-  const bool quadratic = activation.tabulated && activation.smooth() && std::isinf(activation.B);
-  if (quadratic && rank * (rank + 1) / 2 < n) return {};
+  if (is_quadratic(activation) && rank * (rank + 1) / 2 < n) return {};
   return (n + rank - 1) / rank;
 }
 

@@ -27,6 +27,10 @@ Index rank_bound(const RowMatrix& points, const Center& center);
 
 /// Hidden units without which almost no real targets of n distinct points can be fitted: m rank < n. Nothing
 /// where no width suffices (quadratic: rank (rank + 1)/2 < n).
+/// Whether phi(a z) = a^k phi(z) for a > 0, so that the size of an output weight is one of W: relu and its
+/// relatives, z^2/2.
+bool homogeneous(const Activation& activation);
+
 std::optional<Index> necessary_width(const Activation& activation, Index n, Index rank);
 
 /// Draws networks of pairs of this width, seeds options.seed, .. + draws - 1, and looks for what is proved.

@@ -46,10 +46,12 @@ void add(std::string& text, const std::string& more) {
   if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
 }
 
-// 1. Below this width almost no labels can be fitted.
-void add_too_few(const std::optional<Index>& least, WidthResult& r) {
+// 1. Below this width almost no labels can be fitted by moving W. Where phi is homogeneous, v_j phi(w_j x) is
+// the sign of v_j times phi of another w_j: then by moving v too.
+void add_too_few(const Activation& phi, const std::optional<Index>& least, WidthResult& r) {
   WidthRow row{
       .id = "too_few", .title = "too few below", .about = "almost all real labels", .status = "proved"};
+  if (!homogeneous(phi)) row.about += ", output weights fixed";
   if (least) row.width = static_cast<double>(*least);
   row.says = fmt::format("{} < n = {} distinct points, rank(X) <= {}",
                          least ? "m rank(X)" : "no width can: rank(X) (rank(X) + 1)/2", r.n_distinct, r.rank);
@@ -57,13 +59,19 @@ void add_too_few(const std::optional<Index>& least, WidthResult& r) {
   r.rows.push_back(row);
 }
 
-std::string failures(const WidthResult& r, Index restarts) {
+std::string failures(const WidthResult& r) {
   std::vector<Index> widths;
+  Index least = 0, most = 0;  // starts
   for (const MeasuredWidth& m : r.measured)
-    if (!m.certified && m.tries > 0) widths.push_back(m.width);
+    if (!m.certified && m.tries > 0) {
+      least = widths.empty() ? m.tries : std::min(least, m.tries);
+      most = std::max(most, m.tries);
+      widths.push_back(m.width);
+    }
   if (widths.empty()) return "";
   std::ranges::sort(widths);
-  return fmt::format("not at {}, from {} each", fmt::join(widths, ", "), count(restarts, "start", "starts"));
+  return fmt::format("not at {}, from {}{} each", fmt::join(widths, ", "),
+                     least < most ? fmt::format("{} to ", least) : "", count(most, "start", "starts"));
 }
 
 // Looks for the smallest width at which Gauss-Newton ends certified, all below `least` being too few: between
@@ -111,7 +119,7 @@ WidthRow measured_row(const Dataset& data, const WidthOptions& o, const std::opt
   } else {
     row.says = "no exact network was found";
   }
-  add(row.says, failures(r, o.restarts));
+  add(row.says, failures(r));
   if (deadline.left() <= 0) add(row.says, time_over(o));
   return row;
 }
@@ -249,15 +257,21 @@ void conclude_width(WidthResult& r) {
                            "{} hidden units{} are enough for any labels{}: gradient descent provably "
                            "fits them.",
                            with_commas(units("any_labels")), each, points)
-                     : "No width is proved to be enough for any labels" + points + ".";
+                     : fmt::format(
+                           "Pairs of hidden units, which gradient descent would fit to any labels{}, are "
+                           "proved at no width.",
+                           points);
+  if (units("any_labels") == 0 && units("biased") > 0)
+    r.conclusion += fmt::format("\nWith biases {}{} can represent any labels{}.",
+                                with_commas(units("biased")), each, points);
   if (units("measured") > 0)
     r.conclusion +=
         fmt::format("\nThese labels were fitted exactly by {}{}.", with_commas(units("measured")), each);
   if (units("too_few") > 1)
-    r.conclusion += fmt::format(
-        "\nFewer than {}{} cannot, but for exceptional labels (those of two values may be) and trained "
-        "output weights.",
-        with_commas(units("too_few")), each);
+    r.conclusion +=
+        fmt::format("\nFewer than {}{} cannot{}, but for exceptional labels (those of two values may be).",
+                    with_commas(units("too_few")), each,
+                    homogeneous(activation(r.activation)) ? "" : " while output weights stay fixed");
   else if (units("too_few") == 0)
     r.conclusion =
         "No width can fit any but exceptional labels (those of two values may be) with fixed output weights.";
@@ -312,7 +326,7 @@ std::vector<WidthRow> short_rows(const Dataset& data, const CertifyOptions& opti
     r.rank = data.stored ? std::min(r.n_distinct, data.d())
                          : rank_bound(exact_points(data, standardization_for(data, options.normalize), made),
                                       certified.center);
-    add_too_few(necessary_width(phi, r.n_distinct, r.rank), r);
+    add_too_few(phi, necessary_width(phi, r.n_distinct, r.rank), r);
     return r.rows;
   }
   WidthOptions o;
@@ -325,7 +339,7 @@ std::vector<WidthRow> short_rows(const Dataset& data, const CertifyOptions& opti
   o.max_seconds = 10;
   const TrainingSet set = training_set(data, o.center, o.normalize);
   const auto least = describe_points(data, set, phi, r);
-  add_too_few(least, r);
+  add_too_few(phi, least, r);
   add_pairs(set, phi, least, INFINITY, o, progress, r);
   return r.rows;
 }
@@ -362,7 +376,7 @@ WidthResult width(const Dataset& data, const WidthOptions& options, Progress& pr
     r.conclusion = "No network can fit these labels on points divided by their length:\n" +
                    conflict_text(set.conflicts) + ".";
   } else {
-    add_too_few(least, r);
+    add_too_few(phi, least, r);
     add_pairs(set, phi, least, kFewSteps, options, progress, r);
     if (options.restarts > 0)
       r.rows.insert(r.rows.begin() + 1, measured_row(data, options, least, progress, r));

@@ -53,10 +53,10 @@ TEST_F(Predict, SaysHowManyAreRightAndWhichAreNot) {
   EXPECT_EQ(outcome.out, path("points.csv") + ": 60.0 % of 5 points right\n" + path("model.safetensors") +
                              ": two-layer relu network of width 1, float64\n"
                              "\n"
-                             "class  points  wrong   error  mostly taken for\n"
-                             "ant         1      0   0.0 %\n"
-                             "bee         2      1  50.0 %  ant\n"
-                             "cow         2      1  50.0 %  bee\n"
+                             "class  points  wrong  error  mostly taken for\n"
+                             "ant         1      0    0 %\n"
+                             "bee         2      1   50 %  ant\n"
+                             "cow         2      1   50 %  bee\n"
                              "\n"
                              "wrong\n"
                              "  sample  label  predicted\n"
@@ -117,7 +117,7 @@ TEST_F(Predict, ClassesAreMatchedByName) {
   const std::string csv = "a,b,c,label\n0,5,1,cow\n0,1,5,cow\n0,5,1,bee\n0,7,1,dog\n";
   EXPECT_EQ(answer(predict(model(three), csv)).at("error"), 0.5);
   const Outcome outcome = zeroloss(predict(path("model.safetensors"), csv));
-  EXPECT_NE(outcome.out.find("dog         1      1  100.0 %  bee (a class the model does not know)\n"),
+  EXPECT_NE(outcome.out.find("dog         1      1  100 %  bee (a class the model does not know)\n"),
             std::string::npos)
       << outcome.out;
   EXPECT_EQ(answer(predict(model({"cow", "bee", "ant"}), labelled)).at("predictions"),

@@ -104,6 +104,7 @@ struct ProveResult {
   std::string network;     ///< "3 layers of 256 tanh units, 10 outputs, 150,794 weights"
   Index n = 0, d = 0, outputs = 0, n_distinct = 0;
   Index parameters = 0, moving = 0;     ///< weights, and those of layers that may move
+  bool exact_is_possible = true;        ///< no samples contradict each other, no more equations than weights
   std::vector<ProvedNetwork> networks;  ///< the one given, then the polished one
   double distance = 0;                  ///< polished: from the weights given; rounded up
   double relative_distance = 0;         ///< of the length of those
