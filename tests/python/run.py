@@ -4,7 +4,7 @@ else), checks what is in it and installs it into a fresh environment; `tests` ru
 the adversary's, and `hostile` the adversary itself on more cases.
 
 The library is compiled as in the release build, flag by flag, so that with a compiler cache only the bindings are
-compiled anew. A wheel whose sdist has not changed is not built again."""
+compiled anew. A wheel is not built again while its sdist and what builds it are those of the last time."""
 
 import argparse
 import hashlib
@@ -39,6 +39,13 @@ def make_sdist(source, work):
     for file in sorted(p for p in tree.rglob("*") if p.is_file()):
         digest.update(f"{file.relative_to(tree)}\0".encode() + file.read_bytes() + b"\0")
     return tree, digest.hexdigest()
+
+
+def tools(source, compiler, launcher):
+    """What builds the wheel: the compiler, which may become another one under its name, and the Python packages."""
+    version = subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True).stdout
+    requirements = (source / "tests" / "requirements.txt").read_text()
+    return hashlib.sha256("\0".join([compiler, version, launcher, sys.version, requirements]).encode()).hexdigest()
 
 
 def build_wheel(tree, work, compiler, launcher):
@@ -103,6 +110,7 @@ def main():
 
 def make_package(source, work, compiler, launcher):
     tree, digest = make_sdist(source, work)
+    digest += " " + tools(source, compiler, launcher)
     built = work / "built"
     if not (built.exists() and built.read_text() == digest):
         built.unlink(missing_ok=True)
