@@ -4,7 +4,7 @@
 A chroot by debootstrap, without a compiler (as root; 300 MB from Debian's mirror). The sums are checked; the wheel for
 its Python is installed by pip, then the Debian packages by apt, each used for what it is for, and all removed again.
 Without DIST it is the last commit that goes there, and README's commands build and test it, from nothing, again, and
-for an ordinary user in unusual surroundings: three quarters of an hour. Prints how long each took; ends with status 1
+for an ordinary user in unusual surroundings: about an hour. Prints how long each took; ends with status 1
 where something fails."""
 
 import argparse
@@ -38,7 +38,8 @@ STEPS = [
     ("zeroloss certify digits", CERTIFY),
     ("the manual", "test -e /usr/share/man/man1/zeroloss.1"),
     ("the notices", "test -s /usr/share/doc/zeroloss/THIRD-PARTY.txt"),
-    ("what needs zeroloss-torch says so", "! zeroloss conv train /dist 2>/tmp/said; grep zeroloss-torch /tmp/said"),
+    ("what needs zeroloss-torch says so", "if zeroloss conv train /dist 2>/tmp/said; then exit 1; fi\n"
+                                          "grep zeroloss-torch /tmp/said"),
     ("apt install zeroloss-mpi", f"{APT} /dist/zeroloss-mpi_*.deb"),
     ("two processes", f"{AS_ROOT} mpirun --oversubscribe -n 2 {CERTIFY} --classes 3,8"),
     ("apt install zeroloss-torch", f"{APT} /dist/zeroloss-torch_*.deb"),
@@ -48,9 +49,11 @@ STEPS = [
     ("find_package(zeroloss)", f"mkdir -p /tmp/use && cd /tmp/use && echo '{USE}' >CMakeLists.txt\n"
                                "cmake -S . -B build && cmake --build build && build/use"),
     ("apt purge", "apt-get purge -qq zeroloss zeroloss-mpi zeroloss-torch libzeroloss-dev\n"
-                  "! ls /usr/bin/zeroloss* /usr/lib/*/libzeroloss* /usr/include/zeroloss"),
+                  "for left in /usr/bin/zeroloss* /usr/lib/*/libzeroloss* /usr/include/zeroloss; do\n"
+                  "  if test -e \"$left\" || test -L \"$left\"; then echo \"$left is left\"; exit 1; fi\n"
+                  "done"),
 ]  # fmt: skip
-ANNAS = "/home/anna/mein netz/zeroloss"
+ANNAS, ANNAS_TEMPORARY = "/home/anna/mein netz/zeroloss", "/tmp/ein platz"
 FROM_SOURCE = [
     ("no compiler here", "! command -v cc && ! command -v c++ && ! command -v cmake"),
     ("apt install git make", f"apt-get update -qq && {APT} git make iproute2"),
@@ -61,11 +64,11 @@ FROM_SOURCE = [
     ("make test, nothing changed", "cd /zeroloss && make test"),
     ("a copy of an ordinary user", "localedef -i de_DE -f UTF-8 de_DE.UTF-8; useradd --create-home anna\n"
                                    f"git clone -q /zeroloss '{ANNAS}'; cp -r /root/.cache /home/anna\n"
-                                   "chown -R anna: /home/anna\n"
+                                   f"mkdir '{ANNAS_TEMPORARY}'; chown -R anna: /home/anna '{ANNAS_TEMPORARY}'\n"
                                    f"su anna -c 'cd \"{ANNAS}\" && scripts/setup.sh full'"),
-    ("make test, an ordinary user, a blank in the path, German locale, no network, beside a busy process",
+    ("make test, an ordinary user, a blank in its paths, German locale, no network, beside a busy process",
      "unshare --net sh -c \"ip link set lo up; (while :; do :; done) &\n"
-     f"su anna -c 'cd \\\"{ANNAS}\\\" && LC_ALL=de_DE.UTF-8 make test'\""),
+     f"su anna -c 'cd \\\"{ANNAS}\\\" && TMPDIR=\\\"{ANNAS_TEMPORARY}\\\" LC_ALL=de_DE.UTF-8 make test'\""),
 ]  # fmt: skip
 
 
