@@ -33,7 +33,8 @@ LD_LIBRARY_PATH="$blas" "$tools/bin/python" scripts/notices.py "$raw" "$wheel"
 "${PYTHON:-python3}" -m venv "$work/plain"
 "$work/plain/bin/pip" install --quiet --disable-pip-version-check "$wheel"
 extension=$("$work/plain/bin/python" -c 'import zeroloss._core as core; print(core.__file__)')
-foreign=$(ldd "$extension" | awk '{print $1, $3}' |
+loaded=$(ldd "$extension")
+foreign=$(awk '{print $1, $3}' <<<"$loaded" |
   grep -vE "zeroloss\.libs/|^(linux-vdso|libc|libm|libdl|librt|libpthread|libresolv|libgcc_s|libstdc\+\+|libz)\.|ld-linux" || true)
 if [ -n "$foreign" ]; then
   echo "wheel: loads libraries of this machine: $foreign" >&2
