@@ -4,7 +4,8 @@
 A comparison in tests/ with a bare power of ten, or of two that is no unit roundoff, has a comment, on its line or on
 one of the three before it, that says what the number is: a goal, figures that were printed, a setting of what is
 tested. What rounding may do is computed instead (tests/support/bounds.hpp, tests/python/bounds.py): a chosen number
-holds on one processor and fails on the next. Prints the comparisons that say nothing; exit code 1 if there is one."""
+holds on one processor and fails on the next. Prints the comparisons that say nothing; exit code 1 if there is one, or
+no test to read."""
 import re
 import sys
 from pathlib import Path
@@ -31,8 +32,11 @@ def unexplained(file):
 
 def main():
     root = Path(sys.argv[1])
-    found = [f"{file.relative_to(root)}:{number}: {line}" for file in sorted((root / "tests").rglob("*"))
-             if file.suffix in COMMENT and file != Path(__file__).resolve() for number, line in unexplained(file)]
+    files = [file for file in sorted((root / "tests").rglob("*"))
+             if file.suffix in COMMENT and file.resolve() != Path(__file__).resolve()]
+    if not files:
+        sys.exit(f"{root / 'tests'}: no test is there")
+    found = [f"{file.relative_to(root)}:{number}: {line}" for file in files for number, line in unexplained(file)]
     print(*found, f"{len(found)} tolerances do not say where they come from", sep="\n")
     sys.exit(1 if found else 0)
 
