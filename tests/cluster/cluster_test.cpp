@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <numeric>
 #include <set>
@@ -24,7 +25,8 @@
 #include "zeroloss/theory/certify.hpp"
 #include "zeroloss/train/fit.hpp"
 
-// Run by mpirun as 1, 2, 3, 4 and 6 processes: process 0 tests, the others serve.
+// Run by mpirun as 1, 2, 3, 4 and 6 processes: process 0 tests, the others serve. --processes=N says how many
+// there should be, since each of N that know nothing of each other would pass alone.
 namespace zeroloss {
 namespace {
 
@@ -495,7 +497,13 @@ TEST(Cluster, InterruptedBetweenCalls) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  const std::string wanted = argc > 1 ? argv[1] : "";
   const zeroloss::Group& group = zeroloss::processes();
+  if (wanted != "--processes=" + std::to_string(group.size())) {
+    std::fprintf(stderr, "test_cluster: a group of %d; the arguments are '%s'\n", group.size(),
+                 wanted.c_str());
+    return 2;
+  }
   if (!group.leads()) return zeroloss::serve(group, zeroloss::services());
   const int code = RUN_ALL_TESTS();
   group.dismiss(code);
