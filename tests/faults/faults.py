@@ -6,7 +6,8 @@
 
 Each run with a fault must end with a documented exit code and one message of ours, leave nothing half-written under a
 name that a reader would take for whole and no temporary file, and go on to what a run without faults makes, to the bit.
-Prints a line for each fault and command; exits with 1 where something else was seen, with 77 where there is no strace.
+Prints a line for each fault and command; exits with 1 where something else was seen or nothing could be tried, with 77
+where there is no strace. What takes root or a mount is skipped without, and says so.
 Rows of several calls with one --work come together into one table."""
 
 import argparse
@@ -55,6 +56,7 @@ class Trial:
     def __init__(self, work, case):
         self.work, self.case = work, case
         self.seen, self.wrong = Counter(), []
+        self.skipped = ""  # why it cannot be tried here
         self.folder = work.root / "run"
 
     def command(self, resume=False):
@@ -140,11 +142,17 @@ class Work:
             self.report(fault, text, expected, trial, time.monotonic() - began)
 
     def report(self, fault, text, expected, trial, seconds):
+        name = f"{fault}/{trial.case.name}"
+        if trial.skipped:
+            print(f"skip {name}: {trial.skipped}", flush=True)
+            return
         seen = ", ".join(f"{label}: {count}" for label, count in sorted(trial.seen.items()))
+        if not trial.seen:
+            seen = "no run met the fault"
+            trial.wrong.append(seen)
         if trial.wrong:
             self.failures += len(trial.wrong)
             seen += f"; **not as expected: {len(trial.wrong)}**"
-        name = f"{fault}/{trial.case.name}"
         self.rows[name] = {"fault": text, "command": trial.case.name, "expected": expected,
                            "runs": sum(trial.seen.values()), "seen": seen}  # fmt: skip
         self.rows_file.write_text(json.dumps(self.rows, indent=1))
@@ -161,7 +169,9 @@ def fails(names, errors, where):
         log = work.root / "calls"
         for name in names:
             clear(trial.folder)
-            calls = [c for c in traces.recorded(trial.command(), log, (name,)) if str(where(work, trial)) in c.text]
+            place = str(where(work, trial))
+            calls = [call for call in traces.recorded(trial.command(), log, (name,))
+                     if any(place in file for file in call.files)]  # fmt: skip
             numbers = {c.number: c for c in calls}
             most = work.most(4 if trial.case.name == "conv" else 12, 2)  # its program takes a second to load
             for call in traces.spread(numbers.values(), most):
@@ -185,12 +195,15 @@ def locks(work, trial):
 def full_disk(work, trial):
     """A disk of so many kB."""
     if os.geteuid() != 0:
+        trial.skipped = "a disk of a given size takes root"
         return
     sizes = range(4, 400, work.most(16, 100))
     for kilobytes in sizes:
         clear(trial.folder)
         mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", trial.folder]
-        if subprocess.run(mount, capture_output=True).returncode != 0:
+        mounted = subprocess.run(mount, capture_output=True, text=True)
+        if mounted.returncode != 0:
+            trial.skipped = mounted.stderr.strip()
             return
         try:
             outcome = run(trial.command())
@@ -266,8 +279,7 @@ def power(work, trial):
     wrong, dirty, names = [], set(), set()  # files with unflushed bytes; folders with unflushed names
     renamed = 0
     for call in calls:
-        files = [Path(part) for part in traces.re.findall(r'[<"](/[^>"]*)[>"]', call.text)]
-        files = [path for path in files if path.is_relative_to(trial.folder)]
+        files = [path for path in map(Path, call.files) if path.is_relative_to(trial.folder)]
         if not files or " = -1" in call.text:
             continue
         if call.name in ("write", "pwrite64", "ftruncate"):
@@ -295,7 +307,9 @@ def power(work, trial):
             names = {p for p in names if not p.is_relative_to(source)} | {target.parent}
     wrong += [f"at the end {path.name} is not flushed" for path in dirty if path.exists()]
     wrong += [f"at the end the names in {path.name} are not flushed" for path in names if path.exists()]
-    label = "all flushed in time" if renamed and not wrong else f"{renamed} renamed"
+    if not renamed:
+        wrong.append("nothing gets its name by being renamed")
+    label = "all flushed in time" if not wrong else f"{renamed} renamed"
     trial.count(label, wrong, f"strace of {' '.join(trial.command())}")
 
 
@@ -493,9 +507,14 @@ def main():
         asked = [part.split("/") for part in options.only]
         if options.mnist:
             serve(options.mnist.resolve())
-        for fault, (text, expected, body, cases) in FAULTS.items():
-            known = [*cases, DATA_GET] if options.mnist and fault in FETCHED else cases
-            work.try_all(fault, text, expected, body, work.chosen(fault, known, asked))
+        known = {fault: [*cases, DATA_GET] if options.mnist and fault in FETCHED else cases
+                 for fault, (_, _, _, cases) in FAULTS.items()}  # fmt: skip
+        for part in asked:
+            if part[0] not in known or part[1:] not in ([], *([case.name] for case in known[part[0]])):
+                parser.error(f"--only {'/'.join(part)} is none of {', '.join(known)}, or of their commands"
+                             f"{'' if options.mnist else ' (data get takes --mnist)'}")  # fmt: skip
+        for fault, (text, expected, body, _) in FAULTS.items():
+            work.try_all(fault, text, expected, body, work.chosen(fault, known[fault], asked))
         if options.write:
             head = ("fault", "command", "expected", "runs", "seen", "repeat")
             rows = [[*row.values(), f"`--only {shlex.quote(name)}`"] for name, row in ordered(work.rows)]

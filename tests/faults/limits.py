@@ -153,7 +153,9 @@ def main():
     parser.add_argument("--mnist", type=Path, help="folder of MNIST's files")
     parser.add_argument("--write", type=Path, help="put the table into this page")
     options = parser.parse_args()
-    failures = 0
+    if unknown := [name for name in options.only if name not in LIMITS]:
+        parser.error(f"--only {unknown[0]} is none of {', '.join(LIMITS)}")
+    failures, tried = 0, 0
     with tempfile.TemporaryDirectory() as folder:
         root = (options.work or Path(folder)).resolve()
         root.mkdir(parents=True, exist_ok=True)
@@ -180,7 +182,7 @@ def main():
                     command = [str(options.program.resolve()), *full]
                 code, out, error, seconds, megabytes = measured(command)
                 said, good = seen(code, out, error)
-                failures += not good
+                failures, tried = failures + (not good), tried + 1
                 shown = " ".join(w for w in words if not w.startswith("/"))
                 said = said.replace(f"{root}/", "").replace("|", "/")
                 rows[f"{name}: {shown}"] = [text, f"`{shown}`", f"{seconds:.2f} s", f"{megabytes:,.0f} MB", said]
@@ -192,8 +194,8 @@ def main():
             listed = sorted(rows.items(), key=lambda item: order[item[0].split(":")[0]])
             head = ("limit", "command", "time", "memory", "seen")
             write_table(options.write, "limits", head, [row for _, row in listed])
-    print(f"{failures} failures")
-    sys.exit(1 if failures else 0)
+    print(f"{failures} failures of {tried}")
+    sys.exit(1 if failures or not tried else 0)
 
 
 if __name__ == "__main__":

@@ -1,27 +1,30 @@
 """System calls by strace: those of a run recorded, and one of them made to fail."""
 
 import dataclasses
+import os
 import re
 from collections import Counter
 
 from cases import run
 
 CALL = re.compile(r"^(\d+) +(\w+)\((.*)$")
+CODES = re.compile(r'[<"]((?:\\x[0-9a-f]{2})+)[>"]')
 
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """The `number`th of this name of its thread, counted from 1."""
+    """The `number`th of this name of its thread, counted from 1, and the files in it as they are called."""
 
     thread: int
     name: str
     number: int
     text: str
+    files: tuple
 
 
 def recorded(command, log, names):
-    """All calls of these names, with files in place of descriptors."""
-    traced = ["strace", "-f", "-y", "-qq", "-s", "0", "-e", f"trace={','.join(names)}", "-o", log]
+    """All calls of these names, with files in place of descriptors. (-xx: every letter of a name as its code.)"""
+    traced = ["strace", "-f", "-y", "-xx", "-qq", "-s", "0", "-e", f"trace={','.join(names)}", "-o", log]
     code, _, error = run([*traced, *command])
     assert code == 0, (command, code, error)
     return calls_in(log)
@@ -34,8 +37,13 @@ def calls_in(log):
             continue  # the end of a call that another one stands in
         thread, name, text = int(found[1]), found[2], found[3]
         numbers[thread, name] += 1
-        calls.append(Call(thread, name, numbers[thread, name], text))
+        files = [file for file in map(letters, CODES.findall(text)) if file.startswith("/")]
+        calls.append(Call(thread, name, numbers[thread, name], text, tuple(files)))
     return calls
+
+
+def letters(codes):
+    return os.fsdecode(bytes.fromhex(codes.replace("\\x", "")))
 
 
 def failing(command, log, call, error):
