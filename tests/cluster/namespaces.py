@@ -5,7 +5,8 @@ part included.
 
     namespaces.py ZEROLOSS
 
-Exits with 77 where it cannot be tried: without root, `ip`, mpirun, or the right to make namespaces."""
+All of it runs in a network of its own, of which nothing is left however it ends. Exits with 77 where it cannot be
+tried: without root, `ip`, mpirun, or the right to make namespaces."""
 
 import json
 import os
@@ -16,9 +17,10 @@ import tempfile
 from pathlib import Path
 
 PROCESSES = 4  # 2 x 2
-PREFIX = f"zl{os.getpid() % 100_000}"
-BRIDGE = f"{PREFIX}br"
-NETWORK = "10.213.77"  # of its own bridge; nothing routes there
+BRIDGE = "bridge"
+NETWORK = "10.213.77"  # of this bridge
+INSIDE = "ZEROLOSS_TEST_NETWORK"  # says that this process is in the network of its own
+ALONE = ["unshare", "--net", "--mount"]
 SKIPPED = 77
 OPTIONS = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -35,7 +37,7 @@ OPTIONS = {
 # What mpirun calls as it would call ssh: ADDRESS COMMAND.. A host name of its own makes it another machine.
 AGENT = """#!/bin/bash
 address=$1; shift
-exec ip netns exec {prefix}n${{address##*.}} unshare --uts bash -c 'hostname "$0"; eval "$@"' "$address" "$@"
+exec ip netns exec n${address##*.} unshare --uts bash -c 'hostname "$0"; eval "$@"' "$address" "$@"
 """
 program = Path(sys.argv[1]).resolve()
 failures = []
@@ -63,11 +65,14 @@ def address(k):
 
 def build():
     """A bridge in this namespace, and at each of its ports a namespace with one address."""
+    Path("/run/netns").mkdir(exist_ok=True)  # where their names are: files, which end with this mount
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run/netns"], check=True, capture_output=True, text=True)
+    ip("link", "set", "lo", "up")
     ip("link", "add", BRIDGE, "type", "bridge")
     ip("addr", "add", f"{NETWORK}.254/24", "dev", BRIDGE)
     ip("link", "set", BRIDGE, "up")
     for k in range(PROCESSES):
-        name, port, inside = f"{PREFIX}n{k + 1}", f"{PREFIX}p{k + 1}", f"{PREFIX}i{k + 1}"
+        name, port, inside = f"n{k + 1}", f"port{k + 1}", f"inside{k + 1}"
         ip("netns", "add", name)
         ip("link", "add", port, "type", "veth", "peer", "name", inside, "netns", name)
         ip("link", "set", port, "master", BRIDGE, "up")
@@ -76,17 +81,11 @@ def build():
         ip("-n", name, "link", "set", "lo", "up")
 
 
-def tear_down():
-    for k in range(PROCESSES):
-        subprocess.run(["ip", "netns", "del", f"{PREFIX}n{k + 1}"], check=False, capture_output=True)
-        subprocess.run(["ip", "link", "del", f"{PREFIX}p{k + 1}"], check=False, capture_output=True)
-    subprocess.run(["ip", "link", "del", BRIDGE], check=False, capture_output=True)
-
-
 def sent():
     """Bytes that each namespace has sent so far: what came in at its port of the bridge."""
-    of = "/sys/class/net/{}/statistics/rx_bytes"
-    return [int(Path(of.format(f"{PREFIX}p{k + 1}")).read_text()) for k in range(PROCESSES)]
+    shown = subprocess.run(["ip", "-json", "-statistics", "link"], check=True, capture_output=True, text=True).stdout
+    came = {link["ifname"]: link["stats64"]["rx"]["bytes"] for link in json.loads(shown)}
+    return [came[f"port{k + 1}"] for k in range(PROCESSES)]
 
 
 def answer(*command):
@@ -152,19 +151,22 @@ def main():
     for tool in ("ip", "unshare", "mpirun"):
         if shutil.which(tool) is None:
             skip(f"no {tool}")
+    if INSIDE not in os.environ:
+        tried = subprocess.run([*ALONE, "true"], capture_output=True, text=True)
+        if tried.returncode != 0:
+            skip(f"no namespaces here: {tried.stderr.strip()}")
+        os.environ[INSIDE] = "1"
+        os.execvp(ALONE[0], [*ALONE, sys.executable, __file__, str(program)])
     try:
-        try:
-            build()
-        except subprocess.CalledProcessError as error:
-            skip(f"no namespaces here: {' '.join(error.cmd)}: {error.stderr.strip()}")
-        with tempfile.TemporaryDirectory() as folder:
-            agent = Path(folder) / "agent"
-            agent.write_text(AGENT.format(prefix=PREFIX), encoding="utf-8")
-            agent.chmod(0o755)
-            for test in (certified_alike, tail_alike, swept_alike):
-                test(agent)
-    finally:
-        tear_down()
+        build()
+    except subprocess.CalledProcessError as error:
+        skip(f"no namespaces here: {' '.join(error.cmd)}: {error.stderr.strip()}")
+    with tempfile.TemporaryDirectory() as folder:
+        agent = Path(folder) / "agent"
+        agent.write_text(AGENT, encoding="utf-8")
+        agent.chmod(0o755)
+        for test in (certified_alike, tail_alike, swept_alike):
+            test(agent)
     print(f"{len(failures)} failures")
     sys.exit(1 if failures else 0)
 
