@@ -17,7 +17,8 @@ core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev lib
   ca-certificates python3-dev python3-venv)
 conv=("${core[@]}" libtorch-dev libgloo-dev)
 mpi=("${core[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev)
-full=("${conv[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev libgtest-dev ccache chromium clang-format-14 locales strace webp)
+full=("${conv[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev libgtest-dev ccache chromium clang-format-14
+  groff-base iproute2 locales strace webp zsh)
 bench=("${core[@]}")
 docs=("${core[@]}" chromium)
 lint=("${full[@]}" clang-tidy-16 libomp-16-dev valgrind)
