@@ -200,10 +200,21 @@ TEST_F(Run, FailsWhereItCannotBeCreated) {
                  "Not a directory");
   EXPECT_MESSAGE(ResourceError, RunFolder(folder / std::string(300, 'n')), "cannot be created",
                  "File name too long");
-  if (geteuid() == 0) return;  // root may write anywhere
+}
+
+TEST_F(Run, FailsWhereNobodyMayWrite) {
+  constexpr uid_t kNobody = 65534;
+  const bool root = geteuid() == 0;  // who may write anywhere, and is another user here
+  if (root) {
+    ASSERT_EQ(chown(folder.c_str(), kNobody, static_cast<gid_t>(-1)), 0);
+    ASSERT_EQ(seteuid(kNobody), 0);
+  }
   fs::permissions(folder, fs::perms::owner_write, fs::perm_options::remove);
   EXPECT_MESSAGE(ResourceError, RunFolder{run}, "cannot be created", "Permission denied");
   fs::permissions(folder, fs::perms::owner_write, fs::perm_options::add);
+  if (root) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
 }
 
 TEST_F(Run, OneProcessWritesIt) {
