@@ -39,19 +39,20 @@ TEST_F(DataCommand, InfoDescribesColumnsAndSaysWhatFollows) {
 }
 
 TEST_F(DataCommand, InfoSaysTheSameAsJson) {
-  const std::string file = write("t.csv", csv());
-  const Json found = answer({"data", "info", file});
+  write("t.csv", csv());
+  const RunOptions here{.folder = folder.string()};
+  const Json found = answer({"data", "info", "t.csv"}, 0, here);
   EXPECT_EQ(found.at("proposed_target"), "the kind");
-  EXPECT_EQ(found.at("next").at("command"), "zeroloss certify " + file + " --target 'the kind'");
+  EXPECT_EQ(found.at("next").at("command"), "zeroloss certify t.csv --target 'the kind'");
   EXPECT_EQ(
       found.at("columns").at(0),
       Json::parse(R"({"column":0,"name":"size","type":"number","missing":0,"distinct":12,"range":[0,121],)"
                   R"("frequent":null,"role":"feature"})"));
   EXPECT_EQ(found.at("columns").at(2).at("frequent"),
             Json::parse(R"([{"value":"elm","records":6},{"value":"oak","records":6}])"));
-  const Json labelled = answer({"data", "info", file, "--target", "-1"});
+  const Json labelled = answer({"data", "info", "t.csv", "--target", "-1"}, 0, here);
   EXPECT_EQ(labelled.at("proposed_target"), nullptr);
-  EXPECT_EQ(labelled.at("next").at("command"), "zeroloss certify " + file + " --target -1");
+  EXPECT_EQ(labelled.at("next").at("command"), "zeroloss certify t.csv --target -1");
   const Json digits = answer({"data", "info", "digits", "--n", "50"});
   EXPECT_EQ(digits.at("columns"), nullptr);
   EXPECT_EQ(digits.at("next").at("command"), "zeroloss certify digits --n 50");

@@ -130,24 +130,25 @@ TEST_F(MemorizeCommand, RegressionAndOneClassName) {
 }
 
 TEST_F(MemorizeCommand, FailureIsAnAnswerWithExitCode1AndLeavesNoRun) {
-  const std::string close = write("close.csv", "a,b,label\n1,2,x\n1.0000001,2,y\n3,1,x\n-1,4,y\n");
-  const Arguments single{"memorize", close, "--precision", "float32"};
-  const Outcome failed = zeroloss(with(single, {"--json"}));
+  write("close.csv", "a,b,label\n1,2,x\n1.0000001,2,y\n3,1,x\n-1,4,y\n");
+  const RunOptions here{.folder = folder.string()};
+  const Arguments single{"memorize", "close.csv", "--precision", "float32"};
+  const Outcome failed = zeroloss(with(single, {"--json"}), here);
   EXPECT_EQ(failed.exit_code, 1);
   const Json json = Json::parse(failed.out);
   EXPECT_EQ(json["status"], "not_separated");
   EXPECT_EQ(json["max_error"], nullptr);
   EXPECT_EQ(json["closest"].size(), 2u);
-  EXPECT_EQ(json["next"]["command"], "zeroloss memorize " + close);
-  EXPECT_EQ(answer({"memorize", close})["status"], "memorized");
-  const Outcome required = zeroloss(with(single, {"--require", "memorized", "--out", path("run")}));
+  EXPECT_EQ(json["next"]["command"], "zeroloss memorize close.csv");
+  EXPECT_EQ(answer({"memorize", "close.csv"}, 0, here)["status"], "memorized");
+  const Outcome required = zeroloss(with(single, {"--require", "memorized", "--out", path("run")}), here);
   EXPECT_EQ(required.exit_code, 1);
   EXPECT_NE(required.out.find("not memorised: samples 1 (label y) and 0 (label x)"), std::string::npos)
       << required.out;
   EXPECT_NE(required.err.find("required property does not hold: memorized"), std::string::npos);
   EXPECT_FALSE(fs::exists(path("run")));
   EXPECT_FALSE(fs::exists(path("run.partial")));
-  EXPECT_EQ(zeroloss({"memorize", close, "--require", "memorized"}).exit_code, 0);
+  EXPECT_EQ(zeroloss({"memorize", "close.csv", "--require", "memorized"}, here).exit_code, 0);
 }
 
 TEST_F(MemorizeCommand, ThePapersConstruction) {

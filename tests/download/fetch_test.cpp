@@ -9,6 +9,7 @@
 
 #include "support/http_server.hpp"
 #include "support/shared_data.hpp"
+#include "support/subprocess.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/base/digest.hpp"
 #include "zeroloss/base/error.hpp"
@@ -103,11 +104,13 @@ TEST_F(Fetch, DownloadsOnceAndVerifies) {
 
 TEST_F(Fetch, TrustsWhomTheEnvironmentNames) {
   const std::string pem = path("own.pem");
-  const std::string make =
-      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=own"
-      " -addext subjectAltName=IP:127.0.0.1 -keyout " +
-      pem + " -out " + path("own.crt") + " 2> /dev/null && cat " + path("own.crt") + " >> " + pem;
-  ASSERT_EQ(std::system(make.c_str()), 0);
+  const auto made = test::run_program(
+      "sh",
+      {"-c",
+       "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=own"
+       " -addext subjectAltName=IP:127.0.0.1 -keyout own.pem -out own.crt && cat own.crt >> own.pem"},
+      {.folder = folder.string()});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
   const test::HttpServer secure(folder / "served", pem);
   KnownSet wanted = set({"plain"});
   wanted.files[0].urls = {secure.url("plain/data.bin")};
