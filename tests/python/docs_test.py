@@ -59,7 +59,9 @@ def test_page(page, tmp_path, monkeypatch):
                          ids=lambda page: page.stem)
 def test_commands_are_understood(page, tmp_path):
     """Every option of every command line on the pages is there, and takes the value that it gets."""
-    absent = quoted.run(COMMAND, ["conv", "train", "--help"], tmp_path)[0] != 0  # without LibTorch
+    code, _, error = quoted.run(COMMAND, ["conv", "train", "--help"], tmp_path)
+    absent = "zeroloss-torch: cannot be started: No such file" in error  # of a wheel
+    assert code == 0 or absent, error
     for arguments, _ in quoted.commands(page):
         if arguments[0] == "report" or (absent and (arguments[0] == "conv" or "--device" in arguments)):
             continue  # the Python package has options of its own for reports
