@@ -13,6 +13,7 @@
 #include "support/points.hpp"
 #include "support/shared_data.hpp"
 #include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
 
 namespace zeroloss {
 namespace {
@@ -51,6 +52,20 @@ Dataset classes(RowMatrix X, Index count) {
   for (Index i = 0; i < data.n(); ++i) data.y(i) = static_cast<double>(i % count);
   for (Index c = 0; c < count; ++c) data.class_names.push_back("class" + std::to_string(c));
   return data;
+}
+
+// What certify makes of points takes 20 bytes a number and 400 a point; a kernel is formed of points in memory
+// alone, whatever they take.
+TEST(Certify, PointsStayInTheirFileWhereTheyDoNotFit) {
+  constexpr Index d = 100;
+  const auto fit = static_cast<Index>(available_memory_bytes() / (20 * d + 400));
+  EXPECT_TRUE(certify_in_place(2 * fit, d, {}));
+  EXPECT_TRUE(certify_in_place(2 * fit, d, {.method = "tail"}));
+  EXPECT_FALSE(certify_in_place(10, d, {}));
+  EXPECT_FALSE(certify_in_place(fit / 4, d, {}));
+  EXPECT_FALSE(certify_in_place(2 * fit, d, {.method = "factor"}));
+  EXPECT_FALSE(certify_in_place(2 * fit, d, {.all_bounds = true}));
+  EXPECT_FALSE(certify_in_place(2 * fit, d, {.spectrum = true}));
 }
 
 TEST(Certify, DigitsAgreeWithScipy) {
