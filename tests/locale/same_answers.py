@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import in_locale
 
@@ -25,10 +26,16 @@ linear random:d=6 --layers 2:8:3
 memorize digits --n 50
 sweep digits --n 8:24:*1.5 --width 16 --noise 0.0:0.2:0.1 --step 0.05 --trials 2 --max-steps 50
 audit table.csv --target price --require noise<=0.5
+influence table.csv --target price --test table.csv --top 3
+prove {examples}/digits.onnx digits --divide 16 --n 40
+predict model table.csv --target price
+predict model table.csv --target price --json
+export model -
 data info table.csv
 data info sphere:n=2000,d=3
 data info sphere:n=1.5,d=3
 """.strip().split("\n")
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 #: What a machine takes, and may have.
 MEASURED = re.compile(rb'"[a-z_]*seconds": .*|"peak_[a-z_]*": .*|"(?:started|finished|time)": .*|[\d.,]+ s\b'
                       rb"|[\d.,]+ [kMG]B|[\d.,]+ trials/s")  # fmt: skip
@@ -40,7 +47,8 @@ def write_table(file):
 
 
 def answer(command, question, folder, environment):
-    ended = subprocess.run([command, *question.split()], capture_output=True, cwd=folder, timeout=300,
+    words = [word.format(examples=EXAMPLES) for word in question.split()]
+    ended = subprocess.run([command, *words], capture_output=True, cwd=folder, timeout=300,
                            env={**os.environ, **environment, "OMP_NUM_THREADS": "1"})  # fmt: skip
     return ended.returncode, MEASURED.sub(b"..", ended.stdout), MEASURED.sub(b"..", ended.stderr)
 
@@ -52,6 +60,9 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         with open(f"{work}/table.csv", "w") as file:
             write_table(file)
+        made = answer(command, "memorize table.csv --target price --out model", work, {"LC_ALL": "C"})
+        if made[0] != 0:
+            sys.exit(made[2].decode())
         for question in QUESTIONS:
             usual = answer(command, question, work, {"LC_ALL": "C"})
             there = answer(command, question, work, german)
@@ -60,7 +71,7 @@ def main():
             different += 1
             print(f"$ zeroloss {question}\nexits with {usual[0]} and {there[0]}")
             for ours, theirs in zip(usual[1:], there[1:]):
-                lines = ours.decode().split("\n"), theirs.decode().split("\n")
+                lines = (text.decode(errors="replace").split("\n") for text in (ours, theirs))
                 print("\n".join(f"- {a}\n+ {b}" for a, b in zip(*lines) if a != b))
     print(f"{len(QUESTIONS) - different} of {len(QUESTIONS)} answers are the same")
     sys.exit(1 if different else 0)
