@@ -54,8 +54,8 @@ Dataset classes(RowMatrix X, Index count) {
   return data;
 }
 
-// What certify makes of points takes 20 bytes a number and 400 a point; a kernel is formed of points in memory
-// alone, whatever they take.
+// What certify makes of points takes 20 bytes a number and 400 a point; a kernel is formed of points in
+// memory alone, whatever they take.
 TEST(Certify, PointsStayInTheirFileWhereTheyDoNotFit) {
   constexpr Index d = 100;
   const auto fit = static_cast<Index>(available_memory_bytes() / (20 * d + 400));
