@@ -145,7 +145,7 @@ double spread(const Vector& values) {
   return median({distances.begin(), distances.end()});
 }
 
-/// That says nothing of any label.
+/// A noise model that flags no label.
 ResidualModel silent(ResidualModel model) {
   model.judges = false;
   model.rate = 0;

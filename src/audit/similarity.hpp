@@ -62,7 +62,7 @@ struct Nearest {
   std::vector<double> distance;  ///< infinite where there is no other
 };
 
-/// Nobody is nearest to n samples so far.
+/// An empty table of nearest neighbours, for n samples.
 Nearest nobody(Index n);
 /// Keeps what is nearer, of equals the one before: the order of offers does not matter.
 void offer(Nearest& nearest, Index i, Index j, double distance);

@@ -55,7 +55,7 @@ std::string kink_reason(const char* what, const DeepCertificate& c) {
       what, c.neuron, c.layer, c.sample, c.kink);
 }
 
-// Of what has to hold: at most 1/2, and for kinks above 1.
+// Newton-Kantorovich: h has to be at most 1/2, and the ratio of kinks above 1.
 bool exists(const DeepNetwork& network, const std::vector<LayerNorms>& norms, const DeepEvaluation& e,
             const Moving& moving, const std::vector<Index>& records, double sigma, DeepCertificate& c) {
   const double R = 2 * c.misfit / sigma * kUp + kTiny;

@@ -36,7 +36,7 @@ enum class Part {
   tail   // behind the outputs
 };
 
-// What is behind the outputs, of which the largest stays the largest.
+// Post-processing behind the outputs, which keeps the argmax.
 enum class Tail {
   scores,         // a number for each output, in their order
   probabilities,  // the same between 0 and 1

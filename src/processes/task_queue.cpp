@@ -104,8 +104,8 @@ void run_tasks(const Group& group, const std::function<std::optional<std::string
   if (failure) std::rethrow_exception(failure);
 }
 
-void take_dealt(const Group& group, int threads,
-                const std::function<std::string(const std::string&)>& compute) {
+void work_on_tasks(const Group& group, int threads,
+                   const std::function<std::string(const std::string&)>& compute) {
   require_threads(group);
   group.send(0, &threads, sizeof threads);
   std::mutex speaking;

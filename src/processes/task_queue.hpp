@@ -5,7 +5,7 @@
 
 #include "zeroloss/processes/process_group.hpp"
 
-/// Work handed out to the processes of a Group, one piece after the other, to whoever has done with his last.
+/// A queue of tasks for the processes of a Group: process 0 leads, an idle worker asks it for the next task.
 /// Tasks and answers are bytes (processes/binary_archive.hpp).
 /// Both throw BackendError where MPI was begun so that it does not let several threads send.
 namespace zeroloss::internal {
@@ -16,8 +16,8 @@ namespace zeroloss::internal {
 void run_tasks(const Group& group, const std::function<std::optional<std::string>()>& next,
                const std::function<void(const std::string&)>& done);
 
-/// The other processes, so many tasks at a time.
-void take_dealt(const Group& group, int threads,
-                const std::function<std::string(const std::string&)>& compute);
+/// The workers, which compute so many tasks at a time.
+void work_on_tasks(const Group& group, int threads,
+                   const std::function<std::string(const std::string&)>& compute);
 
 }  // namespace zeroloss::internal

@@ -101,7 +101,7 @@ void deal_trials(const Group& group, const std::function<std::optional<TrialTask
 
 void serve_trials(const Group& group) {
   const SerialBlas serial;  // trials are the threads
-  take_dealt(group, thread_count(), [](const std::string& bytes) {
+  work_on_tasks(group, thread_count(), [](const std::string& bytes) {
     Progress silent;
     BinaryArchive parcel;
     put(parcel, compute(task_of(bytes), silent));

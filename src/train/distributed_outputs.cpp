@@ -117,7 +117,7 @@ class Taken final : public Outputs {
  public:
   explicit Taken(const Group& group) : group_(group) {}
   void train(Index, RunState&, Checkpoint&, const TrainOutput& one) override {
-    take_dealt(group_, 1, [&](const std::string& task) {
+    work_on_tasks(group_, 1, [&](const std::string& task) {
       const auto output = BinaryArchive(task).get<Index>();
       RunState state;
       Checkpoint none("", 0, {});
