@@ -236,6 +236,60 @@ def test_page_of_certify_shows_its_images():
         assert pixels == bytes.fromhex(pictures[str(record)])
 
 
+def made(to, kind, **result):
+    """A run folder of these values alone."""
+    to.mkdir()
+    (to / "manifest.json").write_text(json.dumps({"kind": kind}))
+    (to / "result.json").write_text(json.dumps({"conclusion": "as it is", **result}))
+    return to
+
+
+def test_bounds_of_certify_are_rounded_to_the_safe_side(tmp_path):
+    flow = {"theorem": "Thm 3.1", "id": "du_flow", "width": 1e20, "step": None, "rate": 0.5, "steps": 27.59,
+            "flow": True, "holds": True, "verified": True, "failure_probability": 0.01 + 2e-18, "lambda_from": "x"}
+    steps = {**flow, "flow": False, "steps": 27_599.5, "failure_probability": 1e-14}
+    _, page = page_of(made(tmp_path / "run", "certify", separation=0.32036448601, guarantees=[flow, steps]))
+    assert "0.3203" in page.text("dd", "|").split("|")
+    cells = page.text("td", "|").split("|")
+    assert "time 27.6" in cells and "27,600" in cells  # a flow takes no steps
+    assert "0.01001" in cells and "0" not in cells  # of a probability that is none
+
+
+def test_widths_beyond_what_is_counted_are_rounded_up(tmp_path):
+    row = {"title": "enough for any", "source": "here", "width": 1.23401e20}
+    _, page = page_of(made(tmp_path / "run", "width", rows=[row]))
+    assert "1.24 × 10" in page.text("dd", "|").split("|")
+
+
+@pytest.mark.parametrize("opposite, said", [(False, "0.3204 apart."), (True, "opposite up to 0.3204.")])
+def test_what_holds_lambda_min_down_is_near_or_opposite(opposite, said, tmp_path):
+    ends = [{"sample": 0, "label": "x", "weight": 0.5}, {"sample": 1, "label": "y", "weight": 0.5}]
+    pair = {"samples": [0, 1], "labels": ["x", "y"], "distance": 0.3204, "antipodal": opposite}
+    _, page = page_of(made(tmp_path / "run", "certify", bottleneck=ends, bottleneck_distance=0.3204,
+                           bottleneck_antipodal=opposite, closest=[pair]))
+    assert f"Samples 0 (x) and 1 (y) most of all, {said}" in page.text("p", " ")
+    assert ("to minus the other" in page.text("td", "|").split("|")) is opposite
+
+
+@pytest.mark.parametrize("kind", ["certify", "fit"])
+def test_different_points_are_not_said_to_be_0_apart(kind, tmp_path):
+    pair = {"samples": [3, 9], "labels": [None, None], "distance": 0, "antipodal": False}
+    _, page = page_of(made(tmp_path / "run", kind, d=2, nearest=pair))
+    assert "≤ 3 × 10" in page.text("td", "|").split("|")  # 2.1 (1.25 + 3/2048) 2^-53, rounded up
+
+
+@pytest.mark.parametrize("task, error, heading, said", [
+    ("classification", 0.1, "Labels that look wrong", "Worst first."),
+    ("classification", 0.4, "Labels that the other samples predict otherwise", "wrong about 40 % of all, so this says"),
+    ("regression", 0.4, "Labels that look wrong", "at the edge of the data"),
+    ("regression", 1.2, "Labels that the other samples predict otherwise", "1.2 of the targets’ spread off, so this"),
+])
+def test_labels_are_accused_where_others_predict_something(task, error, heading, said, tmp_path):
+    one = {"sample": 3, "label": "3", "predicted": "8", "score": 1.5}
+    _, page = page_of(made(tmp_path / "run", "certify", task=task, leave_one_out_error=error, suspects=[one]))
+    assert headings(page)[1] == heading and said in page.text("p", " ")
+
+
 def test_page_of_points_without_labels():
     _, page = page_of(run_of("points"))
     assert "Closest pairs" in page.text("h2") and "wrong" not in page.text("h2")

@@ -39,9 +39,8 @@ def certify(run: Run, r: Json) -> Parts:
     said = {str(g.get("theorem")): statement(g.get("id")) for g in guarantees if _applies(g)}
     return Parts(
         _numbers(r),
-        [_suspects(r.get("suspects") or [], pictures), conflicts(r.get("conflicts") or [], pictures),
-         nearest(r.get("nearest"), pictures), _bottleneck(r, pictures),
-         _closest((r.get("closest") or [])[:MOST_PAIRS], pictures)],
+        [_suspects(r, pictures), conflicts(r.get("conflicts") or [], pictures),
+         nearest(r, pictures), _bottleneck(r, pictures), _closest(r, pictures)],
         [widths(r.get("widths") or []), _forecast(r.get("forecast") or {}), _guarantees(guarantees)],
         [theorems(said), _excluded(guarantees)])
 
@@ -58,7 +57,7 @@ def _numbers(r: Json) -> Facts:
         (Html(f"{LAMBDA}, computed"), None if verified else r.get("lambda_min")),
         ("proved by", _tail(r.get("tail"))),
         (tex(r"\lambda_{\max}"), r.get("lambda_max")),
-        ("smallest distance of two points, at least", r.get("separation")),
+        ("smallest distance of two points, at least", number(r.get("separation"), 4, "down")),
         ("labels wrong by leave-one-out", percent(r.get("leave_one_out_error")) if classification else None),
         *([LOSS] if r.get("outcome") != "impossible" else []),
         ("complexity of the labels", _mean(r.get("complexity"))),
@@ -81,7 +80,7 @@ def _guarantees(guarantees: list[Json]) -> Content:
         source = [worded(str(g.get("lambda_from"))), "" if g.get("verified") else ", computed, not verified"]
         why = ("" if g.get("holds") else "no: ") + (g.get("reason") or "")
         rows.append([tag("div", g.get("theorem"), tag("small", source), class_="name"), at_most(g.get("width")),
-                     number(g.get("step"), 3, "down"), _rate(g), at_most(g.get("steps")),
+                     number(g.get("step"), 3, "down"), _rate(g), _steps(g),
                      _probability(g.get("failure_probability")), text(worded(why))])
     header = ["theorem", "width", "step", "misfit shrinks by", "steps", "fails with", "note"]
     return [tag("h2", "Theorems about random weights"), table(header, rows)] if rows else None
@@ -103,9 +102,15 @@ def _rate(g: Json) -> Number:
     return Number(f"exp(−{rate} t)" if g.get("flow") else f"1 − {rate}", g["rate"])
 
 
+def _steps(g: Json) -> Html:
+    """Of a flow the time: it takes no steps."""
+    steps = at_most(g.get("steps"))
+    return Number(f"time {steps}", g["steps"]) if g.get("flow") and g.get("steps") is not None else steps
+
+
 def _probability(p: float | None) -> Html:
-    """Rounded up, but for the rounding errors of its sum: 0.01, not 0.011, for 0.01 + 1e-16."""
-    return at_most(None if p is None else round(p, 12), 2)
+    """Rounded up, with so many digits that 0.01 + 1e-16 is not 0.011."""
+    return at_most(p, 4)
 
 
 def _forecast(forecast: Json) -> Content:
@@ -134,7 +139,26 @@ def conflicts(groups: list[list[Json]], pictures: Json) -> Content:
             _note(_more(len(groups) - MOST_ROWS, "and {} more groups in result.json"))]
 
 
-def _suspects(suspects: list[Json], pictures: Json) -> Content:
+def _accuses(r: Json) -> bool:
+    """Whether labels look wrong that leave-one-out contradicts: it is right about most, or better than the mean."""
+    error = r.get("leave_one_out_error") or 0
+    return error < 1 if r.get("task") == "regression" else error <= 0.2
+
+
+def _about_suspects(r: Json) -> Content:
+    """What their heading says, and what follows from them."""
+    numbers, error = r.get("task") == "regression", r.get("leave_one_out_error") or 0
+    how = "Closed-form leave-one-out: what the kernel would say of each point had it not seen its label. Worst first."
+    if _accuses(r):
+        edge = " A point at the edge of the data may be among them, which others do not know." if numbers else ""
+        return [tag("h2", "Labels that look wrong"), _note(how + edge)]
+    off = [number(error, 3), " of the targets’ spread off"] if numbers else ["wrong about ", percent(error), " of all"]
+    return [tag("h2", "Labels that the other samples predict otherwise"),
+            tag("p", how, " Such predictions are ", off, ", so this says little.", class_="note")]
+
+
+def _suspects(r: Json, pictures: Json) -> Content:
+    suspects = r.get("suspects") or []
     if not suspects:
         return None
     listed = suspects[:MOST_ROWS]
@@ -146,17 +170,17 @@ def _suspects(suspects: list[Json], pictures: Json) -> Content:
         shown = table(["sample", "label", "predicted", "score"],
                       [[record(s.get("sample")), label(s.get("label")), label(s.get("predicted")),
                         number(s.get("score"), 3)] for s in listed])
-    return [tag("h2", "Labels that look wrong"),
-            _note("Closed-form leave-one-out: what the kernel would say of each point had it not seen its label. "
-                  "Worst first."), shown,
+    return [_about_suspects(r), shown,
             _note(_more(len(suspects) - MOST_ROWS, "and {} more in result.json"))]
 
 
-def nearest(pair: Json | None, pictures: Json) -> Content:
+def nearest(r: Json, pictures: Json) -> Content:
     """Different points that are next to equal, if there are any."""
+    pair = r.get("nearest")
     if not pair:
         return None
-    return [tag("h2", "Points next to equal"), pairs([pair], pictures, "Different points within 1e-6")]
+    return [tag("h2", "Points next to equal"),
+            pairs([pair], r.get("d") or 0, pictures, "Different points within 1e-6, once divided by their lengths")]
 
 
 def _bottleneck(r: Json, pictures: Json) -> Content:
@@ -165,7 +189,9 @@ def _bottleneck(r: Json, pictures: Json) -> Content:
         return None
     apart = r.get("bottleneck_distance")
     ends = [named(s) for s in samples[:2]]
-    note = [f"Samples {' and '.join(ends)} most of all, ", number(apart), " apart. "] if apart and ends[1:] else ""
+    off: list[Content] = ["opposite up to ", number(apart), ". "] if r.get("bottleneck_antipodal") else [
+        number(apart), " apart. "]
+    note = [f"Samples {' and '.join(ends)} most of all, ", *off] if apart and ends[1:] else ""
     weights = [percent(s.get("weight")) for s in samples]
     meaning = ("Weights are parts of the row that holds the bound down." if r.get("method") == "tail"
                else "Weights are squared entries of its eigenvector.")
@@ -178,8 +204,10 @@ def _bottleneck(r: Json, pictures: Json) -> Content:
             tag("p", note, meaning, class_="note"), shown]
 
 
-def _closest(found: list[Json], pictures: Json) -> Content:
-    return [tag("h2", "Closest pairs"), pairs(found, pictures, "Distances of the normalised points")] if found else None
+def _closest(r: Json, pictures: Json) -> Content:
+    found = (r.get("closest") or [])[:MOST_PAIRS]
+    caption = "Distances of the normalised points, up to sign"
+    return [tag("h2", "Closest pairs"), pairs(found, r.get("d") or 0, pictures, caption)] if found else None
 
 
 def _more(count: int, words: str) -> str:

@@ -20,7 +20,7 @@ def fit(run: Run, r: Json) -> Parts:
     )]
     note = tag("p", "What is not proved: ", worded(c["reason"]), class_="note") if c.get("reason") else None
     pictures = run.json("pictures.json")
-    stands = [conflicts(r.get("conflicts") or [], pictures), nearest(r.get("nearest"), pictures)]
+    stands = [conflicts(r.get("conflicts") or [], pictures), nearest(r, pictures)]
     return Parts(_numbers(r, c, r.get("options") or {}), [note, *stands],
                  [classes if len(outputs) > 1 else None], [_theorem(outputs)])
 

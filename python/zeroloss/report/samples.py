@@ -10,9 +10,10 @@ from typing import Any
 
 from .. import figures
 from ..figures.run import Json
-from .elements import Content, Html, label, number, record, table, tag
+from .elements import Content, Html, Number, label, number, record, table, tag
 
 SIDE = 96  # of a picture on the page, in its pixels
+SURE = 1e-6  # distances from which on rounding does not matter
 
 
 def named(sample: Json) -> str:
@@ -44,18 +45,26 @@ def listed(samples: list[Json]) -> Html:
                                        for s in samples])
 
 
-def pairs(found: list[Json], pictures: Json, caption: str) -> Html:
-    """Pairs of samples and how far apart they are."""
+def pairs(found: list[Json], d: int, pictures: Json, caption: str) -> Html:
+    """Pairs of different samples of `d` features and how far apart they are."""
+    def opposite(pair: Json) -> str:
+        return "to minus the other" if pair.get("antipodal") else ""
+
     if pictures:
-        return gallery([(both(pair), [" and ".join(map(named, both(pair))), tag("br"), _apart(pair)])
+        return gallery([(both(pair), [" and ".join(map(named, both(pair))), tag("br"), "distance ",
+                                      distance(pair, d), " " * bool(opposite(pair)), opposite(pair)])
                         for pair in found], pictures)
-    rows = [[", ".join(map(named, both(pair))), number(pair.get("distance")),
-             "antipodal" if pair.get("antipodal") else ""] for pair in found]
+    rows = [[", ".join(map(named, both(pair))), distance(pair, d), opposite(pair)] for pair in found]
     return table(["samples", "distance", "note"], rows, caption)
 
 
-def _apart(pair: Json) -> Content:
-    return ["distance ", number(pair.get("distance")), ", antipodal" if pair.get("antipodal") else ""]
+def distance(pair: Json, d: int) -> Html:
+    """Of different points, which are never 0 apart: where it may be all rounding, what it is at most."""
+    computed = pair.get("distance")
+    if computed is None or computed >= SURE:
+        return number(computed)
+    errors = 2.1 * (1.25 * 2**-53 + (d + 1) * 2**-64)  # unit_row_error of both points; a constant may be appended
+    return Number(f"≤ {number((computed + errors) * (1 + 2**-20), 2, 'up')}", computed)
 
 
 def picture(pictures: dict[str, Any], record: object, label: str) -> Html | None:

@@ -15,7 +15,7 @@ from .loss import LOSS
 from .maths import tex, worded
 from .prove import prove
 from .samples import gallery, listed, named
-from .widths import widths
+from .widths import exact, widths
 
 MOST_ROWS = 24  # of lists of samples
 MOST_CELLS = 400  # of a sweep's table
@@ -37,7 +37,7 @@ def width(run: Run, r: Json) -> Parts:
         ("points", r.get("n_distinct")),
         ("features", r.get("d")),
         (Html(f"rank of the points {worded('<=')}"), r.get("rank")),
-        *((str(row.get("title")), row.get("width")) for row in own),
+        *((str(row.get("title")), exact(row.get("width"))) for row in own),
         *([LOSS] if rows else []),
         ("networks", r.get("outputs") if r.get("outputs") != 1 else None),
     ]

@@ -12,7 +12,7 @@ def widths(rows: list[Json]) -> Content:
         return None
     header = ["", "width", "labels", "output scale", "step", "steps", "", "statement", "source"]
     return [tag("h2", "What is too little, what is enough"), table(header, [
-        [_title(row), _exact(row.get("width")), text(row.get("about")), at_most(row.get("output_scale")),
+        [_title(row), exact(row.get("width")), text(row.get("about")), at_most(row.get("output_scale")),
          number(row.get("step"), 3, "down"), at_most(row.get("steps")), text(row.get("status")),
          text(row.get("says")), text(row.get("source"))] for row in rows])]
 
@@ -21,6 +21,6 @@ def _title(row: Json) -> str:
     return "a theorem" if row.get("title") == row.get("source") else str(row.get("title"))
 
 
-def _exact(width: float | None) -> Html:
+def exact(width: float | None) -> Html:
     """A width is what it is: neither more nor less would be true of it."""
     return number(int(width)) if width is not None and width < 10**12 else at_most(width, 4)
