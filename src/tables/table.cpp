@@ -148,6 +148,24 @@ struct Uses {
   std::optional<Index> id;
 };
 
+DataError named_and_dropped(const DataTable& table, Index column, const char* option) {
+  return DataError(fmt::format("{}: {} is named in `{}` and in `drop`; leave it out of one of them",
+                               table.name, table.columns[to_size(column)].called(), option));
+}
+
+/// What is both wanted and left out is a mistake in one of the two.
+void refuse_dropped(const DataTable& table, std::optional<Index> target, const TableChoice& choice,
+                    const std::set<Index>& dropped) {
+  if (target && dropped.contains(*target))
+    throw DataError(
+        fmt::format("{}: {} is the target, and `drop` names it; name another `target`, say `target=none`, or "
+                    "leave it out of `drop`",
+                    table.name, table.columns[to_size(*target)].called()));
+  for (const std::string& name : choice.categories)
+    if (const Index column = column_of(table, name, "one_hot"); dropped.contains(column))
+      throw named_and_dropped(table, column, "one_hot");
+}
+
 Uses uses_of(const DataTable& table, std::optional<Index> target, const TableChoice& choice,
              std::vector<std::string>& remarks) {
   Uses uses;
@@ -155,6 +173,7 @@ Uses uses_of(const DataTable& table, std::optional<Index> target, const TableCho
   const std::optional<Index> named = uses.id;
   std::set<Index> dropped;
   for (const std::string& name : choice.drop) dropped.insert(column_of(table, name, "drop"));
+  refuse_dropped(table, target, choice, dropped);
   if (!choice.features.empty() && choice.features != "all") {
     std::string_view rest = choice.features;
     while (!rest.empty()) {
@@ -163,6 +182,7 @@ Uses uses_of(const DataTable& table, std::optional<Index> target, const TableCho
       if (column == target)
         throw DataError(fmt::format("{}: {} is the target; it cannot be a feature too", table.name,
                                     table.columns[to_size(column)].called()));
+      if (dropped.contains(column)) throw named_and_dropped(table, column, "features");
       uses.features.push_back(column);
       rest.remove_prefix(std::min(rest.size(), end + 1));
     }

@@ -389,6 +389,18 @@ TEST_F(Tables, ColumnsThatNameRecordsAreLeftOut) {
   EXPECT_MESSAGE(DataError, read(text, {.drop = {"z"}}), "no drop column 'z'");
 }
 
+TEST_F(Tables, AColumnThatIsNamedAndDroppedIsAMistake) {
+  const std::string text = "a,b,kind,label\n1,2,x,0\n2,5,y,1\n3,7,x,0\n";
+  EXPECT_MESSAGE(DataError, read(text, {.features = "a,b", .drop = {"b"}}),
+                 "t.csv: column 1 ('b') is named in `features` and in `drop`");
+  EXPECT_MESSAGE(DataError, read(text, {.drop = {"2"}, .one_hot = {"kind"}}),
+                 "column 2 ('kind') is named in `one_hot` and in `drop`");
+  EXPECT_MESSAGE(DataError, read(text, {.target = "b", .drop = {"b"}}),
+                 "column 1 ('b') is the target, and `drop`");
+  EXPECT_MESSAGE(DataError, read(text, {.drop = {"label"}}), "`target=none`");
+  EXPECT_EQ(read(text, {.target = "none", .drop = {"label"}}).task, Task::none);
+}
+
 TEST_F(Tables, TheOnlyColumnIsAFeatureWhateverItLooksLike) {
   std::string text = "x,y\n";
   for (int i = 0; i < 12; ++i) text += std::to_string(i) + ",0.5\n";
