@@ -100,7 +100,9 @@ std::optional<TableFacts> describe_columns(const Source& source, const Dataset& 
     if (source.target == j)
       of.role = ColumnRole::target;
     else if (input == data.encoding.inputs.end())
-      of.role = id != j && (listed || dropped.contains(j)) ? ColumnRole::left_out : ColumnRole::id;
+      of.role = id == j                                                    ? ColumnRole::id
+                : listed || dropped.contains(j) || of.distinct < table.n() ? ColumnRole::left_out
+                                                                           : ColumnRole::id;
     else if (of.distinct <= 1 && of.missing == 0)
       of.role = ColumnRole::constant;
     else

@@ -150,6 +150,53 @@ std::string refuse_words(const DataTable& table, const Column& column, const std
                      leave_out(column));
 }
 
+/// A date whose month has a name: 8 Feb 2020, February 8, 2020.
+bool names_a_month(std::string_view cell) {
+  constexpr std::array<std::string_view, 12> kMonths{"january",   "february", "march",    "april",
+                                                     "may",       "june",     "july",     "august",
+                                                     "september", "october",  "november", "december"};
+  std::string text = lowered(cell);
+  const bool numbered = std::ranges::any_of(text, is_digit);
+  std::ranges::replace_if(
+      text, [](char c) { return !is_letter(c); }, ' ');
+  return numbered && std::ranges::any_of(words_of(text), [&](std::string_view word) {
+           return word.size() >= 3 && std::ranges::any_of(kMonths, [&](std::string_view month) {
+                    return month.starts_with(word);
+                  });
+         });
+}
+
+/// A time without its day: 9:13 AM, 21:13:05.
+bool is_time(std::string_view cell) {
+  return value_of(fmt::format("2000-01-01 {}", cell), CellKind::date).has_value();
+}
+
+/// What stands behind a number: "kg" of "27 kg"; empty where there is none, or digits are in it.
+std::string_view letters_behind(std::string_view cell) {
+  const std::size_t end = cell.find_first_not_of("+-0123456789., ");
+  if (end == 0 || end >= cell.size() || !value_of(trimmed(cell.substr(0, end)), CellKind::number)) return {};
+  const std::string_view rest = cell.substr(end);
+  return rest.find_first_of("0123456789 ") == std::string_view::npos ? rest : std::string_view{};
+}
+
+/// Of cells that are all written in a way that is not read: which, and how they could be written.
+std::string unreadable(const Column& column) {
+  std::string_view unit;
+  bool months = true, times = true, units = true;
+  for_each_cell(column, [&](Index, std::string_view cell) {
+    const std::string_view behind = letters_behind(cell);
+    if (unit.empty()) unit = behind;
+    months = months && names_a_month(cell);
+    times = times && is_time(cell);
+    units = units && !behind.empty() && behind == unit;
+    return months || times || units;
+  });
+  if (months) return "dates with names of months are not read; write 2020-02-08";
+  if (times) return "times of day are not read; write hours, as 9.25";
+  return units ? fmt::format("numbers with a unit are not read; leave {} out of the cells", quoted(unit))
+               : "";
+}
+
 /// A column of text; but a word among cells of another kind is a mistake, and so are both in a handful of
 /// records: unless the same few cells come again and again, and are categories.
 Verdict text_or_mistake(const DataTable& table, const Column& column) {
@@ -175,7 +222,8 @@ Verdict text_or_mistake(const DataTable& table, const Column& column) {
     different.insert(cell);
     return table.n() < 10 || 10 * words <= table.n();
   });
-  if (!few_words || others == 0 || (others < 9 * words && table.n() >= 10)) return {};
+  if (!few_words || others == 0 || (others < 9 * words && table.n() >= 10))
+    return {CellKind::text, "", unreadable(column)};
   const CellKind is = kinds[static_cast<std::size_t>(std::ranges::max_element(of) - of.begin())];
   std::vector<Index> strays;
   std::string_view example;

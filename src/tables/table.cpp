@@ -68,7 +68,9 @@ std::string identifies(const DataTable& table, const Column& column) {
   if (column.is == CellKind::text) {
     if (!column.fault.empty() || column.missing > 0 || table.n() < kFewRecords) return "";
     const Index seen = different(column);
-    return 2 * seen > table.n() ? fmt::format("{} different texts in {} records", seen, table.n()) : "";
+    return 2 * seen > table.n() ? fmt::format("{} different texts in {} records{}", seen, table.n(),
+                                              column.note.empty() ? "" : ": " + column.note)
+                                : "";
   }
   if (column.is != CellKind::number || !all_integers(column)) return "";
   if (table.n() > 1 && (unnamed || named_like_id(column.name))) {
@@ -78,6 +80,11 @@ std::string identifies(const DataTable& table, const Column& column) {
       return fmt::format("{} different integers in {} records", seen, table.n());
   }
   return column.place == 0 && table.n() >= kFewRecords && counts(column) ? "it counts the records" : "";
+}
+
+/// Whether no two records have the same cell: what recurs names none of them.
+bool names_each(const DataTable& table, const Column& column) {
+  return column.missing == 0 && different(column) == table.n();
 }
 
 std::vector<std::string> categories_of(const Column& column, const std::vector<Index>& records) {
@@ -199,7 +206,7 @@ Uses uses_of(const DataTable& table, std::optional<Index> target, const TableCho
       uses.features.push_back(j);
     else {
       left_out[j] = why;
-      if (!uses.id && column.missing == 0) uses.id = j;
+      if (!uses.id && names_each(table, column)) uses.id = j;
     }
   }
   std::map<Index, std::string> kept;
@@ -233,7 +240,7 @@ std::optional<Index> internal::id_of(const DataTable& table, std::optional<Index
     const bool used = std::ranges::any_of(encoding.inputs, [&](const Input& input) {
       return input.name.empty() ? input.place == column.place : input.name == column.name;
     });
-    if (j != target && !used && !identifies(table, column).empty()) return j;
+    if (j != target && !used && names_each(table, column) && !identifies(table, column).empty()) return j;
   }
   return {};
 }

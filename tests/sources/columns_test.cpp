@@ -82,6 +82,13 @@ TEST_F(Columns, TheLastOneIsProposedAsTargetIfItLooksLikeClasses) {
   EXPECT_FALSE(ending("label", {"u", "v"}).proposed) << "it is the target";
 }
 
+TEST_F(Columns, WhatRecursIsLeftOutWithoutNamingRecords) {
+  std::string text = "name,a\n";
+  for (int i = 0; i < 12; ++i) text += "n" + std::to_string(i % 11) + "," + std::to_string(i * i) + ".5\n";
+  EXPECT_EQ(facts(text).columns[0].role, ColumnRole::left_out);
+  EXPECT_EQ(facts(text, {.id = "name"}).columns[0].role, ColumnRole::id);
+}
+
 TEST_F(Columns, OnlyTablesHaveThem) {
   const Source source = open_source("digits", {});
   EXPECT_FALSE(describe_columns(source, select(source, {.n = 20}), {}));

@@ -389,6 +389,38 @@ TEST_F(Tables, ColumnsThatNameRecordsAreLeftOut) {
   EXPECT_MESSAGE(DataError, read(text, {.drop = {"z"}}), "no drop column 'z'");
 }
 
+TEST_F(Tables, TextsThatRecurNameNoRecord) {
+  const auto table = [](const std::function<std::string(int)>& cell) {
+    std::string text = "x,t,y\n";
+    for (int i = 0; i < 60; ++i) text += fmt::format("{},{},0.5\n", i * i, cell(i % 46));
+    return text;
+  };
+  const struct {
+    std::function<std::string(int)> cell;
+    const char* note;
+  } cases[] = {{[](int i) { return fmt::format("{} Feb {}", 1 + i % 28, 2000 + i); },
+                ": dates with names of months are not read; write 2020-02-08"},
+               {[](int i) { return fmt::format("9:{:02} AM", i); },
+                ": times of day are not read; write hours, as 9.25"},
+               {[](int i) { return fmt::format("{} kg", i); },
+                ": numbers with a unit are not read; leave 'kg' out of the cells"},
+               {[](int i) { return fmt::format("{} rue Mars", i); }, ""}};
+  for (const auto& [cell, note] : cases) {
+    const Dataset data = read(table(cell));
+    EXPECT_TRUE(data.ids.empty()) << note;
+    EXPECT_EQ(data.feature_names, Names{"x"}) << note;
+    EXPECT_EQ(data.remarks, Names{fmt::format("left out: column 1 ('t'), 46 different texts in 60 records{}; "
+                                              "`features=all` keeps it",
+                                              note)});
+  }
+  // A few of them are categories, of which the same is said.
+  const Dataset few = read(table([](int i) { return fmt::format("{} kg", i % 3); }));
+  EXPECT_EQ(
+      few.remarks.at(0),
+      "categories: column 1 ('t'), 3 indicators: numbers with a unit are not read; leave 'kg' out of the "
+      "cells");
+}
+
 TEST_F(Tables, AColumnThatIsNamedAndDroppedIsAMistake) {
   const std::string text = "a,b,kind,label\n1,2,x,0\n2,5,y,1\n3,7,x,0\n";
   EXPECT_MESSAGE(DataError, read(text, {.features = "a,b", .drop = {"b"}}),
