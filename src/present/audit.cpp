@@ -30,22 +30,25 @@ std::string estimate(const Estimate& e, double times, int digits) {
                      digits);
 }
 
-std::string called(const Sample& s) { return s.id.empty() ? fmt::format("{}", s.record) : s.id; }
-
-/// As messages name it, where lists of many are too long for it.
+/// Its number, and its id where it has one: everywhere both.
 std::string numbered(const Sample& s) {
-  return s.id.empty() ? called(s) : fmt::format("{} '{}'", s.record, excerpt(s.id));
+  return s.id.empty() ? fmt::format("{}", s.record) : fmt::format("{} '{}'", s.record, excerpt(s.id));
+}
+
+/// Of a column of samples, which says what stands there.
+std::string head(const std::string& name, const Sample& first) {
+  return first.id.empty() ? name : name + " 'id'";
 }
 
 std::string with_label(const Sample& s) {
-  return s.label.empty() ? called(s) : fmt::format("{} ({})", called(s), s.label);
+  return s.label.empty() ? numbered(s) : fmt::format("{} ({})", numbered(s), s.label);
 }
 
 /// Of issues, whose reasons all have the class that their column is for, without labels.
 std::string names(const std::vector<Reason>& reasons, bool labels) {
   std::vector<std::string> words;
   words.reserve(reasons.size());
-  for (const Reason& r : reasons) words.push_back(labels ? with_label(r.sample) : called(r.sample));
+  for (const Reason& r : reasons) words.push_back(labels ? with_label(r.sample) : numbered(r.sample));
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -63,8 +66,8 @@ std::string predicted_text(Task task, const std::string& predicted) {
 std::string issue_table(const AuditResult& r) {
   if (r.issues.empty()) return "";
   const bool classes = r.task == Task::classification;
-  Table table({"sample", "label", "predicted", "right with", classes ? "confidence" : "", "speak against it",
-               "speak for it"});
+  Table table({head("sample", r.issues.front().sample), "label", "predicted", "right with",
+               classes ? "confidence" : "", "speak against it", "speak for it"});
   for (std::size_t k = 0; k < std::min(kMostLines, r.issues.size()); ++k) {
     const LabelIssue& i = r.issues[k];
     table.add({numbered(i.sample), i.sample.label, predicted_text(r.task, i.predicted),
@@ -86,7 +89,7 @@ std::string least_sure(const Dataset& asked, const AuditResult& r) {
                     [&](std::size_t a, std::size_t b) {
                       return r.scores[a] != r.scores[b] ? r.scores[a] < r.scores[b] : a < b;
                     });
-  Table table({"sample", "label", "predicted", "right with"});
+  Table table({head("sample", sample(asked, 0)), "label", "predicted", "right with"});
   for (std::size_t k = 0; k < count; ++k) {
     const Sample s = sample(asked, static_cast<Index>(order[k]));
     if (s.label == r.predicted[order[k]]) break;
@@ -110,7 +113,8 @@ std::string confusion_table(const AuditResult& r) {
 
 std::string twin_table(const AuditResult& r, bool test) {
   if (r.twins.empty()) return "";
-  Table table({test ? "test sample" : "sample", test ? "training sample" : "sample", "distance", ""});
+  Table table({head(test ? "test sample" : "sample", r.twins.front().first),
+               head(test ? "training sample" : "sample", r.twins.front().second), "distance", ""});
   for (std::size_t k = 0; k < std::min<std::size_t>(kMostLines / 2, r.twins.size()); ++k) {
     const Twins& t = r.twins[k];
     table.add({with_label(t.first), with_label(t.second),
@@ -338,7 +342,7 @@ std::string influence_text(const Dataset& data, const Dataset& test, const Influ
   Facts fact(26);
   fact("predictor", predictor_line(r, "of all samples"));
   text += fact.text();
-  Table tests({"test sample", "predicted", "output", "for it", "against it"});
+  Table tests({head("test sample", sample(test, 0)), "predicted", "output", "for it", "against it"});
   for (std::size_t k = 0; k < std::min(kMostLines, r.tests.size()); ++k) {
     const Explained& e = r.tests[k];
     tests.add({with_label(e.sample), predicted_text(r.task, e.predicted), short_number(e.output),
@@ -346,7 +350,7 @@ std::string influence_text(const Dataset& data, const Dataset& test, const Influ
   }
   text += "\npredictions, and the training samples that matter most for them\n" + tests.text("  ") +
           more(r.tests.size(), kMostLines, "the JSON and the run folder");
-  Table values({"training sample", "value", ""});
+  Table values({head("training sample", sample(data, 0)), "value", ""});
   for (const Reason& reason : r.best)
     values.add({with_label(reason.sample), short_number(reason.influence), "helps"});
   for (const Reason& reason : r.worst)

@@ -34,6 +34,24 @@ TEST_F(AuditCommand, NamesTheWrongLabelFirst) {
       << "what was done to the table is said" << outcome.out;
 }
 
+TEST_F(AuditCommand, SamplesAreNumbersAndIdsEverywhere) {
+  const std::string train = table("train.csv", true), test = table("test.csv", false);
+  const std::string text = zeroloss({"audit", train, "--target", "kind"}).out;
+  EXPECT_NE(text.find("sample 'id'"), std::string::npos) << text;
+  const std::string row = text.substr(text.find("20 's20'  small"));
+  for (const Json& one : answer({"audit", train, "--target", "kind"}).at("issues").at(0).at("against")) {
+    const int i = one.at("sample");
+    const std::string both = std::to_string(i) + " 's" + std::to_string(i) + "'";
+    EXPECT_LT(row.find(both), row.find('\n')) << both << " in " << row;
+  }
+  const std::string leaked = zeroloss({"audit", train, "--target", "kind", "--test", test}).out;
+  EXPECT_NE(leaked.find("training sample 'id'"), std::string::npos) << leaked;
+  EXPECT_NE(leaked.find("0 's0' (big)"), std::string::npos) << leaked;
+  const std::string worth = zeroloss({"influence", train, "--target", "kind", "--test", test}).out;
+  EXPECT_NE(worth.find("training sample 'id'"), std::string::npos) << worth;
+  EXPECT_NE(worth.find("20 's20' (small)"), std::string::npos) << worth;
+}
+
 TEST_F(AuditCommand, JsonHasScoresIssuesAndTheNoiseRate) {
   const Json json = answer({"audit", table("t.csv", true), "--target", "kind"});
   EXPECT_EQ(json.at("scores").size(), 60U);
