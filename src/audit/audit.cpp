@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include "audit/kernel_ridge_setup.hpp"
@@ -29,25 +30,48 @@ namespace {
 constexpr std::size_t kMostTwins = 1000;
 constexpr double kFar = 8.9;  // median absolute deviations: six standard ones of a normal
 
-/// Pairs whose distance is below a tenth of what is usual, and points whose distance is beyond it by six
-/// robust deviations. `usual`: distances of training samples to their nearest.
+/// Of each row of `asked` the first other row of `train` that has the same numbers, whatever the scale of
+/// features; train.n() where there is none.
+std::vector<Index> equal_rows(const Dataset& train, const Dataset& asked) {
+  const Index n = train.n();
+  const bool same = &train == &asked;
+  const auto less = [](const auto& a, const auto& b) {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+  };
+  std::vector<Index> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Index a, Index b) { return less(train.X.row(a), train.X.row(b)); });
+  std::vector<Index> equal;
+  for (Index i = 0; i < asked.n(); ++i) {
+    auto found = std::lower_bound(order.begin(), order.end(), i,
+                                  [&](Index a, Index) { return less(train.X.row(a), asked.X.row(i)); });
+    if (same && found != order.end() && *found == i) ++found;
+    equal.push_back(found != order.end() && train.X.row(*found) == asked.X.row(i) ? *found : n);
+  }
+  return equal;
+}
+
+/// Equal rows, pairs whose distance is below a tenth of what is usual, and points whose distance is beyond it
+/// by six robust deviations. `usual`: distances of training samples to their nearest.
 void look_at_distances(const Dataset& train, const Dataset& asked, const Nearest& nearest,
                        const std::vector<double>& usual, AuditResult& result) {
   const bool same = &train == &asked;
   std::vector<double> deviations;  // infinite: of inducing points, whose nearest is not known
   for (double x : usual)
     if (std::isfinite(x)) deviations.push_back(x);
-  if (deviations.empty()) return;
-  const double middle = median(deviations);
+  const double middle = deviations.empty() ? 0 : median(deviations);
   for (double& x : deviations) x = std::abs(x - middle);
-  const double far = middle + kFar * median(deviations);
+  const double far = deviations.empty() ? 0 : middle + kFar * median(deviations);
+  const std::vector<Index> equal = equal_rows(train, asked);
+  const auto next_to = [&](std::size_t i) { return equal[i] < train.n() ? equal[i] : nearest.index[i]; };
   for (std::size_t i = 0; i < nearest.index.size(); ++i) {
-    const auto at = static_cast<Index>(i), other = nearest.index[i];
-    double distance = nearest.distance[i];
+    const auto at = static_cast<Index>(i), other = next_to(i);
     if (other >= train.n()) continue;
-    if (distance == 0 && asked.X.row(at) != train.X.row(other))  // equal after rounding only
-      distance = std::numeric_limits<double>::min();
-    const bool mutual = same && nearest.index[static_cast<std::size_t>(other)] == at;
+    const double distance = other == equal[i]
+                                ? 0  // without this, equal after rounding only
+                                : std::max(nearest.distance[i], std::numeric_limits<double>::min());
+    const bool mutual = same && next_to(static_cast<std::size_t>(other)) == at;
     if ((distance == 0 || distance < middle / 10) && !(mutual && other < at))
       result.twins.push_back({sample(asked, at), sample(train, other), distance,
                               asked.y.size() == 0 || asked.y(at) == train.y(other)});

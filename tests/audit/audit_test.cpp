@@ -160,6 +160,28 @@ TEST(Audit, NamesTwinsAndOutliers) {
   EXPECT_EQ(r.outliers.front().sample.record, 77);
 }
 
+// Beside it all others are equal after rounding.
+TEST(Audit, EqualRowsAreFoundBesideAnOutlierOfAnyLength) {
+  Dataset data = numbers(60, {});
+  data.X.row(30) = data.X.row(1);
+  data.X.row(45) = data.X.row(1);
+  data.X.row(59).setConstant(1e20);
+  data.X(59, 1) = -1e20;
+  const AuditResult r = audit(data);
+  ASSERT_EQ(r.twins.size(), 2U);
+  EXPECT_EQ(r.twins[0].first.record, 1);
+  EXPECT_EQ(r.twins[0].second.record, 30);
+  EXPECT_EQ(r.twins[1].first.record, 45);
+  EXPECT_EQ(r.twins[1].second.record, 1);
+  EXPECT_EQ(r.twins[1].distance, 0);
+  EXPECT_FALSE(r.twins[0].same_label);
+  Progress silent;
+  const Dataset test = numbers(3, {});  // whose rows are the first of `data`
+  const AuditResult of_test = audit(data, test, {}, silent);
+  ASSERT_EQ(of_test.twins.size(), 3U);
+  EXPECT_EQ(of_test.twins[1].second.record, 1);
+}
+
 TEST(Audit, InducingPointsSayTheSame) {
   const Dataset data = digits(700, "noise:0.1");
   AuditOptions options;
