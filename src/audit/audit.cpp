@@ -148,11 +148,17 @@ class Reasons {
 
 std::string conclude(const AuditResult& r) {
   std::string text;
-  if (r.issues.empty()) {
-    text = fmt::format("No label of {} looks wrong.", count(r.n, "sample", "samples"));
+  const std::string others =
+      r.not_judged > 0 ? fmt::format(" {} cannot be judged.", count(r.not_judged, "label", "labels")) : "";
+  if (r.not_judged == r.n) {
+    text = fmt::format("No label of {} can be judged.", count(r.n, "sample", "samples"));
+  } else if (r.issues.empty()) {
+    text =
+        fmt::format("No label of {} looks wrong.", count(r.n - r.not_judged, "sample", "samples")) + others;
     if (r.noise_rate.low >= 0.01)
-      text = fmt::format("No single label of {} stands out as wrong, though some {} seem to be.",
-                         count(r.n, "sample", "samples"), percentage(r.noise_rate.value, 2));
+      text = fmt::format("No single label of {} stands out as wrong, though some {} seem to be.{}",
+                         count(r.n - r.not_judged, "sample", "samples"), percentage(r.noise_rate.value, 2),
+                         others);
   } else {
     const LabelIssue& worst = r.issues.front();
     const std::string predicted = r.task == Task::regression
@@ -164,6 +170,7 @@ std::string conclude(const AuditResult& r) {
                : fmt::format("{} of {} labels look wrong; sample {} most of all, for which {} is predicted.",
                              with_commas(static_cast<Index>(r.issues.size())), with_commas(r.n),
                              describe(worst.sample), predicted);
+    text += others;
   }
   for (const std::string& caveat : r.caveats) text += " " + caveat;
   return text;

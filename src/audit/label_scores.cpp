@@ -82,6 +82,7 @@ void judge_classes(const Dataset& train, const Predicted& own, const Dataset& as
     result.scores.push_back(score);
     result.confidence.push_back(confidence);
     result.predicted.push_back(names[static_cast<std::size_t>(winner)]);
+    if (!known[static_cast<std::size_t>(label)]) ++result.not_judged;
     if (winner == label) continue;
     ++wrong;
     if (score < 0.5 && known[static_cast<std::size_t>(label)])
@@ -191,10 +192,10 @@ void judge_numbers(const Dataset& train, const Predicted& own, const Dataset& as
   const double deviation =
       std::sqrt((part.array() - part.mean()).square().mean() * static_cast<double>(asked.n()));
   result.error = these.size.norm() / deviation;
-  if (!model.judges)
-    result.caveats.push_back(
-        "The features say too little of the target: residuals are nearly as large as its own spread, so no "
-        "label can be judged.");
+  if (model.judges) return;
+  result.not_judged = asked.n();
+  result.caveats.emplace_back(
+      "The features say too little of the target: residuals are nearly as large as its own spread.");
 }
 
 }  // namespace

@@ -79,11 +79,14 @@ std::string issue_table(const AuditResult& r) {
          more(r.issues.size(), kMostLines, "the JSON and the run folder");
 }
 
-/// Where no label looks wrong: the five that are least likely to be right, if any is doubtful at all.
+/// Where no label looks wrong: the five that are least likely to be right, if any is doubtful at all. Without
+/// those that cannot be judged, which would look wrong otherwise.
 std::string least_sure(const Dataset& asked, const AuditResult& r) {
-  if (!r.issues.empty()) return "";
-  std::vector<std::size_t> order(r.scores.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (!r.issues.empty() || r.not_judged == r.n) return "";
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < r.scores.size(); ++i)
+    if (r.scores[i] >= 0.5 || sample(asked, static_cast<Index>(i)).label == r.predicted[i])
+      order.push_back(i);
   const auto count = std::min<std::size_t>(5, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
                     [&](std::size_t a, std::size_t b) {
@@ -151,7 +154,8 @@ std::string predictor_line(const Result& r, const char* all) {
 
 std::string facts(const AuditResult& r, bool test) {
   Facts fact(26);
-  fact("wrong labels", estimate(r.noise_rate, 100, 1) + " % of all, 95 % interval");
+  fact("wrong labels", r.not_judged == r.n ? "not known, since no label can be judged"
+                                           : estimate(r.noise_rate, 100, 1) + " % of all, 95 % interval");
   fact(test ? "predictions that disagree" : "leave-one-out error",
        r.task == Task::classification ? fmt::format("{:.2f} %", 100 * r.error)
                                       : fmt::format("{:.3g} of the targets' spread", r.error));

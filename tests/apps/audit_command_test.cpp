@@ -1,6 +1,7 @@
 // zeroloss audit and influence from end to end: text, JSON, run folder, and what they refuse.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "support/command.hpp"
@@ -69,10 +70,35 @@ TEST_F(AuditCommand, JsonHasScoresIssuesAndTheNoiseRate) {
   EXPECT_GE(json.at("noise_rate").at("high"), 1.0 / 60);
   EXPECT_EQ(keys(json),
             (std::set<std::string>{
-                "data",    "digest", "labels",    "options",    "test",   "task",       "conclusion",
-                "n",       "d",      "classes",   "activation", "scale",  "ridge",      "inducing",
-                "error",   "scores", "predicted", "confidence", "issues", "noise_rate", "confusions",
-                "caveats", "twins",  "outliers",  "seconds",    "next"}));
+                "data",    "digest",     "labels",    "options",    "test",    "task",       "conclusion",
+                "n",       "d",          "classes",   "activation", "scale",   "ridge",      "inducing",
+                "error",   "scores",     "predicted", "confidence", "issues",  "noise_rate", "confusions",
+                "caveats", "not_judged", "twins",     "outliers",   "seconds", "next"}));
+}
+
+// Of numbers that the features say nothing of, and of a class that is never predicted.
+TEST_F(AuditCommand, SaysFirstWhatCannotBeJudged) {
+  std::ofstream numbers(folder / "numbers.csv"), rare(folder / "rare.csv");
+  const auto drawn = [](int i) { return std::fmod(std::abs(std::sin(i * 12.9898)) * 43758.5453, 1); };
+  numbers << "a,b,y\n";
+  rare << "a,b,kind\n";
+  for (int i = 0; i < 60; ++i) {
+    numbers << drawn(i) << "," << drawn(i + 100) << "," << drawn(i + 200) << "\n";
+    rare << i % 7 << "." << i * i % 11 << "," << i * 37 % 101 << "," << (i == 0 ? "rare" : "usual") << "\n";
+  }
+  numbers.close();
+  rare.close();
+  const Outcome none = zeroloss({"audit", path("numbers.csv"), "--target", "y", "--task", "regression"});
+  EXPECT_NE(none.out.find("\n\nNo label of 60 samples can be judged. The features say too little"),
+            std::string::npos)
+      << none.out;
+  EXPECT_NE(none.out.find("wrong labels              not known"), std::string::npos) << none.out;
+  EXPECT_EQ(none.out.find("the least sure of them"), std::string::npos) << none.out;
+  const Outcome one = zeroloss({"audit", path("rare.csv"), "--target", "kind"});
+  EXPECT_NE(one.out.find("No label of 59 samples looks wrong. 1 label cannot be judged. Never predicted"),
+            std::string::npos)
+      << one.out;
+  EXPECT_EQ(one.out.find("the least sure of them"), std::string::npos) << one.out;
 }
 
 TEST_F(AuditCommand, WritesARunFolder) {

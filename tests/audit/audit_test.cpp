@@ -233,6 +233,8 @@ TEST(Audit, SaysWhatCannotBeJudged) {
   AuditResult r = audit(data);
   EXPECT_TRUE(r.issues.empty());
   EXPECT_EQ(r.caveats.size(), 1U);
+  EXPECT_EQ(r.not_judged, 150);
+  EXPECT_EQ(r.conclusion.find("No label of 150 samples can be judged."), 0U) << r.conclusion;
   EXPECT_EQ(r.noise_rate.high, 1);
   for (Index i = 0; i < 150; ++i) data.y(i) = random.normal();
   EXPECT_TRUE(audit(data).issues.empty());
@@ -244,6 +246,9 @@ TEST(Audit, SaysWhatCannotBeJudged) {
   EXPECT_TRUE(r.issues.empty());
   ASSERT_FALSE(r.caveats.empty());
   EXPECT_NE(r.conclusion.find("yes"), std::string::npos) << r.conclusion;
+  EXPECT_EQ(r.not_judged, 13);
+  EXPECT_NE(r.conclusion.find(" 137 samples"), std::string::npos) << r.conclusion;
+  EXPECT_NE(r.conclusion.find(" 13 labels cannot be judged."), std::string::npos) << r.conclusion;
 }
 
 // Prices: what is usual for large ones is not wrong.

@@ -349,6 +349,15 @@ def test_an_audit_says_first_how_many_labels_are_wrong():
     assert page.text("h1").lower().startswith(run.result["conclusion"][:20].lower())
 
 
+@pytest.mark.parametrize("not_judged", [0, 7, 60])
+def test_labels_that_cannot_be_judged_are_counted(not_judged, tmp_path):
+    rate = {"value": 0, "low": 0, "high": 1}
+    _, page = page_of(made(tmp_path / "run", "audit", task="regression", n=60, not_judged=not_judged, noise_rate=rate))
+    known = dict(zip(page.text("dt", "|").split("|"), page.text("dd", "|").split("|")))
+    assert known.get("labels that cannot be judged") == (str(not_judged) if not_judged else None)
+    assert ("wrong labels, estimated (95 % interval)" in known) is (not_judged < 60)
+
+
 def test_a_label_stands_beside_those_that_speak_for_and_against_it():
     run, page = page_of(run_of("audit"))
     pictures, worst = run.json("pictures.json")["samples"], run.result["issues"][0]

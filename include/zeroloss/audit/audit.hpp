@@ -159,6 +159,7 @@ struct AuditResult {
   std::vector<Confusion> confusions;   ///< most first: half a sample or more is expected
   std::vector<Twins> twins;            ///< nearest first
   std::vector<Outlier> outliers;       ///< farthest first
+  Index not_judged = 0;                ///< labels of which nothing is said, right or wrong; see caveats
   std::vector<std::string> caveats;    ///< what these data do not tell, a sentence each
   double seconds = 0;
 };
@@ -186,6 +187,7 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"confusions", "Samples of one class that are labelled as another, most first."}, r.confusions);
   visit(Field{"twins", "Samples that are next to equal, nearest first."}, r.twins);
   visit(Field{"outliers", "Samples far from every other one, farthest first."}, r.outliers);
+  visit(Field{"not_judged", "Labels of which nothing is said, right or wrong: see `caveats`."}, r.not_judged);
   visit(Field{"caveats", "What these data do not tell, a sentence each."}, r.caveats);
   visit(Field{"seconds"}, r.seconds);
 }

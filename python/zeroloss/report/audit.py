@@ -39,10 +39,12 @@ def _numbers(r: Json, test: Json) -> Facts:
     rate, error = r.get("noise_rate") or {}, r.get("error")
     wrong = ("misfit of the predictions, of the spread", number(error, 3)) if r.get("task") == "regression" else (
         "predictions that disagree" if test else "leave-one-out error", percent(error))
+    judged = r.get("n") is None or r.get("not_judged") != r["n"]
     return [
         ("wrong labels, estimated (95 % interval)",
-         Html(f"{percent(rate.get('value'))} ({interval(rate, 100)})") if rate else None),
+         Html(f"{percent(rate.get('value'))} ({interval(rate, 100)})") if rate and judged else None),
         ("labels that look wrong", Html(f"{number(len(r.get('issues') or []))} of {number(r.get('n'))}")),
+        ("labels that cannot be judged", r.get("not_judged") or None),
         wrong,
         ("whose labels", test.get("data")),
         ("features", r.get("d")),
