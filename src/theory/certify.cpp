@@ -198,6 +198,15 @@ void find_bottleneck(const Dataset& data, const Vector& eigenvector, CertifyResu
   result.bottleneck_antipodal = across < apart;
 }
 
+// Points between which the kernel is 0 do not hold it down together: each would alone.
+void forget_a_pair_apart(const Kernel& kernel, CertifyResult& result) {
+  const double square = result.bottleneck_distance * result.bottleneck_distance / 2;
+  const double rho = result.bottleneck_antipodal ? square - 1 : 1 - square;
+  if (std::abs(kernel(rho)) > 1e-12 * kernel(1)) return;  // more than its rounding
+  result.bottleneck_distance = 0;
+  result.bottleneck_antipodal = false;
+}
+
 // lambda_min(G^{o r}), proven with two factorisations. The kernel's memory is reused.
 LambdaSource power_bound(KernelMatrix& work, int r, Proof proof, Progress& progress) {
   const auto verified = lambda_min(work, power(r), proof, progress).verified;
@@ -346,6 +355,7 @@ void study_kernel(KernelMatrix& work, const Question& q, Progress& progress, Cer
   const auto lowest = smallest_eigenpair(work, result.ridge, start, progress);
   result.lambda_min = lowest.value;
   find_bottleneck(data, lowest.vector, result);
+  forget_a_pair_apart(q.kernel, result);
   if (!labelled) return;
   result.forecast = forecast(early, late, Y.cols(), trace_features, options.step, options.accuracy);
   result.forecast->method = exact ? "eigendecomposition" : fmt::format("Lanczos, {} probes", kProbes);
@@ -463,9 +473,11 @@ LambdaBounds by_tail(const Question& q, Engine& engine, Progress& progress, Cert
 void conclude(CertifyResult& result, const std::string& vanishes, bool deep) {
   const auto held_down = [&] {
     const auto& b = result.bottleneck;
-    if (b.size() < 2) return std::string();
-    return fmt::format("\nIt is held down most by samples {} and {}, {} {:.3g}.", describe(b[0].sample),
-                       describe(b[1].sample), result.bottleneck_antipodal ? "opposite up to" : "distance",
+    if (b.size() < 2 || (result.bottleneck_distance == 0 && !result.bottleneck_antipodal))
+      return std::string();
+    return fmt::format("\n{} is held down most by samples {} and {}, {} {:.3g}.",
+                       result.tail ? "This bound" : "It", describe(b[0].sample), describe(b[1].sample),
+                       result.bottleneck_antipodal ? "opposite up to" : "distance",
                        result.bottleneck_distance);
   };
   const std::string least =

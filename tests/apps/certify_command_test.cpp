@@ -218,8 +218,9 @@ TEST_F(CertifyCommand, TheTailNeedsNoKernel) {
   const Outcome text =
       zeroloss({"certify", "digits", "--n", "100", "--method", "tail", "--out", path("run")});
   EXPECT_EQ(text.exit_code, 0);
-  for (const char* part : {"lambda_min >= 0.0", "It is held down most by samples", "kernel's power series",
-                           "pass over all pairs", "(--method factor): what lambda_min is", "Thm 6.3"})
+  for (const char* part :
+       {"lambda_min >= 0.0", "This bound is held down most by samples", "kernel's power series",
+        "pass over all pairs", "(--method factor): what lambda_min is", "Thm 6.3"})
     EXPECT_NE(text.out.find(part), std::string::npos) << part << "\n" << text.out;
   for (const char* part : {"nan", "lost to rounding", "leave-one-out error", "`"})
     EXPECT_EQ(text.out.find(part), std::string::npos) << part << "\n" << text.out;

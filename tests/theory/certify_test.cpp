@@ -68,6 +68,26 @@ TEST(Certify, PointsStayInTheirFileWhereTheyDoNotFit) {
   EXPECT_FALSE(certify_in_place(2 * fit, d, {.spectrum = true}));
 }
 
+// Of +1, -1 and of orthogonal points K is diagonal; where a third point is beside one of them it is not.
+TEST(Certify, PointsBetweenWhichTheKernelVanishesAreNoPair) {
+  for (const RowMatrix& X :
+       {RowMatrix{{1}, {1}, {-1}}, RowMatrix{{1, 0}, {0, 1}}, RowMatrix{{2, 1}, {-2, -1}}}) {
+    const CertifyResult apart = certify(dataset(X));
+    EXPECT_EQ(apart.outcome, "verified") << apart.conclusion;
+    EXPECT_EQ(apart.conclusion.find("held down"), std::string::npos) << apart.conclusion;
+    EXPECT_EQ(apart.bottleneck_distance, 0);
+    EXPECT_FALSE(apart.bottleneck_antipodal);
+  }
+  const CertifyResult near = certify(dataset(RowMatrix{{1, 0}, {0, 1}, {0.1, 1}}));
+  EXPECT_NE(near.conclusion.find("It is held down most by samples"), std::string::npos) << near.conclusion;
+  CertifyOptions tail;
+  tail.method = "tail";
+  EXPECT_EQ(
+      certify(dataset(RowMatrix{{1, 0, 0}, {0, 1, 0}, {0, 0.6, 0.8}}), tail).conclusion.find("It is held"),
+      std::string::npos)
+      << "the kernel may be held down by others";
+}
+
 TEST(Certify, DigitsAgreeWithScipy) {
   std::ifstream file(ZEROLOSS_TEST_DIR "/theory/data/certify_oracle.json");
   const auto answers = nlohmann::json::parse(file);

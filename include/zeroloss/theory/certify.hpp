@@ -140,8 +140,10 @@ struct CertifyResult {
   double ridge = 0;          ///< added to H for what needs its inverse; 0 unless H is numerically singular
   double norm_X = 0;         ///< ||X|| of all samples, proven upper bound
   std::vector<Bottleneck> bottleneck;  ///< largest weights first, at most 6
-  double bottleneck_distance = 0;      ///< between the first two of them, up to sign; 0 if there is one point
-  bool bottleneck_antipodal = false;   ///< it is that to minus the second
+  /// Between the first two of them, up to sign; 0, and not antipodal, if there is one point or the kernel
+  /// between them is 0.
+  double bottleneck_distance = 0;
+  bool bottleneck_antipodal = false;  ///< it is that to minus the second
   /// All eigenvalues, ascending, if asked for; equal samples count as often as they occur.
   std::vector<double> spectrum;
 
@@ -208,7 +210,10 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"antipodal", "Pairs x, -x, exactly."}, r.antipodal);
   visit(Field{"nearest", "Different points within 1e-6, rather with different labels, or None."}, r.nearest);
   visit(Field{"bottleneck", "Largest weights first, at most 6."}, r.bottleneck);
-  visit(Field{"bottleneck_distance", "Between the first two of them, up to sign."}, r.bottleneck_distance);
+  visit(Field{"bottleneck_distance",
+              "Between the first two of them, up to sign; 0 and not antipodal where the kernel between them "
+              "is 0."},
+        r.bottleneck_distance);
   visit(Field{"bottleneck_antipodal", "It is that to minus the second."}, r.bottleneck_antipodal);
   visit(Field{"complexity", "By class; empty without labels."}.only_if(r.task != Task::none), r.complexity);
   visit(Field{"complexity_shuffled", "The same for labels in random order."}.only_if(r.task != Task::none),
