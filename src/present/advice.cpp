@@ -52,16 +52,23 @@ std::string step_advice(const CertifyOptions& options, const CertifyResult& r) {
 
 std::string label_advice(const CertifyResult& r) {
   constexpr std::size_t kNamed = 5;
-  if (r.suspects.empty()) return r.leave_one_out_error ? "none looks wrong" : "";
+  if (!r.leave_one_out_error) return "";
+  if (r.task == Task::regression && !accuses(r))
+    return "cannot be judged: the other samples predict them no better than their mean does";
+  if (r.suspects.empty()) return "none looks wrong";
   if (!accuses(r)) return "";
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(kNamed, r.suspects.size()); ++i)
     names.push_back(describe(r.suspects[i].sample));
   const std::size_t more = r.suspects.size() - names.size();
-  return fmt::format("look at {} {}{}: the other samples predict {} otherwise",
+  // What lies beyond all others is known to none of them.
+  const std::string edge = r.task != Task::regression ? ""
+                           : r.suspects.size() == 1   ? ", or it lies at the edge of the data"
+                                                      : ", or they lie at the edge of the data";
+  return fmt::format("look at {} {}{}: the other samples predict {} otherwise{}",
                      r.suspects.size() == 1 ? "that of sample" : "those of samples", fmt::join(names, ", "),
                      more > 0 ? fmt::format(" and {} more", with_commas(static_cast<Index>(more))) : "",
-                     r.suspects.size() == 1 ? "it" : "them");
+                     r.suspects.size() == 1 ? "it" : "them", edge);
 }
 
 }  // namespace

@@ -50,6 +50,12 @@ void tail_facts(const TailBound& tail, Facts& fact) {
        fmt::format("{}", fmt::join(passes, ", ")));
 }
 
+std::string leave_one_out_text(const Dataset& data, const CertifyResult& r) {
+  if (r.task == Task::classification) return fmt::format("{:.2f} %", 100 * *r.leave_one_out_error);
+  if (data.y.maxCoeff() == data.y.minCoeff()) return "of no use: the targets are all the same";
+  return fmt::format("{:.3g} of the targets' spread", *r.leave_one_out_error);
+}
+
 std::string facts(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
   Facts fact(26);
   const auto mean = [](const std::vector<double>& v) {
@@ -87,11 +93,7 @@ std::string facts(const Dataset& data, const CertifyOptions& options, const Cert
   if (!r.complexity.empty())
     fact("complexity of the labels", fmt::format("{:.3g} (in random order: {:.3g}){}", mean(r.complexity),
                                                  mean(r.complexity_shuffled), with_ridge));
-  if (r.leave_one_out_error)
-    fact("leave-one-out error", (r.task == Task::classification
-                                     ? fmt::format("{:.2f} %", 100 * *r.leave_one_out_error)
-                                     : fmt::format("{:.3g} of the targets' spread", *r.leave_one_out_error)) +
-                                    with_ridge);
+  if (r.leave_one_out_error) fact("leave-one-out error", leave_one_out_text(data, r) + with_ridge);
   return fact.text();
 }
 
@@ -111,7 +113,8 @@ std::string guarantee_table(const CertifyResult& r) {
     if (g.width || g.holds) {
       computed |= !g.verified;
       table.add({g.theorem, g.lambda_from + (g.verified ? "" : " *"), bound_text(g.width, Rounding::up),
-                 bound_text(g.step, Rounding::down), rate_text(g), bound_text(g.steps, Rounding::up),
+                 bound_text(g.step, Rounding::down), rate_text(g),
+                 (g.flow && g.steps ? "time " : "") + bound_text(g.steps, Rounding::up),
                  bound_text(g.failure_probability, Rounding::up), g.holds ? g.reason : "no: " + g.reason});
       continue;
     }
@@ -153,14 +156,19 @@ std::string suspect_table(const CertifyResult& r) {
     if (ids) row.insert(row.begin() + 1, s.sample.id);
     table.add(row);
   }
+  const double error = r.leave_one_out_error.value_or(0);
+  const std::string off = numbers ? fmt::format("off by {:.3g} of the targets' spread", error)
+                                  : fmt::format("wrong about {} of all", percentage(error, 2));
   std::string text =
-      accuses(r)
-          ? "labels that the other samples predict otherwise (closed-form leave-one-out; audit says which "
-            "are wrong)\n"
-          : fmt::format(
-                "labels that the other samples predict otherwise; they are wrong about {} of all, so "
-                "this says little (closed-form leave-one-out)\n",
-                percentage(r.leave_one_out_error.value_or(0), 2));
+      accuses(r) ? fmt::format(
+                       "labels that the other samples predict otherwise{} (closed-form leave-one-out; audit "
+                       "says which are wrong)\n",
+                       numbers ? ", or that lie at the edge of the data" : "")
+                 : fmt::format(
+                       "labels that the other samples predict otherwise; they are {}, so this says little "
+                       "(closed-form "
+                       "leave-one-out)\n",
+                       off);
   text += table.text("  ");
   if (r.suspects.size() > kShown)
     text += fmt::format("  and {} more (JSON lists all)\n", r.suspects.size() - kShown);

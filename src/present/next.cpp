@@ -134,9 +134,19 @@ ReadOptions standardized(ReadOptions read) {
   return read;
 }
 
-std::string correct_labels(const std::vector<std::vector<Sample>>& conflicts) {
+bool all_the_same(const Dataset& data) {
+  return !data.stored && data.n() > 0 && (data.X.rowwise() - data.X.row(0)).isZero(0);
+}
+
+std::string correct_labels(const Dataset& data, const std::vector<std::vector<Sample>>& conflicts) {
+  if (all_the_same(data))
+    return "every feature is constant, so that all points are the same: give them features that differ";
+  constexpr std::size_t kNamed = 8;
+  const std::vector<Sample>& group = conflicts.front();
   std::string said;
-  for (const Sample& s : conflicts.front()) said += (said.empty() ? "" : ", ") + describe(s);
+  for (std::size_t k = 0; k < std::min(kNamed, group.size()); ++k)
+    said += (k == 0 ? "" : ", ") + describe(group[k]);
+  if (group.size() > kNamed) said += fmt::format(" and {} more", group.size() - kNamed);
   return fmt::format("correct the labels of samples {}, or keep one of them{}", said,
                      conflicts.size() > 1
                          ? fmt::format("; so for {} of equal points",
@@ -220,7 +230,7 @@ Next after_summary(const Dataset& data, const ReadOptions& read, const std::opti
 
 Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOptions& options,
                    const CertifyResult& r) {
-  if (!r.conflicts.empty()) return {correct_labels(r.conflicts), {}};
+  if (!r.conflicts.empty()) return {correct_labels(data, r.conflicts), {}};
   if (r.outcome == "verified" && data.task == Task::none) {
     if (data.encoding.empty()) return {"give the points targets to fit", {}};
     ReadOptions last = read;
@@ -313,7 +323,7 @@ Next after_width(const Dataset& data, const ReadOptions& read, const WidthOption
 Next after_fit(const Dataset& data, const ReadOptions& read, const FitOptions& options, const FitResult& r,
                const std::string& out) {
   if (r.status == Status::interrupted) return {};
-  if (!r.conflicts.empty()) return {correct_labels(r.conflicts), {}};
+  if (!r.conflicts.empty()) return {correct_labels(data, r.conflicts), {}};
   if (r.status == Status::certified) return keep_the_network(fit_line(data, read, options), data, read, out);
   return after_failure(data, read, options, r);
 }

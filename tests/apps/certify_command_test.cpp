@@ -81,6 +81,7 @@ TEST_F(CertifyCommand, PrintsTheConclusionFirst) {
         "forecast at infinite width: misfit 0.001 after", "leave-one-out error"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
   EXPECT_EQ(outcome.out.find('\033'), std::string::npos);
+  EXPECT_NE(outcome.out.find("  time "), std::string::npos) << "of a flow, which takes no steps";
 }
 
 // What to do stands above what is known, and the theorems come last.
@@ -99,6 +100,35 @@ TEST_F(CertifyCommand, SaysWhatToDoFirst) {
   const std::string noisy = zeroloss({"certify", "digits", "--classes", "3,8", "--labels", "noise:0.02"}).out;
   EXPECT_NE(noisy.find("\nlabels  look at those of samples "), std::string::npos) << noisy;
   EXPECT_EQ(zeroloss({"certify", "sphere:n=20,d=4,y=none"}).out.find("\nwidth   "), std::string::npos);
+}
+
+// Of numbers at random they know nothing; equal targets have no spread; a point beyond the others is on its
+// own.
+TEST_F(CertifyCommand, SaysOfNumbersWhatTheOthersKnow) {
+  std::string random = "a,b,y\n", same = random, curve = "x,y\n";
+  const auto drawn = [](int i) { return std::fmod(std::abs(std::sin(i * 12.9898)) * 43758.5453, 1); };
+  for (int i = 0; i < 40; ++i) {
+    random += fmt::format("{},{},{}\n", drawn(i), drawn(i + 100), drawn(i + 200));
+    same += fmt::format("{},{},2.5\n", drawn(i), drawn(i + 100));
+    const double x = -2 + 4 * drawn(i);
+    curve += fmt::format("{},{}\n", x, std::sin(3 * x));
+  }
+  const auto said = [&](const std::string& text) {
+    return zeroloss({"certify", write("t.csv", text), "--target", "y", "--task", "regression"}).out;
+  };
+  const std::string of_random = said(random);
+  EXPECT_NE(
+      of_random.find("\nlabels  cannot be judged: the other samples predict them no better than their mean"),
+      std::string::npos)
+      << of_random;
+  const std::string of_same = said(same);
+  EXPECT_NE(of_same.find("leave-one-out error       of no use: the targets are all the same"),
+            std::string::npos)
+      << of_same;
+  const std::string of_curve = said(curve);
+  EXPECT_NE(of_curve.find("otherwise, or they lie at the edge of the data\n"), std::string::npos) << of_curve;
+  EXPECT_NE(of_curve.find("otherwise, or that lie at the edge of the data (closed-form"), std::string::npos)
+      << of_curve;
 }
 
 TEST_F(CertifyCommand, RowsOfWidthsAreInJsonAndFigure) {

@@ -127,6 +127,17 @@ TEST_F(NextLine, EqualPointsWithDifferentLabelsAreNamed) {
   EXPECT_EQ(next_text(next), "next: " + next.why + "\n");
 }
 
+TEST_F(NextLine, OfManyEqualPointsAFewAreNamed) {
+  FitResult result = with(Status::stalled);
+  result.conflicts.emplace_back();
+  for (Index i = 0; i < 60; ++i) result.conflicts[0].push_back({i, "ant"});
+  const Next many = of(result);
+  EXPECT_NE(many.why.find("7 (label ant) and 52 more, or keep one of them"), std::string::npos) << many.why;
+  data_.X.setOnes();
+  EXPECT_EQ(of(result).why,
+            "every feature is constant, so that all points are the same: give them features that differ");
+}
+
 TEST_F(NextLine, NothingFollowsAnInterruption) { EXPECT_EQ(next_text(of(with(Status::interrupted))), ""); }
 
 TEST_F(NextLine, OfCertifyTrainsWhatWasProved) {
