@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/field_text.hpp"
+#include "network/prepare.hpp"
 #include "present/common.hpp"
 #include "present/next_out.hpp"
 #include "zeroloss/base/text.hpp"
@@ -128,6 +129,20 @@ bool of_many_scales(const Dataset& data) {
   return largest > 100 * least;
 }
 
+/// Whether there are points x and -x: activations are even or odd but for a linear part, so that what a
+/// network without a constant makes of one is bound to what it makes of the other, at any width.
+bool has_opposite_points(const Dataset& data, const ReadOptions& read, bool center, bool normalize) {
+  return !read.bias && !data.stored && normalize &&
+         !unit_points(data, center, normalize).coincide.antipodal.empty();
+}
+
+constexpr const char* kAppend = "append a constant, with which no point is opposite to another";
+
+ReadOptions with_constant(ReadOptions read) {
+  read.bias = 1;
+  return read;
+}
+
 ReadOptions standardized(ReadOptions read) {
   read.standardize = "yes";
   read.bias = 1;
@@ -178,12 +193,15 @@ Next after_failure(const Dataset& data, const ReadOptions& read, const FitOption
     again.step = "auto";
     return {"the step is too large", fit_line(data, read, again)};
   }
+  if (r.status != Status::converged && has_opposite_points(data, read, options.center, options.normalize))
+    return {kAppend, fit_line(data, with_constant(read), options)};
   if (!facts.hidden) {  // random features already
     if (r.width < 2 * r.n_distinct) {
       again.width = 0;
       return {"more features than points are needed", fit_line(data, read, again)};
     }
-    if (r.width < kMostFeatures) {
+    if (r.width < kMostFeatures &&
+        options.width == 0) {  // once: what that does not do, more of it hardly does
       again.width = 4 * r.width;
       return {"more features tell points further apart", fit_line(data, read, again)};
     }
@@ -265,12 +283,8 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
     return {"the kernel itself says more than the tail of its power series",
             line("certify", data, read, other)};
   }
-  if (r.outcome == "zero" && !r.antipodal.empty() && !read.bias) {
-    ReadOptions constant = read;
-    constant.bias = 1;
-    return {"append a constant, with which no point is opposite to another",
-            line("certify", data, constant, options)};
-  }
+  if (r.outcome == "zero" && !r.antipodal.empty() && !read.bias)
+    return {kAppend, line("certify", data, with_constant(read), options)};
   if (r.activation != "relu") {
     other.activation = "relu";
     return {r.outcome == "zero" ? "relu does not need what this activation needs"
@@ -316,8 +330,11 @@ Next after_width(const Dataset& data, const ReadOptions& read, const WidthOption
   certify.activation = options.activation;
   certify.center = options.center;
   certify.normalize = options.normalize;
-  return {r.rows.empty() ? "see which samples stand in the way" : "see what else can be proved",
-          line("certify", data, read, certify)};
+  if (r.rows.empty()) return {"see which samples stand in the way", line("certify", data, read, certify)};
+  if (has_opposite_points(data, read, options.center, options.normalize))
+    return {kAppend, line("width", data, with_constant(read), options)};
+  return {"write down a network that is exact, of many layers",
+          line("memorize", data, read, MemorizeOptions{})};
 }
 
 Next after_fit(const Dataset& data, const ReadOptions& read, const FitOptions& options, const FitResult& r,

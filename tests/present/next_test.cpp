@@ -10,6 +10,7 @@
 #include "zeroloss/present/fit.hpp"
 #include "zeroloss/present/memorize.hpp"
 #include "zeroloss/present/predict.hpp"
+#include "zeroloss/present/width.hpp"
 
 namespace zeroloss::test {
 namespace {
@@ -71,6 +72,40 @@ TEST_F(NextLine, WhatIsReadStaysWhatItWas) {
             "--center");
   result.width = 16384;  // as many as are proposed
   EXPECT_EQ(line(of(result)), "zeroloss certify 'my table.csv' --target kind --classes 3,8 --center");
+}
+
+TEST_F(NextLine, MoreFeaturesAreProposedOnce) {
+  options_.optimizer = "output_layer";
+  FitResult result = with(Status::stalled);
+  result.width = 2048;
+  EXPECT_EQ(line(of(result)),
+            "zeroloss fit 'my table.csv' --target kind --width 8192 --optimizer output_layer");
+  options_.width = result.width = 8192;
+  EXPECT_EQ(line(of(result)), "zeroloss certify 'my table.csv' --target kind");
+}
+
+// No width helps there.
+TEST_F(NextLine, OfOppositePointsAppendsAConstant) {
+  data_.X.row(7) = -data_.X.row(2);
+  options_.optimizer = "output_layer";
+  const std::string constant = "zeroloss fit 'my table.csv' --target kind --bias 1";
+  EXPECT_EQ(line(of(with(Status::stalled))), constant + " --optimizer output_layer");
+  options_.optimizer = "gauss_newton";
+  EXPECT_EQ(line(of(with(Status::stalled))), constant + " --optimizer gauss_newton");
+  WidthResult width;
+  width.rows.emplace_back();
+  EXPECT_EQ(line(after_width(data_, read_, {}, width)),
+            "zeroloss width 'my table.csv' --target kind --bias 1");
+  read_.bias = 1;
+  EXPECT_EQ(line(of(with(Status::stalled))), constant + " --optimizer output_layer");
+}
+
+// What certify says sends there.
+TEST_F(NextLine, OfWidthThatProvesNothingWritesANetworkDown) {
+  WidthResult result;
+  EXPECT_EQ(line(after_width(data_, read_, {}, result)), "zeroloss certify 'my table.csv' --target kind");
+  result.rows.emplace_back();
+  EXPECT_EQ(line(after_width(data_, read_, {}, result)), "zeroloss memorize 'my table.csv' --target kind");
 }
 
 TEST_F(NextLine, TooFewRandomFeaturesBecomeMore) {
