@@ -17,6 +17,7 @@ void run_export(const ExportArguments& options, Session&) {
   const std::string file = is_answer ? "/dev/stdout" : options.file;
   check_output(file, {model_file(options.model)});
   const Model model = open_model(options.model);
+  make_folders_of(file);
   try {
     model.export_onnx(file);
   } catch (const ResourceError&) {

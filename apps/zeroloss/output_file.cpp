@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "zeroloss/base/error.hpp"
+
 namespace zeroloss::app {
 namespace {
 
@@ -62,6 +64,13 @@ void check_output(const std::string& file, const std::vector<std::string>& input
   if (const std::string run = run_of(file); !run.empty())
     throw std::invalid_argument(
         fmt::format("{}: is part of the run {}; choose another file to write", file, run));
+}
+
+void make_folders_of(const std::string& file) {
+  const fs::path folder = fs::path(file).parent_path();
+  std::error_code error;
+  if (!folder.empty()) fs::create_directories(folder, error);
+  if (error) throw ResourceError(fmt::format("{}: making its folder failed: {}", file, error.message()));
 }
 
 }  // namespace zeroloss::app

@@ -15,4 +15,7 @@ bool is_standard_output(const std::string& file);
 /// Inputs that are no paths are names of data.
 void check_output(const std::string& file, const std::vector<std::string>& inputs);
 
+/// Makes the folders of `file` that are not there, as run folders do. Throws ResourceError.
+void make_folders_of(const std::string& file);
+
 }  // namespace zeroloss::app

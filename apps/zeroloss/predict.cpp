@@ -37,10 +37,12 @@ void run_predict(const PredictArguments& options, Session& session) {
   const Dataset data = select_for(model, open_source(options.source, options.read), options.read);
   progress.stage("predicting");
   const Prediction prediction = predict(model, data, progress);
-  if (csv_is_answer)
+  if (csv_is_answer) {
     write_answer(predict_csv(model, data, prediction));
-  else if (!options.out.empty())
+  } else if (!options.out.empty()) {
+    make_folders_of(options.out);
     write_file(options.out, predict_csv(model, data, prediction));
+  }
   const Next next = after_predict(options.model, data, options.read, options.out);
   const std::string text =
       options.json ? predict_json(options.model, model, data, prediction, next) + "\n"

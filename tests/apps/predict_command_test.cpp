@@ -229,8 +229,16 @@ TEST_F(Predict, RefusesWhatDoesNotFit) {
 }
 
 TEST_F(Predict, AFileThatCannotBeWrittenIsReported) {
-  refused(predict(model(three), labelled, {"--out", path("absent/out.csv")}), {"absent/out.csv"}, 3);
-  refused({"export", path("model.safetensors"), path("absent/a.onnx")}, {"absent/a.onnx"}, 3);
+  write("file", "no folder");
+  refused(predict(model(three), labelled, {"--out", path("file/out.csv")}), {"file/out.csv", "folder"}, 3);
+  refused({"export", path("model.safetensors"), path("file/a.onnx")}, {"file/a.onnx", "folder"}, 3);
+}
+
+TEST_F(Predict, FoldersThatAreNotThereAreMade) {
+  EXPECT_EQ(zeroloss(predict(model(three), labelled, {"--out", path("new/er/out.csv")})).exit_code, 0);
+  EXPECT_EQ(zeroloss({"export", path("model.safetensors"), path("newer/a.onnx")}).exit_code, 0);
+  EXPECT_FALSE(content(path("new/er/out.csv")).empty());
+  EXPECT_FALSE(content(path("newer/a.onnx")).empty());
 }
 
 // What was there before a command that should not have been.
