@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "present/next_out.hpp"
 #include "zeroloss/base/text.hpp"
@@ -17,8 +18,18 @@ std::filesystem::path unused(const std::filesystem::path& name) {
   return free;
 }
 
+std::vector<std::string> typed_again(std::vector<std::string> words) {
+  if (words.empty()) return words;
+  words.front() = "zeroloss";
+  const auto threads = std::ranges::find(words, "--threads");
+  if (threads != words.end())
+    words.erase(threads, threads + std::min<std::ptrdiff_t>(2, words.end() - threads));
+  std::erase_if(words, [](const std::string& word) { return word.starts_with("--threads="); });
+  return words;
+}
+
 Next with_out(Next next, const char* out) {
-  if (!next.command.empty()) next.command.front() = "zeroloss";  // wherever this one lies
+  next.command = typed_again(std::move(next.command));
   next.command.insert(next.command.end(), {"--out", unused(out).string()});
   return next;
 }

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "present/common.hpp"
+#include "present/next_out.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/present/loss.hpp"
 
@@ -180,17 +182,15 @@ void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork&
 
 Next after_prove(const std::vector<std::string>& words, const ProveOptions& options, const ProveResult& r,
                  const std::string& out) {
-  std::vector<std::string> again = words;
   const bool left_out = std::ranges::any_of(
       r.remarks, [](const std::string& remark) { return remark.starts_with("left out: "); });
   if (!r.networks.back().certificate.exists && !options.polish && !left_out && r.exact_is_possible) {
-    again.emplace_back("--polish");
-    return {"go on to weights beside which an exact network lies", again};
+    std::vector<std::string> polish = typed_again(words);
+    polish.emplace_back("--polish");
+    return {"go on to weights beside which an exact network lies", std::move(polish)};
   }
-  if (r.networks.back().certificate.exists && out.empty()) {
-    again.insert(again.end(), {"--out", "proved"});
-    return {options.polish ? "keep the polished network" : "keep the answer", again};
-  }
+  if (r.networks.back().certificate.exists && out.empty())
+    return with_out({options.polish ? "keep the polished network" : "keep the answer", words}, "proved");
   return {};
 }
 

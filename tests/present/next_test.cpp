@@ -10,6 +10,7 @@
 #include "zeroloss/present/fit.hpp"
 #include "zeroloss/present/memorize.hpp"
 #include "zeroloss/present/predict.hpp"
+#include "zeroloss/present/prove.hpp"
 #include "zeroloss/present/width.hpp"
 
 namespace zeroloss::test {
@@ -188,6 +189,23 @@ TEST_F(NextLine, OfCertifyTrainsWhatWasProved) {
   read_.seed = 0;
   result.outcome = "not verified";
   EXPECT_EQ(of(), "zeroloss certify 'my table.csv' --target kind");
+}
+
+TEST_F(NextLine, TheSameCommandIsTypedInOneForm) {
+  const std::string audit = "zeroloss audit t.csv --seed 3 --out run";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"/opt/bin/zeroloss", "audit", "t.csv", "--seed", "3"},
+        {"zeroloss", "--threads", "1", "audit", "t.csv", "--seed", "3"},
+        {"zeroloss", "--threads=1", "audit", "t.csv", "--seed", "3"},
+        {"zeroloss", "audit", "t.csv", "--seed", "3", "--threads", "1"}})
+    EXPECT_EQ(line(after_figures(words, "")), audit);
+  ProveResult proved;
+  proved.networks.emplace_back();
+  proved.exact_is_possible = true;
+  const std::vector<std::string> words{"build/bin/zeroloss", "--threads", "2", "prove", "a.onnx", "t.csv"};
+  EXPECT_EQ(line(after_prove(words, {}, proved, "")), "zeroloss prove a.onnx t.csv --polish");
+  proved.networks[0].certificate.exists = true;
+  EXPECT_EQ(line(after_prove(words, {}, proved, "")), "zeroloss prove a.onnx t.csv --out proved");
 }
 
 TEST_F(NextLine, OfMemorizeTriesDoublePrecision) {
