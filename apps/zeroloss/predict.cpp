@@ -46,7 +46,8 @@ void run_predict(const PredictArguments& options, Session& session) {
   const Next next = after_predict(options.model, data, options.read, options.out);
   const std::string text =
       options.json ? predict_json(options.model, model, data, prediction, next) + "\n"
-                   : in_flags(predict_text(options.model, model, data, prediction)) + "\n" + next_text(next);
+                   : in_flags(predict_text(options.model, model, data, prediction, !options.out.empty())) +
+                         "\n" + next_text(next);
   csv_is_answer ? tell(text) : answer(text);
 }
 

@@ -62,17 +62,22 @@ std::string called(const Dataset& data, std::size_t i) {
                           : fmt::format("{} '{}'", data.records[i], excerpt(data.ids[i]));
 }
 
-std::string sample_table(const Dataset& data, const Prediction& answer) {
+/// Of samples beyond those that are shown; empty where there are none.
+std::string more_in_csv(Index more, bool has_csv) {
+  return more > 0
+             ? fmt::format("  and {} more ({})\n", more, has_csv ? "the csv lists all" : "`out` writes all")
+             : "";
+}
+
+std::string sample_table(const Dataset& data, const Prediction& answer, bool has_csv) {
   constexpr std::size_t kShown = 10;
   Table table({"sample", "label", "predicted"});
   for (std::size_t k = 0; k < std::min(kShown, answer.wrong.size()); ++k) {
     const auto i = static_cast<std::size_t>(answer.wrong[k]);
     table.add({called(data, i), answer.labels[i], answer.predicted[i]});
   }
-  std::string text = "wrong\n" + table.text("  ");
-  if (answer.wrong.size() > kShown)
-    text += fmt::format("  and {} more (the csv lists all)\n", answer.wrong.size() - kShown);
-  return text;
+  return "wrong\n" + table.text("  ") +
+         more_in_csv(std::ssize(answer.wrong) - static_cast<Index>(kShown), has_csv);
 }
 
 std::string residual_table(const Dataset& data, const Prediction& answer) {
@@ -91,7 +96,7 @@ std::string residual_table(const Dataset& data, const Prediction& answer) {
 }
 
 /// Of points without labels.
-std::string first_table(const Model& model, const Dataset& data, const Prediction& answer) {
+std::string first_table(const Model& model, const Dataset& data, const Prediction& answer, bool has_csv) {
   constexpr Index kShown = 10;
   if (model.task == Task::none) return "";
   Table table({"sample", "predicted"});
@@ -99,8 +104,7 @@ std::string first_table(const Model& model, const Dataset& data, const Predictio
     table.add({called(data, static_cast<std::size_t>(i)),
                model.task == Task::regression ? fmt::format("{:.7g}", answer.outputs(i, 0))
                                               : answer.predicted[static_cast<std::size_t>(i)]});
-  return table.text("  ") +
-         (data.n() > kShown ? fmt::format("  and {} more (the csv lists all)\n", data.n() - kShown) : "");
+  return table.text("  ") + more_in_csv(data.n() - kShown, has_csv);
 }
 
 /// Where outputs for classes are far from all that training asks for: which of them is largest says little.
@@ -125,14 +129,14 @@ std::string csv_field(const std::string& text) {
 }  // namespace
 
 std::string predict_text(const std::string& file, const Model& model, const Dataset& data,
-                         const Prediction& answer) {
+                         const Prediction& answer, bool has_csv) {
   std::string text = fmt::format("{}: {}\n{}{}: {}\n", data.name, conclusion(data, answer),
                                  remark(model, answer), file, model.description);
   for (const std::string& said : data.remarks) text += "  " + said + "\n";
-  if (!answer.error) return text + "\n" + first_table(model, data, answer);
+  if (!answer.error) return text + "\n" + first_table(model, data, answer, has_csv);
   if (answer.labels.empty()) return text + "\n" + residual_table(data, answer);
   text += "\n" + class_table(model, data, answer);
-  return answer.wrong.empty() ? text : text + "\n" + sample_table(data, answer);
+  return answer.wrong.empty() ? text : text + "\n" + sample_table(data, answer, has_csv);
 }
 
 std::string export_text(const std::string& file, const Model& model) {

@@ -214,6 +214,15 @@ TEST_F(Predict, WithoutLabelsTheFirstPredictionsAreShown) {
   EXPECT_TRUE(std::regex_search(outcome.out, std::regex("1 +bee\n"))) << outcome.out;
 }
 
+TEST_F(Predict, SaysWhereAllSamplesAreListed) {
+  std::string csv = "a,b,c\n";
+  for (int i = 0; i < 13; ++i) csv += "3,1," + std::to_string(i) + "\n";
+  const Arguments words = predict(model(three), csv);
+  EXPECT_NE(zeroloss(words).out.find("  and 3 more (--out writes all)\n"), std::string::npos);
+  const std::string written = zeroloss(predict(path("model.safetensors"), csv, {"--out", path("p.csv")})).out;
+  EXPECT_NE(written.find("  and 3 more (the csv lists all)\n"), std::string::npos) << written;
+}
+
 TEST_F(Predict, RefusesWhatDoesNotFit) {
   refused(predict(path("absent"), labelled), {"absent: no such file"});
   refused(predict(write("text", "not a model"), labelled), {"not a safetensors file"});

@@ -7,9 +7,9 @@
 /// What a saved model says about data, as text, JSON and csv.
 namespace zeroloss {
 
-/// `file`: where the model is.
+/// `file`: where the model is; has_csv: predict_csv() is written, too.
 std::string predict_text(const std::string& file, const Model& model, const Dataset& data,
-                         const Prediction& answer);
+                         const Prediction& answer, bool has_csv = false);
 std::string predict_json(const std::string& file, const Model& model, const Dataset& data,
                          const Prediction& answer, const Next& next = {});
 
