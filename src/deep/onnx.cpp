@@ -131,8 +131,16 @@ class Reader {
                        excerpt(node.op), node.outputs.empty() ? "nothing" : excerpt(node.outputs.front()));
   }
 
+  // Of a file that zeroloss has exported: where the network can be read, if it is one of layers.
+  std::string own_file(const OnnxNode& node) const {
+    if (graph_.producer != "zeroloss" || node.op == "Conv") return "";
+    if (node.op == "Scan")
+      return "; zeroloss wrote it of a network that memorises, which was checked when it was made";
+    return "; zeroloss wrote it of a model.safetensors, which can be read, as can its run folder";
+  }
+
   [[noreturn]] void refuse(const OnnxNode& node, const std::string& why) const {
-    throw DataError(fmt::format("{}: {}: {}", path_, called(node), why));
+    throw DataError(fmt::format("{}: {}: {}{}", path_, called(node), why, own_file(node)));
   }
 
   void note(const std::string& text) {

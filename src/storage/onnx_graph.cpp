@@ -203,6 +203,7 @@ bool is_integer(OnnxType type) {
 OnnxGraph read_onnx_graph(const std::filesystem::path& path) {
   onnx::ModelProto model = parsed(path);
   OnnxGraph graph;
+  graph.producer = model.producer_name();
   const auto keep = [&](const std::string& name, const Proto& tensor) {
     bool fresh = true;
     if (tensor.data_type() == Proto::STRING)

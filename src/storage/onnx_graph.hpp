@@ -78,6 +78,7 @@ struct OnnxGraph {
   std::vector<std::string> outputs;
   std::map<std::string, int> uses;  ///< how often a value is an input of a node or an output of the graph
   std::int64_t version = 1;         ///< of the operator set of ONNX itself
+  std::string producer;             ///< the program that wrote the file, as it says
 };
 
 /// Throws DataError naming the file: not ONNX, no graph, external data, a constant that is there twice,

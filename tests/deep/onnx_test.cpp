@@ -323,6 +323,26 @@ TEST_F(DeepOnnx, ClassesAreTheSecondDimensionOfTwoAlone) {
                  "behind the outputs");
 }
 
+// The constant of a table is a Pad, which files of others have in networks of another kind.
+TEST_F(DeepOnnx, AnExportOfItsOwnThatIsNotReadNamesItsModel) {
+  DeepNetwork network = test::random_network(0);
+  network.shift.resize(0);
+  network.shift_low.resize(0);
+  network.factor.resize(0);
+  network.constant = 0.5;
+  export_onnx(path("own.onnx"), network);
+  EXPECT_MESSAGE(DataError, read_onnx(path("own.onnx")), "(Pad -> ",
+                 "zeroloss wrote it of a model.safetensors");
+  std::string bytes = content(path("own.onnx"));
+  bytes.replace(bytes.find("zeroloss"), 8, "somebody");
+  try {
+    read_onnx(write("other.onnx", bytes));
+    ADD_FAILURE();
+  } catch (const DataError& error) {
+    EXPECT_EQ(std::string(error.what()).find("zeroloss wrote it"), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(DeepOnnx, DropoutAsInTrainingIsRefused) {
   using namespace std::string_literals;
   std::string bytes = content(ZEROLOSS_TEST_DIR "/deep/files/dropout_evaluated.onnx");
