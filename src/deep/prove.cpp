@@ -1,6 +1,7 @@
 #include "zeroloss/deep/prove.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -153,6 +154,37 @@ std::string labels_of(const ProvedNetwork& p, Index n) {
                      with_commas(p.wrong));
 }
 
+// Where most labels are wrong in the order of classes that was guessed: one in which most are right, if each
+// output is largest at the samples of one class above all; else "".
+std::string better_order(const DeepNetwork& network, const Dataset& data, const ProvedNetwork& p) {
+  const std::vector<std::string>& names = network.class_names;
+  const auto count = std::ssize(names);
+  if (2 * p.wrong <= data.n()) return "";
+  Matrix seen = Matrix::Zero(count, count);  // samples, by the output that is largest and by class
+  for (Index i = 0; i < data.n(); ++i) {
+    const std::string& label = data.class_names[static_cast<std::size_t>(data.y(i))];
+    Index output = 0;
+    if (network.outputs() == 1)
+      output = p.outputs.f(i, 0) > 0 ? 1 : 0;
+    else
+      p.outputs.f.row(i).maxCoeff(&output);
+    seen(output, std::ranges::find(names, label) - names.begin()) += 1;
+  }
+  std::vector<std::string> order(names.size());
+  double right = 0;
+  for (Index k = 0; k < count; ++k) {  // the most frequent pair of those that are left
+    Index output = 0, of = 0;
+    right += std::max(0.0, seen.maxCoeff(&output, &of));
+    order[static_cast<std::size_t>(output)] = names[static_cast<std::size_t>(of)];
+    seen.row(output).setConstant(-1);
+    seen.col(of).setConstant(-1);
+  }
+  if (2 * right <= static_cast<double>(data.n())) return "";
+  return fmt::format(
+      "most labels are wrong in this order, while {} of {} would be right with `class_names={}`",
+      with_commas(static_cast<Index>(right)), with_commas(data.n()), fmt::join(order, ","));
+}
+
 std::string exact_of(const DeepCertificate& c, bool left_out) {
   if (left_out) return "whether an exact network lies beside it was left out";
   if (!c.exists) return "no exact network is proved beside it";
@@ -248,11 +280,13 @@ ProveResult prove(const DeepNetwork& given, const Dataset& data, const ProveOpti
   const std::vector<bool> moving = layers_named(options.layers, given.depth(), given.outputs());
   ProveResult r;
   DeepNetwork network = given;
+  bool guessed = false;  // which class an output stands for
   if (data.task == Task::classification) {
     OutputClasses classes = output_classes(given, data, options.class_names);
     network.task = Task::classification;
     network.class_names = std::move(classes.names);
-    if (!classes.remark.empty()) r.remarks.push_back(std::move(classes.remark));
+    guessed = !classes.remark.empty();
+    if (guessed) r.remarks.push_back(std::move(classes.remark));
   } else if (!options.class_names.empty()) {
     throw std::invalid_argument(
         "`class_names` is for classes; the targets are numbers: `task=classification`");
@@ -312,6 +346,9 @@ ProveResult prove(const DeepNetwork& given, const Dataset& data, const ProveOpti
     }
   };
   prove_of("given", network);
+  if (guessed)
+    if (std::string remark = better_order(network, data, r.networks.front()); !remark.empty())
+      r.remarks.push_back(std::move(remark));
   if (options.polish && points.conflict)
     r.remarks.emplace_back("nothing is polished, since no network fits both");
   r.exact_is_possible = !points.conflict && r.n_distinct * r.outputs <= r.moving;

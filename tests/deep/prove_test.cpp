@@ -36,6 +36,28 @@ DeepNetwork drawn(Index d, Index outputs, const std::string& phi = "tanh") {
 
 const std::vector<Index> kLabels{0, 1, 2, 0, 1, 2, 1, 1, 0, 2, 0, 1};
 
+// The outputs are those of classes in another order than the data's.
+TEST(Prove, AnOrderThatWasGuessedWrongIsCorrected) {
+  DeepNetwork network = drawn(5, 3);
+  Dataset data = classes_of(test::random_rows(30, 5, 1), std::vector<Index>(30), 3);
+  network.c = -predict(network, data.X).colwise().mean().transpose();  // each is the largest now and then
+  const Matrix f = predict(network, data.X);
+  for (Index i = 0; i < 30; ++i) {
+    Index largest = 0;
+    f.row(i).maxCoeff(&largest);
+    data.y(i) = static_cast<double>((largest + 1) % 3);
+  }
+  Progress progress;
+  const ProveResult r = prove(network, data, {}, progress);
+  EXPECT_EQ(r.networks[0].wrong, 30);
+  ASSERT_EQ(r.remarks.size(), 2U);
+  EXPECT_NE(r.remarks[1].find("30 of 30 would be right with `class_names=1,2,0`"), std::string::npos)
+      << r.remarks[1];
+  EXPECT_EQ(prove(network, data, {.class_names = {"1", "2", "0"}}, progress).networks[0].right, 30);
+  EXPECT_TRUE(prove(network, data, {.class_names = {"0", "1", "2"}}, progress).remarks.empty())
+      << "that was asked for";
+}
+
 TEST(Prove, ClassesGetRightAndExact) {
   Progress progress;
   const Dataset data = classes_of(test::random_rows(12, 5, 1), kLabels, 3);
