@@ -88,8 +88,8 @@ def main():
     parser.add_argument("--compiler", default="c++")
     parser.add_argument("--launcher", default="")
     parser.add_argument("--part", metavar="K/N", default="1/1", help="of the files of tests, every N-th from the K-th")
-    parser.add_argument("pytest", nargs="*", help="arguments of pytest, or of adversary.py")
-    options = parser.parse_args()
+    parser.epilog = "Further arguments are those of pytest, or of adversary.py."
+    options, further = parser.parse_known_args()
     source, work = options.source.resolve(), options.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     if options.what == "package":
@@ -97,14 +97,14 @@ def main():
         return
     python = work / "venv" / "bin" / "python"
     if options.what == "hostile":
-        run(python, source / "tests" / "adversary" / "adversary.py", *options.pytest, cwd=work)
+        run(python, source / "tests" / "adversary" / "adversary.py", *further, cwd=work)
         return
     part, parts = map(int, options.part.split("/"))
     folder = source / "tests" / ("python" if options.what == "tests" else "adversary")
     files = sorted(folder.glob("*_test.py"), key=lambda file: (-file.stat().st_size, file.name))[part - 1 :: parts]
     strict = STRICT if options.what == "tests" else {}
     run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-        "-c", source / "pyproject.toml", *files, *options.pytest, cwd=work,
+        "-c", source / "pyproject.toml", *files, *further, cwd=work,
         env={**os.environ, **strict})  # fmt: skip
 
 
