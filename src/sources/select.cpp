@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -404,6 +405,9 @@ ReadOptions test_options(const std::string& source, const Dataset& data, const R
   const ReadOptions plain;
   ReadOptions test = options;
   const bool other = source == data.name && options.split == plain.split;
+  if (other && std::filesystem::is_regular_file(source))
+    throw DataError(
+        fmt::format("{}: the data and `test` are the same file; name another file of test points", source));
   test.split = other ? "test" : plain.split;
   test.task = data.task == Task::none ? plain.task : name(data.task);
   test.n = plain.n;

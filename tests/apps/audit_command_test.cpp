@@ -150,6 +150,9 @@ TEST_F(AuditCommand, RefusesWhatItCannotDo) {
   refused({"audit", "digits", "--activation", "step"}, {"activation"});
   refused({"audit", "digits", "--test", "none.csv"}, {"none.csv"});
   refused({"influence", "digits"}, {"--test"});
+  const std::string file = table("t.csv", false);
+  for (const char* command : {"audit", "influence"})
+    refused({command, file, "--target", "kind", "--test", file}, {"the data and --test are the same file"});
 }
 
 TEST_F(AuditCommand, InfluenceExplainsPredictions) {

@@ -70,7 +70,7 @@ Dataset select_stored(const Source& source, const ReadOptions& options);
 
 /// The options to read points from `source` with that a run on `data`, read with `options`, is tested on: the
 /// columns, classes and projection of those, all points and labels as they are. Where `source` is what the
-/// data came from, its other split.
+/// data came from, its other split; throws DataError where that is one file.
 ReadOptions test_options(const std::string& source, const Dataset& data, const ReadOptions& options);
 
 /// The points of a source as those of `data` were made: by its columns, with targets of its task and its
