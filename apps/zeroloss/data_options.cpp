@@ -19,6 +19,12 @@ void add_read_options(const Command& command, ReadOptions& o, bool n_and_d) {
   });
 }
 
+void add_read_options_of_model(const Command& command, ReadOptions& o) {
+  add_fields(command, o, any_field, [](const Field& field, const Option& option) {
+    if (const std::string_view name = field.name; name == "standardize" || name == "bias") option.unlisted();
+  });
+}
+
 Dataset read_test(const std::string& source, const Dataset& data, const ReadOptions& read,
                   Progress& progress) {
   progress.stage("reading " + source);

@@ -13,6 +13,11 @@ void add_source(const Command& command, std::string& source);
 /// axes, without them. `options` holds the defaults when this is called and must outlive the parsing.
 void add_read_options(const Command& command, ReadOptions& options, bool n_and_d = true);
 
+/// The same where a model is given, whose file says what is done to points or leaves them as they are:
+/// without
+/// --standardize and --bias.
+void add_read_options_of_model(const Command& command, ReadOptions& options);
+
 /// The points of --test, read as `data` were with `read`.
 Dataset read_test(const std::string& source, const Dataset& data, const ReadOptions& read,
                   Progress& progress);

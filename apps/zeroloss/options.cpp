@@ -134,7 +134,7 @@ CommandText text_of(const CLI::App& app) {
     for (const CLI::Option* option : at->get_options())
       if (option->get_positional())
         text.arguments.push_back(text_of(*option));
-      else if (at == &app || option != at->get_help_ptr())
+      else if (!option->get_group().empty() && (at == &app || option != at->get_help_ptr()))
         text.options.push_back(text_of(*option));
   for (const CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; }))
     text.parts.push_back(text_of(*part));
@@ -265,6 +265,11 @@ Option Option::repeated() const {
 
 Option Option::not_in_config() const {
   option_->configurable(false);
+  return *this;
+}
+
+Option Option::unlisted() const {
+  option_->group("");
   return *this;
 }
 

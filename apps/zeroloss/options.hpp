@@ -39,6 +39,7 @@ class Option {
   Option separated_by(char delimiter) const;  ///< values of a list in one argument
   Option repeated() const;                    ///< of a list: one argument each time the option is given
   Option not_in_config() const;               ///< neither in --config nor in --print-config
+  Option unlisted() const;                    ///< parsed, and in no help: the library says why it is refused
   bool given() const;                         ///< once parsed: by the command line or --config
 
  private:

@@ -63,7 +63,7 @@ void add_predict(Command& command, Session& session) {
       .option("data", o.source,
               "A file, a folder, - (standard input), or a name such as digits; labels are compared if there")
       .required();
-  add_read_options(command, o.read);
+  add_read_options_of_model(command, o.read);
   command
       .option(
           "--out", o.out,

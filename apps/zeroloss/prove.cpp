@@ -90,7 +90,7 @@ void add_prove(Command& command, Session& session) {
       .option("data", o.source,
               "A file, a folder, - (standard input), or a name such as digits, with its labels")
       .required();
-  add_read_options(command, o.read);
+  add_read_options_of_model(command, o.read);
   add_fields(command, o.prove);
   command.group("Proof").option("--activation", o.layout.activation,
                                 "Of a state_dict: what is between its layers, one or one for each with "

@@ -94,8 +94,10 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
   const std::string divided = options.divide == 1 ? ""
                                                   : fmt::format("; points divided by {}{}", options.divide,
                                                                 exact ? "" : " and rounded to double");
+  const bool of_a_table = !data.encoding.empty() && network.network.encoding.empty();
+  const char* as_they_are = of_a_table ? "; columns as they are, without scale or constant" : "";
   std::string text =
-      fmt::format("{}\n{}: {}\n\n{}\n", heading(data, divided), model, r.network, r.conclusion);
+      fmt::format("{}\n{}: {}\n\n{}\n", heading(data, as_they_are + divided), model, r.network, r.conclusion);
   for (const std::string& note : network.notes) text += "note: " + note + "\n";
   for (const std::string& remark : r.remarks) text += "note: " + remark + "\n";
   if (network.network.single)

@@ -67,6 +67,22 @@ std::vector<Arguments> commands(const Arguments& of = {}) {
   return found;
 }
 
+// A model is asked about points as its file says.
+TEST_F(Help, OfAGivenModelDoesNotOfferWhatIsForTraining) {
+  for (const char* command : {"prove", "predict"}) {
+    const std::string help = zeroloss({command, "--help"}).out, page = zeroloss({"man", command}).out;
+    for (const char* flag : {"--standardize", "--bias"}) {
+      EXPECT_EQ(help.find(std::string("  ") + flag), std::string::npos) << command;
+      EXPECT_NE(zeroloss({"fit", "--help"}).out.find(std::string("  ") + flag), std::string::npos);
+    }
+    EXPECT_EQ(page.find("standardize"), std::string::npos) << command;
+    EXPECT_NE(help.find("  --missing"), std::string::npos);
+  }
+  const std::string model = std::string(ZEROLOSS_TEST_DIR) + "/deep/exported/residual_script.onnx";
+  refused({"prove", model, write("t.csv", "a,b,c,d,e,y\n1,2,3,4,5,u\n2,1,0,3,1,v\n"), "--bias", "1"},
+          {"--bias is for training"});
+}
+
 std::vector<std::string> examples(const Arguments& command) {
   const Outcome help = zeroloss(with(command, {"--help"}));
   std::vector<std::string> found;

@@ -125,6 +125,8 @@ TEST_F(ProveCommand, FromOnnxAndBack) {
       {"prove", model, (folder / "table.csv").string(), "--target", "class", "--polish", "--out", out});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("all 9 labels right"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("; columns as they are, without scale or constant\n"), std::string::npos)
+      << outcome.out;
   const OnnxNetwork polished = read_onnx(folder / "run/polished.onnx");
   const DeepNetwork exact = load_deep(folder / "run/model.safetensors");
   EXPECT_LT((polished.network.layers[1].W - exact.layers[1].W).norm(), 0x1p-24 * exact.layers[1].W.norm());
