@@ -162,6 +162,24 @@ TEST(Spectrum, BothProofsHold) {
   }
 }
 
+// Theory 3: what the factorisation may be off by is taken away whole from the shift, which lies below what
+// was handed in. Here that is far below lambda_min, so that the loss is not lost beside 1e-7 of it.
+TEST(Spectrum, TheLossIsTakenAwayWhole) {
+  Progress progress;
+  const RowMatrix X = sphere(400, 12);
+  const Kernel kernel = sigma(activation("relu"));
+  for (const Proof proof : {Proof::theorem, Proof::residual}) {
+    PackedMatrix work(X);
+    work.form(kernel, 0, progress);
+    const double low = 1e-6;
+    const VerifiedBound bound = verify_lambda_min(work, kernel, low, proof, progress);
+    ASSERT_TRUE(bound.holds);
+    EXPECT_GT(bound.loss, 2e-7 * low) << "too small to be told from the shift";
+    EXPECT_LE(bound.lambda_min, low - bound.loss);
+    EXPECT_GE(bound.lambda_min, low - 2 * bound.loss - 2e-7 * low);
+  }
+}
+
 // The bound must lie below the exact value and within theory 3's 1e-7 of it; the reference is a dense
 // eigenvalue.
 TEST(Spectrum, VerifiedBoundHoldsAndIsTight) {
