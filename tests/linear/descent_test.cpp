@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <vector>
 
 #include "support/bounds.hpp"
 #include "support/decompositions.hpp"
@@ -145,6 +147,35 @@ TEST(Descent, StepsAreWithinTheHessianBound) {
   options.tolerance = 1e-9;
   const DescentResult run = descend(isotropic(turned(3, 1)), 6, options);
   EXPECT_NEAR(run.curve.back().eta, 1.0 / 12, 0.1 / 12);  // a product of norms may be 5 % too large: twice
+}
+
+// Theory 10's bound with norms w_i by singular values, which are no larger than those that the step is chosen
+// by. The layers of this map are pulled apart: their least w is a good way below the second, and the second
+// term is most of H.
+TEST(Descent, StepsAreWithinTheBoundThatIsWrittenDown) {
+  const Index l = 3;
+  const auto problem = isotropic(Matrix{{-300, -10}, {0, -1000}});
+  for (Index steps = 0; steps < 16; ++steps) {
+    DescentOptions options;
+    options.max_steps = steps;
+    const LinearResnet here = descend(problem, l, options).network;
+    options.max_steps = steps + 1;
+    const double eta = descend(problem, l, options).curve.back().eta;
+    std::vector<Matrix> gradient;
+    const double excess = landscape(problem, here, &gradient).excess_risk;
+    Vector w(l);
+    for (Index i = 0; i < l; ++i) {
+      const auto layer = static_cast<std::size_t>(i);
+      w(i) = norm2(Matrix::Identity(2, 2) + here.A[layer]) + eta * gradient[layer].norm();
+    }
+    std::sort(w.begin(), w.end());
+    const double first = std::pow(w(0) * w(1), 2) + std::pow(w(0) * w(2), 2) + std::pow(w(1) * w(2), 2);
+    const double H = 2 * first + 2 * (static_cast<double>(l) - 1) * std::sqrt(excess) * w(2);
+    // w_i are off by a spectrum's error of their largest, and H by roundings of l logarithms and sums of
+    // squares
+    EXPECT_LE(eta * H, 1 + 4 * backward_error(2) * w(2) / w(0) + test::gamma_of(20 * static_cast<double>(l)))
+        << "step " << steps;
+  }
 }
 
 // One layer: f is quadratic, eta = 1/(2 s_max(Sigma)) up to the rounding-up of norms, and

@@ -142,6 +142,15 @@ TEST(LinearProblem, RiskOnDataIsTheMeanSquaredError) {
   }
 }
 
+// X^T X/4 = diag(2, 1/2).
+TEST(LinearProblem, EigenvaluesOfSigmaAreTheLeastAndTheLargest) {
+  const RowMatrix X{{2, 0}, {0, 1}, {-2, 0}, {0, 1}};
+  const auto problem = regression(X, X);
+  const double off = 2 * backward_error(4);  // of the singular values of X, squared
+  EXPECT_NEAR(problem.sigma_max, 2, 2 * off);
+  EXPECT_NEAR(problem.sigma_min, 0.5, 2 * off);
+}
+
 // QR is backward stable: the error of R is some u times the condition number 1e6 of X, where the normal
 // equations would lose 1e12 u. Y is off by d roundings of ||X|| ||R||.
 TEST(LinearProblem, FindsTheMapOfIllConditionedData) {
