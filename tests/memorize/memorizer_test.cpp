@@ -137,6 +137,24 @@ TEST(Memorizer, RealTargetsOfAnyDimension) {
         }
 }
 
+// Images do not depend on targets, so that these can be chosen for a code of 3/8 of the shortest image, which
+// twice its length would take above a half.
+TEST(Memorizer, CodesOfTargetsAreWithinHalfOfTheShortestImage) {
+  const RowMatrix X = test::normal_points(10, 3);
+  Matrix Y = Matrix::Zero(10, 2);
+  const auto shortest = [&](const MemorizeResult& result) {
+    return result.network->U.topRows(10).rowwise().norm().minCoeff();
+  };
+  Y(0, 1) = 0.375 * shortest(memorize_targets(X, Matrix::Ones(10, 2), with(4)));
+  for (const double size : {1.0, 1000.0, 0.001}) {
+    const MemorizeResult result = memorize_targets(X, size * Y, with(4));
+    ASSERT_EQ(result.status, MemorizeStatus::memorized) << result.conclusion;
+    const double code = size * Y(0, 1) / result.network->V_out(0, 0);
+    EXPECT_LE(code, shortest(result) / 2);
+    EXPECT_GT(code, shortest(result) / 4) << "no smaller than a power of two has to be";
+  }
+}
+
 TEST(Memorizer, RegressionDataHasOneTarget) {
   Dataset data = test::labelled(test::normal_points(20, 3), 2);
   data.task = Task::regression;
@@ -352,6 +370,22 @@ TEST(Memorizer, FailedVerificationIsReported) {
       << result.conclusion;
 }
 
+// One class, so that no other output could be larger: but one that does not wake is wrong. Of points 2.5e-5
+// of their length apart a threshold keeps half of that, of which rounding their squares in float32 takes up
+// to 2^-24/1.25e-5 = 0.5 %: 10 units, where the code is at 0.5. A point that misses it to one side stays
+// asleep; if it does to the other, the neuron of the shortest point takes it for its own and moves it across.
+TEST(Memorizer, AnOutputOfZeroIsWrong) {
+  RowMatrix X(201, 1);
+  X.col(0) << 1, Vector::LinSpaced(200, 2000, 2010);
+  const MemorizeResult result = memorize(test::labelled(X, 1), with(1, "float32"));
+  ASSERT_TRUE(result.network) << result.conclusion;
+  ASSERT_GT(result.network->A_0(0, 0) * result.network->U_out(0, 0), 0) << "points and code are on one side";
+  const Index silent = (predict(*result.network, X).array() == 0).count();
+  EXPECT_GT(silent, 100);
+  EXPECT_EQ(result.correct, 201 - silent);
+  EXPECT_EQ(result.status, MemorizeStatus::not_verified);
+}
+
 TEST(Memorizer, EqualPoints) {
   Dataset data = test::labelled(test::normal_points(20, 3), 3);
   for (const Index i : {4, 9, 17}) data.X.row(i) = data.X.row(2), data.y(i) = data.y(2);
@@ -368,6 +402,25 @@ TEST(Memorizer, EqualPoints) {
   Matrix Y = test::normal_targets(20, 2);
   Progress silent;
   EXPECT_MESSAGE(DataError, memorize(data, Y, {}, silent), "are the same point");
+}
+
+// x and -x have images of one length to the last bit: the order of images has to bring both x together all
+// the same.
+TEST(Memorizer, EqualPointsAmongOthersOfTheSameLength) {
+  for (const Index k : {1, 8}) {
+    SCOPED_TRACE(k);
+    RowMatrix X = test::normal_points(3, 5);
+    X.row(1) = -X.row(0);
+    X.row(2) = X.row(0);
+    Dataset data = test::labelled(X, 2);
+    data.y << 0, 1, 0;
+    const MemorizeResult result = memorize(data, with(k));
+    EXPECT_EQ(result.status, MemorizeStatus::memorized) << result.conclusion;
+    EXPECT_EQ(result.n_distinct, 2);
+    data.y(2) = 1;
+    EXPECT_MESSAGE(DataError, memorize(data, with(k)),
+                   "samples 0 (label c0) and 2 (label c1) are the same point");
+  }
 }
 
 // Equal points are found among others that only look equal in the network's precision, and those are not
