@@ -205,6 +205,41 @@ TEST(Certificate, SignsThatRoundingHidesCountAtW) {
   EXPECT_LE(c.lambda_min, 3);
 }
 
+// One point, one neuron and softplus: weights 2^60, -40 and -2^60 in any places. Sums in two of three orders
+// lose -40, and take phi' to be 1/2 where it is e^-40; then what J J^T is has to be left open.
+struct LostTerm {
+  Problem p;
+  double exact = 0;  // ||J||
+};
+LostTerm lost_term(Index place) {
+  LostTerm lost;
+  Problem& p = lost.p;
+  p.phi = activation("softplus");
+  p.X = RowMatrix::Ones(1, 3);
+  p.network.W = RowMatrix::Constant(1, 3, -40);
+  p.network.W(0, (place + 1) % 3) = 0x1p60;
+  p.network.W(0, (place + 2) % 3) = -0x1p60;
+  p.network.v = p.y = Vector::Ones(1);
+  lost.exact = std::sqrt(3.0) * p.phi.dphi(-40);
+  return lost;
+}
+
+TEST(Certificate, JacobianErrorHasThatOfPreActivations) {
+  for (const Index place : {0, 1, 2}) {
+    const auto [p, exact] = lost_term(place);
+    const auto e = verified::evaluate(p.network, p.phi, {p.X, p.y});
+    const double off = std::abs(std::sqrt(3.0) * e.S(0, 0) - exact);
+    EXPECT_GE(e.jacobian_error, off) << place;
+  }
+}
+
+TEST(Certificate, SlopesThatRoundingHidesProveNothing) {
+  for (const Index place : {0, 1, 2}) {
+    const auto [p, exact] = lost_term(place);
+    EXPECT_LE(certificate(p).lambda_min, exact * exact) << place;
+  }
+}
+
 // e(R) of relu as theory 7 has it, without rounding: entries of Z change sign in the order of their size
 // while the squares of a row's moves sum to at most ||x_i||^2 R^2, and those of all rows to ||X||^2 R^2.
 double plain_change(const Problem& p, double R) {
@@ -281,20 +316,22 @@ TEST(Certificate, JacobianChangesByAThirdOfAAtMost) {
 }
 
 TEST(Certificate, ScalingByPowersOfTwoChangesNothing) {
-  for (const auto& name : {"relu", "softplus"}) {
-    Problem p = problem(name, 12, 10, 40, 8);
-    p.y = p.f() + 1e-6 * p.y;
-    const auto plain = certificate(p);
-    p.X *= 4;
-    p.network.W /= 4;
-    const auto scaled = certificate(p);
-    ASSERT_EQ(plain.kind, "descent") << plain.reason;
-    EXPECT_EQ(plain.margin, scaled.margin);
-    EXPECT_EQ(plain.misfit, scaled.misfit);
-    EXPECT_EQ(plain.lambda_min * 16, scaled.lambda_min);
-    EXPECT_EQ(plain.radius, scaled.radius * 4);
-    EXPECT_EQ(plain.step, scaled.step * 16);
-  }
+  for (const auto& name : {"relu", "softplus"})
+    for (const double scale : {4.0, 0x1p40, 0x1p-40}) {
+      SCOPED_TRACE(testing::Message() << name << ", " << scale);
+      Problem p = problem(name, 12, 10, 40, 8);
+      p.y = p.f() + 1e-6 * p.y;
+      const auto plain = certificate(p);
+      p.X *= scale;
+      p.network.W /= scale;
+      const auto scaled = certificate(p);
+      ASSERT_EQ(plain.kind, "descent") << plain.reason;
+      EXPECT_EQ(plain.margin, scaled.margin);
+      EXPECT_EQ(plain.misfit, scaled.misfit);
+      EXPECT_EQ(plain.lambda_min * scale * scale, scaled.lambda_min);
+      EXPECT_EQ(plain.radius, scaled.radius * scale);
+      EXPECT_EQ(plain.step, scaled.step * scale * scale);
+    }
 }
 
 TEST(Certificate, MisfitIsAnUpperBoundAndClose) {
@@ -325,6 +362,34 @@ TEST(Certificate, PreActivationErrorsAreBounds) {
                   80 * kUnit * 5);  // gamma of 64 + 5 panels, a row's and the bound's roundings
         ASSERT_LE(z.least(i, j), std::abs(static_cast<double>(exact(i, j))));
       }
+  }
+}
+
+// A panel of 64 features has one product, 1 in the first and 0.99 u in all others: whatever the order within
+// panels, each of these is lost beside 1, and they are four times what 64 roundings could lose.
+TEST(Certificate, PreActivationErrorsAreThoseOfManyPanels) {
+  constexpr Index kFeatures = 64, kPanels = 256;
+  RowMatrix x = RowMatrix::Zero(1, kFeatures * kPanels), w = x;
+  for (Index panel = 0; panel < kPanels; ++panel) {
+    x(0, kFeatures * panel) = panel == 0 ? 1 : 0x1p-26;
+    w(0, kFeatures * panel) = panel == 0 ? 1 : 0.99 * 0x1p-27;
+  }
+  const auto z = verified::pre_activations(x, w);
+  const double lost = static_cast<double>(kPanels - 1) * (0x1p-26 * w(0, kFeatures));
+  EXPECT_EQ(z.Z(0, 0), 1);
+  EXPECT_GT(lost, 3.9 * test::gamma_of(kFeatures));
+  EXPECT_GE(z.error(0, 0), lost);
+}
+
+// Lengths that are doubles, of numbers whose squares are.
+TEST(Certificate, LengthsOfRowsAreRoundedUp) {
+  for (const double scale : {1.0, 0x1p-400, 0x1p400}) {
+    const Vector lengths = verified::row_lengths(RowMatrix{{3, 4, 0}, {-2, 1, 2}, {0, 0, 1}} * scale);
+    const Vector exact = Vector{{5, 3, 1}} * scale;
+    for (Index i = 0; i < 3; ++i) {
+      EXPECT_GE(lengths(i), exact(i));
+      EXPECT_LE(lengths(i), exact(i) * (1 + 0x1p-30));  // the header's
+    }
   }
 }
 
@@ -511,6 +576,21 @@ TEST(Certificate, NeuronsBeyondTheRangeProveNothing) {
         EXPECT_TRUE(!c.holds || std::isfinite(c.radius));
         EXPECT_TRUE(c.holds || !c.reason.empty()) << name << silent << large;
       }
+}
+
+// The output weight of the first neuron is next to nothing, but the square of its weight overflows, and so
+// does what rounding may have changed. Held at zero its weight becomes 0 exactly, at an infinite distance.
+TEST(Certificate, AnInfiniteMisfitProvesNothing) {
+  Problem p;
+  p.X = RowMatrix::Ones(1, 1);
+  p.network.W = RowMatrix{{1e200}, {1}};
+  p.network.v = Vector{{1e-300, 1}};
+  p.y = Vector::Ones(1);
+  p.phi = activation("relu");
+  const Certificate c = certificate(p);
+  EXPECT_FALSE(std::isfinite(c.misfit));
+  EXPECT_FALSE(c.holds) << c.kind << " within " << c.radius;
+  EXPECT_EQ(c.reason, "descent: the outputs are beyond the range of numbers");
 }
 
 TEST(Certificate, PreciseMisfitIsExactForRelu) {
