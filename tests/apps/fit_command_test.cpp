@@ -220,7 +220,8 @@ TEST_F(FitCommand, LooksAtPointsThatAreNotFitted) {
   EXPECT_EQ(metrics.find(",\n"), std::string::npos) << "no record without one";
   EXPECT_FALSE(json_of(path("run/test.vl.json"))["data"]["values"].empty());
 
-  refused({"fit", source, "--target", "price", "--test", source}, {"train.csv: has no test split"});
+  refused({"fit", source, "--target", "price", "--test", source},
+          {"train.csv: the data and --test are the same file"});
   refused({"fit", source, "--target", "price", "--test", write("c.csv", "a,price\n1,2\n")},
           {"c.csv", "not there: b"});
 }
