@@ -21,7 +21,7 @@ set(ZEROLOSS_ONLY
   src/conv/augment.cpp src/conv/batches.cpp src/conv/evaluation.cpp src/conv/model.cpp src/conv/options.cpp
   src/conv/resnet.cpp src/conv/whiten.cpp
   src/base/advice.cpp src/base/blas_absent.cpp src/base/cgroup.cpp src/chart/chart.cpp src/base/digest.cpp src/base/digest_portable.cpp
-  src/linalg/eigenvalues.cpp src/base/flush.cpp src/processes/process_group.cpp src/base/json.cpp src/base/memory.cpp src/storage/onnx_absent.cpp
+  src/linalg/center.cpp src/linalg/eigenvalues.cpp src/linalg/unit_rows.cpp src/base/flush.cpp src/processes/process_group.cpp src/base/json.cpp src/base/memory.cpp src/storage/onnx_absent.cpp
   src/base/parse.cpp src/base/progress.cpp src/base/random.cpp src/base/run.cpp src/storage/tensors.cpp src/base/text.cpp
   src/base/temporary.cpp src/base/threads.cpp src/base/write_file.cpp
   src/data/choose.cpp src/images/cifar.cpp src/data/dataset.cpp src/images/decode_image_absent.cpp src/tables/encoding.cpp
