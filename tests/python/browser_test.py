@@ -125,7 +125,7 @@ def first_cells(window, selector):
 def test_tables_sort_and_filter(chromium, tmp_path):
     chromium.problems.clear()
     chromium.open(report.write(run_of("points"), tmp_path / "page.html"), 1280)  # closest pairs: samples, distance
-    box = '.scroll[aria-label="Distances of the normalised points"]'
+    box = '.scroll[aria-label="Distances of the normalised points, up to sign"]'
     given = first_cells(chromium, box)
     assert len(given) == 12
     sorts = []
