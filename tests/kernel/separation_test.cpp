@@ -4,6 +4,7 @@
 
 #include "support/floats.hpp"
 #include "support/points.hpp"
+#include "zeroloss/data/dataset.hpp"
 
 namespace zeroloss {
 namespace {
