@@ -12,8 +12,8 @@ TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])'|"((?:\\.|[^"\\\n])*
 # What the files of checkpoints are called inside.
 NAMES = re.compile(r"zeroloss fit checkpoint|checkpoint of zeroloss fit")
 # Where command lines are made: that which a trial is, and those that follow an answer.
-COMMAND_TEXT = re.compile(r"^(std::string fit_command|std::vector<std::string> (flag_words|typed_again)|Next \w+)\(.*?^}",
-                          re.DOTALL | re.MULTILINE)
+COMMAND_TEXT = re.compile(r"^(std::string fit_command|std::vector<std::string> (flag_words|typed_again)|Next \w+)\("
+                          r".*?^}", re.DOTALL | re.MULTILINE)
 # What advised() takes for advice.
 ADVICE = re.compile(r"`([a-z_0-9]+)(?:=[^`]*|(\()[^`]*\))?`")
 

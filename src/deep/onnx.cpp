@@ -135,8 +135,8 @@ class Reader {
   std::string own_file(const OnnxNode& node) const {
     if (graph_.producer != "zeroloss" || node.op == "Conv") return "";
     if (node.op == "Scan")
-      return "; zeroloss wrote it of a network that memorises, which was checked when it was made";
-    return "; zeroloss wrote it of a model.safetensors, which can be read, as can its run folder";
+      return "; it was written by zeroloss, of a network that memorises, which was checked when it was made";
+    return "; it was written by zeroloss, of a model.safetensors, which can be read, as can its run folder";
   }
 
   [[noreturn]] void refuse(const OnnxNode& node, const std::string& why) const {

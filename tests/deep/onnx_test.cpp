@@ -332,7 +332,7 @@ TEST_F(DeepOnnx, AnExportOfItsOwnThatIsNotReadNamesItsModel) {
   network.constant = 0.5;
   export_onnx(path("own.onnx"), network);
   EXPECT_MESSAGE(DataError, read_onnx(path("own.onnx")), "(Pad -> ",
-                 "zeroloss wrote it of a model.safetensors");
+                 "it was written by zeroloss, of a model.safetensors");
   std::string bytes = content(path("own.onnx"));
   bytes.replace(bytes.find("zeroloss"), 8, "somebody");
   try {
