@@ -262,7 +262,7 @@ void conclude_width(WidthResult& r) {
                            "proved at no width.",
                            points);
   if (units("any_labels") == 0 && units("biased") > 0)
-    r.conclusion += fmt::format("\nWith biases {}{} can represent any labels{}.",
+    r.conclusion += fmt::format("\nWith biases {} hidden units{} can represent any labels{}.",
                                 with_commas(units("biased")), each, points);
   if (units("measured") > 0)
     r.conclusion +=
