@@ -30,7 +30,7 @@ namespace {
 constexpr std::size_t kMostTwins = 1000;
 constexpr double kFar = 8.9;  // median absolute deviations: six standard ones of a normal
 
-/// Of each row of `asked` the first other row of `train` that has the same numbers, whatever the scale of
+/// For each row of `asked` the first other row of `train` that has the same numbers, whatever the scale of
 /// features; train.n() where there is none.
 std::vector<Index> equal_rows(const Dataset& train, const Dataset& asked) {
   const Index n = train.n();

@@ -131,7 +131,7 @@ class Reader {
                        excerpt(node.op), node.outputs.empty() ? "nothing" : excerpt(node.outputs.front()));
   }
 
-  // Of a file that zeroloss has exported: where the network can be read, if it is one of layers.
+  // The end of a message on a file that zeroloss has exported: where its network can be read, if at all.
   std::string own_file(const OnnxNode& node) const {
     if (graph_.producer != "zeroloss" || node.op == "Conv") return "";
     if (node.op == "Scan")

@@ -35,7 +35,7 @@ std::string numbered(const Sample& s) {
   return s.id.empty() ? fmt::format("{}", s.record) : fmt::format("{} '{}'", s.record, excerpt(s.id));
 }
 
-/// Of a column of samples, which says what stands there.
+/// The head of a column of samples, which says whether ids stand there too.
 std::string head(const std::string& name, const Sample& first) {
   return first.id.empty() ? name : name + " 'id'";
 }

@@ -62,7 +62,7 @@ std::string called(const Dataset& data, std::size_t i) {
                           : fmt::format("{} '{}'", data.records[i], excerpt(data.ids[i]));
 }
 
-/// Of samples beyond those that are shown; empty where there are none.
+/// A line on the samples beyond those that are shown; empty where there are none.
 std::string more_in_csv(Index more, bool has_csv) {
   return more > 0
              ? fmt::format("  and {} more ({})\n", more, has_csv ? "the csv lists all" : "`out` writes all")

@@ -171,7 +171,7 @@ bool is_time(std::string_view cell) {
   return value_of(fmt::format("2000-01-01 {}", cell), CellKind::date).has_value();
 }
 
-/// What stands behind a number: "kg" of "27 kg"; empty where there is none, or digits are in it.
+/// The unit behind a number: "kg" of "27 kg"; empty where there is none, or digits are in it.
 std::string_view letters_behind(std::string_view cell) {
   const std::size_t end = cell.find_first_not_of("+-0123456789., ");
   if (end == 0 || end >= cell.size() || !value_of(trimmed(cell.substr(0, end)), CellKind::number)) return {};
@@ -179,7 +179,7 @@ std::string_view letters_behind(std::string_view cell) {
   return rest.find_first_of("0123456789 ") == std::string_view::npos ? rest : std::string_view{};
 }
 
-/// Of cells that are all written in a way that is not read: which, and how they could be written.
+/// A hint on cells that are all written in a way that is not read: how they could be written.
 std::string unreadable(const Column& column) {
   std::string_view unit;
   bool months = true, times = true, units = true;

@@ -12,7 +12,7 @@ namespace zeroloss {
 /// as it was.
 std::vector<Index> unit_rows(RowMatrix& X, const Center& center = {});
 
-/// What unit_rows may have changed in a row of d numbers, in Euclidean length.
+/// A bound of what unit_rows changes in a row of d numbers by rounding, in Euclidean length.
 double unit_row_error(Index d);
 
 }  // namespace zeroloss
