@@ -66,7 +66,11 @@ function(zeroloss_room_objects target room files)
   # A switch over kinds has no default: a new kind does not compile until each switch says what holds for it.
   target_compile_options(${target} PRIVATE ${ZEROLOSS_WARNINGS} -Werror=switch)
   zeroloss_unity_build(${target})
-  # The headers of others are compiled once, for the first room.
+  # The headers of others are compiled once, for the first room, and serve those with the same flags: what Highway asks
+  # of those who link it is in the first room's.
+  if(TARGET PkgConfig::libhwy)
+    target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:PkgConfig::libhwy,INTERFACE_COMPILE_OPTIONS>)
+  endif()
   if(TARGET zeroloss_base AND NOT target STREQUAL zeroloss_base)
     target_precompile_headers(${target} REUSE_FROM zeroloss_base)
   else()
