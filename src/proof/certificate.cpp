@@ -1,4 +1,4 @@
-#include "zeroloss/proof/certificate.hpp"
+#include "proof/certificate.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,6 @@
 
 #include "base/parallel_for.hpp"
 #include "kernel/activations/list.hpp"
-#include "linalg/tiled.hpp"
 #include "proof/evaluate.hpp"
 #include "proof/existence.hpp"
 #include "proof/linear_region.hpp"
@@ -105,19 +104,10 @@ double nearest_kink(const PreActivations& z, const Vector& v) {
   return nearest * (1 - kRound);
 }
 
-// What certificates need to know of the points: X~ = C^1/2 X as stored, and bounds that hold for the exact
-// one.
-struct PointBounds {
-  RowMatrix X;
-  double row_error = 0;  // of its rows
-  double longest = 0;    // of them
-  double norm = 0;       // ||X~||
-};
-
 // e(R): a bound of ||J(W') - J of S|| for all ||W' - W||_F <= R. Row i of C^1/2 (J' - J) is x~_i times
 // changes of phi', which move by M ||x_i|| R at most, or by 1 - leak where a sign changes.
 double jacobian_change(const Evaluation& e, const Activation& activation, const Vector& v,
-                       const PointBounds& points, double R) {
+                       const CertifiedPoints::Size& points, double R) {
   const double largest = v.lpNorm<Eigen::Infinity>();
   if (!is_piecewise_linear(activation))
     return (activation.M * largest * points.norm * e.z.row.maxCoeff() * R + e.jacobian_error) *
@@ -129,34 +119,6 @@ double jacobian_change(const Evaluation& e, const Activation& activation, const 
                        points.longest * std::sqrt(static_cast<double>(changes.in_all))) +
           e.jacobian_error) *
          (1 + 2 * kRound);
-}
-
-// ||X||, rounded up, of all points within row_error of the rows; G = X X^T (lower) is given.
-double norm_bound(const PointBounds& points, const Matrix& G, Matrix& work, Progress& progress) {
-  const RowMatrix& X = points.X;
-  const Index n = X.rows(), d = X.cols();
-  const auto proven = [&](const Matrix& C, Index inner) {
-    const auto terms = static_cast<double>(inner);
-    return highest_eigenvalue(C, gram_error(C, terms, 4 * terms * kTiny), work, progress).bound;
-  };
-  const double moved = points.row_error * length(row_lengths(X)) * kUp;
-  if (d >= n) return (std::sqrt(proven(G, d)) + moved) * (1 + kRound);
-  Matrix C;
-  tiled::product_with_transpose(Matrix(X.transpose()), C);
-  return (std::sqrt(proven(C, n)) + moved) * (1 + kRound);
-}
-
-// G receives X~ X~^T (lower). Roots of counts are rounded: 2 u more in a row.
-PointBounds point_bounds(const Equations& equations, Matrix& G, Matrix& work, Progress& progress) {
-  PointBounds points{equations.X, equations.row_error};
-  if (equations.counts.size() > 0) {
-    points.X.array().colwise() *= equations.counts.array().sqrt();
-    points.row_error += 2.01 * u;
-  }
-  point_gram(points.X, G);
-  points.longest = row_lengths(points.X).maxCoeff() * (1 + 2 * points.row_error) * (1 + kRound);
-  points.norm = norm_bound(points, G, work, progress);
-  return points;
 }
 
 // Why no certificate of either kind can hold, before any work; empty if there is no such reason.
@@ -178,9 +140,8 @@ struct TangentKernel {
   const Matrix& K;
   double error = 0, top = 0, at_W = 0;  // top >= ||J of S||
 };
-bool descend_in_cell(const TwoLayer& network, const Equations& equations, const Evaluation& e,
-                     const PointBounds& points, const TangentKernel& tangent, Certificate& c,
-                     Progress& progress) {
+bool descend_in_cell(const TwoLayer& network, const CertifiedPoints& points, const Evaluation& e,
+                     const TangentKernel& tangent, Certificate& c, Progress& progress) {
   constexpr double kHopeless = 1e-4;  // a known residual gains some hundred over any of its length
   const Reach any = reach_of_any(c.misfit, c.lambda_min);
   if (!(nearest_kink(e.z, network.v) > kHopeless * any.distance)) return false;
@@ -188,9 +149,7 @@ bool descend_in_cell(const TwoLayer& network, const Equations& equations, const 
   const double moved = tangent.at_W * (2 * tangent.top + tangent.at_W);
   const Reach reached =
       reach(e, tangent.K, (tangent.error + moved) * (1 + kRound), c.lambda_min, work, progress);
-  point_gram(points.X, work);
-  const WeighedPoints weighed{points.X, equations.counts, points.row_error};
-  const auto margins = sign_margins(e, network.v, weighed, work, {reached, any});
+  const auto margins = sign_margins(e, network.v, points, points.gram(work), {reached, any});
   c.margin = margins.front();
   c.any_margin = margins.back();
   if (!(c.margin > 1)) return false;
@@ -202,13 +161,13 @@ bool descend_in_cell(const TwoLayer& network, const Equations& equations, const 
 }
 
 // The test of gradient descent from W; fills in the certificate.
-void descend(const TwoLayer& network, const Activation& activation, const Equations& equations,
+void descend(const TwoLayer& network, const Activation& activation, const CertifiedPoints& points,
              const Evaluation& e, Certificate& c, Progress& progress) {
+  const CertifiedPoints::Size& size = points.size(progress);
   Matrix K, work;
-  const PointBounds points = point_bounds(equations, work, K, progress);
-  tangent_gram(e.S, work, K);
-  const double error = jacobian_gram_error(K, network.v.size(), points.X.cols(), points.longest,
-                                           e.S.lpNorm<Eigen::Infinity>(), points.row_error);
+  tangent_gram(e.S, points.gram(work), K);
+  const double error = jacobian_gram_error(K, network.v.size(), points.X().cols(), size.longest,
+                                           e.S.lpNorm<Eigen::Infinity>(), points.row_error());
   const auto lowest = lowest_eigenvalue(K, error, work, progress);
   if (!(lowest.bound > 0)) {
     c.reason = fmt::format(
@@ -218,17 +177,17 @@ void descend(const TwoLayer& network, const Activation& activation, const Equati
     return;
   }
   const double s_min = std::sqrt(lowest.bound) * (1 - kRound), a = s_min / 2;
-  const double at_W = jacobian_change(e, activation, network.v, points, 0);  // ||J(W) - J of S||
+  const double at_W = jacobian_change(e, activation, network.v, size, 0);  // ||J(W) - J of S||
   if (s_min > at_W) c.lambda_min = (s_min - at_W) * (s_min - at_W) * (1 - kRound);
   const double top = std::sqrt(highest_eigenvalue(K, error, work, progress).bound) * (1 + kRound);
   if (is_piecewise_linear(activation) && c.lambda_min > 0 &&
-      descend_in_cell(network, equations, e, points, {K, error, top, at_W}, c, progress)) {
+      descend_in_cell(network, points, e, {K, error, top, at_W}, c, progress)) {
     c.kind = "descent";
     c.holds = true;
     return;
   }
   const double R = 5 * c.misfit / (3 * a) * (1 + kRound);
-  const double change = jacobian_change(e, activation, network.v, points, R);
+  const double change = jacobian_change(e, activation, network.v, size, R);
   const double third = a / 3 * (1 - kRound);
   double margin = third / change;
   // Where no sign can change, e(R) is next to nothing: what holds the proof up is the nearest sign that
@@ -275,11 +234,12 @@ std::function<Long(Long)> precise(const Activation& activation) {
 }
 
 // What descent says; `e` receives the network at the points, empty where a reason was found before.
-Certificate descent(const TwoLayer& network, const Activation& activation, const Equations& equations,
-                    Evaluation& e, Progress& progress) {
+Certificate descent(const TwoLayer& network, const Activation& activation, const CertifiedPoints& points,
+                    const Equations& equations, Evaluation& e, Progress& progress) {
   check_sizes(network, equations.X, equations.y, equations.counts);
   const auto n = static_cast<double>(equations.X.rows()), m = static_cast<double>(network.v.size());
-  require_memory(16 * n * n + 24 * n * m, "the certificate", "use fewer points or hidden units");
+  require_memory(16 * n * n + 24 * n * m + points.kept_bytes(), "the certificate",
+                 "use fewer points or hidden units");
   progress.stage("certificate");
   const Threads threads(n * n * m);
   Certificate c;
@@ -292,30 +252,32 @@ Certificate descent(const TwoLayer& network, const Activation& activation, const
                                      : "descent: the outputs are beyond the range of numbers";
   if (!c.reason.empty()) return c;
   e = std::move(found);
-  descend(network, activation, equations, e, c, progress);
+  descend(network, activation, points, e, c, progress);
   return c;
 }
 
 }  // namespace
 
-Certificate certify_descent(const TwoLayer& network, const Activation& activation, const Equations& equations,
-                            Progress& progress) {
+Certificate internal::certify_descent(const TwoLayer& network, const Activation& activation,
+                                      const CertifiedPoints& points, const Vector& y, Progress& progress) {
   Evaluation e;
-  Certificate c = descent(network, activation, equations, e, progress);
+  Certificate c = descent(network, activation, points, points.equations(y), e, progress);
   progress.finish();
   return c;
 }
 
-CertifiedOutput certify_output(const TwoLayer& network, const Activation& activation,
-                               const Equations& equations, Progress& progress, bool polish) {
+CertifiedOutput internal::certify_output(const TwoLayer& network, const Activation& activation,
+                                         const CertifiedPoints& points, const Vector& y, Progress& progress,
+                                         bool polish) {
+  const Equations equations = points.equations(y);
   const auto n = static_cast<double>(equations.X.rows()), m = static_cast<double>(network.v.size());
   const Threads threads(n * n * m);
   Evaluation e;
-  CertifiedOutput result{descent(network, activation, equations, e, progress), {}};
+  CertifiedOutput result{descent(network, activation, points, equations, e, progress), {}};
   Certificate& c = result.certificate;
   if (e.S.size() > 0 && (!c.holds || polish) && is_relu(activation)) {
     e.S.resize(0, 0);
-    auto found = relu_existence(network, equations, e.z, progress);
+    auto found = relu_existence(network, points, y, e.z, progress);
     result.polished = std::move(found.polished);
     if (c.holds) return result;
     c.margin = found.holds ? found.margin : std::max(c.margin, found.margin);
@@ -331,6 +293,18 @@ CertifiedOutput certify_output(const TwoLayer& network, const Activation& activa
   }
   progress.finish();
   return result;
+}
+
+Certificate certify_descent(const TwoLayer& network, const Activation& activation, const Equations& equations,
+                            Progress& progress) {
+  const CertifiedPoints points(equations.X, equations.counts, equations.row_error);
+  return certify_descent(network, activation, points, equations.y, progress);
+}
+
+CertifiedOutput certify_output(const TwoLayer& network, const Activation& activation,
+                               const Equations& equations, Progress& progress, bool polish) {
+  const CertifiedPoints points(equations.X, equations.counts, equations.row_error);
+  return certify_output(network, activation, points, equations.y, progress, polish);
 }
 
 long double precise_misfit(const TwoLayer& network, const Activation& activation, const RowMatrix& X,

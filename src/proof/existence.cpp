@@ -213,15 +213,16 @@ double distance(const RowMatrix& A, const RowMatrix& B) { return verified::lengt
 
 }  // namespace
 
-Existence relu_existence(const TwoLayer& network, const Equations& equations, const PreActivations& z,
-                         Progress& progress) {
+Existence relu_existence(const TwoLayer& network, const CertifiedPoints& points, const Vector& y,
+                         const PreActivations& z, Progress& progress) {
   const auto& [W, v] = network;
+  const Equations equations = points.equations(y);
   const RowMatrix& X = equations.X;
   const Index n = X.rows(), d = X.cols(), active = (v.array() != 0).count();
   const double steepest = v.lpNorm<Eigen::Infinity>();
   Existence result;
-  Matrix G, M, L;
-  point_gram(X, G);
+  Matrix own, M, L;
+  const Matrix& G = points.gram_without_counts(own);
   for (States state = states(z.Z, v);;) {
     const Piece trial = piece(std::move(state), v);
     result.kinks = static_cast<Index>(trial.kinks.size());

@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "proof/certified_points.hpp"
 #include "proof/evaluate.hpp"
 
 namespace zeroloss::internal {
@@ -27,7 +28,7 @@ struct Existence {
 /// 2 n (1,000 if that is more), over d of one neuron, or n + kinks > m d. z: the pre-activations of `network`
 /// (relu) at X. Cost: n^2 m/2 multiply-adds and a Cholesky factorisation of side n + kinks a round (seen: 1
 /// to 4 rounds), two more for the proof; memory 16 (n + kinks)^2 + 16 n^2 + 40 n m bytes.
-Existence relu_existence(const TwoLayer& network, const Equations& equations,
+Existence relu_existence(const TwoLayer& network, const CertifiedPoints& points, const Vector& y,
                          const verified::PreActivations& z, Progress& progress);
 
 }  // namespace zeroloss::internal

@@ -15,10 +15,11 @@ namespace {
 constexpr double kFew = 1 + 8 * u;  // covers the roundings of one formula of terms >= 0
 
 // |<x_i, x_k>|^2 for the exact points, rounded up, in units of `unit`^2 (both triangles).
-Matrix squared_products(const WeighedPoints& points, const Matrix& G, const Vector& length, double unit) {
+Matrix squared_products(const CertifiedPoints& points, const Matrix& G, const Vector& length, double unit) {
   const Index n = G.rows();
-  const double wrong = (gamma_of(static_cast<double>(points.X.cols()) + 3) + 2.1 * points.row_error) * kFew;
-  const double lost = 4 * static_cast<double>(points.X.cols()) * kTiny;
+  const double wrong =
+      (gamma_of(static_cast<double>(points.X().cols()) + 3) + 2.1 * points.row_error()) * kFew;
+  const double lost = 4 * static_cast<double>(points.X().cols()) * kTiny;
   Matrix squares(n, n);
 #pragma omp parallel for schedule(dynamic, 16)
   for (Index k = 0; k < n; ++k)
@@ -58,11 +59,11 @@ Reach reach(const Evaluation& e, const Matrix& K, double error, double lambda, M
 
 // <x_i, w_j> moves by sum_k S_kj <x_i, x_k> c_k, at most the length of the first two factors times ||c||; and
 // by ||x_i|| ||W_t - W|| at most. Rows with a root of counts move by as much more.
-std::vector<double> sign_margins(const Evaluation& e, const Vector& v, const WeighedPoints& points,
+std::vector<double> sign_margins(const Evaluation& e, const Vector& v, const CertifiedPoints& points,
                                  const Matrix& G, const std::vector<Reach>& reaches) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const Index n = G.rows(), m = v.size();
-  const Vector length = row_lengths(points.X) * ((1 + 2 * points.row_error) * kFew);
+  const Vector length = row_lengths(points.weighted()) * ((1 + 2 * points.row_error()) * kFew);
   const double longest = length.maxCoeff(), unit = longest * longest, largest = v.lpNorm<Eigen::Infinity>();
   if (!(largest > 0)) return std::vector<double>(reaches.size(), kNone);
   const Matrix squares = squared_products(points, G, length, unit);
@@ -71,7 +72,7 @@ std::vector<double> sign_margins(const Evaluation& e, const Vector& v, const Wei
   parallel::gemm('N', 'N', n, m, n, 1.0, squares.data(), n, patterns.data(), n, 0.0, sums.data(), n);
   const double lost = 8 * static_cast<double>(n) * kTiny;
   Vector root = Vector::Ones(n);
-  if (points.counts.size() > 0) root = points.counts.cwiseSqrt() * (1 - 2 * u);
+  if (points.counts().size() > 0) root = points.counts().cwiseSqrt() * (1 - 2 * u);
   Matrix least = Matrix::Constant(m, std::ssize(reaches), kNone);
 #pragma omp parallel for schedule(static)
   for (Index j = 0; j < m; ++j) {

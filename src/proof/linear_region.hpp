@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "proof/certified_points.hpp"
 #include "proof/evaluate.hpp"
 
 /// Descent of a piecewise linear network on which no sign changes: on its way f is linear in W, and nothing
@@ -22,17 +23,10 @@ Reach reach_of_any(double norm, double lambda);
 Reach reach(const Evaluation& e, const Matrix& K, double error, double lambda, Matrix& work,
             Progress& progress);
 
-/// The points of the equations, each row times the root of its count.
-struct WeighedPoints {
-  const RowMatrix& X;
-  const Vector& counts;  ///< empty = once
-  double row_error = 0;
-};
-
 /// For each reach the least |z_ij| over the most that it can move, over neurons with an output weight;
-/// rounded down. UpperBound 1 no sign changes; 0 where one is uncertain. G (lower) = X X^T. n^2 m
+/// rounded down. Above 1 no sign changes; 0 where one is uncertain. G (lower): their gram(). n^2 m
 /// multiply-adds, n (n + m) doubles.
-std::vector<double> sign_margins(const Evaluation& e, const Vector& v, const WeighedPoints& points,
+std::vector<double> sign_margins(const Evaluation& e, const Vector& v, const CertifiedPoints& points,
                                  const Matrix& G, const std::vector<Reach>& reaches);
 
 }  // namespace zeroloss::internal::verified

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "network/prepare.hpp"
+#include "proof/certificate.hpp"
 #include "train/combine.hpp"
 #include "train/engine/small_trainer.hpp"
 #include "train/fit_options.hpp"
@@ -100,15 +101,15 @@ Trial TrialNetworks::trial(bool certify, const Progress& progress) const {
   all.step = ends_.front().step;
   std::vector<double> misfits;
   std::vector<Certificate> certificates;
+  const CertifiedPoints distinct(set_.X(), set_.counts, unit_row_error(X().cols()));
   for (Index c = 0; c < size(); ++c) {
     const End& one = ends_[static_cast<std::size_t>(c)];
     misfits.push_back((outputs(one.network, activation_, X()) - y(c)).norm() / unit(c));
     Status status = one.status;
     if (certify && status != Status::diverged) {
       Progress silent = progress.silent();
-      const Vector distinct = set_.y(c);
-      const Equations equations{set_.X(), distinct, set_.counts, unit_row_error(X().cols())};
-      certificates.push_back(certify_output(one.network, activation_, equations, silent).certificate);
+      certificates.push_back(
+          certify_output(one.network, activation_, distinct, set_.y(c), silent).certificate);
       if (certificates.back().holds) status = Status::certified;
     } else {
       certificates.emplace_back();

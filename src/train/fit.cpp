@@ -111,7 +111,9 @@ FitResult internal::fit_checked(const Dataset& data, CheckedOptions options, Pro
   if (options.engine != nullptr) result.engine = options.engine->name();
   require_training_memory(options, space, X.rows(), X.cols(), Y.cols());
   auto test = test_points(options.test, data, result.network);
-  Run run{options, phi, set, X, Y, space, point_theory(set, phi, options, progress), std::move(test)};
+  const CertifiedPoints distinct(set.X(), set.counts, unit_row_error(X.cols()));
+  PointTheory theory = point_theory(set, phi, options, progress);
+  Run run{options, phi, set, distinct, X, Y, space, std::move(theory), std::move(test)};
   if (options.precision == "float32")
     run.points32 = points<float>(X, space);
   else

@@ -20,8 +20,7 @@ class OutputTraining : public Training {
         run_(run),
         start_(first_weights(options_, run.X, y_, index)),
         distinct_y_(run.set.y(index)),
-        equations_{run.set.X(), distinct_y_, run.set.counts, unit_row_error(run.X.cols())},
-        problem_{run.X, y_, start_, run.activation, equations_},
+        problem_{run.X, y_, start_, run.activation, run.distinct, distinct_y_},
         theory_curve_(run.theory, run.activation, options_, run.X, y_, run.Y.cols()) {
     optimizer_ = options_.precision == "float32" ? make<float>(run.points32) : make<double>(run.points64);
     theory_curve_.begin(start_.v.squaredNorm(), optimizer_->f() - y_, result_.step);
@@ -87,7 +86,6 @@ class OutputTraining : public Training {
   const Run& run_;
   TwoLayer start_, polished_;
   Vector distinct_y_;
-  Equations equations_;
   Problem problem_;
   TheoryCurve theory_curve_;
   std::unique_ptr<TwoLayerOptimizer> optimizer_;

@@ -1,4 +1,5 @@
 #pragma once
+#include "proof/certified_points.hpp"
 #include "train/checkpoint.hpp"
 #include "train/fit_options.hpp"
 #include "train/test_points.hpp"
@@ -12,8 +13,9 @@ struct Run {
   const CheckedOptions& options;
   const Activation& activation;
   const TrainingSet& set;
-  const RowMatrix& X;  ///< unit rows of all samples
-  const Matrix& Y;     ///< a column an output
+  const CertifiedPoints& distinct;  ///< points, which certificates are about
+  const RowMatrix& X;               ///< unit rows of all samples
+  const Matrix& Y;                  ///< a column an output
   Space space;
   PointTheory theory;
   std::optional<TestPoints> test = {};

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "proof/certificate.hpp"
 #include "train/engine/trainer.hpp"
 #include "zeroloss/base/progress.hpp"
 #include "zeroloss/train/fit.hpp"
@@ -16,7 +17,8 @@ struct Problem {
   const Vector& y;     ///< n
   const TwoLayer& start;
   const Activation& activation;
-  const Equations& equations;  ///< what is to be proved: of distinct points
+  const CertifiedPoints& points;  ///< what is to be proved: of these, the distinct points,
+  const Vector& distinct_y;       ///< and these targets
 };
 
 /// All that an optimizer needs to go on exactly as it would have: named matrices (floats are exact in them).
@@ -51,7 +53,8 @@ class TwoLayerOptimizer : public Optimizer {
 
   /// What is proved about them: certify_output, unless v is what was trained.
   virtual CertifiedOutput certify(const Problem& problem, bool polish, Progress& progress) const {
-    return certify_output(network(), problem.activation, problem.equations, progress, polish);
+    return certify_output(network(), problem.activation, problem.points, problem.distinct_y, progress,
+                          polish);
   }
 };
 

@@ -3,11 +3,11 @@
 #include <limits>
 
 #include "linalg/rounding.hpp"
+#include "proof/certificate.hpp"
 #include "width/search.hpp"
 #include "zeroloss/base/parse.hpp"
 #include "zeroloss/base/text.hpp"
 #include "zeroloss/network/pairs.hpp"
-#include "zeroloss/proof/certificate.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -30,8 +30,10 @@ double scale_for(double scale, double margin) {
 // A network of pairs, whatever its output scale.
 class Pairs {
  public:
-  Pairs(const TrainingSet& set, const Activation& activation, Index width, std::uint64_t seed)
+  Pairs(const TrainingSet& set, const CertifiedPoints& points, const Activation& activation, Index width,
+        std::uint64_t seed)
       : set_(set),
+        points_(points),
         activation_(activation),
         pairs_(draw_pairs({.width = width, .d = set.points.d(), .seed = seed}, activation, set.points.X)) {}
 
@@ -46,14 +48,13 @@ class Pairs {
   Certificate at(double scale, Index output, const Progress& progress) const {
     TwoLayer network = pairs_;
     scale_pairs(network, scale);
-    const Vector y = set_.y(output);
     Progress silent = progress.silent();
-    return certify_descent(network, activation_, {set_.X(), y, set_.counts, unit_row_error(set_.points.d())},
-                           silent);
+    return certify_descent(network, activation_, points_, set_.y(output), silent);
   }
 
  private:
   const TrainingSet& set_;
+  const CertifiedPoints& points_;
   const Activation& activation_;
   TwoLayer pairs_;
 };
@@ -111,14 +112,15 @@ Descent descent_of_these(const Pairs& pairs, Index outputs, const Descent& any, 
 
 }  // namespace
 
-DrawnWidth draw_width(const TrainingSet& set, const Activation& activation, Index width,
-                      const WidthOptions& options, const Deadline& deadline, Progress& progress) {
+DrawnWidth draw_width(const TrainingSet& set, const CertifiedPoints& points, const Activation& activation,
+                      Index width, const WidthOptions& options, const Deadline& deadline,
+                      Progress& progress) {
   DrawnWidth best{.width = width};
   Look first;  // at the first output: targets of classes are all as long as each other
   Descent proved;
   for (; best.draws < options.draws && (best.draws == 0 || deadline.left() > 0); ++best.draws) {
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(best.draws);
-    const Pairs pairs(set, activation, width, seed);
+    const Pairs pairs(set, points, activation, width, seed);
     const Look found = look(pairs, 0, progress);
     progress.check();
     if (found.margin < 0) continue;
@@ -137,7 +139,7 @@ DrawnWidth draw_width(const TrainingSet& set, const Activation& activation, Inde
   if (best.any_scale) {
     best.step = proved.told_step();
     best.steps = proved.steps(options.accuracy);
-    const Pairs pairs(set, activation, width, best.seed);
+    const Pairs pairs(set, points, activation, width, best.seed);
     const Descent these = descent_of_these(pairs, set.Y.cols(), proved, first, deadline, progress);
     best.these_scale = these.scale;
     best.these_step = these.told_step();

@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "network/prepare.hpp"
+#include "proof/certified_points.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/width/width.hpp"
 
@@ -25,18 +26,18 @@ class Deadline {
 /// elimination where that is cheap. `points` are those of exact_points().
 Index rank_bound(const RowMatrix& points, const Center& center);
 
-/// Hidden units without which almost no real targets of n distinct points can be fitted: m rank < n. Nothing
-/// where no width suffices (quadratic: rank (rank + 1)/2 < n).
 /// Whether phi(a z) = a^k phi(z) for a > 0, so that the size of an output weight is one of W: relu and its
 /// relatives, z^2/2.
 bool homogeneous(const Activation& activation);
 
+/// Hidden units without which almost no real targets of n distinct points can be fitted: m rank < n. Nothing
+/// where no width suffices (quadratic: rank (rank + 1)/2 < n).
 std::optional<Index> necessary_width(const Activation& activation, Index n, Index rank);
 
-/// Draws networks of pairs of this width, seeds options.seed, .. + draws - 1, and looks for what is proved.
-/// At least one is looked at, more as long as the deadline lets.
-DrawnWidth draw_width(const TrainingSet& set, const Activation& activation, Index width,
-                      const WidthOptions& options, const Deadline& deadline, Progress& progress);
+/// Draws networks of pairs of this width, seeds options.seed, .. + draws - 1, and looks for what is proved
+/// at `points`, the distinct ones of the set. At least one is looked at, more as long as the deadline lets.
+DrawnWidth draw_width(const TrainingSet& set, const CertifiedPoints& points, const Activation& activation,
+                      Index width, const WidthOptions& options, const Deadline& deadline, Progress& progress);
 
 /// The distinct points in groups, each linearly independent and with no other point in its span, in exact
 /// arithmetic (theory 13): the fewest of several random orders, options.draws of them or one. Empty if there

@@ -132,11 +132,12 @@ std::string search_pairs(const TrainingSet& set, const Activation& phi, Index le
   const Deadline deadline(o.max_seconds);
   progress.stage("widths of a proof");
   const Index most = o.max_width - o.max_width % 2;
+  const CertifiedPoints points(set.X(), set.counts, unit_row_error(set.points.d()));
   Index tried = 0;
   for (Index width = std::min(2 * least, most), before = 0; width > before;) {
     if (deadline.left() <= 0) return time_over(o);
     progress.note(fmt::format("width {}", width));
-    r.drawn.push_back(draw_width(set, phi, width, o, deadline, progress));
+    r.drawn.push_back(draw_width(set, points, phi, width, o, deadline, progress));
     before = width;
     if (r.drawn.back().any_scale && r.drawn.back().steps <= steps) break;
     const Index wider = r.drawn.back().any_scale ? 2 * width

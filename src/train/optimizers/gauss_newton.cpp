@@ -70,7 +70,7 @@ class GaussNewton : public TwoLayerOptimizer {
 };
 
 std::unique_ptr<TwoLayerOptimizer> make_gauss_newton(const Beginning<double>& b) {
-  const auto& [X, y, start, activation, equations] = b.problem;
+  const auto& [X, y, start, activation, points, distinct_y] = b.problem;
   return std::make_unique<GaussNewton>(b.options.engine != nullptr
                                            ? b.options.engine->begin(X, start, activation)
                                            : tangent_steps(X, b.points, start, activation, b.space),

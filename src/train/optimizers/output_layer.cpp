@@ -19,7 +19,7 @@ namespace {
 class OutputLayer : public TwoLayerOptimizer {
  public:
   explicit OutputLayer(const Problem& problem) : problem_(problem), network_(problem.start) {
-    const auto n = static_cast<double>(equations().X.rows()), m = static_cast<double>(problem.start.W.rows());
+    const auto n = static_cast<double>(distinct().rows()), m = static_cast<double>(problem.start.W.rows());
     require_memory(8 * (2 * n * std::min(n, m) + 2 * n * m), "output_layer", "use fewer points");
     refresh();
   }
@@ -34,7 +34,7 @@ class OutputLayer : public TwoLayerOptimizer {
   }
 
   std::string obstacle() const override {
-    const Index n = equations().X.rows(), m = network_.W.rows();
+    const Index n = distinct().rows(), m = network_.W.rows();
     return m < n ? fmt::format(
                        "{} random features cannot fit all labels of {} points; their weights are those of "
                        "least squares",
@@ -58,7 +58,7 @@ class OutputLayer : public TwoLayerOptimizer {
   // Phi Phi^T > 0 proves that some v within ||r||/s_min(Phi) fits exactly.
   CertifiedOutput certify(const Problem&, bool, Progress& progress) const override {
     const Activation& activation = problem_.activation;
-    const auto n = static_cast<double>(equations().X.rows()), m = static_cast<double>(network_.W.rows());
+    const auto n = static_cast<double>(distinct().rows()), m = static_cast<double>(network_.W.rows());
     require_memory(8 * (2 * n * n + 4 * n * m), "the certificate of random features", "use fewer points");
     CertifiedOutput result;
     Certificate& c = result.certificate;
@@ -100,15 +100,15 @@ class OutputLayer : public TwoLayerOptimizer {
  private:
   /// v that fits every point; false where Phi Phi^T is not numerically positive definite.
   bool interpolate(Progress& progress) {
-    const Index n = equations().X.rows();
+    const Index n = distinct().rows();
     if (network_.W.rows() < n) return false;
-    const Matrix Phi = features(equations().X);
+    const Matrix Phi = features(distinct());
     Matrix L;
     tiled::product_with_transpose(Phi, L);
     if (!tiled::factor(L, progress)) return false;
     network_.v.setZero();
     for (int refinement = 0; refinement < 2; ++refinement) {
-      Matrix c = equations().y - outputs(network_, problem_.activation, equations().X);
+      Matrix c = problem_.distinct_y - outputs(network_, problem_.activation, distinct());
       tiled::solve(L, c);
       network_.v += Phi.transpose() * c.col(0);
     }
@@ -122,7 +122,8 @@ class OutputLayer : public TwoLayerOptimizer {
     return slope * wrong + 17 * u * std::abs(activation.phi(z)) + 4 * u;
   }
 
-  const Equations& equations() const { return problem_.equations; }
+  const RowMatrix& distinct() const { return problem_.points.X(); }
+  Equations equations() const { return problem_.points.equations(problem_.distinct_y); }
 
   Matrix features(const RowMatrix& X) const {
     Matrix Phi = X * network_.W.transpose();

@@ -1,0 +1,56 @@
+#pragma once
+#include <mutex>
+
+#include "proof/evaluate.hpp"
+
+namespace zeroloss::internal {
+
+/// The points of equations, and what every certificate needs to know of them alone: computed when the first
+/// asks, and then there for those of other weights and other targets. Safe to share between threads.
+class CertifiedPoints {
+ public:
+  /// X (n x d), counts and row_error as in Equations; X and counts have to outlive it.
+  CertifiedPoints(const RowMatrix& X, const Vector& counts, double row_error);
+
+  /// What a network has to satisfy there; y has to outlive it.
+  Equations equations(const Vector& y) const { return {points_, y, counts_, points_error_}; }
+
+  const RowMatrix& X() const { return points_; }
+  const Vector& counts() const { return counts_; }  ///< empty = once
+
+  /// C^1/2 X as stored, C = diag(counts); the exact rows are within row_error() of its, relative to their
+  /// lengths.
+  const RowMatrix& weighted() const { return counts_.size() > 0 ? weighted_ : points_; }
+  double row_error() const { return row_error_; }
+
+  struct Size {
+    double longest = 0;  ///< of the exact rows, rounded up
+    double norm = 0;     ///< of C^1/2 X, rounded up
+  };
+  /// At the first call n^2 d/2 multiply-adds and a Cholesky factorisation of side min(n, d). Throws
+  /// Interrupted.
+  const Size& size(Progress& progress) const;
+
+  /// C^1/2 X X^T C^1/2 (lower triangle): what size() kept, or `scratch`, which receives it.
+  const Matrix& gram(Matrix& scratch) const;
+  /// X X^T (lower triangle), likewise.
+  const Matrix& gram_without_counts(Matrix& scratch) const;
+
+  /// What size() keeps: X X^T where it is no larger than X, and so as dear to compute as to factor.
+  double kept_bytes() const;
+
+ private:
+  bool keeps_gram() const { return points_.rows() <= points_.cols(); }
+
+  const RowMatrix& points_;
+  const Vector& counts_;
+  const double points_error_;
+  RowMatrix weighted_;  // C^1/2 X; empty without counts
+  double row_error_ = 0;
+  mutable std::mutex mutex_;  // of what follows
+  mutable bool sized_ = false;
+  mutable Size size_;
+  mutable Matrix gram_;  // empty where it is not kept
+};
+
+}  // namespace zeroloss::internal
