@@ -1,4 +1,4 @@
-#include "zeroloss/deep/certificate.hpp"
+#include "deep/certificate.hpp"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "deep/equations.hpp"
 #include "deep/lipschitz.hpp"
@@ -24,23 +25,6 @@ namespace {
 using namespace verified;
 
 constexpr double kLeast = 1e-140, kMost = 1e140;  // between them no square leaves the range of doubles
-
-// Why no proof is tried; empty if there is no such reason.
-std::string hopeless(const DeepNetwork& network, const Moving& moving, Index N) {
-  Index largest = network.V.cols();
-  for (std::size_t l = 0; l < network.layers.size(); ++l) {
-    const Layer& layer = network.layers[l];
-    const Activation phi = activation_of(layer);
-    if (!phi.smooth() && !phi.piecewise_linear())
-      return fmt::format("layer {}: needs a smooth phi or one with a leak; {} is neither", l + 1, phi.name);
-    largest = std::max({largest, layer.units(), layer.outputs(), layer.inputs()});
-  }
-  if (largest > kTerms || N > kTerms)
-    return fmt::format("rounding is bounded for up to {} units and equations", kTerms);
-  if (const Index weights = moving_parameters(network, moving); weights < N)
-    return fmt::format("{} equations (points times outputs) > {} weights that move", N, weights);
-  return {};
-}
 
 void name_kink(const Lipschitz& lip, const std::vector<Index>& records, DeepCertificate& c) {
   c.kink = lip.kink.ratio;
@@ -105,36 +89,45 @@ bool descends(const DeepNetwork& network, const std::vector<LayerNorms>& norms, 
 
 }  // namespace
 
-DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations& equations,
-                                Progress& progress) {
-  check_equations(network, equations);
-  const Index n = equations.X.rows(), N = n * network.outputs();
+namespace internal {
+
+std::string obstacle_to_certificate(const DeepNetwork& network, const Moving& moving, Index N) {
+  Index largest = network.V.cols();
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer& layer = network.layers[l];
+    const Activation phi = activation_of(layer);
+    if (!phi.smooth() && !phi.piecewise_linear())
+      return fmt::format("layer {}: needs a smooth phi or one with a leak; {} is neither", l + 1, phi.name);
+    largest = std::max({largest, layer.units(), layer.outputs(), layer.inputs()});
+  }
+  if (largest > kTerms || N > kTerms)
+    return fmt::format("rounding is bounded for up to {} units and equations", kTerms);
+  if (const Index weights = moving_parameters(network, moving); weights < N)
+    return fmt::format("{} equations (points times outputs) > {} weights that move", N, weights);
+  return {};
+}
+
+DeepCertificate certify(const DeepNetwork& network, const std::vector<LayerNorms>& norms, DeepEvaluation e,
+                        const DeepEquations& equations, Progress& progress) {
+  const Index N = equations.X.rows() * network.outputs();
   const Moving moving = moving_layers(network, equations);
   DeepCertificate c;
-  c.reason = hopeless(network, moving, N);
-  if (!c.reason.empty()) return c;
   const auto side = static_cast<double>(N);
-  require_gram_memory(network, moving, n, 2, "the certificate");
   progress.stage("certificate");
   const Threads threads(side * side * static_cast<double>(network.V.cols()));
-  const auto norms = layer_norms(network, progress);
-  const Vector weights = root_counts(equations);
-  DeepEvaluation e = evaluate(network, norms, equations.X, weights, moving, progress);
-  Matrix K, work;
-  tangent_gram(network, e.pass, e.back, moving, weights, K);
-  e.back = {};
-  const double trace = K.diagonal().sum();
-  // Roots of counts are rounded.
-  const double off = (e.jacobian_error + 2 * u * std::sqrt(trace)) * kUp;
   c.misfit = misfit(e, equations.Y) * (1 + 4 * u);
-  // lambda_min is at most any entry of the diagonal: where that does not suffice, nothing will.
-  const double top = std::sqrt(K.diagonal().minCoeff());
+  // lambda_min is at most any entry of the diagonal of J J^T, a row of J is at most jacobian_error longer
+  // than that of the stored factors: where that does not suffice, nothing will, and there is no need of the
+  // other entries.
+  const Vector diagonal = tangent_diagonal(network, e.pass, e.back, moving, e.weights);
+  const double top =
+      (std::sqrt(diagonal.minCoeff() + e.lost) * (1 + gamma_of(e.rounding_terms)) + e.jacobian_error) * kUp;
   DeepCertificate best = c;
   if (!exists(network, norms, e, moving, equations.records, top, best) && !(best.h <= 0.5)) {
     c.h = std::isnan(best.h) ? std::numeric_limits<double>::infinity() : best.h;
     c.lipschitz = best.lipschitz;
     Index row = 0;
-    const bool still = K.diagonal().minCoeff(&row) == 0;
+    const bool still = diagonal.minCoeff(&row) == 0;
     const Index point = row / network.outputs();
     c.reason =
         still ? fmt::format(
@@ -161,6 +154,11 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
     progress.finish();
     return c;
   }
+  Matrix K, work;
+  tangent_gram(network, e.pass, e.back, moving, e.weights, K);
+  e.back = {};
+  // Roots of counts are rounded.
+  const double off = (e.jacobian_error + 2 * u * std::sqrt(K.diagonal().sum())) * kUp;
   const double error = gram_error(K, e.rounding_terms, e.lost);
   const auto lowest = lowest_eigenvalue(K, error, work, progress);
   const double sigma = std::sqrt(lowest.bound) * kDown - off * kUp;
@@ -182,24 +180,50 @@ DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations&
   return c;
 }
 
-VerifiedOutputs verified_outputs(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X,
-                                 Progress& progress) {
-  check_points(network, X);
+VerifiedOutputs outputs_of(const DeepNetwork& network, const std::vector<LayerNorms>& norms,
+                           const Eigen::Ref<const RowMatrix>& X, const DeepEvaluation& e) {
+  return {e.pass.f, e.f_error, network.single ? single_errors(network, norms, X, e) : Matrix()};
+}
+
+VerifiedOutputs outputs_in_blocks(const DeepNetwork& network, const std::vector<LayerNorms>& norms,
+                                  const Eigen::Ref<const RowMatrix>& X, Progress& progress) {
   const Index n = X.rows(), K = network.outputs();
   // At a time: the derivatives of all their outputs are in memory together.
   const Index points_together = std::clamp<Index>(16384 / K, 1, 1024);
-  const auto norms = layer_norms(network, progress);
   const Moving none(network.layers.size() + 1, false);
   VerifiedOutputs outputs{Matrix(n, K), Matrix(n, K), network.single ? Matrix(n, K) : Matrix()};
   for (Index row = 0; row < n; row += points_together) {
     const Index rows = std::min(points_together, n - row);
-    const auto e = evaluate(network, norms, X.middleRows(row, rows), Vector::Ones(rows), none, progress);
-    outputs.f.middleRows(row, rows) = e.pass.f;
-    outputs.error.middleRows(row, rows) = e.f_error;
-    if (network.single)
-      outputs.single_error.middleRows(row, rows) = single_errors(network, norms, X.middleRows(row, rows), e);
+    const auto points = X.middleRows(row, rows);
+    const auto e = evaluate(network, norms, points, Vector::Ones(rows), none, progress);
+    const VerifiedOutputs block = outputs_of(network, norms, points, e);
+    outputs.f.middleRows(row, rows) = block.f;
+    outputs.error.middleRows(row, rows) = block.error;
+    if (network.single) outputs.single_error.middleRows(row, rows) = block.single_error;
   }
   return outputs;
+}
+
+}  // namespace internal
+
+DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations& equations,
+                                Progress& progress) {
+  check_equations(network, equations);
+  const Moving moving = moving_layers(network, equations);
+  DeepCertificate c;
+  c.reason = obstacle_to_certificate(network, moving, equations.X.rows() * network.outputs());
+  if (!c.reason.empty()) return c;
+  require_gram_memory(network, moving, equations.X.rows(), 2, "the certificate");
+  progress.stage("certificate");
+  const auto norms = layer_norms(network, progress);
+  DeepEvaluation e = evaluate(network, norms, equations.X, root_counts(equations), moving, progress);
+  return certify(network, norms, std::move(e), equations, progress);
+}
+
+VerifiedOutputs verified_outputs(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X,
+                                 Progress& progress) {
+  check_points(network, X);
+  return outputs_in_blocks(network, layer_norms(network, progress), X, progress);
 }
 
 }  // namespace zeroloss

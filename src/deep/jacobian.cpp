@@ -152,6 +152,22 @@ void tangent_gram(const DeepNetwork& network, const ForwardPass& pass, const Bac
   });
 }
 
+Vector tangent_diagonal(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
+                        const Moving& moving, const Vector& weights) {
+  const Index n = pass.f.rows(), outputs = network.outputs();
+  Vector diagonal = Vector::Zero(n * outputs);
+  for (const Term& term : terms(network, pass, back, moving)) {
+    const Vector seen =
+        term.points != nullptr ? Vector(term.points->rowwise().squaredNorm()) : Vector::Zero(n);
+    const Vector behind = term.rows != nullptr ? Vector(term.rows->rowwise().squaredNorm()) : Vector();
+    for (Index i = 0; i < n; ++i)
+      for (Index r = i * outputs; r < (i + 1) * outputs; ++r)
+        diagonal(r) += term.rows != nullptr ? (term.scale * (seen(i) + term.bias)) * (term.scale * behind(r))
+                                            : (seen(i) + term.bias) * (weights(i) * weights(i));
+  }
+  return diagonal;
+}
+
 DeepNetwork moved(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
                   const Moving& moving, const Vector& weights, const Vector& q) {
   const Index n = pass.f.rows(), K = network.outputs();

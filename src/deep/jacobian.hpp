@@ -34,6 +34,10 @@ BackwardPass backward(const DeepNetwork& network, const ForwardPass& pass, const
 void tangent_gram(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
                   const Moving& moving, const Vector& weights, Matrix& K);
 
+/// Its diagonal, from N times the units alone; rounded as sums of as many terms are.
+Vector tangent_diagonal(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
+                        const Moving& moving, const Vector& weights);
+
 /// theta - J^T q, q of N numbers.
 DeepNetwork moved(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
                   const Moving& moving, const Vector& weights, const Vector& q);

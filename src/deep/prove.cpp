@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "base/clock.hpp"
+#include "deep/certificate.hpp"
 #include "deep/equations.hpp"
 #include "deep/forward.hpp"
 #include "linalg/rounding.hpp"
@@ -26,7 +27,8 @@ namespace {
 // Samples by their point: the first of each, how often it occurs, and two that contradict each other.
 struct DistinctPoints {
   std::vector<Index> first;  // ascending
-  std::vector<Index> count;
+  Vector count;
+  std::vector<Index> point_of;  // of each sample: a number below that of points
   std::optional<std::pair<Index, Index>> conflict;
 };
 
@@ -43,17 +45,20 @@ DistinctPoints distinct_points(const RowMatrix& X, const Matrix& Y) {
     return c != 0 ? c < 0 : a < b;
   });
   DistinctPoints points;
-  std::map<Index, Index> groups;
+  std::vector<Index> first_of(order.size());  // of each sample: the first that is equal to it
   for (std::size_t k = 0; k < order.size();) {
     const Index head = order[k];
+    points.first.push_back(head);
     for (; k < order.size() && compare(head, order[k]) == 0; ++k) {
-      ++groups[head];
+      first_of[static_cast<std::size_t>(order[k])] = head;
       if (!points.conflict && Y.row(order[k]) != Y.row(head)) points.conflict = {head, order[k]};
     }
   }
-  for (const auto& [head, count] : groups) {
-    points.first.push_back(head);
-    points.count.push_back(count);
+  std::ranges::sort(points.first);
+  points.count.setZero(std::ssize(points.first));
+  for (const Index head : first_of) {
+    points.point_of.push_back(std::ranges::lower_bound(points.first, head) - points.first.begin());
+    points.count(points.point_of.back()) += 1;
   }
   return points;
 }
@@ -96,10 +101,10 @@ Index record_of(const Dataset& data, Index i) {
   return data.records.empty() ? i : data.records[static_cast<std::size_t>(i)];
 }
 
-ProvedNetwork judge_points(const DeepNetwork& network, const Dataset& data, const RowMatrix& X,
-                           const Matrix& Y, Progress& progress) {
+// What outputs at all samples say of labels and targets.
+ProvedNetwork judge_outputs(const DeepNetwork& network, const Dataset& data, const Matrix& Y,
+                            VerifiedOutputs outputs) {
   ProvedNetwork p;
-  VerifiedOutputs outputs = verified_outputs(network, X, progress);
   const auto largest_of = [](const Matrix& errors) {
     return errors.allFinite() ? errors.maxCoeff() : std::numeric_limits<double>::infinity();
   };
@@ -119,7 +124,7 @@ ProvedNetwork judge_points(const DeepNetwork& network, const Dataset& data, cons
   p.outputs = outputs;
   if (data.task != Task::classification) return p;
   p.margin = std::numeric_limits<double>::infinity();
-  for (Index i = 0; i < X.rows(); ++i) {
+  for (Index i = 0; i < Y.rows(); ++i) {
     const Margin margin = margin_of(outputs.f, outputs.error, Y, i);
     const Index record = record_of(data, i);
     if (!(margin.least >= p.margin)) {
@@ -270,7 +275,7 @@ std::vector<bool> layers_named(const std::string& text, Index hidden, Index outp
 
 ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, double divide, Progress& progress) {
   const RowMatrix X = points_of(network, data, divide);
-  return judge_points(network, data, X, targets_of(network, data), progress);
+  return judge_outputs(network, data, targets_of(network, data), verified_outputs(network, X, progress));
 }
 
 ProveResult prove(const DeepNetwork& given, const Dataset& data, const ProveOptions& options,
@@ -297,10 +302,7 @@ ProveResult prove(const DeepNetwork& given, const Dataset& data, const ProveOpti
   const Matrix distinct_Y = Y(points.first, Eigen::all);
   DeepEquations equations{distinct_X, distinct_Y, {}, moving};
   for (const Index head : points.first) equations.records.push_back(record_of(data, head));
-  if (distinct_X.rows() < X.rows())
-    equations.counts =
-        Eigen::Map<const Eigen::Matrix<Index, Eigen::Dynamic, 1>>(points.count.data(), distinct_X.rows())
-            .cast<double>();
+  if (distinct_X.rows() < X.rows()) equations.counts = points.count;
 
   r.network = describe(network);
   r.n = data.n();
@@ -315,26 +317,45 @@ ProveResult prove(const DeepNetwork& given, const Dataset& data, const ProveOpti
     if (std::find(r.remarks.begin(), r.remarks.end(), remark) == r.remarks.end()) r.remarks.push_back(remark);
     return remark;
   };
+  std::string obstacle;  // to a certificate of either network; empty if one is tried
+  if (points.conflict) {
+    const auto [one, other] = *points.conflict;
+    obstacle = fmt::format("samples {} and {} are equal{} and have different targets: no network fits both",
+                           record_of(data, one), record_of(data, other),
+                           data.X.row(one) == data.X.row(other) ? "" : " once they are divided and rounded");
+  } else if (obstacle = obstacle_to_certificate(network, moving, r.n_distinct * r.outputs);
+             obstacle.empty()) {
+    try {
+      require_gram_memory(network, moving, r.n_distinct, 2, "the certificate");
+    } catch (const ResourceError& error) {
+      left_out = true;
+      obstacle = leave_out(error);
+    }
+  }
+  // What a certificate needs of the outputs is more than their values: where one is tried, they are taken
+  // from its evaluation of the distinct points.
   const auto prove_of = [&](const char* which, const DeepNetwork& of) {
     progress.stage("outputs");
-    ProvedNetwork p = judge_points(of, data, X, Y, progress);
-    p.which = which;
-    if (points.conflict) {
-      const auto [one, other] = *points.conflict;
+    const auto norms = verified::layer_norms(of, progress);
+    const auto judged = [&](VerifiedOutputs outputs) {
+      ProvedNetwork p = judge_outputs(of, data, Y, std::move(outputs));
+      p.which = which;
+      return p;
+    };
+    if (!obstacle.empty()) {
+      ProvedNetwork p = judged(outputs_in_blocks(of, norms, X, progress));
       p.certificate.misfit = p.misfit;
-      p.certificate.reason =
-          fmt::format("samples {} and {} are equal{} and have different targets: no network fits both",
-                      record_of(data, one), record_of(data, other),
-                      data.X.row(one) == data.X.row(other) ? "" : " once they are divided and rounded");
-    } else {
-      try {
-        p.certificate = certify_network(of, equations, progress);
-      } catch (const ResourceError& error) {
-        left_out = true;
-        p.certificate.misfit = p.misfit;
-        p.certificate.reason = leave_out(error);
-      }
+      p.certificate.reason = obstacle;
+      r.networks.push_back(std::move(p));
+      return;
     }
+    verified::DeepEvaluation e =
+        verified::evaluate(of, norms, distinct_X, root_counts(equations), moving, progress);
+    VerifiedOutputs outputs = outputs_of(of, norms, distinct_X, e);
+    for (Matrix* values : {&outputs.f, &outputs.error, &outputs.single_error})
+      if (values->size() > 0) *values = Matrix((*values)(points.point_of, Eigen::all));
+    ProvedNetwork p = judged(std::move(outputs));
+    p.certificate = certify(of, norms, std::move(e), equations, progress);
     r.networks.push_back(std::move(p));
   };
   const auto polish_it = [&] {

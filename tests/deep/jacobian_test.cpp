@@ -101,6 +101,9 @@ TEST(DeepJacobian, IsThatOfDifferences) {
     EXPECT_LT((lower(K) - lower(J * J.transpose())).norm(),
               2 * std::sqrt(size) * off + 2 * test::gram_rounding(network, X, moving, weights, size))
         << seed;
+    EXPECT_LT((tangent_diagonal(network, pass, back, moving, weights) - K.diagonal()).norm(),
+              2 * test::gram_rounding(network, X, moving, weights, size))
+        << seed;
     // theta - J^T q, whose change to first order is J J^T q.
     const Vector q = Vector::Random(J.rows());
     DeepNetwork after = moved(network, pass, back, moving, weights, q), before = network;

@@ -129,6 +129,42 @@ TEST(Prove, EqualSamplesAreOneEquationOrAConflict) {
       << conflict.networks[0].certificate.reason;
 }
 
+// Where a certificate is tried outputs are evaluated at the distinct points, elsewhere at all samples.
+TEST(Prove, LabelsAreThoseOfEverySampleWhateverIsTried) {
+  Progress progress;
+  const RowMatrix some = test::random_rows(6, 5, 3);
+  const std::vector<Index> rows{3, 0, 3, 5, 1, 4, 0, 3, 2, 1};
+  Dataset data = classes_of(some(rows, Eigen::all), {2, 0, 2, 1, 1, 0, 0, 2, 2, 1}, 3);
+  for (const bool single : {false, true}) {
+    DeepNetwork network = drawn(5, 3);
+    network.single = single;
+    const VerifiedOutputs all = verified_outputs(network, data.X, progress);
+    const ProveResult tried = prove(network, data, {}, progress);
+    data.y(4) = 0;  // the other sample of the same point is of class 1
+    const ProveResult conflict = prove(network, data, {}, progress);
+    data.y(4) = 1;
+    EXPECT_EQ(tried.n_distinct, 6);
+    EXPECT_TRUE(std::isfinite(tried.networks[0].certificate.lipschitz));
+    EXPECT_NE(conflict.networks[0].certificate.reason.find("no network fits both"), std::string::npos);
+    for (const ProveResult* r : {&tried, &conflict}) {
+      const ProvedNetwork& p = r->networks[0];
+      EXPECT_EQ(p.right + p.wrong + p.undecided, 10);
+      EXPECT_EQ(p.outputs.f, all.f);
+      // Bounds may be rounded otherwise where rows of J have weights.
+      EXPECT_LE((p.outputs.error - all.error).cwiseAbs().maxCoeff(), 1e-3 * all.error.minCoeff());
+      EXPECT_EQ(p.outputs.single_error.size(), single ? 30 : 0);
+      if (single) {
+        EXPECT_LE((p.outputs.single_error - all.single_error - all.error).cwiseAbs().maxCoeff(),
+                  1e-3 * all.single_error.minCoeff());
+      }
+      for (std::size_t k = 0; k < rows.size(); ++k) {
+        const auto first = std::ranges::find(rows, rows[k]) - rows.begin();
+        EXPECT_EQ(p.outputs.error.row(static_cast<Index>(k)), p.outputs.error.row(first));
+      }
+    }
+  }
+}
+
 // A unit of the first layer that is 0 at every point, so that its sign is never certain.
 TEST(Prove, KinksAreNamedByTheirSamples) {
   Progress progress;
