@@ -25,6 +25,6 @@ set(ZEROLOSS_ONLY
   src/base/parse.cpp src/base/progress.cpp src/base/random.cpp src/base/run.cpp src/storage/tensors.cpp src/base/text.cpp
   src/base/temporary.cpp src/base/threads.cpp src/base/write_file.cpp
   src/data/choose.cpp src/images/cifar.cpp src/data/dataset.cpp src/images/decode_image_absent.cpp src/tables/encoding.cpp
-  src/images/image_folder.cpp src/images/image_index.cpp src/images/images.cpp src/download/known.cpp src/data/model_file.cpp
+  src/images/image_folder.cpp src/images/image_index.cpp src/images/images.cpp src/download/known.cpp src/data/model_file.cpp src/data/onnx_parts.cpp
   src/images/resize.cpp src/data/stop_streams.cpp
   src/present/common.cpp src/present/conv.cpp src/present/next_conv.cpp src/present/table.cpp)

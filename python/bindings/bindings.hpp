@@ -111,11 +111,14 @@ auto in_place(Numbers Base::*field) {
   return [field](const Owner& owner) { return in_place(owner.*field); };
 }
 
-/// The text of a class name, a status or a task as Python sees it; other values as they are.
+/// The text of a class name, a status or a task as Python sees it, matrices in place; other values as they
+/// are.
 template <class Value>
 decltype(auto) seen(const Value& value) {
   if constexpr (std::is_enum_v<Value>)
     return name(value);
+  else if constexpr (requires { value.rows(), value.cols(), value.data(); })
+    return in_place(value);
   else
     return (value);
 }

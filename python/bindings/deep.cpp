@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "bindings.hpp"
+#include "network_class.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/deep/prove.hpp"
 #include "zeroloss/deep/read.hpp"
@@ -65,9 +65,10 @@ Vector vector_of(const std::optional<Array1>& numbers) {
 }
 
 void bind_network(nb::module_& m) {
-  nb::class_<Layer>(m, "Layer",
-                    "A layer of h, p numbers. Plain: scale phi(W h + b). Residual: h + scale (U phi(W h + b) "
-                    "+ bU).")
+  bind_result<Layer>(
+      m, "Layer",
+      "A layer of h, p numbers. Plain: scale phi(W h + b). Residual: h + scale (U phi(W h + b) "
+      "+ bU).")
       .def(
           "__init__",
           [](Layer* self, const Array2& W, const std::optional<Array1>& b, std::string activation,
@@ -80,25 +81,17 @@ void bind_network(nb::module_& m) {
           "W"_a, "b"_a.none() = nb::none(), "activation"_a = "relu", "leak"_a = 0.01, "residual"_a = false,
           "U"_a.none() = nb::none(), "bU"_a.none() = nb::none(), "scale"_a = 1.0,
           "Doubles: W m x p, b m; of a residual layer U p x m (none: the identity) and bU p.")
-      .def_ro("activation", &Layer::activation)
-      .def_ro("leak", &Layer::leak, "Of leaky_relu.")
-      .def_prop_ro("W", in_place<Layer>(&Layer::W), "m x p.")
-      .def_prop_ro("b", in_place<Layer>(&Layer::b), "m, or empty: no bias.")
-      .def_ro("residual", &Layer::residual)
-      .def_prop_ro("U", in_place<Layer>(&Layer::U), "p x m, or empty: the identity.")
-      .def_prop_ro("bU", in_place<Layer>(&Layer::bU), "p, or empty.")
-      .def_ro("scale", &Layer::scale)
       .def("__repr__", [](const Layer& l) {
         return "<layer of " + fmt::to_string(l.units()) + " " + l.activation +
                (l.residual ? " residual" : "") + " units on " + fmt::to_string(l.inputs()) + ">";
       });
 
   using N = DeepNetwork;
-  nb::class_<N> bound(
+  bind_network_class<N>(
       m, "DeepNetwork",
       "A network of layers, plain and residual: V h + c of the last layer's h, the first's being "
-      "(x - shift - shift_low) factor. One output, or one a class, of which the largest decides.");
-  bound
+      "(x - shift - shift_low) factor. One output, or one a class, of which the largest decides.",
+      {"layers", "encoding", "point_types"}, predicted_classes)
       .def(
           "__init__",
           [](N* self, std::vector<Layer> layers, const Array2& V, const std::optional<Array1>& c,
@@ -130,40 +123,10 @@ void bind_network(nb::module_& m) {
       .def_prop_ro(
           "layers", [](nb::handle self) { return references(self, nb::cast<N&>(self).layers); },
           nb::sig("def layers(self) -> list[Layer]"), "The hidden ones.")
-      .def_prop_ro("V", in_place<N>(&N::V), "K x p.")
-      .def_prop_ro("c", in_place<N>(&N::c), "K, or empty.")
-      .def_prop_ro("shift", in_place<N>(&N::shift), "Subtracted from points first; empty: nothing is.")
-      .def_prop_ro("shift_low", in_place<N>(&N::shift_low),
-                   "Subtracted with it: what it lost when it was rounded to double; empty: nothing.")
-      .def_prop_ro("factor", in_place<N>(&N::factor), "Then they are multiplied by it.")
-      .def_ro("constant", &N::constant, "Appended to every point then; 0: nothing is.")
-      .def_ro("unit", &N::unit, "Points are divided by their length then.")
-      .def_ro("single", &N::single, "It is run in float32, to which points and sums are rounded then.")
-      .def_prop_ro(
-          "task", [](const N& n) { return name(n.task); }, "none | regression | classification.")
-      .def_ro("class_names", &N::class_names)
-      .def_ro(
-          "behind", &N::behind,
-          "What its file or module does with the outputs and is left out, such as a sigmoid: they say the "
-          "class, and nothing of targets. Empty: nothing; not saved.")
       .def_prop_ro("d", &N::features)
       .def_prop_ro("depth", &N::depth, "Hidden layers.")
       .def_prop_ro(
           "parameters", [](const N& n) { return parameters(n); }, "Weights and biases.")
-      .def(
-          "__call__",
-          [](const N& network, nb::handle X) {
-            const Array2 numbers = points("predict", X);
-            return value_of_work(nb::none(), [&](Progress& p) { return predict(network, rows(numbers), p); });
-          },
-          "X"_a,
-          nb::sig("def __call__(self, X: numpy.typing.ArrayLike) -> "
-                  "numpy.typing.NDArray[numpy.float64]"),
-          "Outputs for points, n x d -> n x K, in double.")
-      .def(
-          "classes",
-          [](const N&, const nb::DRef<const Matrix>& outputs) { return predicted_classes(outputs); },
-          "outputs"_a, "Class indices that outputs (n x K) stand for.")
       .def(
           "tangent_kernel",
           [](const N& network, nb::handle X, const std::string& layers) {
@@ -191,15 +154,7 @@ void bind_network(nb::module_& m) {
           nb::sig("def verified_outputs(self, X: numpy.typing.ArrayLike) -> "
                   "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
           "Outputs for points, n x K, and bounds of what each may be off by, in exact arithmetic.")
-      .def(
-          "save", [](const N& network, const std::filesystem::path& path) { save_model(path, network); },
-          "path"_a, "Writes a safetensors file.")
-      .def(
-          "export_onnx",
-          [](const N& network, const std::filesystem::path& path) { export_onnx(path, network); }, "path"_a,
-          "Writes the network as ONNX.")
       .def("__repr__", [](const N& n) { return "<network of " + describe(n) + ">"; });
-  add_state(bound, "DeepNetwork");
 }
 
 }  // namespace

@@ -41,58 +41,9 @@ struct Members<SamplePair> {
   static auto of(auto& p) { return std::tie(p.first, p.second, p.distance, p.antipodal); }
 };
 template <>
-struct Members<Center> {
-  static constexpr std::array names{"high", "low"};
-  static auto of(auto& c) { return std::tie(c.high, c.low); }
-};
-
-template <>
 struct Members<Standardization> {
   static constexpr std::array names{"scale", "origin", "bias", "how", "lengths", "automatic"};
   static auto of(auto& s) { return std::tie(s.scale, s.origin, s.bias, s.how, s.lengths, s.automatic); }
-};
-template <>
-struct Members<TwoLayer> {
-  static constexpr std::array names{"W", "v"};
-  static auto of(auto& t) { return std::tie(t.W, t.v); }
-};
-template <>
-struct Members<Network> {
-  static constexpr std::array names{"activation", "scaling", "precision",   "outputs",         "center",
-                                    "normalize",  "task",    "class_names", "standardization", "encoding"};
-  static auto of(auto& n) {
-    return std::tie(n.activation, n.scaling, n.precision, n.outputs, n.center, n.normalize, n.task,
-                    n.class_names, n.standardization, n.encoding);
-  }
-};
-template <>
-struct Members<Memorizer> {
-  static constexpr std::array names{"precision", "A_0",   "b_0",   "U",    "V",           "s",
-                                    "U_out",     "s_out", "V_out", "task", "class_names", "encoding"};
-  static auto of(auto& n) {
-    return std::tie(n.precision, n.A_0, n.b_0, n.U, n.V, n.s, n.U_out, n.s_out, n.V_out, n.task,
-                    n.class_names, n.encoding);
-  }
-};
-template <>
-struct Members<Layer> {
-  static constexpr std::array names{"activation", "leak", "W", "b", "residual", "U", "bU", "scale"};
-  static auto of(auto& l) { return std::tie(l.activation, l.leak, l.W, l.b, l.residual, l.U, l.bU, l.scale); }
-};
-template <>
-struct Members<PointType> {
-  static constexpr std::array names{"type", "by"};
-  static auto of(auto& t) { return std::tie(t.type, t.by); }
-};
-template <>
-struct Members<DeepNetwork> {
-  static constexpr std::array names{"shift",    "shift_low", "factor",      "layers",     "V",
-                                    "c",        "task",      "class_names", "constant",   "unit",
-                                    "encoding", "single",    "behind",      "point_types"};
-  static auto of(auto& n) {
-    return std::tie(n.shift, n.shift_low, n.factor, n.layers, n.V, n.c, n.task, n.class_names, n.constant,
-                    n.unit, n.encoding, n.single, n.behind, n.point_types);
-  }
 };
 template <>
 struct Members<VerifiedOutputs> {

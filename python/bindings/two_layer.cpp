@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "bindings.hpp"
+#include "network_class.hpp"
 #include "zeroloss/base/text.hpp"
 #include "zeroloss/cluster/cluster.hpp"
 #include "zeroloss/network/model.hpp"
@@ -76,22 +76,18 @@ void bind_certify(nb::module_& m) {
 }
 
 void bind_network(nb::module_& m) {
-  nb::class_<TwoLayer>(m, "TwoLayer", "One output of a network, of m hidden units on points of R^d.")
+  bind_result<TwoLayer>(m, "TwoLayer", "One output of a network, of m hidden units on points of R^d.")
       .def(
           "__init__",
           [](TwoLayer* self, const Array2& W, const Array1& v) {
             new (self) TwoLayer{rows(W), Eigen::Map<const Vector>(v.data(), static_cast<Index>(v.size()))};
           },
-          "W"_a, "v"_a)
-      .def_prop_ro("W", in_place<TwoLayer>(&TwoLayer::W), "m x d, w_j a row.")
-      .def_prop_ro("v", in_place<TwoLayer>(&TwoLayer::v), "m.");
-  nb::class_<Network> bound(
+          "W"_a, "v"_a);
+  bind_network_class<Network>(
       m, "Network",
       "A two-layer network with what it needs to be used: one output for regression and for two "
-      "classes (the sign decides), c outputs for c > 2 classes (the largest decides).");
-  bound.def_ro("activation", &Network::activation)
-      .def_ro("scaling", &Network::scaling)
-      .def_ro("precision", &Network::precision, "float32: every weight is a float.")
+      "classes (the sign decides), c outputs for c > 2 classes (the largest decides).",
+      {"outputs", "center", "standardization", "encoding"}, predicted_classes)
       .def_prop_ro(
           "outputs", [](nb::handle self) { return references(self, nb::cast<Network&>(self).outputs); },
           nb::sig("def outputs(self) -> list[TwoLayer]"), "All of the same m and d.")
@@ -101,40 +97,13 @@ void bind_network(nb::module_& m) {
       .def_prop_ro(
           "mean_low", [](const Network& n) { return in_place(n.center.low); },
           "What the mean loses when it is rounded to double.")
-      .def_ro("normalize", &Network::normalize, "Then every point is divided by its length.")
-      .def_prop_ro(
-          "task", [](const Network& n) { return name(n.task); }, "none | regression | classification.")
-      .def_ro("class_names", &Network::class_names, "Empty for regression.")
       .def_prop_ro("width", &Network::width, "m.")
       .def_prop_ro("d", &Network::d)
-      .def(
-          "__call__",
-          [](const Network& network, nb::handle X) {
-            const Array2 numbers = points("predict", X);
-            return value_of_work(nb::none(), [&](Progress& p) { return predict(network, rows(numbers), p); });
-          },
-          "X"_a,
-          nb::sig("def __call__(self, X: numpy.typing.ArrayLike) -> "
-                  "numpy.typing.NDArray[numpy.float64]"),
-          "Outputs for raw points, n x d -> n x outputs, in double whatever the precision.")
-      .def(
-          "classes",
-          [](const Network&, const nb::DRef<const Matrix>& outputs) { return predicted_classes(outputs); },
-          "outputs"_a, "Class indices that outputs (n x outputs) stand for.")
-      .def(
-          "save",
-          [](const Network& network, const std::filesystem::path& path) { save_model(path, network); },
-          "path"_a, "Writes a safetensors file.")
-      .def(
-          "export_onnx",
-          [](const Network& network, const std::filesystem::path& path) { export_onnx(path, network); },
-          "path"_a, "Writes the network as ONNX, normalisation included.")
       .def("__repr__", [](const Network& n) {
         return "<two-layer " + n.activation + " network: " + fmt::to_string(n.outputs.size()) + " x " +
                fmt::to_string(n.width()) + " hidden units on " + fmt::to_string(n.d()) + " features, " +
                n.precision + ">";
       });
-  add_state(bound, "Network");
 }
 
 void bind_parts_of_fit(nb::module_& m) {

@@ -7,6 +7,7 @@
 
 #include "base/field_json.hpp"
 #include "data/model_file.hpp"
+#include "data/onnx_parts.hpp"
 #include "zeroloss/conv/resnet.hpp"
 #include "zeroloss/storage/onnx.hpp"
 
@@ -145,8 +146,7 @@ OnnxModel graph_of(const ConvNetwork& network) {
       model.constant(view_of("projection", {network.features(), a.classes}, network.projection.data()));
   const std::string logits = model.node("MatMul", {features, projection}, {}, "logits");
   model.output(logits, Dtype::f32, {-1, a.classes});
-  model.node("ArgMax", {logits}, {{"axis", 1}, {"keepdims", 0}}, "label");
-  model.output("label", Dtype::i64, {-1});
+  add_largest(model, logits);
   return model;
 }
 

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <utility>
 
 #include "base/json.hpp"
 #include "zeroloss/base/text.hpp"
@@ -38,6 +40,35 @@ std::string names_problem(Task task, const std::vector<std::string>& names, std:
   for (const std::string& name : names)
     if (!distinct.insert(utf8(name)).second) return fmt::format("two classes called '{}'", excerpt(name));
   return {};
+}
+
+void ModelTensors::add(std::string name, std::vector<Index> shape, const std::vector<const double*>& pieces,
+                       Dtype dtype) {
+  TensorView view{std::move(name), dtype, std::move(shape), {pieces.begin(), pieces.end()}};
+  if (dtype == Dtype::f32) {
+    Index count = 1;
+    for (const Index size : view.shape) count *= size;
+    count /= std::ssize(pieces);
+    std::vector<float>& numbers = rounded_.emplace_back();
+    numbers.reserve(static_cast<std::size_t>(count * std::ssize(pieces)));
+    for (const double* piece : pieces)
+      std::transform(piece, piece + count, std::back_inserter(numbers),
+                     [](double number) { return static_cast<float>(number); });
+    view.pieces = {numbers.data()};
+  }
+  views_.push_back(std::move(view));
+}
+
+void ModelTensors::add(std::string name, const RowMatrix& A) {
+  if (A.size() > 0) add(std::move(name), {A.rows(), A.cols()}, {A.data()});
+}
+
+void ModelTensors::add(std::string name, const Vector& a) {
+  if (a.size() > 0) add(std::move(name), {a.size()}, {a.data()});
+}
+
+void ModelTensors::write(const std::filesystem::path& path, const Metadata& metadata) const {
+  write_tensors(path, views_, metadata);
 }
 
 ModelFile::ModelFile(const std::filesystem::path& path, const char* kind)
@@ -97,6 +128,22 @@ const Tensor& ModelFile::tensor(const char* name, Dtype dtype, std::size_t sizes
                               dtype_name(found->dtype), fmt::join(found->shape, ", "), dtype_name(dtype),
                               sizes));
   return *found;
+}
+
+RowMatrix ModelFile::matrix(const char* name, Dtype dtype, std::size_t sizes) const {
+  const Tensor& found = tensor(name, dtype, sizes);
+  const Index columns = found.shape.back(), rows = found.size() / columns;
+  if (dtype == Dtype::f32)
+    return Eigen::Map<const Rows<float>>(found.data<float>(), rows, columns).cast<double>();
+  return Eigen::Map<const RowMatrix>(found.data<double>(), rows, columns);
+}
+
+Vector ModelFile::vector(const char* name, Dtype dtype, std::size_t sizes) const {
+  return matrix(name, dtype, sizes).reshaped<Eigen::RowMajor>();
+}
+
+Vector ModelFile::optional_vector(const char* name, Dtype dtype) const {
+  return has(name) ? vector(name, dtype) : Vector();
 }
 
 }  // namespace zeroloss::internal

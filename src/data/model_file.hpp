@@ -1,4 +1,5 @@
 #pragma once
+#include <deque>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -20,6 +21,30 @@ Metadata model_metadata(const std::string& kind, const std::string& precision, T
 /// empty if nothing is.
 std::string names_problem(Task task, const std::vector<std::string>& names, std::size_t least);
 
+/// A model's numbers as the tensors of its file, in the order of the file.
+class ModelTensors {
+ public:
+  /// Doubles are written from where they lie, and have to outlive this; float32 gets them rounded.
+  explicit ModelTensors(Dtype dtype = Dtype::f64) : dtype_(dtype) {}
+
+  /// Numbers in row order, in pieces of one size.
+  void add(std::string name, std::vector<Index> shape, const std::vector<const double*>& pieces, Dtype dtype);
+  void add(std::string name, std::vector<Index> shape, const std::vector<const double*>& pieces) {
+    add(std::move(name), std::move(shape), pieces, dtype_);
+  }
+  /// Nothing where there are no numbers.
+  void add(std::string name, const RowMatrix& A);
+  void add(std::string name, const Vector& a);
+
+  /// Throws as write_tensors.
+  void write(const std::filesystem::path& path, const Metadata& metadata) const;
+
+ private:
+  Dtype dtype_;
+  std::vector<TensorView> views_;
+  std::deque<std::vector<float>> rounded_;
+};
+
 /// The parts of one file, each checked when it is asked for. All throw DataError with the file's name.
 class ModelFile {
  public:
@@ -31,6 +56,7 @@ class ModelFile {
   /// The place of a metadata's value among those known.
   std::size_t choice(const char* key, const std::vector<std::string>& known) const;
   bool single() const;  ///< precision: float32, not float64
+  Dtype dtype() const { return single() ? Dtype::f32 : Dtype::f64; }
   Task task() const;
   std::vector<std::string> class_names() const;
   Encoding encoding() const;  ///< metadata columns; empty without
@@ -38,6 +64,10 @@ class ModelFile {
   bool has(const char* tensor) const { return file_.find(tensor) != nullptr; }
   /// One with this many sizes, all >= 1.
   const Tensor& tensor(const char* name, Dtype dtype, std::size_t sizes) const;
+  /// Its numbers as doubles, a row for each place but the last size's.
+  RowMatrix matrix(const char* name, Dtype dtype, std::size_t sizes = 2) const;
+  Vector vector(const char* name, Dtype dtype, std::size_t sizes = 1) const;
+  Vector optional_vector(const char* name, Dtype dtype) const;  ///< empty where there is none
 
  private:
   std::string name_;

@@ -4,6 +4,7 @@
 
 #include "base/json.hpp"
 #include "data/model_file.hpp"
+#include "data/onnx_parts.hpp"
 #include "kernel/activations/list.hpp"
 #include "network/onnx_formula.hpp"
 #include "zeroloss/deep/onnx.hpp"
@@ -23,21 +24,13 @@ class GraphWriter {
     if (network.shift.size() > 0) h = model_.node("Sub", {h, constant("shift", network.shift)});
     if (network.shift_low.size() > 0) h = model_.node("Sub", {h, constant("shift_low", network.shift_low)});
     if (network.factor.size() > 0) h = model_.node("Mul", {h, constant("factor", network.factor)});
-    if (network.constant != 0)
-      h = model_.node("Pad", {h, model_.axes({0, 0, 0, 1}), formula_.number(network.constant)});
-    if (network.unit) {
-      const std::vector<std::int64_t> features{1};
-      const auto reduce = [&](const char* op, const std::string& from) {
-        return model_.node(op, {from}, {{"axes", features}, {"keepdims", 1}});
-      };
-      h = model_.node("Div", {h, reduce("ReduceMax", model_.node("Abs", {h}))});  // squares stay in range
-      h = model_.node("Div", {h, reduce("ReduceL2", h)});
-    }
+    if (network.constant != 0) h = with_constant(model_, h, network.constant, Dtype::f64);
+    if (network.unit) h = of_unit_length(model_, h);
     for (std::size_t l = 0; l < network.layers.size(); ++l)
       h = behind(network.layers[l], fmt::format("{}", l + 1), h);
     const std::string y = linear(h, network.V, "V", network.c, "c", "y");
     model_.output(y, Dtype::f64, {-1, network.outputs()});
-    if (network.task == Task::classification) label(y, network.outputs());
+    if (network.task == Task::classification) add_class(model_, y, network.outputs(), Dtype::f64);
     return std::move(model_);
   }
   bool rough_erf() const { return formula_.rough_erf(); }
@@ -81,18 +74,6 @@ class GraphWriter {
     if (layer.scale != 1)
       branch = model_.node("Mul", {branch, each(layer.scale, layer.outputs(), "scale" + number)});
     return layer.residual ? model_.node("Add", {h, branch}) : branch;
-  }
-
-  // The class: the largest output, or of a single one whether it is >= 0.
-  void label(const std::string& y, Index outputs) {
-    if (outputs == 1) {
-      const std::string second = model_.node("GreaterOrEqual", {y, formula_.number(0)});
-      model_.node("Cast", {model_.node("Squeeze", {second, model_.axes({1})})}, {{"to", Dtype::i64}},
-                  "label");
-    } else {
-      model_.node("ArgMax", {y}, {{"axis", 1}, {"keepdims", 0}}, "label");
-    }
-    model_.output("label", Dtype::i64, {-1});
   }
 
   OnnxModel model_;

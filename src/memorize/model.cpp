@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "data/model_file.hpp"
+#include "data/onnx_parts.hpp"
 #include "zeroloss/base/text.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 #include "zeroloss/storage/onnx.hpp"
@@ -52,57 +53,26 @@ Metadata metadata_of(const Memorizer& network, const Metadata& extra) {
       network.encoding.empty() ? Metadata{} : Metadata{{"columns", encoding_text(network.encoding)}}, extra);
 }
 
-template <class T>
-void write(const std::filesystem::path& path, const Memorizer& network, const Metadata& metadata) {
-  const Index k = network.hidden(), l = network.blocks(), p = network.U_out.rows();
-  std::vector<Eigen::Vector<T, Eigen::Dynamic>> numbers;
-  numbers.reserve(8);
-  std::vector<TensorView> tensors;
-  const auto add = [&](const char* name, std::vector<Index> shape, const auto& from) {
-    numbers.push_back(from.template reshaped<Eigen::RowMajor>().template cast<T>());
-    tensors.push_back(view_of(name, std::move(shape), numbers.back().data()));
-  };
-  add("A_0", {k, network.d()}, network.A_0);
-  if (network.b_0.size() > 0) add("b_0", {k}, network.b_0);
-  add("U", {l, k, k}, network.U);
-  add("V", {l, k, k}, network.V);
-  add("s", {l, k}, network.s);
-  add("U_out", {p, k}, network.U_out);
-  add("s_out", {p}, network.s_out);
-  add("V_out", {network.outputs(), p}, network.V_out);
-  write_tensors(path, tensors, metadata);
-}
+Dtype dtype_of(const Memorizer& network) { return network.precision == "float32" ? Dtype::f32 : Dtype::f64; }
 
-/// A tensor as a matrix whose columns are its last axis.
-template <class T>
-RowMatrix rows_of(const ModelFile& file, const char* name, std::size_t sizes) {
-  const Tensor& tensor = file.tensor(name, dtype_of<T>(), sizes);
-  const Index columns = tensor.shape.back();
-  return Eigen::Map<const Rows<T>>(tensor.data<T>(), tensor.size() / columns, columns)
-      .template cast<double>();
-}
-
-template <class T>
-void read(const ModelFile& file, Memorizer& network) {
-  const auto vector = [&](const char* name, std::size_t sizes) {
-    return Vector(rows_of<T>(file, name, sizes).template reshaped<Eigen::RowMajor>());
-  };
-  network.A_0 = rows_of<T>(file, "A_0", 2);
+void read_weights(const ModelFile& file, Memorizer& network) {
+  const Dtype dtype = file.dtype();
+  network.A_0 = file.matrix("A_0", dtype);
   const Index k = network.hidden();
   const auto blocks = [&](const char* name, std::size_t sizes) {
-    const std::vector<Index>& shape = file.tensor(name, dtype_of<T>(), sizes).shape;
+    const std::vector<Index>& shape = file.tensor(name, dtype, sizes).shape;
     if (std::any_of(shape.begin() + 1, shape.end(), [k](Index size) { return size != k; }))
       throw file.damaged(fmt::format("tensor '{}' has shape [{}]; expected [l, {}{}]", name,
                                      fmt::join(shape, ", "), k, sizes == 3 ? fmt::format(", {}", k) : ""));
-    return rows_of<T>(file, name, sizes);
+    return file.matrix(name, dtype, sizes);
   };
-  if (file.has("b_0")) network.b_0 = vector("b_0", 1);
+  network.b_0 = file.optional_vector("b_0", dtype);
   network.U = blocks("U", 3);
   network.V = blocks("V", 3);
-  network.s = blocks("s", 2).template reshaped<Eigen::RowMajor>();
-  network.U_out = rows_of<T>(file, "U_out", 2);
-  network.s_out = vector("s_out", 1);
-  network.V_out = rows_of<T>(file, "V_out", 2);
+  network.s = blocks("s", 2).reshaped<Eigen::RowMajor>();
+  network.U_out = file.matrix("U_out", dtype);
+  network.s_out = file.vector("s_out", dtype);
+  network.V_out = file.matrix("V_out", dtype);
 }
 
 /// h -> h + V relu(U h + s) for points as rows; U and V transposed.
@@ -116,38 +86,35 @@ OnnxModel block(Dtype dtype, Index k) {
   return body;
 }
 
-template <class T>
 OnnxModel graph_of(const Memorizer& network) {
-  constexpr Dtype dtype = dtype_of<T>();
+  const Dtype dtype = dtype_of(network);
   const Index k = network.hidden(), l = network.blocks(), p = network.U_out.rows(), r = network.outputs();
   OnnxModel model(kKind);
-  const auto constant = [&](const char* name, const std::vector<Index>& shape, const auto& from) {
-    const Eigen::Vector<T, Eigen::Dynamic> numbers =
-        from.template reshaped<Eigen::RowMajor>().template cast<T>();
-    return model.constant(view_of(name, shape, numbers.data()));
+  const auto constant = [&](const char* name, const std::vector<Index>& shape, const Vector& numbers) {
+    return constant_of(model, name, shape, numbers.data(), dtype);
   };
-  const auto blocks_transposed = [&](const RowMatrix& blocks) {
-    RowMatrix transposed(blocks.rows(), k);
-    for (Index j = 0; j < l; ++j) transposed.middleRows(j * k, k) = blocks.middleRows(j * k, k).transpose();
-    return transposed;
+  const auto turned = [&](const char* name, const RowMatrix& A) {
+    const RowMatrix transposed = A.transpose();
+    return constant_of(model, name, {A.cols(), A.rows()}, transposed.data(), dtype);
   };
-  std::string h = model.node("MatMul", {model.input("x", dtype, {-1, network.d()}),
-                                        constant("A_0", {network.d(), k}, network.A_0.transpose())});
+  const auto blocks = [&](const char* name, const RowMatrix& of) {
+    RowMatrix transposed(of.rows(), k);
+    for (Index j = 0; j < l; ++j) transposed.middleRows(j * k, k) = of.middleRows(j * k, k).transpose();
+    return constant_of(model, name, {l, k, k}, transposed.data(), dtype);
+  };
+  std::string h =
+      model.node("MatMul", {model.input("x", dtype, {-1, network.d()}), turned("A_0", network.A_0)});
   if (network.b_0.size() > 0) h = model.node("Add", {h, constant("b_0", {k}, network.b_0)});
-  const std::string U = constant("U", {l, k, k}, blocks_transposed(network.U));
+  const std::string U = blocks("U", network.U);
   const std::string s = constant("s", {l, k}, network.s);
-  const std::string V = constant("V", {l, k, k}, blocks_transposed(network.V));
+  const std::string V = blocks("V", network.V);
   h = model.scan(block(dtype, k), h, {U, s, V}, "h_l");
-  const std::string z =
-      model.node("Add", {model.node("MatMul", {h, constant("U_out", {k, p}, network.U_out.transpose())}),
-                         constant("s_out", {p}, network.s_out)});
-  const std::string y = model.node(
-      "MatMul", {model.node("Relu", {z}), constant("V_out", {p, r}, network.V_out.transpose())}, {}, "y");
+  const std::string z = model.node("Add", {model.node("MatMul", {h, turned("U_out", network.U_out)}),
+                                           constant("s_out", {p}, network.s_out)});
+  const std::string y =
+      model.node("MatMul", {model.node("Relu", {z}), turned("V_out", network.V_out)}, {}, "y");
   model.output(y, dtype, {-1, r});
-  if (network.task == Task::classification) {
-    model.node("ArgMax", {y}, {{"axis", 1}, {"keepdims", 0}}, "label");
-    model.output("label", Dtype::i64, {-1});
-  }
+  if (network.task == Task::classification) add_largest(model, y);
   return model;
 }
 
@@ -155,8 +122,17 @@ OnnxModel graph_of(const Memorizer& network) {
 
 void save_model(const std::filesystem::path& path, const Memorizer& network, const Metadata& extra) {
   check("save_model", network);
-  network.precision == "float32" ? write<float>(path, network, metadata_of(network, extra))
-                                 : write<double>(path, network, metadata_of(network, extra));
+  const Index k = network.hidden(), l = network.blocks();
+  ModelTensors tensors(dtype_of(network));
+  tensors.add("A_0", network.A_0);
+  tensors.add("b_0", network.b_0);
+  tensors.add("U", {l, k, k}, {network.U.data()});
+  tensors.add("V", {l, k, k}, {network.V.data()});
+  tensors.add("s", {l, k}, {network.s.data()});
+  tensors.add("U_out", network.U_out);
+  tensors.add("s_out", network.s_out);
+  tensors.add("V_out", network.V_out);
+  tensors.write(path, metadata_of(network, extra));
 }
 
 Memorizer load_memorizer(const std::filesystem::path& path) {
@@ -166,14 +142,14 @@ Memorizer load_memorizer(const std::filesystem::path& path) {
   network.task = file.task();
   network.class_names = file.class_names();
   network.encoding = file.encoding();
-  file.single() ? read<float>(file, network) : read<double>(file, network);
+  read_weights(file, network);
   if (const std::string what = problem(network); !what.empty()) throw file.damaged(what);
   return network;
 }
 
 void export_onnx(const std::filesystem::path& path, const Memorizer& network, const Metadata& extra) {
   check("export_onnx", network);
-  OnnxModel model = network.precision == "float32" ? graph_of<float>(network) : graph_of<double>(network);
+  OnnxModel model = graph_of(network);
   model.metadata(metadata_of(network, extra));
   model.write(path);
 }

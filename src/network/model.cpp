@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "data/model_file.hpp"
+#include "data/onnx_parts.hpp"
 #include "kernel/activations/list.hpp"
 #include "network/onnx_formula.hpp"
 #include "zeroloss/base/error.hpp"
@@ -83,76 +84,53 @@ void check(const char* who, const Network& network) {
     throw std::invalid_argument(fmt::format("{}: {}", who, what));
 }
 
+Dtype dtype_of(const Network& network) { return network.precision == "float32" ? Dtype::f32 : Dtype::f64; }
+
 // ---- loading ----
 
-template <class T>
 std::vector<TwoLayer> outputs_of(const ModelFile& parts) {
-  const Tensor& W = parts.tensor("W", dtype_of<T>(), 3);
-  const Tensor& v = parts.tensor("v", dtype_of<T>(), 2);
-  const Index c = W.shape[0], m = W.shape[1], d = W.shape[2];
-  if (v.shape != std::vector<Index>{c, m})
+  const Dtype dtype = parts.dtype();
+  const auto &W_shape = parts.tensor("W", dtype, 3).shape, &v_shape = parts.tensor("v", dtype, 2).shape;
+  const Index c = W_shape[0], m = W_shape[1];
+  if (v_shape != std::vector<Index>{c, m})
     throw parts.damaged(fmt::format("W has shape [{}], v [{}]; expected [outputs, m, d] and [outputs, m]",
-                                    fmt::join(W.shape, ", "), fmt::join(v.shape, ", ")));
+                                    fmt::join(W_shape, ", "), fmt::join(v_shape, ", ")));
+  const RowMatrix W = parts.matrix("W", dtype, 3), v = parts.matrix("v", dtype);
   std::vector<TwoLayer> outputs;
-  for (Index k = 0; k < c; ++k)
-    outputs.push_back(
-        {Eigen::Map<const Rows<T>>(W.data<T>() + k * m * d, m, d).template cast<double>(),
-         Eigen::Map<const Eigen::Vector<T, Eigen::Dynamic>>(v.data<T>() + k * m, m).template cast<double>()});
+  for (Index k = 0; k < c; ++k) outputs.push_back({W.middleRows(k * m, m), v.row(k)});
   return outputs;
-}
-
-// ---- saving ----
-
-/// The numbers of all outputs as T's, one matrix or vector (`part`) after another, each transposed if asked
-/// for.
-template <class T, class Part>
-std::vector<T> gather(const Network& network, Part TwoLayer::*part, bool transposed = false) {
-  std::vector<T> numbers;
-  numbers.reserve(network.outputs.size() * static_cast<std::size_t>((network.outputs.front().*part).size()));
-  for (const TwoLayer& output : network.outputs) {
-    const Rows<T> rows = transposed ? Rows<T>((output.*part).transpose().template cast<T>())
-                                    : Rows<T>((output.*part).template cast<T>());
-    numbers.insert(numbers.end(), rows.data(), rows.data() + rows.size());
-  }
-  return numbers;
 }
 
 // ---- ONNX ----
 
-template <class T>
 OnnxModel graph_of(const Network& network, Metadata& metadata) {
-  constexpr Dtype dtype = dtype_of<T>();
+  const Dtype dtype = dtype_of(network);
   const Index c = std::ssize(network.outputs), m = network.width(), d = network.d();
   OnnxModel model(kKind);
   const auto constant = [&](const char* name, const std::vector<Index>& shape, const auto& numbers) {
-    return model.constant(view_of(name, shape, numbers.data()));
+    return constant_of(model, name, shape, numbers.data(), dtype);
   };
   std::string x = model.input("x", dtype, {-1, network.features()});
-  if (const Vector& scale = network.standardization.scale; scale.size() > 0) {
-    const Eigen::Vector<T, Eigen::Dynamic> powers = scale.cast<T>();
-    x = model.node("Mul", {x, constant("scale", {scale.size()}, powers)}, {}, "scaled");
-  }
+  if (const Vector& scale = network.standardization.scale; scale.size() > 0)
+    x = model.node("Mul", {x, constant("scale", {scale.size()}, scale)}, {}, "scaled");
   if (const double bias = network.standardization.bias; bias != 0)
-    x = model.node("Pad", {x, model.axes({0, 0, 0, 1}), model.scalar(bias, dtype)}, {}, "with_constant");
-  if (!network.center.empty()) {  // in two parts, of T's own precision
+    x = with_constant(model, x, bias, dtype, "with_constant");
+  if (!network.center.empty()) {  // in two parts, each rounded to the network's precision
     const auto& [high, low] = network.center;
-    const Eigen::Vector<T, Eigen::Dynamic> mean = high.cast<T>();
-    const Eigen::Vector<T, Eigen::Dynamic> rest =
-        ((high - mean.template cast<double>()) + low).template cast<T>();
+    const Vector mean = dtype == Dtype::f32 ? Vector(high.cast<float>().cast<double>()) : high;
+    const Vector rest = (high - mean) + low;
     x = model.node("Sub", {x, constant("mean", {d}, mean)});
     x = model.node("Sub", {x, constant("mean_low", {d}, rest)}, {}, "centred");
   }
-  if (network.normalize) {
-    const std::vector<std::int64_t> features{1};
-    const auto reduce = [&](const char* op, const std::string& from) {
-      return model.node(op, {from}, {{"axes", features}, {"keepdims", 1}});
-    };
-    x = model.node("Div", {x, reduce("ReduceMax", model.node("Abs", {x}))});  // squares stay in range
-    const std::string length = reduce("ReduceL2", x);
-    x = model.node("Div", {x, length}, {}, "normalised");
+  if (network.normalize) x = of_unit_length(model, x, "normalised");
+  RowMatrix turned(c * d, m), v_rows(c, m);
+  for (Index k = 0; k < c; ++k) {
+    const auto& [W_k, v_k] = network.outputs[static_cast<std::size_t>(k)];
+    turned.middleRows(k * d, d) = W_k.transpose();
+    v_rows.row(k) = v_k;
   }
-  const std::string W = constant("W", {c, d, m}, gather<T>(network, &TwoLayer::W, true));
-  const std::string v = constant("v", {c, m, 1}, gather<T>(network, &TwoLayer::v));
+  const std::string W = constant("W", {c, d, m}, turned);
+  const std::string v = constant("v", {c, m, 1}, v_rows);
   const std::string z = model.node("MatMul", {x, W}, {}, "z");  // [c, batch, m]
   OnnxFormula formula(model, dtype);
   const std::string phi = describe(phi_of(activation(network.activation)),
@@ -162,15 +140,7 @@ OnnxModel graph_of(const Network& network, Metadata& metadata) {
   const std::string columns = model.node("Squeeze", {sums, model.axes({2})});
   const std::string y = model.node("Transpose", {columns}, {}, "y");
   model.output(y, dtype, {-1, c});
-  if (network.task != Task::classification) return model;
-
-  if (c == 1) {
-    const std::string second = model.node("GreaterOrEqual", {y, model.scalar(0, dtype)});
-    model.node("Cast", {model.node("Squeeze", {second, model.axes({1})})}, {{"to", Dtype::i64}}, "label");
-  } else {
-    model.node("ArgMax", {y}, {{"axis", 1}, {"keepdims", 0}}, "label");
-  }
-  model.output("label", Dtype::i64, {-1});
+  if (network.task == Task::classification) add_class(model, y, c, dtype);
   return model;
 }
 
@@ -179,26 +149,21 @@ OnnxModel graph_of(const Network& network, Metadata& metadata) {
 void save_model(const std::filesystem::path& path, const Network& network, const Metadata& extra) {
   check("save_model", network);
   const Index c = std::ssize(network.outputs), m = network.width(), d = network.d();
-  std::vector<TensorView> tensors;
-  std::vector<float> W, v;
-  if (network.precision == "float32") {
-    W = gather<float>(network, &TwoLayer::W);
-    v = gather<float>(network, &TwoLayer::v);
-    tensors = {view_of("W", {c, m, d}, W.data()), view_of("v", {c, m}, v.data())};
-  } else {
-    tensors = {{"W", Dtype::f64, {c, m, d}, {}}, {"v", Dtype::f64, {c, m}, {}}};
-    for (const TwoLayer& output : network.outputs) {
-      tensors[0].pieces.push_back(output.W.data());
-      tensors[1].pieces.push_back(output.v.data());
-    }
+  ModelTensors tensors(dtype_of(network));
+  std::vector<const double*> W, v;
+  for (const TwoLayer& output : network.outputs) {
+    W.push_back(output.W.data());
+    v.push_back(output.v.data());
   }
+  tensors.add("W", {c, m, d}, W);
+  tensors.add("v", {c, m}, v);
   if (!network.center.empty()) {
-    tensors.push_back(view_of("mean", {d}, network.center.high.data()));
-    tensors.push_back(view_of("mean_low", {d}, network.center.low.data()));
+    tensors.add("mean", {d}, {network.center.high.data()}, Dtype::f64);
+    tensors.add("mean_low", {d}, {network.center.low.data()}, Dtype::f64);
   }
   if (const Vector& scale = network.standardization.scale; scale.size() > 0)
-    tensors.push_back(view_of("scale", {scale.size()}, scale.data()));
-  write_tensors(path, tensors, metadata_of(network, extra));
+    tensors.add("scale", {scale.size()}, {scale.data()}, Dtype::f64);
+  tensors.write(path, metadata_of(network, extra));
 }
 
 Network load_model(const std::filesystem::path& path) {
@@ -206,24 +171,19 @@ Network load_model(const std::filesystem::path& path) {
   Network network;
   network.activation = parts.text("activation");
   network.scaling = parts.text("scaling");
-  const bool single = parts.single();
-  network.precision = single ? "float32" : "float64";
+  network.precision = parts.single() ? "float32" : "float64";
   network.task = parts.task();
   network.class_names = parts.class_names();
   network.normalize = parts.choice("normalize", {"false", "true"}) == 1;
-  network.outputs = single ? outputs_of<float>(parts) : outputs_of<double>(parts);
-  const auto vector = [&](const char* name) -> Vector {
-    const Tensor& tensor = parts.tensor(name, Dtype::f64, 1);
-    return Eigen::Map<const Vector>(tensor.data<double>(), tensor.size());
-  };
+  network.outputs = outputs_of(parts);
   if (parts.has("mean_low") && !parts.has("mean")) throw parts.damaged("mean_low without mean");
   if (parts.has("mean")) {
-    network.center.high = vector("mean");  // models of version 0.1 have this part alone
-    network.center.low =
-        parts.has("mean_low") ? vector("mean_low") : Vector::Zero(network.center.high.size());
+    network.center.high = parts.vector("mean", Dtype::f64);  // models of version 0.1 have this part alone
+    network.center.low = parts.has("mean_low") ? parts.vector("mean_low", Dtype::f64)
+                                               : Vector::Zero(network.center.high.size());
   }
   network.standardization.origin = network.center;
-  if (parts.has("scale")) network.standardization.scale = vector("scale");
+  network.standardization.scale = parts.optional_vector("scale", Dtype::f64);
   if (parts.says("bias"))
     network.standardization.bias = parsed_number(parts.text("bias")).value_or(std::nan(""));
   network.encoding = parts.encoding();
@@ -233,9 +193,8 @@ Network load_model(const std::filesystem::path& path) {
 
 void export_onnx(const std::filesystem::path& path, const Network& network, const Metadata& extra) {
   check("export_onnx", network);
-  const bool single = network.precision == "float32";
   Metadata metadata = metadata_of(network, extra);
-  OnnxModel model = single ? graph_of<float>(network, metadata) : graph_of<double>(network, metadata);
+  OnnxModel model = graph_of(network, metadata);
   model.metadata(metadata);
   model.write(path);
 }

@@ -28,12 +28,28 @@ struct Layer {
   Index outputs() const { return residual ? W.cols() : W.rows(); }
   Index parameters() const { return W.size() + b.size() + U.size() + bU.size(); }
 };
+template <Is<Layer> T, class Visitor>
+void fields(T& l, const Visitor& visit) {
+  visit(Field{"activation"}, l.activation);
+  visit(Field{"leak", "Of leaky_relu."}, l.leak);
+  visit(Field{"W", "m x p."}, l.W);
+  visit(Field{"b", "m, or empty: no bias."}, l.b);
+  visit(Field{"residual"}, l.residual);
+  visit(Field{"U", "p x m, or empty: the identity."}, l.U);
+  visit(Field{"bU", "p, or empty."}, l.bU);
+  visit(Field{"scale"}, l.scale);
+}
 
 /// A type that every number of the points has to be of, as the file of a network says.
 struct PointType {
   std::string type;  ///< "float32", "int64", ..
   std::string by;    ///< "node 'c' (Cast -> x1) rounds to this type"
 };
+template <Is<PointType> T, class Visitor>
+void fields(T& t, const Visitor& visit) {
+  visit(Field{"type"}, t.type);
+  visit(Field{"by"}, t.by);
+}
 
 /// f(x) = V h_L + c of h_0 = (x - shift - shift_low) o factor, with `constant` behind it and divided by its
 /// length, where it has these.
@@ -58,6 +74,28 @@ struct DeepNetwork {
   Index features() const { return layers.front().inputs() - (constant != 0 ? 1 : 0); }  ///< d
   Index outputs() const { return V.rows(); }
 };
+template <Is<DeepNetwork> T, class Visitor>
+void fields(T& n, const Visitor& visit) {
+  visit(Field{"shift", "Subtracted from points first; empty: nothing is."}, n.shift);
+  visit(Field{"shift_low",
+              "Subtracted with it: what it lost when it was rounded to double; empty: nothing."},
+        n.shift_low);
+  visit(Field{"factor", "Then they are multiplied by it."}, n.factor);
+  visit(Field{"layers", "The hidden ones."}, n.layers);
+  visit(Field{"V", "K x p."}, n.V);
+  visit(Field{"c", "K, or empty."}, n.c);
+  visit(Field{"task", "none | regression | classification."}, n.task);
+  visit(Field{"class_names"}, n.class_names);
+  visit(Field{"constant", "Appended to every point then; 0: nothing is."}, n.constant);
+  visit(Field{"unit", "Points are divided by their length then."}, n.unit);
+  visit(Field{"encoding"}, n.encoding);
+  visit(Field{"single", "It is run in float32, to which points and sums are rounded then."}, n.single);
+  visit(Field{"behind",
+              "What its file or module does with the outputs and is left out, such as a sigmoid: they say the "
+              "class, and nothing of targets. Empty: nothing; not saved."},
+        n.behind);
+  visit(Field{"point_types"}, n.point_types);
+}
 
 /// The phi of a layer: the library's own, leaky_relu with the layer's leak, or "identity", z itself. Throws
 /// std::invalid_argument listing the names for any other.

@@ -35,6 +35,21 @@ struct Memorizer {
   Index outputs() const { return V_out.rows(); }  ///< r
   Index parameters() const;                       ///< numbers in all of the above
 };
+template <Is<Memorizer> T, class Visitor>
+void fields(T& n, const Visitor& visit) {
+  visit(Field{"precision", "float32 | float64: of its arithmetic, too."}, n.precision);
+  visit(Field{"A_0", "k x d."}, n.A_0);
+  visit(Field{"b_0", "k, or empty = 0."}, n.b_0);
+  visit(Field{"U", "l k x k."}, n.U);
+  visit(Field{"V", "l k x k."}, n.V);
+  visit(Field{"s", "l k."}, n.s);
+  visit(Field{"U_out", "p x k."}, n.U_out);
+  visit(Field{"s_out", "p."}, n.s_out);
+  visit(Field{"V_out", "r x p."}, n.V_out);
+  visit(Field{"task", "none | regression | classification."}, n.task);
+  visit(Field{"class_names"}, n.class_names);
+  visit(Field{"encoding"}, n.encoding);
+}
 
 struct MemorizeOptions {
   /// norm_ordered: works for all points that differ (theory 11). paper: the one of [HM, App. B], for classes,

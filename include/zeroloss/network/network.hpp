@@ -15,6 +15,11 @@ struct TwoLayer {
   RowMatrix W;  ///< m x d, w_j a row
   Vector v;     ///< m
 };
+template <Is<TwoLayer> T, class Visitor>
+void fields(T& t, const Visitor& visit) {
+  visit(Field{"W", "m x d, w_j a row."}, t.W);
+  visit(Field{"v", "m."}, t.v);
+}
 
 /// What a fresh output starts from: W of i.i.d. N(0, 1) entries, and v by the scaling:
 /// "ntk" [DZPS]: v_j = +-1/sqrt(m), signs fair and independent;
@@ -62,6 +67,19 @@ struct Network {
   Index d() const { return outputs.front().W.cols(); }  ///< of the points that the neurons see
   Index features() const { return d() - (standardization.bias != 0 ? 1 : 0); }  ///< of the points given
 };
+template <Is<Network> T, class Visitor>
+void fields(T& n, const Visitor& visit) {
+  visit(Field{"activation"}, n.activation);
+  visit(Field{"scaling"}, n.scaling);
+  visit(Field{"precision", "float32: every weight is a float."}, n.precision);
+  visit(Field{"outputs", "All of the same m and d."}, n.outputs);
+  visit(Field{"center"}, n.center);
+  visit(Field{"normalize", "Then every point is divided by its length."}, n.normalize);
+  visit(Field{"task", "none | regression | classification."}, n.task);
+  visit(Field{"class_names", "Empty for regression."}, n.class_names);
+  visit(Field{"standardization"}, n.standardization);
+  visit(Field{"encoding"}, n.encoding);
+}
 
 /// Outputs for raw points, n x d -> n x outputs, in double whatever the precision. Throws DataError if the
 /// number of features differs, if a value is not finite, or if a row is zero and rows are normalised;
