@@ -1,8 +1,9 @@
 # Rooms of the library: folders of src and include/zeroloss. Each is a target that finds the headers of the rooms it names,
 # of those that these name, and no others: what a room must not know it cannot include.
 
-# zeroloss_room(ROOM [HEADERS] [SEES ROOM..] [FILES FILE..] [SHARED FILE..] [LINKS LIBRARY..])
+# zeroloss_room(ROOM [HEADERS] [COLD] [SEES ROOM..] [FILES FILE..] [SHARED FILE..] [LINKS LIBRARY..])
 #   HEADERS its sources are of another library
+#   COLD    it has no loops over points or weights: zeroloss_cold
 #   SEES    rooms whose headers it may include
 #   FILES   its sources in src/ROOM [all, but those that stand for others: *_absent, *_portable]
 #   SHARED  those of them that libzeroloss_torch has too, since a shared libzeroloss hides them
@@ -10,7 +11,7 @@
 # Makes room_ROOM, the headers, and of the sources zeroloss_ROOM and zeroloss_ROOM_shared, OBJECT libraries. Their names
 # are collected in ZEROLOSS_ROOMS.
 function(zeroloss_room room)
-  cmake_parse_arguments(PARSE_ARGV 1 of "HEADERS" "" "SEES;FILES;SHARED;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 of "HEADERS;COLD" "" "SEES;FILES;SHARED;LINKS")
   # A folder in which nothing but this room is found.
   set(folder ${PROJECT_BINARY_DIR}/rooms/${room})
   file(MAKE_DIRECTORY ${folder}/zeroloss)
@@ -43,7 +44,7 @@ function(zeroloss_room room)
   endif()
   list(TRANSFORM of_SHARED PREPEND src/${room}/)
   list(REMOVE_ITEM of_FILES ${of_SHARED} "")
-  set_target_properties(room_${room} PROPERTIES ZEROLOSS_LINKS "${of_LINKS}")
+  set_target_properties(room_${room} PROPERTIES ZEROLOSS_LINKS "${of_LINKS}" ZEROLOSS_COLD ${of_COLD})
   zeroloss_room_objects(zeroloss_${room} ${room} "${of_FILES}")
   zeroloss_room_objects(zeroloss_${room}_shared ${room} "${of_SHARED}")
   set(ZEROLOSS_ROOMS ${ZEROLOSS_ROOMS} ${room} PARENT_SCOPE)
@@ -66,17 +67,28 @@ function(zeroloss_room_objects target room files)
   # A switch over kinds has no default: a new kind does not compile until each switch says what holds for it.
   target_compile_options(${target} PRIVATE ${ZEROLOSS_WARNINGS} -Werror=switch)
   zeroloss_unity_build(${target})
-  # The headers of others are compiled once, for the first room, and serve those with the same flags: what Highway asks
-  # of those who link it is in the first room's.
+  # The headers of others are compiled once, for the first room of these flags: what Highway asks of those who link it
+  # is in all of them.
   if(TARGET PkgConfig::libhwy)
     target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:PkgConfig::libhwy,INTERFACE_COMPILE_OPTIONS>)
   endif()
-  if(TARGET zeroloss_base AND NOT target STREQUAL zeroloss_base)
-    target_precompile_headers(${target} REUSE_FROM zeroloss_base)
+  get_target_property(cold room_${room} ZEROLOSS_COLD)
+  set(first zeroloss_base)
+  if(cold)
+    zeroloss_cold(${target})
+    set(first zeroloss_chart)
+  endif()
+  if(TARGET ${first} AND NOT target STREQUAL first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
   else()
     target_precompile_headers(${target} PRIVATE <Eigen/Core> <algorithm> <filesystem> <fmt/format.h> <fmt/ranges.h>
       <functional> <map> <optional> <stdexcept> <string> <vector>)
   endif()
+endfunction()
+
+# Text, files and options are compiled in two thirds of the time, and run as fast to whoever waits for them.
+function(zeroloss_cold target)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang>>:-O1>)
 endfunction()
 
 # zeroloss_objects(OUT ROOM.. [SHARED]): the objects of these rooms; with SHARED alone those that libzeroloss_torch has too.

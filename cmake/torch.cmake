@@ -92,6 +92,7 @@ endif()
 target_compile_options(zeroloss_torch_command PRIVATE ${ZEROLOSS_WARNINGS})
 target_link_libraries(zeroloss_torch_command PRIVATE zeroloss_app_base zeroloss_torch)
 zeroloss_unity_build(zeroloss_torch_command)
+zeroloss_cold(zeroloss_torch_command)
 set_target_properties(zeroloss_torch_command PROPERTIES OUTPUT_NAME zeroloss-torch
   RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
   INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
