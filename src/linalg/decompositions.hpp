@@ -3,7 +3,8 @@
 
 #include "zeroloss/base/matrix.hpp"
 
-/// Dense decompositions, compiled once: wherever one of Eigen's is instantiated it takes 5 to 15 seconds.
+/// Dense decompositions, by LAPACK with one thread, since its bits depend on how many there are, or by Eigen,
+/// compiled once: wherever one of its is instantiated it takes 5 to 15 seconds.
 namespace zeroloss::internal {
 
 struct SymmetricEigen {
