@@ -85,7 +85,7 @@ void fields(T& n, const Visitor& visit) {
   visit(Field{"V", "K x p."}, n.V);
   visit(Field{"c", "K, or empty."}, n.c);
   visit(Field{"task", "none | regression | classification."}, n.task);
-  visit(Field{"class_names"}, n.class_names);
+  visit(Field{"class_names", "Of the outputs; empty unless classification."}, n.class_names);
   visit(Field{"constant", "Appended to every point then; 0: nothing is."}, n.constant);
   visit(Field{"unit", "Points are divided by their length then."}, n.unit);
   visit(Field{"encoding"}, n.encoding);

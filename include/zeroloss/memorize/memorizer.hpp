@@ -47,7 +47,7 @@ void fields(T& n, const Visitor& visit) {
   visit(Field{"s_out", "p."}, n.s_out);
   visit(Field{"V_out", "r x p."}, n.V_out);
   visit(Field{"task", "none | regression | classification."}, n.task);
-  visit(Field{"class_names"}, n.class_names);
+  visit(Field{"class_names", "Of the outputs; empty unless classification."}, n.class_names);
   visit(Field{"encoding"}, n.encoding);
 }
 
