@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "proof/certificate.hpp"
+#include "proof/existence.hpp"
 #include "support/two_layer.hpp"
 #include "zeroloss/network/pairs.hpp"
 
@@ -52,6 +53,29 @@ TEST(CertifiedPoints, ManyNetworksHaveTheCertificatesThatEachHasAlone) {
           }
         EXPECT_TRUE(descends && misses);
       }
+}
+
+// An exact network fits points, however often each occurs.
+TEST(CertifiedPoints, ExistenceKnowsNoCounts) {
+  for (const auto& [n, d, width] : {std::tuple{12, 4, 40}, {7, 20, 8}}) {
+    const RowMatrix X = sphere(n, d, 3);
+    const Activation& relu = activation("relu");
+    const TwoLayer network = draw({.width = width, .d = d, .scaling = "ntk", .seed = 1});
+    const Vector none, counts = Vector::LinSpaced(n, 1, 100).array().round();
+    const Vector y = outputs(network, relu, X) + 1e-3 * normals(n, 1);
+    const auto z = internal::verified::pre_activations(X, network.W, kUnit);
+    const CertifiedPoints once(X, none, kUnit), repeated(X, counts, kUnit);
+    Progress progress;
+    repeated.size(progress);
+    once.size(progress);
+    const auto one = internal::relu_existence(network, once, y, z, progress),
+               other = internal::relu_existence(network, repeated, y, z, progress);
+    EXPECT_TRUE(one.holds) << one.reason;
+    EXPECT_EQ(std::tuple(one.holds, one.radius, one.margin, one.kinks, one.reason),
+              std::tuple(other.holds, other.radius, other.margin, other.kinks, other.reason));
+    EXPECT_EQ(one.polished.W, other.polished.W);
+    EXPECT_LT((outputs(other.polished, relu, X) - y).norm(), 0x1p-30 * y.norm());
+  }
 }
 
 TEST(CertifiedPoints, SizesAreBoundsOfTheRowsAndTheirNorm) {
