@@ -26,8 +26,6 @@ namespace {
 
 using namespace verified;
 
-constexpr double kRound = 4 * u;  // covers the few roundings of one formula
-
 void check_sizes(const TwoLayer& network, const RowMatrix& X, const Vector& y, const Vector& counts = {}) {
   const auto& [W, v] = network;
   const auto require = [](bool met, const std::string& what) {

@@ -11,8 +11,6 @@ namespace {
 
 using namespace verified;
 
-constexpr double kRound = 4 * u;  // covers the few roundings of one formula
-
 // ||A|| of every matrix whose rows are within row_error of A's, rounded up; G = A A^T (lower) is given.
 double norm_bound(const RowMatrix& A, double row_error, const Matrix& G, Progress& progress) {
   const Index n = A.rows(), d = A.cols();

@@ -26,6 +26,7 @@ namespace zeroloss::internal::verified {
 
 static_assert(std::numeric_limits<long double>::digits >= 64, "proofs sum in long double");
 constexpr double kLongUnit = 0x1p-64;
+constexpr double kRound = 4 * u;  ///< covers the few roundings of one formula
 
 constexpr Index kTerms = Index{1} << 22;  ///< terms of a sum that kUp covers; sizes beyond are refused
 

@@ -268,9 +268,9 @@ struct Question {
   Proof proof;
 };
 
-// Eigenvalues and eigenvectors of the kernel of all samples, n x n here, and what the labels have of them. The
-// kernel that is factored lies elsewhere (packed, in tiles, on a device or on several machines): to form it again
-// here is a fiftieth of the work, and no other place has to hand its own out.
+// Eigenvalues and eigenvectors of the kernel of all samples, n x n here, and what the labels have of them.
+// The kernel that is factored lies elsewhere (packed, in tiles, on a device or on several machines): to form
+// it again here is a fiftieth of the work, and no other place has to hand its own out.
 SpectralMeasure every_eigenvalue(const Question& q, const Kernel& features, const Matrix& weighed_Y,
                                  Progress& progress) {
   auto kernel = gram(q.points.X, q.kernel, progress), outputs = gram(q.points.X, features, progress);

@@ -74,7 +74,6 @@ TEST(CertifiedPoints, ExistenceKnowsNoCounts) {
     EXPECT_EQ(std::tuple(one.holds, one.radius, one.margin, one.kinks, one.reason),
               std::tuple(other.holds, other.radius, other.margin, other.kinks, other.reason));
     EXPECT_EQ(one.polished.W, other.polished.W);
-    EXPECT_LT((outputs(other.polished, relu, X) - y).norm(), 0x1p-30 * y.norm());
   }
 }
 

@@ -77,8 +77,7 @@ struct DeepNetwork {
 template <Is<DeepNetwork> T, class Visitor>
 void fields(T& n, const Visitor& visit) {
   visit(Field{"shift", "Subtracted from points first; empty: nothing is."}, n.shift);
-  visit(Field{"shift_low",
-              "Subtracted with it: what it lost when it was rounded to double; empty: nothing."},
+  visit(Field{"shift_low", "Subtracted with it: what it lost when it was rounded to double; empty: nothing."},
         n.shift_low);
   visit(Field{"factor", "Then they are multiplied by it."}, n.factor);
   visit(Field{"layers", "The hidden ones."}, n.layers);
@@ -90,10 +89,11 @@ void fields(T& n, const Visitor& visit) {
   visit(Field{"unit", "Points are divided by their length then."}, n.unit);
   visit(Field{"encoding"}, n.encoding);
   visit(Field{"single", "It is run in float32, to which points and sums are rounded then."}, n.single);
-  visit(Field{"behind",
-              "What its file or module does with the outputs and is left out, such as a sigmoid: they say the "
-              "class, and nothing of targets. Empty: nothing; not saved."},
-        n.behind);
+  visit(
+      Field{"behind",
+            "What its file or module does with the outputs and is left out, such as a sigmoid: they say the "
+            "class, and nothing of targets. Empty: nothing; not saved."},
+      n.behind);
   visit(Field{"point_types"}, n.point_types);
 }
 
