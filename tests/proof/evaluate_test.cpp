@@ -51,6 +51,28 @@ TEST(Evaluate, JacobianGramErrorsAreThoseOfBothSums) {
   }
 }
 
+// A point that is row_error longer than its row: an entry is off by 2 row_error, and by its square.
+TEST(Evaluate, JacobianGramErrorsAreThoseOfThePointsToo) {
+  for (const double row_error : {0x1p-50, 0x1p-30, 0x1p-10}) {
+    const Matrix K = Matrix::Ones(1, 1);
+    EXPECT_GE(verified::jacobian_gram_error(K, 1, 1, 1, 1, row_error), (2 + row_error) * row_error);
+  }
+}
+
+// Rows of J and residuals have the root of how often their point occurs, and so have their errors.
+TEST(Evaluate, ErrorsHaveTheRootsOfCounts) {
+  const RowMatrix X = RowMatrix::Ones(3, 2) + RowMatrix::Identity(3, 2);
+  const Vector y = Vector::Zero(3), counts = Vector::Constant(3, 100);
+  const TwoLayer network{RowMatrix::Constant(4, 2, 0.3), Vector::Ones(4)};
+  const Activation& tanh = activation("tanh");
+  const auto once = verified::evaluate(network, tanh, {X, y}),
+             often = verified::evaluate(network, tanh, {X, y, counts});
+  EXPECT_GT(once.jacobian_error, 0);
+  EXPECT_GE(often.jacobian_error, 9.99 * once.jacobian_error);  // ten times, but for rounding
+  EXPECT_GE(often.residual_error, 9.99 * once.residual_error);
+  EXPECT_GE(often.misfit, 9.99 * once.misfit);
+}
+
 // K - error I and K + error I are within the error of K = diag(3, 1, 2).
 TEST(Evaluate, EigenvaluesAreProvedForEveryMatrixWithinTheError) {
   const Matrix K = Vector{{3, 1, 2}}.asDiagonal();
