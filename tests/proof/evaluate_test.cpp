@@ -59,6 +59,16 @@ TEST(Evaluate, JacobianGramErrorsAreThoseOfThePointsToo) {
   }
 }
 
+TEST(Evaluate, PreActivationsAreThoseOfThePointsToo) {
+  for (const double row_error : {0x1p-50, 0x1p-30, 0x1p-10}) {
+    const RowMatrix one = RowMatrix::Ones(1, 1);
+    const auto z = verified::pre_activations(one, one, row_error);
+    EXPECT_EQ(z.Z(0, 0), 1);
+    EXPECT_GE(z.error(0, 0), row_error);
+    EXPECT_LE(z.least(0, 0), 1 - row_error);
+  }
+}
+
 // Rows of J and residuals have the root of how often their point occurs, and so have their errors.
 TEST(Evaluate, ErrorsHaveTheRootsOfCounts) {
   const RowMatrix X = RowMatrix::Ones(3, 2) + RowMatrix::Identity(3, 2);
