@@ -246,5 +246,33 @@ TEST(Existence, PolishedSolvesWheneverItHolds) {
   EXPECT_GT(found, 30);
 }
 
+// The solution is that of the points, which lie up to row_error from their rows: further off than any
+// rounding.
+TEST(Existence, RadiusReachesWhatThePointsMayBeOff) {
+  constexpr double kOff = 0x1p-20;
+  Progress progress;
+  const auto found = [&](const TwoLayer& network, const RowMatrix& X, const Vector& y) {
+    const auto z = internal::verified::pre_activations(X, network.W, kOff);
+    const Vector once;
+    const internal::CertifiedPoints points(X, once, kOff);
+    points.size(progress);
+    return internal::relu_existence(network, points, y, z, progress);
+  };
+  // f(1) = 1 at the row; at 1 + kOff it is as much more, and w has to move by kOff/(1 + kOff).
+  const RowMatrix one = RowMatrix::Ones(1, 1);
+  const auto outputs = found({one, Vector::Ones(1)}, one, Vector::Ones(1));
+  EXPECT_TRUE(outputs.holds) << outputs.reason;
+  EXPECT_GE(outputs.radius, kOff / (1 + kOff));
+  // A kink of a long neuron at (0, 1): at (kOff, 1) it is 1000 kOff, and the solution has it at zero. The
+  // outputs are off by 1.2 kOff.
+  const RowMatrix X = RowMatrix::Identity(2, 2);
+  const RowMatrix W{{1000, 0}, {0.1, 0.1}};
+  const Vector v{{1e-3, 1}}, y{{1.1, 0.1}};
+  const auto kink = found({W, v}, X, y);
+  EXPECT_TRUE(kink.holds) << kink.reason;
+  EXPECT_EQ(kink.kinks, 1);
+  EXPECT_GE(kink.radius, 1000 * kOff / std::sqrt(1 + kOff * kOff));
+}
+
 }  // namespace
 }  // namespace zeroloss
