@@ -236,7 +236,7 @@ Certificate descent(const TwoLayer& network, const Activation& activation, const
                     const Equations& equations, Evaluation& e, Progress& progress) {
   check_sizes(network, equations.X, equations.y, equations.counts);
   const auto n = static_cast<double>(equations.X.rows()), m = static_cast<double>(network.v.size());
-  require_memory(16 * n * n + 24 * n * m + points.kept_bytes(), "the certificate",
+  require_memory(16 * n * n + 24 * n * m + points.bytes_to_keep(), "the certificate",
                  "use fewer points or hidden units");
   progress.stage("certificate");
   const Threads threads(n * n * m);

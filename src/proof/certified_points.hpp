@@ -11,6 +11,7 @@ class CertifiedPoints {
  public:
   /// X (n x d), counts and row_error as in Equations; X and counts have to outlive it.
   CertifiedPoints(const RowMatrix& X, const Vector& counts, double row_error);
+  CertifiedPoints(const RowMatrix&, Vector&&, double) = delete;
 
   /// What a network has to satisfy there; y has to outlive it.
   Equations equations(const Vector& y) const { return {points_, y, counts_, points_error_}; }
@@ -18,26 +19,28 @@ class CertifiedPoints {
   const RowMatrix& X() const { return points_; }
   const Vector& counts() const { return counts_; }  ///< empty = once
 
-  /// C^1/2 X as stored, C = diag(counts); the exact rows are within row_error() of its, relative to their
-  /// lengths.
-  const RowMatrix& weighted() const { return counts_.size() > 0 ? weighted_ : points_; }
-  double row_error() const { return row_error_; }
-
   struct Size {
     double longest = 0;  ///< of the exact rows, rounded up
     double norm = 0;     ///< of C^1/2 X, rounded up
   };
-  /// At the first call n^2 d/2 multiply-adds and a Cholesky factorisation of side min(n, d). Throws
-  /// Interrupted.
+  /// At the first call n^2 d/2 multiply-adds for n <= d, else n d^2/2, and a Cholesky factorisation of side
+  /// min(n, d). Throws Interrupted.
   const Size& size(Progress& progress) const;
 
-  /// C^1/2 X X^T C^1/2 (lower triangle): what size() kept, or `scratch`, which receives it.
+  /// Once size() is known: C^1/2 X as stored, C = diag(counts). The exact rows are within row_error() of its,
+  /// relative to their lengths.
+  const RowMatrix& weighted() const { return counts_.size() > 0 ? weighted_ : points_; }
+  double row_error() const { return row_error_; }
+
+  /// Once size() is known: C^1/2 X X^T C^1/2 (lower triangle), which size() kept, or `scratch`, which
+  /// receives it.
   const Matrix& gram(Matrix& scratch) const;
   /// X X^T (lower triangle), likewise.
   const Matrix& gram_without_counts(Matrix& scratch) const;
 
-  /// What size() keeps: X X^T where it is no larger than X, and so as dear to compute as to factor.
-  double kept_bytes() const;
+  /// What size() will keep: C^1/2 X, and X X^T where it is no larger than X and so as dear to compute as to
+  /// factor. 0 once it has.
+  double bytes_to_keep() const;
 
  private:
   bool keeps_gram() const { return points_.rows() <= points_.cols(); }
@@ -45,9 +48,9 @@ class CertifiedPoints {
   const RowMatrix& points_;
   const Vector& counts_;
   const double points_error_;
-  RowMatrix weighted_;  // C^1/2 X; empty without counts
-  double row_error_ = 0;
-  mutable std::mutex mutex_;  // of what follows
+  const double row_error_;
+  mutable std::mutex mutex_;    // of what follows
+  mutable RowMatrix weighted_;  // empty without counts
   mutable bool sized_ = false;
   mutable Size size_;
   mutable Matrix gram_;  // empty where it is not kept
