@@ -16,7 +16,7 @@ struct SymmetricEigen {
 SymmetricEigen symmetric_eigen(const Matrix& A);
 Vector symmetric_eigenvalues(const Matrix& A);
 
-/// Of any square matrix, in no order.
+/// Of any square matrix, in no order; NaN where it fails.
 Eigen::VectorXcd eigenvalues(const Matrix& A);
 
 /// A = U T U^T with U orthogonal and T block upper triangular, blocks of size 1 and 2.
