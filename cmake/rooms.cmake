@@ -3,7 +3,7 @@
 
 # zeroloss_room(ROOM [HEADERS] [COLD] [SEES ROOM..] [FILES FILE..] [SHARED FILE..] [LINKS LIBRARY..])
 #   HEADERS its sources are of another library
-#   COLD    it has no loops over points or weights: zeroloss_cold
+#   COLD    its time is not that of loops over points or weights: zeroloss_cold
 #   SEES    rooms whose headers it may include
 #   FILES   its sources in src/ROOM [all, but those that stand for others: *_absent, *_portable]
 #   SHARED  those of them that libzeroloss_torch has too, since a shared libzeroloss hides them
@@ -95,7 +95,18 @@ endfunction()
 function(zeroloss_objects out)
   cmake_parse_arguments(PARSE_ARGV 1 of "SHARED" "" "")
   set(objects "")
+  # Of a template that several rooms have compiled a linker takes the first: those of cold rooms come last.
+  set(hot "")
+  set(last "")
   foreach(room IN LISTS of_UNPARSED_ARGUMENTS)
+    get_target_property(cold room_${room} ZEROLOSS_COLD)
+    if(cold)
+      list(APPEND last ${room})
+    else()
+      list(APPEND hot ${room})
+    endif()
+  endforeach()
+  foreach(room IN LISTS hot last)
     set(targets zeroloss_${room} zeroloss_${room}_shared)
     if(of_SHARED)
       list(POP_FRONT targets)
