@@ -91,7 +91,7 @@ void bind_network(nb::module_& m) {
       m, "DeepNetwork",
       "A network of layers, plain and residual: V h + c of the last layer's h, the first's being "
       "(x - shift - shift_low) factor. One output, or one a class, of which the largest decides.",
-      {"layers", "encoding", "point_types"}, predicted_classes)
+      {"layers", "encoding", "point_types"}, "in double", predicted_classes)
       .def(
           "__init__",
           [](N* self, std::vector<Layer> layers, const Array2& V, const std::optional<Array1>& c,

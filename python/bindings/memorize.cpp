@@ -15,7 +15,7 @@ void bind_network(nb::module_& m) {
       m, "Memorizer",
       "A residual network that is right at every point: h_0 = A_0 x + b_0, h_j = h_{j-1} + V_j "
       "relu(U_j h_{j-1} + s_j), y = V_out relu(U_out h_l + s_out).",
-      {"encoding"}, largest_outputs)
+      {"encoding"}, "in the precision of its arithmetic", largest_outputs)
       .def_prop_ro("hidden", &Memorizer::hidden, "k.")
       .def_prop_ro("blocks", &Memorizer::blocks, "l.")
       .def_prop_ro("d", &Memorizer::d)

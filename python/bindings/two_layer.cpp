@@ -87,7 +87,8 @@ void bind_network(nb::module_& m) {
       m, "Network",
       "A two-layer network with what it needs to be used: one output for regression and for two "
       "classes (the sign decides), c outputs for c > 2 classes (the largest decides).",
-      {"outputs", "center", "standardization", "encoding"}, predicted_classes)
+      {"outputs", "center", "standardization", "encoding"}, "in double whatever the precision",
+      predicted_classes)
       .def_prop_ro(
           "outputs", [](nb::handle self) { return references(self, nb::cast<Network&>(self).outputs); },
           nb::sig("def outputs(self) -> list[TwoLayer]"), "All of the same m and d.")

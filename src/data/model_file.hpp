@@ -26,8 +26,10 @@ class ModelTensors {
  public:
   /// Doubles are written from where they lie, and have to outlive this; float32 gets them rounded.
   explicit ModelTensors(Dtype dtype = Dtype::f64) : dtype_(dtype) {}
+  ModelTensors(const ModelTensors&) = delete;
+  ModelTensors& operator=(const ModelTensors&) = delete;
 
-  /// Numbers in row order, in pieces of one size.
+  /// Numbers in row order, in one piece or more of one size.
   void add(std::string name, std::vector<Index> shape, const std::vector<const double*>& pieces, Dtype dtype);
   void add(std::string name, std::vector<Index> shape, const std::vector<const double*>& pieces) {
     add(std::move(name), std::move(shape), pieces, dtype_);

@@ -113,7 +113,6 @@ DeepCertificate certify(const DeepNetwork& network, const std::vector<LayerNorms
   const Moving moving = moving_layers(network, equations);
   DeepCertificate c;
   const auto side = static_cast<double>(N);
-  progress.stage("certificate");
   const Threads threads(side * side * static_cast<double>(network.V.cols()));
   c.misfit = misfit(e, equations.Y) * (1 + 4 * u);
   // lambda_min is at most any entry of the diagonal of J J^T, a row of J is at most jacobian_error longer

@@ -317,7 +317,8 @@ ProveResult prove(const DeepNetwork& given, const Dataset& data, const ProveOpti
     if (std::find(r.remarks.begin(), r.remarks.end(), remark) == r.remarks.end()) r.remarks.push_back(remark);
     return remark;
   };
-  std::string obstacle;  // to a certificate of either network; empty if one is tried
+  // To a certificate of either network, which need as much memory as each other; empty if one is tried.
+  std::string obstacle;
   if (points.conflict) {
     const auto [one, other] = *points.conflict;
     obstacle = fmt::format("samples {} and {} are equal{} and have different targets: no network fits both",
@@ -355,6 +356,7 @@ ProveResult prove(const DeepNetwork& given, const Dataset& data, const ProveOpti
     for (Matrix* values : {&outputs.f, &outputs.error, &outputs.single_error})
       if (values->size() > 0) *values = Matrix((*values)(points.point_of, Eigen::all));
     ProvedNetwork p = judged(std::move(outputs));
+    progress.stage("certificate");
     p.certificate = certify(of, norms, std::move(e), equations, progress);
     r.networks.push_back(std::move(p));
   };

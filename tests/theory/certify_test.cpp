@@ -427,6 +427,20 @@ TEST(Certify, AllBoundsAreProvenAndBelowLambda) {
   EXPECT_GE(sources, 4u);
 }
 
+// G o G has rank d (d + 1)/2 at most: three points of the plane fill it, the fourth is too much.
+TEST(Certify, PowersOfGHaveTheRankOfTheirSymmetricTensors) {
+  for (const Index n : {3, 4}) {
+    const auto found = certify(classes(sphere(n, 2), 2), {.all_bounds = true});
+    bool there = false;
+    for (const auto& g : found.guarantees)
+      if (g.lambda_from.ends_with("lambda_min(G o G)")) {
+        there = true;
+        EXPECT_EQ(g.width.has_value(), n == 3) << n << " points, " << g.theorem;
+      }
+    EXPECT_TRUE(there);
+  }
+}
+
 TEST(Certify, SpectrumOnRequest) {
   const auto found = certify(dataset(sphere(30, 9)), {.spectrum = true});
   ASSERT_EQ(found.spectrum.size(), 30u);
