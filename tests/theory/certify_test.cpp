@@ -441,6 +441,26 @@ TEST(Certify, PowersOfGHaveTheRankOfTheirSymmetricTensors) {
   }
 }
 
+// Four classes are four networks, whose failures add up.
+TEST(Certify, EveryClassHasItsShareOfTheProbability) {
+  const RowMatrix X = sphere(12, 5);
+  const auto width = [&](Index count, double probability) {
+    for (const auto& g : certify(classes(X, count), {.failure_probability = probability}).guarantees)
+      if (g.id == "zl_b") return g.width.value();
+    return 0.0;
+  };
+  EXPECT_GT(width(4, 0.01), width(2, 0.01));
+  EXPECT_EQ(width(4, 0.04), width(2, 0.01));
+}
+
+// Two points 1e-7 apart, of a smooth phi: lambda_min is some 1e-15, and rounding may be all of it.
+TEST(Certify, NothingIsPromisedOfARoundedLambda) {
+  const auto found = certify(classes(RowMatrix{{1, 0}, {1, 1e-7}, {0, 1}}, 2), {.activation = "tanh"});
+  EXPECT_GT(found.rounding_loss, found.lambda_min);
+  EXPECT_FALSE(found.lambda_min_verified);
+  for (const auto& g : found.guarantees) EXPECT_FALSE(g.lambda_from == "lambda_min" && g.width) << g.theorem;
+}
+
 TEST(Certify, SpectrumOnRequest) {
   const auto found = certify(dataset(sphere(30, 9)), {.spectrum = true});
   ASSERT_EQ(found.spectrum.size(), 30u);
