@@ -698,5 +698,18 @@ TEST(GuaranteeContract, RejectsWhatIsOutOfRange) {
   rejected(none, {}, "lambdas must hold at least one bound; got 0");
 }
 
+// E[g phi'(g)]: of relu E[g 1(g > 0)] = 1/sqrt(2 pi), of z^2/2 that of g^2, of even phi' nothing.
+TEST(Guarantee, FirstCoefficientOfTheSlope) {
+  const auto mu = [](const char* phi) {
+    return internal::guarantee_input(activation(phi), 3, 2, 1, {.lambda = {"lambda_min", 1, true}}).mu_phi;
+  };
+  // Rounded towards 0; coefficients are known to within some 2^-40.
+  EXPECT_LE(mu("relu"), 1 / std::sqrt(2 * std::numbers::pi));
+  EXPECT_GE(mu("relu"), (1 - 0x1p-29) / std::sqrt(2 * std::numbers::pi));
+  EXPECT_LE(mu("quadratic"), 1);
+  EXPECT_GE(mu("quadratic"), 1 - 0x1p-29);
+  EXPECT_EQ(mu("tanh"), 0);
+}
+
 }  // namespace
 }  // namespace zeroloss
