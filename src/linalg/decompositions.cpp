@@ -120,15 +120,15 @@ Vector least_squares(Matrix A, const Vector& b) {
   const double negligible = longer * std::numeric_limits<double>::epsilon();
   Vector x = Vector::Zero(longer), singular(std::max(1, std::min(n, d)));
   x.head(n) = b;
-  int rank = 0, info = 0, integers = 0, query = -1;
-  double best = 0;
-  dgelsd_(&n, &d, &one, A.data(), &rows, x.data(), &longer, singular.data(), &negligible, &rank, &best,
-          &query, &integers, &info);
-  Vector scratch(std::max<Index>(1, static_cast<Index>(best)));
-  std::vector<int> whole(static_cast<std::size_t>(std::max(1, integers)));
-  const int size = lapack::size(scratch.size());
-  dgelsd_(&n, &d, &one, A.data(), &rows, x.data(), &longer, singular.data(), &negligible, &rank,
-          scratch.data(), &size, whole.data(), &info);
+  int rank = 0;
+  std::vector<int> whole(1);
+  const int info = with_scratch("dgelsd", [&](double* scratch, int size) {
+    int failed = 0;
+    dgelsd_(&n, &d, &one, A.data(), &rows, x.data(), &longer, singular.data(), &negligible, &rank, scratch,
+            &size, whole.data(), &failed);
+    if (size == -1) whole.resize(static_cast<std::size_t>(std::max(1, whole.front())));
+    return failed;
+  });
   if (info != 0) throw std::runtime_error("LAPACK dgelsd failed with info " + fmt::to_string(info));
   return x.head(d);
 }
