@@ -711,5 +711,17 @@ TEST(Guarantee, FirstCoefficientOfTheSlope) {
   EXPECT_EQ(mu("tanh"), 0);
 }
 
+// lambda_min of mu^2 times a kernel is mu^2 lambda_min of it, whichever sign mu has.
+TEST(Guarantee, ABoundOfAKernelIsScaledBySquares) {
+  for (const double mu : {0.5, -0.5}) {
+    const LambdaSource from = internal::scaled({"lambda_min(G)", 3, true}, mu, "of mu", true);
+    EXPECT_LE(from.value, 0.75);
+    EXPECT_GE(from.value, 0.75 * (1 - 0x1p-40));
+    EXPECT_EQ(from.name, "of mu");
+    EXPECT_TRUE(from.verified);
+  }
+  EXPECT_FALSE(internal::scaled({"lambda_min(G)", 3, true}, 1, "of a user's mu", false).verified);
+}
+
 }  // namespace
 }  // namespace zeroloss

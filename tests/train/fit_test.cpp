@@ -10,6 +10,8 @@
 #include "support/fit_cases.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/base/error.hpp"
+#include "zeroloss/linalg/unit_rows.hpp"
+#include "zeroloss/proof/certificate.hpp"
 #include "zeroloss/train/optimizers.hpp"
 
 namespace zeroloss::test {
@@ -95,6 +97,37 @@ TEST(Fit, FewerFeaturesThanPointsAreFittedByLeastSquares) {
   EXPECT_NEAR(r.relative_misfit, residual.norm() / data.y.norm(), backward_error(40) * size / data.y.norm());
 }
 
+// What is certified of random features, beside their exact values in long double. Of few units in many
+// dimensions what rounds in Phi Phi^T is far less than what the features themselves are off by.
+TEST(Fit, RandomFeaturesAreCertifiedWithTheirErrors) {
+  using Long = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+  const Index d = 1'000;
+  for (const Index n : {1, 2}) {
+    FitOptions o = small("output_layer", "tanh");
+    o.width = 4;
+    const Dataset data = sphere_data(n, d);
+    const FitResult r = fit(data, o);
+    const Certificate& c = r.outputs.front().certificate;
+    ASSERT_EQ(c.kind, "output_weights") << c.reason;
+    Long X = data.X.cast<long double>();
+    X.rowwise().normalize();
+    const RowMatrix& W = r.network.outputs.front().W;
+    const Long Phi = (X * W.cast<long double>().transpose()).array().tanh();
+    const Long K = Phi * Phi.transpose();
+    const Index last = n - 1;  // the smaller root of the characteristic polynomial
+    const long double half = (K(0, 0) - K(last, last)) / 2, middle = (K(0, 0) + K(last, last)) / 2;
+    const long double beside = n == 1 ? 0 : K(0, 1);
+    const auto lowest = static_cast<double>(middle - std::sqrt(half * half + beside * beside));
+    // Exact rows may be off by this much, so that s_min(Phi) is known no better.
+    const double off = unit_row_error(d) * W.norm() * std::sqrt(static_cast<double>(n));
+    EXPECT_LE(c.lambda_min, lowest);
+    EXPECT_GE(c.lambda_min, lowest * (1 - 0x1p-10));
+    EXPECT_LE(c.margin, std::sqrt(lowest) / off);
+    EXPECT_GE(c.radius * std::sqrt(lowest), c.misfit) << "||v - v*|| <= ||r||/s_min";
+    EXPECT_LE(c.radius * std::sqrt(lowest), c.misfit * (1 + 0x1p-10));
+  }
+}
+
 TEST(Fit, EndsWhenTheMisfitNoLongerFalls) {
   FitOptions o = small("gd", "relu");
   o.step = "1e-9";
@@ -141,6 +174,22 @@ TEST(Fit, StopsAtTheCertificate) {
   EXPECT_EQ(r.status, Status::certified);
   EXPECT_EQ(r.steps % 50, 0);
   EXPECT_EQ(r.certified_at.value(), r.steps);
+}
+
+// Unit rows are stored to within unit_row_error of the points, and the certificate is about the points.
+TEST(Fit, CertifiesTheExactPoints) {
+  const Dataset data = regression(RowMatrix::Identity(6, 9), normals(6));  // unit rows to the last bit
+  const FitResult r = fit(data, small("gauss_newton"));
+  const Certificate& c = r.outputs.front().certificate;
+  ASSERT_EQ(c.kind, "descent") << c.reason;
+  Progress progress;
+  const auto misfit = [&](double row_error) {
+    return certify_descent(r.network.outputs.front(), activation("softplus"), {data.X, data.y, {}, row_error},
+                           progress)
+        .misfit;
+  };
+  EXPECT_EQ(c.misfit, misfit(unit_row_error(9)));
+  EXPECT_GT(c.misfit, misfit(0));
 }
 
 TEST(Fit, EveryOptimizerReachesZero) {
