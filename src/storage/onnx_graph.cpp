@@ -4,11 +4,18 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <set>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
 
+#include "storage/onnx_external.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/run.hpp"
@@ -18,6 +25,7 @@ namespace zeroloss::internal {
 namespace {
 
 using Proto = onnx::TensorProto;
+constexpr double kOneFile = std::numeric_limits<std::int32_t>::max();  // of protobuf
 
 // The whole file. Protobuf says nothing more than that it is not what it expected.
 onnx::ModelProto parsed(const std::filesystem::path& path) {
@@ -25,7 +33,7 @@ onnx::ModelProto parsed(const std::filesystem::path& path) {
   if (!file || is_directory(path))
     throw DataError(fmt::format("{}: {}", path.string(), exists(path) ? "cannot be read" : "no such file"));
   const auto size = static_cast<double>(file_size(path));
-  if (size > std::numeric_limits<std::int32_t>::max())
+  if (size > kOneFile)
     throw DataError(fmt::format("{}: {}, and one ONNX file holds 2 GB", path.string(), format_bytes(size)));
   require_memory(2 * size, path.string(), "it is read at once");
   const std::string bytes((std::istreambuf_iterator<char>(file)), {});
@@ -35,60 +43,161 @@ onnx::ModelProto parsed(const std::filesystem::path& path) {
   return model;
 }
 
-template <class T, class Field>
-std::vector<T> stored(const Proto& tensor, const Field& field) {
-  if (!tensor.has_raw_data()) return {field.begin(), field.end()};
-  const std::string& raw = tensor.raw_data();
-  std::vector<T> values(raw.size() / sizeof(T));
-  if (!values.empty()) std::memcpy(values.data(), raw.data(), values.size() * sizeof(T));
-  return values;
+double from_float16(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  double value = 0;
+  if (exponent == 31)
+    value =
+        fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  else  // subnormal numbers have the exponent of the smallest normal ones, without their leading 1
+    value = std::ldexp(exponent == 0 ? fraction : 1024 + fraction, std::max(exponent, 1) - 25);
+  return std::copysign(value, bits >> 15 == 0 ? 1 : -1);
 }
 
-// False where the type is none that is read.
-bool fill(OnnxNumbers& numbers, const Proto& tensor) {
-  const auto take = [](auto& into, const auto& values) { into.assign(values.begin(), values.end()); };
-  switch (tensor.data_type()) {
-    case Proto::FLOAT:
-      take(numbers.values, stored<float>(tensor, tensor.float_data()));
-      return true;
-    case Proto::DOUBLE:
-      take(numbers.values, stored<double>(tensor, tensor.double_data()));
-      return true;
-    case Proto::INT32:
-      take(numbers.integers, stored<std::int32_t>(tensor, tensor.int32_data()));
-      break;
-    case Proto::INT64:
-      take(numbers.integers, stored<std::int64_t>(tensor, tensor.int64_data()));
-      break;
-    case Proto::BOOL:
-      take(numbers.integers, stored<std::uint8_t>(tensor, tensor.int32_data()));
-      break;
-    default:
-      return false;
-  }
-  take(numbers.values, numbers.integers);
-  return true;
+double from_bfloat16(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-// Types that are not read are kept out: nothing that is computed depends on them, or the reader of the graph
-// says so.
-std::optional<OnnxNumbers> numbers_of(const std::filesystem::path& path, const std::string& name,
-                                      const Proto& tensor) {
-  if (tensor.data_location() == Proto::EXTERNAL)
-    throw DataError(fmt::format("{}: the numbers of '{}' are in another file; save the model as one file",
-                                path.string(), excerpt(name)));
-  OnnxNumbers numbers{name, {}, {}, static_cast<OnnxType>(tensor.data_type())};
-  if (!fill(numbers, tensor)) return {};
-  double expected = 1;
-  for (const std::int64_t size : tensor.dims()) {
-    numbers.shape.push_back(size);
-    expected *= size < 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(size);
+// A tensor on its way into numbers: its bytes, here or in another file, or a field of protobuf.
+class Content {
+ public:
+  Content(const std::filesystem::path& path, const std::string& name, const Proto& tensor)
+      : path_(path), name_(name), tensor_(tensor), expected_(onnx_count(tensor)) {
+    raw_ = tensor.has_raw_data() ? &tensor.raw_data() : nullptr;
   }
-  if (expected != static_cast<double>(numbers.values.size()))
-    throw DataError(fmt::format("{}: '{}' holds {} numbers, its shape says {}", path.string(), excerpt(name),
-                                numbers.values.size(), expected));
-  return numbers;
-}
+
+  // Types that are not read are kept out: nothing that is computed depends on them, or the reader of the
+  // graph says so.
+  std::optional<OnnxNumbers> numbers() {
+    const auto type = static_cast<OnnxType>(tensor_.data_type());
+    if (!is_float(type) && !is_half(type) && !is_integer(type)) return {};
+    fetch(is_integer(type) ? 2 : 1);
+    OnnxNumbers numbers{name_, shape(), {}, type};
+    fill(numbers);
+    require_count(numbers.values.size(), "numbers");
+    return numbers;
+  }
+
+  std::vector<std::string> texts() const {
+    if (tensor_.data_location() == Proto::EXTERNAL)
+      refuse("is of text and in another file, where ONNX has numbers alone");
+    require_count(static_cast<std::size_t>(tensor_.string_data_size()), "texts");
+    return {tensor_.string_data().begin(), tensor_.string_data().end()};
+  }
+
+  std::vector<Index> shape() const { return {tensor_.dims().begin(), tensor_.dims().end()}; }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw DataError(fmt::format("{}: '{}' {}", path_.string(), excerpt(name_), what));
+  }
+
+  void require_count(std::size_t found, const char* things) const {
+    if (static_cast<double>(found) != expected_)
+      refuse(fmt::format("holds {} {}, its shape says {}", found, things, expected_));
+  }
+
+  // Bytes of another file, which become `copies` numbers of 64 bits.
+  void fetch(int copies) {
+    if (tensor_.data_location() != Proto::EXTERNAL) return;
+    const OnnxBytes bytes = find_external(path_, name_, tensor_);
+    require_memory(2 * static_cast<double>(bytes.length) + 8 * copies * expected_, path_.string(),
+                   "it is read at once");
+    fetched_ = read_external(path_, name_, bytes);
+    raw_ = &fetched_;
+  }
+
+  // `bits`: the field has the bits of T in the lowest of its own, whatever number they make.
+  template <class T, class Field>
+  std::vector<T> stored(const Field& field, bool bits = false) const {
+    std::vector<T> values;
+    if (raw_ != nullptr) {
+      if (raw_->size() % sizeof(T) != 0)
+        refuse(fmt::format("holds {} bytes, and each of its numbers has {}", raw_->size(), sizeof(T)));
+      values.resize(raw_->size() / sizeof(T));
+      if (!values.empty()) std::memcpy(values.data(), raw_->data(), raw_->size());
+      return values;
+    }
+    values.reserve(static_cast<std::size_t>(field.size()));
+    for (const auto value : field) {
+      if constexpr (std::is_integral_v<T>)
+        if (!bits && !std::in_range<T>(value))
+          refuse(fmt::format("holds {}, which is no {}", value,
+                             name_of(static_cast<OnnxType>(tensor_.data_type()))));
+      values.push_back(static_cast<T>(value));
+    }
+    return values;
+  }
+
+  // Truth values are bytes, or a field of larger numbers: all but 0 are true.
+  std::vector<std::int64_t> truths() const {
+    std::vector<std::int64_t> values;
+    const auto take = [&](const auto& from) {
+      for (const auto value : from) values.push_back(value != 0 ? 1 : 0);
+    };
+    if (raw_ != nullptr)
+      take(*raw_);
+    else
+      take(tensor_.int32_data());
+    return values;
+  }
+
+  void fill(OnnxNumbers& numbers) const {
+    const auto take = [](auto& into, const auto& values) { into.assign(values.begin(), values.end()); };
+    const auto halves = [&](double (*number)(std::uint16_t)) {
+      for (const std::uint16_t bits : stored<std::uint16_t>(tensor_.int32_data(), true))
+        numbers.values.push_back(number(bits));
+    };
+    switch (tensor_.data_type()) {
+      case Proto::FLOAT:
+        return take(numbers.values, stored<float>(tensor_.float_data()));
+      case Proto::DOUBLE:
+        return take(numbers.values, stored<double>(tensor_.double_data()));
+      case Proto::FLOAT16:
+        return halves(from_float16);
+      case Proto::BFLOAT16:
+        return halves(from_bfloat16);
+      case Proto::INT8:
+        take(numbers.integers, stored<std::int8_t>(tensor_.int32_data()));
+        break;
+      case Proto::UINT8:
+        take(numbers.integers, stored<std::uint8_t>(tensor_.int32_data()));
+        break;
+      case Proto::INT16:
+        take(numbers.integers, stored<std::int16_t>(tensor_.int32_data()));
+        break;
+      case Proto::UINT16:
+        take(numbers.integers, stored<std::uint16_t>(tensor_.int32_data()));
+        break;
+      case Proto::INT32:
+        take(numbers.integers, stored<std::int32_t>(tensor_.int32_data()));
+        break;
+      case Proto::UINT32:
+        take(numbers.integers, stored<std::uint32_t>(tensor_.uint64_data()));
+        break;
+      case Proto::INT64:
+        take(numbers.integers, stored<std::int64_t>(tensor_.int64_data()));
+        break;
+      case Proto::UINT64:
+        for (const std::uint64_t value : stored<std::uint64_t>(tensor_.uint64_data())) {
+          if (!std::in_range<std::int64_t>(value))
+            refuse(fmt::format("holds {}, and integers are read up to the largest of int64", value));
+          numbers.integers.push_back(static_cast<std::int64_t>(value));
+        }
+        break;
+      default:  // BOOL, the only one left
+        numbers.integers = truths();
+    }
+    take(numbers.values, numbers.integers);
+  }
+
+  const std::filesystem::path& path_;
+  const std::string& name_;
+  const Proto& tensor_;
+  double expected_;  // how many numbers its shape says
+  std::string fetched_;
+  const std::string* raw_ = nullptr;
+};
 
 std::string plain_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
@@ -134,7 +243,7 @@ OnnxInput input_of(const onnx::ValueInfoProto& from) {
 
 // The tensor of a Constant node; null where it holds something else.
 Proto* constant_of(onnx::NodeProto& node) {
-  if (node.op_type() != "Constant") return nullptr;
+  if (node.op_type() != "Constant" || node.output_size() != 1) return nullptr;
   for (auto& attribute : *node.mutable_attribute())
     if (attribute.name() == "value" && attribute.has_t()) return attribute.mutable_t();
   return nullptr;
@@ -152,10 +261,87 @@ void count_uses(const onnx::GraphProto& graph, std::map<std::string, int>& uses)
   }
 }
 
-void replace(Proto& tensor, const std::vector<double>& values) {
-  const bool single = tensor.data_type() == Proto::FLOAT;
+using TakeTensor = std::function<void(const std::string& name, Proto& tensor)>;
+
+void each_tensor(onnx::SparseTensorProto& sparse, const std::string& name, const TakeTensor& take) {
+  if (sparse.has_values()) take(name, *sparse.mutable_values());
+  if (sparse.has_indices()) take(name, *sparse.mutable_indices());
+}
+
+void each_tensor(onnx::GraphProto& graph, const TakeTensor& take);
+
+void each_tensor(onnx::NodeProto& node, const TakeTensor& take) {
+  const std::string name = node.output_size() > 0 ? node.output(0) : node.name();
+  for (auto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_t()) take(name, *attribute.mutable_t());
+    if (attribute.has_sparse_tensor()) each_tensor(*attribute.mutable_sparse_tensor(), name, take);
+    if (attribute.has_g()) each_tensor(*attribute.mutable_g(), take);
+    for (auto& tensor : *attribute.mutable_tensors()) take(name, tensor);
+    for (auto& sparse : *attribute.mutable_sparse_tensors()) each_tensor(sparse, name, take);
+    for (auto& graph : *attribute.mutable_graphs()) each_tensor(graph, take);
+  }
+}
+
+// Those of the graphs inside it too.
+void each_tensor(onnx::GraphProto& graph, const TakeTensor& take) {
+  for (auto& tensor : *graph.mutable_initializer()) take(tensor.name(), tensor);
+  for (auto& sparse : *graph.mutable_sparse_initializer()) each_tensor(sparse, sparse.values().name(), take);
+  for (auto& node : *graph.mutable_node()) each_tensor(node, take);
+}
+
+void each_tensor(onnx::ModelProto& model, const TakeTensor& take) {
+  each_tensor(*model.mutable_graph(), take);
+  for (auto& function : *model.mutable_functions())
+    for (auto& node : *function.mutable_node()) each_tensor(node, take);
+  for (auto& training : *model.mutable_training_info()) {
+    if (training.has_initialization()) each_tensor(*training.mutable_initialization(), take);
+    if (training.has_algorithm()) each_tensor(*training.mutable_algorithm(), take);
+  }
+}
+
+void put_raw(Proto& tensor, std::string raw) {
   tensor.clear_float_data();
   tensor.clear_double_data();
+  tensor.clear_int32_data();
+  tensor.clear_int64_data();
+  tensor.clear_uint64_data();
+  tensor.clear_external_data();
+  tensor.clear_data_location();
+  tensor.set_raw_data(std::move(raw));
+}
+
+[[noreturn]] void refuse_size(const std::filesystem::path& path) {
+  throw ResourceError(
+      fmt::format("{}: it would be larger than the 2 GB that one ONNX file holds", path.string()));
+}
+
+// What the source has in other files, in the model itself: it goes to `path`, maybe in another folder.
+void bring_home(const std::filesystem::path& source, onnx::ModelProto& model,
+                const std::filesystem::path& path) {
+  struct Absent {
+    std::string name;
+    Proto* tensor;
+    OnnxBytes bytes;
+  };
+  std::vector<Absent> all;
+  double size = 0;
+  each_tensor(model, [&](const std::string& name, Proto& tensor) {
+    if (tensor.data_location() != Proto::EXTERNAL) return;
+    all.push_back({name, &tensor, find_external(source, name, tensor)});
+    size += static_cast<double>(all.back().bytes.length);
+  });
+  if (all.empty()) return;
+  if (size + static_cast<double>(model.ByteSizeLong()) > kOneFile) refuse_size(path);
+  require_memory(2 * size, path.string(), "it is written at once");
+  for (const auto& [name, tensor, bytes] : all) put_raw(*tensor, read_external(source, name, bytes));
+}
+
+void replace(Proto& tensor, const std::vector<double>& values) {
+  const bool single = tensor.data_type() == Proto::FLOAT;
+  if (!single && tensor.data_type() != Proto::DOUBLE)
+    throw std::invalid_argument(
+        fmt::format("write_onnx_like: a constant of {}; those of float32 and float64 are changed",
+                    name_of(static_cast<OnnxType>(tensor.data_type()))));
   std::string raw(values.size() * (single ? sizeof(float) : sizeof(double)), '\0');
   for (std::size_t k = 0; k < values.size(); ++k) {
     if (single) {
@@ -165,7 +351,7 @@ void replace(Proto& tensor, const std::vector<double>& values) {
       std::memcpy(raw.data() + k * sizeof(double), &values[k], sizeof(double));
     }
   }
-  tensor.set_raw_data(std::move(raw));
+  put_raw(tensor, std::move(raw));
 }
 
 }  // namespace
@@ -188,12 +374,14 @@ std::string name_of(OnnxType type) {
       {OnnxType::int8, "int8"},     {OnnxType::uint16, "uint16"},   {OnnxType::int16, "int16"},
       {OnnxType::int32, "int32"},   {OnnxType::int64, "int64"},     {OnnxType::text, "text"},
       {OnnxType::boolean, "bool"},  {OnnxType::float16, "float16"}, {OnnxType::float64, "float64"},
-      {OnnxType::uint32, "uint32"}, {OnnxType::uint64, "uint64"}};
+      {OnnxType::uint32, "uint32"}, {OnnxType::uint64, "uint64"},   {OnnxType::bfloat16, "bfloat16"}};
   const auto found = names.find(type);
   return found == names.end() ? fmt::format("type {}", static_cast<int>(type)) : found->second;
 }
 
 bool is_float(OnnxType type) { return type == OnnxType::float32 || type == OnnxType::float64; }
+
+bool is_half(OnnxType type) { return type == OnnxType::float16 || type == OnnxType::bfloat16; }
 
 bool is_integer(OnnxType type) {
   return (OnnxType::uint8 <= type && type <= OnnxType::int64) || type == OnnxType::boolean ||
@@ -206,18 +394,20 @@ OnnxGraph read_onnx_graph(const std::filesystem::path& path) {
   graph.producer = model.producer_name();
   const auto keep = [&](const std::string& name, const Proto& tensor) {
     bool fresh = true;
-    if (tensor.data_type() == Proto::STRING)
-      fresh = graph.texts.try_emplace(name, tensor.string_data().begin(), tensor.string_data().end()).second;
-    else if (auto numbers = numbers_of(path, name, tensor))
+    Content content(path, name, tensor);
+    if (tensor.data_type() == Proto::STRING) {
+      fresh = graph.texts.try_emplace(name, content.texts()).second;
+      graph.text_shapes.try_emplace(name, content.shape());
+    } else if (auto numbers = content.numbers()) {
       fresh = graph.numbers.try_emplace(name, std::move(*numbers)).second;
+    }
     if (!fresh)
       throw DataError(fmt::format("{}: the constant '{}' is there twice", path.string(), excerpt(name)));
   };
   for (const auto& tensor : model.graph().initializer()) keep(tensor.name(), tensor);
   for (auto& node : *model.mutable_graph()->mutable_node()) {
     if (node.op_type() == "Constant") {
-      if (node.output_size() == 1)
-        if (const Proto* tensor = constant_of(node)) keep(node.output(0), *tensor);
+      if (const Proto* tensor = constant_of(node)) keep(node.output(0), *tensor);
       continue;
     }
     graph.nodes.push_back(node_of(node));
@@ -247,8 +437,6 @@ void write_onnx_like(const std::filesystem::path& source, const std::vector<Onnx
   for (auto& node : *graph.mutable_node()) {
     if (node.output_size() > 0) nodes[node.output(0)] = &node;
     names.insert(node.output().begin(), node.output().end());
-    if (Proto* tensor = constant_of(node); tensor != nullptr && node.output_size() == 1)
-      constants[node.output(0)] = tensor;
   }
   for (const auto& input : graph.input()) names.insert(input.name());
   for (const auto& [name, tensor] : constants) names.insert(name);
@@ -259,8 +447,12 @@ void write_onnx_like(const std::filesystem::path& source, const std::vector<Onnx
   for (const OnnxChange& change : changes) {
     if (!change.constant.empty()) {
       const auto found = constants.find(change.constant);
-      if (found == constants.end()) other();
-      replace(*found->second, change.values);
+      const auto node = nodes.find(change.constant);
+      Proto* tensor = found != constants.end() ? found->second
+                      : node != nodes.end()    ? constant_of(*node->second)
+                                               : nullptr;
+      if (tensor == nullptr) other();
+      replace(*tensor, change.values);
       continue;
     }
     const auto found = nodes.find(change.node);
@@ -284,10 +476,9 @@ void write_onnx_like(const std::filesystem::path& source, const std::vector<Onnx
   for (auto& node : fresh) *graph.add_node() = std::move(node);
   std::rotate(graph.mutable_node()->begin(), graph.mutable_node()->end() - std::ssize(fresh),
               graph.mutable_node()->end());
+  bring_home(source, model, path);
   std::string bytes;
-  if (!model.SerializeToString(&bytes))
-    throw ResourceError(
-        fmt::format("{}: it would be larger than the 2 GB that one ONNX file holds", path.string()));
+  if (!model.SerializeToString(&bytes)) refuse_size(path);
   write_file(path, bytes);
 }
 

@@ -27,16 +27,18 @@ enum class OnnxType {
   float16 = 10,
   float64 = 11,
   uint32 = 12,
-  uint64 = 13
+  uint64 = 13,
+  bfloat16 = 16
 };
 
-/// "int64"; "type 16" for one that is not listed here.
+/// "int64"; "type 17" for one that is not listed here.
 std::string name_of(OnnxType type);
 bool is_float(OnnxType type);    ///< float32 or float64
+bool is_half(OnnxType type);     ///< float16 or bfloat16
 bool is_integer(OnnxType type);  ///< of any size, or a truth value
 
-/// Numbers in an ONNX file: an initializer, or what a Constant node holds. float32, integers and
-/// truth values become doubles.
+/// Numbers in an ONNX file, or in another one beside it: an initializer, or what a Constant node holds.
+/// float16, bfloat16, float32, integers and truth values become doubles; integers of 64 bits may be rounded.
 struct OnnxNumbers {
   std::string name;
   std::vector<Index> shape;  ///< empty = a single number
@@ -74,6 +76,7 @@ struct OnnxGraph {
   std::vector<OnnxNode> nodes;  ///< in order: what is used stands before; no Constant nodes
   std::map<std::string, OnnxNumbers> numbers;
   std::map<std::string, std::vector<std::string>> texts;  ///< constants of text
+  std::map<std::string, std::vector<Index>> text_shapes;  ///< of each of them; empty = a single text
   std::vector<OnnxInput> inputs;                          ///< without initializers
   std::vector<std::string> outputs;
   std::map<std::string, int> uses;  ///< how often a value is an input of a node or an output of the graph
@@ -81,13 +84,15 @@ struct OnnxGraph {
   std::string producer;             ///< the program that wrote the file, as it says
 };
 
-/// Throws DataError naming the file: not ONNX, no graph, external data, a constant that is there twice,
-/// functions in place of operators, numbers that are not as many as their shape says.
+/// Throws DataError naming the file: not ONNX, no graph, a constant that is there twice, functions in place
+/// of operators, numbers or texts that are not as many as their shape says, an integer that its type or int64
+/// does not hold, numbers in another file that is not below the model's folder or does not hold them.
+/// ResourceError where memory does not suffice.
 OnnxGraph read_onnx_graph(const std::filesystem::path& path);
 
 /// Other numbers for a constant, or for one input of one node alone, which gets a constant of its own.
 struct OnnxChange {
-  std::string constant = {};  ///< of the same shape and type; empty: what follows
+  std::string constant = {};  ///< of the same shape and type, float32 or float64; empty: what follows
   std::string node = {};      ///< the node's first output
   int input = 0;
   std::vector<Index> shape = {};
@@ -95,8 +100,10 @@ struct OnnxChange {
   std::vector<double> values = {};
 };
 
-/// The same file with other numbers, rounded to float32 where that is their type. Throws as read_onnx_graph
-/// does, ResourceError where writing fails.
+/// The same file with other numbers, rounded to float32 where that is their type. What the source has in
+/// other files is in this one. Throws as read_onnx_graph does, std::invalid_argument for a constant of other
+/// types than float32 and float64, ResourceError where writing fails or one ONNX file does not hold all of
+/// it.
 void write_onnx_like(const std::filesystem::path& source, const std::vector<OnnxChange>& changes,
                      const std::filesystem::path& path);
 
