@@ -241,12 +241,62 @@ OnnxInput input_of(const onnx::ValueInfoProto& from) {
   return input;
 }
 
-// The tensor of a Constant node; null where it holds something else.
+// A number, a text or a list of them as a tensor; null where the attribute's name and type are not of one.
+Proto* tensor_of(onnx::AttributeProto& attribute) {
+  using Attribute = onnx::AttributeProto;
+  static const std::map<std::string, int> types{
+      {"value_float", Attribute::FLOAT},   {"value_floats", Attribute::FLOATS},
+      {"value_int", Attribute::INT},       {"value_ints", Attribute::INTS},
+      {"value_string", Attribute::STRING}, {"value_strings", Attribute::STRINGS}};
+  const auto found = types.find(attribute.name());
+  if (found == types.end() || found->second != attribute.type()) return nullptr;
+  Proto tensor;
+  const auto list = [&](auto* into, const auto& values) {
+    *into = values;
+    tensor.add_dims(values.size());
+  };
+  switch (attribute.type()) {
+    case Attribute::FLOAT:
+      tensor.add_float_data(attribute.f());
+      break;
+    case Attribute::FLOATS:
+      list(tensor.mutable_float_data(), attribute.floats());
+      break;
+    case Attribute::INT:
+      tensor.add_int64_data(attribute.i());
+      break;
+    case Attribute::INTS:
+      list(tensor.mutable_int64_data(), attribute.ints());
+      break;
+    case Attribute::STRING:
+      tensor.add_string_data(attribute.s());
+      break;
+    default:
+      list(tensor.mutable_string_data(), attribute.strings());
+  }
+  const bool floats = attribute.type() == Attribute::FLOAT || attribute.type() == Attribute::FLOATS;
+  const bool integers = attribute.type() == Attribute::INT || attribute.type() == Attribute::INTS;
+  tensor.set_data_type(floats ? Proto::FLOAT : integers ? Proto::INT64 : Proto::STRING);
+  attribute.Clear();
+  attribute.set_name("value");
+  attribute.set_type(Attribute::TENSOR);
+  *attribute.mutable_t() = std::move(tensor);
+  return attribute.mutable_t();
+}
+
+// The tensor of a Constant node, made of what it has in place of one; null where it holds something else, or
+// more than one thing.
 Proto* constant_of(onnx::NodeProto& node) {
   if (node.op_type() != "Constant" || node.output_size() != 1) return nullptr;
-  for (auto& attribute : *node.mutable_attribute())
-    if (attribute.name() == "value" && attribute.has_t()) return attribute.mutable_t();
-  return nullptr;
+  onnx::AttributeProto* held = nullptr;
+  for (auto& attribute : *node.mutable_attribute()) {
+    if (!attribute.name().starts_with("value") && attribute.name() != "sparse_value") continue;
+    if (held != nullptr) return nullptr;
+    held = &attribute;
+  }
+  if (held == nullptr) return nullptr;
+  if (held->name() != "value") return tensor_of(*held);
+  return held->has_t() ? held->mutable_t() : nullptr;
 }
 
 // What the nodes of a graph take, those of the graphs inside them too.
@@ -417,8 +467,8 @@ OnnxGraph read_onnx_graph(const std::filesystem::path& path) {
       graph.inputs.push_back(input_of(input));
   for (const auto& output : model.graph().output()) graph.outputs.push_back(output.name());
   count_uses(model.graph(), graph.uses);
-  for (const auto& set : model.opset_import())
-    if (plain_domain(set.domain()).empty()) graph.version = set.version();
+  for (const auto& set : model.opset_import()) graph.versions[plain_domain(set.domain())] = set.version();
+  if (const auto own = graph.versions.find(""); own != graph.versions.end()) graph.version = own->second;
   for (const auto& function : model.functions())
     if (const std::string domain = plain_domain(function.domain()); domain.empty() || domain == "ai.onnx.ml")
       throw DataError(fmt::format("{}: it has a function of its own in place of the operator {}",

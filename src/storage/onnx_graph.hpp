@@ -81,7 +81,8 @@ struct OnnxGraph {
   std::vector<std::string> outputs;
   std::map<std::string, int> uses;  ///< how often a value is an input of a node or an output of the graph
   std::int64_t version = 1;         ///< of the operator set of ONNX itself
-  std::string producer;             ///< the program that wrote the file, as it says
+  std::map<std::string, std::int64_t> versions;  ///< of all that the file names, by domain; ONNX itself is ""
+  std::string producer;                          ///< the program that wrote the file, as it says
 };
 
 /// Throws DataError naming the file: not ONNX, no graph, a constant that is there twice, functions in place

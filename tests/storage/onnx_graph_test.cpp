@@ -226,6 +226,78 @@ TEST_F(OnnxGraphFile, TextsAreAsManyAsTheirShapeSays) {
   EXPECT_MESSAGE(DataError, read(), "m.onnx: 'names' is of text and in another file");
 }
 
+TEST_F(OnnxGraphFile, OperatorSetsByTheirDomain) {
+  EXPECT_EQ(read().version, 1);
+  EXPECT_TRUE(read().versions.empty());
+  for (const auto& [domain, version] :
+       std::map<std::string, std::int64_t>{{"ai.onnx", 17}, {"ai.onnx.ml", 3}, {"com.microsoft", 1}}) {
+    auto& set = *model.add_opset_import();
+    set.set_domain(domain);
+    set.set_version(version);
+  }
+  const OnnxGraph graph = read();
+  EXPECT_EQ(graph.version, 17);
+  EXPECT_EQ(graph.versions,
+            (std::map<std::string, std::int64_t>{{"", 17}, {"ai.onnx.ml", 3}, {"com.microsoft", 1}}));
+}
+
+TEST_F(OnnxGraphFile, ConstantNodesHoldNumbersAndTextsInManyWays) {
+  using Attribute = onnx::AttributeProto;
+  constant("float", "value_float", Attribute::FLOAT).set_f(0.1F);
+  auto& floats = constant("floats", "value_floats", Attribute::FLOATS);
+  floats.add_floats(1);
+  floats.add_floats(-2.5F);
+  constant("int", "value_int", Attribute::INT).set_i((1LL << 53) + 1);
+  auto& ints = constant("ints", "value_ints", Attribute::INTS);
+  for (const std::int64_t value : {-1, 3, 4}) ints.add_ints(value);
+  constant("string", "value_string", Attribute::STRING).set_s("a");
+  auto& strings = constant("strings", "value_strings", Attribute::STRINGS);
+  strings.add_strings("b");
+  strings.add_strings("c");
+  constant("empty", "value_ints", Attribute::INTS);
+  // None of these are known.
+  constant("sparse", "sparse_value", Attribute::SPARSE_TENSOR).mutable_sparse_tensor();
+  constant("wrong", "value_float", Attribute::INT).set_i(1);
+  constant("other", "value_graph", Attribute::INT).set_i(1);
+  constant("two", "value_float", Attribute::FLOAT).set_f(1);
+  auto& second = *model.mutable_graph()->mutable_node()->rbegin()->add_attribute();
+  second.set_name("value_int");
+  second.set_type(Attribute::INT);
+  const OnnxGraph graph = read();
+  EXPECT_EQ(graph.nodes.size(), 1u);
+  const auto is = [&](const std::string& name, OnnxType type, const Shape& shape, const Doubles& values) {
+    SCOPED_TRACE(name);
+    const OnnxNumbers& numbers = graph.numbers.at(name);
+    EXPECT_EQ(numbers.type, type);
+    EXPECT_EQ(numbers.shape, shape);
+    EXPECT_EQ(numbers.values, values);
+  };
+  is("float", OnnxType::float32, {}, {static_cast<double>(0.1F)});
+  is("floats", OnnxType::float32, {2}, {1, -2.5});
+  is("int", OnnxType::int64, {}, {0x1p53});
+  is("ints", OnnxType::int64, {3}, {-1, 3, 4});
+  is("empty", OnnxType::int64, {0}, {});
+  EXPECT_EQ(graph.numbers.at("int").integers, (Integers{(1LL << 53) + 1}));
+  EXPECT_EQ(graph.numbers.size(), 5u);
+  EXPECT_EQ(graph.texts, (std::map<std::string, Texts>{{"string", {"a"}}, {"strings", {"b", "c"}}}));
+  EXPECT_EQ(graph.text_shapes, (std::map<std::string, Shape>{{"string", {}}, {"strings", {2}}}));
+
+  write_onnx_like(save(), {{.constant = "floats", .values = {7, 8}}, {.constant = "float", .values = {9}}},
+                  path("n.onnx"));
+  const OnnxGraph again = read_onnx_graph(path("n.onnx"));
+  EXPECT_EQ(again.numbers.at("floats").values, (Doubles{7, 8}));
+  EXPECT_EQ(again.numbers.at("floats").shape, (Shape{2}));
+  EXPECT_EQ(again.numbers.at("float").values, Doubles{9});
+  EXPECT_EQ(again.texts, graph.texts);
+  EXPECT_EQ(written("n.onnx").graph().node(3).attribute(0).name(), "value_int");  // is as it was
+  const auto change = [&](const std::string& name) {
+    write_onnx_like(save(), {{.constant = name, .values = {1}}}, path("n.onnx"));
+  };
+  EXPECT_MESSAGE(DataError, change("sparse"), "m.onnx", "no longer the file");
+  EXPECT_MESSAGE(DataError, change("absent"), "m.onnx", "no longer the file");
+  EXPECT_MESSAGE(std::invalid_argument, change("int"), "int64", "float32 and float64");
+}
+
 TEST_F(OnnxGraphFile, NumbersInAnotherFile) {
   const std::vector<float> floats{1, 2, 3};
   write("sub/m.data", "head" + bytes_of(floats) + bytes_of(Integers{5, -6}));
