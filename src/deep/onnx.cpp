@@ -359,8 +359,9 @@ class Reader {
   }
 
   void cast(const OnnxNode& node, const std::string& out) {
-    if (!to_float(node)) refuse(node, "a cast to other numbers than float32 and float64");
     const OnnxType from = types_.at(node.inputs.front()), to = cast_type(node);
+    if (!to_float(node))
+      refuse(node, fmt::format("a cast to {}: only float32 and float64 are read", name_of(to)));
     Value value = now(node, node.inputs.front());
     if (untouched(value)) {
       require_points(node, from, to);
@@ -834,7 +835,9 @@ class Reader {
     const bool alone = tails.size() == 1;
     const auto number = [&](std::size_t input) {
       const auto found = input < node.inputs.size() ? numbers_.find(node.inputs[input]) : numbers_.end();
-      return found != numbers_.end() && found->second.one() ? found->second.scalar() : std::nan("");
+      return found != numbers_.end() && found->second.one() && !is_half(found->second.type)
+                 ? found->second.scalar()
+                 : std::nan("");
     };
     const bool one = scores && outputs_of(made.from) == 1, probability = made.tail == Tail::probabilities;
     bool known = false;

@@ -41,7 +41,8 @@ LabelNames picked(const OnnxNode& node, const OnnxGraph& graph, const LabelNames
   LabelNames names;
   if (const auto text = graph.texts.find(list); text != graph.texts.end())
     names = text->second;
-  else if (const auto numbers = graph.numbers.find(list); numbers != graph.numbers.end())
+  else if (const auto numbers = graph.numbers.find(list);
+           numbers != graph.numbers.end() && !is_half(numbers->second.type))
     names = is_integer(numbers->second.type)
                 ? names_of(numbers->second.integers)
                 : names_of(numbers->second.values, numbers->second.type == OnnxType::float32);
