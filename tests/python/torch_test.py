@@ -11,6 +11,7 @@ from zeroloss.api.networks import network_of
 torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
+from torch.nn.utils import prune  # noqa: E402
 
 RNG = np.random.default_rng(5)
 
@@ -70,7 +71,8 @@ class Odd(nn.Module):
 @pytest.mark.parametrize(
     ("module", "words"),
     [
-        (nn.Sequential(nn.Linear(6, 9), nn.BatchNorm1d(9), nn.Linear(9, 2)), "BatchNorm1d is no activation"),
+        (nn.Sequential(nn.Linear(6, 9), nn.BatchNorm1d(9), nn.Linear(9, 2)), "BatchNorm1d is not read: fold it"),
+        (nn.Sequential(nn.Linear(6, 9), nn.LayerNorm(9), nn.Linear(9, 2)), "LayerNorm is neither a linear map nor"),
         (nn.Sequential(nn.Linear(6, 9), nn.GELU(approximate="tanh"), nn.Linear(9, 2)), "approximate"),
         (nn.Sequential(nn.Linear(6, 9), nn.ReLU()), "does not end with a linear map"),
         (nn.Sequential(nn.ReLU(), nn.Linear(6, 9), nn.Linear(9, 9)), "relu does not stand behind a linear map"),
@@ -90,6 +92,99 @@ class Odd(nn.Module):
 def test_other_modules_are_refused(module, words):
     with pytest.raises(ValueError, match=words):
         zeroloss.prove(module, np.eye(6), np.arange(6))
+
+
+def normed(norm):
+    """Of two layers, the first with parametrised weights and away from where training mode had them."""
+    module = nn.Sequential(norm(nn.Linear(6, 9)), nn.Tanh(), norm(nn.Linear(9, 2)))
+    module(torch.ones(1, 6))  # hooks leave weights that have a gradient
+    with torch.no_grad():
+        for weight in module.parameters():
+            weight += 0.1  # as a step does: what the last call computed is not what the next one does
+    return module
+
+
+class Doubled(nn.Module):
+    def forward(self, weight):
+        return 2 * weight
+
+
+def parametrised(layer):
+    nn.utils.parametrize.register_parametrization(layer, "bias", Doubled())
+    return nn.utils.parametrizations.orthogonal(layer)
+
+
+NORMS = {
+    "weight_norm": nn.utils.parametrizations.weight_norm,
+    "spectral_norm": nn.utils.parametrizations.spectral_norm,
+    "weight_norm by hooks": nn.utils.weight_norm,
+    "spectral_norm by hooks": nn.utils.spectral_norm,
+    "pruned": lambda layer: prune.l1_unstructured(prune.random_unstructured(layer, "weight", 0.3), "bias", 0.5),
+    "several": parametrised,
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated:FutureWarning")
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", NORMS)
+def test_parametrised_weights_are_those_of_eval(name, training):
+    module = normed(NORMS[name]).double().train(training)
+    X, y = RNG.normal(size=(9, 6)), np.arange(9) % 2
+    before = {key: value.clone() for key, value in module.state_dict().items()}
+    answer, read = zeroloss.prove(module, X, y), network_of("prove", module)[0].network
+    assert module.training == training
+    assert all(torch.equal(value, before[key]) for key, value in module.state_dict().items())
+    with torch.no_grad():
+        outputs = module.eval()(torch.from_numpy(X)).numpy()
+    assert_close(read(X), outputs, read, X)
+    assert answer.networks[0].right == np.sum(outputs.argmax(axis=1) == y)
+    assert "note: parametrised weights are read as the numbers that eval() computes" in str(answer)
+
+
+@pytest.mark.parametrize("norm", [nn.Identity(), nn.utils.parametrizations.weight_norm])
+@pytest.mark.parametrize("wrap", ["parallel", "averaged", "compiled", "both"])
+def test_what_a_wrapper_calls_is_read(wrap, norm):
+    module, X, y = normed(norm).double().eval(), RNG.normal(size=(9, 6)), np.arange(9) % 2
+    wrapped = module if wrap == "compiled" else nn.DataParallel(module)
+    if wrap == "averaged":
+        wrapped = torch.optim.swa_utils.AveragedModel(module)
+    if wrap in ("compiled", "both"):
+        pytest.importorskip("sympy")  # which PyTorch's compiler needs
+        wrapped = torch.compile(wrapped)
+    read = network_of("prove", wrapped)[0].network
+    with torch.no_grad():
+        assert_close(read(X), module(torch.from_numpy(X)).numpy(), read, X)
+    assert zeroloss.prove(wrapped, X, y).n == 9
+    wrapped.register_forward_hook(lambda inner, given, out: -out)
+    with pytest.raises(ValueError, match="has forward hooks"):
+        zeroloss.prove(wrapped, X, y)
+
+
+@pytest.mark.filterwarnings("ignore:.*:FutureWarning")
+def test_torchscript_is_refused():
+    scripted = torch.jit.script(normed(nn.Identity()))
+    for module, name in ((scripted, "it"), (nn.Sequential(scripted), "0")):
+        with pytest.raises(ValueError, match=f"{name} is TorchScript: give the module that it was made of"):
+            zeroloss.prove(module, np.eye(6), np.arange(6) % 2)
+
+
+def test_what_messages_advise_is_read(tmp_path):
+    safetensors = pytest.importorskip("safetensors.torch")
+    module = nn.Sequential(nn.Linear(6, 9), nn.BatchNorm1d(9), nn.ReLU(), nn.Linear(9, 2)).double()
+    X, y = RNG.normal(size=(9, 6)), np.arange(9) % 2
+    module(torch.from_numpy(X))
+    module.eval()
+    with torch.no_grad():
+        outputs = module(torch.from_numpy(X)).numpy()
+    folded = nn.Sequential(nn.utils.fusion.fuse_linear_bn_eval(module[0], module[1]), *module[2:])
+    read = network_of("prove", folded)[0].network
+    assert_close(read(X), outputs, read, X)
+    torch.save(folded.state_dict(), tmp_path / "m.pt")
+    with pytest.raises(zeroloss.DataError, match=r"named as a pickle, .* safetensors\.torch\.save_file\(torch\.load"):
+        zeroloss.prove(tmp_path / "m.pt", X, y, activation="relu")
+    safetensors.save_file(torch.load(tmp_path / "m.pt", weights_only=True), tmp_path / "m.safetensors")
+    answer = zeroloss.prove(tmp_path / "m.safetensors", X, y, activation="relu")
+    assert answer.networks[0].right == np.sum(outputs.argmax(axis=1) == y)
 
 
 def hooked():

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._core import DeepNetwork, FitResult, Layer, Network, ReadNetwork
+from .._core import DataError, DeepNetwork, FitResult, Layer, Network, ReadNetwork
 from .options import Written
 
 #: A torch.nn.Module, an estimator of scikit-learn, a FitResult, a network, or a path.
@@ -22,6 +22,13 @@ Trained = Any
 #: What a state_dict does not say: the names of its layers in their order, a mapping, or a JSON file with one of these.
 Layout = list[str] | tuple[str, ...] | Mapping[str, Any] | str | os.PathLike[str] | None
 Numbers = npt.NDArray[np.float64]
+#: By the endings of pickles, which are not opened since that may run code: how to give what they hold.
+_TORCH = (
+    "give the module, or write its state_dict by safetensors.torch.save_file(torch.load({path!r}, weights_only=True), "
+    "'model.safetensors'), or export it by torch.onnx.export"
+)
+_JOBLIB = "load it if you trust it, prove(joblib.load({path!r}), ..)"
+_PICKLES = {".pt": _TORCH, ".pth": _TORCH, ".joblib": _JOBLIB, ".pkl": _JOBLIB, ".pickle": _JOBLIB}
 
 
 @dataclass
@@ -102,6 +109,11 @@ def assembled(parts: Parts) -> ReadNetwork:
     return ReadNetwork(network, parts.notes)
 
 
+def is_module(model: object) -> bool:
+    """Whether it is a torch.nn.Module."""
+    return "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module)
+
+
 def _description(layout: Layout) -> str:
     """As JSON: of a list, a mapping, or a file."""
     if layout is None:
@@ -123,6 +135,9 @@ def network_of(
     """
     if isinstance(model, (str, os.PathLike)):
         path = os.fspath(model)
+        how = _PICKLES.get(Path(path).suffix.lower())
+        if how and os.path.isfile(path):
+            raise DataError(f"{function}: {path} is named as a pickle, which is not opened: {how.format(path=path)}")
         return _core.read_network(path, activation, _description(layout)), path, repr(path)
     if activation or layout is not None:
         name = "activation" if activation else "layout"
@@ -135,7 +150,7 @@ def network_of(
         return ReadNetwork(model), "network", Written("network")
     kind = type(model).__name__
     try:
-        if "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
+        if is_module(model):
             from .torch_network import parts_of_module
 
             parts = parts_of_module(model)

@@ -29,6 +29,10 @@ _OPTIONS = {"relu": ["inplace"], "silu": ["inplace"], "gelu": ["approximate"], "
 _SIZES = {"view", "reshape"}  # take any
 _BEHIND = {"Softmax", "LogSoftmax", "softmax", "log_softmax"}  # of the outputs: they keep the largest the largest
 _KNOWN = {*_PHI, *_SAME, *_FLAT, *_BEHIND}
+_WRAPPERS = {"OptimizedModule": "_orig_mod", "DataParallel": "module", "DistributedDataParallel": "module",
+             "AveragedModel": "module"}  # fmt: skip
+#: Where the hooks are from that make a weight before each call, and leave it as a parameter when they are removed.
+_HOOKS = {"torch.nn.utils.weight_norm", "torch.nn.utils.spectral_norm", "torch.nn.utils.prune"}
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,11 @@ class _Reader:
             if (options.get("start_dim", 0 if name == "flatten" else 1), options.get("end_dim", -1)) != (1, -1):
                 raise ValueError(f"{name} of other dimensions than all behind the first")
             return chain
-        raise ValueError(f"{name} is no activation that is known ({', '.join(sorted(set(_PHI.values())))})")
+        if name.startswith("BatchNorm"):
+            fold = "torch.nn.utils.fusion.fuse_linear_bn_eval"
+            raise ValueError(f"{name} is not read: fold it into the linear map before it, by {fold}(linear, it)")
+        known = ", ".join(sorted(set(_PHI.values())))
+        raise ValueError(f"{name} is neither a linear map nor an activation that is known ({known})")
 
     def arithmetic(self, operation: Callable[..., Any], a: Any, b: Any) -> _Chain:
         """Sums of chains, and constants: a scaling of the input, or of a branch."""
@@ -203,6 +211,8 @@ class _Reader:
             name = type(inner).__name__
             if not isinstance(value, _Chain):
                 raise ValueError(f"{name} of something else than the input")
+            if name == "Linear" and callable(inner.weight):
+                raise ValueError("a quantised Linear is not read")
             if name == "Linear":
                 return self.linear(value, inner.weight, inner.bias)
             return self.called(name, value, vars(inner))
@@ -235,10 +245,48 @@ def _check_hooks(module: Any) -> None:
     """What is called beside forward(), or in its place, is not seen by torch.fx."""
     for name, inner in module.named_modules():
         where = name or type(module).__name__
-        if inner._forward_hooks or inner._forward_pre_hooks:
-            raise ValueError(f"{where} has forward hooks (weight_norm and spectral_norm are some): remove them first")
-        if "forward" in vars(inner):
+        if isinstance(inner, sys.modules["torch"].jit.ScriptModule):
+            raise ValueError(f"{name or 'it'} is TorchScript: give the module that it was made of")
+        hooks = {type(hook).__module__ for hook in inner._forward_pre_hooks.values()}
+        if inner._forward_hooks or hooks - _HOOKS:
+            raise ValueError(f"{where} has forward hooks: remove them first")
+        if "forward" in vars(inner) and type(inner).__name__ != "OptimizedModule":
             raise ValueError(f"the forward() of {where} was replaced on the instance")
+
+
+def _parametrised(module: Any) -> bool:
+    """Whether a weight of it is computed from others: by torch.nn.utils.parametrize, or by the hooks of old."""
+    from torch.nn.utils.parametrize import is_parametrized
+
+    return any(is_parametrized(inner) or inner._forward_pre_hooks for inner in module.modules())
+
+
+def _plain(module: Any) -> Any:
+    """What a compiled or parallel module calls; where weights are parametrised, a copy in eval() that has their values.
+
+    ValueError for what torch.fx does not see.
+    """
+    import torch
+    from torch.nn.utils.parametrize import is_parametrized, type_before_parametrizations
+
+    _check_hooks(module)
+    while type(module).__name__ in _WRAPPERS:
+        module = getattr(module, _WRAPPERS[type(module).__name__])
+    if not _parametrised(module):
+        return module
+    made = [t for inner in module.modules() for t in vars(inner).values() if isinstance(t, torch.Tensor)]
+    module = copy.deepcopy(module, {id(t): t.detach().clone() for t in made}).eval()  # which cannot copy results itself
+    for inner in list(module.modules()):
+        for hook in inner._forward_pre_hooks.values():
+            hook.remove(inner)
+        inner._forward_pre_hooks.clear()
+        if is_parametrized(inner):
+            values = {name: getattr(inner, name).detach().clone() for name in inner.parametrizations}
+            inner.__class__ = type_before_parametrizations(inner)  # the copy's alone
+            del inner.parametrizations
+            for name, value in values.items():
+                inner.register_parameter(name, torch.nn.Parameter(value, requires_grad=False))
+    return module
 
 
 def _calls(node: Any, module: Any) -> str:
@@ -284,9 +332,10 @@ def _check_in_place(node: Any, module: Any) -> None:
 
 def parts_of_module(module: Any) -> Parts:
     """ValueError naming what of its forward() is no part of a network of layers."""
-    assert "torch" in sys.modules
-    _check_hooks(module)
-    reader = _Reader(module)
+    reader = _Reader(_plain(module))
+    if _parametrised(module):
+        reader.note("parametrised weights are read as the numbers that eval() computes")
+    module = reader.module
     seen: dict[Any, Any] = {}
     result: Any = None
     for node in _traced(module).graph.nodes:
@@ -317,6 +366,7 @@ def check_outputs(module: Any, network: DeepNetwork, X: Numbers) -> None:
     One that cannot be run in float64, as one that calls float(), is asked in its own precision.
     """
     torch: Any = sys.modules["torch"]
+    module = _plain(module)
 
     def outputs(whole: Any, dtype: Any) -> Numbers:
         with torch.no_grad():
