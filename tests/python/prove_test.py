@@ -12,6 +12,7 @@ import zeroloss
 from bounds import U
 from rounding import assert_close, rounding
 from zeroloss.api.networks import network_of
+from zeroloss.api.sklearn_network import as_made
 
 EXPORTED = Path(__file__).resolve().parents[1] / "deep" / "exported"
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits.onnx"
@@ -221,17 +222,17 @@ def test_networks_of_scikit_learn(activation, classes):
 
 def test_scalers_of_scikit_learn():
     pytest.importorskip("sklearn")
-    from sklearn.decomposition import PCA
     from sklearn.neural_network import MLPRegressor
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
     X, _ = points(n=30)
     X = 3 * X + 100
     y = np.sin(X[:, 0])
     small = {"hidden_layer_sizes": (9,), "solver": "lbfgs", "max_iter": 4000, "random_state": 0}
     for scaler in (StandardScaler(), StandardScaler(with_mean=False), StandardScaler(with_std=False), MaxAbsScaler(),
-                   MinMaxScaler(), MinMaxScaler((-1, 3)), "passthrough"):  # fmt: skip
+                   MinMaxScaler(), MinMaxScaler((-1, 3)), RobustScaler(), RobustScaler(with_centering=False),
+                   RobustScaler(with_scaling=False), "passthrough"):  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = make_pipeline(scaler, MLPRegressor(**small)).fit(X, y)
@@ -239,14 +240,12 @@ def test_scalers_of_scikit_learn():
         assert_close(read.network(X), model.predict(X)[:, None], read.network, X)
         assert (name, subject) == ("Pipeline", "model")
     last = MLPRegressor(**small)
-    for steps, words in (((PCA(), last), "a PCA before it"), ((StandardScaler(), PCA()), "a PCA; only"),
-                         ((MinMaxScaler(clip=True), last), "clips"),
-                         ((StandardScaler(), StandardScaler(), last), "2 steps before it")):  # fmt: skip
+    for kind in (np.float32, np.float64):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it has not converged
-            model = make_pipeline(*steps).fit(X, y)
-        with pytest.raises(ValueError, match=words):
-            zeroloss.prove(model, X, y)
+            adam = MLPRegressor(hidden_layer_sizes=(9,), max_iter=2)
+            model = make_pipeline(MaxAbsScaler(), StandardScaler(), adam).fit(X.astype(kind), y.astype(kind))
+        assert ("in float32" in str(zeroloss.prove(model, X.astype(kind), y))) == (kind == np.float32)
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=list("abcd"))
     with warnings.catch_warnings():
@@ -263,6 +262,142 @@ def test_scalers_of_scikit_learn():
         zeroloss.prove(counts, X, y)
     with pytest.raises(ValueError, match="it is not fitted"):
         zeroloss.prove(MLPRegressor(), X, y)
+
+
+def pipelines():
+    """Names of steps that scikit-learn applies, what is before an MLP, and the points."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.decomposition import PCA
+    from sklearn.impute import SimpleImputer
+    from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+    from sklearn.pipeline import Pipeline, make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
+
+    X = 3 * RNG.normal(size=(40, 3)) + 5
+    holes = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
+    kinds = np.hstack([X, RNG.integers(3, size=(40, 1))])
+    columns = ColumnTransformer([("number", make_pipeline(SimpleImputer(), StandardScaler()), [0, 2]),
+                                 ("kind", OneHotEncoder(), [3])], sparse_threshold=1)  # fmt: skip
+    yield "PCA", lambda mlp: make_pipeline(PCA(2), mlp), X
+    yield "MinMaxScaler", lambda mlp: make_pipeline(MinMaxScaler(clip=True), mlp), X
+    yield "SimpleImputer", lambda mlp: make_pipeline(SimpleImputer(), StandardScaler(), mlp), holes
+    yield "FunctionTransformer, RobustScaler, PCA", lambda mlp: Pipeline(
+        [("first", make_pipeline(FunctionTransformer(np.tanh), RobustScaler(), "passthrough")), ("none", "passthrough"),
+         ("second", make_pipeline(PCA(), StandardScaler(), mlp))]), X  # fmt: skip
+    yield "ColumnTransformer", lambda mlp: make_pipeline(columns, mlp), kinds
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(kinds, columns=list("abcd"))
+    framed = ColumnTransformer([("number", SimpleImputer(), ["a", "c"]), ("kind", OneHotEncoder(sparse_output=False),
+                                ["d"])]).set_output(transform="pandas")  # fmt: skip
+    yield "ColumnTransformer", lambda mlp: make_pipeline(framed, MinMaxScaler(), mlp), table
+    search = {"mlp__max_iter": [2, 3]}
+    yield "PCA", lambda mlp: GridSearchCV(Pipeline([("pca", PCA()), ("mlp", mlp)]), search, cv=2), X
+    yield "PCA", lambda mlp: make_pipeline(
+        PCA(), RandomizedSearchCV(mlp, {"max_iter": [2, 3]}, n_iter=1, cv=2)), X  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")  # they have not converged
+@pytest.mark.parametrize("kind", ["MLPClassifier", "MLPRegressor"])
+def test_pipelines_of_scikit_learn_are_what_they_predict(kind):
+    networks = pytest.importorskip("sklearn.neural_network")
+    y = RNG.choice(["no", "yes", "so so"], size=40) if kind == "MLPClassifier" else RNG.normal(size=40)
+    for steps, made, X in pipelines():
+        model = made(getattr(networks, kind)(hidden_layer_sizes=(9,), max_iter=3, random_state=0)).fit(X, y)
+        answer = zeroloss.prove(model, X, y)
+        assert f"note: proved for the points as the pipeline made them: {steps}\n" in str(answer)
+        outputs, predicted = answer.networks[0].outputs, model.predict(X)
+        if kind == "MLPClassifier":
+            assert answer.networks[0].right == np.sum(predicted == y)
+            assert network_of("prove", model)[0].network.class_names == list(model.classes_)
+            np.testing.assert_array_equal(model.classes_[outputs.argmax(axis=1)], predicted)
+        else:
+            network, points = network_of("prove", model)[0].network, as_made("prove", model, X, y)[0]
+            assert_close(outputs, predicted[:, None], network, points)
+        with pytest.raises(TypeError, match=f"scikit-learn applies {steps} before the network: give X and y"):
+            zeroloss.prove(model, "points.csv")
+        with pytest.raises(ValueError, match="cannot be applied to the data: "):
+            zeroloss.prove(model, X[:, :1] if isinstance(X, np.ndarray) else X[["a"]], y)
+
+
+@pytest.mark.filterwarnings("ignore")  # they have not converged
+def test_targets_that_scikit_learn_transforms():
+    pytest.importorskip("sklearn")
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.neural_network import MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, z = RNG.normal(size=(30, 3)), RNG.uniform(1, 100, size=30)
+    mlp = MLPRegressor(hidden_layer_sizes=(9,), max_iter=3, random_state=0)
+    whole = TransformedTargetRegressor(make_pipeline(StandardScaler(), mlp), transformer=StandardScaler())
+    last = TransformedTargetRegressor(mlp, transformer=StandardScaler())
+    for model in (whole, make_pipeline(StandardScaler(), last)):
+        answer = zeroloss.prove(model.fit(X, z), X, z)
+        assert "note: proved for the targets as they were transformed: StandardScaler\n" in str(answer)
+        target = model if model is whole else model[-1]
+        network = network_of("prove", model)[0].network
+        expected = target.transformer_.transform(model.predict(X)[:, None])
+        off = rounding(network, X) + 8 * U * (np.abs(expected) + z.mean() / z.std())  # there and back
+        assert (np.abs(answer.networks[0].outputs - expected) <= off).all()
+        alone = zeroloss.prove(network, X, target.transformer_.transform(z[:, None])[:, 0])
+        assert answer.networks[0].misfit == alone.networks[0].misfit
+
+
+@pytest.mark.filterwarnings("ignore")  # they have not converged
+def test_estimators_that_are_no_networks_are_refused_by_name():
+    pytest.importorskip("sklearn")
+    from sklearn.decomposition import PCA
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import Pipeline, make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = points(n=20)
+    mlp = MLPClassifier((5,), max_iter=2, random_state=0).fit(X, y)
+    for model, words in (
+        (RandomForestClassifier(2).fit(X, y), "a RandomForestClassifier is not read; only MLPClassifier and"),
+        (make_pipeline(StandardScaler(), PCA()).fit(X, y), "a PCA is not read"),
+        (Ridge().fit(X, y), "a Ridge has no hidden layer, and networks without one are not read"),
+        (make_pipeline(PCA(), LogisticRegression()).fit(X, y), "Pipeline .* a LogisticRegression has no hidden layer"),
+        (GridSearchCV(MLPClassifier(), {}), "the GridSearchCV has no best_estimator_: it is not fitted"),
+        (make_pipeline(StandardScaler(), mlp), "its StandardScaler is not fitted"),
+        (make_pipeline(PCA(), mlp), "PCA cannot be applied to the data: This PCA instance is not fitted yet"),
+        (Pipeline([("none", "passthrough")]), "it is empty"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            zeroloss.prove(model, X, y)
+
+
+def test_one_hot_targets_are_classes():
+    network, (X, y) = drawn(outputs=3), points(classes=3)
+    right = int(np.sum(np.argmax(network(X), axis=1) == y))
+    Y = np.eye(3)[y]
+    for given in (Y, Y.astype(bool), Y.astype(int).tolist()):
+        assert zeroloss.prove(network, X, given).networks[0].right == right
+    named = zeroloss.prove(network, X[:1], Y[:1], class_names=["a", "b", "c"])
+    assert named.networks[0].right == int(np.argmax(network(X[:1])) == y[0])
+    sign = drawn()
+    answer = zeroloss.prove(sign, X, np.eye(2)[y % 2], class_names=["below", "above"])
+    assert answer.networks[0].right == np.sum((sign(X)[:, 0] > 0) == y % 2)
+    with pytest.raises(ValueError, match=r"y has a column for each of 4 classes; the outputs are \['0', '1', '2'\]"):
+        zeroloss.prove(network, X, np.eye(4)[y])
+    for other in (2 * Y, Y[:, :1], Y + Y[::-1]):
+        with pytest.raises(ValueError, match="y must be 12 targets"):
+            zeroloss.prove(network, X, other)
+
+
+@pytest.mark.parametrize(("ending", "advice"), [("pt", "save_file"), ("PTH", r"torch\.onnx\.export"),
+                                                ("joblib", r"prove\(joblib\.load\("), ("pkl", "if you trust it"),
+                                                ("pickle", "joblib")])  # fmt: skip
+def test_pickles_are_not_opened(ending, advice, tmp_path):
+    X, y = points()
+    with pytest.raises(zeroloss.DataError, match="no such file"):
+        zeroloss.prove(tmp_path / f"model.{ending}", X, y)
+    (tmp_path / f"model.{ending}").write_bytes(pickle.dumps([1]))
+    with pytest.raises(zeroloss.DataError, match=rf"model\.{ending} is named as a pickle, .*{advice}"):
+        zeroloss.prove(tmp_path / f"model.{ending}", X, y)
 
 
 def test_what_is_no_network_is_refused():

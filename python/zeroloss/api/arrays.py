@@ -140,6 +140,14 @@ def targets(
     return None, [unicode(function, str(label), f"y[{i}]") for i, label in enumerate(array)]
 
 
+def one_hot(function: str, y: object) -> npt.NDArray[Any] | None:
+    """Targets as an array, if it is n x K with K >= 2, a single one in each row and zeros; None for others."""
+    array = np.empty(0) if y is None else _plain(function, y, "y")
+    if array.ndim != 2 or array.shape[1] < 2 or array.dtype.kind not in "buif":
+        return None
+    return array if np.isin(array, (0, 1)).all() and (array.sum(axis=1) == 1).all() else None
+
+
 def class_names_of(function: str, names: Any) -> list[str]:
     """Names of classes, numbers spelled as a Dataset spells them."""
     if isinstance(names, str) or not isinstance(names, Iterable):

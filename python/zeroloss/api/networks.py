@@ -165,8 +165,6 @@ def network_of(
             from .sklearn_network import parts_of_estimator
 
             parts = parts_of_estimator(model)
-            steps = [model, *(step for _, step in getattr(model, "steps", ()))]
-            parts.single = any(W.dtype == np.float32 for step in steps for W in getattr(step, "coefs_", ()))
         else:
             raise TypeError(
                 f"{function}: model has to be a path, a torch.nn.Module, an MLP of scikit-learn, a FitResult or a "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,9 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import ProveOptions, ProveResult
-from .arrays import class_names_of
+from .arrays import class_names_of, one_hot
 from .data import Data, Read, dataset
-from .networks import Layout, Trained, check_module, network_of
+from .networks import Layout, Trained, check_module, is_module, network_of
 from .options import Written, call, changed, filled, with_commas
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
@@ -48,14 +47,17 @@ def prove(
     ----------
     model : torch.nn.Module, estimator, FitResult, Network, DeepNetwork or path
         A PyTorch module of linear layers, activations and residual sums, however its forward() calls them (torch.fx
-        traces it); MLPClassifier or MLPRegressor of scikit-learn, or a Pipeline of StandardScaler, MinMaxScaler or
-        MaxAbsScaler and one of those; what `fit` trained; or a file: .onnx, .safetensors (a network, or a state_dict),
-        or a run folder. What is behind the last linear map and keeps the largest output the largest is left out, and
-        said.
+        traces it), also compiled, parallel, or with parametrised weights, which are read as eval() has them;
+        MLPClassifier or MLPRegressor of scikit-learn, also as the end of a Pipeline, the best of a search or in a
+        TransformedTargetRegressor; what `fit` trained; or a file: .onnx, .safetensors (a network, or a state_dict), or
+        a run folder. A StandardScaler, RobustScaler, MinMaxScaler or MaxAbsScaler right before the MLP is part of the
+        network; steps before that scikit-learn applies, and the proof is about the points as it makes them. What is
+        behind the last linear map and keeps the largest output the largest is left out. Notes say each of these.
     data, y, seed, **read
-        As for :func:`read_dataset`: the points as the model takes them, with their labels, be it one. Output k stands
-        for class k of those that the model names, or else `class_names`; or else of all those of the data, sorted,
-        whichever of them are kept, if they are as many: that order is said.
+        As for :func:`read_dataset`: the points as the model takes them, with their labels, be it one; arrays or frames
+        X and y where scikit-learn applies steps. `y` may be one-hot: n x K of zeros and ones, K >= 2, column k for
+        output k. Output k stands for class k of those that the model names, or else `class_names`; or else of all those
+        of the data, sorted, whichever of them are kept, if they are as many: that order is said.
     activation : str
         Of a state_dict: what is between its layers, one of ``zeroloss.kernel.activation_names()`` or identity, or one
         for each with commas between them. Their order is that of the numbers in their names (fc1, fc2; net.0, net.2).
@@ -100,6 +102,19 @@ def prove(
     seed = seed_of("prove", seed)
     layers = with_commas(layers)
     class_names = [] if class_names is None else class_names_of("prove", class_names)
+    network, name, subject = network_of("prove", model, activation, layout)
+    if hasattr(model, "get_params") and not is_module(model):
+        from .sklearn_network import as_made
+
+        data, y = as_made("prove", model, data, y)
+    ones = None if read.get("task") == "regression" else one_hot("prove", y)
+    if ones is not None:
+        its_own = network.network.class_names
+        names = class_names or its_own or [str(k) for k in range(len(network.network.V))]
+        if len(names) != ones.shape[1]:
+            raise ValueError(f"prove: y has a column for each of {ones.shape[1]} classes; the outputs are {names}")
+        y = [names[k] for k in ones.argmax(axis=1)]
+        class_names = class_names or ([] if its_own else names)
     given = {
         # values of prove
         "layers": layers,
@@ -109,14 +124,13 @@ def prove(
         "class_names": class_names,
         # end
     }
-    network, name, subject = network_of("prove", model, activation, layout)
     known = list(getattr(model, "feature_names_in_", ()))
     if known and hasattr(data, "columns") and [column for column in data.columns if column in known] != known:
         raise ValueError("prove: the columns of the data are not those that the model was fitted with, in their order")
     of = _core.Model(network.network)
     of.its_classes = True
     source, points = dataset("prove", data, y, read, seed, of)
-    if "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
+    if is_module(model):
         check_module("prove", model, network.network, source.X[:64] / divide if divide > 0 else source.X[:64])
     options = filled("prove", ProveOptions(), given)
     written = {**changed(options, ProveOptions(), given), **read, **({"seed": seed} if seed else {})}
