@@ -226,7 +226,7 @@ def check_outputs(verdict, reference, table):
     outputs, errors = table[:, 1::2].astype(LONG), table[:, 2::2].astype(LONG)
     beyond = (outputs - errors > reference.high) | (outputs + errors < reference.low)
     for i, k in np.argwhere(beyond)[:3]:
-        said = f"output {k} of sample {i} is {table[i, 1 + 2 * k]!r} +- {table[i, 2 + 2 * k]!r}"
+        said = f"output {k} of sample {i} is {float(outputs[i, k])!r} +- {float(errors[i, k])!r}"
         verdict.false.append(f"{said}, and it is {float(reference.middle()[i, k]):.17g}")
 
 
