@@ -1,8 +1,9 @@
 """What an ONNX graph computes, node by node in numpy and without zeroloss or a runtime: in real numbers, nearly (80 bit
 floats, all of them), or in the types of the file with every sum in another random order.
 
-`Run(model, X, "real").value(name)`; "rounded" is "real" with numbers rounded where the graph casts them; "file" takes
-a random generator for its orders. Operators are those that corpus.py and random_graphs.py write."""
+`Run(model, X, "real").value(name)`; "rounded" is "real" with numbers rounded where the graph casts them, "gelu" with a
+rounded root of 2 that a graph divides by taken for the root; "file" takes a random generator for its orders. Operators
+are those that corpus.py and random_graphs.py write."""
 
 import math
 
@@ -55,7 +56,7 @@ class Run:
     """The values of all tensors of a graph at the points X, of shape n x d; `shape` is that of a point."""
 
     def __init__(self, model, X, arithmetic="real", rng=None, shape=None):
-        assert arithmetic in ("real", "rounded", "file")
+        assert arithmetic in ("real", "rounded", "gelu", "file")
         if model.functions:
             model = onnx.inliner.inline_local_functions(model)
         self.arithmetic, self.rng, self.rounds = arithmetic, rng or np.random.default_rng(0), False
@@ -74,7 +75,13 @@ class Run:
 
     def kept(self, a):
         """A tensor as this arithmetic holds it."""
-        return a.astype(LONG) if is_float(a) and self.arithmetic != "file" else np.array(a)
+        if not is_float(a) or self.arithmetic == "file":
+            return np.array(a)
+        a = a.astype(LONG)
+        if self.arithmetic == "gelu" and a.size == 1:
+            for root in (np.sqrt(LONG(2)), np.sqrt(LONG(0.5))):
+                a = np.where(a.astype(np.float32) == np.float32(root), root, a)
+        return a
 
     def step(self, node):
         """The outputs of one more node."""

@@ -2,8 +2,8 @@
 
 Each computes K outputs per sample from vectors, signals or images, and is one that onnx.checker accepts and ONNX
 Runtime runs to finite outputs. Constants are shared, computed from others, cast, or written as nodes; batches move to
-other axes and back; operators have the form of their version (attributes before, inputs after). Written as common.py
-says; the same seed writes the same graphs."""
+other axes and back; operators have the form of their version (attributes before, inputs after); two outputs may be all
+but equal at a sample. Written as common.py says; the same seed writes the same graphs."""
 
 import argparse
 import collections
@@ -19,6 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 SAMPLES = 12
 BATCH = 5  # of the samples that a graph is tried on as it grows: no size of another axis
+TIED = 0.35  # of graphs: two outputs are all but equal at a sample
 LARGEST = 1e3  # what a tensor may reach: later squares stay finite
 OLDEST, NEWEST = 7, min(onnx.defs.onnx_opset_version(), 28)
 #: What ONNX Runtime has for float32 alone.
@@ -497,7 +498,8 @@ class Draw:
         count = int(self.r.choice([1, 2, 3, 4, 10], p=[0.1, 0.2, 0.35, 0.2, 0.15]))
         if not self.attempt(type(self).end, count):
             return None
-        logits, last = self.h, self.h
+        tie = self.tied(count) if self.chance(TIED) else None
+        logits = last = self.h
         outputs = []
         if count > 1 and self.chance(0.3):
             last = self.node(str(self.r.choice(["Softmax", "LogSoftmax"])), self.h, axis=1)
@@ -506,7 +508,19 @@ class Draw:
             keep = int(self.r.integers(2))
             top = self.node("ArgMax", last, axis=1, keepdims=keep)
             outputs.append(helper.make_tensor_value_info(top, TensorProto.INT64, ["N", 1] if keep else ["N"]))
-        return self.model(outputs), logits, count
+        return self.model(outputs), logits, count, tie
+
+    def tied(self, count):
+        """Moves one output so that it is another at one sample, or 0, but for a rounding: the sample and both."""
+        sample, shift = int(self.r.integers(SAMPLES)), np.zeros(count, self.dtype)
+        scores = Run(self.model([]), self.X, "real", None, self.shape).value(self.h)[sample]
+        second, first = np.argsort(scores)[-2:] if count > 1 else (0, 0)
+        shift[second] = scores[first] - scores[second] if count > 1 else -scores[0]
+        if self.dtype == np.float32 and self.chance(0.4):  # beyond what float32 can do, well within double
+            shift[second] *= 1 + 1e-5 * self.r.normal()
+        self.constants["tie"] = self.run.values["tie"] = shift
+        self.h = self.node("Add", self.h, "tie")
+        return sample, [int(first), int(second)] if count > 1 else [0, 1]
 
 
 def drawn(seed):
@@ -516,7 +530,7 @@ def drawn(seed):
     finished = draw.finish()
     if finished is None:
         return None
-    model, logits, count = finished
+    model, logits, count, tie = finished
     try:
         onnx.checker.check_model(model, full_check=True)
         whole = common.session(model)
@@ -526,9 +540,15 @@ def drawn(seed):
         return str(refusal).strip().splitlines()[0]
     if scores.shape != (SAMPLES, count) or not all(np.isfinite(a).all() for a in [scores, *answers]):
         return "outputs that are not finite"
-    facts = {"shape": draw.shape, "logits": logits, "names": list(range(max(2, count))), "kind": "random",
-             "opset": draw.opset, "ops": sorted({n.op_type for n in model.graph.node})}  # fmt: skip
-    return model, draw.X, common.labels(scores, r), facts
+    facts = {"shape": draw.shape, "logits": logits, "names": list(range(max(2, count))), "opset": draw.opset,
+             "kind": "random, tied" if tie else "random", "ops": sorted({n.op_type for n in model.graph.node})}
+    y = common.labels(scores, r)
+    if tie:
+        y[tie[0]] = r.choice(tie[1])
+    elif count == 1 and r.random() < 0.5:
+        facts |= {"names": None, "kind": "random, numbers"}
+        y = scores[:, 0] + r.normal(size=SAMPLES).round(1)
+    return model, draw.X, y, facts
 
 
 def main():
