@@ -1,16 +1,18 @@
-"""corpus.py OUT [--only GLOB]: networks as PyTorch, torchvision and scikit-learn write them to ONNX, and their points.
+"""corpus.py OUT [--only GLOB]: networks in ONNX as PyTorch, torchvision, Keras and scikit-learn write them.
 
-Trained on the digits, iris and wine data where that takes a moment, random else; some labels are wrong. Both exporters
-of PyTorch are asked, each for its own names and shapes; scikit-learn's networks stand behind every scaler. A few cases
-are to be refused: forests, support vectors, transposed convolutions. Written as common.py says."""
+With points: trained on the digits, iris and wine data where that takes a moment, random else; some labels are wrong.
+Both exporters of PyTorch are asked, each for its own names and shapes; scikit-learn's networks stand behind every
+scaler. A few cases are to be refused: forests, support vectors, transposed convolutions. Written as common.py says."""
 
 import argparse
 import contextlib
 import fnmatch
+import importlib.util
 import io
 import logging
 import os
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -255,7 +257,7 @@ def before_the_end(model, name=None):
     """The tensor before the functions that only order or scale what is compared."""
     name = name or model.graph.output[0].name
     makers = {output: node for node in model.graph.node for output in node.output}
-    while name in makers and makers[name].op_type in ("Softmax", "LogSoftmax", "Identity"):
+    while name in makers and makers[name].op_type in ("Softmax", "LogSoftmax", "Identity", "Cast"):
         name = makers[name].input[0]
     return name
 
@@ -308,6 +310,46 @@ def from_torchvision(out, wanted):
                 with attempting(f"large_{name}_{how}"):
                     model = exported(net, batch[:2], how == "dynamo")
                     yield put(out, f"large_{name}_{how}", "torchvision", model, X, shape)
+
+
+# ---- Keras --------------------------------------------------------------------------------------------------------
+
+
+def from_keras(out, wanted):
+    """Channels last, so transpositions and casts are around everything; on PyTorch, if there is a Keras."""
+    names = [name for name in ("keras_mlp", "keras_cnn", "keras_residual") if wanted(name)]
+    os.environ["KERAS_BACKEND"] = "torch"
+    if not names or importlib.util.find_spec("keras") is None:
+        return
+    with quiet():
+        import keras
+    of = keras.layers
+    images, y = digits()
+    for name in names:
+        keras.utils.set_random_seed(0)
+        shape = [64] if name == "keras_mlp" else [8, 8, 1]
+        points = images.reshape(-1, *shape).numpy()
+        x = keras.Input(shape)
+        if name == "keras_mlp":
+            h = of.BatchNormalization()(of.Dense(24, activation="relu")(x))
+            h = of.Dropout(0.3)(of.Dense(20, activation="gelu")(h))
+        elif name == "keras_cnn":
+            h = of.Conv2D(6, 3, padding="same", activation="relu")(x)
+            h = of.MaxPooling2D()(of.BatchNormalization()(h))
+            h = of.Flatten()(of.DepthwiseConv2D(2, activation="elu")(of.ZeroPadding2D(((1, 0), (0, 1)))(h)))
+        else:
+            h = of.Conv2D(8, 3, strides=2, padding="same", activation="swish")(x)
+            h = of.Add()([h, of.Conv2D(8, 3, padding="same")(of.BatchNormalization()(h))])
+            h = of.GlobalAveragePooling2D()(of.LeakyReLU()(of.AveragePooling2D(2, 1)(h)))
+        net = keras.Model(x, of.Dense(10, activation="softmax")(h))
+        net.compile("adam", "sparse_categorical_crossentropy")
+        with attempting(name), tempfile.TemporaryDirectory() as folder:
+            with quiet():
+                net.fit(points[:600], y[:600].numpy(), epochs=4, verbose=0)
+                net.export(Path(folder) / "net.onnx", format="onnx", verbose=False)
+            model = onnx.load(Path(folder) / "net.onnx")
+            X = common.float32s(points[:SAMPLES].reshape(SAMPLES, -1))
+            yield put(out, name, "keras", model, X, shape)
 
 
 # ---- scikit-learn -------------------------------------------------------------------------------------------------
@@ -451,7 +493,7 @@ def main():
     torch.set_num_threads(1)
     wanted = lambda name: fnmatch.fnmatch(name, given.only)
     written = []
-    for source in (from_sklearn, from_helper, from_torch, from_torchvision):
+    for source in (from_sklearn, from_helper, from_torch, from_keras, from_torchvision):
         written += source(given.out, wanted)
     print(f"{len(written)} cases")
 

@@ -2,7 +2,7 @@
 
 CORPUS is a folder that corpus.py or random_graphs.py has written; ZEROLOSS is the command, or - to only compare the
 references. Every sample that is called right or wrong is looked up in the graph's outputs, which are computed in 80 bit
-floats, node by node, twice with sums in other orders: what these differ by, a thousand times, is what is not judged. So
+floats, node by node, twice with sums in other orders: what these differ by, a hundred times, is what is not judged. So
 are the outputs in outputs.csv with their errors, the margin and the largest error. With --execution float32 labels have
 to be so in ONNX Runtime too, with and without its optimizations, and in runs in the file's own types whose sums have
 random orders. A note that gelu with a rounded root of 2 is taken for gelu allows both readings. Where ONNX Runtime is
@@ -29,7 +29,7 @@ import numpy as np
 import onnx
 from evaluate import LONG, Run
 
-DOUBT = 1000  # times what two orders of sums differ by
+DOUBT = 100  # times what two orders of sums differ by
 GRAIN = LONG(2) ** -56  # of the largest output: 2^8 roundings of an 80 bit float
 NEAR = 1e-4  # of the largest output: how far ONNX Runtime may be from the reference, or SPREAD times as far as
 SPREAD = 10  # runs in the file's types and random orders are

@@ -516,8 +516,8 @@ class Draw:
         scores = Run(self.model([]), self.X, "real", None, self.shape).value(self.h)[sample]
         second, first = np.argsort(scores)[-2:] if count > 1 else (0, 0)
         shift[second] = scores[first] - scores[second] if count > 1 else -scores[0]
-        if self.dtype == np.float32 and self.chance(0.4):  # beyond what float32 can do, well within double
-            shift[second] *= 1 + 1e-5 * self.r.normal()
+        if self.dtype == np.float32 and self.chance(0.6):  # what float32 may decide either way, and double cannot
+            shift[second] *= 1 + 3e-7 * self.r.normal()
         self.constants["tie"] = self.run.values["tie"] = shift
         self.h = self.node("Add", self.h, "tie")
         return sample, [int(first), int(second)] if count > 1 else [0, 1]
