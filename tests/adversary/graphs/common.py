@@ -2,7 +2,10 @@
 
 The fields of NAME.json: shape (of a point, null for a plain vector), refused (whether zeroloss is to refuse it), logits
 (the tensor before a final Softmax or ArgMax), names (of classes, in the order of the outputs; null of numbers), named
-(whether the file names them), kind (a word to count by), opset."""
+(whether the file names them), kind (a word to count by), opset.
+
+judge.py and random_graphs.py need numpy, scipy, onnx, onnxruntime and python-flint; corpus.py also torch, torchvision,
+onnxscript, scikit-learn and skl2onnx, and writes Keras's networks where there is a keras."""
 
 import json
 
