@@ -191,7 +191,8 @@ def judge(zeroloss, case, given):
     check_outputs(verdict, reference, table)
     if case.classes:
         executions = list(runs_in_float32(case, model, given.orders)) if float32 else []
-        check_labels(verdict, network, reference, y, executions, float32 and not given.has_execution)
+        labels = answer.get("executed") or network
+        check_labels(verdict, labels, reference, y, executions, float32 and not answer.get("executed"))
     check_errors(verdict, case, network, reference, y)
     return verdict
 
@@ -217,7 +218,7 @@ def check_labels(verdict, network, reference, y, executions, single):
         for name, margins in others:
             if not (margins[i] < 0 if is_wrong else margins[i] > 0):
                 verdict.false.append(f"{said} {float(margins[i]):.6g} in {name}")
-    if network["margin"] is not None and network["margin"] > high.min():
+    if network.get("margin") is not None and network["margin"] > high.min():
         verdict.false.append(f"margin {network['margin']!r}, and the least is {float(high.min()):.17g}")
 
 
