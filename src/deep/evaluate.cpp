@@ -29,18 +29,6 @@ double length_of(const double* a, Index count) {
 
 double frobenius(const RowMatrix& A) { return length_of(A.data(), A.size()); }
 
-// A spectral norm, rounded up; the Frobenius norm where the eigenvalue is not proved.
-double spectral(const RowMatrix& A, Progress& progress) {
-  if (A.size() == 0) return 0;
-  const Matrix thin = A.rows() <= A.cols() ? Matrix(A) : Matrix(A.transpose());
-  const auto terms = static_cast<double>(thin.cols());
-  Matrix G, work;
-  tiled::product_with_transpose(thin, G);
-  const double bound = highest_eigenvalue(G, gram_error(G, terms, 4 * terms * kTiny), work, progress).bound;
-  const double size = std::sqrt(bound) * (1 + 4 * u);
-  return size > 1e-140 && size < frobenius(A) ? size : frobenius(A);
-}
-
 // NaN if one is.
 double largest(const Vector& sizes) { return sizes.maxCoeff<Eigen::PropagateNaN>(); }
 
@@ -218,7 +206,7 @@ std::vector<LayerNorms> layer_norms(const DeepNetwork& network, Progress& progre
     for (Index j = 0; j < rows.size(); ++j)
       rows(j) = length_of(layer.W.data() + j * layer.inputs(), layer.inputs());
     norms.push_back(
-        {spectral(layer.W, progress), layer.U.size() > 0 ? spectral(layer.U, progress) : 1, rows});
+        {spectral_norm(layer.W, progress), layer.U.size() > 0 ? spectral_norm(layer.U, progress) : 1, rows});
   }
   return norms;
 }

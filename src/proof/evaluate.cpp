@@ -253,4 +253,19 @@ EigenvalueBound highest_eigenvalue(const Matrix& K, double error, Matrix& work, 
   return result;
 }
 
+double spectral_norm(const RowMatrix& A, Progress& progress) {
+  if (A.size() == 0) return 0;
+  long double squares = 0;
+  for (const double entry : A.reshaped()) squares += static_cast<long double>(entry) * entry;
+  const double frobenius =
+      squares > 0 ? static_cast<double>(std::sqrt(squares)) * kUp + kTiny : static_cast<double>(squares);
+  const Matrix thin = A.rows() <= A.cols() ? Matrix(A) : Matrix(A.transpose());
+  const auto terms = static_cast<double>(thin.cols());
+  Matrix G, work;
+  tiled::product_with_transpose(thin, G);
+  const double bound = highest_eigenvalue(G, gram_error(G, terms, 4 * terms * kTiny), work, progress).bound;
+  const double size = std::sqrt(bound) * (1 + 4 * u);
+  return size > 1e-140 && size < frobenius ? size : frobenius;
+}
+
 }  // namespace zeroloss::internal::verified

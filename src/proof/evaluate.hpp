@@ -108,4 +108,8 @@ EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, P
 /// lambda_max <= bound; infinite if K is far out of scale. One Cholesky factorisation, rarely two.
 EigenvalueBound highest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress);
 
+/// ||A|| and more: by highest_eigenvalue of A A^T or A^T A, whichever is smaller; the Frobenius norm where
+/// that is smaller or the eigenvalue is not proved.
+double spectral_norm(const RowMatrix& A, Progress& progress);
+
 }  // namespace zeroloss::internal::verified
