@@ -9,8 +9,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "deep/onnx_labels.hpp"
-#include "deep/onnx_operators.hpp"
+#include "graph/attributes.hpp"
+#include "graph/label_names.hpp"
 #include "storage/onnx_graph.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
@@ -465,6 +465,8 @@ class Reader {
   void require_rows(const OnnxNode& node, const Value& value) {
     const Sizes* shape = node.inputs.size() > 1 ? sizes(node.inputs[1]) : nullptr;
     if (shape == nullptr || shape->empty()) refuse(node, "the shape that it gives cannot be followed");
+    if (node.integer("allowzero", 0) != 0 && std::ranges::count(*shape, Index{0}) > 0)
+      refuse(node, "a shape without numbers");
     const auto& declared = graph_.inputs.front().shape;
     const Index first = shape->front();
     if (first == kBatch || first == 0 || (!declared.empty() && first == declared.front())) return;

@@ -201,7 +201,7 @@ class Content {
 
 std::string plain_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
-OnnxNode node_of(const onnx::NodeProto& from) {
+OnnxNode node_of(const std::filesystem::path& path, const onnx::NodeProto& from) {
   OnnxNode node{from.op_type(), from.name(), plain_domain(from.domain()), {}, {}, {}};
   node.inputs.assign(from.input().begin(), from.input().end());
   node.outputs.assign(from.output().begin(), from.output().end());
@@ -226,6 +226,13 @@ OnnxNode node_of(const onnx::NodeProto& from) {
       case onnx::AttributeProto::STRINGS:
         value = std::vector<std::string>(attribute.strings().begin(), attribute.strings().end());
         break;
+      case onnx::AttributeProto::TENSOR:
+        if (attribute.t().data_type() != Proto::STRING)
+          if (auto numbers = Content(path, attribute.name(), attribute.t()).numbers()) {
+            value = std::move(*numbers);
+            break;
+          }
+        [[fallthrough]];
       default:
         node.attributes.erase(attribute.name());
         node.unread.push_back(attribute.name());
@@ -460,7 +467,7 @@ OnnxGraph read_onnx_graph(const std::filesystem::path& path) {
       if (const Proto* tensor = constant_of(node)) keep(node.output(0), *tensor);
       continue;
     }
-    graph.nodes.push_back(node_of(node));
+    graph.nodes.push_back(node_of(path, node));
   }
   for (const auto& input : model.graph().input())
     if (!graph.numbers.contains(input.name()) && !graph.texts.contains(input.name()))

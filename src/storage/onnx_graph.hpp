@@ -52,7 +52,7 @@ struct OnnxNode {
   std::string domain;    ///< empty, or "ai.onnx.ml", ..
   std::vector<std::string> inputs, outputs;
   std::map<std::string, std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
-                                     std::vector<double>, std::vector<std::string>>>
+                                     std::vector<double>, std::vector<std::string>, OnnxNumbers>>
       attributes;
   std::vector<std::string> unread = {};  ///< names of attributes of no type or of another one
 

@@ -1,4 +1,4 @@
-#include "deep/onnx_labels.hpp"
+#include "graph/label_names.hpp"
 
 #include <fmt/format.h>
 
@@ -27,16 +27,17 @@ LabelNames names_of(const std::vector<double>& values, bool single) {
 LabelNames names_of(const std::vector<std::string>& values) { return values; }
 
 // The first of these attributes that is there, as names.
-std::optional<LabelNames> listed(const OnnxNode& node, const std::string& of) {
-  if (const auto* list = node.find<std::vector<std::int64_t>>(of + "_int64s")) return names_of(*list);
+std::optional<LabelNames> listed_names(const OnnxNode& node, const std::string& of) {
+  for (const char* integers : {"_int64s", "_ints"})
+    if (const auto* list = node.find<std::vector<std::int64_t>>(of + integers)) return names_of(*list);
   if (const auto* list = node.find<std::vector<std::string>>(of + "_strings")) return names_of(*list);
   if (const auto* list = node.find<std::vector<double>>(of + "_floats")) return names_of(*list, true);
   return {};
 }
 
 // A list of names in the file, of which the label is the place.
-LabelNames picked(const OnnxNode& node, const OnnxGraph& graph, const LabelNames& labels,
-                  std::string& problem) {
+LabelNames picked_names(const OnnxNode& node, const OnnxGraph& graph, const LabelNames& labels,
+                        std::string& problem) {
   const std::string list = node.inputs.size() == 2 ? node.inputs.front() : "";
   LabelNames names;
   if (const auto text = graph.texts.find(list); text != graph.texts.end())
@@ -62,7 +63,7 @@ LabelNames picked(const OnnxNode& node, const OnnxGraph& graph, const LabelNames
 }
 
 LabelNames encoded(const OnnxNode& node, const LabelNames& labels, std::string& problem) {
-  std::optional<LabelNames> keys = listed(node, "keys"), values = listed(node, "values");
+  std::optional<LabelNames> keys = listed_names(node, "keys"), values = listed_names(node, "values");
   if (const auto* classes = node.find<std::vector<std::string>>("classes_strings")) {
     values = *classes;
     keys = numbered(std::ssize(*classes));
@@ -82,7 +83,7 @@ LabelNames encoded(const OnnxNode& node, const LabelNames& labels, std::string& 
   return made;
 }
 
-LabelNames cast(const OnnxNode& node, const LabelNames& labels, std::string& problem) {
+LabelNames cast_names(const OnnxNode& node, const LabelNames& labels, std::string& problem) {
   const auto to = static_cast<OnnxType>(node.integer("to", 0));
   LabelNames made;
   for (const std::string& label : labels) {
@@ -115,11 +116,11 @@ LabelNames renamed(const OnnxNode& node, const OnnxGraph& graph, const LabelName
   if (shapes.contains(node.op))
     made = names;
   else if (node.op == "Gather" || node.op == "ArrayFeatureExtractor")
-    made = picked(node, graph, names, problem);
+    made = picked_names(node, graph, names, problem);
   else if (node.op == "LabelEncoder")
     made = encoded(node, names, problem);
   else if (node.op == "Cast")
-    made = cast(node, names, problem);
+    made = cast_names(node, names, problem);
   else
     problem = "it is no name of a label";
   if (problem.empty() && std::set<std::string>(made.begin(), made.end()).size() < made.size())
@@ -128,7 +129,7 @@ LabelNames renamed(const OnnxNode& node, const OnnxGraph& graph, const LabelName
 }
 
 LabelNames zipped(const OnnxNode& node, Index classes, std::string& problem) {
-  const std::optional<LabelNames> names = listed(node, "classlabels");
+  const std::optional<LabelNames> names = listed_names(node, "classlabels");
   if (!names || std::ssize(*names) != classes)
     problem = fmt::format("it has {} names for {} classes", names ? names->size() : 0, classes);
   return names.value_or(LabelNames{});

@@ -1,0 +1,83 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "zeroloss/base/fields.hpp"
+#include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/progress.hpp"
+
+/// Networks as the graphs of operators that their files are, of which outputs are enclosed.
+namespace zeroloss {
+
+namespace internal {
+struct OnnxGraph;
+namespace graph {
+struct Memory;
+}
+}  // namespace internal
+
+/// What an ONNX file does not say of how it is run.
+struct GraphOptions {
+  /// Sizes of a sample, without the batch: "3,32,32" for colour images of channels first; empty: those that
+  /// the file gives, or of points with d numbers d.
+  std::string shape = "";
+  std::string output_name = "";  ///< which output of several
+};
+template <Is<GraphOptions> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  visit(Field{"shape", "Of an ONNX file: the sizes of a sample, such as 3,32,32 [those in the file]"}
+            .taking("SIZES")
+            .under("Proof"),
+        o.shape);
+  visit(Field{"output_name", "Of an ONNX file: which output the labels are of [the only one]"}
+            .taking("NAME")
+            .under("Proof"),
+        o.output_name);
+}
+
+/// A graph with one input of numbers, which a sample goes through alone, as a batch of one.
+struct GraphNetwork {
+  std::string name;                ///< of its file
+  std::string description;         ///< "a graph of 23 nodes (Conv, Relu, ..)"
+  std::string not_layers;          ///< why it is not read as a network of layers
+  std::vector<std::string> notes;  ///< on how it was read, a line each
+  std::string behind;              ///< as DeepNetwork::behind
+  bool single = false;             ///< float32 or less: whoever runs it rounds numbers
+  bool labels = false;             ///< the file makes labels of its outputs
+  Index parameters = 0;            ///< numbers that its nodes take
+  GraphOptions options = {};
+  std::shared_ptr<const internal::OnnxGraph> graph = {};
+  std::shared_ptr<internal::graph::Memory> memory = {};  ///< of what was computed of it; one thread at a time
+};
+
+/// Throws DataError naming the file: not ONNX, several inputs, outputs of different numbers.
+GraphNetwork read_graph(const std::filesystem::path& path, const GraphOptions& options = {});
+
+/// Names of `outputs` classes as the file gives them; empty where it gives none. Throws DataError where it
+/// does not give one to each.
+std::vector<std::string> class_names_of(const GraphNetwork& network, Index outputs);
+
+/// Outputs of a graph, n x K, with bounds of their errors.
+struct GraphOutputs {
+  Matrix f, error;
+  std::vector<Index> shape;  ///< of one sample
+};
+
+/// In exact arithmetic, or of a runtime: `execution` is exact, float32, tf32, bfloat16 or float16. Infinite
+/// errors where nothing is known. Cost: three times the products of the graph, in double. Throws DataError
+/// naming the node that is not read or does not fit points of d numbers, Interrupted.
+GraphOutputs enclosed_outputs(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
+                              const std::string& execution, Progress& progress);
+
+/// What labels are decided by in an execution: the outputs, or what the file makes of them (softmax, sigmoid)
+/// before it takes the largest; of a network with a single output one number, whose sign decides. As
+/// enclosed_outputs() otherwise.
+GraphOutputs deciding_outputs(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
+                              const std::string& execution, Progress& progress);
+
+/// "exact", "float32", ..
+std::vector<std::string> executions();
+
+}  // namespace zeroloss

@@ -1,0 +1,199 @@
+#include "graph/evaluate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/parallel_for.hpp"
+#include "graph/attributes.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/text.hpp"
+#include "zeroloss/base/threads.hpp"
+
+namespace zeroloss::internal::graph {
+namespace {
+
+Value constant_of(const OnnxNumbers& numbers) {
+  Value value{.type = numbers.type, .shape = numbers.shape, .h = {}, .e = {}, .eps = {}};
+  value.integers = numbers.integers;
+  if (numbers.integers.empty() && !is_integer(numbers.type))
+    value.h = Eigen::Map<const RowMatrix>(numbers.values.data(), 1, std::ssize(numbers.values));
+  return value;
+}
+
+class Evaluator {
+ public:
+  Evaluator(const OnnxGraph& graph, const std::string& name, const Shape& sizes, Execution execution,
+            Memory& memory)
+      : graph_(graph), name_(name), sizes_(sizes), execution_(execution), memory_(memory) {
+    // From the end: what is needed.
+    std::set<std::string> needed{name};
+    for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node)
+      if (std::ranges::any_of(node->outputs, [&](const std::string& out) { return needed.contains(out); })) {
+        nodes_.push_back(&*node);
+        needed.insert(node->inputs.begin(), node->inputs.end());
+      }
+    std::ranges::reverse(nodes_);
+    constexpr Index kShallow = 5;
+    deep_ = std::ranges::count(nodes_, "Conv", [](const OnnxNode* node) -> const std::string& {
+              return node->op;
+            }) > kShallow;
+    kept_.resize(nodes_.size());
+    constant_.assign(nodes_.size(), false);
+    for (const auto& [constant, numbers] : graph.numbers)
+      if (needed.contains(constant)) constants_[constant] = constant_of(numbers);
+    for (const auto& [constant, texts] : graph.texts)
+      if (needed.contains(constant)) {
+        Value value{.type = OnnxType::text, .shape = {std::ssize(texts)}, .h = {}, .e = {}, .eps = {}};
+        value.texts = texts;
+        constants_[constant] = std::move(value);
+      }
+    for (std::size_t k = 0; k < nodes_.size(); ++k)  // behind which it goes
+      for (const std::string& input : nodes_[k]->inputs) last_[input] = k;
+    last_[name] = nodes_.size();
+    if (!needed.contains(graph.inputs.front().name))
+      throw DataError(fmt::format("'{}' does not depend on the input", excerpt(name)));
+  }
+
+  /// The first block alone fills what nodes keep; after that any number of threads may call.
+  Value operator()(const Eigen::Ref<const RowMatrix>& X, const Progress& progress) {
+    std::map<std::string, Value> values;
+    values[graph_.inputs.front().name] = input(X);
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
+      progress.check();
+      const OnnxNode& node = *nodes_[k];
+      if (constant_[k]) continue;
+      run(k, node, values);
+      for (const std::string& name : node.inputs)
+        if (last_.at(name) == k) values.erase(name);
+    }
+    if (!ready_) ready_ = true;
+    const auto found = values.find(name_);
+    if (found == values.end())
+      throw DataError(fmt::format("'{}' is not computed of the input", excerpt(name_)));
+    return std::move(found->second);
+  }
+
+  double largest() const { return largest_; }  ///< numbers of a value of a sample
+
+ private:
+  Value input(const Eigen::Ref<const RowMatrix>& X) {
+    const OnnxInput& input = graph_.inputs.front();
+    Value value{.type = input.type, .shape = sizes_, .varies = true, .h = X, .e = {}, .eps = {}};
+    if (is_integer(input.type)) {
+      if ((X.array() != X.array().round()).any() || X.cwiseAbs().maxCoeff() > 0x1p31)
+        throw DataError(fmt::format("its input '{}' is of {}, and not all numbers of the points are whole",
+                                    excerpt(input.name), name_of(input.type)));
+      return value;
+    }
+    const Rounding r = rounding_of(execution_, input.type);
+    if (r.exact() || input.type == OnnxType::float64) return value;
+    value.e.resize(X.rows(), X.cols());
+    for (Index i = 0; i < X.rows(); ++i)
+      for (Index k = 0; k < X.cols(); ++k) {
+        const double x = X(i, k);
+        const bool kept = input.type == OnnxType::float32 &&
+                          static_cast<double>(static_cast<float>(x)) == x &&
+                          (x == 0 || std::abs(x) >= r.lost);
+        value.e(i, k) = kept ? 0 : rounded(x, 0, std::abs(x), r).e;
+      }
+    settle(value);
+    return value;
+  }
+
+  void run(std::size_t k, const OnnxNode& node, std::map<std::string, Value>& values) {
+    Call call{node, graph_.version, execution_, {}, memory_, deep_, kept_[k]};
+    bool varies = false;
+    for (const std::string& name : node.inputs) {
+      const Value* value = nullptr;
+      if (const auto found = values.find(name); found != values.end())
+        value = &found->second, varies = true;
+      else if (const auto constant = constants_.find(name); constant != constants_.end())
+        value = &constant->second;
+      else if (!name.empty())
+        call.refuse(fmt::format("its input '{}' is nothing that is known before", excerpt(name)));
+      call.inputs.push_back(value);
+    }
+    if (!node.domain.empty() && node.domain != "ai.onnx.ml")
+      call.refuse(fmt::format("an operator of '{}', not of ONNX", excerpt(node.domain)));
+    const Operator* row = operator_called(node.op);
+    if (row == nullptr) call.refuse("this operator is not known");
+    if (!ready_)
+      if (const std::string problem = attribute_problem(node, graph_.version); !problem.empty())
+        call.refuse(problem);
+    std::vector<Value> made = row->enclose(call);
+    constant_[k] = !varies;
+    for (std::size_t out = 0; out < node.outputs.size(); ++out) {
+      const std::string& name = node.outputs[out];
+      if (name.empty()) continue;
+      if (out >= made.size()) {
+        if (last_.contains(name)) call.refuse(fmt::format("its output '{}' is not read", excerpt(name)));
+        continue;
+      }
+      if (values.contains(name) || (!ready_ && constants_.contains(name)))
+        call.refuse(fmt::format("'{}' is computed twice", excerpt(name)));
+      if (!ready_) largest_ = std::max(largest_, static_cast<double>(made[out].size()));
+      if (constant_[k])
+        constants_[name] = std::move(made[out]);
+      else if (last_.contains(name))
+        values[name] = std::move(made[out]);
+    }
+  }
+
+  const OnnxGraph& graph_;
+  const std::string name_;
+  const Shape sizes_;
+  const Execution execution_;
+  Memory& memory_;
+  bool deep_ = false;
+  std::vector<const OnnxNode*> nodes_;
+  std::vector<Kept> kept_;
+  std::map<std::string, Value> constants_;
+  std::map<std::string, std::size_t> last_;
+  std::vector<bool> constant_;  // nodes that need no sample
+  bool ready_ = false;          // constants are computed, and what nodes keep
+  double largest_ = 1;
+};
+
+}  // namespace
+
+Enclosures enclosures(const OnnxGraph& graph, const std::string& name, const Shape& sizes,
+                      const Eigen::Ref<const RowMatrix>& X, Execution execution, Memory& memory,
+                      Progress& progress) {
+  const SerialBlas serial;
+  Evaluator evaluator(graph, name, sizes, execution, memory);
+  const Index n = X.rows();
+  progress.stage("outputs", static_cast<double>(n));
+  Enclosures all;
+  const auto keep = [&](Index row, const Value& value) {
+    all.f.middleRows(row, value.h.rows()) = value.h;
+    if (!value.exact()) all.error.middleRows(row, value.h.rows()) = value.e;
+  };
+  const Value first = evaluator(X.topRows(1), progress);
+  if (!first.varies || !is_real(first.type))
+    throw DataError(fmt::format("'{}' is no numbers", excerpt(name)));
+  all.type = first.type;
+  all.shape = first.shape;
+  all.f.resize(n, first.size());
+  all.error.setZero(n, first.size());
+  keep(0, first);
+  progress.advance(1);
+  // Samples together: products of matrices want many, caches few.
+  const Index together = std::clamp<Index>(static_cast<Index>(0x1p20 / evaluator.largest()), 1, 256);
+  const Index blocks = (n - 1 + together - 1) / together;
+  constexpr Index kAround = 16;  // blocks between reports
+  for (Index done = 0; done < blocks; done += kAround) {
+    const Index count = std::min(kAround, blocks - done);
+    const auto rows = [&](Index block) { return std::min(together, n - 1 - block * together); };
+    parallel_for(count, [&](Index k) {
+      const Index block = done + k, row = 1 + block * together;
+      keep(row, evaluator(X.middleRows(row, rows(block)), progress));
+    });
+    progress.advance(static_cast<double>((count - 1) * together + rows(done + count - 1)));
+  }
+  return all;
+}
+
+}  // namespace zeroloss::internal::graph

@@ -1,0 +1,215 @@
+#include "zeroloss/graph/network.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "graph/evaluate.hpp"
+#include "graph/outputs.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/text.hpp"
+
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+constexpr std::array kExecutions{
+    std::pair{"exact", graph::Execution::exact}, std::pair{"float32", graph::Execution::float32},
+    std::pair{"tf32", graph::Execution::tf32}, std::pair{"bfloat16", graph::Execution::bfloat16},
+    std::pair{"float16", graph::Execution::float16}};
+
+graph::Execution execution_called(const std::string& name) {
+  for (const auto& [known, execution] : kExecutions)
+    if (name == known) return execution;
+  throw std::invalid_argument(
+      fmt::format("`execution` must be one of {}; got '{}'", fmt::join(executions(), ", "), excerpt(name)));
+}
+
+// "Conv, Relu, .."
+std::string operators_of(const OnnxGraph& graph) {
+  constexpr std::size_t kShown = 6;
+  std::vector<std::string> seen;
+  for (const OnnxNode& node : graph.nodes)
+    if (std::ranges::find(seen, node.op) == seen.end()) seen.push_back(node.op);
+  const bool more = seen.size() > kShown;
+  if (more) seen.resize(kShown);
+  return excerpt(fmt::format("{}{}", fmt::join(seen, ", "), more ? ", .." : ""));
+}
+
+// "3,32,32" as sizes.
+graph::Shape asked_shape(const GraphOptions& options) {
+  graph::Shape shape;
+  Index all = 1;
+  for (std::string_view rest = options.shape; !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const auto size = parsed_integer<Index>(rest.substr(0, comma));
+    if (!size || *size < 1 || __builtin_mul_overflow(all, *size, &all))
+      throw std::invalid_argument(fmt::format(
+          "`shape` must be sizes of at least 1 with commas between them; got '{}'", excerpt(options.shape)));
+    shape.push_back(*size);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return shape;
+}
+
+// Sizes of one sample with its batch of one.
+graph::Shape sizes_of(const GraphNetwork& network, Index d) {
+  const OnnxInput& input = network.graph->inputs.front();
+  graph::Shape declared = input.shape, sizes{1};
+  const auto fits = [&](const graph::Shape& some) { return graph::count_of(some) == d; };
+  const auto misfit = [&](const std::string& what) {
+    return DataError(fmt::format("points have {} features, {}", d, what));
+  };
+  if (const graph::Shape asked = asked_shape(network.options); !asked.empty()) {
+    sizes.insert(sizes.end(), asked.begin(), asked.end());
+    if (!fits(sizes)) throw misfit(fmt::format("`shape` is {}", fmt::join(asked, " x ")));
+    return sizes;
+  }
+  if (declared.empty()) return {1, d};
+  if (declared.size() == 1)
+    return declared.front() == d || declared.front() == 0 ? graph::Shape{d} : graph::Shape{1, d};
+  sizes.insert(sizes.end(), declared.begin() + 1, declared.end());
+  const auto open = std::ranges::count(sizes, Index{0});
+  if (open == 0) {
+    if (!fits(sizes))
+      throw misfit(fmt::format("the network takes {}", fmt::join(sizes.begin() + 1, sizes.end(), " x ")));
+    return sizes;
+  }
+  Index known = 1;
+  for (const Index size : sizes)
+    if (size != 0) known *= size;
+  const auto shown = [&] {
+    std::vector<std::string> text;
+    for (auto size = sizes.begin() + 1; size != sizes.end(); ++size)
+      text.push_back(*size == 0 ? "?" : fmt::format("{}", *size));
+    return fmt::format("{}", fmt::join(text, " x "));
+  };
+  if (open > 1)
+    throw misfit(
+        fmt::format("and the file leaves sizes of its input open ({}): say `shape`, such as "
+                    "`shape=3,32,32`",
+                    shown()));
+  if (d % known != 0) throw misfit(fmt::format("the network takes {}", shown()));
+  *std::ranges::find(sizes, Index{0}) = d / known;
+  return sizes;
+}
+
+GraphOutputs enclosed(const GraphNetwork& network, const OnnxGraph& graph,
+                      const Eigen::Ref<const RowMatrix>& X, graph::Execution execution, Progress& progress) {
+  const graph::Outputs outputs = graph::outputs_of(graph, network.options.output_name);
+  const graph::Shape sizes = sizes_of(network, X.cols());
+  graph::Enclosures found =
+      graph::enclosures(graph, outputs.scores, sizes, X, execution, *network.memory, progress);
+  // What takes the largest number, or makes one of all, has to see all of them.
+  for (const graph::Along& one : outputs.along) {
+    if (one.node->op == "Concat") continue;  // of 1 - p and p
+    Progress silent = progress.silent();
+    const graph::Shape shape = one.value == outputs.scores
+                                   ? found.shape
+                                   : graph::enclosures(graph, one.value, sizes, X.topRows(1),
+                                                       graph::Execution::exact, *network.memory, silent)
+                                         .shape;
+    const auto rank = std::ssize(shape);
+    const auto axis = one.axis < 0 ? one.axis + rank : one.axis;
+    if (axis < 0 || axis >= rank || shape[static_cast<std::size_t>(axis)] != graph::count_of(shape))
+      throw DataError(fmt::format("node '{}' ({}) goes along axis {} of {}: not over all outputs of a sample",
+                                  excerpt(one.node->name), one.node->op, one.axis, fmt::join(shape, " x ")));
+  }
+  return {std::move(found.f), std::move(found.error), std::move(found.shape)};
+}
+
+// What f gives, with the file named in what it throws.
+template <class F>
+auto named(const GraphNetwork& network, const F& f) {
+  try {
+    return f();
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", network.name, error.what()));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> executions() {
+  std::vector<std::string> names;
+  for (const auto& [name, execution] : kExecutions) names.emplace_back(name);
+  return names;
+}
+
+GraphNetwork read_graph(const std::filesystem::path& path, const GraphOptions& options) {
+  auto graph = std::make_shared<const OnnxGraph>(read_onnx_graph(path));
+  const auto refuse = [&](const std::string& why) {
+    return DataError(fmt::format("{}: {}", path.string(), why));
+  };
+  if (graph->inputs.size() != 1)
+    throw refuse(fmt::format("a network has one input; this graph asks for {}", graph->inputs.size()));
+  if (graph->version < 7)
+    throw refuse(fmt::format("its operator set is {}: of graphs that are no layers those from 7 on are read",
+                             graph->version));
+  GraphNetwork network;
+  network.name = path.string();
+  network.options = options;
+  network.graph = graph;
+  network.memory = std::make_shared<graph::Memory>();
+  asked_shape(options);
+  graph::Outputs outputs;
+  try {
+    outputs = graph::outputs_of(*graph, options.output_name);
+  } catch (const DataError& error) {
+    throw refuse(error.what());
+  }
+  network.notes = outputs.notes;
+  network.behind = outputs.behind;
+  network.labels = outputs.labels;
+  network.single = graph->inputs.front().type != OnnxType::float64;
+  for (const auto& [name, numbers] : graph->numbers)
+    if (graph::is_real(numbers.type)) {
+      network.parameters += std::ssize(numbers.values);
+      network.single = network.single || numbers.type != OnnxType::float64;
+    }
+  network.description = fmt::format("a graph of {} ({}), {} numbers in its file",
+                                    count(std::ssize(graph->nodes), "node", "nodes"), operators_of(*graph),
+                                    with_commas(network.parameters));
+  return network;
+}
+
+std::vector<std::string> class_names_of(const GraphNetwork& network, Index outputs) {
+  const graph::Outputs found = graph::outputs_of(*network.graph, network.options.output_name);
+  return found.labels && found.named ? found.class_names(*network.graph, outputs)
+                                     : std::vector<std::string>{};
+}
+
+GraphOutputs enclosed_outputs(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
+                              const std::string& execution, Progress& progress) {
+  const graph::Execution as = execution_called(execution);
+  return named(network, [&] { return enclosed(network, *network.graph, X, as, progress); });
+}
+
+GraphOutputs deciding_outputs(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
+                              const std::string& execution, Progress& progress) {
+  const graph::Execution as = execution_called(execution);
+  return named(network, [&] {
+    const graph::Outputs outputs = graph::outputs_of(*network.graph, network.options.output_name);
+    if (outputs.decided == outputs.scores && outputs.threshold == 0)
+      return enclosed(network, *network.graph, X, as, progress);
+    graph::Enclosures found = graph::enclosures(*network.graph, outputs.decided, sizes_of(network, X.cols()),
+                                                X, as, *network.memory, progress);
+    Progress silent = progress.silent();
+    const Index K = enclosed(network, *network.graph, X.topRows(1), graph::Execution::exact, silent).f.cols();
+    if (K == 1 && found.f.cols() == 2) {  // 1 - p and p
+      found.f = Matrix(found.f.col(1) - found.f.col(0));
+      found.error = Matrix((found.error.rowwise().sum() + 2 * u * found.f.cwiseAbs()) * kUp);
+    } else if (outputs.threshold != 0) {
+      found.f.array() -= outputs.threshold;
+      found.error = (found.error + u * found.f.cwiseAbs()) * kUp;
+    }
+    if (found.f.cols() != K) throw DataError("its labels are of other numbers than its outputs");
+    return GraphOutputs{std::move(found.f), std::move(found.error), std::move(found.shape)};
+  });
+}
+
+}  // namespace zeroloss

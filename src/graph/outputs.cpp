@@ -1,0 +1,236 @@
+#include "graph/outputs.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
+
+namespace zeroloss::internal::graph {
+namespace {
+
+std::string called(const OnnxNode& node) {
+  return fmt::format("node {} ({} -> {})",
+                     node.name.empty() ? "without a name" : "'" + excerpt(node.name) + "'", excerpt(node.op),
+                     node.outputs.empty() ? "nothing" : excerpt(node.outputs.front()));
+}
+
+// What a value is, seen from the end.
+enum class What {
+  scores,         // numbers
+  probabilities,  // numbers between 0 and 1 that keep the largest the largest, or of one output its sign
+  rest,           // 1 - p of a single output
+  two,            // 1 - p and p of it
+  label
+};
+
+struct Meaning {
+  What what = What::scores;
+  std::string scores;
+  std::string behind = {};
+  std::vector<const OnnxNode*> names = {};
+  bool named = false, halved = false;  // halved: the label of a single output is 1 where p exceeds 1/2
+  std::vector<Along> along = {};
+  std::string decided = {};
+  double threshold = 0;
+  std::vector<std::string> notes = {};
+};
+
+class Follower {
+ public:
+  explicit Follower(const OnnxGraph& graph) : graph_(graph) {
+    for (const OnnxNode& node : graph.nodes)
+      for (const std::string& out : node.outputs)
+        if (!out.empty()) makers_[out] = &node;
+  }
+
+  // What `name` is; nothing where labels are made in a way that is not known.
+  Meaning follow(const std::string& name) const {
+    const auto found = makers_.find(name);
+    if (found == makers_.end()) return {.scores = name};
+    const OnnxNode& node = *found->second;
+    if (!node.domain.empty() && node.domain != "ai.onnx.ml") return {.scores = name};
+    std::optional<Meaning> made = read(node, name);
+    return made ? *made : Meaning{.scores = name};
+  }
+
+ private:
+  double number(const std::string& name) const {
+    const auto found = graph_.numbers.find(name);
+    const bool one = found != graph_.numbers.end() && found->second.values.size() == 1;
+    return one ? found->second.values.front() : std::numeric_limits<double>::quiet_NaN();
+  }
+  bool constant(const std::string& name) const {
+    return graph_.numbers.contains(name) || graph_.texts.contains(name);
+  }
+
+  static Meaning with(Meaning inner, What what, const OnnxNode& node, bool changes = true) {
+    inner.what = what;
+    if (changes && inner.behind.empty()) inner.behind = called(node);
+    const std::string note = fmt::format("left out behind the outputs: {}", node.op);
+    if (std::ranges::find(inner.notes, note) == inner.notes.end()) inner.notes.push_back(note);
+    return inner;
+  }
+  Meaning along(Meaning inner, const OnnxNode& node, std::int64_t otherwise) const {
+    inner.along.push_back({&node, node.inputs.front(), node.integer("axis", otherwise)});
+    return inner;
+  }
+
+  std::optional<Meaning> read(const OnnxNode& node, const std::string& name) const {
+    static const std::set<std::string> same{"Identity", "Dropout", "Flatten",
+                                            "Reshape",  "Squeeze", "Unsqueeze"};
+    if (node.inputs.empty()) return {};
+    const std::string& first = node.inputs.front();
+    const std::string& op = node.op;
+    if (op == "LinearClassifier") return classifier(node, name);
+    const bool names_by_list =
+        (op == "ArrayFeatureExtractor" || op == "Gather") && node.inputs.size() == 2 && constant(first);
+    if (names_by_list || op == "LabelEncoder" || op == "Cast" || same.contains(op)) {
+      Meaning inner = follow(node.inputs[names_by_list ? 1 : 0]);
+      if (inner.what == What::label) {
+        if (!same.contains(op)) inner.names.push_back(&node);
+        inner.named = inner.named || names_by_list || op == "LabelEncoder";
+        return with(inner, What::label, node);
+      }
+      const bool kept =
+          same.contains(op) || (op == "Cast" && is_float(static_cast<OnnxType>(node.integer("to", 0))));
+      if (!kept || inner.scores == first) return {};  // nothing behind it: these are the numbers
+      return inner;
+    }
+    if (op == "Softmax" || op == "LogSoftmax") {
+      const Meaning inner = follow(first);
+      if (inner.what != What::scores) return {};
+      return with(along(inner, node, graph_.version < 13 ? 1 : -1), What::probabilities, node);
+    }
+    if (op == "Sigmoid") {
+      const Meaning inner = follow(first);
+      if (inner.what != What::scores) return {};
+      Meaning made = with(inner, What::probabilities, node);
+      made.halved = true;
+      return made;
+    }
+    if (op == "Normalizer") {
+      const Meaning inner = follow(first);
+      if (inner.what != What::probabilities) return {};
+      return with(inner, What::probabilities, node);
+    }
+    if (op == "ArgMax" || op == "TopK") {
+      if (op == "TopK" && (node.integer("largest", 1) != 1 || node.outputs.back() != name)) return {};
+      if (node.integer("select_last_index", 0) != 0) return {};
+      const Meaning inner = follow(first);
+      if (inner.what == What::label || inner.what == What::rest) return {};
+      Meaning made = along(inner, node, op == "ArgMax" ? 0 : -1);
+      made.decided = first;
+      return with(made, What::label, node);
+    }
+    if (op == "ZipMap") {
+      Meaning inner = follow(first);
+      if (inner.what == What::label || inner.what == What::rest) return {};
+      inner.names.push_back(&node);
+      inner.named = true;
+      return with(inner, What::label, node);
+    }
+    if (op == "Sub" && node.inputs.size() == 2 && number(first) == 1) {
+      const Meaning inner = follow(node.inputs[1]);
+      if (inner.what != What::probabilities || !inner.halved) return {};
+      return with(inner, What::rest, node);
+    }
+    if (op == "Concat" && node.inputs.size() == 2) {
+      const Meaning one = follow(first), other = follow(node.inputs[1]);
+      if (one.what != What::rest || other.what != What::probabilities || one.scores != other.scores)
+        return {};
+      return with(along(other, node, 1), What::two, node);
+    }
+    if ((op == "Greater" || op == "GreaterOrEqual") && node.inputs.size() == 2) {
+      const Meaning inner = follow(first);
+      const bool at = inner.what == What::scores ? number(node.inputs[1]) == 0
+                                                 : inner.what == What::probabilities && inner.halved &&
+                                                       number(node.inputs[1]) == 0.5;
+      if (!at) return {};
+      Meaning made = inner;
+      made.decided = first;
+      made.threshold = number(node.inputs[1]);
+      return with(made, What::label, node);
+    }
+    return {};
+  }
+
+  std::optional<Meaning> classifier(const OnnxNode& node, const std::string& name) const {
+    if (node.outputs.size() != 2) return {};
+    const auto* said = node.find<std::string>("post_transform");
+    const std::string post = said == nullptr ? "NONE" : *said;
+    if (post != "NONE" && post != "SOFTMAX" && post != "LOGISTIC") return {};
+    Meaning made{.scores = node.outputs[1]};
+    if (name == node.outputs[0]) {
+      made.names = {&node};
+      made.named = true;
+      made.decided = made.scores;
+      return with(made, What::label, node);
+    }
+    if (post == "NONE") return {};
+    return with(made, What::probabilities, node);
+  }
+
+  const OnnxGraph& graph_;
+  std::map<std::string, const OnnxNode*> makers_;
+};
+
+}  // namespace
+
+LabelNames Outputs::class_names(const OnnxGraph& graph, Index count) const {
+  const Index classes = std::max<Index>(count, 2);
+  LabelNames all = numbered(classes);
+  for (const OnnxNode* node : names) {
+    std::string problem;
+    all = node->op == "ZipMap" || node->op == "LinearClassifier" ? zipped(*node, classes, problem)
+                                                                 : renamed(*node, graph, all, problem);
+    if (!problem.empty()) throw DataError(called(*node) + ": " + problem);
+  }
+  return all;
+}
+
+Outputs outputs_of(const OnnxGraph& graph, const std::string& asked) {
+  const Follower follower(graph);
+  std::vector<std::string> names;
+  for (const std::string& name : graph.outputs)
+    if (asked.empty() || name == asked) names.push_back(name);
+  if (names.empty())
+    throw DataError(
+        asked.empty() ? "it has no outputs"
+                      : fmt::format("it has no output '{}', but {}", excerpt(asked), excerpt(graph.outputs)));
+  Outputs outputs;
+  bool bare = false;
+  std::set<std::string> roots;
+  for (const std::string& name : names) {
+    const Meaning one = follower.follow(name);
+    roots.insert(one.scores);
+    outputs.scores = one.scores;
+    bare = bare || one.behind.empty();
+    if (outputs.behind.empty()) outputs.behind = one.behind;
+    outputs.labels = outputs.labels || one.what == What::label;
+    if (one.what == What::label && (outputs.names.empty() || one.named) && !outputs.named) {
+      outputs.names = one.names;
+      outputs.named = one.named;
+    }
+    if (outputs.decided.empty() && !one.decided.empty()) {
+      outputs.decided = one.decided;
+      outputs.threshold = one.threshold;
+    }
+    outputs.along.insert(outputs.along.end(), one.along.begin(), one.along.end());
+    for (const std::string& note : one.notes)
+      if (std::ranges::find(outputs.notes, note) == outputs.notes.end()) outputs.notes.push_back(note);
+  }
+  if (roots.size() > 1)
+    throw DataError(fmt::format("its outputs are of {} sets of numbers: name one of {}, `output_name={}`",
+                                roots.size(), excerpt(graph.outputs), excerpt(graph.outputs.front())));
+  if (bare) outputs.behind.clear();
+  if (outputs.decided.empty()) outputs.decided = outputs.scores;
+  return outputs;
+}
+
+}  // namespace zeroloss::internal::graph

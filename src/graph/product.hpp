@@ -1,0 +1,44 @@
+#pragma once
+#include "graph/operators.hpp"
+
+/// Products of a constant matrix with values, and how far they are off.
+namespace zeroloss::internal::graph {
+
+/// W (m x k) and b (m), or none, which may be off themselves.
+class Product {
+ public:
+  Product(RowMatrix W, RowMatrix W_error, Vector b, Vector b_error);
+
+  Index outputs() const { return W_.rows(); }
+  Index inputs() const { return W_.cols(); }
+  double spectral() const { return spectral_; }  ///< ||W|| and more
+  double frobenius() const { return frobenius_; }
+
+  /// Y = X W^T + b of `rows` rows of k numbers, with their errors (null: exact); length_error (rows, null:
+  /// exact) is what each is off by in the 2-norm. Writes rows x m.
+  void of_rows(const double* X, const double* X_error, const double* length_error, Index rows,
+               const Rounding& r, double* Y, double* Y_error) const;
+  /// Y = W X + b of `columns` columns, k x columns row-major; each is off by at most length_error.
+  void of_columns(const double* X, const double* X_error, double length_error, Index columns,
+                  const Rounding& r, double* Y, double* Y_error) const;
+
+  /// What all outputs of a sample are off by in the 2-norm, where `positions` products take numbers of 2-norm
+  /// `length` together, which are off by `off`; each number goes into `overlap` of them at most.
+  double length_of_error(double length, double off, double overlap, double positions,
+                         const Rounding& r) const;
+  /// Of this what is rounded here, without what came.
+  double length_of_rounding(double length, double off, double overlap, double positions,
+                            const Rounding& r) const;
+
+ private:
+  /// What the roundings of an entry are, of sum |w x| + |b|; `runtime` alone in the second.
+  std::pair<double, double> coefficients(const Rounding& r) const;
+  double lost(double size, const Rounding& r) const;
+
+  RowMatrix W_, W_error_, size_;  // size: |W| with its error
+  Vector b_, b_error_;
+  Vector row_length_, row_sum_, row_error_;  // of |W| with errors: 2-norm and sum; 2-norm of the errors
+  double spectral_, frobenius_, error_length_, b_length_, largest_;
+};
+
+}  // namespace zeroloss::internal::graph

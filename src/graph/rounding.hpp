@@ -1,0 +1,92 @@
+#pragma once
+#include <cmath>
+#include <limits>
+
+#include "linalg/rounding.hpp"
+
+/// What is known of one number, and how errors go through sums and products. Never with -ffast-math.
+namespace zeroloss::internal::graph {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+/// Whose numbers are enclosed: those of exact arithmetic, or whatever a runtime gets that rounds every
+/// operation to the type of its result, adds in any order, fused or not, and may flush what is below
+/// the normal numbers to zero.
+struct Rounding {
+  double v = 0;         ///< unit roundoff of the runtime; 0: exact arithmetic
+  double lost = kTiny;  ///< what an operation may lose to underflow, there or here
+  double largest = std::numeric_limits<double>::infinity();  ///< a runtime's number below this is finite
+  /// Of the factors of matrix products, where these are rounded further (TF32, bfloat16, float16).
+  double factor = 0, factor_lost = 0, factor_largest = std::numeric_limits<double>::infinity();
+  double sum = 0;  ///< unit roundoff of the sums of these products; 0: v
+
+  bool exact() const { return v == 0; }
+};
+
+/// A number that is within e of h. Infinite or NaN where nothing is known.
+struct Ball {
+  double h = 0, e = 0;
+
+  double size() const { return (std::abs(h) + e) * kUp; }
+};
+
+/// h with the error that came, and with that of `count` operations of our double arithmetic and of the
+/// runtime, whose intermediate results are at most `size`.
+inline Ball rounded(double h, double came, double size, const Rounding& r, double count = 1) {
+  const double e =
+      (came + count * (u * size + r.v * (size + came) * (1 + count * r.v) + r.lost)) * kUp + kTiny;
+  return {h, size + came < r.largest ? e : std::numeric_limits<double>::infinity()};
+}
+
+inline Ball add(Ball a, Ball b, const Rounding& r) {
+  const double h = a.h + b.h;
+  return rounded(h, (a.e + b.e) * kUp, std::abs(h), r);
+}
+inline Ball subtract(Ball a, Ball b, const Rounding& r) { return add(a, {-b.h, b.e}, r); }
+
+inline Ball multiply(Ball a, Ball b, const Rounding& r) {
+  const double h = a.h * b.h;
+  const double came =
+      ((a.e == 0 ? 0 : std::abs(b.h) * a.e) + (b.e == 0 ? 0 : std::abs(a.h) * b.e + a.e * b.e)) * kUp + kTiny;
+  return rounded(h, a.e == 0 && b.e == 0 ? 0 : came, std::abs(h), r);
+}
+
+/// Unknown where b may be 0.
+inline Ball divide(Ball a, Ball b, const Rounding& r) {
+  const double h = a.h / b.h, room = (std::abs(b.h) - b.e) * kDown;
+  if (!(room > 0)) return {h, std::numeric_limits<double>::infinity()};
+  const double came =
+      a.e == 0 && b.e == 0 ? 0 : ((a.e + std::abs(h) * b.e) / room + u * std::abs(h)) * kUp + kTiny;
+  return rounded(h, came, std::abs(h), r);
+}
+
+/// Unknown where a may be below 0.
+inline Ball root(Ball a, const Rounding& r) {
+  const double h = std::sqrt(a.h), low = (a.h - a.e) * kDown;
+  if (!(a.h >= a.e)) return {h, std::numeric_limits<double>::infinity()};
+  // |sqrt(a) - sqrt(b)| = |a - b|/(sqrt(a) + sqrt(b)).
+  const double came = a.e == 0 ? 0 : a.e / ((h + std::sqrt(low > 0 ? low : 0)) * kDown) * kUp + kTiny;
+  return rounded(h, came, h, r);
+}
+
+/// The sum of k balls in any order, k roundings of partial sums whose sizes are at most that of all.
+class Sum {
+ public:
+  void operator+=(Ball b) {
+    h_ += b.h;
+    size_ += std::abs(b.h);
+    came_ += b.e;
+    ++count_;
+  }
+  double size() const { return (size_ + came_) * kUp; }  ///< of all that is added
+  Ball result(const Rounding& r) const {
+    const double k = count_, gamma = gamma_of(k), runtime = r.exact() ? 0 : k * r.v / (1 - k * r.v);
+    const double e = (came_ + gamma * size_ + runtime * (size_ + came_) + k * r.lost) * kUp + kTiny;
+    return {h_, k * r.v < 0.5 && size_ + came_ < r.largest ? e : std::numeric_limits<double>::infinity()};
+  }
+
+ private:
+  double h_ = 0, size_ = 0, came_ = 0, count_ = 0;
+};
+
+}  // namespace zeroloss::internal::graph
