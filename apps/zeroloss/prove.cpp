@@ -23,6 +23,7 @@ namespace {
 struct ProveArguments {
   std::string model, source, out, layout_text;
   StateLayout layout;
+  GraphOptions graph;
   ReadOptions read;
   ProveOptions prove;
   std::vector<std::string> require;
@@ -58,12 +59,13 @@ void run_prove(const ProveArguments& options, Session& session) {
   progress.stage("reading " + options.model);
   StateLayout layout = options.layout;
   if (!options.layout_text.empty()) layout.description = text_of(options.layout_text);
-  const ReadNetwork read = read_network(options.model, layout);
+  const ReadNetwork read = read_network(options.model, layout, options.graph);
   progress.stage("reading " + options.source);
-  Model model = model_of(std::make_shared<const DeepNetwork>(read.network));
+  Model model =
+      read.layers() ? model_of(std::make_shared<const DeepNetwork>(read.network)) : model_of(*read.graph);
   model.its_classes = true;
   const Dataset data = select_for(model, open_source(options.source, options.read), options.read);
-  ProveResult result = prove(read.network, data, options.prove, progress);
+  ProveResult result = prove(read, data, options.prove, progress);
   result.seconds = session.seconds();
 
   const Next next = after_prove(session.arguments, options.prove, result, options.out);
@@ -92,6 +94,7 @@ void add_prove(Command& command, Session& session) {
       .required();
   add_read_options_of_model(command, o.read);
   add_fields(command, o.prove);
+  add_fields(command, o.graph);
   command.group("Proof").option("--activation", o.layout.activation,
                                 "Of a state_dict: what is between its layers, one or one for each with "
                                 "commas [none: the file says it]");

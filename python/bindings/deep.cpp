@@ -5,6 +5,7 @@
 #include "zeroloss/deep/prove.hpp"
 #include "zeroloss/deep/read.hpp"
 #include "zeroloss/deep/tangent.hpp"
+#include "zeroloss/models/models.hpp"
 #include "zeroloss/network/network.hpp"
 #include "zeroloss/present/prove.hpp"
 
@@ -26,9 +27,17 @@ struct Members<OnnxNetwork> {
   static auto of(auto& n) { return std::tie(n.network, n.layers, n.output, n.single, n.notes); }
 };
 template <>
+struct Members<GraphNetwork> {  // without the graph: an answer about it is no longer the file
+  static constexpr std::array names{"name",   "description", "not_layers", "notes",
+                                    "behind", "single",      "labels",     "parameters"};
+  static auto of(auto& g) {
+    return std::tie(g.name, g.description, g.not_layers, g.notes, g.behind, g.single, g.labels, g.parameters);
+  }
+};
+template <>
 struct Members<ReadNetwork> {
-  static constexpr std::array names{"network", "notes", "onnx"};
-  static auto of(auto& r) { return std::tie(r.network, r.notes, r.onnx); }
+  static constexpr std::array names{"network", "notes", "onnx", "graph"};
+  static auto of(auto& r) { return std::tie(r.network, r.notes, r.onnx, r.graph); }
 };
 
 namespace {
@@ -181,17 +190,33 @@ void bind_deep(nb::module_& m) {
             new (self) ReadNetwork{network, std::move(notes)};
           },
           "network"_a, "notes"_a = std::vector<std::string>{})
-      .def_ro("network", &ReadNetwork::network)
+      .def_prop_ro(
+          "network",
+          [](nb::handle self) {
+            auto& read = nb::cast<ReadNetwork&>(self);
+            return read.layers() ? nb::cast(&read.network, nb::rv_policy::reference_internal, self)
+                                 : nb::object(nb::none());
+          },
+          nb::sig("def network(self) -> DeepNetwork | None"), "None: a graph that is no network of layers.")
+      .def(
+          "model",
+          [](const ReadNetwork& read) {
+            return read.layers() ? model_of(std::make_shared<const DeepNetwork>(read.network))
+                                 : model_of(*read.graph);
+          },
+          "As what is asked for data that fit it.")
       .def_ro("notes", &ReadNetwork::notes, "A line each.");
   m.def("layer_activations", &layer_activations, "Of layers: those of kernels, and identity.");
   m.def(
       "read_network",
-      [](const std::filesystem::path& path, const std::string& activation, const std::string& layout) {
+      [](const std::filesystem::path& path, const std::string& activation, const std::string& layout,
+         const std::string& shape, const std::string& output_name) {
         return value_of_work(nb::none(), [&](Progress&) {
-          return read_network(path, StateLayout{.activation = activation, .description = layout});
+          return read_network(path, StateLayout{.activation = activation, .description = layout},
+                              {.shape = shape, .output_name = output_name});
         });
       },
-      "path"_a, "activation"_a, "layout"_a = "");
+      "path"_a, "activation"_a, "layout"_a = "", "shape"_a = "", "output_name"_a = "");
   m.def("layers_of", &layers_of, "network"_a, "A two-layer network as one of layers.");
 
   nb::class_<Proved> answer(m, "ProveResult",
@@ -234,8 +259,7 @@ void bind_deep(nb::module_& m) {
       "prove",
       [](const ReadNetwork& network, const std::string& model, const std::shared_ptr<DatasetAsRead>& data,
          const ProveOptions& options, const std::string& call, const nb::object& progress) {
-        auto result =
-            value_of_work(progress, [&](Progress& p) { return prove(network.network, *data, options, p); });
+        auto result = value_of_work(progress, [&](Progress& p) { return prove(network, *data, options, p); });
         return Proved(std::move(result), {data, options, network, model}, call);
       },
       "network"_a, "model"_a, "data"_a, "options"_a, "call"_a, "progress"_a.none());

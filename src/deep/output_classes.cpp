@@ -80,8 +80,12 @@ std::string example_of(const ClassNames& whole, Index count) {
 
 }  // namespace
 
-OutputClasses output_classes(const DeepNetwork& network, const Dataset& data, const ClassNames& asked) {
-  const Index outputs = network.outputs(), count = outputs == 1 ? 2 : outputs;
+NetworkOutputs outputs_of(const DeepNetwork& network) {
+  return {network.outputs(), network.class_names, network.behind, network.single};
+}
+
+OutputClasses output_classes(const NetworkOutputs& network, const Dataset& data, const ClassNames& asked) {
+  const Index outputs = network.count, count = outputs == 1 ? 2 : outputs;
   if (!asked.empty()) {
     const ClassNames names = spelled_out(asked);
     check_names(names, count, outputs);
@@ -105,8 +109,8 @@ OutputClasses output_classes(const DeepNetwork& network, const Dataset& data, co
   return {whole, remark_of(whole, outputs, data.name)};
 }
 
-Matrix targets_of(const DeepNetwork& network, const Dataset& data) {
-  const Index n = data.n(), K = network.outputs();
+Matrix targets_of(const NetworkOutputs& network, const Dataset& data) {
+  const Index n = data.n(), K = network.count;
   if (data.task == Task::none) throw DataError(data.name + ": there are no targets to prove anything about");
   if (data.task == Task::regression) {
     if (!network.behind.empty())

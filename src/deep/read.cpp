@@ -29,6 +29,34 @@ ReadNetwork from_two_layers(const Network& two) {
   return read;
 }
 
+// Why a file is no network of layers, without its name.
+std::string reason_of(const std::filesystem::path& file, const DataError& error) {
+  const std::string why = error.what(), name = file.string() + ": ";
+  return why.starts_with(name) ? why.substr(name.size()) : why;
+}
+
+// As layers where it is that, and in any case as the graph of its operators.
+ReadNetwork read_onnx_network(const std::filesystem::path& file, const GraphOptions& options) {
+  ReadNetwork read;
+  std::string not_layers;
+  try {
+    OnnxNetwork layers = read_onnx(file);
+    read = {layers.network, layers.notes, std::move(layers)};
+  } catch (const DataError& error) {
+    not_layers = reason_of(file, error);
+  }
+  try {
+    read.graph = read_graph(file, options);
+  } catch (const DataError& error) {
+    if (!not_layers.empty()) throw;
+    read.notes.push_back(fmt::format("the file is not asked what it computes: {}", reason_of(file, error)));
+    return read;
+  }
+  read.graph->not_layers = not_layers;
+  if (!read.layers()) read.notes = read.graph->notes;
+  return read;
+}
+
 }  // namespace
 
 DeepNetwork layers_of(const Network& two) {
@@ -53,7 +81,8 @@ DeepNetwork layers_of(const Network& two) {
   return network;
 }
 
-ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& layout) {
+ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& layout,
+                         const GraphOptions& graph) {
   const std::filesystem::path file = is_directory(path) ? path / "model.safetensors" : path;
   if (!layout.activation.empty())
     for (const std::string& name : activations_in(layout.activation))
@@ -65,9 +94,13 @@ ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& l
   };
   if (extension_of(file) == ".onnx") {
     alone();
-    OnnxNetwork read = read_onnx(file);
-    return {read.network, read.notes, std::move(read)};
+    return read_onnx_network(file, graph);
   }
+  for (const auto& [given, option] :
+       {std::pair{!graph.shape.empty(), "shape"}, std::pair{!graph.output_name.empty(), "output_name"}})
+    if (given)
+      throw std::invalid_argument(
+          fmt::format("{}: `{}` is for ONNX files; leave it out", file.string(), option));
   const Metadata metadata = read_metadata(file);
   const auto kind = metadata.find("kind");
   if (kind == metadata.end()) {

@@ -3,6 +3,7 @@
 #include "models/kind.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/deep/onnx.hpp"
+#include "zeroloss/graph/network.hpp"
 #include "zeroloss/network/network.hpp"
 
 namespace zeroloss {
@@ -25,6 +26,12 @@ Model model_of(const std::shared_ptr<const DeepNetwork>& network, const Metadata
           .signature = fmt::format("x [batch, {}] float64 -> y [batch, {}]{}", it.features(), it.outputs(),
                                    label_of(it.task)),
           .network = network};
+}
+
+Model model_of(const GraphNetwork& network) {
+  return {.kind = "graph",
+          .description = network.description,
+          .task = network.labels ? Task::classification : Task::none};
 }
 
 namespace internal {

@@ -72,6 +72,22 @@ void tell_proof(const DeepCertificate& c, Facts& fact) {
   if (!c.reason.empty()) fact("not proved", c.reason);
 }
 
+// What every runtime says, whatever the order of its sums.
+std::string executed_text(const ExecutedLabels& e, Task task) {
+  const std::string numbers = e.execution == "float32"
+                                  ? "every float32 execution"
+                                  : fmt::format("every float32 execution with products in {}", e.execution);
+  if (task != Task::classification)
+    return fmt::format("in {}, in any order of sums: every target within {}", numbers,
+                       above(e.largest_error, 3));
+  const auto some = [](Index count, const std::vector<Index>& which) {
+    return which.empty() ? with_commas(count) : fmt::format("{} ({})", with_commas(count), samples(which));
+  };
+  return fmt::format("in {}, in any order of sums: {} right, {} wrong, {} undecided", numbers,
+                     with_commas(e.right), some(e.wrong, e.wrong_samples),
+                     some(e.undecided, e.undecided_samples));
+}
+
 std::string section(const Dataset& data, const std::string& behind, const ProvedNetwork& p) {
   const bool classes = data.task == Task::classification;
   Facts fact(26);
@@ -100,12 +116,12 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
       fmt::format("{}\n{}: {}\n\n{}\n", heading(data, as_they_are + divided), model, r.network, r.conclusion);
   for (const std::string& note : network.notes) text += "note: " + note + "\n";
   for (const std::string& remark : r.remarks) text += "note: " + remark + "\n";
-  if (network.network.single)
+  if (network.single())
     text +=
         "note: what is proved is of real arithmetic at the points as doubles; the file is run in float32, to "
         "which "
         "a runtime rounds points and sums\n";
-  for (const ProvedNetwork& p : r.networks) text += section(data, network.network.behind, p);
+  for (const ProvedNetwork& p : r.networks) text += section(data, network.behind(), p);
   if (r.written)
     text += fmt::format(
         "\npolished.onnx, read again, holds these weights{}:\n{}misfit <= {}, relative {}{}. "
@@ -115,10 +131,16 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
                                                         labels_text(*r.written), below(r.written->margin, 3))
                                           : "",
         above(r.written->misfit, 3), above(r.written->relative_misfit, 3),
-        network.network.single ? "; in float32 " + in_single(*r.written, data.task == Task::classification,
-                                                             network.network.behind)
-                               : "");
+        network.single() ? "; in float32 " + in_single(*r.written, data.task == Task::classification,
+                                                       network.network.behind)
+                         : "");
+  if (r.executed) text += "\n" + executed_text(*r.executed, data.task) + "\n";
   Facts fact(26);
+  if (r.asked > 0)
+    fact("the file itself",
+         fmt::format("evaluated at {} of {} samples, within its own bounds what was read; the "
+                     "same label proved by both at {}",
+                     with_commas(r.asked), with_commas(r.n), with_commas(r.asked_decided)));
   fact("loss", loss_and_step(data.task));
   if (r.moving < r.parameters)
     fact("layers that may move", fmt::format("{}: {} of {} weights", options.layers, with_commas(r.moving),

@@ -92,6 +92,9 @@ TEST_F(ProveCommand, JsonHasEveryKey) {
                               "relative_distance",
                               "steps",
                               "factorizations",
+                              "asked",
+                              "asked_decided",
+                              "executed",
                               "seconds",
                               "written"}));
   EXPECT_TRUE(json.at("written").is_null());  // safetensors holds doubles

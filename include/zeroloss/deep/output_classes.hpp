@@ -8,6 +8,15 @@
 /// Which class an output stands for: what decides that a label is right.
 namespace zeroloss {
 
+/// What a network says of its outputs.
+struct NetworkOutputs {
+  Index count = 0;
+  std::vector<std::string> class_names = {};
+  std::string behind = {};  ///< as DeepNetwork::behind
+  bool single = false;      ///< as DeepNetwork::single
+};
+NetworkOutputs outputs_of(const DeepNetwork& network);
+
 struct OutputClasses {
   std::vector<std::string> names;  ///< of outputs 0 to K - 1; of a single output: below 0, above 0
   std::string remark;              ///< where nobody named them: whose order was taken; else empty
@@ -17,12 +26,12 @@ struct OutputClasses {
 /// where both are silent all classes of the source in their order, whichever of them were kept, if these are
 /// as many as the outputs. Throws DataError that asks for names where they are not,
 /// std::invalid_argument for names that are another number, that repeat one, or that contradict the network.
-OutputClasses output_classes(const DeepNetwork& network, const Dataset& data,
+OutputClasses output_classes(const NetworkOutputs& network, const Dataset& data,
                              const std::vector<std::string>& asked = {});
 
 /// The targets of a network with K outputs, n x K: numbers as they are (K = 1); of classes, which the outputs
 /// have as output_classes() says, 1 for their own output and -1 for the others, of a single output -1 and 1.
 /// Throws DataError where data and network do not fit.
-Matrix targets_of(const DeepNetwork& network, const Dataset& data);
+Matrix targets_of(const NetworkOutputs& network, const Dataset& data);
 
 }  // namespace zeroloss

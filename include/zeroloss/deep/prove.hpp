@@ -7,6 +7,7 @@
 #include "zeroloss/deep/certificate.hpp"
 #include "zeroloss/deep/output_classes.hpp"
 #include "zeroloss/deep/polish.hpp"
+#include "zeroloss/deep/read.hpp"
 
 /// What can be proved of a trained network on its data: what it gets right, whether an exact network lies
 /// beside it, and, after polishing, how far away one lies (theory 16).
@@ -23,6 +24,10 @@ struct ProveOptions {
   double divide = 1;              ///< points are divided by this first, > 0; each quotient is rounded once
   /// The classes that the outputs stand for, as in output_classes(): for a network that does not name them.
   std::vector<std::string> class_names = {};
+  /// Whose labels: exact (of real arithmetic), or those of every runtime that rounds numbers to the types of
+  /// the file and adds products in any order: float32, or one that rounds factors of products further: tf32,
+  /// bfloat16, float16.
+  std::string execution = "exact";
 };
 template <Is<ProveOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
@@ -46,6 +51,12 @@ void fields(T& o, const Visitor& visit) {
           .taking("A,B,...")
           .under("Proof"),
       o.class_names);
+  visit(Field{"execution",
+              "Also the labels that every runtime gives in these numbers, whatever the order of its sums: "
+              "float32, or with products in tf32, bfloat16 or float16"}
+            .of("exact|float32|tf32|bfloat16|float16")
+            .under("Proof"),
+        o.execution);
 }
 
 /// One network on the data, in real arithmetic at the points as they are, doubles. Of classes a sample is
@@ -99,6 +110,24 @@ void fields(T& p, const Visitor& visit) {
   visit(Field{"outputs", "n x K, each with what it may be off by."}.apart(), p.outputs);
 }
 
+/// Labels in every execution of a file in numbers that are rounded.
+struct ExecutedLabels {
+  std::string execution;  ///< float32 | tf32 | bfloat16 | float16
+  Index right = 0, wrong = 0, undecided = 0;
+  std::vector<Index> wrong_samples, undecided_samples;  ///< ascending records of the source
+  double largest_error = 0;                             ///< of numbers: upper bound of the largest |f - y|
+};
+template <Is<ExecutedLabels> T, class Visitor>
+void fields(T& e, const Visitor& visit) {
+  visit(Field{"execution", "float32 | tf32 | bfloat16 | float16."}, e.execution);
+  visit(Field{"right", "Samples whose label is right in every such execution."}, e.right);
+  visit(Field{"wrong", "Wrong in every one."}, e.wrong);
+  visit(Field{"undecided", "It may depend on the runtime."}, e.undecided);
+  visit(Field{"wrong_samples"}, e.wrong_samples);
+  visit(Field{"undecided_samples"}, e.undecided_samples);
+  visit(Field{"largest_error", "Of numbers: upper bound of the largest |f - y|."}, e.largest_error);
+}
+
 struct ProveResult {
   std::string conclusion;  ///< the answer in a sentence or two
   std::string network;     ///< "3 layers of 256 tanh units, 10 outputs, 150,794 weights"
@@ -111,6 +140,10 @@ struct ProveResult {
   Index steps = 0, factorizations = 0;  ///< of polishing
   /// On the order of the classes, and on what was left out since it did not fit into memory; a line each.
   std::vector<std::string> remarks;
+  /// Samples at which the outputs of the layers that were read were compared with those of the file itself,
+  /// and of these such at which the labels that both prove are the same one.
+  Index asked = 0, asked_decided = 0;
+  std::optional<ExecutedLabels> executed = {};  ///< ProveOptions::execution
   double seconds = 0;
   DeepNetwork polished = {};  ///< its weights, if there was polishing
   /// What the polished weights are worth as polished.onnx holds them, read again. Without a certificate.
@@ -134,6 +167,11 @@ void fields(T& r, const Visitor& visit) {
   visit(
       Field{"remarks", "On the order of the classes, and on what did not fit into memory and was left out."},
       r.remarks);
+  visit(Field{"asked",
+              "Samples at which the file itself was evaluated and agrees with the layers that were read."},
+        r.asked);
+  visit(Field{"asked_decided", "Of these such with a label that both prove."}, r.asked_decided);
+  visit(Field{"executed", "Labels in every execution in other numbers; None unless asked for."}, r.executed);
   visit(Field{"seconds"}, r.seconds);
   visit(
       Field{"written",
@@ -158,6 +196,12 @@ ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, double divi
 /// names. Throws std::invalid_argument for options out of range, DataError for data that do not fit the
 /// network or have no targets, ResourceError, Interrupted.
 ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOptions& options,
+                  Progress& progress);
+
+/// The same of a network as it was read. An ONNX file is asked what it computes at every sample: of a network
+/// of layers what it computes has to agree with what was read, DataError naming the sample otherwise; where
+/// it is none labels, margins and targets are proved of the graph, and nothing of exact networks beside it.
+ProveResult prove(const ReadNetwork& network, const Dataset& data, const ProveOptions& options,
                   Progress& progress);
 
 }  // namespace zeroloss

@@ -5,15 +5,22 @@
 #include <vector>
 
 #include "zeroloss/deep/onnx.hpp"
+#include "zeroloss/graph/network.hpp"
 #include "zeroloss/network/network.hpp"
 
 /// Networks of layers in whatever file they are.
 namespace zeroloss {
 
 struct ReadNetwork {
-  DeepNetwork network;
-  std::vector<std::string> notes;        ///< on how it was read, a line each
+  DeepNetwork network;             ///< without layers where the file is a graph that is no network of layers
+  std::vector<std::string> notes;  ///< on how it was read, a line each
   std::optional<OnnxNetwork> onnx = {};  ///< of an ONNX file, for write_like()
+  /// An ONNX file as the graph that it is, which is asked what it computes.
+  std::optional<GraphNetwork> graph = {};
+
+  bool layers() const { return !network.layers.empty(); }
+  bool single() const { return layers() ? network.single : graph && graph->single; }
+  const std::string& behind() const { return layers() || !graph ? network.behind : graph->behind; }
 };
 
 /// What a PyTorch state_dict does not say of its network; empty where the file says it.
@@ -38,10 +45,12 @@ struct StateLayout {
 /// A two-layer network as one of layers: the same weights, of K > 1 outputs side by side, K m units.
 DeepNetwork layers_of(const Network& two);
 
-/// An .onnx file as read_onnx() reads it; a .safetensors file of kind deep or two_layer, or a run folder with
-/// one; or one that holds the state_dict of a PyTorch network of linear layers, as `layout` says. Throws
-/// DataError naming the file and what is wrong with it, std::invalid_argument for a layout that is not one,
-/// does not fit, is missing, or is given where the file has its own.
-ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& layout = {});
+/// An .onnx file as read_onnx() reads it, or, where it is no network of layers, as the graph that it is; a
+/// .safetensors file of kind deep or two_layer, or a run folder with one; or one that holds the state_dict of
+/// a PyTorch network of linear layers, as `layout` says. Throws DataError naming the file and what is wrong
+/// with it, std::invalid_argument for a layout that is not one, does not fit, is missing, or is given where
+/// the file has its own, and for options of graphs of other files.
+ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& layout = {},
+                         const GraphOptions& graph = {});
 
 }  // namespace zeroloss

@@ -14,6 +14,7 @@
 namespace zeroloss {
 
 struct DeepNetwork;
+struct GraphNetwork;
 struct Memorizer;
 struct Network;
 
@@ -43,6 +44,10 @@ Model open_model(const std::filesystem::path& path);
 Model model_of(const std::shared_ptr<const Network>& network, const Metadata& extra = {});
 Model model_of(const std::shared_ptr<const Memorizer>& network, const Metadata& extra = {});
 Model model_of(const std::shared_ptr<const DeepNetwork>& network, const Metadata& extra = {});
+
+/// One that is asked for nothing but what select_for() has to know: targets are classes where the graph makes
+/// labels.
+Model model_of(const GraphNetwork& network);
 
 /// select(), with targets as the model's task has them: what looks like classes may be a regression target.
 /// Without a target in the options a table's is the column that has the name of the model's target. Points

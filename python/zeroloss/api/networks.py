@@ -127,21 +127,25 @@ def _description(layout: Layout) -> str:
 
 
 def network_of(
-    function: str, model: Trained, activation: str = "", layout: Layout = None
+    function: str, model: Trained, activation: str = "", layout: Layout = None, **graph: str
 ) -> tuple[ReadNetwork, str, str]:
     """The network, what a result calls it, and how it is written in a call.
 
-    TypeError for what is no model; ValueError, naming the part, for one that is no network of layers.
+    `graph` has shape and output_name, of an ONNX file. TypeError for what is no model; ValueError, naming the part, for
+    one that is no network of layers.
     """
     if isinstance(model, (str, os.PathLike)):
         path = os.fspath(model)
         how = _PICKLES.get(Path(path).suffix.lower())
         if how and os.path.isfile(path):
             raise DataError(f"{function}: {path} is named as a pickle, which is not opened: {how.format(path=path)}")
-        return _core.read_network(path, activation, _description(layout)), path, repr(path)
+        return _core.read_network(path, activation, _description(layout), **graph), path, repr(path)
     if activation or layout is not None:
         name = "activation" if activation else "layout"
         raise ValueError(f"{function}: {name} is for a file with a state_dict; this model has its own")
+    for name, value in graph.items():
+        if value:
+            raise ValueError(f"{function}: {name} is for an ONNX file; this model has its own")
     if isinstance(model, FitResult):
         model = model.network
     if isinstance(model, Network):

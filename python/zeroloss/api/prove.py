@@ -27,12 +27,15 @@ def prove(
     *,
     activation: str = "",
     layout: Layout = None,
+    shape: str | Iterable[int] = "",
+    output_name: str = "",
     # keywords of prove
     layers: str | int | Iterable[int] = "auto",
     polish: bool = False,
     max_factorizations: int = 60,
     divide: float = 1.0,
     class_names: Iterable[object] | None = None,
+    execution: str = "exact",
     # end
     seed: Seed = 0,
     progress: Show = False,
@@ -49,7 +52,8 @@ def prove(
         A PyTorch module of linear layers, activations and residual sums, however its forward() calls them (torch.fx
         traces it), also compiled, parallel, or with parametrised weights, which are read as eval() has them;
         MLPClassifier or MLPRegressor of scikit-learn, also as the end of a Pipeline, the best of a search or in a
-        TransformedTargetRegressor; what `fit` trained; or a file: .onnx, .safetensors (a network, or a state_dict), or
+        TransformedTargetRegressor; what `fit` trained; or a file: .onnx (any graph of one input: where it is no network
+        of layers, labels and margins alone are proved), .safetensors (a network, or a state_dict), or
         a run folder. A StandardScaler, RobustScaler, MinMaxScaler or MaxAbsScaler right before the MLP is part of the
         network; steps before that scikit-learn applies, and the proof is about the points as it makes them. What is
         behind the last linear map and keeps the largest output the largest is left out. Notes say each of these.
@@ -67,6 +71,10 @@ def prove(
         "activation": "relu", "residual": True, "scale": 0.5}, ..], "output": "head", "shift": [..], "factor": [..]}``,
         or a JSON file with that. A name is that of a linear layer, NAME.weight and NAME.bias; only W and activation
         have to be there, and leak is leaky_relu's.
+    shape : str or iterable of int
+        Of an ONNX file: the sizes of a sample, such as (3, 32, 32), where the file leaves them open.
+    output_name : str
+        Of an ONNX file with several outputs: the one that the labels are of.
     layers : str, int or iterable of int
         Which may move: all, hidden, lastK (the last K, the output layer being one), numbers from 1, or auto: all, but
         hidden for classes with an output each, where moving the output layer makes J singular.
@@ -79,6 +87,10 @@ def prove(
     class_names : iterable
         The classes that the outputs stand for, in their order, of a model that does not name them; of a single output
         that below 0, then that above.
+    execution : str
+        exact, or also the labels that every runtime gives which rounds to the types of an ONNX file and adds products
+        in any order: float32, or with factors of products in tf32, bfloat16 or float16. Smooth activations and pow are
+        taken to be within 16 units of 1 + abs(phi) + abs(z).
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
     threads : int
@@ -102,15 +114,17 @@ def prove(
     seed = seed_of("prove", seed)
     layers = with_commas(layers)
     class_names = [] if class_names is None else class_names_of("prove", class_names)
-    network, name, subject = network_of("prove", model, activation, layout)
+    graph = {"shape": with_commas(shape), "output_name": output_name}
+    network, name, subject = network_of("prove", model, activation, layout, **graph)
     if hasattr(model, "get_params") and not is_module(model):
         from .sklearn_network import as_made
 
         data, y = as_made("prove", model, data, y)
     ones = None if read.get("task") == "regression" else one_hot("prove", y)
     if ones is not None:
-        its_own = network.network.class_names
-        names = class_names or its_own or [str(k) for k in range(len(network.network.V))]
+        its_own = network.network.class_names if network.network else []
+        count = len(network.network.V) if network.network else ones.shape[1]
+        names = class_names or its_own or [str(k) for k in range(count)]
         if len(names) != ones.shape[1]:
             raise ValueError(f"prove: y has a column for each of {ones.shape[1]} classes; the outputs are {names}")
         y = [names[k] for k in ones.argmax(axis=1)]
@@ -122,12 +136,13 @@ def prove(
         "max_factorizations": max_factorizations,
         "divide": divide,
         "class_names": class_names,
+        "execution": execution,
         # end
     }
     known = list(getattr(model, "feature_names_in_", ()))
     if known and hasattr(data, "columns") and [column for column in data.columns if column in known] != known:
         raise ValueError("prove: the columns of the data are not those that the model was fitted with, in their order")
-    of = _core.Model(network.network)
+    of = network.model()
     of.its_classes = True
     source, points = dataset("prove", data, y, read, seed, of)
     if is_module(model):
@@ -139,6 +154,7 @@ def prove(
         f"{subject}, {points}",
         {
             **({"activation": activation} if activation else {}),
+            **{key: value for key, value in graph.items() if value},
             **({"layout": layout if isinstance(layout, list) else Written("layout")} if layout is not None else {}),
             **written,
         },

@@ -1,0 +1,194 @@
+#include "deep/judge.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
+
+namespace zeroloss::internal {
+namespace {
+
+// Of one rounded operation.
+double below(double x) { return std::nextafter(x, -std::numeric_limits<double>::infinity()); }
+double above(double x) { return std::nextafter(x, std::numeric_limits<double>::infinity()); }
+
+// Bounds of a sample's margin: by how much the output of its own class exceeds the largest of the others.
+struct Margin {
+  double least, most;
+};
+Margin margin_of(const Matrix& outputs, const Matrix& errors, const Matrix& Y, Index i) {
+  const auto f = outputs.row(i), error = errors.row(i), y = Y.row(i);
+  if (f.size() == 1) {
+    const double signed_output = y(0) > 0 ? f(0) : -f(0);
+    return {below(signed_output - error(0)), above(signed_output + error(0))};
+  }
+  Index own = 0;
+  y.maxCoeff(&own);
+  Margin margin{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  for (Index k = 0; k < f.size(); ++k) {
+    if (k == own) continue;
+    const double difference = f(own) - f(k),
+                 off = (error(own) + error(k) + 2 * u * std::abs(difference)) * kUp;
+    margin.least = smaller(margin.least, below(difference - off));
+    margin.most = std::min(margin.most, above(difference + off));
+  }
+  return margin;
+}
+
+// t with (K - 1) e^(-t margin) <= e^0.01 - 1; of one logit K = 2.
+double sharpening_of(double margin, Index outputs) {
+  const double others = outputs == 1 ? 1 : static_cast<double>(outputs - 1);
+  return std::max(std::log(others / std::expm1(0.01)) / margin * (1 + 1e-12), 0.0);
+}
+
+}  // namespace
+
+DistinctPoints distinct_points(const RowMatrix& X, const Matrix& Y) {
+  std::vector<Index> order(static_cast<std::size_t>(X.rows()));
+  std::iota(order.begin(), order.end(), Index{0});
+  const auto compare = [&](Index a, Index b) {  // below 0, 0 or above as strcmp; -0 is 0
+    for (Index k = 0; k < X.cols(); ++k)
+      if (X(a, k) != X(b, k)) return X(a, k) < X(b, k) ? -1 : 1;
+    return 0;
+  };
+  std::sort(order.begin(), order.end(), [&](Index a, Index b) {
+    const int c = compare(a, b);
+    return c != 0 ? c < 0 : a < b;
+  });
+  DistinctPoints points;
+  std::vector<Index> first_of(order.size());  // of each sample: the first that is equal to it
+  for (std::size_t k = 0; k < order.size();) {
+    const Index head = order[k];
+    points.first.push_back(head);
+    for (; k < order.size() && compare(head, order[k]) == 0; ++k) {
+      first_of[static_cast<std::size_t>(order[k])] = head;
+      if (!points.conflict && Y.row(order[k]) != Y.row(head)) points.conflict = {head, order[k]};
+    }
+  }
+  std::ranges::sort(points.first);
+  points.count.setZero(std::ssize(points.first));
+  for (const Index head : first_of) {
+    points.point_of.push_back(std::ranges::lower_bound(points.first, head) - points.first.begin());
+    points.count(points.point_of.back()) += 1;
+  }
+  return points;
+}
+
+RowMatrix divided_points(const Dataset& data, double divide) {
+  if (!(divide > 0 && std::isfinite(divide)))
+    throw std::invalid_argument(fmt::format("`divide` must be above 0; got {}", divide));
+  return divide != 1 ? RowMatrix(data.X / divide) : data.X;
+}
+
+Index record_of(const Dataset& data, Index i) {
+  return data.records.empty() ? i : data.records[static_cast<std::size_t>(i)];
+}
+
+ProvedNetwork judge_outputs(const NetworkOutputs& network, const Dataset& data, const Matrix& Y,
+                            VerifiedOutputs outputs) {
+  ProvedNetwork p;
+  const auto largest_of = [](const Matrix& errors) {
+    return errors.allFinite() ? errors.maxCoeff() : std::numeric_limits<double>::infinity();
+  };
+  p.output_error = largest_of(outputs.error);
+  if (network.single) {  // what is stored of the exact outputs is off, too
+    outputs.single_error = (outputs.single_error + outputs.error) * kUp;
+    p.single_error = largest_of(outputs.single_error);
+  }
+  const Matrix off = ((outputs.f - Y).cwiseAbs() * (1 + 2 * u) + outputs.error) * kUp;
+  p.largest_error = off.allFinite() ? off.maxCoeff() : std::numeric_limits<double>::infinity();
+  p.misfit = !std::isfinite(p.largest_error) ? p.largest_error
+             : p.largest_error > 0           ? (off / p.largest_error).norm() * p.largest_error * kUp
+                                             : 0;
+  const double largest = Y.cwiseAbs().maxCoeff();  // squares neither overflow nor vanish
+  p.relative_misfit = largest > 0 ? p.misfit / largest / ((Y / largest).norm() * kDown) * kUp
+                                  : p.misfit / std::numeric_limits<double>::min();
+  p.outputs = outputs;
+  if (data.task != Task::classification) return p;
+  p.margin = std::numeric_limits<double>::infinity();
+  for (Index i = 0; i < Y.rows(); ++i) {
+    const Margin margin = margin_of(outputs.f, outputs.error, Y, i);
+    const Index record = record_of(data, i);
+    if (!(margin.least >= p.margin)) {
+      p.margin = std::isnan(margin.least) ? -std::numeric_limits<double>::infinity() : margin.least;
+      p.margin_sample = record;
+    }
+    const bool right = margin.least > 0, wrong = margin.most < 0;
+    ++(right ? p.right : wrong ? p.wrong : p.undecided);
+    if (!right) (wrong ? p.wrong_samples : p.undecided_samples).push_back(record);
+    if (!network.single || !(right || wrong)) continue;
+    const Margin single = margin_of(outputs.f, outputs.single_error, Y, i);
+    if (right ? !(single.least > 0) : !(single.most < 0)) p.single_samples.push_back(record);
+  }
+  for (auto* samples : {&p.wrong_samples, &p.undecided_samples, &p.single_samples})
+    std::sort(samples->begin(), samples->end());
+  if (p.margin > 0) p.sharpening = sharpening_of(p.margin, network.count);
+  return p;
+}
+
+std::string labels_of(const ProvedNetwork& p, Index n) {
+  if (!std::isfinite(p.output_error)) return "outputs are beyond the range of numbers";
+  if (p.right == n && n == 1)
+    return fmt::format("its label right with a margin of at least {}, proved",
+                       decimal(p.margin, 3, Rounding::down));
+  if (p.right == n)
+    return fmt::format("all {} labels right with a margin of at least {}, proved", with_commas(n),
+                       decimal(p.margin, 3, Rounding::down));
+  if (p.undecided > 0)  // of these neither is proved
+    return fmt::format("of {} labels {} proved right, {} proved wrong, {} too close to tell", with_commas(n),
+                       with_commas(p.right), with_commas(p.wrong), with_commas(p.undecided));
+  return fmt::format("{} of {} labels right, proved; {} wrong, proved", with_commas(p.right), with_commas(n),
+                     with_commas(p.wrong));
+}
+
+std::string better_order(const NetworkOutputs& network, const Dataset& data, const ProvedNetwork& p) {
+  const std::vector<std::string>& names = network.class_names;
+  const auto count = std::ssize(names);
+  if (2 * p.wrong <= data.n()) return "";
+  Matrix seen = Matrix::Zero(count, count);  // samples, by the output that is largest and by class
+  for (Index i = 0; i < data.n(); ++i) {
+    const std::string& label = data.class_names[static_cast<std::size_t>(data.y(i))];
+    Index output = 0;
+    if (network.count == 1)
+      output = p.outputs.f(i, 0) > 0 ? 1 : 0;
+    else
+      p.outputs.f.row(i).maxCoeff(&output);
+    seen(output, std::ranges::find(names, label) - names.begin()) += 1;
+  }
+  std::vector<std::string> order(names.size());
+  double right = 0;
+  for (Index k = 0; k < count; ++k) {  // the most frequent pair of those that are left
+    Index output = 0, of = 0;
+    right += std::max(0.0, seen.maxCoeff(&output, &of));
+    order[static_cast<std::size_t>(output)] = names[static_cast<std::size_t>(of)];
+    seen.row(output).setConstant(-1);
+    seen.col(of).setConstant(-1);
+  }
+  if (2 * right <= static_cast<double>(data.n())) return "";
+  return fmt::format(
+      "most labels are wrong in this order, while {} of {} would be right with `class_names={}`",
+      with_commas(static_cast<Index>(right)), with_commas(data.n()), fmt::join(order, ","));
+}
+
+std::string said_of(const ProvedNetwork& p, Task task, Index n) {
+  if (task == Task::classification) return labels_of(p, n);
+  if (!std::isfinite(p.largest_error)) return "outputs are beyond the range of numbers";
+  return fmt::format("every target within {}, proved", decimal(p.largest_error, 3, Rounding::up));
+}
+
+std::string conflict_of(const Dataset& data, const std::pair<Index, Index>& samples) {
+  const auto [one, other] = samples;
+  return fmt::format("samples {} and {} are equal{} and have different targets: no network fits both",
+                     record_of(data, one), record_of(data, other),
+                     data.X.row(one) == data.X.row(other) ? "" : " once they are divided and rounded");
+}
+
+}  // namespace zeroloss::internal

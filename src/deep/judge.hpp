@@ -1,0 +1,44 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "zeroloss/deep/prove.hpp"
+
+/// What outputs with bounds of their errors say of labels and targets, whatever made them.
+namespace zeroloss::internal {
+
+/// Samples by their point.
+struct DistinctPoints {
+  std::vector<Index> first;                         ///< of each, ascending
+  Vector count;                                     ///< how often it occurs
+  std::vector<Index> point_of;                      ///< of each sample: a number below that of points
+  std::optional<std::pair<Index, Index>> conflict;  ///< two samples that contradict each other
+};
+DistinctPoints distinct_points(const RowMatrix& X, const Matrix& Y);
+
+/// The points of the data, divided. Throws std::invalid_argument for a divisor that is not above 0.
+RowMatrix divided_points(const Dataset& data, double divide);
+
+/// What sample i is called; points made by hand are their own records.
+Index record_of(const Dataset& data, Index i);
+
+/// "samples 3 and 7 are equal and have different targets: no network fits both".
+std::string conflict_of(const Dataset& data, const std::pair<Index, Index>& samples);
+
+/// Without a certificate; Y as targets_of().
+ProvedNetwork judge_outputs(const NetworkOutputs& network, const Dataset& data, const Matrix& Y,
+                            VerifiedOutputs outputs);
+
+/// "all 100 labels right with a margin of at least 0.1, proved".
+std::string labels_of(const ProvedNetwork& p, Index n);
+
+/// Where most labels are wrong in the order of classes that was guessed: one in which most are right, if each
+/// output is largest at the samples of one class above all; else "".
+std::string better_order(const NetworkOutputs& network, const Dataset& data, const ProvedNetwork& p);
+
+/// Of classes or numbers: labels_of(), or how far every target is off at most.
+std::string said_of(const ProvedNetwork& p, Task task, Index n);
+
+}  // namespace zeroloss::internal

@@ -1,0 +1,206 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+
+#include "base/clock.hpp"
+#include "deep/judge.hpp"
+#include "linalg/rounding.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
+#include "zeroloss/graph/network.hpp"
+
+// What is proved of a file: of the layers that it was read as, if it was, and of the graph that it is.
+namespace zeroloss {
+using namespace internal;
+namespace {
+
+ExecutedLabels executed_of(const std::string& execution, const ProvedNetwork& p) {
+  return {execution, p.right, p.wrong, p.undecided, p.wrong_samples, p.undecided_samples, p.largest_error};
+}
+
+// Labels, or targets, as any runtime gives them in such numbers.
+ExecutedLabels executed(const GraphNetwork& graph, NetworkOutputs its, const Dataset& data,
+                        const RowMatrix& X, const std::string& execution, Progress& progress) {
+  const bool classes = data.task == Task::classification;
+  GraphOutputs outputs = classes ? deciding_outputs(graph, X, execution, progress)
+                                 : enclosed_outputs(graph, X, execution, progress);
+  its.single = false;  // these are its numbers
+  return executed_of(execution, judge_outputs(its, data, targets_of(its, data),
+                                              {std::move(outputs.f), std::move(outputs.error)}));
+}
+
+void require_finite(const Dataset& data, const RowMatrix& X) {
+  for (Index i = 0; i < X.rows(); ++i)
+    if (!X.row(i).allFinite())
+      throw DataError(
+          fmt::format("{}: sample {} has a number that is not finite", data.name, record_of(data, i)));
+}
+
+// Names of classes by the file, or by the option.
+NetworkOutputs outputs_named(NetworkOutputs its, const Dataset& data, const ProveOptions& options,
+                             ProveResult& r, bool& guessed) {
+  if (data.task == Task::classification) {
+    OutputClasses classes = output_classes(its, data, options.class_names);
+    its.class_names = std::move(classes.names);
+    guessed = !classes.remark.empty();
+    if (guessed) r.remarks.push_back(std::move(classes.remark));
+  } else if (!options.class_names.empty()) {
+    throw std::invalid_argument(
+        "`class_names` is for classes; the targets are numbers: `task=classification`");
+  }
+  return its;
+}
+
+ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const ProveOptions& options,
+                        Progress& progress) {
+  const auto began = Clock::now();
+  const RowMatrix X = divided_points(data, options.divide);
+  require_finite(data, X);
+  if (options.polish)
+    throw std::invalid_argument(
+        fmt::format("`polish` is for networks of layers, and {} is none: {}", graph.name, graph.not_layers));
+  ProveResult r;
+  GraphOutputs found = enclosed_outputs(graph, X, "exact", progress);
+  const Index K = found.f.cols();
+  bool guessed = false;
+  const NetworkOutputs its =
+      outputs_named({K, class_names_of(graph, K), graph.behind, graph.single}, data, options, r, guessed);
+  const Matrix Y = targets_of(its, data);
+  const DistinctPoints points = distinct_points(X, Y);
+  VerifiedOutputs outputs{std::move(found.f), std::move(found.error)};
+  if (graph.single) {
+    const GraphOutputs single = enclosed_outputs(graph, X, "float32", progress);
+    outputs.single_error = (single.error + (single.f - outputs.f).cwiseAbs()) * kUp;
+  }
+  ProvedNetwork p = judge_outputs(its, data, Y, std::move(outputs));
+  p.which = "given";
+  p.certificate.misfit = p.misfit;
+  p.certificate.reason =
+      points.conflict
+          ? conflict_of(data, *points.conflict)
+          : fmt::format("an exact network beside it: it is no network of layers ({})", graph.not_layers);
+  r.network = fmt::format("{}, {}", graph.description, count(K, "output", "outputs"));
+  r.n = data.n();
+  r.d = X.cols();
+  r.outputs = K;
+  r.n_distinct = std::ssize(points.first);
+  r.parameters = graph.parameters;
+  r.exact_is_possible = false;
+  if (guessed)
+    if (std::string remark = better_order(its, data, p); !remark.empty())
+      r.remarks.push_back(std::move(remark));
+  if (options.execution != "exact") r.executed = executed(graph, its, data, X, options.execution, progress);
+  progress.finish();
+  r.conclusion = fmt::format(
+      "The network given: {}; of exact networks beside it nothing is said: it is no network "
+      "of layers.",
+      said_of(p, data.task, r.n));
+  r.networks.push_back(std::move(p));
+  r.seconds = seconds_since(began);
+  return r;
+}
+
+// The label that outputs prove, or -1.
+Index proved_label(const Matrix& f, const Matrix& error, Index i) {
+  if (f.cols() == 1) return std::abs(f(i, 0)) > error(i, 0) ? (f(i, 0) > 0 ? 1 : 0) : -1;
+  Index top = 0;
+  f.row(i).maxCoeff(&top);
+  for (Index k = 0; k < f.cols(); ++k)
+    if (k != top && !((f(i, top) - f(i, k)) * kDown > (error(i, top) + error(i, k)) * kUp)) return -1;
+  return top;
+}
+
+// Compares the file itself with the layers that were read, at every sample. Where these are near what it
+// computes and known to be no more than that, labels are those of the file.
+void ask(const ReadNetwork& was_read, NetworkOutputs its, const Dataset& data, const RowMatrix& X,
+         ProveResult& r, Progress& progress) {
+  const GraphNetwork& graph = *was_read.graph;
+  GraphOutputs own;
+  try {
+    own = enclosed_outputs(graph, X, "exact", progress);
+  } catch (const DataError& error) {
+    r.remarks.push_back(fmt::format("the file is not asked what it computes: {}", error.what()));
+    return;
+  }
+  const bool near = std::ranges::any_of(was_read.notes, [](const std::string& note) {
+    return note.find(" is taken for ") != std::string::npos;
+  });
+  ProvedNetwork& given = r.networks.front();
+  const VerifiedOutputs& read = given.outputs;
+  const auto disagree = [&](const std::string& how) {
+    throw DataError(fmt::format("{}: what was read is not what the file computes: {}", graph.name, how));
+  };
+  if (own.f.cols() != read.f.cols())
+    disagree(fmt::format("it has {} outputs, and {} were read", own.f.cols(), read.f.cols()));
+  double largest = 0;  // of what both are apart for sure
+  for (Index i = 0; i < X.rows(); ++i) {
+    bool known = true;
+    for (Index k = 0; k < own.f.cols(); ++k) {
+      const double off = (read.error(i, k) + own.error(i, k)) * kUp,
+                   apart = std::abs(read.f(i, k) - own.f(i, k));
+      const double size = std::abs(own.f(i, k)) + std::abs(read.f(i, k)) + 1;
+      if (apart * (1 - 4 * u) > off + (near ? 1e-5 * size : 0))
+        disagree(fmt::format("at sample {} output {} is {} there and {} here, with errors of {:.2g} together",
+                             record_of(data, i), k, own.f(i, k), read.f(i, k), off));
+      if (apart > off) largest = std::max(largest, apart);
+      known = known && std::isfinite(off);
+    }
+    if (!known) continue;
+    ++r.asked;
+    const Index label = proved_label(own.f, own.error, i);
+    if (label >= 0 && label == proved_label(read.f, read.error, i)) ++r.asked_decided;
+  }
+  const std::vector<std::string> names = class_names_of(graph, own.f.cols());
+  if (!names.empty() && !was_read.network.class_names.empty() && names != was_read.network.class_names)
+    disagree(fmt::format("it calls its classes {}, and they were read as {}", excerpt(names),
+                         excerpt(was_read.network.class_names)));
+  if (largest == 0) return;
+  r.remarks.push_back(
+      fmt::format("the file computes outputs that are up to {} from those of the layers it was read as: "
+                  "labels, margins and "
+                  "errors of outputs are those of the file, an exact network is beside the layers",
+                  decimal(largest, 3, Rounding::up)));
+  VerifiedOutputs outputs{std::move(own.f), std::move(own.error)};
+  if (its.single) {
+    const GraphOutputs single = enclosed_outputs(graph, X, "float32", progress);
+    outputs.single_error = (single.error + (single.f - outputs.f).cwiseAbs()) * kUp;
+  }
+  ProvedNetwork of_file = judge_outputs(its, data, targets_of(its, data), std::move(outputs));
+  of_file.which = given.which;
+  of_file.certificate = std::move(given.certificate);
+  given = std::move(of_file);
+}
+
+}  // namespace
+
+ProveResult prove(const ReadNetwork& read, const Dataset& data, const ProveOptions& options,
+                  Progress& progress) {
+  if (!read.layers()) {
+    if (!read.graph || !read.graph->graph)
+      throw std::invalid_argument("prove: the network has no layers, and its file is not there");
+    return prove_graph(*read.graph, data, options, progress);
+  }
+  const auto began = Clock::now();
+  ProveResult r = prove(read.network, data, options, progress);
+  const bool asks = read.graph && read.graph->graph;
+  const RowMatrix X = asks ? divided_points(data, options.divide) : RowMatrix();
+  ProveResult said;
+  bool guessed = false;
+  const NetworkOutputs its = outputs_named(outputs_of(read.network), data, options, said, guessed);
+  if (asks) ask(read, its, data, X, r, progress);
+  if (options.execution != "exact") {
+    if (!asks)
+      throw std::invalid_argument(
+          fmt::format("`execution={}` is for ONNX files, which say what is computed in which numbers",
+                      options.execution));
+    r.executed = executed(*read.graph, its, data, X, options.execution, progress);
+  }
+  progress.finish();
+  r.seconds = seconds_since(began);
+  return r;
+}
+
+}  // namespace zeroloss
