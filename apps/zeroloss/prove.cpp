@@ -13,8 +13,8 @@
 #include "output_file.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/deep/model.hpp"
-#include "zeroloss/deep/read.hpp"
 #include "zeroloss/models/models.hpp"
+#include "zeroloss/models/read.hpp"
 #include "zeroloss/present/prove.hpp"
 
 namespace zeroloss::app {
@@ -59,7 +59,7 @@ void run_prove(const ProveArguments& options, Session& session) {
   progress.stage("reading " + options.model);
   StateLayout layout = options.layout;
   if (!options.layout_text.empty()) layout.description = text_of(options.layout_text);
-  const ReadNetwork read = read_network(options.model, layout, options.graph);
+  const ReadNetwork read = read_any_network(options.model, layout, options.graph);
   progress.stage("reading " + options.source);
   Model model =
       read.layers() ? model_of(std::make_shared<const DeepNetwork>(read.network)) : model_of(*read.graph);

@@ -3,9 +3,9 @@
 #include "network_class.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/deep/prove.hpp"
-#include "zeroloss/deep/read.hpp"
 #include "zeroloss/deep/tangent.hpp"
 #include "zeroloss/models/models.hpp"
+#include "zeroloss/models/read.hpp"
 #include "zeroloss/network/network.hpp"
 #include "zeroloss/present/prove.hpp"
 
@@ -212,8 +212,8 @@ void bind_deep(nb::module_& m) {
       [](const std::filesystem::path& path, const std::string& activation, const std::string& layout,
          const std::string& shape, const std::string& output_name) {
         return value_of_work(nb::none(), [&](Progress&) {
-          return read_network(path, StateLayout{.activation = activation, .description = layout},
-                              {.shape = shape, .output_name = output_name});
+          return read_any_network(path, StateLayout{.activation = activation, .description = layout},
+                                  {.shape = shape, .output_name = output_name});
         });
       },
       "path"_a, "activation"_a, "layout"_a = "", "shape"_a = "", "output_name"_a = "");

@@ -8,6 +8,7 @@
 #include "base/field_json.hpp"
 #include "data/model_file.hpp"
 #include "data/onnx_parts.hpp"
+#include "zeroloss/base/run.hpp"
 #include "zeroloss/conv/resnet.hpp"
 #include "zeroloss/storage/onnx.hpp"
 
@@ -193,10 +194,14 @@ ConvNetwork load_conv_network(const std::filesystem::path& path) {
 }
 
 void export_onnx(const std::filesystem::path& path, const ConvNetwork& network, const Metadata& extra) {
+  write_file(path, onnx_bytes(network, extra));
+}
+
+std::string onnx_bytes(const ConvNetwork& network, const Metadata& extra) {
   check("export_onnx", network);
   OnnxModel model = graph_of(network);
   model.metadata(metadata_of(network, extra));
-  model.write(path);
+  return model.bytes();
 }
 
 }  // namespace zeroloss

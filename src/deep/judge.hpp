@@ -38,6 +38,14 @@ std::string labels_of(const ProvedNetwork& p, Index n);
 /// output is largest at the samples of one class above all; else "".
 std::string better_order(const NetworkOutputs& network, const Dataset& data, const ProvedNetwork& p);
 
+/// prove() of layers. Where no certificate is tried and `graph` is there (null: it is not) labels are proved
+/// of the file itself, and ProveResult::of_file says so.
+ProveResult prove_layers(const DeepNetwork& given, const GraphNetwork* graph, const Dataset& data,
+                         const ProveOptions& options, Progress& progress);
+
+/// What a graph computes at the points, and, of one in float32, what runtimes may make of it.
+VerifiedOutputs outputs_of(const GraphNetwork& graph, const RowMatrix& X, Progress& progress);
+
 /// Of classes or numbers: labels_of(), or how far every target is off at most.
 std::string said_of(const ProvedNetwork& p, Task task, Index n);
 

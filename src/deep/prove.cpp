@@ -110,6 +110,11 @@ ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, double divi
 
 ProveResult prove(const DeepNetwork& given, const Dataset& data, const ProveOptions& options,
                   Progress& progress) {
+  return prove_layers(given, nullptr, data, options, progress);
+}
+
+ProveResult internal::prove_layers(const DeepNetwork& given, const GraphNetwork* graph, const Dataset& data,
+                                   const ProveOptions& options, Progress& progress) {
   const auto began = std::chrono::steady_clock::now();
   const RowMatrix X = points_of(given, data, options.divide);
   const std::vector<bool> moving = layers_named(options.layers, given.depth(), given.outputs());
@@ -163,6 +168,16 @@ ProveResult prove(const DeepNetwork& given, const Dataset& data, const ProveOpti
   // What a certificate needs of the outputs is more than their values: where one is tried, they are taken
   // from its evaluation of the distinct points.
   const auto prove_of = [&](const char* which, const DeepNetwork& of) {
+    if (graph != nullptr && !obstacle.empty() && !options.polish) {
+      r.of_file = true;
+      VerifiedOutputs outputs = outputs_of(*graph, X, progress);
+      ProvedNetwork p = judge_outputs(outputs_of(of), data, Y, std::move(outputs));
+      p.which = which;
+      p.certificate.misfit = p.misfit;
+      p.certificate.reason = obstacle;
+      r.networks.push_back(std::move(p));
+      return;
+    }
     progress.stage("outputs");
     const auto norms = verified::layer_norms(of, progress);
     const auto judged = [&](VerifiedOutputs outputs) {

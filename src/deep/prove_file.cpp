@@ -8,7 +8,10 @@
 #include "base/clock.hpp"
 #include "deep/judge.hpp"
 #include "linalg/rounding.hpp"
+#include "linalg/tiled.hpp"
+#include "proof/evaluate.hpp"
 #include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/text.hpp"
 #include "zeroloss/graph/network.hpp"
 
@@ -21,15 +24,22 @@ ExecutedLabels executed_of(const std::string& execution, const ProvedNetwork& p)
   return {execution, p.right, p.wrong, p.undecided, p.wrong_samples, p.undecided_samples, p.largest_error};
 }
 
-// Labels, or targets, as any runtime gives them in such numbers.
+// Labels, or targets, as any runtime gives them in such numbers; of `known` outputs, if these say it.
 ExecutedLabels executed(const GraphNetwork& graph, NetworkOutputs its, const Dataset& data,
-                        const RowMatrix& X, const std::string& execution, Progress& progress) {
+                        const RowMatrix& X, const std::string& execution, const VerifiedOutputs* known,
+                        Progress& progress) {
   const bool classes = data.task == Task::classification;
-  GraphOutputs outputs = classes ? deciding_outputs(graph, X, execution, progress)
-                                 : enclosed_outputs(graph, X, execution, progress);
   its.single = false;  // these are its numbers
-  return executed_of(execution, judge_outputs(its, data, targets_of(its, data),
-                                              {std::move(outputs.f), std::move(outputs.error)}));
+  VerifiedOutputs outputs;
+  if (execution == "float32" && known != nullptr && known->single_error.size() > 0 &&
+      decided_by_outputs(graph)) {
+    outputs = {known->f, known->single_error};
+  } else {
+    GraphOutputs found = classes ? deciding_outputs(graph, X, execution, progress)
+                                 : enclosed_outputs(graph, X, execution, progress);
+    outputs = {std::move(found.f), std::move(found.error)};
+  }
+  return executed_of(execution, judge_outputs(its, data, targets_of(its, data), std::move(outputs)));
 }
 
 void require_finite(const Dataset& data, const RowMatrix& X) {
@@ -54,6 +64,72 @@ NetworkOutputs outputs_named(NetworkOutputs its, const Dataset& data, const Prov
   return its;
 }
 
+// What the last layer alone can do (theory 16, "The last layer"). `points` are distinct; misfit is that of
+// all samples.
+DeepCertificate certify_last_layer(const GraphNetwork& graph, const DistinctPoints& points,
+                                   const RowMatrix& X, Index outputs, double misfit, ProveResult& r,
+                                   Progress& progress) {
+  DeepCertificate c;
+  c.misfit = misfit;
+  const auto n = std::ssize(points.first);
+  Progress silent = progress.silent();
+  const Index p = last_features(graph, X.topRows(1), silent).p;
+  const std::string none =
+      fmt::format("an exact network beside it: it is no network of layers ({})", graph.not_layers);
+  if (p == 0) {
+    c.reason = none + ", and its outputs are no linear map of features by constants of their own";
+    return c;
+  }
+  r.moving = p * outputs;
+  if (n > p) {
+    c.reason = fmt::format(
+        "{}; its last layer alone can have almost no labels of {} points, since it has {} features", none,
+        with_commas(n), with_commas(p));
+    return c;
+  }
+  require_memory(8.0 * static_cast<double>(n) * (4.0 * static_cast<double>(p) + 2.0 * static_cast<double>(n)),
+                 "the certificate of the last layer", "use fewer points");
+  auto [features, Z, error] = last_features(graph, X(points.first, Eigen::all), progress);
+  // Each point as often as it occurs: rows times the root of that, rounded once.
+  for (Index i = 0; i < n; ++i) {
+    const double root = std::sqrt(points.count(i));
+    Z.row(i) *= root;
+    error.row(i) = (error.row(i) * root + 4 * u * Z.row(i).cwiseAbs()) * kUp;
+  }
+  double off = error.norm() * kUp + kTiny * static_cast<double>(p);
+  Matrix K, work;
+  progress.stage("certificate of the last layer");
+  tiled::product_with_transpose(Z, K);
+  const auto terms = static_cast<double>(p) + 2;
+  const double rounding = verified::gram_error(K, terms, static_cast<double>(n) * terms * kTiny);
+  const auto lowest = verified::lowest_eigenvalue(K, rounding, work, progress);
+  const double s = (std::sqrt(lowest.bound) * kDown - off) * kDown;
+  const double longest =
+      (std::sqrt(verified::highest_eigenvalue(K, rounding, work, progress).bound) + off) * kUp;
+  if (!(s > 0 && std::isfinite(misfit) && std::isfinite(longest))) {
+    c.reason = fmt::format(
+        "{}; of its last layer alone lambda_min is computed as {:.3g}, and rounding may account for "
+        "{:.3g} of it",
+        none, lowest.computed, lowest.loss + 2 * off * std::sqrt(K.diagonal().sum()));
+    return c;
+  }
+  c.exists = c.descends = true;
+  c.radius = c.descent_radius = misfit / s * kUp;
+  c.lambda_min = s * s * kDown;
+  c.step = kDown / (longest * longest);
+  c.rate = s * s * kDown;
+  return c;
+}
+
+std::string of_last_layer(const ProvedNetwork& p, Index n_distinct) {
+  if (!p.certificate.exists) return "of exact networks beside it nothing is said: it is no network of layers";
+  return fmt::format(
+      "any labels of these {} can be had exactly by its last layer alone, these by moving it {} or less, "
+      "proved, and "
+      "gradient descent on it reaches that",
+      count(n_distinct, "point", "points"), decimal(p.certificate.radius, 3, Rounding::up));
+}
+
 ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const ProveOptions& options,
                         Progress& progress) {
   const auto began = Clock::now();
@@ -63,25 +139,21 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
     throw std::invalid_argument(
         fmt::format("`polish` is for networks of layers, and {} is none: {}", graph.name, graph.not_layers));
   ProveResult r;
-  GraphOutputs found = enclosed_outputs(graph, X, "exact", progress);
+  VerifiedOutputs found = outputs_of(graph, X, progress);
   const Index K = found.f.cols();
   bool guessed = false;
   const NetworkOutputs its =
       outputs_named({K, class_names_of(graph, K), graph.behind, graph.single}, data, options, r, guessed);
   const Matrix Y = targets_of(its, data);
   const DistinctPoints points = distinct_points(X, Y);
-  VerifiedOutputs outputs{std::move(found.f), std::move(found.error)};
-  if (graph.single) {
-    const GraphOutputs single = enclosed_outputs(graph, X, "float32", progress);
-    outputs.single_error = (single.error + (single.f - outputs.f).cwiseAbs()) * kUp;
-  }
-  ProvedNetwork p = judge_outputs(its, data, Y, std::move(outputs));
+  ProvedNetwork p = judge_outputs(its, data, Y, std::move(found));
   p.which = "given";
-  p.certificate.misfit = p.misfit;
-  p.certificate.reason =
-      points.conflict
-          ? conflict_of(data, *points.conflict)
-          : fmt::format("an exact network beside it: it is no network of layers ({})", graph.not_layers);
+  if (points.conflict) {
+    p.certificate.misfit = p.misfit;
+    p.certificate.reason = conflict_of(data, *points.conflict);
+  } else {
+    p.certificate = certify_last_layer(graph, points, X, K, p.misfit, r, progress);
+  }
   r.network = fmt::format("{}, {}", graph.description, count(K, "output", "outputs"));
   r.n = data.n();
   r.d = X.cols();
@@ -92,12 +164,11 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
   if (guessed)
     if (std::string remark = better_order(its, data, p); !remark.empty())
       r.remarks.push_back(std::move(remark));
-  if (options.execution != "exact") r.executed = executed(graph, its, data, X, options.execution, progress);
+  if (options.execution != "exact")
+    r.executed = executed(graph, its, data, X, options.execution, &p.outputs, progress);
   progress.finish();
-  r.conclusion = fmt::format(
-      "The network given: {}; of exact networks beside it nothing is said: it is no network "
-      "of layers.",
-      said_of(p, data.task, r.n));
+  r.conclusion =
+      fmt::format("The network given: {}; {}.", said_of(p, data.task, r.n), of_last_layer(p, r.n_distinct));
   r.networks.push_back(std::move(p));
   r.seconds = seconds_since(began);
   return r;
@@ -163,18 +234,23 @@ void ask(const ReadNetwork& was_read, NetworkOutputs its, const Dataset& data, c
                   "labels, margins and "
                   "errors of outputs are those of the file, an exact network is beside the layers",
                   decimal(largest, 3, Rounding::up)));
-  VerifiedOutputs outputs{std::move(own.f), std::move(own.error)};
-  if (its.single) {
-    const GraphOutputs single = enclosed_outputs(graph, X, "float32", progress);
-    outputs.single_error = (single.error + (single.f - outputs.f).cwiseAbs()) * kUp;
-  }
-  ProvedNetwork of_file = judge_outputs(its, data, targets_of(its, data), std::move(outputs));
+  ProvedNetwork of_file = judge_outputs(its, data, targets_of(its, data), outputs_of(graph, X, progress));
   of_file.which = given.which;
   of_file.certificate = std::move(given.certificate);
   given = std::move(of_file);
 }
 
 }  // namespace
+
+VerifiedOutputs internal::outputs_of(const GraphNetwork& graph, const RowMatrix& X, Progress& progress) {
+  GraphOutputs found = enclosed_outputs(graph, X, "exact", progress);
+  VerifiedOutputs outputs{std::move(found.f), std::move(found.error)};
+  if (graph.single) {
+    const GraphOutputs single = enclosed_outputs(graph, X, "float32", progress);
+    outputs.single_error = (single.error + (single.f - outputs.f).cwiseAbs()) * kUp;
+  }
+  return outputs;
+}
 
 ProveResult prove(const ReadNetwork& read, const Dataset& data, const ProveOptions& options,
                   Progress& progress) {
@@ -184,19 +260,20 @@ ProveResult prove(const ReadNetwork& read, const Dataset& data, const ProveOptio
     return prove_graph(*read.graph, data, options, progress);
   }
   const auto began = Clock::now();
-  ProveResult r = prove(read.network, data, options, progress);
   const bool asks = read.graph && read.graph->graph;
+  ProveResult r = prove_layers(read.network, asks ? &*read.graph : nullptr, data, options, progress);
   const RowMatrix X = asks ? divided_points(data, options.divide) : RowMatrix();
   ProveResult said;
   bool guessed = false;
   const NetworkOutputs its = outputs_named(outputs_of(read.network), data, options, said, guessed);
-  if (asks) ask(read, its, data, X, r, progress);
+  if (asks && !r.of_file) ask(read, its, data, X, r, progress);
   if (options.execution != "exact") {
     if (!asks)
       throw std::invalid_argument(
           fmt::format("`execution={}` is for ONNX files, which say what is computed in which numbers",
                       options.execution));
-    r.executed = executed(*read.graph, its, data, X, options.execution, progress);
+    r.executed = executed(*read.graph, its, data, X, options.execution,
+                          r.of_file ? &r.networks.front().outputs : nullptr, progress);
   }
   progress.finish();
   r.seconds = seconds_since(began);

@@ -7,7 +7,9 @@
 #include <array>
 #include <stdexcept>
 
+#include "base/json.hpp"
 #include "graph/evaluate.hpp"
+#include "graph/last_layer.hpp"
 #include "graph/outputs.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/parse.hpp"
@@ -132,26 +134,16 @@ auto named(const GraphNetwork& network, const F& f) {
   }
 }
 
-}  // namespace
-
-std::vector<std::string> executions() {
-  std::vector<std::string> names;
-  for (const auto& [name, execution] : kExecutions) names.emplace_back(name);
-  return names;
-}
-
-GraphNetwork read_graph(const std::filesystem::path& path, const GraphOptions& options) {
-  auto graph = std::make_shared<const OnnxGraph>(read_onnx_graph(path));
-  const auto refuse = [&](const std::string& why) {
-    return DataError(fmt::format("{}: {}", path.string(), why));
-  };
+GraphNetwork network_of(OnnxGraph read, const std::string& name, const GraphOptions& options) {
+  const auto graph = std::make_shared<const OnnxGraph>(std::move(read));
+  const auto refuse = [&](const std::string& why) { return DataError(fmt::format("{}: {}", name, why)); };
   if (graph->inputs.size() != 1)
     throw refuse(fmt::format("a network has one input; this graph asks for {}", graph->inputs.size()));
   if (graph->version < 7)
     throw refuse(fmt::format("its operator set is {}: of graphs that are no layers those from 7 on are read",
                              graph->version));
   GraphNetwork network;
-  network.name = path.string();
+  network.name = name;
   network.options = options;
   network.graph = graph;
   network.memory = std::make_shared<graph::Memory>();
@@ -166,7 +158,11 @@ GraphNetwork read_graph(const std::filesystem::path& path, const GraphOptions& o
   network.behind = outputs.behind;
   network.labels = outputs.labels;
   network.single = graph->inputs.front().type != OnnxType::float64;
-  for (const auto& [name, numbers] : graph->numbers)
+  // Files of zeroloss say what their classes are called.
+  if (const auto names = graph->metadata.find("class_names");
+      graph->producer == "zeroloss" && names != graph->metadata.end())
+    network.class_names = Json::parse(names->second).list<std::string>();
+  for (const auto& [constant, numbers] : graph->numbers)
     if (graph::is_real(numbers.type)) {
       network.parameters += std::ssize(numbers.values);
       network.single = network.single || numbers.type != OnnxType::float64;
@@ -177,7 +173,38 @@ GraphNetwork read_graph(const std::filesystem::path& path, const GraphOptions& o
   return network;
 }
 
+}  // namespace
+
+std::vector<std::string> executions() {
+  std::vector<std::string> names;
+  for (const auto& [name, execution] : kExecutions) names.emplace_back(name);
+  return names;
+}
+
+GraphNetwork read_graph(const std::filesystem::path& path, const GraphOptions& options) {
+  return network_of(read_onnx_graph(path), path.string(), options);
+}
+
+GraphNetwork graph_of_bytes(const std::string& bytes, const std::string& name, bool planes,
+                            const GraphOptions& options) {
+  OnnxGraph graph = onnx_graph_of(bytes, name);
+  OnnxInput& input = graph.inputs.front();
+  if (planes && input.shape.size() == 4) {
+    OnnxNode turn;
+    turn.op = "Transpose";
+    turn.name = "planes to pixels";
+    turn.inputs = {input.name + " planes"};
+    turn.outputs = {input.name};
+    turn.attributes["perm"] = std::vector<std::int64_t>{0, 2, 3, 1};
+    input.name = turn.inputs.front();
+    input.shape = {input.shape[0], input.shape[3], input.shape[1], input.shape[2]};
+    graph.nodes.insert(graph.nodes.begin(), std::move(turn));
+  }
+  return network_of(std::move(graph), name, options);
+}
+
 std::vector<std::string> class_names_of(const GraphNetwork& network, Index outputs) {
+  if (!network.class_names.empty()) return network.class_names;
   const graph::Outputs found = graph::outputs_of(*network.graph, network.options.output_name);
   return found.labels && found.named ? found.class_names(*network.graph, outputs)
                                      : std::vector<std::string>{};
@@ -189,13 +216,38 @@ GraphOutputs enclosed_outputs(const GraphNetwork& network, const Eigen::Ref<cons
   return named(network, [&] { return enclosed(network, *network.graph, X, as, progress); });
 }
 
+GraphFeatures last_features(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
+                            Progress& progress) {
+  const std::string scores = graph::outputs_of(*network.graph, network.options.output_name).scores;
+  const auto layer = graph::last_layer_of(*network.graph, scores);
+  if (!layer || layer->features == network.graph->inputs.front().name) return {};
+  return named(network, [&] {
+    graph::Enclosures found = graph::enclosures(*network.graph, layer->features, sizes_of(network, X.cols()),
+                                                X, graph::Execution::exact, *network.memory, progress);
+    if (found.shape.size() != 2 || found.shape.front() != 1) return GraphFeatures{};
+    GraphFeatures features{found.f.cols() + (layer->bias ? 1 : 0), std::move(found.f),
+                           std::move(found.error)};
+    if (layer->bias) {
+      features.Z.conservativeResize(Eigen::NoChange, features.p);
+      features.error.conservativeResize(Eigen::NoChange, features.p);
+      features.Z.col(features.p - 1).setOnes();
+      features.error.col(features.p - 1).setZero();
+    }
+    return features;
+  });
+}
+
+bool decided_by_outputs(const GraphNetwork& network) {
+  const graph::Outputs outputs = graph::outputs_of(*network.graph, network.options.output_name);
+  return outputs.decided == outputs.scores && outputs.threshold == 0;
+}
+
 GraphOutputs deciding_outputs(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                               const std::string& execution, Progress& progress) {
   const graph::Execution as = execution_called(execution);
   return named(network, [&] {
     const graph::Outputs outputs = graph::outputs_of(*network.graph, network.options.output_name);
-    if (outputs.decided == outputs.scores && outputs.threshold == 0)
-      return enclosed(network, *network.graph, X, as, progress);
+    if (decided_by_outputs(network)) return enclosed(network, *network.graph, X, as, progress);
     graph::Enclosures found = graph::enclosures(*network.graph, outputs.decided, sizes_of(network, X.cols()),
                                                 X, as, *network.memory, progress);
     Progress silent = progress.silent();

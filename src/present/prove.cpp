@@ -136,13 +136,17 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
                          : "");
   if (r.executed) text += "\n" + executed_text(*r.executed, data.task) + "\n";
   Facts fact(26);
+  if (r.of_file) fact("the file itself", "labels and outputs are those of its own graph");
   if (r.asked > 0)
     fact("the file itself",
          fmt::format("evaluated at {} of {} samples, within its own bounds what was read; the "
                      "same label proved by both at {}",
                      with_commas(r.asked), with_commas(r.n), with_commas(r.asked_decided)));
   fact("loss", loss_and_step(data.task));
-  if (r.moving < r.parameters)
+  if (!network.layers() && r.networks.front().certificate.exists)
+    fact("what may move",
+         fmt::format("the last layer: {} of {} weights", with_commas(r.moving), with_commas(r.parameters)));
+  if (network.layers() && r.moving < r.parameters)
     fact("layers that may move", fmt::format("{}: {} of {} weights", options.layers, with_commas(r.moving),
                                              with_commas(r.parameters)));
   if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));

@@ -160,7 +160,7 @@ void OnnxModel::metadata(const Metadata& properties) {
   }
 }
 
-void OnnxModel::write(const std::filesystem::path& path) {
+std::string OnnxModel::bytes() {
   const std::string& name = model_->graph().name();
   try {
     onnx::checker::check_model(*model_);
@@ -169,7 +169,9 @@ void OnnxModel::write(const std::filesystem::path& path) {
     throw std::invalid_argument(fmt::format("the ONNX model '{}' is wrong: {}", name, error.what()));
   }
   require_room(name, static_cast<double>(model_->ByteSizeLong()));
-  write_file(path, model_->SerializeAsString());
+  return model_->SerializeAsString();
 }
+
+void OnnxModel::write(const std::filesystem::path& path) { write_file(path, bytes()); }
 
 }  // namespace zeroloss

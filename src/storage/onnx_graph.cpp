@@ -27,7 +27,15 @@ namespace {
 using Proto = onnx::TensorProto;
 constexpr double kOneFile = std::numeric_limits<std::int32_t>::max();  // of protobuf
 
-// The whole file. Protobuf says nothing more than that it is not what it expected.
+// Protobuf says nothing more than that it is not what it expected.
+onnx::ModelProto parsed(const std::string& bytes, const std::filesystem::path& path) {
+  onnx::ModelProto model;
+  if (!model.ParseFromString(bytes) || !model.has_graph())
+    throw DataError(fmt::format("{}: not an ONNX model, or damaged", path.string()));
+  return model;
+}
+
+// The whole file.
 onnx::ModelProto parsed(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file || is_directory(path))
@@ -36,11 +44,7 @@ onnx::ModelProto parsed(const std::filesystem::path& path) {
   if (size > kOneFile)
     throw DataError(fmt::format("{}: {}, and one ONNX file holds 2 GB", path.string(), format_bytes(size)));
   require_memory(2 * size, path.string(), "it is read at once");
-  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
-  onnx::ModelProto model;
-  if (!model.ParseFromString(bytes) || !model.has_graph())
-    throw DataError(fmt::format("{}: not an ONNX model, or damaged", path.string()));
-  return model;
+  return parsed(std::string((std::istreambuf_iterator<char>(file)), {}), path);
 }
 
 double from_float16(std::uint16_t bits) {
@@ -411,6 +415,44 @@ void replace(Proto& tensor, const std::vector<double>& values) {
   put_raw(tensor, std::move(raw));
 }
 
+OnnxGraph graph_of(onnx::ModelProto model, const std::filesystem::path& path) {
+  OnnxGraph graph;
+  graph.producer = model.producer_name();
+  for (const auto& property : model.metadata_props()) graph.metadata[property.key()] = property.value();
+  const auto keep = [&](const std::string& name, const Proto& tensor) {
+    bool fresh = true;
+    Content content(path, name, tensor);
+    if (tensor.data_type() == Proto::STRING) {
+      fresh = graph.texts.try_emplace(name, content.texts()).second;
+      graph.text_shapes.try_emplace(name, content.shape());
+    } else if (auto numbers = content.numbers()) {
+      fresh = graph.numbers.try_emplace(name, std::move(*numbers)).second;
+    }
+    if (!fresh)
+      throw DataError(fmt::format("{}: the constant '{}' is there twice", path.string(), excerpt(name)));
+  };
+  for (const auto& tensor : model.graph().initializer()) keep(tensor.name(), tensor);
+  for (auto& node : *model.mutable_graph()->mutable_node()) {
+    if (node.op_type() == "Constant") {
+      if (const Proto* tensor = constant_of(node)) keep(node.output(0), *tensor);
+      continue;
+    }
+    graph.nodes.push_back(node_of(path, node));
+  }
+  for (const auto& input : model.graph().input())
+    if (!graph.numbers.contains(input.name()) && !graph.texts.contains(input.name()))
+      graph.inputs.push_back(input_of(input));
+  for (const auto& output : model.graph().output()) graph.outputs.push_back(output.name());
+  count_uses(model.graph(), graph.uses);
+  for (const auto& set : model.opset_import()) graph.versions[plain_domain(set.domain())] = set.version();
+  if (const auto own = graph.versions.find(""); own != graph.versions.end()) graph.version = own->second;
+  for (const auto& function : model.functions())
+    if (const std::string domain = plain_domain(function.domain()); domain.empty() || domain == "ai.onnx.ml")
+      throw DataError(fmt::format("{}: it has a function of its own in place of the operator {}",
+                                  path.string(), excerpt(function.name())));
+  return graph;
+}
+
 }  // namespace
 
 std::int64_t OnnxNode::integer(const std::string& key, std::int64_t otherwise) const {
@@ -445,42 +487,10 @@ bool is_integer(OnnxType type) {
          type == OnnxType::uint32 || type == OnnxType::uint64;
 }
 
-OnnxGraph read_onnx_graph(const std::filesystem::path& path) {
-  onnx::ModelProto model = parsed(path);
-  OnnxGraph graph;
-  graph.producer = model.producer_name();
-  const auto keep = [&](const std::string& name, const Proto& tensor) {
-    bool fresh = true;
-    Content content(path, name, tensor);
-    if (tensor.data_type() == Proto::STRING) {
-      fresh = graph.texts.try_emplace(name, content.texts()).second;
-      graph.text_shapes.try_emplace(name, content.shape());
-    } else if (auto numbers = content.numbers()) {
-      fresh = graph.numbers.try_emplace(name, std::move(*numbers)).second;
-    }
-    if (!fresh)
-      throw DataError(fmt::format("{}: the constant '{}' is there twice", path.string(), excerpt(name)));
-  };
-  for (const auto& tensor : model.graph().initializer()) keep(tensor.name(), tensor);
-  for (auto& node : *model.mutable_graph()->mutable_node()) {
-    if (node.op_type() == "Constant") {
-      if (const Proto* tensor = constant_of(node)) keep(node.output(0), *tensor);
-      continue;
-    }
-    graph.nodes.push_back(node_of(path, node));
-  }
-  for (const auto& input : model.graph().input())
-    if (!graph.numbers.contains(input.name()) && !graph.texts.contains(input.name()))
-      graph.inputs.push_back(input_of(input));
-  for (const auto& output : model.graph().output()) graph.outputs.push_back(output.name());
-  count_uses(model.graph(), graph.uses);
-  for (const auto& set : model.opset_import()) graph.versions[plain_domain(set.domain())] = set.version();
-  if (const auto own = graph.versions.find(""); own != graph.versions.end()) graph.version = own->second;
-  for (const auto& function : model.functions())
-    if (const std::string domain = plain_domain(function.domain()); domain.empty() || domain == "ai.onnx.ml")
-      throw DataError(fmt::format("{}: it has a function of its own in place of the operator {}",
-                                  path.string(), excerpt(function.name())));
-  return graph;
+OnnxGraph read_onnx_graph(const std::filesystem::path& path) { return graph_of(parsed(path), path); }
+
+OnnxGraph onnx_graph_of(const std::string& bytes, const std::string& name) {
+  return graph_of(parsed(bytes, name), name);
 }
 
 void write_onnx_like(const std::filesystem::path& source, const std::vector<OnnxChange>& changes,

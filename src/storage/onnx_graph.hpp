@@ -82,7 +82,8 @@ struct OnnxGraph {
   std::map<std::string, int> uses;  ///< how often a value is an input of a node or an output of the graph
   std::int64_t version = 1;         ///< of the operator set of ONNX itself
   std::map<std::string, std::int64_t> versions;  ///< of all that the file names, by domain; ONNX itself is ""
-  std::string producer;                          ///< the program that wrote the file, as it says
+  std::map<std::string, std::string> metadata = {};  ///< metadata_props
+  std::string producer;                              ///< the program that wrote the file, as it says
 };
 
 /// Throws DataError naming the file: not ONNX, no graph, a constant that is there twice, functions in place
@@ -90,6 +91,9 @@ struct OnnxGraph {
 /// does not hold, numbers in another file that is not below the model's folder or does not hold them.
 /// ResourceError where memory does not suffice.
 OnnxGraph read_onnx_graph(const std::filesystem::path& path);
+
+/// The same of the bytes of a file, which errors call `name`.
+OnnxGraph onnx_graph_of(const std::string& bytes, const std::string& name);
 
 /// Other numbers for a constant, or for one input of one node alone, which gets a constant of its own.
 struct OnnxChange {

@@ -93,6 +93,7 @@ TEST_F(ProveCommand, JsonHasEveryKey) {
                               "steps",
                               "factorizations",
                               "asked",
+                              "of_file",
                               "asked_decided",
                               "executed",
                               "seconds",

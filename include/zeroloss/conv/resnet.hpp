@@ -117,4 +117,7 @@ ConvNetwork load_conv_network(const std::filesystem::path& path);
 /// OnnxModel::write do.
 void export_onnx(const std::filesystem::path& path, const ConvNetwork& network, const Metadata& extra = {});
 
+/// The bytes of that file.
+std::string onnx_bytes(const ConvNetwork& network, const Metadata& extra = {});
+
 }  // namespace zeroloss

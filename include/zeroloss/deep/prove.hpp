@@ -143,6 +143,7 @@ struct ProveResult {
   /// Samples at which the outputs of the layers that were read were compared with those of the file itself,
   /// and of these such at which the labels that both prove are the same one.
   Index asked = 0, asked_decided = 0;
+  bool of_file = false;  ///< labels are those of the file's own graph, and nothing had to be compared
   std::optional<ExecutedLabels> executed = {};  ///< ProveOptions::execution
   double seconds = 0;
   DeepNetwork polished = {};  ///< its weights, if there was polishing
@@ -171,6 +172,7 @@ void fields(T& r, const Visitor& visit) {
               "Samples at which the file itself was evaluated and agrees with the layers that were read."},
         r.asked);
   visit(Field{"asked_decided", "Of these such with a label that both prove."}, r.asked_decided);
+  visit(Field{"of_file", "Labels are those of the file's own graph."}, r.of_file);
   visit(Field{"executed", "Labels in every execution in other numbers; None unless asked for."}, r.executed);
   visit(Field{"seconds"}, r.seconds);
   visit(

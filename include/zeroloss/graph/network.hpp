@@ -39,14 +39,15 @@ void fields(T& o, const Visitor& visit) {
 
 /// A graph with one input of numbers, which a sample goes through alone, as a batch of one.
 struct GraphNetwork {
-  std::string name;                ///< of its file
-  std::string description;         ///< "a graph of 23 nodes (Conv, Relu, ..)"
-  std::string not_layers;          ///< why it is not read as a network of layers
-  std::vector<std::string> notes;  ///< on how it was read, a line each
-  std::string behind;              ///< as DeepNetwork::behind
-  bool single = false;             ///< float32 or less: whoever runs it rounds numbers
-  bool labels = false;             ///< the file makes labels of its outputs
-  Index parameters = 0;            ///< numbers that its nodes take
+  std::string name;                           ///< of its file
+  std::string description;                    ///< "a graph of 23 nodes (Conv, Relu, ..)"
+  std::string not_layers;                     ///< why it is not read as a network of layers
+  std::vector<std::string> notes;             ///< on how it was read, a line each
+  std::string behind;                         ///< as DeepNetwork::behind
+  bool single = false;                        ///< float32 or less: whoever runs it rounds numbers
+  std::vector<std::string> class_names = {};  ///< of its outputs, where a file of zeroloss says them
+  bool labels = false;                        ///< the file makes labels of its outputs
+  Index parameters = 0;                       ///< numbers that its nodes take
   GraphOptions options = {};
   std::shared_ptr<const internal::OnnxGraph> graph = {};
   std::shared_ptr<internal::graph::Memory> memory = {};  ///< of what was computed of it; one thread at a time
@@ -54,6 +55,11 @@ struct GraphNetwork {
 
 /// Throws DataError naming the file: not ONNX, several inputs, outputs of different numbers.
 GraphNetwork read_graph(const std::filesystem::path& path, const GraphOptions& options = {});
+
+/// The same of the bytes of a file that is called `name`. `planes`: points are images with a channel behind
+/// the other, while the input takes a pixel behind the other.
+GraphNetwork graph_of_bytes(const std::string& bytes, const std::string& name, bool planes,
+                            const GraphOptions& options = {});
 
 /// Names of `outputs` classes as the file gives them; empty where it gives none. Throws DataError where it
 /// does not give one to each.
@@ -76,6 +82,19 @@ GraphOutputs enclosed_outputs(const GraphNetwork& network, const Eigen::Ref<cons
 /// enclosed_outputs() otherwise.
 GraphOutputs deciding_outputs(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                               const std::string& execution, Progress& progress);
+
+/// What the last linear map sees, where the outputs are affine in constants that are its own: n x p, with
+/// bounds of their errors. `p` counts a column of ones for what it adds, which is there; 0 where there is no
+/// such map. Of no points: p alone.
+struct GraphFeatures {
+  Index p = 0;
+  Matrix Z, error;
+};
+GraphFeatures last_features(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
+                            Progress& progress);
+
+/// Whether these are the outputs themselves.
+bool decided_by_outputs(const GraphNetwork& network);
 
 /// "exact", "float32", ..
 std::vector<std::string> executions();

@@ -61,6 +61,9 @@ class OnnxModel {
   /// Memory: the file once more.
   void write(const std::filesystem::path& path);
 
+  /// What write() writes, with the same exceptions but for those of writing.
+  std::string bytes();
+
  private:
   std::unique_ptr<onnx::ModelProto> model_;
   double bytes_ = 0;   // of constants

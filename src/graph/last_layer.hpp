@@ -1,0 +1,19 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "storage/onnx_graph.hpp"
+
+/// The last linear map of a graph, where its outputs are affine in constants of their own.
+namespace zeroloss::internal::graph {
+
+struct LastLayer {
+  std::string features;  ///< the value that it maps
+  bool bias = false;     ///< it adds constants, one for each output
+};
+
+/// Nothing where `scores` are made in another way than by Gemm or MatMul (and Add) of constants that no other
+/// node takes.
+std::optional<LastLayer> last_layer_of(const OnnxGraph& graph, const std::string& scores);
+
+}  // namespace zeroloss::internal::graph
