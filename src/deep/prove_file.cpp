@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "base/clock.hpp"
@@ -114,6 +115,7 @@ DeepCertificate certify_last_layer(const GraphNetwork& graph, const DistinctPoin
     return c;
   }
   c.exists = c.descends = true;
+  c.kink = std::numeric_limits<double>::infinity();  // J does not depend on the weights that move
   c.radius = c.descent_radius = misfit / s * kUp;
   c.lambda_min = s * s * kDown;
   c.step = kDown / (longest * longest);
