@@ -117,9 +117,8 @@ DeepCertificate certify_last_layer(const GraphNetwork& graph, const DistinctPoin
   c.exists = c.descends = true;
   c.kink = std::numeric_limits<double>::infinity();  // J does not depend on the weights that move
   c.radius = c.descent_radius = misfit / s * kUp;
-  c.lambda_min = s * s * kDown;
+  c.lambda_min = c.rate = s * s * (1 - 4 * u);
   c.step = kDown / (longest * longest);
-  c.rate = s * s * kDown;
   return c;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "graph/broadcast.hpp"
 #include "zeroloss/kernel/activation.hpp"
@@ -105,7 +106,7 @@ std::vector<Value> gelu(const Call& call) {
   const auto* approximate = call.node.find<std::string>("approximate");
   if (approximate != nullptr && *approximate == "tanh")  // |phi'| < 1.1291, at 1.42
     return smooth(call, 1.13, 16, [](double z) {
-      return z * (1 + std::tanh(0.79788456080286541 * (z + 0.044715 * z * z * z))) / 2;
+      return z * (1 + std::tanh(std::numbers::sqrt2 * std::numbers::inv_sqrtpi * (z + 0.044715 * z * z * z))) / 2;
     });
   if (approximate != nullptr && *approximate != "none")
     call.refuse(fmt::format("gelu by '{}' is not read", *approximate));
