@@ -55,8 +55,7 @@ inline Ball multiply(Ball a, Ball b, const Rounding& r) {
 inline Ball divide(Ball a, Ball b, const Rounding& r) {
   const double h = a.h / b.h, room = (std::abs(b.h) - b.e) * kDown;
   if (!(room > 0)) return {h, std::numeric_limits<double>::infinity()};
-  const double came =
-      a.e == 0 && b.e == 0 ? 0 : ((a.e + std::abs(h) * b.e) / room + u * std::abs(h)) * kUp + kTiny;
+  const double came = a.e == 0 && b.e == 0 ? 0 : (a.e / room + std::abs(h) * (b.e / room + u)) * kUp + kTiny;
   return rounded(h, came, std::abs(h), r);
 }
 
