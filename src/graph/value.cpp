@@ -35,10 +35,12 @@ void settle(Value& value, const Vector& known) {
   for (Index i = 0; i < value.e.rows(); ++i) {
     auto row = value.e.row(i);
     double norm = length_above(row.data(), row.size());
-    if (known.size() > 0 && !(known(i) >= norm)) norm = known(i);
+    // Where one has no bound, as after an overflow, norms of what is finite say nothing.
+    if (!(norm < kInfinite)) norm = kInfinite;
+    if (norm < kInfinite && known.size() > 0 && known(i) < norm) norm = known(i);
     value.eps(i) = norm;
     for (double& e : row)
-      if (!(e <= norm)) e = norm;  // NaN too: the norm bounds each
+      if (!(e <= norm)) e = norm;  // NaN too
   }
 }
 
