@@ -89,14 +89,15 @@ class Evaluator {
       return value;
     }
     const Rounding r = rounding_of(execution_, input.type);
-    if (r.exact() || input.type == OnnxType::float64) return value;
+    if (r.exact()) return value;
     value.e.resize(X.rows(), X.cols());
     for (Index i = 0; i < X.rows(); ++i)
       for (Index k = 0; k < X.cols(); ++k) {
         const double x = X(i, k);
-        const bool kept = input.type == OnnxType::float32 &&
-                          static_cast<double>(static_cast<float>(x)) == x &&
-                          (x == 0 || std::abs(x) >= r.lost);
+        const bool held =
+            input.type == OnnxType::float64 ||
+            (input.type == OnnxType::float32 && static_cast<double>(static_cast<float>(x)) == x);
+        const bool kept = held && (x == 0 || std::abs(x) >= r.lost);
         value.e(i, k) = kept ? 0 : rounded(x, 0, std::abs(x), r).e;
       }
     settle(value);
@@ -168,8 +169,10 @@ Enclosures enclosures(const OnnxGraph& graph, const std::string& name, const Sha
   progress.stage("outputs", static_cast<double>(n));
   Enclosures all;
   const auto keep = [&](Index row, const Value& value) {
-    all.f.middleRows(row, value.h.rows()) = value.h;
-    if (!value.exact()) all.error.middleRows(row, value.h.rows()) = value.e;
+    auto h = all.f.middleRows(row, value.h.rows()), e = all.error.middleRows(row, value.h.rows());
+    h = value.h;
+    if (!value.exact()) e = value.e;
+    e = ((h.array() - h.array()) == 0).select(e, kInfinite);  // constants may be infinite or NaN
   };
   const Value first = evaluator(X.topRows(1), progress);
   if (!first.varies || !is_real(first.type))
