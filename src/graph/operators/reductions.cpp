@@ -122,7 +122,8 @@ std::vector<Value> softmax(const Call& call) {
     const auto part = [&](Index k) {
       const Ball moved = subtract(x.at(i, k), {top[at(k)], 0}, r);
       const double h = std::exp(moved.h), off = std::expm1(moved.e) * (1 + 16 * u);
-      return rounded(h, h * off * kUp + 4 * u * h, h * (1 + off), r, 16);
+      // h may have vanished, where what it stands for has not.
+      return rounded(h, (h + kTiny) * off * kUp + 4 * u * h, (h + kTiny) * (1 + off), r, 16);
     };
     for (Index k = 0; k < x.size(); ++k) sums[at(k)] += part(k);
     for (Index k = 0; k < x.size(); ++k) {
