@@ -119,9 +119,9 @@ void Product::of_columns(const double* X, const double* X_error, double length_e
   lapack::gemm('N', 'N', p, m, k, 1.0, weight.data(), p, size_.data(), k, 0.0, Y_error, p);
   Eigen::RowVectorXd lengths = x.colwise().squaredNorm().cwiseSqrt() * kUp,
                      sizes = x.cwiseAbs().colwise().sum();
-  for (double& length : lengths)
-    if (!(length > 1e-140 && length < 1e140))
-      length = length == 0 ? 0 : kInfinite;  // squares may have vanished
+  for (Index i = 0; i < p; ++i)
+    if (!(lengths(i) > 1e-140 && lengths(i) < 1e140))
+      lengths(i) = sizes(i) == 0 ? 0 : kInfinite;  // squares may have vanished
   double top = x.size() == 0 ? 0 : x.cwiseAbs().maxCoeff<Eigen::PropagateNaN>();
   if (X_error != nullptr) {
     const Eigen::Map<const RowMatrix> e(X_error, k, p);
