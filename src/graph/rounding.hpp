@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -10,8 +11,8 @@ namespace zeroloss::internal::graph {
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// Whose numbers are enclosed: those of exact arithmetic, or whatever a runtime gets that rounds every
-/// operation to the type of its result, adds in any order, fused or not, and may flush what is below
-/// the normal numbers to zero.
+/// operation to the type of its result, adds in any order, fused or not, and may take what is below the
+/// normal numbers for zero, in what an operation gets and in what it gives.
 struct Rounding {
   double v = 0;         ///< unit roundoff of the runtime; 0: exact arithmetic
   double lost = kTiny;  ///< what an operation may lose to underflow, there or here
@@ -21,6 +22,7 @@ struct Rounding {
   double sum = 0;  ///< unit roundoff of the sums of these products; 0: v
 
   bool exact() const { return v == 0; }
+  double flushed() const { return v == 0 ? 0 : lost; }  ///< what an argument may lose
 };
 
 /// A number that is within e of h. Infinite or NaN where nothing is known.
@@ -40,7 +42,7 @@ inline Ball rounded(double h, double came, double size, const Rounding& r, doubl
 
 inline Ball add(Ball a, Ball b, const Rounding& r) {
   const double h = a.h + b.h;
-  return rounded(h, (a.e + b.e) * kUp, std::abs(h), r);
+  return rounded(h, (a.e + b.e + 2 * r.flushed()) * kUp, std::abs(h), r);
 }
 inline Ball subtract(Ball a, Ball b, const Rounding& r) { return add(a, {-b.h, b.e}, r); }
 
@@ -48,14 +50,16 @@ inline Ball multiply(Ball a, Ball b, const Rounding& r) {
   const double h = a.h * b.h;
   const double came =
       ((a.e == 0 ? 0 : std::abs(b.h) * a.e) + (b.e == 0 ? 0 : std::abs(a.h) * b.e + a.e * b.e)) * kUp + kTiny;
-  return rounded(h, a.e == 0 && b.e == 0 ? 0 : came, std::abs(h), r);
+  const double flushed = r.exact() ? 0 : r.flushed() * (a.size() + b.size());
+  return rounded(h, (a.e == 0 && b.e == 0 ? 0 : came) + flushed, std::abs(h), r);
 }
 
 /// Unknown where b may be 0.
 inline Ball divide(Ball a, Ball b, const Rounding& r) {
   const double h = a.h / b.h, room = (std::abs(b.h) - b.e) * kDown;
-  if (!(room > 0)) return {h, std::numeric_limits<double>::infinity()};
-  const double came = a.e == 0 && b.e == 0 ? 0 : (a.e / room + std::abs(h) * (b.e / room + u)) * kUp + kTiny;
+  if (!(room > r.flushed())) return {h, std::numeric_limits<double>::infinity()};
+  double came = r.flushed() / room * kUp;
+  if (a.e != 0 || b.e != 0) came = (came + a.e / room + std::abs(h) * (b.e / room + u)) * kUp + kTiny;
   return rounded(h, came, std::abs(h), r);
 }
 
@@ -65,7 +69,7 @@ inline Ball root(Ball a, const Rounding& r) {
   if (!(a.h >= a.e)) return {h, std::numeric_limits<double>::infinity()};
   // |sqrt(a) - sqrt(b)| = |a - b|/(sqrt(a) + sqrt(b)).
   const double came = a.e == 0 ? 0 : a.e / ((h + std::sqrt(low > 0 ? low : 0)) * kDown) * kUp + kTiny;
-  return rounded(h, came, h, r);
+  return rounded(h, low < r.flushed() ? std::max(came, h) : came, h, r);
 }
 
 /// The sum of k balls in any order, k roundings of partial sums whose sizes are at most that of all.
@@ -80,7 +84,8 @@ class Sum {
   double size() const { return (size_ + came_) * kUp; }  ///< of all that is added
   Ball result(const Rounding& r) const {
     const double k = count_, gamma = gamma_of(k), runtime = r.exact() ? 0 : k * r.v / (1 - k * r.v);
-    const double e = (came_ + gamma * size_ + runtime * (size_ + came_) + k * r.lost) * kUp + kTiny;
+    const double e =
+        (came_ + gamma * size_ + runtime * (size_ + came_) + k * (r.lost + r.flushed())) * kUp + kTiny;
     return {h_, k * r.v < 0.5 && size_ + came_ < r.largest ? e : std::numeric_limits<double>::infinity()};
   }
 

@@ -41,7 +41,8 @@ struct Rounded {
 // z times `slope` below 0.
 Rounded leaky(Ball z, double slope, const Rounding& r) {
   const double low = std::abs(slope) * kUp, size = std::abs(z.h);
-  const Ball below = rounded(slope * z.h, 0, low * (size + z.e), r);  // the rounding of the product
+  // The rounding of the product.
+  const Ball below = rounded(slope * z.h, r.flushed() * (low + size + z.e), low * (size + z.e), r);
   const bool kept = slope == 0 || slope == 1;
   const double rounding = kept || z.h - z.e >= 0 ? 0 : below.e;
   if (z.h - z.e >= 0) return {z, 0};
@@ -67,7 +68,9 @@ std::vector<Value> prelu(const Call& call) {
   Value made =
       each_of(call, {&call.numbers(0), &slope}, [](const std::vector<Ball>& x, const Rounding& r) -> Ball {
         const Ball ball = leaky(x[0], x[1].h, r).ball;  // of the slope as it is computed
-        return {ball.h, x[1].e == 0 ? ball.e : (ball.e + x[1].e * std::max(0.0, x[0].e - x[0].h)) * kUp};
+        return {ball.h, x[1].e == 0
+                            ? ball.e
+                            : (ball.e + x[1].e * (1 + 2 * r.v) * std::max(0.0, x[0].e - x[0].h)) * kUp};
       });
   settle(made);
   return {std::move(made)};
