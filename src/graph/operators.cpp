@@ -76,6 +76,7 @@ const Value& Call::numbers(std::size_t k) const {
   if (!is_real(value.type))
     refuse(
         fmt::format("its input {} is of {}, which is not read as real numbers", k + 1, name_of(value.type)));
+  if (value.size() == 0) refuse(fmt::format("its input {} has no numbers", k + 1));
   return value;
 }
 

@@ -305,6 +305,12 @@ std::vector<Value> concat(const Call& call) {
         std::copy_n(x.integers.begin() + b * part, part, made.integers.begin() + b * all + offset);
         continue;
       }
+      if (x.h.size() == 0) {  // whole numbers beside those of samples
+        for (Index k = 0; k < part; ++k)
+          made.h.col(b * all + offset + k)
+              .setConstant(static_cast<double>(x.integers[static_cast<std::size_t>(b * part + k)]));
+        continue;
+      }
       for (Index i = 0; i < rows; ++i) {
         const Index row = x.varies ? i : 0;
         made.h.row(i).segment(b * all + offset, part) = x.h.row(row).segment(b * part, part);

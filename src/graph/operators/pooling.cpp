@@ -65,6 +65,7 @@ std::vector<Value> largest(const Call& call) {
           const Index place = w.places[static_cast<std::size_t>(cell * w.count + k)];
           if (place >= 0 && !(h[place] + e[place] < sure)) off = std::max(off, e[place]);
         }
+      if (top == -kInfinite && known) call.refuse("a window of padding alone");
       to[k] = top;
       error[k] = known && off - off == 0 ? off : kInfinite;
     }

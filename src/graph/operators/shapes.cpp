@@ -33,6 +33,7 @@ std::vector<Value> constant_of_shape(const Call& call) {
   for (Index count = 1; const Index one : all)
     if (one < 0 || (count *= std::max<Index>(one, 1)) > kMost) call.refuse("its shape is too large");
   const auto* fill = call.node.find<OnnxNumbers>("value");
+  if (fill != nullptr && fill->values.size() != 1) call.refuse("its value is not one number");
   Value made{
       .type = fill == nullptr ? OnnxType::float32 : fill->type, .shape = all, .h = {}, .e = {}, .eps = {}};
   if (is_integer(made.type))
