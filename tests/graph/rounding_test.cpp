@@ -1,6 +1,9 @@
 #include "graph/rounding.hpp"
 
 #include <gtest/gtest.h>
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
 
 #include <algorithm>
 #include <random>
@@ -123,6 +126,27 @@ TEST_F(Balls, HoldWhatFloat32MakesOfNumbersWithin) {
     ASSERT_TRUE(holds_single(add(multiply(a, b, kSingly), a, kSingly), std::fma(x, y, x)));
   }
 }
+
+#ifdef __SSE2__
+TEST_F(Balls, HoldWhatAProcessorMakesThatTakesSubnormalNumbersForZero) {
+  for (int k = 0; k < kDraws; ++k) {
+    const Ball a{static_cast<double>(static_cast<float>(number(-149, whole(2) == 0 ? -110 : 60))), 0},
+        b{static_cast<double>(static_cast<float>(number(-149, whole(2) == 0 ? -110 : 60))), 0};
+    const volatile auto x = static_cast<float>(a.h), y = static_cast<float>(b.h);
+    const Ball sum = add(a, b, kSingly), product = multiply(a, b, kSingly), quotient = divide(a, b, kSingly),
+               square_root = root(a, kSingly);
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | 0x8040);  // results and arguments
+    const float added = x + y, multiplied = x * y, divided = y == 0 ? 0 : x / y, rooted = std::sqrt(x);
+    const bool zero = y == 0;
+    _mm_setcsr(before);
+    ASSERT_TRUE(holds_single(sum, added));
+    ASSERT_TRUE(holds_single(product, multiplied)) << a.h << " * " << b.h;
+    ASSERT_TRUE(quotient.e == kInfinite || (!zero && holds_single(quotient, divided))) << a.h << " / " << b.h;
+    ASSERT_TRUE(square_root.e == kInfinite || holds_single(square_root, rooted)) << a.h;
+  }
+}
+#endif
 
 TEST_F(Balls, SumsInAnyOrderFusedOrNotHoldThoseOfFloat32) {
   for (int k = 0; k < 2000; ++k) {
