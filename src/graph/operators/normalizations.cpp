@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "graph/reduction.hpp"
@@ -20,7 +21,10 @@ const Value& constant(const Call& call, std::size_t k, Index size) {
 std::vector<Value> batch_normalization(const Call& call) {
   const Value& x = call.numbers(0);
   if (x.shape.size() < 2 || x.shape[0] != 1) call.refuse("its input has no channels");
-  if (call.node.integer("training_mode", 0) != 0) call.refuse("normalisation as in training");
+  // Before set 14 it trains where it has more outputs.
+  const bool more = std::ranges::any_of(call.node.outputs.begin() + 1, call.node.outputs.end(),
+                                        [](const std::string& name) { return !name.empty(); });
+  if (call.node.integer("training_mode", 0) != 0 || more) call.refuse("normalisation as in training");
   if (call.node.integer("spatial", 1) != 1) call.refuse("spatial must be 1");
   const Index channels = x.shape[1], size = x.size() / channels;
   const double epsilon = call.node.number("epsilon", static_cast<double>(1e-5F));
@@ -64,9 +68,8 @@ std::vector<Value> batch_normalization(const Call& call) {
 }
 
 // (x - mean)/sqrt(variance + epsilon) of each group of a sample.
-Value standardized(const Call& call, const Value& x, const Reduction& groups, double epsilon) {
+Value standardized(const Value& x, const Reduction& groups, double epsilon, const Rounding& r) {
   Value made = blank(x.type, x.shape, x.varies, x.h.rows());
-  const Rounding r = call.rounding(made);
   const auto each = static_cast<double>(groups.each);
   std::vector<Sum> sums, squares;
   std::vector<Ball> means, factors;
@@ -133,8 +136,13 @@ std::vector<Value> layer_normalization(const Call& call) {
   std::set<std::size_t> axes;
   Index each = 1;
   for (std::size_t a = first; a < rank; ++a) axes.insert(a), each *= x.shape[a];
-  Value made = standardized(call, x, Reduction(call, x, axes, true),
-                            call.node.number("epsilon", static_cast<double>(1e-5F)));
+  // The standard says that means are taken in the type `stash_type`, float32 unless it is given.
+  const std::int64_t stash = call.node.integer("stash_type", 1);
+  const bool single = x.type == OnnxType::float64 && static_cast<OnnxType>(stash) != OnnxType::float64;
+  if (single && stash != 1) call.refuse(fmt::format("its stash_type {} is not read", stash));
+  const Rounding r = rounding_of(call.execution, single ? OnnxType::float32 : x.type);
+  Value made = standardized(x, Reduction(call, x, axes, true),
+                            call.node.number("epsilon", static_cast<double>(1e-5F)), r);
   scale_and_shift(call, made, constant(call, 1, each), call.has(2) ? &constant(call, 2, each) : nullptr,
                   [each](Index k) { return k % each; });
   return {std::move(made)};
@@ -146,8 +154,8 @@ std::vector<Value> instance_normalization(const Call& call) {
   std::set<std::size_t> axes;
   for (std::size_t a = 2; a < x.shape.size(); ++a) axes.insert(a);
   const Index channels = x.shape[1], size = x.size() / channels;
-  Value made = standardized(call, x, Reduction(call, x, axes, true),
-                            call.node.number("epsilon", static_cast<double>(1e-5F)));
+  Value made = standardized(x, Reduction(call, x, axes, true),
+                            call.node.number("epsilon", static_cast<double>(1e-5F)), call.rounding(x));
   scale_and_shift(call, made, constant(call, 1, channels), &constant(call, 2, channels),
                   [size](Index k) { return k / size; });
   return {std::move(made)};
