@@ -152,6 +152,7 @@ std::vector<Value> reciprocal(const Call& call) {
 // Of small whole exponents as products, of 1/2 as a root.
 std::vector<Value> power(const Call& call) {
   const Value& p = call.input(1);
+  if (p.shape.size() > call.input(0).shape.size()) call.refuse("its power has more axes than its numbers");
   double exponent = 0;
   if (is_integer(p.type) && p.size() == 1)
     exponent = static_cast<double>(call.integers(1).front());
