@@ -74,10 +74,10 @@ std::vector<Value> cast(const Call& call) {
       for (Index k = 0; k < made.h.size(); ++k) {
         const std::int64_t value = x.integers[static_cast<std::size_t>(k)];
         made.h(0, k) = static_cast<double>(value);
-        if (std::abs(made.h(0, k)) > (to == OnnxType::float64   ? 0x1p53
-                                      : to == OnnxType::float32 ? 0x1p24
-                                                                : 256))
-          call.refuse("a whole number that its type has not");
+        const std::int64_t most = std::int64_t{1} << (to == OnnxType::float64   ? 53
+                                                      : to == OnnxType::float32 ? 24
+                                                                                : 8);
+        if (value > most || value < -most) call.refuse("a whole number that its type has not");
       }
       made.integers.clear();
       return {std::move(made)};
@@ -97,7 +97,7 @@ std::vector<Value> cast(const Call& call) {
     if (made.h.cwiseAbs().maxCoeff<Eigen::PropagateNaN>() < 1 / as.v) return {std::move(made)};
     call.refuse("whole numbers of the samples that its type has not");
   }
-  if (as.v <= from.v) return {std::move(made)};
+  if (as.v <= from.v && as.largest >= from.largest) return {std::move(made)};
   if (call.execution == Execution::exact) return {std::move(made)};
   if (made.exact()) made.e.setZero(made.h.rows(), made.h.cols());
   for (Index i = 0; i < made.h.rows(); ++i)
@@ -214,7 +214,7 @@ std::vector<Value> slice(const Call& call) {
     const std::size_t a = call.axis(axes[k], shape.size());
     if (!seen.insert(a).second) call.refuse("it names an axis twice");
     const Index size = x.shape[a], step = steps[k];
-    if (step == 0 || std::abs(step) > kMost) call.refuse(fmt::format("a step of {}", step));
+    if (step == 0 || step > kMost || step < -kMost) call.refuse(fmt::format("a step of {}", step));
     const auto place = [&](std::int64_t at, Index low, Index high) {
       return std::clamp<Index>(at < 0 ? (at < -size ? -1 : at + size) : at, low, high);
     };
