@@ -237,6 +237,7 @@ TEST(BallsBeyond, ARootIsUnknownWhereItsArgumentMayBeBelowZero) {
 TEST(BallsBeyond, WhatARuntimeFlushesToZeroIsWithin) {
   const Ball product = multiply({0x1p-70, 0}, {0x1p-60, 0}, kSingly);
   EXPECT_GE(product.e, 0x1p-130);
+  // Twice the smallest normal number: a goal.
   EXPECT_LE(product.e, 0x1p-125);
 }
 

@@ -131,6 +131,7 @@ TEST(GraphUnknown, ProductsOfTheSmallestAndTheLargestNumbersAreWithin) {
       const Enclosures found = graph.at(X);
       const long double y = static_cast<long double>(w) * X(0, 0) - static_cast<long double>(w) * X(0, 1) +
                             static_cast<long double>(0.3 * w) * X(0, 2);
+      // The reference has five roundings of 2^-64, and is as large as its terms.
       EXPECT_LE(std::abs(found.f(0, 0) - y), found.error(0, 0) + std::abs(y) * 0x1p-62L) << x << " " << w;
       // Of three terms there are four roundings: the bound says no nothing.
       EXPECT_GE(found.error(0, 0), 2 * u * std::abs(w * x)) << x << " " << w;
