@@ -47,7 +47,8 @@ std::string check_prove_property(const std::string& text) {
 
 bool holds(const std::string& text, const ProveResult& result) {
   const ProvedNetwork& last = result.networks.back();
-  if (text == "right") return last.right == result.n;
+  if (text == "right")
+    return last.right == result.n && (!result.executed || result.executed->right == result.n);
   return text == "exact" ? last.certificate.exists : last.certificate.descends;
 }
 
@@ -106,7 +107,8 @@ void add_prove(Command& command, Session& session) {
   command
       .option("--require", o.require,
               "Exit with 1 unless this is proved, of the polished network where there is one: "
-              "right (all labels), exact (a network of zero loss nearby) or descent [none]")
+              "right (all labels, also as --execution asks), exact (a network of zero loss nearby) or "
+              "descent [none]")
       .check(check_prove_property, "PROPERTY")
       .repeated();
   command.option("--out", o.out, "Write a run folder: result, polished network, manifest [none]");

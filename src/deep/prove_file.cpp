@@ -155,6 +155,7 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
   } else {
     p.certificate = certify_last_layer(graph, points, X, K, p.misfit, r, progress);
   }
+  if (r.moving == 0) p.sharpening = 0;  // there are no output weights to multiply
   r.network = fmt::format("{}, {}", graph.description, count(K, "output", "outputs"));
   r.n = data.n();
   r.d = X.cols();

@@ -23,6 +23,27 @@ Value constant_of(const OnnxNumbers& numbers) {
   return value;
 }
 
+// Whole numbers of a type, as far as doubles have all of them.
+std::pair<double, double> range_of(OnnxType type) {
+  switch (type) {
+    case OnnxType::boolean:
+      return {0, 1};
+    case OnnxType::uint8:
+      return {0, 255};
+    case OnnxType::int8:
+      return {-128, 127};
+    case OnnxType::uint16:
+      return {0, 65535};
+    case OnnxType::int16:
+      return {-32768, 32767};
+    case OnnxType::uint32:
+    case OnnxType::uint64:
+      return {0, 0x1p32 - 1};
+    default:
+      return {-0x1p31, 0x1p31 - 1};
+  }
+}
+
 class Evaluator {
  public:
   Evaluator(const OnnxGraph& graph, const std::string& name, const Shape& sizes, Execution execution,
@@ -83,8 +104,9 @@ class Evaluator {
     const OnnxInput& input = graph_.inputs.front();
     Value value{.type = input.type, .shape = sizes_, .varies = true, .h = X, .e = {}, .eps = {}};
     if (is_integer(input.type)) {
-      if ((X.array() != X.array().round()).any() || X.cwiseAbs().maxCoeff() > 0x1p31)
-        throw DataError(fmt::format("its input '{}' is of {}, and not all numbers of the points are whole",
+      const auto [least, most] = range_of(input.type);
+      if ((X.array() != X.array().round()).any() || X.minCoeff() < least || X.maxCoeff() > most)
+        throw DataError(fmt::format("its input '{}' is of {}, and not all numbers of the points are",
                                     excerpt(input.name), name_of(input.type)));
       return value;
     }
@@ -121,6 +143,10 @@ class Evaluator {
       call.refuse(fmt::format("an operator of '{}', not of ONNX", excerpt(node.domain)));
     const Operator* row = operator_called(node.op);
     if (row == nullptr) call.refuse("this operator is not known");
+    // Its scores are those before this: nothing but labels may come of them.
+    const auto* post = node.op == "LinearClassifier" ? node.find<std::string>("post_transform") : nullptr;
+    if (post != nullptr && *post != "NONE" && name_ != node.outputs.back())
+      call.refuse("what its post_transform makes is taken by another node");
     if (!ready_)
       if (const std::string problem = attribute_problem(node, graph_.version); !problem.empty())
         call.refuse(problem);

@@ -69,6 +69,10 @@ graph::Shape sizes_of(const GraphNetwork& network, Index d) {
   if (const graph::Shape asked = asked_shape(network.options); !asked.empty()) {
     sizes.insert(sizes.end(), asked.begin(), asked.end());
     if (!fits(sizes)) throw misfit(fmt::format("`shape` is {}", fmt::join(asked, " x ")));
+    for (std::size_t a = 1; a < std::min(declared.size(), sizes.size()); ++a)
+      if (declared.size() != sizes.size() || (declared[a] != 0 && declared[a] != sizes[a]))
+        throw std::invalid_argument(
+            fmt::format("`shape` is {}, and the file says other sizes", fmt::join(asked, " x ")));
     return sizes;
   }
   if (declared.empty()) return {1, d};
@@ -115,12 +119,17 @@ GraphOutputs enclosed(const GraphNetwork& network, const OnnxGraph& graph,
                                    : graph::enclosures(graph, one.value, sizes, X.topRows(1),
                                                        graph::Execution::exact, *network.memory, silent)
                                          .shape;
+    if (graph::count_of(shape) < 2)
+      throw DataError(
+          fmt::format("node '{}' ({}) goes over a single number", excerpt(one.node->name), one.node->op));
     const auto rank = std::ssize(shape);
     const auto axis = one.axis < 0 ? one.axis + rank : one.axis;
     if (axis < 0 || axis >= rank || shape[static_cast<std::size_t>(axis)] != graph::count_of(shape))
       throw DataError(fmt::format("node '{}' ({}) goes along axis {} of {}: not over all outputs of a sample",
                                   excerpt(one.node->name), one.node->op, one.axis, fmt::join(shape, " x ")));
   }
+  if (outputs.one && found.f.cols() != 1)
+    throw DataError(fmt::format("its labels are those of a single output, and it has {}", found.f.cols()));
   return {std::move(found.f), std::move(found.error), std::move(found.shape)};
 }
 
@@ -132,6 +141,16 @@ auto named(const GraphNetwork& network, const F& f) {
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", network.name, error.what()));
   }
+}
+
+// Whether something of the file is of a type, as far as it says.
+bool has_type(const OnnxGraph& graph, OnnxType type) {
+  const auto cast_to = [&](const OnnxNode& node) {
+    return (node.op == "Cast" && node.integer("to", 0) == static_cast<std::int64_t>(type)) ||
+           (type == OnnxType::float32 && node.domain == "ai.onnx.ml");
+  };
+  return graph.inputs.front().type == type || std::ranges::any_of(graph.nodes, cast_to) ||
+         std::ranges::any_of(graph.numbers, [&](const auto& one) { return one.second.type == type; });
 }
 
 GraphNetwork network_of(OnnxGraph read, const std::string& name, const GraphOptions& options) {
@@ -157,7 +176,13 @@ GraphNetwork network_of(OnnxGraph read, const std::string& name, const GraphOpti
   network.notes = outputs.notes;
   network.behind = outputs.behind;
   network.labels = outputs.labels;
-  network.single = graph->inputs.front().type != OnnxType::float64;
+  for (const OnnxType type : {OnnxType::float32, OnnxType::float16, OnnxType::bfloat16})
+    if (has_type(*graph, type)) network.numbers = name_of(type);
+  network.single = network.numbers != "float64";
+  network.notes.emplace_back("each sample goes through the graph alone, as a batch of one");
+  if (const auto& shape = graph->inputs.front().shape; shape.size() > 1 && shape.front() > 1)
+    network.notes.push_back(
+        fmt::format("the file asks for batches of {}, and is read as for batches of one", shape.front()));
   // Files of zeroloss say what their classes are called.
   if (const auto names = graph->metadata.find("class_names");
       graph->producer == "zeroloss" && names != graph->metadata.end())
@@ -165,7 +190,6 @@ GraphNetwork network_of(OnnxGraph read, const std::string& name, const GraphOpti
   for (const auto& [constant, numbers] : graph->numbers)
     if (graph::is_real(numbers.type)) {
       network.parameters += std::ssize(numbers.values);
-      network.single = network.single || numbers.type != OnnxType::float64;
     }
   network.description = fmt::format("a graph of {} ({}), {} numbers in its file",
                                     count(std::ssize(graph->nodes), "node", "nodes"), operators_of(*graph),
@@ -248,6 +272,8 @@ GraphOutputs deciding_outputs(const GraphNetwork& network, const Eigen::Ref<cons
   return named(network, [&] {
     const graph::Outputs outputs = graph::outputs_of(*network.graph, network.options.output_name);
     if (decided_by_outputs(network)) return enclosed(network, *network.graph, X, as, progress);
+    if (outputs.decided.empty())
+      throw DataError("its labels are of what a LinearClassifier makes inside, which is not enclosed");
     graph::Enclosures found = graph::enclosures(*network.graph, outputs.decided, sizes_of(network, X.cols()),
                                                 X, as, *network.memory, progress);
     Progress silent = progress.silent();

@@ -34,7 +34,11 @@ struct Meaning {
   std::string scores;
   std::string behind = {};
   std::vector<const OnnxNode*> names = {};
-  bool named = false, halved = false;  // halved: the label of a single output is 1 where p exceeds 1/2
+  bool named = false;
+  bool halved = false;    // the label of a single output is 1 where p exceeds 1/2
+  bool positive = false;  // no number is below 0
+  bool one = false;       // it is that of a single output
+  bool hidden = false;    // numbers that a classifier transforms inside
   std::vector<Along> along = {};
   std::string decided = {};
   double threshold = 0;
@@ -65,6 +69,10 @@ class Follower {
     const bool one = found != graph_.numbers.end() && found->second.values.size() == 1;
     return one ? found->second.values.front() : std::numeric_limits<double>::quiet_NaN();
   }
+  // How many numbers TopK takes; an attribute before set 10.
+  double taken(const OnnxNode& node) const {
+    return node.inputs.size() > 1 ? number(node.inputs[1]) : static_cast<double>(node.integer("k", 0));
+  }
   bool constant(const std::string& name) const {
     return graph_.numbers.contains(name) || graph_.texts.contains(name);
   }
@@ -81,10 +89,16 @@ class Follower {
     return inner;
   }
 
+  // Dropout as in training.
+  bool may_drop(const OnnxNode& node) const {
+    return node.op == "Dropout" && node.inputs.size() > 2 && !node.inputs[2].empty() &&
+           number(node.inputs[2]) != 0;
+  }
+
   std::optional<Meaning> read(const OnnxNode& node, const std::string& name) const {
     static const std::set<std::string> same{"Identity", "Dropout", "Flatten",
                                             "Reshape",  "Squeeze", "Unsqueeze"};
-    if (node.inputs.empty()) return {};
+    if (node.inputs.empty() || may_drop(node)) return {};
     const std::string& first = node.inputs.front();
     const std::string& op = node.op;
     if (op == "LinearClassifier") return classifier(node, name);
@@ -105,22 +119,29 @@ class Follower {
     if (op == "Softmax" || op == "LogSoftmax") {
       const Meaning inner = follow(first);
       if (inner.what != What::scores) return {};
-      return with(along(inner, node, graph_.version < 13 ? 1 : -1), What::probabilities, node);
+      Meaning made = with(along(inner, node, graph_.version < 13 ? 1 : -1), What::probabilities, node);
+      made.positive = op == "Softmax";
+      return made;
     }
     if (op == "Sigmoid") {
       const Meaning inner = follow(first);
       if (inner.what != What::scores) return {};
       Meaning made = with(inner, What::probabilities, node);
-      made.halved = true;
+      made.halved = made.positive = true;
       return made;
     }
     if (op == "Normalizer") {
       const Meaning inner = follow(first);
-      if (inner.what != What::probabilities) return {};
-      return with(inner, What::probabilities, node);
+      if (inner.what != What::probabilities || !inner.positive) return {};
+      Meaning made = with(inner, What::probabilities, node);
+      made.halved = false;
+      made.along.push_back({&node, first, -1});
+      return made;
     }
     if (op == "ArgMax" || op == "TopK") {
-      if (op == "TopK" && (node.integer("largest", 1) != 1 || node.outputs.back() != name)) return {};
+      if (op == "TopK" && (node.integer("largest", 1) != 1 || node.outputs.size() != 2 ||
+                           node.outputs[1] != name || taken(node) != 1))
+        return {};
       if (node.integer("select_last_index", 0) != 0) return {};
       const Meaning inner = follow(first);
       if (inner.what == What::label || inner.what == What::rest) return {};
@@ -144,7 +165,9 @@ class Follower {
       const Meaning one = follow(first), other = follow(node.inputs[1]);
       if (one.what != What::rest || other.what != What::probabilities || one.scores != other.scores)
         return {};
-      return with(along(other, node, 1), What::two, node);
+      Meaning made = with(along(other, node, 1), What::two, node);
+      made.one = true;
+      return made;
     }
     if ((op == "Greater" || op == "GreaterOrEqual") && node.inputs.size() == 2) {
       const Meaning inner = follow(first);
@@ -155,6 +178,7 @@ class Follower {
       Meaning made = inner;
       made.decided = first;
       made.threshold = number(node.inputs[1]);
+      made.one = true;
       return with(made, What::label, node);
     }
     return {};
@@ -173,6 +197,7 @@ class Follower {
       return with(made, What::label, node);
     }
     if (post == "NONE") return {};
+    made.hidden = true;
     return with(made, What::probabilities, node);
   }
 
@@ -206,30 +231,53 @@ Outputs outputs_of(const OnnxGraph& graph, const std::string& asked) {
   Outputs outputs;
   bool bare = false;
   std::set<std::string> roots;
+  std::optional<Meaning> label;
+  const auto disagree = [&](const std::string& what) {
+    return DataError(fmt::format("{}: name one of {}, `output_name={}`", what, excerpt(graph.outputs),
+                                 excerpt(graph.outputs.front())));
+  };
+  Meaning last;
   for (const std::string& name : names) {
-    const Meaning one = follower.follow(name);
+    Meaning one = follower.follow(name);
+    if (one.what == What::rest) one = {.scores = name};
+    const bool zipped = !one.names.empty() && one.names.back()->op == "ZipMap";
+    if (one.decided.empty()) {  // what whoever runs the file sees
+      one.decided = one.behind.empty() ? one.scores : zipped ? one.names.back()->inputs.front() : name;
+      if (one.what == What::probabilities && one.halved) one.threshold = 0.5;
+    }
     roots.insert(one.scores);
-    outputs.scores = one.scores;
     bare = bare || one.behind.empty();
     if (outputs.behind.empty()) outputs.behind = one.behind;
-    outputs.labels = outputs.labels || one.what == What::label;
-    if (one.what == What::label && (outputs.names.empty() || one.named) && !outputs.named) {
-      outputs.names = one.names;
-      outputs.named = one.named;
-    }
-    if (outputs.decided.empty() && !one.decided.empty()) {
-      outputs.decided = one.decided;
-      outputs.threshold = one.threshold;
-    }
+    outputs.one = outputs.one || one.one;
     outputs.along.insert(outputs.along.end(), one.along.begin(), one.along.end());
     for (const std::string& note : one.notes)
       if (std::ranges::find(outputs.notes, note) == outputs.notes.end()) outputs.notes.push_back(note);
+    if (one.what == What::label && !zipped) {
+      if (label &&
+          (label->decided != one.decided || label->threshold != one.threshold || label->names != one.names))
+        throw disagree("its labels are made in different ways");
+      label = one;
+    }
+    if (zipped && !outputs.named) {
+      outputs.names = one.names;
+      outputs.named = outputs.labels = true;
+    }
+    last = std::move(one);
   }
-  if (roots.size() > 1)
-    throw DataError(fmt::format("its outputs are of {} sets of numbers: name one of {}, `output_name={}`",
-                                roots.size(), excerpt(graph.outputs), excerpt(graph.outputs.front())));
+  outputs.scores = last.scores;
+  if (label) {
+    outputs.labels = true;
+    if (label->named || !outputs.named) {
+      outputs.names = label->names;
+      outputs.named = label->named;
+    }
+  }
+  const Meaning& deciding = label ? *label : last;
+  outputs.decided = bare && !label ? outputs.scores : deciding.decided;
+  outputs.threshold = bare && !label ? 0 : deciding.threshold;
+  if (deciding.hidden) outputs.decided.clear();
+  if (roots.size() > 1) throw disagree(fmt::format("its outputs are of {} sets of numbers", roots.size()));
   if (bare) outputs.behind.clear();
-  if (outputs.decided.empty()) outputs.decided = outputs.scores;
   return outputs;
 }
 

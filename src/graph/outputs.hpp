@@ -21,12 +21,14 @@ struct Outputs {
   /// Behind them, from the first on, what names labels; `named`: one of these is more than a number.
   std::vector<const OnnxNode*> names;
   bool labels = false, named = false;
+  bool one = false;  ///< the label is that of a single output: there may be no others
   /// The first node behind `scores` that changes its numbers, where no output is without; empty: they are
   /// one.
   std::string behind;
   std::vector<Along> along;
   /// What the label is decided by, which is `scores` or comes of them: the largest, or of a single output
-  /// whether it exceeds `threshold`, or of two numbers that come of a single output the larger.
+  /// whether it exceeds `threshold`, or of two numbers that come of a single output the larger. Empty: by
+  /// what a LinearClassifier makes inside.
   std::string decided;
   double threshold = 0;
   std::vector<std::string> notes;  ///< what was left out behind the scores, a line each

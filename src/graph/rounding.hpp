@@ -22,6 +22,12 @@ struct Rounding {
   double sum = 0;  ///< unit roundoff of the sums of these products; 0: v
 
   bool exact() const { return v == 0; }
+  /// Of partial sums of products.
+  Rounding of_sums() const {
+    Rounding r = *this;
+    r.v = std::max(v, sum);
+    return r;
+  }
   double flushed() const { return v == 0 ? 0 : lost; }  ///< what an argument may lose
 };
 

@@ -73,19 +73,17 @@ void tell_proof(const DeepCertificate& c, Facts& fact) {
 }
 
 // What every runtime says, whatever the order of its sums.
-std::string executed_text(const ExecutedLabels& e, Task task) {
-  const std::string numbers = e.execution == "float32"
-                                  ? "every float32 execution"
-                                  : fmt::format("every float32 execution with products in {}", e.execution);
+std::string executed_text(const ExecutedLabels& e, Task task, const std::string& numbers) {
+  const std::string which =
+      fmt::format("in every {} execution{}, in any order of sums (no Winograd, no FFT)", numbers,
+                  e.execution == "float32" ? "" : " with products in " + e.execution);
   if (task != Task::classification)
-    return fmt::format("in {}, in any order of sums: every target within {}", numbers,
-                       above(e.largest_error, 3));
+    return fmt::format("{}: every target within {}", which, above(e.largest_error, 3));
   const auto some = [](Index count, const std::vector<Index>& which) {
     return which.empty() ? with_commas(count) : fmt::format("{} ({})", with_commas(count), samples(which));
   };
-  return fmt::format("in {}, in any order of sums: {} right, {} wrong, {} undecided", numbers,
-                     with_commas(e.right), some(e.wrong, e.wrong_samples),
-                     some(e.undecided, e.undecided_samples));
+  return fmt::format("{}: {} right, {} wrong, {} undecided", which, with_commas(e.right),
+                     some(e.wrong, e.wrong_samples), some(e.undecided, e.undecided_samples));
 }
 
 std::string section(const Dataset& data, const std::string& behind, const ProvedNetwork& p) {
@@ -117,10 +115,11 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
   for (const std::string& note : network.notes) text += "note: " + note + "\n";
   for (const std::string& remark : r.remarks) text += "note: " + remark + "\n";
   if (network.single())
-    text +=
-        "note: what is proved is of real arithmetic at the points as doubles; the file is run in float32, to "
-        "which "
-        "a runtime rounds points and sums\n";
+    text += fmt::format(
+        "note: what is proved is of real arithmetic at the points as doubles; the file is run in {}, to "
+        "which a "
+        "runtime rounds points and sums\n",
+        network.layers() ? "float32" : network.graph->numbers);
   for (const ProvedNetwork& p : r.networks) text += section(data, network.behind(), p);
   if (r.written)
     text += fmt::format(
@@ -134,7 +133,9 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
         network.single() ? "; in float32 " + in_single(*r.written, data.task == Task::classification,
                                                        network.network.behind)
                          : "");
-  if (r.executed) text += "\n" + executed_text(*r.executed, data.task) + "\n";
+  if (r.executed)
+    text += "\n" + executed_text(*r.executed, data.task, network.graph ? network.graph->numbers : "float32") +
+            "\n";
   Facts fact(26);
   if (r.of_file) fact("the file itself", "labels and outputs are those of its own graph");
   if (r.asked > 0)

@@ -44,6 +44,7 @@ struct GraphNetwork {
   std::string not_layers;                     ///< why it is not read as a network of layers
   std::vector<std::string> notes;             ///< on how it was read, a line each
   std::string behind;                         ///< as DeepNetwork::behind
+  std::string numbers = "float64";            ///< of its types that with the fewest digits
   bool single = false;                        ///< float32 or less: whoever runs it rounds numbers
   std::vector<std::string> class_names = {};  ///< of its outputs, where a file of zeroloss says them
   bool labels = false;                        ///< the file makes labels of its outputs

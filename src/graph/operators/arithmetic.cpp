@@ -78,11 +78,11 @@ std::vector<Value> sum(const Call& call) {
   Value made = each_of(call, inputs, [terms](const Balls& x, const Rounding& r) {
     const Ball ball = minus ? subtract(x[0], x[1], r) : add(x[0], x[1], r);
     if (r.exact() || terms == 0) return ball;
-    return rounded(ball.h, ball.e, x[0].size() + x[1].size(), r, static_cast<double>(terms));
+    return rounded(ball.h, ball.e, x[0].size() + x[1].size(), r.of_sums(), static_cast<double>(terms));
   });
   made.terms = terms;
   Vector known(made.h.rows());
-  const Rounding r = call.rounding(made);
+  const Rounding r = terms > 0 ? call.rounding(made).of_sums() : call.rounding(made);
   const auto count = static_cast<double>(1 + terms);
   for (Index i = 0; i < known.size(); ++i) {
     const auto [came, size] = lengths_of(inputs, made, i);
@@ -120,10 +120,12 @@ std::vector<Value> quotient(const Call& call) {
   const auto inputs = real_inputs(call, 2);
   if (inputs.size() != 2) call.refuse("it takes two inputs");
   // A runtime may multiply by the rounded reciprocal of a constant: one rounding more.
-  return settled(each_of(call, inputs, [](const Balls& x, const Rounding& r) {
+  Value made = each_of(call, inputs, [](const Balls& x, const Rounding& r) {
     const Ball q = divide(x[0], x[1], r);
     return r.exact() ? q : rounded(q.h, q.e, std::abs(q.h), r);
-  }));
+  });
+  made.terms = inputs[0]->terms;
+  return settled(std::move(made));
 }
 
 std::vector<Value> negative(const Call& call) {

@@ -83,7 +83,7 @@ std::vector<Value> conv(const Call& call) {
   RowMatrix columns, errors;
   for (Index i = 0; i < x.h.rows(); ++i) {
     const double off = x.exact() ? 0 : x.eps(i);
-    double squares = 0;  // of what is rounded
+    Vector here(groups);  // of what is rounded
     for (Index g = 0; g < groups; ++g) {
       gather(w, x.h.row(i).data() + g * channels * size, channels, size, columns);
       if (!x.exact()) gather(w, x.e.row(i).data() + g * channels * size, channels, size, errors);
@@ -92,10 +92,9 @@ std::vector<Value> conv(const Call& call) {
                          made.h.row(i).data() + g * each * w.count,
                          made.e.row(i).data() + g * each * w.count);
       const double length = length_above(x.h.row(i).data() + g * channels * size, channels * size);
-      const double part = kernels.length_of_rounding(length, off, w.overlap, static_cast<double>(w.count), r);
-      squares += part * part;
+      here(g) = kernels.length_of_rounding(length, off, w.overlap, static_cast<double>(w.count), r);
     }
-    known(i) = (c.norm * off + std::sqrt(squares)) * kUp;
+    known(i) = (c.norm * off + length_above(here.data(), groups)) * kUp;
   }
   settle(made, known);
   return {std::move(made)};

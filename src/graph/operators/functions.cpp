@@ -17,17 +17,16 @@ std::vector<Value> each(const Call& call, double slope, const Function& f) {
   const Value& x = call.numbers(0);
   Value made = blank(x.type, x.shape, x.varies, x.h.rows());
   const Rounding r = call.rounding(made);
-  Vector known = Vector::Zero(x.h.rows());
+  Vector known = Vector::Zero(x.h.rows()), here(x.size());  // of what is rounded here
   for (Index i = 0; i < made.h.rows(); ++i) {
-    double squares = 0;  // of what is rounded here
     for (Index k = 0; k < made.h.cols(); ++k) {
       const auto [ball, rounding] = f(x.at(i, k), r);
       made.h(i, k) = ball.h;
       made.e(i, k) = ball.h - ball.h == 0 ? ball.e : kInfinite;
-      squares += rounding * rounding;
+      here(k) = rounding;
     }
-    known(i) =
-        (slope * (x.exact() ? 0 : x.eps(i)) + std::sqrt(squares)) * kUp + kTiny * std::sqrt(made.h.cols());
+    known(i) = (slope * (x.exact() ? 0 : x.eps(i)) + length_above(here.data(), here.size())) * kUp +
+               kTiny * std::sqrt(made.h.cols());
   }
   settle(made, known);
   return {std::move(made)};
@@ -109,7 +108,8 @@ std::vector<Value> gelu(const Call& call) {
   const auto* approximate = call.node.find<std::string>("approximate");
   if (approximate != nullptr && *approximate == "tanh")  // |phi'| < 1.1291, at 1.42
     return smooth(call, 1.13, 16, [](double z) {
-      return z * (1 + std::tanh(std::numbers::sqrt2 * std::numbers::inv_sqrtpi * (z + 0.044715 * z * z * z))) / 2;
+      return z *
+             (1 + std::tanh(std::numbers::sqrt2 * std::numbers::inv_sqrtpi * (z + 0.044715 * z * z * z))) / 2;
     });
   if (approximate != nullptr && *approximate != "none")
     call.refuse(fmt::format("gelu by '{}' is not read", *approximate));

@@ -98,6 +98,7 @@ std::vector<Value> one_hot(const Call& call) {
   const auto* numbers = call.node.find<std::vector<std::int64_t>>("cats_int64s");
   if (numbers == nullptr) call.refuse("its categories are no integers");
   if (!x.varies || !x.exact()) call.refuse("it takes what is not known exactly");
+  if ((x.h.array() != x.h.array().round()).any()) call.refuse("it takes numbers that are not whole");
   const bool zeros = call.node.integer("zeros", 1) != 0;
   Shape shape = x.shape;
   const auto count = std::ssize(*numbers);
@@ -152,6 +153,7 @@ std::vector<Value> linear_regressor(const Call& call) {
 std::vector<Value> linear_classifier(const Call& call) {
   const Index d = call.input(0).shape.size() == 2 ? call.input(0).shape[1] : 1;
   const Index rows = std::ssize(listed(call, "coefficients")) / std::max<Index>(d, 1);
+  if (rows < 2) call.refuse("it has one row of coefficients");
   Value scores = linear(call, rows, "intercepts");
   std::vector<Value> made(2);
   made[1] = std::move(scores);

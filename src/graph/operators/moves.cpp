@@ -262,7 +262,9 @@ std::vector<Value> array_feature_extractor(const Call& call) {
   const Value& x = call.input(0);
   if (x.shape.empty()) call.refuse("its input has no axis");
   const auto& chosen = call.integers(1);
-  return {picked(call, x, x.shape.size() - 1, chosen, {std::ssize(chosen)})};
+  Value made = picked(call, x, x.shape.size() - 1, chosen, {std::ssize(chosen)});
+  if (made.shape.size() == 1) made.shape.insert(made.shape.begin(), 1);
+  return {std::move(made)};
 }
 
 std::vector<Value> concat(const Call& call) {
@@ -290,6 +292,7 @@ std::vector<Value> concat(const Call& call) {
               all = shape[axis] * behind;
   Value made{.type = first.type, .shape = shape, .varies = varies, .h = {}, .e = {}, .eps = {}};
   const bool integers = !varies && is_integer(first.type), texts = first.type == OnnxType::text;
+  if (varies && is_integer(first.type)) call.refuse("it joins whole numbers of the samples");
   if (texts) call.refuse("its inputs are text");
   if (integers)
     made.integers.resize(static_cast<std::size_t>(ahead * all));

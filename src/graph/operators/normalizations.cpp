@@ -33,7 +33,7 @@ std::vector<Value> batch_normalization(const Call& call) {
   Value made = blank(x.type, x.shape, x.varies, x.h.rows());
   const Rounding r = call.rounding(made);
   double largest = 0;
-  Vector rounding = Vector::Zero(x.h.rows());
+  RowMatrix rounding(x.h.rows(), x.h.cols());  // of what is rounded here
   for (Index c = 0; c < channels; ++c) {
     const Ball below = add(variance.at(0, c), {epsilon, 0}, r);
     if (!(below.h - below.e > 0))
@@ -49,19 +49,17 @@ std::vector<Value> batch_normalization(const Call& call) {
         // Whoever subtracts the mean first, or folds into the weights before: differences of this size.
         if (!r.exact()) {
           const double parts = (z.size() + mean.at(0, c).size()) * factor.size() + B.at(0, c).size();
-          ball = rounded(ball.h, ball.e, parts, r, 4 + static_cast<double>(x.terms));
+          ball = rounded(ball.h, ball.e, parts, r.of_sums(), 4 + static_cast<double>(x.terms));
         }
         made.h(i, k) = ball.h;
         made.e(i, k) = ball.h - ball.h == 0 ? ball.e : kInfinite;
-        const double own = std::max(0.0, ball.e - factor.size() * z.e * kDown);
-        rounding(i) += own * own;
+        rounding(i, k) = std::max(0.0, ball.e - factor.size() * z.e * kDown);
       }
   }
   Vector known(x.h.rows());
   for (Index i = 0; i < known.size(); ++i)
-    known(i) = (largest * (x.exact() ? 0 : x.eps(i)) + std::sqrt(rounding(i))) * kUp + kTiny;
-  for (Index i = 0; i < known.size(); ++i)
-    if (!made.e.row(i).allFinite()) known(i) = kInfinite;
+    known(i) =
+        (largest * (x.exact() ? 0 : x.eps(i)) + length_above(rounding.row(i).data(), x.size())) * kUp + kTiny;
   made.terms = x.terms;
   settle(made, known);
   return {std::move(made)};
@@ -97,6 +95,7 @@ Value standardized(const Value& x, const Reduction& groups, double epsilon, cons
       // A runtime may take the mean of squares less the square of the mean.
       const double top = size(static_cast<Index>(g));
       if (!r.exact()) variance.e = (variance.e + (each + 6) * r.v * 2 * top * top) * kUp;
+      if (!(each * top * top < r.largest)) variance.e = kInfinite;
       factors[g] = divide({1, 0}, root(add(variance, {epsilon, 0}, r), r), r);
     }
     for (Index k = 0; k < x.size(); ++k) {
