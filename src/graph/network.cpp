@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/json.hpp"
+#include "graph/attributes.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/last_layer.hpp"
 #include "graph/outputs.hpp"
@@ -49,7 +50,7 @@ graph::Shape asked_shape(const GraphOptions& options) {
   for (std::string_view rest = options.shape; !rest.empty();) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
     const auto size = parsed_integer<Index>(rest.substr(0, comma));
-    if (!size || *size < 1 || __builtin_mul_overflow(all, *size, &all))
+    if (!size || *size < 1 || comma + 1 == rest.size() || __builtin_mul_overflow(all, *size, &all))
       throw std::invalid_argument(fmt::format(
           "`shape` must be sizes of at least 1 with commas between them; got '{}'", excerpt(options.shape)));
     shape.push_back(*size);
@@ -158,6 +159,7 @@ GraphNetwork network_of(OnnxGraph read, const std::string& name, const GraphOpti
   const auto refuse = [&](const std::string& why) { return DataError(fmt::format("{}: {}", name, why)); };
   if (graph->inputs.size() != 1)
     throw refuse(fmt::format("a network has one input; this graph asks for {}", graph->inputs.size()));
+  if (const std::string problem = version_problem(graph->version); !problem.empty()) throw refuse(problem);
   if (graph->version < 7)
     throw refuse(fmt::format("its operator set is {}: of graphs that are no layers those from 7 on are read",
                              graph->version));
