@@ -197,7 +197,7 @@ class Follower {
       return with(made, What::label, node);
     }
     if (post == "NONE") return {};
-    made.hidden = true;
+    made.hidden = made.positive = true;
     return with(made, What::probabilities, node);
   }
 

