@@ -246,11 +246,19 @@ void ask(const ReadNetwork& was_read, NetworkOutputs its, const Dataset& data, c
 
 VerifiedOutputs internal::outputs_of(const GraphNetwork& graph, const RowMatrix& X, Progress& progress) {
   GraphOutputs found = enclosed_outputs(graph, X, "exact", progress);
-  VerifiedOutputs outputs{std::move(found.f), std::move(found.error)};
+  VerifiedOutputs outputs{{}, {}};
   if (graph.single) {
     const GraphOutputs single = enclosed_outputs(graph, X, "float32", progress);
-    outputs.single_error = (single.error + (single.f - outputs.f).cwiseAbs()) * kUp;
+    outputs.single_error = (single.error + (single.f - found.f).cwiseAbs()) * kUp;
   }
+  // Samples that no output wins: not more than may be evaluated again in a time like that of all.
+  std::vector<Index> open;
+  for (Index i = 0; i < X.rows(); ++i)
+    if (proved_label(found.f, found.error, i) < 0) open.push_back(i);
+  if (!open.empty() && std::ssize(open) <= std::max<Index>(200, X.rows() / 20))
+    refine(graph, X, open, found, progress);
+  outputs.f = std::move(found.f);
+  outputs.error = std::move(found.error);
   return outputs;
 }
 

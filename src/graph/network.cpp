@@ -263,6 +263,20 @@ GraphFeatures last_features(const GraphNetwork& network, const Eigen::Ref<const 
   });
 }
 
+void refine(const GraphNetwork& network, const RowMatrix& X, const std::vector<Index>& rows,
+            GraphOutputs& outputs, Progress& progress) {
+  const RowMatrix some = X(rows, Eigen::all);
+  const GraphOutputs again = named(
+      network, [&] { return enclosed(network, *network.graph, some, graph::Execution::precise, progress); });
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (Index k = 0; k < outputs.f.cols(); ++k) {
+      const auto from = static_cast<Index>(i);
+      if (!(again.error(from, k) < outputs.error(rows[i], k))) continue;
+      outputs.f(rows[i], k) = again.f(from, k);
+      outputs.error(rows[i], k) = again.error(from, k);
+    }
+}
+
 bool decided_by_outputs(const GraphNetwork& network) {
   const graph::Outputs outputs = graph::outputs_of(*network.graph, network.options.output_name);
   return outputs.decided == outputs.scores && outputs.threshold == 0;

@@ -36,7 +36,8 @@ bool is_real(OnnxType type) { return is_float(type) || is_half(type); }
 
 Rounding rounding_of(Execution execution, OnnxType type) {
   Rounding r;
-  if (execution == Execution::exact) return r;
+  r.precise = execution == Execution::precise;
+  if (execution == Execution::exact || r.precise) return r;
   const Format own = format_of(type);
   r = {.v = own.v, .lost = own.lost, .largest = own.largest};
   if (type != OnnxType::float32 || execution == Execution::float32) return r;

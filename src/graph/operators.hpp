@@ -12,10 +12,10 @@
 /// https://onnx.ai/onnx/operators
 namespace zeroloss::internal::graph {
 
-/// Whose numbers are enclosed. exact: those of real arithmetic. float32: of any runtime that rounds to the
-/// types that the file declares; tf32, bfloat16, float16: that also rounds factors of matrix products of
-/// float32 to these, and adds the products as tensor cores do, with 22 bits.
-enum class Execution { exact, float32, tf32, bfloat16, float16 };
+/// Whose numbers are enclosed. exact: those of real arithmetic; precise: with Rounding::precise. float32: of
+/// any runtime that rounds to the types that the file declares; tf32, bfloat16, float16: that also rounds
+/// factors of matrix products of float32 to these, and adds the products as tensor cores do, with 22 bits.
+enum class Execution { exact, precise, float32, tf32, bfloat16, float16 };
 
 /// Of results of a type.
 Rounding rounding_of(Execution execution, OnnxType type);

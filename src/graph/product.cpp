@@ -42,7 +42,8 @@ std::pair<double, double> Product::coefficients(const Rounding& r) const {
     const double sums = part < 0.5 ? part / (1 - part) : kInfinite;
     runtime = (sums + of_factors + sums * of_factors) * kUp;
   }
-  return {(runtime + gamma_of(k + 1)) * kUp, runtime};
+  const double here = r.precise ? (k + 3) * 0x1p-63 : gamma_of(k + 1);
+  return {(runtime + here) * kUp, runtime};
 }
 
 // What products and sums may lose to underflow where the factors of W are at most `size` in sum, with those
@@ -77,7 +78,15 @@ void Product::of_rows(const double* X, const double* X_error, const double* leng
   using Block = Eigen::Map<RowMatrix>;
   const Eigen::Map<const RowMatrix> x(X, rows, k);
   const auto [both, runtime] = coefficients(r);
-  lapack::gemm('T', 'N', m, rows, k, 1.0, W_.data(), k, X, k, 0.0, Y, m);
+  if (r.precise)
+    for (Index i = 0; i < rows; ++i)
+      for (Index j = 0; j < m; ++j) {
+        long double sum = b_(j);
+        for (Index t = 0; t < k; ++t) sum += static_cast<long double>(W_(j, t)) * X[i * k + t];
+        Y[i * m + j] = static_cast<double>(sum);
+      }
+  else
+    lapack::gemm('T', 'N', m, rows, k, 1.0, W_.data(), k, X, k, 0.0, Y, m);
   RowMatrix weight = both * x.cwiseAbs();
   if (X_error != nullptr) weight += (1 + runtime) * Eigen::Map<const RowMatrix>(X_error, rows, k);
   lapack::gemm('T', 'N', m, rows, k, 1.0, size_.data(), k, weight.data(), k, 0.0, Y_error, m);
@@ -102,7 +111,8 @@ void Product::of_rows(const double* X, const double* X_error, const double* leng
       double e = smaller(by_length, error(i, j));
       e = (e + both * std::abs(b_(j)) + (1 + runtime) * b_error_(j) + lost(row_sum_(j) + sizes, r)) * kUp +
           kTiny;
-      y(i, j) += b_(j);
+      if (!r.precise) y(i, j) += b_(j);
+      e = (e + u * std::abs(y(i, j))) * kUp;  // it is stored
       error(i, j) = fits && std::isfinite(y(i, j)) && (r.exact() || e / both < r.largest) ? e : kInfinite;
     }
   }
@@ -113,7 +123,19 @@ void Product::of_columns(const double* X, const double* X_error, double length_e
   const Index m = outputs(), k = inputs(), p = columns;
   const Eigen::Map<const RowMatrix> x(X, k, p);
   const auto [both, runtime] = coefficients(r);
-  lapack::gemm('N', 'N', p, m, k, 1.0, X, p, W_.data(), k, 0.0, Y, p);
+  if (r.precise) {
+    std::vector<long double> sums;
+    for (Index j = 0; j < m; ++j) {
+      sums.assign(static_cast<std::size_t>(p), b_(j));
+      for (Index t = 0; t < k; ++t) {
+        const long double w = W_(j, t);
+        for (Index i = 0; i < p; ++i) sums[static_cast<std::size_t>(i)] += w * X[t * p + i];
+      }
+      for (Index i = 0; i < p; ++i) Y[j * p + i] = static_cast<double>(sums[static_cast<std::size_t>(i)]);
+    }
+  } else {
+    lapack::gemm('N', 'N', p, m, k, 1.0, X, p, W_.data(), k, 0.0, Y, p);
+  }
   RowMatrix weight = both * x.cwiseAbs();
   if (X_error != nullptr) weight += (1 + runtime) * Eigen::Map<const RowMatrix>(X_error, k, p);
   lapack::gemm('N', 'N', p, m, k, 1.0, weight.data(), p, size_.data(), k, 0.0, Y_error, p);
@@ -142,9 +164,11 @@ void Product::of_columns(const double* X, const double* X_error, double length_e
     for (Index i = 0; i < p; ++i) {
       const double by_length =
           row_length_(j) * ((1 + runtime) * off + both * lengths(i)) + row_error_(j) * (lengths(i) + off);
+      if (!r.precise) y[i] += b_(j);
       const double e =
-          (smaller(by_length, error[i]) + of_bias + lost(row_sum_(j) + sizes(i), r)) * kUp + kTiny;
-      y[i] += b_(j);
+          (smaller(by_length, error[i]) + of_bias + lost(row_sum_(j) + sizes(i), r) + u * std::abs(y[i])) *
+              kUp +
+          kTiny;
       error[i] = fits && std::isfinite(y[i]) && (r.exact() || e / both < r.largest) ? e : kInfinite;
     }
   }

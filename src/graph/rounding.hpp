@@ -19,7 +19,8 @@ struct Rounding {
   double largest = std::numeric_limits<double>::infinity();  ///< a runtime's number below this is finite
   /// Of the factors of matrix products, where these are rounded further (TF32, bfloat16, float16).
   double factor = 0, factor_lost = 0, factor_largest = std::numeric_limits<double>::infinity();
-  double sum = 0;  ///< unit roundoff of the sums of these products; 0: v
+  bool precise = false;  ///< here products are summed with 64-bit mantissas, for 20 times the time
+  double sum = 0;        ///< unit roundoff of the sums of these products; 0: v
 
   bool exact() const { return v == 0; }
   /// Of partial sums of products.
@@ -78,7 +79,8 @@ inline Ball root(Ball a, const Rounding& r) {
   return rounded(h, low < r.flushed() ? std::max(came, h) : came, h, r);
 }
 
-/// The sum of k balls in any order, k roundings of partial sums whose sizes are at most that of all.
+/// The sum of k balls in any order, k roundings of partial sums whose sizes are at most that of all; here
+/// with 64-bit mantissas.
 class Sum {
  public:
   void operator+=(Ball b) {
@@ -87,16 +89,20 @@ class Sum {
     came_ += b.e;
     ++count_;
   }
-  double size() const { return (size_ + came_) * kUp; }  ///< of all that is added
+  double size() const { return (static_cast<double>(size_) + came_) * kUp; }  ///< of all that is added
   Ball result(const Rounding& r) const {
-    const double k = count_, gamma = gamma_of(k), runtime = r.exact() ? 0 : k * r.v / (1 - k * r.v);
-    const double e =
-        (came_ + gamma * size_ + runtime * (size_ + came_) + k * (r.lost + r.flushed())) * kUp + kTiny;
-    return {h_, k * r.v < 0.5 && size_ + came_ < r.largest ? e : std::numeric_limits<double>::infinity()};
+    const double k = count_, runtime = r.exact() ? 0 : k * r.v / (1 - k * r.v);
+    const auto h = static_cast<double>(h_), size = static_cast<double>(size_) * kUp;
+    const double e = (came_ + k * 0x1p-63 * size + u * std::abs(h) + runtime * (size + came_) +
+                      k * (r.lost + r.flushed())) *
+                         kUp +
+                     kTiny;
+    return {h, k * r.v < 0.5 && size + came_ < r.largest ? e : kInfinite};
   }
 
  private:
-  double h_ = 0, size_ = 0, came_ = 0, count_ = 0;
+  long double h_ = 0, size_ = 0;
+  double came_ = 0, count_ = 0;
 };
 
 }  // namespace zeroloss::internal::graph

@@ -78,6 +78,11 @@ struct GraphOutputs {
 GraphOutputs enclosed_outputs(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                               const std::string& execution, Progress& progress);
 
+/// Evaluates some rows of X again, with sums of products in 64-bit mantissas, for some 20 times as long, and
+/// keeps what is known better: `outputs` are those of all rows, in exact arithmetic.
+void refine(const GraphNetwork& network, const RowMatrix& X, const std::vector<Index>& rows,
+            GraphOutputs& outputs, Progress& progress);
+
 /// What labels are decided by in an execution: the outputs, or what the file makes of them (softmax, sigmoid)
 /// before it takes the largest; of a network with a single output one number, whose sign decides. As
 /// enclosed_outputs() otherwise.

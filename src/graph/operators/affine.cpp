@@ -65,7 +65,8 @@ Value last_axis(const Call& call, const Value& x, const Product& map) {
               made.h.data(), made.e.data());
   Vector known(x.h.rows());
   for (Index i = 0; i < known.size(); ++i)
-    known(i) = map.length_of_error(length_above(x.h.row(i).data(), x.size()), x.exact() ? 0 : x.eps(i), 1,
+    known(i) = u * length_above(made.h.row(i).data(), made.size()) +
+               map.length_of_error(length_above(x.h.row(i).data(), x.size()), x.exact() ? 0 : x.eps(i), 1,
                                    static_cast<double>(places), r);
   settle(made, known);
   return made;
@@ -122,7 +123,8 @@ Value left(const Call& call, const Value& W, const Value& x) {
       map.of_columns(x.h.data() + (i * matrices + s) * from,
                      x.exact() ? nullptr : x.e.data() + (i * matrices + s) * from, off, p, r,
                      made.h.data() + (i * matrices + s) * to, made.e.data() + (i * matrices + s) * to);
-    known(i) = map.length_of_error(length_above(x.h.row(i).data(), x.size()), off, 1,
+    known(i) = u * length_above(made.h.row(i).data(), made.size()) +
+               map.length_of_error(length_above(x.h.row(i).data(), x.size()), off, 1,
                                    static_cast<double>(matrices * p), r);
   }
   settle(made, known);

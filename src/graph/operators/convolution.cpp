@@ -94,7 +94,9 @@ std::vector<Value> conv(const Call& call) {
       const double length = length_above(x.h.row(i).data() + g * channels * size, channels * size);
       here(g) = kernels.length_of_rounding(length, off, w.overlap, static_cast<double>(w.count), r);
     }
-    known(i) = (c.norm * off + length_above(here.data(), groups)) * kUp;
+    known(i) = (c.norm * off + length_above(here.data(), groups) +
+                u * length_above(made.h.row(i).data(), made.size())) *
+               kUp;
   }
   settle(made, known);
   return {std::move(made)};

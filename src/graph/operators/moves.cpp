@@ -98,7 +98,7 @@ std::vector<Value> cast(const Call& call) {
     call.refuse("whole numbers of the samples that its type has not");
   }
   if (as.v <= from.v && as.largest >= from.largest) return {std::move(made)};
-  if (call.execution == Execution::exact) return {std::move(made)};
+  if (rounding_of(call.execution, to).exact()) return {std::move(made)};
   if (made.exact()) made.e.setZero(made.h.rows(), made.h.cols());
   for (Index i = 0; i < made.h.rows(); ++i)
     for (Index k = 0; k < made.h.cols(); ++k)
