@@ -15,7 +15,7 @@ ReadNetwork read_any_network(const std::filesystem::path& path, const StateLayou
   ReadNetwork read;
   read.graph = graph_of_bytes(onnx_bytes(load_conv_network(file)), path.string(), true, graph);
   read.graph->not_layers = "its layers are convolutions";
-  read.notes.emplace_back("it is read as the graph that `zeroloss export` writes of it");
+  read.notes.emplace_back("it is read as the ONNX graph that is exported of it");
   return read;
 }
 

@@ -890,8 +890,7 @@ TEST(GraphLearning, ScalersRegressorsAndCategories) {
   EXPECT_EQ(hot.at(RowMatrix::Constant(1, 1, 5)).f, (Matrix(1, 2) << 0, 1).finished());
   EXPECT_MESSAGE(DataError, hot.at(RowMatrix::Constant(1, 1, 4)), "the OneHotEncoder",
                  "4 is none of its categories");
-  EXPECT_MESSAGE(DataError, hot.at(RowMatrix::Constant(1, 1, 4.5)),
-                 "not all numbers of the points are");
+  EXPECT_MESSAGE(DataError, hot.at(RowMatrix::Constant(1, 1, 4.5)), "not all numbers of the points are");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy.typing as npt
 
@@ -35,7 +35,7 @@ def prove(
     max_factorizations: int = 60,
     divide: float = 1.0,
     class_names: Iterable[object] | None = None,
-    execution: str = "exact",
+    execution: Literal["exact", "float32", "tf32", "bfloat16", "float16"] = "exact",
     # end
     seed: Seed = 0,
     progress: Show = False,
