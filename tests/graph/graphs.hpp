@@ -20,6 +20,9 @@ using Doubles = std::vector<double>;
 using Reference = std::vector<long double>;
 using Attributes = decltype(OnnxNode::attributes);
 
+/// An attribute of a whole number.
+inline std::int64_t whole(std::int64_t k) { return k; }
+
 /// A graph from x to y.
 class Graph {
  public:

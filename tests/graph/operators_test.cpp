@@ -13,8 +13,7 @@ using test::expect_computes;
 using test::Graph;
 using test::Integers;
 using test::Reference;
-
-std::int64_t whole(std::int64_t k) { return k; }
+using test::whole;
 
 Reference each(const Reference& x, long double (*f)(long double)) {
   Reference y;
