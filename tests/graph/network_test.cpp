@@ -257,6 +257,13 @@ TEST_F(GraphFile, WhoseLargestIsNotOverAllOutputsIsRefused) {
   EXPECT_TRUE(read().labels);
 }
 
+TEST_F(GraphFile, WhoseLargestIsThatOfOneNumberIsRefused) {
+  constant("W", {2, 1}, {1, 2});
+  node("MatMul", {"x", "W"}, "s");
+  integer(node("ArgMax", {"s"}, "y"), "axis", 1);
+  EXPECT_MESSAGE(DataError, outputs(), "node 'the ArgMax'", "of a single number");
+}
+
 TEST_F(GraphFile, DecidesByWhatStandsBeforeTheLabel) {
   node("Sigmoid", {"x"}, "p");
   integer(node("ArgMax", {"p"}, "y"), "axis", 1);
