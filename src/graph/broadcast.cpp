@@ -18,6 +18,9 @@ Shape spread_shape(const Call& call, const std::vector<const Value*>& inputs) {
         call.refuse("the shapes of its inputs do not fit together");
     }
   }
+  constexpr Index kMost = Index{1} << 30;  // numbers
+  for (Index count = 1; const Index size : shape)
+    if (size > kMost || (count *= std::max<Index>(size, 1)) > kMost) call.refuse("its result is too large");
   return shape;
 }
 

@@ -34,6 +34,11 @@ Windows windows_of(const Call& call, const Shape& sizes, Shape kernel) {
   const auto* automatic = call.node.find<std::string>("auto_pad");
   const std::string pad = automatic == nullptr ? "NOTSET" : *automatic;
   const bool up = call.node.integer("ceil_mode", 0) != 0;
+  constexpr Index kMost = Index{1} << 28;
+  const auto times = [&](Index all, Index more) {
+    if (all > kMost / std::max<Index>(more, 1)) call.refuse("its windows have more than 2^28 cells");
+    return all * more;
+  };
   Windows w;
   for (std::size_t a = 0; a < axes; ++a) {
     const Index reach = (kernel[a] - 1) * dilations[a] + 1;
@@ -53,14 +58,12 @@ Windows windows_of(const Call& call, const Shape& sizes, Shape kernel) {
     Index out = room / strides[a] + 1;
     if (up && room % strides[a] != 0 && out * strides[a] < sizes[a] + pads[a]) ++out;  // it starts inside
     w.out.push_back(out);
-    w.count *= out;
-    w.cells *= kernel[a];
+    w.count = times(w.count, out);
+    w.cells = times(w.cells, kernel[a]);
     w.overlap *= static_cast<double>((kernel[a] + strides[a] - 1) / strides[a]);
   }
   if (dilations != Shape(axes, 1)) w.overlap = static_cast<double>(w.cells);
-  constexpr Index kMost = Index{1} << 28;
-  if (w.count > kMost / w.cells) call.refuse("its windows have more than 2^28 cells");
-  w.places.resize(static_cast<std::size_t>(w.cells * w.count));
+  w.places.resize(static_cast<std::size_t>(times(w.cells, w.count)));
   w.within.assign(static_cast<std::size_t>(w.count), 0);
   for (Index cell = 0; cell < w.cells; ++cell)
     for (Index window = 0; window < w.count; ++window) {

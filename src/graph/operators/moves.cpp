@@ -336,13 +336,13 @@ std::vector<Value> split(const Call& call) {
     const Index each = (x.shape[axis] + parts - 1) / parts;
     for (Index k = 0; k < parts; ++k) sizes.push_back(std::clamp<Index>(x.shape[axis] - k * each, 0, each));
   }
-  if (std::ssize(sizes) != parts || std::reduce(sizes.begin(), sizes.end()) != x.shape[axis])
+  if (std::ranges::any_of(sizes, [&](std::int64_t size) { return size <= 0 || size > x.shape[axis]; }) ||
+      std::ssize(sizes) != parts || std::reduce(sizes.begin(), sizes.end()) != x.shape[axis])
     call.refuse("its parts are not the whole");
   std::vector<Value> made;
   Index first = 0;
   const Shape strides = strides_of(x.shape);
   for (const std::int64_t size : sizes) {
-    if (size <= 0) call.refuse(fmt::format("a part of {}", size));
     Shape shape = x.shape;
     shape[axis] = size;
     const auto from = places(call, shape, first * strides[axis], strides);

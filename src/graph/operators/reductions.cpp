@@ -43,6 +43,8 @@ namespace {
 
 Reduction reduction(const Call& call, const Value& x) {
   const bool input = call.version >= (call.node.op == "ReduceSum" ? 13 : 18);
+  if (input ? call.node.attributes.contains("axes") : call.has(1))
+    call.refuse("its axes are given as in another operator set");
   const auto list =
       input ? (call.has(1) ? call.integers(1) : std::vector<std::int64_t>{}) : call.listed("axes", 99);
   std::set<std::size_t> axes;
