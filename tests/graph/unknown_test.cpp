@@ -257,9 +257,9 @@ TEST(GraphHostile, SingleNumbersWithoutAxesGoThrough) {
     if (name == "MaxPool") attributes = {{"kernel_shape", test::Integers{1}}};
     if (name == "Normalizer") attributes = {{"norm", std::string("L2")}};
     other.node(name, inputs, {"y"}, attributes);
+    // A goal: 3 and 1 come out.
     if (name == "Scaler" || name == "Normalizer")
-      EXPECT_LT(other.at(RowMatrix::Constant(1, 1, 3)).error(0, 0), 1e-9)
-          << name;  // a goal: 3 and 1 come out
+      EXPECT_LT(other.at(RowMatrix::Constant(1, 1, 3)).error(0, 0), 1e-9) << name;
     else
       EXPECT_REFUSED(other, "the " + name);
   }
