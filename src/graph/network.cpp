@@ -128,10 +128,6 @@ GraphOutputs enclosed(const GraphNetwork& network, const OnnxGraph& graph,
     if (axis < 0 || axis >= rank || shape[static_cast<std::size_t>(axis)] != graph::count_of(shape))
       throw DataError(fmt::format("node '{}' ({}) goes along axis {} of {}: not over all outputs of a sample",
                                   excerpt(one.node->name), one.node->op, one.axis, fmt::join(shape, " x ")));
-    if (graph::count_of(shape) == 1 && (one.node->op == "ArgMax" || one.node->op == "TopK"))
-      throw DataError(
-          fmt::format("node '{}' ({}) takes the largest of a single number: every label is the same",
-                      excerpt(one.node->name), one.node->op));
   }
   if (outputs.one && found.f.cols() != 1)
     throw DataError(fmt::format("its labels are those of a single output, and it has {}", found.f.cols()));
