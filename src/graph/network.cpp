@@ -122,7 +122,8 @@ GraphOutputs enclosed(const GraphNetwork& network, const OnnxGraph& graph,
                                          .shape;
     if (graph::count_of(shape) < 2)
       throw DataError(
-          fmt::format("node '{}' ({}) goes over a single number", excerpt(one.node->name), one.node->op));
+          fmt::format("node '{}' ({}) takes the largest of a single number: every label is the same",
+                      excerpt(one.node->name), one.node->op));
     const auto rank = std::ssize(shape);
     const auto axis = one.axis < 0 ? one.axis + rank : one.axis;
     if (axis < 0 || axis >= rank || shape[static_cast<std::size_t>(axis)] != graph::count_of(shape))

@@ -129,10 +129,10 @@ TEST(GraphOutputs, ZipMapNamesTheColumns) {
   Graph graph = scores();
   graph.node("Softmax", {"s"}, {"p"})
       .node("ZipMap", {"p"}, {"y"}, {{"classlabels_strings", Texts{"cat", "dog"}}}, kDomain);
-  expect_labels(graph, {"cat", "dog"}, "s", "Softmax");
+  expect_labels(graph, {"cat", "dog"}, "p", "Softmax");
   EXPECT_MESSAGE(DataError, followed(graph).class_names(graph.graph, 3), "it has 2 names for 3 classes");
   graph.graph.nodes.back().attributes = {{"classlabels_int64s", Integers{5, 4}}};
-  expect_labels(graph, {"5", "4"}, "s", "Softmax");
+  expect_labels(graph, {"5", "4"}, "p", "Softmax");
 }
 
 TEST(GraphOutputs, LinearClassifierHasLabelsAndScores) {
@@ -214,10 +214,11 @@ TEST(GraphOutputs, TheLastOfEqualOnesAndSmallestOnesAreNoLabels) {
 
 TEST(GraphOutputs, OfTopKTheFirstIsTheLabelWhereItIsTheLargest) {
   Graph graph = scores();
-  graph.integers("k", {2}).node("TopK", {"s", "k"}, {"values", "y"});
+  graph.integers("k", {1}).node("TopK", {"s", "k"}, {"values", "y"});
   EXPECT_TRUE(followed(graph).labels);
-  graph.graph.nodes.back().attributes = {{"sorted", whole(0)}};
-  expect_numbers(graph);
+  Graph two = scores();
+  two.integers("k", {2}).node("TopK", {"s", "k"}, {"values", "y"});
+  EXPECT_FALSE(followed(two).labels) << "several labels a sample";
 }
 
 TEST(GraphOutputs, NormalizersOfRawScoresAndSoftmaxOfSoftmaxAreNumbers) {
@@ -233,13 +234,13 @@ TEST(GraphOutputs, NormalizersOfRawScoresAndSoftmaxOfSoftmaxAreNumbers) {
   EXPECT_EQ(followed(twice).scores, "y");
 }
 
-TEST(GraphOutputs, NormalizersByTheLargestLogarithmAreNumbers) {
-  // LogSoftmax is below 0: divided by the sum of sizes the order stays, by the largest it turns.
+TEST(GraphOutputs, NormalizedLogarithmsAreNumbers) {
+  // LogSoftmax is below 0: divided by the largest the order turns.
   for (const char* norm : {"MAX", "L1", "L2"}) {
     Graph graph = scores();
     graph.node("LogSoftmax", {"s"}, {"p"})
         .node("Normalizer", {"p"}, {"y"}, {{"norm", std::string(norm)}}, kDomain);
-    EXPECT_EQ(followed(graph).scores, norm == std::string("MAX") ? "y" : "s") << norm;
+    EXPECT_EQ(followed(graph).scores, "y") << norm;
   }
 }
 
