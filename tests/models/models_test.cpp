@@ -5,9 +5,11 @@
 #include "support/points.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/base/error.hpp"
+#include "zeroloss/base/random.hpp"
 #include "zeroloss/conv/resnet.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
+#include "zeroloss/models/read.hpp"
 #include "zeroloss/network/model.hpp"
 
 namespace zeroloss {
@@ -180,6 +182,31 @@ TEST_F(Models, KnowTheirColumnsAndTheirScale) {
   EXPECT_MESSAGE(std::invalid_argument, select_for(model, source, {.standardize = "yes"}),
                  "`standardize` is for training");
   EXPECT_MESSAGE(std::invalid_argument, select_for(model, source, {.bias = 0}), "`bias` is for training");
+}
+
+// A run of convolutions is the graph that is exported of it, for images a channel behind the other: the file
+// takes them a pixel behind the other.
+TEST_F(Models, ConvolutionsAreReadAsTheirExport) {
+  ConvNetwork network = draw_network(cifar_architecture(3, 1, 4), 1);
+  network.class_names = {"ant", "bee", "cow"};
+  save_model(path("model.safetensors"), network);
+  export_onnx(path("m.onnx"), network);
+  const ReadNetwork run = read_any_network(path("model.safetensors"));
+  ASSERT_FALSE(run.layers());
+  EXPECT_EQ(class_names_of(*run.graph, 3), network.class_names);
+  Random random(1, Stream::labels);
+  RowMatrix planes(2, 3072), pixels(2, 3072);
+  for (Index i = 0; i < 2; ++i)
+    for (Index c = 0; c < 3; ++c)
+      for (Index k = 0; k < 1024; ++k)
+        pixels(i, 3 * k + c) = planes(i, 1024 * c + k) = std::floor(256 * random.uniform());
+  Progress progress;
+  const GraphOutputs found = enclosed_outputs(*run.graph, planes, "exact", progress);
+  const GraphOutputs file = enclosed_outputs(read_graph(path("m.onnx")), pixels, "exact", progress);
+  EXPECT_EQ(found.f, file.f);
+  EXPECT_EQ(found.error, file.error);
+  EXPECT_LT(found.error.maxCoeff(), 1e-9 * found.f.cwiseAbs().maxCoeff());  // a goal
+  EXPECT_GT((found.f.row(0) - found.f.row(1)).norm(), found.error.norm());
 }
 
 }  // namespace
