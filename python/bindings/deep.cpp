@@ -177,6 +177,7 @@ void bind_deep(nb::module_& m) {
                               (c.descends ? ", and descent reaches one>" : ">")
                         : "<no certificate: " + c.reason + ">";
       });
+  bind_result<ExecutedLabels>(m, "ExecutedLabels", "Labels in every execution of a file in rounded numbers.");
   bind_result<ProvedNetwork>(m, "ProvedNetwork", "What is proved of one network on the data.", {"outputs"})
       .def_prop_ro(
           "outputs", [](const ProvedNetwork& p) { return p.outputs.f; }, "n x K.")

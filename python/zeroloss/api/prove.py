@@ -145,7 +145,7 @@ def prove(
     of = network.model()
     of.its_classes = True
     source, points = dataset("prove", data, y, read, seed, of)
-    if is_module(model):
+    if is_module(model) and network.network:
         check_module("prove", model, network.network, source.X[:64] / divide if divide > 0 else source.X[:64])
     options = filled("prove", ProveOptions(), given)
     written = {**changed(options, ProveOptions(), given), **read, **({"seed": seed} if seed else {})}
