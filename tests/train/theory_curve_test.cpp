@@ -60,5 +60,50 @@ TEST(TheoryCurve, HasWhatEveryTheoremAsksFor) {
   EXPECT_EQ(tried, 20);  // relu: 6 and 6, softplus: 3 and 5
 }
 
+// What stands beside gradient descent on 12 points after k steps, from outputs that are off by `r0`.
+CurvePoint beside_descent(const CheckedOptions& options, const Dataset& data, double v_squares, double step,
+                          Index k, double* of_theorem = nullptr) {
+  const TrainingSet set = training_set(data, false, true);
+  const Activation& phi = activation(options.activation);
+  Progress silent;
+  const PointTheory theory = point_theory(set, phi, options, silent);
+  TheoryCurve curve(theory, phi, options, set.points.X, set.Y.col(0), 1);
+  if (of_theorem != nullptr) *of_theorem = curve.theorem().step;
+  curve.begin(v_squares, normals(12, 7), step);
+  CurvePoint point;
+  point.step = k;
+  curve.complete(point);
+  return point;
+}
+
+// At a quarter of the theorem's step four steps are bounded by no less than one step is.
+TEST(TheoryCurve, SmallerStepsAreSlower) {
+  const CheckedOptions options = checked(small("gd", "relu"));
+  const Dataset data = sphere_data(12, 16);
+  double step = 0;
+  beside_descent(options, data, 1, 1e-9, 0, &step);
+  ASSERT_GT(step, 0);
+  const Index k = 100'000'000;  // the rate is that small
+  const double whole = beside_descent(options, data, 1, step, k).bound_misfit.value();
+  const double quarter = beside_descent(options, data, 1, step / 4, 4 * k).bound_misfit.value();
+  const double start = beside_descent(options, data, 1, step, 0).bound_misfit.value();
+  ASSERT_LT(whole, start * (1 - 0x1p-30));  // k steps are enough for a difference
+  EXPECT_GE(quarter, whole);
+  EXPECT_LT(quarter, start);
+}
+
+// The kernel of a network with output weights v is ||v||^2 Sigma: twice the weights at a quarter of the step
+// are one course.
+TEST(TheoryCurve, ForecastsCountTheOutputWeights) {
+  const CheckedOptions options = checked(small("gd", "softplus"));
+  const Dataset data = sphere_data(12, 16);
+  const auto forecast = [&](double v_squares, double step) {
+    return beside_descent(options, data, v_squares, step, 50).forecast.value();
+  };
+  const double one = forecast(1, 0.02);
+  EXPECT_NEAR(forecast(4, 0.005), one, 200 * backward_error(12) * one);  // 50 products, each the same number
+  EXPECT_GT(forecast(1, 0.005), one * 1.01);
+}
+
 }  // namespace
 }  // namespace zeroloss::test
