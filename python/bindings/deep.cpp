@@ -28,10 +28,11 @@ struct Members<OnnxNetwork> {
 };
 template <>
 struct Members<GraphNetwork> {  // without the graph: an answer about it is no longer the file
-  static constexpr std::array names{"name",   "description", "not_layers", "notes",
-                                    "behind", "single",      "labels",     "parameters"};
+  static constexpr std::array names{"name",    "description", "not_layers", "notes",     "behind",
+                                    "numbers", "single",      "labels",     "parameters"};
   static auto of(auto& g) {
-    return std::tie(g.name, g.description, g.not_layers, g.notes, g.behind, g.single, g.labels, g.parameters);
+    return std::tie(g.name, g.description, g.not_layers, g.notes, g.behind, g.numbers, g.single, g.labels,
+                    g.parameters);
   }
 };
 template <>

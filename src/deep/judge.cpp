@@ -191,4 +191,33 @@ std::string conflict_of(const Dataset& data, const std::pair<Index, Index>& samp
                      data.X.row(one) == data.X.row(other) ? "" : " once they are divided and rounded");
 }
 
+namespace {
+
+std::string exact_of(const DeepCertificate& c, bool left_out) {
+  if (left_out) return "whether an exact network lies beside it was left out";
+  if (!c.exists) return "no exact network is proved beside it";
+  return fmt::format("an exact zero-loss network lies within {} of it, proved{}",
+                     decimal(c.radius, 3, Rounding::up),
+                     c.descends ? ", and gradient descent reaches one" : "");
+}
+
+}  // namespace
+
+std::string conclusion_of(const ProveResult& r, Task task) {
+  const bool left_out = std::ranges::any_of(
+      r.remarks, [](const std::string& remark) { return remark.starts_with("left out: "); });
+  std::string text;
+  for (const ProvedNetwork& p : r.networks) {
+    const std::string says = said_of(p, task, r.n);
+    if (!text.empty())
+      text +=
+          fmt::format("\nPolished, at a distance of {} ({} of the length of its weights): ",
+                      decimal(r.distance, 3, Rounding::up), decimal(r.relative_distance, 3, Rounding::up));
+    else
+      text = "The network given: ";
+    text += fmt::format("{}; {}.", says, exact_of(p.certificate, left_out));
+  }
+  return text;
+}
+
 }  // namespace zeroloss::internal

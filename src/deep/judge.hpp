@@ -46,6 +46,12 @@ ProveResult prove_layers(const DeepNetwork& given, const GraphNetwork* graph, co
 /// What a graph computes at the points, and, of one in float32, what runtimes may make of it.
 VerifiedOutputs outputs_of(const GraphNetwork& graph, const RowMatrix& X, Progress& progress);
 
+/// The answer in a sentence or two.
+std::string conclusion_of(const ProveResult& r, Task task);
+
+/// Whether somebody said how the graph is to be run, so that what does not fit is an error.
+bool asked_for(const GraphNetwork& graph);
+
 /// Of classes or numbers: labels_of(), or how far every target is off at most.
 std::string said_of(const ProvedNetwork& p, Task task, Index n);
 

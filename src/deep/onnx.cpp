@@ -366,6 +366,7 @@ class Reader {
     if (untouched(value)) {
       require_points(node, from, to);
     } else if (from == OnnxType::float64 && to == OnnxType::float32 && only_erf_takes(out)) {
+      found_.approximate = true;
       note("erf in float32 is taken for erf");  // ONNX Runtime has no other one
     } else if (from == OnnxType::float64 && to == OnnxType::float32) {
       if (value.part != Part::affine && value.part != Part::branch)
@@ -718,6 +719,7 @@ class Reader {
     made.layer.activation = "gelu";
     made.from = z;
     value = std::move(made);
+    found_.approximate = true;
     note("gelu with a rounded square root of 2 is taken for gelu");
   }
 

@@ -25,29 +25,6 @@ namespace zeroloss {
 using namespace internal;
 namespace {
 
-std::string exact_of(const DeepCertificate& c, bool left_out) {
-  if (left_out) return "whether an exact network lies beside it was left out";
-  if (!c.exists) return "no exact network is proved beside it";
-  return fmt::format("an exact zero-loss network lies within {} of it, proved{}",
-                     decimal(c.radius, 3, Rounding::up),
-                     c.descends ? ", and gradient descent reaches one" : "");
-}
-
-std::string conclusion_of(const ProveResult& r, Task task, bool left_out) {
-  std::string text;
-  for (const ProvedNetwork& p : r.networks) {
-    const std::string says = said_of(p, task, r.n);
-    if (!text.empty())
-      text +=
-          fmt::format("\nPolished, at a distance of {} ({} of the length of its weights): ",
-                      decimal(r.distance, 3, Rounding::up), decimal(r.relative_distance, 3, Rounding::up));
-    else
-      text = "The network given: ";
-    text += fmt::format("{}; {}.", says, exact_of(p.certificate, left_out));
-  }
-  return text;
-}
-
 RowMatrix points_of(const DeepNetwork& network, const Dataset& data, double divide) {
   check(network);
   const RowMatrix X = divided_points(data, divide);
@@ -60,6 +37,26 @@ RowMatrix points_of(const DeepNetwork& network, const Dataset& data, double divi
     throw DataError(fmt::format("{}: {}", data.name, error.what()));
   }
   return X;
+}
+
+// What the file computes; nothing where that is not known, which is said.
+std::optional<VerifiedOutputs> asked(const GraphNetwork& graph, const DeepNetwork& network,
+                                     const RowMatrix& X, ProveResult& r, Progress& progress) {
+  try {
+    VerifiedOutputs outputs = outputs_of(graph, X, progress);
+    // What was read has to be that at some samples, but for rounding and what is taken for something else.
+    const Matrix some = predict(network, X.topRows(std::min<Index>(X.rows(), 64)), progress);
+    if (outputs.f.cols() != some.cols()) return {};
+    const auto own = outputs.f.topRows(some.rows()).array(),
+               error = outputs.error.topRows(some.rows()).array();
+    const bool near =
+        ((own - some.array()).abs() <= 1e-5 * (1 + own.abs() + some.array().abs()) + error).all();
+    return near ? std::optional(std::move(outputs)) : std::nullopt;
+  } catch (const DataError& error) {
+    if (asked_for(graph)) throw;
+    r.remarks.push_back(fmt::format("the file is not asked what it computes: {}", error.what()));
+    return {};
+  }
 }
 
 double length_of_weights(const DeepNetwork& network) {
@@ -168,10 +165,11 @@ ProveResult internal::prove_layers(const DeepNetwork& given, const GraphNetwork*
   // What a certificate needs of the outputs is more than their values: where one is tried, they are taken
   // from its evaluation of the distinct points.
   const auto prove_of = [&](const char* which, const DeepNetwork& of) {
-    if (graph != nullptr && !obstacle.empty() && !options.polish) {
+    std::optional<VerifiedOutputs> of_file;
+    if (graph != nullptr && !obstacle.empty() && !options.polish) of_file = asked(*graph, of, X, r, progress);
+    if (of_file) {
       r.of_file = true;
-      VerifiedOutputs outputs = outputs_of(*graph, X, progress);
-      ProvedNetwork p = judge_outputs(outputs_of(of), data, Y, std::move(outputs));
+      ProvedNetwork p = judge_outputs(outputs_of(of), data, Y, std::move(*of_file));
       p.which = which;
       p.certificate.misfit = p.misfit;
       p.certificate.reason = obstacle;
@@ -228,7 +226,7 @@ ProveResult internal::prove_layers(const DeepNetwork& given, const GraphNetwork*
       prove_of("polished", r.polished);
     }
   progress.finish();
-  r.conclusion = conclusion_of(r, data.task, left_out);
+  r.conclusion = conclusion_of(r, data.task);
   r.seconds = seconds_since(began);
   return r;
 }

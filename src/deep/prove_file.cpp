@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -74,7 +75,8 @@ DeepCertificate certify_last_layer(const GraphNetwork& graph, const DistinctPoin
   c.misfit = misfit;
   const auto n = std::ssize(points.first);
   Progress silent = progress.silent();
-  const Index p = last_features(graph, X.topRows(1), silent).p;
+  const GraphFeatures first = last_features(graph, X.topRows(1), silent);
+  const Index p = first.outputs == outputs ? first.p : 0;
   const std::string none =
       fmt::format("an exact network beside it: it is no network of layers ({})", graph.not_layers);
   if (p == 0) {
@@ -90,7 +92,7 @@ DeepCertificate certify_last_layer(const GraphNetwork& graph, const DistinctPoin
   }
   require_memory(8.0 * static_cast<double>(n) * (4.0 * static_cast<double>(p) + 2.0 * static_cast<double>(n)),
                  "the certificate of the last layer", "use fewer points");
-  auto [features, Z, error] = last_features(graph, X(points.first, Eigen::all), progress);
+  auto [features, classes, Z, error] = last_features(graph, X(points.first, Eigen::all), progress);
   // Each point as often as it occurs: rows times the root of that, rounded once.
   for (Index i = 0; i < n; ++i) {
     const double root = std::sqrt(points.count(i));
@@ -123,7 +125,7 @@ DeepCertificate certify_last_layer(const GraphNetwork& graph, const DistinctPoin
 }
 
 std::string of_last_layer(const ProvedNetwork& p, Index n_distinct) {
-  if (!p.certificate.exists) return "of exact networks beside it nothing is said: it is no network of layers";
+  if (!p.certificate.exists) return "no exact network is proved beside it";
   return fmt::format(
       "any labels of these {} can be had exactly by its last layer alone, these by moving it {} or less, "
       "proved, and "
@@ -155,6 +157,13 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
   } else {
     p.certificate = certify_last_layer(graph, points, X, K, p.misfit, r, progress);
   }
+  if (K == 1 && data.task == Task::classification && !graph.labels &&
+      ((p.outputs.f - p.outputs.error).array() >= 0).all())
+    r.remarks.push_back(
+        fmt::format("no output is below 0, so that every sample is taken for {}: where outputs are "
+                    "probabilities, export the "
+                    "network without what makes them",
+                    excerpt(its.class_names.back())));
   if (r.moving == 0) p.sharpening = 0;  // there are no output weights to multiply
   r.network = fmt::format("{}, {}", graph.description, count(K, "output", "outputs"));
   r.n = data.n();
@@ -195,12 +204,11 @@ void ask(const ReadNetwork& was_read, NetworkOutputs its, const Dataset& data, c
   try {
     own = enclosed_outputs(graph, X, "exact", progress);
   } catch (const DataError& error) {
+    if (asked_for(graph)) throw;
     r.remarks.push_back(fmt::format("the file is not asked what it computes: {}", error.what()));
     return;
   }
-  const bool near = std::ranges::any_of(was_read.notes, [](const std::string& note) {
-    return note.find(" is taken for ") != std::string::npos;
-  });
+  const bool near = was_read.onnx && was_read.onnx->approximate;
   ProvedNetwork& given = r.networks.front();
   const VerifiedOutputs& read = given.outputs;
   const auto disagree = [&](const std::string& how) {
@@ -216,8 +224,10 @@ void ask(const ReadNetwork& was_read, NetworkOutputs its, const Dataset& data, c
                    apart = std::abs(read.f(i, k) - own.f(i, k));
       const double size = std::abs(own.f(i, k)) + std::abs(read.f(i, k)) + 1;
       if (apart * (1 - 4 * u) > off + (near ? 1e-5 * size : 0))
-        disagree(fmt::format("at sample {} output {} is {} there and {} here, with errors of {:.2g} together",
-                             record_of(data, i), k, own.f(i, k), read.f(i, k), off));
+        disagree(
+            fmt::format("at sample {} output {} is {} in the file and {} in the layers that were read, both "
+                        "to within {:.2g}",
+                        record_of(data, i), k, own.f(i, k), read.f(i, k), off));
       if (apart > off) largest = std::max(largest, apart);
       known = known && std::isfinite(off);
     }
@@ -240,51 +250,55 @@ void ask(const ReadNetwork& was_read, NetworkOutputs its, const Dataset& data, c
   of_file.which = given.which;
   of_file.certificate = std::move(given.certificate);
   given = std::move(of_file);
+  r.conclusion = conclusion_of(r, data.task);
 }
 
 }  // namespace
 
 VerifiedOutputs internal::outputs_of(const GraphNetwork& graph, const RowMatrix& X, Progress& progress) {
   GraphOutputs found = enclosed_outputs(graph, X, "exact", progress);
-  VerifiedOutputs outputs{{}, {}};
-  if (graph.single) {
-    const GraphOutputs single = enclosed_outputs(graph, X, "float32", progress);
-    outputs.single_error = (single.error + (single.f - found.f).cwiseAbs()) * kUp;
-  }
   // Samples that no output wins: not more than may be evaluated again in a time like that of all.
   std::vector<Index> open;
   for (Index i = 0; i < X.rows(); ++i)
     if (proved_label(found.f, found.error, i) < 0) open.push_back(i);
   if (!open.empty() && std::ssize(open) <= std::max<Index>(200, X.rows() / 20))
     refine(graph, X, open, found, progress);
-  outputs.f = std::move(found.f);
-  outputs.error = std::move(found.error);
+  VerifiedOutputs outputs{std::move(found.f), std::move(found.error)};
+  if (graph.single) {
+    const GraphOutputs single = enclosed_outputs(graph, X, "float32", progress);
+    outputs.single_error = (single.error + (single.f - outputs.f).cwiseAbs()) * kUp;
+  }
   return outputs;
+}
+
+bool internal::asked_for(const GraphNetwork& graph) {
+  return !graph.options.shape.empty() || !graph.options.output_name.empty();
 }
 
 ProveResult prove(const ReadNetwork& read, const Dataset& data, const ProveOptions& options,
                   Progress& progress) {
+  const bool asks = read.graph && read.graph->graph;
+  if (const auto known = executions(); std::ranges::find(known, options.execution) == known.end())
+    throw std::invalid_argument(fmt::format("`execution` must be one of {}; got '{}'", fmt::join(known, ", "),
+                                            excerpt(options.execution)));
+  if (options.execution != "exact" && !asks)
+    throw std::invalid_argument(fmt::format(
+        "`execution={}` is for ONNX files, which say what is computed in which numbers", options.execution));
   if (!read.layers()) {
     if (!read.graph || !read.graph->graph)
       throw std::invalid_argument("prove: the network has no layers, and its file is not there");
     return prove_graph(*read.graph, data, options, progress);
   }
   const auto began = Clock::now();
-  const bool asks = read.graph && read.graph->graph;
   ProveResult r = prove_layers(read.network, asks ? &*read.graph : nullptr, data, options, progress);
   const RowMatrix X = asks ? divided_points(data, options.divide) : RowMatrix();
   ProveResult said;
   bool guessed = false;
   const NetworkOutputs its = outputs_named(outputs_of(read.network), data, options, said, guessed);
   if (asks && !r.of_file) ask(read, its, data, X, r, progress);
-  if (options.execution != "exact") {
-    if (!asks)
-      throw std::invalid_argument(
-          fmt::format("`execution={}` is for ONNX files, which say what is computed in which numbers",
-                      options.execution));
+  if (options.execution != "exact")
     r.executed = executed(*read.graph, its, data, X, options.execution,
                           r.of_file ? &r.networks.front().outputs : nullptr, progress);
-  }
   progress.finish();
   r.seconds = seconds_since(began);
   return r;

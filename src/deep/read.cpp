@@ -48,7 +48,7 @@ ReadNetwork read_onnx_network(const std::filesystem::path& file, const GraphOpti
   try {
     read.graph = read_graph(file, options);
   } catch (const DataError& error) {
-    if (!not_layers.empty()) throw;
+    if (!not_layers.empty() || !options.shape.empty() || !options.output_name.empty()) throw;
     read.notes.push_back(fmt::format("the file is not asked what it computes: {}", reason_of(file, error)));
     return read;
   }

@@ -151,7 +151,7 @@ class Evaluator {
       if (const std::string problem = attribute_problem(node, graph_.version); !problem.empty())
         call.refuse(problem);
     std::vector<Value> made = row->enclose(call);
-    constant_[k] = !varies;
+    if (!ready_) constant_[k] = !varies;
     for (std::size_t out = 0; out < node.outputs.size(); ++out) {
       const std::string& name = node.outputs[out];
       if (name.empty()) continue;

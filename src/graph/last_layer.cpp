@@ -17,13 +17,19 @@ bool own(const OnnxGraph& graph, const std::string& name) {
   return graph.numbers.contains(name) && uses != graph.uses.end() && uses->second == 1;
 }
 
+Index count_of_own(const OnnxGraph& graph, const std::string& name) {
+  return own(graph, name) ? std::ssize(graph.numbers.at(name).values) : 0;
+}
+
 std::optional<LastLayer> product(const OnnxGraph& graph, const OnnxNode& node) {
   if (node.inputs.size() < 2 || graph.numbers.contains(node.inputs[0]) || !own(graph, node.inputs[1]))
     return {};
-  if (node.op == "MatMul") return LastLayer{node.inputs[0]};
+  LastLayer layer{node.inputs[0], count_of_own(graph, node.inputs[1]), 0};
+  if (node.op == "MatMul") return layer;
   if (node.op != "Gemm" || node.number("alpha", 1) != 1 || node.integer("transA", 0) != 0) return {};
-  if (node.inputs.size() == 2 || node.inputs[2].empty()) return LastLayer{node.inputs[0]};
-  return LastLayer{node.inputs[0], node.number("beta", 1) == 1 && own(graph, node.inputs[2])};
+  if (node.inputs.size() > 2 && !node.inputs[2].empty() && node.number("beta", 1) == 1)
+    layer.biases = count_of_own(graph, node.inputs[2]);
+  return layer;
 }
 
 }  // namespace
@@ -32,11 +38,12 @@ std::optional<LastLayer> last_layer_of(const OnnxGraph& graph, const std::string
   const OnnxNode* node = maker_of(graph, scores);
   if (node == nullptr) return {};
   if (node->op != "Add") return product(graph, *node);
+  if (node->inputs.size() != 2) return {};
   const bool first = graph.numbers.contains(node->inputs[0]);
   const OnnxNode* before = maker_of(graph, node->inputs[first ? 1 : 0]);
   if (before == nullptr) return {};
   std::optional<LastLayer> layer = product(graph, *before);
-  if (layer && !layer->bias) layer->bias = own(graph, node->inputs[first ? 0 : 1]);
+  if (layer && layer->biases == 0) layer->biases = count_of_own(graph, node->inputs[first ? 0 : 1]);
   return layer;
 }
 

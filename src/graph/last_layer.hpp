@@ -3,13 +3,15 @@
 #include <string>
 
 #include "storage/onnx_graph.hpp"
+#include "zeroloss/base/matrix.hpp"
 
 /// The last linear map of a graph, where its outputs are affine in constants of their own.
 namespace zeroloss::internal::graph {
 
 struct LastLayer {
   std::string features;  ///< the value that it maps
-  bool bias = false;     ///< it adds constants, one for each output
+  Index weights = 0;     ///< numbers of its matrix
+  Index biases = 0;      ///< numbers that it adds; 0: none of its own
 };
 
 /// Nothing where `scores` are made in another way than by Gemm or MatMul (and Add) of constants that no other

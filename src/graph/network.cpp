@@ -73,7 +73,7 @@ graph::Shape sizes_of(const GraphNetwork& network, Index d) {
     for (std::size_t a = 1; a < std::min(declared.size(), sizes.size()); ++a)
       if (declared.size() != sizes.size() || (declared[a] != 0 && declared[a] != sizes[a]))
         throw std::invalid_argument(
-            fmt::format("`shape` is {}, and the file says other sizes", fmt::join(asked, " x ")));
+            fmt::format("`shape` is {}, and {} says other sizes", fmt::join(asked, " x "), network.name));
     return sizes;
   }
   if (declared.empty()) return {1, d};
@@ -86,9 +86,9 @@ graph::Shape sizes_of(const GraphNetwork& network, Index d) {
       throw misfit(fmt::format("the network takes {}", fmt::join(sizes.begin() + 1, sizes.end(), " x ")));
     return sizes;
   }
-  Index known = 1;
-  for (const Index size : sizes)
-    if (size != 0) known *= size;
+  graph::Shape given = sizes;
+  std::erase(given, Index{0});
+  const Index known = graph::count_of(given);
   const auto shown = [&] {
     std::vector<std::string> text;
     for (auto size = sizes.begin() + 1; size != sizes.end(); ++size)
@@ -189,7 +189,11 @@ GraphNetwork network_of(OnnxGraph read, const std::string& name, const GraphOpti
   // Files of zeroloss say what their classes are called.
   if (const auto names = graph->metadata.find("class_names");
       graph->producer == "zeroloss" && names != graph->metadata.end())
-    network.class_names = Json::parse(names->second).list<std::string>();
+    try {
+      network.class_names = Json::parse(names->second).list<std::string>();
+    } catch (const std::exception&) {
+      throw refuse("its class_names are not a JSON list of texts");
+    }
   for (const auto& [constant, numbers] : graph->numbers)
     if (graph::is_real(numbers.type)) {
       network.parameters += std::ssize(numbers.values);
@@ -215,6 +219,7 @@ GraphNetwork read_graph(const std::filesystem::path& path, const GraphOptions& o
 GraphNetwork graph_of_bytes(const std::string& bytes, const std::string& name, bool planes,
                             const GraphOptions& options) {
   OnnxGraph graph = onnx_graph_of(bytes, name);
+  if (graph.inputs.size() != 1) return network_of(std::move(graph), name, options);  // which says so
   OnnxInput& input = graph.inputs.front();
   if (planes && input.shape.size() == 4) {
     OnnxNode turn;
@@ -232,9 +237,11 @@ GraphNetwork graph_of_bytes(const std::string& bytes, const std::string& name, b
 
 std::vector<std::string> class_names_of(const GraphNetwork& network, Index outputs) {
   if (!network.class_names.empty()) return network.class_names;
-  const graph::Outputs found = graph::outputs_of(*network.graph, network.options.output_name);
-  return found.labels && found.named ? found.class_names(*network.graph, outputs)
-                                     : std::vector<std::string>{};
+  return named(network, [&] {
+    const graph::Outputs found = graph::outputs_of(*network.graph, network.options.output_name);
+    return found.labels && found.named ? found.class_names(*network.graph, outputs)
+                                       : std::vector<std::string>{};
+  });
 }
 
 GraphOutputs enclosed_outputs(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
@@ -251,10 +258,12 @@ GraphFeatures last_features(const GraphNetwork& network, const Eigen::Ref<const 
   return named(network, [&] {
     graph::Enclosures found = graph::enclosures(*network.graph, layer->features, sizes_of(network, X.cols()),
                                                 X, graph::Execution::exact, *network.memory, progress);
-    if (found.shape.size() != 2 || found.shape.front() != 1) return GraphFeatures{};
-    GraphFeatures features{found.f.cols() + (layer->bias ? 1 : 0), std::move(found.f),
-                           std::move(found.error)};
-    if (layer->bias) {
+    const Index p = found.f.cols(), outputs = layer->weights / p;
+    if (found.shape.size() != 2 || found.shape.front() != 1 || layer->weights != p * outputs)
+      return GraphFeatures{};
+    const bool bias = layer->biases == outputs;  // one for each output
+    GraphFeatures features{p + (bias ? 1 : 0), outputs, std::move(found.f), std::move(found.error)};
+    if (bias) {
       features.Z.conservativeResize(Eigen::NoChange, features.p);
       features.error.conservativeResize(Eigen::NoChange, features.p);
       features.Z.col(features.p - 1).setOnes();

@@ -53,8 +53,20 @@ class Follower {
         if (!out.empty()) makers_[out] = &node;
   }
 
-  // What `name` is; nothing where labels are made in a way that is not known.
+  // What `name` is; numbers where nothing is known of them, as far behind as no file that is meant to be read
+  // has its labels.
   Meaning follow(const std::string& name) const {
+    constexpr int kDeep = 100;
+    if (const auto known = known_.find(name); known != known_.end()) return known->second;
+    if (depth_ > kDeep) return {.scores = name};
+    ++depth_;
+    Meaning made = followed(name);
+    --depth_;
+    return known_[name] = std::move(made);
+  }
+
+ private:
+  Meaning followed(const std::string& name) const {
     const auto found = makers_.find(name);
     if (found == makers_.end()) return {.scores = name};
     const OnnxNode& node = *found->second;
@@ -63,7 +75,6 @@ class Follower {
     return made ? *made : Meaning{.scores = name};
   }
 
- private:
   double number(const std::string& name) const {
     const auto found = graph_.numbers.find(name);
     const bool one = found != graph_.numbers.end() && found->second.values.size() == 1;
@@ -203,6 +214,8 @@ class Follower {
 
   const OnnxGraph& graph_;
   std::map<std::string, const OnnxNode*> makers_;
+  mutable std::map<std::string, Meaning> known_;
+  mutable int depth_ = 0;
 };
 
 }  // namespace

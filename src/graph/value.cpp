@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace zeroloss::internal::graph {
 
 Index count_of(const Shape& shape) {
   Index count = 1;
-  for (const Index size : shape) count *= size;
+  for (const Index size : shape)  // what overflows is as many as nothing has
+    if (__builtin_mul_overflow(count, size, &count)) return std::numeric_limits<Index>::max();
   return count;
 }
 
@@ -54,7 +56,7 @@ Value moved(const Value& value, Shape shape, const std::vector<Index>& from, dou
     into.reserve(from.size());
     for (const Index k : from) into.push_back(k < 0 ? missing : values[static_cast<std::size_t>(k)]);
   };
-  list(value.integers, made.integers, static_cast<std::int64_t>(fill));
+  if (!value.integers.empty()) list(value.integers, made.integers, static_cast<std::int64_t>(fill));
   list(value.texts, made.texts, std::string());
   const auto numbers = [&](const RowMatrix& values, RowMatrix& into, double missing) {
     if (values.size() == 0) return;

@@ -1,5 +1,9 @@
 #include "zeroloss/models/read.hpp"
 
+#include <fmt/format.h>
+
+#include <stdexcept>
+
 #include "zeroloss/conv/resnet.hpp"
 #include "zeroloss/storage/tensors.hpp"
 
@@ -12,9 +16,13 @@ ReadNetwork read_any_network(const std::filesystem::path& path, const StateLayou
   const Metadata metadata = read_metadata(file);
   const auto kind = metadata.find("kind");
   if (kind == metadata.end() || kind->second != "conv_resnet") return read_network(path, layout, graph);
+  if (!layout.activation.empty() || !layout.description.empty())
+    throw std::invalid_argument(fmt::format("{}: the file says its layers; leave out `{}`", file.string(),
+                                            layout.activation.empty() ? "layout" : "activation"));
   ReadNetwork read;
   read.graph = graph_of_bytes(onnx_bytes(load_conv_network(file)), path.string(), true, graph);
   read.graph->not_layers = "its layers are convolutions";
+  read.notes = read.graph->notes;
   read.notes.emplace_back("it is read as the ONNX graph that is exported of it");
   return read;
 }

@@ -26,6 +26,7 @@ struct OnnxNetwork {
   DeepNetwork network;            ///< float32 numbers are these doubles
   std::vector<OnnxLayer> layers;  ///< L; of the output layer W is V and b is c
   OnnxLayer output;
+  bool approximate = false;        ///< it computes something that is within rounding of these layers
   bool single = false;             ///< weights are float32, all or some
   std::vector<std::string> notes;  ///< what was left out or taken for something else, a line each
 };

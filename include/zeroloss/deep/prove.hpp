@@ -201,8 +201,9 @@ ProveResult prove(const DeepNetwork& network, const Dataset& data, const ProveOp
                   Progress& progress);
 
 /// The same of a network as it was read. An ONNX file is asked what it computes at every sample: of a network
-/// of layers what it computes has to agree with what was read, DataError naming the sample otherwise; where
-/// it is none labels, margins and targets are proved of the graph, and nothing of exact networks beside it.
+/// of layers what it computes has to agree with what was read, DataError naming the sample otherwise, or,
+/// where no certificate is tried, labels are those of the file itself; where it is none labels, margins and
+/// targets are proved of the graph, and what its last layer can do alone.
 ProveResult prove(const ReadNetwork& network, const Dataset& data, const ProveOptions& options,
                   Progress& progress);
 

@@ -91,15 +91,15 @@ GraphOutputs deciding_outputs(const GraphNetwork& network, const Eigen::Ref<cons
 
 /// What the last linear map sees, where the outputs are affine in constants that are its own: n x p, with
 /// bounds of their errors. `p` counts a column of ones for what it adds, which is there; 0 where there is no
-/// such map. Of no points: p alone.
+/// such map.
 struct GraphFeatures {
-  Index p = 0;
+  Index p = 0, outputs = 0;
   Matrix Z, error;
 };
 GraphFeatures last_features(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                             Progress& progress);
 
-/// Whether these are the outputs themselves.
+/// Whether deciding_outputs() are the outputs themselves.
 bool decided_by_outputs(const GraphNetwork& network);
 
 /// "exact", "float32", ..

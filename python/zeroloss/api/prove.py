@@ -53,10 +53,11 @@ def prove(
         traces it), also compiled, parallel, or with parametrised weights, which are read as eval() has them;
         MLPClassifier or MLPRegressor of scikit-learn, also as the end of a Pipeline, the best of a search or in a
         TransformedTargetRegressor; what `fit` trained; or a file: .onnx (any graph of one input: where it is no network
-        of layers, labels and margins alone are proved), .safetensors (a network, or a state_dict), or
-        a run folder. A StandardScaler, RobustScaler, MinMaxScaler or MaxAbsScaler right before the MLP is part of the
-        network; steps before that scikit-learn applies, and the proof is about the points as it makes them. What is
-        behind the last linear map and keeps the largest output the largest is left out. Notes say each of these.
+        of layers, labels, margins and what its last layer can do alone are proved), .safetensors (a network, or a
+        state_dict), or a run folder. A StandardScaler, RobustScaler, MinMaxScaler or MaxAbsScaler right before the MLP
+        is part of the network; steps before that scikit-learn applies, and the proof is about the points as it makes
+        them. What is behind the last linear map and keeps the largest output the largest is left out. Notes say each of
+        these.
     data, y, seed, **read
         As for :func:`read_dataset`: the points as the model takes them, with their labels, be it one; arrays or frames
         X and y where scikit-learn applies steps. `y` may be one-hot: n x K of zeros and ones, K >= 2, column k for

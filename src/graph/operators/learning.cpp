@@ -25,6 +25,7 @@ double one_of(const Call& call, const std::vector<double>& list, Index k, Index 
 
 // In float32, whatever comes: in exact arithmetic the real function.
 Value as_single(const Call& call, const Value& x) {
+  if (!is_real(x.type) && !is_integer(x.type)) call.refuse("its input is no numbers");
   Value made = x;
   made.type = OnnxType::float32;
   if (is_integer(x.type) && (!x.varies || !(x.h.cwiseAbs().maxCoeff<Eigen::PropagateNaN>() <= 0x1p24)))
@@ -121,7 +122,7 @@ std::vector<Value> one_hot(const Call& call) {
 // coefficients x + intercepts, in float32.
 Value linear(const Call& call, Index outputs, const std::string& biases) {
   const Value x = as_single(call, call.input(0));
-  if (x.shape.size() != 2) call.refuse("its input is no matrix");
+  if (x.shape.size() != 2 || x.shape[0] != 1) call.refuse("its input is not one row of numbers");
   const std::vector<double>&coefficients = listed(call, "coefficients"), &intercepts = listed(call, biases);
   const Index d = x.shape[1];
   if (outputs < 1 || std::ssize(coefficients) != outputs * d ||

@@ -31,7 +31,10 @@ std::vector<Value> constant_of_shape(const Call& call) {
   const Shape all(asked.begin(), asked.end());
   constexpr Index kMost = Index{1} << 28;
   for (Index count = 1; const Index one : all)
-    if (one < 0 || (count *= std::max<Index>(one, 1)) > kMost) call.refuse("its shape is too large");
+    if (one < 0 || std::max<Index>(one, 1) > kMost / count)
+      call.refuse("its shape is too large");
+    else
+      count *= std::max<Index>(one, 1);
   const auto* fill = call.node.find<OnnxNumbers>("value");
   if (fill != nullptr && fill->values.size() != 1) call.refuse("its value is not one number");
   Value made{
