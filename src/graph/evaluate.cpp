@@ -142,6 +142,10 @@ class Evaluator {
     if (!node.domain.empty() && node.domain != "ai.onnx.ml")
       call.refuse(fmt::format("an operator of '{}', not of ONNX", excerpt(node.domain)));
     const Operator* row = operator_called(node.op);
+    if (row == nullptr && node.op.starts_with("TreeEnsemble"))
+      call.refuse("forests and boosted trees are no networks, and are not evaluated");
+    if (row == nullptr && node.op.starts_with("Greater"))
+      call.refuse("it is known as the threshold of a single output alone, at 0, or at 0.5 behind a sigmoid");
     if (row == nullptr) call.refuse("this operator is not known");
     // Its scores are those before this: nothing but labels may come of them.
     const auto* post = node.op == "LinearClassifier" ? node.find<std::string>("post_transform") : nullptr;

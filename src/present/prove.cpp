@@ -86,12 +86,13 @@ std::string executed_text(const ExecutedLabels& e, Task task, const std::string&
                      some(e.wrong, e.wrong_samples), some(e.undecided, e.undecided_samples));
 }
 
-std::string section(const Dataset& data, const std::string& behind, const ProvedNetwork& p) {
+std::string section(const Dataset& data, const std::string& behind, const std::string& numbers,
+                    const ProvedNetwork& p) {
   const bool classes = data.task == Task::classification;
   Facts fact(26);
   fact("outputs", fmt::format("computed to within {}", above(p.output_error, 3)));
   if (classes) tell_labels(p, fact);
-  if (p.single_error > 0) fact("in float32", in_single(p, classes, behind));
+  if (p.single_error > 0) fact("in " + numbers, in_single(p, classes, behind));
   fact("misfit <=", fmt::format("{}, relative {}", above(p.misfit, 3), above(p.relative_misfit, 3)));
   if (data.task == Task::regression) fact("largest error <=", above(p.largest_error, 3));
   tell_proof(p.certificate, fact);
@@ -120,7 +121,8 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
         "which a "
         "runtime rounds points and sums\n",
         network.layers() ? "float32" : network.graph->numbers);
-  for (const ProvedNetwork& p : r.networks) text += section(data, network.behind(), p);
+  for (const ProvedNetwork& p : r.networks)
+    text += section(data, network.behind(), network.layers() ? "float32" : network.graph->numbers, p);
   if (r.written)
     text += fmt::format(
         "\npolished.onnx, read again, holds these weights{}:\n{}misfit <= {}, relative {}{}. "
