@@ -88,6 +88,19 @@ RowMatrix divided_points(const Dataset& data, double divide) {
   return divide != 1 ? RowMatrix(data.X / divide) : data.X;
 }
 
+std::pair<NetworkOutputs, std::string> with_class_names(NetworkOutputs network, const Dataset& data,
+                                                        const ProveOptions& options) {
+  if (data.task == Task::classification) {
+    OutputClasses classes = output_classes(network, data, options.class_names);
+    network.class_names = std::move(classes.names);
+    return {std::move(network), std::move(classes.remark)};
+  }
+  if (!options.class_names.empty())
+    throw std::invalid_argument(
+        "`class_names` is for classes; the targets are numbers: `task=classification`");
+  return {std::move(network), ""};
+}
+
 Index record_of(const Dataset& data, Index i) {
   return data.records.empty() ? i : data.records[static_cast<std::size_t>(i)];
 }

@@ -21,6 +21,11 @@ DistinctPoints distinct_points(const RowMatrix& X, const Matrix& Y);
 /// The points of the data, divided. Throws std::invalid_argument for a divisor that is not above 0.
 RowMatrix divided_points(const Dataset& data, double divide);
 
+/// A network's outputs with the names of their classes, of the network or by the option, and what to remark
+/// where neither says them. Throws as output_classes(), and std::invalid_argument for names of numbers.
+std::pair<NetworkOutputs, std::string> with_class_names(NetworkOutputs network, const Dataset& data,
+                                                        const ProveOptions& options);
+
 /// What sample i is called; points made by hand are their own records.
 Index record_of(const Dataset& data, Index i);
 

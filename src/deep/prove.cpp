@@ -117,16 +117,12 @@ ProveResult internal::prove_layers(const DeepNetwork& given, const GraphNetwork*
   const std::vector<bool> moving = layers_named(options.layers, given.depth(), given.outputs());
   ProveResult r;
   DeepNetwork network = given;
-  bool guessed = false;  // which class an output stands for
+  auto [its, remark] = with_class_names(outputs_of(given), data, options);
+  const bool guessed = !remark.empty();  // which class an output stands for
+  if (guessed) r.remarks.push_back(std::move(remark));
   if (data.task == Task::classification) {
-    OutputClasses classes = output_classes(outputs_of(given), data, options.class_names);
     network.task = Task::classification;
-    network.class_names = std::move(classes.names);
-    guessed = !classes.remark.empty();
-    if (guessed) r.remarks.push_back(std::move(classes.remark));
-  } else if (!options.class_names.empty()) {
-    throw std::invalid_argument(
-        "`class_names` is for classes; the targets are numbers: `task=classification`");
+    network.class_names = std::move(its.class_names);
   }
   const Matrix Y = targets_of(outputs_of(network), data);
   const DistinctPoints points = distinct_points(X, Y);

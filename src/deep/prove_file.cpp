@@ -51,21 +51,6 @@ void require_finite(const Dataset& data, const RowMatrix& X) {
           fmt::format("{}: sample {} has a number that is not finite", data.name, record_of(data, i)));
 }
 
-// Names of classes by the file, or by the option.
-NetworkOutputs outputs_named(NetworkOutputs its, const Dataset& data, const ProveOptions& options,
-                             ProveResult& r, bool& guessed) {
-  if (data.task == Task::classification) {
-    OutputClasses classes = output_classes(its, data, options.class_names);
-    its.class_names = std::move(classes.names);
-    guessed = !classes.remark.empty();
-    if (guessed) r.remarks.push_back(std::move(classes.remark));
-  } else if (!options.class_names.empty()) {
-    throw std::invalid_argument(
-        "`class_names` is for classes; the targets are numbers: `task=classification`");
-  }
-  return its;
-}
-
 // What the last layer alone can do (theory 16, "The last layer"). `points` are distinct; misfit is that of
 // all samples.
 DeepCertificate certify_last_layer(const GraphNetwork& graph, const DistinctPoints& points,
@@ -144,9 +129,9 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
   ProveResult r;
   VerifiedOutputs found = outputs_of(graph, X, progress);
   const Index K = found.f.cols();
-  bool guessed = false;
-  const NetworkOutputs its =
-      outputs_named({K, class_names_of(graph, K), graph.behind, graph.single}, data, options, r, guessed);
+  const auto [its, remark] =
+      with_class_names({K, class_names_of(graph, K), graph.behind, graph.single}, data, options);
+  if (!remark.empty()) r.remarks.push_back(remark);
   const Matrix Y = targets_of(its, data);
   const DistinctPoints points = distinct_points(X, Y);
   ProvedNetwork p = judge_outputs(its, data, Y, std::move(found));
@@ -172,9 +157,9 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
   r.n_distinct = std::ssize(points.first);
   r.parameters = graph.parameters;
   r.exact_is_possible = false;
-  if (guessed)
-    if (std::string remark = better_order(its, data, p); !remark.empty())
-      r.remarks.push_back(std::move(remark));
+  if (!remark.empty())
+    if (std::string better = better_order(its, data, p); !better.empty())
+      r.remarks.push_back(std::move(better));
   if (options.execution != "exact")
     r.executed = executed(graph, its, data, X, options.execution, &p.outputs, progress);
   progress.finish();
@@ -291,12 +276,11 @@ ProveResult prove(const ReadNetwork& read, const Dataset& data, const ProveOptio
   }
   const auto began = Clock::now();
   ProveResult r = prove_layers(read.network, asks ? &*read.graph : nullptr, data, options, progress);
-  const RowMatrix X = asks ? divided_points(data, options.divide) : RowMatrix();
-  ProveResult said;
-  bool guessed = false;
-  const NetworkOutputs its = outputs_named(outputs_of(read.network), data, options, said, guessed);
-  if (asks && !r.of_file) ask(read, its, data, X, r, progress);
-  if (options.execution != "exact")
+  const bool compares = asks && !r.of_file, executes = options.execution != "exact";
+  const RowMatrix X = compares || executes ? divided_points(data, options.divide) : RowMatrix();
+  const NetworkOutputs its = with_class_names(outputs_of(read.network), data, options).first;
+  if (compares) ask(read, its, data, X, r, progress);
+  if (executes)
     r.executed = executed(*read.graph, its, data, X, options.execution,
                           r.of_file ? &r.networks.front().outputs : nullptr, progress);
   progress.finish();
