@@ -7,6 +7,7 @@
 
 #include "base/ascii.hpp"
 #include "deep/centered.hpp"
+#include "deep/layers_of_graph.hpp"
 #include "deep/state_dict.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
@@ -29,31 +30,19 @@ ReadNetwork from_two_layers(const Network& two) {
   return read;
 }
 
-// Why a file is no network of layers, without its name.
-std::string reason_of(const std::filesystem::path& file, const DataError& error) {
-  const std::string why = error.what(), name = file.string() + ": ";
-  return why.starts_with(name) ? why.substr(name.size()) : why;
-}
-
 // As layers where it is that, and in any case as the graph of its operators.
 ReadNetwork read_onnx_network(const std::filesystem::path& file, const GraphOptions& options) {
   ReadNetwork read;
-  std::string not_layers;
+  read.graph = read_graph(file, options);
   try {
-    OnnxNetwork layers = read_onnx(file);
-    read = {layers.network, layers.notes, std::move(layers)};
+    OnnxNetwork layers = layers_of_graph(*read.graph);
+    read.network = layers.network;
+    read.notes = layers.notes;
+    read.onnx = std::move(layers);
   } catch (const DataError& error) {
-    not_layers = reason_of(file, error);
+    read.graph->not_layers = error.what();
+    read.notes = read.graph->notes;
   }
-  try {
-    read.graph = read_graph(file, options);
-  } catch (const DataError& error) {
-    if (!not_layers.empty() || !options.shape.empty() || !options.output_name.empty()) throw;
-    read.notes.push_back(fmt::format("the file is not asked what it computes: {}", reason_of(file, error)));
-    return read;
-  }
-  read.graph->not_layers = not_layers;
-  if (!read.layers()) read.notes = read.graph->notes;
   return read;
 }
 

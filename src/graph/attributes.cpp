@@ -248,10 +248,4 @@ std::string version_problem(std::int64_t version) {
   return fmt::format("its operator set is {}; those that are read are 1 to {}", version, kNewest);
 }
 
-bool computes(const std::string& op) {
-  static const Names all{"Add", "Div",  "Erf",     "Gelu", "Gemm",    "LeakyRelu", "LogSoftmax", "MatMul",
-                         "Mul", "Relu", "Sigmoid", "Sin",  "Softmax", "Softplus",  "Sub",        "Tanh"};
-  return all.contains(op);
-}
-
 }  // namespace zeroloss::internal

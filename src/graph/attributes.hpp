@@ -14,7 +14,4 @@ std::string attribute_problem(const OnnxNode& node, std::int64_t version);
 /// Why the operator set of a file is not read; empty: it is.
 std::string version_problem(std::int64_t version);
 
-/// Whether an operator computes with real numbers, so that integers are none of its business.
-bool computes(const std::string& op);
-
 }  // namespace zeroloss::internal

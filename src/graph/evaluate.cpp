@@ -81,25 +81,42 @@ class Evaluator {
   /// The first block alone fills what nodes keep; after that any number of threads may call.
   Value operator()(const Eigen::Ref<const RowMatrix>& X, const Progress& progress) {
     std::map<std::string, Value> values;
-    values[graph_.inputs.front().name] = input(X);
-    for (std::size_t k = 0; k < nodes_.size(); ++k) {
-      progress.check();
-      const OnnxNode& node = *nodes_[k];
-      if (constant_[k]) continue;
-      run(k, node, values);
-      for (const std::string& name : node.inputs)
-        if (last_.at(name) == k) values.erase(name);
-    }
-    if (!ready_) ready_ = true;
+    run(X, progress, values, false);
     const auto found = values.find(name_);
     if (found == values.end())
       throw DataError(fmt::format("'{}' is not computed of the input", excerpt(name_)));
     return std::move(found->second);
   }
 
+  /// All values of a block, as far as it goes, and constants. The only call then.
+  std::string all_values(const Eigen::Ref<const RowMatrix>& X, std::map<std::string, Value>& values) {
+    std::string problem;
+    try {
+      run(X, {}, values, true);
+    } catch (const DataError& error) {
+      problem = error.what();
+    }
+    values.merge(constants_);
+    return problem;
+  }
+
   double largest() const { return largest_; }  ///< numbers of a value of a sample
 
  private:
+  void run(const Eigen::Ref<const RowMatrix>& X, const Progress& progress,
+           std::map<std::string, Value>& values, bool keep) {
+    values[graph_.inputs.front().name] = input(X);
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
+      progress.check();
+      const OnnxNode& node = *nodes_[k];
+      if (constant_[k]) continue;
+      take(k, node, values);
+      for (const std::string& name : node.inputs)
+        if (!keep && last_.at(name) == k) values.erase(name);
+    }
+    ready_ = true;
+  }
+
   Value input(const Eigen::Ref<const RowMatrix>& X) {
     const OnnxInput& input = graph_.inputs.front();
     Value value{.type = input.type, .shape = sizes_, .varies = true, .h = X, .e = {}, .eps = {}};
@@ -126,7 +143,7 @@ class Evaluator {
     return value;
   }
 
-  void run(std::size_t k, const OnnxNode& node, std::map<std::string, Value>& values) {
+  void take(std::size_t k, const OnnxNode& node, std::map<std::string, Value>& values) {
     Call call{node, graph_.version, execution_, {}, memory_, deep_, kept_[k]};
     bool varies = false;
     for (const std::string& name : node.inputs) {
@@ -144,6 +161,9 @@ class Evaluator {
     const Operator* row = operator_called(node.op);
     if (row == nullptr && node.op.starts_with("TreeEnsemble"))
       call.refuse("forests and boosted trees are no networks, and are not evaluated");
+    if (row == nullptr && node.op == "Scan" && graph_.producer == "zeroloss")
+      call.refuse(
+          "it is written by zeroloss, of a network that memorises, which was checked when it was made");
     if (row == nullptr && node.op.starts_with("Greater"))
       call.refuse("it is known as the threshold of a single output alone, at 0, or at 0.5 behind a sigmoid");
     if (row == nullptr) call.refuse("this operator is not known");
@@ -189,6 +209,14 @@ class Evaluator {
 };
 
 }  // namespace
+
+Trial values_at_zero(const OnnxGraph& graph, const std::string& name, const Shape& sizes, Memory& memory) {
+  const SerialBlas serial;
+  Trial trial{sizes, {}, {}};
+  Evaluator evaluator(graph, name, sizes, Execution::exact, memory);
+  trial.problem = evaluator.all_values(RowMatrix::Zero(1, count_of(sizes)), trial.values);
+  return trial;
+}
 
 Enclosures enclosures(const OnnxGraph& graph, const std::string& name, const Shape& sizes,
                       const Eigen::Ref<const RowMatrix>& X, Execution execution, Memory& memory,

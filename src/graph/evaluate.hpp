@@ -1,7 +1,7 @@
 #pragma once
 #include <filesystem>
 
-#include "graph/operators.hpp"
+#include "graph/trial.hpp"
 #include "zeroloss/base/progress.hpp"
 
 /// What a graph computes, with what it may be off by.
@@ -20,5 +20,9 @@ struct Enclosures {
 Enclosures enclosures(const OnnxGraph& graph, const std::string& name, const Shape& sizes,
                       const Eigen::Ref<const RowMatrix>& X, Execution execution, Memory& memory,
                       Progress& progress);
+
+/// All that `name` depends on, and it, at a sample of zeros of shape `sizes`. Throws DataError where `name`
+/// does not depend on the input; of any other problem Trial::problem.
+Trial values_at_zero(const OnnxGraph& graph, const std::string& name, const Shape& sizes, Memory& memory);
 
 }  // namespace zeroloss::internal::graph

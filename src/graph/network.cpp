@@ -12,8 +12,8 @@
 #include "graph/evaluate.hpp"
 #include "graph/last_layer.hpp"
 #include "graph/outputs.hpp"
+#include "graph/trial.hpp"
 #include "zeroloss/base/error.hpp"
-#include "zeroloss/base/parse.hpp"
 #include "zeroloss/base/text.hpp"
 
 namespace zeroloss {
@@ -43,22 +43,6 @@ std::string operators_of(const OnnxGraph& graph) {
   return excerpt(fmt::format("{}{}", fmt::join(seen, ", "), more ? ", .." : ""));
 }
 
-// "3,32,32" as sizes.
-graph::Shape asked_shape(const GraphOptions& options) {
-  graph::Shape shape;
-  Index all = 1;
-  for (std::string_view rest = options.shape; !rest.empty();) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    const auto size = parsed_integer<Index>(rest.substr(0, comma));
-    if (!size || *size < 1 || comma + 1 == rest.size() || __builtin_mul_overflow(all, *size, &all))
-      throw std::invalid_argument(fmt::format(
-          "`shape` must be sizes of at least 1 with commas between them; got '{}'", excerpt(options.shape)));
-    shape.push_back(*size);
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-  }
-  return shape;
-}
-
 // Sizes of one sample with its batch of one.
 graph::Shape sizes_of(const GraphNetwork& network, Index d) {
   const OnnxInput& input = network.graph->inputs.front();
@@ -67,7 +51,7 @@ graph::Shape sizes_of(const GraphNetwork& network, Index d) {
   const auto misfit = [&](const std::string& what) {
     return DataError(fmt::format("points have {} features, {}", d, what));
   };
-  if (const graph::Shape asked = asked_shape(network.options); !asked.empty()) {
+  if (const graph::Shape asked = graph::sizes_asked(network.options.shape); !asked.empty()) {
     sizes.insert(sizes.end(), asked.begin(), asked.end());
     if (!fits(sizes)) throw misfit(fmt::format("`shape` is {}", fmt::join(asked, " x ")));
     for (std::size_t a = 1; a < std::min(declared.size(), sizes.size()); ++a)
@@ -107,31 +91,19 @@ graph::Shape sizes_of(const GraphNetwork& network, Index d) {
 
 GraphOutputs enclosed(const GraphNetwork& network, const OnnxGraph& graph,
                       const Eigen::Ref<const RowMatrix>& X, graph::Execution execution, Progress& progress) {
+  if (graph.version < 7)
+    throw DataError(fmt::format(
+        "its operator set is {}: of graphs that are no layers those from 7 on are read", graph.version));
   const graph::Outputs outputs = graph::outputs_of(graph, network.options.output_name);
   const graph::Shape sizes = sizes_of(network, X.cols());
   graph::Enclosures found =
       graph::enclosures(graph, outputs.scores, sizes, X, execution, *network.memory, progress);
-  // What takes the largest number, or makes one of all, has to see all of them.
-  for (const graph::Along& one : outputs.along) {
-    if (one.node->op == "Concat") continue;  // of 1 - p and p
+  outputs.require_all(found.shape, [&](const std::string& name) {
     Progress silent = progress.silent();
-    const graph::Shape shape = one.value == outputs.scores
-                                   ? found.shape
-                                   : graph::enclosures(graph, one.value, sizes, X.topRows(1),
-                                                       graph::Execution::exact, *network.memory, silent)
-                                         .shape;
-    if (graph::count_of(shape) < 2)
-      throw DataError(
-          fmt::format("node '{}' ({}) takes the largest of a single number: every label is the same",
-                      excerpt(one.node->name), one.node->op));
-    const auto rank = std::ssize(shape);
-    const auto axis = one.axis < 0 ? one.axis + rank : one.axis;
-    if (axis < 0 || axis >= rank || shape[static_cast<std::size_t>(axis)] != graph::count_of(shape))
-      throw DataError(fmt::format("node '{}' ({}) goes along axis {} of {}: not over all outputs of a sample",
-                                  excerpt(one.node->name), one.node->op, one.axis, fmt::join(shape, " x ")));
-  }
-  if (outputs.one && found.f.cols() != 1)
-    throw DataError(fmt::format("its labels are those of a single output, and it has {}", found.f.cols()));
+    return graph::enclosures(graph, name, sizes, X.topRows(1), graph::Execution::exact, *network.memory,
+                             silent)
+        .shape;
+  });
   return {std::move(found.f), std::move(found.error), std::move(found.shape)};
 }
 
@@ -161,15 +133,12 @@ GraphNetwork network_of(OnnxGraph read, const std::string& name, const GraphOpti
   if (graph->inputs.size() != 1)
     throw refuse(fmt::format("a network has one input; this graph asks for {}", graph->inputs.size()));
   if (const std::string problem = version_problem(graph->version); !problem.empty()) throw refuse(problem);
-  if (graph->version < 7)
-    throw refuse(fmt::format("its operator set is {}: of graphs that are no layers those from 7 on are read",
-                             graph->version));
   GraphNetwork network;
   network.name = name;
   network.options = options;
   network.graph = graph;
   network.memory = std::make_shared<graph::Memory>();
-  asked_shape(options);
+  graph::sizes_asked(options.shape);
   graph::Outputs outputs;
   try {
     outputs = graph::outputs_of(*graph, options.output_name);
@@ -239,8 +208,9 @@ std::vector<std::string> class_names_of(const GraphNetwork& network, Index outpu
   if (!network.class_names.empty()) return network.class_names;
   return named(network, [&] {
     const graph::Outputs found = graph::outputs_of(*network.graph, network.options.output_name);
-    return found.labels && found.named ? found.class_names(*network.graph, outputs)
-                                       : std::vector<std::string>{};
+    std::vector<std::string> names;
+    if (found.labels) names = found.class_names(*network.graph, outputs);
+    return found.named ? names : std::vector<std::string>{};
   });
 }
 

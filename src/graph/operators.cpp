@@ -61,11 +61,7 @@ const Operator* operator_called(const std::string& name) {
   return found == all.end() ? nullptr : found->second;
 }
 
-void Call::refuse(const std::string& why) const {
-  throw DataError(fmt::format(
-      "node {} ({} -> {}): {}", node.name.empty() ? "without a name" : "'" + excerpt(node.name) + "'",
-      excerpt(node.op), node.outputs.empty() ? "nothing" : excerpt(node.outputs.front()), why));
-}
+void Call::refuse(const std::string& why) const { throw DataError(fmt::format("{}: {}", called(node), why)); }
 
 const Value& Call::input(std::size_t k) const {
   if (!has(k)) refuse(fmt::format("its input {} is left out", k + 1));

@@ -23,7 +23,7 @@ Rounding rounding_of(Execution execution, OnnxType type);
 /// What an operator keeps of its constants between blocks of samples.
 using Kept = std::shared_ptr<const void>;
 
-/// What is kept of a graph between evaluations: norms of its convolutions, which depend on no rounding.
+/// What is kept of a graph between evaluations: norms of its linear maps, which depend on no rounding.
 struct Memory {
   std::map<const OnnxNode*, double> norms;
 };

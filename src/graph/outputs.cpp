@@ -14,12 +14,6 @@
 namespace zeroloss::internal::graph {
 namespace {
 
-std::string called(const OnnxNode& node) {
-  return fmt::format("node {} ({} -> {})",
-                     node.name.empty() ? "without a name" : "'" + excerpt(node.name) + "'", excerpt(node.op),
-                     node.outputs.empty() ? "nothing" : excerpt(node.outputs.front()));
-}
-
 // What a value is, seen from the end.
 enum class What {
   scores,         // numbers
@@ -230,6 +224,24 @@ LabelNames Outputs::class_names(const OnnxGraph& graph, Index count) const {
     if (!problem.empty()) throw DataError(called(*node) + ": " + problem);
   }
   return all;
+}
+
+void Outputs::require_all(const Shape& shape,
+                          const std::function<Shape(const std::string&)>& shape_of) const {
+  for (const Along& one : along) {
+    if (one.node->op == "Concat") continue;  // of 1 - p and p
+    const Shape all = one.value == scores ? shape : shape_of(one.value);
+    if (count_of(all) < 2)
+      throw DataError(fmt::format("{}: it takes the largest of a single number: every label is the same",
+                                  called(*one.node)));
+    const auto rank = std::ssize(all);
+    const auto axis = one.axis < 0 ? one.axis + rank : one.axis;
+    if (axis < 0 || axis >= rank || all[static_cast<std::size_t>(axis)] != count_of(all))
+      throw DataError(fmt::format("{}: it goes along axis {} of {}: not over all outputs of a sample",
+                                  called(*one.node), one.axis, fmt::join(all, " x ")));
+  }
+  if (this->one && count_of(shape) != 1)
+    throw DataError(fmt::format("its labels are those of a single output, and it has {}", count_of(shape)));
 }
 
 Outputs outputs_of(const OnnxGraph& graph, const std::string& asked) {

@@ -1,9 +1,11 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "graph/label_names.hpp"
+#include "graph/value.hpp"
 
 /// What the outputs of a graph say: numbers, or labels made of numbers.
 namespace zeroloss::internal::graph {
@@ -36,6 +38,10 @@ struct Outputs {
   /// One for each of `count` outputs, of a single one below 0 and above. Throws DataError where the file does
   /// not say one for each.
   LabelNames class_names(const OnnxGraph& graph, Index count) const;
+
+  /// Throws DataError where what takes the largest number, or makes one of all, does not see all of them.
+  /// `shape`: of the scores of a sample; `shape_of`: of another value.
+  void require_all(const Shape& shape, const std::function<Shape(const std::string&)>& shape_of) const;
 };
 
 /// Follows the outputs of the graph, or the one that is called `asked`, back to the numbers that their labels

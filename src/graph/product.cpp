@@ -12,7 +12,7 @@ double length_of(const Vector& x) { return length_above(x.data(), x.size()); }
 
 }  // namespace
 
-Product::Product(RowMatrix W, RowMatrix W_error, Vector b, Vector b_error)
+Product::Product(RowMatrix W, RowMatrix W_error, Vector b, Vector b_error, std::optional<double> spectral)
     : W_(std::move(W)), W_error_(std::move(W_error)), b_(std::move(b)), b_error_(std::move(b_error)) {
   if (b_.size() == 0) b_.setZero(W_.rows());
   if (b_error_.size() == 0) b_error_.setZero(W_.rows());
@@ -31,7 +31,7 @@ Product::Product(RowMatrix W, RowMatrix W_error, Vector b, Vector b_error)
   b_length_ = length_of(b_);
   largest_ = size_.size() == 0 ? 0 : size_.maxCoeff<Eigen::PropagateNaN>();
   Progress silent;
-  spectral_ = verified::spectral_norm(W_, silent);
+  spectral_ = spectral ? *spectral : verified::spectral_norm(W_, silent);
 }
 
 std::pair<double, double> Product::coefficients(const Rounding& r) const {

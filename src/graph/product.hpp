@@ -1,13 +1,15 @@
 #pragma once
+#include <optional>
+
 #include "graph/operators.hpp"
 
 /// Products of a constant matrix with values, and how far they are off.
 namespace zeroloss::internal::graph {
 
-/// W (m x k) and b (m), or none, which may be off themselves.
+/// W (m x k) and b (m), or none, which may be off themselves; ||W||, where it is known already.
 class Product {
  public:
-  Product(RowMatrix W, RowMatrix W_error, Vector b, Vector b_error);
+  Product(RowMatrix W, RowMatrix W_error, Vector b, Vector b_error, std::optional<double> spectral = {});
 
   Index outputs() const { return W_.rows(); }
   Index inputs() const { return W_.cols(); }

@@ -467,6 +467,12 @@ double OnnxNode::number(const std::string& key, double otherwise) const {
   return value == nullptr ? otherwise : *value;
 }
 
+std::string called(const OnnxNode& node) {
+  return fmt::format("node {} ({} -> {})",
+                     node.name.empty() ? "without a name" : "'" + excerpt(node.name) + "'", excerpt(node.op),
+                     node.outputs.empty() ? "nothing" : excerpt(node.outputs.front()));
+}
+
 std::string name_of(OnnxType type) {
   static const std::map<OnnxType, std::string> names{
       {OnnxType::none, "no type"},  {OnnxType::float32, "float32"}, {OnnxType::uint8, "uint8"},

@@ -66,6 +66,9 @@ struct OnnxNode {
   }
 };
 
+/// "node 'relu' (Relu -> h1)".
+std::string called(const OnnxNode& node);
+
 struct OnnxInput {
   std::string name;
   std::vector<Index> shape;  ///< 0 for a size that the file leaves open; empty where it says nothing

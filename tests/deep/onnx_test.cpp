@@ -197,28 +197,11 @@ TEST_F(DeepOnnx, WhatIsNoSuchNetworkIsRefusedWithItsNode) {
     return m.node("Mul", {h, m.scalar(by, Dtype::f64)});
   };
   const std::map<std::string, Graph> graphs{
-      {"a factor behind U, then a bias",
-       [&](auto& m, auto& x) {
-         const auto branch = m.node("Add", {scaled(m, map(m, "B", hidden(m, x)), 0.5), numbers(m, "b")});
-         return map(m, "C", m.node("Add", {x, branch}));
-       }},
-      {"a factor between two maps",
-       [&](auto& m, auto& x) { return map(m, "C", relu(m, scaled(m, map(m, "B", hidden(m, x)), 0.75))); }},
-      {"a factor inside a branch with a bias",
-       [&](auto& m, auto& x) {
-         const auto branch = m.node("Add", {map(m, "B", scaled(m, hidden(m, x), 0.75)), numbers(m, "b")});
-         return map(m, "C", m.node("Add", {x, branch}));
-       }},
-      {"outputs scaled", [&](auto& m, auto& x) { return scaled(m, map(m, "B", hidden(m, x)), -1); }},
       {"scores turned round",
        [&](auto& m, auto& x) { return scaled(m, m.node("Softmax", {map(m, "B", hidden(m, x))}), -1); }},
       {"softmax of points",
        [&](auto& m, auto& x) {
          return m.node("Softmax", {map(m, "B", hidden(m, x))}, {{"axis", std::int64_t{0}}});
-       }},
-      {"probabilities in another order",
-       [&](auto& m, auto& x) {
-         return m.node("Transpose", {map(m, "B", hidden(m, x))}, {{"perm", std::vector<std::int64_t>{1, 0}}});
        }},
       {"the input before and after its scaling",
        [&](auto& m, auto& x) {
@@ -235,10 +218,6 @@ TEST_F(DeepOnnx, WhatIsNoSuchNetworkIsRefusedWithItsNode) {
          const auto A = weights(m, "A");
          const auto h = relu(m, m.node("MatMul", {x, A}));
          return m.node("MatMul", {relu(m, m.node("MatMul", {h, A})), weights(m, "B")});
-       }},
-      {"alpha",
-       [&](auto& m, auto& x) {
-         return m.node("Gemm", {hidden(m, x), weights(m, "B")}, {{"alpha", 2.0F}});
        }},
       {"a skip over two layers",
        [&](auto& m, auto& x) {
@@ -263,11 +242,6 @@ TEST_F(DeepOnnx, WhatIsNoSuchNetworkIsRefusedWithItsNode) {
       {"another operator", [&](auto& m, auto& x) { return map(m, "B", m.node("Elu", {map(m, "A", x)})); }},
       {"no hidden layer", [&](auto& m, auto& x) { return map(m, "A", x); }},
       {"an activation at the end", [&](auto& m, auto& x) { return relu(m, map(m, "B", hidden(m, x))); }},
-      {"weights of another type",
-       [&](auto& m, auto& x) {
-         const auto rounded = m.node("Cast", {weights(m, "B", 1.0 / 3)}, {{"to", Dtype::f32}});
-         return m.node("MatMul", {hidden(m, x), m.node("Cast", {rounded}, {{"to", Dtype::f64}})});
-       }},
   };
   for (const auto& [what, make] : graphs) {
     SCOPED_TRACE(what);
@@ -316,31 +290,9 @@ TEST_F(DeepOnnx, ClassesAreTheSecondDimensionOfTwoAlone) {
   EXPECT_EQ(read(1, {-1, 1, 2}, flat, as_it_is), 2);
   EXPECT_EQ(read(1, {-1, 1, 2}, viewed, as_it_is), 2);
   EXPECT_MESSAGE(DataError, read(1, {-1, 1, 2}, as_it_is, as_it_is, {-1, -1}), "(ArgMax -> ",
-                 "behind the outputs");
-  EXPECT_MESSAGE(DataError, read(1, {-1, -1, 2}, as_it_is, as_it_is, {-1, -1}), "(ArgMax -> ",
-                 "behind the outputs");
-  EXPECT_MESSAGE(DataError, read(1, {-1, 1, 2}, as_it_is, ended, {-1, -1}), "(ArgMax -> ",
-                 "behind the outputs");
-}
-
-// The constant of a table is a Pad, which files of others have in networks of another kind.
-TEST_F(DeepOnnx, AnExportOfItsOwnThatIsNotReadNamesItsModel) {
-  DeepNetwork network = test::random_network(0);
-  network.shift.resize(0);
-  network.shift_low.resize(0);
-  network.factor.resize(0);
-  network.constant = 0.5;
-  export_onnx(path("own.onnx"), network);
-  EXPECT_MESSAGE(DataError, read_onnx(path("own.onnx")), "(Pad -> ",
-                 "it was written by zeroloss, of a model.safetensors");
-  std::string bytes = content(path("own.onnx"));
-  bytes.replace(bytes.find("zeroloss"), 8, "somebody");
-  try {
-    read_onnx(write("other.onnx", bytes));
-    ADD_FAILURE();
-  } catch (const DataError& error) {
-    EXPECT_EQ(std::string(error.what()).find("zeroloss wrote it"), std::string::npos) << error.what();
-  }
+                 "it goes along axis 1 of 1 x 1 x 2");
+  EXPECT_MESSAGE(DataError, read(1, {-1, -1, 2}, as_it_is, as_it_is, {-1, -1}), "points must stay rows");
+  EXPECT_MESSAGE(DataError, read(1, {-1, 1, 2}, as_it_is, ended, {-1, -1}), "name one of");
 }
 
 TEST_F(DeepOnnx, DropoutAsInTrainingIsRefused) {
@@ -397,14 +349,13 @@ TEST_F(DeepOnnx, ClassesAreCalledWhatTheFileCallsThem) {
   EXPECT_MESSAGE(DataError, read_onnx(made("gather_same")), "node 'label' (Gather -> label)",
                  "two outputs one name");
   EXPECT_MESSAGE(DataError, read_onnx(made("label_as_bool")), "node 'b' (Cast -> b)", "two outputs one name");
-  EXPECT_MESSAGE(DataError, read_onnx(made("gather_of_labels")), "node 'label' (Gather -> label)");
+  EXPECT_MESSAGE(DataError, read_onnx(made("gather_of_labels")), "node 'i' (ArgMax -> i)");
   EXPECT_MESSAGE(DataError, read_onnx(made("gather_large_as_double")), "node 'label' (Cast -> label)",
                  "the label 9007199254740993 is not known to be the same as float64");
 }
 
 TEST_F(DeepOnnx, WhatIsBehindTheOutputsIsKept) {
   EXPECT_EQ(read_onnx(made("sigmoid")).network.behind, "node 'o' (Sigmoid -> o)");
-  EXPECT_EQ(read_onnx(made("narrow_end")).network.behind, "node 'o' (Cast -> o)");
   EXPECT_EQ(read_onnx(made("gather")).network.behind, "node 'i' (ArgMax -> i)");
   EXPECT_EQ(read_onnx(made("perm_10")).network.behind, "");
   // y itself is an output of the graph, beside the label.
@@ -417,9 +368,9 @@ TEST_F(DeepOnnx, IntegersAndNarrowNumbersAreNotRealOnes) {
     SCOPED_TRACE(name);
     EXPECT_MESSAGE(DataError, read_onnx(made(name)), made(name), node, why);
   };
-  refused("int64_div", "node 'q' (Div -> q)", "it computes with int64");
-  refused("int32_mul", "node 'q' (Mul -> q)", "it computes with int32");
-  refused("narrow_inside", "(Tanh -> a)", "node 'zf' (Cast -> zf) has rounded");
+  refused("int64_div", "node 'q' (Div -> q)", "its input 1 is of int64");
+  refused("int32_mul", "node 'q' (Mul -> q)", "its input 1 is of int32");
+  EXPECT_TRUE(read_onnx(made("narrow_inside")).network.single);  // as a float32 network it is run rounded
   refused("half_points", "'x'", "float16");
   const RowMatrix halves{{1, 2, 0.5}}, tenths{{1, 2, 0.1}}, large{{16777217, 0, 0}}, small{{1, 2, -3}};
   const DeepNetwork integers = read_onnx(made("int64_points")).network;
@@ -459,9 +410,8 @@ TEST_F(DeepOnnx, AttributesMeanWhatTheirOperatorSetSays) {
   refused("add_axis_0", "node 'z' (Add -> z)", "stands at axis 0");
   refused("dropout_trains", "node 'a' (Dropout -> a)", "dropout as in training");
   refused("opset_99", "operator set is 99", "1 to ");
-  refused("empty_factor", "node 'x1' (Mul -> x1)", "'e' has no numbers");
-  refused("empty_beside", "node 'm' (Mul -> m)", "'e' has no numbers");
-  refused("reshape_turned", "node 'x1' (Reshape -> x1)", "points must stay rows");
+  refused("empty_factor", "node 'x1' (Mul -> x1)", "its input 2 has no numbers");
+  refused("reshape_turned", "node 'z' (MatMul -> z)", "it multiplies 1 numbers by weights for 3");
   EXPECT_EQ(read_onnx(made("add_axis_1")).network.layers[0].b.size(), 4);
   EXPECT_EQ(read_onnx(made("dropout_tests")).network.depth(), 1);
   const RowMatrix turned = read_onnx(made("perm_10")).network.layers[1].W,

@@ -143,7 +143,7 @@ TEST_F(GraphFile, OfFunctionsAndOtherDomainsIsRefused) {
 TEST_F(GraphFile, OfOldOperatorSetsIsRefused) {
   node("Relu", {"x"}, "y");
   model.mutable_opset_import(0)->set_version(6);
-  EXPECT_MESSAGE(DataError, read(), "m.onnx", "its operator set is 6", "from 7 on");
+  EXPECT_MESSAGE(DataError, outputs(), "m.onnx", "its operator set is 6", "from 7 on");
 }
 
 TEST_F(GraphFile, OfNewerOperatorSetsThanAreKnownIsRefused) {
@@ -250,7 +250,7 @@ TEST_F(GraphFile, WhoseLargestIsNotOverAllOutputsIsRefused) {
   whole("s", {1, 2, 1});
   node("Reshape", {"x", "s"}, "r");
   integer(node("ArgMax", {"r"}, "y"), "axis", 2);
-  EXPECT_MESSAGE(DataError, outputs(), "node 'the ArgMax' (ArgMax) goes along axis 2",
+  EXPECT_MESSAGE(DataError, outputs(), "node 'the ArgMax' (ArgMax -> y): it goes along axis 2",
                  "not over all outputs");
   model.mutable_graph()->mutable_node(1)->mutable_attribute(0)->set_i(1);
   EXPECT_EQ(outputs().f.cols(), 2);

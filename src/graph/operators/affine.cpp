@@ -42,8 +42,12 @@ const Product& weights_of(const Call& call, const Value& W, bool transpose, doub
           size == 1 ? Vector(Vector::Constant(outputs, b->e(0, 0))) : Vector(b->e.row(0).transpose());
     scaled(bias, bias_error, beta);
   }
+  auto& norms = call.memory.norms;
+  const auto norm = norms.find(&call.node);
   auto made =
-      std::make_shared<Product>(std::move(weights), std::move(error), std::move(bias), std::move(bias_error));
+      std::make_shared<Product>(std::move(weights), std::move(error), std::move(bias), std::move(bias_error),
+                                norm == norms.end() ? std::optional<double>() : norm->second);
+  norms[&call.node] = made->spectral();
   call.kept = made;
   return *made;
 }

@@ -1,0 +1,26 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "graph/operators.hpp"
+
+/// A graph looked at before there are points.
+namespace zeroloss::internal::graph {
+
+/// Values at a sample of zeros: of what varies with the sample types and shapes count, constants have their
+/// numbers. Values without a name in `values` are behind the node that `problem` is about.
+struct Trial {
+  Shape sizes;  ///< of a sample, with its batch of one
+  std::map<std::string, Value> values;
+  std::string problem = {};  ///< why the graph does not go on there; empty: it has all of it
+};
+
+/// All that `name` depends on, and it. The sizes are those asked for, "3,32,32", or those of the file; where
+/// it leaves one open, the largest size of a constant with which the graph can be evaluated. Throws
+/// std::invalid_argument for `asked` that is no list of sizes.
+Trial trial_of(const OnnxGraph& graph, const std::string& name, const std::string& asked, Memory& memory);
+
+/// "3,32,32" as sizes; none of nothing. Throws std::invalid_argument.
+Shape sizes_asked(const std::string& text);
+
+}  // namespace zeroloss::internal::graph
