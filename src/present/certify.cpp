@@ -8,6 +8,7 @@
 
 #include "base/percentage.hpp"
 #include "present/advice.hpp"
+#include "present/claims_of.hpp"
 #include "present/common.hpp"
 #include "present/pictures.hpp"
 #include "present/table.hpp"
@@ -285,6 +286,9 @@ void write_certify(RunFolder& folder, const Dataset& data, const ReadOptions& re
                             {"rank", true}, {"eigenvalue", true}, {curve}));
   }
   write_pictures(folder, data, shown_records(r));
+  Claims claims(folder);
+  claim_certify(claims, data, options, r);
+  claims.write();
   folder.write("manifest.json", manifest("certify", command, options_json(options), data, read, r.seconds));
   folder.finish();
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "present/claims_of.hpp"
 #include "present/common.hpp"
 #include "present/next_out.hpp"
 #include "zeroloss/deep/model.hpp"
@@ -207,6 +208,9 @@ void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork&
   r.seconds += seconds_since(began);
   folder.write("result.json", prove_json(model, network, data, options, r, next) + "\n");
   folder.write("outputs.csv", outputs_csv(data, r));
+  Claims claims(folder);
+  claim_prove(claims, model, network, data, options, r);
+  claims.write();
   folder.write("manifest.json", manifest("prove", command, told(options), data, read, r.seconds));
   folder.finish();
 }

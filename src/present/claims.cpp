@@ -1,0 +1,150 @@
+#include "present/claims.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <bit>
+#include <cstdio>
+#include <span>
+
+#include "zeroloss/base/digest.hpp"
+#include "zeroloss/version.hpp"
+
+namespace zeroloss::internal {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "arrays are written as they lie in memory");
+
+// The header of an .npy file of version 1, which is as long as a multiple of 64.
+std::string npy_header(const char* type, const std::vector<Index>& shape) {
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", type,
+                                 fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  constexpr std::size_t kBefore = 10;
+  text.resize((kBefore + text.size() + 64) / 64 * 64 - kBefore, ' ');
+  text.back() = '\n';
+  const auto length = static_cast<unsigned>(text.size());
+  return std::string("\x93NUMPY\x01", 7) + '\0' + static_cast<char>(length & 255U) +
+         static_cast<char>(length >> 8U) + text;
+}
+
+}  // namespace
+
+std::string hexadecimal(double x) { return fmt::format("{:a}", x); }
+
+void Claims::file(const std::string& name, const char* type, const std::vector<Index>& shape,
+                  const void* bytes, std::size_t count) {
+  const std::string_view numbers(static_cast<const char*>(bytes), count);
+  folder_.write(name + ".npy", npy_header(type, shape) + std::string(numbers));
+  arrays_[name] = Json{{"file", name + ".npy"},
+                       {"dtype", std::string(type) == "<i8" ? "int64" : "float64"},
+                       {"shape", shape},
+                       {"sha256", sha256(numbers)}};
+}
+
+std::string Claims::matrix(const std::string& name, const Eigen::Ref<const RowMatrix>& numbers) {
+  const RowMatrix whole = numbers;
+  file(name, "<f8", {whole.rows(), whole.cols()}, whole.data(),
+       sizeof(double) * static_cast<std::size_t>(whole.size()));
+  return name;
+}
+
+std::string Claims::vector(const std::string& name, const Vector& numbers) {
+  file(name, "<f8", {numbers.size()}, numbers.data(),
+       sizeof(double) * static_cast<std::size_t>(numbers.size()));
+  return name;
+}
+
+std::string Claims::integers(const std::string& name, const std::vector<Index>& numbers) {
+  static_assert(sizeof(Index) == sizeof(std::int64_t));
+  file(name, "<i8", {std::ssize(numbers)}, numbers.data(), sizeof(Index) * numbers.size());
+  return name;
+}
+
+std::string Claims::pairs(const std::string& name, const std::vector<std::pair<Index, Index>>& numbers) {
+  std::vector<Index> all;
+  for (const auto& [first, second] : numbers) all.insert(all.end(), {first, second});
+  file(name, "<i8", {std::ssize(numbers), 2}, all.data(), sizeof(Index) * all.size());
+  return name;
+}
+
+std::string Claims::points(const std::string& name, const std::string& array, Json steps,
+                           const std::vector<Index>* rows) {
+  Json one{{"array", array}};
+  if (rows != nullptr) one["rows"] = integers(name + "_rows", *rows);
+  if (!steps.is_null()) one["steps"] = std::move(steps);
+  points_[name] = std::move(one);
+  return name;
+}
+
+Json& Claims::add(const std::string& kind, const std::string& text) {
+  claims_.push_back(Json{{"kind", kind}, {"text", text}});
+  return claims_.back();
+}
+
+Json subtracted(Claims& claims, const std::string& name, const Center& center) {
+  RowMatrix both(2, center.high.size());
+  both.row(0) = center.high.transpose();
+  both.row(1).setZero();
+  if (center.low.size() > 0) both.row(1) = center.low.transpose();
+  return Json{{"subtract", claims.matrix(name, both)}};
+}
+
+Json activation_claim(const std::string& name, double leak) {
+  if (name == "leaky_relu") return Json{{"leak", hexadecimal(leak)}};
+  return name;
+}
+
+std::string Claims::network(const std::string& name, const DeepNetwork& network,
+                            const std::vector<bool>& moving) {
+  Json nodes = Json::array();
+  Index count = 0;
+  const auto put = [&](Json node) {
+    nodes.push_back(std::move(node));
+    return count++;
+  };
+  const auto op = [](const char* what, const char* key, Json value) {
+    return Json{{"op", what}, {key, std::move(value)}};
+  };
+  const auto affine = [&](const std::string& part, const RowMatrix& W, const Vector& b, bool trained) {
+    Json node = op("affine", "weight", matrix(name + "_" + part, W));
+    Json moves = Json::array({"weight"});
+    if (b.size() > 0) {
+      node["bias"] = vector(name + "_" + part + "_bias", b);
+      moves.push_back("bias");
+    }
+    if (trained) node["trained"] = std::move(moves);
+    return put(std::move(node));
+  };
+  if (network.shift.size() > 0) {
+    Json step = subtracted(*this, name + "_shift", {network.shift, network.shift_low});
+    put(op("subtract", "by", step.at("subtract")));
+  }
+  if (network.factor.size() > 0) put(op("multiply", "by", vector(name + "_factor", network.factor)));
+  if (network.constant != 0) put(op("append", "value", hexadecimal(network.constant)));
+  if (network.unit) put(Json{{"op", "normalize"}});
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer& layer = network.layers[l];
+    const Index before = count - 1;  // -1: the point
+    const std::string number = fmt::format("{}", l + 1);
+    affine("W" + number, layer.W, layer.b, moving[l]);
+    put(op("activation", "activation", activation_claim(layer.activation, layer.leak)));
+    if (layer.U.size() > 0)
+      affine("U" + number, layer.U, layer.bU, moving[l]);
+    else if (layer.bU.size() > 0)
+      put(op("subtract", "by", vector(name + "_bU" + number, Vector(-layer.bU))));
+    if (layer.scale != 1) put(op("scale", "by", hexadecimal(layer.scale)));
+    if (layer.residual) put(op("add", "node", before));
+  }
+  affine("V", network.V, network.c, moving.back());
+  networks_[name] = Json{{"nodes", std::move(nodes)}};
+  return name;
+}
+
+void Claims::write() {
+  if (claims_.empty()) return;
+  const Json all{{"format", 1},       {"zeroloss", ZEROLOSS_VERSION}, {"arrays", arrays_},
+                 {"points", points_}, {"networks", networks_},        {"claims", claims_}};
+  folder_.write("claims.json", all.dump(1) + "\n");
+}
+
+}  // namespace zeroloss::internal

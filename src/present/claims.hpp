@@ -1,0 +1,54 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "zeroloss/base/run.hpp"
+#include "zeroloss/data/dataset.hpp"
+#include "zeroloss/deep/network.hpp"
+
+/// What an answer says is proved, as claims that another program decides again (checker/README.md).
+namespace zeroloss::internal {
+
+/// claims.json of a run folder, and the arrays that its claims are about.
+class Claims {
+ public:
+  explicit Claims(RunFolder& folder) : folder_(folder) {}
+
+  /// Writes NAME.npy and returns NAME, which is what claims call it.
+  std::string matrix(const std::string& name, const Eigen::Ref<const RowMatrix>& numbers);
+  std::string vector(const std::string& name, const Vector& numbers);
+  std::string integers(const std::string& name, const std::vector<Index>& numbers);
+  std::string pairs(const std::string& name, const std::vector<std::pair<Index, Index>>& numbers);
+
+  /// Points as rows; `steps`: what is done to each of them, in order. Returns the name.
+  std::string points(const std::string& name, const std::string& array, Json steps,
+                     const std::vector<Index>* rows = nullptr);
+  /// Nodes of a network; layers that `moving` has (1 .. L, then the output layer) are trained.
+  std::string network(const std::string& name, const DeepNetwork& network, const std::vector<bool>& moving);
+
+  /// A claim with the line that was printed; its keys are filled in by the caller.
+  Json& add(const std::string& kind, const std::string& text);
+
+  /// Writes claims.json, if there are claims.
+  void write();
+
+ private:
+  void file(const std::string& name, const char* type, const std::vector<Index>& shape, const void* bytes,
+            std::size_t count);
+
+  RunFolder& folder_;
+  Json arrays_ = Json::object(), points_ = Json::object(), networks_ = Json::object();
+  std::vector<Json> claims_;
+};
+
+/// A number as C's %a prints it, which is exact.
+std::string hexadecimal(double x);
+
+/// {"subtract": C} of a centre, high + low.
+Json subtracted(Claims& claims, const std::string& name, const Center& center);
+
+/// The activation of a layer, or of a name of the library.
+Json activation_claim(const std::string& name, double leak);
+
+}  // namespace zeroloss::internal

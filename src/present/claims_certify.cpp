@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <numeric>
+
+#include "network/prepare.hpp"
+#include "present/claims.hpp"
+#include "present/claims_of.hpp"
+#include "width/search.hpp"
+#include "zeroloss/base/text.hpp"
+#include "zeroloss/kernel/activation.hpp"
+
+// What certify proves, as claims.
+namespace zeroloss::internal {
+namespace {
+
+// Rows by the records that samples are known by.
+class RowOf {
+ public:
+  explicit RowOf(const Dataset& data) {
+    for (Index i = 0; i < data.n(); ++i)
+      row_[data.records.empty() ? i : data.records[static_cast<std::size_t>(i)]] = i;
+  }
+  Index operator()(const Sample& sample) const { return row_.at(sample.record); }
+
+ private:
+  std::map<Index, Index> row_;
+};
+
+// What is done to points before the kernel sees them.
+Json steps_of(Claims& claims, const Dataset& data, const Center& center) {
+  const Standardization& how = data.standardization;
+  Json steps = Json::array();
+  if (how.scale.size() > 0) steps.push_back(Json{{"scale", claims.vector("points_scale", how.scale)}});
+  if (how.bias != 0) steps.push_back(Json{{"append", hexadecimal(how.bias)}});
+  if (!how.origin.empty()) steps.push_back(subtracted(claims, "points_origin", how.origin));
+  if (!center.empty()) steps.push_back(subtracted(claims, "points_center", center));
+  steps.push_back("normalize");
+  return steps;
+}
+
+// The line of a text that says something, or all of it.
+std::string line_with(const std::string& text, const std::string& word) {
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    if (std::string line = text.substr(from, end - from); line.find(word) != std::string::npos) return line;
+    from = end + 1;
+  }
+  return text;
+}
+
+std::vector<std::pair<Index, Index>> pairs_of(const std::vector<std::vector<Sample>>& groups,
+                                              const RowOf& row) {
+  std::vector<std::pair<Index, Index>> pairs;
+  for (const auto& group : groups)
+    for (std::size_t k = 1; k < group.size(); ++k) pairs.emplace_back(row(group[0]), row(group[k]));
+  return pairs;
+}
+
+}  // namespace
+
+void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& options,
+                   const CertifyResult& r) {
+  if (data.stored || !options.normalize) return;
+  const RowOf row(data);
+  const std::string x = claims.matrix("points", data.X);
+  const Json steps = steps_of(claims, data, r.center);
+  claims.points("all", x, steps);
+  // Of equal points one.
+  std::vector<Index> rows(static_cast<std::size_t>(data.n()));
+  std::iota(rows.begin(), rows.end(), Index{0});
+  const auto equal = pairs_of(r.duplicates, row);
+  for (const auto& [first, second] : equal) std::erase(rows, second);
+  const bool several = std::ssize(rows) < data.n();
+  if (several) claims.points("distinct", x, steps, &rows);
+  const std::string distinct = several ? "distinct" : "all";
+
+  if (r.lambda_min_verified) {
+    Json& claim = claims.add("lambda_min", line_with(r.conclusion, "verified"));
+    claim["points"] = distinct;
+    const Json phi = activation_claim(r.activation, activation(r.activation).leak.value_or(0));
+    Json kernel{{"of", options.network().deep() ? "layers" : "hidden"}, {"activation", phi}};
+    if (options.network().deep()) kernel["layers"] = options.depth;
+    if (options.network().deep() && options.residual) kernel["residual"] = true;
+    claim["kernel"] = std::move(kernel);
+    claim["at_least"] = hexadecimal(*r.lambda_min_verified);
+  }
+  if (r.n_distinct > 1 && r.separation > 0 && r.antipodal.empty()) {
+    Json& claim = claims.add("separation", "separation delta >= " + decimal(r.separation, 4, Rounding::down));
+    claim["points"] = distinct;
+    claim["at_least"] = hexadecimal(r.separation);
+  }
+  if (!equal.empty()) {
+    Json& claim = claims.add("equal_points", count(std::ssize(equal), "sample", "samples") +
+                                                 " equal to another one, with equal labels");
+    claim["points"] = "all";
+    claim["pairs"] = claims.pairs("equal_pairs", equal);
+  }
+  if (const auto against = pairs_of(r.conflicts, row); !against.empty()) {
+    Json& claim = claims.add("conflict", line_with(r.conclusion, "No network"));
+    // Samples that are one point may have equal labels too: pairs with different ones are the conflict.
+    std::vector<std::pair<Index, Index>> pairs;
+    for (const auto& group : r.conflicts)
+      for (std::size_t k = 1; k < group.size(); ++k)
+        if (data.y(row(group[0])) != data.y(row(group[k]))) pairs.emplace_back(row(group[0]), row(group[k]));
+    claim["points"] = "all";
+    claim["targets"] = claims.vector("targets", data.y);
+    claim["pairs"] = claims.pairs("conflicting_pairs", pairs);
+  }
+  for (const WidthRow& width : r.widths)
+    if (width.id == "too_few" && width.width && *width.width >= 2) {
+      RowMatrix made;
+      Json& claim = claims.add("too_few", fmt::format("too few below {}: {}", *width.width, width.says));
+      claim["points"] = distinct;
+      claim["activation"] = activation_claim(r.activation, activation(r.activation).leak.value_or(0));
+      claim["width"] = static_cast<Index>(*width.width) - 1;
+      claim["rank_at_most"] = rank_bound(exact_points(data, standardization_for(data, true), made), r.center);
+    }
+  if (!r.antipodal.empty()) {
+    std::vector<std::pair<Index, Index>> pairs;
+    for (const SamplePair& pair : r.antipodal) pairs.emplace_back(row(pair.first), row(pair.second));
+    Json& claim = claims.add("antipodal", count(std::ssize(pairs), "antipodal pair", "antipodal pairs"));
+    claim["points"] = "all";
+    claim["pairs"] = claims.pairs("antipodal_pairs", pairs);
+  }
+}
+
+}  // namespace zeroloss::internal
