@@ -39,53 +39,81 @@ std::string kink_reason(const char* what, const DeepCertificate& c) {
       what, c.neuron, c.layer, c.sample, c.kink);
 }
 
-// Newton-Kantorovich: h has to be at most 1/2, and the ratio of kinks above 1.
-bool exists(const DeepNetwork& network, const std::vector<LayerNorms>& norms, const DeepEvaluation& e,
-            const Moving& moving, const std::vector<Index>& records, double sigma, DeepCertificate& c) {
-  const double R = 2 * c.misfit / sigma * kUp + kTiny;
-  const Lipschitz lip = lipschitz(network, norms, e, moving, R);
-  c.lipschitz = lip.constant;
-  c.h = lip.constant > 0 ? lip.constant * (c.misfit / sigma) / sigma * kUp + kTiny : lip.constant;
-  name_kink(lip, records, c);
-  if (!(c.h <= 0.5)) {
-    c.reason = fmt::format(
-        "existence: h = {:.3g} must be at most 1/2: misfit {:.3g}, lambda_min {:.3g}, J changes by "
-        "{:.3g} a unit of distance",
-        c.h, c.misfit, c.lambda_min, c.lipschitz);
-    return false;
-  }
-  if (!(c.kink > 1)) {
-    c.reason = kink_reason("existence", c);
-    return false;
-  }
-  c.radius = R / (1 + std::sqrt(1 - 2 * c.h) * kDown) * kUp + kTiny;
-  return std::isfinite(c.radius);
-}
+// The weights that were evaluated and those around them.
+class Neighbourhood {
+ public:
+  Neighbourhood(const DeepNetwork& network, const std::vector<LayerNorms>& norms, const DeepEvaluation& e,
+                const Moving& moving, const std::vector<Index>& records, Progress& progress)
+      : network_(network),
+        norms_(norms),
+        e_(e),
+        moving_(moving),
+        records_(records),
+        progress_(progress),
+        sensitivities_(network, e, moving) {}
 
-bool descends(const DeepNetwork& network, const std::vector<LayerNorms>& norms, const DeepEvaluation& e,
-              const Moving& moving, const std::vector<Index>& records, double sigma, double norm_J,
-              DeepCertificate& c) {
-  const double a = sigma / 2, R = c.misfit / (0.6 * a * kDown) * kUp + kTiny;
-  const Lipschitz lip = lipschitz(network, norms, e, moving, R);
-  const double change = lip.constant * R * kUp + kTiny, third = a / 3 * kDown;
-  if (!(change <= third)) {
-    c.reason =
-        fmt::format("descent: J changes by up to {:.3g} on its way, {:.3g} are allowed", change, third);
-    return false;
+  // Newton-Kantorovich: h has to be at most 1/2, and the ratio of kinks above 1.
+  bool exists(double sigma, DeepCertificate& c) {
+    const double R = 2 * c.misfit / sigma * kUp + kTiny;
+    const auto h_of = [&](double constant) {
+      return constant > 0 ? constant * (c.misfit / sigma) / sigma * kUp + kTiny : constant;
+    };
+    const Lipschitz lip = within(R, 0.5 * sigma * (sigma / c.misfit));
+    c.lipschitz = lip.constant;
+    c.h = h_of(lip.constant);
+    name_kink(lip, records_, c);
+    if (!(c.h <= 0.5)) {
+      c.h = h_of(lip.least);
+      c.reason = fmt::format(
+          "existence: h = {:.3g}{} must be at most 1/2: misfit {:.3g}, lambda_min {:.3g}, J changes by "
+          "{:.3g} a unit of distance",
+          c.h, lip.least < lip.constant ? " or more" : "", c.misfit, c.lambda_min, lip.least);
+      return false;
+    }
+    if (!(c.kink > 1)) {
+      c.reason = kink_reason("existence", c);
+      return false;
+    }
+    c.radius = R / (1 + std::sqrt(1 - 2 * c.h) * kDown) * kUp + kTiny;
+    return std::isfinite(c.radius);
   }
-  if (!(lip.kink.ratio > 1)) {
-    DeepCertificate blocked;
-    name_kink(lip, records, blocked);
-    c.reason = kink_reason("descent", blocked);
-    return false;
+
+  bool descends(double sigma, double norm_J, DeepCertificate& c) {
+    const double a = sigma / 2, R = c.misfit / (0.6 * a * kDown) * kUp + kTiny, third = a / 3 * kDown;
+    const Lipschitz lip = within(R, third / R * kDown);
+    const auto change_of = [&](double constant) { return constant * R * kUp + kTiny; };
+    if (!(change_of(lip.constant) <= third)) {
+      c.reason = fmt::format("descent: J changes by up to {:.3g} on its way, {:.3g} are allowed",
+                             change_of(lip.least), third);
+      return false;
+    }
+    if (!(lip.kink.ratio > 1)) {
+      DeepCertificate blocked;
+      name_kink(lip, records_, blocked);
+      c.reason = kink_reason("descent", blocked);
+      return false;
+    }
+    const double b = (norm_J + a / 3) * kUp;
+    c.norm_J = norm_J;
+    c.step = kDown * 0.48 / (b * b);
+    c.rate = a * a * kDown;
+    c.descent_radius = R;
+    return b < kMost;
   }
-  const double b = (norm_J + a / 3) * kUp;
-  c.norm_J = norm_J;
-  c.step = kDown * 0.48 / (b * b);
-  c.rate = a * a * kDown;
-  c.descent_radius = R;
-  return b < kMost;
-}
+
+ private:
+  Lipschitz within(double R, double enough) {
+    return lipschitz(network_, norms_, e_, moving_, R, enough, sensitivities_, progress_);
+  }
+
+  const DeepNetwork& network_;
+  const std::vector<LayerNorms>& norms_;
+  const DeepEvaluation& e_;
+  const Moving& moving_;
+  const std::vector<Index>& records_;
+  Progress& progress_;
+  Sensitivities sensitivities_;
+};
 
 }  // namespace
 
@@ -121,8 +149,9 @@ DeepCertificate certify(const DeepNetwork& network, const std::vector<LayerNorms
   const Vector diagonal = tangent_diagonal(network, e.pass, e.back, moving, e.weights);
   const double top =
       (std::sqrt(diagonal.minCoeff() + e.lost) * (1 + gamma_of(e.rounding_terms)) + e.jacobian_error) * kUp;
+  Neighbourhood near(network, norms, e, moving, equations.records, progress);
   DeepCertificate best = c;
-  if (!exists(network, norms, e, moving, equations.records, top, best) && !(best.h <= 0.5)) {
+  if (!near.exists(top, best) && !(best.h <= 0.5)) {
     c.h = std::isnan(best.h) ? std::numeric_limits<double>::infinity() : best.h;
     c.lipschitz = best.lipschitz;
     Index row = 0;
@@ -170,10 +199,10 @@ DeepCertificate certify(const DeepNetwork& network, const std::vector<LayerNorms
     return c;
   }
   c.lambda_min = sigma * sigma * kDown;
-  c.exists = exists(network, norms, e, moving, equations.records, sigma, c);
+  c.exists = near.exists(sigma, c);
   if (c.exists) {
     const double norm_J = (std::sqrt(highest_eigenvalue(K, error, work, progress).bound) + off) * kUp;
-    c.descends = descends(network, norms, e, moving, equations.records, sigma, norm_J, c);
+    c.descends = near.descends(sigma, norm_J, c);
   }
   progress.finish();
   return c;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "deep/jacobian.hpp"
+#include "deep/lipschitz.hpp"
 #include "support/deep.hpp"
 #include "support/rounding.hpp"
 #include "zeroloss/deep/polish.hpp"
@@ -103,6 +104,24 @@ TEST(DeepCertificate, DescentDoesWhatItSays) {
         internal::moved(network, pass, internal::backward(network, pass, all, ones), all, ones, c.step * r);
     bound *= 1 - c.step * c.rate;
   }
+}
+
+// Eight residual layers and a misfit for which products of norms are a hundred times too large.
+TEST(DeepCertificate, OfManyLayersIsByNormsOfProducts) {
+  Progress progress;
+  const Problem p = problem(6, 10, 5, 12, 9, "tanh", true, 2);
+  const internal::Moving all(10, true);
+  const auto norms = internal::verified::layer_norms(p.network, progress);
+  const auto e = test::evaluation(p.network, p.X, all, Vector::Ones(10));
+  const double products = internal::verified::lipschitz(p.network, norms, e, all, 1e-9).constant;
+  const double lambda_min = certify_network(p.network, {p.X, e.pass.f}, progress).lambda_min;
+  const double misfit = 100 * 0.5 * lambda_min / products;
+  const Matrix Y = e.pass.f.array() + misfit / std::sqrt(20.0);
+  const DeepCertificate c = certify_network(p.network, {p.X, Y}, progress);
+  EXPECT_TRUE(c.exists) << c.reason;
+  EXPECT_LT(c.lipschitz, products / 100);
+  const PolishedNetwork exact = polish(p.network, {p.X, Y}, {}, progress);
+  EXPECT_LE(exact.distance, c.radius);  // of all exact networks Gauss-Newton finds about the nearest
 }
 
 TEST(DeepCertificate, CountsAreEqualSamples) {

@@ -5,12 +5,14 @@
 #include <cmath>
 
 #include "support/deep.hpp"
+#include "support/deep_jacobian.hpp"
 #include "support/rounding.hpp"
 #include "zeroloss/deep/certificate.hpp"
 
 namespace zeroloss::internal::verified {
 namespace {
 
+using test::jacobian;
 using test::random_network;
 using test::random_rows;
 
@@ -47,30 +49,6 @@ DeepNetwork shaken(DeepNetwork network, const Moving& moving, double distance) {
   return network;
 }
 
-// J itself, from its factors.
-Matrix jacobian(const DeepNetwork& network, const RowMatrix& X, const Moving& moving, const Vector& weights) {
-  const ForwardPass pass = forward(network, X);
-  const BackwardPass back = backward(network, pass, moving, weights);
-  const Index N = X.rows() * network.outputs();
-  std::vector<Vector> rows;
-  for (Index r = 0; r < N; ++r) {
-    const DeepNetwork after = moved(network, pass, back, moving, weights, Vector::Unit(N, r));
-    std::vector<double> row;
-    const auto add = [&](const auto& A, const auto& B) {
-      for (Index i = 0; i < A.size(); ++i) row.push_back(A.data()[i] - B.data()[i]);
-    };
-    for (std::size_t l = 0; l < network.layers.size(); ++l) {
-      const Layer &a = network.layers[l], &b = after.layers[l];
-      add(a.W, b.W), add(a.b, b.b), add(a.U, b.U), add(a.bU, b.bU);
-    }
-    add(network.V, after.V), add(network.c, after.c);
-    rows.push_back(Eigen::Map<Vector>(row.data(), static_cast<Index>(row.size())));
-  }
-  Matrix J(N, rows.front().size());
-  for (Index r = 0; r < N; ++r) J.row(r) = rows[static_cast<std::size_t>(r)].transpose();
-  return J;
-}
-
 // The difference of two such is off by what each is, and the subtracted weights, at most 2, are.
 double difference_rounding(const DeepNetwork& network, const RowMatrix& X, const Moving& moving,
                            const Vector& weights) {
@@ -101,6 +79,47 @@ DeepEvaluation evaluated(const Case& c, std::vector<LayerNorms>& norms) {
   return evaluate(c.network, norms, c.X, c.weights, c.moving, progress);
 }
 
+// Weights and a multiple of `direction`, in the order of columns of J.
+DeepNetwork moved_along(DeepNetwork network, const Vector& direction, double t) {
+  Index k = 0;
+  const auto add = [&](auto& A) {
+    for (Index i = 0; i < A.size(); ++i) A.data()[i] += t * direction(k++);
+  };
+  for (Layer& layer : network.layers) add(layer.W), add(layer.b), add(layer.U), add(layer.bU);
+  add(network.V), add(network.c);
+  return network;
+}
+
+// The largest change of J for each unit of a small step, of the directions that the power method goes
+// through: with H_r the second derivatives in row r, the square of it is the largest eigenvalue of the sum of
+// H_r^2.
+double steepest_change(const Case& c) {
+  const double t = 0x1p-20;
+  const Matrix J = jacobian(c.network, c.X, c.moving, c.weights);
+  const auto change_along = [&](const Vector& direction) {
+    return Matrix((jacobian(moved_along(c.network, direction, t), c.X, c.moving, c.weights) - J) / t);
+  };
+  double steepest = 0;
+  Vector direction = Vector::Ones(J.cols());
+  for (int k = 0; k < 12; ++k) {
+    direction /= direction.norm();
+    const Matrix change = change_along(direction);
+    steepest = std::max(steepest, change.norm());
+    direction.setZero();
+    for (Index r = 0; r < J.rows(); ++r)
+      direction += change_along(change.row(r).transpose()).row(r).transpose();
+  }
+  return steepest;
+}
+
+// By norms of products, however large products of norms are.
+Lipschitz by_norms(const Case& c, const std::vector<LayerNorms>& norms, const DeepEvaluation& e,
+                   double radius, double enough = 0) {
+  Progress progress;
+  Sensitivities sensitivities(c.network, e, c.moving);
+  return lipschitz(c.network, norms, e, c.moving, radius, enough, sensitivities, progress);
+}
+
 TEST(DeepLipschitz, IsNeverExceeded) {
   double closest = 0;
   for (unsigned seed = 0; seed < 120; ++seed) {
@@ -108,8 +127,9 @@ TEST(DeepLipschitz, IsNeverExceeded) {
     std::vector<LayerNorms> norms;
     const DeepEvaluation e = evaluated(c, norms);
     const double R = std::pow(10.0, -3.0 + seed % 4);
-    const double bound = lipschitz(c.network, norms, e, c.moving, R).constant;
+    const double bound = by_norms(c, norms, e, R).constant;
     ASSERT_TRUE(std::isfinite(bound)) << seed;
+    ASSERT_LE(bound, lipschitz(c.network, norms, e, c.moving, R).constant) << seed;
     std::srand(seed);
     for (int trial = 0; trial < 40; ++trial) {
       const DeepNetwork one = shaken(c.network, c.moving, R * (0.5 + 0.25 * (trial % 3)));
@@ -124,7 +144,123 @@ TEST(DeepLipschitz, IsNeverExceeded) {
       closest = std::max(closest, (change - rounding) / (bound * apart));
     }
   }
-  EXPECT_GT(closest, 0.3);  // it is not a bound that anything would satisfy
+  EXPECT_GT(closest, 0.5);  // it is not a bound that anything would satisfy
+}
+
+// f = V phi(w x) of one unit, w moving: the second derivative is V phi''(z) x^2, everywhere the same.
+TEST(DeepLipschitz, OfASquareIsReached) {
+  for (const double x : {1e-20, 0.5, 3.0, 1e20}) {
+    const Case c{{.layers = {{.activation = "quadratic", .W = RowMatrix::Constant(1, 1, 0.3)}},
+                  .V = RowMatrix::Constant(1, 1, -1.5)},
+                 RowMatrix::Constant(1, 1, x),
+                 {true, false},
+                 Vector::Ones(1)};
+    std::vector<LayerNorms> norms;
+    const DeepEvaluation e = evaluated(c, norms);
+    const double curvature = activation("quadratic").M, exact = 1.5 * curvature * x * x;
+    for (const double bound :
+         {by_norms(c, norms, e, 0.1).constant, lipschitz(c.network, norms, e, c.moving, 0.1).constant}) {
+      EXPECT_GE(bound, exact * (1 - 4 * test::kUnit)) << x;  // roundings of its formula
+      EXPECT_LE(bound, exact * (1 + 64 * 0x1p-30)) << x;     // some factors of 1 + 2^-30
+    }
+  }
+}
+
+// f = v w x: J = (v x, w x) changes by |x| a unit, and a pair of weights that are multiplied may cost the
+// root of 2.
+TEST(DeepLipschitz, OfAProductIsNearlyReached) {
+  const Case c{{.layers = {{.activation = "identity", .W = RowMatrix::Constant(1, 1, 0.3)}},
+                .V = RowMatrix::Constant(1, 1, 0.7)},
+               RowMatrix::Constant(1, 1, 3.0),
+               {true, true},
+               Vector::Ones(1)};
+  std::vector<LayerNorms> norms;
+  const DeepEvaluation e = evaluated(c, norms);
+  const double up = 1 + 64 * 0x1p-30;  // some factors of 1 + 2^-30
+  EXPECT_GE(by_norms(c, norms, e, 0.1).constant, 3 * std::sqrt(2.0) / up);
+  EXPECT_LE(by_norms(c, norms, e, 0.1).constant, 3 * std::sqrt(2.0) * up);
+}
+
+// Outputs whose first and second derivatives are 0 at the weights: all of the change is in the ball.
+TEST(DeepLipschitz, OfDerivativesThatGrowFromNothing) {
+  const auto layer = [](const char* phi, double w) {
+    return Layer{.activation = phi, .W = RowMatrix::Constant(1, 1, w)};
+  };
+  const RowMatrix V = RowMatrix::Ones(1, 1), x = RowMatrix::Constant(1, 1, 1.5);
+  for (const Case& c :
+       {Case{{.layers = {layer("quadratic", 0), layer("quadratic", 1)}, .V = V}, x, {true, false, false}, {}},
+        Case{{.layers = {layer("identity", 0), layer("identity", 0), layer("quadratic", 1)}, .V = V},
+             x,
+             {true, true, false, false},
+             {}}}) {
+    Case at = c;
+    at.weights = Vector::Ones(1);
+    std::vector<LayerNorms> norms;
+    const DeepEvaluation e = evaluated(at, norms);
+    for (const double R : {1e-3, 0.5}) {
+      const auto moved_by = [&](double distance) {
+        DeepNetwork network = at.network;
+        const bool both = at.moving[1];
+        network.layers[0].W(0, 0) = both ? distance / std::sqrt(2.0) : distance;
+        if (both) network.layers[1].W(0, 0) = network.layers[0].W(0, 0);
+        return network;
+      };
+      const DeepNetwork one = moved_by(R * (1 - 1e-12)),
+                        other = moved_by(0.9 * R);  // 1e-12: within R, rounded
+      const double change =
+          (jacobian(one, x, at.moving, at.weights) - jacobian(other, x, at.moving, at.weights)).norm();
+      EXPECT_LE(change, by_norms(at, norms, e, R).constant * distance(one, other) +
+                            difference_rounding(one, x, at.moving, at.weights));
+      EXPECT_GT(change, R * R * distance(one, other));
+    }
+  }
+}
+
+// What J changes by along the steepest line that is found at the weights themselves.
+TEST(DeepLipschitz, OfManyLayersIsNearWhatIsFound) {
+  for (const bool residual : {false, true})
+    for (const std::size_t depth : {1, 2, 4, 8}) {
+      Case c{{}, random_rows(3, 6, 2), Moving(depth + 1, true), Vector::Ones(3)};
+      for (std::size_t l = 0; l < depth; ++l) {
+        const auto seed = static_cast<unsigned>(l);
+        Layer layer{
+            .activation = "tanh", .W = random_rows(6, 6, 10 + seed), .residual = residual, .scale = 0.5};
+        if (residual) layer.U = random_rows(6, 6, 30 + seed);
+        c.network.layers.push_back(layer);
+      }
+      c.network.V = random_rows(2, 6, 9);
+      std::vector<LayerNorms> norms;
+      const DeepEvaluation e = evaluated(c, norms);
+      const double R = 1e-9, bound = by_norms(c, norms, e, R).constant,
+                   products = lipschitz(c.network, norms, e, c.moving, R).constant,
+                   found = steepest_change(c);
+      EXPECT_GE(bound, found) << residual << depth;
+      EXPECT_LE(bound, 20 * found) << residual << depth;
+      EXPECT_GE(products, bound);
+      if (depth == 8) {
+        EXPECT_GE(products, 10 * bound) << residual;
+      }
+    }
+}
+
+TEST(DeepLipschitz, StopsWhereItIsMoreThanEnough) {
+  Case c = random_case(3, {"tanh"});
+  c.X = random_rows(40, c.network.features(), 5);
+  c.weights = Vector::Ones(40);
+  std::vector<LayerNorms> norms;
+  const DeepEvaluation e = evaluated(c, norms);
+  const double R = 1e-3, products = lipschitz(c.network, norms, e, c.moving, R).constant,
+               whole = by_norms(c, norms, e, R, 0.999 * products).constant;
+  ASSERT_LT(whole, products);
+  for (const double enough : {0.0, 0.2 * whole, 0.5 * whole}) {
+    const Lipschitz stopped = by_norms(c, norms, e, R, enough);
+    EXPECT_GT(stopped.least, enough);
+    EXPECT_LE(stopped.least, whole);
+    EXPECT_EQ(stopped.constant, products);
+  }
+  const Lipschitz unasked = by_norms(c, norms, e, R, products);
+  EXPECT_EQ(unasked.constant, products);
+  EXPECT_EQ(unasked.least, products);
 }
 
 TEST(DeepLipschitz, OfKinksHoldsWhileNoSignChanges) {

@@ -32,8 +32,8 @@ struct DeepCertificate {
   double lambda_min = 0;                                    ///< lower bound of lambda_min(J J^T); 0: none
   /// ||J' - J''|| <= this ||theta' - theta''|| within twice the Newton step; infinite if it was not computed
   double lipschitz = std::numeric_limits<double>::infinity();
-  /// lipschitz misfit/lambda_min: at most 1/2 where existence holds. Where lambda_min was not computed, since
-  /// nothing can hold, a lower bound of it.
+  /// lipschitz misfit/lambda_min: at most 1/2 where existence holds. Where it does not, a lower bound of
+  /// that: what is not computed, since nothing can hold, may make it larger.
   double h = std::numeric_limits<double>::infinity();
   double radius = 0;          ///< exists: rounded up
   double norm_J = 0;          ///< descends: upper bound of ||J||
@@ -66,7 +66,8 @@ void fields(T& c, const Visitor& visit) {
 }
 
 /// Newton-Kantorovich for existence, theory 7 for descent. Cost: n times the weights in long double, N^2/2
-/// times the units, three Cholesky factorisations of side N; memory 16 N^2 bytes and some 30 N times the
+/// times the units, three Cholesky factorisations of side N, and, where products of norms do not suffice, n
+/// times two or four products of matrices of each layer's size; memory 16 N^2 bytes and some 30 N times the
 /// units. Bits do not depend on threads. Throws std::invalid_argument for sizes that do not agree or values
 /// that are not finite, ResourceError if memory does not suffice, Interrupted.
 DeepCertificate certify_network(const DeepNetwork& network, const DeepEquations& equations,
