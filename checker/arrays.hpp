@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace check {
+
+enum class Type { float64, float32, int64, uint8 };
+
+// An array of one or two sizes, in the order of C.
+struct Array {
+  std::string name;
+  Type type = Type::float64;
+  std::vector<std::size_t> shape;
+  std::vector<char> bytes;
+
+  std::size_t rows() const { return shape[0]; }
+  std::size_t columns() const { return shape.size() == 2 ? shape[1] : 1; }
+  std::size_t size() const { return rows() * columns(); }
+  bool integers() const { return type == Type::int64 || type == Type::uint8; }
+
+  double real(std::size_t i) const;           // exactly, of all types but int64
+  std::int64_t integer(std::size_t i) const;  // of int64 and uint8
+};
+
+// What claims.json says of a file.
+struct ArrayFile {
+  std::string name, file, sha256;
+  Type type = Type::float64;
+  std::vector<std::size_t> shape;
+  std::uint64_t offset = 0;
+  bool external = false;
+};
+
+// Reads it below the folder. Throws Unreadable, or False where its bytes have another sum or a number is not finite.
+Array read_array(const std::filesystem::path& folder, const ArrayFile& file);
+
+}  // namespace check

@@ -1,0 +1,145 @@
+#include "network.hpp"
+
+#include <set>
+
+#include "verdict.hpp"
+
+namespace check {
+namespace {
+
+void read_affine(const Folder& folder, const Object& o, Node& node, std::set<std::string>& moving) {
+  node.weight = o.text("weight");
+  const Array& w = folder.reals(node.weight, 2);
+  if (w.columns() != node.in) {
+    o.fail("the weight takes another number of inputs than there are");
+  }
+  node.out = w.rows();
+  node.weights.resize(w.size());
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    node.weights[i] = w.real(i);
+  }
+  if (o.has("bias")) {
+    node.bias = o.text("bias");
+    const Array& b = folder.reals(node.bias);
+    if (b.size() != node.out) {
+      o.fail("the bias is not of as many numbers as the weight has rows");
+    }
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      node.biases.emplace_back(b.real(i));
+    }
+  }
+  if (!o.has("trained")) {
+    return;
+  }
+  if (!o.at("trained").is_array()) {
+    o.fail("trained is not a list");
+  }
+  for (const Json& name : o.at("trained")) {
+    if (name == "weight") {
+      node.moves = true;
+    } else if (name == "bias" && !node.biases.empty()) {
+      node.bias_moves = true;
+    } else {
+      o.fail("trained names what this node does not have");
+    }
+    if (!moving.insert(name == "weight" ? node.weight : node.bias).second) {
+      o.fail("an array that is trained stands twice");
+    }
+  }
+}
+
+}  // namespace
+
+Network::Network(const Folder& folder, const std::string& name, std::size_t inputs) : where_("network " + name) {
+  const Object whole(folder.network(name), where_, {"nodes"});
+  const Json& list = whole.at("nodes");
+  if (!list.is_array() || list.empty()) {
+    whole.fail("nodes is not a list of one or more");
+  }
+  std::vector<std::size_t> sizes{inputs};
+  std::set<std::string> moving, all;
+  for (const Json& json : list) {
+    Node node;
+    const std::string here = where_ + ": node " + std::to_string(nodes_.size());
+    const Object o(json, here, {"op", "weight", "bias", "trained", "activation", "by", "node", "value"});
+    node.op = o.text("op");
+    node.in = node.out = sizes.back();
+    if (node.op == "affine") {
+      read_affine(folder, o, node, moving);
+    } else if (node.op == "activation") {
+      node.activation.emplace(o.at("activation"), here);
+    } else if (node.op == "scale") {
+      node.number = o.number("by");
+    } else if (node.op == "add") {
+      const Json& from = o.at("node");
+      if (!from.is_number_integer() || from.get<std::int64_t>() < -1 ||
+          from.get<std::int64_t>() >= static_cast<std::int64_t>(nodes_.size())) {
+        o.fail("node is not the number of an earlier one");
+      }
+      node.from = static_cast<std::size_t>(from.get<std::int64_t>() + 1);
+      if (sizes[node.from] != node.in) {
+        o.fail("the two parts of a sum are not of one size");
+      }
+    } else if (node.op == "subtract") {
+      node.step = subtract_step(folder.reals(o.text("by")), node.in, here);
+    } else if (node.op == "multiply") {
+      node.step = multiply_step(folder.reals(o.text("by")), node.in, here);
+    } else if (node.op == "append") {
+      node.step = Append{o.number("value")};
+      ++node.out;
+    } else if (node.op != "normalize") {
+      throw Open(here + ": the operator " + node.op + " is not known");
+    }
+    sizes.push_back(node.out);
+    nodes_.push_back(std::move(node));
+  }
+  // What is trained at one place is read at no other.
+  for (const Node& node : nodes_) {
+    for (const std::string& array : {node.weight, node.bias}) {
+      if (!array.empty() && !all.insert(array).second && moving.contains(array)) {
+        throw Unreadable(where_ + ": the array " + array + " is trained and stands twice");
+      }
+    }
+  }
+}
+
+Balls apply_affine(const Node& node, const Balls& h) {
+  Balls z(node.out);
+  for (std::size_t j = 0; j < node.out; ++j) {
+    z[j] = dot(h.data(), node.weights.data() + j * node.in, node.in);
+    if (!node.biases.empty()) {
+      z[j] += node.biases[j];
+    }
+  }
+  return z;
+}
+
+std::vector<Balls> Network::run(Balls point) const {
+  std::vector<Balls> values;
+  values.reserve(nodes_.size() + 1);
+  values.push_back(std::move(point));
+  for (const Node& node : nodes_) {
+    Balls h = node.op == "affine" ? apply_affine(node, values.back()) : values.back();
+    if (node.op == "activation") {
+      for (Ball& x : h) {
+        x = node.activation->value(x);
+      }
+    } else if (node.op == "scale") {
+      for (Ball& x : h) {
+        x *= Ball(node.number);
+      }
+    } else if (node.op == "add") {
+      for (std::size_t j = 0; j < h.size(); ++j) {
+        h[j] += values[node.from][j];
+      }
+    } else if (node.step) {
+      apply(*node.step, h, where_);
+    } else if (node.op == "normalize") {
+      h = normalized(h, where_);
+    }
+    values.push_back(std::move(h));
+  }
+  return values;
+}
+
+}  // namespace check

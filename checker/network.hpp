@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "activation.hpp"
+#include "points.hpp"
+
+namespace check {
+
+// One node of a network; `op` says which of the fields count.
+struct Node {
+  std::string op;
+  std::string weight, bias;          // names of arrays
+  Balls weights, biases;             // exact
+  bool moves = false, bias_moves = false;
+  std::optional<Activation> activation;
+  double number = 0;                 // of scale
+  std::size_t from = 0;              // of add: the node's output that is added, counted from 1; 0 is the point
+  std::optional<Step> step;          // of subtract, multiply and append
+  std::size_t in = 0, out = 0;
+};
+
+class Network {
+ public:
+  Network(const Folder& folder, const std::string& name, std::size_t inputs);
+
+  const std::vector<Node>& nodes() const { return nodes_; }
+  std::size_t outputs() const { return nodes_.back().out; }
+  const std::string& where() const { return where_; }
+  // [0] is the point, [k] the output of node k - 1.
+  std::vector<Balls> run(Balls point) const;
+
+ private:
+  std::string where_;
+  std::vector<Node> nodes_;
+};
+
+Balls apply_affine(const Node& node, const Balls& h);
+
+}  // namespace check
