@@ -17,6 +17,7 @@ std::string check_too_few(const Folder& folder, const Json& claim, const std::st
 std::string check_labels(const Folder& folder, const Json& claim, const std::string& where);
 std::string check_misfit(const Folder& folder, const Json& claim, const std::string& where);
 std::string check_existence(const Folder& folder, const Json& claim, const std::string& where);
+std::string check_kinks(const Folder& folder, const Json& claim, const std::string& where);  // of existence
 std::string check_descent(const Folder& folder, const Json& claim, const std::string& where);
 std::string check_last_layer(const Folder& folder, const Json& claim, const std::string& where);
 std::string check_theorem(const Folder& folder, const Json& claim, const std::string& where);

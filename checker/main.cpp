@@ -36,7 +36,9 @@ using Check = std::function<std::string(const Folder&, const Json&, const std::s
 const std::map<std::string, Check> kKinds = {
     {"lambda_min", check_lambda_min}, {"separation", check_separation}, {"equal_points", check_equal_points},
     {"antipodal", check_antipodal},   {"conflict", check_conflict},     {"too_few", check_too_few},
-    {"labels", check_labels},         {"memorised", check_labels},      {"misfit", check_misfit}, 
+    {"labels", check_labels},         {"memorised", check_labels},      {"misfit", check_misfit},
+    {"existence", check_existence},   {"descent", check_descent},
+    {"last_layer", check_last_layer}, 
 };
 
 struct Options {

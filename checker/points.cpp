@@ -1,8 +1,11 @@
 #include "points.hpp"
 
+#include <map>
 #include <numeric>
 
+#include "progress.hpp"
 #include "verdict.hpp"
+#include "whole.hpp"
 
 namespace check {
 namespace {
@@ -143,5 +146,24 @@ Balls Points::exact_row(std::size_t i) const {
 }
 
 Balls Points::row(std::size_t i) const { return unit_ ? normalized(start(i), where_) : start(i); }
+
+Distinct::Distinct(const Points& points) {
+  std::map<std::string, std::size_t> known;
+  Progress progress("comparing points", points.rows());
+  for (std::size_t i = 0; i < points.rows(); ++i) {
+    progress.at(i);
+    Whole row(points.exact_row(i));
+    if (points.unit()) {
+      row.primitive();
+    }
+    const auto [at, fresh] = known.emplace(row.text(), first.size());
+    if (fresh) {
+      first.push_back(i);
+      count.push_back(0);
+    }
+    group.push_back(at->second);
+    count[at->second] += 1;
+  }
+}
 
 }  // namespace check

@@ -57,4 +57,14 @@ class Points {
   std::string where_;
 };
 
+// The distinct points, each by the first row that has it, with how often it occurs. Throws Open where points are not
+// known exactly.
+struct Distinct {
+  explicit Distinct(const Points& points);
+  std::vector<std::size_t> first;  // row of a distinct point
+  std::vector<std::size_t> group;  // distinct point of a row
+  std::vector<double> count;
+  std::size_t size() const { return first.size(); }
+};
+
 }  // namespace check

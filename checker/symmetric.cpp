@@ -195,11 +195,17 @@ Least least_eigenvalue(Symmetric& a, double sign, double s) {
     }
     spare = 1.5 * (spare + (s - found.lower));
   }
-  // A vector that may show the contrary, from a factor a little above singular.
-  double above = std::fabs(s) * 1e-6 + 8 * n * kUnit * scale;
-  for (int attempt = 0; attempt < 60 && !a.factor(sign, above - std::min(s, 0.0)); ++attempt) {
-    above *= 4;
+  // A vector that may show the contrary: inverse iteration from a little below the least eigenvalue, where a factor
+  // exists.
+  double below = std::fabs(s) * 1e-9 + 8 * n * kUnit * scale;
+  bool factored = false;
+  for (int attempt = 0; attempt < 40 && !(factored = a.factor(sign, below - s)); ++attempt) {
+    below *= 8;
   }
+  if (!factored) {
+    return found;
+  }
+  found.lower = std::max(found.lower, (Ball(s) - Ball(below) - Ball(a.loss()) - Ball(a.error())).lower());
   const Ball quotient = Ball(sign) * a.rayleigh(smallest_vector(a));
   found.upper = quotient.upper();
   return found;

@@ -1,7 +1,6 @@
 // Widths that are too few: the rank of the points, in whole numbers.
 
 #include <algorithm>
-#include <set>
 
 #include "activation.hpp"
 #include "kinds.hpp"
@@ -73,16 +72,11 @@ std::string check_too_few(const Folder& folder, const Json& claim, const std::st
   const bool ones = o.truth("biases") && !points.unit();
   const std::size_t beside = o.truth("biases") && points.unit() ? 1 : 0;
   Matrix x(n, d + (ones ? 1 : 0));
-  std::set<std::string> distinct;
+  const Distinct distinct(points);
   Progress progress("reading points", n);
   for (std::size_t i = 0; i < n; ++i) {
     progress.at(i);
     Balls row = points.exact_row(i);
-    Whole key(row);
-    if (points.unit()) {
-      key.primitive();
-    }
-    distinct.insert(key.text());
     if (ones) {
       row.emplace_back(1.0);
     }
