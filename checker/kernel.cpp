@@ -220,6 +220,9 @@ Ball Kernel::entry(const Ball& rho) const {
   return of_ == "output" ? dual_->output(rho) : layers(rho, false);
 }
 
+// Where nothing is cut, correlations stay 1 from layer to layer.
+Ball Kernel::at_one() const { return of_ == "layers" && !dual_->cut() ? layers(1, true) : entry(1); }
+
 double Kernel::left_out() const {
   if (of_ == "power") {
     return 0;

@@ -19,6 +19,7 @@ class Dual {
   Ball output(const Ball& rho) const;
   Ball hidden_at_one() const;  // all of it
   Ball output_at_one() const;
+  bool cut() const { return !hidden_.c.empty(); }
 
  private:
   struct Series {
@@ -44,7 +45,7 @@ class Kernel {
   ~Kernel();
   // Of the kernel, or of one that is smaller: the difference has no negative coefficient.
   Ball entry(const Ball& rho) const;
-  Ball at_one() const { return entry(1); }
+  Ball at_one() const;
   // Not below what is left out at rho = 1, and so not below any entry of what is left out.
   double left_out() const;
 
