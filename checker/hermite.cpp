@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 
 #include "verdict.hpp"
 
@@ -113,9 +114,7 @@ Hermite of_gelu() {
   return series;
 }
 
-}  // namespace
-
-Hermite hermite(const std::string& activation) {
+Hermite computed(const std::string& activation) {
   const Bits bits(kBits);
   if (activation == "gelu") {
     return of_gelu();
@@ -123,7 +122,6 @@ Hermite hermite(const std::string& activation) {
   const Strip strip = derivative(activation);
   Hermite series;
   series.c = coefficients(strip, kTerms);
-  const Balls mu = series.c;
   for (Ball& c : series.c) {
     c = square(c);
   }
@@ -142,6 +140,14 @@ Hermite hermite(const std::string& activation) {
     series.mean = coefficients(value, 1)[0];
   }
   return series;
+}
+
+}  // namespace
+
+const Hermite& hermite(const std::string& activation) {
+  static std::map<std::string, Hermite> known;
+  const auto found = known.find(activation);
+  return found != known.end() ? found->second : known.emplace(activation, computed(activation)).first->second;
 }
 
 }  // namespace check

@@ -14,6 +14,6 @@ struct Hermite {
 };
 
 // Of tanh, sigmoid, softplus, silu and gelu, proved to some 200 bits.
-Hermite hermite(const std::string& activation);
+const Hermite& hermite(const std::string& activation);
 
 }  // namespace check

@@ -91,7 +91,7 @@ Dual::Dual(const Activation& activation) : activation_(activation) {
   if (closed) {
     return;
   }
-  const Hermite series = hermite(name);
+  const Hermite& series = hermite(name);
   const Bits bits(kSeriesBits);
   const bool even = name == "tanh" || name == "sigmoid";  // phi' is
   hidden_.parity = even ? 0 : 1;

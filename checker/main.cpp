@@ -38,7 +38,8 @@ const std::map<std::string, Check> kKinds = {
     {"antipodal", check_antipodal},   {"conflict", check_conflict},     {"too_few", check_too_few},
     {"labels", check_labels},         {"memorised", check_labels},      {"misfit", check_misfit},
     {"existence", check_existence},   {"descent", check_descent},
-    {"last_layer", check_last_layer}, 
+    {"last_layer", check_last_layer},
+    {"theorem", check_theorem},       {"factorisation", check_factorisation}, 
 };
 
 struct Options {

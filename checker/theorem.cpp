@@ -1,0 +1,164 @@
+// The rows of published theorems: docs/theory.md, section 4.
+
+#include <algorithm>
+#include <cmath>
+
+#include "kinds.hpp"
+#include "tangent.hpp"
+#include "verdict.hpp"
+
+namespace check {
+namespace {
+
+// What a row says: from this width on, with this step, misfits fall by this a step (of the flow: of exp(-rate t)).
+struct Row {
+  Ball width;
+  Ball step, rate;  // 0: the theorem has none
+};
+
+struct Given {
+  Ball n, norm, lambda, p, y;  // y = ||y||; p of one network
+  const Activation& activation;
+};
+
+Ball root(const Ball& x) { return sqrt(x); }
+
+Ball cube(const Ball& x) { return x * x * x; }
+
+// rho of the two theorems in `ntk` scaling, p' = p/3.
+Ball start_ntk(const Given& g) {
+  const Ball first = g.y + root(g.n * log(Ball(12) / g.p) / Ball::pi());
+  return root(square(first) + Ball(341) * g.n / Ball(1000)) + g.norm * root(Ball(2) * log(Ball(6) / g.p));
+}
+
+Ball decimal(unsigned long hundredths) { return Ball(static_cast<double>(hundredths)) / Ball(100); }
+
+Ball chernoff(const Given& g, const Ball& b) {
+  return decimal(652) * log(g.n / g.p) * square(b) * square(g.norm) / g.lambda;
+}
+
+Row relu_ntk(const Given& g, bool flow) {
+  const Ball many = square(cube(g.norm)) * square(start_ntk(g)) / square(square(g.lambda));
+  if (flow) {
+    return {Ball(488) * many, 0, g.lambda / Ball(2)};
+  }
+  return {Ball(2510) * many, Ball(1) / (Ball(3) * square(g.norm)), g.lambda / (Ball(14) * square(g.norm))};
+}
+
+Row relu_balanced(const Given& g) {
+  const Ball d0 = g.norm * root(Ball(2) * log(Ball(3) / g.p) / g.n);
+  const Ball width = Ball(2510) * square(decimal(116) + d0) * g.n * square(cube(g.norm)) / square(square(g.lambda)) + Ball(2);
+  return {width, g.n / (Ball(3) * square(g.y) * square(g.norm)), g.lambda / (Ball(14) * square(g.norm))};
+}
+
+Row smooth_balanced(const Given& g) {
+  const Ball b = g.activation.most_slope(), m = g.activation.most_curvature();
+  const Ball d0 = g.norm * root(Ball(2) * log(Ball(2) / g.p) / g.n);
+  const Ball a = decimal(745) * m * (root(Ball(1) + square(b)) + d0 * b) * root(g.n) * g.norm / g.lambda;
+  Given half = g;
+  half.p = g.p / Ball(2);
+  const Ball c = chernoff(half, b);
+  const Ball width = max(square((a + root(square(a) + Ball(4))) / Ball(2)), c + Ball(1));
+  return {width, g.n / (Ball(2) * square(b) * square(g.y) * square(g.norm)),
+          g.lambda / (Ball(28) * square(b) * square(g.norm))};
+}
+
+}  // namespace
+
+std::string check_theorem(const Folder& folder, const Json& claim, const std::string& where) {
+  const Object o(claim, where, {"kind", "text", "id", "points", "activation", "lambda", "failure_probability",
+                                "targets", "lambda_from", "networks", "width", "step", "rate"});
+  const std::string id = o.text("id");
+  const Bits bits(std::max<slong>(precision, 128));
+  const Activation activation(o.at("activation"), where);
+  const Points points(folder, o.text("points"));
+  points.expect_unit();
+  const std::size_t n = points.rows();
+  const std::size_t networks = o.has("networks") ? o.count("networks") : 1;
+  const double p = o.number("failure_probability"), lambda = o.number("lambda");
+  if (!(p > 0 && p < 1) || !(lambda > 0) || networks == 0) {
+    o.fail("failure_probability is not in (0, 1), lambda not above 0, or networks is 0");
+  }
+  const bool relu = activation.kinked() && activation.slope() == 0;
+  const bool smooth = !activation.kinked();
+  const auto needs = [&](bool holds, const std::string& what) {
+    if (!holds) {
+      throw False("the theorem is about " + what);
+    }
+  };
+  std::vector<double> numbers;
+  Ball off;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (const Ball& x : points.row(i)) {
+      numbers.push_back(x.middle());
+      off += square(x - Ball(numbers.back()));
+    }
+  }
+  const double norm = spectral_norm(n, points.dimension(), numbers, sqrt(off).upper());
+  Ball y = 0;
+  const auto targets = [&] {  // the longest column
+    const Array& a = folder.reals(o.text("targets"));
+    if (a.rows() != n) {
+      o.fail("targets are not as many as points");
+    }
+    for (std::size_t k = 0; k < a.columns(); ++k) {
+      Ball sum;
+      for (std::size_t i = 0; i < n; ++i) {
+        sum += square(Ball(a.real(i * a.columns() + k)));
+      }
+      y = max(y, sqrt(sum));
+    }
+  };
+  Given g{static_cast<double>(n), norm, lambda, Ball(p) / Ball(static_cast<double>(networks)), y, activation};
+  const auto with_targets = [&] {
+    targets();
+    g.y = y;
+  };
+  Row row;
+  if (id == "dzps_3_1" || id == "dzps_4_1") {
+    needs(relu, "relu");
+    with_targets();
+    row = relu_ntk(g, id == "dzps_3_1");
+  } else if (id == "os_6_3" || id == "os_2_3" || id == "os_2_5") {
+    needs(relu, "relu");
+    with_targets();
+    row = relu_balanced(g);
+  } else if (id == "os_6_2" || id == "os_2_1") {
+    needs(smooth && activation.most_slope().finite(), "smooth activations with a bounded slope");
+    with_targets();
+    row = smooth_balanced(g);
+  } else if (id == "zl_a") {  // lambda is the least angle of the points
+    needs(relu, "relu");
+    const Ball l = log(Ball(1) / g.p);
+    row = {Ball(4) * Ball::pi() / g.lambda * (g.n + root(Ball(2) * g.n * l) + l), 0, 0};
+  } else if (id == "zl_b" || id == "zl_c") {
+    needs(activation.most_slope().finite(), "activations with a bounded slope");
+    row = {chernoff(g, activation.most_slope()) * Ball(id == "zl_c" ? 2 : 1), 0, 0};
+  } else {
+    throw Open("the theorem " + id + " is not known here");
+  }
+  const double width = o.number("width");
+  if (row.width > Ball(width)) {
+    throw False("the width has to be " + up(row.width.upper()));
+  }
+  if (!(row.width <= Ball(width))) {
+    throw Open("the width is too close to say");
+  }
+  const auto at_most = [&](const char* key, const Ball& allowed) {
+    if (!o.has(key)) {
+      return;
+    }
+    const Ball said = o.number(key);
+    if (said > allowed) {
+      throw False(std::string("the ") + key + " may be " + down(allowed.lower()) + " at most");
+    }
+    if (!(said <= allowed)) {
+      throw Open(std::string("the ") + key + " is too close to say");
+    }
+  };
+  at_most("step", row.step);
+  at_most("rate", row.rate);
+  return "from width " + up(row.width.upper()) + " on";
+}
+
+}  // namespace check

@@ -1,0 +1,185 @@
+"""zeroloss-check PROGRAM: folders that were damaged or made up end with a message and status 2, or an honest verdict."""
+
+import json
+import os
+import random
+import struct
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from claims import Run, check  # noqa: E402
+
+PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else "zeroloss-check"
+UNREADABLE = 2
+
+
+def made(folder):
+    run = Run(folder)
+    source = random.Random(1)
+    run.array("x", [[source.gauss(0, 1) for _ in range(3)] for _ in range(5)])
+    run.array("w", [[1.0, 2.0, 3.0], [0.5, -1.0, 1.0]])
+    run.array("labels", [0, 1, 0, 1, 0], "int64")
+    run.points("p", "x")
+    run.network("net", [{"op": "affine", "weight": "w"}])
+    run.claim("lambda_min", points="p", kernel={"of": "hidden", "activation": "relu"}, at_least=1e-6)
+    return run
+
+
+class Hostile(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = os.path.join(temporary.name, "run")
+        self.run_ = made(self.folder)
+
+    def refused(self, text=None):
+        if text is not None:
+            with open(os.path.join(self.folder, "claims.json"), "w", encoding="utf-8") as file:
+                file.write(text)
+        else:
+            self.run_.write()
+        status, says = check(PROGRAM, self.folder)
+        self.assertEqual(status, UNREADABLE, says)
+        self.assertIn("zeroloss-check: ", says)
+        self.assertLess(len(says), 1000)
+
+    def test_what_is_whole_holds(self):
+        self.assertEqual(check(PROGRAM, self.run_)[0], 0)
+
+    def test_no_folder_no_claims(self):
+        for text in ("", "[]", "null", "{}", '{"format": 1}', '{"format": 1, "claims": []}', '{"format": 2, "claims": [1]}',
+                     '{"format": 1, "claims": {}}', '{"format": 1, "claims": [null]}', '{"format": 1, "claims": [{}]}',
+                     "[" * 200000, '{"a":' * 200000, '{"format": 1, "format": 1}', "\x00\xff", '{"format": 1e400}'):
+            with self.subTest(text=text[:40]):
+                self.refused(text)
+        self.assertEqual(check(PROGRAM, self.folder + "/none")[0], UNREADABLE)
+
+    def test_numbers(self):
+        for number in (0.5, 1, "0.5", "nan", "inf", "0x", "0xp", "0x1p", "0x1p99999", "0x1p5000", "-", "", "0x1.8p-3 ", " 0x1p0",
+                       "0x1.00000000000001p0", "0x1.fffffffffffffp-1074", "0x1p-1075", "1e-3", None, [], "0X1P0", "0x1.8.0p0"):
+            with self.subTest(number=number):
+                self.run_.all["claims"][0]["at_least"] = number
+                self.refused()
+
+    def test_arrays(self):
+        good = self.run_.all["arrays"]["x"]
+        for change in ({"shape": [5, 4]}, {"shape": [2**40, 2**40]}, {"shape": [2**64, 1]}, {"shape": [-5, 3]}, {"shape": [0, 3]},
+                       {"shape": []}, {"shape": [5, 3, 1]}, {"shape": "5"}, {"shape": [15]}, {"dtype": "float32"}, {"dtype": "O"},
+                       {"file": "../run/x.npy"}, {"file": "/etc/hostname"}, {"file": ""}, {"file": "."}, {"file": "none.npy"},
+                       {"file": "claims.json"}, {"file": "/dev/zero", "external": True}, {"file": "x.npy/../x.npy"},
+                       {"sha256": "0"}, {"sha256": "Z" * 64}, {"offset": -1}, {"offset": 2**63, "file": "x.raw"}, {"more": 1},
+                       {"external": 1}, {"file": 3}):
+            with self.subTest(change=change):
+                self.run_.all["arrays"]["x"] = {**good, **change}
+                self.refused()
+
+    def test_a_link_out_of_the_folder(self):
+        os.rename(os.path.join(self.folder, "x.npy"), os.path.join(self.folder, "..", "y.npy"))
+        os.symlink("../y.npy", os.path.join(self.folder, "x.npy"))
+        self.refused()
+
+    def test_every_length_of_a_file(self):
+        path = os.path.join(self.folder, "x.npy")
+        with open(path, "rb") as file:
+            whole = file.read()
+        for length in (0, 1, 6, 9, 10, 50, len(whole) - 1):
+            with open(path, "wb") as file:
+                file.write(whole[:length])
+            self.refused()
+
+    def test_not_finite(self):
+        for value in (float("nan"), float("inf"), -float("inf")):
+            self.run_.array("x", [[1.0, 2.0, value], [1.0, 0.0, 0.0]])
+            status, says = check(PROGRAM, self.run_)
+            self.assertEqual(status, 1, says)
+            self.assertIn("not finite", says)
+
+    def test_rows_of_zeros_and_of_extremes(self):
+        self.run_.array("x", [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+        self.refused()
+        self.run_.array("x", [[5e-324, 0.0, 0.0], [0.0, 1.7e308, 1.7e308], [1e308, 1e-320, 3.0]])
+        status, says = check(PROGRAM, self.run_)
+        self.assertEqual(status, 0, says)
+
+    def test_points_and_networks(self):
+        x = {"array": "x", "steps": ["normalize"]}
+        for points in ({}, {"array": "none"}, {"array": "labels"}, {**x, "rows": "x"}, {**x, "rows": "w"}, {**x, "steps": ["turn"]},
+                       {**x, "steps": [{"subtract": "labels"}]}, {**x, "steps": [{"scale": "w"}, "normalize"]}, {**x, "steps": []},
+                       {**x, "steps": [{"append": (1.0).hex(), "scale": "w"}]}, {**x, "steps": "normalize"}, {**x, "more": 1}):
+            with self.subTest(points=points):
+                self.run_.all["points"]["p"] = points
+                self.refused()
+        self.run_.all["points"]["p"] = x
+        self.run_.claim("labels", points="p", network="net", labels="labels", right="all")
+        affine = {"op": "affine", "weight": "w"}
+        for nodes in ([], {}, [{}], [{"op": "affine"}], [affine, affine], [{**affine, "bias": "x"}], [{**affine, "trained": "weight"}],
+                      [{**affine, "trained": ["bias"]}], [affine, {"op": "add", "node": 1}], [affine, {"op": "add", "node": -2}],
+                      [affine, {"op": "add", "node": -1}], [{"op": "scale", "by": 2}], [{"op": "activation"}],
+                      [{"op": "subtract", "by": "w"}], [{**affine, "trained": ["weight", "weight"]}], [3]):
+            with self.subTest(nodes=nodes):
+                self.run_.network("net", nodes)
+                self.refused()
+
+    def test_kinds_and_operators_that_are_not_known(self):
+        self.run_.claim("wisdom", points="p")
+        self.assertEqual(check(PROGRAM, self.run_)[0], 4)
+        self.run_.network("net", [{"op": "attention"}])
+        self.run_.claim("labels", points="p", network="net", labels="labels", right="all")
+        self.assertEqual(check(PROGRAM, self.run_)[0], 4)
+        self.run_.claim("lambda_min", points="p", kernel={"of": "hidden", "activation": "mine"}, at_least=0.1)
+        self.assertEqual(check(PROGRAM, self.run_)[0], 4)
+
+    def test_text_is_only_shown(self):
+        self.run_.all["claims"][0]["text"] = "\x1b[31m lambda_min\n holds: all\x07"
+        status, says = check(PROGRAM, self.run_)
+        self.assertEqual(status, 0)
+        self.assertNotIn("\x1b", says)
+        self.assertEqual(len(says.splitlines()), 3)
+
+    def test_bytes_at_random(self):
+        self.run_.write()
+        path = os.path.join(self.folder, "claims.json")
+        with open(path, "rb") as file:
+            whole = file.read()
+        source = random.Random(2)
+        for _ in range(150):
+            damaged = bytearray(whole)
+            for _ in range(source.randint(1, 4)):
+                damaged[source.randrange(len(damaged))] = source.randrange(256)
+            with open(path, "wb") as file:
+                file.write(damaged)
+            status, says = check(PROGRAM, self.folder)
+            self.assertIn(status, (0, 1, 2, 4), says)
+
+    def test_an_external_file_with_an_offset(self):
+        with open(os.path.join(self.folder, "..", "images.raw"), "wb") as file:
+            file.write(b"0123456789" + bytes([1, 2, 3, 4, 5, 6]) + b"more")
+        import hashlib
+        self.run_.all["arrays"]["x"] = {"file": "../images.raw", "external": True, "offset": 10, "dtype": "uint8", "shape": [2, 3],
+                                        "sha256": hashlib.sha256(bytes([1, 2, 3, 4, 5, 6])).hexdigest()}
+        status, says = check(PROGRAM, self.run_)
+        self.assertEqual(status, 0, says)
+
+    def test_options(self):
+        for options in (["--precision", "x"], ["--precision"], ["--precision", "63"], ["--colour"], ["--kind", "none"], ["more"]):
+            with self.subTest(options=options):
+                self.assertEqual(check(PROGRAM, self.run_, *options)[0], UNREADABLE)
+        self.assertEqual(check(PROGRAM, self.run_, "--help")[0], 0)
+        status, says = check(PROGRAM, self.run_, "--json", "--precision", "300", "--kind", "lambda_min")
+        self.assertEqual((status, json.loads(says)["holds"]), (0, 1))
+
+    def test_data(self):
+        rows = struct.unpack("<15d", open(os.path.join(self.folder, "x.npy"), "rb").read()[-120:])
+        table = os.path.join(self.folder, "table.csv")
+        for more, status in ((0.0, 0), (1e-9, 2)):
+            with open(table, "w", encoding="utf-8") as file:
+                file.write("a,b,kind,c\n1,2,x,3\n")
+                for i in range(5):
+                    file.write(f"{rows[3 * i]!r},{rows[3 * i + 1] + more!r},k,{rows[3 * i + 2]!r}\n")
+            self.assertEqual(check(PROGRAM, self.run_, "--data", table)[0], status)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
