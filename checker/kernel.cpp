@@ -165,7 +165,7 @@ Ball Dual::hidden_at_one() const { return hidden_.c.empty() ? hidden(1) : hidden
 Ball Dual::output_at_one() const { return output_.c.empty() ? output(1) : output_all_; }
 
 Kernel::Kernel(const Json& json, const std::string& where) {
-  const Object o(json, where + ": kernel", {"of", "activation", "layers", "residual", "trained", "exponent"});
+  const Object o(json, where + ": kernel", {"of", "activation", "layers", "residual", "branch", "trained", "exponent"});
   of_ = o.text("of");
   if (of_ == "power") {
     exponent_ = o.count("exponent", 1000000);
@@ -178,6 +178,11 @@ Kernel::Kernel(const Json& json, const std::string& where) {
   if (of_ == "layers") {
     layers_ = o.count("layers", 100000);
     residual_ = o.truth("residual");
+    if (residual_) {
+      branch_ = o.number("branch");
+    } else if (o.has("branch")) {
+      o.fail("a branch is one of residual blocks");
+    }
     if (o.has("trained")) {
       trained_ = o.text("trained");
     }
@@ -192,9 +197,9 @@ Kernel::~Kernel() = default;
 // Section 15. `whole`: at rho = 1, of the series without what was cut.
 Ball Kernel::layers(const Ball& rho, bool whole) const {
   const Ball one = dual_->output_at_one();
-  const Ball count(static_cast<double>(layers_));
-  const Ball keep = residual_ ? count / (count + Ball(1)) : Ball(0);
-  const Ball move = residual_ ? Ball(1) / (count + Ball(1)) : Ball(1);
+  const Ball a2 = square(Ball(branch_));
+  const Ball keep = residual_ ? Ball(1) / (Ball(1) + a2) : Ball(0);
+  const Ball move = residual_ ? a2 / (Ball(1) + a2) : Ball(1);
   Ball correlation = rho;
   Ball tangent = residual_ ? rho : Ball(0);
   for (std::size_t l = 0; l < layers_; ++l) {

@@ -57,6 +57,7 @@ class Kernel {
   std::size_t exponent_ = 0;
   std::size_t layers_ = 0;
   bool residual_ = false;
+  double branch_ = 1;
   std::string trained_ = "all";
 };
 

@@ -183,7 +183,9 @@ int main(int argc, char** argv) {
   } catch (const check::Usage& usage) {
     std::cerr << "zeroloss-check: " << usage.message << "; try --help\n";
   } catch (const std::exception& error) {
-    std::cerr << "zeroloss-check: " << error.what() << "\n";
+    std::string message = error.what();  // may quote bytes of a file
+    std::replace_if(message.begin(), message.end(), [](char c) { return c < 32 || c > 126; }, '?');
+    std::cerr << "zeroloss-check: " << message << "\n";
   }
   return 2;
 }

@@ -21,7 +21,7 @@ std::string rounded(double x, bool upwards) {
       if (upwards ? read >= x : read <= x) {
         return std::string(text, end);
       }
-      const double step = std::fabs(x) * 0.6 * std::pow(10, 1 - digits);
+      const double step = 0.6 * std::pow(10, std::floor(std::log10(std::fabs(x))) + 1 - digits);
       moved = upwards ? x + step : x - step;
     }
   }

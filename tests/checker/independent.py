@@ -62,7 +62,8 @@ def kernel(spec):
         return output
     count, residual, trained = spec["layers"], spec.get("residual", False), spec.get("trained", "all")
     one = output(1.0)
-    keep, move = (count / (count + 1), 1 / (count + 1)) if residual else (0.0, 1.0)
+    a2 = float.fromhex(spec["branch"]) ** 2 if residual else 0.0
+    keep, move = (1 / (1 + a2), a2 / (1 + a2)) if residual else (0.0, 1.0)
 
     def deep(rho):
         r, p = rho, rho if residual else 0.0

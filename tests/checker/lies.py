@@ -48,9 +48,9 @@ class Kernels(Case):
             specs = [{"of": "hidden", "activation": activation}, {"of": "output", "activation": activation}]
             if activation in ("relu", "tanh", "gelu", "sin"):
                 specs += [{"of": "layers", "activation": activation, "layers": layers, **more}
-                          for layers in (1, 3) for more in ({}, {"residual": True}, {"trained": "hidden"},
-                                                            {"residual": True, "trained": "hidden"},
-                                                            {"trained": "output"})]
+                          for layers in (1, 3) for more in ({}, {"residual": True, "branch": (1.0).hex()}, {"trained": "hidden"},
+                                       {"residual": True, "branch": (0.75).hex(), "trained": "hidden"},
+                                       {"trained": "output"})]
             for spec in specs:
                 if activation in ("identity", "quadratic"):
                     continue
