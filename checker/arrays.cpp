@@ -14,9 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 static_assert(std::endian::native == std::endian::little);
 
-std::size_t size_of(Type type) {
-  return type == Type::float32 ? 4 : type == Type::uint8 ? 1 : 8;
-}
+std::size_t size_of(Type type) { return type == Type::float32 ? 4 : type == Type::uint8 ? 1 : 8; }
 
 std::string descr(Type type) {
   switch (type) {

@@ -34,7 +34,8 @@ struct ArrayFile {
   bool external = false;
 };
 
-// Reads it below the folder. Throws Unreadable, or False where its bytes have another sum or a number is not finite.
+// Reads it below the folder. Throws Unreadable, or False where its bytes have another sum or a number is not
+// finite.
 Array read_array(const std::filesystem::path& folder, const ArrayFile& file);
 
 }  // namespace check

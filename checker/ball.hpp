@@ -51,7 +51,9 @@ class Ball {
     return *this;
   }
 
-  static Ball pi() { return make([](arb_t z) { arb_const_pi(z, precision); }); }
+  static Ball pi() {
+    return make([](arb_t z) { arb_const_pi(z, precision); });
+  }
   template <class F>
   static Ball make(F&& fill) {
     Ball z;

@@ -12,8 +12,8 @@
 namespace check {
 namespace {
 
-// The point as a text: two points are equal just where their texts are. `sign` is that of the first number that is not 0;
-// antipodal points have one text but for it.
+// The point as a text: two points are equal just where their texts are. `sign` is that of the first number
+// that is not 0; antipodal points have one text but for it.
 struct Key {
   std::string text;
   int sign = 1;
@@ -54,8 +54,10 @@ std::string check_pairs(const Folder& folder, const Object& o, const Points& poi
   for (std::size_t p = 0; p < pairs.size(); p += 2) {
     const Key first = key_of(points, pairs[p]), second = key_of(points, pairs[p + 1]);
     const bool zero = first.sign == 0 && second.sign == 0;
-    if (first.text != second.text || (first.sign != sign * second.sign && !zero) || pairs[p] == pairs[p + 1]) {
-      throw False(named(pairs[p], pairs[p + 1]) + (sign > 0 ? " are not two equal ones" : " are not antipodal"));
+    if (first.text != second.text || (first.sign != sign * second.sign && !zero) ||
+        pairs[p] == pairs[p + 1]) {
+      throw False(named(pairs[p], pairs[p + 1]) +
+                  (sign > 0 ? " are not two equal ones" : " are not antipodal"));
     }
   }
   return std::to_string(pairs.size() / 2) + (sign > 0 ? " pairs are equal" : " pairs are antipodal");

@@ -1,4 +1,5 @@
-// An exact network beside given weights, and gradient descent that arrives at one: docs/theory.md, sections 7 and 16.
+// An exact network beside given weights, and gradient descent that arrives at one: docs/theory.md, sections 7
+// and 16.
 
 #include <algorithm>
 #include <cmath>
@@ -76,7 +77,8 @@ void expect_least(Spectrum& spectrum, double needed, const Object& o, const std:
   if (most < claimed) {
     throw False("lambda_min(J J^T) <= " + up(most));
   }
-  throw Open(why + ": lambda_min(J J^T) would have to be " + up(needed * needed) + ", and is at most " + up(most));
+  throw Open(why + ": lambda_min(J J^T) would have to be " + up(needed * needed) + ", and is at most " +
+             up(most));
 }
 
 double positive(const Object& o, const char* key) {
@@ -89,11 +91,12 @@ double positive(const Object& o, const char* key) {
 
 }  // namespace
 
-// Kantorovich: with h = Lambda e/s^2 <= 1/2 an exact network lies within 2 e/(s (1 + sqrt(1 - 2 h))), if Lambda is of a
-// ball of that radius R. Both say s >= max(sqrt(2 Lambda e), e/R + Lambda R/2).
+// Kantorovich: with h = Lambda e/s^2 <= 1/2 an exact network lies within 2 e/(s (1 + sqrt(1 - 2 h))), if
+// Lambda is of a ball of that radius R. Both say s >= max(sqrt(2 Lambda e), e/R + Lambda R/2).
 std::string check_existence(const Folder& folder, const Json& claim, const std::string& where) {
-  const Object o(claim, where, {"kind", "text", "network", "points", "targets", "radius", "misfit", "lambda_min",
-                                "witness", "kinks"});
+  const Object o(
+      claim, where,
+      {"kind", "text", "network", "points", "targets", "radius", "misfit", "lambda_min", "witness", "kinks"});
   if (o.has("witness") || o.has("kinks")) {
     return check_kinks(folder, claim, where);
   }
@@ -134,8 +137,8 @@ std::string check_existence(const Folder& folder, const Json& claim, const std::
 namespace {
 
 // The theorem on one cell: no sign changes.
-bool arrives_in_cell(const Tangent& tangent, Spectrum& spectrum, const Balls* r, const Ball& misfit, double step,
-                     double rate, double radius) {
+bool arrives_in_cell(const Tangent& tangent, Spectrum& spectrum, const Balls* r, const Ball& misfit,
+                     double step, double rate, double radius) {
   const std::size_t n = tangent.points();
   if (!spectrum.least(std::sqrt(rate) * (1 + 1e-15)) || !spectrum.norm(std::sqrt(1 / step) * (1 - 1e-15))) {
     return false;
@@ -208,8 +211,9 @@ bool arrives_in_cell(const Tangent& tangent, Spectrum& spectrum, const Balls* r,
 }  // namespace
 
 std::string check_descent(const Folder& folder, const Json& claim, const std::string& where) {
-  const Object o(claim, where, {"kind", "text", "network", "points", "targets", "distance", "step", "rate", "radius",
-                                "misfit", "lambda_min"});
+  const Object o(claim, where,
+                 {"kind", "text", "network", "points", "targets", "distance", "step", "rate", "radius",
+                  "misfit", "lambda_min"});
   if (o.has("targets") == o.has("distance")) {
     o.fail("has not just one of targets and distance");
   }

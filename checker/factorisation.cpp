@@ -29,8 +29,8 @@ double off_of_sum(const Array& a) {
 
 }  // namespace
 
-// With ||P - R|| <= e, g >= ||I + A|| of an end layer and s_min(R) >= s > e that layer has to be changed by e g/(s - e)
-// at most, so that s >= e + e g/c will do for c.
+// With ||P - R|| <= e, g >= ||I + A|| of an end layer and s_min(R) >= s > e that layer has to be changed by e
+// g/(s - e) at most, so that s >= e + e g/c will do for c.
 std::string check_factorisation(const Folder& folder, const Json& claim, const std::string& where) {
   const Object o(claim, where, {"kind", "text", "map", "layers", "max_norm", "correction", "error"});
   const Bits bits(std::max<slong>(precision, 256));

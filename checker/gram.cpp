@@ -8,7 +8,7 @@
 namespace check {
 namespace {
 
-constexpr double kNear = 1e-4;     // of 1 - |rho|, from where on pairs are taken from the points
+constexpr double kNear = 1e-4;  // of 1 - |rho|, from where on pairs are taken from the points
 constexpr slong kNearBits = 256;
 
 struct UnitRows {
@@ -60,7 +60,8 @@ void Gram::pairs(bool diagonal, const std::string& what,
     for (std::size_t j0 = 0; j0 <= i0; j0 += kTile) {
       progress.at(i0 * i0 + 2 * j0 * kTile);
       const std::size_t columns = std::min(kTile, n_ - j0);
-      multiplier.products(rows, UnitRows{head_, tail_, i0, d_}, columns, UnitRows{head_, tail_, j0, d_}, d_, product);
+      multiplier.products(rows, UnitRows{head_, tail_, i0, d_}, columns, UnitRows{head_, tail_, j0, d_}, d_,
+                          product);
       for (std::size_t i = i0; i < i0 + rows; ++i) {
         for (std::size_t j = j0; j < std::min(j0 + columns, i + (diagonal ? 1 : 0)); ++j) {
           const double high = product.high.at(i - i0, j - j0);

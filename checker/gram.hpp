@@ -15,9 +15,10 @@ class Gram {
  public:
   explicit Gram(const Points& points);
 
-  // visit(i, j, rho) for all pairs i >= j (i > j only, unless `diagonal`), rho a ball about <x_i, x_j>. It may keep
-  // nothing of rho. Pairs that are close to equal or antipodal have a rho of far more digits.
-  void pairs(bool diagonal, const std::string& what, const std::function<void(std::size_t, std::size_t, const Ball&)>& visit);
+  // visit(i, j, rho) for all pairs i >= j (i > j only, unless `diagonal`), rho a ball about <x_i, x_j>. It
+  // may keep nothing of rho. Pairs that are close to equal or antipodal have a rho of far more digits.
+  void pairs(bool diagonal, const std::string& what,
+             const std::function<void(std::size_t, std::size_t, const Ball&)>& visit);
   // <x_i, x_j> from the points themselves, as good as the precision of balls.
   Ball exact(std::size_t i, std::size_t j) const { return dot(points_.row(i), points_.row(j)); }
 

@@ -60,14 +60,12 @@ Ball Dual::Series::at(const Ball& rho) const {
     }
     terms = low;
     // Charged by balls: the functions above only chose.
-    left = terms == c.size()
-               ? 0
-               : Ball::make([&](arb_t z) {
-                   arb_set_d(z, x2);
-                   arb_pow_ui(z, z, terms, 32);
-                   const Ball r(rest[terms]);
-                   arb_mul(z, z, r.get(), 32);
-                 }).size();
+    left = terms == c.size() ? 0 : Ball::make([&](arb_t z) {
+                                     arb_set_d(z, x2);
+                                     arb_pow_ui(z, z, terms, 32);
+                                     const Ball r(rest[terms]);
+                                     arb_mul(z, z, r.get(), 32);
+                                   }).size();
   }
   const Ball y = square(rho);
   Ball sum;
@@ -165,7 +163,8 @@ Ball Dual::hidden_at_one() const { return hidden_.c.empty() ? hidden(1) : hidden
 Ball Dual::output_at_one() const { return output_.c.empty() ? output(1) : output_all_; }
 
 Kernel::Kernel(const Json& json, const std::string& where) {
-  const Object o(json, where + ": kernel", {"of", "activation", "layers", "residual", "branch", "trained", "exponent"});
+  const Object o(json, where + ": kernel",
+                 {"of", "activation", "layers", "residual", "branch", "trained", "exponent"});
   of_ = o.text("of");
   if (of_ == "power") {
     exponent_ = o.count("exponent", 1000000);
@@ -233,7 +232,9 @@ double Kernel::left_out() const {
     return 0;
   }
   const Bits bits(kSeriesBits);
-  const Ball all = of_ == "hidden" ? dual_->hidden_at_one() : of_ == "output" ? dual_->output_at_one() : layers(1, true);
+  const Ball all = of_ == "hidden"   ? dual_->hidden_at_one()
+                   : of_ == "output" ? dual_->output_at_one()
+                                     : layers(1, true);
   return (all - at_one()).size();
 }
 

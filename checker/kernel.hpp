@@ -10,8 +10,8 @@
 
 namespace check {
 
-// E[phi'(u) phi'(v)] and E[phi(u) phi(v)] as functions of the correlation. A series is cut: what is left out has no
-// negative coefficient.
+// E[phi'(u) phi'(v)] and E[phi(u) phi(v)] as functions of the correlation. A series is cut: what is left out
+// has no negative coefficient.
 class Dual {
  public:
   explicit Dual(const Activation& activation);
@@ -23,9 +23,9 @@ class Dual {
 
  private:
   struct Series {
-    Ball first;          // beside the powers 2k + parity
+    Ball first;  // beside the powers 2k + parity
     std::size_t parity = 0;
-    Balls c;             // of the powers 2k + parity
+    Balls c;                   // of the powers 2k + parity
     std::vector<double> rest;  // the sum of c from k on, rounded up
     Ball at(const Ball& rho) const;
     void finish();

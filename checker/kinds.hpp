@@ -1,6 +1,7 @@
 #pragma once
 
-// One function for each kind of claim: a text of what was found where the claim holds; throws False, Open or Unreadable.
+// One function for each kind of claim: a text of what was found where the claim holds; throws False, Open or
+// Unreadable.
 
 #include <string>
 

@@ -19,9 +19,9 @@ const Node& output(const Network& network) { return network.nodes()[2]; }
 void expect_relu(const Network& network) {
   const std::vector<Node>& nodes = network.nodes();
   const bool fits = nodes.size() == 3 && nodes[0].op == "affine" && nodes[1].op == "activation" &&
-                    nodes[2].op == "affine" && nodes[1].activation->kinked() && nodes[1].activation->slope() == 0 &&
-                    nodes[0].moves && nodes[0].biases.empty() && nodes[2].biases.empty() && !nodes[2].moves &&
-                    nodes[2].out == 1;
+                    nodes[2].op == "affine" && nodes[1].activation->kinked() &&
+                    nodes[1].activation->slope() == 0 && nodes[0].moves && nodes[0].biases.empty() &&
+                    nodes[2].biases.empty() && !nodes[2].moves && nodes[2].out == 1;
   if (!fits) {
     throw Open("existence on kinks is known of relu networks of two layers, one output and no biases alone");
   }
@@ -34,12 +34,13 @@ struct Row {
 
 }  // namespace
 
-// F(W) = sum over the units that are on of v_j <w_j, x>, A the rows of its derivative and of <x, w_j> at kinks. Within
-// rho = ||(F - y, z of the kinks)||/s_min(A) lies a solution of all these equations; it is exact where no other sign
-// changes.
+// F(W) = sum over the units that are on of v_j <w_j, x>, A the rows of its derivative and of <x, w_j> at
+// kinks. Within rho = ||(F - y, z of the kinks)||/s_min(A) lies a solution of all these equations; it is
+// exact where no other sign changes.
 std::string check_kinks(const Folder& folder, const Json& claim, const std::string& where) {
-  const Object o(claim, where, {"kind", "text", "network", "points", "targets", "radius", "misfit", "lambda_min",
-                                "witness", "kinks"});
+  const Object o(
+      claim, where,
+      {"kind", "text", "network", "points", "targets", "radius", "misfit", "lambda_min", "witness", "kinks"});
   const Bits bits(std::max<slong>(precision, 160));
   const Points points(folder, o.text("points"));
   const Network given(folder, o.text("network"), points.dimension());
@@ -165,8 +166,8 @@ std::string check_kinks(const Folder& folder, const Json& claim, const std::stri
   if (least.lower < needed) {
     throw Open("lambda_min(A A^T) would have to be " + up(needed) + ", and is at most " + up(least.upper));
   }
-  return std::to_string(kinks.size()) + " kinks, misfit <= " + up(e.upper()) + ", lambda_min(A A^T) >= " +
-         down(least.lower);
+  return std::to_string(kinks.size()) + " kinks, misfit <= " + up(e.upper()) +
+         ", lambda_min(A A^T) >= " + down(least.lower);
 }
 
 }  // namespace check

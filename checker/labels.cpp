@@ -46,7 +46,8 @@ class Asked {
   Asked(const Network& network, const Points& points, const Array& labels)
       : network_(network), points_(points), labels_(labels) {}
 
-  // 1 where the margin at point i is above (`equal`: or at) the bound, -1 where it is not, 0 where that stays open.
+  // 1 where the margin at point i is above (`equal`: or at) the bound, -1 where it is not, 0 where that stays
+  // open.
   int above(std::size_t i, const Ball& bound, bool equal) {
     const auto label = static_cast<std::size_t>(labels_.integer(i));
     for (const slong bits : kBits) {
@@ -86,7 +87,8 @@ std::string check_labels(const Folder& folder, const Json& claim, const std::str
       o.fail("a label is not a class of the network");
     }
   }
-  const std::vector<std::size_t> right = rows_of(folder, o, "right", n), wrong = rows_of(folder, o, "wrong", n);
+  const std::vector<std::size_t> right = rows_of(folder, o, "right", n),
+                                 wrong = rows_of(folder, o, "wrong", n);
   if (right.empty() && wrong.empty()) {
     o.fail("has neither right nor wrong");
   }
@@ -116,12 +118,14 @@ std::string check_labels(const Folder& folder, const Json& claim, const std::str
     // Wrong is a margin below 0: the negative one is above.
     const int found = asked.above(i, 0, true);
     if (found == 1) {
-      throw False("point " + std::to_string(i) + " is not wrong: its margin is at least " + down(asked.margin.lower()));
+      throw False("point " + std::to_string(i) + " is not wrong: its margin is at least " +
+                  down(asked.margin.lower()));
     }
     open += found == 0 ? 1 : 0;
   }
   if (open > 0) {
-    throw Open(std::to_string(open) + " points are too close to say, with balls of " + std::to_string(kBits[2]) + " bits");
+    throw Open(std::to_string(open) + " points are too close to say, with balls of " +
+               std::to_string(kBits[2]) + " bits");
   }
   std::string found = std::to_string(right.size()) + " right, " + std::to_string(wrong.size()) + " wrong";
   return right.empty() ? found : found + "; margin of those right >= " + down(least);

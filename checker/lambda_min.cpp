@@ -31,7 +31,8 @@ Symmetric kernel_matrix(const Points& points, const Kernel& kernel) {
   return a;
 }
 
-// Whether the kernel less s I has a factor in balls of this many bits, which proves that it is positive definite.
+// Whether the kernel less s I has a factor in balls of this many bits, which proves that it is positive
+// definite.
 bool factors_in_balls(const Points& points, const Kernel& kernel, double s, slong bits_of_balls) {
   const Bits bits(bits_of_balls);
   const auto n = static_cast<slong>(points.rows());
@@ -79,14 +80,16 @@ std::string check_lambda_min(const Folder& folder, const Json& claim, const std:
     throw False("lambda_min <= " + up(upper));
   }
   if (points.rows() > kMostForBalls) {
-    throw Open("doubles prove lambda_min >= " + down(least.lower) + ", and there are too many points for balls");
+    throw Open("doubles prove lambda_min >= " + down(least.lower) +
+               ", and there are too many points for balls");
   }
   for (const slong bits : {slong{256}, slong{640}}) {
     if (factors_in_balls(points, kernel, s, std::max(bits, precision))) {
       return "lambda_min >= " + down(s) + ", by a factor in balls of " + std::to_string(bits) + " bits";
     }
   }
-  throw Open("neither proved nor disproved: lambda_min is between " + down(least.lower) + " and " + up(upper));
+  throw Open("neither proved nor disproved: lambda_min is between " + down(least.lower) + " and " +
+             up(upper));
 }
 
 std::string check_separation(const Folder& folder, const Json& claim, const std::string& where) {

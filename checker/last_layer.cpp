@@ -9,9 +9,11 @@
 
 namespace check {
 
-// Outputs are Z A^T, Z known as doubles within `off` (Frobenius): s_min(Z) >= sqrt(lambda_min of what is stored) - off.
+// Outputs are Z A^T, Z known as doubles within `off` (Frobenius): s_min(Z) >= sqrt(lambda_min of what is
+// stored) - off.
 std::string check_last_layer(const Folder& folder, const Json& claim, const std::string& where) {
-  const Object o(claim, where, {"kind", "text", "network", "points", "lambda_min", "targets", "radius", "step"});
+  const Object o(claim, where,
+                 {"kind", "text", "network", "points", "lambda_min", "targets", "radius", "step"});
   const Bits bits(std::max<slong>(precision, 160));
   const Points points(folder, o.text("points"));
   const Network network(folder, o.text("network"), points.dimension());
@@ -70,7 +72,8 @@ std::string check_last_layer(const Folder& folder, const Json& claim, const std:
       throw Open("the step: ||Z|| is not proved to be at most " + down(norm));
     }
   }
-  return "lambda_min(Z Z^T) >= " + down(root * root) + (o.has("targets") ? ", misfit <= " + up(misfit.upper()) : "");
+  return "lambda_min(Z Z^T) >= " + down(root * root) +
+         (o.has("targets") ? ", misfit <= " + up(misfit.upper()) : "");
 }
 
 }  // namespace check

@@ -1,15 +1,15 @@
 // zeroloss-check: decides the claims of a run folder in ball arithmetic.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <optional>
 
-#include "kinds.hpp"
 #include "ball.hpp"
+#include "kinds.hpp"
 #include "table.hpp"
 #include "verdict.hpp"
 
@@ -34,12 +34,20 @@ Exit status: 0 all claims hold, 1 one does not, 2 RUN cannot be read, 4 somethin
 using Check = std::function<std::string(const Folder&, const Json&, const std::string&)>;
 
 const std::map<std::string, Check> kKinds = {
-    {"lambda_min", check_lambda_min}, {"separation", check_separation}, {"equal_points", check_equal_points},
-    {"antipodal", check_antipodal},   {"conflict", check_conflict},     {"too_few", check_too_few},
-    {"labels", check_labels},         {"memorised", check_labels},      {"misfit", check_misfit},
-    {"existence", check_existence},   {"descent", check_descent},
+    {"lambda_min", check_lambda_min},
+    {"separation", check_separation},
+    {"equal_points", check_equal_points},
+    {"antipodal", check_antipodal},
+    {"conflict", check_conflict},
+    {"too_few", check_too_few},
+    {"labels", check_labels},
+    {"memorised", check_labels},
+    {"misfit", check_misfit},
+    {"existence", check_existence},
+    {"descent", check_descent},
     {"last_layer", check_last_layer},
-    {"theorem", check_theorem},       {"factorisation", check_factorisation}, 
+    {"theorem", check_theorem},
+    {"factorisation", check_factorisation},
 };
 
 struct Options {
@@ -95,8 +103,8 @@ struct Verdict {
 };
 
 Verdict decide(const Folder& folder, const Json& claim, const std::string& where) {
-  if (!claim.is_object() || !claim.contains("kind") || !claim["kind"].is_string() || !claim.contains("text") ||
-      !claim["text"].is_string()) {
+  if (!claim.is_object() || !claim.contains("kind") || !claim["kind"].is_string() ||
+      !claim.contains("text") || !claim["text"].is_string()) {
     throw Unreadable(where + ": has no kind and text");
   }
   Verdict verdict{claim["kind"], claim["text"], "not decided", ""};
@@ -146,8 +154,11 @@ int run(const Options& options) {
     const Verdict verdict = decide(folder, claim, where);
     ++count[verdict.verdict];
     if (options.json) {
-      list.push_back({{"claim", number - 1}, {"kind", verdict.kind}, {"text", verdict.text},
-                      {"verdict", verdict.verdict}, {"found", verdict.found}});
+      list.push_back({{"claim", number - 1},
+                      {"kind", verdict.kind},
+                      {"text", verdict.text},
+                      {"verdict", verdict.verdict},
+                      {"found", verdict.found}});
     } else if (options.all || verdict.verdict != "holds") {
       std::cout << printable(verdict.verdict + ": " + verdict.text + " [" + verdict.kind + "]") << "\n    "
                 << printable(verdict.found) << std::endl;
@@ -158,12 +169,15 @@ int run(const Options& options) {
     throw Unreadable("claims.json has no claim of this kind");
   }
   if (options.json) {
-    const Json all = {{"run", options.run}, {"claims", list}, {"holds", count["holds"]},
-                      {"does_not_hold", count["does not hold"]}, {"not_decided", count["not decided"]}};
+    const Json all = {{"run", options.run},
+                      {"claims", list},
+                      {"holds", count["holds"]},
+                      {"does_not_hold", count["does not hold"]},
+                      {"not_decided", count["not decided"]}};
     std::cout << all.dump(1, ' ', true, Json::error_handler_t::replace) << std::endl;
   } else {
-    std::cout << count["holds"] << " claims hold, " << count["does not hold"] << " do not, " << count["not decided"]
-              << " are not decided" << std::endl;
+    std::cout << count["holds"] << " claims hold, " << count["does not hold"] << " do not, "
+              << count["not decided"] << " are not decided" << std::endl;
   }
   return status;
 }
@@ -184,7 +198,8 @@ int main(int argc, char** argv) {
     std::cerr << "zeroloss-check: " << usage.message << "; try --help\n";
   } catch (const std::exception& error) {
     std::string message = error.what();  // may quote bytes of a file
-    std::replace_if(message.begin(), message.end(), [](char c) { return c < 32 || c > 126; }, '?');
+    std::replace_if(
+        message.begin(), message.end(), [](char c) { return c < 32 || c > 126; }, '?');
     std::cerr << "zeroloss-check: " << message << "\n";
   }
   return 2;

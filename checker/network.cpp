@@ -50,7 +50,8 @@ void read_affine(const Folder& folder, const Object& o, Node& node, std::set<std
 
 }  // namespace
 
-Network::Network(const Folder& folder, const std::string& name, std::size_t inputs) : where_("network " + name) {
+Network::Network(const Folder& folder, const std::string& name, std::size_t inputs)
+    : where_("network " + name) {
   const Object whole(folder.network(name), where_, {"nodes"});
   const Json& list = whole.at("nodes");
   if (!list.is_array() || list.empty()) {

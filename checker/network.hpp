@@ -12,13 +12,13 @@ namespace check {
 // One node of a network; `op` says which of the fields count.
 struct Node {
   std::string op;
-  std::string weight, bias;          // names of arrays
-  Balls weights, biases;             // exact
+  std::string weight, bias;  // names of arrays
+  Balls weights, biases;     // exact
   bool moves = false, bias_moves = false;
   std::optional<Activation> activation;
-  double number = 0;                 // of scale
-  std::size_t from = 0;              // of add: the node's output that is added, counted from 1; 0 is the point
-  std::optional<Step> step;          // of subtract, multiply and append
+  double number = 0;         // of scale
+  std::size_t from = 0;      // of add: the node's output that is added, counted from 1; 0 is the point
+  std::optional<Step> step;  // of subtract, multiply and append
   std::size_t in = 0, out = 0;
 };
 

@@ -71,13 +71,15 @@ Symmetric inner_products(std::size_t rows, std::size_t columns, const std::vecto
   const Grid grid(root_up(longest), columns);
   const double error = grid.error(static_cast<double>(columns));
   const auto from = [&](std::size_t first) {
-    return Rows{grid, [&, first](std::size_t i, std::size_t k) { return numbers[(first + i) * columns + k]; }};
+    return Rows{grid,
+                [&, first](std::size_t i, std::size_t k) { return numbers[(first + i) * columns + k]; }};
   };
   Multiplier multiplier;
   Products product;
   for (std::size_t i0 = 0; i0 < rows; i0 += kTile) {
     for (std::size_t j0 = 0; j0 <= i0; j0 += kTile) {
-      multiplier.products(std::min(kTile, rows - i0), from(i0), std::min(kTile, rows - j0), from(j0), columns, product);
+      multiplier.products(std::min(kTile, rows - i0), from(i0), std::min(kTile, rows - j0), from(j0), columns,
+                          product);
       for (std::size_t i = i0; i < std::min(rows, i0 + kTile); ++i) {
         for (std::size_t j = j0; j < std::min({rows, j0 + kTile, i + 1}); ++j) {
           const double value = product.high.at(i - i0, j - j0) + product.low.at(i - i0, j - j0);
@@ -114,7 +116,8 @@ double spectral_norm(std::size_t rows, std::size_t columns, const std::vector<do
   return frobenius;
 }
 
-Balls residual_at(const Distinct& distinct, const std::vector<Balls>& outputs, const Array& y, const Object& o) {
+Balls residual_at(const Distinct& distinct, const std::vector<Balls>& outputs, const Array& y,
+                  const Object& o) {
   const std::size_t width = outputs[0].size();
   if (y.rows() != distinct.group.size() || y.columns() != width) {
     o.fail("targets are not of a row for each point and a column for each output");

@@ -106,7 +106,8 @@ Points::Points(const Folder& folder, const std::string& name) : where_("points "
 
 void Points::expect_unit() const {
   if (!unit_) {
-    throw Unreadable(where_ + ": this claim is about points of length 1, and the last step is not \"normalize\"");
+    throw Unreadable(where_ +
+                     ": this claim is about points of length 1, and the last step is not \"normalize\"");
   }
 }
 

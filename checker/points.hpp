@@ -57,8 +57,8 @@ class Points {
   std::string where_;
 };
 
-// The distinct points, each by the first row that has it, with how often it occurs. Throws Open where points are not
-// known exactly.
+// The distinct points, each by the first row that has it, with how often it occurs. Throws Open where points
+// are not known exactly.
 struct Distinct {
   explicit Distinct(const Points& points);
   std::vector<std::size_t> first;  // row of a distinct point

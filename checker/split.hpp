@@ -2,10 +2,11 @@
 
 // Inner products of rows to more than double precision, with a bound of their error.
 //
-// A row x is head + tail: the head is a multiple of 2^-q next to x, the tail what is left. Products of heads are
-// multiples of 2^-2q, and all their partial sums are at most the largest ||head||^2 (Cauchy and Schwarz, which holds for
-// the sums of absolute values too). Where that is at most 2^(53 - 2q), they are exact in doubles, in any order. What is
-// left, head tail' + tail (head' + tail'), is smaller by 2^-q, and so are its rounding errors.
+// A row x is head + tail: the head is a multiple of 2^-q next to x, the tail what is left. Products of heads
+// are multiples of 2^-2q, and all their partial sums are at most the largest ||head||^2 (Cauchy and Schwarz,
+// which holds for the sums of absolute values too). Where that is at most 2^(53 - 2q), they are exact in
+// doubles, in any order. What is left, head tail' + tail (head' + tail'), is smaller by 2^-q, and so are its
+// rounding errors.
 
 #include <algorithm>
 #include <cmath>
@@ -69,7 +70,8 @@ class Multiplier {
  public:
   // c = the inner products of `rows_a` rows of a and `rows_b` of b, of `terms` numbers.
   template <class A, class B>
-  void products(std::size_t rows_a, const A& a, std::size_t rows_b, const B& b, std::size_t terms, Products& c) {
+  void products(std::size_t rows_a, const A& a, std::size_t rows_b, const B& b, std::size_t terms,
+                Products& c) {
     c.clear();
     for (std::size_t from = 0; from < terms; from += kDepth) {
       const std::size_t to = std::min(terms, from + kDepth);

@@ -29,7 +29,8 @@ double Symmetric::largest_diagonal() const {
   return most;
 }
 
-// Block columns from the left: A less what the columns before have made, a small factor, and a division by it.
+// Block columns from the left: A less what the columns before have made, a small factor, and a division by
+// it.
 bool Symmetric::factor(double sign, double shift) {
   sign_ = sign;
   shift_ = shift;
@@ -69,7 +70,8 @@ bool Symmetric::factor(double sign, double shift) {
   return true;
 }
 
-// sign A + shift I = L L^T + R, and L L^T is positive semidefinite whatever L is: ||R||_F bounds what is lost.
+// sign A + shift I = L L^T + R, and L L^T is positive semidefinite whatever L is: ||R||_F bounds what is
+// lost.
 double Symmetric::loss() const {
   double longest = 0;
   for (std::size_t i = 0; i < n_; ++i) {
@@ -195,8 +197,8 @@ Least least_eigenvalue(Symmetric& a, double sign, double s) {
     }
     spare = 1.5 * (spare + (s - found.lower));
   }
-  // A vector that may show the contrary: inverse iteration from a little below the least eigenvalue, where a factor
-  // exists.
+  // A vector that may show the contrary: inverse iteration from a little below the least eigenvalue, where a
+  // factor exists.
   double below = std::fabs(s) * 1e-9 + 8 * n * kUnit * scale;
   bool factored = false;
   for (int attempt = 0; attempt < 40 && !(factored = a.factor(sign, below - s)); ++attempt) {

@@ -11,7 +11,8 @@
 namespace check {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();  // a cell that is no number: equal to nothing
+constexpr double kNone =
+    std::numeric_limits<double>::quiet_NaN();  // a cell that is no number: equal to nothing
 
 using Table = std::vector<std::vector<double>>;
 
@@ -82,7 +83,8 @@ void expect_table(const Folder& folder, const std::string& file) {
   const std::size_t columns = table.empty() ? 0 : table[0].size();
   std::set<std::string> arrays;
   for (const std::string& points : folder.names("points")) {
-    arrays.insert(Object(folder.points(points), "points " + points, {"array", "rows", "steps"}).text("array"));
+    arrays.insert(
+        Object(folder.points(points), "points " + points, {"array", "rows", "steps"}).text("array"));
   }
   for (const std::string& name : arrays) {
     const Array& x = folder.reals(name, 2);

@@ -114,7 +114,8 @@ void Tangent::read(const Network& network) {
   outputs_ = last_->out;
 }
 
-Tangent::Tangent(const Network& network, const Points& points) : distinct_(points), points_(distinct_.size()) {
+Tangent::Tangent(const Network& network, const Points& points)
+    : distinct_(points), points_(distinct_.size()) {
   read(network);
   const Bits bits(std::max(precision, kBits));
   const auto block = [&](std::size_t left, std::size_t right, bool weight, bool bias) {
@@ -189,7 +190,8 @@ void Tangent::at_point(const Network& network, const Points& points, std::size_t
   }
   last_h_[i] = length_up(h[depth]);
   const Ball root = sqrt(Ball(distinct_.count[i]));
-  // A row of a part of J is off by |left| off(right) + off(left) |right|, where both are those stored or a little more.
+  // A row of a part of J is off by |left| off(right) + off(left) |right|, where both are those stored or a
+  // little more.
   std::vector<double> right_off(blocks_.size()), right_length(blocks_.size());
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     const std::size_t l = b / 2;
@@ -299,7 +301,8 @@ Symmetric Tangent::gram() const {
         }
         for (std::size_t i = i0; i < i1; ++i) {
           for (std::size_t j = j0; j < std::min(j1, i + 1); ++j) {
-            const long double g = static_cast<long double>(left.high.at(i - i0, j - j0)) + left.low.at(i - i0, j - j0);
+            const long double g =
+                static_cast<long double>(left.high.at(i - i0, j - j0)) + left.low.at(i - i0, j - j0);
             long double h = part.block->bias ? 1 : 0;
             double h_error = 0;
             if (part.block->weight) {
@@ -309,7 +312,8 @@ Symmetric Tangent::gram() const {
             }
             const std::size_t at = (i - i0) * kTile + (j - j0);
             sum[at] += g * h;
-            const double g_size = static_cast<double>(std::fabs(g)), h_size = static_cast<double>(std::fabs(h));
+            const double g_size = static_cast<double>(std::fabs(g)),
+                         h_size = static_cast<double>(std::fabs(h));
             error[at] += part.left_error * (h_size + h_error) + g_size * h_error +
                          kRounding * (g_size * h_size + static_cast<double>(std::fabs(sum[at]))) +
                          kRounding * std::fabs(left.high.at(i - i0, j - j0)) * h_size;
@@ -331,7 +335,9 @@ Symmetric Tangent::gram() const {
 double Tangent::lipschitz(double radius) const {
   const Bits bits(64);
   const Ball r(radius);
-  const auto hypot = [](const Ball& a, const Ball& b, double c) { return sqrt(square(a) + square(b) + Ball(c)); };
+  const auto hypot = [](const Ball& a, const Ball& b, double c) {
+    return sqrt(square(a) + square(b) + Ball(c));
+  };
   Ball squares;
   for (std::size_t i = 0; i < points_; ++i) {
     struct Forward {
@@ -357,7 +363,8 @@ double Tangent::lipschitz(double radius) const {
           }
         }
       }
-      const Ball most = layer.phi->most_slope(), near = Ball(at.slope) + layer.phi->most_curvature() * r * f.dz;
+      const Ball most = layer.phi->most_slope(),
+                 near = Ball(at.slope) + layer.phi->most_curvature() * r * f.dz;
       f.slope = most.finite() ? min(most.upper_end(), near.upper_end()) : near;
       f.da = f.slope * f.dz;
       f.a = Ball(at.a) + r * f.da;
@@ -366,7 +373,8 @@ double Tangent::lipschitz(double radius) const {
         const bool u_moves = layer.u != nullptr && layer.u->moves;
         const double c_moves = layer.u != nullptr && layer.u->bias_moves ? 1 : 0;
         const Ball norm = Ball(norm_u_[l]) + (u_moves ? r : Ball(0));
-        dh = sqrt(square(dh + s * norm * f.da) + square(s) * ((u_moves ? square(f.a) : Ball(0)) + Ball(c_moves)));
+        dh = sqrt(square(dh + s * norm * f.da) +
+                  square(s) * ((u_moves ? square(f.a) : Ball(0)) + Ball(c_moves)));
         moved = moved || u_moves || c_moves > 0;
       } else {
         dh = s * f.da;
@@ -385,9 +393,9 @@ double Tangent::lipschitz(double radius) const {
         const bool c_moves = layer.u != nullptr && layer.u->bias_moves;
         const Ball u = Ball(at.u) + r * du;
         const Ball dq = (Ball(norm_u_[l]) + (u_moves ? r : Ball(0))) * du + (u_moves ? u : Ball(0));
-        const Ball dg =
-            s * (f.slope * dq + layer.phi->most_curvature() * (Ball(at.q_most) + r * dq) * f.dz);
-        const Ball g = min((Ball(at.g) + r * dg).upper_end(), (s * f.slope * (Ball(at.q) + r * dq)).upper_end());
+        const Ball dg = s * (f.slope * dq + layer.phi->most_curvature() * (Ball(at.q_most) + r * dq) * f.dz);
+        const Ball g =
+            min((Ball(at.g) + r * dg).upper_end(), (s * f.slope * (Ball(at.q) + r * dq)).upper_end());
         if (layer.w->moves) {
           sum += square(dg * f.h + g * f.dh);
         }
@@ -400,7 +408,8 @@ double Tangent::lipschitz(double radius) const {
         if (c_moves) {
           sum += square(s) * square(du);
         }
-        Ball before = (Ball(norm_w_[l]) + (layer.w->moves ? r : Ball(0))) * dg + (layer.w->moves ? g : Ball(0));
+        Ball before =
+            (Ball(norm_w_[l]) + (layer.w->moves ? r : Ball(0))) * dg + (layer.w->moves ? g : Ball(0));
         if (layer.residual) {
           before += du;
         }
@@ -413,8 +422,9 @@ double Tangent::lipschitz(double radius) const {
 }
 
 bool Tangent::two_layers() const {
-  return layers_.size() == 1 && !layers_[0].residual && layers_[0].s == 1 && outputs_ == 1 && layers_[0].w->moves &&
-         !layers_[0].w->bias_moves && layers_[0].w->biases.empty() && !last_->moves && !last_->bias_moves;
+  return layers_.size() == 1 && !layers_[0].residual && layers_[0].s == 1 && outputs_ == 1 &&
+         layers_[0].w->moves && !layers_[0].w->bias_moves && layers_[0].w->biases.empty() && !last_->moves &&
+         !last_->bias_moves;
 }
 
 // Of the points as rows, with the root of how often each occurs: not below ||X||.
@@ -436,7 +446,8 @@ double Tangent::norm_of_points() const {
 double Tangent::signs(double radius) const {
   const std::size_t m = layers_[0].w->out;
   const double norm = norm_of_points();
-  // q entries of row i change only if their z^2 sum to ||x_i||^2 R^2; of all rows, with the root of their count, to
+  // q entries of row i change only if their z^2 sum to ||x_i||^2 R^2; of all rows, with the root of their
+  // count, to
   // ||X||^2 R^2.
   const auto changes = [](std::vector<double>& squares, double limit) {
     std::sort(squares.begin(), squares.end());
@@ -460,7 +471,8 @@ double Tangent::signs(double radius) const {
   }
   const double total = changes(all, norm * norm * radius * radius);
   const double jump = std::fabs(1 - layers_[0].phi->slope());
-  return jump * most_of(last_->weights) * std::min(norm * std::sqrt(row_most), most * std::sqrt(total)) * (1 + 1e-9);
+  return jump * most_of(last_->weights) * std::min(norm * std::sqrt(row_most), most * std::sqrt(total)) *
+         (1 + 1e-9);
 }
 
 double Tangent::change(double radius) const {
@@ -475,8 +487,9 @@ double Tangent::change(double radius) const {
   for (std::size_t i = 0; i < points_; ++i) {
     longest = std::max(longest, at_[0][i].h);
   }
-  const double by_norm = (layers_[0].phi->most_curvature() * Ball(most_of(last_->weights)) * Ball(norm_of_points()) *
-                          Ball(longest) * Ball(radius)).upper();
+  const double by_norm = (layers_[0].phi->most_curvature() * Ball(most_of(last_->weights)) *
+                          Ball(norm_of_points()) * Ball(longest) * Ball(radius))
+                             .upper();
   return std::min(by_norm, lipschitz(radius) * radius * (1 + 1e-15));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The derivative J of a network's outputs in its trained weights at the points of a claim, and how fast it changes.
-// Formulas: docs/theory.md, sections 7 and 16.
+// The derivative J of a network's outputs in its trained weights at the points of a claim, and how fast it
+// changes. Formulas: docs/theory.md, sections 7 and 16.
 
 #include <limits>
 #include <string>
@@ -29,10 +29,11 @@ struct Rows2 {
 };
 
 // The residual at distinct points, and a False where equal points have different targets.
-Balls residual_at(const Distinct& distinct, const std::vector<Balls>& outputs, const Array& y, const Object& o);
+Balls residual_at(const Distinct& distinct, const std::vector<Balls>& outputs, const Array& y,
+                  const Object& o);
 
-// A part of J: row (point, output) is the outer product of a row of `left` and one of `right` (of the point), with a 1
-// beside it where a bias moves.
+// A part of J: row (point, output) is the outer product of a row of `left` and one of `right` (of the point),
+// with a 1 beside it where a bias moves.
 struct Block {
   Rows2 left, right;
   bool weight = false, bias = false;
@@ -40,9 +41,9 @@ struct Block {
 
 // What is known at a point before the weights move, for each layer; upper bounds unless it says otherwise.
 struct AtPoint {
-  double h = 0;         // ||h_(l-1)||
-  double a = 0;         // ||phi(z)||
-  double slope = 0;     // max |phi'(z_j)|
+  double h = 0;      // ||h_(l-1)||
+  double a = 0;      // ||phi(z)||
+  double slope = 0;  // max |phi'(z_j)|
 };
 // And for each output of it.
 struct AtOutput {
@@ -64,8 +65,8 @@ class Tangent {
   // J J^T, and a bound of ||J - the J that it is of||_F.
   Symmetric gram() const;
   double off() const { return off_; }
-  // Not below the change of J (spectral norm) for any two weights within R, for each unit between them; infinite where a
-  // sign may change.
+  // Not below the change of J (spectral norm) for any two weights within R, for each unit between them;
+  // infinite where a sign may change.
   double lipschitz(double radius) const;
   // Not below ||J(W') - J(W)|| for W' within R of W.
   double change(double radius) const;
@@ -75,8 +76,12 @@ class Tangent {
   const std::vector<Layer>& layers() const { return layers_; }
   const Node& last() const { return *last_; }
   const Balls& input(std::size_t i) const { return input_[i]; }  // h_0
-  double least_z(std::size_t i, std::size_t l, std::size_t j) const { return z_[l].at(i, j); }  // not above |z|
-  double signed_slope(std::size_t i, std::size_t j) const { return slope_.at(i, j); }  // phi' of layer 1, rounded
+  double least_z(std::size_t i, std::size_t l, std::size_t j) const {
+    return z_[l].at(i, j);
+  }  // not above |z|
+  double signed_slope(std::size_t i, std::size_t j) const {
+    return slope_.at(i, j);
+  }  // phi' of layer 1, rounded
 
  private:
   void read(const Network& network);
@@ -98,7 +103,7 @@ class Tangent {
   Rows2 slope_;
   std::vector<Balls> transposed_w_, transposed_u_;
   std::vector<double> norm_w_, norm_u_;
-  std::vector<std::vector<double>> rows_w_;      // ||w_j||
+  std::vector<std::vector<double>> rows_w_;  // ||w_j||
   mutable double norm_x_ = 0;
   double squares_ = 0;
   double off_ = 0;

@@ -10,7 +10,8 @@
 namespace check {
 namespace {
 
-// What a row says: from this width on, with this step, misfits fall by this a step (of the flow: of exp(-rate t)).
+// What a row says: from this width on, with this step, misfits fall by this a step (of the flow: of exp(-rate
+// t)).
 struct Row {
   Ball width;
   Ball step, rate;  // 0: the theorem has none
@@ -47,7 +48,9 @@ Row relu_ntk(const Given& g, bool flow) {
 
 Row relu_balanced(const Given& g) {
   const Ball d0 = g.norm * root(Ball(2) * log(Ball(3) / g.p) / g.n);
-  const Ball width = Ball(2510) * square(decimal(116) + d0) * g.n * square(cube(g.norm)) / square(square(g.lambda)) + Ball(2);
+  const Ball width =
+      Ball(2510) * square(decimal(116) + d0) * g.n * square(cube(g.norm)) / square(square(g.lambda)) +
+      Ball(2);
   return {width, g.n / (Ball(3) * square(g.y) * square(g.norm)), g.lambda / (Ball(14) * square(g.norm))};
 }
 
@@ -66,8 +69,9 @@ Row smooth_balanced(const Given& g) {
 }  // namespace
 
 std::string check_theorem(const Folder& folder, const Json& claim, const std::string& where) {
-  const Object o(claim, where, {"kind", "text", "id", "points", "activation", "lambda", "failure_probability",
-                                "targets", "lambda_from", "networks", "width", "step", "rate"});
+  const Object o(claim, where,
+                 {"kind", "text", "id", "points", "activation", "lambda", "failure_probability", "targets",
+                  "lambda_from", "networks", "width", "step", "rate"});
   const std::string id = o.text("id");
   const Bits bits(std::max<slong>(precision, 128));
   const Activation activation(o.at("activation"), where);

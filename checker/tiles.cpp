@@ -2,7 +2,8 @@
 
 #include <cstring>
 
-// The same loops for processors with wider vectors, where the compiler can choose at the start of the program.
+// The same loops for processors with wider vectors, where the compiler can choose at the start of the
+// program.
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define ZEROLOSS_CHECK_WIDER __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))

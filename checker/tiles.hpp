@@ -7,8 +7,8 @@
 
 namespace check {
 
-constexpr std::size_t kTile = 128;  // rows and columns of a tile
-constexpr std::size_t kDepth = 256; // products that are packed at a time
+constexpr std::size_t kTile = 128;   // rows and columns of a tile
+constexpr std::size_t kDepth = 256;  // products that are packed at a time
 constexpr std::size_t kLane = 8;
 
 // Up to kTile rows of up to kDepth numbers, eight rows beside each other.

@@ -31,7 +31,8 @@ class Matrix {
   fmpz_mat_t m_;
 };
 
-// Columns that are neither 0 nor equal to an earlier one. Rows may be multiplied by any numbers without a change of it.
+// Columns that are neither 0 nor equal to an earlier one. Rows may be multiplied by any numbers without a
+// change of it.
 std::vector<std::size_t> different_columns(Matrix& x, std::size_t rows, std::size_t columns) {
   std::vector<std::size_t> order, found;
   for (std::size_t j = 0; j < columns; ++j) {
@@ -107,8 +108,8 @@ std::string check_too_few(const Folder& folder, const Json& claim, const std::st
     exact = true;
   }
   rank += beside;
-  const std::string found =
-      std::to_string(distinct.size()) + " different points of rank " + (exact && beside == 0 ? "" : "at most ") + std::to_string(rank);
+  const std::string found = std::to_string(distinct.size()) + " different points of rank " +
+                            (exact && beside == 0 ? "" : "at most ") + std::to_string(rank);
   if (rank > most) {
     if (exact && beside == 0) {
       throw False(found);

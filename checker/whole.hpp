@@ -73,7 +73,8 @@ class Whole {
     }
     return 0;
   }
-  // Equal rows, and no others, have equal texts: numbers_ are odd somewhere, so that the power is one of the row.
+  // Equal rows, and no others, have equal texts: numbers_ are odd somewhere, so that the power is one of the
+  // row.
   std::string text() const {
     std::string text = std::to_string(power_);
     for (slong j = 0; j < size_; ++j) {
