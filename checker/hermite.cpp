@@ -9,8 +9,8 @@
 namespace check {
 namespace {
 
-constexpr int kTerms = 480;
-constexpr slong kBits = 1400;    // the recurrence of He_r loses up to some 1,100
+constexpr int kTerms = 320;
+constexpr slong kBits = 1000;  // the recurrence of He_r loses up to some 600
 constexpr double kDigits = 150;  // errors of sums are about exp(-this)
 
 // f on the real line, and what is known of it: analytic and at most `most` for |Im z| <= half, at most
