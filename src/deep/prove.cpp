@@ -139,7 +139,6 @@ ProveResult internal::prove_layers(const DeepNetwork& given, const GraphNetwork*
   r.n_distinct = distinct_X.rows();
   r.parameters = parameters(network);
   r.moving = moving_parameters(network, moving);
-  bool left_out = false;
   const auto leave_out = [&](const ResourceError& error) {
     const std::string remark = fmt::format("left out: {}", error.what());
     if (std::find(r.remarks.begin(), r.remarks.end(), remark) == r.remarks.end()) r.remarks.push_back(remark);
@@ -154,7 +153,6 @@ ProveResult internal::prove_layers(const DeepNetwork& given, const GraphNetwork*
     try {
       require_gram_memory(network, moving, r.n_distinct, 2, "the certificate");
     } catch (const ResourceError& error) {
-      left_out = true;
       obstacle = leave_out(error);
     }
   }

@@ -89,6 +89,18 @@ Json subtracted(Claims& claims, const std::string& name, const Center& center) {
   return Json{{"subtract", claims.matrix(name, both)}};
 }
 
+Json steps_to_points(Claims& claims, const Standardization& how, const Center& center) {
+  Json steps = Json::array();
+  if (how.scale.size() > 0) steps.push_back(Json{{"scale", claims.vector("points_scale", how.scale)}});
+  if (how.bias != 0) steps.push_back(Json{{"append", hexadecimal(how.bias)}});
+  const bool same = center.high.size() == how.origin.high.size() && center.high == how.origin.high &&
+                    center.low == how.origin.low;
+  if (!how.origin.empty()) steps.push_back(subtracted(claims, "points_origin", how.origin));
+  if (!center.empty() && !same) steps.push_back(subtracted(claims, "points_center", center));
+  steps.push_back("normalize");
+  return steps;
+}
+
 Json activation_claim(const std::string& name, double leak) {
   if (name == "leaky_relu") return Json{{"leak", hexadecimal(leak)}};
   return name;

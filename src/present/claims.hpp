@@ -48,6 +48,10 @@ std::string hexadecimal(double x);
 /// {"subtract": C} of a centre, high + low.
 Json subtracted(Claims& claims, const std::string& name, const Center& center);
 
+/// What is done to points before networks of one hidden layer and their kernels see them: scales, a constant,
+/// what is subtracted, and lengths.
+Json steps_to_points(Claims& claims, const Standardization& how, const Center& center);
+
 /// The activation of a layer, or of a name of the library.
 Json activation_claim(const std::string& name, double leak);
 

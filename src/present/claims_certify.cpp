@@ -27,18 +27,6 @@ class RowOf {
   std::map<Index, Index> row_;
 };
 
-// What is done to points before the kernel sees them.
-Json steps_of(Claims& claims, const Dataset& data, const Center& center) {
-  const Standardization& how = data.standardization;
-  Json steps = Json::array();
-  if (how.scale.size() > 0) steps.push_back(Json{{"scale", claims.vector("points_scale", how.scale)}});
-  if (how.bias != 0) steps.push_back(Json{{"append", hexadecimal(how.bias)}});
-  if (!how.origin.empty()) steps.push_back(subtracted(claims, "points_origin", how.origin));
-  if (!center.empty()) steps.push_back(subtracted(claims, "points_center", center));
-  steps.push_back("normalize");
-  return steps;
-}
-
 // The line of a text that says something, or all of it.
 std::string line_with(const std::string& text, const std::string& word) {
   for (std::size_t from = 0; from < text.size();) {
@@ -64,7 +52,7 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
   if (data.stored || !options.normalize) return;
   const RowOf row(data);
   const std::string x = claims.matrix("points", data.X);
-  const Json steps = steps_of(claims, data, r.center);
+  const Json steps = steps_to_points(claims, data.standardization, r.center);
   claims.points("all", x, steps);
   // Of equal points one.
   std::vector<Index> rows(static_cast<std::size_t>(data.n()));

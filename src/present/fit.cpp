@@ -8,6 +8,7 @@
 
 #include "base/field_text.hpp"
 #include "base/percentage.hpp"
+#include "present/claims_of.hpp"
 #include "present/common.hpp"
 #include "present/pictures.hpp"
 #include "present/table.hpp"
@@ -318,6 +319,9 @@ void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, 
   if (const std::string figure = test_figure(data, options, r); !figure.empty())
     folder.write("test.vl.json", figure);
   write_pictures(folder, data, in_the_way(r));
+  Claims claims(folder);
+  claim_fit(claims, data, r);
+  claims.write();
   folder.write("manifest.json", manifest("fit", command, told(in_force(options, r)), data, read, r.seconds));
   folder.remove("checkpoint.safetensors");
   folder.finish();
