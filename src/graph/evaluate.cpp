@@ -101,6 +101,7 @@ class Evaluator {
   }
 
   double largest() const { return largest_; }  ///< numbers of a value of a sample
+  double most() const { return most_; }  ///< numbers with their bounds that are there together, of a sample
 
  private:
   void run(const Eigen::Ref<const RowMatrix>& X, const Progress& progress,
@@ -111,6 +112,12 @@ class Evaluator {
       const OnnxNode& node = *nodes_[k];
       if (constant_[k]) continue;
       take(k, node, values);
+      if (!ready_) {
+        double there = 0;
+        for (const auto& [name, value] : values)
+          there += static_cast<double>(value.h.size() + value.e.size());
+        most_ = std::max(most_, there);
+      }
       for (const std::string& name : node.inputs)
         if (!keep && last_.at(name) == k) values.erase(name);
     }
@@ -205,7 +212,7 @@ class Evaluator {
   std::map<std::string, std::size_t> last_;
   std::vector<bool> constant_;  // nodes that need no sample
   bool ready_ = false;          // constants are computed, and what nodes keep
-  double largest_ = 1;
+  double largest_ = 1, most_ = 0;
 };
 
 }  // namespace
@@ -237,6 +244,8 @@ Enclosures enclosures(const OnnxGraph& graph, const std::string& name, const Sha
     throw DataError(fmt::format("'{}' is no numbers", excerpt(name)));
   all.type = first.type;
   all.shape = first.shape;
+  require_memory(16.0 * static_cast<double>(n) * static_cast<double>(first.size()),
+                 fmt::format("'{}' of {}", excerpt(name), count(n, "sample", "samples")), "use fewer points");
   all.f.resize(n, first.size());
   all.error.setZero(n, first.size());
   keep(0, first);
@@ -244,6 +253,10 @@ Enclosures enclosures(const OnnxGraph& graph, const std::string& name, const Sha
   // Samples together: products of matrices want many, caches few.
   const Index together = std::clamp<Index>(static_cast<Index>(0x1p20 / evaluator.largest()), 1, 256);
   const Index blocks = (n - 1 + together - 1) / together;
+  const auto at_once = static_cast<double>(std::min<Index>(blocks, thread_count()));
+  require_memory(8 * evaluator.most() * static_cast<double>(together) * at_once,
+                 fmt::format("a block of {}", count(together, "sample", "samples")),
+                 "the graph makes too much of a sample");
   constexpr Index kAround = 16;  // blocks between reports
   for (Index done = 0; done < blocks; done += kAround) {
     const Index count = std::min(kAround, blocks - done);

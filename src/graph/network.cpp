@@ -51,13 +51,15 @@ graph::Shape sizes_of(const GraphNetwork& network, Index d) {
   const auto misfit = [&](const std::string& what) {
     return DataError(fmt::format("points have {} features, {}", d, what));
   };
-  if (const graph::Shape asked = graph::sizes_asked(network.options.shape); !asked.empty()) {
+  if (const graph::Shape asked = graph::sizes_asked(network.options.shape, input); !asked.empty()) {
     sizes.insert(sizes.end(), asked.begin(), asked.end());
-    if (!fits(sizes)) throw misfit(fmt::format("`shape` is {}", fmt::join(asked, " x ")));
+    if (!fits(sizes))
+      throw misfit(fmt::format("`shape` is {}, and the file says {}", fmt::join(asked, " x "),
+                               graph::sizes_of_sample(input)));
     for (std::size_t a = 1; a < std::min(declared.size(), sizes.size()); ++a)
       if (declared.size() != sizes.size() || (declared[a] != 0 && declared[a] != sizes[a]))
-        throw std::invalid_argument(
-            fmt::format("`shape` is {}, and {} says other sizes", fmt::join(asked, " x "), network.name));
+        throw std::invalid_argument(fmt::format("`shape` is {}, and {} says {}", fmt::join(asked, " x "),
+                                                network.name, graph::sizes_of_sample(input)));
     return sizes;
   }
   if (declared.empty()) return {1, d};
@@ -73,18 +75,12 @@ graph::Shape sizes_of(const GraphNetwork& network, Index d) {
   graph::Shape given = sizes;
   std::erase(given, Index{0});
   const Index known = graph::count_of(given);
-  const auto shown = [&] {
-    std::vector<std::string> text;
-    for (auto size = sizes.begin() + 1; size != sizes.end(); ++size)
-      text.push_back(*size == 0 ? "?" : fmt::format("{}", *size));
-    return fmt::format("{}", fmt::join(text, " x "));
-  };
   if (open > 1)
     throw misfit(
         fmt::format("and the file leaves sizes of its input open ({}): say `shape`, such as "
                     "`shape=3,32,32`",
-                    shown()));
-  if (d % known != 0) throw misfit(fmt::format("the network takes {}", shown()));
+                    graph::sizes_of_sample(input)));
+  if (d % known != 0) throw misfit(fmt::format("the network takes {}", graph::sizes_of_sample(input)));
   *std::ranges::find(sizes, Index{0}) = d / known;
   return sizes;
 }
@@ -138,7 +134,7 @@ GraphNetwork network_of(OnnxGraph read, const std::string& name, const GraphOpti
   network.options = options;
   network.graph = graph;
   network.memory = std::make_shared<graph::Memory>();
-  graph::sizes_asked(options.shape);
+  graph::sizes_asked(options.shape, graph->inputs.front());
   graph::Outputs outputs;
   try {
     outputs = graph::outputs_of(*graph, options.output_name);
@@ -202,6 +198,17 @@ GraphNetwork graph_of_bytes(const std::string& bytes, const std::string& name, b
     graph.nodes.insert(graph.nodes.begin(), std::move(turn));
   }
   return network_of(std::move(graph), name, options);
+}
+
+Index features_of(const GraphNetwork& network) {
+  const OnnxInput& input = network.graph->inputs.front();
+  graph::Shape sizes = graph::sizes_asked(network.options.shape, input);
+  if (sizes.empty() && input.shape.size() > 1) sizes.assign(input.shape.begin() + 1, input.shape.end());
+  return sizes.empty() ? 0 : graph::count_of(sizes);
+}
+
+std::string sizes_text(const GraphNetwork& network) {
+  return graph::sizes_of_sample(network.graph->inputs.front());
 }
 
 std::vector<std::string> class_names_of(const GraphNetwork& network, Index outputs) {

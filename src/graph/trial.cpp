@@ -1,6 +1,7 @@
 #include "graph/trial.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -24,7 +25,15 @@ std::vector<Index> possible_sizes(const OnnxGraph& graph) {
 
 }  // namespace
 
-Shape sizes_asked(const std::string& text) {
+std::string sizes_of_sample(const OnnxInput& input) {
+  if (input.shape.size() < 2) return "nothing";
+  std::vector<std::string> text;
+  for (auto size = input.shape.begin() + 1; size != input.shape.end(); ++size)
+    text.push_back(*size == 0 ? "?" : fmt::format("{}", *size));
+  return fmt::format("{}", fmt::join(text, " x "));
+}
+
+Shape sizes_asked(const std::string& text, const OnnxInput& input) {
   Shape shape;
   Index all = 1;
   for (std::string_view rest = text; !rest.empty();) {
@@ -32,7 +41,8 @@ Shape sizes_asked(const std::string& text) {
     const auto size = parsed_integer<Index>(rest.substr(0, comma));
     if (!size || *size < 1 || comma + 1 == rest.size() || __builtin_mul_overflow(all, *size, &all))
       throw std::invalid_argument(fmt::format(
-          "`shape` must be sizes of at least 1 with commas between them; got '{}'", excerpt(text)));
+          "`shape` must be sizes of at least 1 with commas between them; got '{}', and the file says {}",
+          excerpt(text), sizes_of_sample(input)));
     shape.push_back(*size);
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
@@ -41,7 +51,7 @@ Shape sizes_asked(const std::string& text) {
 
 Trial trial_of(const OnnxGraph& graph, const std::string& name, const std::string& asked, Memory& memory) {
   Shape sizes{1};
-  const Shape given = sizes_asked(asked), &declared = graph.inputs.front().shape;
+  const Shape given = sizes_asked(asked, graph.inputs.front()), &declared = graph.inputs.front().shape;
   if (!given.empty())
     sizes.insert(sizes.end(), given.begin(), given.end());
   else if (declared.size() < 2)

@@ -20,7 +20,10 @@ struct Trial {
 /// std::invalid_argument for `asked` that is no list of sizes.
 Trial trial_of(const OnnxGraph& graph, const std::string& name, const std::string& asked, Memory& memory);
 
-/// "3,32,32" as sizes; none of nothing. Throws std::invalid_argument.
-Shape sizes_asked(const std::string& text);
+/// "3,32,32" as sizes; none of nothing. Throws std::invalid_argument, with the sizes that the file gives.
+Shape sizes_asked(const std::string& text, const OnnxInput& input);
+
+/// Sizes of a sample, those behind the batch: "3 x ? x 32"; "nothing" where the file gives none.
+std::string sizes_of_sample(const OnnxInput& input);
 
 }  // namespace zeroloss::internal::graph

@@ -1,8 +1,14 @@
 #include "graph/value.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "zeroloss/base/memory.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal::graph {
 
@@ -20,7 +26,18 @@ double length_above(const double* x, Index count) {
   return largest == 0 ? 0 : largest * std::sqrt(static_cast<double>(count)) * kUp;
 }
 
+void require_room(const Shape& shape, Index rows) {
+  constexpr double kSmall = 0x1p26;  // bytes that are there
+  const double bytes = 16.0 * static_cast<double>(count_of(shape)) * static_cast<double>(rows);
+  if (bytes < kSmall) return;
+  require_memory(bytes,
+                 fmt::format("a value of {} numbers, {} at a time, with bounds of their errors",
+                             fmt::join(shape, " x "), count(rows, "sample", "samples")),
+                 "the graph makes too much of a sample");
+}
+
 Value blank(OnnxType type, Shape shape, bool varies, Index rows) {
+  require_room(shape, rows);
   Value value{.type = type, .shape = std::move(shape), .varies = varies, .h = {}, .e = {}, .eps = {}};
   value.h.resize(rows, value.size());
   value.e.setZero(rows, value.size());
@@ -47,6 +64,7 @@ void settle(Value& value, const Vector& known) {
 }
 
 Value moved(const Value& value, Shape shape, const std::vector<Index>& from, double fill) {
+  require_room(shape, value.h.rows());
   Value made{
       .type = value.type, .shape = std::move(shape), .varies = value.varies, .h = {}, .e = {}, .eps = {}};
   made.terms = value.terms;

@@ -34,7 +34,10 @@ struct Value {
 /// The 2-norm of `count` numbers, rounded up.
 double length_above(const double* x, Index count);
 
-/// A value to be filled: h and, with zeros, e.
+/// Throws ResourceError where memory does not suffice for so many rows of such a value, h and e.
+void require_room(const Shape& shape, Index rows);
+
+/// A value to be filled: h and, with zeros, e. Throws as require_room().
 Value blank(OnnxType type, Shape shape, bool varies, Index rows);
 
 /// Once h and e are there: eps, the smaller one of the norm of e and `known` (one for each row, may be

@@ -63,6 +63,7 @@ Windows windows_of(const Call& call, const Shape& sizes, Shape kernel) {
     w.overlap *= static_cast<double>((kernel[a] + strides[a] - 1) / strides[a]);
   }
   if (dilations != Shape(axes, 1)) w.overlap = static_cast<double>(w.cells);
+  require_room({w.cells, w.count}, 1);
   w.places.resize(static_cast<std::size_t>(times(w.cells, w.count)));
   w.within.assign(static_cast<std::size_t>(w.count), 0);
   for (Index cell = 0; cell < w.cells; ++cell)

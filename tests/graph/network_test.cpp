@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "graph/value.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/base/error.hpp"
 
@@ -223,9 +224,17 @@ TEST_F(GraphFile, TakesTheShapeOfSamplesFromTheFileOrIsTold) {
   EXPECT_MESSAGE(DataError, outputs(RowMatrix::Ones(1, 6)), "leaves sizes of its input open (? x ?)",
                  "`shape");
   EXPECT_EQ(outputs(RowMatrix::Ones(1, 6), "exact", {.shape = "3,2"}).shape, (std::vector<Index>{1, 3, 2}));
-  EXPECT_MESSAGE(DataError, outputs(RowMatrix::Ones(1, 5), "exact", {.shape = "3,2"}), "`shape` is 3 x 2");
+  EXPECT_MESSAGE(DataError, outputs(RowMatrix::Ones(1, 5), "exact", {.shape = "3,2"}), "`shape` is 3 x 2",
+                 "the file says ? x ?");
   for (const char* bad : {"3,", "0,6", "-1,6", "a", "3x2", "4294967296,4294967296"})
-    EXPECT_MESSAGE(std::invalid_argument, read({.shape = bad}), "`shape` must be sizes", bad);
+    EXPECT_MESSAGE(std::invalid_argument, read({.shape = bad}), "`shape` must be sizes", bad,
+                   "the file says ? x ?");
+  model.mutable_graph()->clear_input();
+  input("x", {0, 2, 3});
+  EXPECT_MESSAGE(std::invalid_argument, outputs(RowMatrix::Ones(1, 6), "exact", {.shape = "3,2"}),
+                 "`shape` is 3 x 2", "says 2 x 3");
+  EXPECT_EQ(features_of(read()), 6);
+  EXPECT_EQ(sizes_text(read()), "2 x 3");
 }
 
 TEST_F(GraphFile, IsAskedForItsOutputsByName) {
@@ -294,6 +303,14 @@ TEST_F(GraphFile, OfOneNumberDecidesByWhatIsAboveItsThreshold) {
   EXPECT_LE(std::abs(decided.f(0, 0) - p), decided.error(0, 0));
   EXPECT_LE(std::abs(decided.f(1, 0) + p), decided.error(1, 0));
   EXPECT_LT(decided.error(0, 0), 1e-5);  // a goal: some units of float32
+}
+
+// Blocks of samples, of which one that does not fit is not begun.
+TEST(GraphMemory, WhatDoesNotFitIsRefusedWithItsBytes) {
+  using internal::graph::require_room;
+  require_room({1, 3, 32, 32}, 256);
+  EXPECT_MESSAGE(ResourceError, require_room({1, 1 << 20, 1 << 20}, 100),
+                 "a value of 1 x 1048576 x 1048576 numbers, 100 samples at a time", "needs 1759", " free");
 }
 
 }  // namespace

@@ -29,11 +29,11 @@ template <Is<GraphOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
   visit(Field{"shape", "Of an ONNX file: the sizes of a sample, such as 3,32,32 [those in the file]"}
             .taking("SIZES")
-            .under("Proof"),
+            .under("Model"),
         o.shape);
   visit(Field{"output_name", "Of an ONNX file: which output the labels are of [the only one]"}
             .taking("NAME")
-            .under("Proof"),
+            .under("Model"),
         o.output_name);
 }
 
@@ -61,6 +61,13 @@ GraphNetwork read_graph(const std::filesystem::path& path, const GraphOptions& o
 /// the other, while the input takes a pixel behind the other.
 GraphNetwork graph_of_bytes(const std::string& bytes, const std::string& name, bool planes,
                             const GraphOptions& options = {});
+
+/// Numbers of a sample, as the options or the file say; 0 where both leave them open.
+Index features_of(const GraphNetwork& network);
+
+/// Sizes of a sample in the file: "3 x 32 x 32", "?" for one that it leaves open; "nothing" where it gives
+/// none.
+std::string sizes_text(const GraphNetwork& network);
 
 /// Names of `outputs` classes as the file gives them; empty where it gives none. Throws DataError where it
 /// does not give one to each.

@@ -77,6 +77,7 @@ std::vector<Value> conv(const Call& call) {
   Shape shape{x.shape[0], groups * each};
   shape.insert(shape.end(), w.out.begin(), w.out.end());
   Value made = blank(x.type, shape, x.varies, x.h.rows());
+  require_room({channels, w.cells, w.count}, 1);  // what all windows see of a sample
   made.terms = c.groups.front().inputs();
   const Rounding r = call.rounding(made);
   Vector known(x.h.rows());

@@ -28,6 +28,7 @@ std::vector<Index> places(const Call& call, const Shape& shape, Index first, con
       call.refuse("its result is too large");
     else
       count *= size;
+  require_room(shape, 1);
   std::vector<Index> made(static_cast<std::size_t>(count));
   Shape at(shape.size(), 0);
   Index place = first;
