@@ -46,7 +46,7 @@ Vector root_counts(const DeepEquations& equations) {
   return equations.counts.cwiseSqrt();
 }
 
-double bytes_of_gram(const DeepNetwork& network, const Moving& moving, Index n, int matrices) {
+double bytes_of_gram(const DeepNetwork& network, const Moving& moving, Index n, double matrices) {
   constexpr int kSizes = 9;  // numbers that bounds keep of a point, or of a row of J, and a layer
   const auto points = static_cast<double>(n), rows = points * static_cast<double>(network.outputs());
   double factors = 0, at_a_time = 0, values = static_cast<double>(network.features() + network.outputs());
@@ -62,11 +62,12 @@ double bytes_of_gram(const DeepNetwork& network, const Moving& moving, Index n, 
   const double K = 8 * rows * rows,
                fixed = 8 * (2 * points * values +
                             kSizes * (points + rows) * static_cast<double>(network.depth()));
-  return fixed + std::max({8 * rows * (factors + at_a_time), K + 8 * rows * factors, matrices * K});
+  return fixed + std::max({8 * rows * (factors + at_a_time), std::min(matrices, 1.0) * K + 8 * rows * factors,
+                           matrices * K});
 }
 
-void require_gram_memory(const DeepNetwork& network, const Moving& moving, Index n, int matrices,
-                         const std::string& what) {
+void require_gram_memory(const DeepNetwork& network, const Moving& moving, Index n, double matrices,
+                         const std::string& what, const std::string& hint) {
   const auto available = static_cast<double>(available_memory_bytes());
   const double needed = bytes_of_gram(network, moving, n, matrices);
   if (needed <= available) return;
@@ -75,8 +76,11 @@ void require_gram_memory(const DeepNetwork& network, const Moving& moving, Index
     const Index middle = fits + (too_many - fits) / 2;
     (bytes_of_gram(network, moving, middle, matrices) <= available ? fits : too_many) = middle;
   }
-  require_memory(needed, what,
-                 fits > 0 ? fmt::format("as many points as `n={}` keeps fit", fits) : "no point fits");
+  const std::string more = hint.empty() ? "" : "; " + hint;
+  require_memory(
+      needed, what,
+      (fits > 0 ? fmt::format("as many points as `n={}` keeps fit", fits) : std::string("no point fits")) +
+          more);
 }
 
 }  // namespace zeroloss::internal

@@ -4,9 +4,7 @@
 #include "zeroloss/base/threads.hpp"
 
 namespace zeroloss::internal {
-namespace {
 
-// C = A B^T + 1 b^T, b empty or a row's length.
 Matrix affine(const Matrix& A, const RowMatrix& B, const Vector& b) {
   Matrix C(A.rows(), B.rows());
   // A row-major B is B^T by columns.
@@ -15,8 +13,6 @@ Matrix affine(const Matrix& A, const RowMatrix& B, const Vector& b) {
   if (b.size() > 0) C.rowwise() += b.transpose();
   return C;
 }
-
-}  // namespace
 
 Matrix inputs(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X) {
   Matrix h(X.rows(), network.layers.front().inputs());

@@ -26,6 +26,9 @@ struct ForwardPass {
 /// it or are not finite.
 void check_points(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X);
 
+/// A B^T + 1 b^T of A n x m and B p x m; b has p numbers, or none.
+Matrix affine(const Matrix& A, const RowMatrix& B, const Vector& b);
+
 /// h_0, n x the first layer's inputs. Rows without a length become NaN where they are divided by it.
 Matrix inputs(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& X);
 

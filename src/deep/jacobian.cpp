@@ -111,24 +111,36 @@ BackwardPass backward(const DeepNetwork& network, const ForwardPass& pass, const
   return back;
 }
 
-void tangent_gram(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
-                  const Moving& moving, const Vector& weights, Matrix& K) {
+Index points_of_tile(Index outputs) {
   constexpr Index kRows = 256;  // of J in a tile, if a point has no more
-  const Index n = pass.f.rows(), outputs = network.outputs(), points = std::max(kRows / outputs, Index{1});
-  const auto all = terms(network, pass, back, moving);
-  const Index count = (n + points - 1) / points;
-  K.resize(n * outputs, n * outputs);
-  const auto side = static_cast<double>(n * outputs);
-  const Threads threads(side * side * static_cast<double>(network.V.cols()));
-  const SerialBlas serial;
-  parallel_for(count * (count + 1) / 2, [&](Index t) {
-    auto row = static_cast<Index>((std::sqrt(8.0 * static_cast<double>(t) + 1) - 1) / 2);
-    while (row * (row + 1) / 2 > t) --row;
-    while ((row + 1) * (row + 2) / 2 <= t) ++row;
-    const Index i0 = row * points, j0 = (t - row * (row + 1) / 2) * points;
-    const Index ni = std::min(points, n - i0), nj = std::min(points, n - j0);
+  return std::max(kRows / outputs, Index{1});
+}
+
+namespace {
+
+// J J^T tile by tile, on and below the diagonal.
+class Tiles {
+ public:
+  Tiles(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back, const Moving& moving,
+        const Vector& weights)
+      : terms_(terms(network, pass, back, moving)),
+        weights_(weights),
+        n_(pass.f.rows()),
+        outputs_(network.outputs()),
+        points_(points_of_tile(outputs_)) {}
+
+  Index outputs() const { return outputs_; }
+  Index side() const { return n_ * outputs_; }
+  Index points() const { return points_; }                             ///< in a tile
+  Index count() const { return (n_ + points_ - 1) / points_; }         ///< along a side
+  Index begin(Index tile) const { return tile * points_ * outputs_; }  ///< its first row
+
+  /// Tile (row, column), row >= column; one on the diagonal whole, of which the lower triangle counts.
+  Matrix operator()(Index row, Index column) const {
+    const Index i0 = row * points_, j0 = column * points_, outputs = outputs_;
+    const Index ni = std::min(points_, n_ - i0), nj = std::min(points_, n_ - j0);
     Matrix sum = Matrix::Zero(ni * outputs, nj * outputs), G, H;
-    for (const Term& term : all) {
+    for (const Term& term : terms_) {
       if (term.points != nullptr)
         tile_product(*term.points, i0, ni, j0, nj, H);
       else
@@ -138,17 +150,76 @@ void tangent_gram(const DeepNetwork& network, const ForwardPass& pass, const Bac
           for (Index i = 0; i < ni; ++i)
             for (Index k = 0; k < outputs; ++k)
               sum(i * outputs + k, j * outputs + k) +=
-                  (H(i, j) + term.bias) * (weights(i0 + i) * weights(j0 + j));
+                  (H(i, j) + term.bias) * (weights_(i0 + i) * weights_(j0 + j));
         continue;
       }
       tile_product(*term.rows, i0 * outputs, ni * outputs, j0 * outputs, nj * outputs, G);
-      for (Index column = 0; column < nj * outputs; ++column)
+      for (Index k = 0; k < nj * outputs; ++k)
         for (Index i = 0; i < ni; ++i)
-          sum.col(column).segment(i * outputs, outputs) +=
-              (term.scale * (H(i, column / outputs) + term.bias)) *
-              (term.scale * G.col(column).segment(i * outputs, outputs));
+          sum.col(k).segment(i * outputs, outputs) += (term.scale * (H(i, k / outputs) + term.bias)) *
+                                                      (term.scale * G.col(k).segment(i * outputs, outputs));
     }
-    K.block(i0 * outputs, j0 * outputs, ni * outputs, nj * outputs) = sum;
+    return sum;
+  }
+
+ private:
+  const std::vector<Term> terms_;
+  const Vector& weights_;
+  const Index n_, outputs_, points_;
+};
+
+// keep(row, column, tile) for each tile on and below the diagonal, on all threads.
+template <class Keep>
+void each_tile(const Tiles& tiles, const DeepNetwork& network, const Keep& keep) {
+  const auto side = static_cast<double>(tiles.side());
+  const Threads threads(side * side * static_cast<double>(network.V.cols()));
+  const SerialBlas serial;
+  parallel_for(tiles.count() * (tiles.count() + 1) / 2, [&](Index t) {
+    auto row = static_cast<Index>((std::sqrt(8.0 * static_cast<double>(t) + 1) - 1) / 2);
+    while (row * (row + 1) / 2 > t) --row;
+    while ((row + 1) * (row + 2) / 2 <= t) ++row;
+    const Index column = t - row * (row + 1) / 2;
+    keep(row, column, tiles(row, column));
+  });
+}
+
+}  // namespace
+
+void tangent_gram(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
+                  const Moving& moving, const Vector& weights, Matrix& K) {
+  const Tiles tiles(network, pass, back, moving, weights);
+  K.resize(tiles.side(), tiles.side());
+  each_tile(tiles, network, [&](Index row, Index column, const Matrix& tile) {
+    K.block(tiles.begin(row), tiles.begin(column), tile.rows(), tile.cols()) = tile;
+  });
+}
+
+void tangent_gram(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
+                  const Moving& moving, const Vector& weights, Packed<double>& K) {
+  const Tiles tiles(network, pass, back, moving, weights);
+  each_tile(tiles, network, [&](Index row, Index column, const Matrix& tile) {
+    const Index i0 = tiles.begin(row), j0 = tiles.begin(column);
+    for (Index j = 0; j < tile.cols(); ++j)
+      for (Index i = std::max(Index{0}, j0 + j - i0); i < tile.rows(); ++i) K(i0 + i, j0 + j) = tile(i, j);
+  });
+}
+
+void tangent_rows(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
+                  const Moving& moving, const Vector& weights, Index first, Index count, RowMatrix& rows) {
+  const Tiles tiles(network, pass, back, moving, weights);
+  const Index begin = first * tiles.outputs(), end = begin + count * tiles.outputs();
+  rows.resize(end - begin, tiles.side());
+  if (count == 0) return;
+  const Threads threads(static_cast<double>(rows.size()) * static_cast<double>(network.V.cols()));
+  const SerialBlas serial;
+  const Index top = first / tiles.points(), bottom = (first + count - 1) / tiles.points() + 1;
+  parallel_for((bottom - top) * tiles.count(), [&](Index t) {
+    const Index row = top + t / tiles.count(), column = t % tiles.count();
+    Matrix tile = row >= column ? tiles(row, column) : Matrix(tiles(column, row).transpose());
+    if (row == column) tile.triangularView<Eigen::StrictlyUpper>() = tile.transpose().eval();
+    const Index i0 = tiles.begin(row), from = std::max(begin, i0), to = std::min(end, i0 + tile.rows());
+    rows.block(from - begin, tiles.begin(column), to - from, tile.cols()) =
+        tile.middleRows(from - i0, to - from);
   });
 }
 
@@ -168,28 +239,84 @@ Vector tangent_diagonal(const DeepNetwork& network, const ForwardPass& pass, con
   return diagonal;
 }
 
-DeepNetwork moved(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
-                  const Moving& moving, const Vector& weights, const Vector& q) {
+DeepNetwork pulled_back(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
+                        const Moving& moving, const Vector& weights, const Vector& q) {
   const Index n = pass.f.rows(), K = network.outputs();
   const Threads threads(static_cast<double>(n) * static_cast<double>(parameters(network)));
-  DeepNetwork result = network;
+  DeepNetwork result;
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer& like = network.layers[l];
+    Layer& layer = result.layers.emplace_back();
+    layer.W.setZero(like.W.rows(), like.W.cols());
+    layer.b.setZero(like.b.size());
+    layer.U.setZero(like.U.rows(), like.U.cols());
+    layer.bU.setZero(like.bU.size());
+    if (!moving[l]) continue;
+    const Matrix g = summed(back.g[l], q, K);
+    layer.W = transposed_times(g, pass.input(l));
+    if (layer.b.size() > 0) layer.b = g.colwise().sum().transpose();
+    if (back.u[l].size() == 0) continue;
+    const Matrix u = like.scale * summed(back.u[l], q, K);
+    if (layer.U.size() > 0) layer.U = transposed_times(u, pass.layers[l].a);
+    if (layer.bU.size() > 0) layer.bU = u.colwise().sum().transpose();
+  }
+  result.V.setZero(network.V.rows(), network.V.cols());
+  result.c.setZero(network.c.size());
+  if (!moving.back()) return result;
+  Matrix outputs(n, K);
+  for (Index i = 0; i < n; ++i) outputs.row(i) = weights(i) * q.segment(i * K, K).transpose();
+  result.V = transposed_times(outputs, pass.input(network.layers.size()));
+  if (result.c.size() > 0) result.c = outputs.colwise().sum().transpose();
+  return result;
+}
+
+namespace {
+
+// Adds to entry i K + k the inner product of that row of A with row i of B.
+void add_products(const Matrix& A, const Matrix& B, Index K, Vector& sums) {
+#pragma omp parallel for schedule(static)
+  for (Index i = 0; i < B.rows(); ++i)
+    sums.segment(i * K, K) += A.middleRows(i * K, K) * B.row(i).transpose();
+}
+
+}  // namespace
+
+Vector pushed_forward(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
+                      const Moving& moving, const Vector& weights, const DeepNetwork& w) {
+  const Index n = pass.f.rows(), K = network.outputs();
+  const Threads threads(static_cast<double>(n) * static_cast<double>(parameters(network)));
+  Vector product = Vector::Zero(n * K);
   for (std::size_t l = 0; l < network.layers.size(); ++l) {
     if (!moving[l]) continue;
-    Layer& layer = result.layers[l];
-    const Matrix g = summed(back.g[l], q, K);
-    layer.W -= transposed_times(g, pass.input(l));
-    if (layer.b.size() > 0) layer.b -= g.colwise().sum().transpose();
+    const Layer& step = w.layers[l];
+    add_products(back.g[l], affine(pass.input(l), step.W, step.b), K, product);
     if (back.u[l].size() == 0) continue;
-    const Matrix u = layer.scale * summed(back.u[l], q, K);
-    if (layer.U.size() > 0) layer.U -= transposed_times(u, pass.layers[l].a);
-    if (layer.bU.size() > 0) layer.bU -= u.colwise().sum().transpose();
+    Matrix of_U = Matrix::Zero(n, back.u[l].cols());
+    if (step.U.size() > 0)
+      of_U = affine(pass.layers[l].a, step.U, step.bU);
+    else
+      of_U.rowwise() += step.bU.transpose();
+    add_products(back.u[l], network.layers[l].scale * of_U, K, product);
   }
-  if (moving.back()) {
-    Matrix outputs(n, K);
-    for (Index i = 0; i < n; ++i) outputs.row(i) = weights(i) * q.segment(i * K, K).transpose();
-    result.V -= transposed_times(outputs, pass.input(network.layers.size()));
-    if (result.c.size() > 0) result.c -= outputs.colwise().sum().transpose();
+  if (!moving.back()) return product;
+  const Matrix outputs = affine(pass.input(network.layers.size()), w.V, w.c);
+  for (Index i = 0; i < n; ++i) product.segment(i * K, K) += weights(i) * outputs.row(i).transpose();
+  return product;
+}
+
+DeepNetwork moved(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
+                  const Moving& moving, const Vector& weights, const Vector& q) {
+  const DeepNetwork step = pulled_back(network, pass, back, moving, weights, q);
+  DeepNetwork result = network;
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    Layer& layer = result.layers[l];
+    layer.W -= step.layers[l].W;
+    layer.b -= step.layers[l].b;
+    layer.U -= step.layers[l].U;
+    layer.bU -= step.layers[l].bU;
   }
+  result.V -= step.V;
+  result.c -= step.c;
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "deep/forward.hpp"
+#include "zeroloss/kernel/packed.hpp"
 
 /// The Jacobian J of the outputs in the weights of the layers that move, through its factors: row (i, k),
 /// number i K + k, has the blocks g_l h_{l-1}^T of W_l, g_l of b_l, s u_l a_l^T of U_l and s u_l of bU_l
@@ -34,11 +35,31 @@ BackwardPass backward(const DeepNetwork& network, const ForwardPass& pass, const
 void tangent_gram(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
                   const Moving& moving, const Vector& weights, Matrix& K);
 
+/// The same packed: the lower triangle alone, with the same bits.
+void tangent_gram(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
+                  const Moving& moving, const Vector& weights, Packed<double>& K);
+
+/// The rows of J J^T of points first to first + count - 1, count K x N, with the bits that the triangle and
+/// its mirror image have. Cost: count K N times the units, of whole tiles.
+void tangent_rows(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
+                  const Moving& moving, const Vector& weights, Index first, Index count, RowMatrix& rows);
+
+/// Points in a tile of these: rows in multiples of it cost nothing that is thrown away.
+Index points_of_tile(Index outputs);
+
 /// Its diagonal, from N times the units alone; rounded as sums of as many terms are.
 Vector tangent_diagonal(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
                         const Moving& moving, const Vector& weights);
 
-/// theta - J^T q, q of N numbers.
+/// J^T q, q of N numbers, in the place of the weights that move; others are 0.
+DeepNetwork pulled_back(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
+                        const Moving& moving, const Vector& weights, const Vector& q);
+
+/// J w, N numbers, w as pulled_back() has it. Cost: n times the weights, N times the units.
+Vector pushed_forward(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
+                      const Moving& moving, const Vector& weights, const DeepNetwork& w);
+
+/// theta - J^T q.
 DeepNetwork moved(const DeepNetwork& network, const ForwardPass& pass, const BackwardPass& back,
                   const Moving& moving, const Vector& weights, const Vector& q);
 

@@ -168,8 +168,13 @@ Evaluation evaluate(const TwoLayer& network, const Activation& activation, const
 }
 
 double gram_error(const Matrix& computed, double terms, double lost) {
-  const double side = static_cast<double>(computed.rows());
+  const auto side = static_cast<double>(computed.rows());
   return (gamma_of(terms + 2) * computed.diagonal().sum() + side * lost) * kUp;
+}
+
+double gram_error(const Vector& diagonal, double terms, double lost) {
+  const auto side = static_cast<double>(diagonal.size());
+  return (gamma_of(terms + 2) * diagonal.sum() + side * lost) * kUp;
 }
 
 // G's rows within row_error move an entry of G by at most (2 row_error + row_error^2) ||x_i|| ||x_j||.
@@ -206,29 +211,35 @@ void shifted(const Matrix& K, double sign, double s, Matrix& work) {
 
 }  // namespace
 
-EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress) {
-  const auto n = static_cast<double>(K.rows());
-  const double trace = K.diagonal().sum() * kUp;  // K - s I has a smaller one for s > 0
+EigenvalueBound lowest_eigenvalue(const ByFactors& K, double error) {
+  const auto n = static_cast<double>(K.n);
+  const double trace = K.trace * kUp;  // K - s I has a smaller one for s > 0
   EigenvalueBound result;
   result.loss = (cholesky_loss(n, trace, trace) + error) * (1 + 4 * u);
   if (!in_range(trace) || !std::isfinite(error)) return result;
-  shifted(K, 1, 0, work);
-  if (!tiled::factor(work, progress)) return result;
-  const auto divide = [&](const Matrix& V) {
+  if (!K.factor(0)) return result;
+  result.computed = std::max(0.0, 1 / largest(K.solve, K.n));
+  for (double gap = std::max(kGap * result.computed, result.loss / 10);; gap *= 2) {
+    const double s = result.computed - gap, proven = (s - result.loss) * (1 - 4 * u);
+    if (!(proven > 0)) return result;
+    if (!K.factor(s)) continue;
+    result.bound = proven;
+    return result;
+  }
+}
+
+EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress) {
+  const auto factor = [&](double s) {
+    shifted(K, 1, s, work);
+    return tiled::factor(work, progress);
+  };
+  const auto solve = [&](const Matrix& V) {
     progress.check();
     Matrix B = V;
     tiled::solve(work, B);
     return B;
   };
-  result.computed = std::max(0.0, 1 / largest(divide, K.rows()));
-  for (double gap = std::max(kGap * result.computed, result.loss / 10);; gap *= 2) {
-    const double s = result.computed - gap, proven = (s - result.loss) * (1 - 4 * u);
-    if (!(proven > 0)) return result;
-    shifted(K, 1, s, work);
-    if (!tiled::factor(work, progress)) continue;
-    result.bound = proven;
-    return result;
-  }
+  return lowest_eigenvalue({K.rows(), K.diagonal().sum(), factor, solve}, error);
 }
 
 EigenvalueBound highest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress) {

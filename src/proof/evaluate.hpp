@@ -1,5 +1,6 @@
 #pragma once
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "linalg/rounding.hpp"
@@ -88,6 +89,8 @@ Evaluation evaluate(const TwoLayer& network, const Activation& activation, const
 /// What rounding may have changed in the lower triangle of a computed A A^T, in spectral norm: an entry is
 /// off by at most gamma_terms ||a_i|| ||a_j|| + lost, a matrix of norm gamma_terms trace(A A^T) + side lost.
 double gram_error(const Matrix& computed, double terms, double lost);
+/// The same of one that is stored otherwise, from its diagonal.
+double gram_error(const Vector& diagonal, double terms, double lost);
 
 /// The same for a Jacobian's Gram matrix (S S^T) o G, m + d + 1 roundings an entry; rows of X are at most
 /// `longest` and within row_error of the points, entries of S at most `steepest`. It also covers further rows
@@ -104,6 +107,15 @@ struct EigenvalueBound {
 /// lambda_min >= bound; 0 if nothing positive is proved. K is given by its lower triangle; `work` is scratch.
 /// Two Cholesky factorisations, a few more where rounding dominates.
 EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress);
+
+/// A symmetric K, n x n with this trace, by the factors of K - s I, whoever stores them.
+struct ByFactors {
+  Index n = 0;
+  double trace = 0;
+  std::function<bool(double s)> factor;          ///< Cholesky, of fl(K - s I); false: a pivot is not positive
+  std::function<Matrix(const Matrix& V)> solve;  ///< by the last one
+};
+EigenvalueBound lowest_eigenvalue(const ByFactors& K, double error);
 
 /// lambda_max <= bound; infinite if K is far out of scale. One Cholesky factorisation, rarely two.
 EigenvalueBound highest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress);
