@@ -115,6 +115,23 @@ class Neighbourhood {
   Sensitivities sensitivities_;
 };
 
+// A bound of the least singular value of J from above, by the shortest of its rows.
+double most_of_sigma(const Vector& diagonal, const DeepEvaluation& e) {
+  return (std::sqrt(diagonal.minCoeff() + e.lost) * (1 + gamma_of(e.rounding_terms)) + e.jacobian_error) *
+         kUp;
+}
+
+// ||weights (f - targets)||, rounded down.
+double least_misfit(const DeepEvaluation& e, const Matrix& targets) {
+  double squares = 0;
+  for (Index i = 0; i < targets.rows(); ++i)
+    for (Index k = 0; k < targets.cols(); ++k) {
+      const double least = std::abs(e.pass.f(i, k) - targets(i, k)) * (1 - 4 * u) - e.f_error(i, k);
+      if (least > 0) squares += std::pow(e.weights(i) * least, 2);
+    }
+  return std::sqrt(squares) * (1 - 0x1p-20);
+}
+
 }  // namespace
 
 namespace internal {
@@ -147,8 +164,7 @@ DeepCertificate certify(const DeepNetwork& network, const std::vector<LayerNorms
   // than that of the stored factors: where that does not suffice, nothing will, and there is no need of the
   // other entries.
   const Vector diagonal = tangent_diagonal(network, e.pass, e.back, moving, e.weights);
-  const double top =
-      (std::sqrt(diagonal.minCoeff() + e.lost) * (1 + gamma_of(e.rounding_terms)) + e.jacobian_error) * kUp;
+  const double top = most_of_sigma(diagonal, e);
   Neighbourhood near(network, norms, e, moving, equations.records, progress);
   DeepCertificate best = c;
   if (!near.exists(top, best) && !(best.h <= 0.5)) {
@@ -162,10 +178,7 @@ DeepCertificate certify(const DeepNetwork& network, const std::vector<LayerNorms
                     "existence: at sample {} an output is not seen to change with any weight that moves",
                     equations.records.empty() ? point : equations.records[static_cast<std::size_t>(point)])
         : std::isfinite(c.h)
-            ? fmt::format(
-                  "existence: h = lipschitz misfit/lambda_min is at least {} and must be at most 1/2: "
-                  "the misfit may be {}",
-                  decimal(c.h, 3, Rounding::down), decimal(c.misfit, 3, Rounding::up))
+            ? reason_of_h(c.h, c.misfit)
             : "existence: bounds of the outputs and of how fast J changes are beyond the range of numbers";
     progress.finish();
     return c;
@@ -206,6 +219,36 @@ DeepCertificate certify(const DeepNetwork& network, const std::vector<LayerNorms
   }
   progress.finish();
   return c;
+}
+
+std::string reason_of_h(double h, double misfit) {
+  return fmt::format(
+      "existence: h = lipschitz misfit/lambda_min is at least {} and must be at most 1/2: the misfit may be "
+      "{}",
+      decimal(h, 3, Rounding::down), decimal(misfit, 3, Rounding::up));
+}
+
+// Of fewer equations misfit and lipschitz are no larger, and lambda_min is no smaller.
+std::optional<DeepCertificate> refuted_by_some(const DeepNetwork& network,
+                                               const std::vector<LayerNorms>& norms,
+                                               const DeepEquations& equations, Progress& progress) {
+  constexpr Index kSome = 64;
+  const Index n = equations.X.rows();
+  if (n < 8 * kSome) return {};
+  std::vector<Index> some;
+  for (Index k = 0; k < kSome; ++k) some.push_back(k * n / kSome);
+  const Moving moving = moving_layers(network, equations);
+  const RowMatrix X = equations.X(some, Eigen::all);
+  const DeepEvaluation e =
+      evaluate(network, norms, X, Vector(root_counts(equations)(some)), moving, progress);
+  DeepCertificate c;
+  c.misfit = least_misfit(e, equations.Y(some, Eigen::all));
+  const double top = most_of_sigma(tangent_diagonal(network, e.pass, e.back, moving, e.weights), e);
+  Neighbourhood(network, norms, e, moving, equations.records, progress).exists(top, c);
+  if (!(c.h > 0.5 + 0x1p-10 && std::isfinite(c.h))) return {};  // far enough for what is rounded up in it
+  DeepCertificate refuted;
+  refuted.h = c.h * (1 - 0x1p-20);
+  return refuted;
 }
 
 VerifiedOutputs outputs_of(const DeepNetwork& network, const std::vector<LayerNorms>& norms,

@@ -20,15 +20,27 @@ namespace {
 double below(double x) { return std::nextafter(x, -std::numeric_limits<double>::infinity()); }
 double above(double x) { return std::nextafter(x, std::numeric_limits<double>::infinity()); }
 
+// By how much a single output exceeds its threshold.
+struct Single {
+  double f, error;
+};
+Single over_threshold(const NetworkOutputs& network, double f, double error) {
+  if (network.threshold == 0 && network.threshold_error == 0) return {f, error};
+  const double over = f - network.threshold;
+  return {over, (error + network.threshold_error + 2 * u * std::abs(over)) * kUp};
+}
+
 // Bounds of a sample's margin: by how much the output of its own class exceeds the largest of the others.
 struct Margin {
   double least, most;
 };
-Margin margin_of(const Matrix& outputs, const Matrix& errors, const Matrix& Y, Index i) {
+Margin margin_of(const NetworkOutputs& network, const Matrix& outputs, const Matrix& errors, const Matrix& Y,
+                 Index i) {
   const auto f = outputs.row(i), error = errors.row(i), y = Y.row(i);
   if (f.size() == 1) {
-    const double signed_output = y(0) > 0 ? f(0) : -f(0);
-    return {below(signed_output - error(0)), above(signed_output + error(0))};
+    const Single over = over_threshold(network, f(0), error(0));
+    const double signed_output = y(0) > network.threshold ? over.f : -over.f;
+    return {below(signed_output - over.error), above(signed_output + over.error)};
   }
   Index own = 0;
   y.maxCoeff(&own);
@@ -91,14 +103,76 @@ RowMatrix divided_points(const Dataset& data, double divide) {
 std::pair<NetworkOutputs, std::string> with_class_names(NetworkOutputs network, const Dataset& data,
                                                         const ProveOptions& options) {
   if (data.task == Task::classification) {
+    network = with_threshold(std::move(network), options);
     OutputClasses classes = output_classes(network, data, options.class_names);
     network.class_names = std::move(classes.names);
     return {std::move(network), std::move(classes.remark)};
   }
+  if (options.threshold)
+    throw std::invalid_argument("`threshold` is for classes; the targets are numbers: `task=classification`");
   if (!options.class_names.empty())
     throw std::invalid_argument(
         "`class_names` is for classes; the targets are numbers: `task=classification`");
   return {std::move(network), ""};
+}
+
+NetworkOutputs with_threshold(NetworkOutputs network, const ProveOptions& options) {
+  if (!options.threshold) return network;
+  const double t = *options.threshold;
+  if (network.count > 1)
+    throw std::invalid_argument(
+        fmt::format("`threshold` is for a single output; the network has {}, of which the largest decides",
+                    network.count));
+  if (!ends_with_sigmoid(network.behind)) {
+    if (!(std::abs(t) <= 1e15))  // t - 1 and t + 1 are the targets
+      throw std::invalid_argument(fmt::format("`threshold` must be between -1e15 and 1e15; got {}", t));
+    network.threshold = t;
+    return network;
+  }
+  if (!(t > 0 && t < 1))
+    throw std::invalid_argument(
+        fmt::format("`threshold` must be between 0 and 1, since a sigmoid is compared with it; got {}", t));
+  // log(t/(1 - t)) of two logarithms, each within 64 ulp; 1 - t, rounded, moves its one by 2 u at most.
+  const double one = std::log(t), other = std::log1p(-t);
+  network.threshold = t == 0.5 ? 0 : one - other;
+  network.threshold_error = t == 0.5 ? 0 : 200 * u * (std::abs(one) + std::abs(other)) + kTiny;
+  return network;
+}
+
+std::string remark_on_threshold(const NetworkOutputs& network, const ProveOptions& options,
+                                const VerifiedOutputs& outputs) {
+  if (network.count != 1 || network.class_names.size() != 2) return "";
+  const std::string second = excerpt(network.class_names.back());
+  if (ends_with_sigmoid(network.behind))
+    return fmt::format(
+        "the outputs end with a sigmoid: a sample is taken for {} where that exceeds {}, so where the number "
+        "before it, which is the output here, exceeds {:.4g}",
+        second, options.threshold.value_or(0.5), network.threshold);
+  if (options.threshold || !((outputs.f - outputs.error).array() >= 0).all()) return "";
+  return fmt::format(
+      "no output is below 0, so that every sample is taken for {}: where outputs are probabilities, say "
+      "`threshold=0.5`",
+      second);
+}
+
+Index proved_label(const NetworkOutputs& network, const Matrix& f, const Matrix& error, Index i) {
+  if (f.cols() == 1) {
+    const Single over = over_threshold(network, f(i, 0), error(i, 0));
+    return std::abs(over.f) > over.error ? (over.f > 0 ? 1 : 0) : -1;
+  }
+  Index top = 0;
+  f.row(i).maxCoeff(&top);
+  for (Index k = 0; k < f.cols(); ++k)
+    if (k != top && !((f(i, top) - f(i, k)) * kDown > (error(i, top) + error(i, k)) * kUp)) return -1;
+  return top;
+}
+
+DataError unfit_points(const Dataset& data, const std::string& takes, Index features) {
+  const bool labels_inside = data.task == Task::none && data.X.cols() == features + 1;
+  return DataError(fmt::format(
+      "{}: points have {} features, {}{}", data.name, data.X.cols(), takes,
+      labels_inside ? ": one may be the labels, and no column is called so: name it by `target=COLUMN`"
+                    : ""));
 }
 
 Index record_of(const Dataset& data, Index i) {
@@ -128,7 +202,7 @@ ProvedNetwork judge_outputs(const NetworkOutputs& network, const Dataset& data, 
   if (data.task != Task::classification) return p;
   p.margin = std::numeric_limits<double>::infinity();
   for (Index i = 0; i < Y.rows(); ++i) {
-    const Margin margin = margin_of(outputs.f, outputs.error, Y, i);
+    const Margin margin = margin_of(network, outputs.f, outputs.error, Y, i);
     const Index record = record_of(data, i);
     if (!(margin.least >= p.margin)) {
       p.margin = std::isnan(margin.least) ? -std::numeric_limits<double>::infinity() : margin.least;
@@ -138,12 +212,12 @@ ProvedNetwork judge_outputs(const NetworkOutputs& network, const Dataset& data, 
     ++(right ? p.right : wrong ? p.wrong : p.undecided);
     if (!right) (wrong ? p.wrong_samples : p.undecided_samples).push_back(record);
     if (!network.single || !(right || wrong)) continue;
-    const Margin single = margin_of(outputs.f, outputs.single_error, Y, i);
+    const Margin single = margin_of(network, outputs.f, outputs.single_error, Y, i);
     if (right ? !(single.least > 0) : !(single.most < 0)) p.single_samples.push_back(record);
   }
   for (auto* samples : {&p.wrong_samples, &p.undecided_samples, &p.single_samples})
     std::sort(samples->begin(), samples->end());
-  if (p.margin > 0) p.sharpening = sharpening_of(p.margin, network.count);
+  if (p.margin > 0 && network.threshold == 0) p.sharpening = sharpening_of(p.margin, network.count);
   return p;
 }
 
@@ -171,7 +245,7 @@ std::string better_order(const NetworkOutputs& network, const Dataset& data, con
     const std::string& label = data.class_names[static_cast<std::size_t>(data.y(i))];
     Index output = 0;
     if (network.count == 1)
-      output = p.outputs.f(i, 0) > 0 ? 1 : 0;
+      output = p.outputs.f(i, 0) > network.threshold ? 1 : 0;
     else
       p.outputs.f.row(i).maxCoeff(&output);
     seen(output, std::ranges::find(names, label) - names.begin()) += 1;

@@ -44,11 +44,12 @@ void check_names(const ClassNames& names, Index count, Index outputs) {
 }
 
 // Whose order it is, and what comes of it.
-std::string remark_of(const ClassNames& names, Index outputs, const std::string& data) {
+std::string remark_of(const ClassNames& names, Index outputs, double threshold, const std::string& data) {
   constexpr std::size_t kShown = 12;
   std::string order;
   if (outputs == 1)
-    order = fmt::format("an output below 0 is {}, above 0 {}", excerpt(names[0]), excerpt(names[1]));
+    order = fmt::format("an output below {0} is {1}, above {0} {2}", threshold, excerpt(names[0]),
+                        excerpt(names[1]));
   else if (names.size() > kShown)
     order = fmt::format("output 0 is {}, .., output {} is {}", excerpt(names.front()), names.size() - 1,
                         excerpt(names.back()));
@@ -84,6 +85,10 @@ NetworkOutputs outputs_of(const DeepNetwork& network) {
   return {network.outputs(), network.class_names, network.behind, network.single};
 }
 
+bool ends_with_sigmoid(const std::string& behind) {
+  return behind.find("Sigmoid") < behind.size() || behind.find("sigmoid") < behind.size();
+}
+
 OutputClasses output_classes(const NetworkOutputs& network, const Dataset& data, const ClassNames& asked) {
   const Index outputs = network.count, count = outputs == 1 ? 2 : outputs;
   if (!asked.empty()) {
@@ -106,7 +111,7 @@ OutputClasses output_classes(const NetworkOutputs& network, const Dataset& data,
   // Points made by hand are all there are.
   const ClassNames& whole = data.source_classes.empty() ? data.class_names : data.source_classes;
   if (std::ssize(whole) != count) ask(whole, outputs, count, data);
-  return {whole, remark_of(whole, outputs, data.name)};
+  return {whole, remark_of(whole, outputs, network.threshold, data.name)};
 }
 
 Matrix targets_of(const NetworkOutputs& network, const Dataset& data) {
@@ -124,7 +129,7 @@ Matrix targets_of(const NetworkOutputs& network, const Dataset& data) {
   }
   const ClassNames names = output_classes(network, data).names;
   std::vector<Index> output(data.class_names.size());
-  Matrix Y = Matrix::Constant(n, K, -1);
+  Matrix Y = Matrix::Constant(n, K, network.threshold - 1);
   for (std::size_t k = 0; k < output.size(); ++k)
     output[k] = std::find(names.begin(), names.end(), data.class_names[k]) - names.begin();
   for (Index i = 0; i < n; ++i) {
@@ -136,7 +141,7 @@ Matrix targets_of(const NetworkOutputs& network, const Dataset& data) {
     if (K > 1)
       Y(i, own) = 1;
     else if (own == 1)
-      Y(i, 0) = 1;
+      Y(i, 0) = network.threshold + 1;
   }
   return Y;
 }

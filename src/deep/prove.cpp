@@ -29,8 +29,7 @@ RowMatrix points_of(const DeepNetwork& network, const Dataset& data, double divi
   check(network);
   const RowMatrix X = divided_points(data, divide);
   if (X.cols() != network.features())
-    throw DataError(fmt::format("{}: points have {} features, the network takes {}", data.name, X.cols(),
-                                network.features()));
+    throw unfit_points(data, fmt::format("the network takes {}", network.features()), network.features());
   try {
     check_points(network, X);
   } catch (const DataError& error) {
@@ -41,17 +40,19 @@ RowMatrix points_of(const DeepNetwork& network, const Dataset& data, double divi
 
 // What the file computes; nothing where that is not known, which is said.
 std::optional<VerifiedOutputs> asked(const GraphNetwork& graph, const DeepNetwork& network,
-                                     const RowMatrix& X, ProveResult& r, Progress& progress) {
+                                     const NetworkOutputs& its, const RowMatrix& X, ProveResult& r,
+                                     Progress& progress) {
   try {
-    VerifiedOutputs outputs = outputs_of(graph, X, progress);
+    GraphOutputs exact = enclosed_outputs(graph, X, "exact", progress);
     // What was read has to be that at some samples, but for rounding and what is taken for something else.
     const Matrix some = predict(network, X.topRows(std::min<Index>(X.rows(), 64)), progress);
-    if (outputs.f.cols() != some.cols()) return {};
+    if (exact.f.cols() != some.cols()) return {};
+    const VerifiedOutputs outputs = completed(graph, its, X, std::move(exact), progress);
     const auto own = outputs.f.topRows(some.rows()).array(),
                error = outputs.error.topRows(some.rows()).array();
     const bool near =
         ((own - some.array()).abs() <= 1e-5 * (1 + own.abs() + some.array().abs()) + error).all();
-    return near ? std::optional(std::move(outputs)) : std::nullopt;
+    return near && outputs.error.allFinite() ? std::optional(outputs) : std::nullopt;
   } catch (const DataError& error) {
     if (asked_for(graph)) throw;
     r.remarks.push_back(fmt::format("the file is not asked what it computes: {}", error.what()));
@@ -99,9 +100,10 @@ std::vector<bool> layers_named(const std::string& text, Index hidden, Index outp
   }
 }
 
-ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, double divide, Progress& progress) {
-  const RowMatrix X = points_of(network, data, divide);
-  const NetworkOutputs its = outputs_of(network);
+ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, const ProveOptions& options,
+                    Progress& progress) {
+  const RowMatrix X = points_of(network, data, options.divide);
+  const NetworkOutputs its = with_threshold(outputs_of(network), options);
   return judge_outputs(its, data, targets_of(its, data), verified_outputs(network, X, progress));
 }
 
@@ -117,14 +119,15 @@ ProveResult internal::prove_layers(const DeepNetwork& given, const GraphNetwork*
   const std::vector<bool> moving = layers_named(options.layers, given.depth(), given.outputs());
   ProveResult r;
   DeepNetwork network = given;
-  auto [its, remark] = with_class_names(outputs_of(given), data, options);
+  const auto [named, remark] = with_class_names(outputs_of(given), data, options);
+  const NetworkOutputs& its = named;
   const bool guessed = !remark.empty();  // which class an output stands for
-  if (guessed) r.remarks.push_back(std::move(remark));
+  if (guessed) r.remarks.push_back(remark);
   if (data.task == Task::classification) {
     network.task = Task::classification;
-    network.class_names = std::move(its.class_names);
+    network.class_names = its.class_names;
   }
-  const Matrix Y = targets_of(outputs_of(network), data);
+  const Matrix Y = targets_of(its, data);
   const DistinctPoints points = distinct_points(X, Y);
   const RowMatrix distinct_X = X(points.first, Eigen::all);
   const Matrix distinct_Y = Y(points.first, Eigen::all);
@@ -159,28 +162,33 @@ ProveResult internal::prove_layers(const DeepNetwork& given, const GraphNetwork*
   // What a certificate needs of the outputs is more than their values: where one is tried, they are taken
   // from its evaluation of the distinct points.
   const auto prove_of = [&](const char* which, const DeepNetwork& of) {
-    std::optional<VerifiedOutputs> of_file;
-    if (graph != nullptr && !obstacle.empty() && !options.polish) of_file = asked(*graph, of, X, r, progress);
-    if (of_file) {
-      r.of_file = true;
-      ProvedNetwork p = judge_outputs(outputs_of(of), data, Y, std::move(*of_file));
-      p.which = which;
-      p.certificate.misfit = p.misfit;
-      p.certificate.reason = obstacle;
-      r.networks.push_back(std::move(p));
-      return;
-    }
-    progress.stage("outputs");
-    const auto norms = verified::layer_norms(of, progress);
+    NetworkOutputs outputs_are = its;
+    outputs_are.single = of.single;
     const auto judged = [&](VerifiedOutputs outputs) {
-      ProvedNetwork p = judge_outputs(outputs_of(of), data, Y, std::move(outputs));
+      ProvedNetwork p = judge_outputs(outputs_are, data, Y, std::move(outputs));
       p.which = which;
       return p;
     };
-    if (!obstacle.empty()) {
-      ProvedNetwork p = judged(outputs_in_blocks(of, norms, X, progress));
+    progress.stage("outputs");
+    std::vector<verified::LayerNorms> norms;
+    std::optional<DeepCertificate> refuted;
+    if (obstacle.empty()) {
+      norms = verified::layer_norms(of, progress);
+      refuted = refuted_by_some(of, norms, equations, progress);
+    }
+    if (refuted || !obstacle.empty()) {
+      std::optional<VerifiedOutputs> of_file;
+      if (graph != nullptr && !options.polish) of_file = asked(*graph, of, its, X, r, progress);
+      ProvedNetwork p;
+      if (of_file) p = judged(std::move(*of_file));
+      r.of_file = of_file.has_value() && !(refuted && p.undecided > 0);  // layers know their errors better
+      if (!r.of_file) {
+        if (norms.empty()) norms = verified::layer_norms(of, progress);
+        p = judged(outputs_in_blocks(of, norms, X, progress));
+      }
+      if (refuted) p.certificate = *refuted;
       p.certificate.misfit = p.misfit;
-      p.certificate.reason = obstacle;
+      p.certificate.reason = refuted ? reason_of_h(refuted->h, p.misfit) : obstacle;
       r.networks.push_back(std::move(p));
       return;
     }
@@ -204,8 +212,10 @@ ProveResult internal::prove_layers(const DeepNetwork& given, const GraphNetwork*
   };
   prove_of("given", network);
   if (guessed)
-    if (std::string remark = better_order(outputs_of(network), data, r.networks.front()); !remark.empty())
-      r.remarks.push_back(std::move(remark));
+    if (std::string better = better_order(its, data, r.networks.front()); !better.empty())
+      r.remarks.push_back(std::move(better));
+  if (std::string said = remark_on_threshold(its, options, r.networks.front().outputs); !said.empty())
+    r.remarks.push_back(std::move(said));
   if (options.polish && points.conflict)
     r.remarks.emplace_back("nothing is polished, since no network fits both");
   r.exact_is_possible = !points.conflict && r.n_distinct * r.outputs <= r.moving;

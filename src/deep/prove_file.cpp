@@ -33,6 +33,10 @@ ExecutedLabels executed(const GraphNetwork& graph, NetworkOutputs its, const Dat
   const bool classes = data.task == Task::classification;
   its.single = false;  // these are its numbers
   VerifiedOutputs outputs;
+  if (its.threshold != 0 && !decided_by_outputs(graph))
+    throw std::invalid_argument(fmt::format(
+        "`threshold` of what stands behind the outputs is for `execution=exact`; got `execution={}`",
+        execution));
   if (execution == "float32" && known != nullptr && known->single_error.size() > 0 &&
       decided_by_outputs(graph)) {
     outputs = {known->f, known->single_error};
@@ -127,14 +131,16 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
     throw std::invalid_argument(
         fmt::format("`polish` is for networks of layers, and {} is none: {}", graph.name, graph.not_layers));
   ProveResult r;
-  VerifiedOutputs found = outputs_of(graph, X, progress);
-  const Index K = found.f.cols();
+  if (const Index d = features_of(graph); data.task == Task::none && X.cols() == d + 1)
+    throw unfit_points(data, fmt::format("the network takes {}", sizes_text(graph)), d);
+  GraphOutputs exact = enclosed_outputs(graph, X, "exact", progress);
+  const Index K = exact.f.cols();
   const auto [its, remark] =
       with_class_names({K, class_names_of(graph, K), graph.behind, graph.single}, data, options);
   if (!remark.empty()) r.remarks.push_back(remark);
   const Matrix Y = targets_of(its, data);
   const DistinctPoints points = distinct_points(X, Y);
-  ProvedNetwork p = judge_outputs(its, data, Y, std::move(found));
+  ProvedNetwork p = judge_outputs(its, data, Y, completed(graph, its, X, std::move(exact), progress));
   p.which = "given";
   if (points.conflict) {
     p.certificate.misfit = p.misfit;
@@ -142,13 +148,8 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
   } else {
     p.certificate = certify_last_layer(graph, points, X, K, p.misfit, r, progress);
   }
-  if (K == 1 && data.task == Task::classification && !graph.labels &&
-      ((p.outputs.f - p.outputs.error).array() >= 0).all())
-    r.remarks.push_back(
-        fmt::format("no output is below 0, so that every sample is taken for {}: where outputs are "
-                    "probabilities, export the "
-                    "network without what makes them",
-                    excerpt(its.class_names.back())));
+  if (std::string said = remark_on_threshold(its, options, p.outputs); !said.empty() && !graph.labels)
+    r.remarks.push_back(std::move(said));
   if (r.moving == 0) p.sharpening = 0;  // there are no output weights to multiply
   r.network = fmt::format("{}, {}", graph.description, count(K, "output", "outputs"));
   r.n = data.n();
@@ -168,16 +169,6 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
   r.networks.push_back(std::move(p));
   r.seconds = seconds_since(began);
   return r;
-}
-
-// The label that outputs prove, or -1.
-Index proved_label(const Matrix& f, const Matrix& error, Index i) {
-  if (f.cols() == 1) return std::abs(f(i, 0)) > error(i, 0) ? (f(i, 0) > 0 ? 1 : 0) : -1;
-  Index top = 0;
-  f.row(i).maxCoeff(&top);
-  for (Index k = 0; k < f.cols(); ++k)
-    if (k != top && !((f(i, top) - f(i, k)) * kDown > (error(i, top) + error(i, k)) * kUp)) return -1;
-  return top;
 }
 
 // Compares the file itself with the layers that were read, at every sample. Where these are near what it
@@ -218,8 +209,8 @@ void ask(const ReadNetwork& was_read, NetworkOutputs its, const Dataset& data, c
     }
     if (!known) continue;
     ++r.asked;
-    const Index label = proved_label(own.f, own.error, i);
-    if (label >= 0 && label == proved_label(read.f, read.error, i)) ++r.asked_decided;
+    const Index label = proved_label(its, own.f, own.error, i);
+    if (label >= 0 && label == proved_label(its, read.f, read.error, i)) ++r.asked_decided;
   }
   const std::vector<std::string> names = class_names_of(graph, own.f.cols());
   if (!names.empty() && !was_read.network.class_names.empty() && names != was_read.network.class_names)
@@ -231,7 +222,8 @@ void ask(const ReadNetwork& was_read, NetworkOutputs its, const Dataset& data, c
                   "labels, margins and "
                   "errors of outputs are those of the file, an exact network is beside the layers",
                   decimal(largest, 3, Rounding::up)));
-  ProvedNetwork of_file = judge_outputs(its, data, targets_of(its, data), outputs_of(graph, X, progress));
+  ProvedNetwork of_file =
+      judge_outputs(its, data, targets_of(its, data), completed(graph, its, X, std::move(own), progress));
   of_file.which = given.which;
   of_file.certificate = std::move(given.certificate);
   given = std::move(of_file);
@@ -240,12 +232,12 @@ void ask(const ReadNetwork& was_read, NetworkOutputs its, const Dataset& data, c
 
 }  // namespace
 
-VerifiedOutputs internal::outputs_of(const GraphNetwork& graph, const RowMatrix& X, Progress& progress) {
-  GraphOutputs found = enclosed_outputs(graph, X, "exact", progress);
+VerifiedOutputs internal::completed(const GraphNetwork& graph, const NetworkOutputs& network,
+                                    const RowMatrix& X, GraphOutputs found, Progress& progress) {
   // Samples that no output wins: not more than may be evaluated again in a time like that of all.
   std::vector<Index> open;
   for (Index i = 0; i < X.rows(); ++i)
-    if (proved_label(found.f, found.error, i) < 0) open.push_back(i);
+    if (proved_label(network, found.f, found.error, i) < 0) open.push_back(i);
   if (!open.empty() && std::ssize(open) <= std::max<Index>(200, X.rows() / 20))
     refine(graph, X, open, found, progress);
   VerifiedOutputs outputs{std::move(found.f), std::move(found.error)};

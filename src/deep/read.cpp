@@ -30,6 +30,27 @@ ReadNetwork from_two_layers(const Network& two) {
   return read;
 }
 
+// Pickles are not opened, since that may run code: how to give what they hold.
+enum class Pickle { none, torch, joblib };
+Pickle pickle_named(const std::filesystem::path& file) {
+  const std::string ending = extension_of(file);
+  if (ending == ".pt" || ending == ".pth") return Pickle::torch;
+  return ending == ".joblib" || ending == ".pkl" || ending == ".pickle" ? Pickle::joblib : Pickle::none;
+}
+
+void refuse_pickle(const std::filesystem::path& file) {
+  const Pickle pickle = pickle_named(file);
+  if (pickle == Pickle::none || !is_regular_file(file)) return;
+  const std::string name = file.string();
+  throw DataError(fmt::format(
+      "{} is named as a pickle, which is not opened: in Python {}", name,
+      pickle == Pickle::torch
+          ? fmt::format("give the module, or write its state_dict by safetensors.torch.save_file(torch.load("
+                        "'{}', weights_only=True), 'model.safetensors'), or export it by torch.onnx.export",
+                        name)
+          : fmt::format("load it if you trust it, zeroloss.prove(joblib.load('{}'), ..)", name)));
+}
+
 // As layers where it is that, and in any case as the graph of its operators.
 ReadNetwork read_onnx_network(const std::filesystem::path& file, const GraphOptions& options) {
   ReadNetwork read;
@@ -47,6 +68,10 @@ ReadNetwork read_onnx_network(const std::filesystem::path& file, const GraphOpti
 }
 
 }  // namespace
+
+bool is_of_others(const std::filesystem::path& file) {
+  return extension_of(file) == ".onnx" || pickle_named(file) != Pickle::none;
+}
 
 DeepNetwork layers_of(const Network& two) {
   const Index K = std::ssize(two.outputs), m = two.width(), d = two.d(), features = two.features();
@@ -90,6 +115,7 @@ ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& l
     if (given)
       throw std::invalid_argument(
           fmt::format("{}: `{}` is for ONNX files; leave it out", file.string(), option));
+  refuse_pickle(file);
   const Metadata metadata = read_metadata(file);
   const auto kind = metadata.find("kind");
   if (kind == metadata.end()) {

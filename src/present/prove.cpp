@@ -200,7 +200,7 @@ void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork&
           write_like(std::filesystem::path(model), *network.onnx, r.polished, folder.file("polished.onnx"));
       written.single = network.network.single;
       written.class_names = r.polished.class_names;  // where the file has none they are the user's
-      r.written = judge(written, data, options.divide, progress);
+      r.written = judge(written, data, options, progress);
       r.written->which = "written";
       r.written->certificate.reason = "not tried";
     }

@@ -1,5 +1,6 @@
 #include "zeroloss/deep/prove.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -303,6 +304,75 @@ TEST(Prove, ASingleOutputIsBelowAndAboveZero) {
   Dataset three = data;
   three.class_names = {"1", "2", "3"};
   EXPECT_MESSAGE(DataError, prove(drawn(4, 1), three, {}, progress), "`task=regression`");
+}
+
+// A threshold is what the last bias would be less by.
+TEST(Prove, AThresholdIsWhereTheSecondClassBegins) {
+  Progress progress;
+  const Dataset data = classes_of(test::random_rows(40, 4, 2), std::vector<Index>(40), 2);
+  const DeepNetwork network = drawn(4, 1);
+  const Matrix f = predict(network, data.X);
+  for (const double t : {-0.25, 0.0, 0.5}) {
+    DeepNetwork shifted = network;
+    shifted.c = network.c.array() - t;
+    const ProvedNetwork p = prove(network, data, {.threshold = t}, progress).networks[0],
+                        same = prove(shifted, data, {}, progress).networks[0];
+    EXPECT_EQ(p.right, (f.array() < t).count());
+    EXPECT_EQ(p.right, same.right);
+    EXPECT_EQ(p.wrong_samples, same.wrong_samples);
+    EXPECT_NEAR(p.margin, same.margin, 2 * (p.output_error + same.output_error));
+    EXPECT_NEAR(p.misfit, same.misfit, 40 * 2 * (p.output_error + same.output_error));
+  }
+  // Behind a sigmoid it is compared with that.
+  DeepNetwork sigmoid = network;
+  sigmoid.behind = "node 'p' (Sigmoid -> p)";
+  for (const double t : {0.01, 0.5, 0.55, 0.9}) {
+    const ProveResult r = prove(sigmoid, data, {.threshold = t}, progress);
+    EXPECT_EQ(r.networks[0].right, ((1 / (1 + (-f.array()).exp())) < t).count()) << t;
+    ASSERT_FALSE(r.remarks.empty());
+    EXPECT_NE(r.remarks.back().find(fmt::format("taken for 1 where that exceeds {}", t)), std::string::npos)
+        << r.remarks.back();
+  }
+  EXPECT_NE(prove(sigmoid, data, {}, progress).remarks.back().find("exceeds 0.5, so where"),
+            std::string::npos);
+  const auto refused = [&](const DeepNetwork& of, double t, const char* why) {
+    EXPECT_MESSAGE(std::invalid_argument, prove(of, data, {.threshold = t}, progress), why);
+  };
+  refused(sigmoid, 1, "between 0 and 1, since a sigmoid");
+  refused(sigmoid, std::nan(""), "between 0 and 1");
+  refused(network, 1e16, "between -1e15 and 1e15");
+  refused(drawn(4, 2), 0.5, "for a single output; the network has 2");
+  Dataset numbers = data;
+  numbers.task = Task::regression;
+  numbers.class_names.clear();
+  EXPECT_MESSAGE(std::invalid_argument, prove(network, numbers, {.threshold = 0.5}, progress),
+                 "`threshold` is for classes");
+}
+
+TEST(Prove, OutputsThatAreNeverBelowZeroAreSaid) {
+  Progress progress;
+  const Dataset data = classes_of(test::random_rows(9, 4, 2), std::vector<Index>(9), 2);
+  DeepNetwork network = drawn(4, 1);
+  network.c = Vector::Constant(1, 100);
+  const ProveResult r = prove(network, data, {}, progress);
+  EXPECT_NE(r.remarks.back().find("no output is below 0"), std::string::npos) << r.remarks.back();
+  EXPECT_NE(r.remarks.back().find("`threshold=0.5`"), std::string::npos) << r.remarks.back();
+}
+
+TEST(Prove, OneFeatureTooManyMayBeTheLabels) {
+  Progress progress;
+  Dataset data;
+  data.name = "made";
+  data.X = test::random_rows(9, 5, 2);
+  EXPECT_MESSAGE(DataError, prove(drawn(4, 1), data, {}, progress),
+                 "points have 5 features, the network takes 4", "`target=COLUMN`");
+  data.X = test::random_rows(9, 6, 2);
+  try {
+    prove(drawn(4, 1), data, {}, progress);
+    ADD_FAILURE();
+  } catch (const DataError& error) {
+    EXPECT_EQ(std::string(error.what()).find("target"), std::string::npos) << error.what();
+  }
 }
 
 // Factors of J, 8 N bytes a unit, and twice that of residual layers, are there beside J J^T.

@@ -14,8 +14,13 @@ struct NetworkOutputs {
   std::vector<std::string> class_names = {};
   std::string behind = {};  ///< as DeepNetwork::behind
   bool single = false;      ///< as DeepNetwork::single
+  /// Of a single output: its class is the second where it exceeds this, which is known to within the error.
+  double threshold = 0, threshold_error = 0;
 };
 NetworkOutputs outputs_of(const DeepNetwork& network);
+
+/// Whether what stands behind the outputs, as DeepNetwork::behind says it, begins with a sigmoid.
+bool ends_with_sigmoid(const std::string& behind);
 
 struct OutputClasses {
   std::vector<std::string> names;  ///< of outputs 0 to K - 1; of a single output: below 0, above 0
@@ -30,8 +35,8 @@ OutputClasses output_classes(const NetworkOutputs& network, const Dataset& data,
                              const std::vector<std::string>& asked = {});
 
 /// The targets of a network with K outputs, n x K: numbers as they are (K = 1); of classes, which the outputs
-/// have as output_classes() says, 1 for their own output and -1 for the others, of a single output -1 and 1.
-/// Throws DataError where data and network do not fit.
+/// have as output_classes() says, 1 for their own output and -1 for the others, of a single output 1 below
+/// and above its threshold. Throws DataError where data and network do not fit.
 Matrix targets_of(const NetworkOutputs& network, const Dataset& data);
 
 }  // namespace zeroloss

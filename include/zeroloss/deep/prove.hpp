@@ -24,6 +24,9 @@ struct ProveOptions {
   double divide = 1;              ///< points are divided by this first, > 0; each quotient is rounded once
   /// The classes that the outputs stand for, as in output_classes(): for a network that does not name them.
   std::vector<std::string> class_names = {};
+  /// Of a single output: its class is the second where it exceeds this, |threshold| <= 1e15; where the file
+  /// ends with a sigmoid, where that exceeds it, between 0 and 1. Unset: 0, of a sigmoid 1/2.
+  std::optional<double> threshold = {};
   /// Whose labels: exact (of real arithmetic), or those of every runtime that rounds numbers to the types of
   /// the file and adds products in any order: float32, or one that rounds factors of products further: tf32,
   /// bfloat16, float16.
@@ -51,6 +54,12 @@ void fields(T& o, const Visitor& visit) {
           .taking("A,B,...")
           .under("Proof"),
       o.class_names);
+  visit(
+      Field{"threshold",
+            "Of a single output: its class is the second where the output, or the sigmoid that the file ends "
+            "with, exceeds this [0, of a sigmoid 0.5]"}
+          .under("Proof"),
+      o.threshold);
   visit(Field{"execution",
               "Also the labels that every runtime gives in these numbers, whatever the order of its sums: "
               "float32, or with products in tf32, bfloat16 or float16"}
@@ -187,9 +196,10 @@ void fields(T& r, const Visitor& visit) {
 /// Throws std::invalid_argument for a text that is none of those.
 std::vector<bool> layers_named(const std::string& text, Index hidden, Index outputs);
 
-/// What prove() says of a network's outputs, margins and misfit, without a certificate. Points are divided by
-/// `divide` first. Throws as prove().
-ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, double divide, Progress& progress);
+/// What prove() says of a network's outputs, margins and misfit, without a certificate. Of the options
+/// `divide` and `threshold` count. Throws as prove().
+ProvedNetwork judge(const DeepNetwork& network, const Dataset& data, const ProveOptions& options,
+                    Progress& progress);
 
 /// What is proved of the network on the points of the data as they were read (not standardised). Equal
 /// samples count as one equation; with different targets nothing can be exact, and that is said. Cost and

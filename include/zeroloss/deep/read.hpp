@@ -42,14 +42,17 @@ struct StateLayout {
   std::string description = {};
 };
 
+/// Whether a file is named as other programs call theirs: ONNX, or a pickle, which read_network() refuses.
+bool is_of_others(const std::filesystem::path& file);
+
 /// A two-layer network as one of layers: the same weights, of K > 1 outputs side by side, K m units.
 DeepNetwork layers_of(const Network& two);
 
 /// An .onnx file as read_onnx() reads it, or, where it is no network of layers, as the graph that it is; a
 /// .safetensors file of kind deep or two_layer, or a run folder with one; or one that holds the state_dict of
 /// a PyTorch network of linear layers, as `layout` says. Throws DataError naming the file and what is wrong
-/// with it, std::invalid_argument for a layout that is not one, does not fit, is missing, or is given where
-/// the file has its own, and for options of graphs of other files.
+/// with it, of a pickle how to give what it holds, std::invalid_argument for a layout that is not one, does
+/// not fit, is missing, or is given where the file has its own, and for options of graphs of other files.
 ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& layout = {},
                          const GraphOptions& graph = {});
 
