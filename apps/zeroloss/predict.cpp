@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "data_options.hpp"
+#include "model_options.hpp"
 #include "output_file.hpp"
 #include "zeroloss/base/run.hpp"
 #include "zeroloss/base/text.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 struct PredictArguments {
   std::string model, source, out;
+  ModelArguments reading;
   ReadOptions read;
   bool json = false;
 };
@@ -32,7 +34,7 @@ void run_predict(const PredictArguments& options, Session& session) {
                                             shell_command({options.source, options.model})));
   auto progress = session.progress();
   progress.stage("reading " + options.model);
-  const Model model = open_model(options.model);
+  const Model model = open_model(options.model, layout_of(options.reading), options.reading.graph);
   progress.stage("reading " + options.source);
   const Dataset data = select_for(model, open_source(options.source, options.read), options.read);
   progress.stage("predicting");
@@ -57,13 +59,18 @@ void add_predict(Command& command, Session& session) {
   command.about("What a trained network says about data, and how often it is right");
   auto& o = command.runs(run_predict, session);
   o.read.cache = session.cache;
-  command.option("model", o.model, "A .safetensors file, or a run folder that holds model.safetensors")
+  command
+      .option(
+          "model", o.model,
+          "A run folder that holds model.safetensors, a .safetensors file (a network, or a state_dict), or "
+          "an .onnx file")
       .required();
   command
       .option("data", o.source,
               "A file, a folder, - (standard input), or a name such as digits; labels are compared if there")
       .required();
   add_read_options_of_model(command, o.read);
+  add_model_options(command, o.reading);
   command
       .option(
           "--out", o.out,
@@ -71,7 +78,7 @@ void add_predict(Command& command, Session& session) {
           "else would be there goes to standard error [none]")
       .type_name("FILE.csv");
   command.flag("--json", o.json, "Print one JSON object [off]");
-  command.examples({"zeroloss predict runs/first digits --classes 3,8",
+  command.examples({"zeroloss predict runs/first digits --classes 3,8", "zeroloss predict net.onnx digits",
                     "zeroloss predict runs/exact table.csv --target price --out predicted.csv",
                     "zeroloss predict runs/exact table.csv --target price --out - | head -3"});
 }

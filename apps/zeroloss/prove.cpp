@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 
 #include "command.hpp"
 #include "data_options.hpp"
 #include "field_options.hpp"
+#include "model_options.hpp"
 #include "output_file.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/deep/model.hpp"
@@ -21,23 +20,13 @@ namespace zeroloss::app {
 namespace {
 
 struct ProveArguments {
-  std::string model, source, out, layout_text;
-  StateLayout layout;
-  GraphOptions graph;
+  std::string model, source, out;
+  ModelArguments reading;
   ReadOptions read;
   ProveOptions prove;
   std::vector<std::string> require;
   bool json = false;
 };
-
-// Of a file, or JSON as it stands.
-std::string text_of(const std::string& path) {
-  if (path.starts_with('[') || path.starts_with('{')) return path;
-  std::ifstream in(path);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in || text.empty()) throw DataError(path + ": cannot be read, or is empty");
-  return text;
-}
 
 std::string check_prove_property(const std::string& text) {
   return text == "right" || text == "exact" || text == "descent"
@@ -58,9 +47,7 @@ void run_prove(const ProveArguments& options, Session& session) {
   if (!options.out.empty())
     folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
   progress.stage("reading " + options.model);
-  StateLayout layout = options.layout;
-  if (!options.layout_text.empty()) layout.description = text_of(options.layout_text);
-  const ReadNetwork read = read_any_network(options.model, layout, options.graph);
+  const ReadNetwork read = read_any_network(options.model, layout_of(options.reading), options.reading.graph);
   progress.stage("reading " + options.source);
   Model model =
       read.layers() ? model_of(std::make_shared<const DeepNetwork>(read.network)) : model_of(*read.graph);
@@ -95,15 +82,7 @@ void add_prove(Command& command, Session& session) {
       .required();
   add_read_options_of_model(command, o.read);
   add_fields(command, o.prove);
-  add_fields(command, o.graph);
-  command.group("Proof").option("--activation", o.layout.activation,
-                                "Of a state_dict: what is between its layers, one or one for each with "
-                                "commas [none: the file says it]");
-  command.group("Proof").option("--layout", o.layout_text,
-                                "Of a state_dict: JSON, or a file of it, that says its layers; the names in "
-                                "their order, [\"input\", \"output\"], or all of it, {\"layers\": [{\"W\": "
-                                "\"input\", \"activation\": \"relu\"}], \"output\": \"output\"} "
-                                "[numbered names in the order of their numbers]");
+  add_model_options(command, o.reading);
   command
       .option("--require", o.require,
               "Exit with 1 unless this is proved, of the polished network where there is one: "

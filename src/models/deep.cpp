@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "models/kind.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/deep/onnx.hpp"
 #include "zeroloss/graph/network.hpp"
@@ -28,10 +29,32 @@ Model model_of(const std::shared_ptr<const DeepNetwork>& network, const Metadata
           .network = network};
 }
 
-Model model_of(const GraphNetwork& network) {
-  return {.kind = "graph",
-          .description = network.description,
-          .task = network.labels ? Task::classification : Task::none};
+Model model_of(const GraphNetwork& network, bool named) {
+  const auto its = std::make_shared<const GraphNetwork>(network);
+  Model model{.kind = "graph",
+              .description = network.description,
+              .task = network.labels ? Task::classification : Task::none,
+              .outputs =
+                  [its](const auto& X, const Progress& progress) {
+                    Progress silent = progress.silent();
+                    return enclosed_outputs(*its, X, "exact", silent).f;
+                  },
+              .classes = predicted_classes,
+              .export_onnx =
+                  [its](const auto&) {
+                    throw DataError(fmt::format("{}: it is an ONNX file already: copy it", its->name));
+                  },
+              .notes = network.notes,
+              .network = its};
+  if (!named) return model;
+  const Index d = network.labels ? features_of(network) : 0;
+  model.task = d > 0 ? Task::classification : Task::none;
+  if (d == 0) return model;
+  const Index outputs = model.outputs(RowMatrix::Zero(1, d), {}).cols();
+  model.class_names = class_names_of(network, outputs);
+  if (!model.class_names.empty()) return model;
+  for (Index k = 0; k < std::max<Index>(outputs, 2); ++k) model.class_names.push_back(fmt::to_string(k));
+  return model;
 }
 
 namespace internal {

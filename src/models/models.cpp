@@ -54,8 +54,19 @@ void compare(const Model& model, const std::string& data, const std::vector<std:
 
 }  // namespace
 
-Model open_model(const std::filesystem::path& path) {
-  const std::string file = (is_directory(path) ? path / "model.safetensors" : path).string();
+Model open_model(const std::filesystem::path& path, const StateLayout& layout, const GraphOptions& graph) {
+  const std::filesystem::path place = is_directory(path) ? path / "model.safetensors" : path;
+  const std::string file = place.string();
+  const auto as_read = [&] {
+    const ReadNetwork read = read_network(place, layout, graph);
+    Model model = read.layers() ? model_of(std::make_shared<const DeepNetwork>(read.network))
+                                : model_of(*read.graph, true);
+    model.notes = read.notes;
+    return model;
+  };
+  const bool said = !layout.activation.empty() || !layout.description.empty() || !graph.shape.empty() ||
+                    !graph.output_name.empty();
+  if (said || is_of_others(place)) return as_read();
   const Metadata metadata = read_metadata(file);
   const auto found = metadata.find("kind");
   if (found != metadata.end())
@@ -65,7 +76,8 @@ Model open_model(const std::filesystem::path& path) {
   for (const ModelKind& kind : kinds()) known.emplace_back(kind.name);
   throw DataError(fmt::format("{}: {}; those that can be opened are {}", file,
                               found == metadata.end()
-                                  ? "not a model of zeroloss (no 'kind' in its metadata)"
+                                  ? "not a model of zeroloss (no 'kind' in its metadata; of a state_dict say "
+                                    "what is between its layers, `activation`, or all of them, `layout`)"
                                   : fmt::format("a model of kind '{}'", excerpt(found->second)),
                               fmt::join(known, ", ")));
 }

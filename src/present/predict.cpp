@@ -132,6 +132,7 @@ std::string predict_text(const std::string& file, const Model& model, const Data
                          const Prediction& answer, bool has_csv) {
   std::string text = fmt::format("{}: {}\n{}{}: {}\n", data.name, conclusion(data, answer),
                                  remark(model, answer), file, model.description);
+  for (const std::string& said : model.notes) text += "  " + said + "\n";
   for (const std::string& said : data.remarks) text += "  " + said + "\n";
   if (!answer.error) return text + "\n" + first_table(model, data, answer, has_csv);
   if (answer.labels.empty()) return text + "\n" + residual_table(data, answer);
@@ -157,6 +158,8 @@ std::string predict_json(const std::string& file, const Model& model, const Data
     if (model.task == Task::regression) predictions.push_back(row(0));
     outputs.push_back(std::vector<double>(row.begin(), row.end()));
   }
+  std::vector<std::string> remarks = model.notes;
+  remarks.insert(remarks.end(), data.remarks.begin(), data.remarks.end());
   const Json json{
       {"model", file},
       {"kind", model.kind},
@@ -165,7 +168,7 @@ std::string predict_json(const std::string& file, const Model& model, const Data
       {"error", answer.error},
       {"predictions", model.task == Task::none ? Json() : predictions},
       {"outputs", outputs},
-      {"remarks", data.remarks},
+      {"remarks", remarks},
       {"largest_output", answer.outputs.size() > 0 ? Json(answer.outputs.cwiseAbs().maxCoeff()) : Json()},
       {"next", told(next)}};
   return json.dump(1);

@@ -106,6 +106,43 @@ TEST_F(Models, AConvolutionalNetworkIsExportedButNotAskedAboutPoints) {
   EXPECT_TRUE(std::filesystem::exists(path("c.onnx")));
 }
 
+TEST_F(Models, OpensFilesOfOtherPrograms) {
+  const std::filesystem::path files = std::filesystem::path(ZEROLOSS_TEST_DIR) / "deep/exported";
+  const Model layers = open_model(files / "relu_script_double.onnx");
+  EXPECT_EQ(layers.kind, "deep");
+  const RowMatrix X = RowMatrix::Random(3, 5);
+  EXPECT_EQ(layers.outputs(X, {}), predict(read_network(files / "relu_script_double.onnx").network, X));
+  // What is behind the outputs is left out, and said.
+  const Model probability = open_model(files / "logit_script_double.onnx");
+  ASSERT_FALSE(probability.notes.empty());
+  EXPECT_NE(probability.notes[0].find("left out behind the outputs"), std::string::npos);
+}
+
+TEST_F(Models, OpensAStateDictAsItIsSaid) {
+  const RowMatrix W{{1, 2}, {3, 4}, {-5, 6}}, V{{1, -1, 2}};
+  write_tensors(path("s.safetensors"),
+                {view_of("fc1.weight", {3, 2}, W.data()), view_of("fc2.weight", {1, 3}, V.data())}, {});
+  EXPECT_MESSAGE(DataError, open_model(path("s.safetensors")), "of a state_dict say", "`activation`",
+                 "`layout`");
+  const Model model = open_model(path("s.safetensors"), {.activation = "relu"});
+  EXPECT_EQ(model.kind, "deep");
+  const RowMatrix X{{1, 1}, {1, -1}};
+  EXPECT_EQ(model.outputs(X, {}), (X * W.transpose()).cwiseMax(0) * V.transpose());
+}
+
+TEST_F(Models, PicklesAreNotOpened) {
+  EXPECT_MESSAGE(DataError, open_model(path("m.pt")), "m.pt: no such file");
+  for (const auto& [name, advice] :
+       {std::pair{"m.pt", "torch.load('"}, std::pair{"m.PTH", "torch.onnx.export"},
+        std::pair{"m.joblib", "zeroloss.prove(joblib.load('"}, std::pair{"m.pkl", "if you trust it"},
+        std::pair{"m.pickle", "joblib"}}) {
+    write(name, "no tensors");
+    EXPECT_MESSAGE(DataError, open_model(path(name)), name, "is named as a pickle, which is not opened",
+                   advice);
+    EXPECT_MESSAGE(DataError, read_any_network(path(name)), name, "is named as a pickle", advice);
+  }
+}
+
 TEST_F(Models, RefusesWhatIsNoModel) {
   EXPECT_MESSAGE(DataError, open_model(path("absent")), "absent: no such file");
   write_tensors(path("tensors"), {}, {});

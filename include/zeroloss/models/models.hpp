@@ -7,22 +7,23 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/deep/read.hpp"
 #include "zeroloss/sources/readers.hpp"
 #include "zeroloss/storage/tensors.hpp"
 
 /// Any saved model, whatever its kind: opened, described, asked, exported.
 namespace zeroloss {
 
-struct DeepNetwork;
-struct GraphNetwork;
 struct Memorizer;
 struct Network;
 
 /// A model as far as its use goes. Made by open_model, or of a network at hand.
 struct Model {
-  std::string kind;         ///< two_layer | memorizer | deep | conv_resnet, as in the file's metadata
-  std::string description;  ///< "two-layer relu network of width 1,024, float64"
-  Task task = Task::none;   ///< it was trained for
+  /// two_layer | memorizer | deep | conv_resnet, as in the file's metadata; graph: an ONNX file that is no
+  /// network of layers.
+  std::string kind;
+  std::string description;                 ///< "two-layer relu network of width 1,024, float64"
+  Task task = Task::none;                  ///< it was trained for
   std::vector<std::string> class_names{};  ///< of the outputs; empty unless classification
   /// The outputs for points, as predict() of its kind gives and throws. Throws DataError where the model is
   /// asked about something else than points.
@@ -33,21 +34,26 @@ struct Model {
   Encoding encoding{};       ///< of the rows of tables; empty: it is asked about numbers
   std::string signature{};   ///< of that ONNX: "x [batch, 64] float64 -> y [batch, 10], label [batch] int64"
   bool its_classes = false;  ///< select_for(): targets are of its classes; others are an error
-  std::any network{};  ///< a std::shared_ptr<const T>, T = Network, Memorizer, DeepNetwork or ConvNetwork
+  std::vector<std::string> notes{};  ///< on how a file of other programs was read, a line each
+  /// A std::shared_ptr<const T>, T = Network, Memorizer, DeepNetwork, GraphNetwork or ConvNetwork.
+  std::any network{};
 };
 
-/// The model in a .safetensors file, or in a run folder that holds model.safetensors. Throws DataError naming
-/// the file and what is wrong with it.
-Model open_model(const std::filesystem::path& path);
+/// The model in a .safetensors file, or in a run folder that holds model.safetensors; in an .onnx file, as
+/// layers or as the graph that it is; or a state_dict, as `layout` says. Throws DataError naming the file and
+/// what is wrong with it, and as read_network().
+Model open_model(const std::filesystem::path& path, const StateLayout& layout = {},
+                 const GraphOptions& graph = {});
 
 /// A network as a model; `extra` is kept in what is exported.
 Model model_of(const std::shared_ptr<const Network>& network, const Metadata& extra = {});
 Model model_of(const std::shared_ptr<const Memorizer>& network, const Metadata& extra = {});
 Model model_of(const std::shared_ptr<const DeepNetwork>& network, const Metadata& extra = {});
 
-/// One that is asked for nothing but what select_for() has to know: targets are classes where the graph makes
-/// labels.
-Model model_of(const GraphNetwork& network);
+/// Its targets are classes where the graph makes labels, whose names are those of the file if `named`, which
+/// evaluates it once; where their number or the sizes of a sample are not known it is asked for numbers,
+/// then.
+Model model_of(const GraphNetwork& network, bool named = false);
 
 /// select(), with targets as the model's task has them: what looks like classes may be a regression target.
 /// Without a target in the options a table's is the column that has the name of the model's target. Points
