@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include "network_class.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/deep/model.hpp"
 #include "zeroloss/deep/prove.hpp"
 #include "zeroloss/deep/tangent.hpp"
@@ -138,6 +140,15 @@ void bind_network(nb::module_& m) {
       .def_prop_ro(
           "parameters", [](const N& n) { return parameters(n); }, "Weights and biases.")
       .def(
+          "outputs",
+          [](const N& network, nb::handle X) {
+            const Array2 numbers = points("outputs", X);
+            return value_of_work(nb::none(), [&](Progress& p) { return predict(network, rows(numbers), p); });
+          },
+          "X"_a,
+          nb::sig("def outputs(self, X: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float64]"),
+          "What a call gives: outputs for points, n x d -> n x K, in double.")
+      .def(
           "tangent_kernel",
           [](const N& network, nb::handle X, const std::string& layers) {
             const Array2 numbers = points("tangent_kernel", X);
@@ -151,7 +162,56 @@ void bind_network(nb::module_& m) {
           "The empirical NTK J J^T, n K x n K: entry (i K + k, j K + p) is the inner product of the "
           "gradients "
           "of output k at point i and output p at point j, in the weights of these layers, named as in "
-          "prove().")
+          "prove(). ResourceError where 8 (n K)^2 bytes are not there: tangent_operator and "
+          "tangent_kernel_strips need none of them.")
+      .def(
+          "tangent_operator",
+          [](const N& network, nb::handle X, const std::string& layers) {
+            const Array2 numbers = points("tangent_operator", X);
+            const auto moving = layers_named(layers, network.depth(), network.outputs());
+            return value_of_work(nb::none(), [&](Progress& p) {
+              return factored_tangent_kernel(network, rows(numbers), moving, p);
+            });
+          },
+          "X"_a, "layers"_a = "all",
+          nb::sig(
+              "def tangent_operator(self, X: numpy.typing.ArrayLike, layers: str = 'all') -> TangentKernel"),
+          "The same as the factors of J, some 16 n K bytes a unit: its products with vectors, its rows in "
+          "strips, "
+          "its file.")
+      .def(
+          "tangent_kernel_strips",
+          [](nb::handle self, nb::handle X, nb::handle rows_together, const std::string& layers) {
+            return self.attr("tangent_operator")(X, layers).attr("strips")(rows_together);
+          },
+          "X"_a, "rows"_a = 0, "layers"_a = "all",
+          nb::sig("def tangent_kernel_strips(self, X: numpy.typing.ArrayLike, rows: int = 0, layers: str = "
+                  "'all') -> collections.abc.Iterator[numpy.typing.NDArray[numpy.float64]]"),
+          "tangent_kernel in strips of rows from the first on, each r x n K: whole points, at most so many "
+          "rows if "
+          "these hold a point; 0: some that are computed well together. Bit for bit its rows.")
+      .def(
+          "lambda_min",
+          [](const N& network, nb::handle X, const std::string& layers, const nb::object& progress) {
+            const Array2 numbers = points("lambda_min", X);
+            const auto moving = layers_named(layers, network.depth(), network.outputs());
+            return value_of_work(
+                progress, [&](Progress& p) { return tangent_lambda_min(network, rows(numbers), moving, p); });
+          },
+          "X"_a, "layers"_a = "all", "progress"_a.none() = nb::none(),
+          nb::sig(
+              "def lambda_min(self, X: numpy.typing.ArrayLike, layers: str = 'all', progress: object = None) "
+              "-> TangentLambdaMin"),
+          "lambda_min(J J^T) of tangent_kernel: proved where the packed matrix fits into memory, 4 (n K)^2 "
+          "bytes, "
+          "and three factorisations of it; elsewhere an estimate from above.")
+      .def(
+          "export",
+          [](nb::handle self, nb::handle path) {
+            nb::module_::import_("zeroloss.api.tangent").attr("export")(self, path);
+          },
+          "path"_a, nb::sig("def export(self, path: str | os.PathLike) -> None"),
+          "Writes FILE.onnx as export_onnx, FILE.safetensors as save. ValueError for another ending.")
       .def(
           "verified_outputs",
           [](const N& network, nb::handle X) {
@@ -169,8 +229,165 @@ void bind_network(nb::module_& m) {
 
 }  // namespace
 
+// A file as the graph that it is.
+void bind_graph(nb::module_& m) {
+  using G = GraphNetwork;
+  const auto enclosed = [](const G& graph, const char* function, nb::handle X) {
+    if (!graph.graph)
+      throw DataError(graph.name +
+                      ": its graph is not there, since answers are pickled without it: read it "
+                      "again by load");
+    const Array2 numbers = points(function, X);
+    return value_of_work(nb::none(),
+                         [&](Progress& p) { return enclosed_outputs(graph, rows(numbers), "exact", p); });
+  };
+  nb::class_<G> c(
+      m, "GraphNetwork",
+      "An ONNX file that is no network of layers (convolutions, normalisations, ..) as the graph of "
+      "operators that it is.");
+  c.def_ro("name", &G::name, "Of its file.")
+      .def_ro("description", &G::description)
+      .def_ro("not_layers", &G::not_layers, "Why it is not read as a network of layers.")
+      .def_ro("notes", &G::notes, "On how it was read, a line each.")
+      .def_ro("behind", &G::behind, "What the file does with the outputs and is left out; empty: nothing.")
+      .def_ro("numbers", &G::numbers, "Of its types that with the fewest digits.")
+      .def_ro("class_names", &G::class_names, "Of its outputs, where a file of zeroloss says them.")
+      .def_ro("labels", &G::labels, "The file makes labels of its outputs.")
+      .def_ro("parameters", &G::parameters, "Numbers that its nodes take.")
+      .def(
+          "__call__", [enclosed](const G& graph, nb::handle X) { return enclosed(graph, "outputs", X).f; },
+          "X"_a,
+          nb::sig("def __call__(self, X: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float64]"),
+          "Outputs for points, n x d -> n x K: a sample is a row, its numbers in the order of the file's "
+          "input. "
+          "DataError naming the node that is not read.")
+      .def(
+          "outputs", [enclosed](const G& graph, nb::handle X) { return enclosed(graph, "outputs", X).f; },
+          "X"_a,
+          nb::sig("def outputs(self, X: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float64]"),
+          "What a call gives.")
+      .def(
+          "verified_outputs",
+          [enclosed](const G& graph, nb::handle X) {
+            GraphOutputs outputs = enclosed(graph, "verified_outputs", X);
+            return nb::make_tuple(std::move(outputs.f), std::move(outputs.error));
+          },
+          "X"_a,
+          nb::sig("def verified_outputs(self, X: numpy.typing.ArrayLike) -> "
+                  "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
+          "Outputs for points, n x K, and bounds of what each may be off by, in exact arithmetic.")
+      .def("__repr__", [](const G& g) { return "<" + g.description + ">"; });
+  constexpr std::array kOfLayers{
+      std::pair{"tangent_kernel",
+                "def tangent_kernel(self, *args: object, **more: object) -> typing.NoReturn"},
+      std::pair{"tangent_operator",
+                "def tangent_operator(self, *args: object, **more: object) -> typing.NoReturn"},
+      std::pair{"tangent_kernel_strips",
+                "def tangent_kernel_strips(self, *args: object, **more: object) -> typing.NoReturn"},
+      std::pair{"lambda_min", "def lambda_min(self, *args: object, **more: object) -> typing.NoReturn"}};
+  for (const auto& [name, signature] : kOfLayers)
+    c.def(
+        name,
+        [name = std::string(name)](const G& graph, const nb::args&, const nb::kwargs&) -> nb::object {
+          throw std::invalid_argument(
+              fmt::format("{}: the tangent kernel needs a network of layers, and {} is none: {}", name,
+                          graph.name, graph.not_layers));
+        },
+        nb::sig(signature), "ValueError: of networks of layers alone, with why this is none.");
+  c.def(
+      "export",
+      [](const G& graph, nb::handle path) {
+        nb::module_::import_("zeroloss.api.tangent").attr("export")(graph, path);
+      },
+      "path"_a, nb::sig("def export(self, path: str | os.PathLike) -> None"),
+      "Copies its file to FILE.onnx. ValueError for another ending, and where it was read of a run folder.");
+}
+
+void bind_tangent(nb::module_& m) {
+  using T = TangentKernel;
+  bind_result<TangentLambdaMin>(m, "TangentLambdaMin",
+                                "lambda_min(J J^T) of given weights: a proved bound or an estimate.")
+      .def("__repr__", [](const TangentLambdaMin& l) {
+        return l.verified
+                   ? fmt::format("<lambda_min >= {}, proved>", decimal(l.lambda_min, 4, Rounding::down))
+                   : fmt::format("<lambda_min about {:.4g}, an estimate: {}>", l.estimate, l.reason);
+      });
+  nb::class_<T>(
+      m, "TangentKernel",
+      "The tangent kernel J J^T of given weights as the factors of J, n K x n K: what it is "
+      "multiplied by, or read in strips of rows, without ever being there. scipy's aslinearoperator "
+      "takes it.")
+      .def_prop_ro(
+          "shape", [](const T& t) { return std::pair(t.side(), t.side()); },
+          nb::sig("def shape(self) -> tuple[int, int]"))
+      .def_prop_ro(
+          "dtype", [](const T&) { return nb::module_::import_("numpy").attr("dtype")("float64"); },
+          nb::sig("def dtype(self) -> numpy.dtype[numpy.float64]"))
+      .def_ro("points", &T::points, "n.")
+      .def_ro("outputs", &T::outputs, "K.")
+      .def(
+          "rows",
+          [](const T& t, Index first, Index count) {
+            return value_of_work(nb::none(), [&](Progress& p) { return rows_of(t, first, count, p); });
+          },
+          "first"_a, "count"_a = 1,
+          "Rows of points first to first + count - 1: count K x n K. ValueError for points that are not "
+          "there.")
+      .def(
+          "matvec",
+          [](nb::handle self, nb::handle v) {
+            return nb::module_::import_("zeroloss.api.tangent").attr("times")(self, v);
+          },
+          "v"_a,
+          nb::sig("def matvec(self, v: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float64]"),
+          "J (J^T v) for v of n K numbers, or n K x m. ValueError for another number of rows.")
+      .def(
+          "__matmul__",
+          [](nb::handle self, nb::handle v) {
+            return nb::module_::import_("zeroloss.api.tangent").attr("times")(self, v);
+          },
+          "v"_a,
+          nb::sig("def __matmul__(self, v: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float64]"),
+          "The same.")
+      .def(
+          "diagonal", [](const T& t) { return diagonal(t); }, "Squares of the lengths of the gradients, n K.")
+      .def(
+          "strips",
+          [](nb::handle self, nb::handle rows_together) {
+            return nb::module_::import_("zeroloss.api.tangent").attr("strips")(self, rows_together);
+          },
+          "rows"_a = 0,
+          nb::sig("def strips(self, rows: int = 0) -> "
+                  "collections.abc.Iterator[numpy.typing.NDArray[numpy.float64]]"),
+          "All rows from the first on, r x n K at a time: whole points, at most so many rows if these hold a "
+          "point; 0: some that are computed well together.")
+      .def(
+          "save",
+          [](nb::handle self, nb::handle path, nb::handle rows_together) {
+            nb::module_::import_("zeroloss.api.tangent").attr("save")(self, path, rows_together);
+          },
+          "path"_a, "rows"_a = 0, nb::sig("def save(self, path: str | os.PathLike, rows: int = 0) -> None"),
+          "Writes all of it as a .npy file, a strip at a time: 8 (n K)^2 bytes of disk, a strip of memory; "
+          "numpy.load(path, mmap_mode='r') reads parts of it. A file of that name is replaced once the new "
+          "one is "
+          "whole. ResourceError where the disk has less room.")
+      .def("__repr__", [](const T& t) {
+        return fmt::format("<tangent kernel of {} x {} outputs, {} x {}>", t.points, t.outputs, t.side(),
+                           t.side());
+      });
+  m.def(
+      "tangent_product",
+      [](const T& t, const nb::DRef<const Matrix>& V) {
+        return value_of_work(nb::none(), [&](Progress& p) { return product(t, V, p); });
+      },
+      "kernel"_a, "V"_a, "J (J^T V), V n K x m.");
+  m.def("points_together", &points_together, "kernel"_a, "Points of which rows are best asked for together.");
+}
+
 void bind_deep(nb::module_& m) {
+  bind_tangent(m);
   bind_network(m);
+  bind_graph(m);
   bind_options<ProveOptions>(m, "ProveOptions");
   bind_result<DeepCertificate>(m, "DeepCertificate", "What is proved about a network of layers.")
       .def("__repr__", [](const DeepCertificate& c) {
@@ -200,6 +417,13 @@ void bind_deep(nb::module_& m) {
                                  : nb::object(nb::none());
           },
           nb::sig("def network(self) -> DeepNetwork | None"), "None: a graph that is no network of layers.")
+      .def_prop_ro(
+          "graph",
+          [](nb::handle self) {
+            auto& read = nb::cast<ReadNetwork&>(self);
+            return nb::cast(read.graph ? *read.graph : GraphNetwork{}, nb::rv_policy::move);
+          },
+          nb::sig("def graph(self) -> GraphNetwork"), "Of an ONNX file.")
       .def(
           "model",
           [](const ReadNetwork& read) {
@@ -233,6 +457,17 @@ void bind_deep(nb::module_& m) {
                    : nb::cast(&result.polished, nb::rv_policy::reference_internal, self);
       },
       nb::sig("def polished(self) -> DeepNetwork | None"), "The polished network, if there was polishing.");
+  answer.def_prop_ro(
+      "given",
+      [](nb::handle self) {
+        auto& read = nb::cast<Proved&>(self).options.network;
+        if (read.layers()) return nb::cast(&read.network, nb::rv_policy::reference_internal, self);
+        return nb::cast(&*read.graph, nb::rv_policy::reference_internal, self);
+      },
+      nb::sig("def given(self) -> DeepNetwork | GraphNetwork"),
+      "The network that was asked about, with its weights as they are: outputs, tangent kernel, files. It "
+      "takes "
+      "points divided by `divide`, as a pipeline made them; outputs are those before what `behind` says.");
   add_output<Proved>(
       answer,
       [](const Proved& a) {

@@ -2,6 +2,7 @@
 
 #include "bindings.hpp"
 #include "zeroloss/deep/network.hpp"
+#include "zeroloss/graph/network.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 #include "zeroloss/network/network.hpp"
 
@@ -39,13 +40,21 @@ void bind_models(nb::module_& m) {
       .def("__init__", make<DeepNetwork>, "network"_a, nb::keep_alive<1, 2>())
       .def(
           "__init__",
+          [](Model* self, const GraphNetwork& network) {
+            new (self) Model(value_of_work(nb::none(), [&](Progress&) { return model_of(network, true); }));
+          },
+          "network"_a)
+      .def(
+          "__init__",
           [](Model* self, const std::filesystem::path& path) {
             new (self) Model(value_of_work(nb::none(), [&](Progress&) { return open_model(path); }));
           },
-          "path"_a, "Of a .safetensors file, or of a run folder that holds model.safetensors.")
+          "path"_a,
+          "Of a .safetensors file, of a run folder that holds model.safetensors, or of an .onnx file.")
       .def_rw("its_classes", &Model::its_classes,
               "Targets are of its classes, be all of one; others are an error.")
-      .def_ro("kind", &Model::kind, "two_layer | memorizer | deep | conv_resnet.")
+      .def_ro("kind", &Model::kind, "two_layer | memorizer | deep | conv_resnet | graph.")
+      .def_ro("notes", &Model::notes, "On how a file of other programs was read, a line each.")
       .def_ro("description", &Model::description)
       .def_prop_ro(
           "task", [](const Model& model) { return name(model.task); }, "none | regression | classification.")
@@ -56,9 +65,11 @@ void bind_models(nb::module_& m) {
           [](const Model& model) {
             nb::object network = network_of<Network>(model);
             if (network.is_none()) network = network_of<Memorizer>(model);
-            return network.is_none() ? network_of<DeepNetwork>(model) : network;
+            if (network.is_none()) network = network_of<DeepNetwork>(model);
+            return network.is_none() ? network_of<GraphNetwork>(model) : network;
           },
-          nb::sig("def network(self) -> Network | Memorizer | DeepNetwork | None"), "None for other kinds.")
+          nb::sig("def network(self) -> Network | Memorizer | DeepNetwork | GraphNetwork | None"),
+          "None for other kinds.")
       .def(
           "read_dataset",
           [](const Model& model, const std::string& source, const ReadOptions& options,

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import sys
 import warnings
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from bounds import U
 from rounding import assert_close, rounding
 from zeroloss.api.networks import network_of
 from zeroloss.api.sklearn_network import as_made
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "adversary"))
+import onnx_file
 
 EXPORTED = Path(__file__).resolve().parents[1] / "deep" / "exported"
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits.onnx"
@@ -112,6 +116,138 @@ def test_the_tangent_kernel_is_that_of_differences():
         network.tangent_kernel(X, layers="some")
 
 
+def exported_kernels():
+    """Files of PyTorch with J J^T of their points in all weights, by its autograd."""
+    return sorted(file.name.removesuffix(".kernel.csv") for file in EXPORTED.glob("*.kernel.csv"))
+
+
+@pytest.mark.parametrize("name", exported_kernels())
+def test_what_is_given_is_a_network(name, tmp_path):
+    lines = np.loadtxt(EXPORTED / f"{name}.csv", delimiter=",")
+    X, f = lines[:, :5], lines[:, 5:]
+    classes = max(f.shape[1], 2)
+    y = np.arange(len(X)) % classes
+    answer = zeroloss.prove(EXPORTED / f"{name}.onnx", X, y, class_names=range(classes))
+    given = answer.given
+    assert isinstance(given, zeroloss.DeepNetwork)
+    assert_close(given.outputs(X), f, given, X)
+    np.testing.assert_array_equal(given.outputs(X), given(X))
+    assert np.abs(answer.networks[0].outputs - f).max() <= 2 * rounding(given, X).max()
+    expected = np.loadtxt(EXPORTED / f"{name}.kernel.csv", delimiter=",")
+    K = given.tangent_kernel(X)
+    # Autograd's products and ours: of as many terms as there are weights, a few roundings in each factor.
+    off = 8 * (given.parameters + 100) * U * np.trace(expected)
+    np.testing.assert_allclose(K, expected, rtol=0, atol=off)
+    operator = given.tangent_operator(X)
+    assert operator.shape == K.shape and operator.dtype == np.float64
+    np.testing.assert_allclose(operator @ np.eye(len(K)), expected, rtol=0, atol=off)
+    np.testing.assert_allclose(operator.diagonal(), np.diag(expected), rtol=0, atol=off)
+    v = RNG.normal(size=len(K))
+    np.testing.assert_allclose(operator.matvec(v), expected @ v, rtol=0, atol=off * np.linalg.norm(v))
+    for rows in (0, 1, given.V.shape[0], 7, 100):
+        np.testing.assert_array_equal(np.vstack(list(given.tangent_kernel_strips(X, rows=rows))), K)
+    operator.save(tmp_path / "ntk.npy", rows=3)
+    saved = np.load(tmp_path / "ntk.npy", mmap_mode="r")
+    np.testing.assert_array_equal(saved, K)
+    assert [file.name for file in tmp_path.iterdir()] == ["ntk.npy"]
+    for ending in ("onnx", "safetensors"):
+        given.export(tmp_path / f"given.{ending}")
+        assert_close(zeroloss.load(tmp_path / f"given.{ending}")(X), given(X), given, X)
+
+
+def test_strips_products_and_files_say_what_does_not_fit(tmp_path):
+    network, (X, _) = drawn(outputs=2), points(n=4)
+    operator = network.tangent_operator(X, layers="hidden")
+    np.testing.assert_array_equal(np.vstack(list(operator.strips())), network.tangent_kernel(X, layers="hidden"))
+    assert repr(operator) == "<tangent kernel of 4 x 2 outputs, 8 x 8>"
+    assert (operator @ np.ones((8, 3))).shape == (8, 3)
+    scipy = pytest.importorskip("scipy.sparse.linalg")
+    assert scipy.aslinearoperator(operator).matvec(np.ones(8)).shape == (8,)
+    with pytest.raises(ValueError, match=r"is 8 x 8; got an array of \(3,\)"):
+        operator @ np.ones(3)
+    with pytest.raises(ValueError, match="rows must be at least 0; got -1"):
+        operator.strips(rows=-1)
+    with pytest.raises(ValueError, match="rows of points 0 to 3; got 2 from 3 on"):
+        operator.rows(3, 2)
+    with pytest.raises(ValueError, match=r"must end with \.npy"):
+        operator.save(tmp_path / "ntk.npz")
+    with pytest.raises(ValueError, match=r"must end with \.onnx or \.safetensors"):
+        network.export(tmp_path / "network.pt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_lambda_min_of_given_weights_is_proved():
+    network, (X, _) = drawn(outputs=2, width=40), points(n=10)
+    values = np.linalg.eigvalsh(network.tangent_kernel(X))
+    found = network.lambda_min(X)
+    assert found.verified and not found.reason
+    # A goal: what the proof gives away is 1e-5 of it, and some units of the largest.
+    assert 0.999 * values[0] < found.lambda_min <= values[0] + 1000 * U * values[-1]
+    assert found.estimate == pytest.approx(values[0], rel=1e-5)  # Lanczos goes on to 1e-6
+    assert repr(found).startswith("<lambda_min >= ")
+    few = drawn(d=2, width=2, depth=1)
+    singular = few.lambda_min(RNG.normal(size=(30, 2)))
+    assert not singular.verified and singular.estimate == 0 and "30 rows and 9 columns" in singular.reason
+    assert "an estimate" in repr(singular)
+
+
+def test_what_is_given_is_a_graph_where_it_is_no_network_of_layers(tmp_path):
+    W = RNG.normal(size=(2, 1, 3, 3))
+    nodes = [onnx_file.Node("Reshape", ["x", "image"], "i"), onnx_file.Node("Conv", ["i", "W"], "c"),
+             onnx_file.Node("Relu", ["c"], "r"), onnx_file.Node("Flatten", ["r"], "y")]  # fmt: skip
+    constants = {"image": ("int64", [4], [-1, 1, 3, 3]), "W": ("float64", W.shape, W.ravel())}
+    file = tmp_path / "conv.onnx"
+    onnx_file.write(file, onnx_file.Graph("float64", 9, constants, nodes, {"y": "float64"}))
+    X, y = points(n=6, d=9)
+    expected = np.maximum(X @ W.reshape(2, 9).T, 0)
+    answer = zeroloss.prove(file, X, y)
+    for given in (answer.given, zeroloss.load(file)):
+        assert isinstance(given, zeroloss.GraphNetwork) and "Conv" in given.not_layers
+        f, error = given.verified_outputs(X)
+        off = 20 * U * (np.abs(X) @ np.abs(W.reshape(2, 9)).T)  # of sums of nine products, there and here
+        assert (np.abs(f - expected) <= error + off).all() and (error <= 10 * off).all()
+        np.testing.assert_array_equal(given.outputs(X), f)
+        np.testing.assert_array_equal(given(X), f)
+        for function in (given.tangent_kernel, given.tangent_operator, given.tangent_kernel_strips, given.lambda_min):
+            with pytest.raises(ValueError, match=r"needs a network of layers, and .*conv\.onnx is none: .*Conv"):
+                function(X)
+        given.export(tmp_path / "copy.onnx")
+        assert (tmp_path / "copy.onnx").read_bytes() == file.read_bytes()
+        np.testing.assert_array_equal(zeroloss.predict(given, X).outputs, f)
+    with pytest.raises(zeroloss.DataError, match="its graph is not there"):
+        pickle.loads(pickle.dumps(answer)).given.outputs(X)
+
+
+def test_files_of_other_programs_are_loaded(tmp_path):
+    network = zeroloss.load(DIGITS)
+    assert isinstance(network, zeroloss.DeepNetwork) and network.V.shape == (10, 256)
+    data = zeroloss.read_dataset("digits", n=50)
+    said = zeroloss.predict(DIGITS, data.X / 16)
+    np.testing.assert_array_equal(said.outputs, network(data.X / 16))
+    with pytest.raises(zeroloss.DataError, match=r"absent\.onnx: no such file"):
+        zeroloss.load("absent.onnx")
+    (tmp_path / "model.pt").write_bytes(b"no")
+    with pytest.raises(zeroloss.DataError, match="is named as a pickle"):
+        zeroloss.load(tmp_path / "model.pt")
+    safetensors = pytest.importorskip("safetensors.numpy")
+    W, V = RNG.normal(size=(5, 4)), RNG.normal(size=(2, 5))
+    safetensors.save_file({"fc1.weight": W, "fc2.weight": V}, tmp_path / "state.safetensors")
+    with pytest.raises(ValueError, match="activation"):
+        zeroloss.load(tmp_path / "state.safetensors")
+    X, _ = points()
+    state = zeroloss.load(tmp_path / "state.safetensors", activation="tanh")
+    assert_close(state(X), np.tanh(X @ W.T) @ V.T, state, X)
+
+
+def test_a_threshold_decides_labels_of_a_single_output():
+    network, (X, y) = drawn(), points(n=30)
+    f = network(X)[:, 0]
+    answer = zeroloss.prove(network, X, y, threshold=0.25)
+    assert answer.networks[0].right == np.sum((f > 0.25) == y)
+    with pytest.raises(ValueError, match="threshold= is for a single output"):
+        zeroloss.prove(drawn(outputs=2), X, y, threshold=0.25)
+
+
 def test_a_polished_network_is_exact_where_it_is_said(tmp_path):
     network, (X, y) = drawn(outputs=3, width=80), points(classes=3)
     result = zeroloss.prove(network, X, y, polish=True)
@@ -129,7 +265,7 @@ def test_a_polished_network_is_exact_where_it_is_said(tmp_path):
     assert again.networks[0].certificate.exists and again.polished is None
     command = json.loads((tmp_path / "run" / "manifest.json").read_text())["command"]
     assert command == ["zeroloss.prove(network, X, y, polish=True)"]
-    with pytest.raises(ValueError, match="no network"):
+    with pytest.raises(ValueError, match="no polished network; its `given`"):
         zeroloss.predict(again, X)
     zeroloss.load(tmp_path / "run").export_onnx(tmp_path / "polished.onnx")
     assert zeroloss.prove(tmp_path / "polished.onnx", X, y).networks[0].certificate.exists

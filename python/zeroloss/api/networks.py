@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._core import DataError, DeepNetwork, FitResult, Layer, Network, ReadNetwork
+from .._core import DeepNetwork, FitResult, Layer, Network, ReadNetwork
 from .options import Written
 
 #: A torch.nn.Module, an estimator of scikit-learn, a FitResult, a network, or a path.
@@ -22,13 +22,6 @@ Trained = Any
 #: What a state_dict does not say: the names of its layers in their order, a mapping, or a JSON file with one of these.
 Layout = list[str] | tuple[str, ...] | Mapping[str, Any] | str | os.PathLike[str] | None
 Numbers = npt.NDArray[np.float64]
-#: By the endings of pickles, which are not opened since that may run code: how to give what they hold.
-_TORCH = (
-    "give the module, or write its state_dict by safetensors.torch.save_file(torch.load({path!r}, weights_only=True), "
-    "'model.safetensors'), or export it by torch.onnx.export"
-)
-_JOBLIB = "load it if you trust it, prove(joblib.load({path!r}), ..)"
-_PICKLES = {".pt": _TORCH, ".pth": _TORCH, ".joblib": _JOBLIB, ".pkl": _JOBLIB, ".pickle": _JOBLIB}
 
 
 @dataclass
@@ -136,9 +129,6 @@ def network_of(
     """
     if isinstance(model, (str, os.PathLike)):
         path = os.fspath(model)
-        how = _PICKLES.get(Path(path).suffix.lower())
-        if how and os.path.isfile(path):
-            raise DataError(f"{function}: {path} is named as a pickle, which is not opened: {how.format(path=path)}")
         return _core.read_network(path, activation, _description(layout), **graph), path, repr(path)
     if activation or layout is not None:
         name = "activation" if activation else "layout"

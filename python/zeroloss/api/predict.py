@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._core import DataError, DeepNetwork, FitResult, Memorizer, MemorizeResult, Network, ProveResult
+from .._core import DeepNetwork, FitResult, GraphNetwork, Memorizer, MemorizeResult, Network, ProveResult
 from .data import Data, Read, dataset
+from .networks import Layout, network_of
+from .options import with_commas
 from .seed import Seed, seed_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Model = FitResult | MemorizeResult | ProveResult | Network | Memorizer | DeepNetwork | str | os.PathLike[str]
+Loaded = Network | Memorizer | DeepNetwork | GraphNetwork
+Model = FitResult | MemorizeResult | ProveResult | Loaded | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -46,12 +50,44 @@ class Prediction:
         return f"<Prediction: {n} x {outputs} outputs{'' if self.error is None else f', error {self.error:.4g}'}>"
 
 
-def load(path: str | os.PathLike[str]) -> Network | Memorizer | DeepNetwork:
-    """The network of a run folder, or of a .safetensors file. DataError if it is neither."""
-    model = _core.Model(os.fspath(path))
-    if model.network is None:
-        raise DataError(f"{os.fspath(path)}: {model.description}; expected a network of points")
-    return model.network
+def load(
+    path: str | os.PathLike[str],
+    *,
+    activation: str = "",
+    layout: Layout = None,
+    shape: str | Iterable[int] = "",
+    output_name: str = "",
+) -> Loaded:
+    """The network in a file.
+
+    Parameters
+    ----------
+    path : str or path
+        A run folder, a .safetensors file (a network, or a state_dict), or an .onnx file.
+    activation, layout, shape, output_name
+        As for :func:`prove`: of a state_dict what is between its layers, or how they stand; of an ONNX file the sizes
+        of a sample, and which output.
+
+    Returns
+    -------
+    Network, Memorizer, DeepNetwork or GraphNetwork
+        What `fit` and `memorize` saved, as it was; else a network of layers, whose outputs are those before what
+        `behind` says (a softmax, a sigmoid); or a graph, where an ONNX file is no network of layers, or a run has a
+        convolutional network.
+
+    Raises
+    ------
+    DataError, ValueError
+        A file that is none of these, a pickle among them, with what is wrong with it; a state_dict of which nobody
+        says what is between its layers.
+    """
+    graph = {"shape": with_commas(shape), "output_name": output_name}
+    if not (activation or layout is not None or any(graph.values())):
+        found: Loaded | None = _core.Model(os.fspath(path)).network
+        if found is not None:
+            return found
+    read = network_of("load", path, activation, layout, **graph)[0]
+    return read.network or read.graph
 
 
 def _model(model: Model) -> _core.Model:
@@ -59,6 +95,8 @@ def _model(model: Model) -> _core.Model:
         return _core.Model(os.fspath(model))
     if isinstance(model, ProveResult):
         network: Any = model.polished
+        if network is None:
+            raise ValueError("predict: the answer has no polished network; its `given` is the one that was asked about")
     else:
         network = model.network if isinstance(model, (FitResult, MemorizeResult)) else model
     if network is None:
@@ -78,8 +116,8 @@ def predict(
 
     Parameters
     ----------
-    model : FitResult, MemorizeResult, ProveResult, Network, Memorizer, DeepNetwork or path
-        Of a ProveResult the polished network. A path is a run folder or a .safetensors file.
+    model : FitResult, MemorizeResult, ProveResult, Network, Memorizer, DeepNetwork, GraphNetwork or path
+        Of a ProveResult the polished network. A path is a run folder, a .safetensors file or an .onnx file.
     data, y, seed, **read
         As for :func:`read_dataset`. Targets are compared with if there are any: classes by name, be it a single one.
 

@@ -35,6 +35,7 @@ def prove(
     max_factorizations: int = 60,
     divide: float = 1.0,
     class_names: Iterable[object] | None = None,
+    threshold: float | None = None,
     execution: Literal["exact", "float32", "tf32", "bfloat16", "float16"] = "exact",
     # end
     seed: Seed = 0,
@@ -88,6 +89,9 @@ def prove(
     class_names : iterable
         The classes that the outputs stand for, in their order, of a model that does not name them; of a single output
         that below 0, then that above.
+    threshold : float
+        Of a single output: the second class is where it exceeds this, -1e15 to 1e15, default 0; where the model ends
+        with a sigmoid, where that does, between 0 and 1, default 0.5. ValueError for several outputs, or numbers.
     execution : str
         exact, or also the labels that every runtime gives which rounds to the types of an ONNX file and adds products
         in any order: float32, or with factors of products in tf32, bfloat16 or float16. Smooth activations and pow are
@@ -100,7 +104,8 @@ def prove(
     Returns
     -------
     ProveResult
-        `networks` has the one given and, after polishing, the polished one, which is `polished`. The matrices have n K
+        `networks` has the one given and, after polishing, the polished one, which is `polished`; `given` is the network
+        itself, a DeepNetwork with outputs, tangent kernel and files, or a GraphNetwork. The matrices have n K
         rows, n of them distinct points, K outputs: 16 (n K)^2 bytes and, for each factorisation, (n K)^3/3
         multiplications. What does not fit into memory is left out and said in `remarks`.
 
@@ -137,6 +142,7 @@ def prove(
         "max_factorizations": max_factorizations,
         "divide": divide,
         "class_names": class_names,
+        "threshold": threshold,
         "execution": execution,
         # end
     }
