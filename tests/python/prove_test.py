@@ -218,6 +218,30 @@ def test_what_is_given_is_a_graph_where_it_is_no_network_of_layers(tmp_path):
         pickle.loads(pickle.dumps(answer)).given.outputs(X)
 
 
+def test_a_probability_is_decided_at_a_half_or_where_it_is_said(tmp_path):
+    W, (X, y) = RNG.normal(size=(1, 1, 3, 3)), points(n=40, d=9)
+    score = X @ W.ravel()
+    p = 1 / (1 + np.exp(-score))
+    constants = {"image": ("int64", [4], [-1, 1, 3, 3]), "W": ("float64", W.shape, W.ravel()),
+                 "one": ("float64", [1], [1.0])}  # fmt: skip
+    nodes = [onnx_file.Node("Reshape", ["x", "image"], "i"), onnx_file.Node("Conv", ["i", "W"], "c"),
+             onnx_file.Node("Flatten", ["c"], "s"), onnx_file.Node("Sigmoid", ["s"], "p")]  # fmt: skip
+    known, hidden = tmp_path / "known.onnx", tmp_path / "hidden.onnx"
+    onnx_file.write(known, onnx_file.Graph("float64", 9, constants, nodes, {"p": "float64"}))
+    nodes = [*nodes, onnx_file.Node("Mul", ["p", "one"], "y")]
+    onnx_file.write(hidden, onnx_file.Graph("float64", 9, constants, nodes, {"y": "float64"}))
+    answer = zeroloss.prove(known, X, y)
+    assert answer.networks[0].right == np.sum((p > 0.5) == y)
+    assert any("end with a sigmoid: a sample is taken for 1 where that exceeds 0.5" in said for said in answer.remarks)
+    assert zeroloss.prove(known, X, y, threshold=0.7).networks[0].right == np.sum((p > 0.7) == y)
+    answer = zeroloss.prove(hidden, X, y)
+    assert answer.networks[0].right == np.sum(y == 1)
+    assert any("no output is below 0" in said and "threshold=0.5" in said for said in answer.remarks)
+    answer = zeroloss.prove(hidden, X, y, threshold=0.5)
+    assert answer.networks[0].right == np.sum((p > 0.5) == y)
+    assert not any("no output is below 0" in said for said in answer.remarks)
+
+
 def test_files_of_other_programs_are_loaded(tmp_path):
     network = zeroloss.load(DIGITS)
     assert isinstance(network, zeroloss.DeepNetwork) and network.V.shape == (10, 256)
