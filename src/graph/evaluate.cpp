@@ -218,6 +218,7 @@ class Evaluator {
 }  // namespace
 
 Trial values_at_zero(const OnnxGraph& graph, const std::string& name, const Shape& sizes, Memory& memory) {
+  const std::lock_guard alone(memory.alone);
   const SerialBlas serial;
   Trial trial{sizes, {}, {}};
   Evaluator evaluator(graph, name, sizes, Execution::exact, memory);
@@ -228,6 +229,7 @@ Trial values_at_zero(const OnnxGraph& graph, const std::string& name, const Shap
 Enclosures enclosures(const OnnxGraph& graph, const std::string& name, const Shape& sizes,
                       const Eigen::Ref<const RowMatrix>& X, Execution execution, Memory& memory,
                       Progress& progress) {
+  const std::lock_guard alone(memory.alone);
   const SerialBlas serial;
   Evaluator evaluator(graph, name, sizes, execution, memory);
   const Index n = X.rows();

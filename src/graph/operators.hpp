@@ -2,6 +2,7 @@
 #include <any>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ using Kept = std::shared_ptr<const void>;
 
 /// What is kept of a graph between evaluations: norms of its linear maps, which depend on no rounding.
 struct Memory {
+  std::mutex alone = {};  ///< held while the graph is evaluated
   std::map<const OnnxNode*, double> norms;
 };
 

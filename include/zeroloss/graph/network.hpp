@@ -51,7 +51,7 @@ struct GraphNetwork {
   Index parameters = 0;                       ///< numbers that its nodes take
   GraphOptions options = {};
   std::shared_ptr<const internal::OnnxGraph> graph = {};
-  std::shared_ptr<internal::graph::Memory> memory = {};  ///< of what was computed of it; one thread at a time
+  std::shared_ptr<internal::graph::Memory> memory = {};  ///< of what was computed of it
 };
 
 /// Throws DataError naming the file: not ONNX, several inputs, outputs of different numbers.
