@@ -30,8 +30,12 @@ class Run:
         header = header.ljust(118 - 1) + "\n" if len(header) < 117 else header + "\n"
         with open(os.path.join(self.folder, name + ".npy"), "wb") as file:
             file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data)
-        self.all["arrays"][name] = {"file": name + ".npy", "dtype": dtype, "shape": shape,
-                                    "sha256": hashlib.sha256(data).hexdigest()}
+        self.all["arrays"][name] = {
+            "file": name + ".npy",
+            "dtype": dtype,
+            "shape": shape,
+            "sha256": hashlib.sha256(data).hexdigest(),
+        }
         return name
 
     def points(self, name, array, steps=("normalize",), **more):

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from claims import Run, check  # noqa: E402
+from claims import Run, check
 
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else "zeroloss-check"
 UNREADABLE = 2
@@ -49,28 +49,85 @@ class Hostile(unittest.TestCase):
         self.assertEqual(check(PROGRAM, self.run_)[0], 0)
 
     def test_no_folder_no_claims(self):
-        for text in ("", "[]", "null", "{}", '{"format": 1}', '{"format": 1, "claims": []}', '{"format": 2, "claims": [1]}',
-                     '{"format": 1, "claims": {}}', '{"format": 1, "claims": [null]}', '{"format": 1, "claims": [{}]}',
-                     "[" * 200000, '{"a":' * 200000, '{"format": 1, "format": 1}', "\x00\xff", '{"format": 1e400}'):
+        for text in (
+            "",
+            "[]",
+            "null",
+            "{}",
+            '{"format": 1}',
+            '{"format": 1, "claims": []}',
+            '{"format": 2, "claims": [1]}',
+            '{"format": 1, "claims": {}}',
+            '{"format": 1, "claims": [null]}',
+            '{"format": 1, "claims": [{}]}',
+            "[" * 200000,
+            '{"a":' * 200000,
+            '{"format": 1, "format": 1}',
+            "\x00\xff",
+            '{"format": 1e400}',
+        ):
             with self.subTest(text=text[:40]):
                 self.refused(text)
         self.assertEqual(check(PROGRAM, self.folder + "/none")[0], UNREADABLE)
 
     def test_numbers(self):
-        for number in (0.5, 1, "0.5", "nan", "inf", "0x", "0xp", "0x1p", "0x1p99999", "0x1p5000", "-", "", "0x1.8p-3 ", " 0x1p0",
-                       "0x1.00000000000001p0", "0x1.fffffffffffffp-1074", "0x1p-1075", "1e-3", None, [], "0X1P0", "0x1.8.0p0"):
+        for number in (
+            0.5,
+            1,
+            "0.5",
+            "nan",
+            "inf",
+            "0x",
+            "0xp",
+            "0x1p",
+            "0x1p99999",
+            "0x1p5000",
+            "-",
+            "",
+            "0x1.8p-3 ",
+            " 0x1p0",
+            "0x1.00000000000001p0",
+            "0x1.fffffffffffffp-1074",
+            "0x1p-1075",
+            "1e-3",
+            None,
+            [],
+            "0X1P0",
+            "0x1.8.0p0",
+        ):
             with self.subTest(number=number):
                 self.run_.all["claims"][0]["at_least"] = number
                 self.refused()
 
     def test_arrays(self):
         good = self.run_.all["arrays"]["x"]
-        for change in ({"shape": [5, 4]}, {"shape": [2**40, 2**40]}, {"shape": [2**64, 1]}, {"shape": [-5, 3]}, {"shape": [0, 3]},
-                       {"shape": []}, {"shape": [5, 3, 1]}, {"shape": "5"}, {"shape": [15]}, {"dtype": "float32"}, {"dtype": "O"},
-                       {"file": "../run/x.npy"}, {"file": "/etc/hostname"}, {"file": ""}, {"file": "."}, {"file": "none.npy"},
-                       {"file": "/dev/zero", "external": True}, {"file": "x.npy/../x.npy"},
-                       {"sha256": "0"}, {"sha256": "Z" * 64}, {"offset": -1}, {"offset": 2**63, "file": "x.raw"}, {"more": 1},
-                       {"external": 1}, {"file": 3}):
+        for change in (
+            {"shape": [5, 4]},
+            {"shape": [2**40, 2**40]},
+            {"shape": [2**64, 1]},
+            {"shape": [-5, 3]},
+            {"shape": [0, 3]},
+            {"shape": []},
+            {"shape": [5, 3, 1]},
+            {"shape": "5"},
+            {"shape": [15]},
+            {"dtype": "float32"},
+            {"dtype": "O"},
+            {"file": "../run/x.npy"},
+            {"file": "/etc/hostname"},
+            {"file": ""},
+            {"file": "."},
+            {"file": "none.npy"},
+            {"file": "/dev/zero", "external": True},
+            {"file": "x.npy/../x.npy"},
+            {"sha256": "0"},
+            {"sha256": "Z" * 64},
+            {"offset": -1},
+            {"offset": 2**63, "file": "x.raw"},
+            {"more": 1},
+            {"external": 1},
+            {"file": 3},
+        ):
             with self.subTest(change=change):
                 self.run_.all["arrays"]["x"] = {**good, **change}
                 self.refused()
@@ -105,19 +162,44 @@ class Hostile(unittest.TestCase):
 
     def test_points_and_networks(self):
         x = {"array": "x", "steps": ["normalize"]}
-        for points in ({}, {"array": "none"}, {"array": "labels"}, {**x, "rows": "x"}, {**x, "rows": "w"}, {**x, "steps": ["turn"]},
-                       {**x, "steps": [{"subtract": "labels"}]}, {**x, "steps": [{"scale": "w"}, "normalize"]}, {**x, "steps": []},
-                       {**x, "steps": [{"append": (1.0).hex(), "scale": "w"}]}, {**x, "steps": "normalize"}, {**x, "more": 1}):
+        for points in (
+            {},
+            {"array": "none"},
+            {"array": "labels"},
+            {**x, "rows": "x"},
+            {**x, "rows": "w"},
+            {**x, "steps": ["turn"]},
+            {**x, "steps": [{"subtract": "labels"}]},
+            {**x, "steps": [{"scale": "w"}, "normalize"]},
+            {**x, "steps": []},
+            {**x, "steps": [{"append": (1.0).hex(), "scale": "w"}]},
+            {**x, "steps": "normalize"},
+            {**x, "more": 1},
+        ):
             with self.subTest(points=points):
                 self.run_.all["points"]["p"] = points
                 self.refused()
         self.run_.all["points"]["p"] = x
         self.run_.claim("labels", points="p", network="net", labels="labels", right="all")
         affine = {"op": "affine", "weight": "w"}
-        for nodes in ([], {}, [{}], [{"op": "affine"}], [affine, affine], [{**affine, "bias": "x"}], [{**affine, "trained": "weight"}],
-                      [{**affine, "trained": ["bias"]}], [affine, {"op": "add", "node": 1}], [affine, {"op": "add", "node": -2}],
-                      [affine, {"op": "add", "node": -1}], [{"op": "scale", "by": 2}], [{"op": "activation"}],
-                      [{"op": "multiply", "by": "w"}], [{**affine, "trained": ["weight", "weight"]}], [3]):
+        for nodes in (
+            [],
+            {},
+            [{}],
+            [{"op": "affine"}],
+            [affine, affine],
+            [{**affine, "bias": "x"}],
+            [{**affine, "trained": "weight"}],
+            [{**affine, "trained": ["bias"]}],
+            [affine, {"op": "add", "node": 1}],
+            [affine, {"op": "add", "node": -2}],
+            [affine, {"op": "add", "node": -1}],
+            [{"op": "scale", "by": 2}],
+            [{"op": "activation"}],
+            [{"op": "multiply", "by": "w"}],
+            [{**affine, "trained": ["weight", "weight"]}],
+            [3],
+        ):
             with self.subTest(nodes=nodes):
                 self.run_.network("net", nodes)
                 self.refused()
@@ -157,13 +239,27 @@ class Hostile(unittest.TestCase):
         with open(os.path.join(self.folder, "..", "images.raw"), "wb") as file:
             file.write(b"0123456789" + bytes([1, 2, 3, 4, 5, 6]) + b"more")
         import hashlib
-        self.run_.all["arrays"]["x"] = {"file": "../images.raw", "external": True, "offset": 10, "dtype": "uint8", "shape": [2, 3],
-                                        "sha256": hashlib.sha256(bytes([1, 2, 3, 4, 5, 6])).hexdigest()}
+
+        self.run_.all["arrays"]["x"] = {
+            "file": "../images.raw",
+            "external": True,
+            "offset": 10,
+            "dtype": "uint8",
+            "shape": [2, 3],
+            "sha256": hashlib.sha256(bytes([1, 2, 3, 4, 5, 6])).hexdigest(),
+        }
         status, says = check(PROGRAM, self.run_)
         self.assertEqual(status, 0, says)
 
     def test_options(self):
-        for options in (["--precision", "x"], ["--precision"], ["--precision", "63"], ["--colour"], ["--kind", "none"], ["more"]):
+        for options in (
+            ["--precision", "x"],
+            ["--precision"],
+            ["--precision", "63"],
+            ["--colour"],
+            ["--kind", "none"],
+            ["more"],
+        ):
             with self.subTest(options=options):
                 self.assertEqual(check(PROGRAM, self.run_, *options)[0], UNREADABLE)
         self.assertEqual(check(PROGRAM, self.run_, "--help")[0], 0)

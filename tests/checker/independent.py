@@ -6,10 +6,12 @@ SMOOTH = {
     "tanh": (math.tanh, lambda z: 1 / math.cosh(z) ** 2, lambda z: -2 * math.tanh(z) / math.cosh(z) ** 2),
     "sigmoid": (lambda z: 1 / (1 + math.exp(-z)), lambda z: 1 / (2 + 2 * math.cosh(z)), None),
     "softplus": (lambda z: math.log1p(math.exp(z)), lambda z: 1 / (1 + math.exp(-z)), None),
-    "silu": (lambda z: z / (1 + math.exp(-z)),
-             lambda z: (1 + z / (1 + math.exp(z))) / (1 + math.exp(-z)), None),
-    "gelu": (lambda z: z * math.erfc(-z / math.sqrt(2)) / 2,
-             lambda z: math.erfc(-z / math.sqrt(2)) / 2 + z * math.exp(-z * z / 2) / math.sqrt(2 * math.pi), None),
+    "silu": (lambda z: z / (1 + math.exp(-z)), lambda z: (1 + z / (1 + math.exp(z))) / (1 + math.exp(-z)), None),
+    "gelu": (
+        lambda z: z * math.erfc(-z / math.sqrt(2)) / 2,
+        lambda z: math.erfc(-z / math.sqrt(2)) / 2 + z * math.exp(-z * z / 2) / math.sqrt(2 * math.pi),
+        None,
+    ),
     "erf": (math.erf, lambda z: 2 / math.sqrt(math.pi) * math.exp(-z * z), None),
     "sin": (math.sin, math.cos, None),
     "quadratic": (lambda z: z * z / 2, lambda z: z, None),
@@ -118,7 +120,7 @@ def kernel_matrix(rows, spec):
 def solve(a, b):
     """Of linear equations, by elimination with pivots."""
     n = len(a)
-    m = [row[:] + [b[i]] for i, row in enumerate(a)]
+    m = [[*row[:], b[i]] for i, row in enumerate(a)]
     for k in range(n):
         pivot = max(range(k, n), key=lambda i: abs(m[i][k]))
         m[k], m[pivot] = m[pivot], m[k]

@@ -10,8 +10,8 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from claims import Run, check  # noqa: E402
-from independent import SMOOTH, dot, eigenvalues, kernel_matrix, solve, unit  # noqa: E402
+from claims import Run, check
+from independent import SMOOTH, dot, eigenvalues, kernel_matrix, solve, unit
 
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else "zeroloss-check"
 HOLDS, FALSE, UNREADABLE, OPEN = 0, 1, 2, 4
@@ -47,10 +47,17 @@ class Kernels(Case):
         for activation in [*SMOOTH, "relu", "leaky_relu", {"leak": (0.3).hex()}, {"leak": (-0.5).hex()}]:
             specs = [{"of": "hidden", "activation": activation}, {"of": "output", "activation": activation}]
             if activation in ("relu", "tanh", "gelu", "sin"):
-                specs += [{"of": "layers", "activation": activation, "layers": layers, **more}
-                          for layers in (1, 3) for more in ({}, {"residual": True, "branch": (1.0).hex()}, {"trained": "hidden"},
-                                       {"residual": True, "branch": (0.75).hex(), "trained": "hidden"},
-                                       {"trained": "output"})]
+                specs += [
+                    {"of": "layers", "activation": activation, "layers": layers, **more}
+                    for layers in (1, 3)
+                    for more in (
+                        {},
+                        {"residual": True, "branch": (1.0).hex()},
+                        {"trained": "hidden"},
+                        {"residual": True, "branch": (0.75).hex(), "trained": "hidden"},
+                        {"trained": "output"},
+                    )
+                ]
             for spec in specs:
                 if activation in ("identity", "quadratic"):
                     continue
@@ -93,7 +100,9 @@ class Kernels(Case):
         self.run_.array("s", [2.0, 0.5, 1.0])
         self.run_.array("c", [[0.25, -0.5, 0.125, 0.0], [1e-20, 0.0, 0.0, 0.0]])
         self.run_.array("rows", [5, 0, 3], "int64")
-        self.run_.points("p", "x", [{"scale": "s"}, {"append": (0.5).hex()}, {"subtract": "c"}, "normalize"], rows="rows")
+        self.run_.points(
+            "p", "x", [{"scale": "s"}, {"append": (0.5).hex()}, {"subtract": "c"}, "normalize"], rows="rows"
+        )
         rows = [unit([2 * a - 0.25, 0.5 * b + 0.5, c - 0.125, 0.5]) for a, b, c in (x[5], x[0], x[3])]
         spec = {"of": "hidden", "activation": "relu"}
         least = eigenvalues(kernel_matrix(rows, spec))[0]
@@ -108,14 +117,22 @@ class Kernels(Case):
         delta = min(math.dist(a, [s * v for v in b]) for i, a in enumerate(rows) for b in rows[:i] for s in (-1, 1))
         self.says(HOLDS, "separation", points="p", at_least=delta * (1 - 1e-12))
         self.says(FALSE, "separation", points="p", at_least=delta * (1 + 1e-12))
-        self.says(HOLDS, "separation", points="p", at_least=delta * (1 - 1e-12), angle=2 * math.asin(delta / 2) * (1 - 1e-12))
-        self.says(FALSE, "separation", points="p", at_least=delta * (1 - 1e-12), angle=2 * math.asin(delta / 2) * (1 + 1e-12))
+        self.says(
+            HOLDS, "separation", points="p", at_least=delta * (1 - 1e-12), angle=2 * math.asin(delta / 2) * (1 - 1e-12)
+        )
+        self.says(
+            FALSE, "separation", points="p", at_least=delta * (1 - 1e-12), angle=2 * math.asin(delta / 2) * (1 + 1e-12)
+        )
 
 
 class Equal(Case):
     def test_points(self):
         x = drawn(7, 6, 3)
-        x += [[4 * v for v in x[2]], [-0.5 * v for v in x[4]], [v * (1 + 2 ** -52) if i else v for i, v in enumerate(x[0])]]
+        x += [
+            [4 * v for v in x[2]],
+            [-0.5 * v for v in x[4]],
+            [v * (1 + 2**-52) if i else v for i, v in enumerate(x[0])],
+        ]
         self.run_.array("x", x)
         self.run_.array("equal", [[2, 6]], "int64")
         self.run_.array("close", [[0, 8]], "int64")
@@ -181,7 +198,7 @@ def two_layers(rows, y, width, phi, seed):
         c = solve([[k[i][l] + (mu if i == l else 0) for l in range(n)] for i in range(n)], r)
         moved = [[w[j][t] - sum(c[i] * s[i][j] * rows[i][t] for i in range(n)) for t in range(d)] for j in range(width)]
         _, after = residual(moved)
-        if dot(after, after) < misfit ** 2:
+        if dot(after, after) < misfit**2:
             w, mu = moved, mu / 8
         else:
             mu *= 4
@@ -195,8 +212,14 @@ class Networks(Case):
         for array, values in (("x", x), ("W", w), ("v", [v]), ("y", y)):
             self.run_.array(array, values)
         self.run_.points("p", "x")
-        self.run_.network("net", [{"op": "affine", "weight": "W", "trained": ["weight"]},
-                                  {"op": "activation", "activation": name}, {"op": "affine", "weight": "v"}])
+        self.run_.network(
+            "net",
+            [
+                {"op": "affine", "weight": "W", "trained": ["weight"]},
+                {"op": "activation", "activation": name},
+                {"op": "affine", "weight": "v"},
+            ],
+        )
         spectrum = eigenvalues(k)
         return misfit + 1e-14, spectrum[0], spectrum[-1]
 
@@ -214,7 +237,7 @@ class Networks(Case):
                 self.never_passed("existence", radius=e / math.sqrt(most) / 1.01 / 100, **common)
                 a = math.sqrt(least) / 2
                 b = math.sqrt(most) + a / 3
-                step, rate, reach = 0.48 / b ** 2 * 0.999, a * a * 0.999, 5 * e * 1.01 / (3 * a) * 1.01
+                step, rate, reach = 0.48 / b**2 * 0.999, a * a * 0.999, 5 * e * 1.01 / (3 * a) * 1.01
                 self.says(HOLDS, "descent", step=step, rate=rate, radius=reach, **common)
                 self.says(HOLDS, "descent", step=step / 3, rate=rate / 2, radius=reach * 2, **common)
                 # Beyond what any theorem could say: the step is not stable, the rate above lambda_min, the way too short.
@@ -226,9 +249,9 @@ class Networks(Case):
         e, least, _ = self.prepare("tanh", TANH)
         x = drawn(9, 14, 5)
         y = [v[0] for v in drawn(10, 14, 1)]
-        self.run_.array("x2", x + [[2 * v for v in x[3]]])
-        self.run_.array("y2", y + [y[3]])
-        self.run_.array("y3", y + [y[3] + 1])
+        self.run_.array("x2", [*x, [2 * v for v in x[3]]])
+        self.run_.array("y2", [*y, y[3]])
+        self.run_.array("y3", [*y, y[3] + 1])
         self.run_.points("p2", "x2")
         radius = 1.2 * 1.5 * e / math.sqrt(least)
         self.says(HOLDS, "existence", network="net", points="p2", targets="y2", radius=radius)
@@ -247,13 +270,19 @@ class Networks(Case):
         spectrum = eigenvalues(k)
         length = 3.0
         alpha = 1.01 * length / math.sqrt(spectrum[0]) / min(abs(v) for line in z for v in line)
-        step, rate = 0.999 / (alpha ** 2 * spectrum[-1]), alpha ** 2 * spectrum[0] * 0.9999
+        step, rate = 0.999 / (alpha**2 * spectrum[-1]), alpha**2 * spectrum[0] * 0.9999
         for scale, status in ((alpha, HOLDS), (alpha / 50, None)):
             v = [scale / math.sqrt(20)] * 10 + [-scale / math.sqrt(20)] * 10
             self.run_.array("W", half + half)
             self.run_.array("v", [v])
-            self.run_.network("net", [{"op": "affine", "weight": "W", "trained": ["weight"]},
-                                      {"op": "activation", "activation": "relu"}, {"op": "affine", "weight": "v"}])
+            self.run_.network(
+                "net",
+                [
+                    {"op": "affine", "weight": "W", "trained": ["weight"]},
+                    {"op": "activation", "activation": "relu"},
+                    {"op": "affine", "weight": "v"},
+                ],
+            )
             keys = {"network": "net", "points": "p", "distance": length, "step": step, "rate": rate}
             if status is None:
                 self.never_passed("descent", **keys)
@@ -264,7 +293,7 @@ class Networks(Case):
                 self.never_passed("descent", **{**keys, "distance": length * 500})
 
     def test_changed_bits(self):
-        e, least, _ = self.prepare("tanh", TANH)
+        e, _least, _ = self.prepare("tanh", TANH)
         self.says(HOLDS, "misfit", network="net", points="p", targets="y", at_most=1.1 * e)
         for name in ("x", "W", "v", "y"):
             path = os.path.join(self.run_.folder, name + ".npy")
@@ -285,15 +314,30 @@ class Networks(Case):
 class Labels(Case):
     def test_margins(self):
         x, w, b, v = drawn(14, 20, 4), drawn(15, 7, 4), drawn(16, 1, 7)[0], drawn(17, 3, 7)
-        for name, values in (("x", x), ("w", w), ("b", b), ("v", v), ("u", drawn(18, 7, 7)), ("shift", [0.5, 0.25, 1.0, -2.0])):
+        for name, values in (
+            ("x", x),
+            ("w", w),
+            ("b", b),
+            ("v", v),
+            ("u", drawn(18, 7, 7)),
+            ("shift", [0.5, 0.25, 1.0, -2.0]),
+        ):
             self.run_.array(name, values)
         u = drawn(18, 7, 7)
         self.run_.points("p", "x", [])
-        self.run_.network("net", [
-            {"op": "subtract", "by": "shift"}, {"op": "affine", "weight": "w", "bias": "b"},
-            {"op": "activation", "activation": "gelu"}, {"op": "affine", "weight": "u"},
-            {"op": "activation", "activation": "relu"}, {"op": "scale", "by": (0.5).hex()}, {"op": "add", "node": 2},
-            {"op": "affine", "weight": "v"}])
+        self.run_.network(
+            "net",
+            [
+                {"op": "subtract", "by": "shift"},
+                {"op": "affine", "weight": "w", "bias": "b"},
+                {"op": "activation", "activation": "gelu"},
+                {"op": "affine", "weight": "u"},
+                {"op": "activation", "activation": "relu"},
+                {"op": "scale", "by": (0.5).hex()},
+                {"op": "add", "node": 2},
+                {"op": "affine", "weight": "v"},
+            ],
+        )
         gelu = SMOOTH["gelu"][0]
         labels, margins = [], []
         for row in x:
@@ -343,15 +387,28 @@ class LastLayer(Case):
         for name, values in (("x", x), ("w", w), ("v", v), ("y", y)):
             self.run_.array(name, values)
         self.run_.points("p", "x", [])
-        self.run_.network("net", [{"op": "affine", "weight": "w"}, {"op": "activation", "activation": "tanh"},
-                                  {"op": "affine", "weight": "v"}])
+        self.run_.network(
+            "net",
+            [
+                {"op": "affine", "weight": "w"},
+                {"op": "activation", "activation": "tanh"},
+                {"op": "affine", "weight": "v"},
+            ],
+        )
         z = [[math.tanh(dot(row, line)) for line in w] for row in x]
         spectrum = eigenvalues([[dot(a, b) for b in z] for a in z])
         misfit = math.sqrt(sum((dot(a, line) - t) ** 2 for a, target in zip(z, y) for line, t in zip(v, target)))
         keys = {"network": "net", "points": "p"}
         least, far = spectrum[0], misfit / math.sqrt(spectrum[0])
-        self.says(HOLDS, "last_layer", lambda_min=least * (1 - 1e-9), targets="y", radius=far * (1 + 1e-8),
-                  step=1 / spectrum[-1] * (1 - 1e-9), **keys)
+        self.says(
+            HOLDS,
+            "last_layer",
+            lambda_min=least * (1 - 1e-9),
+            targets="y",
+            radius=far * (1 + 1e-8),
+            step=1 / spectrum[-1] * (1 - 1e-9),
+            **keys,
+        )
         self.says(FALSE, "last_layer", lambda_min=least * (1 + 1e-9), **keys)
         self.never_passed("last_layer", lambda_min=least / 2, targets="y", radius=far * (1 - 1e-8), **keys)
         self.never_passed("last_layer", lambda_min=least / 2, step=1 / spectrum[-1] * (1 + 1e-8), **keys)
