@@ -1,4 +1,4 @@
-"""apart.py SOURCE: no file of the checker includes a header of the library, and nothing of the library those of the checker."""
+"""apart.py SOURCE: the checker includes no header of the library, and the library none of the checker."""
 
 import pathlib
 import re

@@ -26,8 +26,8 @@ class Run:
         descr, code = CODES[dtype]
         numbers = flat(values)
         data = struct.pack(f"<{len(numbers)}{code}", *numbers)
-        header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''}), }}"
-        header = header.ljust(118 - 1) + "\n" if len(header) < 117 else header + "\n"
+        sizes = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
+        header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}".ljust(117) + "\n"
         with open(os.path.join(self.folder, name + ".npy"), "wb") as file:
             file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data)
         self.all["arrays"][name] = {

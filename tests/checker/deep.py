@@ -147,7 +147,7 @@ class Deep(Case):
             self.run_.array("y", [net.run(row, net.numbers) for row in rows])
             self.run_.points("p", "x")
             net.describe(self.run_)
-            # With targets that are met any radius is enough, and the text has the bound for some ball of at most that size.
+            # With targets that are met any radius is enough; the text has the bound for a ball of that size or less.
             text = self.says(HOLDS, "existence", network="net", points="p", targets="y", radius=1e-4)
             bound = float(re.search(r"J changes by at most (\S+) a unit", text).group(1))
             fastest = 0.0

@@ -1,4 +1,4 @@
-"""zeroloss-check PROGRAM: folders that were damaged or made up end with a message and status 2, or an honest verdict."""
+"""zeroloss-check PROGRAM: folders that are damaged or made up end with a message and status 2, or a true verdict."""
 
 import json
 import os
@@ -267,7 +267,8 @@ class Hostile(unittest.TestCase):
         self.assertEqual((status, json.loads(says)["holds"]), (0, 1))
 
     def test_data(self):
-        rows = struct.unpack("<15d", open(os.path.join(self.folder, "x.npy"), "rb").read()[-120:])
+        with open(os.path.join(self.folder, "x.npy"), "rb") as file:
+            rows = struct.unpack("<15d", file.read()[-120:])
         table = os.path.join(self.folder, "table.csv")
         for more, status in ((0.0, 0), (1e-9, 2)):
             with open(table, "w", encoding="utf-8") as file:

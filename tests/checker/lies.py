@@ -1,4 +1,4 @@
-"""zeroloss-check PROGRAM: what is true holds, what was moved beyond the truth is never passed, and changed bits are found.
+"""zeroloss-check PROGRAM: what is true holds, what was moved beyond it is never passed, changed bits are found.
 
 The numbers that claims are compared with are found by other ways (independent.py)."""
 
@@ -191,11 +191,11 @@ def two_layers(rows, y, width, phi, seed):
     for _ in range(200):
         z, r = residual(w)
         s = [[df(z[i][j]) * v[j] for j in range(width)] for i in range(n)]
-        k = [[dot(s[i], s[l]) * g[i][l] for l in range(n)] for i in range(n)]
+        k = [[dot(s[i], s[p]) * g[i][p] for p in range(n)] for i in range(n)]
         misfit = math.sqrt(dot(r, r))
         if misfit < 1e-11:
             break
-        c = solve([[k[i][l] + (mu if i == l else 0) for l in range(n)] for i in range(n)], r)
+        c = solve([[k[i][p] + (mu if i == p else 0) for p in range(n)] for i in range(n)], r)
         moved = [[w[j][t] - sum(c[i] * s[i][j] * rows[i][t] for i in range(n)) for t in range(d)] for j in range(width)]
         _, after = residual(moved)
         if dot(after, after) < misfit**2:
@@ -240,7 +240,7 @@ class Networks(Case):
                 step, rate, reach = 0.48 / b**2 * 0.999, a * a * 0.999, 5 * e * 1.01 / (3 * a) * 1.01
                 self.says(HOLDS, "descent", step=step, rate=rate, radius=reach, **common)
                 self.says(HOLDS, "descent", step=step / 3, rate=rate / 2, radius=reach * 2, **common)
-                # Beyond what any theorem could say: the step is not stable, the rate above lambda_min, the way too short.
+                # Beyond what any theorem could say: a step that is not stable, a rate above lambda_min, too short a way.
                 self.never_passed("descent", step=2.01 / most, rate=rate, radius=reach, **common)
                 self.never_passed("descent", step=step, rate=least * 1.01, radius=reach, **common)
                 self.never_passed("descent", step=step, rate=rate, radius=e / math.sqrt(most) / 300, **common)
