@@ -20,6 +20,7 @@
   ROW(predict)                 \
   ROW(export)                  \
   ROW(report)                  \
+  ROW(check)                   \
   ROW(data)                    \
   ROW(info)                    \
   ROW(completion)              \

@@ -1,11 +1,8 @@
 #include "present/claims.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <bit>
-#include <cstdio>
-#include <span>
 
 #include "zeroloss/base/digest.hpp"
 #include "zeroloss/version.hpp"
@@ -13,58 +10,46 @@
 namespace zeroloss::internal {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "arrays are written as they lie in memory");
+constexpr const char* kFile = "claims.bin";
 
-// The header of an .npy file of version 1, which is as long as a multiple of 64.
-std::string npy_header(const char* type, const std::vector<Index>& shape) {
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", type,
-                                 fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-  constexpr std::size_t kBefore = 10;
-  text.resize((kBefore + text.size() + 64) / 64 * 64 - kBefore, ' ');
-  text.back() = '\n';
-  const auto length = static_cast<unsigned>(text.size());
-  return std::string("\x93NUMPY\x01", 7) + '\0' + static_cast<char>(length & 255U) +
-         static_cast<char>(length >> 8U) + text;
-}
+static_assert(std::endian::native == std::endian::little, "arrays are written as they lie in memory");
 
 }  // namespace
 
 std::string hexadecimal(double x) { return fmt::format("{:a}", x); }
 
-void Claims::file(const std::string& name, const char* type, const std::vector<Index>& shape,
-                  const void* bytes, std::size_t count) {
-  const std::string_view numbers(static_cast<const char*>(bytes), count);
-  folder_.write(name + ".npy", npy_header(type, shape) + std::string(numbers));
-  arrays_[name] = Json{{"file", name + ".npy"},
-                       {"dtype", std::string(type) == "<i8" ? "int64" : "float64"},
+std::string Claims::put(const std::string& name, const char* type, const std::vector<Index>& shape,
+                        const void* numbers, std::size_t count) {
+  const std::string_view bytes(static_cast<const char*>(numbers), count);
+  arrays_[name] = Json{{"file", kFile},
+                       {"offset", static_cast<Index>(bytes_.size())},
+                       {"dtype", type},
                        {"shape", shape},
-                       {"sha256", sha256(numbers)}};
+                       {"sha256", sha256(bytes)}};
+  bytes_ += bytes;
+  return name;
 }
 
 std::string Claims::matrix(const std::string& name, const Eigen::Ref<const RowMatrix>& numbers) {
   const RowMatrix whole = numbers;
-  file(name, "<f8", {whole.rows(), whole.cols()}, whole.data(),
-       sizeof(double) * static_cast<std::size_t>(whole.size()));
-  return name;
+  return put(name, "float64", {whole.rows(), whole.cols()}, whole.data(),
+             sizeof(double) * static_cast<std::size_t>(whole.size()));
 }
 
 std::string Claims::vector(const std::string& name, const Vector& numbers) {
-  file(name, "<f8", {numbers.size()}, numbers.data(),
-       sizeof(double) * static_cast<std::size_t>(numbers.size()));
-  return name;
+  return put(name, "float64", {numbers.size()}, numbers.data(),
+             sizeof(double) * static_cast<std::size_t>(numbers.size()));
 }
 
 std::string Claims::integers(const std::string& name, const std::vector<Index>& numbers) {
   static_assert(sizeof(Index) == sizeof(std::int64_t));
-  file(name, "<i8", {std::ssize(numbers)}, numbers.data(), sizeof(Index) * numbers.size());
-  return name;
+  return put(name, "int64", {std::ssize(numbers)}, numbers.data(), sizeof(Index) * numbers.size());
 }
 
 std::string Claims::pairs(const std::string& name, const std::vector<std::pair<Index, Index>>& numbers) {
   std::vector<Index> all;
   for (const auto& [first, second] : numbers) all.insert(all.end(), {first, second});
-  file(name, "<i8", {std::ssize(numbers), 2}, all.data(), sizeof(Index) * all.size());
-  return name;
+  return put(name, "int64", {std::ssize(numbers), 2}, all.data(), sizeof(Index) * all.size());
 }
 
 std::string Claims::points(const std::string& name, const std::string& array, Json steps,
@@ -156,6 +141,7 @@ void Claims::write() {
   if (claims_.empty()) return;
   const Json all{{"format", 1},       {"zeroloss", ZEROLOSS_VERSION}, {"arrays", arrays_},
                  {"points", points_}, {"networks", networks_},        {"claims", claims_}};
+  folder_.write(kFile, bytes_);
   folder_.write("claims.json", all.dump(1) + "\n");
 }
 

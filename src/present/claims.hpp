@@ -10,12 +10,12 @@
 /// What an answer says is proved, as claims that another program decides again (checker/README.md).
 namespace zeroloss::internal {
 
-/// claims.json of a run folder, and the arrays that its claims are about.
+/// claims.json of a run folder, and claims.bin, the arrays that its claims are about.
 class Claims {
  public:
   explicit Claims(RunFolder& folder) : folder_(folder) {}
 
-  /// Writes NAME.npy and returns NAME, which is what claims call it.
+  /// Returns the name, which is what claims call the array.
   std::string matrix(const std::string& name, const Eigen::Ref<const RowMatrix>& numbers);
   std::string vector(const std::string& name, const Vector& numbers);
   std::string integers(const std::string& name, const std::vector<Index>& numbers);
@@ -34,12 +34,13 @@ class Claims {
   void write();
 
  private:
-  void file(const std::string& name, const char* type, const std::vector<Index>& shape, const void* bytes,
-            std::size_t count);
+  std::string put(const std::string& name, const char* type, const std::vector<Index>& shape,
+                  const void* numbers, std::size_t count);
 
   RunFolder& folder_;
   Json arrays_ = Json::object(), points_ = Json::object(), networks_ = Json::object();
   std::vector<Json> claims_;
+  std::string bytes_;
 };
 
 /// A number as C's %a prints it, which is exact.

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "network/prepare.hpp"
 #include "present/claims.hpp"
@@ -57,8 +58,11 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
   // Of equal points one.
   std::vector<Index> rows(static_cast<std::size_t>(data.n()));
   std::iota(rows.begin(), rows.end(), Index{0});
-  const auto equal = pairs_of(r.duplicates, row);
-  for (const auto& [first, second] : equal) std::erase(rows, second);
+  const auto equal = pairs_of(r.duplicates, row), against = pairs_of(r.conflicts, row);
+  std::set<Index> again;
+  for (const auto& pairs : {equal, against})
+    for (const auto& [first, second] : pairs) again.insert(second);
+  std::erase_if(rows, [&](Index i) { return again.contains(i); });
   const bool several = std::ssize(rows) < data.n();
   if (several) claims.points("distinct", x, steps, &rows);
   const std::string distinct = several ? "distinct" : "all";
@@ -84,7 +88,7 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
     claim["points"] = "all";
     claim["pairs"] = claims.pairs("equal_pairs", equal);
   }
-  if (const auto against = pairs_of(r.conflicts, row); !against.empty()) {
+  if (!against.empty()) {
     Json& claim = claims.add("conflict", line_with(r.conclusion, "No network"));
     // Samples that are one point may have equal labels too: pairs with different ones are the conflict.
     std::vector<std::pair<Index, Index>> pairs;

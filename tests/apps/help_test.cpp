@@ -50,8 +50,8 @@ class Help : public TempFolder {
   }
 };
 
-// The commands of this one, and theirs, in the order of its help; without `conv`, which takes LibTorch, and
-// `report`, which is of the Python package.
+// The commands of this one, and theirs, in the order of its help; without `conv`, which takes LibTorch,
+// `report`, which is of the Python package, and `check`, another program.
 std::vector<Arguments> commands(const Arguments& of = {}) {
   const std::string help = zeroloss(with(of, {"--help"})).out, head = "\nSubcommands:\n";
   std::vector<Arguments> found;
@@ -60,7 +60,7 @@ std::vector<Arguments> commands(const Arguments& of = {}) {
   for (std::string line; std::getline(lines, line) && !line.empty();) {
     if (!line.starts_with("  ") || line[2] == ' ') continue;  // a description that goes on
     const std::string name = line.substr(2, line.find(' ', 2) - 2);
-    if (name == "conv" || name == "report") continue;
+    if (name == "conv" || name == "report" || name == "check") continue;
     found.push_back(with(of, {name}));
     for (const Arguments& below : commands(found.back())) found.push_back(below);
   }
