@@ -167,7 +167,7 @@ bool arrives_in_cell(const Tangent& tangent, Spectrum& spectrum, const Balls* r,
       rest[i] = (*r)[i] - dot(row, exact_c);
       norm += row[i];
     }
-    norm = sqrt(norm) + Ball(tangent.off());
+    norm = Ball(1.001) * sqrt(norm) + Ball(tangent.off());
     const Ball length_c = length(exact_c);
     const Ball off = Ball(k.error()) + Ball(tangent.off()) * (Ball(2) * norm + Ball(tangent.off()));
     const Ball rho = length(rest) + off * length_c;

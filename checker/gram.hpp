@@ -20,6 +20,10 @@ class Gram {
   void pairs(bool diagonal, const std::string& what,
              const std::function<void(std::size_t, std::size_t, const Ball&)>& visit);
   // <x_i, x_j> from the points themselves, as good as the precision of balls.
+  // The same within rough_error(), in doubles, for all pairs i > j.
+  void rough_pairs(const std::function<void(std::size_t, std::size_t, double)>& visit) const;
+  double rough(std::size_t i, std::size_t j) const;
+  double rough_error() const;
   Ball exact(std::size_t i, std::size_t j) const { return dot(points_.row(i), points_.row(j)); }
 
  private:

@@ -10,7 +10,7 @@ namespace check {
 namespace {
 
 constexpr int kTerms = 320;
-constexpr slong kBits = 1000;  // the recurrence of He_r loses up to some 600
+constexpr slong kBits = 1000;    // the recurrence of He_r loses up to some 600
 constexpr double kDigits = 150;  // errors of sums are about exp(-this)
 
 // f on the real line, and what is known of it: analytic and at most `most` for |Im z| <= half, at most

@@ -162,6 +162,59 @@ Ball Dual::output(const Ball& rho) const {
 Ball Dual::hidden_at_one() const { return hidden_.c.empty() ? hidden(1) : hidden_all_; }
 Ball Dual::output_at_one() const { return output_.c.empty() ? output(1) : output_all_; }
 
+Balls Dual::hidden_series(std::size_t count) const {
+  const std::string& name = activation_.name();
+  Balls c(count + 2);
+  if (name == "leak") {  // asin(rho) = rho + rho^3/6 + ..
+    const Ball a(activation_.slope());
+    const Ball share = square(Ball(1) - a);
+    c[0] = a + share / Ball(4);
+    c[1] = share / (Ball(2) * Ball::pi());
+    for (std::size_t r = 3; r < count; r += 2) {
+      const auto s = static_cast<double>(r);
+      c[r] = c[r - 2] * Ball((s - 2) * (s - 2)) / Ball((s - 1) * s);
+    }
+  } else if (name == "erf") {  // (9 - 4 rho^2)^(-1/2)
+    c[0] = Ball(4) / (Ball(3) * Ball::pi());
+    for (std::size_t r = 2; r < count; r += 2) {
+      const auto s = static_cast<double>(r);
+      c[r] = c[r - 2] * Ball(s - 1) / Ball(s) * Ball(4) / Ball(9);
+    }
+  } else if (name == "sin") {
+    c[0] = Ball(1) / exp(Ball(1));
+    for (std::size_t r = 2; r < count; r += 2) {
+      c[r] = c[r - 2] / Ball(static_cast<double>(r * (r - 1)));
+    }
+  } else if (name == "quadratic") {
+    c[1] = 1;
+  } else if (name == "identity") {
+    c[0] = 1;
+  } else {
+    c[0] = slope_;
+    for (std::size_t k = 0; k < hidden_.c.size() && 2 * k + hidden_.parity < count; ++k) {
+      c[2 * k + hidden_.parity] += hidden_.c[k];
+    }
+    if (hidden_.parity == 0) {
+      c[0] = hidden_.c[0];
+    }
+  }
+  c.resize(count);
+  return c;
+}
+
+// Its derivative is the other one.
+Balls Dual::output_series(std::size_t count) const {
+  const Balls slopes = hidden_series(count);
+  Balls c(count);
+  for (std::size_t r = 1; r < count; ++r) {
+    c[r] = slopes[r - 1] / Ball(static_cast<double>(r));
+  }
+  if (count > 0) {
+    c[0] = output(0);
+  }
+  return c;
+}
+
 Kernel::Kernel(const Json& json, const std::string& where) {
   const Object o(json, where + ": kernel",
                  {"of", "activation", "layers", "residual", "branch", "trained", "exponent"});
@@ -226,6 +279,28 @@ Ball Kernel::entry(const Ball& rho) const {
 
 // Where nothing is cut, correlations stay 1 from layer to layer.
 Ball Kernel::at_one() const { return of_ == "layers" && !dual_->cut() ? layers(1, true) : entry(1); }
+
+Balls Kernel::coefficients(std::size_t count) const {
+  const Bits bits(kSeriesBits);
+  if (of_ == "layers") {
+    throw Open("the power series of kernels of many layers is not known here");
+  }
+  if (of_ == "output") {
+    return dual_->output_series(count);
+  }
+  Balls c(count);
+  if (of_ == "power") {
+    if (exponent_ < count) {
+      c[exponent_] = 1;
+    }
+    return c;
+  }
+  const Balls slopes = dual_->hidden_series(count);
+  for (std::size_t r = 1; r < count; ++r) {
+    c[r] = slopes[r - 1];
+  }
+  return c;
+}
 
 double Kernel::left_out() const {
   if (of_ == "power") {

@@ -7,6 +7,7 @@
 #include "activation.hpp"
 #include "ball.hpp"
 #include "folder.hpp"
+#include "points.hpp"
 
 namespace check {
 
@@ -19,6 +20,9 @@ class Dual {
   Ball output(const Ball& rho) const;
   Ball hidden_at_one() const;  // all of it
   Ball output_at_one() const;
+  // Of the power series of hidden and output, below `count`.
+  Balls hidden_series(std::size_t count) const;
+  Balls output_series(std::size_t count) const;
   bool cut() const { return !hidden_.c.empty(); }
 
  private:
@@ -46,6 +50,8 @@ class Kernel {
   // Of the kernel, or of one that is smaller: the difference has no negative coefficient.
   Ball entry(const Ball& rho) const;
   Ball at_one() const;
+  // Those of the powers below `count`, of `entry`. Throws Open where they are not known.
+  Balls coefficients(std::size_t count) const;
   // Not below what is left out at rho = 1, and so not below any entry of what is left out.
   double left_out() const;
 
@@ -60,5 +66,9 @@ class Kernel {
   double branch_ = 1;
   std::string trained_ = "all";
 };
+
+// Not above lambda_min of the kernel at points that may be too many for a matrix. power 0: one that fits.
+double tail_bound(const Points& points, const Kernel& kernel, std::size_t power,
+                  const std::vector<double>& weights);
 
 }  // namespace check

@@ -27,6 +27,7 @@ std::string check_factorisation(const Folder& folder, const Json& claim, const s
 // A number to six digits, of which the last is rounded up or down.
 std::string up(double x);
 std::string down(double x);
+bool fits_memory(std::size_t n, double bytes_an_entry);
 // Throws Open where n x n doubles, this many times, would not fit into the machine's memory.
 void expect_memory(std::size_t n, double bytes_an_entry);
 

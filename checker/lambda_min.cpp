@@ -61,12 +61,28 @@ bool factors_in_balls(const Points& points, const Kernel& kernel, double s, slon
 }  // namespace
 
 std::string check_lambda_min(const Folder& folder, const Json& claim, const std::string& where) {
-  const Object o(claim, where, {"kind", "text", "points", "kernel", "at_least"});
+  const Object o(claim, where, {"kind", "text", "points", "kernel", "at_least", "tail", "weights"});
   const double s = o.number("at_least");
   const Points points(folder, o.text("points"));
   points.expect_unit();
-  expect_memory(points.rows(), 8);
   const Kernel kernel(o.at("kernel"), where);
+  if (o.has("tail") || !fits_memory(points.rows(), 8)) {
+    std::vector<double> weights(points.rows(), 1);
+    if (o.has("weights")) {
+      const Array& w = folder.reals(o.text("weights"), 1);
+      for (std::size_t i = 0; i < points.rows(); ++i) {
+        if (w.size() != points.rows() || !(w.real(i) >= 1e-30 && w.real(i) <= 1e30)) {
+          o.fail("weights are not a number from 1e-30 to 1e30 for each point");
+        }
+        weights[i] = w.real(i);
+      }
+    }
+    const double bound = tail_bound(points, kernel, o.has("tail") ? o.count("tail", 1000000) : 0, weights);
+    if (bound >= s) {
+      return "lambda_min >= " + down(bound) + ", by the tail of the power series";
+    }
+  }
+  expect_memory(points.rows(), 8);
   Least least{};
   {
     Symmetric a = kernel_matrix(points, kernel);
@@ -105,7 +121,7 @@ std::string check_separation(const Folder& folder, const Json& claim, const std:
   } else if (s > 2) {
     bound = -1;
   }
-  if (o.has("angle")) {
+  if (o.has("angle") && o.number("angle") > 0) {
     bound = min(bound, cos(Ball(o.number("angle"))));
     if (o.number("angle") > 3.2) {
       bound = -1;

@@ -10,6 +10,8 @@
 namespace check {
 namespace {
 
+constexpr std::size_t kMostSteps = 32;  // exact numbers grow with each
+
 Ball exact_sum(const Ball& x, const Ball& y) {
   return Ball::make([&](arb_t z) { arb_add(z, x.get(), y.get(), ARF_PREC_EXACT); });
 }
@@ -44,12 +46,6 @@ Step multiply_step(const Array& array, std::size_t d, const std::string& where) 
 }
 
 void apply(const Step& step, Balls& row, const std::string& where) {
-  // A row that is exact stays exact; one that has been divided is a ball.
-  bool exact = true;
-  for (const Ball& x : row) {
-    exact = exact && arb_is_exact(x.get()) != 0;
-  }
-  const Bits bits(exact ? ARF_PREC_EXACT : precision);
   if (const auto* subtract = std::get_if<Subtract>(&step)) {
     for (std::size_t j = 0; j < row.size(); ++j) {
       row[j] -= subtract->what[j];
@@ -78,8 +74,8 @@ Points::Points(const Folder& folder, const std::string& name) : where_("points "
   if (!o.has("steps")) {
     return;
   }
-  if (!o.at("steps").is_array()) {
-    o.fail("steps is not a list");
+  if (!o.at("steps").is_array() || o.at("steps").size() > kMostSteps) {
+    o.fail("steps is not a list of at most 32");
   }
   for (const Json& step : o.at("steps")) {
     exact_ = exact_ && !unit_;  // a division before the last step
@@ -124,6 +120,8 @@ Balls normalized(const Balls& row, const std::string& where) {
 }
 
 Balls Points::start(std::size_t i) const {
+  // Rows of doubles stay exact, until they are divided by their length.
+  bool exact = true;
   Balls row(array_->columns());
   for (std::size_t j = 0; j < row.size(); ++j) {
     row[j] = array_->real(rows_[i] * row.size() + j);
@@ -132,7 +130,9 @@ Balls Points::start(std::size_t i) const {
   for (std::size_t s = 0; s < last; ++s) {
     if (std::holds_alternative<Normalize>(steps_[s])) {
       row = normalized(row, where_);
+      exact = false;
     } else {
+      const Bits bits(exact ? ARF_PREC_EXACT : precision);
       apply(steps_[s], row, where_);
     }
   }

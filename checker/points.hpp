@@ -24,7 +24,7 @@ using Step = std::variant<Subtract, Multiply, Append, Normalize>;
 // Of `{"subtract": C}` and the like for rows of d numbers, which becomes that of what comes out.
 Step subtract_step(const Array& array, std::size_t d, const std::string& where);
 Step multiply_step(const Array& array, std::size_t d, const std::string& where);
-// The step is done exactly where that can be, else with the precision of balls.
+// With the precision of balls, which may be ARF_PREC_EXACT for all but a division.
 void apply(const Step& step, Balls& row, const std::string& where);
 
 // x/||x||; throws Unreadable for a row of zeros.

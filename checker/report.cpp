@@ -34,12 +34,15 @@ std::string rounded(double x, bool upwards) {
 std::string up(double x) { return rounded(x, true); }
 std::string down(double x) { return rounded(x, false); }
 
-void expect_memory(std::size_t n, double bytes_an_entry) {
+bool fits_memory(std::size_t n, double bytes_an_entry) {
   const double there =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  const double wanted = static_cast<double>(n) * static_cast<double>(n) * bytes_an_entry;
-  if (wanted > 0.8 * there) {
-    throw Open("the size: a matrix of side " + std::to_string(n) + " does not fit into memory");
+  return static_cast<double>(n) * static_cast<double>(n) * bytes_an_entry <= 0.8 * there;
+}
+
+void expect_memory(std::size_t n, double bytes_an_entry) {
+  if (!fits_memory(n, bytes_an_entry)) {
+    throw Open("the size: memory does not suffice for " + std::to_string(n) + " points or rows");
   }
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tiles.hpp"
+#include "verdict.hpp"
 
 namespace check {
 
@@ -31,6 +32,9 @@ struct Grid {
   // For rows of at most this length and this many numbers. Tails are at most half a step.
   Grid(double longest, std::size_t numbers) {
     const double root = std::sqrt(static_cast<double>(numbers));
+    if (!(longest < 0x1p400)) {
+      throw Open("numbers are too large for doubles");
+    }
     for (int bits = 60;; --bits) {
       tail_row = std::ldexp(root, -bits - 1) * 1.001;
       head_row = longest * 1.001 + tail_row;

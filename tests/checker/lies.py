@@ -75,6 +75,32 @@ class Kernels(Case):
         self.says(HOLDS, "lambda_min", points="p", kernel=spec, at_least=least * (1 - 1e-9))
         self.says(FALSE, "lambda_min", points="p", kernel=spec, at_least=least * (1 + 1e-9))
 
+    def test_tail_of_the_series(self):
+        x = [[float(i == j) for j in range(6)] for i in range(6)]
+        x = [[a + 0.1 * b for a, b in zip(row, noise)] for row, noise in zip(x, drawn(23, 6, 6))]
+        self.run_.array("x", x)
+        self.run_.points("p", "x")
+        rows = [unit(row) for row in x]
+        for activation, first, power in (
+            ("relu", 0.25, 1),
+            ("relu", 0.25, 2),
+            ("leaky_relu", 0.255025, 2),
+            ("sin", 0, 1),
+        ):
+            spec = {"of": "hidden", "activation": activation}
+            full = kernel_matrix(rows, spec)
+            tail = [
+                [v - (first * dot(a, b) if power == 2 else 0) for v, b in zip(line, rows)]
+                for line, a in zip(full, rows)
+            ]
+            for i, line in enumerate(tail):
+                line[i] = full[i][i] - (first if power == 2 else 0)
+            bound = min(2 * line[i] - sum(abs(v) for v in line) for i, line in enumerate(tail))
+            keys = {"points": "p", "kernel": spec, "tail": power}
+            self.assertIn("by the tail", self.says(HOLDS, "lambda_min", at_least=bound * (1 - 1e-5), **keys))
+            self.assertNotIn("by the tail", self.says(HOLDS, "lambda_min", at_least=bound * (1 + 1e-9), **keys))
+            self.says(FALSE, "lambda_min", at_least=eigenvalues(full)[0] * (1 + 1e-9), **keys)
+
     def test_close_pair_needs_many_bits(self):
         x = drawn(3, 6, 4)
         x.append([v * (1 + 1e-9 * i) for i, v in enumerate(x[0])])
@@ -240,7 +266,7 @@ class Networks(Case):
                 step, rate, reach = 0.48 / b**2 * 0.999, a * a * 0.999, 5 * e * 1.01 / (3 * a) * 1.01
                 self.says(HOLDS, "descent", step=step, rate=rate, radius=reach, **common)
                 self.says(HOLDS, "descent", step=step / 3, rate=rate / 2, radius=reach * 2, **common)
-                # Beyond what any theorem could say: a step that is not stable, a rate above lambda_min, too short a way.
+                # Beyond what any theorem could say: a step that is not stable, a rate above lambda_min, a way too short
                 self.never_passed("descent", step=2.01 / most, rate=rate, radius=reach, **common)
                 self.never_passed("descent", step=step, rate=least * 1.01, radius=reach, **common)
                 self.never_passed("descent", step=step, rate=rate, radius=e / math.sqrt(most) / 300, **common)
