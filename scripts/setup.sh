@@ -16,7 +16,11 @@ core=(g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev lib
   libboost-dev libsqlite3-dev libjpeg62-turbo-dev libpng-dev libonnx-dev libprotobuf-dev protobuf-compiler
   ca-certificates python3-dev python3-venv)
 # Of zeroloss-check: Arb, which FLINT has in it from version 3 on.
-if apt-cache show libflint-arb-dev >/dev/null 2>&1; then core+=(libflint-arb-dev); else core+=(libflint-dev); fi
+if grep -qsE '^VERSION_CODENAME=(bullseye|bookworm|focal|jammy)' /etc/os-release; then
+  core+=(libflint-arb-dev)
+else
+  core+=(libflint-dev)
+fi
 conv=("${core[@]}" libtorch-dev libgloo-dev)
 mpi=("${core[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev)
 full=("${conv[@]}" libopenmpi-dev openmpi-bin libscalapack-openmpi-dev libgtest-dev ccache chromium clang-format-14
