@@ -129,6 +129,14 @@ std::string check_existence(const Folder& folder, const Json& claim, const std::
     throw Open("signs may change within the radius, so that no bound of how J changes is known");
   }
   Spectrum spectrum(tangent);
+  // Within the radius outputs move by at most R ||J|| + Lambda R^2/2.
+  const Ball reach(claimed),
+      j_norm = Ball(1.001) * sqrt(Ball(spectrum.stored().trace())) + Ball(tangent.off());
+  const double change = tangent.lipschitz(claimed);
+  if (std::isfinite(change) && misfit > reach * j_norm + Ball(change) * square(reach) / Ball(2)) {
+    throw False("the misfit is at least " + down(misfit.lower()) +
+                ", which no weights within the radius can make up");
+  }
   expect_least(spectrum, needed, o, "existence");
   return "misfit <= " + up(e.upper()) + ", lambda_min(J J^T) >= " + down(needed * needed * (1 - 1e-14)) +
          ", J changes by at most " + up(lambda) + " a unit: an exact network within " + up(claimed);

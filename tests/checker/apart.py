@@ -6,7 +6,7 @@ import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 OTHERS = re.compile(r"^(flint/)?(arb|arb_hypgeom|arb_mat|fmpz_mat)\.h$|^nlohmann/json\.hpp$|^unistd\.h$|^[a-z0-9_]+$")
-MOST_LINES = 5500
+MOST_LINES = 6000
 
 
 def main():
