@@ -10,8 +10,8 @@ namespace check {
 namespace {
 
 constexpr int kTerms = 320;
-constexpr slong kBits = 1000;    // the recurrence of He_r loses up to some 600
-constexpr double kDigits = 150;  // errors of sums are about exp(-this)
+constexpr slong kIntegralBits = 1000;  // the recurrence of He_r loses up to some 600
+constexpr double kDigits = 150;        // errors of sums are about exp(-this)
 
 // f on the real line, and what is known of it: analytic and at most `most` for |Im z| <= half, at most
 // `most_real` on the line.
@@ -68,10 +68,10 @@ Balls coefficients(const Strip& strip, int terms) {
   return sums;
 }
 
-Ball sigmoid(const Ball& z) { return Ball(1) / (Ball(1) + exp(-z)); }
+Ball sigmoid_at(const Ball& z) { return Ball(1) / (Ball(1) + exp(-z)); }
 
-// phi'. |1 + exp(-z)| >= 1 for |Im z| <= pi/2, and |sigmoid(z) sigmoid(-z)| = 1/(2 (cosh x + cos y)) <= 1/(2
-// cosh x). |cosh z|^2 = cosh(x)^2 - sin(y)^2 >= 1/2 for |Im z| <= pi/4. |x + iy|/(2 cosh x) <= (0.67 +
+// phi'. |1 + exp(-z)| >= 1 for |Im z| <= pi/2, and |sigmoid(z) sigmoid(-z)| = 1/(2 (cosh x + cos y)) <=
+// 1/(2 cosh x). |cosh z|^2 = cosh(x)^2 - sin(y)^2 >= 1/2 for |Im z| <= pi/4. |x + iy|/(2 cosh x) <= (0.67 +
 // pi/2)/2.
 Strip derivative(const std::string& name) {
   const Ball quarter = Ball::pi() / Ball(4);
@@ -80,13 +80,13 @@ Strip derivative(const std::string& name) {
     return {[](const Ball& x) { return Ball(1) / square(cosh(x)); }, quarter, 2, 1};
   }
   if (name == "sigmoid") {
-    return {[](const Ball& x) { return sigmoid(x) * sigmoid(-x); }, half, 0.5, 0.25};
+    return {[](const Ball& x) { return sigmoid_at(x) * sigmoid_at(-x); }, half, 0.5, 0.25};
   }
   if (name == "softplus") {
-    return {[](const Ball& x) { return sigmoid(x); }, half, 1, 1};
+    return {[](const Ball& x) { return sigmoid_at(x); }, half, 1, 1};
   }
   if (name == "silu") {
-    return {[](const Ball& x) { return sigmoid(x) * (Ball(1) + x * sigmoid(-x)); }, half, 2.13, 1.1};
+    return {[](const Ball& x) { return sigmoid_at(x) * (Ball(1) + x * sigmoid_at(-x)); }, half, 2.13, 1.1};
   }
   throw Open("no series is known for the kernel of " + name);
 }
@@ -119,7 +119,7 @@ Hermite of_gelu() {
 }
 
 Hermite computed(const std::string& activation) {
-  const Bits bits(kBits);
+  const Bits bits(kIntegralBits);
   if (activation == "gelu") {
     return of_gelu();
   }
@@ -135,7 +135,7 @@ Hermite computed(const std::string& activation) {
   if (activation == "sigmoid") {
     series.mean = 0.5;
   } else if (activation == "silu") {  // E[g sigmoid(g)] = E[sigmoid'(g)]
-    const Strip slope{[](const Ball& x) { return sigmoid(x) * sigmoid(-x); }, strip.half, 0.5, 0.25};
+    const Strip slope{[](const Ball& x) { return sigmoid_at(x) * sigmoid_at(-x); }, strip.half, 0.5, 0.25};
     series.mean = coefficients(slope, 1)[0];
   } else if (activation == "softplus") {
     // |log(1 + e^z)| <= log(1 + e^x) + pi/2 in the strip; its mean is at most log 2 + E|g| + pi/2 < 3.1,

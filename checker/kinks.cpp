@@ -27,7 +27,7 @@ void expect_relu(const Network& network) {
   }
 }
 
-struct Row {
+struct KinkRow {
   std::size_t point;
   std::size_t unit;  // of a kink; of an equation f(x) = y none
 };
@@ -92,7 +92,7 @@ std::string check_kinks(const Folder& folder, const Json& claim, const std::stri
   }
   std::vector<Balls> x(n), z(n);
   std::vector<std::vector<bool>> on(n, std::vector<bool>(m));
-  std::vector<Row> rows;
+  std::vector<KinkRow> rows;
   Balls right;
   const Balls& v = output(network).weights;
   for (std::size_t i = 0; i < n; ++i) {
@@ -125,8 +125,8 @@ std::string check_kinks(const Folder& folder, const Json& claim, const std::stri
   for (std::size_t p = 0; p < size; ++p) {
     progress.at(p);
     for (std::size_t q = 0; q <= p; ++q) {
-      const Row& s = rows[p];
-      const Row& t = rows[q];
+      const KinkRow& s = rows[p];
+      const KinkRow& t = rows[q];
       Ball weight;
       if (s.unit == m && t.unit == m) {
         for (std::size_t j = 0; j < m; ++j) {

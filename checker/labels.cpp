@@ -11,7 +11,7 @@
 namespace check {
 namespace {
 
-constexpr slong kBits[] = {96, 256, 1024};
+constexpr slong kLabelBits[] = {96, 256, 1024};
 
 std::vector<std::size_t> rows_of(const Folder& folder, const Object& o, const char* key, std::size_t n) {
   if (!o.has(key)) {
@@ -50,7 +50,7 @@ class Asked {
   // open.
   int above(std::size_t i, const Ball& bound, bool equal) {
     const auto label = static_cast<std::size_t>(labels_.integer(i));
-    for (const slong bits : kBits) {
+    for (const slong bits : kLabelBits) {
       const Bits now(std::max(bits, precision));
       margin = margin_of(network_.run(points_.row(i)).back(), label);
       if (margin > bound || (equal && margin >= bound)) {
@@ -125,7 +125,7 @@ std::string check_labels(const Folder& folder, const Json& claim, const std::str
   }
   if (open > 0) {
     throw Open(std::to_string(open) + " points are too close to say, with balls of " +
-               std::to_string(kBits[2]) + " bits");
+               std::to_string(kLabelBits[2]) + " bits");
   }
   std::string found = std::to_string(right.size()) + " right, " + std::to_string(wrong.size()) + " wrong";
   return right.empty() ? found : found + "; margin of those right >= " + down(least);
@@ -141,7 +141,7 @@ std::string check_misfit(const Folder& folder, const Json& claim, const std::str
   }
   const Ball most = o.number("at_most");
   Ball misfit;
-  for (const slong bits : kBits) {
+  for (const slong bits : kLabelBits) {
     const Bits now(std::max(bits, precision));
     Ball sum;
     Progress progress("running the network", points.rows());

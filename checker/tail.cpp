@@ -18,9 +18,9 @@ constexpr std::size_t kCells = 1 << 14;
 // |rho| the even part E and the odd part O of T_N are convex and grow with x: a chord is above each, and the
 // chord of the cell before, drawn on, is below. T_N(x) = E + O, and |T_N(-x)| is the larger of E - O and O -
 // E.
-class Table {
+class TailTable {
  public:
-  Table(const Kernel& kernel, const Balls& coefficients, std::size_t power) {
+  TailTable(const Kernel& kernel, const Balls& coefficients, std::size_t power) {
     const Bits bits(128);
     Balls even(kCells + 1), odd(kCells + 1);
     Ball left_out;
@@ -97,7 +97,7 @@ double tail_bound(const Points& points, const Kernel& kernel, std::size_t power,
     most = powers.back();
   }
   const Balls coefficients = kernel.coefficients(most);
-  std::vector<Table> tables;
+  std::vector<TailTable> tables;
   for (const std::size_t p : powers) {
     tables.emplace_back(kernel, coefficients, p);
   }
@@ -122,7 +122,7 @@ double tail_bound(const Points& points, const Kernel& kernel, std::size_t power,
     }
   }
   std::vector<double> sums(n);
-  const Table& table = tables[best];
+  const TailTable& table = tables[best];
   gram.rough_pairs([&](std::size_t i, std::size_t j, double rho) {
     const double bound = table(rho, gram.rough_error());
     sums[i] += bound * weights[j];

@@ -10,8 +10,8 @@
 namespace check {
 namespace {
 
-constexpr slong kBits = 160;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr slong kTangentBits = 160;
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 double length_up(const Balls& x) { return length(x).upper(); }
 
@@ -117,7 +117,7 @@ void Tangent::read(const Network& network) {
 Tangent::Tangent(const Network& network, const Points& points)
     : distinct_(points), points_(distinct_.size()) {
   read(network);
-  const Bits bits(std::max(precision, kBits));
+  const Bits bits(std::max(precision, kTangentBits));
   const auto block = [&](std::size_t left, std::size_t right, bool weight, bool bias) {
     blocks_.emplace_back();
     Block& b = blocks_.back();
@@ -359,7 +359,7 @@ double Tangent::lipschitz(double radius) const {
         for (std::size_t j = 0; j < layer.w->out; ++j) {
           const Ball dz = hypot((Ball(rows_w_[l][j]) + Ball(w_moves) * r) * dh, Ball(w_moves) * f.h, b_moves);
           if (!(r * dz < Ball(z_[l].at(i, j)))) {
-            return kInfinity;
+            return kUnbounded;
           }
         }
       }
@@ -464,7 +464,7 @@ double Tangent::signs(double radius) const {
     most = std::max(most, at_[0][i].h * std::sqrt(distinct_.count[i]) * (1 + 1e-15));
     std::vector<double> squares(m);
     for (std::size_t j = 0; j < m; ++j) {
-      squares[j] = last_->weights[j].size() == 0 ? kInfinity : z_[0].at(i, j) * z_[0].at(i, j);
+      squares[j] = last_->weights[j].size() == 0 ? kUnbounded : z_[0].at(i, j) * z_[0].at(i, j);
       all.push_back(squares[j] * distinct_.count[i]);
     }
     row_most = std::max(row_most, changes(squares, at_[0][i].h * at_[0][i].h * radius * radius));

@@ -26,7 +26,8 @@ namespace {
 }  // namespace
 
 void add_check(Command& command, Session& session) {
-  command.about("Decide again what a run folder says is proved, by a program that shares nothing with this one");
+  command.about(
+      "Decide again what a run folder says is proved, by a program that shares nothing with this one");
   command.leave_arguments(/*help_too=*/false);  // they are the other program's
   command.runs([&session] { become_check(session.arguments); });
   command.examples({"zeroloss check runs/first", "zeroloss check --all --json runs/first",

@@ -73,7 +73,10 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
     const Json phi = activation_claim(r.activation, activation(r.activation).leak.value_or(0));
     Json kernel{{"of", options.network().deep() ? "layers" : "hidden"}, {"activation", phi}};
     if (options.network().deep()) kernel["layers"] = options.depth;
-    if (options.network().deep() && options.residual) kernel["residual"] = true;
+    if (options.network().deep() && options.residual) {
+      kernel["residual"] = true;
+      kernel["branch"] = hexadecimal(1);
+    }
     claim["kernel"] = std::move(kernel);
     claim["at_least"] = hexadecimal(*r.lambda_min_verified);
   }

@@ -49,11 +49,13 @@ void claim_fit(Claims& claims, const Dataset& data, const FitResult& r) {
       claim["radius"] = hexadecimal(c.radius);
       continue;
     }
-    Json& exists = add("existence", within);
-    exists["radius"] = hexadecimal(c.radius);
-    if (c.kind != "descent") continue;
-    Json& descends = add("descent", fmt::format("gradient descent with any step up to {} reaches it",
-                                                decimal(c.step, 3, Rounding::down)));
+    if (c.kind != "descent") {
+      add("existence", within)["radius"] = hexadecimal(c.radius);
+      continue;
+    }
+    // That it converges within the radius is that an exact network lies there.
+    Json& descends = add("descent", fmt::format("{}, and gradient descent with any step up to {} reaches it",
+                                                within, decimal(c.step, 3, Rounding::down)));
     descends["step"] = hexadecimal(c.step);
     descends["rate"] = hexadecimal(c.rate);
     descends["radius"] = hexadecimal(c.radius);

@@ -15,6 +15,7 @@ RUNS = {
     "certify": ["certify", *DIGITS],
     "certify tanh": ["certify", *DIGITS, "--n", "100", "--activation", "tanh"],
     "certify of three layers": ["certify", *DIGITS, "--n", "60", "--depth", "3"],
+    "certify of residual blocks": ["certify", *DIGITS, "--n", "60", "--depth", "3", "--residual"],
     "certify of a table": ["certify", "{folder}/table.csv", "--center"],
     "certify of a conflict": ["certify", "{folder}/conflict.csv"],
     "fit": ["fit", *DIGITS, "--n", "100", "--optimizer", "gauss_newton"],
