@@ -137,8 +137,22 @@ std::string Claims::network(const std::string& name, const DeepNetwork& network,
   return name;
 }
 
+bool Claims::leaves_out(const Dataset& data) {
+  constexpr double kMost = 100e6;
+  const double bytes = 8.0 * static_cast<double>(data.n()) * static_cast<double>(data.d());
+  if (!data.stored && bytes <= kMost) return false;
+  note_ = fmt::format("no claims: the points take {:.0f} MB, and up to {:.0f} MB are copied", bytes / 1e6,
+                      kMost / 1e6);
+  return true;
+}
+
 void Claims::write() {
-  if (claims_.empty()) return;
+  if (claims_.empty()) {
+    if (!note_.empty())
+      folder_.write("claims.json",
+                    Json{{"format", 1}, {"zeroloss", ZEROLOSS_VERSION}, {"note", note_}}.dump(1) + "\n");
+    return;
+  }
   const Json all{{"format", 1},       {"zeroloss", ZEROLOSS_VERSION}, {"arrays", arrays_},
                  {"points", points_}, {"networks", networks_},        {"claims", claims_}};
   folder_.write(kFile, bytes_);

@@ -30,7 +30,11 @@ class Claims {
   /// A claim with the line that was printed; its keys are filled in by the caller.
   Json& add(const std::string& kind, const std::string& text);
 
-  /// Writes claims.json, if there are claims.
+  /// Whether the points of the data are too many to be copied: then there are no claims, and claims.json says
+  /// why.
+  bool leaves_out(const Dataset& data);
+
+  /// Writes claims.json, if there is something to say.
   void write();
 
  private:
@@ -40,7 +44,7 @@ class Claims {
   RunFolder& folder_;
   Json arrays_ = Json::object(), points_ = Json::object(), networks_ = Json::object();
   std::vector<Json> claims_;
-  std::string bytes_;
+  std::string bytes_, note_;
 };
 
 /// A number as C's %a prints it, which is exact.

@@ -50,7 +50,7 @@ std::vector<std::pair<Index, Index>> pairs_of(const std::vector<std::vector<Samp
 
 void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& options,
                    const CertifyResult& r) {
-  if (data.stored || !options.normalize) return;
+  if (!options.normalize || claims.leaves_out(data)) return;
   const RowOf row(data);
   const std::string x = claims.matrix("points", data.X);
   const Json steps = steps_to_points(claims, data.standardization, r.center);

@@ -16,7 +16,7 @@ std::string said(const OutputResult& output, const std::string& what) {
 }  // namespace
 
 void claim_fit(Claims& claims, const Dataset& data, const FitResult& r) {
-  if (data.stored || r.deep || !r.network.normalize || !r.certificate.holds) return;
+  if (r.deep || !r.network.normalize || !r.certificate.holds || claims.leaves_out(data)) return;
   const Network& network = r.network;
   claims.points("data", claims.matrix("points", data.X),
                 steps_to_points(claims, network.standardization, network.center));

@@ -76,6 +76,7 @@ void claim_certificate(Claims& claims, const std::string& network, const DeepCer
 
 void claim_prove(Claims& claims, const std::string& model, const ReadNetwork& network, const Dataset& data,
                  const ProveOptions& options, const ProveResult& r) {
+  if (claims.leaves_out(data)) return;
   const auto [its, remark] =
       with_class_names(network.layers() ? outputs_of(network.network)
                                         : NetworkOutputs{r.outputs, {}, network.behind(), network.single()},
