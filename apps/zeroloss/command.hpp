@@ -77,6 +77,11 @@ struct Program {
   std::size_t words = 1;  ///< of the arguments, that name the program
 };
 
+/// A program beside this one takes over, with these arguments, the first of which names it; `where` says who
+/// has it. Returns only to throw BackendError.
+[[noreturn]] void become(const std::string& program, std::vector<std::string> arguments,
+                         const std::string& where);
+
 /// The program beside this one that loads LibTorch takes over, with these arguments (the first is this
 /// program's name); returns only to throw BackendError.
 [[noreturn]] void become_torch(std::vector<std::string> arguments);

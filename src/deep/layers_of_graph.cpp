@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -153,7 +152,6 @@ class LayerReader {
     bool transposed = false, own = true;
   };
   Origin origin(std::string name) const {
-    static const std::set<std::string> same{"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze"};
     Origin from;
     while (true) {
       from.own = from.own && used_once(name);
@@ -170,7 +168,7 @@ class LayerReader {
           if (was.shape.size() != 2) return {};
           from.transposed = !from.transposed;
         }
-      } else if (!same.contains(node.op) && !(node.op == "Cast" && keeps(was, value(name).type))) {
+      } else if (!graph::keeps_numbers(node.op) && !(node.op == "Cast" && keeps(was, value(name).type))) {
         return {};
       }
       name = node.inputs.front();
@@ -190,11 +188,18 @@ class LayerReader {
 
   // Whether a constant comes of numbers that a cast rounds.
   bool narrowed(const std::string& name) const {
-    const auto made = makers_.find(name);
-    if (made == makers_.end()) return false;
-    const OnnxNode& node = *made->second;
-    return (node.op == "Cast" && !keeps(value(node.inputs.front()), value(name).type)) ||
-           std::ranges::any_of(node.inputs, [&](const std::string& input) { return narrowed(input); });
+    std::set<std::string> before{name};  // all that it is made of, each once
+    for (std::vector<std::string> open{name}; !open.empty();) {
+      const std::string made = std::move(open.back());
+      open.pop_back();
+      const auto found = makers_.find(made);
+      if (found == makers_.end()) continue;
+      const OnnxNode& node = *found->second;
+      if (node.op == "Cast" && !keeps(value(node.inputs.front()), value(made).type)) return true;
+      for (const std::string& input : node.inputs)
+        if (before.insert(input).second) open.push_back(input);
+    }
+    return false;
   }
 
   // Where the numbers stand that a node takes at this input; `turned`: as the transpose of what it has there.
@@ -242,12 +247,10 @@ class LayerReader {
     if (!is_float(type) && !is_integer(type))
       refuse(node, fmt::format("it gives {}, and only float32 and float64 are read as real numbers",
                                name_of(type)));
-    static const std::set<std::string> same{"Identity", "Dropout", "Flatten",
-                                            "Reshape",  "Squeeze", "Unsqueeze"};
     static const std::set<std::string> scales{"Add", "Sub", "Mul", "Div"};
     const std::string& op = node.op;
     if (is_integer(type)) refuse(node, fmt::format("it computes with {}", name_of(type)));
-    if (same.contains(op)) return pass(node, out);
+    if (graph::keeps_numbers(op)) return pass(node, out);
     if (op == "Transpose") {
       if (!turns_nothing(node, value(node.inputs.front()))) refuse(node, "points must stay rows");
       note("each sample goes through the graph alone, as a batch of one");
@@ -443,12 +446,12 @@ class LayerReader {
       const Affine& root = *roots_[static_cast<std::size_t>(z.root)];
       const Vector& one = q.affine->b.values;
       if (!root.mapped()) refuse(node, "a product of what is no linear map");
-      if (phi.activation == "sigmoid" && phi.of_times == 1 && one.size() == 0) {
+      if (phi.node->op == "Sigmoid" && phi.of_times == 1 && one.size() == 0) {
         Affine made = point(node, "silu", root, {{}, z.root, 1});
         made.times = z.of_root * q.affine->times;
         return set(out, std::move(made));
       }
-      if (phi.activation == "erf" && std::abs(phi.of_times - kRoot) < 1e-7 && one.size() > 0 &&
+      if (phi.node->op == "Erf" && std::abs(phi.of_times - kRoot) < 1e-7 && one.size() > 0 &&
           (one.array() == 1).all()) {
         Affine made = point(node, "gelu", root, {{}, z.root, 1});
         made.times = 2 * z.of_root * q.affine->times;
@@ -558,7 +561,7 @@ class LayerReader {
                                  : node.find<double>("min") != nullptr && node.number("min", 1) == 0;
       const bool below = node.inputs.size() > 2 && !node.inputs[2].empty()
                              ? !varies(node.inputs[2]) && value(node.inputs[2]).h.minCoeff() > kAll
-                             : node.number("max", kInfinity) > kAll;
+                             : node.number("max", graph::kInfinite) > kAll;
       return from_0 && below ? "relu" : "";
     }
     if (node.op == "Max" && node.inputs.size() == 2)
@@ -567,7 +570,6 @@ class LayerReader {
     if (node.op == "PRelu" || max_of_multiple(node)) return "leaky_relu";
     return "";
   }
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
   // max(z, a z) with 0 <= a < 1.
   bool max_of_multiple(const OnnxNode& node) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
@@ -31,6 +32,11 @@ Format format_of(OnnxType type) {
 }
 
 }  // namespace
+
+bool keeps_numbers(const std::string& op) {
+  static const std::set<std::string> all{"Identity", "Dropout", "Flatten", "Reshape", "Squeeze", "Unsqueeze"};
+  return all.contains(op);
+}
 
 bool is_real(OnnxType type) { return is_float(type) || is_half(type); }
 

@@ -69,6 +69,10 @@ extern const std::span<const Operator> kAffine, kArithmetic, kConvolution, kFunc
 /// Null for one that is not known.
 const Operator* operator_called(const std::string& name);
 
+/// Whether an operator leaves the numbers of a sample as they are and in their order, as Reshape does, and
+/// Dropout but in training.
+bool keeps_numbers(const std::string& op);
+
 bool is_real(OnnxType type);  ///< float16, bfloat16, float32, float64
 
 }  // namespace zeroloss::internal::graph

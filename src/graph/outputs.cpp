@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "graph/operators.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
 
@@ -101,23 +102,21 @@ class Follower {
   }
 
   std::optional<Meaning> read(const OnnxNode& node, const std::string& name) const {
-    static const std::set<std::string> same{"Identity", "Dropout", "Flatten",
-                                            "Reshape",  "Squeeze", "Unsqueeze"};
     if (node.inputs.empty() || may_drop(node)) return {};
     const std::string& first = node.inputs.front();
     const std::string& op = node.op;
     if (op == "LinearClassifier") return classifier(node, name);
     const bool names_by_list =
         (op == "ArrayFeatureExtractor" || op == "Gather") && node.inputs.size() == 2 && constant(first);
-    if (names_by_list || op == "LabelEncoder" || op == "Cast" || same.contains(op)) {
+    if (names_by_list || op == "LabelEncoder" || op == "Cast" || keeps_numbers(op)) {
       Meaning inner = follow(node.inputs[names_by_list ? 1 : 0]);
       if (inner.what == What::label) {
-        if (!same.contains(op)) inner.names.push_back(&node);
+        if (!keeps_numbers(op)) inner.names.push_back(&node);
         inner.named = inner.named || names_by_list || op == "LabelEncoder";
         return with(inner, What::label, node);
       }
       const bool kept =
-          same.contains(op) || (op == "Cast" && is_float(static_cast<OnnxType>(node.integer("to", 0))));
+          keeps_numbers(op) || (op == "Cast" && is_float(static_cast<OnnxType>(node.integer("to", 0))));
       if (!kept || inner.scores == first) return {};  // nothing behind it: these are the numbers
       return inner;
     }

@@ -30,10 +30,9 @@ std::string Claims::put(const std::string& name, const char* type, const std::ve
   return name;
 }
 
-std::string Claims::matrix(const std::string& name, const Eigen::Ref<const RowMatrix>& numbers) {
-  const RowMatrix whole = numbers;
-  return put(name, "float64", {whole.rows(), whole.cols()}, whole.data(),
-             sizeof(double) * static_cast<std::size_t>(whole.size()));
+std::string Claims::matrix(const std::string& name, const RowMatrix& numbers) {
+  return put(name, "float64", {numbers.rows(), numbers.cols()}, numbers.data(),
+             sizeof(double) * static_cast<std::size_t>(numbers.size()));
 }
 
 std::string Claims::vector(const std::string& name, const Vector& numbers) {

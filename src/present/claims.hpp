@@ -16,7 +16,7 @@ class Claims {
   explicit Claims(RunFolder& folder) : folder_(folder) {}
 
   /// Returns the name, which is what claims call the array.
-  std::string matrix(const std::string& name, const Eigen::Ref<const RowMatrix>& numbers);
+  std::string matrix(const std::string& name, const RowMatrix& numbers);
   std::string vector(const std::string& name, const Vector& numbers);
   std::string integers(const std::string& name, const std::vector<Index>& numbers);
   std::string pairs(const std::string& name, const std::vector<std::pair<Index, Index>>& numbers);

@@ -67,10 +67,10 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
   if (several) claims.points("distinct", x, steps, &rows);
   const std::string distinct = several ? "distinct" : "all";
 
+  const Json phi = activation_claim(r.activation, activation(r.activation).leak.value_or(0));
   if (r.lambda_min_verified) {
     Json& claim = claims.add("lambda_min", line_with(r.conclusion, "verified"));
     claim["points"] = distinct;
-    const Json phi = activation_claim(r.activation, activation(r.activation).leak.value_or(0));
     Json kernel{{"of", options.network().deep() ? "layers" : "hidden"}, {"activation", phi}};
     if (options.network().deep()) kernel["layers"] = options.depth;
     if (options.network().deep() && options.residual) {
@@ -94,10 +94,8 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
   if (!against.empty()) {
     Json& claim = claims.add("conflict", line_with(r.conclusion, "No network"));
     // Samples that are one point may have equal labels too: pairs with different ones are the conflict.
-    std::vector<std::pair<Index, Index>> pairs;
-    for (const auto& group : r.conflicts)
-      for (std::size_t k = 1; k < group.size(); ++k)
-        if (data.y(row(group[0])) != data.y(row(group[k]))) pairs.emplace_back(row(group[0]), row(group[k]));
+    auto pairs = against;
+    std::erase_if(pairs, [&](const auto& pair) { return data.y(pair.first) == data.y(pair.second); });
     claim["points"] = "all";
     claim["targets"] = claims.vector("targets", data.y);
     claim["pairs"] = claims.pairs("conflicting_pairs", pairs);
@@ -107,7 +105,7 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
       RowMatrix made;
       Json& claim = claims.add("too_few", fmt::format("too few below {}: {}", *width.width, width.says));
       claim["points"] = distinct;
-      claim["activation"] = activation_claim(r.activation, activation(r.activation).leak.value_or(0));
+      claim["activation"] = phi;
       claim["width"] = static_cast<Index>(*width.width) - 1;
       claim["rank_at_most"] = rank_bound(exact_points(data, standardization_for(data, true), made), r.center);
     }

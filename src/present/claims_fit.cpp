@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "present/claims_of.hpp"
 #include "zeroloss/base/text.hpp"
 

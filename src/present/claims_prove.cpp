@@ -1,32 +1,21 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "deep/judge.hpp"
 #include "present/claims_of.hpp"
-#include "zeroloss/base/digest.hpp"
 #include "zeroloss/base/text.hpp"
 
 // What prove proves, as claims.
 namespace zeroloss::internal {
 namespace {
 
-// Samples that are not among these records.
-std::vector<Index> others(const Dataset& data, const std::vector<const std::vector<Index>*>& records) {
-  std::set<Index> without;
-  for (const auto* list : records) without.insert(list->begin(), list->end());
+// Samples that are among these records, or those that are not.
+std::vector<Index> rows_of(const Dataset& data, const std::set<Index>& records, bool among) {
   std::vector<Index> rows;
   for (Index i = 0; i < data.n(); ++i)
-    if (!without.contains(record_of(data, i))) rows.push_back(i);
-  return rows;
-}
-
-std::vector<Index> rows_of(const Dataset& data, const std::vector<Index>& records) {
-  const std::set<Index> these(records.begin(), records.end());
-  std::vector<Index> rows;
-  for (Index i = 0; i < data.n(); ++i)
-    if (these.contains(record_of(data, i))) rows.push_back(i);
+    if (records.contains(record_of(data, i)) == among) rows.push_back(i);
   return rows;
 }
 
@@ -36,11 +25,12 @@ void claim_labels(Claims& claims, const std::string& network, const Dataset& dat
   claim["points"] = "data";
   claim["labels"] = "labels";
   const bool all = p.right == data.n();
+  const std::set<Index> wrong(p.wrong_samples.begin(), p.wrong_samples.end());
+  std::set<Index> not_right = wrong;
+  not_right.insert(p.undecided_samples.begin(), p.undecided_samples.end());
   if (p.right > 0)
-    claim["right"] = all ? Json("all")
-                         : Json(claims.integers(p.which + "_right",
-                                                others(data, {&p.wrong_samples, &p.undecided_samples})));
-  if (p.wrong > 0) claim["wrong"] = claims.integers(p.which + "_wrong", rows_of(data, p.wrong_samples));
+    claim["right"] = all ? "all" : claims.integers(p.which + "_right", rows_of(data, not_right, false));
+  if (p.wrong > 0) claim["wrong"] = claims.integers(p.which + "_wrong", rows_of(data, wrong, true));
   if (all && p.margin > 0) claim["margin"] = hexadecimal(p.margin);
 }
 
@@ -77,18 +67,12 @@ void claim_certificate(Claims& claims, const std::string& network, const DeepCer
 void claim_prove(Claims& claims, const std::string& model, const ReadNetwork& network, const Dataset& data,
                  const ProveOptions& options, const ProveResult& r) {
   if (claims.leaves_out(data)) return;
-  const auto [its, remark] =
-      with_class_names(network.layers() ? outputs_of(network.network)
-                                        : NetworkOutputs{r.outputs, {}, network.behind(), network.single()},
-                       data, options);
-  const bool classes = data.task == Task::classification;
-  const bool near = network.onnx && network.onnx->approximate;
-  const Matrix Y = targets_of(its, data);
   if (!network.layers()) {
-    const std::string said = said_of(r.networks.front(), data.task, r.n);
-    claims.add("labels_of_file", said)["file"] = model;
+    claims.add("labels_of_file", said_of(r.networks.front(), data.task, r.n))["file"] = model;
     return;
   }
+  const bool classes = data.task == Task::classification;
+  const Matrix Y = targets_of(with_class_names(outputs_of(network.network), data, options).first, data);
   claims.points("data", claims.matrix("points", divided_points(data, options.divide)), {});
   claims.matrix("targets", Y);
   if (classes) {
@@ -105,16 +89,18 @@ void claim_prove(Claims& claims, const std::string& model, const ReadNetwork& ne
   for (const ProvedNetwork& p : r.networks) {
     const std::string name =
         claims.network(p.which, p.which == "polished" ? r.polished : network.network, moving);
-    if (classes && near && p.which == "given")
-      claims.add("labels_of_file", labels_of(p, data.n()))["file"] = model;
-    else if (classes)
-      claim_labels(claims, name, data, p);
-    if (std::isfinite(p.misfit) && !(near && p.which == "given")) {
-      Json& claim = claims.add("misfit", fmt::format("misfit <= {}", decimal(p.misfit, 3, Rounding::up)));
-      claim["network"] = name;
-      claim["points"] = "data";
-      claim["targets"] = "targets";
-      claim["at_most"] = hexadecimal(p.misfit);
+    // Of a file that the layers are only near to.
+    if (network.onnx && network.onnx->approximate && p.which == "given") {
+      if (classes) claims.add("labels_of_file", labels_of(p, data.n()))["file"] = model;
+    } else {
+      if (classes) claim_labels(claims, name, data, p);
+      if (std::isfinite(p.misfit)) {
+        Json& claim = claims.add("misfit", fmt::format("misfit <= {}", decimal(p.misfit, 3, Rounding::up)));
+        claim["network"] = name;
+        claim["points"] = "data";
+        claim["targets"] = "targets";
+        claim["at_most"] = hexadecimal(p.misfit);
+      }
     }
     claim_certificate(claims, name, p.certificate);
   }
