@@ -1,9 +1,9 @@
 # Rooms of the library: folders of src and include/zeroloss. Each is a target that finds the headers of the rooms it names,
 # of those that these name, and no others: what a room must not know it cannot include.
 
-# zeroloss_room(ROOM [HEADERS] [COLD] [SEES ROOM..] [FILES FILE..] [SHARED FILE..] [LINKS LIBRARY..])
+# zeroloss_room(ROOM [HEADERS] [HOT] [SEES ROOM..] [FILES FILE..] [SHARED FILE..] [LINKS LIBRARY..])
 #   HEADERS its sources are of another library
-#   COLD    its time is not that of loops over points or weights: zeroloss_cold
+#   HOT     its own loops over points or weights take the time of a command; other rooms are compiled by zeroloss_cold
 #   SEES    rooms whose headers it may include
 #   FILES   its sources in src/ROOM [all, but those that stand for others: *_absent, *_portable]
 #   SHARED  those of them that libzeroloss_torch has too, since a shared libzeroloss hides them
@@ -11,7 +11,7 @@
 # Makes room_ROOM, the headers, and of the sources zeroloss_ROOM and zeroloss_ROOM_shared, OBJECT libraries. Their names
 # are collected in ZEROLOSS_ROOMS.
 function(zeroloss_room room)
-  cmake_parse_arguments(PARSE_ARGV 1 of "HEADERS;COLD" "" "SEES;FILES;SHARED;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 of "HEADERS;HOT" "" "SEES;FILES;SHARED;LINKS")
   # A folder in which nothing but this room is found.
   set(folder ${PROJECT_BINARY_DIR}/rooms/${room})
   file(MAKE_DIRECTORY ${folder}/zeroloss)
@@ -44,7 +44,7 @@ function(zeroloss_room room)
   endif()
   list(TRANSFORM of_SHARED PREPEND src/${room}/)
   list(REMOVE_ITEM of_FILES ${of_SHARED} "")
-  set_target_properties(room_${room} PROPERTIES ZEROLOSS_LINKS "${of_LINKS}" ZEROLOSS_COLD ${of_COLD})
+  set_target_properties(room_${room} PROPERTIES ZEROLOSS_LINKS "${of_LINKS}" ZEROLOSS_HOT ${of_HOT})
   zeroloss_room_objects(zeroloss_${room} ${room} "${of_FILES}")
   zeroloss_room_objects(zeroloss_${room}_shared ${room} "${of_SHARED}")
   set(ZEROLOSS_ROOMS ${ZEROLOSS_ROOMS} ${room} PARENT_SCOPE)
@@ -72,9 +72,9 @@ function(zeroloss_room_objects target room files)
   if(TARGET PkgConfig::libhwy)
     target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:PkgConfig::libhwy,INTERFACE_COMPILE_OPTIONS>)
   endif()
-  get_target_property(cold room_${room} ZEROLOSS_COLD)
+  get_target_property(hot room_${room} ZEROLOSS_HOT)
   set(first zeroloss_base)
-  if(cold)
+  if(NOT hot)
     zeroloss_cold(${target})
     set(first zeroloss_chart)
   endif()
@@ -86,7 +86,8 @@ function(zeroloss_room_objects target room files)
   endif()
 endfunction()
 
-# Text, files and options are compiled in two thirds of the time, and run as fast to whoever waits for them.
+# What reads, decides and prints, or leaves its loops to BLAS, FLINT and the vectors of Eigen, is compiled in two thirds
+# of the time and runs as fast to whoever waits for it.
 function(zeroloss_cold target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang>>:-O1>)
 endfunction()
@@ -95,15 +96,15 @@ endfunction()
 function(zeroloss_objects out)
   cmake_parse_arguments(PARSE_ARGV 1 of "SHARED" "" "")
   set(objects "")
-  # Of a template that several rooms have compiled a linker takes the first: those of cold rooms come last.
+  # Of a template that several rooms have compiled a linker takes the first: those of hot rooms come first.
   set(hot "")
   set(last "")
   foreach(room IN LISTS of_UNPARSED_ARGUMENTS)
-    get_target_property(cold room_${room} ZEROLOSS_COLD)
-    if(cold)
-      list(APPEND last ${room})
-    else()
+    get_target_property(of_room room_${room} ZEROLOSS_HOT)
+    if(of_room)
       list(APPEND hot ${room})
+    else()
+      list(APPEND last ${room})
     endif()
   endforeach()
   foreach(room IN LISTS hot last)

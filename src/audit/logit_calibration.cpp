@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "linalg/decompositions.hpp"
+#include "linalg/lapack.hpp"
+
 namespace zeroloss::internal {
 namespace {
 
@@ -12,6 +15,12 @@ Matrix with_one(const Matrix& F) {
   Matrix X(F.rows(), F.cols() + 1);
   X << F, Vector::Ones(F.rows());
   return X;
+}
+
+// L^-1 B, or L^-T B.
+Matrix solved(const Matrix& L, char transposed, Matrix B) {
+  lapack::trsm('L', 'L', transposed, B.rows(), B.cols(), L.data(), L.rows(), B.data(), B.rows());
+  return B;
 }
 
 }  // namespace
@@ -28,7 +37,7 @@ LogitCalibration::LogitCalibration(const Matrix& F, double sharpness, double pre
     : X_(with_one(F)), scaled_(sharpness * F), precision_(precision) {
   Matrix bound = X_.transpose() * X_ / 2;
   bound.diagonal().array() += precision;
-  inverse_.compute(bound);
+  factor_ = cholesky(bound);
 }
 
 // The Hessian is nowhere above (1/2 X^T X + precision) of each class (Boehning 1992), so that its inverse
@@ -41,7 +50,7 @@ Matrix LogitCalibration::fit(const Matrix& Q, Matrix B, int most, const Progress
     const double next = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2;
     const Matrix ahead = B + (momentum - 1) / next * (B - before);
     const Matrix gradient = X_.transpose() * (softmax(logits(ahead), 1) - Q) + precision_ * ahead;
-    const Matrix moved = ahead - inverse_.solve(gradient);
+    const Matrix moved = ahead - solved(factor_, 'T', solved(factor_, 'N', gradient));
     const bool back = (moved - B).cwiseProduct(gradient).sum() > 0;
     momentum = back ? 1 : next;
     before = B;
@@ -62,7 +71,7 @@ Matrix LogitCalibration::logits_without(const Matrix& Q, const Matrix& B, const 
     const Vector w = S.col(j).array() * (1 - S.col(j).array());
     Matrix H = X_.transpose() * w.asDiagonal() * X_;
     H.diagonal().array() += precision_;
-    const Matrix Z = Eigen::LLT<Matrix>(H).matrixL().solve(X_.transpose());
+    const Matrix Z = solved(cholesky(H), 'N', X_.transpose());
     const Vector h = Z.colwise().squaredNorm();
     without.col(j).array() +=
         h.array() * (S.col(j) - Q.col(j)).array() / (1 - h.array() * w.array()).max(kLeastRest);

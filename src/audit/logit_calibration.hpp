@@ -1,5 +1,4 @@
 #pragma once
-#include <Eigen/Cholesky>
 
 #include "zeroloss/base/matrix.hpp"
 #include "zeroloss/base/progress.hpp"
@@ -30,7 +29,7 @@ class LogitCalibration {
  private:
   Matrix X_, scaled_;
   double precision_;
-  Eigen::LLT<Matrix> inverse_;  // of a bound of the Hessian
+  Matrix factor_;  // L L^T is a bound of the Hessian
 };
 
 /// n x c outputs that need no B: F + (F, 1) B / sharpness.

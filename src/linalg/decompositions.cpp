@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/QR>
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -133,22 +132,35 @@ Vector least_squares(Matrix A, const Vector& b) {
   return x.head(d);
 }
 
-Qr::Qr(const Matrix& A) {
-  const Eigen::HouseholderQR<Matrix> qr(A);
-  packed_ = qr.matrixQR();
-  coefficients_ = qr.hCoeffs();
+Qr::Qr(const Matrix& A) : packed_(A), coefficients_(std::min(A.rows(), A.cols())) {
+  const SerialBlas serial;
+  const int n = lapack::size(A.rows()), d = lapack::size(A.cols()), rows = std::max(1, n);
+  with_scratch("dgeqrf", [&](double* scratch, int size) {
+    int info = 0;
+    dgeqrf_(&n, &d, packed_.data(), &rows, coefficients_.data(), scratch, &size, &info);
+    return info;
+  });
 }
 
 Matrix Qr::R() const {
   return packed_.topRows(std::min(packed_.rows(), packed_.cols())).triangularView<Eigen::Upper>();
 }
 
-Matrix Qr::Q(Index columns) const {
-  return Eigen::householderSequence(packed_, coefficients_) * Matrix::Identity(packed_.rows(), columns);
-}
+Matrix Qr::Q(Index columns) const { return multiplied("N", Matrix::Identity(packed_.rows(), columns)); }
 
-Matrix Qr::transposed(Matrix B) const {
-  B.applyOnTheLeft(Eigen::householderSequence(packed_, coefficients_).transpose());
+Matrix Qr::transposed(Matrix B) const { return multiplied("T", std::move(B)); }
+
+// Q B or Q^T B.
+Matrix Qr::multiplied(const char* transposed, Matrix B) const {
+  const SerialBlas serial;
+  const int n = lapack::size(B.rows()), d = lapack::size(B.cols()), k = lapack::size(coefficients_.size()),
+            rows = std::max(1, n);
+  with_scratch("dormqr", [&](double* scratch, int size) {
+    int info = 0;
+    dormqr_("L", transposed, &n, &d, &k, packed_.data(), &rows, coefficients_.data(), B.data(), &rows,
+            scratch, &size, &info);
+    return info;
+  });
   return B;
 }
 

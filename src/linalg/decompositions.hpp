@@ -4,7 +4,8 @@
 #include "zeroloss/base/matrix.hpp"
 
 /// Dense decompositions, by LAPACK with one thread, since its bits depend on how many there are, or by Eigen,
-/// compiled once: wherever one of its is instantiated it takes 5 to 15 seconds.
+/// compiled once: wherever one of its is instantiated it takes 5 to 15 seconds. Symmetric eigenvalues are
+/// Eigen's, since zeroloss-torch, which may be built without LAPACK, needs them.
 namespace zeroloss::internal {
 
 struct SymmetricEigen {
@@ -55,6 +56,8 @@ class Qr {
   Index reflections() const;          ///< that are not the identity: det Q = (-1)^reflections
 
  private:
+  Matrix multiplied(const char* transposed, Matrix B) const;
+
   Matrix packed_;
   Vector coefficients_;
 };

@@ -34,6 +34,9 @@ int dlarft_(const char*, const char*, const int*, const int*, const double*, con
 int dlarfb_(const char*, const char*, const char*, const char*, const int*, const int*, const int*,
             const double*, const int*, const double*, const int*, double*, const int*, double*, const int*);
 int dorg2r_(const int*, const int*, const int*, double*, const int*, const double*, double*, int*);
+int dgeqrf_(const int*, const int*, double*, const int*, double*, double*, const int*, int*);
+int dormqr_(const char*, const char*, const int*, const int*, const int*, const double*, const int*,
+            const double*, double*, const int*, double*, const int*, int*);
 int dgetrf_(const int*, const int*, double*, const int*, int*, int*);
 int dgetri_(const int*, double*, const int*, const int*, double*, const int*, int*);
 int dgeev_(const char*, const char*, const int*, double*, const int*, double*, double*, double*, const int*,
