@@ -1,5 +1,6 @@
 // Points that are equal or antipodal, decided in whole numbers.
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -41,7 +42,14 @@ std::vector<std::size_t> pairs_of(const Folder& folder, const Object& o, const P
   if (folder.integers(name, 2).columns() != 2) {
     o.fail("pairs is not of two columns");
   }
-  return folder.indices(name, points.rows());
+  std::vector<std::size_t> pairs = folder.indices(name, points.rows());
+  std::set<std::pair<std::size_t, std::size_t>> seen;
+  for (std::size_t p = 0; p < pairs.size(); p += 2) {
+    if (!seen.emplace(std::minmax(pairs[p], pairs[p + 1])).second) {
+      o.fail("a pair stands twice");
+    }
+  }
+  return pairs;
 }
 
 std::string named(std::size_t i, std::size_t j) {
@@ -120,8 +128,10 @@ std::string check_antipodal(const Folder& folder, const Json& claim, const std::
     return check_pairs(folder, o, points, -1);
   }
   for (const auto& [text, group] : groups_of(points)) {
-    if (group.size() == 2) {
-      throw False(named(group.begin()->second.front(), group.rbegin()->second.front()) + " are antipodal");
+    const auto& first = group.begin()->second;
+    const bool zeros = group.begin()->first == 0 && first.size() > 1;  // each is the other's antipode
+    if (group.size() == 2 || zeros) {
+      throw False(named(first.front(), zeros ? first[1] : group.rbegin()->second.front()) + " are antipodal");
     }
   }
   return "no two points are antipodal";

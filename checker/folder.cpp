@@ -3,8 +3,10 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <set>
 
+#include "sha256.hpp"
 #include "verdict.hpp"
 
 namespace check {
@@ -12,30 +14,68 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDeepest = 32;
+constexpr std::size_t kDeepest = 32;
 constexpr std::uintmax_t kLongest = std::uintmax_t{1} << 30;
 
-Json parsed(const fs::path& file) {
-  if (!fs::is_regular_file(file) || fs::file_size(file) > kLongest) {
-    throw Unreadable(file.string() + " is not there, or not a file of less than 1 GB");
+std::string bytes_of(const fs::path& file) {
+  if (!fs::is_directory(file.parent_path())) {
+    throw Unreadable(file.parent_path().string() + " is no run folder");
+  }
+  if (!fs::is_regular_file(file)) {
+    throw Unreadable(file.string() +
+                     " is not there: nothing in this folder is said to be proved so that it can be checked");
+  }
+  if (fs::file_size(file) > kLongest) {
+    throw Unreadable(file.string() + " is of more than 1 GB");
   }
   std::ifstream in(file, std::ios::binary);
-  std::vector<std::set<std::string>> keys;
-  const auto look = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > kDeepest) {
-      throw Unreadable("claims.json has more than 32 brackets inside each other");
-    }
-    if (event == Json::parse_event_t::object_start) {
-      keys.emplace_back();
-    } else if (event == Json::parse_event_t::object_end) {
-      keys.pop_back();
-    } else if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
-      throw Unreadable("claims.json has the key \"" + value.get<std::string>() + "\" twice in one object");
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// Sees how deep brackets lie in each other, and that no object has a key twice, before anything is built.
+class Shape : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return enter(); }
+  bool start_array(std::size_t) override { return enter(); }
+  bool end_object() override { return leave(); }
+  bool end_array() override { return leave(); }
+  bool key(string_t& key) override {
+    if (!keys_.back().insert(key).second) {
+      throw Unreadable("claims.json has the key \"" + key + "\" twice in one object");
     }
     return true;
-  };
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
+    throw Unreadable(std::string("claims.json is not JSON: ") + error.what());
+  }
+
+ private:
+  bool enter() {
+    keys_.emplace_back();
+    if (keys_.size() > kDeepest) {
+      throw Unreadable("claims.json has more than 32 brackets inside each other");
+    }
+    return true;
+  }
+  bool leave() {
+    keys_.pop_back();
+    return true;
+  }
+  std::vector<std::set<std::string>> keys_;
+};
+
+Json parsed(const std::string& text) {
+  Shape shape;
+  Json::sax_parse(text, &shape);
   try {
-    return Json::parse(in, look);
+    return Json::parse(text);
   } catch (const Json::exception& error) {
     throw Unreadable(std::string("claims.json is not JSON: ") + error.what());
   }
@@ -195,7 +235,10 @@ double number(const Json& json, const std::string& where) {
   return negative ? -value : value;
 }
 
-Folder::Folder(const fs::path& path) : path_(path), json_(parsed(path / "claims.json")) {
+Folder::Folder(const fs::path& path) : path_(path) {
+  const std::string text = bytes_of(path / "claims.json");
+  digest_ = sha256(text.data(), text.size());
+  json_ = parsed(text);
   const Object all(json_, "claims.json", {"format", "zeroloss", "arrays", "points", "networks", "claims"});
   if (all.count("format") != 1) {
     throw Unreadable("claims.json has another format than 1, which alone is known here");

@@ -43,6 +43,7 @@ class Folder {
   explicit Folder(const std::filesystem::path& path);
 
   const Json& claims() const { return json_["claims"]; }
+  const std::string& digest() const { return digest_; }  // SHA-256 of claims.json
   const Json& points(const std::string& name) const { return named("points", name); }
   const Json& network(const std::string& name) const { return named("networks", name); }
   std::vector<std::string> names(const char* what) const;  // of "points" or "networks"
@@ -57,6 +58,7 @@ class Folder {
   const Json& named(const char* what, const std::string& name) const;
 
   std::filesystem::path path_;
+  std::string digest_;
   Json json_;
   std::map<std::string, ArrayFile> files_;
   mutable std::map<std::string, std::unique_ptr<Array>> read_;

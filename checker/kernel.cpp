@@ -216,9 +216,13 @@ Balls Dual::output_series(std::size_t count) const {
 }
 
 Kernel::Kernel(const Json& json, const std::string& where) {
-  const Object o(json, where + ": kernel",
-                 {"of", "activation", "layers", "residual", "branch", "trained", "exponent"});
-  of_ = o.text("of");
+  const std::string here = where + ": kernel";
+  of_ = Object(json, here, {"of", "activation", "layers", "residual", "branch", "trained", "exponent"})
+            .text("of");
+  const Object o = of_ == "power" ? Object(json, here, {"of", "exponent"})
+                   : of_ == "layers"
+                       ? Object(json, here, {"of", "activation", "layers", "residual", "branch", "trained"})
+                       : Object(json, here, {"of", "activation"});
   if (of_ == "power") {
     exponent_ = o.count("exponent", 1000000);
     return;
@@ -228,10 +232,13 @@ Kernel::Kernel(const Json& json, const std::string& where) {
   }
   dual_ = std::make_unique<Dual>(Activation(o.at("activation"), where));
   if (of_ == "layers") {
-    layers_ = o.count("layers", 100000);
+    layers_ = o.count("layers", 10000);
     residual_ = o.truth("residual");
     if (residual_) {
       branch_ = o.number("branch");
+      if (!(branch_ > 0)) {
+        o.fail("branch is not above 0");
+      }
     } else if (o.has("branch")) {
       o.fail("a branch is one of residual blocks");
     }

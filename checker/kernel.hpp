@@ -50,6 +50,7 @@ class Kernel {
   // Of the kernel, or of one that is smaller: the difference has no negative coefficient.
   Ball entry(const Ball& rho) const;
   Ball at_one() const;
+  std::size_t depth() const { return layers_; }  // 0: not of layers
   // Those of the powers below `count`, of `entry`. Throws Open where they are not known.
   Balls coefficients(std::size_t count) const;
   // Not below what is left out at rho = 1, and so not below any entry of what is left out.

@@ -67,9 +67,12 @@ std::string check_kinks(const Folder& folder, const Json& claim, const std::stri
   std::set<std::pair<std::size_t, std::size_t>> kinks;
   if (o.has("kinks")) {
     const Array& list = folder.integers(o.text("kinks"), 2);
+    if (list.columns() != 2) {
+      o.fail("kinks are not of two columns");
+    }
     for (std::size_t q = 0; q < list.rows(); ++q) {
       const std::int64_t i = list.integer(2 * q), j = list.integer(2 * q + 1);
-      if (list.columns() != 2 || i < 0 || j < 0 || static_cast<std::size_t>(i) >= points.rows() ||
+      if (i < 0 || j < 0 || static_cast<std::size_t>(i) >= points.rows() ||
           static_cast<std::size_t>(j) >= m) {
         o.fail("a kink is not a row and a hidden unit");
       }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "kinds.hpp"
 #include "network.hpp"
@@ -22,7 +23,11 @@ std::vector<std::size_t> rows_of(const Folder& folder, const Object& o, const ch
     std::iota(all.begin(), all.end(), std::size_t{0});
     return all;
   }
-  return folder.indices(o.text(key), n);
+  std::vector<std::size_t> rows = folder.indices(o.text(key), n);
+  if (std::set<std::size_t>(rows.begin(), rows.end()).size() < rows.size()) {
+    o.fail(std::string(key) + " has a row twice");
+  }
+  return rows;
 }
 
 // The output of the class less the largest other.
@@ -71,6 +76,17 @@ class Asked {
 };
 
 }  // namespace
+
+// All points are right.
+std::string check_memorised(const Folder& folder, const Json& claim, const std::string& where) {
+  const Object o(claim, where, {"kind", "text", "network", "points", "labels", "right"});
+  if (o.has("right") && o.at("right") != "all") {
+    o.fail("right is not \"all\"");
+  }
+  Json labels = claim;
+  labels["right"] = "all";
+  return check_labels(folder, labels, where);
+}
 
 std::string check_labels(const Folder& folder, const Json& claim, const std::string& where) {
   const Object o(claim, where, {"kind", "text", "network", "points", "labels", "right", "wrong", "margin"});

@@ -14,6 +14,9 @@ namespace {
 constexpr slong kEntryBits = 64;
 constexpr std::size_t kMostForBalls = 2600;
 
+// Bits that the recursion over layers takes from an entry: correlations close to 1 lose some at each.
+slong lost(const Kernel& kernel) { return 8 * static_cast<slong>(kernel.depth()); }
+
 Symmetric kernel_matrix(const Points& points, const Kernel& kernel) {
   Symmetric a(points.rows());
   Gram gram(points);
@@ -21,7 +24,7 @@ Symmetric kernel_matrix(const Points& points, const Kernel& kernel) {
     const double value = entry.middle();
     a.set(i, j, value, (entry - Ball(value)).size());
   };
-  const Bits bits(kEntryBits);
+  const Bits bits(kEntryBits + lost(kernel));
   const Ball one = kernel.at_one();
   for (std::size_t i = 0; i < points.rows(); ++i) {
     set(i, i, one);
@@ -77,7 +80,7 @@ std::string check_lambda_min(const Folder& folder, const Json& claim, const std:
         weights[i] = w.real(i);
       }
     }
-    const double bound = tail_bound(points, kernel, o.has("tail") ? o.count("tail", 1000000) : 0, weights);
+    const double bound = tail_bound(points, kernel, o.has("tail") ? o.count("tail", 10000) : 0, weights);
     if (bound >= s) {
       return "lambda_min >= " + down(bound) + ", by the tail of the power series";
     }
@@ -100,7 +103,7 @@ std::string check_lambda_min(const Folder& folder, const Json& claim, const std:
                ", and there are too many points for balls");
   }
   for (const slong bits : {slong{256}, slong{640}}) {
-    if (factors_in_balls(points, kernel, s, std::max(bits, precision))) {
+    if (factors_in_balls(points, kernel, s, std::max(bits + lost(kernel), precision))) {
       return "lambda_min >= " + down(s) + ", by a factor in balls of " + std::to_string(bits) + " bits";
     }
   }
@@ -116,7 +119,7 @@ std::string check_separation(const Folder& folder, const Json& claim, const std:
   // min(||x - x'||, ||x + x'||)^2 = 2 - 2 |rho|, and 2 asin of half its root is the angle of |rho|.
   const Bits bits(128);
   Ball bound = Ball(1) - square(s) / Ball(2);
-  if (s < 0) {
+  if (s <= 0) {
     bound = 2;
   } else if (s > 2) {
     bound = -1;
@@ -152,7 +155,8 @@ std::string check_separation(const Folder& folder, const Json& claim, const std:
   if (open) {
     throw Open("a pair is too close to the bound to say");
   }
-  return "all " + std::to_string(points.rows()) + " points are as far from each other";
+  return points.rows() == 1 ? "there is one point, and no pair"
+                            : "all " + std::to_string(points.rows()) + " points are as far from each other";
 }
 
 }  // namespace check

@@ -21,6 +21,16 @@ std::string check_last_layer(const Folder& folder, const Json& claim, const std:
   if (last.op != "affine") {
     o.fail("the last node is not affine");
   }
+  if (last.weight == last.bias) {
+    o.fail("the last weights are the bias too");
+  }
+  for (const Node& node : network.nodes()) {
+    for (const std::string& array : {node.weight, node.bias, node.by}) {
+      if (&node != &last && !array.empty() && (array == last.weight || array == last.bias)) {
+        o.fail("the last weights stand at another place too");
+      }
+    }
+  }
   const double lambda = o.number("lambda_min");
   if (!(lambda > 0) || o.has("targets") != o.has("radius")) {
     o.fail("lambda_min is not above 0, or one of targets and radius is missing");
@@ -48,7 +58,7 @@ std::string check_last_layer(const Folder& folder, const Json& claim, const std:
     }
   }
   const double off = sqrt(squares).upper();
-  double root = std::sqrt(lambda) * (1 + 1e-16);
+  double root = std::sqrt(lambda) * (1 + 1e-15);
   Ball misfit;
   if (o.has("targets")) {
     misfit = length(residual_at(distinct, outputs, folder.reals(o.text("targets")), o));

@@ -1,8 +1,14 @@
 // zeroloss-check: decides the claims of a run folder in ball arithmetic.
 
+#include <fcntl.h>
+#include <flint/flint.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -18,10 +24,12 @@ namespace {
 
 constexpr const char* kHelp =
     R"(Usage: zeroloss-check [OPTIONS] RUN
-Decides every claim in RUN/claims.json, in ball arithmetic, sharing nothing with zeroloss.
+Decides every claim in RUN/claims.json, in ball arithmetic, sharing nothing with zeroloss. What was found of all of
+them is written to RUN/checked.json, which a report shows.
 
 Options:
   -h,--help          Print this help and exit
+  --version          Print the version, and FLINT's, and exit
   --all              Show the claims that hold too [only how many]
   --kind KIND        Decide claims of this kind alone; may be given again
   --json             Print one JSON object
@@ -41,7 +49,7 @@ const std::map<std::string, Check> kKinds = {
     {"conflict", check_conflict},
     {"too_few", check_too_few},
     {"labels", check_labels},
-    {"memorised", check_labels},
+    {"memorised", check_memorised},
     {"misfit", check_misfit},
     {"existence", check_existence},
     {"descent", check_descent},
@@ -127,16 +135,54 @@ Verdict decide(const Folder& folder, const Json& claim, const std::string& where
   return verdict;
 }
 
-// One line that no terminal takes for anything else.
+// One line that no terminal takes for anything else: without controls, U+0080 to U+009F among them, and
+// without what turns the direction of a text (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069).
 std::string printable(const std::string& text) {
   std::string line;
-  for (const char c : text) {
-    line += static_cast<unsigned char>(c) < 32 || c == 127 ? ' ' : c;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto at = [&](std::size_t k) {
+      return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0U;
+    };
+    const unsigned a = at(0), b = at(1), c = at(2);
+    const bool control = a < 32 || a == 127, later = a == 0xc2 && b < 0xa0, mark = a == 0xd8 && b == 0x9c;
+    const bool turns = a == 0xe2 && ((b == 0x80 && (c == 0x8e || c == 0x8f || (c >= 0xaa && c <= 0xae))) ||
+                                     (b == 0x81 && c >= 0xa6 && c <= 0xa9));
+    i += turns ? 2 : later || mark ? 1 : 0;
+    line += control || later || mark || turns ? ' ' : text[i];
   }
   return line;
 }
 
+std::string now() {
+  const std::time_t seconds = std::time(nullptr);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&seconds))};
+}
+
+// RUN/checked.json, whole or not at all, through a file that was not there: a link in a folder of others
+// leads nowhere. A folder that nobody may write to is checked all the same.
+bool wrote(const std::filesystem::path& run, const Json& checked) {
+  const std::filesystem::path part = run / ".checked.json.part";
+  unlink(part.c_str());
+  const int file = open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (file < 0) {
+    return false;
+  }
+  const std::string text = checked.dump(1) + "\n";
+  const bool whole = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (close(file) == 0 && whole && rename(part.c_str(), (run / "checked.json").c_str()) == 0) {
+    return true;
+  }
+  unlink(part.c_str());
+  return false;
+}
+
 int run(const Options& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  if (options.kinds.empty()) {  // what was found before counts no longer, even where this ends halfway
+    std::error_code none;
+    std::filesystem::remove(std::filesystem::path(options.run) / "checked.json", none);
+  }
   const Folder folder(options.run);
   std::map<std::string, int> count;
   Json list = Json::array();
@@ -168,6 +214,20 @@ int run(const Options& options) {
   if (count.empty() || count["holds"] + count["does not hold"] + count["not decided"] == 0) {
     throw Unreadable("claims.json has no claim of this kind");
   }
+  if (options.kinds.empty()) {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    const Json checked = {{"version", ZEROLOSS_CHECK_VERSION},
+                          {"flint", FLINT_VERSION},
+                          {"finished", now()},
+                          {"seconds", taken.count()},
+                          {"claims_sha256", folder.digest()},
+                          {"holds", count["holds"]},
+                          {"does_not_hold", count["does not hold"]},
+                          {"not_decided", count["not decided"]}};
+    if (!wrote(options.run, checked)) {
+      std::cerr << "zeroloss-check: " << options.run << " cannot be written to: without checked.json\n";
+    }
+  }
   if (options.json) {
     const Json all = {{"run", options.run},
                       {"claims", list},
@@ -179,6 +239,9 @@ int run(const Options& options) {
     std::cout << count["holds"] << " claims hold, " << count["does not hold"] << " do not, "
               << count["not decided"] << " are not decided" << std::endl;
   }
+  if (!std::cout) {
+    throw Unreadable("what was found cannot be written out");
+  }
   return status;
 }
 
@@ -189,6 +252,10 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--help") == 0 || std::strcmp(argv[i], "-h") == 0) {
       std::cout << check::kHelp;
+      return 0;
+    }
+    if (std::strcmp(argv[i], "--version") == 0) {
+      std::cout << "zeroloss-check " ZEROLOSS_CHECK_VERSION " with FLINT " FLINT_VERSION "\n";
       return 0;
     }
   }

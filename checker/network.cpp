@@ -48,6 +48,29 @@ void read_affine(const Folder& folder, const Object& o, Node& node, std::set<std
   }
 }
 
+// The node, with no keys but those of its operator.
+Object keys_of(const Json& json, const std::string& where, const std::string& op) {
+  if (op == "affine") {
+    return {json, where, {"op", "weight", "bias", "trained"}};
+  }
+  if (op == "activation") {
+    return {json, where, {"op", "activation"}};
+  }
+  if (op == "add") {
+    return {json, where, {"op", "node"}};
+  }
+  if (op == "append") {
+    return {json, where, {"op", "value"}};
+  }
+  if (op == "normalize") {
+    return {json, where, {"op"}};
+  }
+  if (op == "scale" || op == "subtract" || op == "multiply") {
+    return {json, where, {"op", "by"}};
+  }
+  throw Open(where + ": the operator " + op + " is not known");
+}
+
 }  // namespace
 
 Network::Network(const Folder& folder, const std::string& name, std::size_t inputs)
@@ -59,11 +82,13 @@ Network::Network(const Folder& folder, const std::string& name, std::size_t inpu
   }
   std::vector<std::size_t> sizes{inputs};
   std::set<std::string> moving, all;
+  bool appended = false;
   for (const Json& json : list) {
     Node node;
     const std::string here = where_ + ": node " + std::to_string(nodes_.size());
-    const Object o(json, here, {"op", "weight", "bias", "trained", "activation", "by", "node", "value"});
-    node.op = o.text("op");
+    node.op = Object(json, here, {"op", "weight", "bias", "trained", "activation", "by", "node", "value"})
+                  .text("op");
+    const Object o = keys_of(json, here, node.op);
     node.in = node.out = sizes.back();
     if (node.op == "affine") {
       read_affine(folder, o, node, moving);
@@ -82,21 +107,22 @@ Network::Network(const Folder& folder, const std::string& name, std::size_t inpu
         o.fail("the two parts of a sum are not of one size");
       }
     } else if (node.op == "subtract") {
-      node.step = subtract_step(folder.reals(o.text("by")), node.in, here);
+      node.by = o.text("by");
+      node.step = subtract_step(folder.reals(node.by), node.in, appended, here);
     } else if (node.op == "multiply") {
-      node.step = multiply_step(folder.reals(o.text("by")), node.in, here);
+      node.by = o.text("by");
+      node.step = multiply_step(folder.reals(node.by), node.in, here);
     } else if (node.op == "append") {
       node.step = Append{o.number("value")};
       ++node.out;
-    } else if (node.op != "normalize") {
-      throw Open(here + ": the operator " + node.op + " is not known");
+      appended = true;
     }
     sizes.push_back(node.out);
     nodes_.push_back(std::move(node));
   }
   // What is trained at one place is read at no other.
   for (const Node& node : nodes_) {
-    for (const std::string& array : {node.weight, node.bias}) {
+    for (const std::string& array : {node.weight, node.bias, node.by}) {
       if (!array.empty() && !all.insert(array).second && moving.contains(array)) {
         throw Unreadable(where_ + ": the array " + array + " is trained and stands twice");
       }

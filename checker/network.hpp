@@ -12,8 +12,8 @@ namespace check {
 // One node of a network; `op` says which of the fields count.
 struct Node {
   std::string op;
-  std::string weight, bias;  // names of arrays
-  Balls weights, biases;     // exact
+  std::string weight, bias, by;  // names of arrays
+  Balls weights, biases;         // exact
   bool moves = false, bias_moves = false;
   std::optional<Activation> activation;
   double number = 0;         // of scale

@@ -110,7 +110,7 @@ double spectral_norm(std::size_t rows, std::size_t columns, const std::vector<do
   for (double more = 1e-12; more < 0.1; more *= 30) {
     const double bound = norm * (1 + more);
     if (at_most(a, bound)) {
-      return bound + off;
+      return (bound + off) * (1 + 1e-15);
     }
   }
   return frobenius;

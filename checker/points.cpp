@@ -18,10 +18,10 @@ Ball exact_sum(const Ball& x, const Ball& y) {
 
 }  // namespace
 
-Step subtract_step(const Array& array, std::size_t d, const std::string& where) {
+Step subtract_step(const Array& array, std::size_t d, bool appended, const std::string& where) {
   const std::size_t parts = array.shape.size() == 2 ? array.rows() : 1;
   const std::size_t columns = array.size() / parts;
-  if (parts > 2 || (columns != d && columns + 1 != d)) {
+  if (parts > 2 || (columns != d && !(appended && columns + 1 == d))) {
     throw Unreadable(where + ": what is subtracted is not of d numbers, or of two rows of d");
   }
   Subtract step{Balls(d)};
@@ -90,7 +90,8 @@ Points::Points(const Folder& folder, const std::string& name) : where_("points "
       s.fail("has not one key");
     }
     if (s.has("subtract")) {
-      steps_.push_back(subtract_step(folder.reals(s.text("subtract")), dimension_, where_));
+      steps_.push_back(subtract_step(folder.reals(s.text("subtract")), dimension_,
+                                     dimension_ > array_->columns(), where_));
     } else if (s.has("scale")) {
       steps_.push_back(multiply_step(folder.reals(s.text("scale")), dimension_, where_));
     } else {
@@ -110,7 +111,10 @@ void Points::expect_unit() const {
 Balls normalized(const Balls& row, const std::string& where) {
   const Ball norm = length(row);
   if (!(norm > 0)) {
-    throw Unreadable(where + ": a row of zeros has no direction");
+    if (norm <= 0) {
+      throw Unreadable(where + ": a row of zeros has no direction");
+    }
+    throw Open(where + ": a row may be of zeros, with as many bits");
   }
   Balls divided(row.size());
   for (std::size_t j = 0; j < row.size(); ++j) {

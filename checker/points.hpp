@@ -22,7 +22,8 @@ struct Normalize {};
 using Step = std::variant<Subtract, Multiply, Append, Normalize>;
 
 // Of `{"subtract": C}` and the like for rows of d numbers, which becomes that of what comes out.
-Step subtract_step(const Array& array, std::size_t d, const std::string& where);
+// `appended`: of the last coordinate nothing need be subtracted.
+Step subtract_step(const Array& array, std::size_t d, bool appended, const std::string& where);
 Step multiply_step(const Array& array, std::size_t d, const std::string& where);
 // With the precision of balls, which may be ARF_PREC_EXACT for all but a division.
 void apply(const Step& step, Balls& row, const std::string& where);

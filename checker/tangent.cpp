@@ -451,6 +451,7 @@ double Tangent::signs(double radius) const {
   // ||X||^2 R^2.
   const auto changes = [](std::vector<double>& squares, double limit) {
     std::sort(squares.begin(), squares.end());
+    limit = std::max(limit, 1e-290);  // below, squares lose digits
     double sum = 0;
     std::size_t count = 0;
     while (count < squares.size() && (sum += squares[count]) * (1 - 1e-9) <= limit * (1 + 1e-9)) {

@@ -71,7 +71,7 @@ Row smooth_balanced(const Given& g) {
 std::string check_theorem(const Folder& folder, const Json& claim, const std::string& where) {
   const Object o(claim, where,
                  {"kind", "text", "id", "points", "activation", "lambda", "failure_probability", "targets",
-                  "lambda_from", "networks", "width", "step", "rate"});
+                  "networks", "width", "step", "rate"});
   const std::string id = o.text("id");
   const Bits bits(std::max<slong>(precision, 128));
   const Activation activation(o.at("activation"), where);
@@ -82,6 +82,18 @@ std::string check_theorem(const Folder& folder, const Json& claim, const std::st
   const double p = o.number("failure_probability"), lambda = o.number("lambda");
   if (!(p > 0 && p < 1) || !(lambda > 0) || networks == 0) {
     o.fail("failure_probability is not in (0, 1), lambda not above 0, or networks is 0");
+  }
+  // What the theorem rests on is decided here too. Of zl_a lambda is the least angle of the points; of all
+  // others it is not above lambda_min of the hidden weights' kernel, however it was found.
+  Json rests{{"kind", "lambda_min"}, {"text", ""}, {"points", o.text("points")}};
+  if (id == "zl_a") {
+    rests["at_least"] = "0x0p+0";
+    rests["angle"] = claim["lambda"];
+    check_separation(folder, rests, where);
+  } else {
+    rests["kernel"] = Json{{"of", "hidden"}, {"activation", claim["activation"]}};
+    rests["at_least"] = claim["lambda"];
+    check_lambda_min(folder, rests, where);
   }
   const bool relu = activation.kinked() && activation.slope() == 0;
   const bool smooth = !activation.kinked();

@@ -1,5 +1,6 @@
 """zeroloss-check PROGRAM: folders that are damaged or made up end with a message and status 2, or a true verdict."""
 
+import hashlib
 import json
 import os
 import random
@@ -47,6 +48,42 @@ class Hostile(unittest.TestCase):
 
     def test_what_is_whole_holds(self):
         self.assertEqual(check(PROGRAM, self.run_)[0], 0)
+
+    def test_what_was_found_is_written_beside_it(self):
+        path = os.path.join(self.folder, "checked.json")
+        self.assertEqual(check(PROGRAM, self.run_)[0], 0)
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+        with open(os.path.join(self.folder, "claims.json"), "rb") as file:
+            self.assertEqual(found["claims_sha256"], hashlib.sha256(file.read()).hexdigest())
+        self.assertEqual([found[key] for key in ("holds", "does_not_hold", "not_decided")], [1, 0, 0])
+        self.assertRegex(found["finished"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        check(PROGRAM, self.run_, "--kind", "lambda_min")  # a part says nothing of the whole
+        self.assertTrue(os.path.exists(path))
+        self.refused("[]")  # and what cannot be read was not checked
+        self.assertFalse(os.path.exists(path))
+
+    def test_links_in_the_folder_lead_nowhere(self):
+        other = os.path.join(os.path.dirname(self.folder), "other")
+        with open(other, "w", encoding="utf-8") as file:
+            file.write("mine")
+        for name in (".checked.json.part", "checked.json"):
+            os.symlink(other, os.path.join(self.folder, name))
+        self.assertEqual(check(PROGRAM, self.run_)[0], 0)
+        with open(other, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "mine")
+        self.assertFalse(os.path.islink(os.path.join(self.folder, "checked.json")))
+
+    def test_keys_of_other_operators_and_kernels(self):
+        kernel = {"of": "hidden", "activation": "relu", "layers": 3}
+        self.run_.claim("lambda_min", points="p", kernel=kernel, at_least=1e-6)
+        self.refused()
+        self.run_.claim("misfit", network="net", points="p", targets="labels", at_most=9.0)
+        self.run_.network("net", [{"op": "normalize", "bias": "w"}, {"op": "affine", "weight": "w"}])
+        self.refused()
+
+    def test_many_objects_are_read_at_once(self):
+        self.refused('{"format": 1, "note": [' + "{}," * 1000000 + '{}], "claims": [1]}')
 
     def test_no_folder_no_claims(self):
         for text in (

@@ -385,6 +385,33 @@ class Labels(Case):
         self.says(FALSE, "labels", right="all", **keys)
         self.says(HOLDS, "labels", right="rest", wrong="four", **keys)
 
+    def test_memorised_is_all_of_them_once(self):
+        self.run_.array("x", [[1.0, 0.0], [0.0, 1.0]])
+        self.run_.array("w", [[1.0, 0.0], [0.0, 1.0]])
+        self.run_.array("labels", [0, 1], "int64")
+        self.run_.array("swapped", [1, 0], "int64")
+        self.run_.array("twice", [0, 0], "int64")
+        self.run_.points("p", "x")
+        self.run_.network("net", [{"op": "affine", "weight": "w"}])
+        self.says(HOLDS, "memorised", network="net", points="p", labels="labels")
+        self.says(FALSE, "memorised", network="net", points="p", labels="swapped")
+        self.says(UNREADABLE, "memorised", network="net", points="p", labels="swapped", wrong="all")
+        self.says(UNREADABLE, "memorised", network="net", points="p", labels="labels", right="twice")
+        self.says(UNREADABLE, "labels", network="net", points="p", labels="labels", right="twice")
+
+    def test_weights_that_stand_twice_do_not_move_alone(self):
+        self.run_.array("x", [[1.0, 2.0]])
+        self.run_.array("w", [[1.0, 0.0], [0.0, 1.0]])
+        self.run_.array("b", [0.5, 0.25])
+        self.run_.array("v", [[1.0, 1.0]])
+        self.run_.array("y", [7.0])
+        self.run_.points("p", "x", [])
+        moving = {"op": "affine", "weight": "w", "bias": "b", "trained": ["bias"]}
+        self.run_.network("net", [{"op": "subtract", "by": "b"}, moving, {"op": "affine", "weight": "v"}])
+        self.says(UNREADABLE, "existence", network="net", points="p", targets="y", radius=3.0)
+        self.run_.network("net", [{"op": "affine", "weight": "w"}, {"op": "affine", "weight": "w"}])
+        self.says(UNREADABLE, "last_layer", network="net", points="p", lambda_min=1e-3)
+
     def test_a_tie_is_neither(self):
         self.run_.array("x", [[1.0, 1.0]])
         self.run_.array("w", [[1.0, 2.0], [2.0, 1.0]])

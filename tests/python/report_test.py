@@ -1,6 +1,7 @@
 """zeroloss report: its pages, read as text, its numbers and pictures, and the command."""
 
 import base64
+import hashlib
 import json
 import random
 import re
@@ -52,6 +53,26 @@ def test_page_is_whole_and_asks_for_nothing(kind, tmp_path):
     # The command that made it, as a shell reads it.
     typed = ["zeroloss", *run.manifest["command"][1:]]
     assert page.text("code", " ").endswith(" ".join(typed))
+
+
+def test_what_the_checker_found_is_shown_while_its_claims_stand(tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(run_of("certify"), folder)
+    claims = folder / "claims.json"
+
+    def shown():
+        return page_of(folder)[1].text("dd", "|")
+
+    claims.unlink(missing_ok=True)
+    assert "check" not in shown()
+    claims.write_text('{"claims": []}')
+    assert "not checked; zeroloss check decides them again" in shown()
+    found = {"version": "0.1.0", "flint": "2.9.0", "finished": "2026-11-28T06:00:00Z", "seconds": 7.123, "holds": 2,
+             "does_not_hold": 1, "not_decided": 0, "claims_sha256": hashlib.sha256(claims.read_bytes()).hexdigest()}
+    (folder / "checked.json").write_text(json.dumps(found))
+    assert "2 checked, 1 do not hold: zeroloss-check 0.1.0 with FLINT 2.9.0, 2026-11-28 06:00 UTC, 7.1 s" in shown()
+    claims.write_text('{"claims": [1]}')  # they are others now
+    assert "not checked; zeroloss check decides them again" in shown()
 
 
 def copied(kind, to, **changes):

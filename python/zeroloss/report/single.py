@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from pathlib import Path
@@ -74,11 +75,28 @@ def _origin(run: Run) -> Content:
         command([str(word) for word in manifest.get("command") or []]),
         facts([("finished", f"{finished} UTC" if finished else None), ("seconds", manifest.get("seconds")),
                ("largest memory", _bytes(manifest.get("peak_bytes"))), ("zeroloss", manifest.get("version")),
-               ("processor", machine.get("processor")), ("threads", machine.get("threads"))]),
+               ("processor", machine.get("processor")), ("threads", machine.get("threads")),
+               ("claims", _checked(run))]),
         [details(heading, facts([(key, _flat(value)) for key, value in values.items()]))
          for heading, values in (("Options", manifest.get("options") or {}), ("Data", data), ("Machine", machine))
          if values],
         details("All values, all digits", tag("pre", json.dumps(_shortened(run.result), indent=1, ensure_ascii=False)))]
+
+
+def _checked(run: Run) -> str | None:
+    """What zeroloss-check found of the run's claims, if they are still those that it read; nothing without claims."""
+    claims = run.folder / "claims.json"
+    if not claims.is_file():
+        return None
+    checked = run.json("checked.json")
+    if checked.get("claims_sha256") != hashlib.sha256(claims.read_bytes()).hexdigest():
+        return "not checked; zeroloss check decides them again, by another program"
+    counts = [(checked.get(key) or 0, said) for key, said in
+              (("holds", "checked"), ("does_not_hold", "do not hold"), ("not_decided", "not decided"))]
+    found = ", ".join(f"{count} {said}" for count, said in counts if count)
+    finished = str(checked.get("finished"))[:16].replace("T", " ")
+    return (f"{found}: zeroloss-check {checked.get('version')} with FLINT {checked.get('flint')}, {finished} UTC, "
+            f"{checked.get('seconds'):.2g} s")
 
 
 def command(words: list[str]) -> Html | None:
