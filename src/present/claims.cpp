@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "zeroloss/base/digest.hpp"
@@ -11,6 +12,7 @@ namespace zeroloss::internal {
 namespace {
 
 constexpr const char* kFile = "claims.bin";
+constexpr double kMost = 100e6;  // bytes that are copied
 
 static_assert(std::endian::native == std::endian::little, "arrays are written as they lie in memory");
 
@@ -137,10 +139,13 @@ std::string Claims::network(const std::string& name, const DeepNetwork& network,
 }
 
 bool Claims::leaves_out(const Dataset& data) {
-  constexpr double kMost = 100e6;
   const double bytes = 8.0 * static_cast<double>(data.n()) * static_cast<double>(data.d());
-  if (!data.stored && bytes <= kMost) return false;
-  note_ = fmt::format("no claims: the points take {:.0f} MB, and up to {:.0f} MB are copied", bytes / 1e6,
+  return leaves_out(data.stored ? std::max(bytes, kMost + 1) : bytes, "points");
+}
+
+bool Claims::leaves_out(double bytes, const std::string& what) {
+  if (bytes <= kMost) return false;
+  note_ = fmt::format("no claims: the {} take {:.0f} MB, and up to {:.0f} MB are copied", what, bytes / 1e6,
                       kMost / 1e6);
   return true;
 }

@@ -33,6 +33,8 @@ class Claims {
   /// Whether the points of the data are too many to be copied: then there are no claims, and claims.json says
   /// why.
   bool leaves_out(const Dataset& data);
+  /// Whether so many bytes of these are too many to be copied, likewise.
+  bool leaves_out(double bytes, const std::string& what);
 
   /// Writes claims.json, if there is something to say.
   void write();

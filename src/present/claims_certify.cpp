@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
@@ -100,15 +101,10 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
     claim["targets"] = claims.vector("targets", data.y);
     claim["pairs"] = claims.pairs("conflicting_pairs", pairs);
   }
-  for (const WidthRow& width : r.widths)
-    if (width.id == "too_few" && width.width && *width.width >= 2) {
-      RowMatrix made;
-      Json& claim = claims.add("too_few", fmt::format("too few below {}: {}", *width.width, width.says));
-      claim["points"] = distinct;
-      claim["activation"] = phi;
-      claim["width"] = static_cast<Index>(*width.width) - 1;
-      claim["rank_at_most"] = rank_bound(exact_points(data, standardization_for(data, true), made), r.center);
-    }
+  RowMatrix made;
+  if (std::ranges::any_of(r.widths, [](const WidthRow& one) { return one.id == "too_few"; }))
+    claim_too_few(claims, distinct, r.activation, r.widths,
+                  rank_bound(exact_points(data, standardization_for(data, true), made), r.center));
   if (!r.antipodal.empty()) {
     std::vector<std::pair<Index, Index>> pairs;
     for (const SamplePair& pair : r.antipodal) pairs.emplace_back(row(pair.first), row(pair.second));

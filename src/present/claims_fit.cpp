@@ -1,5 +1,11 @@
 #include <fmt/format.h>
 
+#include <cmath>
+#include <optional>
+#include <queue>
+#include <tuple>
+
+#include "network/prepare.hpp"
 #include "present/claims_of.hpp"
 #include "zeroloss/base/text.hpp"
 
@@ -11,6 +17,37 @@ std::string said(const OutputResult& output, const std::string& what) {
   return output.label.empty() ? what : fmt::format("class {}: {}", output.label, what);
 }
 
+// Rows and hidden units of the `count` pre-activations at the points that are closest to zero: those which
+// the exact network beside these weights holds there, as all others are further away than it is.
+std::vector<std::pair<Index, Index>> kinks_of(const TrainingSet& set, const TwoLayer& exact, Index count) {
+  if (count == 0) return {};
+  const Matrix Z = set.X() * exact.W.transpose();
+  std::priority_queue<std::tuple<double, Index, Index>> closest;
+  for (Index j = 0; j < Z.cols(); ++j) {
+    if (exact.v(j) == 0) continue;
+    for (Index i = 0; i < Z.rows(); ++i) {
+      if (std::ssize(closest) == count && !(std::abs(Z(i, j)) < std::get<0>(closest.top()))) continue;
+      closest.emplace(std::abs(Z(i, j)), i, j);
+      if (std::ssize(closest) > count) closest.pop();
+    }
+  }
+  std::vector<std::pair<Index, Index>> kinks;
+  for (; !closest.empty(); closest.pop()) {
+    const auto& [size, i, j] = closest.top();
+    kinks.emplace_back(set.distinct.empty() ? i : set.distinct[static_cast<std::size_t>(i)], j);
+  }
+  return kinks;
+}
+
+DeepNetwork layers_of(const Network& network, const TwoLayer& two) {
+  DeepNetwork one;
+  one.layers = {Layer{.activation = network.activation, .W = two.W}};
+  if (network.activation == "leaky_relu")
+    one.layers.front().leak = activation(network.activation).leak.value_or(0);
+  one.V = two.v.transpose();
+  return one;
+}
+
 }  // namespace
 
 void claim_fit(Claims& claims, const Dataset& data, const FitResult& r) {
@@ -19,18 +56,15 @@ void claim_fit(Claims& claims, const Dataset& data, const FitResult& r) {
   claims.points("data", claims.matrix("points", data.X),
                 steps_to_points(claims, network.standardization, network.center));
   const Matrix Y = targets(data);
+  std::optional<TrainingSet> set;
+  if (r.polished) set = training_set(data, !network.center.empty(), true);
   for (std::size_t k = 0; k < r.outputs.size(); ++k) {
     const OutputResult& output = r.outputs[k];
     const Certificate& c = output.certificate;
     const TwoLayer& two = network.outputs[k];
-    DeepNetwork one;
-    one.layers = {Layer{.activation = network.activation, .W = two.W}};
-    if (network.activation == "leaky_relu")
-      one.layers.front().leak = activation(network.activation).leak.value_or(0);
-    one.V = two.v.transpose();
     const bool last = c.kind == "output_weights";
     const std::string number = fmt::format("{}", k);
-    const std::string name = claims.network("output" + number, one, {!last, last});
+    const std::string name = claims.network("output" + number, layers_of(network, two), {!last, last});
     const std::string y = claims.vector("targets" + number, Vector(Y.col(static_cast<Index>(k))));
     const auto add = [&](const std::string& kind, const std::string& what) -> Json& {
       Json& claim = claims.add(kind, said(output, what));
@@ -48,7 +82,14 @@ void claim_fit(Claims& claims, const Dataset& data, const FitResult& r) {
       continue;
     }
     if (c.kind != "descent") {
-      add("existence", within)["radius"] = hexadecimal(c.radius);
+      Json& exists = add("existence", within);
+      exists["radius"] = hexadecimal(c.radius);
+      if (r.polished) {  // relu: the proof is at other weights, where some pre-activations are held at zero
+        const TwoLayer& beside = r.polished->outputs[k];
+        exists["witness"] = claims.network("beside" + number, layers_of(network, beside), {true, false});
+        const auto kinks = kinks_of(*set, beside, c.kinks);
+        if (!kinks.empty()) exists["kinks"] = claims.pairs("kinks" + number, kinks);
+      }
       continue;
     }
     // That it converges within the radius is that an exact network lies there.

@@ -1,8 +1,10 @@
 #pragma once
 #include "present/claims.hpp"
 #include "zeroloss/deep/prove.hpp"
+#include "zeroloss/linear/linear.hpp"
 #include "zeroloss/theory/certify.hpp"
 #include "zeroloss/train/fit.hpp"
+#include "zeroloss/width/width.hpp"
 
 /// The claims of each command's answer.
 namespace zeroloss::internal {
@@ -12,6 +14,14 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
 
 /// Of networks of one hidden layer: an exact one beside the trained, and descent that reaches one.
 void claim_fit(Claims& claims, const Dataset& data, const FitResult& r);
+
+/// Of the row `too_few`, if there is one: points of so small a rank, and the width below it.
+void claim_too_few(Claims& claims, const std::string& points, const std::string& activation_name,
+                   const std::vector<WidthRow>& rows, Index rank);
+void claim_width(Claims& claims, const Dataset& data, const WidthOptions& options, const WidthResult& r);
+
+/// Of the exact factorisations at the last depth.
+void claim_linear(Claims& claims, const LinearResult& r);
 
 /// Of labels and networks beside weights. Where the file is no network of layers, or what was read is only
 /// near it, its labels are claims that name the file, which is not what another program reads.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/field_text.hpp"
+#include "present/claims_of.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
 #include "zeroloss/base/text.hpp"
@@ -258,6 +259,9 @@ void write_linear(RunFolder& folder, const NamedProblem& named, const LinearOpti
   }
   const Json data{
       {"name", named.name}, {"digest", named.digest}, {"sigma", named.sigma}, {"seed", named.seed}};
+  Claims claims(folder);
+  claim_linear(claims, r);
+  claims.write();
   folder.write("manifest.json", manifest("linear", command, told(options), data, r.seconds));
   folder.finish();
 }

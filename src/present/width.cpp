@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "present/claims_of.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
 #include "present/widths.hpp"
@@ -130,6 +131,9 @@ void write_width(RunFolder& folder, const Dataset& data, const ReadOptions& read
                                              {"hidden units", true}, bars));
   if (const std::string figure = steps_figure(data, r); !figure.empty())
     folder.write("scales.vl.json", figure);
+  Claims claims(folder);
+  claim_width(claims, data, options, r);
+  claims.write();
   folder.write("manifest.json", manifest("width", command, told(options), data, read, r.seconds));
   folder.finish();
 }

@@ -19,14 +19,18 @@ RUNS = {
     "certify of a table": ["certify", "{folder}/table.csv", "--center"],
     "certify of a conflict": ["certify", "{folder}/conflict.csv"],
     "fit": ["fit", *DIGITS, "--n", "100", "--optimizer", "gauss_newton"],
+    "fit by descent, on kinks": ["fit", *DIGITS, "--n", "30", "--width", "500"],
     "fit of output weights": ["fit", *DIGITS, "--n", "100", "--optimizer", "output_layer"],
+    "width": ["width", *DIGITS, "--n", "90", "--draws", "0", "--restarts", "0"],
+    "width of centred points": ["width", "{folder}/table.csv", "--center", "--draws", "0", "--restarts", "0"],
+    "linear": ["linear", "gaussian:d=12", "--layers", "6", "--no-train"],
     "prove": ["prove", "{folder}/fit/model.safetensors", *DIGITS, "--n", "100"],
     "prove polished": ["prove", "{folder}/fit/model.safetensors", *DIGITS, "--n", "100", "--polish"],
 }  # fmt: skip
 TABLE = "a,b,c,label\n" + "".join(f"{i % 7 + 0.25},{i * i % 11},{i / 8},{'xy'[i % 2]}\n" for i in range(20))
 CONFLICT = "a,b,label\n1,2,x\n2,1,y\n1,2,y\n2,1,y\n"
 #: By how much a number of a claim is moved, to where it is false: lower bounds up, upper bounds down.
-UP, DOWN = {"at_least", "margin", "rate", "step", "lambda_min"}, {"at_most", "misfit"}
+UP, DOWN = {"at_least", "margin", "rate", "step", "lambda_min"}, {"at_most", "misfit", "max_norm"}
 
 
 def run(arguments):
