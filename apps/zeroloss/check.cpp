@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "command.hpp"
 
 namespace zeroloss::app {
@@ -7,8 +9,9 @@ void add_check(Command& command, Session& session) {
       "Decide again what a run folder says is proved, by a program that shares nothing with this one");
   command.leave_arguments(/*help_too=*/false);  // they are the other program's
   command.runs([&session] {
-    auto arguments = session.arguments;
-    arguments.erase(arguments.begin());  // "check" stands where the name of a program does
+    auto arguments =
+        session.arguments;  // "check" stands where the name of a program does, behind global options
+    arguments.erase(arguments.begin(), std::ranges::find(arguments, "check"));
     become("zeroloss-check", std::move(arguments), "a build of the C++ project with FLINT has it");
   });
   command.examples({"zeroloss check runs/first", "zeroloss check --all --json runs/first",

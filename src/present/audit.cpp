@@ -329,7 +329,8 @@ void write_audit(RunFolder& folder, const Dataset& data, const Dataset* test, co
 }
 
 Next after_audit(const std::vector<std::string>& words, const AuditResult& r, const std::string& out) {
-  if (!out.empty()) return {"walk through the labels that look wrong", {"zeroloss", "report", out}};
+  if (!out.empty() && !r.issues.empty())
+    return {"walk through the labels that look wrong", {"zeroloss", "report", out}};
   if (!r.issues.empty()) {
     Next next = after_figures(words, out);
     next.why = "look at them beside the samples that speak against them";

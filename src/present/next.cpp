@@ -369,6 +369,7 @@ Next after_predict(const std::string& file, const Dataset& data, const ReadOptio
                    const std::string& out) {
   if (out.empty())
     return with_out({"write the predictions to a file", predict_line(file, data, read)}, "predicted.csv");
+  if (file.ends_with(".onnx")) return {};
   return {"take the model to other programs", {"zeroloss", "export", file, "model.onnx"}};
 }
 

@@ -14,7 +14,7 @@ namespace internal {
 std::filesystem::path unused(const std::filesystem::path& name) {
   std::filesystem::path free = name;
   for (int k = 2; std::filesystem::exists(free) || std::filesystem::exists(free.string() + ".partial"); ++k)
-    free = name.stem().string() + fmt::format("{}", k) + name.extension().string();
+    free = name.parent_path() / (name.stem().string() + fmt::format("{}", k) + name.extension().string());
   return free;
 }
 

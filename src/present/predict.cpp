@@ -22,7 +22,7 @@ std::string conclusion(const Dataset& data, const Prediction& answer) {
     return fmt::format("relative misfit {:.3g} on {}", *answer.error, count(n, "point", "points"));
   if (right == n)
     return n == 1 ? "the point is right" : fmt::format("all {} are right", count(n, "point", "points"));
-  const Index permille = right * 1000 / n;  // rounded down: 100 % is said of all only
+  const Index permille = std::min<Index>((right * 2000 + n) / (2 * n), 999);  // 100 % is said of all only
   return fmt::format("{}.{} % of {} right", permille / 10, permille % 10, count(n, "point", "points"));
 }
 

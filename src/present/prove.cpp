@@ -143,9 +143,13 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
   if (r.of_file) fact("the file itself", "labels and outputs are those of its own graph");
   if (r.asked > 0)
     fact("the file itself",
-         fmt::format("evaluated at {} of {} samples, within its own bounds what was read; the "
-                     "same label proved by both at {}",
-                     with_commas(r.asked), with_commas(r.n), with_commas(r.asked_decided)));
+         fmt::format(
+             "evaluated at {} of {} samples: its outputs are those of the layers that were read, within "
+             "proved bounds of rounding",
+             with_commas(r.asked), with_commas(r.n)) +
+             (data.task == Task::classification
+                  ? fmt::format("; the same label proved by both at {}", with_commas(r.asked_decided))
+                  : ""));
   fact("loss", loss_and_step(data.task));
   if (!network.layers() && r.networks.front().certificate.exists)
     fact("what may move",
@@ -222,6 +226,9 @@ Next after_prove(const std::vector<std::string>& words, const ProveOptions& opti
   if (!r.networks.back().certificate.exists && !options.polish && !left_out && r.exact_is_possible) {
     std::vector<std::string> polish = typed_again(words);
     polish.emplace_back("--polish");
+    // A folder of that name is there by now.
+    if (const auto named = std::ranges::find(polish, "--out"); !out.empty() && named + 1 < polish.end())
+      *(named + 1) = unused(out).string();
     return {"go on to weights beside which an exact network lies", std::move(polish)};
   }
   if (r.networks.back().certificate.exists && out.empty())
