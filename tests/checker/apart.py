@@ -5,7 +5,8 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
-OTHERS = re.compile(r"^(flint/)?(flint|arb|arb_hypgeom|arb_mat|fmpz_mat)\.h$|^nlohmann/json\.hpp$|^(fcntl|unistd)\.h$|^[a-z0-9_]+$")
+FLINT = r"^(flint/)?(flint|arb|arb_hypgeom|arb_mat|fmpz_mat)\.h$"
+OTHERS = re.compile(FLINT + r"|^nlohmann/json\.hpp$|^(fcntl|unistd)\.h$|^[a-z0-9_]+$")
 MOST_LINES = 6000
 
 
