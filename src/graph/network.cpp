@@ -163,9 +163,10 @@ GraphNetwork network_of(OnnxGraph read, const std::string& name, const GraphOpti
     if (graph::is_real(numbers.type)) {
       network.parameters += std::ssize(numbers.values);
     }
-  network.description = fmt::format("a graph of {} ({}), {} numbers in its file",
-                                    count(std::ssize(graph->nodes), "node", "nodes"), operators_of(*graph),
-                                    with_commas(network.parameters));
+  network.description = fmt::format("a graph of {} ({})", count(std::ssize(graph->nodes), "node", "nodes"),
+                                    operators_of(*graph));
+  if (network.parameters > 0)  // operators of ai.onnx.ml have theirs within them
+    network.description += fmt::format(", {} numbers in its file", with_commas(network.parameters));
   return network;
 }
 

@@ -123,22 +123,21 @@ OnnxModel graph_of(const Network& network, Metadata& metadata) {
     x = model.node("Sub", {x, constant("mean_low", {d}, rest)}, {}, "centred");
   }
   if (network.normalize) x = of_unit_length(model, x, "normalised");
-  RowMatrix turned(c * d, m), v_rows(c, m);
+  // All networks side by side are one of two layers: what is another network's has a weight of 0.
+  RowMatrix W_all(d, c * m), v_all = RowMatrix::Zero(c * m, c);
   for (Index k = 0; k < c; ++k) {
     const auto& [W_k, v_k] = network.outputs[static_cast<std::size_t>(k)];
-    turned.middleRows(k * d, d) = W_k.transpose();
-    v_rows.row(k) = v_k;
+    W_all.middleCols(k * m, m) = W_k.transpose();
+    v_all.col(k).segment(k * m, m) = v_k;
   }
-  const std::string W = constant("W", {c, d, m}, turned);
-  const std::string v = constant("v", {c, m, 1}, v_rows);
-  const std::string z = model.node("MatMul", {x, W}, {}, "z");  // [c, batch, m]
+  const std::string W = constant("W", {d, c * m}, W_all);
+  const std::string v = constant("v", {c * m, c}, v_all);
+  const std::string z = model.node("MatMul", {x, W}, {}, "z");  // [batch, c m]
   OnnxFormula formula(model, dtype);
   const std::string phi = describe(phi_of(activation(network.activation)),
                                    [&](auto description) { return description.onnx(formula, z); });
   if (formula.rough_erf()) metadata["erf_precision"] = "float32";
-  const std::string sums = model.node("MatMul", {phi, v});
-  const std::string columns = model.node("Squeeze", {sums, model.axes({2})});
-  const std::string y = model.node("Transpose", {columns}, {}, "y");
+  const std::string y = model.node("MatMul", {phi, v}, {}, "y");
   model.output(y, dtype, {-1, c});
   if (network.task == Task::classification) add_class(model, y, c, dtype);
   return model;
