@@ -112,9 +112,16 @@ class LayerReader {
     roots_.push_back(std::make_shared<const Affine>(std::move(affine)));
     seen_[name] = {roots_.back(), static_cast<int>(roots_.size()) - 1, 1};
   }
+  // a b, of which the file need not know the rounding.
+  double product(double a, double b) {
+    const double ab = a * b;
+    if (std::fma(a, b, -ab) != 0 || (ab == 0 && a != 0 && b != 0)) found_.approximate = true;
+    return ab;
+  }
   // The root of `before` times a number.
   void set_multiple(const std::string& name, const Seen& before, Affine affine, double times) {
-    seen_[name] = {std::make_shared<const Affine>(std::move(affine)), before.root, before.of_root * times};
+    seen_[name] = {std::make_shared<const Affine>(std::move(affine)), before.root,
+                   product(before.of_root, times)};
   }
   void set_point(const std::string& name, Point point) {
     points_.push_back(std::move(point));
@@ -379,6 +386,7 @@ class LayerReader {
       by = by.cwiseInverse();
     }
     if (!by.allFinite()) refuse(node, "it divides by 0");
+    found_.approximate = found_.approximate || !exact;  // a reciprocal is rounded
     const bool alike = (by.array() == by(0)).all();
     if (of_input(made) && point_of(made).factor.size() == 0 && plain(made)) {
       if (!exact) note("the input is multiplied by the rounded reciprocal of what the file divides it by");
@@ -448,7 +456,7 @@ class LayerReader {
       if (!root.mapped()) refuse(node, "a product of what is no linear map");
       if (phi.node->op == "Sigmoid" && phi.of_times == 1 && one.size() == 0) {
         Affine made = point(node, "silu", root, {{}, z.root, 1});
-        made.times = z.of_root * q.affine->times;
+        made.times = product(z.of_root, q.affine->times);
         return set(out, std::move(made));
       }
       if (phi.node->op == "Erf" && std::abs(phi.of_times - kRoot) < 1e-7 && one.size() > 0 &&

@@ -216,12 +216,15 @@ void ask(const ReadNetwork& was_read, NetworkOutputs its, const Dataset& data, c
   if (!names.empty() && !was_read.network.class_names.empty() && names != was_read.network.class_names)
     disagree(fmt::format("it calls its classes {}, and they were read as {}", excerpt(names),
                          excerpt(was_read.network.class_names)));
-  if (largest == 0) return;
-  r.remarks.push_back(
-      fmt::format("the file computes outputs that are up to {} from those of the layers it was read as: "
-                  "labels, margins and "
-                  "errors of outputs are those of the file, an exact network is beside the layers",
-                  decimal(largest, 3, Rounding::up)));
+  if (largest == 0 && !near) return;
+  const std::string how =
+      largest == 0
+          ? "the layers have weights that were rounded where they were folded"
+          : fmt::format("the file computes outputs that are up to {} from those of the layers it was read as",
+                        decimal(largest, 3, Rounding::up));
+  r.remarks.push_back(how +
+                      ": labels, margins and errors of outputs are those of the file, an exact network "
+                      "is beside the layers");
   ProvedNetwork of_file =
       judge_outputs(its, data, targets_of(its, data), completed(graph, its, X, std::move(own), progress));
   of_file.which = given.which;
