@@ -35,6 +35,11 @@ std::string check_last_layer(const Folder& folder, const Json& claim, const std:
   if (!(lambda > 0) || o.has("targets") != o.has("radius")) {
     o.fail("lambda_min is not above 0, or one of targets and radius is missing");
   }
+  for (const char* key : {"radius", "step"}) {
+    if (o.has(key) && !(o.number(key) > 0)) {
+      o.fail(std::string(key) + " is not above 0");
+    }
+  }
   const Distinct distinct(points);
   const std::size_t n = distinct.size(), columns = last.in + (last.biases.empty() ? 0 : 1);
   std::vector<double> z(n * columns);

@@ -92,6 +92,9 @@ Symmetric inner_products(std::size_t rows, std::size_t columns, const std::vecto
 }
 
 bool norm_at_most(std::size_t rows, std::size_t columns, const std::vector<double>& numbers, double bound) {
+  if (!(bound >= 0)) {
+    return false;
+  }
   Symmetric a = smaller_gram(rows, columns, numbers);
   return at_most(a, bound);
 }

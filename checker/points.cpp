@@ -160,6 +160,9 @@ Distinct::Distinct(const Points& points) {
     Whole row(points.exact_row(i));
     if (points.unit()) {
       row.primitive();
+      if (row.first_sign() == 0) {
+        throw Unreadable("a row of zeros has no direction");
+      }
     }
     const auto [at, fresh] = known.emplace(row.text(), first.size());
     if (fresh) {

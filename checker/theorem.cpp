@@ -165,6 +165,9 @@ std::string check_theorem(const Folder& folder, const Json& claim, const std::st
       return;
     }
     const Ball said = o.number(key);
+    if (!(said > 0)) {
+      o.fail(std::string(key) + " is not above 0");
+    }
     if (said > allowed) {
       throw False(std::string("the ") + key + " may be " + down(allowed.lower()) + " at most");
     }

@@ -112,8 +112,8 @@ class LayerReader {
     roots_.push_back(std::make_shared<const Affine>(std::move(affine)));
     seen_[name] = {roots_.back(), static_cast<int>(roots_.size()) - 1, 1};
   }
-  // a b, of which the file need not know the rounding.
-  double product(double a, double b) {
+  // a b; where that is rounded the layers are not exactly what the file computes.
+  double rounded_product(double a, double b) {
     const double ab = a * b;
     if (std::fma(a, b, -ab) != 0 || (ab == 0 && a != 0 && b != 0)) found_.approximate = true;
     return ab;
@@ -121,7 +121,7 @@ class LayerReader {
   // The root of `before` times a number.
   void set_multiple(const std::string& name, const Seen& before, Affine affine, double times) {
     seen_[name] = {std::make_shared<const Affine>(std::move(affine)), before.root,
-                   product(before.of_root, times)};
+                   rounded_product(before.of_root, times)};
   }
   void set_point(const std::string& name, Point point) {
     points_.push_back(std::move(point));
@@ -456,7 +456,7 @@ class LayerReader {
       if (!root.mapped()) refuse(node, "a product of what is no linear map");
       if (phi.node->op == "Sigmoid" && phi.of_times == 1 && one.size() == 0) {
         Affine made = point(node, "silu", root, {{}, z.root, 1});
-        made.times = product(z.of_root, q.affine->times);
+        made.times = rounded_product(z.of_root, q.affine->times);
         return set(out, std::move(made));
       }
       if (phi.node->op == "Erf" && std::abs(phi.of_times - kRoot) < 1e-7 && one.size() > 0 &&
@@ -529,7 +529,8 @@ class LayerReader {
   void scaler(const OnnxNode& node, const std::string& out) {
     const std::string& in = node.inputs.front();
     const Affine& points = *seen(node, in).affine;
-    if (!of_input(points) || point_of(points).shift.size() + point_of(points).factor.size() > 0)
+    if (!of_input(points) || !plain(points) ||
+        point_of(points).shift.size() + point_of(points).factor.size() > 0)
       refuse(node, "it scales what is not the input");
     if (value(in).type != OnnxType::float32)
       require_points(OnnxType::float32, called(node) + " rounds to this type");

@@ -412,6 +412,21 @@ class Labels(Case):
         self.run_.network("net", [{"op": "affine", "weight": "w"}, {"op": "affine", "weight": "w"}])
         self.says(UNREADABLE, "last_layer", network="net", points="p", lambda_min=1e-3)
 
+    def test_radii_and_steps_below_zero(self):
+        self.run_.array("x", [[1.0, 0.0], [0.0, 1.0]])
+        self.run_.array("w", [[1.0, 0.5]])
+        self.run_.array("y", [3.0, 4.0])
+        self.run_.points("p", "x", [])
+        self.run_.network("net", [{"op": "affine", "weight": "w"}])
+        keys = {"network": "net", "points": "p", "targets": "y", "lambda_min": 0.5}
+        self.says(HOLDS, "last_layer", radius=5.0, step=0.9, **keys)
+        self.never_passed("last_layer", radius=1.0, **keys)
+        self.says(UNREADABLE, "last_layer", radius=-5.0, **keys)
+        self.says(UNREADABLE, "last_layer", radius=5.0, step=-1.0, **keys)
+        self.run_.array("x", [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
+        self.run_.points("p", "x")
+        self.says(UNREADABLE, "too_few", points="p", activation="relu", width=1, rank_at_most=1)
+
     def test_a_tie_is_neither(self):
         self.run_.array("x", [[1.0, 1.0]])
         self.run_.array("w", [[1.0, 2.0], [2.0, 1.0]])
