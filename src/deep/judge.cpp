@@ -280,11 +280,12 @@ std::string conflict_of(const Dataset& data, const std::pair<Index, Index>& samp
 
 namespace {
 
-std::string exact_of(const DeepCertificate& c, bool left_out) {
+// `of`: what the certificate's weights are those of.
+std::string exact_of(const DeepCertificate& c, bool left_out, const char* of) {
   if (left_out) return "whether an exact network lies beside it was left out";
   if (!c.exists) return "no exact network is proved beside it";
-  return fmt::format("an exact zero-loss network lies within {} of it, proved{}",
-                     decimal(c.radius, 3, Rounding::up),
+  return fmt::format("an exact zero-loss network lies within {} of {}, proved{}",
+                     decimal(c.radius, 3, Rounding::up), of,
                      c.descends ? ", and gradient descent reaches one" : "");
 }
 
@@ -302,7 +303,8 @@ std::string conclusion_of(const ProveResult& r, Task task) {
                       decimal(r.distance, 3, Rounding::up), decimal(r.relative_distance, 3, Rounding::up));
     else
       text = "The network given: ";
-    text += fmt::format("{}; {}.", says, exact_of(p.certificate, left_out));
+    const char* of = r.near_file && &p == &r.networks.front() ? "the layers that were read" : "it";
+    text += fmt::format("{}; {}.", says, exact_of(p.certificate, left_out, of));
   }
   return text;
 }

@@ -115,7 +115,7 @@ class LayerReader {
   // a b; where that is rounded the layers are not exactly what the file computes.
   double rounded_product(double a, double b) {
     const double ab = a * b;
-    if (std::fma(a, b, -ab) != 0 || (ab == 0 && a != 0 && b != 0)) found_.approximate = true;
+    if (std::fma(a, b, -ab) != 0 || (std::abs(ab) < 1e-290 && a != 0 && b != 0)) found_.approximate = true;
     return ab;
   }
   // The root of `before` times a number.

@@ -222,6 +222,7 @@ void ask(const ReadNetwork& was_read, NetworkOutputs its, const Dataset& data, c
           ? "the layers have weights that were rounded where they were folded"
           : fmt::format("the file computes outputs that are up to {} from those of the layers it was read as",
                         decimal(largest, 3, Rounding::up));
+  r.near_file = true;
   r.remarks.push_back(how +
                       ": labels, margins and errors of outputs are those of the file, an exact network "
                       "is beside the layers");

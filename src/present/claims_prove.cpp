@@ -89,7 +89,7 @@ void claim_prove(Claims& claims, const std::string& model, const ReadNetwork& ne
   for (const ProvedNetwork& p : r.networks) {
     const std::string name =
         claims.network(p.which, p.which == "polished" ? r.polished : network.network, moving);
-    // Of a file that the layers are only near to.
+    // Layers that are only near to what the file computes: the labels given are the file's.
     if (network.onnx && network.onnx->approximate && p.which == "given") {
       if (classes) claims.add("labels_of_file", labels_of(p, data.n()))["file"] = model;
     } else {

@@ -18,18 +18,26 @@ std::filesystem::path unused(const std::filesystem::path& name) {
   return free;
 }
 
+namespace {
+
+void leave_out(const std::string& option, std::vector<std::string>& words) {
+  const auto at = std::ranges::find(words, option);
+  if (at != words.end()) words.erase(at, at + std::min<std::ptrdiff_t>(2, words.end() - at));
+  std::erase_if(words, [&](const std::string& word) { return word.starts_with(option + "="); });
+}
+
+}  // namespace
+
 std::vector<std::string> typed_again(std::vector<std::string> words) {
   if (words.empty()) return words;
   words.front() = "zeroloss";
-  const auto threads = std::ranges::find(words, "--threads");
-  if (threads != words.end())
-    words.erase(threads, threads + std::min<std::ptrdiff_t>(2, words.end() - threads));
-  std::erase_if(words, [](const std::string& word) { return word.starts_with("--threads="); });
+  leave_out("--threads", words);
   return words;
 }
 
 Next with_out(Next next, const char* out) {
   next.command = typed_again(std::move(next.command));
+  leave_out("--out", next.command);
   next.command.insert(next.command.end(), {"--out", unused(out).string()});
   return next;
 }

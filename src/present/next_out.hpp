@@ -12,7 +12,7 @@ std::filesystem::path unused(const std::filesystem::path& name);
 /// program lies, and without --threads, on which no answer depends.
 std::vector<std::string> typed_again(std::vector<std::string> words);
 
-/// With --out and such a name.
+/// With --out and such a name, in place of the --out that it may have.
 Next with_out(Next next, const char* out);
 
 }  // namespace zeroloss::internal

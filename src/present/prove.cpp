@@ -143,10 +143,10 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
   if (r.of_file) fact("the file itself", "labels and outputs are those of its own graph");
   if (r.asked > 0)
     fact("the file itself",
-         fmt::format(
-             "evaluated at {} of {} samples: its outputs are those of the layers that were read, within "
-             "proved bounds of rounding",
-             with_commas(r.asked), with_commas(r.n)) +
+         fmt::format("evaluated at {} of {} samples: its outputs are {}", with_commas(r.asked),
+                     with_commas(r.n),
+                     r.near_file ? "near those of the layers that were read"
+                                 : "those of the layers that were read, within proved bounds of rounding") +
              (data.task == Task::classification
                   ? fmt::format("; the same label proved by both at {}", with_commas(r.asked_decided))
                   : ""));
@@ -226,10 +226,8 @@ Next after_prove(const std::vector<std::string>& words, const ProveOptions& opti
   if (!r.networks.back().certificate.exists && !options.polish && !left_out && r.exact_is_possible) {
     std::vector<std::string> polish = typed_again(words);
     polish.emplace_back("--polish");
-    // A folder of that name is there by now.
-    if (const auto named = std::ranges::find(polish, "--out"); !out.empty() && named + 1 < polish.end())
-      *(named + 1) = unused(out).string();
-    return {"go on to weights beside which an exact network lies", std::move(polish)};
+    Next next{"go on to weights beside which an exact network lies", std::move(polish)};
+    return out.empty() ? next : with_out(std::move(next), out.c_str());
   }
   if (r.networks.back().certificate.exists && out.empty())
     return with_out({options.polish ? "keep the polished network" : "keep the answer", words}, "proved");

@@ -8,6 +8,7 @@
 #include "support/deep.hpp"
 #include "support/rounding.hpp"
 #include "support/temp_folder.hpp"
+#include "zeroloss/deep/prove.hpp"
 #include "zeroloss/storage/onnx.hpp"
 
 // Which graphs are networks of layers, however their maps are written.
@@ -243,6 +244,43 @@ TEST(LayersOfGraph, ConstantsAreWhatTheFileComputes) {
   tied.node("MatMul", {"x", "A"}, {"z"}).node("Relu", {"z"}, {"h0"});
   tied.node("Transpose", {"A"}, {"B"}).node("MatMul", {"h0", "B"}, {"w"}).node("Relu", {"w"}, {"h"});
   EXPECT_MESSAGE(DataError, read(ended(tied, "h")), "'A' is used twice: shared weights are not read");
+}
+
+// s (a x_1 - (a - 3) x_2) at (1, 1) is 3 s. Folded, both weights are rounded to multiples of 2, which the
+// layers' own errors know nothing of.
+TEST(LayersOfGraph, WhatIsProvedIsOfTheFileWhereFoldingRounds) {
+  const double a = 6755399441055747, s = 1.7, folded = s * a - s * (a - 3);
+  ASSERT_GT(std::abs(folded - 3 * s), 0.5);
+  const double half = (folded + 3 * s) / 2;
+  Graph g({2});
+  g.numbers("W", {2, 1}, {a, -(a - 3)})
+      .numbers("s", {1}, {s})
+      .numbers("V", {1, 1}, {1})
+      .numbers("c", {1}, {-half});
+  g.node("MatMul", {"x", "W"}, {"z"}).node("Mul", {"z", "s"}, {"sz"}).node("Relu", {"sz"}, {"h"});
+  g.node("MatMul", {"h", "V"}, {"Vh"}).node("Add", {"Vh", "c"}, {"y"});
+  ReadNetwork read;
+  read.graph = network_of(g);
+  read.onnx = internal::layers_of_graph(*read.graph);
+  read.network = read.onnx->network;
+  Progress silent;
+
+  Dataset data;
+  data.X = RowMatrix::Ones(1, 2);
+  data.task = Task::regression;
+  data.y = Vector::Constant(1, folded - half);  // what the layers say
+  const ProveResult targets = prove(read, data, {}, silent);
+  EXPECT_TRUE(targets.near_file);
+  EXPECT_GE(targets.networks.front().largest_error, std::abs(folded - 3 * s) * (1 - 1e-9));
+
+  data.task = Task::classification;
+  data.class_names = {"below", "above"};
+  for (const bool above : {false, true}) {
+    data.y = Vector::Constant(1, above ? 1 : 0);
+    const ProvedNetwork given = prove(read, data, {}, silent).networks.front();
+    const bool truth = 3 * s - half > 0;
+    EXPECT_EQ(above == truth ? given.wrong : given.right, 0);
+  }
 }
 
 using LayersOfFiles = test::TempFolder;

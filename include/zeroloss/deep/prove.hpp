@@ -153,6 +153,9 @@ struct ProveResult {
   /// and of these such at which the labels that both prove are the same one.
   Index asked = 0, asked_decided = 0;
   bool of_file = false;  ///< labels are those of the file's own graph, and nothing had to be compared
+  /// Weights of the layers that were read are rounded, or the file computes something else nearby: labels and
+  /// outputs given are those of the file, and an exact network is beside the layers.
+  bool near_file = false;
   std::optional<ExecutedLabels> executed = {};  ///< ProveOptions::execution
   double seconds = 0;
   DeepNetwork polished = {};  ///< its weights, if there was polishing
