@@ -57,8 +57,7 @@ std::string named(std::size_t i, std::size_t j) {
 }
 
 // All pairs are equal (sign 1) or antipodal (-1) points.
-std::string check_pairs(const Folder& folder, const Object& o, const Points& points, int sign) {
-  const std::vector<std::size_t> pairs = pairs_of(folder, o, points);
+std::string check_pairs(const Points& points, const std::vector<std::size_t>& pairs, int sign) {
   for (std::size_t p = 0; p < pairs.size(); p += 2) {
     const Key first = key_of(points, pairs[p]), second = key_of(points, pairs[p + 1]);
     const bool zero = first.sign == 0 && second.sign == 0;
@@ -100,7 +99,7 @@ std::string check_equal_points(const Folder& folder, const Json& claim, const st
   const Points points(folder, o.text("points"));
   std::string found;
   if (o.has("pairs")) {
-    found = check_pairs(folder, o, points, 1);
+    found = check_pairs(points, pairs_of(folder, o, points), 1);
   }
   if (o.has("distinct")) {
     std::size_t distinct = 0;
@@ -125,7 +124,7 @@ std::string check_antipodal(const Folder& folder, const Json& claim, const std::
     o.fail("has not just one of pairs and none");
   }
   if (o.has("pairs")) {
-    return check_pairs(folder, o, points, -1);
+    return check_pairs(points, pairs_of(folder, o, points), -1);
   }
   for (const auto& [text, group] : groups_of(points)) {
     const auto& first = group.begin()->second;
@@ -148,8 +147,8 @@ std::string check_conflict(const Folder& folder, const Json& claim, const std::s
     o.fail("has not just one of pairs and none");
   }
   if (o.has("pairs")) {
-    check_pairs(folder, o, points, 1);
     const std::vector<std::size_t> pairs = pairs_of(folder, o, points);
+    check_pairs(points, pairs, 1);
     for (std::size_t p = 0; p < pairs.size(); p += 2) {
       if (same_targets(y, pairs[p], pairs[p + 1])) {
         throw False(named(pairs[p], pairs[p + 1]) + " have the same targets");

@@ -211,7 +211,7 @@ int run(const Options& options) {
     }
   }
   const int status = count["does not hold"] > 0 ? 1 : count["not decided"] > 0 ? 4 : 0;
-  if (count.empty() || count["holds"] + count["does not hold"] + count["not decided"] == 0) {
+  if (count["holds"] + count["does not hold"] + count["not decided"] == 0) {
     throw Unreadable("claims.json has no claim of this kind");
   }
   if (options.kinds.empty()) {

@@ -83,8 +83,8 @@ std::string check_theorem(const Folder& folder, const Json& claim, const std::st
   if (!(p > 0 && p < 1) || !(lambda > 0) || networks == 0) {
     o.fail("failure_probability is not in (0, 1), lambda not above 0, or networks is 0");
   }
-  // What the theorem rests on is decided here too. Of zl_a lambda is the least angle of the points; of all
-  // others it is not above lambda_min of the hidden weights' kernel, however it was found.
+  // The number lambda is decided here too: in zl_a it is the least angle of the points, in all other theorems
+  // it is at most lambda_min of the hidden weights' kernel, however it was found.
   Json rests{{"kind", "lambda_min"}, {"text", ""}, {"points", o.text("points")}};
   if (id == "zl_a") {
     rests["at_least"] = "0x0p+0";

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """versions.py SOURCE_TREE: everything that states the version states the same one.
 
-CMakeLists.txt has it, and pyproject.toml takes it from there. CITATION.cff repeats it. CHANGELOG.md begins with what is
-not released; where it has released versions, newest first, that of CMakeLists.txt is the newest or the one to come, and
-a version that is released has the same day in CITATION.cff. Prints what differs and exits with 1."""
+CMakeLists.txt has it, and pyproject.toml takes it from there. CITATION.cff and checker/CMakeLists.txt repeat it.
+CHANGELOG.md begins with what is not released; where it has released versions, newest first, that of CMakeLists.txt is
+the newest or the one to come, and a version that is released has the same day in CITATION.cff. Prints what differs
+and exits with 1."""
 
 import re
 import sys
@@ -23,10 +24,13 @@ def numbers(version):
     return tuple(map(int, version.split(".")))
 
 
-def problems(cmake, pyproject, citation, changelog):
-    """What does not fit together in the texts of these four files."""
+def problems(cmake, pyproject, citation, changelog, checker):
+    """What does not fit together in the texts of these five files."""
     version = one(rf"^project\(zeroloss VERSION {VERSION}", cmake, "CMakeLists.txt")
     cited = one(rf"^version: *\"?{VERSION}\"?$", citation, "CITATION.cff")
+    alone = one(rf"^ *project\(zeroloss_check VERSION {VERSION}", checker, "checker/CMakeLists.txt")
+    if alone != version:
+        yield f"checker/CMakeLists.txt says {alone}, CMakeLists.txt {version}"
     if cited != version:
         yield f"CITATION.cff says {cited}, CMakeLists.txt {version}"
     if not re.search(r'^dynamic = \[.*"version"', pyproject, re.MULTILINE):
@@ -52,16 +56,17 @@ def problems(cmake, pyproject, citation, changelog):
 
 def check_itself(*right):
     """The texts as they are, with one mistake each."""
-    cmake, pyproject, citation, changelog = right
+    cmake, pyproject, citation, changelog, checker = right
     version = one(rf"^project\(zeroloss VERSION {VERSION}", cmake, "CMakeLists.txt")
     later = ".".join(map(str, (*numbers(version)[:2], numbers(version)[2] + 1)))
     wrong = [
-        (cmake.replace(f"VERSION {version}", f"VERSION {later}"), pyproject, citation, changelog),
-        (cmake, pyproject.replace('dynamic = ["version"]', f'version = "{version}"'), citation, changelog),
-        (cmake, pyproject, citation.replace(version, later), changelog),
-        (cmake, pyproject, citation, f"## [{later}] - 2999-01-01\n{changelog}"),
-        (cmake, pyproject, re.sub("(?m)^date-rel.*$", "", citation), f"## [{version}] - 2999-01-01\n"),
-        (cmake, pyproject, citation, "# Changelog\n"),
+        (cmake.replace(f"VERSION {version}", f"VERSION {later}"), pyproject, citation, changelog, checker),
+        (cmake, pyproject.replace('dynamic = ["version"]', f'version = "{version}"'), citation, changelog, checker),
+        (cmake, pyproject, citation.replace(version, later), changelog, checker),
+        (cmake, pyproject, citation, f"## [{later}] - 2999-01-01\n{changelog}", checker),
+        (cmake, pyproject, re.sub("(?m)^date-rel.*$", "", citation), f"## [{version}] - 2999-01-01\n", checker),
+        (cmake, pyproject, citation, "# Changelog\n", checker),
+        (cmake, pyproject, citation, changelog, checker.replace(f"VERSION {version}", f"VERSION {later}")),
     ]
     for texts in wrong:
         assert list(problems(*texts)), "a wrong version is not noticed"
@@ -70,7 +75,8 @@ def check_itself(*right):
 def main():
     root = Path(sys.argv[1])
     texts = [(root / name).read_text(encoding="utf-8")
-             for name in ("CMakeLists.txt", "pyproject.toml", "CITATION.cff", "CHANGELOG.md")]  # fmt: skip
+             for name in ("CMakeLists.txt", "pyproject.toml", "CITATION.cff", "CHANGELOG.md",
+                          "checker/CMakeLists.txt")]  # fmt: skip
     bad = list(problems(*texts))
     print(*bad, sep="\n", end="\n" if bad else "")
     if not bad:

@@ -9,8 +9,8 @@ void add_check(Command& command, Session& session) {
       "Decide again what a run folder says is proved, by a program that shares nothing with this one");
   command.leave_arguments(/*help_too=*/false);  // they are the other program's
   command.runs([&session] {
-    auto arguments =
-        session.arguments;  // "check" stands where the name of a program does, behind global options
+    // The word "check" stands where the name of a program does, behind global options.
+    auto arguments = session.arguments;
     arguments.erase(arguments.begin(), std::ranges::find(arguments, "check"));
     become("zeroloss-check", std::move(arguments), "a build of the C++ project with FLINT has it");
   });

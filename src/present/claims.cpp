@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "zeroloss/base/digest.hpp"
+#include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/version.hpp"
 
 namespace zeroloss::internal {
@@ -90,6 +91,9 @@ Json steps_to_points(Claims& claims, const Standardization& how, const Center& c
 Json activation_claim(const std::string& name, double leak) {
   if (name == "leaky_relu") return Json{{"leak", hexadecimal(leak)}};
   return name;
+}
+Json activation_claim(const std::string& name) {
+  return activation_claim(name, activation(name).leak.value_or(0));
 }
 
 std::string Claims::network(const std::string& name, const DeepNetwork& network,

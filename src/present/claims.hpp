@@ -59,7 +59,9 @@ Json subtracted(Claims& claims, const std::string& name, const Center& center);
 /// what is subtracted, and lengths.
 Json steps_to_points(Claims& claims, const Standardization& how, const Center& center);
 
-/// The activation of a layer, or of a name of the library.
+/// The activation of a layer.
 Json activation_claim(const std::string& name, double leak);
+/// The activation of a name that activation() knows.
+Json activation_claim(const std::string& name);
 
 }  // namespace zeroloss::internal

@@ -68,7 +68,7 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
   if (several) claims.points("distinct", x, steps, &rows);
   const std::string distinct = several ? "distinct" : "all";
 
-  const Json phi = activation_claim(r.activation, activation(r.activation).leak.value_or(0));
+  const Json phi = activation_claim(r.activation);
   if (r.lambda_min_verified) {
     Json& claim = claims.add("lambda_min", line_with(r.conclusion, "verified"));
     claim["points"] = distinct;

@@ -15,12 +15,14 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
 /// Of networks of one hidden layer: an exact one beside the trained, and descent that reaches one.
 void claim_fit(Claims& claims, const Dataset& data, const FitResult& r);
 
-/// Of the row `too_few`, if there is one: points of so small a rank, and the width below it.
+/// The claim that networks narrower than the row `too_few`, if there is one, are too few at points of this
+/// rank.
 void claim_too_few(Claims& claims, const std::string& points, const std::string& activation_name,
                    const std::vector<WidthRow>& rows, Index rank);
+/// The claim of width's row `too_few`.
 void claim_width(Claims& claims, const Dataset& data, const WidthOptions& options, const WidthResult& r);
 
-/// Of the exact factorisations at the last depth.
+/// Claims of the exact factorisations at the last depth.
 void claim_linear(Claims& claims, const LinearResult& r);
 
 /// Of labels and networks beside weights. Where the file is no network of layers, or what was read is only

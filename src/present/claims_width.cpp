@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
-#include "network/prepare.hpp"
 #include "present/claims_of.hpp"
-#include "zeroloss/kernel/activation.hpp"
 
 // Widths below which no network fits almost any labels, as claims.
 namespace zeroloss::internal {
@@ -13,7 +11,7 @@ void claim_too_few(Claims& claims, const std::string& points, const std::string&
     if (row.id != "too_few" || !row.width || *row.width < 2) continue;
     Json& claim = claims.add("too_few", fmt::format("too few below {}: {}", *row.width, row.says));
     claim["points"] = points;
-    claim["activation"] = activation_claim(activation_name, activation(activation_name).leak.value_or(0));
+    claim["activation"] = activation_claim(activation_name);
     claim["width"] = static_cast<Index>(*row.width) - 1;
     claim["rank_at_most"] = rank;
   }
@@ -21,9 +19,8 @@ void claim_too_few(Claims& claims, const std::string& points, const std::string&
 
 void claim_width(Claims& claims, const Dataset& data, const WidthOptions& options, const WidthResult& r) {
   if (!options.normalize || r.row("too_few") == nullptr || claims.leaves_out(data)) return;
-  const Center center = options.center ? training_set(data, true, true).center : Center{};
   claims.points("data", claims.matrix("points", data.X),
-                steps_to_points(claims, data.standardization, center));
+                steps_to_points(claims, data.standardization, r.center));
   claim_too_few(claims, "data", r.activation, r.rows, r.rank);
 }
 

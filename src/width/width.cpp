@@ -306,6 +306,7 @@ std::optional<Index> describe_points(const Dataset& data, const TrainingSet& set
   r.n = data.n();
   r.d = data.d();
   r.n_distinct = set.n_distinct;
+  r.center = set.center;
   r.outputs = set.Y.cols();
   r.activation = phi.name;
   for (Index c = 0; c < r.outputs; ++c) r.norm_y = std::max(r.norm_y, norm_above(set.Y.col(c)));

@@ -111,6 +111,7 @@ struct WidthResult {
   Index outputs = 1;  ///< networks: one for each class where there are more than two
   std::string activation;
   Index rank = 0;                       ///< proved upper bound of rank(X)
+  Center center = {};                   ///< what was subtracted from the points; empty if nothing was
   double norm_y = 0;                    ///< the largest ||y|| of an output, rounded up
   std::vector<WidthRow> rows;           ///< from what cannot do to what must; then the papers' by width
   std::vector<DrawnWidth> drawn;        ///< ascending
