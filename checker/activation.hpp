@@ -7,13 +7,15 @@
 
 namespace check {
 
+struct Smooth;
+
 // An activation in balls. A kink is at 0, where the derivative is that of the right.
 class Activation {
  public:
   explicit Activation(const Json& json, const std::string& where);
 
   const std::string& name() const { return name_; }  // "leak" for z and a z
-  bool kinked() const { return name_ == "leak"; }
+  bool kinked() const { return smooth_ == nullptr; }
   double slope() const { return slope_; }  // a
 
   Ball value(const Ball& z) const;
@@ -24,6 +26,7 @@ class Activation {
 
  private:
   std::string name_;
+  const Smooth* smooth_ = nullptr;
   double slope_ = 0;
 };
 

@@ -14,21 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 static_assert(std::endian::native == std::endian::little);
 
-std::size_t size_of(Type type) { return type == Type::float32 ? 4 : type == Type::uint8 ? 1 : 8; }
-
-std::string descr(Type type) {
-  switch (type) {
-    case Type::float64:
-      return "<f8";
-    case Type::float32:
-      return "<f4";
-    case Type::int64:
-      return "<i8";
-    default:
-      return "|u1";
-  }
-}
-
 // A file below the folder, whatever its name tries; an external one anywhere, but a regular one.
 fs::path located(const fs::path& folder, const ArrayFile& file) {
   const fs::path path = file.file;
@@ -68,7 +53,8 @@ std::string expected_header(const ArrayFile& file) {
   if (file.shape.size() == 2) {
     shape.pop_back();
   }
-  return "{'descr':'" + descr(file.type) + "','fortran_order':False,'shape':(" + shape + "),}";
+  return std::string("{'descr':'") + named(file.type).descr + "','fortran_order':False,'shape':(" + shape +
+         "),}";
 }
 
 // Reads the header and leaves the stream behind it.
@@ -136,7 +122,7 @@ Array read_array(const fs::path& folder, const ArrayFile& file) {
       throw Unreadable(says + "is said to be larger than anything");
     }
   }
-  const std::uint64_t wanted = count * size_of(file.type);
+  const std::uint64_t wanted = count * named(file.type).bytes;
   std::ifstream in(path, std::ios::binary);
   if (!in) {
     throw Unreadable(says + "cannot be read");

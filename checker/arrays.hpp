@@ -8,6 +8,14 @@
 namespace check {
 
 enum class Type { float64, float32, int64, uint8 };
+// What claims.json and numpy call it, and how many bytes a number has: in the order of the types.
+struct TypeNames {
+  const char *name, *descr;
+  std::size_t bytes;
+};
+constexpr TypeNames kTypes[] = {
+    {"float64", "<f8", 8}, {"float32", "<f4", 4}, {"int64", "<i8", 8}, {"uint8", "|u1", 1}};
+constexpr const TypeNames& named(Type type) { return kTypes[static_cast<std::size_t>(type)]; }
 
 // An array of one or two sizes, in the order of C.
 struct Array {

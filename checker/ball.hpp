@@ -134,48 +134,25 @@ class Ball {
   arb_t x_;
 };
 
-inline Ball sqrt(const Ball& x) {  // of the part that is not negative
-  return Ball::make([&](arb_t z) { arb_sqrtpos(z, x.get(), precision); });
+// A function of one number by FLINT's.
+template <auto kFunction>
+Ball of(const Ball& x) {
+  return Ball::make([&](arb_t z) { kFunction(z, x.get(), precision); });
 }
-inline Ball square(const Ball& x) {
-  return Ball::make([&](arb_t z) { arb_sqr(z, x.get(), precision); });
-}
-inline Ball exp(const Ball& x) {
-  return Ball::make([&](arb_t z) { arb_exp(z, x.get(), precision); });
-}
-inline Ball log(const Ball& x) {
-  return Ball::make([&](arb_t z) { arb_log(z, x.get(), precision); });
-}
-inline Ball log1p(const Ball& x) {
-  return Ball::make([&](arb_t z) { arb_log1p(z, x.get(), precision); });
-}
-inline Ball sin(const Ball& x) {
-  return Ball::make([&](arb_t z) { arb_sin(z, x.get(), precision); });
-}
-inline Ball cos(const Ball& x) {
-  return Ball::make([&](arb_t z) { arb_cos(z, x.get(), precision); });
-}
-inline Ball cosh(const Ball& x) {
-  return Ball::make([&](arb_t z) { arb_cosh(z, x.get(), precision); });
-}
-inline Ball sinh(const Ball& x) {
-  return Ball::make([&](arb_t z) { arb_sinh(z, x.get(), precision); });
-}
-inline Ball tanh(const Ball& x) {
-  return Ball::make([&](arb_t z) { arb_tanh(z, x.get(), precision); });
-}
-inline Ball asin(const Ball& x) {
-  return Ball::make([&](arb_t z) { arb_asin(z, x.get(), precision); });
-}
-inline Ball acos(const Ball& x) {
-  return Ball::make([&](arb_t z) { arb_acos(z, x.get(), precision); });
-}
-inline Ball erf(const Ball& x) {
-  return Ball::make([&](arb_t z) { arb_hypgeom_erf(z, x.get(), precision); });
-}
-inline Ball erfc(const Ball& x) {
-  return Ball::make([&](arb_t z) { arb_hypgeom_erfc(z, x.get(), precision); });
-}
+inline Ball sqrt(const Ball& x) { return of<arb_sqrtpos>(x); }  // of the part that is not negative
+inline Ball square(const Ball& x) { return of<arb_sqr>(x); }
+inline Ball exp(const Ball& x) { return of<arb_exp>(x); }
+inline Ball log(const Ball& x) { return of<arb_log>(x); }
+inline Ball log1p(const Ball& x) { return of<arb_log1p>(x); }
+inline Ball sin(const Ball& x) { return of<arb_sin>(x); }
+inline Ball cos(const Ball& x) { return of<arb_cos>(x); }
+inline Ball cosh(const Ball& x) { return of<arb_cosh>(x); }
+inline Ball sinh(const Ball& x) { return of<arb_sinh>(x); }
+inline Ball tanh(const Ball& x) { return of<arb_tanh>(x); }
+inline Ball asin(const Ball& x) { return of<arb_asin>(x); }
+inline Ball acos(const Ball& x) { return of<arb_acos>(x); }
+inline Ball erf(const Ball& x) { return of<arb_hypgeom_erf>(x); }
+inline Ball erfc(const Ball& x) { return of<arb_hypgeom_erfc>(x); }
 inline Ball abs(const Ball& x) {
   return Ball::make([&](arb_t z) { arb_abs(z, x.get()); });
 }

@@ -83,17 +83,10 @@ Json parsed(const std::string& text) {
 
 Type type_of(const Object& o) {
   const std::string name = o.text("dtype");
-  if (name == "float64") {
-    return Type::float64;
-  }
-  if (name == "float32") {
-    return Type::float32;
-  }
-  if (name == "int64") {
-    return Type::int64;
-  }
-  if (name == "uint8") {
-    return Type::uint8;
+  for (std::size_t k = 0; k < std::size(kTypes); ++k) {
+    if (name == kTypes[k].name) {
+      return static_cast<Type>(k);
+    }
   }
   o.fail("dtype is none of float64, float32, int64 and uint8");
 }

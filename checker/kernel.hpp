@@ -68,6 +68,13 @@ class Kernel {
   std::string trained_ = "all";
 };
 
+// What is found where lambda_min of the kernel at these points is at least s; throws as claims do. With
+// weights it is first tried by the tail from this power on (0: one that fits).
+std::string expect_lambda_min(const Points& points, const Json& kernel, const std::string& where, double s,
+                              const std::vector<double>* weights = nullptr, std::size_t power = 0);
+// The same of the distances of points, up to sign, and of the angles.
+std::string expect_separation(const Points& points, double at_least, double angle);
+
 // Not above lambda_min of the kernel at points that may be too many for a matrix. power 0: one that fits.
 double tail_bound(const Points& points, const Kernel& kernel, std::size_t power,
                   const std::vector<double>& weights);

@@ -15,6 +15,7 @@ std::string check_equal_points(const Folder& folder, const Json& claim, const st
 std::string check_antipodal(const Folder& folder, const Json& claim, const std::string& where);
 std::string check_conflict(const Folder& folder, const Json& claim, const std::string& where);
 std::string check_too_few(const Folder& folder, const Json& claim, const std::string& where);
+std::string check_biased(const Folder& folder, const Json& claim, const std::string& where);
 std::string check_labels(const Folder& folder, const Json& claim, const std::string& where);
 std::string check_memorised(const Folder& folder, const Json& claim, const std::string& where);
 std::string check_misfit(const Folder& folder, const Json& claim, const std::string& where);

@@ -131,13 +131,7 @@ std::string check_labels(const Folder& folder, const Json& claim, const std::str
   }
   for (const std::size_t i : wrong) {
     progress.at(done++);
-    // Wrong is a margin below 0: the negative one is above.
-    const int found = asked.above(i, 0, true);
-    if (found == 1) {
-      throw False("point " + std::to_string(i) + " is not wrong: its margin is at least " +
-                  down(asked.margin.lower()));
-    }
-    open += found == 0 ? 1 : 0;
+    expect(i, 0, true, -1, "is not wrong");
   }
   if (open > 0) {
     throw Open(std::to_string(open) + " points are too close to say, with balls of " +

@@ -48,6 +48,7 @@ const std::map<std::string, Check> kKinds = {
     {"antipodal", check_antipodal},
     {"conflict", check_conflict},
     {"too_few", check_too_few},
+    {"biased", check_biased},
     {"labels", check_labels},
     {"memorised", check_memorised},
     {"misfit", check_misfit},

@@ -48,6 +48,28 @@ void read_affine(const Folder& folder, const Object& o, Node& node, std::set<std
   }
 }
 
+// Residual blocks one after another, their weights below each other.
+void read_blocks(const Folder& folder, const Object& o, Node& node) {
+  const auto numbers = [&](const char* key, std::size_t columns) {
+    const Array& array = folder.reals(o.text(key), columns > 1 ? 2 : 0);
+    if (array.columns() != columns || array.rows() % node.in != 0) {
+      o.fail(std::string(key) + " is not of blocks of as many rows as there are inputs");
+    }
+    Balls all(array.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i] = array.real(i);
+    }
+    return all;
+  };
+  node.weight = o.text("weight"), node.bias = o.text("bias"), node.by = o.text("back");
+  node.weights = numbers("weight", node.in);
+  node.biases = numbers("bias", 1);
+  node.back = numbers("back", node.in);
+  if (node.back.size() != node.weights.size() || node.biases.size() * node.in != node.weights.size()) {
+    o.fail("weight, bias and back are not of as many blocks");
+  }
+}
+
 // The node, with no keys but those of its operator.
 Object keys_of(const Json& json, const std::string& where, const std::string& op) {
   if (op == "affine") {
@@ -55,6 +77,9 @@ Object keys_of(const Json& json, const std::string& where, const std::string& op
   }
   if (op == "activation") {
     return {json, where, {"op", "activation"}};
+  }
+  if (op == "blocks") {
+    return {json, where, {"op", "weight", "bias", "back", "activation"}};
   }
   if (op == "add") {
     return {json, where, {"op", "node"}};
@@ -69,6 +94,20 @@ Object keys_of(const Json& json, const std::string& where, const std::string& op
     return {json, where, {"op", "by"}};
   }
   throw Open(where + ": the operator " + op + " is not known");
+}
+
+void apply_blocks(const Node& node, Balls& h) {
+  const std::size_t k = node.in;
+  Balls z(k);
+  for (std::size_t row = 0; row < node.biases.size(); row += k) {
+    for (std::size_t j = 0; j < k; ++j) {
+      const Ball sum = dot(h.data(), node.weights.data() + (row + j) * k, k) + node.biases[row + j];
+      z[j] = node.activation->value(sum);
+    }
+    for (std::size_t j = 0; j < k; ++j) {
+      h[j] += dot(z.data(), node.back.data() + (row + j) * k, k);
+    }
+  }
 }
 
 }  // namespace
@@ -86,14 +125,18 @@ Network::Network(const Folder& folder, const std::string& name, std::size_t inpu
   for (const Json& json : list) {
     Node node;
     const std::string here = where_ + ": node " + std::to_string(nodes_.size());
-    node.op = Object(json, here, {"op", "weight", "bias", "trained", "activation", "by", "node", "value"})
-                  .text("op");
+    node.op =
+        Object(json, here, {"op", "weight", "bias", "trained", "activation", "by", "node", "value", "back"})
+            .text("op");
     const Object o = keys_of(json, here, node.op);
     node.in = node.out = sizes.back();
     if (node.op == "affine") {
       read_affine(folder, o, node, moving);
-    } else if (node.op == "activation") {
+    } else if (node.op == "activation" || node.op == "blocks") {
       node.activation.emplace(o.at("activation"), here);
+      if (node.op == "blocks") {
+        read_blocks(folder, o, node);
+      }
     } else if (node.op == "scale") {
       node.number = o.number("by");
     } else if (node.op == "add") {
@@ -151,6 +194,8 @@ std::vector<Balls> Network::run(Balls point) const {
       for (Ball& x : h) {
         x = node.activation->value(x);
       }
+    } else if (node.op == "blocks") {
+      apply_blocks(node, h);
     } else if (node.op == "scale") {
       for (Ball& x : h) {
         x *= Ball(node.number);

@@ -13,7 +13,7 @@ namespace check {
 struct Node {
   std::string op;
   std::string weight, bias, by;  // names of arrays
-  Balls weights, biases;         // exact
+  Balls weights, biases, back;   // exact
   bool moves = false, bias_moves = false;
   std::optional<Activation> activation;
   double number = 0;         // of scale

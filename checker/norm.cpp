@@ -8,10 +8,11 @@
 namespace check {
 namespace {
 
-// Computed, from below.
-double estimated(const Symmetric& a) {
+// The largest eigenvalue, computed, from below; x becomes a vector that shows it.
+double estimated(const Symmetric& a, std::vector<double>& x) {
   const std::size_t n = a.size();
-  std::vector<double> x(n), y(n);
+  std::vector<double> y(n);
+  x.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
     x[i] = 1 + std::sin(static_cast<double>(i));
   }
@@ -109,7 +110,8 @@ double spectral_norm(std::size_t rows, std::size_t columns, const std::vector<do
     return frobenius;
   }
   Symmetric a = smaller_gram(rows, columns, numbers);
-  const double norm = std::sqrt(estimated(a));
+  std::vector<double> x;
+  const double norm = std::sqrt(estimated(a, x));
   for (double more = 1e-12; more < 0.1; more *= 30) {
     const double bound = norm * (1 + more);
     if (at_most(a, bound)) {
@@ -119,21 +121,34 @@ double spectral_norm(std::size_t rows, std::size_t columns, const std::vector<do
   return frobenius;
 }
 
+Ball norm_between(std::size_t rows, std::size_t columns, const std::vector<double>& numbers, double off) {
+  const Symmetric a = smaller_gram(rows, columns, numbers);
+  std::vector<double> x;
+  estimated(a, x);
+  const Ball least = max(sqrt(a.rayleigh(x)) - Ball(off), 0),
+             most = spectral_norm(rows, columns, numbers, off);
+  return Ball::make([&](arb_t z) { arb_union(z, least.get(), most.get(), precision); });
+}
+
+void expect_equal_targets(const Distinct& distinct, const Array& y) {
+  for (std::size_t i = 0; i < distinct.group.size(); ++i) {
+    const std::size_t first = distinct.first[distinct.group[i]];
+    for (std::size_t k = 0; k < y.columns(); ++k) {
+      if (y.real(i * y.columns() + k) != y.real(first * y.columns() + k)) {
+        throw False("points " + std::to_string(first) + " and " + std::to_string(i) +
+                    " are equal and have different targets");
+      }
+    }
+  }
+}
+
 Balls residual_at(const Distinct& distinct, const std::vector<Balls>& outputs, const Array& y,
                   const Object& o) {
   const std::size_t width = outputs[0].size();
   if (y.rows() != distinct.group.size() || y.columns() != width) {
     o.fail("targets are not of a row for each point and a column for each output");
   }
-  for (std::size_t i = 0; i < distinct.group.size(); ++i) {
-    const std::size_t first = distinct.first[distinct.group[i]];
-    for (std::size_t k = 0; k < width; ++k) {
-      if (y.real(i * width + k) != y.real(first * width + k)) {
-        throw False("points " + std::to_string(first) + " and " + std::to_string(i) +
-                    " are equal and have different targets");
-      }
-    }
-  }
+  expect_equal_targets(distinct, y);
   Balls r;
   for (std::size_t i = 0; i < distinct.size(); ++i) {
     const Ball root = sqrt(Ball(distinct.count[i]));

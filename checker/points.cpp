@@ -65,6 +65,7 @@ Points::Points(const Folder& folder, const std::string& name) : where_("points "
   const Object o(folder.points(name), where_, {"array", "rows", "steps"});
   array_ = &folder.reals(o.text("array"), 2);
   dimension_ = array_->columns();
+  made_ = array_->name + (o.has("steps") ? o.at("steps").dump() : "");
   if (o.has("rows")) {
     rows_ = folder.indices(o.text("rows"), array_->rows());
   } else {
@@ -106,6 +107,23 @@ void Points::expect_unit() const {
     throw Unreadable(where_ +
                      ": this claim is about points of length 1, and the last step is not \"normalize\"");
   }
+}
+
+Points Points::distinct() const {
+  Points points = *this;
+  points.rows_.clear();
+  for (const std::size_t i : Distinct(*this).first) {
+    points.rows_.push_back(rows_[i]);
+  }
+  return points;
+}
+
+std::string Points::id() const {
+  std::string text = made_;
+  for (const std::size_t row : rows_) {
+    text += " " + std::to_string(row);
+  }
+  return text;
 }
 
 Balls normalized(const Balls& row, const std::string& where) {

@@ -45,6 +45,10 @@ class Points {
   Balls row(std::size_t i) const;
   // Throws Unreadable unless rows have length 1.
   void expect_unit() const;
+  // Of equal points the first alone.
+  Points distinct() const;
+  // The same text for the same points.
+  std::string id() const;
 
  private:
   Balls start(std::size_t i) const;
@@ -55,7 +59,7 @@ class Points {
   std::size_t dimension_;
   bool unit_ = false;
   bool exact_ = true;
-  std::string where_;
+  std::string where_, made_;  // made_: of which array, by which steps
 };
 
 // The distinct points, each by the first row that has it, with how often it occurs. Throws Open where points

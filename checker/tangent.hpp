@@ -28,7 +28,9 @@ struct Rows2 {
   double at(std::size_t i, std::size_t j) const { return numbers[i * columns + j]; }
 };
 
-// The residual at distinct points, and a False where equal points have different targets.
+// Throws False where equal points have different targets.
+void expect_equal_targets(const Distinct& distinct, const Array& y);
+// The residual at distinct points, whose targets that expects.
 Balls residual_at(const Distinct& distinct, const std::vector<Balls>& outputs, const Array& y,
                   const Object& o);
 
@@ -113,6 +115,8 @@ class Tangent {
 Symmetric inner_products(std::size_t rows, std::size_t columns, const std::vector<double>& numbers);
 // Not below the spectral norm of rows of numbers, which may be off by `off` in the Frobenius norm.
 double spectral_norm(std::size_t rows, std::size_t columns, const std::vector<double>& numbers, double off);
+// That norm, between what a vector shows and what is proved.
+Ball norm_between(std::size_t rows, std::size_t columns, const std::vector<double>& numbers, double off);
 
 // Whether that norm is proved to be at most this.
 bool norm_at_most(std::size_t rows, std::size_t columns, const std::vector<double>& numbers, double bound);

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/parse.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/version.hpp"
 
@@ -13,7 +14,6 @@ namespace zeroloss::internal {
 namespace {
 
 constexpr const char* kFile = "claims.bin";
-constexpr double kMost = 100e6;  // bytes that are copied
 
 static_assert(std::endian::native == std::endian::little, "arrays are written as they lie in memory");
 
@@ -96,6 +96,37 @@ Json activation_claim(const std::string& name) {
   return activation_claim(name, activation(name).leak.value_or(0));
 }
 
+DeepNetwork layers_of(const std::string& activation_name, const TwoLayer& two) {
+  DeepNetwork one;
+  one.layers = {Layer{.activation = activation_name, .W = two.W}};
+  if (activation_name == "leaky_relu") one.layers.front().leak = activation(activation_name).leak.value_or(0);
+  one.V = two.v.transpose();
+  return one;
+}
+
+double nearly(double x, Rounding rounding) {
+  constexpr double kRoom = 1e-9;
+  return parsed_number(decimal(rounding == Rounding::up ? x * (1 + kRoom) : x * (1 - kRoom), 9, rounding))
+      .value();
+}
+
+std::string Claims::network(const std::string& name, Json nodes) {
+  networks_[name] = Json{{"nodes", std::move(nodes)}};
+  return name;
+}
+
+Json Claims::affine(const std::string& name, const std::string& part, const RowMatrix& W, const Vector& b,
+                    bool trained) {
+  Json node{{"op", "affine"}, {"weight", matrix(name + "_" + part, W)}};
+  Json moves = Json::array({"weight"});
+  if (b.size() > 0) {
+    node["bias"] = vector(name + "_" + part + "_bias", b);
+    moves.push_back("bias");
+  }
+  if (trained) node["trained"] = std::move(moves);
+  return node;
+}
+
 std::string Claims::network(const std::string& name, const DeepNetwork& network,
                             const std::vector<bool>& moving) {
   Json nodes = Json::array();
@@ -106,16 +137,6 @@ std::string Claims::network(const std::string& name, const DeepNetwork& network,
   };
   const auto op = [](const char* what, const char* key, Json value) {
     return Json{{"op", what}, {key, std::move(value)}};
-  };
-  const auto affine = [&](const std::string& part, const RowMatrix& W, const Vector& b, bool trained) {
-    Json node = op("affine", "weight", matrix(name + "_" + part, W));
-    Json moves = Json::array({"weight"});
-    if (b.size() > 0) {
-      node["bias"] = vector(name + "_" + part + "_bias", b);
-      moves.push_back("bias");
-    }
-    if (trained) node["trained"] = std::move(moves);
-    return put(std::move(node));
   };
   if (network.shift.size() > 0) {
     Json step = subtracted(*this, name + "_shift", {network.shift, network.shift_low});
@@ -128,18 +149,17 @@ std::string Claims::network(const std::string& name, const DeepNetwork& network,
     const Layer& layer = network.layers[l];
     const Index before = count - 1;  // -1: the point
     const std::string number = fmt::format("{}", l + 1);
-    affine("W" + number, layer.W, layer.b, moving[l]);
+    put(affine(name, "W" + number, layer.W, layer.b, moving[l]));
     put(op("activation", "activation", activation_claim(layer.activation, layer.leak)));
     if (layer.U.size() > 0)
-      affine("U" + number, layer.U, layer.bU, moving[l]);
+      put(affine(name, "U" + number, layer.U, layer.bU, moving[l]));
     else if (layer.bU.size() > 0)
       put(op("subtract", "by", vector(name + "_bU" + number, Vector(-layer.bU))));
     if (layer.scale != 1) put(op("scale", "by", hexadecimal(layer.scale)));
     if (layer.residual) put(op("add", "node", before));
   }
-  affine("V", network.V, network.c, moving.back());
-  networks_[name] = Json{{"nodes", std::move(nodes)}};
-  return name;
+  put(affine(name, "V", network.V, network.c, moving.back()));
+  return this->network(name, std::move(nodes));
 }
 
 bool Claims::leaves_out(const Dataset& data) {

@@ -4,8 +4,10 @@
 
 #include "base/json.hpp"
 #include "zeroloss/base/run.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/data/dataset.hpp"
 #include "zeroloss/deep/network.hpp"
+#include "zeroloss/network/network.hpp"
 
 /// What an answer says is proved, as claims that another program decides again (checker/README.md).
 namespace zeroloss::internal {
@@ -13,6 +15,8 @@ namespace zeroloss::internal {
 /// claims.json of a run folder, and claims.bin, the arrays that its claims are about.
 class Claims {
  public:
+  static constexpr double kMost = 100e6;  ///< bytes that are copied of points, and of weights
+
   explicit Claims(RunFolder& folder) : folder_(folder) {}
 
   /// Returns the name, which is what claims call the array.
@@ -24,6 +28,11 @@ class Claims {
   /// Points as rows; `steps`: what is done to each of them, in order. Returns the name.
   std::string points(const std::string& name, const std::string& array, Json steps,
                      const std::vector<Index>* rows = nullptr);
+  /// A network of these nodes, as checker/README.md has them. Returns the name.
+  std::string network(const std::string& name, Json nodes);
+  /// An affine node, with weights called name_part.
+  Json affine(const std::string& name, const std::string& part, const RowMatrix& W, const Vector& b,
+              bool trained);
   /// Nodes of a network; layers that `moving` has (1 .. L, then the output layer) are trained.
   std::string network(const std::string& name, const DeepNetwork& network, const std::vector<bool>& moving);
 
@@ -58,6 +67,13 @@ Json subtracted(Claims& claims, const std::string& name, const Center& center);
 /// What is done to points before networks of one hidden layer and their kernels see them: scales, a constant,
 /// what is subtracted, and lengths.
 Json steps_to_points(Claims& claims, const Standardization& how, const Center& center);
+
+/// A network of one hidden layer and one output as one of layers.
+DeepNetwork layers_of(const std::string& activation_name, const TwoLayer& two);
+
+/// A number > 0 in nine digits, larger or smaller by 1e-9 of it at least: another program may bound what it
+/// rests on less tightly.
+double nearly(double x, Rounding rounding);
 
 /// The activation of a layer.
 Json activation_claim(const std::string& name, double leak);

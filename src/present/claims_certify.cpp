@@ -102,9 +102,11 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
     claim["pairs"] = claims.pairs("conflicting_pairs", pairs);
   }
   RowMatrix made;
-  if (std::ranges::any_of(r.widths, [](const WidthRow& one) { return one.id == "too_few"; }))
-    claim_too_few(claims, distinct, r.activation, r.widths,
-                  rank_bound(exact_points(data, standardization_for(data, true), made), r.center));
+  if (!r.widths.empty())
+    claim_rows(claims, "all", data, r.activation, options.center, r.widths,
+               rank_bound(exact_points(data, standardization_for(data, true), made), r.center),
+               options.accuracy);
+  if (against.empty()) claim_theorems(claims, "all", data, r.activation, r.guarantees);
   if (!r.antipodal.empty()) {
     std::vector<std::pair<Index, Index>> pairs;
     for (const SamplePair& pair : r.antipodal) pairs.emplace_back(row(pair.first), row(pair.second));

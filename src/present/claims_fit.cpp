@@ -39,19 +39,28 @@ std::vector<std::pair<Index, Index>> kinks_of(const TrainingSet& set, const TwoL
   return kinks;
 }
 
-DeepNetwork layers_of(const Network& network, const TwoLayer& two) {
-  DeepNetwork one;
-  one.layers = {Layer{.activation = network.activation, .W = two.W}};
-  if (network.activation == "leaky_relu")
-    one.layers.front().leak = activation(network.activation).leak.value_or(0);
-  one.V = two.v.transpose();
-  return one;
+// Of many layers with all outputs.
+void claim_deep(Claims& claims, const Dataset& data, const FitResult& r) {
+  const Certificate& c = r.outputs.front().certificate;
+  const std::vector<bool> moving = layers_named(r.layers, r.deep->depth(), r.deep->outputs());
+  const std::string name = claims.network("net", *r.deep, moving);
+  Json& claim = claims.add(c.kind, fmt::format("an exact network is proved to lie within {} of these weights",
+                                               decimal(c.radius, 3, Rounding::up)));
+  claim["network"] = name;
+  claim["points"] = claims.points("data", claims.matrix("points", data.X), {});
+  claim["targets"] = claims.matrix("targets", targets(data));
+  claim["radius"] = hexadecimal(c.radius);
+  if (c.kind != "descent") return;
+  claim["step"] = hexadecimal(c.step);
+  claim["rate"] = hexadecimal(c.rate);
 }
 
 }  // namespace
 
 void claim_fit(Claims& claims, const Dataset& data, const FitResult& r) {
-  if (r.deep || !r.network.normalize || !r.certificate.holds || claims.leaves_out(data)) return;
+  if (!r.certificate.holds || claims.leaves_out(data)) return;
+  if (r.deep && r.outputs.size() == 1) claim_deep(claims, data, r);
+  if (r.deep || !r.network.normalize) return;
   const Network& network = r.network;
   claims.points("data", claims.matrix("points", data.X),
                 steps_to_points(claims, network.standardization, network.center));
@@ -64,7 +73,8 @@ void claim_fit(Claims& claims, const Dataset& data, const FitResult& r) {
     const TwoLayer& two = network.outputs[k];
     const bool last = c.kind == "output_weights";
     const std::string number = fmt::format("{}", k);
-    const std::string name = claims.network("output" + number, layers_of(network, two), {!last, last});
+    const std::string name =
+        claims.network("output" + number, layers_of(network.activation, two), {!last, last});
     const std::string y = claims.vector("targets" + number, Vector(Y.col(static_cast<Index>(k))));
     const auto add = [&](const std::string& kind, const std::string& what) -> Json& {
       Json& claim = claims.add(kind, said(output, what));
@@ -86,7 +96,8 @@ void claim_fit(Claims& claims, const Dataset& data, const FitResult& r) {
       exists["radius"] = hexadecimal(c.radius);
       if (r.polished) {  // relu: the proof is at other weights, where some pre-activations are held at zero
         const TwoLayer& beside = r.polished->outputs[k];
-        exists["witness"] = claims.network("beside" + number, layers_of(network, beside), {true, false});
+        exists["witness"] =
+            claims.network("beside" + number, layers_of(network.activation, beside), {true, false});
         const auto kinks = kinks_of(*set, beside, c.kinks);
         if (!kinks.empty()) exists["kinks"] = claims.pairs("kinks" + number, kinks);
       }

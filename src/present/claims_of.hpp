@@ -2,6 +2,7 @@
 #include "present/claims.hpp"
 #include "zeroloss/deep/prove.hpp"
 #include "zeroloss/linear/linear.hpp"
+#include "zeroloss/memorize/memorizer.hpp"
 #include "zeroloss/theory/certify.hpp"
 #include "zeroloss/train/fit.hpp"
 #include "zeroloss/width/width.hpp"
@@ -12,15 +13,22 @@ namespace zeroloss::internal {
 void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& options,
                    const CertifyResult& r);
 
-/// Of networks of one hidden layer: an exact one beside the trained, and descent that reaches one.
+/// An exact network beside the trained, and descent that reaches one.
 void claim_fit(Claims& claims, const Dataset& data, const FitResult& r);
 
-/// The claim that networks narrower than the row `too_few`, if there is one, are too few at points of this
-/// rank.
-void claim_too_few(Claims& claims, const std::string& points, const std::string& activation_name,
-                   const std::vector<WidthRow>& rows, Index rank);
-/// The claim of width's row `too_few`.
+/// Of rows about these points, all samples: that networks narrower than `too_few` are so, at points of this
+/// rank, and that gradient descent from pairs fits these labels, or any, to this accuracy.
+void claim_rows(Claims& claims, const std::string& points, const Dataset& data,
+                const std::string& activation_name, bool center, const std::vector<WidthRow>& rows,
+                Index rank, double accuracy);
+/// Of theorems about random weights at these points, all samples: those whose lambda is verified.
+void claim_theorems(Claims& claims, const std::string& points, const Dataset& data,
+                    const std::string& activation_name, const std::vector<Guarantee>& guarantees);
+/// All of them, and widths that are enough with biases.
 void claim_width(Claims& claims, const Dataset& data, const WidthOptions& options, const WidthResult& r);
+
+/// Of classes: that the network is right at every point, or at some of them where all are too many.
+void claim_memorize(Claims& claims, const Dataset& data, const MemorizeResult& r);
 
 /// Claims of the exact factorisations at the last depth.
 void claim_linear(Claims& claims, const LinearResult& r);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "present/claims_of.hpp"
 #include "present/common.hpp"
 #include "present/pictures.hpp"
 #include "present/table.hpp"
@@ -121,6 +122,9 @@ void write_memorize(RunFolder& folder, const Dataset& data, const ReadOptions& r
                     const std::vector<std::string>& command, const Next& next) {
   folder.write("result.json", memorize_json(data, options, r, next) + "\n");
   if (r.network) write_network(folder, data, options, r, *r.network);
+  Claims claims(folder);
+  claim_memorize(claims, data, r);
+  claims.write();
   folder.write("manifest.json", manifest("memorize", command, told(options), data, read, r.seconds));
   folder.finish();
 }

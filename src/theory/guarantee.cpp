@@ -367,6 +367,7 @@ Guarantee apply(const Row& theorem, const Setting& s, const LambdaSource& lambda
   Guarantee row{.id = theorem.id,
                 .theorem = named(theorem).title(),
                 .lambda_from = lambda.name,
+                .lambda_bound = lambda.value,
                 .verified = lambda.verified};
   if (!(lambda.value > 0)) {
     row.reason = fmt::format("{} is not known to be positive: {} = {:.3g}", symbol(theorem.bound),

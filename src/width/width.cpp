@@ -242,6 +242,7 @@ void add_published(const Dataset& data, const WidthOptions& o, Progress& progres
     if (!g.flow) row.steps = g.steps;
     if (g.flow && g.steps) row.says += fmt::format(", time {}", decimal(*g.steps, 4, Rounding::up));
     row.source = g.theorem;
+    row.lambda_bound = g.lambda_bound;
     rows.push_back(row);
   }
   std::ranges::stable_sort(rows, {}, [](const WidthRow& row) { return row.width.value_or(0); });

@@ -10,8 +10,8 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from independent import SMOOTH, dot, eigenvalues, unit
-from lies import FALSE, HOLDS, OPEN, Case, drawn
+from independent import SMOOTH, dot, eigenvalues, expected, unit
+from lies import FALSE, HOLDS, UNREADABLE, Case, drawn
 
 
 def relu(z):
@@ -240,6 +240,27 @@ class Maps(Case):
         chernoff = 6.52 * math.log(n / p) * norm**2 / lam
         a = 7.45 * 0.25 * (math.sqrt(2) + norm * math.sqrt(2 * math.log(2 / p) / n)) * math.sqrt(n) * norm / lam
         smooth = max(((a + math.sqrt(a * a + 4)) / 2) ** 2, 6.52 * math.log(2 * n / p) * norm**2 / lam + 1)
+
+        def stochastic(m):
+            nu = max(3, 4 * (3 * norm / math.sqrt(lam)) ** (1 / (m * 4)) / (0.9 * p))
+            d0 = norm * math.sqrt(2 * math.log(20 / p) / n)
+            a = 32 * nu * 0.25 * (math.sqrt(2) + d0) * math.sqrt(n) * norm / lam
+            width = max(((a + math.sqrt(a * a + 4)) / 2) ** 2, 6.52 * math.log(20 * n / p) * norm**2 / lam + 1)
+            x = lam**2 * (m - 1) / (144 * m * n * nu * norm**2)
+            return width, lam * n / (9 * nu * length**2 * norm**2), x / (1 + math.sqrt(1 - x))
+
+        steps = stochastic(1e30)[0]
+        for _ in range(50):
+            steps = stochastic(steps)[0]
+        start = math.sqrt(n * expected(math.tanh, 1.0))  # tanh has a slope of 1 at most
+        output = min(
+            6.52 * math.log(n / p) * (start + t * norm) ** 2 / (lam - tail)
+            for t in (k / 64 for k in range(1, 2561))
+            for tail in [((start + t * norm) ** 2 + 2 * norm**2 * (1 + start / (norm * t))) * math.exp(-t * t / 2)]
+            if tail < lam
+        )
+        theta = min(math.acos(abs(dot(a, b))) for i, a in enumerate(rows) for b in rows[:i]) * (1 - 1e-12)
+        rank = 4 * math.pi / theta * (n + math.sqrt(2 * n * math.log(1 / p)) + math.log(1 / p))
         table = [
             ("dzps_3_1", "relu", 488 * norm**6 * rho**2 / lam**4, None, lam / 2),
             ("dzps_4_1", "relu", 2510 * norm**6 * rho**2 / lam**4, 1 / (3 * norm**2), lam / (14 * norm**2)),
@@ -251,6 +272,9 @@ class Maps(Case):
                 lam / (14 * norm**2),
             ),
             ("os_6_2", "softplus", smooth, n / (2 * length**2 * norm**2), lam / (28 * norm**2)),
+            ("os_2_6", "softplus", steps, stochastic(steps)[1], stochastic(steps)[2]),
+            ("os_3_2", "tanh", output, None, None),
+            ("zl_a", "relu", rank, None, None),
             ("zl_b", "relu", chernoff, None, None),
             ("zl_c", "tanh", 2 * chernoff, None, None),
         ]
@@ -263,7 +287,7 @@ class Maps(Case):
                     "failure_probability": 2 * p,
                     "networks": 2,
                     "targets": "y",
-                    "lambda": lam,
+                    "lambda": theta if name == "zl_a" else lam,
                 }
                 numbers = {key: value for key, value in (("step", step), ("rate", rate)) if value is not None}
                 good = {key: value * (1 - 1e-9) for key, value in numbers.items()}
@@ -286,7 +310,39 @@ class Maps(Case):
             width=1e30,
             **{"lambda": lam},
         )
-        self.assertEqual(OPEN, 4)
+
+    def test_theorems_of_equal_points(self):
+        x = drawn(53, 9, 4)
+        self.run_.array("x", [*x, [2 * v for v in x[3]]])
+        self.run_.array("y", [*[1.0] * 9, 1.0])
+        self.run_.array("other", [*[1.0] * 9, 2.0])
+        self.run_.points("p", "x")
+        keys = {"points": "p", "activation": "relu", "failure_probability": 0.01, "width": 1e40, "lambda": 1e-5}
+        self.says(HOLDS, "theorem", id="dzps_4_1", targets="y", **keys)
+        self.says(FALSE, "theorem", id="dzps_4_1", targets="other", **keys)
+        self.says(HOLDS, "theorem", id="zl_b", **keys)
+
+    def test_biased(self):
+        x = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 2.0, 4.0], [1.0, 3.0, 9.0], [2.0, 0.0, 0.0]]
+        self.run_.array("groups", [0, 0, 1, 1, 2, 0], "int64")
+        self.run_.array("apart", [0, 0, 1, 1, 2, 1], "int64")
+        self.run_.points("p", "x")
+        keys = {"points": "p", "activation": "relu"}
+        self.run_.array("x", x)
+        self.says(HOLDS, "biased", groups="groups", width=12, **keys)
+        self.says(HOLDS, "biased", groups="groups", width=12, points="p", activation={"leak": (-0.5).hex()})
+        self.says(FALSE, "biased", groups="groups", width=11, **keys)
+        self.says(FALSE, "biased", groups="groups", width=12, points="p", activation="tanh")
+        self.says(FALSE, "biased", groups="groups", width=12, points="p", activation="identity")
+        self.says(UNREADABLE, "biased", groups="apart", width=12, **keys)
+        x[4] = [3.0, -5.0, 0.0]  # in the span of the first two
+        self.run_.array("x", x)
+        said = self.says(FALSE, "biased", groups="groups", width=12, **keys)
+        self.assertIn("point 4 is in the span of group 0", said)
+        x[4], x[3] = [1.0, 3.0, 9.0], [0.0, 0.0, -7.0]
+        self.run_.array("x", x)
+        said = self.says(FALSE, "biased", groups="groups", width=12, **keys)
+        self.assertIn("group 1 is not linearly independent", said)
 
 
 if __name__ == "__main__":

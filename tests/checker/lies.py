@@ -399,6 +399,26 @@ class Labels(Case):
         self.says(UNREADABLE, "memorised", network="net", points="p", labels="labels", right="twice")
         self.says(UNREADABLE, "labels", network="net", points="p", labels="labels", right="twice")
 
+    def test_residual_blocks(self):
+        x, u, v, b = drawn(61, 5, 3), drawn(62, 6, 3), drawn(63, 6, 3), drawn(64, 1, 6)[0]
+        for name, values in (("x", x), ("u", u), ("v", v), ("b", b)):
+            self.run_.array(name, values)
+        self.run_.points("p", "x", [])
+        self.run_.network("net", [{"op": "blocks", "weight": "u", "bias": "b", "back": "v", "activation": "tanh"}])
+        labels, margins = [], []
+        for h in x:
+            for at in (0, 3):
+                z = [math.tanh(dot(h, line) + c) for line, c in zip(u[at : at + 3], b[at : at + 3])]
+                h = [a + dot(z, line) for a, line in zip(h, v[at : at + 3])]
+            labels.append(h.index(max(h)))
+            margins.append(max(h) - sorted(h)[1])
+        self.run_.array("labels", labels, "int64")
+        keys = {"network": "net", "points": "p", "labels": "labels", "right": "all"}
+        self.says(HOLDS, "labels", margin=min(margins) * (1 - 1e-9), **keys)
+        self.says(FALSE, "labels", margin=min(margins) * (1 + 1e-9), **keys)
+        self.run_.array("b", b[:3])
+        self.says(UNREADABLE, "labels", **keys)
+
     def test_weights_that_stand_twice_do_not_move_alone(self):
         self.run_.array("x", [[1.0, 2.0]])
         self.run_.array("w", [[1.0, 0.0], [0.0, 1.0]])

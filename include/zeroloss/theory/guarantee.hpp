@@ -83,8 +83,9 @@ struct Guarantee {
   std::string id = {};           ///< Theorem::id
   std::string theorem = {};      ///< "Du et al. 2018, Thm 4.1", ..
   std::string lambda_from = {};  ///< which bound of lambda; empty where the theorem does not apply to phi
-  bool verified = false;         ///< lambda is a verified bound
-  bool flow = false;             ///< continuous time: no step; `rate` and `steps` are per unit of time
+  std::optional<double> lambda_bound = {};  ///< that bound, of zl_a an angle; where the theorem applies
+  bool verified = false;                    ///< lambda is a verified bound
+  bool flow = false;  ///< continuous time: no step; `rate` and `steps` are per unit of time
   /// Every condition but the width is met; with options.width also width >= the sufficient one.
   bool holds = false;
   /// Sufficient hidden units: this many or any larger number, odd or even (pairs: even).
@@ -103,6 +104,8 @@ void fields(T& g, const Visitor& visit) {
   visit(Field{"id", "Of the theorem."}, g.id);
   visit(Field{"theorem"}, g.theorem);
   visit(Field{"lambda_from", "Which bound of lambda."}, g.lambda_from);
+  visit(Field{"lambda_bound", "That bound, of zl_a an angle; None where the theorem does not apply."},
+        g.lambda_bound);
   visit(Field{"verified", "lambda is a verified bound."}, g.verified);
   visit(Field{"flow", "Continuous time: rate and steps are per unit of time."}, g.flow);
   visit(Field{"holds"}, g.holds);

@@ -16,10 +16,11 @@ struct WidthRow {
   std::optional<double> width = {};  ///< hidden units of each output; of too_few the first that may do
   std::string says = {};             ///< the statement; without a width why there is none
   std::optional<double> output_scale = {};
-  std::optional<double> step = {};         ///< of gradient descent: this or any smaller one
-  std::optional<double> steps = {};        ///< of it that suffice for the accuracy, rounded up
-  std::optional<std::uint64_t> seed = {};  ///< of the network that it is about
-  std::string source = {};                 ///< where the proof is
+  std::optional<double> step = {};          ///< of gradient descent: this or any smaller one
+  std::optional<double> steps = {};         ///< of it that suffice for the accuracy, rounded up
+  std::optional<std::uint64_t> seed = {};   ///< of the network that it is about
+  std::string source = {};                  ///< where the proof is
+  std::optional<double> lambda_bound = {};  ///< of a theorem: what its width is computed from
 };
 template <Is<WidthRow> T, class Visitor>
 void fields(T& r, const Visitor& visit) {
@@ -38,6 +39,9 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"steps", "Of it that suffice for the accuracy, rounded up."}, r.steps);
   visit(Field{"seed", "Of the network that it is about."}, r.seed);
   visit(Field{"source", "Where the proof is."}, r.source);
+  visit(Field{"lambda_bound",
+              "Of a theorem: the bound of lambda, or the angle, that its width is computed from."},
+        r.lambda_bound);
 }
 
 }  // namespace zeroloss
